@@ -1,0 +1,23 @@
+# The flags that every room is compiled with.
+add_library(wick_compiler INTERFACE)
+target_compile_options(wick_compiler INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${WICK_WERROR}>:-Werror>)
+# Floating-point contraction would make a result depend on the compiler: the kernels say fma where they mean it.
+target_compile_options(wick_compiler INTERFACE -ffp-contract=off)
+if(WICK_SANITIZE)
+  add_compile_options(-fsanitize=${WICK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${WICK_SANITIZE})
+endif()
+
+# ccache, where it is installed, makes a second build quick.
+find_program(WICK_CCACHE ccache)
+if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WICK_CCACHE})
+endif()
+
+# The commit that --build-info names; a source archive has none.
+find_package(Git QUIET)
+set(WICK_COMMIT "unknown")
+if(Git_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
+  execute_process(COMMAND ${GIT_EXECUTABLE} rev-parse --short=12 HEAD WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+                  OUTPUT_VARIABLE WICK_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()

@@ -1,0 +1,74 @@
+// An Error says what went wrong, where, and what to do about it; it is the caller's or the world's fault, never ours.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace wick {
+
+enum class ErrorCode {
+  invalid_argument,    // a flag, parameter or request that cannot be
+  not_found,           // a file, tensor, key or token that is not there
+  io,                  // the operating system refused a read, write or map
+  corrupt_file,        // a file whose bytes contradict its format
+  unsupported,         // well-formed, but not something this build can do
+  shape_mismatch,      // shapes that do not fit together
+  dtype_mismatch,      // dtypes that do not fit together
+  device_mismatch,     // operands on different devices
+  index_out_of_range,  // an index outside its dimension
+  backend_not_linked,  // the program was linked without this backend
+  no_device,           // the backend is there, the device is not
+  out_of_memory,       // an allocation that the machine refused
+  context_full,        // more tokens than the model's context holds
+};
+
+// The code's name as it is written here: "corrupt_file".
+[[nodiscard]] const char* to_string(ErrorCode code) noexcept;
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message, std::source_location where = std::source_location::current())
+      : std::runtime_error(message), code_(code), where_(where) {}
+
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+  // The line of Wick that noticed, for logs; the message alone is for users.
+  [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
+
+ private:
+  ErrorCode code_;
+  std::source_location where_;
+};
+
+// A format string that remembers the line it was written on, so that fail() can be variadic and still know its caller.
+template <class... Args>
+struct LocatedFormat {
+  fmt::format_string<Args...> text;
+  std::source_location where;
+
+  template <class Text>
+  consteval LocatedFormat(const Text& format, std::source_location caller = std::source_location::current())  // NOLINT
+      : text(format), where(caller) {}
+};
+
+// Throws an Error: fail(ErrorCode::not_found, "{}: no tensor '{}'", path, name).
+template <class... Args>
+[[noreturn]] void fail(ErrorCode code, LocatedFormat<std::type_identity_t<Args>...> format, Args&&... args) {
+  throw Error(code, fmt::format(format.text, std::forward<Args>(args)...), format.where);
+}
+
+// Reports a broken promise of our own code and aborts.
+[[noreturn]] void assertion_failed(const char* expression, std::source_location where = std::source_location::current());
+
+}  // namespace wick
+
+// For promises that our own code makes to itself; never for a file, a shape or a driver.
+#define WICK_ASSERT(expression) \
+  do {                          \
+    if (!(expression)) [[unlikely]] \
+      ::wick::assertion_failed(#expression); \
+  } while (false)

@@ -1,0 +1,23 @@
+// What the operating system knows about this process and machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wick {
+
+// The largest resident set that this process has had, in bytes (VmHWM); 0 where the system does not tell.
+[[nodiscard]] uint64_t peak_resident_bytes() noexcept;
+// Memory that this machine has, and that a new allocation could get, in bytes; 0 where the system does not tell.
+[[nodiscard]] uint64_t physical_memory_bytes() noexcept;
+[[nodiscard]] uint64_t available_memory_bytes() noexcept;
+// Cores that this process may run on: the affinity mask and a cgroup's CPU quota counted, at least 1.
+[[nodiscard]] int usable_cores() noexcept;
+// Seconds since this process was started by the operating system.
+[[nodiscard]] double seconds_since_process_start() noexcept;
+
+// Page-aligned zeroed memory taken straight from the system; nullptr where it has none. Pages cost memory when first written.
+[[nodiscard]] void* map_zeroed_pages(size_t bytes) noexcept;
+void unmap_pages(void* address, size_t bytes) noexcept;
+
+}  // namespace wick

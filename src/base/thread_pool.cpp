@@ -1,0 +1,78 @@
+#include "base/thread_pool.h"
+
+#include "base/error.h"
+#include "base/platform/spin.h"
+
+namespace wick {
+namespace {
+
+// About 100 µs of spinning covers the gaps between the ops of a decode step; a longer silence gives the core back.
+constexpr int kSpinsBeforePark = 4000;
+// A joiner that spun this long lets others run: the machine may have fewer free cores than the pool has threads.
+constexpr int kSpinsBeforeYield = 20000;
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads) {
+  if (threads < 1) fail(ErrorCode::invalid_argument, "thread pool: {} threads asked for; at least 1 is needed", threads);
+  workers_.reserve(static_cast<size_t>(threads - 1));
+  for (int index = 1; index < threads; ++index) workers_.emplace_back([this, index] { worker_loop(index); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(park_mutex_);
+    stopping_.store(true);
+    generation_.fetch_add(1);
+  }
+  park_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::run_erased(ErasedTask task, const void* context) {
+  const std::lock_guard turn(callers_);
+  const int count = size();
+  if (count == 1) {
+    task(context, 0, 1);
+    return;
+  }
+  task_ = task;
+  context_ = context;
+  pending_.store(count - 1, std::memory_order_relaxed);
+  generation_.fetch_add(1);  // sequentially consistent: ordered against a worker's announcement that it parks
+  if (parked_.load() > 0) {
+    { const std::lock_guard lock(park_mutex_); }
+    park_.notify_all();
+  }
+  task(context, 0, count);
+  for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
+    if (spins < kSpinsBeforeYield) {
+      platform::spin_pause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+void ThreadPool::worker_loop(int index) {
+  uint64_t seen = 0;
+  while (true) {
+    int spins = 0;
+    while (generation_.load(std::memory_order_acquire) == seen && spins < kSpinsBeforePark) {
+      platform::spin_pause();
+      ++spins;
+    }
+    if (generation_.load(std::memory_order_acquire) == seen) {
+      std::unique_lock lock(park_mutex_);
+      parked_.fetch_add(1);
+      park_.wait(lock, [&] { return generation_.load() != seen; });
+      parked_.fetch_sub(1);
+    }
+    ++seen;
+    if (stopping_.load()) return;
+    task_(context_, index, size());
+    pending_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace wick

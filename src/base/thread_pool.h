@@ -1,0 +1,65 @@
+// A ThreadPool runs one function on all its threads at once (fork-join). Workers spin for a short while between calls, then park.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace wick {
+
+class ThreadPool {
+ public:
+  // `threads` counts the caller: a pool of 1 starts no thread. At least 1.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls task(thread_index, thread_count) once on each thread, the caller's being index 0, and returns when all have returned.
+  // The task must not throw and must not call run() again. Calls from several threads take turns.
+  template <class Task>
+  void run(const Task& task) {
+    run_erased([](const void* context, int index, int count) { (*static_cast<const Task*>(context))(index, count); }, &task);
+  }
+
+  // Splits [0, count) into one contiguous range per thread, each a multiple of `grain` long but for the last, and calls
+  // body(begin, end) on them; on the caller's thread alone when there is only one range.
+  template <class Body>
+  void parallel_for(int64_t count, int64_t grain, const Body& body) {
+    const int64_t grains = (count + grain - 1) / grain;
+    if (grains <= 1 || size() == 1) {
+      if (count > 0) body(int64_t{0}, count);
+      return;
+    }
+    run([&](int index, int threads) {
+      const int64_t begin = grains * index / threads * grain;
+      const int64_t end = grains * (index + 1) / threads * grain;
+      if (begin < count && begin < end) body(begin, end < count ? end : count);
+    });
+  }
+
+ private:
+  using ErasedTask = void (*)(const void* context, int index, int count);
+  void run_erased(ErasedTask task, const void* context);
+  void worker_loop(int index);
+
+  std::vector<std::thread> workers_;
+  std::mutex callers_;  // one fork-join at a time
+
+  // The generation counts fork-joins; a worker that sees it move takes part in the next one.
+  alignas(64) std::atomic<uint64_t> generation_{0};
+  alignas(64) std::atomic<int> pending_{0};
+  std::atomic<int> parked_{0};
+  std::atomic<bool> stopping_{false};
+  ErasedTask task_ = nullptr;
+  const void* context_ = nullptr;
+  std::mutex park_mutex_;
+  std::condition_variable park_;
+};
+
+}  // namespace wick

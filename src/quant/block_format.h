@@ -1,0 +1,25 @@
+// A BlockFormat is one row of the table of quantized formats: how a row of numbers is packed into blocks and read back.
+// The bits of each format are defined by ggml's reference (ggml-quants.c, 2026-08); unpacking is bit-exact with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "layout/dtype.h"
+
+namespace wick {
+
+struct BlockFormat {
+  DType dtype;
+  // Reads values.size() elements, a multiple of the block length, from blocks.
+  void (*unpack)(const std::byte* blocks, std::span<float> values);
+  // Writes them. nullptr where Wick cannot write the format yet.
+  void (*pack)(std::span<const float> values, std::byte* blocks);
+};
+
+// The row of that dtype; nullptr if Wick cannot read the format. f32, f16 and bf16 have rows too.
+[[nodiscard]] const BlockFormat* find_block_format(DType dtype) noexcept;
+[[nodiscard]] std::span<const BlockFormat> block_formats() noexcept;
+
+}  // namespace wick
