@@ -88,7 +88,15 @@ class GgufFile {
 
  private:
   friend class GgufParser;
+  [[nodiscard]] static GgufFile open_part(const std::filesystem::path& path, MapMode mode);
+  void append_part(GgufFile part);
+  // Where in the file (for a split one, in its first part) a key stands.
+  [[nodiscard]] uint64_t offset_of(std::string_view text) const noexcept;
+  [[noreturn]] void fail_absent(std::string_view key) const;
+  [[noreturn]] void fail_kind(std::string_view key, const char* wanted) const;
+
   std::string name_;
+  const std::byte* base_ = nullptr;  // the first byte of the (first) file
   uint32_t version_ = 0;
   uint64_t alignment_ = 32;
   uint64_t file_bytes_ = 0;
