@@ -26,6 +26,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) __attribute__((weak));
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
 
+// An allocation that is larger than any input justifies is a fault. UBSan ends by SIGABRT, so that its inputs are saved too.
+extern "C" const char* __asan_default_options() { return "max_allocation_size_mb=512"; }
+extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1:abort_on_error=1"; }
+
 namespace {
 
 using Bytes = std::vector<uint8_t>;
