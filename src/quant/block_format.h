@@ -14,7 +14,8 @@ struct BlockFormat {
   DType dtype;
   // Reads values.size() elements, a multiple of the block length, from blocks.
   void (*unpack)(const std::byte* blocks, std::span<float> values);
-  // Writes them. nullptr where Wick cannot write the format yet.
+  // Writes them, with the bytes of ggml's reference quantizer (no importance weights). nullptr where Wick cannot write the format yet.
+  // Values that are not finite have no place in a block: the result is then some block, so whoever reads files checks first.
   void (*pack)(std::span<const float> values, std::byte* blocks);
 };
 

@@ -1,0 +1,34 @@
+// Interleaved weights: 16 rows of a quantized matrix with their bits side by side, so that one vector register holds the same four
+// columns of 16 rows, which is what an integer dot-product instruction eats. A tile of 16 rows has exactly the bytes of its 16 plain
+// rows, so a matrix can be rearranged in place; the rows behind the last whole tile keep the plain layout.
+//
+// A plain block is a list of sections, each a list of units: 2-byte scales, 1-byte scales, 4-byte words of quants. A tile's block is the
+// same list in the order of the table in interleave.cpp, each unit standing 16 times, once for each row: u₀r₀ u₀r₁ … u₀r₁₅ u₁r₀ …
+// So word w of the quants is one 64-byte vector with the same four bytes of 16 rows. q8_0's quants are stored as quant + 128 (unsigned).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "layout/dtype.h"
+
+namespace wick {
+
+inline constexpr int64_t kInterleavedRows = 16;
+
+// q4_0 -> q4_0_x16; the dtype itself where there is no interleaved form or it is one already.
+[[nodiscard]] DType interleaved_dtype(DType dtype) noexcept;
+// q4_0_x16 -> q4_0; the dtype itself otherwise.
+[[nodiscard]] DType plain_dtype(DType dtype) noexcept;
+
+// Rearranges 16 plain rows of `columns` elements (a multiple of the block length) into a tile, and back. Sizes are equal;
+// source and target must not overlap.
+void interleave_tile(DType plain, const std::byte* rows, int64_t columns, std::byte* tile);
+void deinterleave_tile(DType plain, const std::byte* tile, int64_t columns, std::byte* rows);
+
+// Reads row `row` of a matrix with values.size() columns that fills `matrix_bytes` bytes, plain or interleaved, of any readable
+// quantized dtype.
+void unpack_row(DType dtype, const std::byte* matrix, size_t matrix_bytes, int64_t row, std::span<float> values);
+
+}  // namespace wick
