@@ -1,0 +1,10 @@
+# Compiles for 64-bit ARM on another machine and runs the programs in qemu: how the NEON kernels are tested (preset neon).
+# Debian's cross compiler comes with the C and C++ libraries alone, so only rooms whose other libraries are headers can be linked.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
+
+# The headers of fmt and Highway do not depend on the machine; behind the cross compiler's own, /usr/include hides none of them.
+set(CMAKE_CXX_FLAGS_INIT "-idirafter /usr/include")
+set(fmt_DIR ${CMAKE_CURRENT_LIST_DIR})
