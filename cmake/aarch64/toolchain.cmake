@@ -5,6 +5,7 @@ set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
 
-# The headers of fmt and Highway do not depend on the machine; behind the cross compiler's own, /usr/include hides none of them.
+# The headers in /usr/include that do not depend on the machine are good here too; behind the cross compiler's own, they hide none.
 set(CMAKE_CXX_FLAGS_INIT "-idirafter /usr/include")
 set(fmt_DIR ${CMAKE_CURRENT_LIST_DIR})
+set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_CURRENT_LIST_DIR}/pkgconfig)
