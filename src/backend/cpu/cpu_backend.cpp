@@ -1,0 +1,105 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "backend/cpu/cpu_runtime.h"
+#include "backend/cpu/op_table.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "device/registry.h"
+
+namespace wick::cpu {
+namespace {
+
+// Host memory is copied at once.
+class CpuQueue final : public Queue {
+ public:
+  void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override {
+    if (bytes > 0) std::memcpy(target.host_data() + offset, source, bytes);
+  }
+  void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override {
+    if (bytes > 0) std::memcpy(target, source.host_data() + offset, bytes);
+  }
+  void synchronize() override {}
+};
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "CPU";
+}
+
+DeviceCaps describe(int threads, InstructionSet set) {
+  DeviceCaps caps;
+  caps.name = processor_name();
+  caps.driver = to_string(set);
+  caps.memory_bytes = physical_memory_bytes();
+  caps.compute_units = threads;
+  caps.int8_dot = set == InstructionSet::avx512_vnni;
+  caps.host_memory = true;
+  return caps;
+}
+
+InstructionSet choose_set(const std::string& variant) {
+  const std::vector<InstructionSet> usable = usable_instruction_sets();
+  if (variant.empty()) return usable.back();
+  std::vector<std::string_view> names;
+  for (const InstructionSet set : usable) {
+    if (to_string(set) == variant) return set;
+    names.push_back(to_string(set));
+  }
+  fail(ErrorCode::invalid_argument, "cpu: no instruction set '{}' here; this machine runs {}", variant, fmt::join(names, ", "));
+}
+
+std::vector<DeviceInfo> probe() {
+  // Any accelerator scores above the CPU, which is always there.
+  return {{0, describe(usable_cores(), usable_instruction_sets().back()), 100}};
+}
+
+std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
+  if (index != 0) fail(ErrorCode::no_device, "cpu:{}: there is one cpu device, cpu:0", index);
+  if (options.threads < 0) fail(ErrorCode::invalid_argument, "cpu: {} threads asked for; at least 1 is needed", options.threads);
+  return std::make_unique<CpuRuntime>(options.threads == 0 ? usable_cores() : options.threads, choose_set(options.variant));
+}
+
+}  // namespace
+
+std::byte* Scratch::get_bytes(size_t slot, size_t bytes) {
+  if (slot >= blocks_.size()) blocks_.resize(slot + 1);
+  std::unique_ptr<Buffer>& buffer = blocks_[slot];
+  if (buffer == nullptr || buffer->bytes() < bytes) {
+    buffer.reset();
+    buffer = memory_->allocate(bytes);
+  }
+  return buffer->host_data();
+}
+
+CpuRuntime::CpuRuntime(int threads, InstructionSet set)
+    : caps_(describe(threads, set)),
+      queue_(std::make_unique<CpuQueue>()),
+      kernels_(simd_kernels(set)),
+      threads_(threads),
+      scratch_(static_cast<size_t>(threads)) {}
+
+std::unique_ptr<Buffer> CpuRuntime::import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) {
+  return wrap_host_memory(data, bytes, std::move(owner));
+}
+
+Queue& CpuRuntime::queue() noexcept { return *queue_; }
+
+OpFunction CpuRuntime::override_for(OpId op, DType dtype) const noexcept {
+  // Rearranging pays only where there are tile kernels to read the result.
+  if (op == OpId::repack && kernels_.tile[0] == nullptr) return nullptr;
+  return op_function(op, dtype);
+}
+
+extern const Backend kBackend;
+const Backend kBackend = {DeviceKind::cpu, probe, open};
+
+}  // namespace wick::cpu

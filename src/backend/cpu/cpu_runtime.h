@@ -1,0 +1,65 @@
+// The CPU behind the seam: its runtime, and what the implementations of ops find in it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/cpu_memory.h"
+#include "backend/cpu/simd/simd_kernels.h"
+#include "base/thread_pool.h"
+#include "device/runtime.h"
+
+namespace wick::cpu {
+
+// Scratch memory of one thread, grown on demand and kept: ops borrow it for the length of one call.
+class Scratch {
+ public:
+  // At least `count` uninitialised elements, aligned to 64 bytes; slots keep several uses apart.
+  template <class T>
+  [[nodiscard]] T* get(size_t slot, size_t count) {
+    return reinterpret_cast<T*>(get_bytes(slot, count * sizeof(T)));
+  }
+
+ private:
+  [[nodiscard]] std::byte* get_bytes(size_t slot, size_t bytes);
+
+  std::vector<std::unique_ptr<Buffer>> blocks_;
+  std::shared_ptr<MemoryPool> memory_ = std::make_shared<MemoryPool>();
+};
+
+class CpuRuntime final : public Runtime {
+ public:
+  CpuRuntime(int threads, InstructionSet set);
+
+  [[nodiscard]] const DeviceCaps& caps() const noexcept override { return caps_; }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return memory_->allocate(bytes); }
+  [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
+  [[nodiscard]] Queue& queue() noexcept override;
+  [[nodiscard]] OpFunction override_for(OpId op, DType dtype) const noexcept override;
+  [[nodiscard]] size_t allocated_bytes() const noexcept override { return memory_->allocated_bytes(); }
+  [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return memory_->peak_allocated_bytes(); }
+
+  [[nodiscard]] ThreadPool& threads() noexcept { return threads_; }
+  [[nodiscard]] const SimdKernels& kernels() const noexcept { return kernels_; }
+  // Of thread `index` of the pool while it runs a task; index 0 is also the caller's outside tasks.
+  [[nodiscard]] Scratch& scratch(int index) noexcept { return scratch_[static_cast<size_t>(index)]; }
+
+ private:
+  DeviceCaps caps_;
+  std::shared_ptr<MemoryPool> memory_ = std::make_shared<MemoryPool>();
+  std::unique_ptr<Queue> queue_;
+  const SimdKernels& kernels_;
+  ThreadPool threads_;
+  std::vector<Scratch> scratch_;
+};
+
+[[nodiscard]] inline CpuRuntime& runtime_of(const OpCall& call) { return static_cast<CpuRuntime&>(*call.runtime); }
+
+// The first element of an operand as T*, its layout's offset applied.
+template <class T>
+[[nodiscard]] T* data_of(const Operand& operand) {
+  return reinterpret_cast<T*>(operand.buffer->host_data()) + operand.layout->offset();
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,56 @@
+#include "backend/cpu/op_table.h"
+
+#include <array>
+
+#include "quant/block_format.h"
+#include "quant/interleave.h"
+
+namespace wick::cpu {
+namespace {
+
+using Row = std::array<OpFunction, kDTypeCount>;
+using Table = std::array<Row, kOpCount>;
+
+void set(Table& table, OpId op, DType dtype, OpFunction function) { table[static_cast<size_t>(op)][static_cast<size_t>(dtype)] = function; }
+
+Table build_table() {
+  Table table{};
+  for (int id = 0; id < kDTypeCount; ++id) {
+    const auto dtype = static_cast<DType>(id);
+    if (is_quantized(dtype)) continue;
+    set(table, OpId::copy, dtype, copy_plain);
+    set(table, OpId::fill, dtype, fill_any);
+  }
+  set(table, OpId::unary, DType::f32, unary_f32);
+  set(table, OpId::binary, DType::f32, binary_f32);
+  set(table, OpId::softmax, DType::f32, softmax_f32);
+  set(table, OpId::argmax, DType::f32, argmax_f32);
+  set(table, OpId::rms_norm, DType::f32, rms_norm_f32);
+  set(table, OpId::rope, DType::f32, rope_f32);
+  set(table, OpId::matmul, DType::f32, matmul_f32);
+  set(table, OpId::attention, DType::f16, attention_f16);
+  set(table, OpId::attention, DType::f32, attention_f32);
+  for (const BlockFormat& format : block_formats()) {
+    set(table, OpId::embedding, format.dtype, embedding_any);
+    set(table, OpId::linear, format.dtype, linear_plain);
+    set(table, OpId::gated_linear, format.dtype, gated_linear_plain);
+    if (is_quantized(format.dtype)) set(table, OpId::copy, format.dtype, copy_quantized);
+    const DType interleaved = interleaved_dtype(format.dtype);
+    if (interleaved == format.dtype) continue;
+    set(table, OpId::repack, format.dtype, repack);
+    set(table, OpId::embedding, interleaved, embedding_any);
+    set(table, OpId::copy, interleaved, copy_quantized);
+    set(table, OpId::linear, interleaved, linear_interleaved);
+    set(table, OpId::gated_linear, interleaved, gated_linear_interleaved);
+  }
+  return table;
+}
+
+}  // namespace
+
+OpFunction op_function(OpId op, DType dtype) noexcept {
+  static const Table table = build_table();
+  return table[static_cast<size_t>(op)][static_cast<size_t>(dtype)];
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,37 @@
+// The CPU's implementations of ops: one constant table, [op][dtype of the defining operand].
+#pragma once
+
+#include "device/op.h"
+
+namespace wick::cpu {
+
+// nullptr: the CPU has no implementation of its own, and the reference loops serve.
+[[nodiscard]] OpFunction op_function(OpId op, DType dtype) noexcept;
+
+// The implementations, by file.
+// elementwise.cpp
+void copy_plain(const OpCall& call);
+void copy_quantized(const OpCall& call);
+void fill_any(const OpCall& call);
+void unary_f32(const OpCall& call);
+void binary_f32(const OpCall& call);
+// rows.cpp
+void softmax_f32(const OpCall& call);
+void argmax_f32(const OpCall& call);
+void rms_norm_f32(const OpCall& call);
+void rope_f32(const OpCall& call);
+// embedding.cpp
+void embedding_any(const OpCall& call);
+// matmul.cpp
+void matmul_f32(const OpCall& call);
+// linear.cpp
+void linear_plain(const OpCall& call);
+void linear_interleaved(const OpCall& call);
+void gated_linear_plain(const OpCall& call);
+void gated_linear_interleaved(const OpCall& call);
+void repack(const OpCall& call);
+// attention.cpp
+void attention_f16(const OpCall& call);
+void attention_f32(const OpCall& call);
+
+}  // namespace wick::cpu

@@ -1,0 +1,173 @@
+// Elementwise and row-wise loops over f32.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/simd/float_kernels.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+#include <hwy/contrib/math/math-inl.h>
+
+#include <cmath>
+
+#include "backend/cpu/simd/select.h"
+#include "backend/cpu/simd/simd_kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace wick::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+// Applies f(vector) over n elements; the tail goes through a partial load, so that each element sees the same arithmetic.
+template <class F>
+HWY_INLINE void map1(const float* x, float* out, size_t n, F&& f) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, x + i)), d, out + i);
+  if (i == n) return;
+  HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
+  for (size_t j = 0; j < n - i; ++j) buffer[j] = x[i + j];
+  hn::Store(f(hn::Load(d, buffer)), d, buffer);
+  for (size_t j = 0; j < n - i; ++j) out[i + j] = buffer[j];
+}
+
+template <class F>
+HWY_INLINE void map2(const float* x, const float* y, float* out, size_t n, F&& f) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, out + i);
+  if (i == n) return;
+  HWY_ALIGN float left[HWY_MAX_BYTES / sizeof(float)] = {};
+  HWY_ALIGN float right[HWY_MAX_BYTES / sizeof(float)] = {};
+  for (size_t j = 0; j < n - i; ++j) {
+    left[j] = x[i + j];
+    right[j] = y[i + j];
+  }
+  hn::Store(f(hn::Load(d, left), hn::Load(d, right)), d, left);
+  for (size_t j = 0; j < n - i; ++j) out[i + j] = left[j];
+}
+
+void add(const float* lhs, const float* rhs, float* out, size_t n) {
+  map2(lhs, rhs, out, n, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
+}
+
+void multiply(const float* lhs, const float* rhs, float* out, size_t n) {
+  map2(lhs, rhs, out, n, [](V a, V b) HWY_ATTR { return hn::Mul(a, b); });
+}
+
+// x / (1 + e^-x). Where e^-x overflows (x < -88) the quotient is -0, as it should be; NaN stays NaN.
+HWY_INLINE V silu_vector(V x) {
+  const D d;
+  const V one = hn::Set(d, 1.0F);
+  const V quotient = hn::Div(x, hn::Add(one, hn::Exp(d, hn::Neg(x))));
+  return hn::IfThenElse(hn::IsNaN(x), x, quotient);
+}
+
+void silu(const float* x, float* out, size_t n) {
+  map1(x, out, n, [](V v) HWY_ATTR { return silu_vector(v); });
+}
+
+void silu_multiply(const float* gate, const float* up, float* out, size_t n) {
+  map2(gate, up, out, n, [](V g, V u) HWY_ATTR { return hn::Mul(silu_vector(g), u); });
+}
+
+float sum_of_squares(const float* x, size_t n) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  V sum0 = hn::Zero(d);
+  V sum1 = hn::Zero(d);
+  size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    const V a = hn::LoadU(d, x + i);
+    const V b = hn::LoadU(d, x + i + lanes);
+    sum0 = hn::MulAdd(a, a, sum0);
+    sum1 = hn::MulAdd(b, b, sum1);
+  }
+  float sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
+  for (; i < n; ++i) sum += x[i] * x[i];
+  return sum;
+}
+
+void rms_norm(const float* x, const float* weight, float epsilon, float* out, size_t n) {
+  const float mean = sum_of_squares(x, n) / static_cast<float>(n);
+  const float factor = 1.0F / std::sqrt(mean + epsilon);
+  map2(x, weight, out, n, [factor](V a, V w) HWY_ATTR { return hn::Mul(hn::Mul(a, hn::Set(D(), factor)), w); });
+}
+
+float largest(const float* x, size_t n) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  float result = x[0];
+  size_t i = 0;
+  if (n >= lanes) {
+    V best = hn::LoadU(d, x);
+    for (i = lanes; i + lanes <= n; i += lanes) best = hn::Max(best, hn::LoadU(d, x + i));
+    result = hn::GetLane(hn::MaxOfLanes(d, best));
+  }
+  for (; i < n; ++i) result = x[i] > result ? x[i] : result;
+  return result;
+}
+
+float exp_and_sum(const float* x, float shift, float* out, size_t n) {
+  const D d;
+  const V offset = hn::Set(d, shift);
+  V sum = hn::Zero(d);
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  // Exp clamps its argument, so a NaN must be put back.
+  const auto exp_shifted = [&](V v) HWY_ATTR {
+    const V argument = hn::Sub(v, offset);
+    return hn::IfThenElse(hn::IsNaN(argument), argument, hn::Exp(d, argument));
+  };
+  for (; i + lanes <= n; i += lanes) {
+    const V value = exp_shifted(hn::LoadU(d, x + i));
+    hn::StoreU(value, d, out + i);
+    sum = hn::Add(sum, value);
+  }
+  float total = hn::GetLane(hn::SumOfLanes(d, sum));
+  if (i < n) {
+    HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
+    for (size_t j = 0; j < n - i; ++j) buffer[j] = x[i + j];
+    hn::Store(exp_shifted(hn::Load(d, buffer)), d, buffer);
+    for (size_t j = 0; j < n - i; ++j) {
+      out[i + j] = buffer[j];
+      total += buffer[j];
+    }
+  }
+  return total;
+}
+
+void scale(float* x, float factor, size_t n) {
+  map1(x, x, n, [factor](V v) HWY_ATTR { return hn::Mul(v, hn::Set(D(), factor)); });
+}
+
+void softmax(const float* x, float* out, size_t n) {
+  const float total = exp_and_sum(x, largest(x, n), out, n);
+  scale(out, 1.0F / total, n);
+}
+
+void fill_float(SimdKernels& kernels) {
+  kernels.add = add;
+  kernels.multiply = multiply;
+  kernels.silu = silu;
+  kernels.silu_multiply = silu_multiply;
+  kernels.rms_norm = rms_norm;
+  kernels.softmax = softmax;
+  kernels.largest = largest;
+  kernels.exp_and_sum = exp_and_sum;
+  kernels.scale = scale;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace wick::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace wick::cpu {
+
+void fill_float_kernels(SimdKernels& kernels) { WICK_CALL_FOR_SET(kernels.set, fill_float, kernels); }
+
+}  // namespace wick::cpu
+#endif

@@ -1,0 +1,36 @@
+#include "backend/cpu/simd/instruction_set.h"
+
+#include <hwy/highway.h>
+#include <hwy/targets.h>
+
+namespace wick::cpu {
+
+std::vector<InstructionSet> compiled_instruction_sets() {
+#if defined(__x86_64__)
+  return {InstructionSet::scalar, InstructionSet::avx2, InstructionSet::avx512, InstructionSet::avx512_vnni};
+#elif defined(__aarch64__)
+  return {InstructionSet::neon};
+#else
+  return {InstructionSet::scalar};
+#endif
+}
+
+std::vector<InstructionSet> usable_instruction_sets() {
+  std::vector<InstructionSet> usable;
+  // Highway asks CPUID and also whether the operating system saves the registers.
+  const int64_t supported = hwy::SupportedTargets();
+  for (const InstructionSet set : compiled_instruction_sets()) {
+    bool runs = true;
+#if defined(__x86_64__)
+    if (set == InstructionSet::avx2) runs = (supported & HWY_AVX2) != 0;
+    if (set == InstructionSet::avx512) runs = (supported & HWY_AVX3) != 0;
+    if (set == InstructionSet::avx512_vnni) runs = (supported & HWY_AVX3_DL) != 0;
+#else
+    (void)supported;
+#endif
+    if (runs) usable.push_back(set);
+  }
+  return usable;
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,30 @@
+#include "backend/cpu/simd/simd_kernels.h"
+
+#include <array>
+
+namespace wick::cpu {
+namespace {
+
+SimdKernels build(InstructionSet set) {
+  SimdKernels kernels;
+  kernels.set = set;
+  fill_convert_kernels(kernels);
+  fill_float_kernels(kernels);
+  fill_panel_kernels(kernels);
+  fill_quantize_kernels(kernels);
+  fill_vnni_kernels(kernels);
+  return kernels;
+}
+
+}  // namespace
+
+const SimdKernels& simd_kernels(InstructionSet set) {
+  static const std::array<SimdKernels, kInstructionSetNames.size()> tables = [] {
+    std::array<SimdKernels, kInstructionSetNames.size()> built;
+    for (const InstructionSet compiled : compiled_instruction_sets()) built[static_cast<size_t>(compiled)] = build(compiled);
+    return built;
+  }();
+  return tables[static_cast<size_t>(set)];
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,92 @@
+// The table of inner loops, one instance per instruction set. Each is compiled from one source for all of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/cpu/simd/instruction_set.h"
+#include "layout/dtype.h"
+
+namespace wick::cpu {
+
+// Activations rounded to 8 bits: value ≈ scale · quant, one scale per block of 32 columns.
+inline constexpr int64_t kActivationBlock = 32;
+struct QuantizedActivations {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int8_t* quants = nullptr;        // [rows, columns]
+  float* scales = nullptr;         // [rows, columns / 32]
+  float* block_sums = nullptr;     // [rows, columns / 32]: scale · Σ quants over 32 columns
+  float* half_sums = nullptr;      // [rows, columns / 16]: the same over 16 columns
+};
+
+// Multiplies a tile of 16 interleaved weight rows (quant/interleave.h) with all activations: out[row · out_stride + 0…15].
+using TileKernel = void (*)(const std::byte* tile, const QuantizedActivations& x, float* out, int64_t out_stride);
+
+// The most rows of weights that a panel takes at once.
+inline constexpr int64_t kPanelRows = 4;
+
+struct SimdKernels {
+  InstructionSet set = InstructionSet::scalar;
+
+  // Elementwise over n floats; out may be an operand.
+  void (*add)(const float* lhs, const float* rhs, float* out, size_t n) = nullptr;
+  void (*multiply)(const float* lhs, const float* rhs, float* out, size_t n) = nullptr;
+  // silu(gate) · up
+  void (*silu_multiply)(const float* gate, const float* up, float* out, size_t n) = nullptr;
+  void (*silu)(const float* x, float* out, size_t n) = nullptr;
+  // Rows along the last dimension.
+  void (*rms_norm)(const float* x, const float* weight, float epsilon, float* out, size_t n) = nullptr;
+  void (*softmax)(const float* x, float* out, size_t n) = nullptr;
+
+  // Conversions of n elements.
+  void (*f16_to_f32)(const uint16_t* x, float* out, size_t n) = nullptr;
+  void (*f32_to_f16)(const float* x, uint16_t* out, size_t n) = nullptr;
+  void (*bf16_to_f32)(const uint16_t* x, float* out, size_t n) = nullptr;
+  void (*f32_to_bf16)(const float* x, uint16_t* out, size_t n) = nullptr;
+  void (*q8_0_to_f32)(const std::byte* blocks, float* out, size_t n) = nullptr;
+  void (*q4_0_to_f32)(const std::byte* blocks, float* out, size_t n) = nullptr;
+
+  // out[t · out_stride + r] = x[t] · weights[r] over k columns, for `tokens` rows of x and 1 to kPanelRows rows of weights.
+  void (*panel)(const float* weights, int64_t weight_stride, int64_t weight_rows, const float* x, int64_t x_stride, int64_t tokens, int64_t k,
+                float* out, int64_t out_stride) = nullptr;
+  // c [m, n] = a [m, k] · b [k, n], or c += with `accumulate`; b and c row-major with strides, a[row, i] at row · a_stride + i.
+  void (*multiply_matrix)(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride, int64_t m, int64_t n,
+                          int64_t k, bool accumulate) = nullptr;
+  // Online-softmax helpers: largest of n scores; out = e^(x - largest), returning their sum.
+  float (*largest)(const float* x, size_t n) = nullptr;
+  float (*exp_and_sum)(const float* x, float largest, float* out, size_t n) = nullptr;
+  void (*scale)(float* x, float factor, size_t n) = nullptr;
+  // scores[h · score_stride + p] = q[h] · key[p], and out[h] += Σ weight[h, p] · value[p], for up to 8 query heads of width n on one
+  // cache row run of f16 (or f32) rows `stride` elements apart.
+  void (*scores_f16)(const float* q, int64_t heads, int64_t n, const uint16_t* keys, int64_t stride, int64_t positions, float* scores,
+                     int64_t score_stride) = nullptr;
+  void (*scores_f32)(const float* q, int64_t heads, int64_t n, const float* keys, int64_t stride, int64_t positions, float* scores,
+                     int64_t score_stride) = nullptr;
+  void (*weighted_sum_f16)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const uint16_t* values, int64_t stride,
+                           int64_t positions, float* out) = nullptr;
+  void (*weighted_sum_f32)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const float* values, int64_t stride,
+                           int64_t positions, float* out) = nullptr;
+
+  // One row of activations (n a multiple of 32) rounded to 8 bits; NaN and Inf give a NaN scale.
+  void (*quantize_row)(const float* x, int64_t n, int8_t* quants, float* scales, float* block_sums, float* half_sums) = nullptr;
+  // By interleaved dtype, from q4_0_x16 on; nullptr where the instruction set has no integer dot product.
+  std::array<TileKernel, 5> tile{};
+
+  [[nodiscard]] TileKernel tile_kernel(DType interleaved) const noexcept {
+    return tile[static_cast<size_t>(interleaved) - static_cast<size_t>(DType::q4_0_x16)];
+  }
+};
+
+// The table of that instruction set, which must be usable here.
+[[nodiscard]] const SimdKernels& simd_kernels(InstructionSet set);
+
+// Each source file under simd/ fills its part of the table.
+void fill_convert_kernels(SimdKernels& kernels);
+void fill_float_kernels(SimdKernels& kernels);
+void fill_panel_kernels(SimdKernels& kernels);
+void fill_quantize_kernels(SimdKernels& kernels);
+void fill_vnni_kernels(SimdKernels& kernels);
+
+}  // namespace wick::cpu

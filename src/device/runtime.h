@@ -1,0 +1,58 @@
+// A Runtime is one opened device behind the seam: what it can do, its memory, its queue and its own implementations of ops.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "device/buffer.h"
+#include "device/op.h"
+#include "ir/device_caps.h"
+
+namespace wick {
+
+// A Queue moves bytes and waits, in order, on one device.
+class Queue {
+ public:
+  Queue() = default;
+  virtual ~Queue() = default;
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  // Offsets and sizes in bytes, inside the buffer (the caller has checked).
+  virtual void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) = 0;
+  virtual void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) = 0;
+  // Returns when everything queued before is done; throws the errors of asynchronous work.
+  virtual void synchronize() = 0;
+};
+
+// What a device is opened with.
+struct DeviceOptions {
+  int threads = 0;      // host threads that its work may use; 0: every usable core
+  std::string variant;  // a code path by name, for tests: "avx2"; empty: the best that the machine has
+
+  friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
+};
+
+class Runtime {
+ public:
+  Runtime() = default;
+  virtual ~Runtime() = default;
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  [[nodiscard]] virtual const DeviceCaps& caps() const noexcept = 0;
+  // Uninitialised memory, aligned to 64 bytes. Errors: out_of_memory naming the device and the size.
+  [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
+  // A buffer with these bytes: the same memory where DeviceCaps::host_memory, else a copy.
+
+  [[nodiscard]] virtual std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) = 0;
+  [[nodiscard]] virtual Queue& queue() noexcept = 0;
+  // The device's own implementation of an op whose defining operand has this dtype (dispatch_dtype in tensor/ops); nullptr: none.
+  [[nodiscard]] virtual OpFunction override_for(OpId op, DType dtype) const noexcept = 0;
+  // Bytes allocated now and at most; imports are not counted.
+  [[nodiscard]] virtual size_t allocated_bytes() const noexcept = 0;
+  [[nodiscard]] virtual size_t peak_allocated_bytes() const noexcept = 0;
+};
+
+}  // namespace wick

@@ -1,0 +1,60 @@
+#include "tensor/ops/dispatch.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "quant/block_format.h"
+#include "quant/interleave.h"
+#include "tensor/ops/op_rule.h"
+#include "tensor/ops/reference.h"
+
+namespace wick {
+namespace {
+
+constexpr size_t kMaxOperands = 8;
+
+Operand operand_of(const Tensor& tensor) { return {&tensor.storage()->buffer(), tensor.dtype(), &tensor.layout()}; }
+
+bool reference_reads(DType dtype) { return !is_quantized(dtype) || find_block_format(plain_dtype(dtype)) != nullptr; }
+
+}  // namespace
+
+Support support(const Device& device, OpId op, DType dtype) noexcept {
+  if (device.runtime().override_for(op, dtype) != nullptr) return Support::native;
+  if (device.caps().host_memory && rule(op).reference != nullptr && reference_reads(dtype)) return Support::reference;
+  return Support::none;
+}
+
+void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) {
+  WICK_ASSERT(inputs.size() <= kMaxOperands && !outputs.empty() && outputs.size() <= kMaxOperands);
+  const Device& device = outputs.front()->device();
+  for (const std::span<const Tensor* const> group : {inputs, outputs}) {
+    for (const Tensor* tensor : group) {
+      if (&tensor->device().runtime() == &device.runtime()) continue;
+      fail(ErrorCode::device_mismatch, "{}: operands on {} and {}; move them to one device first", to_string(op),
+           inputs.front()->device().location().to_string(), (tensor == inputs.front() ? device : tensor->device()).location().to_string());
+    }
+  }
+  const OpRule& op_rule = rule(op);
+  const auto& defining = op_rule.defining_operand == kFirstOutput ? *outputs.front() : *inputs[static_cast<size_t>(op_rule.defining_operand)];
+  std::array<Operand, kMaxOperands> input_operands;
+  std::array<Operand, kMaxOperands> output_operands;
+  for (size_t index = 0; index < inputs.size(); ++index) input_operands[index] = operand_of(*inputs[index]);
+  for (size_t index = 0; index < outputs.size(); ++index) output_operands[index] = operand_of(*outputs[index]);
+  const OpCall call{op, params, std::span(input_operands).first(inputs.size()), std::span(output_operands).first(outputs.size()), &device.runtime()};
+  if (const OpFunction function = device.runtime().override_for(op, defining.dtype())) {
+    function(call);
+    return;
+  }
+  if (support(device, op, defining.dtype()) != Support::reference) {
+    fail(ErrorCode::unsupported, "{}: {} has no implementation for dtype {}", to_string(op), device.location().to_string(),
+         to_string(defining.dtype()));
+  }
+  run_reference(call);
+}
+
+void dispatch(OpId op, const void* params, std::initializer_list<const Tensor*> inputs, std::initializer_list<const Tensor*> outputs) {
+  dispatch(op, params, std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
+}
+
+}  // namespace wick

@@ -1,0 +1,43 @@
+#include "tensor/ops/embedding.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "tensor/ops/dispatch.h"
+#include "tensor/ops/op_rule.h"
+
+namespace wick {
+namespace {
+
+void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  const auto width = static_cast<size_t>(inputs[0].shape[1]);
+  for (size_t row = 0; row < inputs[1].values.size(); ++row) {
+    const double* source = inputs[0].values.data() + static_cast<size_t>(inputs[1].values[row]) * width;
+    std::copy(source, source + width, outputs[0].values.begin() + static_cast<std::ptrdiff_t>(row * width));
+  }
+}
+
+}  // namespace
+
+const OpRule kEmbeddingRule = {OpId::embedding, 0, reference};
+
+Tensor embedding(const Tensor& table, const Tensor& ids) {
+  if (table.rank() != 2) fail(ErrorCode::shape_mismatch, "embedding: the table {} must be [rows, width]", table.describe());
+  if (ids.dtype() != DType::u32 && ids.dtype() != DType::i32 && ids.dtype() != DType::i64) {
+    fail(ErrorCode::dtype_mismatch, "embedding: ids {} must be u32, i32 or i64", ids.describe());
+  }
+  // Checked on the host, so that no backend ever reads outside the table.
+  for (const int64_t id : ids.to_vector<int64_t>()) {
+    if (id < 0 || id >= table.shape()[0]) {
+      fail(ErrorCode::index_out_of_range, "embedding: id {} is outside the table's {} rows", id, table.shape()[0]);
+    }
+  }
+  std::vector<int64_t> dims(ids.shape().dims().begin(), ids.shape().dims().end());
+  dims.push_back(table.shape()[1]);
+  Tensor result = Tensor::empty(Shape(std::span<const int64_t>(dims)), DType::f32, table.device());
+  if (result.elements() > 0) dispatch(OpId::embedding, nullptr, {&table, &ids}, {&result});
+  return result;
+}
+
+}  // namespace wick

@@ -1,0 +1,23 @@
+// linear: activations times weights as models store them, [out, in], quantized or float; and the gated pair of a feed-forward layer.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace wick {
+
+// x f32 [..., k], row-major; weight [n, k] of any dtype. Result: f32 [..., n]. With `precise` activations stay f32; without it
+// a device may round them to 8 bits per block of 32. Errors: shape_mismatch, dtype_mismatch.
+[[nodiscard]] Tensor linear(const Tensor& x, const Tensor& weight, const LinearParams& params = {});
+// One result a weight (at most three), for less than the calls one by one: the activations are read and rounded once.
+[[nodiscard]] std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params = {});
+// silu(x · gateᵀ) · (x · upᵀ): SwiGLU's inner part (Shazeer 2020). gate and up: [n, k] of one dtype.
+[[nodiscard]] Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params = {});
+
+// The weight in the layout that the device's linear likes best. Rewrites the weight's bytes in place, so they must be writable and
+// nobody else may hold the old view; returns the weight itself where the device has no such layout.
+[[nodiscard]] Tensor repack_for_linear(const Tensor& weight);
+
+}  // namespace wick

@@ -1,0 +1,69 @@
+#include "tensor/ops/matmul.h"
+
+#include <vector>
+
+#include "base/error.h"
+#include "tensor/ops/dispatch.h"
+#include "tensor/ops/op_rule.h"
+
+namespace wick {
+namespace {
+
+void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  const Shape& left = inputs[0].shape;
+  const auto k = static_cast<size_t>(left[left.rank() - 1]);
+  const auto m = static_cast<size_t>(left[left.rank() - 2]);
+  const auto n = static_cast<size_t>(outputs[0].shape.last());
+  const size_t batches = m * n == 0 ? 0 : outputs[0].values.size() / (m * n);
+  for (size_t batch = 0; batch < batches; ++batch) {
+    const double* a = inputs[0].values.data() + batch * m * k;
+    const double* b = inputs[1].values.data() + batch * k * n;
+    double* c = outputs[0].values.data() + batch * m * n;
+    for (size_t row = 0; row < m; ++row) {
+      for (size_t column = 0; column < n; ++column) {
+        double sum = 0;
+        for (size_t inner = 0; inner < k; ++inner) sum += a[row * k + inner] * b[inner * n + column];
+        c[row * n + column] = sum;
+      }
+    }
+  }
+}
+
+// batch's dimensions followed by the matrix's two.
+Shape with_batch(const Shape& batch, int64_t rows, int64_t columns) {
+  std::vector<int64_t> dims(batch.dims().begin(), batch.dims().end());
+  dims.push_back(rows);
+  dims.push_back(columns);
+  return Shape(std::span<const int64_t>(dims));
+}
+
+Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(static_cast<size_t>(shape.rank() - 2))); }
+
+}  // namespace
+
+const OpRule kMatmulRule = {OpId::matmul, 0, reference};
+
+Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
+  if (lhs.rank() < 2 || rhs.rank() < 2) {
+    fail(ErrorCode::shape_mismatch, "matmul: lhs {} and rhs {} must have rank 2 or more", lhs.describe(), rhs.describe());
+  }
+  if (lhs.dtype() != rhs.dtype() || !is_float(lhs.dtype())) {
+    fail(ErrorCode::dtype_mismatch, "matmul: lhs {} and rhs {} must have the same float dtype", lhs.describe(), rhs.describe());
+  }
+  const int64_t m = lhs.dim(-2);
+  const int64_t k = lhs.dim(-1);
+  const int64_t n = rhs.dim(-1);
+  if (rhs.dim(-2) != k) {
+    fail(ErrorCode::shape_mismatch, "matmul: lhs {} and rhs {}: inner dimensions {} and {} differ", lhs.shape().to_string(),
+         rhs.shape().to_string(), k, rhs.dim(-2));
+  }
+  const Shape batch = broadcast_shapes(batch_of(lhs.shape()), batch_of(rhs.shape()), "matmul");
+  Tensor result = Tensor::empty(with_batch(batch, m, n), lhs.dtype(), lhs.device());
+  if (k == 0) return Tensor::zeros(result.shape(), result.dtype(), result.device());
+  const Tensor left = lhs.broadcast_to(with_batch(batch, m, k));
+  const Tensor right = rhs.broadcast_to(with_batch(batch, k, n));
+  if (result.elements() > 0) dispatch(OpId::matmul, nullptr, {&left, &right}, {&result});
+  return result;
+}
+
+}  // namespace wick

@@ -1,0 +1,120 @@
+#include "tensor/ops/reference.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+#include "base/half.h"
+#include "quant/block_format.h"
+#include "quant/interleave.h"
+
+namespace wick {
+namespace {
+
+// Rust's `as` and candle's to_dtype: toward zero, saturating, NaN to 0.
+template <class T>
+T saturate(double value) {
+  if (std::isnan(value)) return 0;
+  // The largest double below 2^63 for i64; exact for the narrower types.
+  constexpr auto kLow = static_cast<double>(std::numeric_limits<T>::min());
+  constexpr auto kHigh = static_cast<double>(std::numeric_limits<T>::max());
+  if (value <= kLow) return std::numeric_limits<T>::min();
+  if (value >= kHigh) return std::numeric_limits<T>::max();
+  return static_cast<T>(value);
+}
+
+template <class T>
+T load(const std::byte* base, int64_t index) {
+  T value;
+  std::memcpy(&value, base + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+template <class T>
+void store(std::byte* base, int64_t index, T value) {
+  std::memcpy(base + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+double load_as_double(DType dtype, const std::byte* base, int64_t index) {
+  switch (dtype) {
+    case DType::u8: return load<uint8_t>(base, index);
+    case DType::u32: return load<uint32_t>(base, index);
+    case DType::i16: return load<int16_t>(base, index);
+    case DType::i32: return load<int32_t>(base, index);
+    case DType::i64: return static_cast<double>(load<int64_t>(base, index));
+    case DType::bf16: return load<bf16>(base, index);
+    case DType::f16: return load<f16>(base, index);
+    case DType::f32: return load<float>(base, index);
+    case DType::f64: return load<double>(base, index);
+    case DType::f8e4m3: return load<f8e4m3>(base, index);
+    default: break;
+  }
+  WICK_ASSERT(!is_quantized(dtype));
+  return 0;
+}
+
+void store_double(DType dtype, std::byte* base, int64_t index, double value) {
+  switch (dtype) {
+    case DType::u8: return store(base, index, saturate<uint8_t>(value));
+    case DType::u32: return store(base, index, saturate<uint32_t>(value));
+    case DType::i16: return store(base, index, saturate<int16_t>(value));
+    case DType::i32: return store(base, index, saturate<int32_t>(value));
+    case DType::i64: return store(base, index, saturate<int64_t>(value));
+    case DType::bf16: return store(base, index, bf16(static_cast<float>(value)));
+    case DType::f16: return store(base, index, f16(static_cast<float>(value)));
+    case DType::f32: return store(base, index, static_cast<float>(value));
+    case DType::f64: return store(base, index, value);
+    case DType::f8e4m3: return store(base, index, f8e4m3(static_cast<float>(value)));
+    default: break;
+  }
+  WICK_ASSERT(!is_quantized(dtype));
+}
+
+// Quantized tensors are read row by row; their layouts are contiguous in the last dimension (the tensor class keeps it so).
+void read_quantized(const Operand& operand, std::vector<double>& values) {
+  const Layout& layout = *operand.layout;
+  const int64_t row_elements = layout.shape().last();
+  std::vector<float> row(static_cast<size_t>(row_elements));
+  const int last = layout.rank() - 1;
+  if (layout.elements() == 0) return;
+  const Layout rows = last < 0 ? layout : layout.narrow(last, 0, 1);
+  size_t at = 0;
+  for_each_offset(rows, [&](int64_t offset) {
+    unpack_row(operand.dtype, operand.buffer->host_data(), operand.buffer->bytes(), offset / row_elements, row);
+    for (const float value : row) values[at++] = value;
+  });
+}
+
+}  // namespace
+
+ReferenceTensor read_reference(const Operand& operand) {
+  ReferenceTensor tensor{operand.layout->shape(), std::vector<double>(static_cast<size_t>(operand.layout->elements()))};
+  if (is_quantized(operand.dtype)) {
+    read_quantized(operand, tensor.values);
+    return tensor;
+  }
+  size_t at = 0;
+  const std::byte* base = operand.buffer->host_data();
+  for_each_offset(*operand.layout, [&](int64_t offset) { tensor.values[at++] = load_as_double(operand.dtype, base, offset); });
+  return tensor;
+}
+
+void write_reference(const ReferenceTensor& tensor, const Operand& operand) {
+  size_t at = 0;
+  std::byte* base = operand.buffer->host_data();
+  for_each_offset(*operand.layout, [&](int64_t offset) { store_double(operand.dtype, base, offset, tensor.values[at++]); });
+}
+
+void run_reference(const OpCall& call) {
+  std::vector<ReferenceTensor> inputs;
+  for (const Operand& operand : call.inputs) inputs.push_back(read_reference(operand));
+  std::vector<ReferenceTensor> outputs;
+  for (const Operand& operand : call.outputs) {
+    outputs.push_back({operand.layout->shape(), std::vector<double>(static_cast<size_t>(operand.layout->elements()))});
+  }
+  rule(call.op).reference(call.params, inputs, outputs);
+  for (size_t index = 0; index < outputs.size(); ++index) write_reference(outputs[index], call.outputs[index]);
+}
+
+}  // namespace wick
