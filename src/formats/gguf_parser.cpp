@@ -45,7 +45,7 @@ uint64_t packed_bytes(GgufType type) {
 }
 
 bool starts_with(std::span<const std::byte> bytes, std::string_view prefix) {
-  return bytes.size() >= prefix.size() && std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
+  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(prefix);
 }
 
 // What a file that is not GGUF looks like, with what to do about it.
