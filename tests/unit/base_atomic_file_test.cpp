@@ -1,0 +1,105 @@
+#include "base/atomic_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "unit/temporary_folder.h"
+
+namespace wick {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+std::string content(const std::filesystem::path& path) {
+  const auto bytes = read_bytes(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(AtomicFile, TargetAppearsOnlyWithCommit) {
+  const TemporaryFolder folder;
+  AtomicFile file(folder / "out");
+  file.write(bytes_of("hello "));
+  file.write(bytes_of("world"));
+  EXPECT_EQ(file.size(), 11u);
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+  file.commit();
+  EXPECT_EQ(content(folder / "out"), "hello world");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"out"});
+}
+
+TEST(AtomicFile, NothingIsLeftWithoutCommit) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "out", bytes_of("old"));
+  { AtomicFile(folder / "out").write(std::vector<std::byte>(1'000'000)); }
+  EXPECT_EQ(content(folder / "out"), "old");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"out"});
+}
+
+TEST(AtomicFile, SmallAndLargePiecesKeepTheirOrder) {
+  const TemporaryFolder folder;
+  std::string expected;
+  AtomicFile file(folder / "out");
+  for (const size_t size : {1u, 70'000u, 3u, 65'535u, 65'536u, 0u, 10u}) {
+    const std::string piece(size, static_cast<char>('a' + size % 26));
+    expected += piece;
+    file.write(bytes_of(piece));
+  }
+  file.commit();
+  EXPECT_EQ(content(folder / "out"), expected);
+}
+
+TEST(AtomicFile, ReplacedFileKeepsItsPermissions) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "out", bytes_of("old"));
+  ::chmod((folder / "out").c_str(), 0640);
+  AtomicFile(folder / "out").commit();
+  struct stat status {};
+  ASSERT_EQ(::stat((folder / "out").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777u, 0640u);
+}
+
+TEST(AtomicFile, LinkStaysALink) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "real", bytes_of("old"));
+  std::filesystem::create_symlink(folder / "real", folder / "link");
+  AtomicFile file(folder / "link");
+  file.write(bytes_of("new"));
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(content(folder / "real"), "new");
+}
+
+TEST(AtomicFile, DeviceIsWrittenAndStaysADevice) {
+  AtomicFile file("/dev/null");
+  file.write(bytes_of("gone"));
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST(AtomicFile, ErrorsNameThePath) {
+  const TemporaryFolder folder;
+  try {
+    AtomicFile file(folder / "none" / "out");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::not_found);
+    EXPECT_THAT(error.what(), HasSubstr("none/out: cannot be written: its folder does not exist"));
+  }
+  try {
+    AtomicFile file(folder.path());
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_THAT(error.what(), HasSubstr("is a directory"));
+  }
+}
+
+}  // namespace
+}  // namespace wick

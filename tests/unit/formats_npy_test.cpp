@@ -1,0 +1,116 @@
+#include "formats/npy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "unit/shared_data.h"
+#include "unit/temporary_folder.h"
+
+namespace wick {
+namespace {
+
+using ::testing::HasSubstr;
+
+NpyArray parse(std::string_view text) { return parse_npy(std::as_bytes(std::span(text)), "a.npy"); }
+
+std::string npy(std::string_view header, std::string_view data) {
+  std::string text("\x93NUMPY\x01\x00", 8);
+  text += static_cast<char>(header.size());
+  text += '\0';
+  return text.append(header).append(data);
+}
+
+std::string refusal(ErrorCode code, const std::string& text) {
+  try {
+    static_cast<void>(parse(text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("a.npy: "));
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+// What numpy.save writes for numpy.array([[1, 2, 3]], dtype='<f4').
+TEST(Npy, WritesTheBytesThatNumPyWrites) {
+  const TemporaryFolder folder;
+  const float values[] = {1, 2, 3};
+  write_npy(folder / "a.npy", {1, 3}, values);
+  std::string expected("\x93NUMPY\x01\x00\x76\x00", 10);
+  expected += "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }";
+  expected.append(127 - expected.size(), ' ');
+  expected += '\n';
+  expected += std::string("\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40", 12);
+  const auto bytes = read_bytes(folder / "a.npy");
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), expected);
+}
+
+TEST(Npy, EveryDtypeAndRankComesBack) {
+  const TemporaryFolder folder;
+  const Shape shapes[] = {{}, {0}, {5}, {2, 3}, {1, 2, 3, 4}, {1, 1, 1, 1, 1, 1, 1, 2}};
+  for (const DType dtype : {DType::u8, DType::u32, DType::i16, DType::i32, DType::i64, DType::f16, DType::f32, DType::f64}) {
+    for (const Shape& shape : shapes) {
+      std::vector<std::byte> data(static_cast<size_t>(storage_bytes(dtype, shape.elements())));
+      for (size_t index = 0; index < data.size(); ++index) data[index] = static_cast<std::byte>(index);
+      write_npy(folder / "a.npy", dtype, shape, data);
+      const NpyArray array = read_npy(folder / "a.npy");
+      EXPECT_EQ(array.dtype, dtype);
+      EXPECT_EQ(array.shape, shape);
+      EXPECT_EQ(array.data, data);
+      EXPECT_EQ((std::filesystem::file_size(folder / "a.npy") - data.size()) % 64, 0u);
+    }
+  }
+}
+
+TEST(Npy, ReadsVersion2AndLooseSpacing) {
+  std::string text("\x93NUMPY\x02\x00", 8);
+  const std::string header = "{\"shape\":(2,),\"fortran_order\":False,\"descr\":\"|u1\"}\n";
+  text += static_cast<char>(header.size());
+  text += std::string(3, '\0') + header + "ab";
+  EXPECT_EQ(parse(text).shape, Shape{2});
+}
+
+TEST(Npy, WriterNeedsExactlyTheShapesElements) {
+  const TemporaryFolder folder;
+  {
+    NpyWriter writer(folder / "a.npy", DType::f32, {2, 2});
+    writer.append(std::vector<std::byte>(12));
+    EXPECT_THROW(writer.finish(), Error);
+    EXPECT_THROW(writer.append(std::vector<std::byte>(8)), Error);
+  }
+  EXPECT_TRUE(folder.names().empty());
+  EXPECT_THROW(NpyWriter(folder / "a.npy", DType::bf16, {2}), Error);
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(Npy, BadFilesAreRefused) {
+  const std::string good = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
+  EXPECT_EQ(parse(npy(good, "ab")).data.size(), 2u);
+  for (size_t length = 0; length < npy(good, "ab").size(); ++length) refusal(ErrorCode::corrupt_file, npy(good, "ab").substr(0, length));
+  refusal(ErrorCode::corrupt_file, npy(good, "abc"));
+  EXPECT_THAT(refusal(ErrorCode::corrupt_file, "PK\3\4aaaaaaaa"), HasSubstr("starts with 'PK"));
+  EXPECT_THAT(refusal(ErrorCode::unsupported, npy("{'descr': '>f4', 'fortran_order': False, 'shape': (), }", "1234")), HasSubstr("'>f4'"));
+  EXPECT_THAT(refusal(ErrorCode::unsupported, npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2,), }", "ab")), HasSubstr("Fortran"));
+  refusal(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': False, 'shape': (-2,), }", "ab"));
+  refusal(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", "ab"));
+  refusal(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }", "ab"));
+  refusal(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': False}", "ab"));
+  refusal(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, 'shape': (2,)}", "ab"));
+  refusal(ErrorCode::corrupt_file, npy(good + " x", "ab"));
+}
+
+TEST(Npy, ReadsAFileOfNumPy) {
+  const auto path = shared_data("data/fixtures/candle/test.npy");
+  if (!path) GTEST_SKIP() << kSharedDataMissing;
+  const NpyArray array = read_npy(*path);
+  EXPECT_EQ(array.shape.elements() * info(array.dtype).block_bytes, static_cast<int64_t>(array.data.size()));
+  EXPECT_GT(array.shape.rank(), 0);
+}
+
+}  // namespace
+}  // namespace wick

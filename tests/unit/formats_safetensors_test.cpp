@@ -1,0 +1,102 @@
+#include "formats/safetensors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "unit/shared_data.h"
+
+namespace wick {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string with_header(std::string_view header, std::string_view data) {
+  const uint64_t length = header.size();
+  std::string text(8, '\0');
+  std::memcpy(text.data(), &length, 8);
+  return text.append(header).append(data);
+}
+
+SafetensorsFile parse(std::string_view text) { return SafetensorsFile::parse(std::as_bytes(std::span(text)), "m.safetensors"); }
+
+std::string refusal(const std::string& text, ErrorCode code = ErrorCode::corrupt_file) {
+  try {
+    static_cast<void>(parse(text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("m.safetensors: "));
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was refused: " << text.substr(8);
+  return "";
+}
+
+constexpr std::string_view kGood =
+    R"({"__metadata__":{"format":"pt"},"b":{"dtype":"U8","shape":[4],"data_offsets":[8,12]},"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})";
+
+TEST(Safetensors, ReadsTensorsInTheOrderOfTheirData) {
+  const std::string text = with_header(kGood, std::string("\0\0\x80\x3f\0\0\0\x40wick", 12));
+  const SafetensorsFile file = parse(text);
+  ASSERT_EQ(file.tensors().size(), 2u);
+  EXPECT_EQ(file.tensors()[0].name, "a");
+  EXPECT_EQ(file.get("a").dtype, DType::f32);
+  EXPECT_EQ(file.get("a").shape, (Shape{1, 2}));
+  EXPECT_EQ(std::memcmp(file.get("b").data.data(), "wick", 4), 0);
+  EXPECT_EQ(file.metadata().at("format"), "pt");
+  EXPECT_EQ(file.find("c"), nullptr);
+  EXPECT_THROW(static_cast<void>(file.get("c")), Error);
+}
+
+TEST(Safetensors, EveryTruncationIsRefused) {
+  const std::string text = with_header(kGood, "0123456789ab");
+  for (size_t length = 0; length < text.size(); ++length) refusal(text.substr(0, length));
+  refusal(text + "x");
+}
+
+TEST(Safetensors, BadHeadersAreRefused) {
+  const auto entry = [](std::string_view fields) { return with_header("{\"w\":{" + std::string(fields) + "}}", "0123"); };
+  parse(entry(R"("dtype":"U8","shape":[4],"data_offsets":[0,4])"));
+  EXPECT_THAT(refusal(entry(R"("dtype":"U8","shape":[4],"data_offsets":[0,5])")), HasSubstr("tensor 'w': data_offsets [0, 5]"));
+  refusal(entry(R"("dtype":"U8","shape":[4],"data_offsets":[4,0])"));
+  refusal(entry(R"("dtype":"U8","shape":[4],"data_offsets":[0])"));
+  refusal(entry(R"("dtype":"U8","shape":[4],"data_offsets":[-1,4])"));
+  refusal(entry(R"("dtype":"U8","shape":[4],"data_offsets":[0.0,4])"));
+  refusal(entry(R"("dtype":"U8","shape":[3],"data_offsets":[0,4])"));
+  refusal(entry(R"("dtype":"U8","shape":[3],"data_offsets":[1,4])"));
+  refusal(entry(R"("dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,4])"));
+  refusal(entry(R"("dtype":"F64","shape":[2305843009213693952],"data_offsets":[0,0])"));
+  refusal(entry(R"("dtype":"U8","shape":[1,1,1,1,1,1,1,1,4],"data_offsets":[0,4])"));
+  refusal(entry(R"("dtype":"U8","shape":["4"],"data_offsets":[0,4])"));
+  refusal(entry(R"("dtype":4,"shape":[4],"data_offsets":[0,4])"));
+  EXPECT_THAT(refusal(entry(R"("shape":[4],"data_offsets":[0,4])")), HasSubstr("field 'dtype' is absent"));
+  EXPECT_THAT(refusal(entry(R"("dtype":"BOOL","shape":[4],"data_offsets":[0,4])"), ErrorCode::unsupported), HasSubstr("'BOOL'"));
+  EXPECT_THAT(refusal(with_header("{\"w\":[}", "0123")), HasSubstr("header at byte "));
+  refusal(with_header("[]", ""));
+  refusal(with_header("{\"w\":1}", ""));
+  refusal(with_header("{\"__metadata__\":{\"a\":1}}", ""));
+  refusal(with_header("{\"w\xff\":{}}", ""));
+  refusal(with_header("{\"w\":" + std::string(100'000, '['), ""));
+  EXPECT_THAT(refusal(with_header(R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"w":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", "0123")),
+              HasSubstr("'w' stands there twice"));
+  EXPECT_THAT(refusal(with_header(R"({"v":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"w":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", "0123")),
+              HasSubstr("its data begin at offset 2, but the tensor before ends at 3"));
+  refusal(std::string(8, '\xff') + "{}");
+}
+
+TEST(Safetensors, ReadsTheGoldens) {
+  const auto path = shared_data("data/models/novelist-20m-q8_0.golden.safetensors");
+  if (!path) GTEST_SKIP() << kSharedDataMissing;
+  const SafetensorsFile file = SafetensorsFile::open(*path);
+  EXPECT_EQ(file.get("prompt0.logits").dtype, DType::f32);
+  EXPECT_EQ(file.get("prompt0.logits").shape.last(), 8192);
+  EXPECT_FALSE(file.metadata().empty());
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,179 @@
+// The block formats by their definition, without outside data: codes and scales placed by hand, errors of a round trip, odd values.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/half.h"
+#include "quant/block_format.h"
+#include "quant/blocks.h"
+#include "quant/scale_search.h"
+
+namespace wick {
+namespace {
+
+std::vector<float> unpacked(DType dtype, const void* block, size_t elements) {
+  std::vector<float> values(elements);
+  find_block_format(dtype)->unpack(static_cast<const std::byte*>(block), values);
+  return values;
+}
+
+std::vector<std::byte> packed(DType dtype, const std::vector<float>& values) {
+  std::vector<std::byte> blocks(static_cast<size_t>(storage_bytes(dtype, static_cast<int64_t>(values.size()))));
+  find_block_format(dtype)->pack(values, blocks.data());
+  return blocks;
+}
+
+TEST(BlockFormats, TableHasTheFormatsOfThisVersion) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q5_k, DType::q6_k}) {
+    ASSERT_NE(find_block_format(dtype), nullptr) << to_string(dtype);
+    EXPECT_EQ(find_block_format(dtype)->dtype, dtype);
+  }
+  EXPECT_EQ(find_block_format(DType::iq1_s), nullptr);
+}
+
+TEST(BlockFormats, Q4_0CodesCountFromMinusEight) {
+  BlockQ4_0 block{.d = float_to_f16_bits(0.5f), .codes = {}};
+  block.codes[0] = 0xf0;  // element 0: code 0; element 16: code 15
+  block.codes[15] = 0x08;
+  const auto values = unpacked(DType::q4_0, &block, 32);
+  EXPECT_EQ(values[0], -4.0f);
+  EXPECT_EQ(values[16], 3.5f);
+  EXPECT_EQ(values[15], 0.0f);
+  EXPECT_EQ(values[31], -4.0f);
+}
+
+TEST(BlockFormats, Q8_0IsScaleTimesCode) {
+  BlockQ8_0 block{.d = float_to_f16_bits(0.25f), .codes = {-128, 127, 1}};
+  const auto values = unpacked(DType::q8_0, &block, 32);
+  EXPECT_EQ(values[0], -32.0f);
+  EXPECT_EQ(values[1], 31.75f);
+  EXPECT_EQ(values[2], 0.25f);
+}
+
+TEST(BlockFormats, ScalesOfKBlocksLieInTwelveBytes) {
+  // Runs 0 to 3: bytes 0 to 3 and 4 to 7; runs 4 to 7: halves of bytes 8 to 11 and the top bits of the others.
+  const uint8_t packed[12] = {0x40 | 1, 2, 3, 4, 0x80 | 5, 6, 7, 8, 0x9a, 0, 0, 0};
+  EXPECT_EQ(unpack_scale_min(packed, 0).scale, 1);
+  EXPECT_EQ(unpack_scale_min(packed, 0).min, 5);
+  EXPECT_EQ(unpack_scale_min(packed, 3).scale, 4);
+  EXPECT_EQ(unpack_scale_min(packed, 4).scale, 0xa | 0x10);
+  EXPECT_EQ(unpack_scale_min(packed, 4).min, 0x9 | 0x20);
+}
+
+TEST(BlockFormats, Q4_KSubtractsTheMinimum) {
+  BlockQ4_K block{.d = float_to_f16_bits(0.5f), .dmin = float_to_f16_bits(0.25f), .packed_scales = {}, .codes = {}};
+  block.packed_scales[1] = 3;  // run 1: scale 3 and minimum 2
+  block.packed_scales[5] = 2;
+  block.codes[31] = 0xf0;  // the last element of run 1
+  const auto values = unpacked(DType::q4_k, &block, 256);
+  EXPECT_EQ(values[63], 0.5f * 3 * 15 - 0.25f * 2);
+  EXPECT_EQ(values[62], -0.5f);
+  EXPECT_EQ(values[31], 0.0f);
+}
+
+TEST(BlockFormats, Q5_KTakesItsFifthBitByRun) {
+  BlockQ5_K block{.d = float_to_f16_bits(1.0f), .dmin = 0, .packed_scales = {1, 1, 1, 1}, .high_bits = {}, .codes = {}};
+  block.high_bits[2] = 1 << 3;  // element 2 of run 3
+  block.codes[32 + 2] = 0x50;
+  const auto values = unpacked(DType::q5_k, &block, 256);
+  EXPECT_EQ(values[3 * 32 + 2], 21.0f);
+  EXPECT_EQ(values[2 * 32 + 2], 0.0f);
+}
+
+TEST(BlockFormats, Q6_KCodesCountFromMinus32) {
+  BlockQ6_K block{};
+  block.d = float_to_f16_bits(1.0f);
+  block.scales[0] = 1;
+  block.scales[15] = -2;  // elements 240 to 255
+  block.low_bits[127] = 0xf0;
+  block.high_bits[63] = 0xc0;  // element 255: code 63
+  const auto values = unpacked(DType::q6_k, &block, 256);
+  EXPECT_EQ(values[0], -32.0f);
+  EXPECT_EQ(values[255], -62.0f);
+  EXPECT_EQ(values[254], 64.0f);
+  EXPECT_EQ(values[16], 0.0f);
+}
+
+TEST(BlockFormats, RoundTripErrorIsWithinTheStepOfTheFormat) {
+  std::mt19937 random(7);
+  std::vector<float> values(1024);
+  for (float& value : values) value = static_cast<float>(random() % 20001) / 10000.0f - 1.0f;
+  const struct {
+    DType dtype;
+    double root_mean_square;
+  } bounds[] = {{DType::f32, 0},      {DType::f16, 3e-4},  {DType::bf16, 2e-3}, {DType::q8_0, 3e-3},
+                {DType::q4_0, 0.045}, {DType::q4_k, 0.04}, {DType::q5_k, 0.02}, {DType::q6_k, 0.01}};
+  for (const auto& [dtype, bound] : bounds) {
+    const auto back = unpacked(dtype, packed(dtype, values).data(), values.size());
+    double sum = 0;
+    for (size_t index = 0; index < values.size(); ++index) sum += std::pow(values[index] - back[index], 2);
+    EXPECT_LE(std::sqrt(sum / static_cast<double>(values.size())), bound) << to_string(dtype);
+  }
+}
+
+TEST(BlockFormats, ZerosStayZeros) {
+  for (const BlockFormat& format : block_formats()) {
+    const auto back = unpacked(format.dtype, packed(format.dtype, std::vector<float>(256)).data(), 256);
+    for (const float value : back) EXPECT_EQ(value, 0.0f) << to_string(format.dtype);
+  }
+}
+
+// Undefined behaviour here would stop the sanitized build of the tests.
+TEST(BlockFormats, AnyValuesAndAnyBytesAreDefined) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float odd[] = {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(), 3e38f, -3e38f, 1e-45f, -1e-40f, 65504.0f};
+  for (const BlockFormat& format : block_formats()) {
+    for (size_t shift = 0; shift < std::size(odd); ++shift) {
+      std::vector<float> alone(256, 0.5f);
+      alone[shift * 31] = odd[shift];
+      static_cast<void>(packed(format.dtype, alone));
+      static_cast<void>(packed(format.dtype, std::vector<float>(256, odd[shift])));
+      std::vector<float> mixed(256);
+      for (size_t index = 0; index < mixed.size(); ++index) mixed[index] = odd[(index * index + shift) % std::size(odd)];
+      static_cast<void>(packed(format.dtype, mixed));
+    }
+    for (int fill = 0; fill < 256; ++fill) {
+      const std::vector<std::byte> bytes(1024, static_cast<std::byte>(fill));
+      static_cast<void>(unpacked(format.dtype, bytes.data(), 256));
+    }
+  }
+}
+
+TEST(BlockFormats, BlocksNeedNoAlignment) {
+  for (const BlockFormat& format : block_formats()) {
+    std::vector<float> values(256);
+    for (size_t index = 0; index < values.size(); ++index) values[index] = std::sin(static_cast<float>(index));
+    const auto blocks = packed(format.dtype, values);
+    std::vector<std::byte> shifted(blocks.size() + 1);
+    format.pack(values, shifted.data() + 1);
+    EXPECT_EQ(std::memcmp(shifted.data() + 1, blocks.data(), blocks.size()), 0);
+    EXPECT_EQ(unpacked(format.dtype, shifted.data() + 1, 256), unpacked(format.dtype, blocks.data(), 256));
+  }
+}
+
+TEST(ScaleSearch, NearestIntegerRoundsTiesToEvenAndStaysInRange) {
+  EXPECT_EQ(quant::nearest_integer(2.5f), 2);
+  EXPECT_EQ(quant::nearest_integer(3.5f), 4);
+  EXPECT_EQ(quant::nearest_integer(-2.5f), -2);
+  EXPECT_EQ(quant::nearest_integer(-0.4f), 0);
+  EXPECT_EQ(quant::nearest_integer(1e30f), 4194303);
+  EXPECT_EQ(quant::nearest_integer(-std::numeric_limits<float>::infinity()), -4194303);
+}
+
+TEST(ScaleSearch, AffineFitFindsAnExactGrid) {
+  std::vector<float> values(32);
+  for (size_t index = 0; index < values.size(); ++index) values[index] = 0.25f * static_cast<float>(index % 16) - 2.0f;
+  std::vector<uint8_t> codes(32);
+  const quant::AffineFit fit = quant::fit_affine(values, std::vector<float>(32, 1.0f), 15, -1.0f, 20, codes);
+  EXPECT_NEAR(fit.scale, 0.25f, 1e-6f);
+  EXPECT_NEAR(fit.min, 2.0f, 1e-5f);
+  EXPECT_EQ(codes[15], 15);
+}
+
+}  // namespace
+}  // namespace wick
