@@ -1,0 +1,40 @@
+// A KvCache holds the keys and values of every position seen so far, for one sequence; all its memory is taken when it is made.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace wick {
+
+class KvCache {
+ public:
+  // For each layer two tensors [kv_heads, capacity, head_dim] of `dtype` (f16 or f32).
+  KvCache(int64_t layers, int64_t kv_heads, int64_t capacity, int64_t head_dim, DType dtype, const Device& device);
+
+  // Positions that are filled, and that fit.
+  [[nodiscard]] int64_t length() const noexcept { return length_; }
+  [[nodiscard]] int64_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] int64_t bytes() const noexcept;
+
+  [[nodiscard]] const Tensor& keys(int64_t layer) const { return keys_[static_cast<size_t>(layer)]; }
+  [[nodiscard]] const Tensor& values(int64_t layer) const { return values_[static_cast<size_t>(layer)]; }
+
+  // Writes keys and values f32 [tokens, kv_heads, head_dim] of one layer behind the filled positions.
+  void write(int64_t layer, const Tensor& keys, const Tensor& values);
+  // Counts `tokens` positions as filled, once every layer has written them. Errors: context_full.
+  void advance(int64_t tokens);
+  // Forgets all positions from `length` on.
+  void truncate(int64_t length);
+  // Errors: context_full, saying how many tokens are there, are wanted and fit.
+  void require_room(int64_t tokens) const;
+
+ private:
+  int64_t capacity_;
+  int64_t length_ = 0;
+  std::vector<Tensor> keys_;
+  std::vector<Tensor> values_;
+};
+
+}  // namespace wick

@@ -1,0 +1,59 @@
+// A LanguageModel turns token ids into logits, on one device.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "formats/gguf.h"
+#include "model/kv_cache.h"
+#include "tensor/tensor.h"
+
+namespace wick {
+
+struct ModelInfo {
+  std::string architecture;   // "llama"
+  std::string name;           // general.name; the file's name where it has none
+  int64_t context_length = 0; // the most positions that the model was made for
+  int64_t vocab_size = 0;
+  int64_t layers = 0;
+  int64_t width = 0;          // embedding length
+  int64_t parameters = 0;
+  uint64_t file_bytes = 0;    // of all parts of the model file
+};
+
+// Which tokens of a call get logits.
+enum class LogitRows { last, all };
+
+struct LoadOptions {
+  // f32 activations and KV cache throughout; otherwise the device may round activations to 8 bits, and the cache is f16.
+  bool precise = false;
+  // Told how much of the weights is ready, in bytes; may be empty.
+  std::function<void(uint64_t done, uint64_t total)> progress;
+};
+
+class LanguageModel {
+ public:
+  LanguageModel() = default;
+  virtual ~LanguageModel() = default;
+  LanguageModel(const LanguageModel&) = delete;
+  LanguageModel& operator=(const LanguageModel&) = delete;
+
+  [[nodiscard]] virtual const ModelInfo& info() const noexcept = 0;
+  [[nodiscard]] virtual const Device& device() const noexcept = 0;
+  // An empty cache for `capacity` positions. Errors: context_full if that is more than info().context_length; out_of_memory.
+  [[nodiscard]] virtual std::unique_ptr<KvCache> new_cache(int64_t capacity) const = 0;
+  // Appends the tokens to the cache and returns f32 logits [rows, vocab]. At least one token. Long prompts are processed in parts,
+  // so that scratch memory does not grow with them; with LogitRows::all the result itself does.
+  // Errors: context_full, leaving the cache as it was; index_out_of_range for a token outside the vocabulary.
+  [[nodiscard]] virtual Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const = 0;
+};
+
+// Loads a model of any architecture Wick knows from an open GGUF file. The file's bytes are used where they lie; open it with
+// MapMode::copy_on_write, so that the device may rearrange weights in place.
+// Errors: unsupported (architecture, tensor type), not_found (a tensor or key), corrupt_file, shape_mismatch; each names the file.
+[[nodiscard]] std::unique_ptr<LanguageModel> load_language_model(const GgufFile& file, const Device& device, const LoadOptions& options = {});
+
+}  // namespace wick
