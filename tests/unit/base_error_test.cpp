@@ -1,0 +1,44 @@
+#include <gtest/gtest.h>
+
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace wick {
+namespace {
+
+TEST(Error, CarriesCodeTextAndTheLineThatFailed) {
+  const auto line = std::source_location::current().line() + 2;
+  try {
+    fail(ErrorCode::not_found, "{}: no tensor '{}'", "model.gguf", "output.weight");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::not_found);
+    EXPECT_STREQ(error.what(), "model.gguf: no tensor 'output.weight'");
+    EXPECT_EQ(error.where().line(), line);
+    EXPECT_NE(std::string_view(error.where().file_name()).find("base_error_test.cpp"), std::string_view::npos);
+  }
+}
+
+TEST(Error, ABrokenPromiseOfOurOwnCodeAborts) {
+  EXPECT_DEATH(WICK_ASSERT(1 + 1 == 3), "internal error: .*base_error_test.cpp:.*1 \\+ 1 == 3 does not hold");
+}
+
+TEST(Log, TheHookHearsMessagesUntilItIsReplaced) {
+  std::vector<std::string> heard;
+  log_warning("nobody listens");
+  set_log_hook([&](LogLevel level, std::string_view message) {
+    EXPECT_EQ(level, LogLevel::warning);
+    heard.emplace_back(message);
+  });
+  log_warning("{} of {}", 1, 2);
+  set_log_hook({});
+  log_warning("nobody listens");
+  EXPECT_EQ(heard, std::vector<std::string>{"1 of 2"});
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/error.h"
+#include "base/mapped_file.h"
+#include "unit/temporary_folder.h"
+
+namespace wick {
+namespace {
+
+void write_text(const std::filesystem::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+void expect_refused(const std::filesystem::path& path, ErrorCode code, const std::string& part) {
+  try {
+    const auto file = MappedFile::open(path);
+    FAIL() << path << " was opened";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_EQ(std::string(error.what()).find(path.string()), 0U) << error.what();
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(MappedFile, HoldsTheBytesOfTheFileAfterItIsGone) {
+  const TemporaryFolder folder;
+  write_text(folder / "a.bin", "seven b");
+  const auto file = MappedFile::open(folder / "a.bin");
+  std::filesystem::remove(folder / "a.bin");
+  ASSERT_EQ(file->bytes().size(), 7U);
+  EXPECT_EQ(static_cast<char>(file->bytes()[6]), 'b');
+  EXPECT_TRUE(file->writable_bytes().empty());
+}
+
+TEST(MappedFile, CopyOnWriteLeavesTheFileAsItWas) {
+  const TemporaryFolder folder;
+  write_text(folder / "a.bin", "before");
+  const auto file = MappedFile::open(folder / "a.bin", MapMode::copy_on_write);
+  file->writable_bytes()[0] = std::byte{'B'};
+  EXPECT_EQ(static_cast<char>(file->bytes()[0]), 'B');
+  std::ifstream again(folder / "a.bin");
+  std::string text;
+  again >> text;
+  EXPECT_EQ(text, "before");
+}
+
+TEST(MappedFile, RefusalsNameThePathAndTheReason) {
+  const TemporaryFolder folder;
+  write_text(folder / "empty", "");
+  expect_refused(folder / "absent", ErrorCode::not_found, "no such file");
+  expect_refused(folder / "empty" / "inside", ErrorCode::not_found, "no such file");
+  expect_refused(folder.path(), ErrorCode::io, "is a directory");
+  expect_refused(folder / "empty", ErrorCode::corrupt_file, "empty");
+  expect_refused("/dev/null", ErrorCode::io, "not a regular file");
+}
+
+}  // namespace
+}  // namespace wick

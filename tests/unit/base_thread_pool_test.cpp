@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/thread_pool.h"
+
+namespace wick {
+namespace {
+
+TEST(ThreadPool, RunsTheTaskOnceOnEachThread) {
+  ThreadPool pool(4);
+  std::vector<std::atomic<int>> calls(4);
+  for (int round = 0; round < 1000; ++round) {
+    pool.run([&](int index, int count) {
+      EXPECT_EQ(count, 4);
+      calls[static_cast<size_t>(index)].fetch_add(1);
+    });
+  }
+  for (const auto& called : calls) EXPECT_EQ(called.load(), 1000);
+}
+
+TEST(ThreadPool, AwakesAfterItsThreadsParked) {
+  ThreadPool pool(3);
+  std::atomic<int> calls = 0;
+  for (int round = 0; round < 5; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    pool.run([&](int, int) { calls.fetch_add(1); });
+  }
+  EXPECT_EQ(calls.load(), 15);
+}
+
+TEST(ThreadPool, ParallelForCoversEachIndexOnceInRangesOfWholeGrains) {
+  ThreadPool pool(3);
+  for (const int64_t count : {0, 1, 7, 8, 9, 63, 64, 65, 1000}) {
+    std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
+    pool.parallel_for(count, 8, [&](int64_t begin, int64_t end) {
+      EXPECT_EQ(begin % 8, 0);
+      EXPECT_TRUE(end % 8 == 0 || end == count) << end;
+      for (int64_t i = begin; i < end; ++i) visits[static_cast<size_t>(i)].fetch_add(1);
+    });
+    for (const auto& visited : visits) EXPECT_EQ(visited.load(), 1);
+  }
+}
+
+TEST(ThreadPool, CallersFromSeveralThreadsTakeTurns) {
+  ThreadPool pool(2);
+  int64_t sum = 0;  // unguarded: only the pool's turns keep its writers apart
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        pool.run([&](int index, int) {
+          if (index == 0) ++sum;
+        });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum, 800);
+}
+
+TEST(ThreadPool, RefusesZeroThreads) {
+  try {
+    const ThreadPool pool(0);
+    FAIL() << "a pool of 0 threads was made";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+  }
+}
+
+}  // namespace
+}  // namespace wick
