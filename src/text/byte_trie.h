@@ -1,0 +1,58 @@
+// A ByteTrie holds byte strings with a number each and finds those that stand at a place in a text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace wick {
+
+class ByteTrie {
+ public:
+  using Node = uint32_t;
+  static constexpr Node kRoot = 0;
+  static constexpr Node kNoNode = UINT32_MAX;
+
+  struct Match {
+    size_t length = 0;
+    int32_t value = 0;
+  };
+
+  ByteTrie();
+
+  // `value` is at least 0; of equal texts the first stays. An empty text is not taken.
+  void insert(std::string_view text, int32_t value);
+  [[nodiscard]] bool empty() const noexcept { return values_.size() == 1; }
+
+  [[nodiscard]] Node child(Node node, unsigned char byte) const noexcept {
+    if (node == kRoot) return first_[byte];
+    const uint64_t key = (uint64_t{node} << 8) | byte;
+    for (size_t slot = slot_of(key);; slot = (slot + 1) & mask_) {
+      if (edges_[slot].node == kNoNode) return kNoNode;
+      if (edges_[slot].key == key) return edges_[slot].node;
+    }
+  }
+  // -1 where no text ends.
+  [[nodiscard]] int32_t value(Node node) const noexcept { return values_[node]; }
+
+  // The longest text that stands at the beginning of `text`.
+  [[nodiscard]] std::optional<Match> longest(std::string_view text) const noexcept;
+
+ private:
+  struct Edge {
+    uint64_t key = 0;
+    Node node = kNoNode;
+  };
+
+  [[nodiscard]] size_t slot_of(uint64_t key) const noexcept { return (key * 0x9E3779B97F4A7C15u >> 20) & mask_; }
+  void grow();
+
+  std::vector<int32_t> values_ = {-1};
+  std::vector<Node> first_;   // the root's children
+  std::vector<Edge> edges_;   // of all other nodes: open addressing, a power of two
+  size_t edge_count_ = 0;
+  size_t mask_ = 0;
+};
+
+}  // namespace wick

@@ -1,0 +1,52 @@
+// A Regex is a compiled pattern over UTF-8 text (PCRE2, JIT), written as tokenizer files write it: Oniguruma's syntax, Unicode classes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace wick {
+
+struct Range {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+// What a match needs to write to; one per thread and call chain, reused between matches.
+class RegexScratch {
+ public:
+  RegexScratch();
+  ~RegexScratch();
+  RegexScratch(const RegexScratch&) = delete;
+  RegexScratch& operator=(const RegexScratch&) = delete;
+
+ private:
+  friend class Regex;
+  struct Handles;
+  std::unique_ptr<Handles> handles_;
+};
+
+class Regex {
+ public:
+  // `place` names the pattern's origin in errors. Errors: corrupt_file (a malformed pattern), unsupported (class intersections and
+  // nested classes, which PCRE2 has not).
+  Regex(std::string_view pattern, std::string_view place);
+  ~Regex();
+  Regex(Regex&&) noexcept;
+  Regex& operator=(Regex&&) noexcept;
+
+  // Finds the first match at or after `offset`. `text` must be valid UTF-8 and is the whole subject: lookaround sees no further.
+  // Errors: unsupported, if the pattern needs more steps or memory than a match may take.
+  [[nodiscard]] bool find(std::string_view text, size_t offset, RegexScratch& scratch, Range& match) const;
+
+ private:
+  struct Code;
+  std::unique_ptr<Code> code_;
+  std::string place_;
+};
+
+// A pattern that matches exactly `literal`.
+[[nodiscard]] std::string quote_literal(std::string_view literal);
+
+}  // namespace wick
