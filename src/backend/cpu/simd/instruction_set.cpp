@@ -16,21 +16,21 @@ std::vector<InstructionSet> compiled_instruction_sets() {
 }
 
 std::vector<InstructionSet> usable_instruction_sets() {
+#if defined(__x86_64__)
   std::vector<InstructionSet> usable;
   // Highway asks CPUID and also whether the operating system saves the registers.
   const int64_t supported = hwy::SupportedTargets();
   for (const InstructionSet set : compiled_instruction_sets()) {
     bool runs = true;
-#if defined(__x86_64__)
     if (set == InstructionSet::avx2) runs = (supported & HWY_AVX2) != 0;
     if (set == InstructionSet::avx512) runs = (supported & HWY_AVX3) != 0;
     if (set == InstructionSet::avx512_vnni) runs = (supported & HWY_AVX3_DL) != 0;
-#else
-    (void)supported;
-#endif
     if (runs) usable.push_back(set);
   }
   return usable;
+#else
+  return compiled_instruction_sets();
+#endif
 }
 
 }  // namespace wick::cpu
