@@ -24,6 +24,8 @@ class Device {
  public:
   // Opens a device. Errors: backend_not_linked, no_device.
   [[nodiscard]] static Device open(DeviceLocation location, const DeviceOptions& options = {});
+  // A handle on a runtime that somebody opened already, such as one behind a decorator.
+  [[nodiscard]] static Device adopt(DeviceLocation location, std::shared_ptr<Runtime> runtime) { return {location, std::move(runtime)}; }
   // "cpu", "cuda" (ordinal 0), "vulkan:1". Errors: invalid_argument listing the names; and open's.
   [[nodiscard]] static Device parse(std::string_view text, const DeviceOptions& options = {});
   [[nodiscard]] static DeviceLocation parse_location(std::string_view text);
