@@ -1,0 +1,45 @@
+#include "model/kv_cache.h"
+
+#include "base/error.h"
+#include "tensor/ops/copy.h"
+
+namespace wick {
+
+KvCache::KvCache(int64_t layers, int64_t kv_heads, int64_t capacity, int64_t head_dim, DType dtype, const Device& device) : capacity_(capacity) {
+  keys_.reserve(static_cast<size_t>(layers));
+  values_.reserve(static_cast<size_t>(layers));
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    keys_.push_back(Tensor::empty({kv_heads, capacity, head_dim}, dtype, device));
+    values_.push_back(Tensor::empty({kv_heads, capacity, head_dim}, dtype, device));
+  }
+}
+
+int64_t KvCache::bytes() const noexcept {
+  int64_t total = 0;
+  for (const Tensor& tensor : keys_) total += 2 * storage_bytes(tensor.dtype(), tensor.elements());
+  return total;
+}
+
+void KvCache::write(int64_t layer, const Tensor& keys, const Tensor& values) {
+  const int64_t tokens = keys.dim(0);
+  copy(keys.transpose(0, 1), keys_[static_cast<size_t>(layer)].narrow(1, length_, tokens));
+  copy(values.transpose(0, 1), values_[static_cast<size_t>(layer)].narrow(1, length_, tokens));
+}
+
+void KvCache::advance(int64_t tokens) {
+  require_room(tokens);
+  length_ += tokens;
+}
+
+void KvCache::truncate(int64_t length) {
+  WICK_ASSERT(length >= 0 && length <= length_);
+  length_ = length;
+}
+
+void KvCache::require_room(int64_t tokens) const {
+  if (tokens <= capacity_ - length_) return;
+  fail(ErrorCode::context_full, "context full: {} tokens are in it and {} more are to come, but it holds {}; shorten the prompt or ask for a larger "
+       "context", length_, tokens, capacity_);
+}
+
+}  // namespace wick

@@ -1,0 +1,155 @@
+#include "model/llama.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "model/weights.h"
+#include "tensor/ops/attention.h"
+#include "tensor/ops/binary.h"
+#include "tensor/ops/copy.h"
+#include "tensor/ops/embedding.h"
+#include "tensor/ops/linear.h"
+#include "tensor/ops/normalize.h"
+#include "tensor/ops/rope.h"
+#include "tensor/ops/unary.h"
+
+namespace wick {
+namespace {
+
+// Tokens that go through the layers together: enough to use each weight many times, few enough that their activations stay small.
+constexpr size_t kBatch = 256;
+
+int64_t vocabulary_rows(const GgufFile& file) {
+  const GgufTensor* embedding = file.find_tensor("token_embd.weight");
+  if (embedding == nullptr) {
+    fail(ErrorCode::not_found, "{}: tensor 'token_embd.weight' is missing; the file holds no model (a vocabulary alone?)", file.name());
+  }
+  return embedding->shape.rank() == 0 ? 0 : embedding->shape[0];
+}
+
+LlamaLayer read_layer(WeightReader& weights, const LlamaConfig& config, int64_t index) {
+  const std::string prefix = fmt::format("blk.{}.", index);
+  const int64_t query_width = config.heads * config.head_dim;
+  const int64_t kv_width = config.kv_heads * config.head_dim;
+  return {
+      .attention_norm = weights.vector(prefix + "attn_norm.weight", config.width),
+      .query = weights.matrix(prefix + "attn_q.weight", query_width, config.width),
+      .key = weights.matrix(prefix + "attn_k.weight", kv_width, config.width),
+      .value = weights.matrix(prefix + "attn_v.weight", kv_width, config.width),
+      .output = weights.matrix(prefix + "attn_output.weight", config.width, query_width),
+      .query_bias = weights.find_vector(prefix + "attn_q.bias", query_width),
+      .key_bias = weights.find_vector(prefix + "attn_k.bias", kv_width),
+      .value_bias = weights.find_vector(prefix + "attn_v.bias", kv_width),
+      .feed_forward_norm = weights.vector(prefix + "ffn_norm.weight", config.width),
+      .gate = weights.matrix(prefix + "ffn_gate.weight", config.feed_forward_width, config.width),
+      .up = weights.matrix(prefix + "ffn_up.weight", config.feed_forward_width, config.width),
+      .down = weights.matrix(prefix + "ffn_down.weight", config.width, config.feed_forward_width),
+  };
+}
+
+LlamaWeights read_weights(WeightReader& reader, const LlamaConfig& config, int64_t vocabulary) {
+  const Tensor embedding = reader.matrix("token_embd.weight", vocabulary, config.width);
+  std::vector<LlamaLayer> layers;
+  for (int64_t index = 0; index < config.layers; ++index) layers.push_back(read_layer(reader, config, index));
+  Tensor output_norm = reader.vector("output_norm.weight", config.width);
+  std::optional<Tensor> head = reader.find_matrix("output.weight", vocabulary, config.width);
+  return {embedding, std::move(layers), std::move(output_norm), head ? *std::move(head) : embedding};
+}
+
+}  // namespace
+
+std::unique_ptr<Llama> Llama::load(const GgufFile& file, const Device& device, const LoadOptions& options) {
+  LlamaConfig config = LlamaConfig::from_gguf(file);
+  const int64_t vocabulary = vocabulary_rows(file);
+  WeightReader reader(file, device, !options.precise, options.progress);
+  LlamaWeights weights = read_weights(reader, config, vocabulary);
+  // Llama 3.1 files bring the divisors of their frequencies as a tensor.
+  if (const auto divisors = reader.find_vector("rope_freqs.weight", config.rope.dims / 2)) {
+    config.rope.frequency_divisors = divisors->to_vector<float>();
+  }
+  ModelInfo info{config.architecture, std::string(file.find_string("general.name").value_or(file.name())), config.context_length, vocabulary,
+                 config.layers,       config.width, reader.parameters(), file.file_bytes()};
+  return std::unique_ptr<Llama>(new Llama(device, config, std::move(weights), std::move(info), options.precise));
+}
+
+Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, bool precise)
+    : device_(device), config_(config), weights_(std::move(weights)), info_(std::move(info)), linear_{precise}, rope_(config.rope) {}
+
+std::unique_ptr<KvCache> Llama::new_cache(int64_t capacity) const {
+  if (capacity < 1 || capacity > config_.context_length) {
+    fail(ErrorCode::context_full, "a context of {} tokens was asked for; {} takes 1 to {}", capacity, info_.name, config_.context_length);
+  }
+  const DType dtype = linear_.precise ? DType::f32 : DType::f16;
+  return std::make_unique<KvCache>(config_.layers, config_.kv_heads, capacity, config_.head_dim, dtype, device_);
+}
+
+Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const {
+  if (tokens.empty()) fail(ErrorCode::invalid_argument, "forward: no tokens; give at least one");
+  for (const int32_t token : tokens) {
+    if (token < 0 || token >= info_.vocab_size) {
+      fail(ErrorCode::index_out_of_range, "token {} is outside the vocabulary of {}, which has {} tokens", token, info_.name, info_.vocab_size);
+    }
+  }
+  cache.require_room(static_cast<int64_t>(tokens.size()));
+  const bool all = rows == LogitRows::all;
+  std::optional<Tensor> result;
+  if (all) result = Tensor::empty({static_cast<int64_t>(tokens.size()), info_.vocab_size}, DType::f32, device_);
+  for (size_t first = 0; first < tokens.size(); first += kBatch) {
+    const size_t count = std::min(kBatch, tokens.size() - first);
+    const Tensor hidden = run_layers(tokens.subspan(first, count), cache);
+    const auto batch = static_cast<int64_t>(count);
+    if (all) {
+      copy(logits_of(hidden), result->narrow(0, static_cast<int64_t>(first), batch));
+    } else if (first + count == tokens.size()) {
+      result = logits_of(hidden.narrow(0, batch - 1, 1));
+    }
+  }
+  return *result;
+}
+
+Tensor Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache) const {
+  const auto count = static_cast<int64_t>(tokens.size());
+  const Tensor ids = Tensor::from_span(tokens, {count}, device_);
+  const Tensor angles = rope_.table(cache.length(), count, device_);
+  Tensor x = embedding(weights_.embedding, ids);
+  for (int64_t index = 0; index < config_.layers; ++index) {
+    const LlamaLayer& layer = weights_.layers[static_cast<size_t>(index)];
+    x = add(x, attend(layer, index, x, angles, cache));
+    x = add(x, feed_forward(layer, x));
+  }
+  cache.advance(count);
+  return x;
+}
+
+Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& x, const Tensor& angles, KvCache& cache) const {
+  const int64_t tokens = x.dim(0);
+  const Tensor normed = rms_norm(x, layer.attention_norm, config_.norm_epsilon);
+  const std::array<const Tensor*, 3> projections{&layer.query, &layer.key, &layer.value};
+  std::vector<Tensor> qkv = linear(normed, projections, linear_);
+  if (layer.query_bias) qkv[0] = add(qkv[0], *layer.query_bias);
+  if (layer.key_bias) qkv[1] = add(qkv[1], *layer.key_bias);
+  if (layer.value_bias) qkv[2] = add(qkv[2], *layer.value_bias);
+  const Tensor query = rope(qkv[0].reshape({tokens, config_.heads, config_.head_dim}), angles, config_.rope_style);
+  const Tensor key = rope(qkv[1].reshape({tokens, config_.kv_heads, config_.head_dim}), angles, config_.rope_style);
+  cache.write(index, key, qkv[2].reshape({tokens, config_.kv_heads, config_.head_dim}));
+  const AttentionParams params{1.0F / std::sqrt(static_cast<float>(config_.head_dim)), cache.length()};
+  const Tensor mixed = attention(query, cache.keys(index), cache.values(index), params);
+  return linear(mixed.reshape({tokens, config_.heads * config_.head_dim}), layer.output, linear_);
+}
+
+Tensor Llama::feed_forward(const LlamaLayer& layer, const Tensor& x) const {
+  const Tensor normed = rms_norm(x, layer.feed_forward_norm, config_.norm_epsilon);
+  const Tensor inner = layer.gate.dtype() == layer.up.dtype()
+                           ? gated_linear(normed, layer.gate, layer.up, linear_)
+                           : mul(silu(linear(normed, layer.gate, linear_)), linear(normed, layer.up, linear_));
+  return linear(inner, layer.down, linear_);
+}
+
+Tensor Llama::logits_of(const Tensor& hidden) const {
+  return linear(rms_norm(hidden, weights_.output_norm, config_.norm_epsilon), weights_.head, linear_);
+}
+
+}  // namespace wick

@@ -1,0 +1,31 @@
+// A LlamaConfig is what the metadata of a GGUF file says about a Llama-like model's shape.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "device/op.h"
+#include "formats/gguf.h"
+#include "model/rope_table.h"
+
+namespace wick {
+
+struct LlamaConfig {
+  std::string architecture;
+  int64_t layers = 0;
+  int64_t width = 0;
+  int64_t feed_forward_width = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t head_dim = 0;
+  int64_t context_length = 0;
+  float norm_epsilon = 1e-5F;
+  RopeStyle rope_style = RopeStyle::interleaved;
+  RopeConfig rope;
+
+  // Reads and checks the keys "<architecture>.…". Errors: unsupported (an architecture or a feature that Wick has not), not_found,
+  // corrupt_file for values that cannot be; each names file and key.
+  [[nodiscard]] static LlamaConfig from_gguf(const GgufFile& file);
+};
+
+}  // namespace wick
