@@ -68,9 +68,12 @@ std::string describe(const GgufValue& value) {
   return std::visit(
       [&](const auto& held) -> std::string {
         using Held = std::decay_t<decltype(held)>;
-        if constexpr (std::is_same_v<Held, GgufArray>) return fmt::format("an array of {} {}", held.size, to_string(held.element_type));
-        else if constexpr (std::is_same_v<Held, std::string_view>) return "the string " + printable(held);
-        else return fmt::format("the {} {}", to_string(value.type()), held);
+        if constexpr (std::is_same_v<Held, GgufArray>)
+          return fmt::format("an array of {} {}", held.size, to_string(held.element_type));
+        else if constexpr (std::is_same_v<Held, std::string_view>)
+          return "the string " + printable(held);
+        else
+          return fmt::format("the {} {}", to_string(value.type()), held);
       },
       value.value);
 }

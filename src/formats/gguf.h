@@ -40,7 +40,8 @@ struct GgufArray {
 };
 
 struct GgufValue {
-  std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, float, bool, std::string_view, GgufArray, uint64_t, int64_t, double> value;
+  std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, float, bool, std::string_view, GgufArray, uint64_t, int64_t, double>
+      value;
 
   [[nodiscard]] GgufType type() const noexcept { return static_cast<GgufType>(value.index()); }
 };
@@ -48,9 +49,9 @@ struct GgufValue {
 struct GgufTensor {
   std::string_view name;
   DType dtype = DType::f32;
-  Shape shape;                        // outermost first: a weight [out, in] stands in the file as [in, out]
-  std::span<const std::byte> data;    // in the mapping of the file (of its part, for split files)
-  std::shared_ptr<MappedFile> file;   // the mapping that holds data
+  Shape shape;                       // outermost first: a weight [out, in] stands in the file as [in, out]
+  std::span<const std::byte> data;   // in the mapping of the file (of its part, for split files)
+  std::shared_ptr<MappedFile> file;  // the mapping that holds data
 };
 
 class GgufFile {

@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kRemedy = "the file is truncated or corrupt: download it again";
 constexpr int kMaxArrayDepth = 8;
-constexpr uint64_t kMaxKeyBytes = 65535;         // gguf.md: keys have at most 2^16 - 1 bytes
-constexpr uint64_t kMaxAlignment = 1ull << 24;   // far beyond any page; a larger one is a corrupt number
+constexpr uint64_t kMaxKeyBytes = 65535;        // gguf.md: keys have at most 2^16 - 1 bytes
+constexpr uint64_t kMaxAlignment = 1ull << 24;  // far beyond any page; a larger one is a corrupt number
 // The fewest bytes that an entry can take, to check a count before anything is reserved for it.
 constexpr uint64_t kMinMetadataBytes = 8 + 1 + 4 + 1;    // key length, key, type, value
 constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 4 + 8;  // name length, name, rank 0, type, offset
@@ -113,8 +113,8 @@ class GgufParser {
   // A count of entries that take at least min_bytes each.
   void require_entries(uint64_t count, uint64_t min_bytes, uint64_t read_at, const char* field, std::string_view owner) const {
     if (count <= remaining() / min_bytes) return;
-    fail(ErrorCode::corrupt_file, "{}: {}{} at byte {}: {} entries of at least {} bytes do not fit into the {} bytes left; {}", name(), field,
-         of(owner), read_at, count, min_bytes, remaining(), kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: {}{} at byte {}: {} entries of at least {} bytes do not fit into the {} bytes left; {}", name(),
+         field, of(owner), read_at, count, min_bytes, remaining(), kRemedy);
   }
 
   static std::string of(std::string_view owner) { return owner.empty() ? std::string() : " of " + printable(owner); }
@@ -144,8 +144,8 @@ class GgufParser {
     const uint64_t at = position_;
     const auto id = read<uint32_t>(field, owner);
     if (id > static_cast<uint32_t>(GgufType::f64)) {
-      fail(ErrorCode::corrupt_file, "{}: {}{} at byte {}: metadata type {} is unknown (0 to 12 exist); {}", name(), field, of(owner), at, id,
-           kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: {}{} at byte {}: metadata type {} is unknown (0 to 12 exist); {}", name(), field, of(owner), at,
+           id, kRemedy);
     }
     return static_cast<GgufType>(id);
   }
@@ -191,14 +191,16 @@ void GgufParser::read_header() {
   position_ = 4;
   const auto version = read<uint32_t>("version");
   if (version != 0 && (version & 0xffffu) == 0) {
-    fail(ErrorCode::unsupported, "{}: version at byte 4: {:#010x} is big-endian; convert the model for little-endian machines", name(), version);
+    fail(ErrorCode::unsupported, "{}: version at byte 4: {:#010x} is big-endian; convert the model for little-endian machines", name(),
+         version);
   }
   if (version == 1) {
     fail(ErrorCode::unsupported, "{}: version at byte 4: GGUF version 1 is not supported (2 and 3 are); convert the model again", name());
   }
   if (version != 2 && version != 3) {
-    fail(ErrorCode::unsupported, "{}: version at byte 4: GGUF version {} is unknown (2 and 3 are supported); use a newer Wick or convert the model again",
-         name(), version);
+    fail(ErrorCode::unsupported,
+         "{}: version at byte 4: GGUF version {} is unknown (2 and 3 are supported); use a newer Wick or convert the model again", name(),
+         version);
   }
   file_.version_ = version;
   tensor_count_ = read<uint64_t>("tensor count");
@@ -213,11 +215,12 @@ void GgufParser::read_metadata() {
     const std::string_view key = read_string("metadata key");
     if (key.empty()) fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: the key is empty; {}", name(), index, at, kRemedy);
     if (key.size() > kMaxKeyBytes) {
-      fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: {} bytes, {} are allowed; {}", name(), index, at, key.size(), kMaxKeyBytes,
-           kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: {} bytes, {} are allowed; {}", name(), index, at, key.size(),
+           kMaxKeyBytes, kRemedy);
     }
     if (!file_.metadata_index_.emplace(key, file_.metadata_.size()).second) {
-      fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: the key stands twice in the file; {}", name(), printable(key), at, kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: the key stands twice in the file; {}", name(), printable(key), at,
+           kRemedy);
     }
     const GgufType type = read_type("type", key);
     file_.metadata_.emplace_back(key, read_value(type, key));
@@ -246,8 +249,8 @@ GgufValue GgufParser::read_value(GgufType type, std::string_view key) {
 
 GgufArray GgufParser::read_array(std::string_view key, int depth) {
   if (depth > kMaxArrayDepth) {
-    fail(ErrorCode::corrupt_file, "{}: array{} at byte {}: arrays are nested more than {} deep; {}", name(), of(key), position_, kMaxArrayDepth,
-         kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: array{} at byte {}: arrays are nested more than {} deep; {}", name(), of(key), position_,
+         kMaxArrayDepth, kRemedy);
   }
   GgufArray array;
   array.element_type = read_type("element type", key);
@@ -282,8 +285,8 @@ void GgufParser::read_alignment() {
   if (!alignment) return;
   if (!std::has_single_bit(*alignment) || *alignment < 8 || *alignment > kMaxAlignment) {
     const uint64_t at = file_.offset_of(file_.metadata_[file_.metadata_index_.at("general.alignment")].first);
-    fail(ErrorCode::corrupt_file, "{}: metadata 'general.alignment' at byte {}: {} is not a power of two from 8 to {}; {}", name(), at, *alignment,
-         kMaxAlignment, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: metadata 'general.alignment' at byte {}: {} is not a power of two from 8 to {}; {}", name(), at,
+         *alignment, kMaxAlignment, kRemedy);
   }
   file_.alignment_ = *alignment;
 }
@@ -326,8 +329,8 @@ GgufTensor GgufParser::read_tensor(Entry& entry) {
   const uint64_t offset_at = position_;
   entry.offset = read<uint64_t>("offset", tensor.name);
   if (entry.offset % file_.alignment_ != 0) {
-    fail(ErrorCode::corrupt_file, "{}: offset of tensor {} at byte {}: {} is no multiple of the alignment {}; {}", name(), printable(tensor.name),
-         offset_at, entry.offset, file_.alignment_, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: offset of tensor {} at byte {}: {} is no multiple of the alignment {}; {}", name(),
+         printable(tensor.name), offset_at, entry.offset, file_.alignment_, kRemedy);
   }
   return tensor;
 }
@@ -336,7 +339,8 @@ Shape GgufParser::read_shape(std::string_view tensor) {
   const uint64_t rank_at = position_;
   const auto rank = read<uint32_t>("rank", tensor);
   if (rank > kMaxRank) {
-    fail(ErrorCode::corrupt_file, "{}: rank of tensor {} at byte {}: {} is above {}; {}", name(), printable(tensor), rank_at, rank, kMaxRank, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: rank of tensor {} at byte {}: {} is above {}; {}", name(), printable(tensor), rank_at, rank,
+         kMaxRank, kRemedy);
   }
   std::array<int64_t, kMaxRank> dims{};
   int64_t elements = 1;
@@ -346,16 +350,16 @@ Shape GgufParser::read_shape(std::string_view tensor) {
     const uint64_t at = position_;
     const auto extent = read<uint64_t>("dimension", tensor);
     if (extent > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      fail(ErrorCode::corrupt_file, "{}: dimension {} of tensor {} at byte {}: {} is too large; {}", name(), dim, printable(tensor), at, extent,
-           kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: dimension {} of tensor {} at byte {}: {} is too large; {}", name(), dim, printable(tensor), at,
+           extent, kRemedy);
     }
     dims[rank - 1 - dim] = static_cast<int64_t>(extent);
     empty = empty || extent == 0;
     overflow = overflow || (extent != 0 && __builtin_mul_overflow(elements, static_cast<int64_t>(extent), &elements));
   }
   if (overflow && !empty) {
-    fail(ErrorCode::corrupt_file, "{}: dimensions of tensor {} at byte {}: their product exceeds 2^63 - 1; {}", name(), printable(tensor), rank_at,
-         kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: dimensions of tensor {} at byte {}: their product exceeds 2^63 - 1; {}", name(), printable(tensor),
+         rank_at, kRemedy);
   }
   return Shape(std::span<const int64_t>(dims.data(), rank));
 }
@@ -365,11 +369,12 @@ DType GgufParser::read_tensor_type(std::string_view tensor) {
   const auto id = read<uint32_t>("type", tensor);
   if (const auto dtype = dtype_from_ggml_id(id)) return *dtype;
   if (const std::string_view known = ggml_name_of_id(id); !known.empty()) {
-    fail(ErrorCode::unsupported, "{}: type of tensor {} at byte {}: type {} ({}) is not supported; convert the model to another type", name(),
-         printable(tensor), at, id, known);
+    fail(ErrorCode::unsupported, "{}: type of tensor {} at byte {}: type {} ({}) is not supported; convert the model to another type",
+         name(), printable(tensor), at, id, known);
   }
-  fail(ErrorCode::unsupported, "{}: type of tensor {} at byte {}: type {} is unknown; use a newer Wick, or download the file again if it is corrupt",
-       name(), printable(tensor), at, id);
+  fail(ErrorCode::unsupported,
+       "{}: type of tensor {} at byte {}: type {} is unknown; use a newer Wick, or download the file again if it is corrupt", name(),
+       printable(tensor), at, id);
 }
 
 void GgufParser::place_tensors() {
@@ -380,8 +385,9 @@ void GgufParser::place_tensors() {
     const Entry& entry = entries_[index];
     const uint64_t data_bytes = bytes_.size() > data_begin ? bytes_.size() - data_begin : 0;
     if (entry.size > data_bytes || entry.offset > data_bytes - entry.size) {
-      fail(ErrorCode::corrupt_file, "{}: tensor {} listed at byte {}: its {} bytes at offset {} of the data at byte {} end beyond the file's {} bytes; {}",
-           name(), printable(file_.tensors_[index].name), entry.listed_at, entry.size, entry.offset, data_begin, bytes_.size(), kRemedy);
+      fail(ErrorCode::corrupt_file,
+           "{}: tensor {} listed at byte {}: its {} bytes at offset {} of the data at byte {} end beyond the file's {} bytes; {}", name(),
+           printable(file_.tensors_[index].name), entry.listed_at, entry.size, entry.offset, data_begin, bytes_.size(), kRemedy);
     }
     file_.tensors_[index].data = bytes_.subspan(std::min<uint64_t>(data_begin + entry.offset, bytes_.size()), entry.size);
   }
@@ -397,9 +403,9 @@ void GgufParser::check_overlaps(std::span<const Entry> entries) const {
     const Entry& before = entries[order[index - 1]];
     const Entry& after = entries[order[index]];
     if (after.offset - before.offset >= before.size) continue;
-    fail(ErrorCode::corrupt_file, "{}: tensor {} listed at byte {}: its data at offset {} overlaps tensor {} ({} bytes at offset {}); {}", name(),
-         printable(file_.tensors_[order[index]].name), after.listed_at, after.offset, printable(file_.tensors_[order[index - 1]].name), before.size,
-         before.offset, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {} listed at byte {}: its data at offset {} overlaps tensor {} ({} bytes at offset {}); {}",
+         name(), printable(file_.tensors_[order[index]].name), after.listed_at, after.offset,
+         printable(file_.tensors_[order[index - 1]].name), before.size, before.offset, kRemedy);
   }
 }
 

@@ -55,15 +55,16 @@ GgufFile GgufFile::open(const std::filesystem::path& path, MapMode mode) {
   GgufFile file = open_part(path, mode);
   const uint64_t count = file.find_uint("split.count").value_or(1);
   if (const uint64_t number = file.find_uint("split.no").value_or(0); number != 0) {
-    fail(ErrorCode::invalid_argument, "{}: metadata 'split.no' is {}: this is part {} of {}; name the first part, '…{}'", path.string(), number,
-         number + 1, count, part_suffix(0, count));
+    fail(ErrorCode::invalid_argument, "{}: metadata 'split.no' is {}: this is part {} of {}; name the first part, '…{}'", path.string(),
+         number, number + 1, count, part_suffix(0, count));
   }
   if (count == 0) fail(ErrorCode::corrupt_file, "{}: metadata 'split.count' is 0; {}", path.string(), kRemedy);
   for (uint64_t index = 1; index < count; ++index) {
     const std::filesystem::path next = part_path(path, index, count);
     std::error_code ignored;
     if (!std::filesystem::exists(next, ignored)) {
-      fail(ErrorCode::not_found, "{}: part {} of {} is missing; put it beside {}", next.string(), index + 1, count, printable(path.filename().string()));
+      fail(ErrorCode::not_found, "{}: part {} of {} is missing; put it beside {}", next.string(), index + 1, count,
+           printable(path.filename().string()));
     }
     GgufFile part = open_part(next, mode);
     if (const auto number = part.find_uint("split.no"); number != index) {
@@ -78,8 +79,8 @@ GgufFile GgufFile::open(const std::filesystem::path& path, MapMode mode) {
   }
   const auto tensors = file.find_uint("split.tensors.count");
   if (tensors && *tensors != file.tensors_.size()) {
-    fail(ErrorCode::corrupt_file, "{}: metadata 'split.tensors.count' is {}, but the {} parts hold {} tensors; {}", path.string(), *tensors, count,
-         file.tensors_.size(), kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: metadata 'split.tensors.count' is {}, but the {} parts hold {} tensors; {}", path.string(), *tensors,
+         count, file.tensors_.size(), kRemedy);
   }
   return file;
 }

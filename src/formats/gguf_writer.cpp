@@ -68,7 +68,8 @@ void ByteWriter::array(const GgufArray& array, std::string_view key) {
   number(array.size);
   const auto check = [&](uint64_t held, uint64_t needed) {
     if (held == needed) return;
-    fail(ErrorCode::invalid_argument, "GGUF writer: metadata {}: an array of size {} holds {}, not {}", printable(key), array.size, held, needed);
+    fail(ErrorCode::invalid_argument, "GGUF writer: metadata {}: an array of size {} holds {}, not {}", printable(key), array.size, held,
+         needed);
   };
   if (array.element_type == GgufType::string) {
     check(array.strings.size(), array.size);
@@ -87,10 +88,14 @@ void ByteWriter::value(const GgufValue& value, std::string_view key) {
   std::visit(
       [&](const auto& held) {
         using Held = std::decay_t<decltype(held)>;
-        if constexpr (std::is_same_v<Held, std::string_view>) string(held);
-        else if constexpr (std::is_same_v<Held, GgufArray>) array(held, key);
-        else if constexpr (std::is_same_v<Held, bool>) number<uint8_t>(held ? 1 : 0);
-        else number(held);
+        if constexpr (std::is_same_v<Held, std::string_view>)
+          string(held);
+        else if constexpr (std::is_same_v<Held, GgufArray>)
+          array(held, key);
+        else if constexpr (std::is_same_v<Held, bool>)
+          number<uint8_t>(held ? 1 : 0);
+        else
+          number(held);
       },
       value.value);
 }
@@ -118,7 +123,8 @@ constexpr GgufType number_type() {
 
 void GgufWriter::add(std::string_view key, const GgufValue& value) {
   if (key.empty() || key.size() > kMaxKeyBytes) {
-    fail(ErrorCode::invalid_argument, "GGUF writer: metadata key {}: {} bytes, 1 to {} are allowed", printable(key), key.size(), kMaxKeyBytes);
+    fail(ErrorCode::invalid_argument, "GGUF writer: metadata key {}: {} bytes, 1 to {} are allowed", printable(key), key.size(),
+         kMaxKeyBytes);
   }
   if (keys_.contains(std::string(key))) fail(ErrorCode::invalid_argument, "GGUF writer: metadata {} is there already", printable(key));
   uint64_t alignment = alignment_;
@@ -147,7 +153,8 @@ void GgufWriter::add_strings(std::string_view key, std::span<const std::string> 
 
 template <class T>
 void GgufWriter::add_array(std::string_view key, std::span<const T> values) {
-  add(key, {GgufArray{.element_type = number_type<T>(), .size = values.size(), .packed = std::as_bytes(values), .strings = {}, .arrays = {}}});
+  add(key,
+      {GgufArray{.element_type = number_type<T>(), .size = values.size(), .packed = std::as_bytes(values), .strings = {}, .arrays = {}}});
 }
 
 template void GgufWriter::add_array<uint8_t>(std::string_view, std::span<const uint8_t>);
@@ -164,16 +171,17 @@ template void GgufWriter::add_array<bool>(std::string_view, std::span<const bool
 
 void GgufWriter::add_tensor(std::string_view name, DType dtype, const Shape& shape, Producer producer) {
   if (name.empty() || name.size() > kMaxNameBytes) {
-    fail(ErrorCode::invalid_argument, "GGUF writer: tensor name {}: {} bytes, 1 to {} are allowed", printable(name), name.size(), kMaxNameBytes);
+    fail(ErrorCode::invalid_argument, "GGUF writer: tensor name {}: {} bytes, 1 to {} are allowed", printable(name), name.size(),
+         kMaxNameBytes);
   }
   if (!ggml_id(dtype)) fail(ErrorCode::unsupported, "GGUF writer: tensor {}: GGUF files cannot hold {}", printable(name), to_string(dtype));
   if (shape.rank() > kMaxTensorRank) {
-    fail(ErrorCode::invalid_argument, "GGUF writer: tensor {}: shape {} has rank {}, at most {} is allowed", printable(name), shape.to_string(),
-         shape.rank(), kMaxTensorRank);
+    fail(ErrorCode::invalid_argument, "GGUF writer: tensor {}: shape {} has rank {}, at most {} is allowed", printable(name),
+         shape.to_string(), shape.rank(), kMaxTensorRank);
   }
   if (shape.last() % info(dtype).block_elements != 0) {
-    fail(ErrorCode::invalid_argument, "GGUF writer: tensor {}: rows of {} elements are no multiple of {}'s block of {}", printable(name), shape.last(),
-         to_string(dtype), info(dtype).block_elements);
+    fail(ErrorCode::invalid_argument, "GGUF writer: tensor {}: rows of {} elements are no multiple of {}'s block of {}", printable(name),
+         shape.last(), to_string(dtype), info(dtype).block_elements);
   }
   if (!tensor_names_.emplace(name).second) fail(ErrorCode::invalid_argument, "GGUF writer: tensor {} is there already", printable(name));
   tensors_.push_back({.name = std::string(name), .dtype = dtype, .shape = shape, .producer = std::move(producer)});
@@ -209,8 +217,9 @@ void GgufWriter::write(const std::filesystem::path& path) const {
     const uint64_t size = data_bytes(tensor.dtype, tensor.shape);
     const auto check = [&](uint64_t produced, bool complete) {
       if (complete ? produced == size : produced <= size) return;
-      fail(ErrorCode::invalid_argument, "{}: tensor {} at byte {}: {} {} bytes of data were given, but shape {} as {} takes {}", path.string(),
-           printable(tensor.name), begin, complete ? "only" : "at least", produced, tensor.shape.to_string(), to_string(tensor.dtype), size);
+      fail(ErrorCode::invalid_argument, "{}: tensor {} at byte {}: {} {} bytes of data were given, but shape {} as {} takes {}",
+           path.string(), printable(tensor.name), begin, complete ? "only" : "at least", produced, tensor.shape.to_string(),
+           to_string(tensor.dtype), size);
     };
     tensor.producer([&](std::span<const std::byte> bytes) {
       check(file.size() - begin + bytes.size(), false);

@@ -113,14 +113,15 @@ class HeaderReader {
     for (const Descriptor& known : kDescriptors) {
       if (known.name == text) return known.dtype;
     }
-    fail(ErrorCode::unsupported, "{}: header at byte {}: descr {} is not supported; save it as little-endian numbers", name_, begin_ + position_,
-         printable(text));
+    fail(ErrorCode::unsupported, "{}: header at byte {}: descr {} is not supported; save it as little-endian numbers", name_,
+         begin_ + position_, printable(text));
   }
 
   void read_order() {
     if (accept_word("False")) return;
     if (!accept_word("True")) fail_here("fortran_order is neither True nor False");
-    fail(ErrorCode::unsupported, "{}: header at byte {}: Fortran order is not supported; save numpy.ascontiguousarray(a)", name_, begin_ + position_);
+    fail(ErrorCode::unsupported, "{}: header at byte {}: Fortran order is not supported; save numpy.ascontiguousarray(a)", name_,
+         begin_ + position_);
   }
 
   Shape read_shape() {
@@ -153,7 +154,8 @@ class HeaderReader {
 
 std::string header_text(DType dtype, const Shape& shape, const std::string& name) {
   const char* comma = shape.rank() == 1 ? "," : "";
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descriptor(dtype, name), fmt::join(shape.dims(), ", "), comma);
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descriptor(dtype, name),
+                                 fmt::join(shape.dims(), ", "), comma);
   // Magic, version and length take 10 bytes; the data then start at a multiple of 64. Eight dimensions stay far below 64 KiB.
   const size_t unpadded = 10 + text.size() + 1;
   text.append((kHeaderAlignment - unpadded % kHeaderAlignment) % kHeaderAlignment, ' ');

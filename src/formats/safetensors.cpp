@@ -27,8 +27,8 @@ struct NamedDType {
 };
 
 constexpr std::array kDTypes = {
-    NamedDType{"F64", DType::f64}, NamedDType{"F32", DType::f32}, NamedDType{"F16", DType::f16}, NamedDType{"BF16", DType::bf16},
-    NamedDType{"I64", DType::i64}, NamedDType{"I32", DType::i32}, NamedDType{"I16", DType::i16}, NamedDType{"U32", DType::u32},
+    NamedDType{"F64", DType::f64}, NamedDType{"F32", DType::f32},        NamedDType{"F16", DType::f16}, NamedDType{"BF16", DType::bf16},
+    NamedDType{"I64", DType::i64}, NamedDType{"I32", DType::i32},        NamedDType{"I16", DType::i16}, NamedDType{"U32", DType::u32},
     NamedDType{"U8", DType::u8},   NamedDType{"F8_E4M3", DType::f8e4m3},
 };
 
@@ -48,7 +48,8 @@ Json parse_header(std::span<const std::byte> header, const std::string& name) {
   const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
     if (depth > kMaxDepth) fail(ErrorCode::corrupt_file, "{}: header at byte 8: nested more than {} deep; {}", name, kMaxDepth, kRemedy);
     if (depth == 1 && event == Json::parse_event_t::key && !keys.insert(parsed.get<std::string>()).second) {
-      fail(ErrorCode::corrupt_file, "{}: header at byte 8: tensor {} stands there twice; {}", name, printable(parsed.get<std::string>()), kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: header at byte 8: tensor {} stands there twice; {}", name, printable(parsed.get<std::string>()),
+           kRemedy);
     }
     return true;
   };
@@ -70,19 +71,21 @@ const Json& member(const Context& context, const std::string& tensor, const Json
 
 DType read_dtype(const Context& context, const std::string& tensor, const Json& entry) {
   const Json& value = member(context, tensor, entry, "dtype");
-  if (!value.is_string()) fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'dtype' is no string; {}", context.file, printable(tensor), kRemedy);
+  if (!value.is_string())
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'dtype' is no string; {}", context.file, printable(tensor), kRemedy);
   const auto& text = value.get_ref<const std::string&>();
   for (const NamedDType& known : kDTypes) {
     if (known.name == text) return known.dtype;
   }
-  fail(ErrorCode::unsupported, "{}: tensor {}: dtype {} is not supported; convert the file to another dtype", context.file, printable(tensor),
-       printable(text));
+  fail(ErrorCode::unsupported, "{}: tensor {}: dtype {} is not supported; convert the file to another dtype", context.file,
+       printable(tensor), printable(text));
 }
 
 Shape read_shape(const Context& context, const std::string& tensor, const Json& entry) {
   const Json& value = member(context, tensor, entry, "shape");
   if (!value.is_array() || value.size() > kMaxRank) {
-    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'shape' is no list of at most {} numbers; {}", context.file, printable(tensor), kMaxRank, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'shape' is no list of at most {} numbers; {}", context.file, printable(tensor),
+         kMaxRank, kRemedy);
   }
   std::array<int64_t, kMaxRank> dims{};
   size_t rank = 0;
@@ -91,7 +94,8 @@ Shape read_shape(const Context& context, const std::string& tensor, const Json& 
   bool overflow = false;
   for (const Json& extent : value) {
     if (!extent.is_number_unsigned() || extent.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'shape' has an entry that is no extent; {}", context.file, printable(tensor), kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'shape' has an entry that is no extent; {}", context.file, printable(tensor),
+           kRemedy);
     }
     dims[rank] = extent.get<int64_t>();
     empty = empty || dims[rank] == 0;
@@ -99,7 +103,8 @@ Shape read_shape(const Context& context, const std::string& tensor, const Json& 
     ++rank;
   }
   if (overflow && !empty) {
-    fail(ErrorCode::corrupt_file, "{}: tensor {}: the product of field 'shape' exceeds 2^63 - 1; {}", context.file, printable(tensor), kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: the product of field 'shape' exceeds 2^63 - 1; {}", context.file, printable(tensor),
+         kRemedy);
   }
   return Shape(std::span<const int64_t>(dims.data(), rank));
 }
@@ -107,12 +112,13 @@ Shape read_shape(const Context& context, const std::string& tensor, const Json& 
 Range read_range(const Context& context, const std::string& tensor, const Json& entry) {
   const Json& value = member(context, tensor, entry, "data_offsets");
   if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() || !value[1].is_number_unsigned()) {
-    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'data_offsets' is no pair of offsets; {}", context.file, printable(tensor), kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'data_offsets' is no pair of offsets; {}", context.file, printable(tensor),
+         kRemedy);
   }
   const Range range{.begin = value[0].get<uint64_t>(), .end = value[1].get<uint64_t>()};
   if (range.begin > range.end || range.end > context.data_bytes) {
-    fail(ErrorCode::corrupt_file, "{}: tensor {}: data_offsets [{}, {}] do not lie within the {} bytes of data; {}", context.file, printable(tensor),
-         range.begin, range.end, context.data_bytes, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: data_offsets [{}, {}] do not lie within the {} bytes of data; {}", context.file,
+         printable(tensor), range.begin, range.end, context.data_bytes, kRemedy);
   }
   return range;
 }
@@ -142,8 +148,9 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
   }
   std::memcpy(&header_bytes, bytes.data(), sizeof(header_bytes));
   if (header_bytes > bytes.size() - sizeof(header_bytes) || header_bytes > kMaxHeaderBytes) {
-    fail(ErrorCode::corrupt_file, "{}: header length at byte 0: {} bytes, {} left and {} allowed; the file is no safetensors file, or truncated", name,
-         header_bytes, bytes.size() - sizeof(header_bytes), kMaxHeaderBytes);
+    fail(ErrorCode::corrupt_file,
+         "{}: header length at byte 0: {} bytes, {} left and {} allowed; the file is no safetensors file, or truncated", name, header_bytes,
+         bytes.size() - sizeof(header_bytes), kMaxHeaderBytes);
   }
   const Json header = parse_header(bytes.subspan(sizeof(header_bytes), header_bytes), name);
   if (!header.is_object()) fail(ErrorCode::corrupt_file, "{}: header at byte 8: not a JSON object; {}", name, kRemedy);
@@ -154,28 +161,33 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
   const Context context{.file = file.name_, .data_bytes = data.size()};
   std::vector<std::pair<Range, SafetensorsTensor>> entries;
   for (const auto& [key, entry] : header.items()) {
-    if (!entry.is_object()) fail(ErrorCode::corrupt_file, "{}: entry {} of the header: not a JSON object; {}", name, printable(key), kRemedy);
+    if (!entry.is_object())
+      fail(ErrorCode::corrupt_file, "{}: entry {} of the header: not a JSON object; {}", name, printable(key), kRemedy);
     if (key == "__metadata__") {
       for (const auto& [metadata_key, text] : entry.items()) {
-        if (!text.is_string()) fail(ErrorCode::corrupt_file, "{}: __metadata__ {}: not a string; {}", name, printable(metadata_key), kRemedy);
+        if (!text.is_string())
+          fail(ErrorCode::corrupt_file, "{}: __metadata__ {}: not a string; {}", name, printable(metadata_key), kRemedy);
         file.metadata_.emplace(metadata_key, text.get<std::string>());
       }
       continue;
     }
     const Range range = read_range(context, key, entry);
-    SafetensorsTensor tensor{
-        .name = key, .dtype = read_dtype(context, key, entry), .shape = read_shape(context, key, entry), .data = data.subspan(range.begin, range.end - range.begin)};
+    SafetensorsTensor tensor{.name = key,
+                             .dtype = read_dtype(context, key, entry),
+                             .shape = read_shape(context, key, entry),
+                             .data = data.subspan(range.begin, range.end - range.begin)};
     check_size(context, tensor, range);
     entries.emplace_back(range, std::move(tensor));
   }
   // The format allows neither overlaps nor holes.
-  std::sort(entries.begin(), entries.end(),
-            [](const auto& lhs, const auto& rhs) { return std::pair(lhs.first.begin, lhs.first.end) < std::pair(rhs.first.begin, rhs.first.end); });
+  std::sort(entries.begin(), entries.end(), [](const auto& lhs, const auto& rhs) {
+    return std::pair(lhs.first.begin, lhs.first.end) < std::pair(rhs.first.begin, rhs.first.end);
+  });
   uint64_t covered = 0;
   for (auto& [range, tensor] : entries) {
     if (range.begin != covered) {
-      fail(ErrorCode::corrupt_file, "{}: tensor {}: its data begin at offset {}, but the tensor before ends at {}; {}", name, printable(tensor.name),
-           range.begin, covered, kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: tensor {}: its data begin at offset {}, but the tensor before ends at {}; {}", name,
+           printable(tensor.name), range.begin, covered, kRemedy);
     }
     covered = range.end;
     file.index_.emplace(tensor.name, file.tensors_.size());

@@ -14,9 +14,9 @@ namespace wick::quant {
 namespace {
 
 constexpr int kSuperBlock = 256;
-constexpr int kRun = 32;        // of Q4_K and Q5_K
+constexpr int kRun = 32;  // of Q4_K and Q5_K
 constexpr int kRuns = kSuperBlock / kRun;
-constexpr int kSmallRun = 16;   // of Q6_K
+constexpr int kSmallRun = 16;  // of Q6_K
 constexpr int kSmallRuns = kSuperBlock / kSmallRun;
 
 // The inverse of unpack_scale_min(); the 12 bytes start as zeros.
@@ -74,7 +74,8 @@ AffineSuperBlock quantize_affine(const float* values, int max_code, float first_
     if (scale == 0) continue;
     const float min = f16_bits_to_float(block.dmin) * static_cast<float>(stored.min);
     for (int index = run * kRun; index < (run + 1) * kRun; ++index) {
-      block.codes[static_cast<size_t>(index)] = static_cast<uint8_t>(std::clamp(nearest_integer((values[index] + min) / scale), 0, max_code));
+      block.codes[static_cast<size_t>(index)] =
+          static_cast<uint8_t>(std::clamp(nearest_integer((values[index] + min) / scale), 0, max_code));
     }
   }
   return block;

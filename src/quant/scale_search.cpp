@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "base/error.h"
 
@@ -13,7 +14,8 @@ namespace {
 constexpr size_t kMaxRun = 32;
 constexpr float kStep = 0.1f;
 
-float weighted_error(std::span<const float> values, std::span<const float> weights, std::span<const uint8_t> codes, float scale, float offset) {
+float weighted_error(std::span<const float> values, std::span<const float> weights, std::span<const uint8_t> codes, float scale,
+                     float offset) {
   float error = 0;
   for (size_t index = 0; index < values.size(); ++index) {
     const float difference = scale * static_cast<float>(codes[index]) + offset - values[index];
@@ -26,6 +28,37 @@ void round_codes(std::span<const float> values, float inverse_scale, float offse
   for (size_t index = 0; index < values.size(); ++index) {
     codes[index] = static_cast<uint8_t>(std::clamp(nearest_integer(inverse_scale * (values[index] - offset)), 0, max_code));
   }
+}
+
+// What does not depend on the codes: Σ w and Σ w·x.
+struct AffineSums {
+  float weight = 0;
+  float value = 0;
+};
+
+struct Line {
+  float scale = 0;
+  float offset = 0;  // ≤ 0
+};
+
+// The line through the codes that minimizes the weighted square error; none if all codes are one.
+std::optional<Line> least_squares(std::span<const float> values, std::span<const float> weights, std::span<const uint8_t> codes,
+                                  AffineSums sums) {
+  float code_sum = 0;
+  float square_sum = 0;
+  float product_sum = 0;
+  for (size_t index = 0; index < values.size(); ++index) {
+    const auto code = static_cast<float>(codes[index]);
+    const float weighted = weights[index] * code;
+    code_sum += weighted;
+    square_sum += weighted * code;
+    product_sum += weighted * values[index];
+  }
+  const float determinant = sums.weight * square_sum - code_sum * code_sum;
+  if (!(determinant > 0)) return std::nullopt;
+  const float offset = (square_sum * sums.value - code_sum * product_sum) / determinant;
+  if (offset > 0) return Line{.scale = product_sum / square_sum, .offset = 0};
+  return Line{.scale = (sums.weight * product_sum - sums.value * code_sum) / determinant, .offset = offset};
 }
 
 // The sums of one trial of the symmetric search: Σ w·x·l and Σ w·l² with w = x².
@@ -61,62 +94,42 @@ int nearest_integer(float value) noexcept {
 AffineFit fit_affine(std::span<const float> values, std::span<const float> weights, int max_code, float first_step, int steps,
                      std::span<uint8_t> codes) {
   WICK_ASSERT(!values.empty() && values.size() <= kMaxRun && weights.size() == values.size() && codes.size() == values.size());
+  AffineSums sums{.weight = weights[0], .value = weights[0] * values[0]};
   float low = values[0];
   float high = values[0];
-  float weight_sum = weights[0];
-  float value_sum = weight_sum * values[0];
   for (size_t index = 1; index < values.size(); ++index) {
     low = values[index] < low ? values[index] : low;
     high = values[index] > high ? values[index] : high;
-    weight_sum += weights[index];
-    value_sum += weights[index] * values[index];
+    sums.weight += weights[index];
+    sums.value += weights[index] * values[index];
   }
   low = low > 0 ? 0 : low;
   if (high == low) {
     std::fill(codes.begin(), codes.end(), uint8_t{0});
     return {.scale = 0, .min = -low};
   }
-  const float range = high - low;
   const auto top = static_cast<float>(max_code);
-  float inverse_scale = top / range;
-  AffineFit best{.scale = 1 / inverse_scale, .min = -low};
+  float inverse_scale = top / (high - low);
+  float scale = 1 / inverse_scale;
   round_codes(values, inverse_scale, low, max_code, codes);
-  float best_error = weighted_error(values, weights, codes, best.scale, low);
-
-  // Every trial rounds against the offset that is best so far, as ggml's search does.
-  float offset = low;
+  float best_error = weighted_error(values, weights, codes, scale, low);
   std::array<uint8_t, kMaxRun> trial_storage{};
   const std::span<uint8_t> trial(trial_storage.data(), values.size());
   for (int step = 0; step <= steps; ++step) {
-    inverse_scale = (first_step + kStep * static_cast<float>(step) + top) / (high - offset);
-    round_codes(values, inverse_scale, offset, max_code, trial);
-    float code_sum = 0;
-    float square_sum = 0;
-    float product_sum = 0;
-    for (size_t index = 0; index < values.size(); ++index) {
-      const auto code = static_cast<float>(trial[index]);
-      const float weighted = weights[index] * code;
-      code_sum += weighted;
-      square_sum += weighted * code;
-      product_sum += weighted * values[index];
-    }
-    const float determinant = weight_sum * square_sum - code_sum * code_sum;
-    if (!(determinant > 0)) continue;
-    float scale = (weight_sum * product_sum - value_sum * code_sum) / determinant;
-    float trial_offset = (square_sum * value_sum - code_sum * product_sum) / determinant;
-    if (trial_offset > 0) {
-      trial_offset = 0;
-      scale = product_sum / square_sum;
-    }
-    const float error = weighted_error(values, weights, trial, scale, trial_offset);
+    // Every trial rounds against the offset that is best so far, as ggml's search does.
+    inverse_scale = (first_step + kStep * static_cast<float>(step) + top) / (high - low);
+    round_codes(values, inverse_scale, low, max_code, trial);
+    const auto line = least_squares(values, weights, trial, sums);
+    if (!line) continue;
+    const float error = weighted_error(values, weights, trial, line->scale, line->offset);
     if (error < best_error) {
       std::copy(trial.begin(), trial.end(), codes.begin());
       best_error = error;
-      best = {.scale = scale, .min = -trial_offset};
-      offset = trial_offset;
+      scale = line->scale;
+      low = line->offset;
     }
   }
-  return best;
+  return {.scale = scale, .min = -low};
 }
 
 float fit_symmetric(std::span<const float> values, int levels, std::span<uint8_t> codes) {

@@ -52,7 +52,8 @@ TEST_F(GgufSplit, MissingPartIsNamed) {
 
 TEST_F(GgufSplit, LaterPartMustNotBeOpenedFirst) {
   write_parts();
-  EXPECT_THAT(refused(ErrorCode::invalid_argument, folder_ / name(1, 3)), AllOf(HasSubstr("part 2 of 3"), HasSubstr("-00001-of-00003.gguf")));
+  EXPECT_THAT(refused(ErrorCode::invalid_argument, folder_ / name(1, 3)),
+              AllOf(HasSubstr("part 2 of 3"), HasSubstr("-00001-of-00003.gguf")));
 }
 
 TEST_F(GgufSplit, NamesMustFollowThePattern) {
@@ -87,7 +88,8 @@ TEST_F(GgufSplit, TensorTwiceNamesThePart) {
 
 TEST_F(GgufSplit, TensorCountIsChecked) {
   write_parts(4);
-  EXPECT_THAT(refused(ErrorCode::corrupt_file, folder_ / name(0, 3)), HasSubstr("'split.tensors.count' is 4, but the 3 parts hold 3 tensors"));
+  EXPECT_THAT(refused(ErrorCode::corrupt_file, folder_ / name(0, 3)),
+              HasSubstr("'split.tensors.count' is 4, but the 3 parts hold 3 tensors"));
 }
 
 }  // namespace

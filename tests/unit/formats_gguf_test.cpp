@@ -232,7 +232,8 @@ TEST(GgufReader, ArraysMayBeNestedOnlySoDeep) {
 TEST(GgufReader, AlignmentMustBeAPowerOfTwo) {
   for (const uint32_t alignment : {0u, 1u, 4u, 24u, 1u << 30}) {
     RawFile raw(0, 1);
-    expect_corrupt(raw.string("general.alignment").put<uint32_t>(4).put(alignment), {"'general.alignment' at byte", std::to_string(alignment)});
+    expect_corrupt(raw.string("general.alignment").put<uint32_t>(4).put(alignment),
+                   {"'general.alignment' at byte", std::to_string(alignment)});
   }
   RawFile raw(1, 1);
   raw.string("general.alignment").put<uint32_t>(4).put<uint32_t>(4096).tensor("w", {8}, 0, 0).pad(32, 4096);
@@ -290,7 +291,8 @@ TEST(GgufReader, TypedAccessNamesFileKeyAndKind) {
   EXPECT_EQ(file.find_uint("llama.block_count"), std::nullopt);
   const Refusal negative = refusal([&] { static_cast<void>(file.find_uint("i8")); });
   EXPECT_EQ(negative.code, ErrorCode::corrupt_file);
-  EXPECT_THAT(negative.message, AllOf(HasSubstr("typed.gguf: metadata 'i8' at byte "), HasSubstr("is the i8 -128, but an integer that is not negative")));
+  EXPECT_THAT(negative.message,
+              AllOf(HasSubstr("typed.gguf: metadata 'i8' at byte "), HasSubstr("is the i8 -128, but an integer that is not negative")));
   EXPECT_THAT(refusal([&] { static_cast<void>(file.get_string("u8")); }).message, HasSubstr("a string is needed"));
   EXPECT_THAT(refusal([&] { static_cast<void>(file.get_float("bool")); }).message, HasSubstr("is the bool true"));
   EXPECT_THAT(refusal([&] { static_cast<void>(file.find_bool("u8")); }).message, HasSubstr("a boolean is needed"));

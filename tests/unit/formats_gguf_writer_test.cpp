@@ -35,10 +35,10 @@ TEST(GgufWriter, WritesTheBytesThatTheFormatPrescribes) {
   static constexpr float kValues[2] = {1.0f, 2.0f};
   writer.add_tensor("t", DType::f32, {1, 2}, std::as_bytes(std::span(kValues)));
   const auto bytes = written_bytes(writer);
-  const std::string expected = std::string("GGUF\3\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 24) +          // version, tensors, metadata
-                               std::string("\1\0\0\0\0\0\0\0k\4\0\0\0\7\0\0\0", 17) +                       // k: u32 7
+  const std::string expected = std::string("GGUF\3\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 24) +               // version, tensors, metadata
+                               std::string("\1\0\0\0\0\0\0\0k\4\0\0\0\7\0\0\0", 17) +                          // k: u32 7
                                std::string("\1\0\0\0\0\0\0\0t\2\0\0\0\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 29) +  // t: rank 2, [2, 1]
-                               std::string("\0\0\0\0\0\0\0\0\0\0\0\0", 12) + std::string(14, '\0') +        // f32 at 0; padding to 96
+                               std::string("\0\0\0\0\0\0\0\0\0\0\0\0", 12) + std::string(14, '\0') +           // f32 at 0; padding to 96
                                std::string("\0\0\x80\x3f\0\0\0\x40", 8) + std::string(24, '\0');
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), expected);
 }
@@ -110,7 +110,8 @@ TEST(GgufWriter, ProducerMustHandOutTheShapesBytes) {
     writer.add_tensor("w", DType::f32, {8}, [bytes](const GgufWriter::Sink& sink) { sink(std::vector<std::byte>(bytes)); });
     writer.write(folder / "model.gguf");
   };
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { write(31); }), HasSubstr("tensor 'w' at byte 64: only 31 bytes of data were given, but shape [8] as f32 takes 32"));
+  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { write(31); }),
+              HasSubstr("tensor 'w' at byte 64: only 31 bytes of data were given, but shape [8] as f32 takes 32"));
   EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { write(33); }), HasSubstr("at least 33 bytes"));
   EXPECT_TRUE(folder.names().empty());
 }
@@ -124,15 +125,20 @@ TEST(GgufWriter, WrongEntriesAreRefused) {
   GgufArray wrong = string_array({"a"});
   wrong.size = 2;
   EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add("wrong", {wrong}); }), HasSubstr("an array of size 2 holds 1"));
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { writer.add_tensor("w", DType::u8, {8}, std::span<const std::byte>()); }), HasSubstr("cannot hold u8"));
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add_tensor("w", DType::q4_k, {2, 128}, std::span<const std::byte>()); }), HasSubstr("128"));
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add_tensor(std::string(64, 'n'), DType::f32, {8}, std::span<const std::byte>()); }), HasSubstr("64 bytes"));
+  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { writer.add_tensor("w", DType::u8, {8}, std::span<const std::byte>()); }),
+              HasSubstr("cannot hold u8"));
+  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add_tensor("w", DType::q4_k, {2, 128}, std::span<const std::byte>()); }),
+              HasSubstr("128"));
+  EXPECT_THAT(
+      refusal(ErrorCode::invalid_argument, [&] { writer.add_tensor(std::string(64, 'n'), DType::f32, {8}, std::span<const std::byte>()); }),
+      HasSubstr("64 bytes"));
   EXPECT_EQ(GgufFile::parse(written_bytes(writer), "x").metadata().size(), 1u);
 }
 
 TEST(GgufWriter, TargetThatCannotBeWrittenIsNamed) {
   const TemporaryFolder folder;
-  EXPECT_THAT(refusal(ErrorCode::not_found, [&] { vocabulary_writer().write(folder / "none" / "model.gguf"); }), HasSubstr("none/model.gguf"));
+  EXPECT_THAT(refusal(ErrorCode::not_found, [&] { vocabulary_writer().write(folder / "none" / "model.gguf"); }),
+              HasSubstr("none/model.gguf"));
   EXPECT_THAT(refusal(ErrorCode::io, [&] { vocabulary_writer().write(folder.path()); }), HasSubstr("is a directory"));
   if (std::filesystem::exists("/dev/full")) {
     EXPECT_THAT(refusal(ErrorCode::io, [&] { vocabulary_writer().write("/dev/full"); }), HasSubstr("free space on the disk"));

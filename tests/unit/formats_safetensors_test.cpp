@@ -82,9 +82,11 @@ TEST(Safetensors, BadHeadersAreRefused) {
   refusal(with_header("{\"__metadata__\":{\"a\":1}}", ""));
   refusal(with_header("{\"w\xff\":{}}", ""));
   refusal(with_header("{\"w\":" + std::string(100'000, '['), ""));
-  EXPECT_THAT(refusal(with_header(R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"w":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", "0123")),
+  EXPECT_THAT(refusal(with_header(
+                  R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"w":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", "0123")),
               HasSubstr("'w' stands there twice"));
-  EXPECT_THAT(refusal(with_header(R"({"v":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"w":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", "0123")),
+  EXPECT_THAT(refusal(with_header(
+                  R"({"v":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"w":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", "0123")),
               HasSubstr("its data begin at offset 2, but the tensor before ends at 3"));
   refusal(std::string(8, '\xff') + "{}");
 }

@@ -96,7 +96,8 @@ template <class T>
                         sink(blocks);
                       });
   }
-  writer.add_tensor("weight.f32", DType::f32, {2, 4}, [values](const GgufWriter::Sink& sink) { sink(std::as_bytes(std::span(values).first(8))); });
+  writer.add_tensor("weight.f32", DType::f32, {2, 4},
+                    [values](const GgufWriter::Sink& sink) { sink(std::as_bytes(std::span(values).first(8))); });
   return writer;
 }
 
@@ -128,7 +129,8 @@ template <class T>
   writer.add("split.no", {index});
   writer.add("split.count", {count});
   writer.add("split.tensors.count", {tensors});
-  writer.add_tensor(index == 0 ? std::string("first") : "part." + std::to_string(index), DType::f32, {8}, std::as_bytes(std::span(kValues)));
+  writer.add_tensor(index == 0 ? std::string("first") : "part." + std::to_string(index), DType::f32, {8},
+                    std::as_bytes(std::span(kValues)));
   return writer;
 }
 

@@ -63,7 +63,8 @@ TEST_P(QuantGolden, PackingWritesTheBytesOfGgmlsReferenceQuantizer) {
   EXPECT_EQ(differing, 0u) << "of " << blocks.size() << " bytes";
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, QuantGolden, ::testing::ValuesIn(kGoldens), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Formats, QuantGolden, ::testing::ValuesIn(kGoldens),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace wick

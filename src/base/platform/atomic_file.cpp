@@ -26,7 +26,7 @@ std::filesystem::path temporary_name(const std::filesystem::path& target, int at
 
 AtomicFile::AtomicFile(const std::filesystem::path& target) : shown_(target) {
   buffer_.reserve(kBufferBytes);
-  struct stat status {};
+  struct stat status{};
   const bool exists = ::stat(target.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail(ErrorCode::io, "{}: is a directory; name a file to write", shown_.string());
   if (exists && !S_ISREG(status.st_mode)) {
