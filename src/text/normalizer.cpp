@@ -21,10 +21,10 @@ void for_each_character(std::string_view text, const Visit& visit) {
 std::string clean_text(std::string_view text) {
   std::string result;
   for_each_character(text, [&](char32_t code, std::string_view bytes) {
-    if (code == '\t' || code == '\n' || code == '\r' || is_whitespace(code)) {
+    if (code == '\t' || code == '\n' || code == '\r') {
       result += ' ';
-    } else if (code != 0 && code != kReplacementCharacter && !is_other(code)) {
-      result += bytes;
+    } else if (code != kReplacementCharacter && !is_control(code)) {
+      result += is_whitespace(code) ? " " : bytes;
     }
   });
   return result;

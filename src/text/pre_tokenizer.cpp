@@ -135,7 +135,7 @@ void CharacterPreTokenizer::apply(PieceList& list, RegexScratch&) const {
 
 void PrefixSpacePreTokenizer::apply(PieceList& list, RegexScratch&) const {
   rewrite_pieces(list, [](std::string& result, std::string_view piece, bool) {
-    if (!piece.empty() && !is_whitespace(decode_character(piece, 0).code)) result += ' ';
+    if (!piece.starts_with(' ')) result += ' ';
     result += piece;
   });
 }

@@ -10,7 +10,7 @@ StreamingDetokenizer::StreamingDetokenizer(std::shared_ptr<const Tokenizer> toke
     : tokenizer_(std::move(tokenizer)),
       continues_text_(continues_text),
       skip_special_(skip_special),
-      state_{.first_token = !continues_text, .any_text = continues_text} {}
+      state_{.first_token = !continues_text, .any_text = continues_text, .word_ended = false} {}
 
 std::string StreamingDetokenizer::push(TokenId id) {
   tokenizer_->check_id(id);
@@ -23,7 +23,7 @@ std::string StreamingDetokenizer::push(TokenId id) {
 }
 
 std::string StreamingDetokenizer::finish() {
-  state_ = {.first_token = !continues_text_, .any_text = continues_text_};
+  state_ = {.first_token = !continues_text_, .any_text = continues_text_, .word_ended = false};
   const std::string rest = std::exchange(held_back_, {});
   return replace_invalid(rest, tokenizer_->parts_->decoder.rules().invalid);
 }

@@ -32,7 +32,7 @@ void clean_up(std::string& text) {
 
 }  // namespace
 
-std::string TokenDecoder::plain_bytes(TokenId id) const {
+std::string TokenDecoder::plain_bytes(TokenId id, bool drop_spaces) const {
   const std::string_view text = vocabulary_->text(id);
   const TokenKind kind = vocabulary_->kind(id);
   if (kind == TokenKind::unknown) return rules_.unknown_text;
@@ -45,27 +45,25 @@ std::string TokenDecoder::plain_bytes(TokenId id) const {
     if (auto bytes = letters_to_bytes(text)) return *std::move(bytes);
   }
   std::string result(text);
-  for (const auto& [from, to] : rules_.replacements) replace_all(result, from, to);
+  for (const auto& [from, to] : rules_.replacements) replace_all(result, from, drop_spaces && to == " " ? std::string_view() : to);
   return result;
 }
 
 std::string TokenDecoder::bytes(TokenId id) const {
   if (vocabulary_->kind(id) == TokenKind::control) return {};
-  DecodeState state{.first_token = false, .any_text = true};
+  DecodeState state{.first_token = false, .any_text = true, .word_ended = false};
   return next(id, true, state);
 }
 
 void TokenDecoder::drop_leading_space(std::string& text, const DecodeState& state) const {
   switch (rules_.leading_space) {
-    case LeadingSpace::kept: return;
+    case LeadingSpace::kept:
+    case LeadingSpace::drop_all_of_first: return;
     case LeadingSpace::drop_one:
       if (state.first_token && text.starts_with(' ')) text.erase(0, 1);
       return;
     case LeadingSpace::drop_until_text:
       if (!state.any_text && text.starts_with(' ')) text.erase(0, 1);
-      return;
-    case LeadingSpace::drop_all_of_first:
-      if (state.first_token) std::erase(text, ' ');
       return;
   }
 }
@@ -74,7 +72,7 @@ std::string TokenDecoder::next(TokenId id, bool skip_special, DecodeState& state
   const TokenKind kind = vocabulary_->kind(id);
   const bool special = kind == TokenKind::control;
   if (special && skip_special) return {};
-  std::string text = plain_bytes(id);
+  std::string text = plain_bytes(id, state.first_token && rules_.leading_space == LeadingSpace::drop_all_of_first);
   if (rules_.word_pieces) {
     const std::string& prefix = rules_.continuing_prefix;
     if (!prefix.empty() && text.starts_with(prefix) && !state.first_token) {
@@ -83,13 +81,14 @@ std::string TokenDecoder::next(TokenId id, bool skip_special, DecodeState& state
       text = ' ' + text;
     }
   }
+  if (std::exchange(state.word_ended, false)) text = ' ' + text;
   if (!rules_.word_suffix.empty() && text.ends_with(rules_.word_suffix)) {
     text.resize(text.size() - rules_.word_suffix.size());
-    text += ' ';
+    state.word_ended = true;
   }
   if (rules_.clean_up) clean_up(text);
-  // Bytes of the text itself are no space that encoding added.
-  if (kind != TokenKind::byte && !special) drop_leading_space(text, state);
+  // A byte token or the unknown text does not begin with the space that encoding added.
+  if (kind == TokenKind::normal || kind == TokenKind::user_defined || kind == TokenKind::unused) drop_leading_space(text, state);
   state.first_token = false;
   state.any_text = state.any_text || !text.empty();
   return text;

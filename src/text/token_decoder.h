@@ -16,7 +16,7 @@ enum class LeadingSpace {
   kept,
   drop_one,            // one space, if the first token with text begins with one
   drop_until_text,     // one space from each token until there is text (SentencePiece with remove_extra_whitespaces)
-  drop_all_of_first,   // every space of the first token (Hugging Face's Metaspace)
+  drop_all_of_first,   // every space that the replacements make in the first token (Hugging Face's Metaspace)
 };
 
 struct DecodeRules {
@@ -26,7 +26,7 @@ struct DecodeRules {
   LeadingSpace leading_space = LeadingSpace::kept;
   bool word_pieces = false;          // a token without `continuing_prefix` begins a word: a space goes before it
   std::string continuing_prefix = {};
-  std::string word_suffix = {};           // a token that ends so ends a word: a space goes behind it
+  std::string word_suffix = {};           // a token that ends so ends a word: a space goes before the next
   bool clean_up = false;             // no space before punctuation and English contractions
   std::string unknown_text = {};          // what the unknown token adds
   bool literal_user_defined = false;  // user-defined tokens add their text as it stands
@@ -37,6 +37,7 @@ struct DecodeRules {
 struct DecodeState {
   bool first_token = true;   // no token has been added
   bool any_text = false;     // some byte has been added
+  bool word_ended = false;   // a space is due if another token comes
 };
 
 class TokenDecoder {
@@ -52,7 +53,7 @@ class TokenDecoder {
   [[nodiscard]] const DecodeRules& rules() const noexcept { return rules_; }
 
  private:
-  [[nodiscard]] std::string plain_bytes(TokenId id) const;
+  [[nodiscard]] std::string plain_bytes(TokenId id, bool drop_spaces) const;
   void drop_leading_space(std::string& text, const DecodeState& state) const;
 
   const Vocabulary* vocabulary_ = nullptr;

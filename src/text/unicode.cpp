@@ -147,10 +147,10 @@ bool is_mark(char32_t code) noexcept {
 
 bool is_nonspacing_mark(char32_t code) noexcept { return code >= 0x300 && category(code) == UTF8PROC_CATEGORY_MN; }
 
-bool is_other(char32_t code) noexcept {
+bool is_control(char32_t code) noexcept {
   if (code < 0x80) return code < 0x20 || code == 0x7F;
   const utf8proc_category_t kind = category(code);
-  return kind == UTF8PROC_CATEGORY_CN || (kind >= UTF8PROC_CATEGORY_CC && kind <= UTF8PROC_CATEGORY_CO);
+  return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF || kind == UTF8PROC_CATEGORY_CO;
 }
 
 bool is_word(char32_t code) noexcept {

@@ -22,7 +22,8 @@ UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options)
       lowest = std::min<double>(lowest, vocabulary.score(id));
       highest = std::max<double>(highest, vocabulary.score(id));
     }
-    if (kind == TokenKind::normal || kind == TokenKind::user_defined) pieces_.insert(vocabulary.text(id), id);
+    const bool user_defined = kind == TokenKind::user_defined && options.match_user_defined;
+    if (kind == TokenKind::normal || user_defined) pieces_.insert(vocabulary.text(id), id);
   }
   if (lowest > highest) lowest = highest = 0;
   unknown_score_ = lowest - kUnknownPenalty;
