@@ -56,10 +56,36 @@ class Random {
   uint64_t state_;
 };
 
-constexpr std::array<uint64_t, 30> kInterestingIntegers = {
-    0, 1, 2, 7, 8, 16, 31, 32, 64, 127, 128, 255, 256, 4096, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff,
-    0x100000000, 0x1000000000000, 0x0fffffffffffffff, 0x1000000000000000, 0x2000000000000001, 0x4000000000000000, 0x7fffffffffffffff,
-    0x8000000000000000, 0xffffffffffffffff};
+constexpr std::array<uint64_t, 30> kInterestingIntegers = {0,
+                                                           1,
+                                                           2,
+                                                           7,
+                                                           8,
+                                                           16,
+                                                           31,
+                                                           32,
+                                                           64,
+                                                           127,
+                                                           128,
+                                                           255,
+                                                           256,
+                                                           4096,
+                                                           0x7fff,
+                                                           0x8000,
+                                                           0xffff,
+                                                           0x10000,
+                                                           0x7fffffff,
+                                                           0x80000000,
+                                                           0xffffffff,
+                                                           0x100000000,
+                                                           0x1000000000000,
+                                                           0x0fffffffffffffff,
+                                                           0x1000000000000000,
+                                                           0x2000000000000001,
+                                                           0x4000000000000000,
+                                                           0x7fffffffffffffff,
+                                                           0x8000000000000000,
+                                                           0xffffffffffffffff};
 
 void put_integer(Bytes& bytes, size_t at, uint64_t value, size_t width) {
   for (size_t i = 0; i < width && at + i < bytes.size(); ++i) bytes[at + i] = static_cast<uint8_t>(value >> (8 * i));
@@ -248,8 +274,7 @@ void run_mutated(const Options& options, const std::vector<Bytes>& seeds) {
     }
     run_one(input);
     if ((run + 1) % 1000 == 0) {
-      std::fprintf(stderr, "fuzz: %llu of %llu\n", static_cast<unsigned long long>(run + 1),
-                   static_cast<unsigned long long>(options.runs));
+      std::fprintf(stderr, "fuzz: %llu of %llu\n", static_cast<unsigned long long>(run + 1), static_cast<unsigned long long>(options.runs));
     }
   }
 }

@@ -144,7 +144,8 @@ TEST(Layout, ReshapeKeepsTheOrderOfElementsOrSaysThatItCannot) {
     Layout layout{Shape(std::span<const int64_t>(dims))};
     if (random() % 2 == 0) {
       const int rank = layout.rank();
-      layout = layout.transpose(static_cast<int>(random() % static_cast<unsigned>(rank)), static_cast<int>(random() % static_cast<unsigned>(rank)));
+      layout = layout.transpose(static_cast<int>(random() % static_cast<unsigned>(rank)),
+                                static_cast<int>(random() % static_cast<unsigned>(rank)));
     }
     if (random() % 4 == 0) layout = layout.flip(0);
     if (layout.shape()[0] > 1 && random() % 4 == 0) layout = layout.narrow(0, 1, layout.shape()[0] - 1);

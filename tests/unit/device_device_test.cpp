@@ -1,0 +1,140 @@
+// The seam: names, handles and refusals. The program of these tests links the backends cpu and null.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "device/device.h"
+#include "device/registry.h"
+
+namespace wick {
+namespace {
+
+std::string message_of(ErrorCode code, const std::function<void()>& body) {
+  try {
+    body();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Device, ParsesAllEightNamesWithAndWithoutOrdinal) {
+  for (const char* name : {"cpu", "cuda", "rocm", "metal", "opencl", "vulkan", "oneapi", "webgpu"}) {
+    EXPECT_EQ(to_string(Device::parse_location(name).kind), name);
+    EXPECT_EQ(Device::parse_location(name).index, 0);
+    EXPECT_EQ(Device::parse_location(std::string(name) + ":3").index, 3);
+  }
+  EXPECT_EQ(Device::parse_location("vulkan:1").to_string(), "vulkan:1");
+  EXPECT_EQ(Device::cpu().location().to_string(), "cpu");
+}
+
+TEST(Device, RefusesUnknownKindsAndOrdinals) {
+  EXPECT_NE(message_of(ErrorCode::invalid_argument, [] { (void)Device::parse("tpu"); }).find("cpu, cuda, rocm"), std::string::npos);
+  for (const char* text : {"cpu:", "cpu:-1", "cpu:x", "cpu:1x", "cuda:99999999999", ""}) {
+    message_of(ErrorCode::invalid_argument, [&] { (void)Device::parse(text); });
+  }
+}
+
+TEST(Device, ABackendThatIsNotLinkedIsNamedWithThoseThatAre) {
+  const std::vector<std::function<void()>> opens = {
+      [] { (void)Device::cuda(); },   [] { (void)Device::rocm(1); },  [] { (void)Device::metal(); },  [] { (void)Device::opencl(); },
+      [] { (void)Device::vulkan(); }, [] { (void)Device::oneapi(); }, [] { (void)Device::webgpu(); },
+  };
+  const std::vector<std::string> names = {"cuda", "rocm", "metal", "opencl", "vulkan", "oneapi", "webgpu"};
+  for (size_t i = 0; i < opens.size(); ++i) {
+    const std::string message = message_of(ErrorCode::backend_not_linked, opens[i]);
+    EXPECT_NE(message.find("backend " + names[i] + " "), std::string::npos) << message;
+    EXPECT_NE(message.find("cpu"), std::string::npos) << message;
+  }
+}
+
+TEST(Device, AnOrdinalThatIsNotThereIsAnError) {
+  message_of(ErrorCode::no_device, [] { (void)Device::parse("cpu:7"); });
+}
+
+TEST(Device, AsAnotherKindNamesBoth) {
+  const Device cpu = Device::cpu();
+  EXPECT_TRUE(cpu.is_cpu());
+  EXPECT_FALSE(cpu.is_cuda());
+  EXPECT_EQ(&cpu.as_cpu(), &cpu);
+  EXPECT_EQ(message_of(ErrorCode::device_mismatch, [&] { (void)cpu.as_rocm(); }), "expected a rocm device, got cpu");
+}
+
+TEST(Device, BestIsTheCpuWhereOnlyItComputesAndItSaysSo) {
+  std::vector<std::string> said;
+  set_log_hook([&](LogLevel, std::string_view message) { said.emplace_back(message); });
+  const Device best = Device::best();
+  set_log_hook({});
+  EXPECT_TRUE(best.is_cpu());
+  ASSERT_EQ(said.size(), 1U);
+  for (const char* part : {"requested=auto", "detected=", "selected=cpu"}) EXPECT_NE(said[0].find(part), std::string::npos) << said[0];
+}
+
+TEST(Device, IfAvailableFallsBackToTheCpuAloudly) {
+  int warnings = 0;
+  set_log_hook([&](LogLevel level, std::string_view message) {
+    if (level == LogLevel::warning && message.find("requested=cuda:0 selected=cpu") != std::string_view::npos) ++warnings;
+  });
+  EXPECT_TRUE(Device::cuda_if_available().is_cpu());
+  set_log_hook({});
+  EXPECT_EQ(warnings, 1);
+}
+
+TEST(Device, TwoHandlesOnOneDeviceShareItsRuntime) {
+  const Device first = Device::cpu();
+  const Device second = Device::parse("cpu");
+  EXPECT_TRUE(first.same_device(second));
+  EXPECT_EQ(&first.runtime(), &second.runtime());
+  EXPECT_FALSE(first.same_device(Device::null()));
+}
+
+TEST(Device, TheTableHoldsExactlyTheLinkedBackends) {
+  ASSERT_EQ(linked_backends().size(), 2U);
+  EXPECT_NE(find_backend(DeviceKind::cpu), nullptr);
+  EXPECT_NE(find_backend(DeviceKind::null), nullptr);
+  EXPECT_EQ(find_backend(DeviceKind::vulkan), nullptr);
+}
+
+TEST(Device, ThreadsBelowOneAreRefused) {
+  message_of(ErrorCode::invalid_argument, [] { (void)Device::parse("cpu", {.threads = -1, .variant = ""}); });
+}
+
+TEST(Device, AnUnknownVariantIsRefused) {
+  message_of(ErrorCode::invalid_argument, [] { (void)Device::parse("cpu", {.threads = 1, .variant = "avx9000"}); });
+}
+
+TEST(CpuBackend, GivesAlignedMemoryAndCountsIt) {
+  const Device cpu = Device::cpu();
+  const size_t before = cpu.runtime().allocated_bytes();
+  {
+    const auto buffer = cpu.runtime().allocate(1000);
+    EXPECT_GE(buffer->bytes(), 1000U);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->host_data()) % 64, 0U);
+    EXPECT_GE(cpu.runtime().allocated_bytes(), before + 1000);
+  }
+  EXPECT_EQ(cpu.runtime().allocated_bytes(), before);
+}
+
+TEST(CpuBackend, MemoryThatTheMachineHasNotGotIsAnError) {
+  const std::string message = message_of(ErrorCode::out_of_memory, [] { (void)Device::cpu().runtime().allocate(size_t{1} << 60); });
+  EXPECT_NE(message.find("cpu"), std::string::npos) << message;
+}
+
+TEST(NullBackend, PlansMoreMemoryThanAnyMachineHas) {
+  const Device planner = Device::null();
+  const size_t before = planner.runtime().allocated_bytes();
+  const auto buffer = planner.runtime().allocate(size_t{1} << 60);
+  EXPECT_EQ(buffer->host_data(), nullptr);
+  EXPECT_EQ(planner.runtime().allocated_bytes(), before + (size_t{1} << 60));
+  EXPECT_GE(planner.runtime().peak_allocated_bytes(), size_t{1} << 60);
+}
+
+}  // namespace
+}  // namespace wick
