@@ -8,8 +8,11 @@
 
 namespace wick {
 
-void MergeTable::reserve(size_t merges) {
-  std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(std::bit_ceil(std::max<size_t>(16, merges + merges / 2))));
+void MergeTable::reserve(size_t entries) {
+  const size_t wanted = count_ + entries;
+  if (slots_.size() >= wanted + wanted / 2 && !slots_.empty()) return;
+  const std::vector<Slot> old =
+      std::exchange(slots_, std::vector<Slot>(std::bit_ceil(std::max<size_t>(16, wanted + wanted / 2))));
   for (const Slot& slot : old) {
     if (slot.key == UINT64_MAX) continue;
     size_t place = slot_of(slot.key);
@@ -18,14 +21,19 @@ void MergeTable::reserve(size_t merges) {
   }
 }
 
-void MergeTable::insert(TokenId left, TokenId right, PairMerge merge) {
-  if (4 * (count_ + 1) > 3 * slots_.size()) reserve(2 * (count_ + 1));
-  const uint64_t key = (uint64_t{static_cast<uint32_t>(left)} << 32) | static_cast<uint32_t>(right);
-  size_t slot = slot_of(key);
-  while (slots_[slot].key != UINT64_MAX && slots_[slot].key != key) slot = (slot + 1) & (slots_.size() - 1);
-  if (slots_[slot].key == key) return;
-  slots_[slot] = {key, merge};
-  ++count_;
+void MergeTable::insert(std::span<const Entry> entries) {
+  const auto key_of = [](const Entry& entry) {
+    return (uint64_t{static_cast<uint32_t>(entry.left)} << 32) | static_cast<uint32_t>(entry.right);
+  };
+  for (const Entry& entry : entries) __builtin_prefetch(&slots_[slot_of(key_of(entry))], 1);
+  for (const Entry& entry : entries) {
+    const uint64_t key = key_of(entry);
+    size_t slot = slot_of(key);
+    while (slots_[slot].key != UINT64_MAX && slots_[slot].key != key) slot = (slot + 1) & (slots_.size() - 1);
+    if (slots_[slot].key == key) continue;
+    slots_[slot] = {key, entry.merge};
+    ++count_;
+  }
 }
 
 PairMerge MergeTable::find(TokenId left, TokenId right) const noexcept {
@@ -49,19 +57,40 @@ BytePairModel::BytePairModel(const Vocabulary& vocabulary, BytePairOptions optio
   }
 }
 
-bool BytePairModel::add_merge(std::string_view left, std::string_view right) {
-  const uint32_t rank = next_rank_++;
-  const TokenId left_id = vocabulary_.find(left);
-  const TokenId right_id = vocabulary_.find(right);
-  if (left_id == kNoToken || right_id == kNoToken) return false;
-  if (right.starts_with(options_.continuing_prefix)) right.remove_prefix(options_.continuing_prefix.size());
-  std::string both;
-  both.reserve(left.size() + right.size());
-  both.append(left).append(right);
-  const TokenId merged = vocabulary_.find(both);
-  if (merged == kNoToken) return false;
-  merges_.insert(left_id, right_id, {rank, merged});
-  return true;
+std::vector<size_t> BytePairModel::add_merges(std::span<const MergeTexts> merges) {
+  constexpr size_t kBatch = 64;
+  std::vector<size_t> unusable;
+  std::string joint;
+  std::vector<std::string_view> texts;
+  std::vector<MergeTable::Entry> entries;
+  merges_.reserve(merges.size());
+  for (size_t begin = 0; begin < merges.size(); begin += kBatch) {
+    const std::span<const MergeTexts> batch = merges.subspan(begin, std::min(kBatch, merges.size() - begin));
+    const auto right_part = [&](const MergeTexts& merge) {
+      return merge.right.substr(merge.right.starts_with(options_.continuing_prefix) ? options_.continuing_prefix.size() : 0);
+    };
+    joint.clear();
+    texts.clear();
+    entries.clear();
+    for (const MergeTexts& merge : batch) joint.append(merge.left).append(right_part(merge));
+    size_t offset = 0;
+    for (const MergeTexts& merge : batch) {
+      const size_t length = merge.left.size() + right_part(merge).size();
+      texts.insert(texts.end(), {merge.left, merge.right, std::string_view(joint).substr(offset, length)});
+      offset += length;
+    }
+    const std::vector<TokenId> ids = vocabulary_.find_all(texts);
+    for (size_t index = 0; index < batch.size(); ++index, ++next_rank_) {
+      const TokenId* id = &ids[3 * index];
+      if (id[0] == kNoToken || id[1] == kNoToken || id[2] == kNoToken) {
+        unusable.push_back(next_rank_);
+      } else {
+        entries.push_back({id[0], id[1], {next_rank_, id[2]}});
+      }
+    }
+    merges_.insert(entries);
+  }
+  return unusable;
 }
 
 void BytePairModel::split_bytes(std::string_view piece, std::vector<Symbol>& symbols) const {

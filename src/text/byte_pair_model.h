@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,9 +16,16 @@ namespace wick {
 // A map from pairs of symbols to their merge, by open addressing.
 class MergeTable {
  public:
-  void reserve(size_t merges);
-  // The first merge of a pair stays.
-  void insert(TokenId left, TokenId right, PairMerge merge);
+  struct Entry {
+    TokenId left = kNoToken;
+    TokenId right = kNoToken;
+    PairMerge merge;
+  };
+
+  // Makes room for so many more entries.
+  void reserve(size_t entries);
+  // Of equal pairs the first stays. There must be room.
+  void insert(std::span<const Entry> entries);
   [[nodiscard]] PairMerge find(TokenId left, TokenId right) const noexcept;
 
  private:
@@ -29,6 +37,11 @@ class MergeTable {
 
   std::vector<Slot> slots_;
   size_t count_ = 0;
+};
+
+struct MergeTexts {
+  std::string_view left;
+  std::string_view right;
 };
 
 struct BytePairOptions {
@@ -48,8 +61,9 @@ class BytePairModel final : public TokenModel {
   BytePairModel(const Vocabulary& vocabulary, BytePairOptions options);
 
   void reserve_merges(size_t count) { merges_.reserve(count); }
-  // Adds the next merge in rank. false if one of its texts is in no token: such a merge is not taken.
-  [[nodiscard]] bool add_merge(std::string_view left, std::string_view right);
+  // Appends merges in the order of their rank. Returns the ranks of those whose left, right or joint text is no token: they are not
+  // taken.
+  [[nodiscard]] std::vector<size_t> add_merges(std::span<const MergeTexts> merges);
 
   void encode(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const override;
 

@@ -62,7 +62,7 @@ class GgufTokenizerReader {
   std::vector<float> read_scores(size_t count) const;
   void read_sentencepiece();
   void read_byte_pair(bool whole_text);
-  void read_merges(BytePairModel& model, bool required);
+  void read_merges(BytePairModel& model);
   void read_unigram();
   void read_word_piece();
   void collect_added_tokens();
@@ -212,22 +212,23 @@ void GgufTokenizerReader::read_byte_pair(bool whole_text) {
                           .unknown = set->whole_text ? parts_->unk.value_or(kNoToken) : kNoToken};
   const bool rank_by_id = options.rank_by_id;
   auto model = std::make_unique<BytePairModel>(parts_->vocabulary, std::move(options));
-  if (!rank_by_id) read_merges(*model, true);
+  if (!rank_by_id) read_merges(*model);
   parts_->model = std::move(model);
   DecodeRules rules{.letters_to_bytes = !set->whole_text, .literal_user_defined = true};
   if (set->whole_text) rules.replacements = {{std::string(kSpaceMarker), " "}};
   parts_->decoder = TokenDecoder(parts_->vocabulary, std::move(rules));
 }
 
-void GgufTokenizerReader::read_merges(BytePairModel& model, bool required) {
-  if (!required) return;
+void GgufTokenizerReader::read_merges(BytePairModel& model) {
   const GgufArray& merges = file_.get_array(kMerges);
   if (merges.element_type != GgufType::string) {
     fail(ErrorCode::corrupt_file, "{}: {} is an array of {}, not of strings; {}", file_.name(), kMerges, to_string(merges.element_type),
          kRemedy);
   }
   model.reserve_merges(merges.strings.size());
-  size_t unusable = 0;
+  constexpr size_t kBatch = 1024;
+  std::vector<MergeTexts> batch;
+  std::vector<size_t> unusable;
   for (size_t index = 0; index < merges.strings.size(); ++index) {
     const std::string_view merge = merges.strings[index];
     // The first letter may itself be a space where vocabularies are spelled in characters.
@@ -236,10 +237,15 @@ void GgufTokenizerReader::read_merges(BytePairModel& model, bool required) {
       fail(ErrorCode::corrupt_file, "{}: {}[{}] is '{}', not two texts with a space between them; {}", file_.name(), kMerges, index, merge,
            kRemedy);
     }
-    if (!model.add_merge(merge.substr(0, space), merge.substr(space + 1))) ++unusable;
+    batch.push_back({merge.substr(0, space), merge.substr(space + 1)});
+    if (batch.size() < kBatch && index + 1 < merges.strings.size()) continue;
+    const std::vector<size_t> ranks = model.add_merges(batch);
+    unusable.insert(unusable.end(), ranks.begin(), ranks.end());
+    batch.clear();
   }
-  if (unusable > 0) {
-    log_warning("{}: {} of {} merges name texts that are no tokens: ignored", file_.name(), unusable, merges.strings.size());
+  if (!unusable.empty()) {
+    log_warning("{}: {} of {} merges name texts that are no tokens, {}[{}] the first: ignored", file_.name(), unusable.size(),
+                merges.strings.size(), kMerges, unusable.front());
   }
 }
 

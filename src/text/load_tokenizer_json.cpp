@@ -164,7 +164,8 @@ void TokenizerJsonReader::read_byte_pair(const JsonReader& model) {
 
 void TokenizerJsonReader::read_merges(const JsonReader& list, BytePairModel& model) const {
   const size_t count = list.array_size();
-  model.reserve_merges(count);
+  std::vector<MergeTexts> texts;
+  texts.reserve(count);
   for (size_t index = 0; index < count; ++index) {
     // "a b", or ["a", "b"] in newer files, which may hold spaces.
     const JsonReader::Json& merge = list.value()[index];
@@ -182,8 +183,12 @@ void TokenizerJsonReader::read_merges(const JsonReader& list, BytePairModel& mod
       right = merge[1].get_ref<const std::string&>();
     }
     if (left.empty() || right.empty()) list.at(index).corrupt("not a pair of texts");
-    if (!model.add_merge(left, right)) list.at(index).corrupt(fmt::format("'{}' and '{}' or both together are no tokens", left, right));
+    texts.push_back({left, right});
   }
+  const std::vector<size_t> unusable = model.add_merges(texts);
+  if (unusable.empty()) return;
+  const MergeTexts& first = texts[unusable.front()];
+  list.at(unusable.front()).corrupt(fmt::format("'{}' and '{}' or both together are no tokens", first.left, first.right));
 }
 
 void TokenizerJsonReader::read_unigram(const JsonReader& model) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -11,23 +12,29 @@
 namespace wick {
 
 uint64_t hash_bytes(std::string_view bytes) noexcept {
-  // Eight bytes at a time through a multiply and a fold, as wyhash does; the tail is read as one word.
+  // Eight bytes at a time through a multiply and a fold, as wyhash does; the tail is read as one word of fixed-size parts.
   constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15u;
   uint64_t hash = kMultiplier ^ bytes.size();
   const auto mix = [&](uint64_t word) {
     hash = (hash ^ word) * kMultiplier;
     hash ^= hash >> 32;
   };
-  size_t index = 0;
-  for (; index + 8 <= bytes.size(); index += 8) {
+  const char* at = bytes.data();
+  size_t left = bytes.size();
+  for (; left >= 8; left -= 8, at += 8) {
     uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + index, 8);
+    std::memcpy(&word, at, 8);
     mix(word);
   }
-  if (index < bytes.size()) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + index, bytes.size() - index);
-    mix(word);
+  if (left >= 4) {
+    uint32_t first = 0;
+    uint32_t last = 0;  // overlaps the first
+    std::memcpy(&first, at, 4);
+    std::memcpy(&last, at + left - 4, 4);
+    mix(uint64_t{first} | uint64_t{last} << 32);
+  } else if (left > 0) {
+    const auto byte = [&](size_t index) { return uint64_t{static_cast<unsigned char>(at[index])}; };
+    mix(byte(0) | byte(left / 2) << 8 | byte(left - 1) << 16);
   }
   return hash * kMultiplier ^ (hash >> 29);
 }
@@ -73,6 +80,26 @@ TokenId Vocabulary::find(std::string_view token, uint64_t hash) const noexcept {
     if (slots_[slot].tag == tag && text(slots_[slot].id) == token) return slots_[slot].id;
   }
   return kNoToken;
+}
+
+std::vector<TokenId> Vocabulary::find_all(std::span<const std::string_view> texts) const {
+  constexpr size_t kBatch = 64;
+  std::vector<TokenId> ids(texts.size(), kNoToken);
+  if (slots_.empty()) return ids;
+  const size_t mask = slots_.size() - 1;
+  std::array<uint64_t, kBatch> hashes{};
+  for (size_t begin = 0; begin < texts.size(); begin += kBatch) {
+    const size_t count = std::min(kBatch, texts.size() - begin);
+    for (size_t index = 0; index < count; ++index) {
+      hashes[index] = hash_bytes(texts[begin + index]);
+      __builtin_prefetch(&slots_[hashes[index] & mask]);
+    }
+    const auto first_id = [&](size_t index) { return static_cast<size_t>(std::max(0, slots_[hashes[index] & mask].id)); };
+    for (size_t index = 0; index < count; ++index) __builtin_prefetch(&begins_[first_id(index)]);
+    for (size_t index = 0; index < count; ++index) __builtin_prefetch(texts_.data() + begins_[first_id(index)]);
+    for (size_t index = 0; index < count; ++index) ids[begin + index] = find(texts[begin + index], hashes[index]);
+  }
+  return ids;
 }
 
 int parse_byte_token(std::string_view text) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,8 @@ class Vocabulary {
   [[nodiscard]] TokenId find(std::string_view text) const noexcept { return find(text, hash_bytes(text)); }
   // With the hash_bytes of `text` at hand.
   [[nodiscard]] TokenId find(std::string_view text, uint64_t hash) const noexcept;
+  // find() of each of `texts`, quicker than one by one: the waits for memory overlap.
+  [[nodiscard]] std::vector<TokenId> find_all(std::span<const std::string_view> texts) const;
 
  private:
   struct Slot {
