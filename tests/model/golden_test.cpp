@@ -1,0 +1,148 @@
+// The released models against logits, tokens and texts that others computed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+
+#include "formats/safetensors.h"
+#include "model/language_model.h"
+#include "text/streaming_detokenizer.h"
+#include "text/tokenizer.h"
+#include "unit/shared_data.h"
+
+namespace wick {
+namespace {
+
+template <class T>
+std::vector<T> values_of(const SafetensorsFile& file, const std::string& name) {
+  const SafetensorsTensor& tensor = file.get(name);
+  std::vector<T> values(tensor.data.size() / sizeof(T));
+  std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  return values;
+}
+
+size_t largest_index(std::span<const float> logits) {
+  return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+// −log softmax(logits)[target], in double.
+double negative_log_likelihood(std::span<const float> logits, int32_t target) {
+  const double largest = logits[largest_index(logits)];
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - largest);
+  return largest + std::log(sum) - logits[static_cast<size_t>(target)];
+}
+
+class NovelistTest : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    const auto path = shared_data("data/models/novelist-20m-q8_0.golden.safetensors");
+    if (!path) GTEST_SKIP() << kSharedDataMissing;
+    golden_ = SafetensorsFile::open(*path);
+    file_ = GgufFile::open(source_file("models/novelist-20m-q8_0.gguf"), MapMode::copy_on_write);
+    tokenizer_ = Tokenizer::from_gguf(*file_);
+    model_ = load_language_model(*file_, Device::cpu(), {.precise = GetParam(), .progress = {}});
+  }
+
+  std::optional<SafetensorsFile> golden_;
+  std::optional<GgufFile> file_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::unique_ptr<LanguageModel> model_;
+};
+
+TEST_P(NovelistTest, LogitsAreTheGoldenOnes) {
+  double total = 0;
+  size_t count = 0;
+  for (int prompt = 0; prompt < 4; ++prompt) {
+    const std::string name = "prompt" + std::to_string(prompt);
+    const auto ids = values_of<int32_t>(*golden_, name + ".ids");
+    EXPECT_EQ(tokenizer_->encode(golden_->metadata().at(name)), ids);
+    const auto want = values_of<float>(*golden_, name + ".logits");
+    const auto cache = model_->new_cache(64);
+    const auto got = model_->forward(ids, *cache, LogitRows::all).to_vector<float>();
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) {
+      const double difference = std::fabs(got[i] - want[i]);
+      if (GetParam()) {
+        ASSERT_LT(difference, 2e-4) << name << " element " << i;
+      }
+      total += difference;
+      ++count;
+    }
+  }
+  RecordProperty("mean_absolute_difference", std::to_string(total / static_cast<double>(count)));
+  EXPECT_LT(total / static_cast<double>(count), 0.03);
+}
+
+TEST_P(NovelistTest, GreedyTokensAreTheGoldenOnes) {
+  for (int prompt = 0; prompt < 4; ++prompt) {
+    const std::string name = "prompt" + std::to_string(prompt);
+    const auto ids = values_of<int32_t>(*golden_, name + ".greedy_ids");
+    const auto margins = values_of<float>(*golden_, name + ".greedy_margins");
+    const auto cache = model_->new_cache(128);
+    const size_t prompt_tokens = ids.size() - 64;
+    Tensor logits = model_->forward(std::span(ids).first(prompt_tokens), *cache, LogitRows::last);
+    for (size_t step = 0; step < 64; ++step) {
+      const auto want = static_cast<size_t>(ids[prompt_tokens + step]);
+      if (GetParam() || margins[step] >= 0.1F) {
+        EXPECT_EQ(largest_index(logits.to_vector<float>()), want) << name << " step " << step;
+      }
+      logits = model_->forward(std::span(ids).subspan(prompt_tokens + step, 1), *cache, LogitRows::last);
+    }
+  }
+}
+
+TEST_P(NovelistTest, LikelihoodOfUnseenNovelsIsTheGoldenOne) {
+  const auto path = shared_data("data/text/novels.val.txt");
+  if (!path) GTEST_SKIP() << kSharedDataMissing;
+  std::ifstream stream(*path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  const std::vector<TokenId> ids = tokenizer_->encode(std::string_view(text).substr(0, 40000), {.add_special = false});
+  constexpr size_t kChunk = 512;
+  ASSERT_GE(ids.size(), 8 * kChunk);
+  double total = 0;
+  const auto cache = model_->new_cache(kChunk);
+  for (size_t chunk = 0; chunk < 8; ++chunk) {
+    std::vector<TokenId> input{*tokenizer_->bos()};
+    input.insert(input.end(), ids.begin() + static_cast<std::ptrdiff_t>(chunk * kChunk), ids.begin() + static_cast<std::ptrdiff_t>((chunk + 1) * kChunk - 1));
+    cache->truncate(0);
+    const std::vector<float> logits = model_->forward(input, *cache, LogitRows::all).to_vector<float>();
+    const size_t vocab = logits.size() / kChunk;
+    for (size_t i = 0; i < kChunk; ++i) {
+      total += negative_log_likelihood(std::span(logits).subspan(i * vocab, vocab), ids[chunk * kChunk + i]);
+    }
+  }
+  EXPECT_NEAR(total / (8 * kChunk), 3.978745, GetParam() ? 0.0005 : 0.01);
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, NovelistTest, ::testing::Values(true, false),
+                         [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "Precise" : "Fast"; });
+
+TEST(Stories260k, GreedyTextIsTheKnownOne) {
+  const auto path = shared_data("data/models/stories260k-f32.gguf");
+  const auto expected = shared_data("data/models/stories260k.expected_greedy_200.txt");
+  if (!path || !expected) GTEST_SKIP() << kSharedDataMissing;
+  std::ifstream stream(*expected, std::ios::binary);
+  const std::string want((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  for (const std::string_view variant : {"", "scalar"}) {
+    const GgufFile file = GgufFile::open(*path, MapMode::copy_on_write);
+    const auto tokenizer = Tokenizer::from_gguf(file);
+    const auto model = load_language_model(file, Device::open({DeviceKind::cpu, 0}, {.threads = 0, .variant = std::string(variant)}));
+    const auto cache = model->new_cache(256);
+    StreamingDetokenizer detokenizer(tokenizer);
+    std::string text;
+    int32_t token = *tokenizer->bos();
+    for (int i = 0; i < 200; ++i) {
+      token = static_cast<int32_t>(largest_index(model->forward(std::span(&token, 1), *cache, LogitRows::last).to_vector<float>()));
+      text += detokenizer.push(token);
+    }
+    EXPECT_EQ(text, want);
+  }
+}
+
+}  // namespace
+}  // namespace wick

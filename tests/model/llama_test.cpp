@@ -1,0 +1,253 @@
+// Llama against plain double loops, on small random models: no shared data is needed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "model/language_model.h"
+#include "model/tiny_model.h"
+#include "unit/temporary_folder.h"
+
+namespace wick {
+namespace {
+
+std::vector<int32_t> some_tokens(int64_t count, int64_t vocab) {
+  std::vector<int32_t> tokens;
+  for (int64_t i = 0; i < count; ++i) tokens.push_back(static_cast<int32_t>((i * 7919 + 13) % vocab));
+  return tokens;
+}
+
+double largest_difference(const Tensor& logits, const std::vector<std::vector<double>>& expected) {
+  const std::vector<float> values = logits.to_vector<float>();
+  double largest = 0;
+  for (size_t row = 0; row < expected.size(); ++row) {
+    for (size_t i = 0; i < expected[row].size(); ++i) {
+      largest = std::max(largest, std::fabs(values[row * expected[row].size() + i] - expected[row][i]));
+    }
+  }
+  return largest;
+}
+
+class LlamaTest : public ::testing::Test {
+ protected:
+  // The opened file and model of a freshly written tiny model.
+  struct Opened {
+    GgufFile file;
+    std::unique_ptr<LanguageModel> model;
+  };
+
+  [[nodiscard]] Opened open(const TinyModel& tiny, bool precise) {
+    const std::filesystem::path path = folder_.path() / "tiny.gguf";
+    write_tiny_model(tiny, path);
+    GgufFile file = GgufFile::open(path, MapMode::copy_on_write);
+    std::unique_ptr<LanguageModel> model = load_language_model(file, Device::cpu(), {.precise = precise, .progress = {}});
+    return {std::move(file), std::move(model)};
+  }
+
+  void expect_naive_logits(const TinyModel& tiny, int64_t tokens, double tolerance) {
+    const std::filesystem::path path = folder_.path() / "tiny.gguf";
+    write_tiny_model(tiny, path);
+    const GgufFile plain = GgufFile::open(path);
+    const std::vector<int32_t> ids = some_tokens(tokens, tiny.vocab);
+    const std::vector<std::vector<double>> expected = NaiveLlama(plain, tiny).run(ids);
+    const Opened opened = open(tiny, true);
+    const auto cache = opened.model->new_cache(tiny.context);
+    EXPECT_LT(largest_difference(opened.model->forward(ids, *cache, LogitRows::all), expected), tolerance);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(LlamaTest, PreciseLogitsAreThoseOfPlainLoops) { expect_naive_logits({}, 40, 1e-4); }
+
+TEST_F(LlamaTest, TiedHeadReadsTheEmbedding) {
+  TinyModel tiny;
+  tiny.tied = true;
+  expect_naive_logits(tiny, 12, 1e-4);
+}
+
+TEST_F(LlamaTest, EveryHeadMayHaveItsOwnKeys) {
+  TinyModel tiny;
+  tiny.kv_heads = 4;
+  expect_naive_logits(tiny, 12, 1e-4);
+}
+
+TEST_F(LlamaTest, OddSizesWork) {
+  TinyModel tiny;
+  tiny.width = 36;
+  tiny.feed_forward = 50;
+  tiny.heads = 3;
+  tiny.kv_heads = 1;
+  tiny.head_dim = 10;
+  tiny.vocab = 67;
+  expect_naive_logits(tiny, 21, 1e-4);
+}
+
+TEST_F(LlamaTest, QuantizedWeightsAreReadAsTheirFormatSays) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::q8_0, DType::q4_0}) {
+    TinyModel tiny;
+    tiny.dtype = dtype;
+    SCOPED_TRACE(to_string(dtype));
+    expect_naive_logits(tiny, 9, 2e-4);
+  }
+}
+
+TEST_F(LlamaTest, SuperBlocksWorkToo) {
+  for (const DType dtype : {DType::q4_k, DType::q5_k, DType::q6_k}) {
+    TinyModel tiny;
+    tiny.dtype = dtype;
+    tiny.width = 256;
+    tiny.heads = 16;
+    tiny.feed_forward = 256;
+    tiny.layers = 1;
+    SCOPED_TRACE(to_string(dtype));
+    expect_naive_logits(tiny, 5, 2e-4);
+  }
+}
+
+TEST_F(LlamaTest, FastPathStaysCloseToThePreciseOne) {
+  for (const DType dtype : {DType::q8_0, DType::q4_0, DType::q4_k, DType::q5_k, DType::q6_k}) {
+    TinyModel tiny;
+    tiny.dtype = dtype;
+    tiny.width = 256;
+    tiny.heads = 16;
+    tiny.feed_forward = 512;
+    tiny.vocab = 100;  // not a multiple of 16: the last rows of the head stay plain
+    SCOPED_TRACE(to_string(dtype));
+    const std::vector<int32_t> ids = some_tokens(37, tiny.vocab);
+    const Opened precise = open(tiny, true);
+    const Opened fast = open(tiny, false);
+    const auto precise_cache = precise.model->new_cache(64);
+    const auto fast_cache = fast.model->new_cache(64);
+    const std::vector<float> want = precise.model->forward(ids, *precise_cache, LogitRows::all).to_vector<float>();
+    const std::vector<float> got = fast.model->forward(ids, *fast_cache, LogitRows::all).to_vector<float>();
+    double total = 0;
+    for (size_t i = 0; i < want.size(); ++i) total += std::fabs(want[i] - got[i]);
+    EXPECT_LT(total / static_cast<double>(want.size()), 0.02);
+  }
+}
+
+// LESSONS: decode steps once passed position 1, 2, 3 instead of prompt_len + i.
+TEST_F(LlamaTest, PrefillThenDecodeEqualsPrefillOfAll) {
+  for (const bool precise : {true, false}) {
+    TinyModel tiny;
+    tiny.dtype = DType::q8_0;
+    const Opened opened = open(tiny, precise);
+    const std::vector<int32_t> ids = some_tokens(70, tiny.vocab);
+    const auto whole = opened.model->new_cache(tiny.context);
+    const std::vector<float> want = opened.model->forward(ids, *whole, LogitRows::last).to_vector<float>();
+    const auto parts = opened.model->new_cache(tiny.context);
+    (void)opened.model->forward(std::span(ids).first(33), *parts, LogitRows::last);
+    std::vector<float> got;
+    for (size_t i = 33; i < ids.size(); ++i) got = opened.model->forward(std::span(ids).subspan(i, 1), *parts, LogitRows::last).to_vector<float>();
+    EXPECT_EQ(parts->length(), 70);
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(want[i], got[i], precise ? 1e-4 : 5e-2);
+  }
+}
+
+TEST_F(LlamaTest, PromptsLongerThanABatchAreOneText) {
+  const TinyModel tiny;
+  const Opened opened = open(tiny, true);
+  const std::vector<int32_t> ids = some_tokens(530, tiny.vocab);
+  const auto cache = opened.model->new_cache(tiny.context);
+  const Tensor all = opened.model->forward(ids, *cache, LogitRows::all);
+  EXPECT_EQ(all.shape(), (Shape{530, tiny.vocab}));
+  const auto again = opened.model->new_cache(tiny.context);
+  const std::vector<float> last = opened.model->forward(ids, *again, LogitRows::last).to_vector<float>();
+  const std::vector<float> row = all.narrow(0, 529, 1).to_vector<float>();
+  for (size_t i = 0; i < last.size(); ++i) EXPECT_NEAR(last[i], row[i], 1e-4);
+}
+
+TEST_F(LlamaTest, ATruncatedCacheForgets) {
+  const TinyModel tiny;
+  const Opened opened = open(tiny, true);
+  const std::vector<int32_t> ids = some_tokens(20, tiny.vocab);
+  const auto cache = opened.model->new_cache(32);
+  const std::vector<float> first = opened.model->forward(ids, *cache, LogitRows::last).to_vector<float>();
+  cache->truncate(0);
+  EXPECT_EQ(opened.model->forward(ids, *cache, LogitRows::last).to_vector<float>(), first);
+}
+
+TEST_F(LlamaTest, TheNumberOfThreadsChangesNothingBeyondRounding) {
+  TinyModel tiny;
+  tiny.dtype = DType::q8_0;
+  const std::filesystem::path path = folder_.path() / "tiny.gguf";
+  write_tiny_model(tiny, path);
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 2, 3, 1}) {
+    const GgufFile file = GgufFile::open(path, MapMode::copy_on_write);
+    const auto model = load_language_model(file, Device::open({DeviceKind::cpu, 0}, {.threads = threads, .variant = {}}));
+    const auto cache = model->new_cache(64);
+    results.push_back(model->forward(some_tokens(40, tiny.vocab), *cache, LogitRows::all).to_vector<float>());
+  }
+  EXPECT_EQ(results[0], results[3]);  // identical from run to run
+  for (size_t i = 0; i < results[0].size(); ++i) {
+    EXPECT_NEAR(results[0][i], results[1][i], 1e-5);
+    EXPECT_NEAR(results[0][i], results[2][i], 1e-5);
+  }
+}
+
+TEST_F(LlamaTest, AFullContextIsRefusedAndNothingIsLost) {
+  const TinyModel tiny;
+  const Opened opened = open(tiny, true);
+  const auto cache = opened.model->new_cache(8);
+  (void)opened.model->forward(some_tokens(6, tiny.vocab), *cache, LogitRows::last);
+  try {
+    (void)opened.model->forward(some_tokens(3, tiny.vocab), *cache, LogitRows::last);
+    FAIL() << "9 tokens went into a context of 8";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::context_full);
+    EXPECT_NE(std::string(error.what()).find("6 tokens are in it and 3 more"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(cache->length(), 6);
+  EXPECT_THROW((void)opened.model->new_cache(tiny.context + 1), Error);
+}
+
+TEST_F(LlamaTest, TokensOutsideTheVocabularyAreRefused) {
+  const Opened opened = open({}, true);
+  const auto cache = opened.model->new_cache(8);
+  for (const int32_t bad : {-1, 101}) {
+    EXPECT_THROW((void)opened.model->forward(std::span(&bad, 1), *cache, LogitRows::last), Error);
+  }
+  EXPECT_THROW((void)opened.model->forward({}, *cache, LogitRows::last), Error);
+}
+
+TEST_F(LlamaTest, BadMetadataNamesFileAndKey) {
+  const auto message_of = [&](const TinyModel& tiny) -> std::string {
+    try {
+      (void)open(tiny, true);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  TinyModel unknown;
+  unknown.architecture = "mamba";
+  EXPECT_NE(message_of(unknown).find("general.architecture = 'mamba' is not supported"), std::string::npos) << message_of(unknown);
+  TinyModel heads;
+  heads.kv_heads = 3;
+  EXPECT_NE(message_of(heads).find("llama.attention.head_count_kv = 3"), std::string::npos) << message_of(heads);
+  TinyModel scaling;
+  scaling.strings["rope.scaling.type"] = "longrope";
+  EXPECT_NE(message_of(scaling).find("llama.rope.scaling.type = 'longrope'"), std::string::npos) << message_of(scaling);
+  TinyModel factor;
+  factor.strings["rope.scaling.type"] = "linear";
+  factor.numbers["rope.scaling.factor"] = -2;
+  EXPECT_NE(message_of(factor).find("llama.rope.scaling.factor = -2"), std::string::npos) << message_of(factor);
+}
+
+TEST_F(LlamaTest, PlanningOnTheNullDeviceTakesNoMemory) {
+  const TinyModel tiny;
+  const std::filesystem::path path = folder_.path() / "tiny.gguf";
+  write_tiny_model(tiny, path);
+  const GgufFile file = GgufFile::open(path);
+  const Device null = Device::null();
+  const auto model = load_language_model(file, null);
+  const auto cache = model->new_cache(tiny.context);
+  EXPECT_EQ(static_cast<int64_t>(null.runtime().allocated_bytes()), cache->bytes());
+  EXPECT_EQ(model->forward(some_tokens(7, tiny.vocab), *cache, LogitRows::all).shape(), (Shape{7, tiny.vocab}));
+  EXPECT_GT(null.runtime().peak_allocated_bytes(), null.runtime().allocated_bytes());
+}
+
+}  // namespace
+}  // namespace wick
