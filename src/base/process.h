@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 
 namespace wick {
 
@@ -15,6 +16,11 @@ namespace wick {
 [[nodiscard]] int usable_cores() noexcept;
 // Seconds since this process was started by the operating system.
 [[nodiscard]] double seconds_since_process_start() noexcept;
+
+// The file that this process runs; empty where the system does not tell.
+[[nodiscard]] std::filesystem::path executable_path();
+// Whether that file descriptor (0: standard input, 1: output, 2: errors) is a terminal.
+[[nodiscard]] bool is_terminal(int descriptor) noexcept;
 
 // Page-aligned zeroed memory taken straight from the system; nullptr where it has none. Pages cost memory when first written.
 [[nodiscard]] void* map_zeroed_pages(size_t bytes) noexcept;

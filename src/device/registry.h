@@ -20,12 +20,20 @@ struct DeviceInfo {
   int score = 0;
 };
 
+// A code path that a device can be opened with by name (DeviceOptions::variant), such as an instruction set.
+struct VariantInfo {
+  std::string name;
+  bool usable = false;  // this machine can run it
+};
+
 // A backend, as the constant table that its room defines (`const Backend wick::<name>::kBackend`).
 struct Backend {
   DeviceKind kind;
   std::vector<DeviceInfo> (*probe)();
   // Errors: no_device, naming the index and how many there are; invalid_argument for an unknown variant.
   std::unique_ptr<Runtime> (*open)(int index, const DeviceOptions& options);
+  // The variants that are compiled in, in the order of preference: the last usable one is chosen. nullptr: there is but one path.
+  std::vector<VariantInfo> (*variants)() = nullptr;
 };
 
 // Both tables are generated for each program by link_backends() (cmake/WickBackends.cmake).

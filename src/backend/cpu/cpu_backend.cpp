@@ -62,6 +62,15 @@ std::vector<DeviceInfo> probe() {
   return {{0, describe(usable_cores(), usable_instruction_sets().back()), 100}};
 }
 
+std::vector<VariantInfo> variants() {
+  const std::vector<InstructionSet> usable = usable_instruction_sets();
+  std::vector<VariantInfo> found;
+  for (const InstructionSet set : compiled_instruction_sets()) {
+    found.push_back({std::string(to_string(set)), std::find(usable.begin(), usable.end(), set) != usable.end()});
+  }
+  return found;
+}
+
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   if (index != 0) fail(ErrorCode::no_device, "cpu:{}: there is one cpu device, cpu:0", index);
   if (options.threads < 0) fail(ErrorCode::invalid_argument, "cpu: {} threads asked for; at least 1 is needed", options.threads);
@@ -94,12 +103,13 @@ std::unique_ptr<Buffer> CpuRuntime::import_host(std::byte* data, size_t bytes, s
 Queue& CpuRuntime::queue() noexcept { return *queue_; }
 
 OpFunction CpuRuntime::override_for(OpId op, DType dtype) const noexcept {
-  // Rearranging pays only where there are tile kernels to read the result.
-  if (op == OpId::repack && kernels_.tile[0] == nullptr) return nullptr;
+  // Rearranging pays only where there are tile kernels to read the result; elsewhere interleaved weights are the reference loops' business.
+  const bool multiplies_tiles = is_interleaved(dtype) && (op == OpId::linear || op == OpId::gated_linear);
+  if ((op == OpId::repack || multiplies_tiles) && kernels_.tile[0] == nullptr) return nullptr;
   return op_function(op, dtype);
 }
 
 extern const Backend kBackend;
-const Backend kBackend = {DeviceKind::cpu, probe, open};
+const Backend kBackend = {DeviceKind::cpu, probe, open, variants};
 
 }  // namespace wick::cpu

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <system_error>
 
 namespace wick {
 namespace {
@@ -66,6 +67,14 @@ double seconds_since_process_start() noexcept {
   const double uptime = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
   return uptime - ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
+
+std::filesystem::path executable_path() {
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::filesystem::path() : path;
+}
+
+bool is_terminal(int descriptor) noexcept { return ::isatty(descriptor) == 1; }
 
 void* map_zeroed_pages(size_t bytes) noexcept {
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,0 +1,20 @@
+// What this build is: filled in by CMake.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace wick {
+
+struct BuildInfo {
+  std::string_view version;   // "0.1.0"
+  std::string_view commit;    // of the checkout that CMake was run in; "unknown" without one
+  std::string_view compiler;  // "GNU 12.2.0"
+  std::string_view build_type;
+};
+
+[[nodiscard]] const BuildInfo& build_info() noexcept;
+// With the linked backends, and the code paths of each that are compiled and chosen, as JSON.
+[[nodiscard]] std::string build_info_json();
+
+}  // namespace wick

@@ -1,0 +1,109 @@
+#include "cli/flags.h"
+
+#include <charconv>
+#include <cmath>
+#include <ostream>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/build_info.h"
+
+namespace wick {
+namespace {
+
+std::string describe_range(int64_t minimum, int64_t maximum) {
+  if (maximum == std::numeric_limits<int64_t>::max()) return fmt::format("{} or more", minimum);
+  return fmt::format("from {} to {}", minimum, maximum);
+}
+
+// CLI11 takes "--flag=" for a flag whose value is the next argument; it is one whose value is empty.
+std::vector<std::string> split_empty_values(const Arguments& arguments) {
+  std::vector<std::string> split;
+  for (const std::string& argument : arguments) {
+    if (argument.size() > 3 && argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
+      split.push_back(argument.substr(0, argument.size() - 1));
+      split.emplace_back();
+    } else {
+      split.push_back(argument);
+    }
+  }
+  return split;
+}
+
+}  // namespace
+
+int64_t parse_integer(std::string_view flag, std::string_view text, int64_t minimum, int64_t maximum) {
+  int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = stop == text.data() + text.size();
+  if (error == std::errc::invalid_argument || !whole) {
+    fail(ErrorCode::invalid_argument, "{} '{}': not a whole number; it must be {}", flag, text, describe_range(minimum, maximum));
+  }
+  if (error != std::errc() || value < minimum || value > maximum) {
+    fail(ErrorCode::invalid_argument, "{} {}: must be {}", flag, text, describe_range(minimum, maximum));
+  }
+  return value;
+}
+
+double parse_decimal(std::string_view flag, std::string_view text, double minimum, double maximum) {
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size() || !std::isfinite(value)) {
+    fail(ErrorCode::invalid_argument, "{} '{}': not a number; it must be from {:g} to {:g}", flag, text, minimum, maximum);
+  }
+  if (value < minimum || value > maximum) {
+    fail(ErrorCode::invalid_argument, "{} {}: must be from {:g} to {:g}", flag, text, minimum, maximum);
+  }
+  return value;
+}
+
+CLI::Option* add_value(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& description,
+                       std::function<void(const std::string&)> take) {
+  return app.add_option_function<std::string>(flag, std::move(take), description)->option_text(value_name)->take_last();
+}
+
+CLI::Option* add_decimal(CLI::App& app, const std::string& flag, const std::string& description, float& target, double minimum,
+                         double maximum) {
+  return add_value(app, flag, "X", description, [flag, &target, minimum, maximum](const std::string& text) {
+    target = static_cast<float>(parse_decimal(flag, text, minimum, maximum));
+  });
+}
+
+CLI::Option* add_threads(CLI::App& app, int& threads) {
+  return add_integer(app, "--threads", "threads to compute with, 1 to 1024 (default: one for each core)", threads, 1, 1024);
+}
+
+CLI::Option* add_device(CLI::App& app, std::string& device) {
+  return add_value(app, "--device", "DEVICE", "auto, cpu, cuda:1 and so on (auto: the best one here)",
+                   [&device](const std::string& text) { device = text; });
+}
+
+void add_version(CLI::App& app, const Program& program) {
+  app.set_version_flag("--version", fmt::format("{} {} ({})", program.name, build_info().version, build_info().commit), "print the version");
+}
+
+bool parse_flags(CLI::App& app, const Arguments& arguments, const Program& program) {
+  app.set_help_flag("-h,--help", "print this help");
+  app.get_formatter()->column_width(34);
+  std::vector<std::string> split = split_empty_values(arguments);
+  std::vector<std::string> reversed(split.rbegin(), split.rend());
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::Success& success) {
+    app.exit(success, program.out, program.err);
+    return false;
+  } catch (const CLI::ExtrasError& error) {
+    fail(ErrorCode::invalid_argument, "{}; {} --help lists the flags", error.what(), program.name);
+  } catch (const CLI::ParseError& error) {
+    fail(ErrorCode::invalid_argument, "{}; see {} --help", error.what(), program.name);
+  }
+  return true;
+}
+
+std::string examples(std::initializer_list<std::string> lines) {
+  std::string text = "Examples:\n";
+  for (const std::string& line : lines) text += fmt::format("  {}\n", line);
+  return text + "\n" + std::string(kExitCodeHelp);
+}
+
+}  // namespace wick

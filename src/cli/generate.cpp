@@ -1,0 +1,143 @@
+#include "cli/generate.h"
+
+#include <algorithm>
+#include <istream>
+#include <iterator>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "cli/load_model.h"
+#include "cli/model_path.h"
+#include "cli/text_format.h"
+
+namespace wick {
+namespace {
+
+void add_sampling_flags(CLI::App& app, SamplingParams& sampling) {
+  const char* group = "Sampling";
+  add_decimal(app, "--temperature", "0: always the likeliest token; higher: more surprises; 0 to 2 (0.8)", sampling.temperature, 0, 2)->group(group);
+  add_integer(app, "--top-k", "choose among the K likeliest tokens; 0: all (40)", sampling.top_k, 0)->group(group);
+  add_decimal(app, "--top-p", "choose among the likeliest tokens that together reach this probability; 0 to 1 (0.95)", sampling.top_p, 0, 1)->group(group);
+  add_decimal(app, "--min-p", "leave out tokens less likely than this share of the likeliest; 0 to 1 (0.05)", sampling.min_p, 0, 1)->group(group);
+  add_decimal(app, "--repetition-penalty", "above 1: tokens that were there become less likely; 1 and 0: off; 0 to 2 (1)",
+              sampling.repetition_penalty, 0, 2)
+      ->group(group);
+  add_decimal(app, "--presence-penalty", "taken from the logit of tokens that were there; -2 to 2 (0)", sampling.presence_penalty, -2, 2)->group(group);
+  add_decimal(app, "--frequency-penalty", "taken from it once for each time; -2 to 2 (0)", sampling.frequency_penalty, -2, 2)->group(group);
+  add_integer(app, "--penalty-window", "tokens that penalties look back on; -1: all, 0: none (64)", sampling.penalty_window, -1)->group(group);
+  add_value(app, "--seed", "N", "same seed, same text (random, and printed)", [&sampling](const std::string& text) {
+    sampling.seed = static_cast<uint64_t>(parse_integer("--seed", text, 0, std::numeric_limits<int64_t>::max()));
+  })->group(group);
+}
+
+// The whole of standard input, without the line break that ends it: `echo text | program` means text.
+std::string read_prompt(std::istream& in) {
+  std::string prompt((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (prompt.ends_with('\n')) prompt.pop_back();
+  if (prompt.ends_with('\r')) prompt.pop_back();
+  return prompt;
+}
+
+int64_t choose_context(const Program& program, const GenerateOptions& options, const ModelInfo& info) {
+  if (options.context > info.context_length) {
+    fail(ErrorCode::invalid_argument, "--context {}: {} was made for at most {} positions", options.context, info.name, info.context_length);
+  }
+  if (options.context > 0) return options.context;
+  if (info.context_length > kDefaultContext) {
+    program.note(fmt::format("context {} of the model's {}; --context N changes it", kDefaultContext, info.context_length));
+  }
+  return std::min(info.context_length, kDefaultContext);
+}
+
+void note_result(const Program& program, const GenerationResult& result, double first_token_after) {
+  program.note(fmt::format("prefill {} tokens in {:.3f} s ({:.1f} tokens/s); decode {} tokens in {:.3f} s ({:.1f} tokens/s); first token {:.0f} ms "
+                           "after start; stopped by {}; peak memory {}",
+                           result.prompt_tokens, result.prefill_seconds, result.prefill_tokens_per_second(), result.tokens.size(),
+                           result.decode_seconds, result.decode_tokens_per_second(), first_token_after * 1000, to_string(result.stop_reason),
+                           format_bytes(peak_resident_bytes())));
+}
+
+// One request: text to the output piece by piece, seed and timings to the errors.
+void answer(Program& program, Generator& generator, const std::string& prompt, GenerationParams params) {
+  const bool random = !params.sampling.seed;
+  if (random) params.sampling.seed = random_seed();
+  if (params.sampling.temperature > 0) {
+    program.note(random ? fmt::format("seed {0} (random; --seed {0} repeats it)", *params.sampling.seed)
+                        : fmt::format("seed {}", *params.sampling.seed));
+  }
+  double first_token_after = 0;
+  const GenerationResult result = generator.generate(prompt, params, [&](std::string_view text) {
+    program.out << text << std::flush;
+    if (first_token_after == 0) first_token_after = seconds_since_process_start();
+    if (!program.out) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
+    return true;
+  });
+  // A file or pipe gets the text and nothing else; a terminal's next prompt should stand on a line of its own.
+  if (program.output_is_terminal) program.out << std::endl;
+  note_result(program, result, first_token_after);
+}
+
+void prompt_loop(Program& program, Generator& generator, const GenerationParams& params) {
+  program.err << "Write the beginning of a text; /help lists commands, /quit or Ctrl-D ends.\n";
+  std::string line;
+  while (program.err << "> " << std::flush, std::getline(program.in, line)) {
+    if (line == "/quit") return;
+    if (line == "/help") {
+      program.err << "/quit  end\n/help  this list\nAnything else is continued by the model; each line is a text of its own.\n";
+      continue;
+    }
+    if (line.empty()) continue;
+    try {
+      answer(program, generator, line, params);
+    } catch (const Error& error) {
+      // A prompt that does not fit is no reason to leave.
+      program.err << program.name << ": error: " << error.what() << std::endl;
+    }
+  }
+  program.err << std::endl;
+}
+
+}  // namespace
+
+void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& program) {
+  add_value(app, "--model", "FILE|DIR", "a GGUF model, or a folder with one (default: the model that comes with Wick)",
+            [&options](const std::string& text) {
+              if (text.empty()) fail(ErrorCode::invalid_argument, "--model: an empty name; name a .gguf file");
+              options.model = text;
+            });
+  add_value(app, "--prompt", "TEXT", "the text to continue (default: standard input; on a terminal, a prompt loop)",
+            [&options](const std::string& text) { options.prompt = text; });
+  add_integer(app, "--max-tokens", "the most tokens to generate (256)", options.params.max_tokens, 0);
+  app.add_option("--stop", options.params.stop, "end before this text; may come several times")->option_text("TEXT")->allow_extra_args(false);
+  app.add_flag("--ignore-eos", options.params.ignore_eos, "go on when the model ends its text");
+  app.add_flag("--parse-special", options.params.parse_special, "control tokens spelled out in the prompt are those tokens");
+  add_integer(app, "--context", "tokens that prompt and text may have together (the model's, at most 8192)", options.context, 1);
+  add_threads(app, options.threads);
+  app.add_flag("--precise", options.precise, "f32 activations and KV cache throughout: slower");
+  app.add_flag("--quiet", program.quiet, "say nothing but errors");
+  add_sampling_flags(app, options.params.sampling);
+}
+
+void check_generate_options(const GenerateOptions& options) {
+  for (const std::string& stop : options.params.stop) {
+    if (stop.empty()) fail(ErrorCode::invalid_argument, "--stop '': a stop string must not be empty");
+  }
+}
+
+void generate(Program& program, const GenerateOptions& options, const Device& device) {
+  check_generate_options(options);
+  const std::filesystem::path path = resolve_model(program, options.model);
+  const bool loop = !options.prompt && program.input_is_terminal;
+  const LoadedModel loaded = load_model(program, path, device, options.precise);
+  Generator generator(*loaded.model, loaded.tokenizer, choose_context(program, options, loaded.model->info()));
+  if (loop) {
+    prompt_loop(program, generator, options.params);
+  } else {
+    answer(program, generator, options.prompt ? *options.prompt : read_prompt(program.in), options.params);
+  }
+}
+
+}  // namespace wick

@@ -1,0 +1,36 @@
+// What `wick run` and the workers share: the flags of a generation, and running it on the terminal or through a pipe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/flags.h"
+#include "cli/program.h"
+#include "device/device.h"
+#include "engine/generator.h"
+
+namespace wick {
+
+struct GenerateOptions {
+  std::string model;
+  std::optional<std::string> prompt;
+  GenerationParams params;
+  int64_t context = 0;  // 0: the model's, but no more than kDefaultContext
+  int threads = 0;
+  bool precise = false;
+};
+
+// Longer contexts than this must be asked for: their cache may not fit into memory.
+inline constexpr int64_t kDefaultContext = 8192;
+
+void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& program);
+
+// Errors: invalid_argument naming the flag, for parameters that parsing lets through.
+void check_generate_options(const GenerateOptions& options);
+
+// Loads the model and continues the prompt: the continuation alone goes to the output, as it is written; everything else to the
+// errors. Without a prompt it is the standard input, and on a terminal a prompt loop.
+void generate(Program& program, const GenerateOptions& options, const Device& device);
+
+}  // namespace wick

@@ -1,0 +1,38 @@
+#include "cli/load_model.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "cli/progress_bar.h"
+#include "cli/text_format.h"
+
+namespace wick {
+
+Device open_device(const std::string& name, int threads) {
+  const DeviceOptions options{.threads = threads, .variant = {}};
+  return name == "auto" ? Device::best(options) : Device::parse(name, options);
+}
+
+LoadedModel load_model(const Program& program, const std::filesystem::path& path, const Device& device, bool precise,
+                       WithTokenizer with_tokenizer) {
+  const auto start = std::chrono::steady_clock::now();
+  // Weights may be rearranged where they lie; the file itself stays as it is.
+  LoadedModel loaded{.file = GgufFile::open(path, MapMode::copy_on_write), .tokenizer = {}, .model = {}};
+  {
+    ProgressBar bar(program, "loading");
+    loaded.model = load_language_model(
+        loaded.file, device, {.precise = precise, .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); }});
+  }
+  if (with_tokenizer == WithTokenizer::yes) loaded.tokenizer = Tokenizer::from_gguf(loaded.file);
+  loaded.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const ModelInfo& info = loaded.model->info();
+  const DeviceCaps& caps = device.caps();
+  program.note(fmt::format("loaded {} ({}, {} parameters, {}) in {:.3f} s on {} ({}), threads {}{}", info.name, info.architecture,
+                           format_count(static_cast<uint64_t>(info.parameters)), format_bytes(info.file_bytes), loaded.load_seconds,
+                           device.location().to_string(), caps.driver, caps.compute_units, precise ? ", precise" : ""));
+  return loaded;
+}
+
+}  // namespace wick

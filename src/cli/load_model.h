@@ -1,0 +1,32 @@
+// Opening a model file as a language model with its tokenizer, on a chosen device.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/program.h"
+#include "device/device.h"
+#include "formats/gguf.h"
+#include "model/language_model.h"
+#include "text/tokenizer.h"
+
+namespace wick {
+
+struct LoadedModel {
+  GgufFile file;
+  std::shared_ptr<const Tokenizer> tokenizer;  // none if it was not asked for
+  std::unique_ptr<LanguageModel> model;
+  double load_seconds = 0;
+};
+
+// The device of that name; "auto": the linked one that suits best. Errors: Device::parse's.
+[[nodiscard]] Device open_device(const std::string& name, int threads);
+
+enum class WithTokenizer { no, yes };
+
+// Says what was loaded, and shows progress. Errors: those of GgufFile, Tokenizer and load_language_model.
+[[nodiscard]] LoadedModel load_model(const Program& program, const std::filesystem::path& path, const Device& device, bool precise,
+                                     WithTokenizer with_tokenizer = WithTokenizer::yes);
+
+}  // namespace wick

@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "cli/flags.h"
+#include "cli/load_model.h"
+#include "cli/model_path.h"
+#include "cli/progress_bar.h"
+#include "cli/text_input.h"
+#include "cli/wick_command.h"
+#include "formats/npy.h"
+
+namespace wick {
+namespace {
+
+// Tokens whose logits are in memory together.
+constexpr int64_t kRowsAtOnce = 64;
+
+void write_logits(const Program& program, const LanguageModel& model, std::span<const TokenId> tokens, const std::string& path) {
+  const auto count = static_cast<int64_t>(tokens.size());
+  if (count > model.info().context_length) {
+    fail(ErrorCode::context_full, "the text has {} tokens and the context of {} holds {}; shorten it", count, model.info().name,
+         model.info().context_length);
+  }
+  const std::unique_ptr<KvCache> cache = model.new_cache(count);
+  NpyWriter writer(path, DType::f32, {count, model.info().vocab_size});
+  ProgressBar bar(program, "logits");
+  for (int64_t done = 0; done < count; done += kRowsAtOnce) {
+    const auto part = tokens.subspan(static_cast<size_t>(done), static_cast<size_t>(std::min(kRowsAtOnce, count - done)));
+    writer.append(model.forward(part, *cache, LogitRows::all).to_bytes());
+    bar.update(static_cast<uint64_t>(done), static_cast<uint64_t>(count));
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+void logits_command(Program& program, const Arguments& arguments) {
+  std::string model_name;
+  std::string device_name = "auto";
+  std::optional<std::string> text;
+  std::optional<std::string> token_list;
+  std::string out;
+  int threads = 0;
+  bool precise = false;
+  CLI::App app("Writes the logits that a model gives after each token of a text: f32 [tokens, vocabulary] in a .npy file.", program.name);
+  add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { model_name = value; });
+  auto* text_flag = add_value(app, "--text", "TEXT", "the text; BOS is added if the model's file asks for it", [&](const std::string& value) { text = value; });
+  add_value(app, "--tokens", "IDS", "token ids like 0,5,9 instead, exactly as they are", [&](const std::string& value) { token_list = value; })
+      ->excludes(text_flag);
+  add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
+  app.add_flag("--precise", precise, "f32 activations and KV cache throughout: slower");
+  add_device(app, device_name);
+  add_threads(app, threads);
+  app.add_flag("--quiet", program.quiet, "say nothing but errors");
+  add_version(app, program);
+  app.footer(examples({"wick logits --model FILE.gguf --text \"Once upon a time\" --out logits.npy",
+                       "wick logits --model FILE.gguf --tokens 0,5,9 --out logits.npy --precise"}));
+  if (!parse_flags(app, arguments, program)) return;
+  if (!text && !token_list) fail(ErrorCode::invalid_argument, "nothing to compute: give --text or --tokens");
+
+  const auto path = resolve_model(program, model_name);
+  const LoadedModel loaded = load_model(program, path, open_device(device_name, threads), precise);
+  const std::vector<TokenId> tokens = token_list ? parse_tokens(*token_list, "--tokens") : loaded.tokenizer->encode(*text);
+  if (tokens.empty()) fail(ErrorCode::invalid_argument, "{}: no tokens; at least one is needed", token_list ? "--tokens" : "--text");
+  write_logits(program, *loaded.model, tokens, out);
+}
+
+}  // namespace wick

@@ -1,0 +1,121 @@
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <ostream>
+
+#include "base/error.h"
+#include "cli/flags.h"
+#include "cli/load_model.h"
+#include "cli/model_path.h"
+#include "cli/progress_bar.h"
+#include "cli/text_input.h"
+#include "cli/wick_command.h"
+
+namespace wick {
+namespace {
+
+// Tokens whose logits are in memory together.
+constexpr int64_t kRowsAtOnce = 64;
+
+// -ln p(target) under the softmax of one row of logits.
+double negative_log_likelihood(std::span<const float> logits, TokenId target) {
+  const double highest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - highest);
+  return highest + std::log(sum) - logits[static_cast<size_t>(target)];
+}
+
+// The sum over a chunk of N tokens, each predicted from BOS and the chunk's tokens before it.
+double chunk_loss(const LanguageModel& model, KvCache& cache, TokenId bos, std::span<const TokenId> chunk) {
+  std::vector<TokenId> input = {bos};
+  input.insert(input.end(), chunk.begin(), chunk.end() - 1);
+  cache.truncate(0);
+  double loss = 0;
+  const auto count = static_cast<int64_t>(chunk.size());
+  for (int64_t done = 0; done < count; done += kRowsAtOnce) {
+    const auto rows = static_cast<size_t>(std::min(kRowsAtOnce, count - done));
+    const auto begin = static_cast<size_t>(done);
+    const Tensor logits = model.forward(std::span(input).subspan(begin, rows), cache, LogitRows::all);
+    const std::vector<float> values = logits.to_vector<float>();
+    const size_t width = values.size() / rows;
+    for (size_t row = 0; row < rows; ++row) {
+      loss += negative_log_likelihood(std::span(values).subspan(row * width, width), chunk[begin + row]);
+    }
+  }
+  return loss;
+}
+
+struct Options {
+  std::string model;
+  std::string file;
+  std::string device = "auto";
+  int64_t context = 512;
+  int64_t chunks = 0;
+  int threads = 0;
+  bool precise = false;
+  bool json = false;
+};
+
+void measure(const Program& program, const Options& options, const LoadedModel& loaded) {
+  const ModelInfo& info = loaded.model->info();
+  if (options.context > info.context_length) {
+    fail(ErrorCode::context_full, "--ctx {}: the context of {} holds {}", options.context, info.name, info.context_length);
+  }
+  const std::optional<TokenId> bos = loaded.tokenizer->bos();
+  if (!bos) fail(ErrorCode::unsupported, "{}: the vocabulary has no BOS token, which each chunk begins with", info.name);
+  const std::vector<TokenId> tokens = loaded.tokenizer->encode(read_text_file(options.file), {.add_special = false, .parse_special = false});
+  const int64_t available = static_cast<int64_t>(tokens.size()) / options.context;
+  if (available == 0) {
+    fail(ErrorCode::invalid_argument, "{}: {} tokens are less than one chunk of {}; give a longer text or a smaller --ctx", options.file, tokens.size(),
+         options.context);
+  }
+  if (options.chunks > available) {
+    fail(ErrorCode::invalid_argument, "--chunks {}: {} has {} chunks of {} tokens", options.chunks, options.file, available, options.context);
+  }
+  const int64_t chunks = options.chunks > 0 ? options.chunks : available;
+  const std::unique_ptr<KvCache> cache = loaded.model->new_cache(options.context);
+  ProgressBar bar(program, "perplexity");
+  double loss = 0;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const auto part = std::span(tokens).subspan(static_cast<size_t>(chunk * options.context), static_cast<size_t>(options.context));
+    loss += chunk_loss(*loaded.model, *cache, *bos, part);
+    const double mean = loss / static_cast<double>((chunk + 1) * options.context);
+    bar.update(static_cast<uint64_t>(chunk + 1), static_cast<uint64_t>(chunks), fmt::format("NLL {:.4f}, perplexity {:.4f}", mean, std::exp(mean)));
+  }
+  const double mean = loss / static_cast<double>(chunks * options.context);
+  if (options.json) {
+    const nlohmann::ordered_json json = {{"nll", mean},        {"perplexity", std::exp(mean)},       {"chunks", chunks},
+                                         {"ctx", options.context}, {"tokens", chunks * options.context}, {"precise", options.precise}};
+    program.out << json.dump() << '\n';
+  } else {
+    program.out << fmt::format("NLL {:.6f} perplexity {:.6f} over {} chunks of {} tokens\n", mean, std::exp(mean), chunks, options.context);
+  }
+}
+
+}  // namespace
+
+void perplexity_command(Program& program, const Arguments& arguments) {
+  Options options;
+  CLI::App app(
+      "Measures how well a model predicts a text: the mean negative log-likelihood of a token (NLL) and its exponential. The text is cut into\n"
+      "chunks of N tokens; each token is predicted from BOS and the chunk's tokens before it. A rest shorter than a chunk is left out.",
+      program.name);
+  add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
+  add_value(app, "--file", "FILE", "the text", [&](const std::string& value) { options.file = value; })->required();
+  add_integer(app, "--ctx", "tokens of a chunk (512)", options.context, 1);
+  add_integer(app, "--chunks", "only the first K chunks (all)", options.chunks, 1)->option_text("K");
+  app.add_flag("--precise", options.precise, "f32 activations and KV cache throughout: slower");
+  app.add_flag("--json", options.json, "print JSON");
+  add_device(app, options.device);
+  add_threads(app, options.threads);
+  app.add_flag("--quiet", program.quiet, "say nothing but errors");
+  add_version(app, program);
+  app.footer(examples({"wick perplexity --model FILE.gguf --file text.txt --ctx 512", "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json"}));
+  if (!parse_flags(app, arguments, program)) return;
+  const auto path = resolve_model(program, options.model);
+  measure(program, options, load_model(program, path, open_device(options.device, options.threads), options.precise));
+}
+
+}  // namespace wick

@@ -1,0 +1,43 @@
+// A Program is what a command line tool needs of the world: its name, its streams, and how it ends.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wick {
+
+// How programs end; --help says the same.
+inline constexpr int kExitSuccess = 0;
+inline constexpr int kExitInternal = 1;   // a fault of Wick itself
+inline constexpr int kExitUserError = 2;  // a bad flag, a bad file, something the machine has not
+
+struct Program {
+  std::string name;                  // "wick-worker-cpu", "wick bench": stands before every message
+  std::filesystem::path executable;  // empty if not known
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+  bool input_is_terminal = false;
+  bool output_is_terminal = false;
+  bool errors_are_terminal = false;
+  bool quiet = false;  // notes are left out
+
+  // One line on err, unless quiet.
+  void note(std::string_view message) const;
+};
+
+using Arguments = std::vector<std::string>;
+
+// Runs a program's body, flushes its output, and turns whatever is thrown into one line on err and an exit code. The library's log
+// goes to err meanwhile.
+[[nodiscard]] int run_guarded(Program& program, const std::function<void()>& body);
+
+// Printed by --help below the flags of every program.
+inline constexpr std::string_view kExitCodeHelp =
+    "Exit codes: 0 success; 1 a fault of the program itself; 2 a bad flag, a bad file or something missing.";
+
+}  // namespace wick

@@ -1,0 +1,69 @@
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <ostream>
+
+#include "base/error.h"
+#include "cli/flags.h"
+#include "cli/model_path.h"
+#include "cli/text_input.h"
+#include "cli/wick_command.h"
+#include "text/tokenizer.h"
+
+namespace wick {
+namespace {
+
+// The vocabulary's spelling on one line: control characters as C writes them.
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (const char letter : text) {
+    switch (letter) {
+      case '\n': line += "\\n"; break;
+      case '\r': line += "\\r"; break;
+      case '\t': line += "\\t"; break;
+      case '\\': line += "\\\\"; break;
+      default:
+        if (static_cast<unsigned char>(letter) < 0x20) {
+          line += fmt::format("\\x{:02x}", static_cast<unsigned char>(letter));
+        } else {
+          line += letter;
+        }
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+void tokenize_command(Program& program, const Arguments& arguments) {
+  std::string model;
+  std::optional<std::string> text;
+  std::optional<std::string> file;
+  bool no_special = false;
+  bool parse_special = false;
+  bool json = false;
+  CLI::App app("Turns text into the token ids of a model's vocabulary: one id and its spelling a line.", program.name);
+  add_value(app, "--model", "FILE", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
+            [&](const std::string& value) { model = value; });
+  auto* text_flag = add_value(app, "--text", "TEXT", "the text (default: standard input)", [&](const std::string& value) { text = value; });
+  add_value(app, "--file", "FILE", "a file with the text", [&](const std::string& value) { file = value; })->excludes(text_flag);
+  app.add_flag("--no-special", no_special, "leave out the BOS and EOS that the model's file asks for");
+  app.add_flag("--parse-special", parse_special, "control tokens spelled out in the text are those tokens");
+  app.add_flag("--json", json, "print an array of ids");
+  add_version(app, program);
+  app.footer(examples({"wick tokenize --model FILE.gguf --text \"Once upon a time\"", "wick tokenize --model tokenizer.json --file novel.txt --json",
+                       "echo -n \"<s>Hello\" | wick tokenize --model FILE.gguf --no-special --parse-special"}));
+  if (!parse_flags(app, arguments, program)) return;
+
+  const auto tokenizer = Tokenizer::load(resolve_model(program, model));
+  if (file) text = read_text_file(*file);
+  if (!text) text = read_standard_input(program, "give --text or --file");
+  const std::vector<TokenId> ids = tokenizer->encode(*text, {.add_special = !no_special, .parse_special = parse_special});
+  if (json) {
+    program.out << nlohmann::json(ids).dump() << '\n';
+    return;
+  }
+  for (const TokenId id : ids) program.out << id << '\t' << on_one_line(tokenizer->token_text(id)) << '\n';
+}
+
+}  // namespace wick
