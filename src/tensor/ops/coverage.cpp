@@ -1,0 +1,144 @@
+#include "tensor/ops/coverage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quant/block_format.h"
+
+namespace wick {
+namespace {
+
+// A range of dtypes that an op refuses, and why.
+struct Hole {
+  OpId op;
+  bool (*covers)(DType dtype);
+  std::string_view reason;
+};
+
+bool any_quantized(DType dtype) { return is_quantized(dtype); }
+bool any_integer(DType dtype) { return is_integer(dtype); }
+bool not_a_cache(DType dtype) { return dtype != DType::f32 && dtype != DType::f16; }
+
+constexpr std::string_view kNoBlockForm = "a single value has no block form";
+constexpr std::string_view kDequantizeFirst = "quantized numbers are for weights: convert them with to_dtype first";
+constexpr std::string_view kFloatsOnly = "the result is a fraction: convert to a float dtype first";
+constexpr std::string_view kLinearInstead = "linear multiplies by quantized weights";
+constexpr std::string_view kWeightsOnly = "weights are float or quantized";
+constexpr std::string_view kCacheDTypes = "a key/value cache is f32 or f16";
+constexpr std::string_view kUnreadable = "this version does not read the format";
+
+constexpr Hole kHoles[] = {
+    {OpId::fill, any_quantized, kNoBlockForm},
+    {OpId::unary, any_quantized, kDequantizeFirst},
+    {OpId::binary, any_quantized, kDequantizeFirst},
+    {OpId::softmax, any_quantized, kDequantizeFirst},
+    {OpId::softmax, any_integer, kFloatsOnly},
+    {OpId::argmax, any_quantized, kDequantizeFirst},
+    {OpId::rms_norm, any_quantized, kDequantizeFirst},
+    {OpId::rms_norm, any_integer, kFloatsOnly},
+    {OpId::rope, any_quantized, kDequantizeFirst},
+    {OpId::rope, any_integer, kFloatsOnly},
+    {OpId::matmul, any_quantized, kLinearInstead},
+    {OpId::matmul, any_integer, kFloatsOnly},
+    {OpId::linear, any_integer, kWeightsOnly},
+    {OpId::gated_linear, any_integer, kWeightsOnly},
+    {OpId::attention, not_a_cache, kCacheDTypes},
+};
+
+bool is_readable(DType dtype) { return !is_quantized(dtype) || find_block_format(dtype) != nullptr; }
+
+// Formats that no op takes would only fill the table; they are named in one line below it.
+bool has_row(DType dtype) { return !is_interleaved(dtype) && is_readable(dtype); }
+
+std::string unreadable_formats() {
+  std::string text;
+  for (int id = 0; id < kDTypeCount; ++id) {
+    const auto dtype = static_cast<DType>(id);
+    if (!is_interleaved(dtype) && !is_readable(dtype)) text += fmt::format("{}{}", text.empty() ? "" : ", ", to_string(dtype));
+  }
+  return text;
+}
+
+size_t reason_number(std::vector<std::string_view>& reasons, std::string_view reason) {
+  const auto found = std::find(reasons.begin(), reasons.end(), reason);
+  const auto index = static_cast<size_t>(found - reasons.begin());
+  if (found == reasons.end()) reasons.push_back(reason);
+  return index + 1;
+}
+
+void render_device(std::span<const CoverageEntry> entries, DeviceKind device, std::vector<std::string_view>& reasons, std::string& text) {
+  text += fmt::format("\n## {}\n\n| dtype |", to_string(device));
+  for (int op = 0; op < kOpCount; ++op) {
+    if (static_cast<OpId>(op) != OpId::repack) text += fmt::format(" {} |", kOpNames[static_cast<size_t>(op)]);
+  }
+  text += "\n|---|";
+  for (int op = 1; op < kOpCount; ++op) text += "---|";
+  for (int id = 0; id < kDTypeCount; ++id) {
+    const auto dtype = static_cast<DType>(id);
+    if (!has_row(dtype)) continue;
+    text += fmt::format("\n| {} |", to_string(dtype));
+    for (const CoverageEntry& entry : entries) {
+      if (entry.device != device || entry.dtype != dtype) continue;
+      if (entry.support != Support::none) text += fmt::format(" {} |", to_string(entry.support));
+      if (entry.support == Support::none) text += entry.reason.empty() ? " MISSING |" : fmt::format(" – ({}) |", reason_number(reasons, entry.reason));
+    }
+  }
+  text += "\n";
+}
+
+}  // namespace
+
+std::string_view declared_hole(OpId op, DType dtype) noexcept {
+  if (!is_interleaved(dtype) && !is_readable(dtype)) return kUnreadable;
+  for (const Hole& hole : kHoles) {
+    if (hole.op == op && hole.covers(dtype)) return hole.reason;
+  }
+  return {};
+}
+
+std::vector<CoverageEntry> coverage(std::span<const Device> devices) {
+  std::vector<CoverageEntry> entries;
+  for (const Device& device : devices) {
+    for (int op = 0; op < kOpCount; ++op) {
+      if (static_cast<OpId>(op) == OpId::repack) continue;
+      for (int id = 0; id < kDTypeCount; ++id) {
+        const auto dtype = static_cast<DType>(id);
+        if (is_interleaved(dtype)) continue;
+        const std::string_view reason = declared_hole(static_cast<OpId>(op), dtype);
+        const Support found = reason.empty() ? support(device, static_cast<OpId>(op), dtype) : Support::none;
+        entries.push_back({static_cast<OpId>(op), dtype, device.kind(), found, reason});
+      }
+    }
+  }
+  return entries;
+}
+
+std::string render_markdown(std::span<const CoverageEntry> entries) {
+  std::string text =
+      "# Coverage\n\nWhich device carries out which op on which dtype (that of the weight, the table, the cache or the only operand).\n"
+      "`native`: by code of the device's own. `reference`: by the op's reference loops in f64, correct and slow.\n"
+      "Written by `wick coverage --markdown`; a test compares it with the program's tables.\n";
+  std::vector<std::string_view> reasons;
+  std::vector<DeviceKind> done;
+  for (const CoverageEntry& entry : entries) {
+    if (std::find(done.begin(), done.end(), entry.device) != done.end()) continue;
+    done.push_back(entry.device);
+    render_device(entries, entry.device, reasons, text);
+  }
+  text += "\n## Not there, and why\n\n";
+  for (size_t index = 0; index < reasons.size(); ++index) text += fmt::format("{}. {}\n", index + 1, reasons[index]);
+  text += fmt::format("\nFormats that this version names but does not read: {}.\n", unreadable_formats());
+  return text;
+}
+
+std::string render_text(std::span<const CoverageEntry> entries) {
+  std::string text;
+  for (const CoverageEntry& entry : entries) {
+    text += fmt::format("{:<8} {:<13} {:<8} {:<10}{}{}\n", to_string(entry.device), to_string(entry.op), to_string(entry.dtype),
+                        to_string(entry.support), entry.reason.empty() ? "" : " ", entry.reason);
+  }
+  return text;
+}
+
+}  // namespace wick
