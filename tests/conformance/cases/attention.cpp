@@ -1,0 +1,116 @@
+// attention: grouped heads, odd widths, prefill and decode, caches of both dtypes that are larger than what is filled.
+#include "tensor/ops/attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "conformance/case.h"
+
+namespace wick::conformance {
+namespace {
+
+struct Sizes {
+  int64_t tokens, heads, kv_heads, width, past;
+  int64_t positions;  // the cache's capacity
+};
+
+// A score errs by δ = (4 + 2 √d) · u · scale · Σ |q·k|, so a weight e^(score - max) by 2 δ of itself, and the mean of the values by that
+// and the roundings of a sum of p terms, times the largest value.
+Bound attention_bound(const AttentionParams& params) {
+  return [params](Inputs inputs, const ReferenceTensor& expected) {
+    const auto width = static_cast<size_t>(inputs[0].shape[2]);
+    const auto heads = static_cast<size_t>(inputs[0].shape[1]);
+    const auto positions = static_cast<size_t>(inputs[1].shape[1]);
+    const size_t group = heads / static_cast<size_t>(inputs[1].shape[0]);
+    std::vector<double> bounds(expected.values.size());
+    for (size_t row = 0; row < bounds.size() / width; ++row) {
+      const size_t visible = static_cast<size_t>(params.past) + row / heads + 1;
+      const size_t shared = row % heads / group * positions * width;
+      double score = 0;
+      double value = 0;
+      for (size_t position = 0; position < visible; ++position) {
+        double sum = 0;
+        for (size_t i = 0; i < width; ++i) {
+          sum += std::fabs(inputs[0].values[row * width + i] * inputs[1].values[shared + position * width + i]);
+          value = std::max(value, std::fabs(inputs[2].values[shared + position * width + i]));
+        }
+        score = std::max(score, sum * params.scale);
+      }
+      const double delta = (4 + 2 * std::sqrt(static_cast<double>(width))) * 0x1p-24 * score;
+      const double error = 2 * delta + (16 + 2 * score + 2 * std::sqrt(static_cast<double>(visible))) * 0x1p-24;
+      std::fill_n(bounds.begin() + static_cast<std::ptrdiff_t>(row * width), width, error * value);
+    }
+    return bounds;
+  };
+}
+
+enum class Cache { contiguous, narrowed, positions_first, flipped };
+constexpr const char* kCacheNames[] = {"contiguous", "narrowed", "positions first", "flipped"};
+
+Tensor make_cache(Trial& trial, const Sizes& s, DType dtype, Cache kind) {
+  const Shape shape{s.kv_heads, s.positions, s.width};
+  switch (kind) {
+    case Cache::contiguous: return trial.input(shape, dtype, View::contiguous, {-1, 1});
+    case Cache::narrowed: return trial.input(shape, dtype, View::narrowed, {-1, 1});
+    case Cache::positions_first: return trial.input({s.positions, s.kv_heads, s.width}, dtype, View::contiguous, {-1, 1}).transpose(0, 1);
+    case Cache::flipped: return trial.input(shape, dtype, View::flipped, {-1, 1});
+  }
+  return trial.input(shape, dtype);
+}
+
+void add(CaseList& list, const Sizes& s, DType dtype, Cache cache = Cache::contiguous, View query_view = View::contiguous, double reach = 2) {
+  const std::string name = fmt::format("tokens {} past {}/heads {} of {}/width {}/capacity {}/cache {}/query {}/{}", s.tokens, s.past, s.heads, s.kv_heads,
+                                       s.width, s.positions, kCacheNames[static_cast<size_t>(cache)], to_string(query_view), reach);
+  list.add(OpId::attention, dtype, name, [=](Trial& trial) {
+    const Tensor query = trial.input({s.tokens, s.heads, s.width}, DType::f32, query_view, {-reach, reach});
+    const Tensor key = make_cache(trial, s, dtype, cache);
+    const Tensor value = make_cache(trial, s, dtype, cache);
+    const AttentionParams params{1 / std::sqrt(static_cast<float>(s.width)), s.past};
+    trial.expect(OpId::attention, &params, {&query, &key, &value}, attention(query, key, value, params), attention_bound(params));
+  });
+}
+
+// What lies in the cache behind the filled positions, or behind what a token may see, must not matter, whatever it is.
+void add_unfilled(CaseList& list, const Sizes& s, DType dtype) {
+  list.add(OpId::attention, dtype, fmt::format("tokens {} past {}/NaN behind the filled positions", s.tokens, s.past), [=](Trial& trial) {
+    const Tensor query = trial.input({s.tokens, s.heads, s.width}, DType::f32);
+    const int64_t row = s.positions * s.width;
+    std::vector<double> values(static_cast<size_t>(s.kv_heads * row));
+    for (int64_t i = 0; i < s.kv_heads * row; ++i) {
+      const bool filled = i % row / s.width < s.past + s.tokens;
+      values[static_cast<size_t>(i)] = filled ? trial.random().uniform(-1, 1) : std::nan("");
+    }
+    const Tensor key = trial.input_of(values, {s.kv_heads, s.positions, s.width}, dtype);
+    const Tensor value = trial.input_of(values, {s.kv_heads, s.positions, s.width}, dtype);
+    const AttentionParams params{0.25F, s.past};
+    trial.expect(OpId::attention, &params, {&query, &key, &value}, attention(query, key, value, params), attention_bound(params));
+  });
+}
+
+}  // namespace
+
+void add_attention_cases(CaseList& list) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const int64_t tokens : {1, 2, 5, 33, 70}) {
+      for (const int64_t past : {0, 1, 17, 100}) {
+        for (const int64_t group : {1, 2, 4, 8}) add(list, {tokens, 2 * group, 2, 8, past, past + tokens + 3}, dtype);
+        for (const int64_t width : {64, 80, 128}) add(list, {tokens, 3, 1, width, past, past + tokens}, dtype);
+        add(list, {tokens, 15, 3, 20, past, past + tokens + 1}, dtype);
+        add_unfilled(list, {tokens, 6, 3, 8, past, past + tokens + 9}, dtype);
+      }
+      for (const Cache cache : {Cache::narrowed, Cache::positions_first, Cache::flipped}) add(list, {tokens, 6, 3, 24, 9, tokens + 30}, dtype, cache);
+      for (const View view : views_of({tokens, 4, 16})) add(list, {tokens, 4, 2, 16, 5, tokens + 5}, dtype, Cache::contiguous, view);
+      // Scores far apart: the running maximum moves often and old sums vanish.
+      add(list, {tokens, 4, 2, 64, 100, tokens + 100}, dtype, Cache::contiguous, View::contiguous, 200);
+    }
+    for (const int64_t width : {1, 2, 3, 7, 15, 17, 31, 33}) add(list, {3, 2, 1, width, 66, 69}, dtype);
+    for (const int64_t past : {61, 62, 63, 64, 65, 126, 127, 128, 129}) add(list, {2, 2, 1, 8, past, past + 2}, dtype);
+    add(list, {0, 4, 2, 8, 5, 9}, dtype);
+    add(list, {3, 0, 2, 8, 5, 9}, dtype);
+    add(list, {3, 4, 2, 0, 5, 9}, dtype);
+  }
+}
+
+}  // namespace wick::conformance

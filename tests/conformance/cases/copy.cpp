@@ -1,0 +1,143 @@
+// copy and fill: every pair of plain dtypes, every layout on both sides, dequantizing, and the numbers that do not fit.
+#include "tensor/ops/copy.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "conformance/case.h"
+#include "quant/block_format.h"
+#include "quant/interleave.h"
+#include "tensor/ops/fill.h"
+
+namespace wick::conformance {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Numbers at the ends of the dtypes, halfway between two of their values, and not numbers at all.
+const std::vector<double> kEdges = {
+    0.0,      -0.0,      0.5,       -0.5,      1.5,        2.5,         -1.9999,     127,        127.5,       128,        255,
+    255.5,    256,       -1,        -128,      32767,      32768,       -32768,      -32769,     65504,       65519.9,    65520,
+    65535,    65536,     2147483647, 2147483648, -2147483648.0, -2147483649.0, 4294967295, 4294967296, 9.3e18,   -9.3e18,    1e30,
+    -1e30,    3.4e38,    -3.4e38,   1e39,      -1e39,      kNaN,        kInfinity,   -kInfinity, 448,         449,        464,
+    465,      480,       1e-3,      0x1p-9,    0x1p-10,    0x1.8p-10,   0x1p-14,     0x1p-24,    0x1p-25,     0x1.8p-25,  0x1p-126,
+    0x1p-133, 0x1p-149,  0x1p-150,  0x1p-1074, 1 + 0x1p-11, 1 + 0x1p-8, 1 + 0x1p-4,  1 + 0x1p-24, 1 + 0x1.8p-10, 1.0625,  1.1875};
+
+// A hair above halfway: rounding to f32 first would lose the hair and then round the tie the wrong way.
+const std::vector<double> kAlmostTies = {1 + 0x1p-11 + 0x1p-40,  1 + 0x1p-8 + 0x1p-40,  1 + 0x1p-4 + 0x1p-40,     1 + 0x3p-11 - 0x1p-40,
+                                         1 + 0x3p-8 - 0x1p-40,   1 + 0x3p-4 - 0x1p-40,  0x1p-25 + 0x1p-60,        -1 - 0x1p-8 - 0x1p-40,
+                                         65520 - 0x1p-30,        0x1p-10 + 0x1p-50,     16842753 + 0x1p-20};
+
+void add_pair(CaseList& list, DType from, DType to, const Shape& shape, View from_view, View to_view) {
+  const std::string name = fmt::format("to {}/{}/{} to {}", to_string(to), shape.to_string(), to_string(from_view), to_string(to_view));
+  list.add(OpId::copy, from, name, [=](Trial& trial) {
+    const Tensor source = trial.input(shape, from, from_view, {-200, 200});
+    const Tensor target = trial.input(shape, to, to_view);
+    copy(source, target);
+    trial.expect(OpId::copy, nullptr, {&source}, target);
+  });
+}
+
+void add_values(CaseList& list, DType from, DType to, View view, const std::string& note, const std::vector<double>& values) {
+  list.add(OpId::copy, from, fmt::format("to {}/{}/{}", to_string(to), note, to_string(view)), [=](Trial& trial) {
+    const Tensor source = trial.input_of(values, {static_cast<int64_t>(values.size())}, from, view);
+    trial.expect(OpId::copy, nullptr, {&source}, to_dtype(source, to));
+  });
+}
+
+// All 65,536 codes of a half: f16 or bf16 to f32 is exact, and back is the same code (read as numbers, so that NaNs count as equal).
+void add_all_halves(CaseList& list, DType half) {
+  list.add(OpId::copy, half, "to f32/every code", [=](Trial& trial) {
+    std::vector<uint16_t> codes(65536);
+    for (size_t code = 0; code < codes.size(); ++code) codes[code] = static_cast<uint16_t>(code);
+    const Tensor source = Tensor::from_bytes(std::as_bytes(std::span(codes)), {65536}, half, trial.device());
+    const Tensor wide = to_dtype(source, DType::f32);
+    trial.expect(OpId::copy, nullptr, {&source}, wide);
+    trial.expect(OpId::copy, nullptr, {&wide}, to_dtype(wide, half));
+  });
+}
+
+void add_quantized(CaseList& list, DType from, DType to, const Shape& rows, View to_view) {
+  const std::string name = fmt::format("to {}/{}/to {}", to_string(to), rows.to_string(), to_string(to_view));
+  list.add(OpId::copy, from, name, [=](Trial& trial) {
+    const Tensor source = trial.weight(rows[0], rows[1], from);
+    const Tensor target = trial.input(rows, to, to_view);
+    copy(source, target);
+    trial.expect(OpId::copy, nullptr, {&source}, target);
+    // Rows of a larger table.
+    if (rows[0] < 3) return;
+    const Tensor part = source.narrow(0, 1, rows[0] - 2);
+    trial.expect(OpId::copy, nullptr, {&part}, to_dtype(part, to));
+  });
+}
+
+void add_fill(CaseList& list, const Shape& shape, DType dtype, View view, double value) {
+  list.add(OpId::fill, dtype, fmt::format("{}/{}/{}", shape.to_string(), to_string(view), value), [=](Trial& trial) {
+    const Tensor target = trial.input(shape, dtype, view);
+    fill(target, value);
+    const FillParams params{value};
+    trial.expect(OpId::fill, &params, {}, target);
+  });
+}
+
+std::vector<Shape> ranks() {
+  return {{}, {1}, {7}, {3, 5}, {2, 3, 5}, {2, 3, 2, 3}, {2, 1, 3, 2, 3}, {2, 2, 1, 2, 2, 3}, {1, 2, 2, 1, 2, 2, 3}, {2, 1, 2, 2, 1, 2, 2, 3}};
+}
+
+void add_plain(CaseList& list) {
+  for (const DType from : kPlainDTypes) {
+    for (const DType to : kPlainDTypes) {
+      for (const int64_t n : {1, 5, 33, 70}) add_pair(list, from, to, {n}, View::contiguous, View::contiguous);
+      for (const View view : views_of({3, 2, 5})) add_pair(list, from, to, {3, 2, 5}, view, View::contiguous);
+      for (const View view : target_views_of({3, 2, 5})) add_pair(list, from, to, {3, 2, 5}, View::transposed, view);
+      if (is_float(from)) add_values(list, from, to, View::contiguous, "edges", kEdges);
+      if (is_float(from)) add_values(list, from, to, View::strided, "edges", kEdges);
+      if (from == DType::f64) add_values(list, from, to, View::contiguous, "almost ties", kAlmostTies);
+      add_values(list, from, to, View::contiguous, "ends", {0, 255, 256, -1, 32767, 32768, -32768, 65535, 2147483647, -2147483648.0, 4294967295});
+    }
+  }
+  for (const DType from : {DType::i32, DType::u32, DType::i64}) {
+    for (const DType to : {DType::f32, DType::f16, DType::bf16, DType::f8e4m3}) {
+      add_values(list, from, to, View::contiguous, "almost ties", {16842753, 33685505, 33685503, 2049, 2051, 65519, 65521, 16777217, 16777219});
+    }
+  }
+  for (const Shape& shape : ranks()) {
+    for (const View view : views_of(shape)) {
+      for (const View target : target_views_of(shape)) add_pair(list, DType::f32, DType::f32, shape, view, target);
+    }
+  }
+  for (const Shape& shape : {Shape{0}, Shape{0, 3}, Shape{3, 0}, Shape{2, 0, 2}}) add_pair(list, DType::f32, DType::f16, shape, View::contiguous, View::contiguous);
+  for (const DType to : {DType::f32, DType::f16, DType::bf16, DType::u8}) {
+    add_pair(list, DType::f32, to, {70001}, View::contiguous, View::contiguous);
+    add_pair(list, DType::f32, to, {257, 1023}, View::contiguous, View::narrowed);
+  }
+  add_pair(list, DType::f16, DType::f32, {1025, 255}, View::contiguous, View::contiguous);
+  add_all_halves(list, DType::f16);
+  add_all_halves(list, DType::bf16);
+}
+
+}  // namespace
+
+void add_copy_cases(CaseList& list) {
+  add_plain(list);
+  for (const BlockFormat& format : block_formats()) {
+    if (!is_quantized(format.dtype)) continue;
+    for (const DType from : {format.dtype, interleaved_dtype(format.dtype)}) {
+      for (const DType to : kPlainDTypes) {
+        for (const int64_t rows : {0, 1, 3, 16, 17, 35}) add_quantized(list, from, to, {rows, 512}, View::contiguous);
+      }
+      for (const View view : target_views_of({3, 256})) add_quantized(list, from, DType::f32, {3, 256}, view);
+    }
+  }
+  for (const DType dtype : kPlainDTypes) {
+    for (const Shape& shape : ranks()) {
+      for (const View view : target_views_of(shape)) add_fill(list, shape, dtype, view, 7);
+    }
+    for (const double value : {0.0, -3.75, 300.0, 1e30, -1e30, kNaN, kInfinity, -kInfinity}) add_fill(list, {3, 5}, dtype, View::contiguous, value);
+    for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{70001}}) add_fill(list, shape, dtype, View::contiguous, 1.5);
+  }
+}
+
+}  // namespace wick::conformance

@@ -1,0 +1,253 @@
+// linear, gated_linear and repack: every weight dtype, odd numbers of rows, several weights at once, activations exact and rounded.
+#include "tensor/ops/linear.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "conformance/case.h"
+#include "quant/block_format.h"
+#include "quant/interleave.h"
+
+namespace wick::conformance {
+namespace {
+
+// Activations as a model has them: most are small, and each row has its own size.
+Tensor activations(Trial& trial, const Shape& shape, View view = View::contiguous) { return trial.input(shape, DType::f32, view, {-2, 2}); }
+
+// product_bound for the sum, and the bound of rounded activations on top unless the call asks for exact ones.
+Bound linear_bound(const LinearParams& params) {
+  return [params](Inputs inputs, const ReferenceTensor& expected) {
+    std::vector<double> bounds = product_bound(OpId::linear, &params, 0x1p-24, inputs[0].shape.last(), inputs, expected.shape);
+    if (params.precise) return bounds;
+    const std::vector<double> rounding = activation_rounding_bound(inputs[0], inputs[1]);
+    for (size_t i = 0; i < bounds.size(); ++i) bounds[i] += rounding[i];
+    return bounds;
+  };
+}
+
+// The bound above is what the worst signs would give; over many elements the error must also have the size of independent roundings.
+void expect_usual_error(Trial& trial, const Tensor& x, const Tensor& weight, const Tensor& result) {
+  constexpr size_t kEnough = 16;
+  if (!trial.has_values() || static_cast<size_t>(result.elements()) < kEnough) return;
+  const std::vector<ReferenceTensor> inputs = {trial.values_of(x), trial.values_of(weight)};
+  std::vector<ReferenceTensor> expected = {{result.shape(), std::vector<double>(static_cast<size_t>(result.elements()))}};
+  const LinearParams params;
+  rule(OpId::linear).reference(&params, inputs, expected);
+  const std::vector<double> deviation = activation_rounding_deviation(inputs[0], inputs[1]);
+  const std::vector<double> exact = product_bound(OpId::linear, &params, 0x1p-24, inputs[0].shape.last(), inputs, expected[0].shape);
+  const ReferenceTensor got = trial.values_of(result);
+  double squares = 0;
+  for (size_t i = 0; i < got.values.size(); ++i) {
+    const double allowed = deviation[i] + exact[i];
+    if (allowed > 0) squares += std::pow((got.values[i] - expected[0].values[i]) / allowed, 2);
+  }
+  const double usual = std::sqrt(squares / static_cast<double>(got.values.size()));
+  trial.expect_true(usual < 2, fmt::format("errors are {:.3g} times as large as rounding activations to 8 bits explains", usual));
+}
+
+std::string name_of(const Shape& x, int64_t n, const LinearParams& params, const std::string& note) {
+  return fmt::format("{}/n {}{}{}", x.to_string(), n, params.precise ? "/precise" : "", note);
+}
+
+void add_linear(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool precise, View view = View::contiguous) {
+  const LinearParams params{precise};
+  const std::string note = view == View::contiguous ? "" : fmt::format("/x {}", to_string(view));
+  list.add(OpId::linear, dtype, name_of(shape, n, params, note), [=](Trial& trial) {
+    const Tensor x = activations(trial, shape, view);
+    const Tensor weight = trial.weight(n, shape.last(), dtype);
+    const Tensor result = linear(x, weight, params);
+    trial.expect(OpId::linear, &params, {&x, &weight}, result, linear_bound(params));
+    if (!precise) expect_usual_error(trial, x, weight, result);
+  });
+}
+
+// After repack_for_linear the weight means what it meant before, and so does everything that reads it.
+void add_repacked(CaseList& list, DType dtype, const Shape& shape, int64_t n) {
+  list.add(OpId::linear, dtype, name_of(shape, n, {}, "/repacked"), [=](Trial& trial) {
+    const Tensor x = activations(trial, shape);
+    const Tensor weight = repack_for_linear(trial.weight(n, shape.last(), dtype));
+    const Tensor result = linear(x, weight);
+    trial.expect(OpId::linear, nullptr, {&x, &weight}, result, linear_bound({}));
+    expect_usual_error(trial, x, weight, result);
+  });
+}
+
+void add_weights(CaseList& list, const std::vector<DType>& dtypes, const std::vector<int64_t>& rows, int64_t tokens, bool precise, bool repack) {
+  const LinearParams params{precise};
+  std::string text;
+  for (size_t i = 0; i < dtypes.size(); ++i) text += fmt::format("{}{} {}", i == 0 ? "" : " + ", to_string(dtypes[i]), rows[i]);
+  const std::string name = fmt::format("[{}, 512]/{}{}{}", tokens, text, precise ? "/precise" : "", repack ? "/repacked" : "");
+  list.add(OpId::linear, dtypes[0], name, [=](Trial& trial) {
+    const Tensor x = activations(trial, {tokens, 512});
+    std::vector<Tensor> weights;
+    std::vector<const Tensor*> pointers;
+    for (size_t i = 0; i < dtypes.size(); ++i) {
+      Tensor weight = trial.weight(rows[i], 512, dtypes[i]);
+      weights.push_back(repack ? repack_for_linear(weight) : weight);
+    }
+    for (const Tensor& weight : weights) pointers.push_back(&weight);
+    const std::vector<Tensor> results = linear(x, pointers, params);
+    for (size_t i = 0; i < weights.size(); ++i) trial.expect(OpId::linear, &params, {&x, &weights[i]}, results[i], linear_bound(params));
+  });
+}
+
+void add_weight_view(CaseList& list, DType dtype, View view) {
+  list.add(OpId::linear, dtype, fmt::format("[3, 33]/n 7/weight {}", to_string(view)), [=](Trial& trial) {
+    const LinearParams params{true};
+    const Tensor x = activations(trial, {3, 33});
+    const Tensor weight = trial.input({7, 33}, dtype, view, {-1, 1});
+    trial.expect(OpId::linear, &params, {&x, &weight}, linear(x, weight, params), linear_bound(params));
+  });
+}
+
+// One activation that is no number must be seen in its row's results and in no other row's.
+void add_bad_activation(CaseList& list, DType dtype, double bad) {
+  list.add(OpId::linear, dtype, fmt::format("[3, 256]/n 17/{} among the activations", bad), [=](Trial& trial) {
+    std::vector<double> values(3 * 256);
+    for (double& value : values) value = trial.random().uniform(-1, 1);
+    values[256 + 100] = bad;
+    const Tensor x = trial.input_of(values, {3, 256}, DType::f32);
+    const Tensor weight = trial.weight(17, 256, dtype);
+    const Tensor result = linear(x, weight);
+    const ReferenceTensor got = trial.values_of(result);
+    for (size_t i = 0; trial.has_values() && i < got.values.size(); ++i) {
+      const bool touched = i / 17 == 1;
+      // A weight of 0 hides an infinity but not a NaN; random weights are hardly ever all 0 there.
+      if (std::isfinite(got.values[i]) == touched && (std::isnan(bad) || !touched)) trial.expect_true(false, fmt::format("element {} is {}", i, got.values[i]));
+    }
+  });
+}
+
+// |silu'| ≤ 1.1, so gate's error Δg moves the result by 1.1 · Δg · |u| and up's error Δu by |silu(g)| · Δu.
+Bound gated_bound(const LinearParams& params) {
+  return [params](Inputs inputs, const ReferenceTensor& expected) {
+    const auto part = [&](size_t which, std::vector<double>& values) {
+      const std::vector<ReferenceTensor> operands = {inputs[0], inputs[which]};
+      std::vector<ReferenceTensor> sums = {expected};
+      rule(OpId::linear).reference(&params, operands, sums);
+      values = sums[0].values;
+      return linear_bound(params)(operands, expected);
+    };
+    std::vector<double> gate;
+    std::vector<double> up;
+    const std::vector<double> gate_error = part(1, gate);
+    const std::vector<double> up_error = part(2, up);
+    std::vector<double> bounds(expected.values.size());
+    for (size_t i = 0; i < bounds.size(); ++i) {
+      const double silu = std::fabs(gate[i] / (1 + std::exp(-gate[i])));
+      bounds[i] = 1.1 * gate_error[i] * (std::fabs(up[i]) + up_error[i]) + silu * up_error[i] +
+                  (12 + 4 * std::fabs(gate[i])) * 0x1p-24 * std::fabs(expected.values[i]) + 0x1p-126;
+    }
+    return bounds;
+  };
+}
+
+void add_gated(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool precise, bool repack = false) {
+  const LinearParams params{precise};
+  list.add(OpId::gated_linear, dtype, name_of(shape, n, params, repack ? "/repacked" : ""), [=](Trial& trial) {
+    const Tensor x = activations(trial, shape);
+    Tensor gate = trial.weight(n, shape.last(), dtype);
+    Tensor up = trial.weight(n, shape.last(), dtype);
+    if (repack) gate = repack_for_linear(gate);
+    if (repack) up = repack_for_linear(up);
+    trial.expect(OpId::gated_linear, &params, {&x, &gate, &up}, gated_linear(x, gate, up, params), gated_bound(params));
+  });
+}
+
+// The bytes behind the weight are somebody else's.
+void add_repack(CaseList& list, DType dtype, int64_t n, int64_t k) {
+  list.add(OpId::repack, dtype, fmt::format("[{}, {}]", n, k), [=](Trial& trial) {
+    if (!trial.has_values()) return;
+    const Tensor source = trial.weight(n, k, dtype);
+    const ReferenceTensor before = trial.values_of(source);
+    const std::vector<std::byte> plain = source.to_bytes();
+    constexpr size_t kGuard = 64;
+    auto bytes = std::make_shared<std::vector<std::byte>>(plain);
+    bytes->resize(plain.size() + kGuard, std::byte{0xc5});
+    const Tensor weight = Tensor::import_host(std::span(*bytes).first(plain.size()), {n, k}, dtype, trial.device(), bytes);
+    const Tensor result = repack_for_linear(weight);
+    trial.expect_values(before, result, {});
+    for (size_t i = 0; i < kGuard; ++i) trial.expect_true((*bytes)[plain.size() + i] == std::byte{0xc5}, "repack wrote behind the weight");
+  });
+}
+
+std::vector<DType> weight_dtypes() {
+  std::vector<DType> dtypes = {DType::f64, DType::f8e4m3};
+  for (const BlockFormat& format : block_formats()) dtypes.push_back(format.dtype);
+  return dtypes;
+}
+
+void add_quantized(CaseList& list, DType dtype) {
+  const DType interleaved = interleaved_dtype(dtype);
+  for (int64_t n = 1; n <= 40; ++n) {
+    add_linear(list, dtype, {2, 256}, n, true);
+    add_repacked(list, dtype, {n % 3 + 1, 256}, n);
+  }
+  for (const int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) {
+    for (const int64_t n : {15, 16, 35}) add_repacked(list, dtype, {tokens, 512}, n);
+    add_linear(list, dtype, {tokens, 512}, 19, false);
+    add_gated(list, dtype, {tokens, 256}, 35, false, true);
+  }
+  for (const int64_t n : {1, 5, 16, 40}) {
+    add_gated(list, dtype, {2, 256}, n, true);
+    add_gated(list, dtype, {2, 512}, n, false, true);
+  }
+  if (interleaved != dtype) {
+    for (const int64_t n : {3, 16, 37}) add_linear(list, interleaved, {3, 768}, n, false);
+    add_gated(list, interleaved, {3, 512}, 37, false);
+    for (const int64_t n : {1, 15, 16, 17, 33, 48}) add_repack(list, dtype, n, 512);
+  }
+  add_repacked(list, dtype, {2, 3, 2, 256}, 17);
+  add_repacked(list, dtype, {1, 2048}, 50);
+  add_bad_activation(list, dtype, std::nan(""));
+  add_bad_activation(list, interleaved, std::nan(""));
+  add_bad_activation(list, interleaved, HUGE_VAL);
+}
+
+void add_mixes(CaseList& list) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_k, DType::q6_k}) {
+    for (const int64_t tokens : {1, 5}) {
+      add_weights(list, {dtype, dtype}, {16, 17}, tokens, false, true);
+      add_weights(list, {dtype, dtype, dtype}, {33, 5, 1}, tokens, false, true);
+      add_weights(list, {dtype, dtype, dtype}, {33, 5, 1}, tokens, true, false);
+    }
+  }
+  add_weights(list, {DType::q4_k, DType::q4_k, DType::q6_k}, {32, 16, 16}, 3, false, true);
+  add_weights(list, {DType::q4_k, DType::q6_k, DType::q4_k}, {32, 7, 9}, 1, false, true);
+  add_weights(list, {DType::f32, DType::q8_0, DType::f16}, {3, 18, 5}, 2, false, true);
+  add_weights(list, {DType::q4_0, DType::q5_k, DType::bf16}, {1, 1, 1}, 1, true, false);
+  add_weights(list, {DType::q8_0, DType::q8_0, DType::q8_0}, {0, 16, 0}, 2, false, true);
+}
+
+}  // namespace
+
+void add_linear_cases(CaseList& list) {
+  for (const DType dtype : weight_dtypes()) {
+    if (is_quantized(dtype)) {
+      add_quantized(list, dtype);
+      continue;
+    }
+    for (int64_t n = 1; n <= 40; ++n) add_linear(list, dtype, {n % 4 + 1, 33}, n, n % 2 == 0);
+    for (const int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) add_linear(list, dtype, {tokens, 70}, 11, true);
+    for (const int64_t k : {1, 2, 7, 8, 15, 16, 17, 31, 65, 255, 257, 1023, 1025}) {
+      add_linear(list, dtype, {3, k}, 6, true);
+      add_gated(list, dtype, {2, k}, 5, true);
+    }
+    for (const View view : views_of({7, 33})) add_weight_view(list, dtype, view);
+    add_gated(list, dtype, {0, 8}, 5, true);
+    add_gated(list, dtype, {2, 0}, 5, true);
+    add_linear(list, dtype, {2, 0}, 5, true);
+    add_linear(list, dtype, {0, 8}, 5, true);
+    add_linear(list, dtype, {2, 8}, 0, true);
+    add_linear(list, dtype, {40}, 3, true);
+  }
+  for (const View view : views_of({3, 2, 64})) {
+    add_linear(list, DType::f32, {3, 2, 64}, 5, true, view);
+    add_linear(list, DType::q8_0, {3, 2, 64}, 5, true, view);
+    add_linear(list, DType::q8_0_x16, {3, 2, 64}, 18, false, view);
+  }
+  add_mixes(list);
+}
+
+}  // namespace wick::conformance

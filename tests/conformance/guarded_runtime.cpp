@@ -1,0 +1,106 @@
+#include "conformance/guarded_runtime.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "tensor/ops/op_rule.h"
+
+namespace wick::conformance {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr size_t kGuardBytes = 512;  // a multiple of every element and of a vector's alignment
+constexpr std::byte kCanary{0xc5};
+constexpr std::byte kUnwritten{0xcd};
+
+void guarded_call(const OpCall& call) { static_cast<GuardedRuntime&>(*call.runtime).call(call); }
+
+Bytes read_all(Queue& queue, const Buffer& buffer) {
+  Bytes bytes(buffer.bytes());
+  queue.download(buffer, 0, bytes.data(), bytes.size());
+  return bytes;
+}
+
+// For each element of a buffer whether the layout names it.
+std::vector<bool> named_elements(const Layout& layout, size_t elements) {
+  std::vector<bool> named(elements, false);
+  for_each_offset(layout, [&](int64_t offset) { named.at(static_cast<size_t>(offset)) = true; });
+  return named;
+}
+
+// One output's stand-in: [canaries][the buffer's bytes, the output's own elements spoilt][canaries].
+struct GuardedOutput {
+  std::unique_ptr<Buffer> buffer;
+  Layout layout;
+  Bytes before;
+  std::vector<bool> named;
+};
+
+GuardedOutput guard(Runtime& runtime, const Operand& output) {
+  const auto element = static_cast<size_t>(info(output.dtype).block_bytes);
+  const Bytes old = read_all(runtime.queue(), *output.buffer);
+  GuardedOutput guarded;
+  guarded.before.assign(old.size() + 2 * kGuardBytes, kCanary);
+  std::copy(old.begin(), old.end(), guarded.before.begin() + kGuardBytes);
+  guarded.named = named_elements(*output.layout, old.size() / element);
+  for (size_t index = 0; index < guarded.named.size(); ++index) {
+    if (guarded.named[index]) std::fill_n(guarded.before.begin() + static_cast<std::ptrdiff_t>(kGuardBytes + index * element), element, kUnwritten);
+  }
+  guarded.buffer = runtime.allocate(guarded.before.size());
+  runtime.queue().upload(guarded.before.data(), *guarded.buffer, 0, guarded.before.size());
+  guarded.layout = Layout(output.layout->shape(), output.layout->strides(), output.layout->offset() + static_cast<int64_t>(kGuardBytes / element));
+  return guarded;
+}
+
+// Checks the stand-in and moves its middle to the output.
+void release(Runtime& runtime, const GuardedOutput& guarded, const Operand& output, OpId op) {
+  const auto element = static_cast<size_t>(info(output.dtype).block_bytes);
+  const Bytes after = read_all(runtime.queue(), *guarded.buffer);
+  for (size_t at = 0; at < after.size(); ++at) {
+    const bool inside = at >= kGuardBytes && at - kGuardBytes < guarded.named.size() * element;
+    if (after[at] == guarded.before[at] || (inside && guarded.named[(at - kGuardBytes) / element])) continue;
+    throw std::runtime_error(fmt::format("{} wrote outside its output: byte {} of a buffer of {}", to_string(op),
+                                         static_cast<int64_t>(at) - static_cast<int64_t>(kGuardBytes), after.size() - 2 * kGuardBytes));
+  }
+  runtime.queue().upload(after.data() + kGuardBytes, *output.buffer, 0, after.size() - 2 * kGuardBytes);
+}
+
+}  // namespace
+
+OpFunction GuardedRuntime::override_for(OpId op, DType dtype) const noexcept {
+  return inner_->override_for(op, dtype) == nullptr ? nullptr : guarded_call;
+}
+
+void GuardedRuntime::call(const OpCall& call) {
+  const int defining = rule(call.op).defining_operand;
+  const DType dtype = defining == kFirstOutput ? call.outputs[0].dtype : call.inputs[static_cast<size_t>(defining)].dtype;
+  const OpFunction function = inner_->override_for(call.op, dtype);
+  OpCall inner = call;
+  inner.runtime = inner_.get();
+  if (call.op == OpId::repack) return function(inner);  // in place: its output is its input
+
+  std::vector<Bytes> inputs;
+  for (const Operand& input : call.inputs) inputs.push_back(read_all(queue(), *input.buffer));
+  std::vector<GuardedOutput> guarded;
+  for (const Operand& output : call.outputs) guarded.push_back(guard(*inner_, output));
+  std::vector<Operand> outputs;
+  for (size_t index = 0; index < guarded.size(); ++index) {
+    outputs.push_back({guarded[index].buffer.get(), call.outputs[index].dtype, &guarded[index].layout});
+  }
+  inner.outputs = outputs;
+  function(inner);
+  queue().synchronize();
+  for (size_t index = 0; index < inputs.size(); ++index) {
+    if (read_all(queue(), *call.inputs[index].buffer) != inputs[index]) {
+      throw std::runtime_error(fmt::format("{} wrote to its input {}", to_string(call.op), index));
+    }
+  }
+  for (size_t index = 0; index < guarded.size(); ++index) release(*inner_, guarded[index], call.outputs[index], call.op);
+}
+
+}  // namespace wick::conformance

@@ -1,0 +1,32 @@
+// A GuardedRuntime runs the ops of another runtime and checks what they touch: bytes before and behind each output, elements between
+// the output's own, and every input.
+#pragma once
+
+#include <memory>
+
+#include "device/runtime.h"
+
+namespace wick::conformance {
+
+class GuardedRuntime final : public Runtime {
+ public:
+  explicit GuardedRuntime(std::shared_ptr<Runtime> inner) : inner_(std::move(inner)) {}
+
+  [[nodiscard]] const DeviceCaps& caps() const noexcept override { return inner_->caps(); }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return inner_->allocate(bytes); }
+  [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override {
+    return inner_->import_host(data, bytes, std::move(owner));
+  }
+  [[nodiscard]] Queue& queue() noexcept override { return inner_->queue(); }
+  [[nodiscard]] OpFunction override_for(OpId op, DType dtype) const noexcept override;
+  [[nodiscard]] size_t allocated_bytes() const noexcept override { return inner_->allocated_bytes(); }
+  [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return inner_->peak_allocated_bytes(); }
+
+  // The op of the inner runtime on outputs between canaries. Throws std::runtime_error naming what was overwritten.
+  void call(const OpCall& call);
+
+ private:
+  std::shared_ptr<Runtime> inner_;
+};
+
+}  // namespace wick::conformance

@@ -1,0 +1,114 @@
+#include "conformance/runner.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <memory>
+#include <regex>
+
+#include "conformance/guarded_runtime.h"
+#include "device/registry.h"
+#include "tensor/ops/dispatch.h"
+
+namespace wick::conformance {
+namespace {
+
+// A device that runs nothing but only plans has no memory to read from.
+bool computes(DeviceKind kind) { return kind != DeviceKind::null; }
+
+Target open_target(DeviceLocation location, const DeviceOptions& options, bool guarded, bool sample) {
+  const std::string name = fmt::format("{}{}{} threads={}", location.to_string(), options.variant.empty() ? "" : " ", options.variant, options.threads);
+  const bool values = computes(location.kind);
+  std::shared_ptr<Runtime> runtime = open_runtime(location.kind, location.index, options);
+  if (values && guarded) runtime = std::make_shared<GuardedRuntime>(std::move(runtime));
+  return {name, Device::adopt(location, std::move(runtime)), values, sample};
+}
+
+// A case's part in [0, 1) of its own, the same for every device.
+double part_of(const Case& entry, uint64_t seed) { return Random(seed ^ hash_of(entry.name)).uniform(); }
+
+struct Counts {
+  int passed = 0;
+  int failed = 0;
+  int skipped = 0;
+};
+
+void run_case(const Case& entry, const Target& target, uint64_t seed, Counts& counts) {
+  if (support(target.device, entry.op, entry.dtype) == Support::none && entry.op != OpId::repack) {
+    ++counts.skipped;
+    return;
+  }
+  Trial trial(target.device, seed + hash_of(entry.name), target.values);
+  std::string failure;
+  try {
+    entry.run(trial);
+    failure = trial.failure();
+  } catch (const std::exception& error) {
+    failure = fmt::format("threw: {}", error.what());
+  }
+  if (failure.empty()) {
+    ++counts.passed;
+    return;
+  }
+  ++counts.failed;
+  fmt::print("FAILED {} on {}: {}\n", entry.name, target.name, failure);
+}
+
+}  // namespace
+
+std::vector<Target> open_targets(const Options& options, bool guarded) {
+  std::vector<Target> targets;
+  for (const Backend* backend : linked_backends()) {
+    if (!options.device.empty() && to_string(backend->kind) != options.device) continue;
+    std::vector<int> indices;
+    for (const DeviceInfo& device : backend->probe()) indices.push_back(device.index);
+    if (!computes(backend->kind)) indices = {0};
+    for (const int index : indices) {
+      const DeviceLocation location{backend->kind, index};
+      std::vector<std::string> variants;
+      for (const VariantInfo& variant : backend->variants != nullptr ? backend->variants() : std::vector<VariantInfo>{{"", true}}) {
+        if (variant.usable && (options.variant.empty() || options.variant == variant.name)) variants.push_back(variant.name);
+      }
+      for (const std::string& variant : variants) targets.push_back(open_target(location, {1, variant}, guarded, false));
+      // Work split over threads, three being none of a power of two; the best code path has most of it.
+      if (!variants.empty() && computes(backend->kind)) targets.push_back(open_target(location, {2, variants.back()}, guarded, false));
+      if (!variants.empty() && computes(backend->kind)) targets.push_back(open_target(location, {3, variants.front()}, guarded, true));
+    }
+  }
+  return targets;
+}
+
+std::vector<Case> select_cases(const Options& options) {
+  CaseList list;
+  add_attention_cases(list);
+  add_copy_cases(list);
+  add_elementwise_cases(list);
+  add_embedding_cases(list);
+  add_linear_cases(list);
+  add_matmul_cases(list);
+  add_rope_cases(list);
+  add_row_cases(list);
+  const std::regex filter(options.filter);
+  std::vector<Case> selected;
+  for (const Case& entry : list.cases()) {
+    if (part_of(entry, options.seed) < options.fraction && std::regex_search(entry.name, filter)) selected.push_back(entry);
+  }
+  return selected;
+}
+
+int run_cases(const Options& options) {
+  const std::vector<Target> targets = open_targets(options, true);
+  const std::vector<Case> cases = select_cases(options);
+  Counts counts;
+  for (const Case& entry : cases) {
+    for (const Target& target : targets) {
+      if (target.sample && part_of(entry, options.seed + 1) > 0.2) continue;
+      run_case(entry, target, options.seed, counts);
+    }
+  }
+  fmt::print("{} passed, {} failed, {} skipped\n", counts.passed, counts.failed, counts.skipped);
+  if (counts.passed + counts.failed == 0) fmt::print("no case ran: look at the filter, the device and the variant (`list` names the cases)\n");
+  return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
+}
+
+}  // namespace wick::conformance

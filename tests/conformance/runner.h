@@ -1,0 +1,39 @@
+// The runner opens every device that the program holds, once per code path, and tries the cases on each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "conformance/case.h"
+
+namespace wick::conformance {
+
+struct Options {
+  std::string filter;   // a regular expression that a case's name must contain; empty: all
+  std::string device;   // a kind; empty: all
+  std::string variant;  // a code path; empty: all
+  uint64_t seed = 1;
+  double fraction = 1;  // the part of the cases to run, chosen by the seed
+  bool markdown = false;
+};
+
+// One device to try cases on.
+struct Target {
+  std::string name;  // "cpu avx2 threads=1"
+  Device device;
+  bool values;  // false: it plans, and only shapes are checked
+  bool sample;  // a further setting of a device that runs all cases elsewhere: a part of them is enough
+};
+
+// `guarded`: ops are checked for what they touch (guarded_runtime.h).
+[[nodiscard]] std::vector<Target> open_targets(const Options& options, bool guarded);
+[[nodiscard]] std::vector<Case> select_cases(const Options& options);
+// Prints failures and the summary; the exit code.
+[[nodiscard]] int run_cases(const Options& options);
+// Times ops at the shapes of models on every target.
+[[nodiscard]] int run_perf(const Options& options);
+// Prints the table op × dtype × device.
+[[nodiscard]] int print_support(const Options& options);
+
+}  // namespace wick::conformance

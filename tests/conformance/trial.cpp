@@ -1,0 +1,156 @@
+#include "conformance/trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/half.h"
+#include "quant/block_format.h"
+#include "quant/interleave.h"
+#include "tensor/ops/reference.h"
+
+namespace wick::conformance {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// Where the f16 scales of a block lie: random bytes there would be infinities. A format that is not here is packed from numbers.
+std::vector<size_t> scale_offsets(DType dtype) {
+  switch (dtype) {
+    case DType::q4_0:
+    case DType::q8_0: return {0};
+    case DType::q4_k:
+    case DType::q5_k: return {0, 2};
+    case DType::q6_k: return {208};
+    default: return {};
+  }
+}
+
+Bytes random_blocks(Random& random, DType dtype, int64_t elements) {
+  const DTypeInfo& entry = info(dtype);
+  Bytes bytes(static_cast<size_t>(storage_bytes(dtype, elements)));
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.below(256));
+  for (size_t block = 0; block < bytes.size(); block += static_cast<size_t>(entry.block_bytes)) {
+    for (const size_t offset : scale_offsets(dtype)) {
+      const double scale = random.below(16) == 0 ? 0 : random.uniform(-1, 1) / 64;
+      const uint16_t bits = f16(static_cast<float>(scale)).bits;
+      std::memcpy(bytes.data() + block + offset, &bits, sizeof(bits));
+    }
+  }
+  return bytes;
+}
+
+Bytes packed_blocks(Random& random, DType dtype, int64_t elements) {
+  std::vector<float> values(static_cast<size_t>(elements));
+  for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
+  Bytes bytes(static_cast<size_t>(storage_bytes(dtype, elements)));
+  find_block_format(dtype)->pack(values, bytes.data());
+  return bytes;
+}
+
+bool agree(double got, double expected, double rounded_expected, double allowed) {
+  if (std::isnan(rounded_expected)) return std::isnan(got);
+  return got == rounded_expected || std::fabs(got - expected) <= allowed;
+}
+
+std::string index_text(const Shape& shape, size_t at) {
+  std::string text;
+  auto rest = static_cast<int64_t>(at);
+  for (int dim = shape.rank() - 1; dim >= 0; --dim) {
+    text = fmt::format("{}{}{}", rest % shape[dim], text.empty() ? "" : ", ", text);
+    rest /= shape[dim];
+  }
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+Tensor Trial::place_values(const std::vector<double>& values, const Placement& placement, DType dtype) const {
+  const Shape flat{placement.storage_elements};
+  Bytes bytes(static_cast<size_t>(storage_bytes(dtype, placement.storage_elements)));
+  const std::unique_ptr<Buffer> buffer = wrap_host_memory(bytes.data(), bytes.size(), nullptr);
+  const Layout layout(flat);
+  write_reference({flat, values}, {buffer.get(), dtype, &layout});
+  return Tensor(Tensor::from_bytes(bytes, flat, dtype, device_).storage(), placement.layout);
+}
+
+Tensor Trial::input(const Shape& shape, DType dtype, View view, Range range) {
+  const Placement placement = place(shape, view);
+  std::vector<double> values(static_cast<size_t>(placement.storage_elements));
+  const bool is_unsigned = dtype == DType::u8 || dtype == DType::u32;
+  for (double& value : values) {
+    value = random_.uniform(range.low, range.high);
+    if (is_integer(dtype)) value = std::floor(is_unsigned ? std::fabs(value) : value);
+  }
+  return place_values(values, placement, dtype);
+}
+
+Tensor Trial::input_of(const std::vector<double>& values, const Shape& shape, DType dtype, View view) {
+  const Placement placement = place(shape, view);
+  std::vector<double> all(static_cast<size_t>(placement.storage_elements));
+  for (size_t i = 0; i < all.size(); ++i) all[i] = values[i % values.size()];
+  return place_values(all, placement, dtype);
+}
+
+Tensor Trial::weight(int64_t n, int64_t k, DType dtype) {
+  if (!is_quantized(dtype)) return input({n, k}, dtype, View::contiguous, {-1, 1});
+  const DType plain = plain_dtype(dtype);
+  Bytes rows = scale_offsets(plain).empty() ? packed_blocks(random_, plain, n * k) : random_blocks(random_, plain, n * k);
+  if (plain != dtype) {
+    const Bytes source = rows;
+    const auto tile_bytes = static_cast<size_t>(storage_bytes(plain, kInterleavedRows * k));
+    for (size_t at = 0; tile_bytes > 0 && at + tile_bytes <= rows.size(); at += tile_bytes) interleave_tile(plain, source.data() + at, k, rows.data() + at);
+  }
+  return Tensor::from_bytes(rows, {n, k}, dtype, device_);
+}
+
+ReferenceTensor Trial::values_of(const Tensor& tensor) const {
+  const Buffer& source = tensor.storage()->buffer();
+  Bytes bytes(source.bytes());
+  device_.runtime().queue().download(source, 0, bytes.data(), bytes.size());
+  const std::unique_ptr<Buffer> host = wrap_host_memory(bytes.data(), bytes.size(), nullptr);
+  return read_reference({host.get(), tensor.dtype(), &tensor.layout()});
+}
+
+void Trial::expect(OpId op, const void* params, std::initializer_list<const Tensor*> inputs, const Tensor& result, const Bound& bound) {
+  if (!values_) return;
+  std::vector<ReferenceTensor> operands;
+  for (const Tensor* input : inputs) operands.push_back(values_of(*input));
+  std::vector<ReferenceTensor> expected = {{result.shape(), std::vector<double>(static_cast<size_t>(result.elements()))}};
+  if (result.elements() > 0) rule(op).reference(params, operands, expected);
+  expect_values(expected[0], result, bound ? bound(operands, expected[0]) : std::vector<double>());
+}
+
+void Trial::expect_values(const ReferenceTensor& expected, const Tensor& result, std::span<const double> allowed) {
+  expect_true(result.shape() == expected.shape, fmt::format("shape {} where {} is due", result.shape().to_string(), expected.shape.to_string()));
+  if (!values_ || !failure_.empty()) return;
+  const ReferenceTensor got = values_of(result);
+  const std::vector<double> once = rounded(result.dtype(), expected);
+  size_t wrong = 0;
+  size_t worst = 0;
+  double worst_ratio = -1;
+  for (size_t i = 0; i < got.values.size(); ++i) {
+    const double y = expected.values[i];
+    const double tolerance = allowed.empty() ? 0 : allowed[i] + half_ulp(result.dtype(), std::fabs(y) + allowed[i]);
+    if (agree(got.values[i], y, once[i], tolerance)) continue;
+    ++wrong;
+    const double error = std::fabs(got.values[i] - y);
+    const double ratio = std::isnan(error) ? HUGE_VAL : error / std::max(tolerance, 1e-300);
+    if (ratio <= worst_ratio) continue;
+    worst_ratio = ratio;
+    worst = i;
+  }
+  if (wrong == 0) return;
+  const double bound = allowed.empty() ? 0 : allowed[worst];
+  failure_ = fmt::format("largest error {:.3g} where {:.3g} is allowed, at {} of {}: got {:.9g}, expected {:.9g}; {} of {} elements are wrong",
+                         std::fabs(got.values[worst] - expected.values[worst]), bound, index_text(result.shape(), worst), result.describe(),
+                         got.values[worst], allowed.empty() ? once[worst] : expected.values[worst], wrong, got.values.size());
+}
+
+void Trial::expect_true(bool fact, const std::string& what) {
+  if (!fact && failure_.empty()) failure_ = what;
+}
+
+}  // namespace wick::conformance

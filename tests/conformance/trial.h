@@ -1,0 +1,58 @@
+// A Trial is one run of one case on one device: it makes the inputs, and compares what an op gave with the op's f64 reference.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/bounds.h"
+#include "conformance/placement.h"
+#include "conformance/random.h"
+#include "tensor/tensor.h"
+
+namespace wick::conformance {
+
+struct Range {
+  double low = -4;
+  double high = 4;
+};
+
+class Trial {
+ public:
+  // Without `values` the device plans only: shapes and dtypes are checked, values are not.
+  Trial(const Device& device, uint64_t seed, bool values) : device_(device), random_(seed), values_(values) {}
+
+  [[nodiscard]] const Device& device() const noexcept { return device_; }
+  [[nodiscard]] Random& random() noexcept { return random_; }
+  [[nodiscard]] bool has_values() const noexcept { return values_; }
+
+  // Random elements of a plain dtype: whole numbers for integers, without negative ones for unsigned.
+  [[nodiscard]] Tensor input(const Shape& shape, DType dtype, View view = View::contiguous, Range range = {});
+  // Those values, again and again until the storage is full.
+  [[nodiscard]] Tensor input_of(const std::vector<double>& values, const Shape& shape, DType dtype, View view = View::contiguous);
+  // Random weights [n, k] of any readable dtype, interleaved ones too: random codes, block scales about 1/64.
+  [[nodiscard]] Tensor weight(int64_t n, int64_t k, DType dtype);
+
+  // Compares `result` with the reference of that op on these inputs.
+  void expect(OpId op, const void* params, std::initializer_list<const Tensor*> inputs, const Tensor& result, const Bound& bound = {});
+  // Compares a tensor's elements and shape with these.
+  void expect_values(const ReferenceTensor& expected, const Tensor& result, std::span<const double> allowed);
+  void expect_true(bool fact, const std::string& what);
+
+  // The elements of a tensor as doubles, read without any op of the device.
+  [[nodiscard]] ReferenceTensor values_of(const Tensor& tensor) const;
+
+  // What went wrong; empty if nothing did.
+  [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+
+ private:
+  [[nodiscard]] Tensor place_values(const std::vector<double>& values, const Placement& placement, DType dtype) const;
+
+  Device device_;
+  Random random_;
+  bool values_;
+  std::string failure_;
+};
+
+}  // namespace wick::conformance
