@@ -170,7 +170,10 @@ float unary_scalar(UnaryKind kind, float x) {
     case UnaryKind::exp: return std::exp(x);
     case UnaryKind::sqrt: return std::sqrt(x);
     case UnaryKind::recip: return 1.0F / x;
-    case UnaryKind::silu: return x / (1.0F + std::exp(-x));
+    case UnaryKind::silu: {
+      const float t = std::exp(-std::fabs(x));  // as the vector loop: e^-x would overflow
+      return (x < 0.0F ? x * t : x) / (1.0F + t);
+    }
     case UnaryKind::tanh: return std::tanh(x);
     case UnaryKind::relu: return x < 0.0F ? 0.0F : x;
   }

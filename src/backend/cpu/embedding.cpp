@@ -21,19 +21,18 @@ int64_t read_id(const Operand& ids, int64_t offset) {
 void embedding_any(const OpCall& call) {
   const Operand& table = call.inputs[0];
   const int64_t width = table.layout->shape()[1];
-  const int64_t width_bytes = storage_bytes(table.dtype, width);
   auto* out = data_of<float>(call.outputs[0]);
   const SimdKernels& kernels = runtime_of(call).kernels();
   for_each_offset(*call.inputs[1].layout, [&](int64_t offset) {
     const int64_t id = read_id(call.inputs[1], offset);
     const std::span<float> row(out, static_cast<size_t>(width));
     out += width;
+    const int64_t first = table.layout->offset() + id * table.layout->stride(0);
     if (is_interleaved(table.dtype)) {
-      unpack_row(table.dtype, table.buffer->host_data(), table.buffer->bytes(), id, row);
+      unpack_row(table.dtype, table.buffer->host_data(), table.buffer->bytes(), first / width, row);
     } else if (is_quantized(table.dtype)) {
-      unpack_rows(kernels, table.dtype, table.buffer->host_data() + id * width_bytes + storage_bytes(table.dtype, table.layout->offset()), row);
+      unpack_rows(kernels, table.dtype, table.buffer->host_data() + storage_bytes(table.dtype, first), row);
     } else {
-      const int64_t first = table.layout->offset() + id * table.layout->stride(0);
       const int64_t element = info(table.dtype).block_bytes;
       if (table.layout->stride(1) == 1) {
         unpack_rows(kernels, table.dtype, table.buffer->host_data() + first * element, row);

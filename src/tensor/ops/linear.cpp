@@ -107,7 +107,11 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
   }
   const Tensor activations = x.contiguous();
   Tensor result = empty_result(x, gate.shape()[0]);
-  if (result.elements() > 0) dispatch(OpId::gated_linear, &params, {&activations, &gate, &up}, {&result});
+  if (x.elements() == 0 && result.elements() > 0) {
+    fill(result, 0);  // silu(0) · 0
+  } else if (result.elements() > 0) {
+    dispatch(OpId::gated_linear, &params, {&activations, &gate, &up}, {&result});
+  }
   return result;
 }
 

@@ -16,12 +16,17 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Highway's emulated conversions know no infinity and no NaN of f16, and truncate on the way there.
+constexpr bool kNativeHalves = HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR;
+
 void f16_to_f32(const uint16_t* x, float* out, size_t n) {
   const hn::ScalableTag<float> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
   const hn::Rebind<uint16_t, decltype(df)> du;
   size_t i = 0;
-  for (; i + hn::Lanes(df) <= n; i += hn::Lanes(df)) hn::StoreU(hn::PromoteTo(df, hn::BitCast(dh, hn::LoadU(du, x + i))), df, out + i);
+  for (; kNativeHalves && i + hn::Lanes(df) <= n; i += hn::Lanes(df)) {
+    hn::StoreU(hn::PromoteTo(df, hn::BitCast(dh, hn::LoadU(du, x + i))), df, out + i);
+  }
   for (; i < n; ++i) out[i] = f16_bits_to_float(x[i]);
 }
 
@@ -30,9 +35,8 @@ void f32_to_f16(const float* x, uint16_t* out, size_t n) {
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
   const hn::Rebind<uint16_t, decltype(df)> du;
   size_t i = 0;
-  // The emulated conversion of the scalar target truncates and flushes; ours rounds to nearest even.
-  if (hn::Lanes(df) > 4) {
-    for (; i + hn::Lanes(df) <= n; i += hn::Lanes(df)) hn::StoreU(hn::BitCast(du, hn::DemoteTo(dh, hn::LoadU(df, x + i))), du, out + i);
+  for (; kNativeHalves && i + hn::Lanes(df) <= n; i += hn::Lanes(df)) {
+    hn::StoreU(hn::BitCast(du, hn::DemoteTo(dh, hn::LoadU(df, x + i))), du, out + i);
   }
   for (; i < n; ++i) out[i] = float_to_f16_bits(x[i]);
 }

@@ -57,12 +57,12 @@ void multiply(const float* lhs, const float* rhs, float* out, size_t n) {
   map2(lhs, rhs, out, n, [](V a, V b) HWY_ATTR { return hn::Mul(a, b); });
 }
 
-// x / (1 + e^-x). Where e^-x overflows (x < -88) the quotient is -0, as it should be; NaN stays NaN.
+// x / (1 + e^-x), which is x · e^x / (1 + e^x): with t = e^-|x| nothing overflows (Highway's Exp is wrong above 104). NaN stays NaN.
 HWY_INLINE V silu_vector(V x) {
   const D d;
-  const V one = hn::Set(d, 1.0F);
-  const V quotient = hn::Div(x, hn::Add(one, hn::Exp(d, hn::Neg(x))));
-  return hn::IfThenElse(hn::IsNaN(x), x, quotient);
+  const V t = hn::Exp(d, hn::Neg(hn::Abs(x)));
+  const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, t), x);
+  return hn::Div(numerator, hn::Add(hn::Set(d, 1.0F), t));
 }
 
 void silu(const float* x, float* out, size_t n) {

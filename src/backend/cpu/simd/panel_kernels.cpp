@@ -117,6 +117,12 @@ void multiply_matrix(const float* a, int64_t a_stride, const float* b, int64_t b
 HWY_INLINE V load_cache(const float* p) { return hn::LoadU(D(), p); }
 HWY_INLINE V load_cache(const uint16_t* p) {
   const D d;
+  if (HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR) {
+    // Highway's emulated conversion knows no infinity and no NaN.
+    HWY_ALIGN float values[HWY_MAX_BYTES / sizeof(float)];
+    for (size_t i = 0; i < hn::Lanes(d); ++i) values[i] = f16_bits_to_float(p[i]);
+    return hn::Load(d, values);
+  }
   const hn::Rebind<hwy::float16_t, D> dh;
   const hn::Rebind<uint16_t, D> du;
   return hn::PromoteTo(d, hn::BitCast(dh, hn::LoadU(du, p)));
