@@ -161,7 +161,7 @@ void BytePairModel::merge_tokens_by_id(std::string_view piece, EncodeScratch& sc
 
 void BytePairModel::encode(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const {
   std::vector<Symbol>& symbols = scratch.symbols;
-  if (options_.ignore_merges) {
+  if (options_.ignore_merges || (options_.whole_newlines && piece.find_first_not_of('\n') == std::string_view::npos)) {
     std::string_view text = piece;
     if (options_.bytes_to_letters) {
       scratch.letters.clear();

@@ -138,7 +138,8 @@ void GgufTokenizerReader::read_common_ids(std::optional<TokenId> bos, std::optio
   parts_->bos = bos;
   parts_->eos = eos;
   parts_->pad = find_id("tokenizer.ggml.padding_token_id");
-  for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+  for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id", "tokenizer.ggml.fim_pad_token_id",
+                          "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id"}) {
     if (const auto id = find_id(key)) parts_->end_of_generation.push_back(*id);
   }
   // One id, or several, by which newer files name all tokens that end a generation.
@@ -176,6 +177,7 @@ void GgufTokenizerReader::read_sentencepiece() {
     parts_->caches_words = true;
   }
   parts_->accepts_invalid = true;
+  parts_->invalid_whole = true;
   parts_->model = std::make_unique<PieceMergeModel>(
       parts_->vocabulary,
       PieceMergeOptions{.byte_fallback = true, .lead_byte_lengths = true, .unknown = parts_->unk.value_or(kNoToken)});
@@ -206,7 +208,8 @@ void GgufTokenizerReader::read_byte_pair(bool whole_text) {
   parts_->caches_words = true;
   const bool has_merges = file_.find(kMerges) != nullptr;
   BytePairOptions options{.bytes_to_letters = !set->whole_text,
-                          .ignore_merges = set->ignore_merges || set->whole_text,
+                          .ignore_merges = set->ignore_merges,
+                          .whole_newlines = set->whole_text,
                           .rank_by_id = !has_merges && name == "kimi-k2",
                           .byte_fallback = set->whole_text,
                           .unknown = set->whole_text ? parts_->unk.value_or(kNoToken) : kNoToken};

@@ -76,14 +76,20 @@ void read_normalizer(std::string_view message, const std::string& name, Settings
 
 Settings read_settings(std::string_view bytes, const std::string& name, Vocabulary& vocabulary) {
   Settings settings;
+  bool trained = false;
   for (WireReader reader(bytes, name); const auto field = reader.next();) {
     switch (field->number) {
       case 1: read_piece(field->bytes, name, vocabulary); break;
-      case 2: read_trainer(field->bytes, name, settings); break;
+      case 2:
+        read_trainer(field->bytes, name, settings);
+        trained = true;
+        break;
       case 3: read_normalizer(field->bytes, name, settings); break;
       default: break;
     }
   }
+  // The settings follow the pieces.
+  if (!trained) fail(ErrorCode::corrupt_file, "{}: no trainer settings behind {} pieces: the file is cut off", name, vocabulary.size());
   if (vocabulary.size() == 0) fail(ErrorCode::corrupt_file, "{}: no pieces: this is no SentencePiece model", name);
   return settings;
 }

@@ -1,45 +1,71 @@
 #include "text/pre_tokenizer_patterns.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace wick {
 namespace {
 
-// The patterns are facts of the models' own tokenizer files. Pieces of patterns that many share:
-#define WICK_CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+// The patterns are facts of the models' own tokenizer files. Many share parts, which are joined at compile time.
+template <const std::string_view&... Parts>
+struct Joined {
+  static constexpr auto kCharacters = [] {
+    std::array<char, (Parts.size() + ...)> characters{};
+    char* end = characters.data();
+    ((end = std::copy(Parts.begin(), Parts.end(), end)), ...);
+    return characters;
+  }();
+  static constexpr std::string_view kText{kCharacters.data(), kCharacters.size()};
+};
+
+constexpr std::string_view kContractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
+constexpr std::string_view kMaybeContraction = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
 
 constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kLlama3 =
-    WICK_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen2 =
-    WICK_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen35 =
-    WICK_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kMiniCpm5 =
-    WICK_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kJais2 =
-    WICK_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
+
+constexpr std::string_view kLlama3Words =
+    R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kLlama3 = Joined<kContractions, kLlama3Words>::kText;
+constexpr std::string_view kQwen2Words = R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kQwen2 = Joined<kContractions, kQwen2Words>::kText;
+constexpr std::string_view kQwen35Words =
+    R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kQwen35 = Joined<kContractions, kQwen35Words>::kText;
+constexpr std::string_view kMiniCpm5Words = R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kMiniCpm5 = Joined<kContractions, kMiniCpm5Words>::kText;
+constexpr std::string_view kJais2Words =
+    R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
     R"(|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1})";
+constexpr std::string_view kJais2 = Joined<kContractions, kJais2Words>::kText;
+constexpr std::string_view kSeedCoderWords =
+    R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kSeedCoder = Joined<kContractions, kSeedCoderWords>::kText;
+constexpr std::string_view kExaoneMoeWords =
+    R"(|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
+constexpr std::string_view kExaoneMoe = Joined<kContractions, kExaoneMoeWords>::kText;
 
-#define WICK_UPPER R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"
-#define WICK_LOWER R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])"
-#define WICK_CASED(suffix)                                                                             \
-  R"([^\r\n\p{L}\p{N}]?)" WICK_UPPER "*" WICK_LOWER "+" suffix R"(|[^\r\n\p{L}\p{N}]?)" WICK_UPPER "+" \
-                                                    WICK_LOWER "*" suffix
+// Words of capitals before small letters: "HelloWorld" is two.
+constexpr std::string_view kLowerCased =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)";
+constexpr std::string_view kUpperCased =
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)";
+constexpr std::string_view kThreeDigitRest = R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kOneDigitRest = R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kGpt4o = Joined<kLowerCased, kMaybeContraction, kUpperCased, kMaybeContraction, kThreeDigitRest>::kText;
+constexpr std::string_view kTekken = Joined<kLowerCased, kUpperCased, kOneDigitRest>::kText;
+constexpr std::string_view kYoutu = Joined<kLowerCased, kMaybeContraction, kUpperCased, kMaybeContraction, kOneDigitRest>::kText;
 
-constexpr std::string_view kGpt4o =
-    WICK_CASED(WICK_CONTRACTIONS "?") R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kTekken = WICK_CASED("") R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kYoutu =
-    WICK_CASED(WICK_CONTRACTIONS "?") R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-
-// Kimi's classes exclude Han, which PCRE2 says by looking ahead.
-#define WICK_KIMI_UPPER R"((?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]))"
-#define WICK_KIMI_LOWER R"((?:(?!\p{Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}]))"
-constexpr std::string_view kKimiK2 =
-    R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?)" WICK_KIMI_UPPER "*" WICK_KIMI_LOWER "+" WICK_CONTRACTIONS R"(?|[^\r\n\p{L}\p{N}]?)"
-    WICK_KIMI_UPPER "+" WICK_KIMI_LOWER "*" WICK_CONTRACTIONS
-    R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+// The same with Han apart: Kimi's classes exclude it, which PCRE2 says by looking ahead.
+constexpr std::string_view kKimiStart = R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?)";
+constexpr std::string_view kKimiUpper = R"((?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]))";
+constexpr std::string_view kKimiLower = R"((?:(?!\p{Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}]))";
+constexpr std::string_view kAny = "*";
+constexpr std::string_view kSome = "+";
+constexpr std::string_view kKimiBetween = R"(|[^\r\n\p{L}\p{N}]?)";
+constexpr std::string_view kKimiRest = R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kKimiK2 = Joined<kKimiStart, kKimiUpper, kAny, kKimiLower, kSome, kMaybeContraction, kKimiBetween, kKimiUpper,
+                                            kSome, kKimiLower, kAny, kMaybeContraction, kKimiRest>::kText;
 
 constexpr std::string_view kDeepSeek3Words =
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -99,10 +125,9 @@ const std::vector<NamedSet>& table() {
       {{"bailingmoe", "bailingmoe2", "llada-moe"},
        {{R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"}}},
       {{"seed-coder"},
-       {{WICK_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)"}}},
+       {{kSeedCoder}}},
       {{"exaone-moe"},
-       {{WICK_CONTRACTIONS
-         R"(|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)"}}},
+       {{kExaoneMoe}}},
       {{"laguna"}, {{R"([^\n]+|[\n]+)", kQwen2}}},
       {{"chameleon"},
        {{"<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z", R"(([\t\n]|    |  ))", R"(\p{N})",

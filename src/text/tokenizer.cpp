@@ -42,7 +42,7 @@ class Encoder {
 
   void encode_text(std::string_view text, bool at_beginning) {
     if (text.empty()) return;
-    if (parts_.pre_tokenizers.empty()) return encode_piece(text);
+    if (parts_.pre_tokenizers.empty() || (parts_.invalid_whole && !is_valid_utf8(text))) return encode_piece(text);
     PieceList list{.text = std::string(text), .pieces = valid_runs(text), .at_beginning = at_beginning};
     for (const auto& step : parts_.pre_tokenizers) step->apply(list, scratch_.regex);
     for (size_t index = 0; index < list.pieces.size(); ++index) encode_piece(list[index]);
@@ -92,10 +92,13 @@ std::string TokenizerParts::normalize(std::string_view text, RegexScratch& scrat
 
 void complete_end_of_generation(TokenizerParts& parts) {
   // As they are called in the vocabularies of Llama 3, ChatML, Phi-3, Gemma, GPT-2, Granite, DeepSeek, GPT-OSS, Kimi and others.
-  static constexpr std::array<std::string_view, 22> kTexts = {
+  static constexpr std::array<std::string_view, 32> kTexts = {
       "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>", "<|endoftext|>",
       "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>",
-      "<|tool_response>", "<｜end▁of▁sentence｜>", "[e~["};
+      "<|tool_response>", "<｜end▁of▁sentence｜>", "[e~[",
+      // What pads or parts files in code models: where it comes, the completion has ended.
+      "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>",
+      "<|file_sep|>"};
   Vocabulary& vocabulary = parts.vocabulary;
   std::vector<TokenId>& ids = parts.end_of_generation;
   for (const std::string_view text : kTexts) {

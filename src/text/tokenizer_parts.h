@@ -27,6 +27,7 @@ struct TokenizerParts {
   std::unique_ptr<TokenModel> model;
   TokenDecoder decoder;
   bool accepts_invalid = false;  // pre-tokenizers and model take bytes that are no UTF-8
+  bool invalid_whole = false;    // text that is not all UTF-8 goes to the model in one piece
   bool caches_words = false;     // pieces are words, which come again
 
   std::vector<TokenId> prefix;   // what add_special puts before the text

@@ -1,0 +1,124 @@
+// Damaged and unusual tokenizer files: each is refused with a line that names file and place, or read as it is meant.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "shared_data.h"
+#include "text/tokenizer.h"
+#include "text_vectors.h"
+
+namespace wick {
+namespace {
+
+using testing::HasSubstr;
+using Ids = std::vector<TokenId>;
+constexpr EncodeOptions kPlain{.add_special = false};
+
+void expect_refused(std::string_view bytes, ErrorCode code, const std::vector<std::string>& parts) {
+  try {
+    static_cast<void>(Tokenizer::parse(bytes, "some/file"));
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("some/file"));
+    for (const std::string& part : parts) EXPECT_THAT(error.what(), HasSubstr(part));
+  }
+}
+
+std::string json_with(const std::string& fields) {
+  return R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, " ": 3}, "merges": ["a b"]}, )" + fields + "}";
+}
+
+TEST(TokenizerFiles, EmptyFileIsNoTokenizer) {
+  expect_refused("", ErrorCode::corrupt_file, {"empty"});
+  expect_refused(" \n", ErrorCode::corrupt_file, {"empty"});
+}
+
+TEST(TokenizerFiles, FolderWithoutTokenizerNamesWhatItLooksFor) {
+  try {
+    static_cast<void>(Tokenizer::load(std::filesystem::temp_directory_path() / ""));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::not_found);
+    EXPECT_THAT(error.what(), HasSubstr("tokenizer.json"));
+  }
+}
+
+TEST(TokenizerFiles, JsonThatIsCutOffIsRefused) {
+  const std::string whole = read_file(source_file("tests/data/text/byte_fallback.json"));
+  for (const size_t length : {size_t{1}, size_t{100}, whole.size() / 2, whole.size() - 2}) {
+    expect_refused(std::string_view(whole).substr(0, length), ErrorCode::corrupt_file, {});
+  }
+}
+
+TEST(TokenizerFiles, JsonPartsThatAreNotKnownAreNamed) {
+  expect_refused(json_with(R"("normalizer": {"type": "Rot13"})"), ErrorCode::unsupported, {"normalizer", "Rot13"});
+  expect_refused(json_with(R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Scissors"}]})"), ErrorCode::unsupported,
+                 {"pre_tokenizer", "[0]", "Scissors"});
+  expect_refused(json_with(R"("decoder": {"type": "CTC"})"), ErrorCode::unsupported, {"decoder", "CTC"});
+  expect_refused(json_with(R"("post_processor": {"type": "Stamp"})"), ErrorCode::unsupported, {"post_processor", "Stamp"});
+  expect_refused(R"({"model": {"type": "WordLevel", "vocab": {"a": 0}}})", ErrorCode::unsupported, {"WordLevel"});
+}
+
+TEST(TokenizerFiles, JsonWithImpossibleIdsIsRefused) {
+  expect_refused(R"({"model": {"type": "BPE", "vocab": {"a": 4000000000}, "merges": []}})", ErrorCode::corrupt_file, {"4000000000"});
+  expect_refused(R"({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}})", ErrorCode::corrupt_file, {"-1"});
+  expect_refused(R"({"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": []}})", ErrorCode::corrupt_file, {"model.vocab"});
+  expect_refused(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a q"]}})", ErrorCode::corrupt_file, {"merges[0]", "q"});
+  expect_refused(json_with(R"("post_processor": {"type": "BertProcessing", "sep": ["x", 99], "cls": ["a", 0]})"), ErrorCode::corrupt_file,
+                 {"99"});
+}
+
+TEST(TokenizerFiles, JsonMergesMayBePairs) {
+  const auto tokenizer =
+      Tokenizer::parse(R"({"model": {"type": "BPE", "vocab": {"a": 0, " ": 1, "a ": 2}, "merges": [["a", " "]]}})", "pairs");
+  EXPECT_EQ(tokenizer->encode("a a", kPlain), (Ids{2, 0}));
+}
+
+TEST(TokenizerFiles, JsonSpecialTokensAreParsedOnDemandAndOthersAlways) {
+  const auto tokenizer = Tokenizer::parse(
+      json_with(R"("added_tokens": [{"id": 4, "content": "<x>", "special": true}, {"id": 5, "content": "ba", "special": false}])"), "added");
+  EXPECT_EQ(tokenizer->encode("a<x>ab", kPlain), (Ids{0, 2})) << "characters without token are dropped where there is no unknown token";
+  EXPECT_EQ(tokenizer->encode("a<x>ab", {.add_special = false, .parse_special = true}), (Ids{0, 4, 2}));
+  EXPECT_EQ(tokenizer->encode("ba", kPlain), (Ids{5}));
+}
+
+TEST(TokenizerFiles, SentencePieceModelThatIsCutOffIsRefused) {
+  const std::string whole = read_file(source_file("tests/data/text/sp_bpe.model"));
+  for (size_t length = 1; length < 40; ++length) {
+    try {
+      static_cast<void>(Tokenizer::parse(std::string_view(whole).substr(0, length), "cut"));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::corrupt_file);
+    }
+  }
+  expect_refused(std::string_view(whole).substr(0, 31), ErrorCode::corrupt_file, {"offset"});
+  expect_refused(std::string_view(whole).substr(0, 30), ErrorCode::corrupt_file, {"cut off"});
+}
+
+TEST(TokenizerFiles, TiktokenLinesMustBeBase64AndRanksInOrder) {
+  expect_refused("IQ== 0\nIg== 2\n", ErrorCode::corrupt_file, {"line 2", "expected 1"});
+  expect_refused("IQ== 0\n!!!! 1\n", ErrorCode::corrupt_file, {"line 2", "base64"});
+  expect_refused("what is this", ErrorCode::corrupt_file, {"line 1"});
+}
+
+TEST(TokenizerFiles, LlamaThreeRanksImplyItsSpecialTokens) {
+  const auto path = shared_data("data/tokenizers/llama3/tokenizer.model");
+  if (!path) GTEST_SKIP() << kSharedDataMissing;
+  const auto tokenizer = Tokenizer::load(*path);
+  EXPECT_EQ(tokenizer->vocab_size(), 128256);
+  EXPECT_EQ(tokenizer->bos(), 128000);
+  EXPECT_EQ(tokenizer->find_token("<|eot_id|>"), 128009);
+  EXPECT_EQ(tokenizer->token_text(128255), "<|reserved_special_token_250|>");
+  EXPECT_TRUE(tokenizer->ends_generation(128001));
+  EXPECT_EQ(tokenizer->encode("hi<|eot_id|>", {.add_special = true, .parse_special = true}), (Ids{128000, 6151, 128009}));
+}
+
+TEST(TokenizerFiles, SentencePieceModelsAreToldFromTiktokenByContent) {
+  EXPECT_EQ(Tokenizer::load(source_file("tests/data/text/sp_bpe.model"))->token_text(1), "<s>");
+  EXPECT_EQ(Tokenizer::load(source_file("tests/data/text/ranks.tiktoken"))->token_text(0), "!");
+}
+
+}  // namespace
+}  // namespace wick
