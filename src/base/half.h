@@ -70,6 +70,17 @@ namespace wick {
   return static_cast<uint8_t>(sign | (code > 0x7eu ? 0x7eu : code));
 }
 
+// A double as a float that can be rounded once more without harm: truncated, and its last bit set where digits were lost (round to odd:
+// Boldo & Melquiond 2008). f16(round_to_odd(x)) is x rounded to nearest once.
+[[nodiscard]] constexpr float round_to_odd(double value) noexcept {
+  const auto nearest = static_cast<float>(value);
+  const uint32_t bits = std::bit_cast<uint32_t>(nearest);
+  const auto back = static_cast<double>(nearest);
+  if (back == value || value != value || (bits & 1u) != 0) return nearest;
+  const bool grow = (back < value) == (value > 0);  // away from zero
+  return std::bit_cast<float>(grow ? bits + 1 : bits - 1);
+}
+
 struct f16 {
   uint16_t bits = 0;
   constexpr f16() = default;

@@ -8,30 +8,26 @@
 
 namespace wick {
 
-// read_only: writing to the bytes faults. copy_on_write: writes stay in this process, page by page; the file is never changed.
-enum class MapMode { read_only, copy_on_write };
-
 class MappedFile {
  public:
   // Errors: not_found, io (a directory, no permission), corrupt_file (an empty file); each names the path.
-  [[nodiscard]] static std::shared_ptr<MappedFile> open(const std::filesystem::path& path, MapMode mode = MapMode::read_only);
+  [[nodiscard]] static std::shared_ptr<MappedFile> open(const std::filesystem::path& path);
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
-  // Empty unless the mode is copy_on_write.
-  [[nodiscard]] std::span<std::byte> writable_bytes() noexcept;
+  // Gives the memory of these bytes back to the system; they are read from the file again if somebody looks.
+  void forget(std::span<const std::byte> bytes) const noexcept;
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
-  MappedFile(std::filesystem::path path, std::byte* data, size_t size, MapMode mode);
+  MappedFile(std::filesystem::path path, std::byte* data, size_t size);
 
   std::filesystem::path path_;
   std::byte* data_;
   size_t size_;
-  MapMode mode_;
 };
 
 }  // namespace wick

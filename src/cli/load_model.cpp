@@ -19,7 +19,7 @@ LoadedModel load_model(const Program& program, const std::filesystem::path& path
                        WithTokenizer with_tokenizer) {
   const auto start = std::chrono::steady_clock::now();
   // Weights may be rearranged where they lie; the file itself stays as it is.
-  LoadedModel loaded{.file = GgufFile::open(path, MapMode::copy_on_write), .tokenizer = {}, .model = {}};
+  LoadedModel loaded{.file = GgufFile::open(path), .tokenizer = {}, .model = {}};
   {
     ProgressBar bar(program, "loading");
     loaded.model = load_language_model(

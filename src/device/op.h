@@ -28,7 +28,7 @@ enum class OpId : uint8_t {
   linear,      // in · weightᵀ for one to three weights at once
   gated_linear,  // silu(in · gateᵀ) · (in · upᵀ)
   attention,   // causal scaled dot-product attention over a key/value cache
-  repack,      // a weight's bytes rearranged in place into the layout that linear likes best on this device
+  repack,      // a weight's bytes rearranged into the layout that linear likes best on this device
 };
 inline constexpr int kOpCount = static_cast<int>(OpId::repack) + 1;
 

@@ -34,6 +34,10 @@ struct DeviceOptions {
   friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
 };
 
+// transient: the result of an op, soon gone; its memory is kept for the next one. persistent: weights and caches, which stay; they
+// take exactly what they need.
+enum class Lifetime { transient, persistent };
+
 class Runtime {
  public:
   Runtime() = default;
@@ -43,7 +47,7 @@ class Runtime {
 
   [[nodiscard]] virtual const DeviceCaps& caps() const noexcept = 0;
   // Uninitialised memory, aligned to 64 bytes. Errors: out_of_memory naming the device and the size.
-  [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) = 0;
   // A buffer with these bytes: the same memory where DeviceCaps::host_memory, else a copy.
 
   [[nodiscard]] virtual std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) = 0;

@@ -58,7 +58,7 @@ class GgufFile {
  public:
   // Opens a file, or all parts of a split one ("x-00001-of-00003.gguf": name the first).
   // Errors: not_found, io, corrupt_file, unsupported; each names path, field, byte offset and what to do.
-  [[nodiscard]] static GgufFile open(const std::filesystem::path& path, MapMode mode = MapMode::read_only);
+  [[nodiscard]] static GgufFile open(const std::filesystem::path& path);
   // Parses bytes that the caller keeps alive; `name` stands for the path in errors. For tests and fuzzing.
   [[nodiscard]] static GgufFile parse(std::span<const std::byte> bytes, const std::string& name);
 
@@ -89,7 +89,7 @@ class GgufFile {
 
  private:
   friend class GgufParser;
-  [[nodiscard]] static GgufFile open_part(const std::filesystem::path& path, MapMode mode);
+  [[nodiscard]] static GgufFile open_part(const std::filesystem::path& path);
   void append_part(GgufFile part);
   // Where in the file (for a split one, in its first part) a key stands.
   [[nodiscard]] uint64_t offset_of(std::string_view text) const noexcept;

@@ -31,8 +31,8 @@ std::filesystem::path part_path(const std::filesystem::path& first, uint64_t ind
 
 }  // namespace
 
-GgufFile GgufFile::open_part(const std::filesystem::path& path, MapMode mode) {
-  std::shared_ptr<MappedFile> mapping = MappedFile::open(path, mode);
+GgufFile GgufFile::open_part(const std::filesystem::path& path) {
+  std::shared_ptr<MappedFile> mapping = MappedFile::open(path);
   GgufFile file = parse(mapping->bytes(), path.string());
   for (GgufTensor& tensor : file.tensors_) tensor.file = mapping;
   file.files_.push_back(std::move(mapping));
@@ -51,8 +51,8 @@ void GgufFile::append_part(GgufFile part) {
   for (auto& mapping : part.files_) files_.push_back(std::move(mapping));
 }
 
-GgufFile GgufFile::open(const std::filesystem::path& path, MapMode mode) {
-  GgufFile file = open_part(path, mode);
+GgufFile GgufFile::open(const std::filesystem::path& path) {
+  GgufFile file = open_part(path);
   const uint64_t count = file.find_uint("split.count").value_or(1);
   if (const uint64_t number = file.find_uint("split.no").value_or(0); number != 0) {
     fail(ErrorCode::invalid_argument, "{}: metadata 'split.no' is {}: this is part {} of {}; name the first part, '…{}'", path.string(),
@@ -66,7 +66,7 @@ GgufFile GgufFile::open(const std::filesystem::path& path, MapMode mode) {
       fail(ErrorCode::not_found, "{}: part {} of {} is missing; put it beside {}", next.string(), index + 1, count,
            printable(path.filename().string()));
     }
-    GgufFile part = open_part(next, mode);
+    GgufFile part = open_part(next);
     if (const auto number = part.find_uint("split.no"); number != index) {
       fail(ErrorCode::corrupt_file, "{}: metadata 'split.no' is {}, but part {} of {} has {}; {}", part.name_,
            number ? std::to_string(*number) : "absent", index + 1, count, index, kRemedy);

@@ -9,8 +9,8 @@ KvCache::KvCache(int64_t layers, int64_t kv_heads, int64_t capacity, int64_t hea
   keys_.reserve(static_cast<size_t>(layers));
   values_.reserve(static_cast<size_t>(layers));
   for (int64_t layer = 0; layer < layers; ++layer) {
-    keys_.push_back(Tensor::empty({kv_heads, capacity, head_dim}, dtype, device));
-    values_.push_back(Tensor::empty({kv_heads, capacity, head_dim}, dtype, device));
+    keys_.push_back(Tensor::empty({kv_heads, capacity, head_dim}, dtype, device, Lifetime::persistent));
+    values_.push_back(Tensor::empty({kv_heads, capacity, head_dim}, dtype, device, Lifetime::persistent));
   }
 }
 

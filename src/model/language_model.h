@@ -51,8 +51,8 @@ class LanguageModel {
   [[nodiscard]] virtual Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const = 0;
 };
 
-// Loads a model of any architecture Wick knows from an open GGUF file. The file's bytes are used where they lie; open it with
-// MapMode::copy_on_write, so that the device may rearrange weights in place.
+// Loads a model of any architecture Wick knows from an open GGUF file. The file's bytes are used where they lie, or
+// rearranged once and then forgotten, so that each weight is in memory once.
 // Errors: unsupported (architecture, tensor type), not_found (a tensor or key), corrupt_file, shape_mismatch; each names the file.
 [[nodiscard]] std::unique_ptr<LanguageModel> load_language_model(const GgufFile& file, const Device& device, const LoadOptions& options = {});
 

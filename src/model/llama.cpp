@@ -50,13 +50,16 @@ LlamaLayer read_layer(WeightReader& weights, const LlamaConfig& config, int64_t 
   };
 }
 
-LlamaWeights read_weights(WeightReader& reader, const LlamaConfig& config, int64_t vocabulary) {
-  const Tensor embedding = reader.matrix("token_embd.weight", vocabulary, config.width);
+LlamaWeights read_weights(const GgufFile& file, WeightReader& reader, const LlamaConfig& config, int64_t vocabulary) {
+  // The head may be the embedding itself, which is then multiplied as well as looked up.
+  const bool tied = file.find_tensor("output.weight") == nullptr;
+  const Tensor embedding = tied ? reader.matrix("token_embd.weight", vocabulary, config.width)
+                                : reader.table("token_embd.weight", vocabulary, config.width);
   std::vector<LlamaLayer> layers;
   for (int64_t index = 0; index < config.layers; ++index) layers.push_back(read_layer(reader, config, index));
   Tensor output_norm = reader.vector("output_norm.weight", config.width);
-  std::optional<Tensor> head = reader.find_matrix("output.weight", vocabulary, config.width);
-  return {embedding, std::move(layers), std::move(output_norm), head ? *std::move(head) : embedding};
+  Tensor head = tied ? embedding : reader.matrix("output.weight", vocabulary, config.width);
+  return {embedding, std::move(layers), std::move(output_norm), std::move(head)};
 }
 
 }  // namespace
@@ -65,7 +68,7 @@ std::unique_ptr<Llama> Llama::load(const GgufFile& file, const Device& device, c
   LlamaConfig config = LlamaConfig::from_gguf(file);
   const int64_t vocabulary = vocabulary_rows(file);
   WeightReader reader(file, device, !options.precise, options.progress);
-  LlamaWeights weights = read_weights(reader, config, vocabulary);
+  LlamaWeights weights = read_weights(file, reader, config, vocabulary);
   // Llama 3.1 files bring the divisors of their frequencies as a tensor.
   if (const auto divisors = reader.find_vector("rope_freqs.weight", config.rope.dims / 2)) {
     config.rope.frequency_divisors = divisors->to_vector<float>();

@@ -22,22 +22,38 @@ Tensor WeightReader::import(const GgufTensor& tensor, const Shape& shape) {
   return Tensor::import_host(tensor.data, shape, tensor.dtype, device_, tensor.file);
 }
 
-std::optional<Tensor> WeightReader::find_matrix(const std::string& name, int64_t rows, int64_t columns) {
+const GgufTensor* WeightReader::find(const std::string& name, OpId op) const {
   const GgufTensor* tensor = file_.find_tensor(name);
-  if (tensor == nullptr) return std::nullopt;
-  for (const OpId op : {OpId::linear, OpId::embedding}) {
-    if (support(device_, op, tensor->dtype) != Support::none) continue;
+  if (tensor != nullptr && support(device_, op, tensor->dtype) == Support::none) {
     fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}, which {} cannot read yet; convert the file to Q8_0, Q4_0, a K-quant or F16",
          file_.name(), tensor->name, to_string(tensor->dtype), device_.location().to_string());
   }
+  return tensor;
+}
+
+void WeightReader::fail_missing(const std::string& name) const {
+  fail(ErrorCode::not_found, "{}: tensor '{}' is missing; the file is incomplete or of another architecture", file_.name(), name);
+}
+
+Tensor WeightReader::table(const std::string& name, int64_t rows, int64_t columns) {
+  const GgufTensor* tensor = find(name, OpId::embedding);
+  if (tensor == nullptr) fail_missing(name);
+  return import(*tensor, {rows, columns});
+}
+
+std::optional<Tensor> WeightReader::find_matrix(const std::string& name, int64_t rows, int64_t columns) {
+  const GgufTensor* tensor = find(name, OpId::linear);
+  if (tensor == nullptr) return std::nullopt;
   const Tensor weight = import(*tensor, {rows, columns});
-  const bool writable = tensor->file != nullptr && !tensor->file->writable_bytes().empty();
-  return rearrange_ && writable ? repack_for_linear(weight) : weight;
+  if (!rearrange_) return weight;
+  Tensor rearranged = repack_for_linear(weight);
+  if (rearranged.storage() != weight.storage() && tensor->file != nullptr) tensor->file->forget(tensor->data);
+  return rearranged;
 }
 
 Tensor WeightReader::matrix(const std::string& name, int64_t rows, int64_t columns) {
   if (std::optional<Tensor> weight = find_matrix(name, rows, columns)) return *std::move(weight);
-  fail(ErrorCode::not_found, "{}: tensor '{}' is missing; the file is incomplete or of another architecture", file_.name(), name);
+  fail_missing(name);
 }
 
 std::optional<Tensor> WeightReader::find_vector(const std::string& name, int64_t length) {
@@ -51,7 +67,7 @@ std::optional<Tensor> WeightReader::find_vector(const std::string& name, int64_t
 
 Tensor WeightReader::vector(const std::string& name, int64_t length) {
   if (std::optional<Tensor> weight = find_vector(name, length)) return *std::move(weight);
-  fail(ErrorCode::not_found, "{}: tensor '{}' is missing; the file is incomplete or of another architecture", file_.name(), name);
+  fail_missing(name);
 }
 
 }  // namespace wick

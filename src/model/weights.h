@@ -13,13 +13,16 @@ namespace wick {
 
 class WeightReader {
  public:
-  // `rearrange`: matrices may be rewritten in place into the device's favourite layout, if the file was mapped copy_on_write.
+  // `rearrange`: matrices are rearranged into the device's favourite layout, and their pages of the file are forgotten, so that a
+  // weight is in memory once.
   WeightReader(const GgufFile& file, const Device& device, bool rearrange, std::function<void(uint64_t done, uint64_t total)> progress);
 
   // A matrix [rows, columns] for linear. Errors: not_found, shape_mismatch, unsupported (a dtype that the device cannot multiply);
   // each names file and tensor.
   [[nodiscard]] Tensor matrix(const std::string& name, int64_t rows, int64_t columns);
   [[nodiscard]] std::optional<Tensor> find_matrix(const std::string& name, int64_t rows, int64_t columns);
+  // A matrix whose rows are looked up, not multiplied: it stays as it is, in the file.
+  [[nodiscard]] Tensor table(const std::string& name, int64_t rows, int64_t columns);
   // A vector of `length` floats.
   [[nodiscard]] Tensor vector(const std::string& name, int64_t length);
   [[nodiscard]] std::optional<Tensor> find_vector(const std::string& name, int64_t length);
@@ -27,6 +30,9 @@ class WeightReader {
   [[nodiscard]] int64_t parameters() const noexcept { return parameters_; }
 
  private:
+  // nullptr if the file has no such tensor. Errors: unsupported if the device cannot do `op` with its dtype.
+  [[nodiscard]] const GgufTensor* find(const std::string& name, OpId op) const;
+  [[noreturn]] void fail_missing(const std::string& name) const;
   [[nodiscard]] Tensor import(const GgufTensor& tensor, const Shape& shape);
 
   const GgufFile& file_;

@@ -25,8 +25,8 @@ int64_t checked_bytes(const Shape& shape, DType dtype) {
 
 }  // namespace
 
-Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device) {
-  std::shared_ptr<Buffer> buffer = device.runtime().allocate(static_cast<size_t>(checked_bytes(shape, dtype)));
+Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime) {
+  std::shared_ptr<Buffer> buffer = device.runtime().allocate(static_cast<size_t>(checked_bytes(shape, dtype)), lifetime);
   return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(shape));
 }
 
@@ -65,7 +65,20 @@ int64_t Tensor::dim(int index) const {
   return shape()[dim];
 }
 
+Tensor Tensor::view(const Layout& layout) const {
+  if (is_quantized(dtype())) {
+    const int last = layout.rank() - 1;
+    const bool whole = last >= 0 && layout.shape().last() == shape().last() && (layout.elements() == 0 || layout.stride(last) == 1);
+    if (!whole) fail(ErrorCode::unsupported, "{}: rows of a quantized tensor must stay whole; convert it with to_dtype first", describe());
+  }
+  return Tensor(storage_, layout);
+}
+
 Tensor Tensor::reshape(const Shape& shape) const {
+  if (is_quantized(dtype()) && shape.elements() == elements() && is_contiguous() && !is_interleaved(dtype())) {
+    (void)checked_bytes(shape, dtype());
+    return Tensor(storage_, Layout(shape, layout_.offset()));
+  }
   if (const std::optional<Layout> layout = layout_.reshape(shape)) return view(*layout);
   return contiguous().reshape(shape);
 }

@@ -35,7 +35,7 @@ class Tensor {
 
   // Uninitialised elements. For a quantized dtype the last extent must be a multiple of the block length.
   // Errors: out_of_memory; shape_mismatch.
-  [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype, const Device& device);
+  [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime = Lifetime::transient);
   [[nodiscard]] static Tensor zeros(const Shape& shape, DType dtype, const Device& device);
   [[nodiscard]] static Tensor full(const Shape& shape, double value, DType dtype, const Device& device);
   // Copies values.size() elements, which must be the shape's.
@@ -49,8 +49,7 @@ class Tensor {
   }
   // Row-major bytes of that dtype. Errors: shape_mismatch if their number is not the shape's.
   [[nodiscard]] static Tensor from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device);
-  // The same memory where the device works in host memory, else a copy; `owner` keeps the bytes alive. They may be written to by
-  // in-place ops only if they are writable.
+  // The same memory where the device works in host memory, else a copy; `owner` keeps the bytes alive. Nothing may write to it.
   [[nodiscard]] static Tensor import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
                                           std::shared_ptr<const void> owner);
 
@@ -64,7 +63,8 @@ class Tensor {
   [[nodiscard]] bool is_contiguous() const noexcept { return layout_.is_contiguous(); }
   [[nodiscard]] const std::shared_ptr<const Storage>& storage() const noexcept { return storage_; }
 
-  // Views: no element moves. Quantized tensors can be narrowed in all but their last dimension only.
+  // Views: no element moves. A quantized tensor's rows must stay whole: its last dimension cannot be narrowed, moved, repeated or
+  // flipped (unsupported).
   [[nodiscard]] Tensor narrow(int dim, int64_t start, int64_t length) const { return view(layout_.narrow(dim, start, length)); }
   [[nodiscard]] Tensor transpose(int dim0, int dim1) const { return view(layout_.transpose(dim0, dim1)); }
   [[nodiscard]] Tensor permute(std::initializer_list<int> order) const { return view(layout_.permute(std::span(order.begin(), order.size()))); }
@@ -72,7 +72,7 @@ class Tensor {
   [[nodiscard]] Tensor squeeze(int dim) const { return view(layout_.squeeze(dim)); }
   [[nodiscard]] Tensor unsqueeze(int dim) const { return view(layout_.unsqueeze(dim)); }
   [[nodiscard]] Tensor flip(int dim) const { return view(layout_.flip(dim)); }
-  // A view where the strides allow it, a copy elsewhere.
+  // A view where the strides allow it, a copy elsewhere. Blocks of a quantized tensor must stay whole, rows of an interleaved one too.
   [[nodiscard]] Tensor reshape(const Shape& shape) const;
   // Itself if it is row-major already, a copy elsewhere.
   [[nodiscard]] Tensor contiguous() const;
@@ -87,7 +87,7 @@ class Tensor {
   [[nodiscard]] std::string describe() const;
 
  private:
-  [[nodiscard]] Tensor view(const Layout& layout) const { return Tensor(storage_, layout); }
+  [[nodiscard]] Tensor view(const Layout& layout) const;
 
   std::shared_ptr<const Storage> storage_;
   Layout layout_;

@@ -43,7 +43,7 @@ class NovelistTest : public ::testing::TestWithParam<bool> {
     const auto path = shared_data("data/models/novelist-20m-q8_0.golden.safetensors");
     if (!path) GTEST_SKIP() << kSharedDataMissing;
     golden_ = SafetensorsFile::open(*path);
-    file_ = GgufFile::open(source_file("models/novelist-20m-q8_0.gguf"), MapMode::copy_on_write);
+    file_ = GgufFile::open(source_file("models/novelist-20m-q8_0.gguf"));
     tokenizer_ = Tokenizer::from_gguf(*file_);
     model_ = load_language_model(*file_, Device::cpu(), {.precise = GetParam(), .progress = {}});
   }
@@ -129,7 +129,7 @@ TEST(Stories260k, GreedyTextIsTheKnownOne) {
   std::ifstream stream(*expected, std::ios::binary);
   const std::string want((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   for (const std::string_view variant : {"", "scalar"}) {
-    const GgufFile file = GgufFile::open(*path, MapMode::copy_on_write);
+    const GgufFile file = GgufFile::open(*path);
     const auto tokenizer = Tokenizer::from_gguf(file);
     const auto model = load_language_model(file, Device::open({DeviceKind::cpu, 0}, {.threads = 0, .variant = std::string(variant)}));
     const auto cache = model->new_cache(256);

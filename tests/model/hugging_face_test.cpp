@@ -154,7 +154,7 @@ void expect_golden_logits(const std::string& name, bool llama3_by_keys) {
   };
   const auto wide = copy_of("input_ids", int64_t{});
   const std::vector<int32_t> ids(wide.begin(), wide.end());
-  const GgufFile file = GgufFile::open(path, MapMode::copy_on_write);
+  const GgufFile file = GgufFile::open(path);
   const auto model = load_language_model(file, Device::cpu(), {.precise = true, .progress = {}});
   const auto cache = model->new_cache(64);
   const std::vector<float> got = model->forward(ids, *cache, LogitRows::all).to_vector<float>();

@@ -39,7 +39,7 @@ class LlamaTest : public ::testing::Test {
   [[nodiscard]] Opened open(const TinyModel& tiny, bool precise) {
     const std::filesystem::path path = folder_.path() / "tiny.gguf";
     write_tiny_model(tiny, path);
-    GgufFile file = GgufFile::open(path, MapMode::copy_on_write);
+    GgufFile file = GgufFile::open(path);
     std::unique_ptr<LanguageModel> model = load_language_model(file, Device::cpu(), {.precise = precise, .progress = {}});
     return {std::move(file), std::move(model)};
   }
@@ -175,7 +175,7 @@ TEST_F(LlamaTest, TheNumberOfThreadsChangesNothingBeyondRounding) {
   write_tiny_model(tiny, path);
   std::vector<std::vector<float>> results;
   for (const int threads : {1, 2, 3, 1}) {
-    const GgufFile file = GgufFile::open(path, MapMode::copy_on_write);
+    const GgufFile file = GgufFile::open(path);
     const auto model = load_language_model(file, Device::open({DeviceKind::cpu, 0}, {.threads = threads, .variant = {}}));
     const auto cache = model->new_cache(64);
     results.push_back(model->forward(some_tokens(40, tiny.vocab), *cache, LogitRows::all).to_vector<float>());

@@ -84,9 +84,14 @@ std::byte* Scratch::get_bytes(size_t slot, size_t bytes) {
   std::unique_ptr<Buffer>& buffer = blocks_[slot];
   if (buffer == nullptr || buffer->bytes() < bytes) {
     buffer.reset();
-    buffer = memory_->allocate(bytes);
+    buffer = memory_->allocate(bytes, Lifetime::transient);
   }
   return buffer->host_data();
+}
+
+Scratch& CpuRuntime::callers_scratch() noexcept {
+  static thread_local Scratch scratch;
+  return scratch;
 }
 
 CpuRuntime::CpuRuntime(int threads, InstructionSet set)

@@ -38,7 +38,7 @@ MemoryPool::~MemoryPool() {
 }
 
 std::byte* MemoryPool::take(size_t capacity, size_t size_class) {
-  if (size_class <= kLargestClass) {
+  if (size_class != kUnpooled) {
     const std::lock_guard lock(mutex_);
     std::vector<std::byte*>& list = free_[size_class];
     if (!list.empty()) {
@@ -48,7 +48,7 @@ std::byte* MemoryPool::take(size_t capacity, size_t size_class) {
     }
   }
   void* data = nullptr;
-  if (size_class <= kLargestClass) {
+  if (size_class != kUnpooled) {
     data = std::aligned_alloc(kAlignment, capacity);
   } else if (const uint64_t available = available_memory_bytes(); available == 0 || capacity <= available) {
     // The system gives address space freely and kills whoever then writes to it, so a request beyond the memory is refused here.
@@ -61,11 +61,14 @@ std::byte* MemoryPool::take(size_t capacity, size_t size_class) {
   return static_cast<std::byte*>(data);
 }
 
-std::unique_ptr<Buffer> MemoryPool::allocate(size_t bytes) {
+std::unique_ptr<Buffer> MemoryPool::allocate(size_t bytes, Lifetime lifetime) {
   const size_t smallest = size_t{1} << kSmallestClass;
   size_t capacity = bytes < smallest ? smallest : bytes;
-  auto size_class = static_cast<size_t>(std::bit_width(capacity - 1));
-  if (size_class <= kLargestClass) capacity = size_t{1} << size_class;
+  size_t size_class = kUnpooled;
+  if (lifetime == Lifetime::transient && capacity <= size_t{1} << kLargestClass) {
+    size_class = static_cast<size_t>(std::bit_width(capacity - 1));
+    capacity = size_t{1} << size_class;
+  }
   std::byte* data = take(capacity, size_class);
   const size_t now = now_.fetch_add(bytes) + bytes;
   size_t peak = peak_.load();
@@ -76,7 +79,7 @@ std::unique_ptr<Buffer> MemoryPool::allocate(size_t bytes) {
 
 void MemoryPool::give_back(std::byte* data, size_t bytes, size_t capacity, size_t size_class) noexcept {
   now_.fetch_sub(bytes);
-  if (size_class <= kLargestClass) {
+  if (size_class != kUnpooled) {
     const std::lock_guard lock(mutex_);
     free_[size_class].push_back(data);
     return;

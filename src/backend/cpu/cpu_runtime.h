@@ -33,7 +33,7 @@ class CpuRuntime final : public Runtime {
   CpuRuntime(int threads, InstructionSet set);
 
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return caps_; }
-  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return memory_->allocate(bytes); }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override { return memory_->allocate(bytes, lifetime); }
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
   [[nodiscard]] Queue& queue() noexcept override;
   [[nodiscard]] OpFunction override_for(OpId op, DType dtype) const noexcept override;
@@ -42,10 +42,13 @@ class CpuRuntime final : public Runtime {
 
   [[nodiscard]] ThreadPool& threads() noexcept { return threads_; }
   [[nodiscard]] const SimdKernels& kernels() const noexcept { return kernels_; }
-  // Of thread `index` of the pool while it runs a task; index 0 is also the caller's outside tasks.
-  [[nodiscard]] Scratch& scratch(int index) noexcept { return scratch_[static_cast<size_t>(index)]; }
+  // Of thread `index` of the pool while it runs a task. Index 0 is the calling thread, which may also use it outside tasks; as several
+  // threads may call at once, each has its own.
+  [[nodiscard]] Scratch& scratch(int index) noexcept { return index == 0 ? callers_scratch() : scratch_[static_cast<size_t>(index)]; }
 
  private:
+  [[nodiscard]] static Scratch& callers_scratch() noexcept;
+
   DeviceCaps caps_;
   std::shared_ptr<MemoryPool> memory_ = std::make_shared<MemoryPool>();
   std::unique_ptr<Queue> queue_;

@@ -191,15 +191,17 @@ void repack(const OpCall& call) {
   const int64_t columns = weight.layout->shape()[1];
   const int64_t tiles = weight.layout->shape()[0] / kInterleavedRows;
   const int64_t tile_bytes = storage_bytes(weight.dtype, columns * kInterleavedRows);
+  const std::byte* source = weight.buffer->host_data() + storage_bytes(weight.dtype, weight.layout->offset());
+  std::byte* target = call.outputs[0].buffer->host_data();
   CpuRuntime& runtime = runtime_of(call);
   runtime.threads().run([&](int thread, int threads) {
-    auto* rows = runtime.scratch(thread).get<std::byte>(kWeightRows, static_cast<size_t>(tile_bytes));
     for (int64_t tile = tiles * thread / threads; tile < tiles * (thread + 1) / threads; ++tile) {
-      std::byte* target = weight.buffer->host_data() + tile * tile_bytes;
-      std::memcpy(rows, target, static_cast<size_t>(tile_bytes));
-      interleave_tile(weight.dtype, rows, columns, target);
+      interleave_tile(weight.dtype, source + tile * tile_bytes, columns, target + tile * tile_bytes);
     }
   });
+  // The rows behind the last whole tile stay plain.
+  const int64_t tiled = tiles * tile_bytes;
+  std::memcpy(target + tiled, source + tiled, static_cast<size_t>(storage_bytes(weight.dtype, weight.layout->elements()) - tiled));
 }
 
 }  // namespace wick::cpu

@@ -47,7 +47,9 @@ class NullRuntime final : public Runtime {
   NullRuntime() { caps_.name = "null"; }
 
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return caps_; }
-  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return std::make_unique<NullBuffer>(bytes, counters_); }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime /*lifetime*/) override {
+    return std::make_unique<NullBuffer>(bytes, counters_);
+  }
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override {
     return wrap_host_memory(data, bytes, std::move(owner));
   }

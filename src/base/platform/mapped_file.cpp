@@ -31,17 +31,20 @@ class FileDescriptor {
 
 }  // namespace
 
-MappedFile::MappedFile(std::filesystem::path path, std::byte* data, size_t size, MapMode mode)
-    : path_(std::move(path)), data_(data), size_(size), mode_(mode) {}
+MappedFile::MappedFile(std::filesystem::path path, std::byte* data, size_t size)
+    : path_(std::move(path)), data_(data), size_(size) {}
 
 MappedFile::~MappedFile() { ::munmap(data_, size_); }
 
-std::span<std::byte> MappedFile::writable_bytes() noexcept {
-  if (mode_ != MapMode::copy_on_write) return {};
-  return {data_, size_};
+void MappedFile::forget(std::span<const std::byte> bytes) const noexcept {
+  // Whole pages only: those at the ends may belong to other bytes too.
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);  // NOLINT: an address, rounded
 }
 
-std::shared_ptr<MappedFile> MappedFile::open(const std::filesystem::path& path, MapMode mode) {
+std::shared_ptr<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) {
     if (errno == ENOENT || errno == ENOTDIR) fail(ErrorCode::not_found, "{}: no such file; check the path", path.string());
@@ -54,14 +57,12 @@ std::shared_ptr<MappedFile> MappedFile::open(const std::filesystem::path& path, 
   if (status.st_size == 0) fail(ErrorCode::corrupt_file, "{}: the file is empty (0 bytes); download or copy it again", path.string());
 
   const auto size = static_cast<size_t>(status.st_size);
-  const int protection = mode == MapMode::copy_on_write ? PROT_READ | PROT_WRITE : PROT_READ;
-  const int flags = mode == MapMode::copy_on_write ? MAP_PRIVATE | MAP_NORESERVE : MAP_PRIVATE;
-  void* address = ::mmap(nullptr, size, protection, flags, file.get(), 0);
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (address == MAP_FAILED) {
     const ErrorCode code = errno == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io;
     fail(code, "{}: cannot map {} bytes: {}", path.string(), size, std::strerror(errno));
   }
-  return std::shared_ptr<MappedFile>(new MappedFile(path, static_cast<std::byte*>(address), size, mode));
+  return std::shared_ptr<MappedFile>(new MappedFile(path, static_cast<std::byte*>(address), size));
 }
 
 }  // namespace wick

@@ -119,7 +119,7 @@ Tensor repack_for_linear(const Tensor& weight) {
   const DType target = interleaved_dtype(weight.dtype());
   const OpFunction function = weight.device().runtime().override_for(OpId::repack, weight.dtype());
   if (target == weight.dtype() || function == nullptr || weight.elements() == 0) return weight;
-  const Tensor result(std::make_shared<Storage>(weight.device(), target, weight.storage()->shared_buffer()), weight.layout());
+  const Tensor result = Tensor::empty(weight.shape(), target, weight.device(), Lifetime::persistent);
   dispatch(OpId::repack, nullptr, {&weight}, {&result});
   return result;
 }

@@ -16,8 +16,8 @@ namespace wick {
 // silu(x · gateᵀ) · (x · upᵀ): SwiGLU's inner part (Shazeer 2020). gate and up: [n, k] of one dtype.
 [[nodiscard]] Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params = {});
 
-// The weight in the layout that the device's linear likes best. Rewrites the weight's bytes in place, so they must be writable and
-// nobody else may hold the old view; returns the weight itself where the device has no such layout.
+// A copy of the weight, of the same size, in the layout that the device's linear likes best; the weight itself where the device has
+// no such layout. The copy has an interleaved dtype (quant/interleave.h).
 [[nodiscard]] Tensor repack_for_linear(const Tensor& weight);
 
 }  // namespace wick

@@ -1,0 +1,43 @@
+// Models with random weights and a working tokenizer: for benchmarks on machines without downloads.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace wick {
+
+struct SyntheticShape {
+  int64_t layers = 0;
+  int64_t width = 0;         // embedding length; a multiple of heads
+  int64_t feed_forward = 0;  // width between gate and down
+  int64_t heads = 0;         // a multiple of kv_heads
+  int64_t kv_heads = 0;
+  int64_t vocabulary = 0;    // at least 258: every byte, BOS and EOS
+  bool tied = true;          // the embedding is the head too
+  std::string name;          // "1b"
+};
+
+// "1b" (16 layers, 2048 wide, FFN 8192, 32/8 heads, vocabulary 32,000, tied), "8b" (Llama 3 8B: 32, 4096, 14336, 32/8, 128,256, not
+// tied), or "L,D,F,H,K,V": layers, width, feed-forward width, heads, KV heads, vocabulary; tied.
+// Errors: invalid_argument, naming what is wrong with it.
+[[nodiscard]] SyntheticShape parse_synthetic_shape(std::string_view text);
+
+struct SyntheticOptions {
+  SyntheticShape shape;
+  // The weights' type: f32 f16 bf16 q8_0 q4_0 q4_k q5_k q6_k, or a mix as llama.cpp makes it: q4_k_m, q5_k_m.
+  std::string type = "q8_0";
+  uint64_t seed = 1;
+  int threads = 1;
+  // Told how many bytes of weights are written; may be empty.
+  std::function<void(uint64_t done, uint64_t total)> progress = {};
+};
+
+// Writes a Llama with weights of mean 0 and standard deviation 0.02, norms of 1, RoPE base 500,000 and context 8192. The bytes depend on
+// shape, type and seed only. Memory does not grow with the model.
+// Errors: invalid_argument (an unknown type; a width that is no multiple of its block), io.
+void write_synthetic_llama(const std::filesystem::path& path, const SyntheticOptions& options);
+
+}  // namespace wick
