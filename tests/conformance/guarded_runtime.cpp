@@ -26,12 +26,16 @@ Bytes read_all(Queue& queue, const Buffer& buffer) {
   return bytes;
 }
 
-// For each element of a buffer whether the layout names it.
-std::vector<bool> named_elements(const Layout& layout, size_t elements) {
-  std::vector<bool> named(elements, false);
-  for_each_offset(layout, [&](int64_t offset) { named.at(static_cast<size_t>(offset)) = true; });
+// For each unit of a buffer (an element, or a block of a quantized output, which is always whole) whether the layout names it.
+std::vector<bool> named_units(const Operand& output, size_t units) {
+  if (is_quantized(output.dtype)) return std::vector<bool>(units, true);
+  std::vector<bool> named(units, false);
+  for_each_offset(*output.layout, [&](int64_t offset) { named.at(static_cast<size_t>(offset)) = true; });
   return named;
 }
+
+// A quantized output begins where its buffer does.
+size_t head_of(const Operand& output) { return is_quantized(output.dtype) ? 0 : kGuardBytes; }
 
 // One output's stand-in: [canaries][the buffer's bytes, the output's own elements spoilt][canaries].
 struct GuardedOutput {
@@ -42,32 +46,34 @@ struct GuardedOutput {
 };
 
 GuardedOutput guard(Runtime& runtime, const Operand& output) {
-  const auto element = static_cast<size_t>(info(output.dtype).block_bytes);
+  const auto unit = static_cast<size_t>(info(output.dtype).block_bytes);
+  const size_t head = head_of(output);
   const Bytes old = read_all(runtime.queue(), *output.buffer);
   GuardedOutput guarded;
-  guarded.before.assign(old.size() + 2 * kGuardBytes, kCanary);
-  std::copy(old.begin(), old.end(), guarded.before.begin() + kGuardBytes);
-  guarded.named = named_elements(*output.layout, old.size() / element);
+  guarded.before.assign(head + old.size() + kGuardBytes, kCanary);
+  std::copy(old.begin(), old.end(), guarded.before.begin() + static_cast<std::ptrdiff_t>(head));
+  guarded.named = named_units(output, old.size() / unit);
   for (size_t index = 0; index < guarded.named.size(); ++index) {
-    if (guarded.named[index]) std::fill_n(guarded.before.begin() + static_cast<std::ptrdiff_t>(kGuardBytes + index * element), element, kUnwritten);
+    if (guarded.named[index]) std::fill_n(guarded.before.begin() + static_cast<std::ptrdiff_t>(head + index * unit), unit, kUnwritten);
   }
-  guarded.buffer = runtime.allocate(guarded.before.size());
+  guarded.buffer = runtime.allocate(guarded.before.size(), Lifetime::transient);
   runtime.queue().upload(guarded.before.data(), *guarded.buffer, 0, guarded.before.size());
-  guarded.layout = Layout(output.layout->shape(), output.layout->strides(), output.layout->offset() + static_cast<int64_t>(kGuardBytes / element));
+  guarded.layout = Layout(output.layout->shape(), output.layout->strides(), output.layout->offset() + static_cast<int64_t>(head / unit));
   return guarded;
 }
 
 // Checks the stand-in and moves its middle to the output.
 void release(Runtime& runtime, const GuardedOutput& guarded, const Operand& output, OpId op) {
-  const auto element = static_cast<size_t>(info(output.dtype).block_bytes);
+  const auto unit = static_cast<size_t>(info(output.dtype).block_bytes);
+  const size_t head = head_of(output);
   const Bytes after = read_all(runtime.queue(), *guarded.buffer);
   for (size_t at = 0; at < after.size(); ++at) {
-    const bool inside = at >= kGuardBytes && at - kGuardBytes < guarded.named.size() * element;
-    if (after[at] == guarded.before[at] || (inside && guarded.named[(at - kGuardBytes) / element])) continue;
+    const bool inside = at >= head && at - head < guarded.named.size() * unit;
+    if (after[at] == guarded.before[at] || (inside && guarded.named[(at - head) / unit])) continue;
     throw std::runtime_error(fmt::format("{} wrote outside its output: byte {} of a buffer of {}", to_string(op),
-                                         static_cast<int64_t>(at) - static_cast<int64_t>(kGuardBytes), after.size() - 2 * kGuardBytes));
+                                         static_cast<int64_t>(at) - static_cast<int64_t>(head), output.buffer->bytes()));
   }
-  runtime.queue().upload(after.data() + kGuardBytes, *output.buffer, 0, after.size() - 2 * kGuardBytes);
+  runtime.queue().upload(after.data() + head, *output.buffer, 0, output.buffer->bytes());
 }
 
 }  // namespace
@@ -82,8 +88,6 @@ void GuardedRuntime::call(const OpCall& call) {
   const OpFunction function = inner_->override_for(call.op, dtype);
   OpCall inner = call;
   inner.runtime = inner_.get();
-  if (call.op == OpId::repack) return function(inner);  // in place: its output is its input
-
   std::vector<Bytes> inputs;
   for (const Operand& input : call.inputs) inputs.push_back(read_all(queue(), *input.buffer));
   std::vector<GuardedOutput> guarded;

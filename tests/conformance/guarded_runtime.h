@@ -13,7 +13,7 @@ class GuardedRuntime final : public Runtime {
   explicit GuardedRuntime(std::shared_ptr<Runtime> inner) : inner_(std::move(inner)) {}
 
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return inner_->caps(); }
-  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return inner_->allocate(bytes); }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override { return inner_->allocate(bytes, lifetime); }
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override {
     return inner_->import_host(data, bytes, std::move(owner));
   }

@@ -118,7 +118,7 @@ void Trial::expect(OpId op, const void* params, std::initializer_list<const Tens
   if (!values_) return;
   std::vector<ReferenceTensor> operands;
   for (const Tensor* input : inputs) operands.push_back(values_of(*input));
-  std::vector<ReferenceTensor> expected = {{result.shape(), std::vector<double>(static_cast<size_t>(result.elements()))}};
+  std::vector<ReferenceTensor> expected = {{result.shape(), std::vector<double>(static_cast<size_t>(result.elements())), result.dtype()}};
   if (result.elements() > 0) rule(op).reference(params, operands, expected);
   expect_values(expected[0], result, bound ? bound(operands, expected[0]) : std::vector<double>());
 }

@@ -114,7 +114,7 @@ TEST(CpuBackend, GivesAlignedMemoryAndCountsIt) {
   const Device cpu = Device::cpu();
   const size_t before = cpu.runtime().allocated_bytes();
   {
-    const auto buffer = cpu.runtime().allocate(1000);
+    const auto buffer = cpu.runtime().allocate(1000, Lifetime::transient);
     EXPECT_GE(buffer->bytes(), 1000U);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->host_data()) % 64, 0U);
     EXPECT_GE(cpu.runtime().allocated_bytes(), before + 1000);
@@ -123,14 +123,14 @@ TEST(CpuBackend, GivesAlignedMemoryAndCountsIt) {
 }
 
 TEST(CpuBackend, MemoryThatTheMachineHasNotGotIsAnError) {
-  const std::string message = message_of(ErrorCode::out_of_memory, [] { (void)Device::cpu().runtime().allocate(size_t{1} << 60); });
+  const std::string message = message_of(ErrorCode::out_of_memory, [] { (void)Device::cpu().runtime().allocate(size_t{1} << 60, Lifetime::transient); });
   EXPECT_NE(message.find("cpu"), std::string::npos) << message;
 }
 
 TEST(NullBackend, PlansMoreMemoryThanAnyMachineHas) {
   const Device planner = Device::null();
   const size_t before = planner.runtime().allocated_bytes();
-  const auto buffer = planner.runtime().allocate(size_t{1} << 60);
+  const auto buffer = planner.runtime().allocate(size_t{1} << 60, Lifetime::transient);
   EXPECT_EQ(buffer->host_data(), nullptr);
   EXPECT_EQ(planner.runtime().allocated_bytes(), before + (size_t{1} << 60));
   EXPECT_GE(planner.runtime().peak_allocated_bytes(), size_t{1} << 60);

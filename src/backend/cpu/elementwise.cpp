@@ -55,6 +55,8 @@ To convert(From value) {
     return saturate<To>(static_cast<double>(value));
   } else if constexpr (std::is_same_v<To, double>) {
     return static_cast<double>(value);
+  } else if constexpr (!std::is_same_v<To, float> && (std::is_integral_v<From> || std::is_same_v<From, double>)) {
+    return To(round_to_odd(static_cast<double>(value)));
   } else {
     return To(static_cast<float>(value));
   }
@@ -192,6 +194,41 @@ float binary_scalar(BinaryKind kind, float lhs, float rhs) {
   return lhs;
 }
 
+// Two's complement, wrapping around; a division by zero gives 0.
+template <class T>
+T binary_scalar_integer(BinaryKind kind, T lhs, T rhs) {
+  const auto left = static_cast<uint64_t>(lhs);
+  const auto right = static_cast<uint64_t>(rhs);
+  switch (kind) {
+    case BinaryKind::add: return static_cast<T>(left + right);
+    case BinaryKind::sub: return static_cast<T>(left - right);
+    case BinaryKind::mul: return static_cast<T>(left * right);
+    case BinaryKind::div:
+      if (rhs == 0) return 0;
+      // The smallest integer divided by -1 has no room.
+      return std::is_signed_v<T> && rhs == static_cast<T>(-1) ? static_cast<T>(0 - left) : static_cast<T>(lhs / rhs);
+    case BinaryKind::minimum: return std::min(lhs, rhs);
+    case BinaryKind::maximum: return std::max(lhs, rhs);
+  }
+  return 0;
+}
+
+// out = f(lhs, rhs) element by element, through any layouts; out is row-major.
+template <class T, class Function>
+void combine_strided(const OpCall& call, T* out, Function&& function) {
+  const Layout& left = *call.inputs[0].layout;
+  const Layout& right = *call.inputs[1].layout;
+  const auto* lhs = reinterpret_cast<const T*>(call.inputs[0].buffer->host_data());
+  const auto* rhs = reinterpret_cast<const T*>(call.inputs[1].buffer->host_data());
+  const int last = left.rank() - 1;
+  const int64_t n = left.shape().last();
+  const int64_t left_stride = last < 0 ? 0 : left.stride(last);
+  const int64_t right_stride = last < 0 ? 0 : right.stride(last);
+  for_each_row_pair(left, right, [&](int64_t left_offset, int64_t right_offset) {
+    for (int64_t i = 0; i < n; ++i) *out++ = function(lhs[left_offset + i * left_stride], rhs[right_offset + i * right_stride]);
+  });
+}
+
 }  // namespace
 
 void unary_f32(const OpCall& call) {
@@ -228,14 +265,15 @@ void binary_f32(const OpCall& call) {
     });
     return;
   }
-  const auto* lhs = reinterpret_cast<const float*>(call.inputs[0].buffer->host_data());
-  const auto* rhs = reinterpret_cast<const float*>(call.inputs[1].buffer->host_data());
-  const int last = left.rank() - 1;
-  const int64_t n = left.shape().last();
-  const int64_t left_stride = last < 0 ? 0 : left.stride(last);
-  const int64_t right_stride = last < 0 ? 0 : right.stride(last);
-  for_each_row_pair(left, right, [&](int64_t left_offset, int64_t right_offset) {
-    for (int64_t i = 0; i < n; ++i) *out++ = binary_scalar(kind, lhs[left_offset + i * left_stride], rhs[right_offset + i * right_stride]);
+  combine_strided(call, out, [kind](float lhs, float rhs) { return binary_scalar(kind, lhs, rhs); });
+}
+
+void binary_integer(const OpCall& call) {
+  const BinaryKind kind = call.parameters<BinaryParams>().kind;
+  visit_plain(call.outputs[0].dtype, [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      combine_strided(call, data_of<T>(call.outputs[0]), [kind](T lhs, T rhs) { return binary_scalar_integer(kind, lhs, rhs); });
+    }
   });
 }
 

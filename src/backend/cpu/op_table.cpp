@@ -20,6 +20,7 @@ Table build_table() {
     if (is_quantized(dtype)) continue;
     set(table, OpId::copy, dtype, copy_plain);
     set(table, OpId::fill, dtype, fill_any);
+    if (is_integer(dtype)) set(table, OpId::binary, dtype, binary_integer);
   }
   set(table, OpId::unary, DType::f32, unary_f32);
   set(table, OpId::binary, DType::f32, binary_f32);

@@ -15,6 +15,7 @@ void copy_quantized(const OpCall& call);
 void fill_any(const OpCall& call);
 void unary_f32(const OpCall& call);
 void binary_f32(const OpCall& call);
+void binary_integer(const OpCall& call);
 // rows.cpp
 void softmax_f32(const OpCall& call);
 void argmax_f32(const OpCall& call);

@@ -1,11 +1,12 @@
 #include "tensor/ops/binary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/error.h"
 #include "tensor/ops/dispatch.h"
-#include "tensor/ops/op_rule.h"
+#include "tensor/ops/reference.h"
 
 namespace wick {
 namespace {
@@ -28,8 +29,31 @@ double apply(BinaryKind kind, double lhs, double rhs) {
   return 0;
 }
 
+// Two's complement, wrapping around; a division by zero gives 0. Operands beyond 2^53 are no longer exact here.
+int64_t apply_integer(BinaryKind kind, int64_t lhs, int64_t rhs) {
+  const auto left = static_cast<uint64_t>(lhs);
+  const auto right = static_cast<uint64_t>(rhs);
+  switch (kind) {
+    case BinaryKind::add: return static_cast<int64_t>(left + right);
+    case BinaryKind::sub: return static_cast<int64_t>(left - right);
+    case BinaryKind::mul: return static_cast<int64_t>(left * right);
+    case BinaryKind::div: return rhs == 0 ? 0 : rhs == -1 ? static_cast<int64_t>(0 - left) : lhs / rhs;
+    case BinaryKind::minimum: return std::min(lhs, rhs);
+    case BinaryKind::maximum: return std::max(lhs, rhs);
+  }
+  return 0;
+}
+
 void reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const BinaryKind kind = static_cast<const BinaryParams*>(params)->kind;
+  const DType dtype = outputs[0].dtype;
+  if (is_integer(dtype)) {
+    for (size_t i = 0; i < outputs[0].values.size(); ++i) {
+      const int64_t value = apply_integer(kind, as_integer(inputs[0].values[i]), as_integer(inputs[1].values[i]));
+      outputs[0].values[i] = wrap_integer(dtype, value);
+    }
+    return;
+  }
   for (size_t i = 0; i < outputs[0].values.size(); ++i) outputs[0].values[i] = apply(kind, inputs[0].values[i], inputs[1].values[i]);
 }
 

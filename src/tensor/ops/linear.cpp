@@ -118,7 +118,7 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
 Tensor repack_for_linear(const Tensor& weight) {
   const DType target = interleaved_dtype(weight.dtype());
   const OpFunction function = weight.device().runtime().override_for(OpId::repack, weight.dtype());
-  if (target == weight.dtype() || function == nullptr || weight.elements() == 0) return weight;
+  if (target == weight.dtype() || function == nullptr || weight.elements() == 0 || weight.rank() != 2 || !weight.is_contiguous()) return weight;
   const Tensor result = Tensor::empty(weight.shape(), target, weight.device(), Lifetime::persistent);
   dispatch(OpId::repack, nullptr, {&weight}, {&result});
   return result;

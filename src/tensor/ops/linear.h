@@ -17,7 +17,7 @@ namespace wick {
 [[nodiscard]] Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params = {});
 
 // A copy of the weight, of the same size, in the layout that the device's linear likes best; the weight itself where the device has
-// no such layout. The copy has an interleaved dtype (quant/interleave.h).
+// no such layout or the weight's rows are not in order. The copy has an interleaved dtype (quant/interleave.h).
 [[nodiscard]] Tensor repack_for_linear(const Tensor& weight);
 
 }  // namespace wick

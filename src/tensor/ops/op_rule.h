@@ -13,6 +13,7 @@ namespace wick {
 struct ReferenceTensor {
   Shape shape;
   std::vector<double> values;
+  DType dtype = DType::f64;  // of the operand itself
 };
 
 // Computes every output (its shape is set, its values are sized) from the inputs. It is truth, not speed.

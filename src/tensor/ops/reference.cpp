@@ -61,11 +61,11 @@ void store_double(DType dtype, std::byte* base, int64_t index, double value) {
     case DType::i16: return store(base, index, saturate<int16_t>(value));
     case DType::i32: return store(base, index, saturate<int32_t>(value));
     case DType::i64: return store(base, index, saturate<int64_t>(value));
-    case DType::bf16: return store(base, index, bf16(static_cast<float>(value)));
-    case DType::f16: return store(base, index, f16(static_cast<float>(value)));
+    case DType::bf16: return store(base, index, bf16(round_to_odd(value)));
+    case DType::f16: return store(base, index, f16(round_to_odd(value)));
     case DType::f32: return store(base, index, static_cast<float>(value));
     case DType::f64: return store(base, index, value);
-    case DType::f8e4m3: return store(base, index, f8e4m3(static_cast<float>(value)));
+    case DType::f8e4m3: return store(base, index, f8e4m3(round_to_odd(value)));
     default: break;
   }
   WICK_ASSERT(!is_quantized(dtype));
@@ -88,8 +88,20 @@ void read_quantized(const Operand& operand, std::vector<double>& values) {
 
 }  // namespace
 
+int64_t as_integer(double value) noexcept { return saturate<int64_t>(value); }
+
+double wrap_integer(DType dtype, int64_t value) noexcept {
+  switch (dtype) {
+    case DType::u8: return static_cast<uint8_t>(value);
+    case DType::u32: return static_cast<uint32_t>(value);
+    case DType::i16: return static_cast<int16_t>(value);
+    case DType::i32: return static_cast<int32_t>(value);
+    default: return static_cast<double>(value);
+  }
+}
+
 ReferenceTensor read_reference(const Operand& operand) {
-  ReferenceTensor tensor{operand.layout->shape(), std::vector<double>(static_cast<size_t>(operand.layout->elements()))};
+  ReferenceTensor tensor{operand.layout->shape(), std::vector<double>(static_cast<size_t>(operand.layout->elements())), operand.dtype};
   if (is_quantized(operand.dtype)) {
     read_quantized(operand, tensor.values);
     return tensor;
@@ -111,7 +123,7 @@ void run_reference(const OpCall& call) {
   for (const Operand& operand : call.inputs) inputs.push_back(read_reference(operand));
   std::vector<ReferenceTensor> outputs;
   for (const Operand& operand : call.outputs) {
-    outputs.push_back({operand.layout->shape(), std::vector<double>(static_cast<size_t>(operand.layout->elements()))});
+    outputs.push_back({operand.layout->shape(), std::vector<double>(static_cast<size_t>(operand.layout->elements())), operand.dtype});
   }
   rule(call.op).reference(call.params, inputs, outputs);
   for (size_t index = 0; index < outputs.size(); ++index) write_reference(outputs[index], call.outputs[index]);

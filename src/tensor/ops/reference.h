@@ -6,6 +6,11 @@
 
 namespace wick {
 
+// A whole number read from an operand as an integer; saturates where i64 ends.
+[[nodiscard]] int64_t as_integer(double value) noexcept;
+// What is left of `value` in that integer dtype: its low bits, as two's complement has them.
+[[nodiscard]] double wrap_integer(DType dtype, int64_t value) noexcept;
+
 // The operand's elements as doubles, in row-major order.
 [[nodiscard]] ReferenceTensor read_reference(const Operand& operand);
 // Rounds the elements to the operand's dtype and stores them through its layout. Integers truncate and saturate; NaN becomes 0.

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "tensor/ops/dispatch.h"
-#include "tensor/ops/op_rule.h"
+#include "tensor/ops/reference.h"
 
 namespace wick {
 namespace {
@@ -25,7 +25,11 @@ double apply(UnaryKind kind, double x) {
 
 void reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const UnaryKind kind = static_cast<const UnaryParams*>(params)->kind;
-  for (size_t i = 0; i < outputs[0].values.size(); ++i) outputs[0].values[i] = apply(kind, inputs[0].values[i]);
+  const DType dtype = outputs[0].dtype;
+  for (size_t i = 0; i < outputs[0].values.size(); ++i) {
+    const double value = apply(kind, inputs[0].values[i]);
+    outputs[0].values[i] = is_integer(dtype) ? wrap_integer(dtype, as_integer(value)) : value;
+  }
 }
 
 bool keeps_integers(UnaryKind kind) { return kind == UnaryKind::neg || kind == UnaryKind::abs || kind == UnaryKind::relu; }

@@ -155,20 +155,17 @@ void add_gated(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool 
   });
 }
 
-// The bytes behind the weight are somebody else's.
+// Rearranged bytes mean the same numbers; of the weight itself or of some of its rows.
 void add_repack(CaseList& list, DType dtype, int64_t n, int64_t k) {
   list.add(OpId::repack, dtype, fmt::format("[{}, {}]", n, k), [=](Trial& trial) {
     if (!trial.has_values()) return;
     const Tensor source = trial.weight(n, k, dtype);
-    const ReferenceTensor before = trial.values_of(source);
-    const std::vector<std::byte> plain = source.to_bytes();
-    constexpr size_t kGuard = 64;
-    auto bytes = std::make_shared<std::vector<std::byte>>(plain);
-    bytes->resize(plain.size() + kGuard, std::byte{0xc5});
-    const Tensor weight = Tensor::import_host(std::span(*bytes).first(plain.size()), {n, k}, dtype, trial.device(), bytes);
-    const Tensor result = repack_for_linear(weight);
-    trial.expect_values(before, result, {});
-    for (size_t i = 0; i < kGuard; ++i) trial.expect_true((*bytes)[plain.size() + i] == std::byte{0xc5}, "repack wrote behind the weight");
+    trial.expect_values(trial.values_of(source), repack_for_linear(source), {});
+    if (n < 4) return;
+    const Tensor part = source.narrow(0, 2, n - 3);
+    trial.expect_values(trial.values_of(part), repack_for_linear(part), {});
+    const Tensor flipped = source.flip(0);
+    trial.expect_values(trial.values_of(flipped), repack_for_linear(flipped), {});
   });
 }
 

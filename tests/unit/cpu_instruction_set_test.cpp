@@ -1,0 +1,155 @@
+#include "backend/cpu/simd/instruction_set.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/simd/simd_kernels.h"
+#include "base/half.h"
+#include "device/device.h"
+
+namespace wick::cpu {
+namespace {
+
+// What the kernel says of this processor, as whole words; empty where it does not tell.
+std::vector<std::string> processor_flags() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind("flags", 0) != 0) continue;
+    std::vector<std::string> flags;
+    size_t begin = line.find(':') + 1;
+    while (begin < line.size()) {
+      const size_t end = std::min(line.find(' ', begin), line.size());
+      if (end > begin) flags.push_back(line.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return flags;
+  }
+  return {};
+}
+
+bool contains(const std::vector<InstructionSet>& sets, InstructionSet set) { return std::find(sets.begin(), sets.end(), set) != sets.end(); }
+
+TEST(InstructionSet, UsableOnesAreCompiledAndTheFirstAlwaysIs) {
+  const std::vector<InstructionSet> compiled = compiled_instruction_sets();
+  const std::vector<InstructionSet> usable = usable_instruction_sets();
+  ASSERT_FALSE(usable.empty());
+  EXPECT_EQ(usable.front(), compiled.front());
+  for (const InstructionSet set : usable) EXPECT_TRUE(contains(compiled, set));
+}
+
+TEST(InstructionSet, AgreesWithWhatTheSystemSaysOfTheProcessor) {
+  const std::vector<std::string> flags = processor_flags();
+  if (flags.empty() || !contains(compiled_instruction_sets(), InstructionSet::avx2)) GTEST_SKIP() << "needs /proc/cpuinfo of an x86-64 machine";
+  const auto has = [&](std::initializer_list<const char*> names) {
+    return std::all_of(names.begin(), names.end(), [&](const char* name) { return std::find(flags.begin(), flags.end(), name) != flags.end(); });
+  };
+  const std::vector<InstructionSet> usable = usable_instruction_sets();
+  EXPECT_EQ(contains(usable, InstructionSet::avx2), has({"avx2", "fma", "f16c", "bmi1", "bmi2"}));
+  EXPECT_EQ(contains(usable, InstructionSet::avx512), has({"avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}));
+  // Highway's level also asks for the other extensions that came with Ice Lake.
+  if (contains(usable, InstructionSet::avx512_vnni)) {
+    EXPECT_TRUE(has({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"}));
+  }
+}
+
+TEST(InstructionSet, TheBestUsableOneIsChosenAndNamedAsTheDriver) {
+  EXPECT_EQ(Device::cpu().caps().driver, to_string(usable_instruction_sets().back()));
+  for (const InstructionSet set : usable_instruction_sets()) {
+    EXPECT_EQ(Device::open({DeviceKind::cpu, 0}, {1, std::string(to_string(set))}).caps().driver, to_string(set));
+  }
+}
+
+TEST(InstructionSet, EveryTableIsComplete) {
+  for (const InstructionSet set : usable_instruction_sets()) {
+    const SimdKernels& kernels = simd_kernels(set);
+    EXPECT_EQ(kernels.set, set);
+    EXPECT_TRUE(kernels.add && kernels.multiply && kernels.silu && kernels.silu_multiply && kernels.rms_norm && kernels.softmax);
+    EXPECT_TRUE(kernels.f16_to_f32 && kernels.f32_to_f16 && kernels.bf16_to_f32 && kernels.f32_to_bf16);
+    EXPECT_TRUE(kernels.q8_0_to_f32 && kernels.q4_0_to_f32 && kernels.panel && kernels.multiply_matrix && kernels.quantize_row);
+    EXPECT_TRUE(kernels.largest && kernels.exp_and_sum && kernels.scale);
+    EXPECT_TRUE(kernels.scores_f16 && kernels.scores_f32 && kernels.weighted_sum_f16 && kernels.weighted_sum_f32);
+    for (const TileKernel tile : kernels.tile) EXPECT_EQ(tile != nullptr, set == InstructionSet::avx512_vnni);
+  }
+}
+
+// Each kernel's halves agree with the scalar conversions on all codes and around every rounding, whatever the number of elements.
+TEST(SimdKernels, HalvesAgreeWithTheScalarConversions) {
+  std::vector<uint16_t> codes(65536 + 3);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint16_t>(i);
+  for (const InstructionSet set : usable_instruction_sets()) {
+    const SimdKernels& kernels = simd_kernels(set);
+    std::vector<float> wide(codes.size());
+    std::vector<uint16_t> narrow(codes.size());
+    kernels.f16_to_f32(codes.data(), wide.data(), codes.size());
+    for (size_t i = 0; i < codes.size(); ++i) {
+      const float expected = f16_bits_to_float(codes[i]);
+      ASSERT_TRUE(wide[i] == expected || (std::isnan(wide[i]) && std::isnan(expected))) << to_string(set) << " code " << i;
+      // Halfway to the next number up, and a little less: to even, and down.
+      if (std::isfinite(expected)) wide[i] = (expected + f16_bits_to_float(static_cast<uint16_t>(codes[i] + 1))) / 2;
+    }
+    kernels.f32_to_f16(wide.data(), narrow.data(), wide.size());
+    for (size_t i = 0; i < codes.size(); ++i) {
+      const bool both_nan = std::isnan(f16_bits_to_float(narrow[i])) && std::isnan(wide[i]);
+      ASSERT_TRUE(both_nan || narrow[i] == float_to_f16_bits(wide[i])) << to_string(set) << " value " << wide[i];
+    }
+    kernels.bf16_to_f32(codes.data(), wide.data(), codes.size());
+    kernels.f32_to_bf16(wide.data(), narrow.data(), wide.size());
+    for (size_t i = 0; i < codes.size(); ++i) {
+      const bool nan = std::isnan(bf16_bits_to_float(codes[i]));
+      ASSERT_TRUE(nan ? std::isnan(wide[i]) : narrow[i] == codes[i]) << to_string(set) << " code " << i;
+    }
+  }
+}
+
+TEST(SimdKernels, QuantizedActivationsAreWithinHalfAStep) {
+  std::vector<float> x(96);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * (i < 32 ? 1e-3F : 50.0F);
+  std::fill(x.begin() + 64, x.end(), 0.0F);
+  for (const InstructionSet set : usable_instruction_sets()) {
+    std::vector<int8_t> quants(96);
+    std::vector<float> scales(3);
+    std::vector<float> block_sums(3);
+    std::vector<float> half_sums(6);
+    simd_kernels(set).quantize_row(x.data(), 96, quants.data(), scales.data(), block_sums.data(), half_sums.data());
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_LE(std::fabs(static_cast<float>(quants[i]) * scales[i / 32] - x[i]), scales[i / 32] * 0.5001F) << to_string(set);
+    }
+    for (size_t block = 0; block < 3; ++block) {
+      int sums[2] = {0, 0};
+      for (size_t i = 0; i < 32; ++i) sums[i / 16] += quants[block * 32 + i];
+      EXPECT_FLOAT_EQ(half_sums[2 * block], scales[block] * static_cast<float>(sums[0]));
+      EXPECT_FLOAT_EQ(half_sums[2 * block + 1], scales[block] * static_cast<float>(sums[1]));
+      EXPECT_FLOAT_EQ(block_sums[block], scales[block] * static_cast<float>(sums[0] + sums[1]));
+    }
+    EXPECT_EQ(scales[2], 0.0F);
+  }
+}
+
+TEST(SimdKernels, ActivationsThatAreNoNumbersPoisonTheirBlockOnly) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+    for (const size_t at : {size_t{0}, size_t{17}, size_t{31}}) {
+      std::vector<float> x(64, 0.5F);
+      x[at] = bad;
+      for (const InstructionSet set : usable_instruction_sets()) {
+        std::vector<int8_t> quants(64);
+        std::vector<float> scales(2);
+        std::vector<float> block_sums(2);
+        std::vector<float> half_sums(4);
+        simd_kernels(set).quantize_row(x.data(), 64, quants.data(), scales.data(), block_sums.data(), half_sums.data());
+        EXPECT_TRUE(std::isnan(scales[0])) << to_string(set);
+        EXPECT_FLOAT_EQ(scales[1], 0.5F / 127) << to_string(set);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wick::cpu

@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+#include "base/half.h"
+#include "device/registry.h"
+#include "quant/block_format.h"
+#include "quant/interleave.h"
+#include "tensor/ops/attention.h"
+#include "tensor/ops/binary.h"
+#include "tensor/ops/copy.h"
+#include "tensor/ops/coverage.h"
+#include "tensor/ops/embedding.h"
+#include "tensor/ops/fill.h"
+#include "tensor/ops/linear.h"
+#include "tensor/ops/matmul.h"
+#include "tensor/ops/normalize.h"
+#include "tensor/ops/rope.h"
+#include "tensor/ops/unary.h"
+
+namespace wick {
+namespace {
+
+// Every code path of every linked device that has memory.
+std::vector<Device> all_devices() {
+  std::vector<Device> devices;
+  for (const Backend* backend : linked_backends()) {
+    if (backend->kind == DeviceKind::null) continue;
+    for (const DeviceInfo& device : backend->probe()) {
+      const DeviceLocation location{backend->kind, device.index};
+      if (backend->variants == nullptr) devices.push_back(Device::open(location));
+      for (const VariantInfo& variant : backend->variants != nullptr ? backend->variants() : std::vector<VariantInfo>()) {
+        if (variant.usable) devices.push_back(Device::open(location, {1, variant.name}));
+      }
+    }
+  }
+  return devices;
+}
+
+// Calls the op once with its defining operand of that dtype, all elements zero.
+void call(OpId op, DType dtype, const Device& device) {
+  const int64_t width = 256;
+  const Shape matrix{2, width};
+  const std::vector<std::byte> zeros(static_cast<size_t>(storage_bytes(dtype, matrix.elements())));
+  const Tensor x = Tensor::from_bytes(zeros, matrix, dtype, device);
+  const Tensor floats = Tensor::zeros(matrix, DType::f32, device);
+  const auto whole = [&](const Shape& shape) { return is_quantized(dtype) ? x : x.reshape(shape); };
+  switch (op) {
+    case OpId::fill: return fill(x, 1);
+    case OpId::copy: return (void)to_dtype(x, DType::f32);
+    case OpId::unary: return (void)neg(x);
+    case OpId::binary: return (void)add(x, x);
+    case OpId::softmax: return (void)softmax_last_dim(x);
+    case OpId::argmax: return (void)argmax_last_dim(x);
+    case OpId::rms_norm: return (void)rms_norm(x, Tensor::zeros({width}, DType::f32, device), 1);
+    case OpId::rope: return (void)rope(whole({2, 1, width}), Tensor::zeros({2, 4, 2}, DType::f32, device), RopeStyle::interleaved);
+    case OpId::embedding: return (void)embedding(x, Tensor::zeros({3}, DType::u32, device));
+    case OpId::matmul: return (void)matmul(x, is_quantized(dtype) ? x : x.transpose(0, 1));
+    case OpId::linear: return (void)linear(floats, x);
+    case OpId::gated_linear: return (void)gated_linear(floats, x, x);
+    case OpId::attention:
+      return (void)attention(Tensor::zeros({2, 1, width}, DType::f32, device), whole({1, 2, width}), whole({1, 2, width}), {1, 0});
+    case OpId::repack: return (void)repack_for_linear(x);
+  }
+}
+
+TEST(Coverage, EveryHoleIsDeclared) {
+  for (const Device& device : all_devices()) {
+    const std::vector<Device> devices = {device};
+    for (const CoverageEntry& entry : coverage(devices)) {
+      EXPECT_TRUE(entry.support != Support::none || !entry.reason.empty())
+          << to_string(entry.op) << " of " << to_string(entry.dtype) << " on " << device.caps().driver << ": implement it or declare the hole";
+    }
+  }
+}
+
+// The table is true: what it lists runs, and what it declares a hole is refused with an error.
+TEST(Coverage, WhatIsListedRunsAndHolesAreRefused) {
+  for (const Device& device : all_devices()) {
+    const std::vector<Device> devices = {device};
+    for (const CoverageEntry& entry : coverage(devices)) {
+      const std::string what = fmt::format("{} of {} on {}", to_string(entry.op), to_string(entry.dtype), device.caps().driver);
+      if (entry.support != Support::none) {
+        EXPECT_NO_THROW(call(entry.op, entry.dtype, device)) << what;
+      } else {
+        EXPECT_THROW(call(entry.op, entry.dtype, device), Error) << what;
+      }
+    }
+  }
+}
+
+TEST(Coverage, HasOneEntryForEachDeviceOpAndStoredDType) {
+  const std::vector<Device> devices = {Device::cpu(), Device::null()};
+  const std::vector<CoverageEntry> entries = coverage(devices);
+  const int stored = static_cast<int>(DType::q4_0_x16);
+  EXPECT_EQ(entries.size(), static_cast<size_t>(2 * stored * (kOpCount - 1)));
+  EXPECT_EQ(entries.front().device, DeviceKind::cpu);
+  EXPECT_EQ(entries.back().device, DeviceKind::null);
+}
+
+TEST(Coverage, MarkdownNamesEveryOpAndReason) {
+  const std::vector<Device> devices = {Device::cpu()};
+  const std::vector<CoverageEntry> entries = coverage(devices);
+  const std::string text = render_markdown(entries);
+  EXPECT_EQ(text.find("MISSING"), std::string::npos);
+  for (const CoverageEntry& entry : entries) {
+    EXPECT_NE(text.find(to_string(entry.op)), std::string::npos);
+    const bool shown = entry.reason.empty() || find_block_format(entry.dtype) != nullptr || !is_quantized(entry.dtype);
+    if (shown) {
+      EXPECT_NE(text.find(entry.reason), std::string::npos) << entry.reason;
+    }
+  }
+}
+
+// Interleaved weights made elsewhere are multiplied on every code path, by the reference loops where no kernel reads them.
+TEST(Coverage, InterleavedWeightsWorkOnEveryCodePath) {
+  for (const Device& device : all_devices()) {
+    EXPECT_NE(support(device, OpId::linear, DType::q4_k_x16), Support::none);
+    EXPECT_NO_THROW(call(OpId::linear, DType::q4_k_x16, device));
+    EXPECT_NO_THROW(call(OpId::gated_linear, DType::q6_k_x16, device));
+  }
+}
+
+}  // namespace
+}  // namespace wick
