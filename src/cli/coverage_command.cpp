@@ -1,8 +1,58 @@
-#include "base/error.h"
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/flags.h"
 #include "cli/wick_command.h"
+#include "device/registry.h"
+#include "tensor/ops/coverage.h"
 
 namespace wick {
+namespace {
 
-void coverage_command(Program&, const Arguments&) { fail(ErrorCode::unsupported, "coverage: not in this version"); }
+std::vector<Device> all_devices() {
+  std::vector<Device> devices;
+  for (const Backend* backend : linked_backends()) {
+    for (const DeviceInfo& device : backend->probe()) devices.push_back(Device::open({backend->kind, device.index}));
+  }
+  return devices;
+}
+
+std::string render_json(const std::vector<CoverageEntry>& entries) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const CoverageEntry& entry : entries) {
+    nlohmann::ordered_json row = {{"device", to_string(entry.device)},
+                                  {"op", to_string(entry.op)},
+                                  {"dtype", to_string(entry.dtype)},
+                                  {"support", to_string(entry.support)}};
+    if (!entry.reason.empty()) row["reason"] = entry.reason;
+    list.push_back(std::move(row));
+  }
+  return list.dump(2) + '\n';
+}
+
+}  // namespace
+
+void coverage_command(Program& program, const Arguments& arguments) {
+  bool json = false;
+  bool markdown = false;
+  CLI::App app(
+      "Lists which device carries out which op on which dtype: native, reference (the op's plain loops, for truth and not for speed), or none\n"
+      "and why.",
+      program.name);
+  auto* json_flag = app.add_flag("--json", json, "print JSON");
+  app.add_flag("--markdown", markdown, "print tables for a document")->excludes(json_flag);
+  add_version(app, program);
+  app.footer(examples({"wick coverage", "wick coverage --markdown > coverage.md", "wick coverage --json"}));
+  if (!parse_flags(app, arguments, program)) return;
+  const std::vector<CoverageEntry> entries = coverage(all_devices());
+  if (json) {
+    program.out << render_json(entries);
+  } else {
+    program.out << (markdown ? render_markdown(entries) : render_text(entries));
+  }
+}
 
 }  // namespace wick

@@ -8,6 +8,7 @@
 #include "cli/progress_bar.h"
 #include "cli/text_input.h"
 #include "cli/wick_command.h"
+#include "engine/generator.h"
 #include "formats/npy.h"
 
 namespace wick {
@@ -58,6 +59,7 @@ void logits_command(Program& program, const Arguments& arguments) {
                        "wick logits --model FILE.gguf --tokens 0,5,9 --out logits.npy --precise"}));
   if (!parse_flags(app, arguments, program)) return;
   if (!text && !token_list) fail(ErrorCode::invalid_argument, "nothing to compute: give --text or --tokens");
+  if (text) check_prompt(*text);
 
   const auto path = resolve_model(program, model_name);
   const LoadedModel loaded = load_model(program, path, open_device(device_name, threads), precise);

@@ -1,8 +1,53 @@
+#include <ostream>
+
 #include "base/error.h"
+#include "base/process.h"
+#include "cli/flags.h"
+#include "cli/progress_bar.h"
+#include "cli/text_format.h"
 #include "cli/wick_command.h"
+#include "model/synthetic.h"
 
 namespace wick {
 
-void synth_command(Program&, const Arguments&) { fail(ErrorCode::unsupported, "synth: not in this version"); }
+void synth_command(Program& program, const Arguments& arguments) {
+  SyntheticOptions options;
+  std::string architecture = "llama";
+  std::string shape;
+  std::string out;
+  bool untied = false;
+  int64_t seed = 1;
+  options.threads = usable_cores();
+  CLI::App app("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.", program.name);
+  add_value(app, "--arch", "NAME", "the architecture: llama", [&](const std::string& value) { architecture = value; });
+  add_value(app, "--shape", "SHAPE",
+            "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary", [&](const std::string& value) { shape = value; })
+      ->required();
+  add_value(app, "--type", "TYPE", "f32 f16 bf16 q8_0 q4_0 q4_k q5_k q6_k q4_k_m q5_k_m (q8_0)", [&](const std::string& value) { options.type = value; });
+  app.add_flag("--untied", untied, "a head of its own instead of the embedding, for shapes in numbers");
+  add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
+  add_integer(app, "--seed", "same seed, same file (1)", seed, 0);
+  add_threads(app, options.threads);
+  app.add_flag("--quiet", program.quiet, "say nothing but errors");
+  add_version(app, program);
+  app.footer(examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
+                       "wick synth --shape 4,256,768,8,4,1000 --type q8_0 --out tiny.gguf --seed 7"}));
+  if (!parse_flags(app, arguments, program)) return;
+
+  if (architecture != "llama") fail(ErrorCode::unsupported, "--arch {}: only llama can be made up in this version", architecture);
+  options.shape = parse_synthetic_shape(shape);
+  if (untied) options.shape.tied = false;
+  options.seed = static_cast<uint64_t>(seed);
+  uint64_t bytes = 0;
+  {
+    ProgressBar bar(program, "writing");
+    options.progress = [&](uint64_t done, uint64_t total) {
+      bytes = done;
+      bar.update(done, total, format_bytes(done));
+    };
+    write_synthetic_llama(out, options);
+  }
+  program.note(fmt::format("wrote {}, {} of weights", out, format_bytes(bytes)));
+}
 
 }  // namespace wick

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "engine/stop_strings.h"
 #include "text/streaming_detokenizer.h"
+#include "text/unicode.h"
 
 namespace wick {
 namespace {
@@ -58,6 +59,17 @@ class Continuation {
 
 }  // namespace
 
+void check_prompt(std::string_view prompt) {
+  for (size_t at = 0; at < prompt.size();) {
+    const DecodedCharacter character = decode_character(prompt, at);
+    if (!character.valid) {
+      fail(ErrorCode::invalid_argument, "prompt: byte {} (0x{:02x}) is not valid UTF-8; write the prompt in UTF-8", at,
+           static_cast<unsigned char>(prompt[at]));
+    }
+    at += character.length;
+  }
+}
+
 std::string_view to_string(StopReason reason) noexcept {
   switch (reason) {
     case StopReason::end_of_sequence: return "EOS";
@@ -86,6 +98,7 @@ Generator::Generator(const LanguageModel& model, std::shared_ptr<const Tokenizer
 }
 
 std::vector<TokenId> Generator::encode_prompt(std::string_view prompt, bool parse_special) const {
+  check_prompt(prompt);
   // Only the BOS of the special tokens: an EOS behind the prompt would end the text that is to be continued.
   std::vector<TokenId> tokens = tokenizer_->encode(prompt, {.add_special = false, .parse_special = parse_special});
   const std::optional<TokenId> bos = tokenizer_->bos();

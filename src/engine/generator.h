@@ -49,6 +49,9 @@ struct GenerationResult {
   [[nodiscard]] double decode_tokens_per_second() const noexcept;  // 0 if there was no step
 };
 
+// Errors: invalid_argument naming the byte, if the prompt is no UTF-8.
+void check_prompt(std::string_view prompt);
+
 // Takes text as it is written: valid UTF-8, never empty. Returning false cancels.
 using TextCallback = std::function<bool(std::string_view text)>;
 
@@ -59,8 +62,8 @@ class Generator {
   Generator(const LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context);
 
   // Continues the prompt; nothing is left of earlier requests. An empty prompt continues from BOS.
-  // Errors: context_full if the prompt does not fit; invalid_argument for bad parameters, and for an empty prompt if the vocabulary
-  // has no BOS; and the model's.
+  // Errors: context_full if the prompt does not fit; invalid_argument for bad parameters, a prompt that is no UTF-8, and an empty one
+  // if the vocabulary has no BOS; and the model's.
   GenerationResult generate(std::string_view prompt, const GenerationParams& params, const TextCallback& on_text);
 
   [[nodiscard]] int64_t context() const noexcept { return cache_->capacity(); }
