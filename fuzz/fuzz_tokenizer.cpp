@@ -27,7 +27,7 @@ void require(bool truth) {
   if (!truth) std::abort();
 }
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string result = "\"";
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') result += '\\';
@@ -40,7 +40,7 @@ std::string quoted(std::string_view text) {
 std::string byte_level_json() {
   std::string vocab;
   for (int byte = 0; byte < 256; ++byte) {
-    vocab += quoted(wick::byte_to_letter(static_cast<uint8_t>(byte))) + ":" + std::to_string(byte) + ",";
+    vocab += json_text(wick::byte_to_letter(static_cast<uint8_t>(byte))) + ":" + std::to_string(byte) + ",";
   }
   return R"({"added_tokens":[{"id":260,"content":"<s>","special":true},{"id":261,"content":"<e>","special":true},)"
          R"({"id":262,"content":"<u>","special":false}],"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false},)"
@@ -53,7 +53,7 @@ std::string byte_level_json() {
 std::string byte_fallback_json() {
   std::string vocab;
   for (int byte = 0; byte < 256; ++byte) {
-    vocab += quoted(wick::byte_token(static_cast<uint8_t>(byte))) + ":" + std::to_string(byte) + ",";
+    vocab += json_text(wick::byte_token(static_cast<uint8_t>(byte))) + ":" + std::to_string(byte) + ",";
   }
   return R"({"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"▁"},)"
          R"({"type":"Replace","pattern":{"String":" "},"content":"▁"}]},"decoder":{"type":"Sequence","decoders":[)"
