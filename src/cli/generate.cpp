@@ -54,15 +54,11 @@ void require_utf8(std::string_view text, std::string_view source) {
   }
 }
 
-int64_t choose_context(const Program& program, const GenerateOptions& options, const ModelInfo& info) {
+int64_t choose_context(const GenerateOptions& options, const ModelInfo& info) {
   if (options.context > info.context_length) {
     fail(ErrorCode::invalid_argument, "--context {}: {} was made for at most {} positions", options.context, info.name, info.context_length);
   }
-  if (options.context > 0) return options.context;
-  if (info.context_length > kDefaultContext) {
-    program.note(fmt::format("context {} of the model's {}; --context N changes it", kDefaultContext, info.context_length));
-  }
-  return std::min(info.context_length, kDefaultContext);
+  return options.context > 0 ? options.context : info.context_length;
 }
 
 void note_result(const Program& program, const GenerationResult& result, double first_token_after) {
@@ -128,7 +124,7 @@ void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& progra
   app.add_option("--stop", options.params.stop, "end before this text; may come several times")->option_text("TEXT")->allow_extra_args(false);
   app.add_flag("--ignore-eos", options.params.ignore_eos, "go on when the model ends its text");
   app.add_flag("--parse-special", options.params.parse_special, "control tokens spelled out in the prompt are those tokens");
-  add_integer(app, "--context", "tokens that prompt and text may have together (the model's, at most 8192)", options.context, 1);
+  add_integer(app, "--context", "the most tokens that prompt and text may have together (the model's)", options.context, 1);
   add_threads(app, options.threads);
   app.add_flag("--precise", options.precise, "f32 activations and KV cache throughout: slower");
   app.add_flag("--quiet", program.quiet, "say nothing but errors");
@@ -147,7 +143,7 @@ void generate(Program& program, const GenerateOptions& options, const Device& de
   const std::filesystem::path path = resolve_model(program, options.model);
   const bool loop = !options.prompt && program.input_is_terminal;
   const LoadedModel loaded = load_model(program, path, device, options.precise);
-  Generator generator(*loaded.model, loaded.tokenizer, choose_context(program, options, loaded.model->info()));
+  Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
   if (loop) {
     prompt_loop(program, generator, options.params);
   } else {
