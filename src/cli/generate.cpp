@@ -12,7 +12,6 @@
 #include "cli/load_model.h"
 #include "cli/model_path.h"
 #include "cli/text_format.h"
-#include "text/unicode.h"
 
 namespace wick {
 namespace {
@@ -40,18 +39,6 @@ std::string read_prompt(std::istream& in) {
   if (prompt.ends_with('\n')) prompt.pop_back();
   if (prompt.ends_with('\r')) prompt.pop_back();
   return prompt;
-}
-
-// A prompt in another encoding would be read as other characters than its writer meant.
-void require_utf8(std::string_view text, std::string_view source) {
-  for (size_t offset = 0; offset < text.size();) {
-    const DecodedCharacter character = decode_character(text, offset);
-    if (!character.valid) {
-      fail(ErrorCode::invalid_argument, "{}: byte {} (0x{:02x}) is not UTF-8; convert the text to UTF-8", source, offset,
-           static_cast<unsigned char>(text[offset]));
-    }
-    offset += character.length;
-  }
 }
 
 int64_t choose_context(const GenerateOptions& options, const ModelInfo& info) {
@@ -100,7 +87,6 @@ void prompt_loop(Program& program, Generator& generator, const GenerationParams&
     }
     if (line.empty()) continue;
     try {
-      require_utf8(line, "prompt");
       answer(program, generator, line, params);
     } catch (const Error& error) {
       // A prompt that does not fit is no reason to leave.
@@ -132,7 +118,6 @@ void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& progra
 }
 
 void check_generate_options(const GenerateOptions& options) {
-  if (options.prompt) require_utf8(*options.prompt, "--prompt");
   for (const std::string& stop : options.params.stop) {
     if (stop.empty()) fail(ErrorCode::invalid_argument, "--stop '': a stop string must not be empty");
   }
@@ -147,9 +132,7 @@ void generate(Program& program, const GenerateOptions& options, const Device& de
   if (loop) {
     prompt_loop(program, generator, options.params);
   } else {
-    const std::string prompt = options.prompt ? *options.prompt : read_prompt(program.in);
-    if (!options.prompt) require_utf8(prompt, "standard input");
-    answer(program, generator, prompt, options.params);
+    answer(program, generator, options.prompt ? *options.prompt : read_prompt(program.in), options.params);
   }
 }
 
