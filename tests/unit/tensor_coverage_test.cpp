@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <vector>
 
 #include "base/error.h"
@@ -19,6 +22,7 @@
 #include "tensor/ops/normalize.h"
 #include "tensor/ops/rope.h"
 #include "tensor/ops/unary.h"
+#include "unit/shared_data.h"
 
 namespace wick {
 namespace {
@@ -112,6 +116,18 @@ TEST(Coverage, MarkdownNamesEveryOpAndReason) {
       EXPECT_NE(text.find(entry.reason), std::string::npos) << entry.reason;
     }
   }
+}
+
+TEST(Coverage, TheDocumentIsCurrent) {
+  std::vector<Device> devices;
+  for (const Device& device : all_devices()) {
+    const bool known = std::any_of(devices.begin(), devices.end(), [&](const Device& other) { return other.same_device(device); });
+    if (!known) devices.push_back(device);
+  }
+  std::ifstream file(source_file("docs/coverage.md"));
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), render_markdown(coverage(devices))) << "write it again: wick coverage --markdown > docs/coverage.md";
 }
 
 // Interleaved weights made elsewhere are multiplied on every code path, by the reference loops where no kernel reads them.
