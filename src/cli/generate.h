@@ -16,13 +16,10 @@ struct GenerateOptions {
   std::string model;
   std::optional<std::string> prompt;
   GenerationParams params;
-  int64_t context = 0;  // 0: the model's, but no more than kDefaultContext
+  int64_t context = 0;  // 0: the model's
   int threads = 0;
   bool precise = false;
 };
-
-// Longer contexts than this must be asked for: their cache may not fit into memory.
-inline constexpr int64_t kDefaultContext = 8192;
 
 void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& program);
 

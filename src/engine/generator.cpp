@@ -1,5 +1,6 @@
 #include "engine/generator.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -90,11 +91,32 @@ double GenerationResult::decode_tokens_per_second() const noexcept {
 }
 
 Generator::Generator(const LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context)
-    : model_(model), tokenizer_(std::move(tokenizer)), cache_(model.new_cache(context)) {
-  if (tokenizer_->vocab_size() > model.info().vocab_size) {
-    fail(ErrorCode::invalid_argument, "{}: the tokenizer has {} tokens and the model's embedding {}; they belong to different models",
-         model.info().name, tokenizer_->vocab_size(), model.info().vocab_size);
+    : model_(model), tokenizer_(std::move(tokenizer)), context_(context) {
+  const ModelInfo& info = model.info();
+  if (context < 1 || context > info.context_length) {
+    fail(ErrorCode::invalid_argument, "context {}: must be from 1 to {}, for which {} was made", context, info.context_length, info.name);
   }
+  if (tokenizer_->vocab_size() > info.vocab_size) {
+    fail(ErrorCode::invalid_argument, "{}: the tokenizer has {} tokens and the model's embedding {}; they belong to different models", info.name,
+         tokenizer_->vocab_size(), info.vocab_size);
+  }
+}
+
+void Generator::prepare_cache(int64_t prompt_tokens, int64_t max_tokens) {
+  if (prompt_tokens > context_) {
+    const bool can_grow = context_ < model_.info().context_length;
+    fail(ErrorCode::context_full, "the prompt has {} tokens and the context holds {}; shorten the prompt{}", prompt_tokens, context_,
+         can_grow ? fmt::format(" or give --context, up to {}", model_.info().context_length) : " or take a model with a longer context");
+  }
+  const int64_t wanted = max_tokens < context_ - prompt_tokens ? prompt_tokens + max_tokens : context_;
+  if (cache_ != nullptr && cache_->capacity() >= wanted) {
+    cache_->truncate(0);
+    return;
+  }
+  cache_.reset();
+  // Requests of about the same length share a cache.
+  constexpr int64_t kGrain = 256;
+  cache_ = model_.new_cache(std::min(context_, (wanted + kGrain - 1) / kGrain * kGrain));
 }
 
 std::vector<TokenId> Generator::encode_prompt(std::string_view prompt, bool parse_special) const {
@@ -121,12 +143,7 @@ GenerationResult Generator::generate(std::string_view prompt, const GenerationPa
   const std::vector<TokenId> tokens = encode_prompt(prompt, params.parse_special);
   result.prompt_tokens = static_cast<int64_t>(tokens.size());
   result.seed = sampler.seed();
-  if (result.prompt_tokens > context()) {
-    const bool can_grow = context() < model_.info().context_length;
-    fail(ErrorCode::context_full, "the prompt has {} tokens and the context holds {}; shorten the prompt{}", result.prompt_tokens, context(),
-         can_grow ? fmt::format(" or give --context, up to {}", model_.info().context_length) : " or take a model with a longer context");
-  }
-  cache_->truncate(0);
+  prepare_cache(result.prompt_tokens, params.max_tokens);
   for (const TokenId token : tokens) sampler.accept(token);
   std::vector<float> logits = model_.forward(tokens, *cache_, LogitRows::last).to_vector<float>();
   result.prefill_seconds = seconds_since(start);
@@ -143,7 +160,7 @@ GenerationResult Generator::generate(std::string_view prompt, const GenerationPa
       result.time_to_first_token = seconds_since(start);
     }
     if (continuation.add(token)) break;
-    if (cache_->length() == cache_->capacity()) {
+    if (cache_->length() == context_) {
       continuation.finish(StopReason::context_full);
       break;
     }

@@ -57,23 +57,26 @@ using TextCallback = std::function<bool(std::string_view text)>;
 
 class Generator {
  public:
-  // `context`: positions of prompt and continuation together. The model must outlive the generator.
-  // Errors: those of LanguageModel::new_cache; invalid_argument if the tokenizer has more tokens than the model.
+  // `context`: the most positions of prompt and continuation together. Each request takes the memory that it can need, no more.
+  // The model must outlive the generator.
+  // Errors: invalid_argument if the context is longer than the model's, or if the tokenizer has more tokens than the model.
   Generator(const LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context);
 
   // Continues the prompt; nothing is left of earlier requests. An empty prompt continues from BOS.
-  // Errors: context_full if the prompt does not fit; invalid_argument for bad parameters, a prompt that is no UTF-8, and an empty one
-  // if the vocabulary has no BOS; and the model's.
+  // Errors: context_full if the prompt does not fit; out_of_memory; invalid_argument for bad parameters, a prompt that is no
+  // UTF-8, and an empty one if the vocabulary has no BOS; and the model's.
   GenerationResult generate(std::string_view prompt, const GenerationParams& params, const TextCallback& on_text);
 
-  [[nodiscard]] int64_t context() const noexcept { return cache_->capacity(); }
-  [[nodiscard]] int64_t cache_bytes() const noexcept { return cache_->bytes(); }
+  [[nodiscard]] int64_t context() const noexcept { return context_; }
 
  private:
   [[nodiscard]] std::vector<TokenId> encode_prompt(std::string_view prompt, bool parse_special) const;
+  // Empties the cache, or takes a larger one, so that these tokens and `max_tokens` more fit as far as the context allows.
+  void prepare_cache(int64_t prompt_tokens, int64_t max_tokens);
 
   const LanguageModel& model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
+  int64_t context_;
   std::unique_ptr<KvCache> cache_;
 };
 
