@@ -16,7 +16,7 @@ void detokenize_command(Program& program, const Arguments& arguments) {
   std::optional<std::string> file;
   bool special = false;
   CLI::App app("Turns token ids into text. A line break is added on a terminal only.", program.name);
-  add_value(app, "--model", "FILE", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
+  add_value(app, "--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
             [&](const std::string& value) { model = value; });
   auto* tokens_flag =
       add_value(app, "--tokens", "IDS", "like 0,5,9 or [0, 5, 9] (default: standard input)", [&](const std::string& value) { tokens = value; });
@@ -27,7 +27,7 @@ void detokenize_command(Program& program, const Arguments& arguments) {
                        "wick tokenize --model FILE.gguf --text \"a b c\" --json | wick detokenize --model FILE.gguf"}));
   if (!parse_flags(app, arguments, program)) return;
 
-  const auto tokenizer = Tokenizer::load(resolve_model(program, model));
+  const auto tokenizer = Tokenizer::load(resolve_tokenizer(program, model));
   std::vector<TokenId> ids;
   if (tokens) {
     ids = parse_tokens(*tokens, "--tokens");

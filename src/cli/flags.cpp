@@ -57,6 +57,15 @@ double parse_decimal(std::string_view flag, std::string_view text, double minimu
   return value;
 }
 
+uint64_t parse_seed(std::string_view flag, std::string_view text) {
+  uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size()) {
+    fail(ErrorCode::invalid_argument, "{} '{}': must be a whole number from 0 to {}", flag, text, std::numeric_limits<uint64_t>::max());
+  }
+  return value;
+}
+
 CLI::Option* add_value(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& description,
                        std::function<void(const std::string&)> take) {
   return app.add_option_function<std::string>(flag, std::move(take), description)->option_text(value_name)->take_last();
@@ -92,8 +101,15 @@ bool parse_flags(CLI::App& app, const Arguments& arguments, const Program& progr
   } catch (const CLI::Success& success) {
     app.exit(success, program.out, program.err);
     return false;
-  } catch (const CLI::ExtrasError& error) {
-    fail(ErrorCode::invalid_argument, "{}; {} --help lists the flags", error.what(), program.name);
+  } catch (const CLI::ExtrasError&) {
+    const std::vector<std::string> extras = app.remaining(true);
+    const std::string& first = extras.front();
+    fail(ErrorCode::invalid_argument, "{} '{}'; {} --help lists what there is", first.starts_with('-') ? "unknown flag" : "unexpected argument",
+         first, program.name);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string_view text = error.what();
+    if (!text.ends_with("missing")) fail(ErrorCode::invalid_argument, "{}; see {} --help", text, program.name);
+    fail(ErrorCode::invalid_argument, "{}: its value is missing; see {} --help", text.substr(0, text.find(':')), program.name);
   } catch (const CLI::ParseError& error) {
     fail(ErrorCode::invalid_argument, "{}; see {} --help", error.what(), program.name);
   }

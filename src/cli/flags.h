@@ -17,6 +17,8 @@ namespace wick {
 [[nodiscard]] int64_t parse_integer(std::string_view flag, std::string_view text, int64_t minimum, int64_t maximum);
 [[nodiscard]] double parse_decimal(std::string_view flag, std::string_view text, double minimum, double maximum);
 
+[[nodiscard]] uint64_t parse_seed(std::string_view flag, std::string_view text);
+
 // A flag with one value that `take` is given. The last one counts if there are several.
 CLI::Option* add_value(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& description,
                        std::function<void(const std::string&)> take);

@@ -29,7 +29,7 @@ void add_sampling_flags(CLI::App& app, SamplingParams& sampling) {
   add_decimal(app, "--frequency-penalty", "taken from it once for each time; -2 to 2 (0)", sampling.frequency_penalty, -2, 2)->group(group);
   add_integer(app, "--penalty-window", "tokens that penalties look back on; -1: all, 0: none (64)", sampling.penalty_window, -1)->group(group);
   add_value(app, "--seed", "N", "same seed, same text (random, and printed)", [&sampling](const std::string& text) {
-    sampling.seed = static_cast<uint64_t>(parse_integer("--seed", text, 0, std::numeric_limits<int64_t>::max()));
+    sampling.seed = parse_seed("--seed", text);
   })->group(group);
 }
 
@@ -48,32 +48,33 @@ int64_t choose_context(const GenerateOptions& options, const ModelInfo& info) {
   return options.context > 0 ? options.context : info.context_length;
 }
 
-void note_result(const Program& program, const GenerationResult& result, double first_token_after) {
-  program.note(fmt::format("prefill {} tokens in {:.3f} s ({:.1f} tokens/s); decode {} tokens in {:.3f} s ({:.1f} tokens/s); first token {:.0f} ms "
-                           "after start; stopped by {}; peak memory {}",
+void note_result(const Program& program, const GenerationResult& result, double first_text_after) {
+  const std::string first = first_text_after > 0 ? fmt::format("first text {:.0f} ms after start; ", first_text_after * 1000) : "";
+  program.note(fmt::format("prefill {} tokens in {:.3f} s ({:.1f} tokens/s); decode {} tokens in {:.3f} s ({:.1f} tokens/s); {}stopped by {}; peak "
+                           "memory {}",
                            result.prompt_tokens, result.prefill_seconds, result.prefill_tokens_per_second(), result.tokens.size(),
-                           result.decode_seconds, result.decode_tokens_per_second(), first_token_after * 1000, to_string(result.stop_reason),
+                           result.decode_seconds, result.decode_tokens_per_second(), first, to_string(result.stop_reason),
                            format_bytes(peak_resident_bytes())));
 }
 
 // One request: text to the output piece by piece, seed and timings to the errors.
-void answer(Program& program, Generator& generator, const std::string& prompt, GenerationParams params) {
+void answer(Program& program, Generator& generator, const std::string& prompt, GenerationParams params, bool loop) {
   const bool random = !params.sampling.seed;
   if (random) params.sampling.seed = random_seed();
   if (params.sampling.temperature > 0) {
     program.note(random ? fmt::format("seed {0} (random; --seed {0} repeats it)", *params.sampling.seed)
                         : fmt::format("seed {}", *params.sampling.seed));
   }
-  double first_token_after = 0;
+  double first_text_after = 0;
   const GenerationResult result = generator.generate(prompt, params, [&](std::string_view text) {
     program.out << text << std::flush;
-    if (first_token_after == 0) first_token_after = seconds_since_process_start();
+    if (!loop && first_text_after == 0) first_text_after = seconds_since_process_start();
     if (!program.out) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
     return true;
   });
   // A file or pipe gets the text and nothing else; a terminal's next prompt should stand on a line of its own.
   if (program.output_is_terminal) program.out << std::endl;
-  note_result(program, result, first_token_after);
+  note_result(program, result, first_text_after);
 }
 
 void prompt_loop(Program& program, Generator& generator, const GenerationParams& params) {
@@ -87,7 +88,7 @@ void prompt_loop(Program& program, Generator& generator, const GenerationParams&
     }
     if (line.empty()) continue;
     try {
-      answer(program, generator, line, params);
+      answer(program, generator, line, params, true);
     } catch (const Error& error) {
       // A prompt that does not fit is no reason to leave.
       program.err << program.name << ": error: " << error.what() << std::endl;
@@ -132,7 +133,7 @@ void generate(Program& program, const GenerateOptions& options, const Device& de
   if (loop) {
     prompt_loop(program, generator, options.params);
   } else {
-    answer(program, generator, options.prompt ? *options.prompt : read_prompt(program.in), options.params);
+    answer(program, generator, options.prompt ? *options.prompt : read_prompt(program.in), options.params, false);
   }
 }
 

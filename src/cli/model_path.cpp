@@ -74,4 +74,13 @@ std::filesystem::path resolve_model(const Program& program, const std::string& n
   return named;
 }
 
+std::filesystem::path resolve_tokenizer(const Program& program, const std::string& named) {
+  if (!named.empty()) {
+    for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
+      if (is_file(std::filesystem::path(named) / name)) return named;
+    }
+  }
+  return resolve_model(program, named);
+}
+
 }  // namespace wick

@@ -16,7 +16,6 @@ void synth_command(Program& program, const Arguments& arguments) {
   std::string shape;
   std::string out;
   bool untied = false;
-  int64_t seed = 1;
   options.threads = usable_cores();
   CLI::App app("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.", program.name);
   add_value(app, "--arch", "NAME", "the architecture: llama", [&](const std::string& value) { architecture = value; });
@@ -26,7 +25,7 @@ void synth_command(Program& program, const Arguments& arguments) {
   add_value(app, "--type", "TYPE", "f32 f16 bf16 q8_0 q4_0 q4_k q5_k q6_k q4_k_m q5_k_m (q8_0)", [&](const std::string& value) { options.type = value; });
   app.add_flag("--untied", untied, "a head of its own instead of the embedding, for shapes in numbers");
   add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
-  add_integer(app, "--seed", "same seed, same file (1)", seed, 0);
+  add_value(app, "--seed", "N", "same seed, same file (1)", [&](const std::string& value) { options.seed = parse_seed("--seed", value); });
   add_threads(app, options.threads);
   app.add_flag("--quiet", program.quiet, "say nothing but errors");
   add_version(app, program);
@@ -37,7 +36,6 @@ void synth_command(Program& program, const Arguments& arguments) {
   if (architecture != "llama") fail(ErrorCode::unsupported, "--arch {}: only llama can be made up in this version", architecture);
   options.shape = parse_synthetic_shape(shape);
   if (untied) options.shape.tied = false;
-  options.seed = static_cast<uint64_t>(seed);
   uint64_t bytes = 0;
   {
     ProgressBar bar(program, "writing");

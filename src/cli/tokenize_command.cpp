@@ -43,7 +43,7 @@ void tokenize_command(Program& program, const Arguments& arguments) {
   bool parse_special = false;
   bool json = false;
   CLI::App app("Turns text into the token ids of a model's vocabulary: one id and its spelling a line.", program.name);
-  add_value(app, "--model", "FILE", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
+  add_value(app, "--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
             [&](const std::string& value) { model = value; });
   auto* text_flag = add_value(app, "--text", "TEXT", "the text (default: standard input)", [&](const std::string& value) { text = value; });
   add_value(app, "--file", "FILE", "a file with the text", [&](const std::string& value) { file = value; })->excludes(text_flag);
@@ -55,7 +55,7 @@ void tokenize_command(Program& program, const Arguments& arguments) {
                        "echo -n \"<s>Hello\" | wick tokenize --model FILE.gguf --no-special --parse-special"}));
   if (!parse_flags(app, arguments, program)) return;
 
-  const auto tokenizer = Tokenizer::load(resolve_model(program, model));
+  const auto tokenizer = Tokenizer::load(resolve_tokenizer(program, model));
   if (file) text = read_text_file(*file);
   if (!text) text = read_standard_input(program, "give --text or --file");
   const std::vector<TokenId> ids = tokenizer->encode(*text, {.add_special = !no_special, .parse_special = parse_special});
