@@ -32,8 +32,8 @@ std::shared_ptr<const Tokenizer> make(const Spell& spell, const std::string& mor
     vocab += (text == "\"" || text == "\\" ? "\"\\" + text : "\"" + text) + "\":" + std::to_string(byte) + ",";
   }
   return Tokenizer::parse(R"({"added_tokens":[{"id":300,"content":"<s>","special":true},{"id":301,"content":"<u>","special":false}],)"
-                          R"("decoder":)" + decoder + R"(,"model":{"type":"BPE","byte_fallback":true,"merges":[],"vocab":{)" + vocab +
-                              more + "}}}",
+                          R"("decoder":)" +
+                              decoder + R"(,"model":{"type":"BPE","byte_fallback":true,"merges":[],"vocab":{)" + vocab + more + "}}}",
                           "built-in");
 }
 

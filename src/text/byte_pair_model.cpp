@@ -11,8 +11,7 @@ namespace wick {
 void MergeTable::reserve(size_t entries) {
   const size_t wanted = count_ + entries;
   if (slots_.size() >= wanted + wanted / 2 && !slots_.empty()) return;
-  const std::vector<Slot> old =
-      std::exchange(slots_, std::vector<Slot>(std::bit_ceil(std::max<size_t>(16, wanted + wanted / 2))));
+  const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(std::bit_ceil(std::max<size_t>(16, wanted + wanted / 2))));
   for (const Slot& slot : old) {
     if (slot.key == UINT64_MAX) continue;
     size_t place = slot_of(slot.key);
@@ -183,8 +182,7 @@ void BytePairModel::encode(std::string_view piece, EncodeScratch& scratch, std::
   if (options_.rank_by_id) {
     merge_tokens_by_id(piece, scratch);
   } else {
-    merge_symbols(symbols, scratch.merge,
-                  [&](const Symbol& left, const Symbol& right) { return merges_.find(left.id, right.id); });
+    merge_symbols(symbols, scratch.merge, [&](const Symbol& left, const Symbol& right) { return merges_.find(left.id, right.id); });
   }
   for (const Symbol& symbol : symbols) ids.push_back(symbol.id);
 }

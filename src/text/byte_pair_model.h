@@ -45,13 +45,13 @@ struct MergeTexts {
 };
 
 struct BytePairOptions {
-  bool bytes_to_letters = true;   // pieces are raw bytes and the vocabulary is spelled in the byte alphabet; false: pieces as they are
-  bool ignore_merges = false;     // a piece that is a token is that token, whatever its merges make of it
-  bool whole_newlines = false;    // the same for runs of newlines only
-  bool rank_by_id = false;        // no merge list: any two neighbours that together are a token merge, the lowest id first (tiktoken)
-  bool byte_fallback = false;     // a character without a token becomes its byte tokens
-  bool fuse_unknown = false;      // a run of unknown characters is one unknown token
-  TokenId unknown = kNoToken;     // for characters without token; they are dropped where there is none
+  bool bytes_to_letters = true;        // pieces are raw bytes and the vocabulary is spelled in the byte alphabet; false: pieces as they are
+  bool ignore_merges = false;          // a piece that is a token is that token, whatever its merges make of it
+  bool whole_newlines = false;         // the same for runs of newlines only
+  bool rank_by_id = false;             // no merge list: any two neighbours that together are a token merge, the lowest id first (tiktoken)
+  bool byte_fallback = false;          // a character without a token becomes its byte tokens
+  bool fuse_unknown = false;           // a run of unknown characters is one unknown token
+  TokenId unknown = kNoToken;          // for characters without token; they are dropped where there is none
   std::string continuing_prefix = {};  // written before every character but the first ("##"), as in Hugging Face's BPE
   std::string word_suffix = {};        // written after the last character ("</w>")
 };

@@ -49,8 +49,8 @@ class ByteTrie {
   void grow();
 
   std::vector<int32_t> values_ = {-1};
-  std::vector<Node> first_;   // the root's children
-  std::vector<Edge> edges_;   // of all other nodes: open addressing, a power of two
+  std::vector<Node> first_;  // the root's children
+  std::vector<Edge> edges_;  // of all other nodes: open addressing, a power of two
   size_t edge_count_ = 0;
   size_t mask_ = 0;
 };

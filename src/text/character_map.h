@@ -12,7 +12,7 @@ namespace wick {
 class CharacterMap {
  public:
   struct Match {
-    size_t length = 0;           // bytes of the text that are rewritten
+    size_t length = 0;             // bytes of the text that are rewritten
     std::string_view replacement;  // may be empty
   };
 

@@ -11,13 +11,20 @@ std::string decode_character_map(const JsonReader& field) {
   int count = 0;
   for (const char letter : text) {
     uint32_t digit = 0;
-    if (letter >= 'A' && letter <= 'Z') digit = static_cast<uint32_t>(letter - 'A');
-    else if (letter >= 'a' && letter <= 'z') digit = static_cast<uint32_t>(letter - 'a' + 26);
-    else if (letter >= '0' && letter <= '9') digit = static_cast<uint32_t>(letter - '0' + 52);
-    else if (letter == '+') digit = 62;
-    else if (letter == '/') digit = 63;
-    else if (letter == '=') break;
-    else field.corrupt("not base64");
+    if (letter >= 'A' && letter <= 'Z')
+      digit = static_cast<uint32_t>(letter - 'A');
+    else if (letter >= 'a' && letter <= 'z')
+      digit = static_cast<uint32_t>(letter - 'a' + 26);
+    else if (letter >= '0' && letter <= '9')
+      digit = static_cast<uint32_t>(letter - '0' + 52);
+    else if (letter == '+')
+      digit = 62;
+    else if (letter == '/')
+      digit = 63;
+    else if (letter == '=')
+      break;
+    else
+      field.corrupt("not base64");
     bits = (bits << 6) | digit;
     count += 6;
     if (count >= 8) {

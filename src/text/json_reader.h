@@ -40,9 +40,7 @@ class JsonReader {
     if (auto field = find(key)) return *std::move(field);
     corrupt(fmt::format("no field '{}'", key));
   }
-  [[nodiscard]] JsonReader at(size_t index) const {
-    return JsonReader((*value_)[index], *file_, fmt::format("{}[{}]", place_, index));
-  }
+  [[nodiscard]] JsonReader at(size_t index) const { return JsonReader((*value_)[index], *file_, fmt::format("{}[{}]", place_, index)); }
 
   [[nodiscard]] const std::string& string() const {
     if (!value_->is_string()) corrupt("not a string");

@@ -81,8 +81,8 @@ std::vector<int32_t> GgufTokenizerReader::read_types(size_t count) const {
   const GgufArray* types = file_.find_array(kTypes);
   if (types == nullptr) return std::vector<int32_t>(count, static_cast<int32_t>(TokenKind::normal));
   if (types->size != count) {
-    fail(ErrorCode::corrupt_file, "{}: {} has {} elements, {} has {}: they must be as many; {}", file_.name(), kTypes, types->size,
-         kTokens, count, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: {} has {} elements, {} has {}: they must be as many; {}", file_.name(), kTypes, types->size, kTokens,
+         count, kRemedy);
   }
   return types->to_vector<int32_t>();
 }
@@ -179,12 +179,12 @@ void GgufTokenizerReader::read_sentencepiece() {
   parts_->accepts_invalid = true;
   parts_->invalid_whole = true;
   parts_->model = std::make_unique<PieceMergeModel>(
-      parts_->vocabulary,
-      PieceMergeOptions{.byte_fallback = true, .lead_byte_lengths = true, .unknown = parts_->unk.value_or(kNoToken)});
-  parts_->decoder = TokenDecoder(parts_->vocabulary, DecodeRules{.replacements = {{std::string(kSpaceMarker), " "}},
-                                                                 .leading_space = space_prefix ? LeadingSpace::drop_one : LeadingSpace::kept,
-                                                                 .literal_user_defined = true,
-                                                                 .invalid = InvalidBytes::one_per_byte});
+      parts_->vocabulary, PieceMergeOptions{.byte_fallback = true, .lead_byte_lengths = true, .unknown = parts_->unk.value_or(kNoToken)});
+  parts_->decoder =
+      TokenDecoder(parts_->vocabulary, DecodeRules{.replacements = {{std::string(kSpaceMarker), " "}},
+                                                   .leading_space = space_prefix ? LeadingSpace::drop_one : LeadingSpace::kept,
+                                                   .literal_user_defined = true,
+                                                   .invalid = InvalidBytes::one_per_byte});
 }
 
 void GgufTokenizerReader::read_byte_pair(bool whole_text) {
@@ -275,13 +275,13 @@ void GgufTokenizerReader::read_unigram() {
     parts_->caches_words = true;
   }
   parts_->model = std::make_unique<UnigramModel>(
-      parts_->vocabulary, UnigramOptions{.byte_fallback = parts_->vocabulary.find("<0x00>") != kNoToken,
-                                         .unknown = parts_->unk.value_or(kNoToken)});
-  parts_->decoder = TokenDecoder(
-      parts_->vocabulary, DecodeRules{.replacements = {{std::string(kSpaceMarker), " "}},
-                                      .leading_space = space_prefix || remove_extra ? LeadingSpace::drop_one : LeadingSpace::kept,
-                                      .literal_user_defined = true,
-                                      .invalid = InvalidBytes::one_per_byte});
+      parts_->vocabulary,
+      UnigramOptions{.byte_fallback = parts_->vocabulary.find("<0x00>") != kNoToken, .unknown = parts_->unk.value_or(kNoToken)});
+  parts_->decoder = TokenDecoder(parts_->vocabulary,
+                                 DecodeRules{.replacements = {{std::string(kSpaceMarker), " "}},
+                                             .leading_space = space_prefix || remove_extra ? LeadingSpace::drop_one : LeadingSpace::kept,
+                                             .literal_user_defined = true,
+                                             .invalid = InvalidBytes::one_per_byte});
 }
 
 void GgufTokenizerReader::read_word_piece() {
@@ -301,8 +301,8 @@ void GgufTokenizerReader::read_word_piece() {
   parts_->pre_tokenizers.push_back(std::make_unique<CharacterPreTokenizer>(is_punctuation, SplitBehavior::isolated));
   parts_->caches_words = true;
   parts_->model = std::make_unique<WordPieceModel>(
-      parts_->vocabulary, WordPieceOptions{.first_prefix = std::string(kSpaceMarker), .continuing_prefix = "",
-                                           .unknown = parts_->unk.value_or(kNoToken)});
+      parts_->vocabulary,
+      WordPieceOptions{.first_prefix = std::string(kSpaceMarker), .continuing_prefix = "", .unknown = parts_->unk.value_or(kNoToken)});
   parts_->decoder = TokenDecoder(parts_->vocabulary, DecodeRules{.replacements = {{std::string(kSpaceMarker), " "}},
                                                                  .leading_space = LeadingSpace::drop_one,
                                                                  .clean_up = true,
@@ -320,7 +320,8 @@ void GgufTokenizerReader::collect_added_tokens() {
   const bool phi3 = contains(lower(file_.find_string("general.name").value_or("")), "phi-3", "phi3");
   const std::string_view pre = file_.find_string(kPre).value_or("");
   const std::string_view architecture = file_.find_string("general.architecture").value_or("");
-  const bool mask_strips = contains(pre, "jina-v2-de", "jina-v2-es", "jina-v2-code") || contains(architecture, "nomic-bert-moe", "jina-bert-v3");
+  const bool mask_strips =
+      contains(pre, "jina-v2-de", "jina-v2-es", "jina-v2-code") || contains(architecture, "nomic-bert-moe", "jina-bert-v3");
   const Vocabulary& vocabulary = parts_->vocabulary;
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
     const TokenKind kind = vocabulary.kind(id);

@@ -115,10 +115,9 @@ void make_model(const Settings& settings, TokenizerParts& parts) {
       parts.caches_words = true;
     }
   }
-  parts.model = std::make_unique<PieceMergeModel>(vocabulary, PieceMergeOptions{.byte_fallback = settings.byte_fallback,
-                                                                               .fuse_unknown = true,
-                                                                               .match_user_defined = true,
-                                                                               .unknown = unknown});
+  parts.model = std::make_unique<PieceMergeModel>(
+      vocabulary,
+      PieceMergeOptions{.byte_fallback = settings.byte_fallback, .fuse_unknown = true, .match_user_defined = true, .unknown = unknown});
 }
 
 }  // namespace
@@ -144,8 +143,7 @@ std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes,
     if (kind == TokenKind::control) parts->added.add({.text = std::string(text), .id = id, .special = true});
   }
   CharacterMap map = settings.character_map.empty() ? CharacterMap() : CharacterMap(settings.character_map, name);
-  parts->normalizers.push_back(
-      std::make_unique<SentencePieceNormalizer>(settings.normalizer, std::move(map), std::move(user_defined)));
+  parts->normalizers.push_back(std::make_unique<SentencePieceNormalizer>(settings.normalizer, std::move(map), std::move(user_defined)));
   make_model(settings, *parts);
   const SentencePieceNormalizerOptions& normalizer = settings.normalizer;
   const LeadingSpace leading = normalizer.remove_extra_whitespaces ? LeadingSpace::drop_until_text

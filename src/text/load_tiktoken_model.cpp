@@ -48,19 +48,25 @@ std::vector<std::pair<TokenId, std::string>> llama3_specials() {
 
 std::optional<KnownFile> find_known_file(TokenId ranks) {
   switch (ranks) {
-    case 128000:
-      return KnownFile{ranks, "Llama 3", llama3_pattern(), llama3_specials(), "<|begin_of_text|>", "<|end_of_text|>"};
+    case 128000: return KnownFile{ranks, "Llama 3", llama3_pattern(), llama3_specials(), "<|begin_of_text|>", "<|end_of_text|>"};
     case 100256:
-      return KnownFile{ranks, "cl100k_base", llama3_pattern(),
-                       {{100257, "<|endoftext|>"}, {100258, "<|fim_prefix|>"}, {100259, "<|fim_middle|>"}, {100260, "<|fim_suffix|>"},
+      return KnownFile{ranks,
+                       "cl100k_base",
+                       llama3_pattern(),
+                       {{100257, "<|endoftext|>"},
+                        {100258, "<|fim_prefix|>"},
+                        {100259, "<|fim_middle|>"},
+                        {100260, "<|fim_suffix|>"},
                         {100276, "<|endofprompt|>"}},
-                       nullptr, "<|endoftext|>"};
-    case 199998:
-      return KnownFile{ranks, "o200k_base", gpt4o_pattern(), {{199999, "<|endoftext|>"}, {200018, "<|endofprompt|>"}}, nullptr,
+                       nullptr,
                        "<|endoftext|>"};
+    case 199998:
+      return KnownFile{ranks,   "o200k_base",   gpt4o_pattern(), {{199999, "<|endoftext|>"}, {200018, "<|endofprompt|>"}},
+                       nullptr, "<|endoftext|>"};
     case 151643:
-      return KnownFile{ranks, "Qwen", qwen2_pattern(),
-                       {{151643, "<|endoftext|>"}, {151644, "<|im_start|>"}, {151645, "<|im_end|>"}}, nullptr, "<|endoftext|>"};
+      return KnownFile{ranks,           "Qwen",
+                       qwen2_pattern(), {{151643, "<|endoftext|>"}, {151644, "<|im_start|>"}, {151645, "<|im_end|>"}},
+                       nullptr,         "<|endoftext|>"};
     case 50256: return KnownFile{ranks, "r50k_base", gpt2_pattern(), {{50256, "<|endoftext|>"}}, nullptr, "<|endoftext|>"};
     default: return std::nullopt;
   }

@@ -195,9 +195,9 @@ void TokenizerJsonReader::read_unigram(const JsonReader& model) {
   const int64_t unknown = model.integer("unk_id", -1);
   if (unknown >= 0 && unknown < parts_->vocabulary.size()) parts_->unk = static_cast<TokenId>(unknown);
   parts_->caches_words = !parts_->pre_tokenizers.empty();
-  parts_->model = std::make_unique<UnigramModel>(
-      parts_->vocabulary,
-      UnigramOptions{.byte_fallback = model.flag("byte_fallback", false), .match_user_defined = false, .unknown = parts_->unk.value_or(kNoToken)});
+  parts_->model = std::make_unique<UnigramModel>(parts_->vocabulary, UnigramOptions{.byte_fallback = model.flag("byte_fallback", false),
+                                                                                    .match_user_defined = false,
+                                                                                    .unknown = parts_->unk.value_or(kNoToken)});
 }
 
 void TokenizerJsonReader::read_word_piece(const JsonReader& model) {
@@ -205,10 +205,10 @@ void TokenizerJsonReader::read_word_piece(const JsonReader& model) {
   if (unknown != kNoToken) parts_->unk = unknown;
   parts_->caches_words = true;
   const int64_t longest = model.integer("max_input_chars_per_word", 100);
-  parts_->model = std::make_unique<WordPieceModel>(
-      parts_->vocabulary, WordPieceOptions{.continuing_prefix = model.text("continuing_subword_prefix", "##"),
-                                           .longest_word = static_cast<size_t>(std::max<int64_t>(longest, 0)),
-                                           .unknown = unknown});
+  parts_->model = std::make_unique<WordPieceModel>(parts_->vocabulary,
+                                                   WordPieceOptions{.continuing_prefix = model.text("continuing_subword_prefix", "##"),
+                                                                    .longest_word = static_cast<size_t>(std::max<int64_t>(longest, 0)),
+                                                                    .unknown = unknown});
 }
 
 void TokenizerJsonReader::add_added_tokens() {

@@ -114,7 +114,7 @@ class PrecompiledNormalizer final : public Normalizer {
 struct SentencePieceNormalizerOptions {
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
-  bool escape_whitespaces = true;          // spaces become "▁"
+  bool escape_whitespaces = true;           // spaces become "▁"
   bool treat_whitespace_as_suffix = false;  // the dummy space stands at the end
   bool keep_invalid = false;                // invalid bytes stay as they are (GGUF's "llama"); else each becomes U+FFFD
 };

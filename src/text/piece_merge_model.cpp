@@ -17,8 +17,7 @@ uint32_t priority_of(float score) noexcept {
 
 }  // namespace
 
-PieceMergeModel::PieceMergeModel(const Vocabulary& vocabulary, PieceMergeOptions options)
-    : vocabulary_(vocabulary), options_(options) {
+PieceMergeModel::PieceMergeModel(const Vocabulary& vocabulary, PieceMergeOptions options) : vocabulary_(vocabulary), options_(options) {
   if (options_.byte_fallback) fallback_ = ByteFallback(vocabulary);
   if (!options_.match_user_defined) return;
   for (TokenId id = 0; id < vocabulary.size(); ++id) {

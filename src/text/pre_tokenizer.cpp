@@ -73,8 +73,7 @@ void split_pieces(PieceList& list, SplitBehavior behavior, const FindSections& f
   for (size_t index = 0; index < list.pieces.size(); ++index) {
     const size_t base = list.pieces[index].begin;
     sections.clear();
-    find_sections(list[index],
-                  [&](size_t begin, size_t end, bool match) { sections.push_back({{base + begin, base + end}, match}); });
+    find_sections(list[index], [&](size_t begin, size_t end, bool match) { sections.push_back({{base + begin, base + end}, match}); });
     apply_behavior(sections, behavior, pieces);
   }
   list.pieces = std::move(pieces);

@@ -24,8 +24,7 @@ constexpr std::string_view kMaybeContraction = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
 
 constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-constexpr std::string_view kLlama3Words =
-    R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kLlama3Words = R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kLlama3 = Joined<kContractions, kLlama3Words>::kText;
 constexpr std::string_view kQwen2Words = R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kQwen2 = Joined<kContractions, kQwen2Words>::kText;
@@ -38,18 +37,15 @@ constexpr std::string_view kJais2Words =
     R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
     R"(|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1})";
 constexpr std::string_view kJais2 = Joined<kContractions, kJais2Words>::kText;
-constexpr std::string_view kSeedCoderWords =
-    R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kSeedCoderWords = R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kSeedCoder = Joined<kContractions, kSeedCoderWords>::kText;
 constexpr std::string_view kExaoneMoeWords =
     R"(|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
 constexpr std::string_view kExaoneMoe = Joined<kContractions, kExaoneMoeWords>::kText;
 
 // Words of capitals before small letters: "HelloWorld" is two.
-constexpr std::string_view kLowerCased =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)";
-constexpr std::string_view kUpperCased =
-    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)";
+constexpr std::string_view kLowerCased = R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)";
+constexpr std::string_view kUpperCased = R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)";
 constexpr std::string_view kThreeDigitRest = R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kOneDigitRest = R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kGpt4o = Joined<kLowerCased, kMaybeContraction, kUpperCased, kMaybeContraction, kThreeDigitRest>::kText;
@@ -94,8 +90,7 @@ struct NamedSet {
 const std::vector<NamedSet>& table() {
   static const std::vector<NamedSet> kTable = {
       {{"default"}, {{R"([\p{P}\$\+<=>\^~\|]+)", kGpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}}},
-      {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"},
-       {{kLlama3}, true, true}},
+      {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"}, {{kLlama3}, true, true}},
       {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, {{kLlama3}}},
       {{"jais-2"}, {{kJais2}}},
       {{"gpt-2", "phi-2", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "jina-v1-en", "jina-v2-code", "roberta-bpe", "gigachat",
@@ -106,14 +101,14 @@ const std::vector<NamedSet>& table() {
       {{"qwen2", "deepseek-r1-qwen", "stablelm2", "megrez", "hunyuan", "solar-open", "grok-2", "kormo", "f2llmv2"}, {{kQwen2}}},
       {{"qwen35"}, {{kQwen35}}},
       {{"minicpm5"}, {{R"(\p{N}{1,3})", kMiniCpm5}, true}},
-      {{"deepseek-llm"},
-       {{"[\r\n]", kDeepSeekLlmLetters, kDeepSeekLlmPunctuation, "\\s+$", kDeepSeekCjk, "\\p{N}+"}}},
+      {{"deepseek-llm"}, {{"[\r\n]", kDeepSeekLlmLetters, kDeepSeekLlmPunctuation, "\\s+$", kDeepSeekCjk, "\\p{N}+"}}},
       {{"deepseek-coder"}, {{"[\r\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", kDeepSeekCjk, "\\p{N}"}}},
       {{"deepseek-v3", "hunyuan-dense", "joyai-llm"}, {{R"(\p{N}{1,3})", "[一-龥぀-ゟ゠-ヿ]+", kDeepSeek3Words}}},
       {{"afmoe"},
        {{R"(\p{N}{1,3}(?=(?:\p{N}{3})*+(?!\p{N})))",
          "[一-鿿㐀-䶿豈-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+", kDeepSeek3Words}}},
-      {{"youtu"}, {{"[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+", kYoutu}, true}},
+      {{"youtu"},
+       {{"[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+", kYoutu}, true}},
       {{"poro-chat", "bloom", "gpt3-finnish"}, {{kBloom}}},
       {{"viking"}, {{kBloom, R"(\p{N})"}}},
       {{"tekken"}, {{kTekken}, true, true}},
@@ -124,14 +119,11 @@ const std::vector<NamedSet>& table() {
       {{"superbpe"}, {{R"(\p{N}+)", R"((?=(\d{3})+(?!\d)))"}}},
       {{"bailingmoe", "bailingmoe2", "llada-moe"},
        {{R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"}}},
-      {{"seed-coder"},
-       {{kSeedCoder}}},
-      {{"exaone-moe"},
-       {{kExaoneMoe}}},
+      {{"seed-coder"}, {{kSeedCoder}}},
+      {{"exaone-moe"}, {{kExaoneMoe}}},
       {{"laguna"}, {{R"([^\n]+|[\n]+)", kQwen2}}},
       {{"chameleon"},
-       {{"<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z", R"(([\t\n]|    |  ))", R"(\p{N})",
-         R"([\p{P}!-/:-@\[-`{-~])", kGpt2},
+       {{"<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z", R"(([\t\n]|    |  ))", R"(\p{N})", R"([\p{P}!-/:-@\[-`{-~])", kGpt2},
         false,
         true}},
       {{"gemma4", "granite-embed-multi-311m", "sarvam-moe"}, {{R"([^\n]+|[\n]+)"}, false, false, true}},

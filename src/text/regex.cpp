@@ -25,9 +25,12 @@ constexpr size_t kLongestPattern = size_t{1} << 16;
 void append_escape(std::string& result, char letter, bool in_class) {
   std::string_view members;
   switch (letter) {
-    case 's': case 'S': members = kSpaceClass; break;
-    case 'w': case 'W': members = kWordClass; break;
-    case 'h': case 'H': members = kHexClass; break;
+    case 's':
+    case 'S': members = kSpaceClass; break;
+    case 'w':
+    case 'W': members = kWordClass; break;
+    case 'h':
+    case 'H': members = kHexClass; break;
     case 'd': result += "\\p{Nd}"; return;
     case 'D': result += "\\P{Nd}"; return;
     default: break;

@@ -34,8 +34,7 @@ class Encoder {
       if (segment.id != kNoToken) {
         ids_.push_back(segment.id);
       } else {
-        encode_text(text.substr(segment.range.begin, segment.range.end - segment.range.begin),
-                    at_beginning && segment.range.begin == 0);
+        encode_text(text.substr(segment.range.begin, segment.range.end - segment.range.begin), at_beginning && segment.range.begin == 0);
       }
     }
   }
@@ -93,9 +92,9 @@ std::string TokenizerParts::normalize(std::string_view text, RegexScratch& scrat
 void complete_end_of_generation(TokenizerParts& parts) {
   // As they are called in the vocabularies of Llama 3, ChatML, Phi-3, Gemma, GPT-2, Granite, DeepSeek, GPT-OSS, Kimi and others.
   static constexpr std::array<std::string_view, 32> kTexts = {
-      "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>", "<|endoftext|>",
-      "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>",
-      "<|tool_response>", "<｜end▁of▁sentence｜>", "[e~[",
+      "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>", "<|endoftext|>", "</s>",
+      "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>",
+      "<｜end▁of▁sentence｜>", "[e~[",
       // What pads or parts files in code models: where it comes, the completion has ended.
       "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>",
       "<|file_sep|>"};

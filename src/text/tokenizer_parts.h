@@ -30,8 +30,8 @@ struct TokenizerParts {
   bool invalid_whole = false;    // text that is not all UTF-8 goes to the model in one piece
   bool caches_words = false;     // pieces are words, which come again
 
-  std::vector<TokenId> prefix;   // what add_special puts before the text
-  std::vector<TokenId> suffix;   // and behind it
+  std::vector<TokenId> prefix;  // what add_special puts before the text
+  std::vector<TokenId> suffix;  // and behind it
   std::optional<TokenId> bos, eos, unk, pad;
   std::vector<TokenId> end_of_generation;
 

@@ -120,8 +120,8 @@ std::string replace_invalid(std::string_view text, InvalidBytes policy) {
 
 bool is_whitespace(char32_t code) noexcept {
   if (code < 0x80) return code == ' ' || (code >= '\t' && code <= '\r');
-  return code == 0x85 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||
-         code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+  return code == 0x85 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 ||
+         code == 0x202F || code == 0x205F || code == 0x3000;
 }
 
 bool is_number(char32_t code) noexcept {
@@ -132,8 +132,7 @@ bool is_number(char32_t code) noexcept {
 
 bool is_punctuation(char32_t code) noexcept {
   if (code < 0x80) {
-    return (code >= '!' && code <= '/') || (code >= ':' && code <= '@') || (code >= '[' && code <= '`') ||
-           (code >= '{' && code <= '~');
+    return (code >= '!' && code <= '/') || (code >= ':' && code <= '@') || (code >= '[' && code <= '`') || (code >= '{' && code <= '~');
   }
   const utf8proc_category_t kind = category(code);
   return kind >= UTF8PROC_CATEGORY_PC && kind <= UTF8PROC_CATEGORY_PO;
@@ -211,8 +210,7 @@ size_t grapheme_length(std::string_view text, size_t offset) noexcept {
   size_t length = previous.length;
   while (offset + length < text.size()) {
     const DecodedCharacter next = decode_character(text, offset + length);
-    if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(previous.code), static_cast<utf8proc_int32_t>(next.code),
-                                         &state)) {
+    if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(previous.code), static_cast<utf8proc_int32_t>(next.code), &state)) {
       break;
     }
     length += next.length;

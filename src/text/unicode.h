@@ -38,9 +38,9 @@ enum class InvalidBytes { one_per_subpart, one_per_byte };
 [[nodiscard]] bool is_punctuation(char32_t code) noexcept;  // P, and every ASCII character that is neither letter, digit, space nor control
 [[nodiscard]] bool is_mark(char32_t code) noexcept;         // M
 [[nodiscard]] bool is_nonspacing_mark(char32_t code) noexcept;  // Mn
-[[nodiscard]] bool is_control(char32_t code) noexcept;      // Cc, Cf, Co: control, format, private use
-[[nodiscard]] bool is_word(char32_t code) noexcept;         // letters, marks, digits, connector punctuation
-[[nodiscard]] bool is_cjk_ideograph(char32_t code) noexcept;  // the blocks that BERT splits into single characters
+[[nodiscard]] bool is_control(char32_t code) noexcept;          // Cc, Cf, Co: control, format, private use
+[[nodiscard]] bool is_word(char32_t code) noexcept;             // letters, marks, digits, connector punctuation
+[[nodiscard]] bool is_cjk_ideograph(char32_t code) noexcept;    // the blocks that BERT splits into single characters
 
 enum class NormalForm { nfc, nfd, nfkc, nfkd };
 // `text` must be valid UTF-8.

@@ -12,7 +12,7 @@ namespace wick {
 
 struct WireField {
   uint32_t number = 0;
-  uint64_t value = 0;      // varint, fixed32 or fixed64
+  uint64_t value = 0;           // varint, fixed32 or fixed64
   std::string_view bytes = {};  // length-delimited
 };
 

@@ -11,8 +11,8 @@
 namespace wick {
 
 struct WordPieceOptions {
-  std::string first_prefix = {};                // before a word's first token: "" in Hugging Face's files, "▁" in GGUF
-  std::string continuing_prefix = "##";    // before its other tokens: "" in GGUF
+  std::string first_prefix = {};                             // before a word's first token: "" in Hugging Face's files, "▁" in GGUF
+  std::string continuing_prefix = "##";                      // before its other tokens: "" in GGUF
   size_t longest_word = std::numeric_limits<size_t>::max();  // in characters; a longer word is unknown
   TokenId unknown = kNoToken;
 };

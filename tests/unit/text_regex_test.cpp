@@ -42,9 +42,7 @@ TEST(Regex, SpaceIsUnicodesWhiteSpaceWithoutTheMongolianSeparator) {
   EXPECT_THAT(matches("\\s+", "a\u0085\u3000b\u180Ec"), ElementsAre("\u0085\u3000"));
 }
 
-TEST(Regex, WordHasMarksAsInOniguruma) {
-  EXPECT_THAT(matches("\\w+|[^\\w\\s]+", "n\u0303o-1"), ElementsAre("n\u0303o", "-", "1"));
-}
+TEST(Regex, WordHasMarksAsInOniguruma) { EXPECT_THAT(matches("\\w+|[^\\w\\s]+", "n\u0303o-1"), ElementsAre("n\u0303o", "-", "1")); }
 
 TEST(Regex, MalformedPatternNamesPlaceAndOffset) {
   try {

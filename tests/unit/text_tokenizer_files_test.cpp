@@ -78,7 +78,8 @@ TEST(TokenizerFiles, JsonMergesMayBePairs) {
 
 TEST(TokenizerFiles, JsonSpecialTokensAreParsedOnDemandAndOthersAlways) {
   const auto tokenizer = Tokenizer::parse(
-      json_with(R"("added_tokens": [{"id": 4, "content": "<x>", "special": true}, {"id": 5, "content": "ba", "special": false}])"), "added");
+      json_with(R"("added_tokens": [{"id": 4, "content": "<x>", "special": true}, {"id": 5, "content": "ba", "special": false}])"),
+      "added");
   EXPECT_EQ(tokenizer->encode("a<x>ab", kPlain), (Ids{0, 2})) << "characters without token are dropped where there is no unknown token";
   EXPECT_EQ(tokenizer->encode("a<x>ab", {.add_special = false, .parse_special = true}), (Ids{0, 4, 2}));
   EXPECT_EQ(tokenizer->encode("ba", kPlain), (Ids{5}));

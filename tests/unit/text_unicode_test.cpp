@@ -43,9 +43,7 @@ TEST(Unicode, IncompleteSuffixIsWhatMoreBytesMayComplete) {
   EXPECT_EQ(incomplete_suffix("\x80\x80\x80\x80"), 0u);
 }
 
-TEST(Unicode, LowerCaseIsWithoutContext) {
-  EXPECT_EQ(lowercase("ÄΣΑΣ İ ẞ"), "äσασ i\u0307 ß");
-}
+TEST(Unicode, LowerCaseIsWithoutContext) { EXPECT_EQ(lowercase("ÄΣΑΣ İ ẞ"), "äσασ i\u0307 ß"); }
 
 TEST(Unicode, NormalFormsComposeAndDecompose) {
   EXPECT_EQ(normalize("e\u0301", NormalForm::nfc), "é");
