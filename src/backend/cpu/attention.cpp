@@ -115,9 +115,9 @@ void widen_cache(const SimdKernels& kernels, const Shapes& s, int64_t kv_head, i
     const T* value_source = cache_row<T>(*s.value, kv_head, first + position);
     if constexpr (sizeof(T) == 2) {
       // The value's row serves as the place to widen the key before it is transposed.
-      kernels.f16_to_f32(key_source, value, width);
+      kernels.f16_to_f32(reinterpret_cast<const uint16_t*>(key_source), value, width);
       for (int64_t i = 0; i < s.width; ++i) block.keys[i * kKeyBlock + position] = value[i];
-      kernels.f16_to_f32(value_source, value, width);
+      kernels.f16_to_f32(reinterpret_cast<const uint16_t*>(value_source), value, width);
     } else {
       for (int64_t i = 0; i < s.width; ++i) block.keys[i * kKeyBlock + position] = key_source[i];
       std::copy_n(value_source, s.width, value);
@@ -184,7 +184,7 @@ void run_attention(const OpCall& call) {
 
 }  // namespace
 
-void attention_f16(const OpCall& call) { run_attention<uint16_t>(call); }
+void attention_f16(const OpCall& call) { run_attention<f16>(call); }
 void attention_f32(const OpCall& call) { run_attention<float>(call); }
 
 }  // namespace wick::cpu

@@ -25,6 +25,13 @@ struct Product {
   float* out;          // [rows, outputs]
 };
 
+// Rows of activations that are multiplied with a unit of weights before the next unit's turn: few enough to stay in the second-level
+// cache meanwhile.
+struct Tokens {
+  int64_t first;
+  int64_t count;
+};
+
 struct Job {
   CpuRuntime* runtime;
   const float* x;
@@ -32,13 +39,20 @@ struct Job {
   int64_t k;
   int64_t unit;   // weight rows in a unit of work
   int64_t units;
+  int64_t block;  // rows of activations in a block
   size_t count;
   std::array<Product, kMaxWeights> products;
 };
 
-Job make_job(const OpCall& call, int64_t unit) {
+// A second-level cache of 1 MiB keeps a block of activations beside the weights that stream through it.
+constexpr int64_t kActivationBytes = 512 * 1024;
+
+// `element`: bytes of an activation as the kernel reads it.
+Job make_job(const OpCall& call, int64_t unit, int64_t element) {
   const Layout& x = *call.inputs[0].layout;
-  Job job{&runtime_of(call), data_of<const float>(call.inputs[0]), x.elements() / x.shape().last(), x.shape().last(), unit, 0, 0, {}};
+  const int64_t k = x.shape().last();
+  const int64_t block = std::max<int64_t>(16, kActivationBytes / (k * element) / 16 * 16);
+  Job job{&runtime_of(call), data_of<const float>(call.inputs[0]), x.elements() / k, k, unit, 0, block, 0, {}};
   for (size_t index = 0; index < call.outputs.size(); ++index) {
     const Operand& weight = call.inputs[index + 1];
     const int64_t outputs = weight.layout->shape()[0];
@@ -48,17 +62,20 @@ Job make_job(const OpCall& call, int64_t unit) {
   return job;
 }
 
-// Calls body(thread, product, first row, rows) for the units of work of each thread's range.
+// Calls body(thread, product, first row, rows, tokens) for the units of work of each thread's range, block of tokens by block.
 template <class Body>
 void run_units(const Job& job, Body&& body) {
   job.runtime->threads().run([&](int thread, int threads) {
     const int64_t end = job.units * (thread + 1) / threads;
-    for (int64_t unit = job.units * thread / threads; unit < end; ++unit) {
-      size_t index = job.count - 1;
-      while (job.products[index].first_unit > unit) --index;
-      const Product& product = job.products[index];
-      const int64_t first = (unit - product.first_unit) * job.unit;
-      body(thread, product, first, std::min(job.unit, product.outputs - first));
+    for (int64_t token = 0; token < job.rows; token += job.block) {
+      const Tokens tokens{token, std::min(job.block, job.rows - token)};
+      for (int64_t unit = job.units * thread / threads; unit < end; ++unit) {
+        size_t index = job.count - 1;
+        while (job.products[index].first_unit > unit) --index;
+        const Product& product = job.products[index];
+        const int64_t first = (unit - product.first_unit) * job.unit;
+        body(thread, product, first, std::min(job.unit, product.outputs - first), tokens);
+      }
     }
   });
 }
@@ -94,9 +111,47 @@ WeightRows widen_rows(const Job& job, int thread, const Operand& weight, int64_t
   return {rows, job.k};
 }
 
-void multiply_plain(const Job& job, int thread, const Operand& weight, int64_t first, int64_t count, float* out, int64_t out_stride) {
+// Row `first` of a float weight whose rows are contiguous; nullptr otherwise.
+template <class T>
+const T* contiguous_row(const Operand& weight, DType dtype, int64_t first) {
+  if (weight.dtype != dtype || weight.layout->stride(1) != 1) return nullptr;
+  return data_of<const T>(weight) + first * weight.layout->stride(0);
+}
+
+// out[t · out_stride + r] for the tokens t of the block, counted from its first, and `count` rows r of a plain weight.
+void multiply_plain(const Job& job, int thread, const bf16* rounded, const Operand& weight, int64_t first, int64_t count, Tokens tokens,
+                    float* out, int64_t out_stride) {
+  const SimdKernels& kernels = job.runtime->kernels();
+  const float* x = job.x + tokens.first * job.k;
+  const int64_t stride = weight.layout->stride(0);
+  if (const auto* rows = contiguous_row<f16>(weight, DType::f16, first)) {
+    return kernels.panel_f16(rows, stride, count, x, job.k, tokens.count, job.k, out, out_stride);
+  }
+  if (const auto* rows = contiguous_row<bf16>(weight, DType::bf16, first)) {
+    if (rounded == nullptr) return kernels.panel_bf16(rows, stride, count, x, job.k, tokens.count, job.k, out, out_stride);
+    return kernels.panel_bf16_pairs(rows, stride, count, rounded + tokens.first * job.k, job.k, tokens.count, job.k, out, out_stride);
+  }
   const WeightRows rows = widen_rows(job, thread, weight, first, count);
-  job.runtime->kernels().panel(rows.data, rows.stride, count, job.x, job.k, job.rows, job.k, out, out_stride);
+  kernels.panel(rows.data, rows.stride, count, x, job.k, tokens.count, job.k, out, out_stride);
+}
+
+// A job on plain weights. A quantized one is widened for every block, so there all activations are one block.
+Job make_plain_job(const OpCall& call) {
+  Job job = make_job(call, kPanelRows, sizeof(float));
+  if (is_quantized(call.inputs[1].dtype)) job.block = job.rows;
+  return job;
+}
+
+// The activations rounded to bf16, where weights and processor make a bf16 dot product possible and the caller allows it; else nullptr.
+const bf16* round_to_bf16(const OpCall& call, const Job& job) {
+  const SimdKernels& kernels = job.runtime->kernels();
+  const bool possible = call.inputs[1].dtype == DType::bf16 && kernels.panel_bf16_pairs != nullptr && job.k % 32 == 0;
+  if (!possible || call.parameters<LinearParams>().precise) return nullptr;
+  auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
+  job.runtime->threads().parallel_for(job.rows * job.k, 32768, [&](int64_t begin, int64_t end) {
+    kernels.f32_to_bf16(job.x + begin, reinterpret_cast<uint16_t*>(rounded + begin), static_cast<size_t>(end - begin));
+  });
+  return rounded;
 }
 
 // All activations of the call, rounded to 8 bits by all threads; they lie in the scratch of the calling thread.
@@ -119,69 +174,82 @@ QuantizedActivations quantize(const Job& job) {
   return x;
 }
 
+// The rows `tokens` of the activations.
+QuantizedActivations slice(const QuantizedActivations& x, Tokens tokens) {
+  const int64_t blocks = x.columns / kActivationBlock;
+  return {tokens.count,
+          x.columns,
+          x.quants + tokens.first * x.columns,
+          x.scales + tokens.first * blocks,
+          x.block_sums + tokens.first * blocks,
+          x.half_sums + tokens.first * blocks * 2};
+}
+
 // A tile of 16 interleaved rows, or the few plain rows behind the last tile.
-void multiply_tile(const Job& job, int thread, const QuantizedActivations& x, const Operand& weight, int64_t first, int64_t count, float* out,
-                   int64_t out_stride) {
+void multiply_tile(const Job& job, int thread, const QuantizedActivations& x, const Operand& weight, int64_t first, int64_t count, Tokens tokens,
+                   float* out, int64_t out_stride) {
+  const SimdKernels& kernels = job.runtime->kernels();
   const std::byte* rows = weight.buffer->host_data() + storage_bytes(weight.dtype, first * job.k);
-  if (count == kInterleavedRows) {
-    job.runtime->kernels().tile_kernel(weight.dtype)(rows, x, out, out_stride);
-    return;
-  }
+  if (count == kInterleavedRows) return kernels.tile_kernel(weight.dtype)(rows, slice(x, tokens), out, out_stride);
   auto* widened = job.runtime->scratch(thread).get<float>(kWeightRows, static_cast<size_t>(job.k));
   for (int64_t row = 0; row < count; ++row) {
     const DType plain = plain_dtype(weight.dtype);
-    unpack_rows(job.runtime->kernels(), plain, rows + row * storage_bytes(plain, job.k), {widened, static_cast<size_t>(job.k)});
-    job.runtime->kernels().panel(widened, job.k, 1, job.x, job.k, job.rows, job.k, out + row, out_stride);
+    unpack_rows(kernels, plain, rows + row * storage_bytes(plain, job.k), {widened, static_cast<size_t>(job.k)});
+    kernels.panel(widened, job.k, 1, job.x + tokens.first * job.k, job.k, tokens.count, job.k, out + row, out_stride);
   }
 }
 
-// Computes gate and up side by side for a unit of rows, then silu(gate) · up: multiply(operand, out) fills [rows, count].
+// Computes gate and up side by side for a unit of rows, then silu(gate) · up: multiply(which, out) fills [tokens, count].
 template <class Multiply>
-void gate_unit(const Job& job, int thread, int64_t first, int64_t count, float* out, int64_t outputs, Multiply&& multiply) {
+void gate_unit(const Job& job, int thread, int64_t first, int64_t count, Tokens tokens, float* out, int64_t outputs, Multiply&& multiply) {
   Scratch& scratch = job.runtime->scratch(thread);
-  const auto elements = static_cast<size_t>(job.rows * count);
+  const auto elements = static_cast<size_t>(tokens.count * count);
   auto* gate = scratch.get<float>(kGate, elements);
   auto* up = scratch.get<float>(kUp, elements);
   multiply(0, gate);
   multiply(1, up);
   job.runtime->kernels().silu_multiply(gate, up, gate, elements);
-  for (int64_t row = 0; row < job.rows; ++row) {
-    std::memcpy(out + row * outputs + first, gate + row * count, static_cast<size_t>(count) * sizeof(float));
+  for (int64_t token = 0; token < tokens.count; ++token) {
+    std::memcpy(out + (tokens.first + token) * outputs + first, gate + token * count, static_cast<size_t>(count) * sizeof(float));
   }
 }
 
 }  // namespace
 
 void linear_plain(const OpCall& call) {
-  const Job job = make_job(call, kPanelRows);
-  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count) {
-    multiply_plain(job, thread, *product.weight, first, count, product.out + first, product.outputs);
+  const Job job = make_plain_job(call);
+  const bf16* rounded = round_to_bf16(call, job);
+  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
+    float* out = product.out + tokens.first * product.outputs + first;
+    multiply_plain(job, thread, rounded, *product.weight, first, count, tokens, out, product.outputs);
   });
 }
 
 void linear_interleaved(const OpCall& call) {
-  const Job job = make_job(call, kInterleavedRows);
+  const Job job = make_job(call, kInterleavedRows, sizeof(int8_t));
   const QuantizedActivations x = quantize(job);
-  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count) {
-    multiply_tile(job, thread, x, *product.weight, first, count, product.out + first, product.outputs);
+  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
+    float* out = product.out + tokens.first * product.outputs + first;
+    multiply_tile(job, thread, x, *product.weight, first, count, tokens, out, product.outputs);
   });
 }
 
 void gated_linear_plain(const OpCall& call) {
-  const Job job = make_job(call, kPanelRows);
-  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count) {
-    gate_unit(job, thread, first, count, product.out, product.outputs, [&](size_t which, float* out) {
-      multiply_plain(job, thread, call.inputs[which + 1], first, count, out, count);
+  const Job job = make_plain_job(call);
+  const bf16* rounded = round_to_bf16(call, job);
+  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
+    gate_unit(job, thread, first, count, tokens, product.out, product.outputs, [&](size_t which, float* out) {
+      multiply_plain(job, thread, rounded, call.inputs[which + 1], first, count, tokens, out, count);
     });
   });
 }
 
 void gated_linear_interleaved(const OpCall& call) {
-  const Job job = make_job(call, kInterleavedRows);
+  const Job job = make_job(call, kInterleavedRows, sizeof(int8_t));
   const QuantizedActivations x = quantize(job);
-  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count) {
-    gate_unit(job, thread, first, count, product.out, product.outputs, [&](size_t which, float* out) {
-      multiply_tile(job, thread, x, call.inputs[which + 1], first, count, out, count);
+  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
+    gate_unit(job, thread, first, count, tokens, product.out, product.outputs, [&](size_t which, float* out) {
+      multiply_tile(job, thread, x, call.inputs[which + 1], first, count, tokens, out, count);
     });
   });
 }

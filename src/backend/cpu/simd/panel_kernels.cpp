@@ -16,9 +16,24 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
+// Loads weights or cache elements of any of the float formats as f32.
+HWY_INLINE V load_wide(const float* p) { return hn::LoadU(D(), p); }
+HWY_INLINE V load_wide(const f16* p) {
+  const D d;
+  const hn::Rebind<hwy::float16_t, D> dh;
+  const hn::Rebind<uint16_t, D> du;
+  return hn::PromoteTo(d, hn::BitCast(dh, hn::LoadU(du, reinterpret_cast<const uint16_t*>(p))));
+}
+HWY_INLINE V load_wide(const bf16* p) {
+  const D d;
+  const hn::Rebind<uint16_t, D> du;
+  const hn::Rebind<uint32_t, D> dw;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(dw, hn::LoadU(du, reinterpret_cast<const uint16_t*>(p)))));
+}
+
 // kRows × kTokens dot products of length k, kept in registers.
-template <int kRows, int kTokens>
-HWY_INLINE void dot_block(const float* weights, int64_t weight_stride, const float* x, int64_t x_stride, int64_t k, float* out, int64_t out_stride) {
+template <int kRows, int kTokens, class T>
+HWY_INLINE void dot_block(const T* weights, int64_t weight_stride, const float* x, int64_t x_stride, int64_t k, float* out, int64_t out_stride) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   V sums[kTokens][kRows];
@@ -28,7 +43,7 @@ HWY_INLINE void dot_block(const float* weights, int64_t weight_stride, const flo
   int64_t i = 0;
   for (; i + lanes <= k; i += lanes) {
     V w[kRows];
-    for (int r = 0; r < kRows; ++r) w[r] = hn::LoadU(d, weights + r * weight_stride + i);
+    for (int r = 0; r < kRows; ++r) w[r] = load_wide(weights + r * weight_stride + i);
     for (int t = 0; t < kTokens; ++t) {
       const V value = hn::LoadU(d, x + t * x_stride + i);
       for (int r = 0; r < kRows; ++r) sums[t][r] = hn::MulAdd(w[r], value, sums[t][r]);
@@ -37,22 +52,23 @@ HWY_INLINE void dot_block(const float* weights, int64_t weight_stride, const flo
   for (int t = 0; t < kTokens; ++t) {
     for (int r = 0; r < kRows; ++r) {
       float sum = hn::GetLane(hn::SumOfLanes(d, sums[t][r]));
-      for (int64_t j = i; j < k; ++j) sum += weights[r * weight_stride + j] * x[t * x_stride + j];
+      for (int64_t j = i; j < k; ++j) sum += static_cast<float>(weights[r * weight_stride + j]) * x[t * x_stride + j];
       out[t * out_stride + r] = sum;
     }
   }
 }
 
-template <int kRows>
-void panel_rows(const float* weights, int64_t weight_stride, const float* x, int64_t x_stride, int64_t tokens, int64_t k, float* out,
+template <int kRows, class T>
+void panel_rows(const T* weights, int64_t weight_stride, const float* x, int64_t x_stride, int64_t tokens, int64_t k, float* out,
                 int64_t out_stride) {
   int64_t t = 0;
   for (; t + 4 <= tokens; t += 4) dot_block<kRows, 4>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
   for (; t < tokens; ++t) dot_block<kRows, 1>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
 }
 
-void panel(const float* weights, int64_t weight_stride, int64_t weight_rows, const float* x, int64_t x_stride, int64_t tokens, int64_t k,
-           float* out, int64_t out_stride) {
+template <class T>
+void panel(const T* weights, int64_t weight_stride, int64_t weight_rows, const float* x, int64_t x_stride, int64_t tokens, int64_t k, float* out,
+           int64_t out_stride) {
   switch (weight_rows) {
     case 1: return panel_rows<1>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
     case 2: return panel_rows<2>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
@@ -113,23 +129,6 @@ void multiply_matrix(const float* a, int64_t a_stride, const float* b, int64_t b
   }
 }
 
-// Loads cache elements of either type as f32.
-HWY_INLINE V load_cache(const float* p) { return hn::LoadU(D(), p); }
-HWY_INLINE V load_cache(const uint16_t* p) {
-  const D d;
-  if (HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR) {
-    // Highway's emulated conversion knows no infinity and no NaN.
-    HWY_ALIGN float values[HWY_MAX_BYTES / sizeof(float)];
-    for (size_t i = 0; i < hn::Lanes(d); ++i) values[i] = f16_bits_to_float(p[i]);
-    return hn::Load(d, values);
-  }
-  const hn::Rebind<hwy::float16_t, D> dh;
-  const hn::Rebind<uint16_t, D> du;
-  return hn::PromoteTo(d, hn::BitCast(dh, hn::LoadU(du, p)));
-}
-HWY_INLINE float cache_element(float value) { return value; }
-HWY_INLINE float cache_element(uint16_t bits) { return f16_bits_to_float(bits); }
-
 template <int kHeads, class T>
 void scores_of(const float* q, int64_t n, const T* keys, int64_t stride, int64_t positions, float* scores, int64_t score_stride) {
   const D d;
@@ -140,12 +139,12 @@ void scores_of(const float* q, int64_t n, const T* keys, int64_t stride, int64_t
     for (int h = 0; h < kHeads; ++h) sums[h] = hn::Zero(d);
     int64_t i = 0;
     for (; i + lanes <= n; i += lanes) {
-      const V value = load_cache(key + i);
+      const V value = load_wide(key + i);
       for (int h = 0; h < kHeads; ++h) sums[h] = hn::MulAdd(value, hn::LoadU(d, q + h * n + i), sums[h]);
     }
     for (int h = 0; h < kHeads; ++h) {
       float sum = hn::GetLane(hn::SumOfLanes(d, sums[h]));
-      for (int64_t j = i; j < n; ++j) sum += cache_element(key[j]) * q[h * n + j];
+      for (int64_t j = i; j < n; ++j) sum += static_cast<float>(key[j]) * q[h * n + j];
       scores[h * score_stride + position] = sum;
     }
   }
@@ -160,7 +159,7 @@ void weighted_sum_of(const float* weights, int64_t weight_stride, int64_t n, con
     V sums[kHeads];
     for (int h = 0; h < kHeads; ++h) sums[h] = hn::LoadU(d, out + h * n + i);
     for (int64_t position = 0; position < positions; ++position) {
-      const V value = load_cache(values + position * stride + i);
+      const V value = load_wide(values + position * stride + i);
       for (int h = 0; h < kHeads; ++h) sums[h] = hn::MulAdd(value, hn::Set(d, weights[h * weight_stride + position]), sums[h]);
     }
     for (int h = 0; h < kHeads; ++h) hn::StoreU(sums[h], d, out + h * n + i);
@@ -168,7 +167,7 @@ void weighted_sum_of(const float* weights, int64_t weight_stride, int64_t n, con
   for (; i < n; ++i) {
     for (int h = 0; h < kHeads; ++h) {
       for (int64_t position = 0; position < positions; ++position) {
-        out[h * n + i] += weights[h * weight_stride + position] * cache_element(values[position * stride + i]);
+        out[h * n + i] += weights[h * weight_stride + position] * static_cast<float>(values[position * stride + i]);
       }
     }
   }
@@ -190,11 +189,13 @@ void weighted_sum(const float* weights, int64_t weight_stride, int64_t heads, in
 }
 
 void fill_panel(SimdKernels& kernels) {
-  kernels.panel = panel;
+  kernels.panel = panel<float>;
+  kernels.panel_f16 = panel<f16>;
+  kernels.panel_bf16 = panel<bf16>;
   kernels.multiply_matrix = multiply_matrix;
-  kernels.scores_f16 = scores<uint16_t>;
+  kernels.scores_f16 = scores<f16>;
   kernels.scores_f32 = scores<float>;
-  kernels.weighted_sum_f16 = weighted_sum<uint16_t>;
+  kernels.weighted_sum_f16 = weighted_sum<f16>;
   kernels.weighted_sum_f32 = weighted_sum<float>;
 }
 

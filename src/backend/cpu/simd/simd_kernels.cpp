@@ -8,6 +8,7 @@ namespace {
 SimdKernels build(InstructionSet set) {
   SimdKernels kernels;
   kernels.set = set;
+  fill_bf16_kernels(kernels);
   fill_convert_kernels(kernels);
   fill_float_kernels(kernels);
   fill_panel_kernels(kernels);

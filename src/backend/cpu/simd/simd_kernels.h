@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backend/cpu/simd/instruction_set.h"
+#include "base/half.h"
 #include "layout/dtype.h"
 
 namespace wick::cpu {
@@ -48,9 +49,15 @@ struct SimdKernels {
   void (*q8_0_to_f32)(const std::byte* blocks, float* out, size_t n) = nullptr;
   void (*q4_0_to_f32)(const std::byte* blocks, float* out, size_t n) = nullptr;
 
-  // out[t · out_stride + r] = x[t] · weights[r] over k columns, for `tokens` rows of x and 1 to kPanelRows rows of weights.
-  void (*panel)(const float* weights, int64_t weight_stride, int64_t weight_rows, const float* x, int64_t x_stride, int64_t tokens, int64_t k,
-                float* out, int64_t out_stride) = nullptr;
+  // out[t · out_stride + r] = x[t] · weights[r] over k columns, for `tokens` rows of x and 1 to kPanelRows rows of weights. Sums in f32.
+  template <class Weight, class Activation>
+  using Panel = void (*)(const Weight* weights, int64_t weight_stride, int64_t weight_rows, const Activation* x, int64_t x_stride,
+                         int64_t tokens, int64_t k, float* out, int64_t out_stride);
+  Panel<float, float> panel = nullptr;
+  Panel<f16, float> panel_f16 = nullptr;
+  Panel<bf16, float> panel_bf16 = nullptr;
+  // By the processor's bf16 dot product; nullptr where it has none. k is a multiple of 32.
+  Panel<bf16, bf16> panel_bf16_pairs = nullptr;
   // c [m, n] = a [m, k] · b [k, n], or c += with `accumulate`; b and c row-major with strides, a[row, i] at row · a_stride + i.
   void (*multiply_matrix)(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride, int64_t m, int64_t n,
                           int64_t k, bool accumulate) = nullptr;
@@ -60,11 +67,11 @@ struct SimdKernels {
   void (*scale)(float* x, float factor, size_t n) = nullptr;
   // scores[h · score_stride + p] = q[h] · key[p], and out[h] += Σ weight[h, p] · value[p], for up to 8 query heads of width n on one
   // cache row run of f16 (or f32) rows `stride` elements apart.
-  void (*scores_f16)(const float* q, int64_t heads, int64_t n, const uint16_t* keys, int64_t stride, int64_t positions, float* scores,
+  void (*scores_f16)(const float* q, int64_t heads, int64_t n, const f16* keys, int64_t stride, int64_t positions, float* scores,
                      int64_t score_stride) = nullptr;
   void (*scores_f32)(const float* q, int64_t heads, int64_t n, const float* keys, int64_t stride, int64_t positions, float* scores,
                      int64_t score_stride) = nullptr;
-  void (*weighted_sum_f16)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const uint16_t* values, int64_t stride,
+  void (*weighted_sum_f16)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const f16* values, int64_t stride,
                            int64_t positions, float* out) = nullptr;
   void (*weighted_sum_f32)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const float* values, int64_t stride,
                            int64_t positions, float* out) = nullptr;
@@ -83,6 +90,7 @@ struct SimdKernels {
 [[nodiscard]] const SimdKernels& simd_kernels(InstructionSet set);
 
 // Each source file under simd/ fills its part of the table.
+void fill_bf16_kernels(SimdKernels& kernels);
 void fill_convert_kernels(SimdKernels& kernels);
 void fill_float_kernels(SimdKernels& kernels);
 void fill_panel_kernels(SimdKernels& kernels);
