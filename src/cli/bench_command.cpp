@@ -44,7 +44,8 @@ Summary summarize(std::vector<double> values) {
 // Ids spread over the vocabulary. Speed does not depend on which, but a mixture of experts or a table's pages might.
 std::vector<TokenId> spread_tokens(int64_t count, int64_t vocab_size) {
   std::vector<TokenId> tokens(static_cast<size_t>(count));
-  for (int64_t index = 0; index < count; ++index) tokens[static_cast<size_t>(index)] = static_cast<TokenId>((index * 7919 + 13) % vocab_size);
+  for (int64_t index = 0; index < count; ++index)
+    tokens[static_cast<size_t>(index)] = static_cast<TokenId>((index * 7919 + 13) % vocab_size);
   return tokens;
 }
 
@@ -88,7 +89,8 @@ class Bench {
 
   double time_prefill() {
     if (options_.prompt_tokens == 0) return 0;
-    return timed([&] { (void)model_.forward(std::span(tokens_).first(static_cast<size_t>(options_.prompt_tokens)), *cache_, LogitRows::last); });
+    return timed(
+        [&] { (void)model_.forward(std::span(tokens_).first(static_cast<size_t>(options_.prompt_tokens)), *cache_, LogitRows::last); });
   }
 
   double time_decode() {
@@ -108,7 +110,8 @@ class Bench {
   std::vector<double> decode_;
 };
 
-void print_json(const Program& program, const Options& options, const LoadedModel& loaded, const std::filesystem::path& path, const Bench& bench) {
+void print_json(const Program& program, const Options& options, const LoadedModel& loaded, const std::filesystem::path& path,
+                const Bench& bench) {
   const Device& device = loaded.model->device();
   nlohmann::ordered_json json;
   json["model"] = path.string();
@@ -141,8 +144,8 @@ void print_table(const Program& program, const Options& options, const LoadedMod
   program.out << fmt::format("{:<20} {:>12} {:>12} {:>12}\n", "tokens/s", "median", "min", "max");
   const auto print = [&](const std::string& name, int64_t tokens, const Summary& summary) {
     if (tokens == 0) return;
-    program.out << fmt::format("{:<20} {:>12.2f} {:>12.2f} {:>12.2f}\n", fmt::format("{} {}", name, tokens), summary.median, summary.minimum,
-                               summary.maximum);
+    program.out << fmt::format("{:<20} {:>12.2f} {:>12.2f} {:>12.2f}\n", fmt::format("{} {}", name, tokens), summary.median,
+                               summary.minimum, summary.maximum);
   };
   print("prefill", options.prompt_tokens, bench.prefill());
   print("decode", options.gen_tokens, bench.decode());
@@ -166,7 +169,8 @@ void bench_command(Program& program, const Arguments& arguments) {
   app.add_flag("--json", options.json, "print JSON: medians, and _min and _max beside them");
   app.add_flag("--quiet", program.quiet, "say nothing but errors");
   add_version(app, program);
-  app.footer(examples({"wick bench --prompt-tokens 256", "wick bench --model FILE.gguf --prompt-tokens 512 --gen-tokens 128 --threads 2 --reps 5 --json"}));
+  app.footer(examples(
+      {"wick bench --prompt-tokens 256", "wick bench --model FILE.gguf --prompt-tokens 512 --gen-tokens 128 --threads 2 --reps 5 --json"}));
   if (!parse_flags(app, arguments, program)) return;
   if (options.prompt_tokens == 0 && options.gen_tokens == 0) {
     fail(ErrorCode::invalid_argument, "--prompt-tokens 0 and --gen-tokens 0: nothing is left to measure");

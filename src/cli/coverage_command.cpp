@@ -39,7 +39,8 @@ void coverage_command(Program& program, const Arguments& arguments) {
   bool json = false;
   bool markdown = false;
   CLI::App app(
-      "Lists which device carries out which op on which dtype: native, reference (the op's plain loops, for truth and not for speed), or none\n"
+      "Lists which device carries out which op on which dtype: native, reference (the op's plain loops, for truth and not for speed), or "
+      "none\n"
       "and why.",
       program.name);
   auto* json_flag = app.add_flag("--json", json, "print JSON");

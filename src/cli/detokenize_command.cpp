@@ -18,8 +18,8 @@ void detokenize_command(Program& program, const Arguments& arguments) {
   CLI::App app("Turns token ids into text. A line break is added on a terminal only.", program.name);
   add_value(app, "--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
             [&](const std::string& value) { model = value; });
-  auto* tokens_flag =
-      add_value(app, "--tokens", "IDS", "like 0,5,9 or [0, 5, 9] (default: standard input)", [&](const std::string& value) { tokens = value; });
+  auto* tokens_flag = add_value(app, "--tokens", "IDS", "like 0,5,9 or [0, 5, 9] (default: standard input)",
+                                [&](const std::string& value) { tokens = value; });
   add_value(app, "--file", "FILE", "a file with the ids", [&](const std::string& value) { file = value; })->excludes(tokens_flag);
   app.add_flag("--special", special, "spell control tokens out");
   add_version(app, program);

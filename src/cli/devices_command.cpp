@@ -42,8 +42,9 @@ void devices_command(Program& program, const Arguments& arguments) {
     for (const DeviceInfo& device : backend->probe()) {
       list.push_back(describe(*backend, device));
       if (json) continue;
-      program.out << fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", DeviceLocation{backend->kind, device.index}.to_string(), device.caps.driver,
-                                 device.caps.compute_units, format_bytes(device.caps.memory_bytes), device.score, device.caps.name);
+      program.out << fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", DeviceLocation{backend->kind, device.index}.to_string(),
+                                 device.caps.driver, device.caps.compute_units, format_bytes(device.caps.memory_bytes), device.score,
+                                 device.caps.name);
     }
   }
   if (json) program.out << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

@@ -88,7 +88,8 @@ CLI::Option* add_device(CLI::App& app, std::string& device) {
 }
 
 void add_version(CLI::App& app, const Program& program) {
-  app.set_version_flag("--version", fmt::format("{} {} ({})", program.name, build_info().version, build_info().commit), "print the version");
+  app.set_version_flag("--version", fmt::format("{} {} ({})", program.name, build_info().version, build_info().commit),
+                       "print the version");
 }
 
 bool parse_flags(CLI::App& app, const Arguments& arguments, const Program& program) {
@@ -104,8 +105,8 @@ bool parse_flags(CLI::App& app, const Arguments& arguments, const Program& progr
   } catch (const CLI::ExtrasError&) {
     const std::vector<std::string> extras = app.remaining(true);
     const std::string& first = extras.front();
-    fail(ErrorCode::invalid_argument, "{} '{}'; {} --help lists what there is", first.starts_with('-') ? "unknown flag" : "unexpected argument",
-         first, program.name);
+    fail(ErrorCode::invalid_argument, "{} '{}'; {} --help lists what there is",
+         first.starts_with('-') ? "unknown flag" : "unexpected argument", first, program.name);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string_view text = error.what();
     if (!text.ends_with("missing")) fail(ErrorCode::invalid_argument, "{}; see {} --help", text, program.name);

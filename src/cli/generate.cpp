@@ -18,16 +18,21 @@ namespace {
 
 void add_sampling_flags(CLI::App& app, SamplingParams& sampling) {
   const char* group = "Sampling";
-  add_decimal(app, "--temperature", "0: always the likeliest token; higher: more surprises; 0 to 2 (0.8)", sampling.temperature, 0, 2)->group(group);
+  add_decimal(app, "--temperature", "0: always the likeliest token; higher: more surprises; 0 to 2 (0.8)", sampling.temperature, 0, 2)
+      ->group(group);
   add_integer(app, "--top-k", "choose among the K likeliest tokens; 0: all (40)", sampling.top_k, 0)->group(group);
-  add_decimal(app, "--top-p", "choose among the likeliest tokens that together reach this probability; 0 to 1 (0.95)", sampling.top_p, 0, 1)->group(group);
-  add_decimal(app, "--min-p", "leave out tokens less likely than this share of the likeliest; 0 to 1 (0.05)", sampling.min_p, 0, 1)->group(group);
+  add_decimal(app, "--top-p", "choose among the likeliest tokens that together reach this probability; 0 to 1 (0.95)", sampling.top_p, 0, 1)
+      ->group(group);
+  add_decimal(app, "--min-p", "leave out tokens less likely than this share of the likeliest; 0 to 1 (0.05)", sampling.min_p, 0, 1)
+      ->group(group);
   add_decimal(app, "--repetition-penalty", "above 1: tokens that were there become less likely; 1 and 0: off; 0 to 2 (1)",
               sampling.repetition_penalty, 0, 2)
       ->group(group);
-  add_decimal(app, "--presence-penalty", "taken from the logit of tokens that were there; -2 to 2 (0)", sampling.presence_penalty, -2, 2)->group(group);
+  add_decimal(app, "--presence-penalty", "taken from the logit of tokens that were there; -2 to 2 (0)", sampling.presence_penalty, -2, 2)
+      ->group(group);
   add_decimal(app, "--frequency-penalty", "taken from it once for each time; -2 to 2 (0)", sampling.frequency_penalty, -2, 2)->group(group);
-  add_integer(app, "--penalty-window", "tokens that penalties look back on; -1: all, 0: none (64)", sampling.penalty_window, -1)->group(group);
+  add_integer(app, "--penalty-window", "tokens that penalties look back on; -1: all, 0: none (64)", sampling.penalty_window, -1)
+      ->group(group);
   add_value(app, "--seed", "N", "same seed, same text (random, and printed)", [&sampling](const std::string& text) {
     sampling.seed = parse_seed("--seed", text);
   })->group(group);
@@ -43,18 +48,19 @@ std::string read_prompt(std::istream& in) {
 
 int64_t choose_context(const GenerateOptions& options, const ModelInfo& info) {
   if (options.context > info.context_length) {
-    fail(ErrorCode::invalid_argument, "--context {}: {} was made for at most {} positions", options.context, info.name, info.context_length);
+    fail(ErrorCode::invalid_argument, "--context {}: {} was made for at most {} positions", options.context, info.name,
+         info.context_length);
   }
   return options.context > 0 ? options.context : info.context_length;
 }
 
 void note_result(const Program& program, const GenerationResult& result, double first_text_after) {
   const std::string first = first_text_after > 0 ? fmt::format("first text {:.0f} ms after start; ", first_text_after * 1000) : "";
-  program.note(fmt::format("prefill {} tokens in {:.3f} s ({:.1f} tokens/s); decode {} tokens in {:.3f} s ({:.1f} tokens/s); {}stopped by {}; peak "
-                           "memory {}",
-                           result.prompt_tokens, result.prefill_seconds, result.prefill_tokens_per_second(), result.tokens.size(),
-                           result.decode_seconds, result.decode_tokens_per_second(), first, to_string(result.stop_reason),
-                           format_bytes(peak_resident_bytes())));
+  program.note(fmt::format(
+      "prefill {} tokens in {:.3f} s ({:.1f} tokens/s); decode {} tokens in {:.3f} s ({:.1f} tokens/s); {}stopped by {}; peak "
+      "memory {}",
+      result.prompt_tokens, result.prefill_seconds, result.prefill_tokens_per_second(), result.tokens.size(), result.decode_seconds,
+      result.decode_tokens_per_second(), first, to_string(result.stop_reason), format_bytes(peak_resident_bytes())));
 }
 
 // One request: text to the output piece by piece, seed and timings to the errors.
@@ -108,7 +114,9 @@ void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& progra
   add_value(app, "--prompt", "TEXT", "the text to continue (default: standard input; on a terminal, a prompt loop)",
             [&options](const std::string& text) { options.prompt = text; });
   add_integer(app, "--max-tokens", "the most tokens to generate (256)", options.params.max_tokens, 0);
-  app.add_option("--stop", options.params.stop, "end before this text; may come several times")->option_text("TEXT")->allow_extra_args(false);
+  app.add_option("--stop", options.params.stop, "end before this text; may come several times")
+      ->option_text("TEXT")
+      ->allow_extra_args(false);
   app.add_flag("--ignore-eos", options.params.ignore_eos, "go on when the model ends its text");
   app.add_flag("--parse-special", options.params.parse_special, "control tokens spelled out in the prompt are those tokens");
   add_integer(app, "--context", "the most tokens that prompt and text may have together (the model's)", options.context, 1);

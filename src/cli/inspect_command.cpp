@@ -88,10 +88,14 @@ Totals totals_of(const GgufFile& file) {
 
 Json gguf_json(const GgufFile& file) {
   const Totals totals = totals_of(file);
-  Json json = {{"file", file.name()},           {"format", "GGUF"},
-               {"version", file.version()},     {"alignment", file.alignment()},
-               {"file_bytes", file.file_bytes()}, {"tensor_count", file.tensors().size()},
-               {"tensor_bytes", totals.bytes},  {"parameters", totals.elements}};
+  Json json = {{"file", file.name()},
+               {"format", "GGUF"},
+               {"version", file.version()},
+               {"alignment", file.alignment()},
+               {"file_bytes", file.file_bytes()},
+               {"tensor_count", file.tensors().size()},
+               {"tensor_bytes", totals.bytes},
+               {"parameters", totals.elements}};
   Json metadata = Json::object();
   for (const auto& [key, value] : file.metadata()) metadata[std::string(key)] = to_json(value);
   json["metadata"] = std::move(metadata);
@@ -124,17 +128,18 @@ std::string describe_value(const GgufValue& value) {
 
 void print_gguf(const Program& program, const GgufFile& file) {
   const Totals totals = totals_of(file);
-  program.out << fmt::format("{}: GGUF version {}, alignment {}, {}, {} metadata entries, {} tensors with {} elements in {}\n", file.name(), file.version(),
-                             file.alignment(), format_bytes(file.file_bytes()), file.metadata().size(), file.tensors().size(),
-                             format_count(static_cast<uint64_t>(totals.elements)), format_bytes(totals.bytes));
+  program.out << fmt::format("{}: GGUF version {}, alignment {}, {}, {} metadata entries, {} tensors with {} elements in {}\n", file.name(),
+                             file.version(), file.alignment(), format_bytes(file.file_bytes()), file.metadata().size(),
+                             file.tensors().size(), format_count(static_cast<uint64_t>(totals.elements)), format_bytes(totals.bytes));
   if (!file.metadata().empty()) program.out << "\nMetadata\n";
   for (const auto& [key, value] : file.metadata()) {
     program.out << fmt::format("  {:<44} {:<14} {}\n", key, describe_type(value), describe_value(value));
   }
-  if (!file.tensors().empty()) program.out << fmt::format("\n{:<46} {:<8} {:<22} {:>14} {:>14}\n", "Tensor", "type", "shape", "offset", "bytes");
+  if (!file.tensors().empty())
+    program.out << fmt::format("\n{:<46} {:<8} {:<22} {:>14} {:>14}\n", "Tensor", "type", "shape", "offset", "bytes");
   for (const GgufTensor& tensor : file.tensors()) {
-    program.out << fmt::format("  {:<44} {:<8} {:<22} {:>14} {:>14}\n", tensor.name, ggml_name(tensor.dtype), tensor.shape.to_string(), offset_of(tensor),
-                               tensor.data.size());
+    program.out << fmt::format("  {:<44} {:<8} {:<22} {:>14} {:>14}\n", tensor.name, ggml_name(tensor.dtype), tensor.shape.to_string(),
+                               offset_of(tensor), tensor.data.size());
   }
 }
 
@@ -143,7 +148,8 @@ void inspect_safetensors(const Program& program, const SafetensorsFile& file, bo
   uint64_t bytes = 0;
   int64_t elements = 0;
   for (const SafetensorsTensor& tensor : file.tensors()) {
-    tensors.push_back({{"name", tensor.name}, {"type", to_string(tensor.dtype)}, {"shape", dims_of(tensor.shape)}, {"bytes", tensor.data.size()}});
+    tensors.push_back(
+        {{"name", tensor.name}, {"type", to_string(tensor.dtype)}, {"shape", dims_of(tensor.shape)}, {"bytes", tensor.data.size()}});
     bytes += tensor.data.size();
     elements += tensor.shape.elements();
   }
@@ -165,7 +171,8 @@ void inspect_safetensors(const Program& program, const SafetensorsFile& file, bo
                              format_count(static_cast<uint64_t>(elements)), format_bytes(bytes));
   for (const auto& [key, value] : file.metadata()) program.out << fmt::format("  {:<44} {}\n", key, printable(value));
   for (const SafetensorsTensor& tensor : file.tensors()) {
-    program.out << fmt::format("  {:<44} {:<8} {:<22} {:>14}\n", tensor.name, to_string(tensor.dtype), tensor.shape.to_string(), tensor.data.size());
+    program.out << fmt::format("  {:<44} {:<8} {:<22} {:>14}\n", tensor.name, to_string(tensor.dtype), tensor.shape.to_string(),
+                               tensor.data.size());
   }
 }
 
@@ -183,7 +190,8 @@ void inspect_command(Program& program, const Arguments& arguments) {
   std::string path;
   bool json = false;
   CLI::App app(
-      "Shows the metadata and the tensors of a GGUF or safetensors file. Shapes are written outermost first: a weight [out, in]. Offsets are\n"
+      "Shows the metadata and the tensors of a GGUF or safetensors file. Shapes are written outermost first: a weight [out, in]. Offsets "
+      "are\n"
       "bytes from the file's beginning. Of long arrays the first elements are shown.",
       program.name);
   app.add_option("file", path, "the file")->required()->option_text("FILE");

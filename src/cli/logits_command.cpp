@@ -46,9 +46,11 @@ void logits_command(Program& program, const Arguments& arguments) {
   bool precise = false;
   CLI::App app("Writes the logits that a model gives after each token of a text: f32 [tokens, vocabulary] in a .npy file.", program.name);
   add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { model_name = value; });
-  auto* text_flag = add_value(app, "--text", "TEXT", "the text; BOS is added if the model's file asks for it", [&](const std::string& value) { text = value; });
-  add_value(app, "--tokens", "IDS", "token ids like 0,5,9 instead, exactly as they are", [&](const std::string& value) { token_list = value; })
-      ->excludes(text_flag);
+  auto* text_flag = add_value(app, "--text", "TEXT", "the text; BOS is added if the model's file asks for it",
+                              [&](const std::string& value) { text = value; });
+  add_value(app, "--tokens", "IDS", "token ids like 0,5,9 instead, exactly as they are", [&](const std::string& value) {
+    token_list = value;
+  })->excludes(text_flag);
   add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
   app.add_flag("--precise", precise, "f32 activations and KV cache throughout: slower");
   add_device(app, device_name);

@@ -63,7 +63,8 @@ std::filesystem::path resolve_model(const Program& program, const std::string& n
   if (named.empty()) {
     std::filesystem::path model = find_default_model(program.executable);
     if (model.empty()) {
-      fail(ErrorCode::not_found, "no --model is given and the default model {} lies neither in ../share/wick/models nor in a models folder above {}",
+      fail(ErrorCode::not_found,
+           "no --model is given and the default model {} lies neither in ../share/wick/models nor in a models folder above {}",
            kDefaultModel, program.executable.parent_path().string());
     }
     program.note(fmt::format("no --model given: using the default model {}", model.string()));

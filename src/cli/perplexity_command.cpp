@@ -65,14 +65,16 @@ void measure(const Program& program, const Options& options, const LoadedModel& 
   }
   const std::optional<TokenId> bos = loaded.tokenizer->bos();
   if (!bos) fail(ErrorCode::unsupported, "{}: the vocabulary has no BOS token, which each chunk begins with", info.name);
-  const std::vector<TokenId> tokens = loaded.tokenizer->encode(read_text_file(options.file), {.add_special = false, .parse_special = false});
+  const std::vector<TokenId> tokens =
+      loaded.tokenizer->encode(read_text_file(options.file), {.add_special = false, .parse_special = false});
   const int64_t available = static_cast<int64_t>(tokens.size()) / options.context;
   if (available == 0) {
-    fail(ErrorCode::invalid_argument, "{}: {} tokens are less than one chunk of {}; give a longer text or a smaller --ctx", options.file, tokens.size(),
-         options.context);
+    fail(ErrorCode::invalid_argument, "{}: {} tokens are less than one chunk of {}; give a longer text or a smaller --ctx", options.file,
+         tokens.size(), options.context);
   }
   if (options.chunks > available) {
-    fail(ErrorCode::invalid_argument, "--chunks {}: {} has {} chunks of {} tokens", options.chunks, options.file, available, options.context);
+    fail(ErrorCode::invalid_argument, "--chunks {}: {} has {} chunks of {} tokens", options.chunks, options.file, available,
+         options.context);
   }
   const int64_t chunks = options.chunks > 0 ? options.chunks : available;
   const std::unique_ptr<KvCache> cache = loaded.model->new_cache(options.context);
@@ -82,12 +84,17 @@ void measure(const Program& program, const Options& options, const LoadedModel& 
     const auto part = std::span(tokens).subspan(static_cast<size_t>(chunk * options.context), static_cast<size_t>(options.context));
     loss += chunk_loss(*loaded.model, *cache, *bos, part);
     const double mean = loss / static_cast<double>((chunk + 1) * options.context);
-    bar.update(static_cast<uint64_t>(chunk + 1), static_cast<uint64_t>(chunks), fmt::format("NLL {:.4f}, perplexity {:.4f}", mean, std::exp(mean)));
+    bar.update(static_cast<uint64_t>(chunk + 1), static_cast<uint64_t>(chunks),
+               fmt::format("NLL {:.4f}, perplexity {:.4f}", mean, std::exp(mean)));
   }
   const double mean = loss / static_cast<double>(chunks * options.context);
   if (options.json) {
-    const nlohmann::ordered_json json = {{"nll", mean},        {"perplexity", std::exp(mean)},       {"chunks", chunks},
-                                         {"ctx", options.context}, {"tokens", chunks * options.context}, {"precise", options.precise}};
+    const nlohmann::ordered_json json = {{"nll", mean},
+                                         {"perplexity", std::exp(mean)},
+                                         {"chunks", chunks},
+                                         {"ctx", options.context},
+                                         {"tokens", chunks * options.context},
+                                         {"precise", options.precise}};
     program.out << json.dump() << '\n';
   } else {
     program.out << fmt::format("NLL {:.6f} perplexity {:.6f} over {} chunks of {} tokens\n", mean, std::exp(mean), chunks, options.context);
@@ -99,7 +106,8 @@ void measure(const Program& program, const Options& options, const LoadedModel& 
 void perplexity_command(Program& program, const Arguments& arguments) {
   Options options;
   CLI::App app(
-      "Measures how well a model predicts a text: the mean negative log-likelihood of a token (NLL) and its exponential. The text is cut into\n"
+      "Measures how well a model predicts a text: the mean negative log-likelihood of a token (NLL) and its exponential. The text is cut "
+      "into\n"
       "chunks of N tokens; each token is predicted from BOS and the chunk's tokens before it. A rest shorter than a chunk is left out.",
       program.name);
   add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
@@ -112,7 +120,8 @@ void perplexity_command(Program& program, const Arguments& arguments) {
   add_threads(app, options.threads);
   app.add_flag("--quiet", program.quiet, "say nothing but errors");
   add_version(app, program);
-  app.footer(examples({"wick perplexity --model FILE.gguf --file text.txt --ctx 512", "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json"}));
+  app.footer(examples({"wick perplexity --model FILE.gguf --file text.txt --ctx 512",
+                       "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json"}));
   if (!parse_flags(app, arguments, program)) return;
   const auto path = resolve_model(program, options.model);
   measure(program, options, load_model(program, path, open_device(options.device, options.threads), options.precise));

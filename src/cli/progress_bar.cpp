@@ -33,7 +33,8 @@ void ProgressBar::update(uint64_t done, uint64_t total, const std::string& remar
   shown_ = true;
   const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
   const auto filled = static_cast<uint64_t>(share * kWidth);
-  program_.err << fmt::format("\r\033[K{} [{}{}] {:3.0f} % {}", label_, std::string(filled, '#'), std::string(kWidth - filled, '.'), share * 100, remark)
+  program_.err << fmt::format("\r\033[K{} [{}{}] {:3.0f} % {}", label_, std::string(filled, '#'), std::string(kWidth - filled, '.'),
+                              share * 100, remark)
                << std::flush;
 }
 

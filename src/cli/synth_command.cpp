@@ -17,12 +17,14 @@ void synth_command(Program& program, const Arguments& arguments) {
   std::string out;
   bool untied = false;
   options.threads = usable_cores();
-  CLI::App app("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.", program.name);
+  CLI::App app("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.",
+               program.name);
   add_value(app, "--arch", "NAME", "the architecture: llama", [&](const std::string& value) { architecture = value; });
-  add_value(app, "--shape", "SHAPE",
-            "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary", [&](const std::string& value) { shape = value; })
-      ->required();
-  add_value(app, "--type", "TYPE", "f32 f16 bf16 q8_0 q4_0 q4_k q5_k q6_k q4_k_m q5_k_m (q8_0)", [&](const std::string& value) { options.type = value; });
+  add_value(app, "--shape", "SHAPE", "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary", [&](const std::string& value) {
+    shape = value;
+  })->required();
+  add_value(app, "--type", "TYPE", "f32 f16 bf16 q8_0 q4_0 q4_k q5_k q6_k q4_k_m q5_k_m (q8_0)",
+            [&](const std::string& value) { options.type = value; });
   app.add_flag("--untied", untied, "a head of its own instead of the embedding, for shapes in numbers");
   add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
   add_value(app, "--seed", "N", "same seed, same file (1)", [&](const std::string& value) { options.seed = parse_seed("--seed", value); });

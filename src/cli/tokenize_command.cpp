@@ -51,7 +51,8 @@ void tokenize_command(Program& program, const Arguments& arguments) {
   app.add_flag("--parse-special", parse_special, "control tokens spelled out in the text are those tokens");
   app.add_flag("--json", json, "print an array of ids");
   add_version(app, program);
-  app.footer(examples({"wick tokenize --model FILE.gguf --text \"Once upon a time\"", "wick tokenize --model tokenizer.json --file novel.txt --json",
+  app.footer(examples({"wick tokenize --model FILE.gguf --text \"Once upon a time\"",
+                       "wick tokenize --model tokenizer.json --file novel.txt --json",
                        "echo -n \"<s>Hello\" | wick tokenize --model FILE.gguf --no-special --parse-special"}));
   if (!parse_flags(app, arguments, program)) return;
 

@@ -35,11 +35,12 @@ constexpr std::array<Entry, 10> kSubcommands = {{
 void print_help(const Program& program) {
   program.out << "Tools around language models.\n\nUsage: wick SUBCOMMAND [FLAGS]; wick SUBCOMMAND --help tells more.\n\nSubcommands:\n";
   for (const Entry& entry : kSubcommands) program.out << fmt::format("  {:<12} {}\n", entry.name, entry.description);
-  program.out << "\nFlags:\n  -h,--help    print this help\n  --version    print the version\n  --build-info print as JSON what this program was "
-                 "built from and with\n\n"
-              << examples({"wick run --prompt \"Once upon a time\" --max-tokens 200", "wick inspect models/novelist-20m-q8_0.gguf",
-                           "wick bench --model FILE.gguf --prompt-tokens 512 --gen-tokens 128 --json"})
-              << '\n';
+  program.out
+      << "\nFlags:\n  -h,--help    print this help\n  --version    print the version\n  --build-info print as JSON what this program was "
+         "built from and with\n\n"
+      << examples({"wick run --prompt \"Once upon a time\" --max-tokens 200", "wick inspect models/novelist-20m-q8_0.gguf",
+                   "wick bench --model FILE.gguf --prompt-tokens 512 --gen-tokens 128 --json"})
+      << '\n';
 }
 
 void dispatch(Program& program, const Arguments& arguments) {

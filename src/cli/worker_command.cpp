@@ -13,8 +13,8 @@ namespace wick {
 namespace {
 
 [[noreturn]] void refuse_backend(const Program& program, const std::string& flag, std::string_view asked, DeviceKind own) {
-  fail(ErrorCode::backend_not_linked, "{}: {} runs on {} only; the program for {} is wick-worker-{}", flag, program.name, to_string(own), asked,
-       asked);
+  fail(ErrorCode::backend_not_linked, "{}: {} runs on {} only; the program for {} is wick-worker-{}", flag, program.name, to_string(own),
+       asked, asked);
 }
 
 // "--device cuda:1", "--device 1": a device of this worker's backend.
@@ -58,7 +58,8 @@ void add_serving_flags(CLI::App& app) {
     app.add_option_function<std::string>(
            flag,
            [flag](const std::string&) {
-             fail(ErrorCode::unsupported, "{}: serving over HTTP is not in this version; give --prompt TEXT or write the prompt to standard input", flag);
+             fail(ErrorCode::unsupported,
+                  "{}: serving over HTTP is not in this version; give --prompt TEXT or write the prompt to standard input", flag);
            },
            "")
         ->expected(0, 1)

@@ -19,7 +19,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 // One request under way: what has been chosen, and what of it has been said.
 class Continuation {
  public:
-  Continuation(const GenerationParams& params, const std::shared_ptr<const Tokenizer>& tokenizer, bool follows_text, const TextCallback& on_text)
+  Continuation(const GenerationParams& params, const std::shared_ptr<const Tokenizer>& tokenizer, bool follows_text,
+               const TextCallback& on_text)
       : params_(params), tokenizer_(*tokenizer), detokenizer_(tokenizer, follows_text), stop_strings_(params.stop), on_text_(on_text) {}
 
   // Takes the next token; the reason to stop, if that is one.
@@ -97,8 +98,8 @@ Generator::Generator(const LanguageModel& model, std::shared_ptr<const Tokenizer
     fail(ErrorCode::invalid_argument, "context {}: must be from 1 to {}, for which {} was made", context, info.context_length, info.name);
   }
   if (tokenizer_->vocab_size() > info.vocab_size) {
-    fail(ErrorCode::invalid_argument, "{}: the tokenizer has {} tokens and the model's embedding {}; they belong to different models", info.name,
-         tokenizer_->vocab_size(), info.vocab_size);
+    fail(ErrorCode::invalid_argument, "{}: the tokenizer has {} tokens and the model's embedding {}; they belong to different models",
+         info.name, tokenizer_->vocab_size(), info.vocab_size);
   }
 }
 
@@ -125,7 +126,8 @@ std::vector<TokenId> Generator::encode_prompt(std::string_view prompt, bool pars
   std::vector<TokenId> tokens = tokenizer_->encode(prompt, {.add_special = false, .parse_special = parse_special});
   const std::optional<TokenId> bos = tokenizer_->bos();
   if (tokens.empty()) {
-    if (!bos) fail(ErrorCode::invalid_argument, "the prompt is empty and {} has no BOS token to begin with; give a prompt", model_.info().name);
+    if (!bos)
+      fail(ErrorCode::invalid_argument, "the prompt is empty and {} has no BOS token to begin with; give a prompt", model_.info().name);
     return {*bos};
   }
   const bool spelled_out = parse_special && bos && tokens.front() == *bos;

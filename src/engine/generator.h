@@ -34,16 +34,16 @@ enum class StopReason { end_of_sequence, max_tokens, stop_sequence, cancelled, c
 [[nodiscard]] std::string_view to_string(StopReason reason) noexcept;
 
 struct GenerationResult {
-  std::string text;              // everything that the callback was given
-  std::vector<TokenId> tokens;   // generated; one that ended the generation is the last
-  int64_t prompt_tokens = 0;     // BOS counted
+  std::string text;             // everything that the callback was given
+  std::vector<TokenId> tokens;  // generated; one that ended the generation is the last
+  int64_t prompt_tokens = 0;    // BOS counted
   StopReason stop_reason = StopReason::max_tokens;
   std::optional<std::string> stop_sequence_matched = {};
   uint64_t seed = 0;
-  double prefill_seconds = 0;         // from the request to the prompt's logits
-  double time_to_first_token = 0;     // to the first token's choice
-  double decode_seconds = 0;          // from there to the end
-  int64_t decode_steps = 0;           // tokens computed in decode_seconds: all but the first
+  double prefill_seconds = 0;      // from the request to the prompt's logits
+  double time_to_first_token = 0;  // to the first token's choice
+  double decode_seconds = 0;       // from there to the end
+  int64_t decode_steps = 0;        // tokens computed in decode_seconds: all but the first
 
   [[nodiscard]] double prefill_tokens_per_second() const noexcept;
   [[nodiscard]] double decode_tokens_per_second() const noexcept;  // 0 if there was no step

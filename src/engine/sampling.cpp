@@ -59,7 +59,8 @@ std::vector<ParameterViolation> find_violations(const SamplingParams& params) {
 
 uint64_t random_seed() { return std::random_device{}(); }
 
-Sampler::Sampler(const SamplingParams& params) : params_(checked(params)), seed_(params.seed ? *params.seed : random_seed()), random_(seed_) {}
+Sampler::Sampler(const SamplingParams& params)
+    : params_(checked(params)), seed_(params.seed ? *params.seed : random_seed()), random_(seed_) {}
 
 void Sampler::accept(int32_t token) {
   if (params_.penalty_window == 0 || !has_penalties()) return;

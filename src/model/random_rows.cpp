@@ -25,7 +25,8 @@ class RandomBits {
   // The sum of four uniform numbers is close to normal (Irwin-Hall); scaled to kDeviation.
   float next_weight() noexcept {
     const uint64_t bits = next();
-    const int64_t sum = static_cast<int64_t>((bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48)) - 2 * 65535;
+    const int64_t sum =
+        static_cast<int64_t>((bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48)) - 2 * 65535;
     constexpr double kSumDeviation = 65536 * 0.57735026918962576;  // √(4 / 12)
     return static_cast<float>(static_cast<double>(sum) * (kDeviation / kSumDeviation));
   }

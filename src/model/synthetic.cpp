@@ -48,9 +48,7 @@ const Mix& find_mix(std::string_view name) {
 }
 
 // llama.cpp's use_more_bits: the first and last eighth of the layers, and every third between.
-bool is_important(int64_t layer, int64_t layers) {
-  return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
-}
+bool is_important(int64_t layer, int64_t layers) { return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2; }
 
 struct PlannedTensor {
   std::string name;
@@ -78,8 +76,9 @@ std::vector<PlannedTensor> plan_matrices(const SyntheticShape& shape, const Mix&
   for (const PlannedTensor& tensor : plan) {
     const int32_t block = info(tensor.dtype).block_elements;
     if (tensor.columns % block != 0) {
-      fail(ErrorCode::invalid_argument, "shape: {} has rows of {}, which {} cannot hold: they must be a multiple of {}; choose another shape or type",
-           tensor.name, tensor.columns, to_string(tensor.dtype), block);
+      fail(ErrorCode::invalid_argument,
+           "shape: {} has rows of {}, which {} cannot hold: they must be a multiple of {}; choose another shape or type", tensor.name,
+           tensor.columns, to_string(tensor.dtype), block);
     }
   }
   return plan;
@@ -170,7 +169,8 @@ SyntheticShape parse_synthetic_shape(std::string_view text) {
     const bool separated = last ? stop == end : stop != end && *stop == ',';
     if (error != std::errc() || !separated || numbers[index] < 1 || numbers[index] > (int64_t{1} << 24)) {
       fail(ErrorCode::invalid_argument,
-           "shape '{}': write 1b, 8b or six numbers from 1 to 16777216: layers,width,feed-forward,heads,KV heads,vocabulary such as 4,256,768,8,4,1000",
+           "shape '{}': write 1b, 8b or six numbers from 1 to 16777216: layers,width,feed-forward,heads,KV heads,vocabulary such as "
+           "4,256,768,8,4,1000",
            text);
     }
     at = stop + 1;

@@ -15,9 +15,9 @@ struct SyntheticShape {
   int64_t feed_forward = 0;  // width between gate and down
   int64_t heads = 0;         // a multiple of kv_heads
   int64_t kv_heads = 0;
-  int64_t vocabulary = 0;    // at least 258: every byte, BOS and EOS
-  bool tied = true;          // the embedding is the head too
-  std::string name;          // "1b"
+  int64_t vocabulary = 0;  // at least 258: every byte, BOS and EOS
+  bool tied = true;        // the embedding is the head too
+  std::string name;        // "1b"
 };
 
 // "1b" (16 layers, 2048 wide, FFN 8192, 32/8 heads, vocabulary 32,000, tied), "8b" (Llama 3 8B: 32, 4096, 14336, 32/8, 128,256, not

@@ -31,12 +31,11 @@ class Story {
       : tokenizer(fake_tokenizer()),
         tokens(tokenizer->encode(text, {.add_special = false, .parse_special = false})),
         prompt_size(tokenizer->encode("ab").size()),
-        model(tokenizer->vocab_size(), context,
-              [this, ends](const std::vector<int32_t>& seen) {
-                const size_t at = seen.size() - prompt_size;
-                if (at < tokens.size()) return tokens[at];
-                return ends ? *tokenizer->eos() : tokens[at % tokens.size()];
-              }) {}
+        model(tokenizer->vocab_size(), context, [this, ends](const std::vector<int32_t>& seen) {
+          const size_t at = seen.size() - prompt_size;
+          if (at < tokens.size()) return tokens[at];
+          return ends ? *tokenizer->eos() : tokens[at % tokens.size()];
+        }) {}
 
   GenerationResult tell(const GenerationParams& params, const TextCallback& on_text = {}) {
     Generator generator(model, tokenizer, model.info().context_length);

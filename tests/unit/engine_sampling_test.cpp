@@ -19,8 +19,15 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Every filter off, seed fixed.
 SamplingParams plain() {
-  return {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .repetition_penalty = 1, .presence_penalty = 0, .frequency_penalty = 0,
-          .penalty_window = -1, .seed = 1};
+  return {.temperature = 1,
+          .top_k = 0,
+          .top_p = 1,
+          .min_p = 0,
+          .repetition_penalty = 1,
+          .presence_penalty = 0,
+          .frequency_penalty = 0,
+          .penalty_window = -1,
+          .seed = 1};
 }
 
 std::vector<float> logits_of(const std::vector<double>& probabilities) {
@@ -56,7 +63,8 @@ TEST(Sampling, FrequenciesFollowTheSoftmaxAtEachTemperature) {
     for (int32_t token = 0; token < 3; ++token) {
       const double expected = std::pow(probabilities[static_cast<size_t>(token)], 1 / temperature) / sum;
       // Five standard deviations of a binomial.
-      EXPECT_NEAR(counts[token] / 20000.0, expected, 5 * std::sqrt(expected / 20000)) << "temperature " << temperature << " token " << token;
+      EXPECT_NEAR(counts[token] / 20000.0, expected, 5 * std::sqrt(expected / 20000))
+          << "temperature " << temperature << " token " << token;
     }
   }
 }
@@ -205,12 +213,19 @@ TEST(Sampling, MinusInfinityIsNeverChosen) {
 }
 
 TEST(Sampling, EveryParameterOutsideItsRangeIsNamed) {
-  const SamplingParams params{.temperature = 2.5F, .top_k = -1, .top_p = 1.5F, .min_p = -0.1F, .repetition_penalty = 3, .presence_penalty = -3,
-                              .frequency_penalty = std::numeric_limits<float>::quiet_NaN(), .penalty_window = -2, .seed = {}};
+  const SamplingParams params{.temperature = 2.5F,
+                              .top_k = -1,
+                              .top_p = 1.5F,
+                              .min_p = -0.1F,
+                              .repetition_penalty = 3,
+                              .presence_penalty = -3,
+                              .frequency_penalty = std::numeric_limits<float>::quiet_NaN(),
+                              .penalty_window = -2,
+                              .seed = {}};
   std::vector<std::string> names;
   for (const ParameterViolation& violation : find_violations(params)) names.push_back(violation.parameter);
-  EXPECT_THAT(names, testing::ElementsAre("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
-                                          "penalty_window"));
+  EXPECT_THAT(names, testing::ElementsAre("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty",
+                                          "frequency_penalty", "penalty_window"));
   try {
     const Sampler sampler(params);
     FAIL() << "accepted";

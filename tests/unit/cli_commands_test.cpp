@@ -1,0 +1,160 @@
+// The subcommands of wick, on a small model with random weights.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "cli/wick_command.h"
+#include "formats/npy.h"
+#include "model/synthetic.h"
+#include "unit/temporary_folder.h"
+
+namespace wick {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+struct Ended {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Ended wick(const Arguments& arguments, const std::string& input = "") {
+  std::istringstream in(input);
+  std::ostringstream out;
+  std::ostringstream err;
+  Program program{.name = "wick", .executable = {}, .in = in, .out = out, .err = err};
+  const int code = run_wick(program, arguments);
+  return {code, out.str(), err.str()};
+}
+
+class Commands : public testing::Test {
+ protected:
+  Commands() : model((folder / "model.gguf").string()) {
+    write_synthetic_llama(model, {.shape = parse_synthetic_shape("2,64,96,4,2,400"), .type = "f32", .seed = 3});
+  }
+
+  TemporaryFolder folder;
+  std::string model;
+};
+
+TEST_F(Commands, TokenizeAndDetokenizeAreInverse) {
+  const std::string text = "the quick brown fox, größer 東京\n";
+  const Ended ids = wick({"tokenize", "--model", model, "--text", text, "--json"});
+  ASSERT_EQ(ids.code, 0) << ids.err;
+  EXPECT_EQ(json::parse(ids.out).front(), 398);  // BOS is asked for by the file
+  EXPECT_EQ(wick({"detokenize", "--model", model}, ids.out).out, text);
+  const json without = json::parse(wick({"tokenize", "--model", model, "--text", text, "--json", "--no-special"}).out);
+  EXPECT_EQ(without.size() + 1, json::parse(ids.out).size());
+  EXPECT_EQ(wick({"tokenize", "--model", model, "--text", "a\n", "--no-special"}).out, "97\ta\n10\tĊ\n");
+}
+
+TEST_F(Commands, TokenizeParsesSpecialTokensOnlyIfAsked) {
+  const Arguments arguments = {"tokenize", "--model", model, "--no-special", "--json", "--text", "<|end_of_text|>"};
+  EXPECT_GT(json::parse(wick(arguments).out).size(), 1U);
+  Arguments parsing = arguments;
+  parsing.emplace_back("--parse-special");
+  EXPECT_EQ(wick(parsing).out, "[399]\n");
+}
+
+TEST_F(Commands, RunStreamsTheContinuationAlone) {
+  const Arguments arguments = {"run", "--model", model, "--max-tokens", "5", "--seed", "1", "--ignore-eos"};
+  const Ended piped = wick(arguments, "some text\n");
+  ASSERT_EQ(piped.code, 0) << piped.err;
+  EXPECT_FALSE(piped.out.empty());
+  EXPECT_THAT(piped.err, testing::AllOf(HasSubstr("requested=auto"), HasSubstr("seed 1"), HasSubstr("tokens/s"), HasSubstr("peak memory")));
+  Arguments named = arguments;
+  named.insert(named.end(), {"--prompt", "some text", "--quiet"});
+  const Ended quiet = wick(named);
+  EXPECT_EQ(quiet.out, piped.out);
+  EXPECT_EQ(quiet.err, "");
+}
+
+TEST_F(Commands, RunTellsTheSeedThatRepeatsIt) {
+  const Ended first = wick({"run", "--model", model, "--max-tokens", "20", "--temperature", "2", "--top-k", "0", "--prompt", "x"});
+  const size_t at = first.err.find("--seed ");
+  ASSERT_NE(at, std::string::npos) << first.err;
+  const std::string seed = first.err.substr(at + 7, first.err.find(' ', at + 7) - at - 7);
+  EXPECT_EQ(
+      wick({"run", "--model", model, "--max-tokens", "20", "--temperature", "2", "--top-k", "0", "--prompt", "x", "--seed", seed}).out,
+      first.out);
+}
+
+TEST_F(Commands, LogitsHaveOneRowForEachToken) {
+  const std::string out = (folder / "logits.npy").string();
+  ASSERT_EQ(wick({"logits", "--model", model, "--tokens", "398,97,98", "--out", out, "--precise"}).code, 0);
+  const NpyArray exact = read_npy(out);
+  EXPECT_EQ(exact.shape, Shape({3, 400}));
+  EXPECT_EQ(exact.dtype, DType::f32);
+  // The text gets its BOS: the same tokens.
+  ASSERT_EQ(wick({"logits", "--model", model, "--text", "a", "--out", out, "--precise"}).code, 0);
+  const NpyArray text = read_npy(out);
+  EXPECT_EQ(text.shape, Shape({2, 400}));
+  EXPECT_TRUE(std::equal(text.data.begin(), text.data.end(), exact.data.begin()));
+}
+
+TEST_F(Commands, PerplexityOfRandomWeightsIsTheVocabulary) {
+  const std::string text = (folder / "text.txt").string();
+  std::ofstream(text) << std::string(3000, '7') << std::string(3000, '!');
+  const Ended ended = wick({"perplexity", "--model", model, "--file", text, "--ctx", "100", "--chunks", "3", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const json result = json::parse(ended.out);
+  EXPECT_EQ(result["tokens"], 300);
+  EXPECT_NEAR(result["nll"].get<double>(), std::log(400.0), 0.7);
+  EXPECT_NEAR(result["perplexity"].get<double>(), std::exp(result["nll"].get<double>()), 1e-6);
+  EXPECT_THAT(wick({"perplexity", "--model", model, "--file", text, "--ctx", "100", "--chunks", "61"}).err,
+              HasSubstr("has 60 chunks of 100"));
+}
+
+TEST_F(Commands, BenchGivesMediansBetweenMinimumAndMaximum) {
+  const Ended ended = wick({"bench", "--model", model, "--prompt-tokens", "8", "--gen-tokens", "4", "--reps", "3", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const json result = json::parse(ended.out);
+  for (const std::string name : {"prefill_tokens_per_second", "decode_tokens_per_second"}) {
+    EXPECT_GT(result[name + "_min"].get<double>(), 0);
+    EXPECT_LE(result[name + "_min"].get<double>(), result[name].get<double>());
+    EXPECT_LE(result[name].get<double>(), result[name + "_max"].get<double>());
+  }
+  EXPECT_EQ(result["model_bytes"], std::filesystem::file_size(model));
+  EXPECT_GT(result["load_seconds"].get<double>(), 0);
+  EXPECT_GT(result["peak_rss_bytes"].get<uint64_t>(), 0U);
+}
+
+TEST_F(Commands, InspectTellsMetadataAndTensors) {
+  const Ended ended = wick({"inspect", model, "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const json result = json::parse(ended.out);
+  EXPECT_EQ(result["version"], 3);
+  EXPECT_EQ(result["metadata"]["llama.block_count"], 2);
+  EXPECT_EQ(result["metadata"]["tokenizer.ggml.tokens"]["length"], 400);
+  const json& embedding = result["tensors"][0];
+  EXPECT_EQ(embedding["name"], "token_embd.weight");
+  EXPECT_EQ(embedding["type"], "F32");
+  EXPECT_EQ(embedding["shape"], json({400, 64}));
+  EXPECT_EQ(embedding["bytes"], 400 * 64 * 4);
+  EXPECT_EQ(embedding["offset"].get<int>() % 32, 0);
+  EXPECT_THAT(wick({"inspect", model}).out,
+              testing::AllOf(HasSubstr("token_embd.weight"), HasSubstr("[400, 64]"), HasSubstr("llama.block_count")));
+}
+
+TEST_F(Commands, DevicesAndCoverageAreJsonToo) {
+  EXPECT_EQ(json::parse(wick({"devices", "--json"}).out)[0]["device"], "cpu");
+  const json rows = json::parse(wick({"coverage", "--json"}).out);
+  EXPECT_GT(rows.size(), 10U);
+  EXPECT_TRUE(rows[0].contains("op") && rows[0].contains("dtype") && rows[0].contains("device") && rows[0].contains("support"));
+}
+
+TEST_F(Commands, SynthIsWhatTheModelRoomWrites) {
+  const std::string out = (folder / "again.gguf").string();
+  ASSERT_EQ(wick({"synth", "--shape", "2,64,96,4,2,400", "--type", "f32", "--seed", "3", "--out", out}).code, 0);
+  EXPECT_EQ(read_bytes(out), read_bytes(model));
+}
+
+}  // namespace
+}  // namespace wick
