@@ -1,5 +1,7 @@
 #include "base/thread_pool.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "base/platform/spin.h"
 
@@ -44,13 +46,26 @@ void ThreadPool::run_erased(ErasedTask task, const void* context) {
     { const std::lock_guard lock(park_mutex_); }
     park_.notify_all();
   }
-  task(context, 0, count);
+  run_guarded(0, count);
   for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
     if (spins < kSpinsBeforeYield) {
       platform::spin_pause();
     } else {
       std::this_thread::yield();
     }
+  }
+  if (failed_.load(std::memory_order_relaxed)) {
+    failed_.store(false, std::memory_order_relaxed);
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+}
+
+void ThreadPool::run_guarded(int index, int count) noexcept {
+  try {
+    task_(context_, index, count);
+  } catch (...) {
+    // pending_ orders this write before run_erased() reads it.
+    if (!failed_.exchange(true)) failure_ = std::current_exception();
   }
 }
 
@@ -70,7 +85,7 @@ void ThreadPool::worker_loop(int index) {
     }
     ++seen;
     if (stopping_.load()) return;
-    task_(context_, index, size());
+    run_guarded(index, size());
     pending_.fetch_sub(1, std::memory_order_release);
   }
 }

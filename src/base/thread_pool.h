@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -21,7 +22,8 @@ class ThreadPool {
   [[nodiscard]] int size() const noexcept { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls task(thread_index, thread_count) once on each thread, the caller's being index 0, and returns when all have returned.
-  // The task must not throw and must not call run() again. Calls from several threads take turns.
+  // The task must not call run() again. If it throws (no memory for scratch space), the first exception is thrown here once all
+  // threads have returned. Calls from several threads take turns.
   template <class Task>
   void run(const Task& task) {
     run_erased([](const void* context, int index, int count) { (*static_cast<const Task*>(context))(index, count); }, &task);
@@ -47,6 +49,7 @@ class ThreadPool {
   using ErasedTask = void (*)(const void* context, int index, int count);
   void run_erased(ErasedTask task, const void* context);
   void worker_loop(int index);
+  void run_guarded(int index, int count) noexcept;
 
   std::vector<std::thread> workers_;
   std::mutex callers_;  // one fork-join at a time
@@ -58,6 +61,8 @@ class ThreadPool {
   std::atomic<bool> stopping_{false};
   ErasedTask task_ = nullptr;
   const void* context_ = nullptr;
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;  // written by the first thread that sets failed_
   std::mutex park_mutex_;
   std::condition_variable park_;
 };

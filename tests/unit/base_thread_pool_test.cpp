@@ -64,6 +64,22 @@ TEST(ThreadPool, CallersFromSeveralThreadsTakeTurns) {
   EXPECT_EQ(sum, 800);
 }
 
+TEST(ThreadPool, AnExceptionOnAnyThreadReachesTheCallerOnceAllHaveReturned) {
+  ThreadPool pool(3);
+  for (int thrower = 0; thrower < 3; ++thrower) {
+    std::atomic<int> others = 0;
+    const auto task = [&](int index, int) {
+      if (index == thrower) fail(ErrorCode::out_of_memory, "no memory on thread {}", index);
+      others.fetch_add(1);
+    };
+    EXPECT_THROW(pool.run(task), Error);
+    EXPECT_EQ(others.load(), 2);
+  }
+  std::atomic<int> calls = 0;
+  pool.run([&](int, int) { calls.fetch_add(1); });
+  EXPECT_EQ(calls.load(), 3);
+}
+
 TEST(ThreadPool, RefusesZeroThreads) {
   try {
     const ThreadPool pool(0);
