@@ -212,6 +212,23 @@ WICK_VNNI_INLINE __m512 add_block(const Block& block, const QuantizedActivations
   }
 }
 
+// The same for rows row + kToken … row + kTokens - 1; a recursion instead of a loop keeps the sums in registers.
+template <class Format, int kTokens, int kToken = 0>
+WICK_VNNI_INLINE void add_tokens(const Block& block, const QuantizedActivations& x, int64_t row, int64_t index, __m512 (&sums)[kTokens]) {
+  if constexpr (kToken < kTokens) {
+    sums[kToken] = add_block<Format::kHalves>(block, x, row + kToken, index, sums[kToken]);
+    add_tokens<Format, kTokens, kToken + 1>(block, x, row, index, sums);
+  }
+}
+
+// A single row is bound by memory: ask for the block's lines this far ahead of their use.
+constexpr int64_t kPrefetchBytes = 4096;
+
+template <int kBytes>
+WICK_VNNI_INLINE void prefetch(const std::byte* p) {
+  for (int at = 0; at < kBytes; at += kVectorBytes) _mm_prefetch(reinterpret_cast<const char*>(p) + kPrefetchBytes + at, _MM_HINT_T0);
+}
+
 // Block kIndex of a group, then the ones behind it, for kTokens rows of activations from `row` on.
 template <class Format, int kTokens, int kIndex>
 WICK_VNNI_INLINE void add_group(const std::byte* p, const typename Format::Header& header, int group, const QuantizedActivations& x, int64_t row,
@@ -220,7 +237,7 @@ WICK_VNNI_INLINE void add_group(const std::byte* p, const typename Format::Heade
     Block block;
     Format::template load<kIndex>(p, header, group, block);
     const int64_t index = first_block + group * Format::kBlocksPerGroup + kIndex;
-    for (int t = 0; t < kTokens; ++t) sums[t] = add_block<Format::kHalves>(block, x, row + t, index, sums[t]);
+    add_tokens<Format, kTokens>(block, x, row, index, sums);
     add_group<Format, kTokens, kIndex + 1>(p, header, group, x, row, first_block, sums);
   }
 }
@@ -232,6 +249,7 @@ WICK_VNNI void multiply_rows(const std::byte* tile, const QuantizedActivations& 
   const int64_t blocks = x.columns / Format::kColumns;
   for (int64_t block = 0; block < blocks; ++block) {
     const std::byte* p = tile + block * Format::kBytes * 16;
+    if constexpr (kTokens == 1) prefetch<Format::kBytes * 16>(p);
     const typename Format::Header header = Format::header(p);
     for (int group = 0; group < Format::kGroups; ++group) {
       add_group<Format, kTokens, 0>(p, header, group, x, row, block * (Format::kColumns / kActivationBlock), sums);
