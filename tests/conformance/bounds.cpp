@@ -84,7 +84,8 @@ std::vector<double> product_bound(OpId op, const void* params, double u, int64_t
 }
 
 std::vector<double> activation_rounding_bound(const ReferenceTensor& x, const ReferenceTensor& weight) {
-  std::vector<double> bounds(x.values.size() / static_cast<size_t>(std::max<int64_t>(x.shape.last(), 1)) * static_cast<size_t>(weight.shape[0]));
+  std::vector<double> bounds(x.values.size() / static_cast<size_t>(std::max<int64_t>(x.shape.last(), 1)) *
+                             static_cast<size_t>(weight.shape[0]));
   for_each_block(x, weight, [&](size_t at, std::span<const double> w, double scale) {
     for (const double value : w) bounds[at] += scale / 2 * std::fabs(value);
   });
@@ -92,7 +93,8 @@ std::vector<double> activation_rounding_bound(const ReferenceTensor& x, const Re
 }
 
 std::vector<double> activation_rounding_deviation(const ReferenceTensor& x, const ReferenceTensor& weight) {
-  std::vector<double> variances(x.values.size() / static_cast<size_t>(std::max<int64_t>(x.shape.last(), 1)) * static_cast<size_t>(weight.shape[0]));
+  std::vector<double> variances(x.values.size() / static_cast<size_t>(std::max<int64_t>(x.shape.last(), 1)) *
+                                static_cast<size_t>(weight.shape[0]));
   for_each_block(x, weight, [&](size_t at, std::span<const double> w, double scale) {
     for (const double value : w) variances[at] += scale * scale / 12 * value * value;
   });

@@ -14,22 +14,22 @@ namespace wick::conformance {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND] [--variant NAME] [--seed N] [--fraction F] [--markdown]\n"
+    "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND] [--variant NAME] [--seed N] [--fraction F] "
+    "[--markdown]\n"
     "  test     runs the cases; one line a failure; fails if one fails or none ran\n"
     "  perf     times ops at the shapes of models\n"
     "  support  prints which device carries out which op on which dtype\n"
     "  list     prints the names of the cases\n";
 
 bool parse_options(std::span<char*> arguments, Options& options) {
-  for (size_t at = 0; at < arguments.size(); at += 2) {
+  for (size_t at = 0; at < arguments.size(); ++at) {
     const std::string_view flag = arguments[at];
     if (flag == "--markdown") {
       options.markdown = true;
-      --at;
       continue;
     }
-    if (at + 1 == arguments.size()) return false;
-    const std::string value = arguments[at + 1];
+    if (++at == arguments.size()) return false;
+    const std::string value = arguments[at];
     if (flag == "--filter") {
       options.filter = value;
     } else if (flag == "--device") {

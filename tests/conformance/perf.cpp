@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <regex>
 
 #include "conformance/runner.h"
 #include "device/registry.h"
@@ -66,8 +65,9 @@ void add_attentions(std::vector<Measure>& measures, Trial& trial) {
     const Tensor key = trial.input({8, positions, 64}, DType::f16);
     const Tensor value = trial.input({8, positions, 64}, DType::f16);
     const double pairs = static_cast<double>(tokens) * static_cast<double>(past + (tokens + 1) / 2);
-    measures.push_back({fmt::format("attention/f16/tokens {} past {}/heads 32 of 8/width 64", tokens, past), static_cast<double>(positions) * 8 * 64 * 4,
-                        pairs * 32 * 64 * 4, [=] { (void)attention(query, key, value, {0.125F, past}); }});
+    measures.push_back({fmt::format("attention/f16/tokens {} past {}/heads 32 of 8/width 64", tokens, past),
+                        static_cast<double>(positions) * 8 * 64 * 4, pairs * 32 * 64 * 4,
+                        [=] { (void)attention(query, key, value, {0.125F, past}); }});
   }
 }
 
@@ -90,19 +90,21 @@ std::vector<Measure> measures_of(Trial& trial) {
   measures.push_back({"argmax/f32/[1, 128256]", 128256 * 4.0, 0, [=] { (void)argmax_last_dim(logits); }});
   const Tensor heads = trial.input({512, 32, 64}, DType::f32);
   const Tensor table = trial.input({512, 32, 2}, DType::f32);
-  measures.push_back({"rope/f32/[512, 32, 64]", 512 * 32 * 64 * 8.0, 512 * 32 * 64 * 3.0, [=] { (void)rope(heads, table, RopeStyle::interleaved); }});
+  measures.push_back(
+      {"rope/f32/[512, 32, 64]", 512 * 32 * 64 * 8.0, 512 * 32 * 64 * 3.0, [=] { (void)rope(heads, table, RopeStyle::interleaved); }});
   return measures;
 }
 
 }  // namespace
 
 int run_perf(const Options& options) {
+  const std::function<bool(const std::string&)> wanted = name_filter(options);
   for (const Target& target : open_targets(options, false)) {
     if (!target.values) continue;
     fmt::print("{}\n", target.name);
     Trial trial(target.device, options.seed, true);
     for (const Measure& measure : measures_of(trial)) {
-      if (!std::regex_search(measure.name, std::regex(options.filter))) continue;
+      if (!wanted(measure.name)) continue;
       const double seconds = seconds_of(target.device, measure.run);
       fmt::print("  {:<58} {:>10.1f} µs {:>8.2f} GB/s {:>8.2f} GFLOP/s\n", measure.name, seconds * 1e6, measure.bytes / seconds * 1e-9,
                  measure.operations / seconds * 1e-9);

@@ -17,7 +17,8 @@ namespace {
 bool computes(DeviceKind kind) { return kind != DeviceKind::null; }
 
 Target open_target(DeviceLocation location, const DeviceOptions& options, bool guarded, bool sample) {
-  const std::string name = fmt::format("{}{}{} threads={}", location.to_string(), options.variant.empty() ? "" : " ", options.variant, options.threads);
+  const std::string name =
+      fmt::format("{}{}{} threads={}", location.to_string(), options.variant.empty() ? "" : " ", options.variant, options.threads);
   const bool values = computes(location.kind);
   std::shared_ptr<Runtime> runtime = open_runtime(location.kind, location.index, options);
   if (values && guarded) runtime = std::make_shared<GuardedRuntime>(std::move(runtime));
@@ -78,6 +79,10 @@ std::vector<Target> open_targets(const Options& options, bool guarded) {
   return targets;
 }
 
+std::function<bool(const std::string&)> name_filter(const Options& options) {
+  return [filter = std::regex(options.filter)](const std::string& name) { return std::regex_search(name, filter); };
+}
+
 std::vector<Case> select_cases(const Options& options) {
   CaseList list;
   add_attention_cases(list);
@@ -88,10 +93,10 @@ std::vector<Case> select_cases(const Options& options) {
   add_matmul_cases(list);
   add_rope_cases(list);
   add_row_cases(list);
-  const std::regex filter(options.filter);
+  const std::function<bool(const std::string&)> wanted = name_filter(options);
   std::vector<Case> selected;
   for (const Case& entry : list.cases()) {
-    if (part_of(entry, options.seed) < options.fraction && std::regex_search(entry.name, filter)) selected.push_back(entry);
+    if (part_of(entry, options.seed) < options.fraction && wanted(entry.name)) selected.push_back(entry);
   }
   return selected;
 }
@@ -107,7 +112,8 @@ int run_cases(const Options& options) {
     }
   }
   fmt::print("{} passed, {} failed, {} skipped\n", counts.passed, counts.failed, counts.skipped);
-  if (counts.passed + counts.failed == 0) fmt::print("no case ran: look at the filter, the device and the variant (`list` names the cases)\n");
+  if (counts.passed + counts.failed == 0)
+    fmt::print("no case ran: look at the filter, the device and the variant (`list` names the cases)\n");
   return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Target {
 
 // `guarded`: ops are checked for what they touch (guarded_runtime.h).
 [[nodiscard]] std::vector<Target> open_targets(const Options& options, bool guarded);
+// Whether a name contains what options.filter says.
+[[nodiscard]] std::function<bool(const std::string&)> name_filter(const Options& options);
 [[nodiscard]] std::vector<Case> select_cases(const Options& options);
 // Prints failures and the summary; the exit code.
 [[nodiscard]] int run_cases(const Options& options);

@@ -101,7 +101,8 @@ Tensor Trial::weight(int64_t n, int64_t k, DType dtype) {
   if (plain != dtype) {
     const Bytes source = rows;
     const auto tile_bytes = static_cast<size_t>(storage_bytes(plain, kInterleavedRows * k));
-    for (size_t at = 0; tile_bytes > 0 && at + tile_bytes <= rows.size(); at += tile_bytes) interleave_tile(plain, source.data() + at, k, rows.data() + at);
+    for (size_t at = 0; tile_bytes > 0 && at + tile_bytes <= rows.size(); at += tile_bytes)
+      interleave_tile(plain, source.data() + at, k, rows.data() + at);
   }
   return Tensor::from_bytes(rows, {n, k}, dtype, device_);
 }
@@ -124,7 +125,8 @@ void Trial::expect(OpId op, const void* params, std::initializer_list<const Tens
 }
 
 void Trial::expect_values(const ReferenceTensor& expected, const Tensor& result, std::span<const double> allowed) {
-  expect_true(result.shape() == expected.shape, fmt::format("shape {} where {} is due", result.shape().to_string(), expected.shape.to_string()));
+  expect_true(result.shape() == expected.shape,
+              fmt::format("shape {} where {} is due", result.shape().to_string(), expected.shape.to_string()));
   if (!values_ || !failure_.empty()) return;
   const ReferenceTensor got = values_of(result);
   const std::vector<double> once = rounded(result.dtype(), expected);
@@ -144,9 +146,10 @@ void Trial::expect_values(const ReferenceTensor& expected, const Tensor& result,
   }
   if (wrong == 0) return;
   const double bound = allowed.empty() ? 0 : allowed[worst];
-  failure_ = fmt::format("largest error {:.3g} where {:.3g} is allowed, at {} of {}: got {:.9g}, expected {:.9g}; {} of {} elements are wrong",
-                         std::fabs(got.values[worst] - expected.values[worst]), bound, index_text(result.shape(), worst), result.describe(),
-                         got.values[worst], allowed.empty() ? once[worst] : expected.values[worst], wrong, got.values.size());
+  failure_ =
+      fmt::format("largest error {:.3g} where {:.3g} is allowed, at {} of {}: got {:.9g}, expected {:.9g}; {} of {} elements are wrong",
+                  std::fabs(got.values[worst] - expected.values[worst]), bound, index_text(result.shape(), worst), result.describe(),
+                  got.values[worst], allowed.empty() ? once[worst] : expected.values[worst], wrong, got.values.size());
 }
 
 void Trial::expect_true(bool fact, const std::string& what) {

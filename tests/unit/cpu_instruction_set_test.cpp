@@ -35,7 +35,9 @@ std::vector<std::string> processor_flags() {
   return {};
 }
 
-bool contains(const std::vector<InstructionSet>& sets, InstructionSet set) { return std::find(sets.begin(), sets.end(), set) != sets.end(); }
+bool contains(const std::vector<InstructionSet>& sets, InstructionSet set) {
+  return std::find(sets.begin(), sets.end(), set) != sets.end();
+}
 
 TEST(InstructionSet, UsableOnesAreCompiledAndTheFirstAlwaysIs) {
   const std::vector<InstructionSet> compiled = compiled_instruction_sets();
@@ -47,9 +49,11 @@ TEST(InstructionSet, UsableOnesAreCompiledAndTheFirstAlwaysIs) {
 
 TEST(InstructionSet, AgreesWithWhatTheSystemSaysOfTheProcessor) {
   const std::vector<std::string> flags = processor_flags();
-  if (flags.empty() || !contains(compiled_instruction_sets(), InstructionSet::avx2)) GTEST_SKIP() << "needs /proc/cpuinfo of an x86-64 machine";
+  if (flags.empty() || !contains(compiled_instruction_sets(), InstructionSet::avx2))
+    GTEST_SKIP() << "needs /proc/cpuinfo of an x86-64 machine";
   const auto has = [&](std::initializer_list<const char*> names) {
-    return std::all_of(names.begin(), names.end(), [&](const char* name) { return std::find(flags.begin(), flags.end(), name) != flags.end(); });
+    return std::all_of(names.begin(), names.end(),
+                       [&](const char* name) { return std::find(flags.begin(), flags.end(), name) != flags.end(); });
   };
   const std::vector<InstructionSet> usable = usable_instruction_sets();
   EXPECT_EQ(contains(usable, InstructionSet::avx2), has({"avx2", "fma", "f16c", "bmi1", "bmi2"}));
@@ -134,7 +138,8 @@ TEST(SimdKernels, QuantizedActivationsAreWithinHalfAStep) {
 }
 
 TEST(SimdKernels, ActivationsThatAreNoNumbersPoisonTheirBlockOnly) {
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
     for (const size_t at : {size_t{0}, size_t{17}, size_t{31}}) {
       std::vector<float> x(64, 0.5F);
       x[at] = bad;

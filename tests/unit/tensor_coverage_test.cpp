@@ -75,7 +75,8 @@ TEST(Coverage, EveryHoleIsDeclared) {
     const std::vector<Device> devices = {device};
     for (const CoverageEntry& entry : coverage(devices)) {
       EXPECT_TRUE(entry.support != Support::none || !entry.reason.empty())
-          << to_string(entry.op) << " of " << to_string(entry.dtype) << " on " << device.caps().driver << ": implement it or declare the hole";
+          << to_string(entry.op) << " of " << to_string(entry.dtype) << " on " << device.caps().driver
+          << ": implement it or declare the hole";
     }
   }
 }

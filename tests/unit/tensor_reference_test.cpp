@@ -20,7 +20,8 @@ namespace wick {
 namespace {
 
 // What the op's loops give for one output of that shape and dtype.
-std::vector<double> reference(OpId op, const void* params, std::vector<ReferenceTensor> inputs, const Shape& shape, DType dtype = DType::f64) {
+std::vector<double> reference(OpId op, const void* params, std::vector<ReferenceTensor> inputs, const Shape& shape,
+                              DType dtype = DType::f64) {
   std::vector<ReferenceTensor> outputs = {{shape, std::vector<double>(static_cast<size_t>(shape.elements())), dtype}};
   rule(op).reference(params, inputs, outputs);
   return outputs[0].values;
@@ -41,7 +42,8 @@ TEST(Reference, IntegersWrapAround) {
 }
 
 TEST(Reference, IntegerDivisionTruncatesAndByZeroGivesZero) {
-  EXPECT_EQ(integers(BinaryKind::div, DType::i32, {7, -7, 5, 0, -2147483648.0}, {2, 2, 0, 0, -1}), (std::vector<double>{3, -3, 0, 0, -2147483648.0}));
+  EXPECT_EQ(integers(BinaryKind::div, DType::i32, {7, -7, 5, 0, -2147483648.0}, {2, 2, 0, 0, -1}),
+            (std::vector<double>{3, -3, 0, 0, -2147483648.0}));
   EXPECT_EQ(integers(BinaryKind::div, DType::u8, {255, 1}, {2, 0}), (std::vector<double>{127, 0}));
 }
 
@@ -74,7 +76,8 @@ TEST(Reference, MinimumAndMaximumPassNanOn) {
 }
 
 TEST(Reference, MatmulOfABatch) {
-  const std::vector<double> got = reference(OpId::matmul, nullptr, {{{2, 1, 2}, {1, 2, 3, 4}}, {{2, 2, 2}, {1, 0, 0, 1, 5, 6, 7, 8}}}, {2, 1, 2});
+  const std::vector<double> got =
+      reference(OpId::matmul, nullptr, {{{2, 1, 2}, {1, 2, 3, 4}}, {{2, 2, 2}, {1, 0, 0, 1, 5, 6, 7, 8}}}, {2, 1, 2});
   EXPECT_EQ(got, (std::vector<double>{1, 2, 43, 50}));
 }
 

@@ -42,12 +42,11 @@ TEST(QuantizedTensor, ViewsOfWholeRowsReadTheirRows) {
   const std::vector<float> all = base.to_vector<float>();
   const std::vector<float> rows(all.begin() + 2 * 64, all.begin() + 5 * 64);
   EXPECT_EQ(base.narrow(0, 2, 3).to_vector<float>(), rows);
-  EXPECT_EQ(base.reshape({2, 3, 64}).transpose(0, 1).narrow(0, 0, 1).to_vector<float>(),
-            [&] {
-              std::vector<float> two(all.begin(), all.begin() + 64);
-              two.insert(two.end(), all.begin() + 3 * 64, all.begin() + 4 * 64);
-              return two;
-            }());
+  EXPECT_EQ(base.reshape({2, 3, 64}).transpose(0, 1).narrow(0, 0, 1).to_vector<float>(), [&] {
+    std::vector<float> two(all.begin(), all.begin() + 64);
+    two.insert(two.end(), all.begin() + 3 * 64, all.begin() + 4 * 64);
+    return two;
+  }());
   EXPECT_EQ(base.reshape({12, 32}).to_vector<float>(), all);
 }
 

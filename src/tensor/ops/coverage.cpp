@@ -29,20 +29,13 @@ constexpr std::string_view kCacheDTypes = "a key/value cache is f32 or f16";
 constexpr std::string_view kUnreadable = "this version does not read the format";
 
 constexpr Hole kHoles[] = {
-    {OpId::fill, any_quantized, kNoBlockForm},
-    {OpId::unary, any_quantized, kDequantizeFirst},
-    {OpId::binary, any_quantized, kDequantizeFirst},
-    {OpId::softmax, any_quantized, kDequantizeFirst},
-    {OpId::softmax, any_integer, kFloatsOnly},
-    {OpId::argmax, any_quantized, kDequantizeFirst},
-    {OpId::rms_norm, any_quantized, kDequantizeFirst},
-    {OpId::rms_norm, any_integer, kFloatsOnly},
-    {OpId::rope, any_quantized, kDequantizeFirst},
-    {OpId::rope, any_integer, kFloatsOnly},
-    {OpId::matmul, any_quantized, kLinearInstead},
-    {OpId::matmul, any_integer, kFloatsOnly},
-    {OpId::linear, any_integer, kWeightsOnly},
-    {OpId::gated_linear, any_integer, kWeightsOnly},
+    {OpId::fill, any_quantized, kNoBlockForm},         {OpId::unary, any_quantized, kDequantizeFirst},
+    {OpId::binary, any_quantized, kDequantizeFirst},   {OpId::softmax, any_quantized, kDequantizeFirst},
+    {OpId::softmax, any_integer, kFloatsOnly},         {OpId::argmax, any_quantized, kDequantizeFirst},
+    {OpId::rms_norm, any_quantized, kDequantizeFirst}, {OpId::rms_norm, any_integer, kFloatsOnly},
+    {OpId::rope, any_quantized, kDequantizeFirst},     {OpId::rope, any_integer, kFloatsOnly},
+    {OpId::matmul, any_quantized, kLinearInstead},     {OpId::matmul, any_integer, kFloatsOnly},
+    {OpId::linear, any_integer, kWeightsOnly},         {OpId::gated_linear, any_integer, kWeightsOnly},
     {OpId::attention, not_a_cache, kCacheDTypes},
 };
 
@@ -81,7 +74,8 @@ void render_device(std::span<const CoverageEntry> entries, DeviceKind device, st
     for (const CoverageEntry& entry : entries) {
       if (entry.device != device || entry.dtype != dtype) continue;
       if (entry.support != Support::none) text += fmt::format(" {} |", to_string(entry.support));
-      if (entry.support == Support::none) text += entry.reason.empty() ? " MISSING |" : fmt::format(" – ({}) |", reason_number(reasons, entry.reason));
+      if (entry.support == Support::none)
+        text += entry.reason.empty() ? " MISSING |" : fmt::format(" – ({}) |", reason_number(reasons, entry.reason));
     }
   }
   text += "\n";

@@ -46,8 +46,8 @@ Bound attention_bound(const AttentionParams& params) {
   };
 }
 
-enum class Cache { contiguous, narrowed, positions_first, flipped };
-constexpr const char* kCacheNames[] = {"contiguous", "narrowed", "positions first", "flipped"};
+enum class Cache { contiguous, narrowed, positions_first, flipped, shared_heads };
+constexpr const char* kCacheNames[] = {"contiguous", "narrowed", "positions first", "flipped", "shared heads"};
 
 Tensor make_cache(Trial& trial, const Sizes& s, DType dtype, Cache kind) {
   const Shape shape{s.kv_heads, s.positions, s.width};
@@ -56,13 +56,16 @@ Tensor make_cache(Trial& trial, const Sizes& s, DType dtype, Cache kind) {
     case Cache::narrowed: return trial.input(shape, dtype, View::narrowed, {-1, 1});
     case Cache::positions_first: return trial.input({s.positions, s.kv_heads, s.width}, dtype, View::contiguous, {-1, 1}).transpose(0, 1);
     case Cache::flipped: return trial.input(shape, dtype, View::flipped, {-1, 1});
+    case Cache::shared_heads: return trial.input(shape, dtype, View::broadcast, {-1, 1});
   }
   return trial.input(shape, dtype);
 }
 
-void add(CaseList& list, const Sizes& s, DType dtype, Cache cache = Cache::contiguous, View query_view = View::contiguous, double reach = 2) {
-  const std::string name = fmt::format("tokens {} past {}/heads {} of {}/width {}/capacity {}/cache {}/query {}/{}", s.tokens, s.past, s.heads, s.kv_heads,
-                                       s.width, s.positions, kCacheNames[static_cast<size_t>(cache)], to_string(query_view), reach);
+void add(CaseList& list, const Sizes& s, DType dtype, Cache cache = Cache::contiguous, View query_view = View::contiguous,
+         double reach = 2) {
+  const std::string name =
+      fmt::format("tokens {} past {}/heads {} of {}/width {}/capacity {}/cache {}/query {}/{}", s.tokens, s.past, s.heads, s.kv_heads,
+                  s.width, s.positions, kCacheNames[static_cast<size_t>(cache)], to_string(query_view), reach);
   list.add(OpId::attention, dtype, name, [=](Trial& trial) {
     const Tensor query = trial.input({s.tokens, s.heads, s.width}, DType::f32, query_view, {-reach, reach});
     const Tensor key = make_cache(trial, s, dtype, cache);
@@ -100,7 +103,8 @@ void add_attention_cases(CaseList& list) {
         add(list, {tokens, 15, 3, 20, past, past + tokens + 1}, dtype);
         add_unfilled(list, {tokens, 6, 3, 8, past, past + tokens + 9}, dtype);
       }
-      for (const Cache cache : {Cache::narrowed, Cache::positions_first, Cache::flipped}) add(list, {tokens, 6, 3, 24, 9, tokens + 30}, dtype, cache);
+      for (const Cache cache : {Cache::narrowed, Cache::positions_first, Cache::flipped, Cache::shared_heads})
+        add(list, {tokens, 6, 3, 24, 9, tokens + 30}, dtype, cache);
       for (const View view : views_of({tokens, 4, 16})) add(list, {tokens, 4, 2, 16, 5, tokens + 5}, dtype, Cache::contiguous, view);
       // Scores far apart: the running maximum moves often and old sums vanish.
       add(list, {tokens, 4, 2, 64, 100, tokens + 100}, dtype, Cache::contiguous, View::contiguous, 200);

@@ -18,17 +18,17 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Numbers at the ends of the dtypes, halfway between two of their values, and not numbers at all.
 const std::vector<double> kEdges = {
-    0.0,      -0.0,      0.5,       -0.5,      1.5,        2.5,         -1.9999,     127,        127.5,       128,        255,
-    255.5,    256,       -1,        -128,      32767,      32768,       -32768,      -32769,     65504,       65519.9,    65520,
-    65535,    65536,     2147483647, 2147483648, -2147483648.0, -2147483649.0, 4294967295, 4294967296, 9.3e18,   -9.3e18,    1e30,
-    -1e30,    3.4e38,    -3.4e38,   1e39,      -1e39,      kNaN,        kInfinity,   -kInfinity, 448,         449,        464,
-    465,      480,       1e-3,      0x1p-9,    0x1p-10,    0x1.8p-10,   0x1p-14,     0x1p-24,    0x1p-25,     0x1.8p-25,  0x1p-126,
-    0x1p-133, 0x1p-149,  0x1p-150,  0x1p-1074, 1 + 0x1p-11, 1 + 0x1p-8, 1 + 0x1p-4,  1 + 0x1p-24, 1 + 0x1.8p-10, 1.0625,  1.1875};
+    0.0,      -0.0,     0.5,        -0.5,       1.5,           2.5,           -1.9999,    127,         127.5,         128,       255,
+    255.5,    256,      -1,         -128,       32767,         32768,         -32768,     -32769,      65504,         65519.9,   65520,
+    65535,    65536,    2147483647, 2147483648, -2147483648.0, -2147483649.0, 4294967295, 4294967296,  9.3e18,        -9.3e18,   1e30,
+    -1e30,    3.4e38,   -3.4e38,    1e39,       -1e39,         kNaN,          kInfinity,  -kInfinity,  448,           449,       464,
+    465,      480,      1e-3,       0x1p-9,     0x1p-10,       0x1.8p-10,     0x1p-14,    0x1p-24,     0x1p-25,       0x1.8p-25, 0x1p-126,
+    0x1p-133, 0x1p-149, 0x1p-150,   0x1p-1074,  1 + 0x1p-11,   1 + 0x1p-8,    1 + 0x1p-4, 1 + 0x1p-24, 1 + 0x1.8p-10, 1.0625,    1.1875};
 
 // A hair above halfway: rounding to f32 first would lose the hair and then round the tie the wrong way.
-const std::vector<double> kAlmostTies = {1 + 0x1p-11 + 0x1p-40,  1 + 0x1p-8 + 0x1p-40,  1 + 0x1p-4 + 0x1p-40,     1 + 0x3p-11 - 0x1p-40,
-                                         1 + 0x3p-8 - 0x1p-40,   1 + 0x3p-4 - 0x1p-40,  0x1p-25 + 0x1p-60,        -1 - 0x1p-8 - 0x1p-40,
-                                         65520 - 0x1p-30,        0x1p-10 + 0x1p-50,     16842753 + 0x1p-20};
+const std::vector<double> kAlmostTies = {1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-4 + 0x1p-40, 1 + 0x3p-11 - 0x1p-40,
+                                         1 + 0x3p-8 - 0x1p-40,  1 + 0x3p-4 - 0x1p-40, 0x1p-25 + 0x1p-60,    -1 - 0x1p-8 - 0x1p-40,
+                                         65520 - 0x1p-30,       0x1p-10 + 0x1p-50,    16842753 + 0x1p-20};
 
 void add_pair(CaseList& list, DType from, DType to, const Shape& shape, View from_view, View to_view) {
   const std::string name = fmt::format("to {}/{}/{} to {}", to_string(to), shape.to_string(), to_string(from_view), to_string(to_view));
@@ -83,7 +83,8 @@ void add_fill(CaseList& list, const Shape& shape, DType dtype, View view, double
 }
 
 std::vector<Shape> ranks() {
-  return {{}, {1}, {7}, {3, 5}, {2, 3, 5}, {2, 3, 2, 3}, {2, 1, 3, 2, 3}, {2, 2, 1, 2, 2, 3}, {1, 2, 2, 1, 2, 2, 3}, {2, 1, 2, 2, 1, 2, 2, 3}};
+  return {
+      {}, {1}, {7}, {3, 5}, {2, 3, 5}, {2, 3, 2, 3}, {2, 1, 3, 2, 3}, {2, 2, 1, 2, 2, 3}, {1, 2, 2, 1, 2, 2, 3}, {2, 1, 2, 2, 1, 2, 2, 3}};
 }
 
 void add_plain(CaseList& list) {
@@ -95,12 +96,14 @@ void add_plain(CaseList& list) {
       if (is_float(from)) add_values(list, from, to, View::contiguous, "edges", kEdges);
       if (is_float(from)) add_values(list, from, to, View::strided, "edges", kEdges);
       if (from == DType::f64) add_values(list, from, to, View::contiguous, "almost ties", kAlmostTies);
-      add_values(list, from, to, View::contiguous, "ends", {0, 255, 256, -1, 32767, 32768, -32768, 65535, 2147483647, -2147483648.0, 4294967295});
+      add_values(list, from, to, View::contiguous, "ends",
+                 {0, 255, 256, -1, 32767, 32768, -32768, 65535, 2147483647, -2147483648.0, 4294967295});
     }
   }
   for (const DType from : {DType::i32, DType::u32, DType::i64}) {
     for (const DType to : {DType::f32, DType::f16, DType::bf16, DType::f8e4m3}) {
-      add_values(list, from, to, View::contiguous, "almost ties", {16842753, 33685505, 33685503, 2049, 2051, 65519, 65521, 16777217, 16777219});
+      add_values(list, from, to, View::contiguous, "almost ties",
+                 {16842753, 33685505, 33685503, 2049, 2051, 65519, 65521, 16777217, 16777219});
     }
   }
   for (const Shape& shape : ranks()) {
@@ -108,7 +111,8 @@ void add_plain(CaseList& list) {
       for (const View target : target_views_of(shape)) add_pair(list, DType::f32, DType::f32, shape, view, target);
     }
   }
-  for (const Shape& shape : {Shape{0}, Shape{0, 3}, Shape{3, 0}, Shape{2, 0, 2}}) add_pair(list, DType::f32, DType::f16, shape, View::contiguous, View::contiguous);
+  for (const Shape& shape : {Shape{0}, Shape{0, 3}, Shape{3, 0}, Shape{2, 0, 2}})
+    add_pair(list, DType::f32, DType::f16, shape, View::contiguous, View::contiguous);
   for (const DType to : {DType::f32, DType::f16, DType::bf16, DType::u8}) {
     add_pair(list, DType::f32, to, {70001}, View::contiguous, View::contiguous);
     add_pair(list, DType::f32, to, {257, 1023}, View::contiguous, View::narrowed);
@@ -135,7 +139,8 @@ void add_copy_cases(CaseList& list) {
     for (const Shape& shape : ranks()) {
       for (const View view : target_views_of(shape)) add_fill(list, shape, dtype, view, 7);
     }
-    for (const double value : {0.0, -3.75, 300.0, 1e30, -1e30, kNaN, kInfinity, -kInfinity}) add_fill(list, {3, 5}, dtype, View::contiguous, value);
+    for (const double value : {0.0, -3.75, 300.0, 1e30, -1e30, kNaN, kInfinity, -kInfinity})
+      add_fill(list, {3, 5}, dtype, View::contiguous, value);
     for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{70001}}) add_fill(list, shape, dtype, View::contiguous, 1.5);
   }
 }

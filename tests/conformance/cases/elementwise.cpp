@@ -14,7 +14,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-const std::vector<double> kSpecials = {0.0, -0.0, 1, -1, kNaN, kInfinity, -kInfinity, 3e38, -3e38, 1e-40, -1e-40, 88.5, -88.5, 104, -104, 0.5, 1e-8, -89, -95, -150, -1000, 1000, -1e30};
+const std::vector<double> kSpecials = {0.0,   -0.0, 1,    -1,  kNaN, kInfinity, -kInfinity, 3e38, -3e38, 1e-40, -1e-40, 88.5,
+                                       -88.5, 104,  -104, 0.5, 1e-8, -89,       -95,        -150, -1000, 1000,  -1e30};
 
 // Units in the last place that a function may err by, as Vulkan asks of its own: 3 + 2 |x| for exponentials, 3 for quotients and roots.
 Bound unary_bound(UnaryKind kind, DType dtype) {
@@ -91,7 +92,8 @@ void add_binary(CaseList& list, BinaryKind kind, const Shape& left, const Shape&
 // Every pair of special numbers: one along rows, one along columns.
 void add_binary_specials(CaseList& list, BinaryKind kind, DType dtype, const std::vector<double>& values, bool row_major) {
   const auto n = static_cast<int64_t>(values.size());
-  const std::string name = fmt::format("{}/special numbers/{}", kBinaryNames[static_cast<size_t>(kind)], row_major ? "contiguous" : "broadcast");
+  const std::string name =
+      fmt::format("{}/special numbers/{}", kBinaryNames[static_cast<size_t>(kind)], row_major ? "contiguous" : "broadcast");
   list.add(OpId::binary, dtype, name, [=](Trial& trial) {
     std::vector<double> columns;
     for (const double value : values) columns.insert(columns.end(), values.size(), value);
@@ -103,12 +105,14 @@ void add_binary_specials(CaseList& list, BinaryKind kind, DType dtype, const std
 }
 
 std::vector<Shape> ranks() {
-  return {{}, {1}, {7}, {3, 5}, {2, 3, 5}, {2, 3, 2, 3}, {2, 1, 3, 2, 3}, {2, 2, 1, 2, 2, 3}, {1, 2, 2, 1, 2, 2, 3}, {2, 1, 2, 2, 1, 2, 2, 3}};
+  return {
+      {}, {1}, {7}, {3, 5}, {2, 3, 5}, {2, 3, 2, 3}, {2, 1, 3, 2, 3}, {2, 2, 1, 2, 2, 3}, {1, 2, 2, 1, 2, 2, 3}, {2, 1, 2, 2, 1, 2, 2, 3}};
 }
 
 const std::vector<UnaryKind> kUnaries = {UnaryKind::neg,   UnaryKind::abs,  UnaryKind::exp,  UnaryKind::sqrt,
                                          UnaryKind::recip, UnaryKind::silu, UnaryKind::tanh, UnaryKind::relu};
-const std::vector<BinaryKind> kBinaries = {BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::div, BinaryKind::minimum, BinaryKind::maximum};
+const std::vector<BinaryKind> kBinaries = {BinaryKind::add, BinaryKind::sub,     BinaryKind::mul,
+                                           BinaryKind::div, BinaryKind::minimum, BinaryKind::maximum};
 
 void add_unaries(CaseList& list, UnaryKind kind) {
   for (const Shape& shape : ranks()) {
@@ -117,7 +121,8 @@ void add_unaries(CaseList& list, UnaryKind kind) {
   for (const DType dtype : kPlainDTypes) {
     for (const View view : views_of({3, 5, 2})) add_unary(list, kind, {3, 5, 2}, dtype, view);
   }
-  for (const int64_t n : {2, 15, 16, 17, 31, 33, 63, 64, 65, 255, 257, 1023, 1025, 70001}) add_unary(list, kind, {n}, DType::f32, View::contiguous);
+  for (const int64_t n : {2, 15, 16, 17, 31, 33, 63, 64, 65, 255, 257, 1023, 1025, 70001})
+    add_unary(list, kind, {n}, DType::f32, View::contiguous);
   for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{0, 3}}) add_unary(list, kind, shape, DType::f32, View::contiguous);
   add_unary_of(list, kind, View::contiguous);
   add_unary_of(list, kind, View::strided);
@@ -139,7 +144,8 @@ void add_binaries(CaseList& list, BinaryKind kind) {
   for (const int64_t n : {2, 15, 16, 17, 31, 33, 63, 64, 65, 255, 257, 1023, 1025, 70001}) {
     add_binary(list, kind, {n}, {n}, DType::f32, View::contiguous, View::contiguous);
   }
-  for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{0, 3}}) add_binary(list, kind, shape, {1}, DType::f32, View::contiguous, View::contiguous);
+  for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{0, 3}})
+    add_binary(list, kind, shape, {1}, DType::f32, View::contiguous, View::contiguous);
   add_binary_specials(list, kind, DType::f32, kSpecials, true);
   add_binary_specials(list, kind, DType::f32, kSpecials, false);
   // Integers wrap around, and a division by zero gives 0.

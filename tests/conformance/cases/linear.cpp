@@ -73,7 +73,8 @@ void add_repacked(CaseList& list, DType dtype, const Shape& shape, int64_t n) {
   });
 }
 
-void add_weights(CaseList& list, const std::vector<DType>& dtypes, const std::vector<int64_t>& rows, int64_t tokens, bool precise, bool repack) {
+void add_weights(CaseList& list, const std::vector<DType>& dtypes, const std::vector<int64_t>& rows, int64_t tokens, bool precise,
+                 bool repack) {
   const LinearParams params{precise};
   std::string text;
   for (size_t i = 0; i < dtypes.size(); ++i) text += fmt::format("{}{} {}", i == 0 ? "" : " + ", to_string(dtypes[i]), rows[i]);
@@ -114,7 +115,8 @@ void add_bad_activation(CaseList& list, DType dtype, double bad) {
     for (size_t i = 0; trial.has_values() && i < got.values.size(); ++i) {
       const bool touched = i / 17 == 1;
       // A weight of 0 hides an infinity but not a NaN; random weights are hardly ever all 0 there.
-      if (std::isfinite(got.values[i]) == touched && (std::isnan(bad) || !touched)) trial.expect_true(false, fmt::format("element {} is {}", i, got.values[i]));
+      if (std::isfinite(got.values[i]) == touched && (std::isnan(bad) || !touched))
+        trial.expect_true(false, fmt::format("element {} is {}", i, got.values[i]));
     }
   });
 }

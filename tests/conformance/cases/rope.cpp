@@ -27,7 +27,8 @@ Bound rope_bound(DType dtype) {
 
 void add(CaseList& list, const Shape& shape, int64_t pairs, RopeStyle style, DType dtype, View view, View table_view) {
   const char* style_name = style == RopeStyle::interleaved ? "interleaved" : "half_split";
-  const std::string name = fmt::format("{}/pairs {}/{}/{}/table {}", shape.to_string(), pairs, style_name, to_string(view), to_string(table_view));
+  const std::string name =
+      fmt::format("{}/pairs {}/{}/{}/table {}", shape.to_string(), pairs, style_name, to_string(view), to_string(table_view));
   list.add(OpId::rope, dtype, name, [=](Trial& trial) {
     const Tensor x = trial.input(shape, dtype, view);
     const Tensor table = trial.input({shape[0], pairs, 2}, DType::f32, table_view, {-1.2, 1.2});

@@ -77,10 +77,12 @@ void add_argmax_of(CaseList& list, const std::string& note, std::vector<double> 
 }
 
 void add_rms_norm(CaseList& list, const Shape& shape, DType dtype, DType weight_dtype, View view, Range range) {
-  list.add(OpId::rms_norm, dtype, fmt::format("{}/{}/weight {}/{}..{}", shape.to_string(), to_string(view), to_string(weight_dtype), range.low, range.high),
+  list.add(OpId::rms_norm, dtype,
+           fmt::format("{}/{}/weight {}/{}..{}", shape.to_string(), to_string(view), to_string(weight_dtype), range.low, range.high),
            [=](Trial& trial) {
              const Tensor x = trial.input(shape, dtype, view, range);
-             const Tensor weight = trial.input({shape.last()}, weight_dtype, view == View::contiguous ? View::contiguous : View::flipped, {0.5, 2});
+             const Tensor weight =
+                 trial.input({shape.last()}, weight_dtype, view == View::contiguous ? View::contiguous : View::flipped, {0.5, 2});
              const RmsNormParams params{1e-5F};
              trial.expect(OpId::rms_norm, &params, {&x, &weight}, rms_norm(x, weight, params.epsilon), rms_norm_bound(dtype, shape.last()));
            });
