@@ -80,6 +80,24 @@ TEST(ThreadPool, AnExceptionOnAnyThreadReachesTheCallerOnceAllHaveReturned) {
   EXPECT_EQ(calls.load(), 3);
 }
 
+TEST(ThreadPool, MoreThreadsThanCoresFinishManyForkJoins) {
+  ThreadPool pool(static_cast<int>(std::thread::hardware_concurrency()) * 4 + 1);
+  std::atomic<int64_t> calls = 0;
+  for (int round = 0; round < 200; ++round) pool.run([&](int, int) { calls.fetch_add(1); });
+  EXPECT_EQ(calls.load(), int64_t{200} * pool.size());
+}
+
+// Workers that have not begun, that spin and that are parked all leave.
+TEST(ThreadPool, CanBeDestroyedAtAnyMoment) {
+  std::atomic<int> calls = 0;
+  for (int round = 0; round < 60; ++round) {
+    ThreadPool pool(3);
+    if (round % 3 > 0) pool.run([&](int, int) { calls.fetch_add(1); });
+    if (round % 3 > 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_EQ(calls.load(), 40 * 3);
+}
+
 TEST(ThreadPool, RefusesZeroThreads) {
   try {
     const ThreadPool pool(0);
