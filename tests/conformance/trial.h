@@ -47,7 +47,9 @@ class Trial {
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
  private:
-  [[nodiscard]] Tensor place_values(const std::vector<double>& values, const Placement& placement, DType dtype) const;
+  // In the device's memory, or as somebody else's that ends exactly where the elements do, so that AddressSanitizer sees reads behind it.
+  [[nodiscard]] Tensor tensor_of(std::vector<std::byte> bytes, const Shape& shape, DType dtype);
+  [[nodiscard]] Tensor place_values(const std::vector<double>& values, const Placement& placement, DType dtype);
 
   Device device_;
   Random random_;

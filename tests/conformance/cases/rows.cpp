@@ -101,6 +101,12 @@ void add_extremes(CaseList& list) {
   add_argmax_of(list, "NaN first", {kNaN, kInfinity, kNaN}, 0);
   add_argmax_of(list, "only minus infinity", {-kInfinity, -kInfinity}, 0);
   add_argmax_of(list, "zeros of both signs are equal", {-0.0, 0.0}, 0);
+  for (const int64_t n : {9, 33, 257}) {
+    std::vector<double> ties(static_cast<size_t>(n), 1);
+    ties[static_cast<size_t>(n) - 1] = 7;
+    ties[static_cast<size_t>(n) / 2] = 7;
+    add_argmax_of(list, fmt::format("two largest of {}", n), ties, static_cast<double>(n / 2));
+  }
   std::vector<double> late(40, -1);
   late[37] = kNaN;
   add_argmax_of(list, "NaN behind the vectors", late, 37);
