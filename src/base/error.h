@@ -67,8 +67,8 @@ template <class... Args>
 }  // namespace wick
 
 // For promises that our own code makes to itself; never for a file, a shape or a driver.
-#define WICK_ASSERT(expression) \
-  do {                          \
-    if (!(expression)) [[unlikely]] \
+#define WICK_ASSERT(expression)              \
+  do {                                       \
+    if (!(expression)) [[unlikely]]          \
       ::wick::assertion_failed(#expression); \
   } while (false)

@@ -34,9 +34,7 @@ namespace wick {
   return static_cast<uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
 }
 
-[[nodiscard]] constexpr float bf16_bits_to_float(uint16_t bits) noexcept {
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-}
+[[nodiscard]] constexpr float bf16_bits_to_float(uint16_t bits) noexcept { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
 [[nodiscard]] constexpr uint16_t float_to_bf16_bits(float value) noexcept {
   const uint32_t word = std::bit_cast<uint32_t>(value);
@@ -86,7 +84,11 @@ struct f16 {
   constexpr f16() = default;
   constexpr explicit f16(float value) : bits(float_to_f16_bits(value)) {}
   constexpr operator float() const noexcept { return f16_bits_to_float(bits); }  // NOLINT: every f16 is a float
-  static constexpr f16 from_bits(uint16_t bits) noexcept { f16 h; h.bits = bits; return h; }
+  static constexpr f16 from_bits(uint16_t bits) noexcept {
+    f16 h;
+    h.bits = bits;
+    return h;
+  }
 };
 
 struct bf16 {
@@ -94,7 +96,11 @@ struct bf16 {
   constexpr bf16() = default;
   constexpr explicit bf16(float value) : bits(float_to_bf16_bits(value)) {}
   constexpr operator float() const noexcept { return bf16_bits_to_float(bits); }  // NOLINT: every bf16 is a float
-  static constexpr bf16 from_bits(uint16_t bits) noexcept { bf16 h; h.bits = bits; return h; }
+  static constexpr bf16 from_bits(uint16_t bits) noexcept {
+    bf16 h;
+    h.bits = bits;
+    return h;
+  }
 };
 
 struct f8e4m3 {
@@ -102,7 +108,11 @@ struct f8e4m3 {
   constexpr f8e4m3() = default;
   constexpr explicit f8e4m3(float value) : bits(float_to_f8e4m3_bits(value)) {}
   constexpr operator float() const noexcept { return f8e4m3_bits_to_float(bits); }  // NOLINT: every f8e4m3 is a float
-  static constexpr f8e4m3 from_bits(uint8_t bits) noexcept { f8e4m3 h; h.bits = bits; return h; }
+  static constexpr f8e4m3 from_bits(uint8_t bits) noexcept {
+    f8e4m3 h;
+    h.bits = bits;
+    return h;
+  }
 };
 
 }  // namespace wick

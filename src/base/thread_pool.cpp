@@ -43,7 +43,9 @@ void ThreadPool::run_erased(ErasedTask task, const void* context) {
   pending_.store(count - 1, std::memory_order_relaxed);
   generation_.fetch_add(1);  // sequentially consistent: ordered against a worker's announcement that it parks
   if (parked_.load() > 0) {
-    { const std::lock_guard lock(park_mutex_); }
+    {
+      const std::lock_guard lock(park_mutex_);
+    }
     park_.notify_all();
   }
   run_guarded(0, count);

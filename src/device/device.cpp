@@ -35,7 +35,8 @@ DeviceLocation Device::parse_location(std::string_view text) {
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(begin, end, index);
     if (error != std::errc() || stop != end || index < 0) {
-      fail(ErrorCode::invalid_argument, "device '{}': '{}' is not an ordinal; write {}:0", text, text.substr(colon + 1), wick::to_string(*kind));
+      fail(ErrorCode::invalid_argument, "device '{}': '{}' is not an ordinal; write {}:0", text, text.substr(colon + 1),
+           wick::to_string(*kind));
     }
   }
   return {*kind, index};

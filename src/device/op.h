@@ -15,25 +15,26 @@ namespace wick {
 class Runtime;
 
 enum class OpId : uint8_t {
-  fill,        // every element of out = value
-  copy,        // out = in, converted to out's dtype
-  unary,       // out = f(in)
-  binary,      // out = f(lhs, rhs); operands come broadcast to out's shape
-  softmax,     // along the last dimension
-  argmax,      // along the last dimension; out u32
-  rms_norm,    // in / sqrt(mean(in²) + ε) · weight along the last dimension
-  rope,        // rotary position embedding
-  embedding,   // rows of a table, dequantized
-  matmul,      // batched [m, k] · [k, n]
-  linear,      // in · weightᵀ for one to three weights at once
+  fill,          // every element of out = value
+  copy,          // out = in, converted to out's dtype
+  unary,         // out = f(in)
+  binary,        // out = f(lhs, rhs); operands come broadcast to out's shape
+  softmax,       // along the last dimension
+  argmax,        // along the last dimension; out u32
+  rms_norm,      // in / sqrt(mean(in²) + ε) · weight along the last dimension
+  rope,          // rotary position embedding
+  embedding,     // rows of a table, dequantized
+  matmul,        // batched [m, k] · [k, n]
+  linear,        // in · weightᵀ for one to three weights at once
   gated_linear,  // silu(in · gateᵀ) · (in · upᵀ)
-  attention,   // causal scaled dot-product attention over a key/value cache
-  repack,      // a weight's bytes rearranged into the layout that linear likes best on this device
+  attention,     // causal scaled dot-product attention over a key/value cache
+  repack,        // a weight's bytes rearranged into the layout that linear likes best on this device
 };
 inline constexpr int kOpCount = static_cast<int>(OpId::repack) + 1;
 
-inline constexpr std::array<std::string_view, kOpCount> kOpNames = {"fill",      "copy",   "unary",  "binary",       "softmax",   "argmax", "rms_norm",
-                                                                    "rope",      "embedding", "matmul", "linear", "gated_linear", "attention", "repack"};
+inline constexpr std::array<std::string_view, kOpCount> kOpNames = {"fill",   "copy",         "unary",     "binary",    "softmax",
+                                                                    "argmax", "rms_norm",     "rope",      "embedding", "matmul",
+                                                                    "linear", "gated_linear", "attention", "repack"};
 [[nodiscard]] constexpr std::string_view to_string(OpId op) noexcept { return kOpNames[static_cast<size_t>(op)]; }
 
 struct FillParams {

@@ -5,6 +5,7 @@
 namespace wick {
 namespace {
 
+// clang-format off
 constexpr std::array<DTypeInfo, kDTypeCount> kInfos = {{
     {"u8", 1, 1},        {"u32", 1, 4},       {"i16", 1, 2},      {"i32", 1, 4},       {"i64", 1, 8},
     {"bf16", 1, 2},      {"f16", 1, 2},       {"f32", 1, 4},      {"f64", 1, 8},       {"f8e4m3", 1, 1},
@@ -16,6 +17,7 @@ constexpr std::array<DTypeInfo, kDTypeCount> kInfos = {{
     {"q1_0", 128, 18},   {"q2_0", 64, 18},    {"q4_0_x16", 32, 18}, {"q8_0_x16", 32, 34}, {"q4_k_x16", 256, 144},
     {"q5_k_x16", 256, 176}, {"q6_k_x16", 256, 210},
 }};
+// clang-format on
 
 }  // namespace
 

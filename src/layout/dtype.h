@@ -7,6 +7,7 @@
 
 namespace wick {
 
+// clang-format off
 enum class DType : uint8_t {
   // Plain numbers: one element a unit.
   u8, u32, i16, i32, i64, bf16, f16, f32, f64, f8e4m3,
@@ -18,6 +19,7 @@ enum class DType : uint8_t {
   // The same blocks with 16 rows interleaved for the CPU's integer dot products (quant/interleave.h); same size as the source.
   q4_0_x16, q8_0_x16, q4_k_x16, q5_k_x16, q6_k_x16,
 };
+// clang-format on
 
 inline constexpr int kDTypeCount = static_cast<int>(DType::q6_k_x16) + 1;
 

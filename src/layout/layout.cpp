@@ -81,7 +81,8 @@ Layout Layout::permute(std::span<const int> order) const {
     dims[to] = shape_[order[to]];
     strides[to] = strides_[from];
   }
-  return Layout(Shape(std::span<const int64_t>(dims.data(), order.size())), std::span<const int64_t>(strides.data(), order.size()), offset_);
+  return Layout(Shape(std::span<const int64_t>(dims.data(), order.size())), std::span<const int64_t>(strides.data(), order.size()),
+                offset_);
 }
 
 Layout Layout::broadcast_to(const Shape& shape) const {
@@ -139,7 +140,8 @@ Layout Layout::flip(int dim) const {
 
 std::optional<Layout> Layout::reshape(const Shape& shape) const {
   if (shape.elements() != elements()) {
-    fail(ErrorCode::shape_mismatch, "reshape: {} has {} elements, {} has {}", shape_.to_string(), elements(), shape.to_string(), shape.elements());
+    fail(ErrorCode::shape_mismatch, "reshape: {} has {} elements, {} has {}", shape_.to_string(), elements(), shape.to_string(),
+         shape.elements());
   }
   if (elements() == 0 || is_contiguous()) return Layout(shape, offset_);
   // Match runs of source dimensions that lie without gaps in memory against runs of target dimensions of the same product.

@@ -7,7 +7,8 @@
 namespace wick {
 
 Shape::Shape(std::span<const int64_t> dims) {
-  if (dims.size() > kMaxRank) fail(ErrorCode::shape_mismatch, "shape [{}]: rank {} is above {}", fmt::join(dims, ", "), dims.size(), kMaxRank);
+  if (dims.size() > kMaxRank)
+    fail(ErrorCode::shape_mismatch, "shape [{}]: rank {} is above {}", fmt::join(dims, ", "), dims.size(), kMaxRank);
   rank_ = static_cast<int>(dims.size());
   std::copy(dims.begin(), dims.end(), dims_.begin());
   bool empty = false;

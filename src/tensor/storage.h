@@ -12,7 +12,8 @@ namespace wick {
 
 class Storage {
  public:
-  Storage(Device device, DType dtype, std::shared_ptr<Buffer> buffer) : device_(std::move(device)), dtype_(dtype), buffer_(std::move(buffer)) {}
+  Storage(Device device, DType dtype, std::shared_ptr<Buffer> buffer)
+      : device_(std::move(device)), dtype_(dtype), buffer_(std::move(buffer)) {}
 
   [[nodiscard]] const Device& device() const noexcept { return device_; }
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }

@@ -123,7 +123,8 @@ TEST(CpuBackend, GivesAlignedMemoryAndCountsIt) {
 }
 
 TEST(CpuBackend, MemoryThatTheMachineHasNotGotIsAnError) {
-  const std::string message = message_of(ErrorCode::out_of_memory, [] { (void)Device::cpu().runtime().allocate(size_t{1} << 60, Lifetime::transient); });
+  const std::string message =
+      message_of(ErrorCode::out_of_memory, [] { (void)Device::cpu().runtime().allocate(size_t{1} << 60, Lifetime::transient); });
   EXPECT_NE(message.find("cpu"), std::string::npos) << message;
 }
 

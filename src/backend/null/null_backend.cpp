@@ -19,8 +19,7 @@ class NullBuffer final : public Buffer {
   NullBuffer(size_t bytes, std::shared_ptr<Counters> counters) : bytes_(bytes), counters_(std::move(counters)) {
     const size_t now = counters_->now.fetch_add(bytes_) + bytes_;
     size_t peak = counters_->peak.load();
-    while (now > peak && !counters_->peak.compare_exchange_weak(peak, now)) {
-    }
+    while (now > peak && !counters_->peak.compare_exchange_weak(peak, now)) {}
   }
   ~NullBuffer() override { counters_->now.fetch_sub(bytes_); }
 

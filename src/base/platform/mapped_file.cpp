@@ -31,8 +31,7 @@ class FileDescriptor {
 
 }  // namespace
 
-MappedFile::MappedFile(std::filesystem::path path, std::byte* data, size_t size)
-    : path_(std::move(path)), data_(data), size_(size) {}
+MappedFile::MappedFile(std::filesystem::path path, std::byte* data, size_t size) : path_(std::move(path)), data_(data), size_(size) {}
 
 MappedFile::~MappedFile() { ::munmap(data_, size_); }
 
@@ -50,7 +49,7 @@ std::shared_ptr<MappedFile> MappedFile::open(const std::filesystem::path& path) 
     if (errno == ENOENT || errno == ENOTDIR) fail(ErrorCode::not_found, "{}: no such file; check the path", path.string());
     fail(ErrorCode::io, "{}: cannot open: {}", path.string(), std::strerror(errno));
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) fail(ErrorCode::io, "{}: cannot stat: {}", path.string(), std::strerror(errno));
   if (S_ISDIR(status.st_mode)) fail(ErrorCode::io, "{}: is a directory; name a file in it", path.string());
   if (!S_ISREG(status.st_mode)) fail(ErrorCode::io, "{}: is not a regular file, so it cannot be mapped", path.string());
