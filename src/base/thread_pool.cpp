@@ -17,6 +17,7 @@ constexpr int kSpinsBeforeYield = 20000;
 
 ThreadPool::ThreadPool(int threads) {
   if (threads < 1) fail(ErrorCode::invalid_argument, "thread pool: {} threads asked for; at least 1 is needed", threads);
+  claims_ = std::vector<Claim>(static_cast<size_t>(threads));
   workers_.reserve(static_cast<size_t>(threads - 1));
   for (int index = 1; index < threads; ++index) workers_.emplace_back([this, index] { worker_loop(index); });
 }
@@ -40,15 +41,15 @@ void ThreadPool::run_erased(ErasedTask task, const void* context) {
   }
   task_ = task;
   context_ = context;
-  pending_.store(count - 1, std::memory_order_relaxed);
-  generation_.fetch_add(1);  // sequentially consistent: ordered against a worker's announcement that it parks
+  pending_.store(count, std::memory_order_relaxed);
+  const uint64_t generation = generation_.fetch_add(1) + 1;  // sequentially consistent: ordered against a worker's announcement that it parks
   if (parked_.load() > 0) {
     {
       const std::lock_guard lock(park_mutex_);
     }
     park_.notify_all();
   }
-  run_guarded(0, count);
+  for (int share = 0; share < count; ++share) run_share(share, generation);
   for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
     if (spins < kSpinsBeforeYield) {
       platform::spin_pause();
@@ -62,13 +63,18 @@ void ThreadPool::run_erased(ErasedTask task, const void* context) {
   }
 }
 
-void ThreadPool::run_guarded(int index, int count) noexcept {
+void ThreadPool::run_share(int share, uint64_t generation) noexcept {
+  // A thread that comes late, maybe generations late, finds its share taken and touches neither task nor context.
+  std::atomic<uint64_t>& claim = claims_[static_cast<size_t>(share)].generation;
+  uint64_t last = claim.load(std::memory_order_relaxed);
+  if (last >= generation || !claim.compare_exchange_strong(last, generation)) return;
   try {
-    task_(context_, index, count);
+    task_(context_, share, size());
   } catch (...) {
     // pending_ orders this write before run_erased() reads it.
     if (!failed_.exchange(true)) failure_ = std::current_exception();
   }
+  pending_.fetch_sub(1, std::memory_order_release);
 }
 
 void ThreadPool::worker_loop(int index) {
@@ -85,10 +91,9 @@ void ThreadPool::worker_loop(int index) {
       park_.wait(lock, [&] { return generation_.load() != seen; });
       parked_.fetch_sub(1);
     }
-    ++seen;
+    seen = generation_.load(std::memory_order_acquire);
     if (stopping_.load()) return;
-    run_guarded(index, size());
-    pending_.fetch_sub(1, std::memory_order_release);
+    run_share(index, seen);
   }
 }
 

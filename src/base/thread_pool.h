@@ -21,9 +21,10 @@ class ThreadPool {
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls task(thread_index, thread_count) once on each thread, the caller's being index 0, and returns when all have returned.
-  // The task must not call run() again. If it throws (no memory for scratch space), the first exception is thrown here once all
-  // threads have returned. Calls from several threads take turns.
+  // Calls task(share, shares) once for each of size() shares and returns when all have returned. Share 0 is the caller's, each other
+  // one its thread's; but the caller takes those whose thread has not come by the time it is done with its own, so that a busy machine
+  // costs speed only. The task must not wait for another share and must not call run() again. If it throws (no memory for scratch
+  // space), the first exception is thrown here once all shares are done. Calls from several threads take turns.
   template <class Task>
   void run(const Task& task) {
     run_erased([](const void* context, int index, int count) { (*static_cast<const Task*>(context))(index, count); }, &task);
@@ -49,9 +50,15 @@ class ThreadPool {
   using ErasedTask = void (*)(const void* context, int index, int count);
   void run_erased(ErasedTask task, const void* context);
   void worker_loop(int index);
-  void run_guarded(int index, int count) noexcept;
+  // Runs the share in this generation, unless somebody else has taken it.
+  void run_share(int share, uint64_t generation) noexcept;
+
+  struct alignas(64) Claim {
+    std::atomic<uint64_t> generation{0};  // the last in which this share was taken
+  };
 
   std::vector<std::thread> workers_;
+  std::vector<Claim> claims_;
   std::mutex callers_;  // one fork-join at a time
 
   // The generation counts fork-joins; a worker that sees it move takes part in the next one.

@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-TEST(ThreadPool, RunsTheTaskOnceOnEachThread) {
+TEST(ThreadPool, RunsEachShareOnce) {
   ThreadPool pool(4);
   std::vector<std::atomic<int>> calls(4);
   for (int round = 0; round < 1000; ++round) {

@@ -41,7 +41,8 @@ DeviceCaps describe(int threads, InstructionSet set) {
   caps.driver = to_string(set);
   caps.memory_bytes = physical_memory_bytes();
   caps.compute_units = threads;
-  caps.int8_dot = set == InstructionSet::avx512_vnni;
+  caps.int8_dot = simd_kernels(set).tile[0] != nullptr;
+  caps.bf16_arithmetic = simd_kernels(set).panel_bf16_pairs != nullptr;
   caps.host_memory = true;
   return caps;
 }
