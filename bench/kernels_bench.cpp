@@ -87,10 +87,17 @@ void register_all() {
   for (const DType dtype : {DType::q8_0, DType::q4_0, DType::q4_k, DType::q5_k, DType::q6_k, DType::f16, DType::bf16, DType::f32}) {
     const std::string name = "linear/" + std::string(to_string(dtype));
     benchmark::RegisterBenchmark(name.c_str(), [dtype](benchmark::State& state) { linear_rows(state, dtype); })
-        ->ArgNames({"rows", "threads"})->ArgsProduct({{1, 8, 256}, {1, 2}})->UseRealTime();
+        ->ArgNames({"rows", "threads"})
+        ->ArgsProduct({{1, 8, 256}, {1, 2}})
+        ->UseRealTime();
   }
   benchmark::RegisterBenchmark("attention", attention_rows)
-      ->ArgNames({"tokens", "past", "threads"})->Args({1, 512, 2})->Args({1, 4096, 2})->Args({256, 0, 2})->Args({256, 2048, 2})->UseRealTime();
+      ->ArgNames({"tokens", "past", "threads"})
+      ->Args({1, 512, 2})
+      ->Args({1, 4096, 2})
+      ->Args({256, 0, 2})
+      ->Args({256, 2048, 2})
+      ->UseRealTime();
   benchmark::RegisterBenchmark("rms_norm", rms_norm_rows)->ArgNames({"rows", "threads"})->Args({1, 1})->Args({256, 2})->UseRealTime();
   benchmark::RegisterBenchmark("read_memory", read_memory)->ArgNames({"threads"})->Arg(1)->Arg(2)->UseRealTime();
 }

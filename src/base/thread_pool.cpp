@@ -42,7 +42,8 @@ void ThreadPool::run_erased(ErasedTask task, const void* context) {
   task_ = task;
   context_ = context;
   pending_.store(count, std::memory_order_relaxed);
-  const uint64_t generation = generation_.fetch_add(1) + 1;  // sequentially consistent: ordered against a worker's announcement that it parks
+  const uint64_t generation =
+      generation_.fetch_add(1) + 1;  // sequentially consistent: ordered against a worker's announcement that it parks
   if (parked_.load() > 0) {
     {
       const std::lock_guard lock(park_mutex_);

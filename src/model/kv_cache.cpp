@@ -5,7 +5,8 @@
 
 namespace wick {
 
-KvCache::KvCache(int64_t layers, int64_t kv_heads, int64_t capacity, int64_t head_dim, DType dtype, const Device& device) : capacity_(capacity) {
+KvCache::KvCache(int64_t layers, int64_t kv_heads, int64_t capacity, int64_t head_dim, DType dtype, const Device& device)
+    : capacity_(capacity) {
   keys_.reserve(static_cast<size_t>(layers));
   values_.reserve(static_cast<size_t>(layers));
   for (int64_t layer = 0; layer < layers; ++layer) {
@@ -38,8 +39,10 @@ void KvCache::truncate(int64_t length) {
 
 void KvCache::require_room(int64_t tokens) const {
   if (tokens <= capacity_ - length_) return;
-  fail(ErrorCode::context_full, "context full: {} tokens are in it and {} more are to come, but it holds {}; shorten the prompt or ask for a larger "
-       "context", length_, tokens, capacity_);
+  fail(ErrorCode::context_full,
+       "context full: {} tokens are in it and {} more are to come, but it holds {}; shorten the prompt or ask for a larger "
+       "context",
+       length_, tokens, capacity_);
 }
 
 }  // namespace wick

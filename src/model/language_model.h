@@ -14,14 +14,14 @@
 namespace wick {
 
 struct ModelInfo {
-  std::string architecture;   // "llama"
-  std::string name;           // general.name; the file's name where it has none
-  int64_t context_length = 0; // the most positions that the model was made for
+  std::string architecture;    // "llama"
+  std::string name;            // general.name; the file's name where it has none
+  int64_t context_length = 0;  // the most positions that the model was made for
   int64_t vocab_size = 0;
   int64_t layers = 0;
-  int64_t width = 0;          // embedding length
+  int64_t width = 0;  // embedding length
   int64_t parameters = 0;
-  uint64_t file_bytes = 0;    // of all parts of the model file
+  uint64_t file_bytes = 0;  // of all parts of the model file
 };
 
 // Which tokens of a call get logits.
@@ -54,6 +54,7 @@ class LanguageModel {
 // Loads a model of any architecture Wick knows from an open GGUF file. The file's bytes are used where they lie, or
 // rearranged once and then forgotten, so that each weight is in memory once.
 // Errors: unsupported (architecture, tensor type), not_found (a tensor or key), corrupt_file, shape_mismatch; each names the file.
-[[nodiscard]] std::unique_ptr<LanguageModel> load_language_model(const GgufFile& file, const Device& device, const LoadOptions& options = {});
+[[nodiscard]] std::unique_ptr<LanguageModel> load_language_model(const GgufFile& file, const Device& device,
+                                                                 const LoadOptions& options = {});
 
 }  // namespace wick

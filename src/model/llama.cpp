@@ -53,8 +53,8 @@ LlamaLayer read_layer(WeightReader& weights, const LlamaConfig& config, int64_t 
 LlamaWeights read_weights(const GgufFile& file, WeightReader& reader, const LlamaConfig& config, int64_t vocabulary) {
   // The head may be the embedding itself, which is then multiplied as well as looked up.
   const bool tied = file.find_tensor("output.weight") == nullptr;
-  const Tensor embedding = tied ? reader.matrix("token_embd.weight", vocabulary, config.width)
-                                : reader.table("token_embd.weight", vocabulary, config.width);
+  const Tensor embedding =
+      tied ? reader.matrix("token_embd.weight", vocabulary, config.width) : reader.table("token_embd.weight", vocabulary, config.width);
   std::vector<LlamaLayer> layers;
   for (int64_t index = 0; index < config.layers; ++index) layers.push_back(read_layer(reader, config, index));
   Tensor output_norm = reader.vector("output_norm.weight", config.width);
@@ -73,8 +73,10 @@ std::unique_ptr<Llama> Llama::load(const GgufFile& file, const Device& device, c
   if (const auto divisors = reader.find_vector("rope_freqs.weight", config.rope.dims / 2)) {
     config.rope.frequency_divisors = divisors->to_vector<float>();
   }
-  ModelInfo info{config.architecture, std::string(file.find_string("general.name").value_or(file.name())), config.context_length, vocabulary,
-                 config.layers,       config.width, reader.parameters(), file.file_bytes()};
+  ModelInfo info{config.architecture,   std::string(file.find_string("general.name").value_or(file.name())),
+                 config.context_length, vocabulary,
+                 config.layers,         config.width,
+                 reader.parameters(),   file.file_bytes()};
   return std::unique_ptr<Llama>(new Llama(device, config, std::move(weights), std::move(info), options.precise));
 }
 
@@ -93,7 +95,8 @@ Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows
   if (tokens.empty()) fail(ErrorCode::invalid_argument, "forward: no tokens; give at least one");
   for (const int32_t token : tokens) {
     if (token < 0 || token >= info_.vocab_size) {
-      fail(ErrorCode::index_out_of_range, "token {} is outside the vocabulary of {}, which has {} tokens", token, info_.name, info_.vocab_size);
+      fail(ErrorCode::index_out_of_range, "token {} is outside the vocabulary of {}, which has {} tokens", token, info_.name,
+           info_.vocab_size);
     }
   }
   cache.require_room(static_cast<int64_t>(tokens.size()));

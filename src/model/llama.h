@@ -18,7 +18,7 @@ struct LlamaLayer {
 };
 
 struct LlamaWeights {
-  Tensor embedding;    // [vocab, width]
+  Tensor embedding;  // [vocab, width]
   std::vector<LlamaLayer> layers;
   Tensor output_norm;  // [width]
   Tensor head;         // [vocab, width]; the embedding itself where the file ties them

@@ -41,7 +41,8 @@ class KeyReader {
   }
 
   [[noreturn]] void fail_value(std::string_view name, const std::string& value, std::string_view want) const {
-    fail(ErrorCode::corrupt_file, "{}: metadata {} = {}: {}; the file does not describe a model Wick can run", file_.name(), key(name), value, want);
+    fail(ErrorCode::corrupt_file, "{}: metadata {} = {}: {}; the file does not describe a model Wick can run", file_.name(), key(name),
+         value, want);
   }
 
  private:
@@ -79,7 +80,8 @@ RopeConfig read_rope(const GgufFile& file, const KeyReader& keys, const LlamaCon
   RopeConfig rope;
   rope.dims = keys.size_or("rope.dimension_count", config.head_dim);
   if (rope.dims % 2 != 0 || rope.dims > config.head_dim) {
-    keys.fail_value("rope.dimension_count", std::to_string(rope.dims), fmt::format("want an even number up to the head's {}", config.head_dim));
+    keys.fail_value("rope.dimension_count", std::to_string(rope.dims),
+                    fmt::format("want an even number up to the head's {}", config.head_dim));
   }
   rope.base = keys.positive_or("rope.freq_base", 10000);
   if (rope.base <= 1) keys.fail_value("rope.freq_base", fmt::format("{}", rope.base), "a number above 1 is needed");

@@ -13,8 +13,8 @@ WeightReader::WeightReader(const GgufFile& file, const Device& device, bool rear
 
 Tensor WeightReader::import(const GgufTensor& tensor, const Shape& shape) {
   if (tensor.shape != shape) {
-    fail(ErrorCode::shape_mismatch, "{}: tensor '{}' has shape {}, the metadata asks for {}; file and metadata do not belong together", file_.name(),
-         tensor.name, tensor.shape.to_string(), shape.to_string());
+    fail(ErrorCode::shape_mismatch, "{}: tensor '{}' has shape {}, the metadata asks for {}; file and metadata do not belong together",
+         file_.name(), tensor.name, tensor.shape.to_string(), shape.to_string());
   }
   parameters_ += shape.elements();
   done_bytes_ += tensor.data.size();
@@ -60,7 +60,8 @@ std::optional<Tensor> WeightReader::find_vector(const std::string& name, int64_t
   const GgufTensor* tensor = file_.find_tensor(name);
   if (tensor == nullptr) return std::nullopt;
   if (!is_float(tensor->dtype)) {
-    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; a float type is needed", file_.name(), tensor->name, to_string(tensor->dtype));
+    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; a float type is needed", file_.name(), tensor->name,
+         to_string(tensor->dtype));
   }
   return import(*tensor, {length});
 }

@@ -140,7 +140,8 @@ void unpack_row(DType dtype, const std::byte* matrix, size_t matrix_bytes, int64
   std::array<std::byte, 256> block;
   for (int64_t index = 0; index < blocks; ++index) {
     deinterleave_block(interleaving, tile + index * entry.block_bytes * kRows, static_cast<int>(row % kRows), block.data());
-    format->unpack(block.data(), values.subspan(static_cast<size_t>(index * entry.block_elements), static_cast<size_t>(entry.block_elements)));
+    format->unpack(block.data(),
+                   values.subspan(static_cast<size_t>(index * entry.block_elements), static_cast<size_t>(entry.block_elements)));
   }
 }
 

@@ -13,8 +13,8 @@ namespace {
 int64_t checked_bytes(const Shape& shape, DType dtype) {
   const DTypeInfo& entry = info(dtype);
   if (shape.elements() > 0 && shape.last() % entry.block_elements != 0) {
-    fail(ErrorCode::shape_mismatch, "tensor {} of {}: the last extent {} is not a multiple of the block length {}", shape.to_string(), entry.name,
-         shape.last(), entry.block_elements);
+    fail(ErrorCode::shape_mismatch, "tensor {} of {}: the last extent {} is not a multiple of the block length {}", shape.to_string(),
+         entry.name, shape.last(), entry.block_elements);
   }
   int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.elements() / entry.block_elements, entry.block_bytes, &bytes)) {
@@ -41,7 +41,8 @@ Tensor Tensor::zeros(const Shape& shape, DType dtype, const Device& device) { re
 Tensor Tensor::from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device) {
   const int64_t expected = checked_bytes(shape, dtype);
   if (static_cast<int64_t>(bytes.size()) != expected) {
-    fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(), expected);
+    fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(),
+         expected);
   }
   Tensor result = empty(shape, dtype, device);
   device.runtime().queue().upload(bytes.data(), result.storage_->buffer(), 0, bytes.size());
@@ -52,7 +53,8 @@ Tensor Tensor::import_host(std::span<const std::byte> bytes, const Shape& shape,
                            std::shared_ptr<const void> owner) {
   const int64_t expected = checked_bytes(shape, dtype);
   if (static_cast<int64_t>(bytes.size()) != expected) {
-    fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(), expected);
+    fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(),
+         expected);
   }
   std::shared_ptr<Buffer> buffer =
       device.runtime().import_host(const_cast<std::byte*>(bytes.data()), bytes.size(), std::move(owner));  // NOLINT: see import_host

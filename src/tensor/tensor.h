@@ -18,16 +18,46 @@ namespace wick {
 // The DType of a C++ type.
 template <class T>
 struct DTypeOf;
-template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
-template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::u32; };
-template <> struct DTypeOf<int16_t> { static constexpr DType value = DType::i16; };
-template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
-template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
-template <> struct DTypeOf<bf16> { static constexpr DType value = DType::bf16; };
-template <> struct DTypeOf<f16> { static constexpr DType value = DType::f16; };
-template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
-template <> struct DTypeOf<f8e4m3> { static constexpr DType value = DType::f8e4m3; };
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::u8;
+};
+template <>
+struct DTypeOf<uint32_t> {
+  static constexpr DType value = DType::u32;
+};
+template <>
+struct DTypeOf<int16_t> {
+  static constexpr DType value = DType::i16;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr DType value = DType::i64;
+};
+template <>
+struct DTypeOf<bf16> {
+  static constexpr DType value = DType::bf16;
+};
+template <>
+struct DTypeOf<f16> {
+  static constexpr DType value = DType::f16;
+};
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct DTypeOf<f8e4m3> {
+  static constexpr DType value = DType::f8e4m3;
+};
 
 class Tensor {
  public:
@@ -67,7 +97,9 @@ class Tensor {
   // flipped (unsupported).
   [[nodiscard]] Tensor narrow(int dim, int64_t start, int64_t length) const { return view(layout_.narrow(dim, start, length)); }
   [[nodiscard]] Tensor transpose(int dim0, int dim1) const { return view(layout_.transpose(dim0, dim1)); }
-  [[nodiscard]] Tensor permute(std::initializer_list<int> order) const { return view(layout_.permute(std::span(order.begin(), order.size()))); }
+  [[nodiscard]] Tensor permute(std::initializer_list<int> order) const {
+    return view(layout_.permute(std::span(order.begin(), order.size())));
+  }
   [[nodiscard]] Tensor broadcast_to(const Shape& shape) const { return view(layout_.broadcast_to(shape)); }
   [[nodiscard]] Tensor squeeze(int dim) const { return view(layout_.squeeze(dim)); }
   [[nodiscard]] Tensor unsqueeze(int dim) const { return view(layout_.unsqueeze(dim)); }

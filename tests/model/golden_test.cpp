@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iterator>
 
-
 #include "formats/safetensors.h"
 #include "model/language_model.h"
 #include "text/streaming_detokenizer.h"
@@ -108,7 +107,8 @@ TEST_P(NovelistTest, LikelihoodOfUnseenNovelsIsTheGoldenOne) {
   const auto cache = model_->new_cache(kChunk);
   for (size_t chunk = 0; chunk < 8; ++chunk) {
     std::vector<TokenId> input{*tokenizer_->bos()};
-    input.insert(input.end(), ids.begin() + static_cast<std::ptrdiff_t>(chunk * kChunk), ids.begin() + static_cast<std::ptrdiff_t>((chunk + 1) * kChunk - 1));
+    input.insert(input.end(), ids.begin() + static_cast<std::ptrdiff_t>(chunk * kChunk),
+                 ids.begin() + static_cast<std::ptrdiff_t>((chunk + 1) * kChunk - 1));
     cache->truncate(0);
     const std::vector<float> logits = model_->forward(input, *cache, LogitRows::all).to_vector<float>();
     const size_t vocab = logits.size() / kChunk;

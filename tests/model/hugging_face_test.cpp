@@ -27,7 +27,8 @@ std::vector<std::byte> interleave_heads(const SafetensorsTensor& weight, int64_t
   for (int64_t row = 0; row < weight.shape[0]; ++row) {
     const int64_t within = row % head_rows;
     const int64_t source = row - within + within % 2 * (head_rows / 2) + within / 2;
-    std::memcpy(result.data() + static_cast<size_t>(row) * row_bytes, weight.data.data() + static_cast<size_t>(source) * row_bytes, row_bytes);
+    std::memcpy(result.data() + static_cast<size_t>(row) * row_bytes, weight.data.data() + static_cast<size_t>(source) * row_bytes,
+                row_bytes);
   }
   return result;
 }
@@ -40,7 +41,8 @@ std::vector<float> llama3_divisors(const Json& rope, int64_t dims) {
   const double context = rope.at("original_max_position_embeddings");
   std::vector<float> divisors;
   for (int64_t pair = 0; pair < dims / 2; ++pair) {
-    const double wavelength = 2 * std::numbers::pi * std::pow(rope.at("rope_theta").get<double>(), 2.0 * static_cast<double>(pair) / static_cast<double>(dims));
+    const double wavelength =
+        2 * std::numbers::pi * std::pow(rope.at("rope_theta").get<double>(), 2.0 * static_cast<double>(pair) / static_cast<double>(dims));
     if (wavelength < context / high) {
       divisors.push_back(1);
     } else if (wavelength > context / low) {
@@ -56,7 +58,8 @@ std::vector<float> llama3_divisors(const Json& rope, int64_t dims) {
 class Converter {
  public:
   Converter(const std::filesystem::path& folder, bool llama3_by_keys)
-      : weights_(SafetensorsFile::open(folder / "model.safetensors")), config_(Json::parse(std::ifstream(folder / "config.json"))),
+      : weights_(SafetensorsFile::open(folder / "model.safetensors")),
+        config_(Json::parse(std::ifstream(folder / "config.json"))),
         llama3_by_keys_(llama3_by_keys) {}
 
   void write(const std::filesystem::path& path) {
@@ -69,7 +72,8 @@ class Converter {
     add_uint("attention.head_count_kv", "num_key_value_heads");
     add_uint("context_length", "max_position_embeddings");
     writer_.add_float(architecture_ + ".attention.layer_norm_rms_epsilon", config_.at("rms_norm_eps"));
-    const int64_t head_dim = config_.value("head_dim", config_.at("hidden_size").get<int64_t>() / config_.at("num_attention_heads").get<int64_t>());
+    const int64_t head_dim =
+        config_.value("head_dim", config_.at("hidden_size").get<int64_t>() / config_.at("num_attention_heads").get<int64_t>());
     writer_.add_uint(architecture_ + ".attention.key_length", static_cast<uint32_t>(head_dim));
     writer_.add_uint(architecture_ + ".attention.value_length", static_cast<uint32_t>(head_dim));
     add_rope(head_dim);

@@ -139,7 +139,8 @@ TEST_F(LlamaTest, PrefillThenDecodeEqualsPrefillOfAll) {
     const auto parts = opened.model->new_cache(tiny.context);
     (void)opened.model->forward(std::span(ids).first(33), *parts, LogitRows::last);
     std::vector<float> got;
-    for (size_t i = 33; i < ids.size(); ++i) got = opened.model->forward(std::span(ids).subspan(i, 1), *parts, LogitRows::last).to_vector<float>();
+    for (size_t i = 33; i < ids.size(); ++i)
+      got = opened.model->forward(std::span(ids).subspan(i, 1), *parts, LogitRows::last).to_vector<float>();
     EXPECT_EQ(parts->length(), 70);
     for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(want[i], got[i], precise ? 1e-4 : 5e-2);
   }

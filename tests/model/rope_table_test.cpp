@@ -39,7 +39,8 @@ TEST(RopeTable, DivisorsDivideEachFrequency) {
 // Expected values: the frequencies that the YaRN paper's reference gives for these parameters, worked out in Python.
 TEST(RopeTable, YarnKeepsFastPairsAndStretchesSlowOnes) {
   const RopeTable plain({.dims = 64, .base = 10000, .frequency_divisors = {}});
-  const RopeTable yarn({.dims = 64, .base = 10000, .scaling = RopeScaling::yarn, .factor = 8, .original_context = 2048, .frequency_divisors = {}});
+  const RopeTable yarn(
+      {.dims = 64, .base = 10000, .scaling = RopeScaling::yarn, .factor = 8, .original_context = 2048, .frequency_divisors = {}});
   // beta_fast 32 → pair 8.07, beta_slow 1 → pair 20.11: the ramp runs from 8 to 21.
   EXPECT_NEAR(yarn.frequencies()[0], 1.0, 1e-12);
   EXPECT_NEAR(yarn.frequencies()[8], plain.frequencies()[8], 1e-12);

@@ -136,7 +136,8 @@ class NaiveLlama {
     const auto dims = static_cast<size_t>(model_.head_dim);
     for (size_t head = 0; head * dims < x.size(); ++head) {
       for (size_t pair = 0; pair < dims / 2; ++pair) {
-        const double frequency = std::pow(static_cast<float>(model_.rope_base), -2.0 * static_cast<double>(pair) / static_cast<double>(dims));
+        const double frequency =
+            std::pow(static_cast<float>(model_.rope_base), -2.0 * static_cast<double>(pair) / static_cast<double>(dims));
         const double angle = static_cast<double>(position) * frequency;
         double& a = x[head * dims + 2 * pair];
         double& b = x[head * dims + 2 * pair + 1];

@@ -30,8 +30,17 @@ Shapes shapes_of(const OpCall& call) {
   const auto& params = call.parameters<AttentionParams>();
   const Shape& query = call.inputs[0].layout->shape();
   const int64_t kv_heads = call.inputs[1].layout->shape()[0];
-  return {query[0],          query[1],          query[2],          kv_heads, query[1] / kv_heads, params.past, params.scale, &call.inputs[1],
-          &call.inputs[2], data_of<const float>(call.inputs[0]), data_of<float>(call.outputs[0])};
+  return {query[0],
+          query[1],
+          query[2],
+          kv_heads,
+          query[1] / kv_heads,
+          params.past,
+          params.scale,
+          &call.inputs[1],
+          &call.inputs[2],
+          data_of<const float>(call.inputs[0]),
+          data_of<float>(call.outputs[0])};
 }
 
 // The cache row of (head, position); rows are contiguous (checked in run_attention).
@@ -72,13 +81,13 @@ void attend_one(const SimdKernels& kernels, Scratch& scratch, const Shapes& s, i
 // Scratch of one block of queries: rows = tokens × heads of one key/value head.
 struct QueryBlock {
   int64_t first_token, tokens, rows;
-  float* queries;   // [rows, width], scaled
-  float* scores;    // [rows, kKeyBlock]
-  float* output;    // [rows, width], not yet divided by the sum
-  float* largest;   // [rows]
-  float* sums;      // [rows]
-  float* keys;      // [width, kKeyBlock], transposed
-  float* values;    // [kKeyBlock, width]
+  float* queries;  // [rows, width], scaled
+  float* scores;   // [rows, kKeyBlock]
+  float* output;   // [rows, width], not yet divided by the sum
+  float* largest;  // [rows]
+  float* sums;     // [rows]
+  float* keys;     // [width, kKeyBlock], transposed
+  float* values;   // [kKeyBlock, width]
 };
 
 QueryBlock make_block(const SimdKernels& kernels, Scratch& scratch, const Shapes& s, int64_t kv_head, int64_t first_token) {
@@ -125,16 +134,28 @@ void widen_cache(const SimdKernels& kernels, const Shapes& s, int64_t kv_head, i
   }
 }
 
+// output += weights · values over the positions [first, first + count). A token's rows stop at what it sees: a weight of zero would
+// not keep out the Inf or NaN of a later position.
+void add_values(const SimdKernels& kernels, const Shapes& s, QueryBlock& block, int64_t first, int64_t count) {
+  const auto add = [&](int64_t row, int64_t rows, int64_t visible) {
+    kernels.multiply_matrix(block.scores + row * kKeyBlock, kKeyBlock, block.values, s.width, block.output + row * s.width, s.width, rows,
+                            s.width, visible, true);
+  };
+  const int64_t seen_by_first_token = s.past + block.first_token + 1 - first;
+  if (seen_by_first_token >= count) return add(0, block.rows, count);
+  for (int64_t token = 0; token < block.tokens; ++token) {
+    const int64_t visible = std::min(count, seen_by_first_token + token);
+    if (visible > 0) add(token * s.group, s.group, visible);
+  }
+}
+
 // Adds the positions [first, first + count) to every row of the block.
 void add_positions(const SimdKernels& kernels, const Shapes& s, QueryBlock& block, int64_t first, int64_t count) {
   kernels.multiply_matrix(block.queries, s.width, block.keys, kKeyBlock, block.scores, kKeyBlock, block.rows, count, s.width, false);
   for (int64_t row = 0; row < block.rows; ++row) {
     const int64_t visible = std::min(count, s.past + block.first_token + row / s.group + 1 - first);
     float* scores = block.scores + row * kKeyBlock;
-    if (visible <= 0) {
-      std::fill_n(scores, count, 0.0F);
-      continue;
-    }
+    if (visible <= 0) continue;
     const float largest = std::max(block.largest[row], kernels.largest(scores, static_cast<size_t>(visible)));
     if (largest > block.largest[row]) {
       const float factor = std::exp(block.largest[row] - largest);
@@ -143,9 +164,8 @@ void add_positions(const SimdKernels& kernels, const Shapes& s, QueryBlock& bloc
       block.largest[row] = largest;
     }
     block.sums[row] += kernels.exp_and_sum(scores, largest, scores, static_cast<size_t>(visible));
-    std::fill(scores + visible, scores + count, 0.0F);
   }
-  kernels.multiply_matrix(block.scores, kKeyBlock, block.values, s.width, block.output, s.width, block.rows, s.width, count, true);
+  add_values(kernels, s, block, first, count);
 }
 
 template <class T>

@@ -55,8 +55,8 @@ std::byte* MemoryPool::take(size_t capacity, size_t size_class) {
     data = map_zeroed_pages(capacity);
   }
   if (data == nullptr) {
-    fail(ErrorCode::out_of_memory, "cpu: cannot allocate {} bytes; {} bytes of memory are available; use a smaller model or context", capacity,
-         available_memory_bytes());
+    fail(ErrorCode::out_of_memory, "cpu: cannot allocate {} bytes; {} bytes of memory are available; use a smaller model or context",
+         capacity, available_memory_bytes());
   }
   return static_cast<std::byte*>(data);
 }
@@ -72,8 +72,7 @@ std::unique_ptr<Buffer> MemoryPool::allocate(size_t bytes, Lifetime lifetime) {
   std::byte* data = take(capacity, size_class);
   const size_t now = now_.fetch_add(bytes) + bytes;
   size_t peak = peak_.load();
-  while (now > peak && !peak_.compare_exchange_weak(peak, now)) {
-  }
+  while (now > peak && !peak_.compare_exchange_weak(peak, now)) {}
   return std::make_unique<PooledBuffer>(shared_from_this(), data, bytes, capacity, size_class);
 }
 

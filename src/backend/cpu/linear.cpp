@@ -37,7 +37,7 @@ struct Job {
   const float* x;
   int64_t rows;
   int64_t k;
-  int64_t unit;   // weight rows in a unit of work
+  int64_t unit;  // weight rows in a unit of work
   int64_t units;
   int64_t block;  // rows of activations in a block
   size_t count;
@@ -89,14 +89,16 @@ struct WeightRows {
 WeightRows widen_rows(const Job& job, int thread, const Operand& weight, int64_t first, int64_t count) {
   const Layout& layout = *weight.layout;
   const bool quantized = is_quantized(weight.dtype);
-  if (weight.dtype == DType::f32 && layout.stride(1) == 1) return {data_of<const float>(weight) + first * layout.stride(0), layout.stride(0)};
+  if (weight.dtype == DType::f32 && layout.stride(1) == 1)
+    return {data_of<const float>(weight) + first * layout.stride(0), layout.stride(0)};
   auto* rows = job.runtime->scratch(thread).get<float>(kWeightRows, static_cast<size_t>(kPanelRows * job.k));
   const int64_t element = quantized ? 0 : info(weight.dtype).block_bytes;
   for (int64_t row = 0; row < count; ++row) {
     const std::span<float> target(rows + row * job.k, static_cast<size_t>(job.k));
     const std::byte* base = weight.buffer->host_data();
     if (quantized) {
-      unpack_rows(job.runtime->kernels(), weight.dtype, base + storage_bytes(weight.dtype, layout.offset() + (first + row) * job.k), target);
+      unpack_rows(job.runtime->kernels(), weight.dtype, base + storage_bytes(weight.dtype, layout.offset() + (first + row) * job.k),
+                  target);
       continue;
     }
     const std::byte* source = base + (layout.offset() + (first + row) * layout.stride(0)) * element;
@@ -186,8 +188,8 @@ QuantizedActivations slice(const QuantizedActivations& x, Tokens tokens) {
 }
 
 // A tile of 16 interleaved rows, or the few plain rows behind the last tile.
-void multiply_tile(const Job& job, int thread, const QuantizedActivations& x, const Operand& weight, int64_t first, int64_t count, Tokens tokens,
-                   float* out, int64_t out_stride) {
+void multiply_tile(const Job& job, int thread, const QuantizedActivations& x, const Operand& weight, int64_t first, int64_t count,
+                   Tokens tokens, float* out, int64_t out_stride) {
   const SimdKernels& kernels = job.runtime->kernels();
   const std::byte* rows = weight.buffer->host_data() + storage_bytes(weight.dtype, first * job.k);
   if (count == kInterleavedRows) return kernels.tile_kernel(weight.dtype)(rows, slice(x, tokens), out, out_stride);
@@ -248,9 +250,8 @@ void gated_linear_interleaved(const OpCall& call) {
   const Job job = make_job(call, kInterleavedRows, sizeof(int8_t));
   const QuantizedActivations x = quantize(job);
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
-    gate_unit(job, thread, first, count, tokens, product.out, product.outputs, [&](size_t which, float* out) {
-      multiply_tile(job, thread, x, call.inputs[which + 1], first, count, tokens, out, count);
-    });
+    gate_unit(job, thread, first, count, tokens, product.out, product.outputs,
+              [&](size_t which, float* out) { multiply_tile(job, thread, x, call.inputs[which + 1], first, count, tokens, out, count); });
   });
 }
 

@@ -77,8 +77,8 @@ void matmul_f32(const OpCall& call) {
       const int64_t column = task % panels * kPanelColumns;
       const Matrix a{left_data + left_offsets[batch], left.stride(rank - 2), left.stride(rank - 1)};
       const Matrix b{right_data + right_offsets[batch], right.stride(rank - 2), right.stride(rank - 1)};
-      multiply_columns(runtime.kernels(), runtime.scratch(index), a, at(b, 0, column), c + static_cast<int64_t>(batch) * m * n + column, n, m,
-                       std::min(kPanelColumns, n - column), k);
+      multiply_columns(runtime.kernels(), runtime.scratch(index), a, at(b, 0, column), c + static_cast<int64_t>(batch) * m * n + column, n,
+                       m, std::min(kPanelColumns, n - column), k);
     }
   });
 }

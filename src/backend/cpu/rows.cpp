@@ -80,27 +80,28 @@ void rope_f32(const OpCall& call) {
   const int64_t first_step = style == RopeStyle::interleaved ? 2 : 1;
   const int64_t second_offset = style == RopeStyle::interleaved ? 1 : pairs;
   auto* out = data_of<float>(call.outputs[0]);
-  runtime_of(call).threads().parallel_for(shape[0], std::max<int64_t>(1, kElementsPerThread / (heads * head_dim)), [&](int64_t begin, int64_t end) {
-    for (int64_t token = begin; token < end; ++token) {
-      const float* angles = data_of<const float>(table) + token * table.layout->stride(0);
-      for (int64_t head = 0; head < heads; ++head) {
-        const float* source = data_of<const float>(x) + token * x.layout->stride(0) + head * x.layout->stride(1);
-        float* target = out + (token * heads + head) * head_dim;
-        const int64_t step = x.layout->stride(2);
-        for (int64_t pair = 0; pair < pairs; ++pair) {
-          const int64_t first = pair * first_step;
-          const int64_t second = first + second_offset;
-          const float cosine = angles[pair * table.layout->stride(1)];
-          const float sine = angles[pair * table.layout->stride(1) + table.layout->stride(2)];
-          const float a = source[first * step];
-          const float b = source[second * step];
-          target[first] = a * cosine - b * sine;
-          target[second] = a * sine + b * cosine;
+  runtime_of(call).threads().parallel_for(
+      shape[0], std::max<int64_t>(1, kElementsPerThread / (heads * head_dim)), [&](int64_t begin, int64_t end) {
+        for (int64_t token = begin; token < end; ++token) {
+          const float* angles = data_of<const float>(table) + token * table.layout->stride(0);
+          for (int64_t head = 0; head < heads; ++head) {
+            const float* source = data_of<const float>(x) + token * x.layout->stride(0) + head * x.layout->stride(1);
+            float* target = out + (token * heads + head) * head_dim;
+            const int64_t step = x.layout->stride(2);
+            for (int64_t pair = 0; pair < pairs; ++pair) {
+              const int64_t first = pair * first_step;
+              const int64_t second = first + second_offset;
+              const float cosine = angles[pair * table.layout->stride(1)];
+              const float sine = angles[pair * table.layout->stride(1) + table.layout->stride(2)];
+              const float a = source[first * step];
+              const float b = source[second * step];
+              target[first] = a * cosine - b * sine;
+              target[second] = a * sine + b * cosine;
+            }
+            for (int64_t i = 2 * pairs; i < head_dim; ++i) target[i] = source[i * step];
+          }
         }
-        for (int64_t i = 2 * pairs; i < head_dim; ++i) target[i] = source[i * step];
-      }
-    }
-  });
+      });
 }
 
 }  // namespace wick::cpu

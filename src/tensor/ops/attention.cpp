@@ -45,7 +45,9 @@ void reference(const void* params, std::span<const ReferenceTensor> inputs, std:
 }
 
 // Heads and positions may lie anywhere; a row of head_dim elements must be contiguous, which a cache's always is.
-Tensor with_contiguous_rows(const Tensor& cache) { return cache.shape()[2] == 1 || cache.layout().stride(2) == 1 ? cache : cache.contiguous(); }
+Tensor with_contiguous_rows(const Tensor& cache) {
+  return cache.shape()[2] == 1 || cache.layout().stride(2) == 1 ? cache : cache.contiguous();
+}
 
 }  // namespace
 
@@ -56,14 +58,15 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
                     key.shape()[0] > 0 && query.shape()[1] % key.shape()[0] == 0 && params.past >= 0 &&
                     params.past + query.shape()[0] <= key.shape()[1];
   if (!fits) {
-    fail(ErrorCode::shape_mismatch,
-         "attention: query {}, key {}, value {} with {} past positions: want [tokens, heads, d] and twice [kv_heads, positions, d], heads a "
-         "multiple of kv_heads, past + tokens ≤ positions",
-         query.describe(), key.describe(), value.describe(), params.past);
+    fail(
+        ErrorCode::shape_mismatch,
+        "attention: query {}, key {}, value {} with {} past positions: want [tokens, heads, d] and twice [kv_heads, positions, d], heads a "
+        "multiple of kv_heads, past + tokens ≤ positions",
+        query.describe(), key.describe(), value.describe(), params.past);
   }
   if (query.dtype() != DType::f32 || key.dtype() != value.dtype() || (key.dtype() != DType::f32 && key.dtype() != DType::f16)) {
-    fail(ErrorCode::dtype_mismatch, "attention: query {} must be f32, key {} and value {} both f32 or both f16", query.describe(), key.describe(),
-         value.describe());
+    fail(ErrorCode::dtype_mismatch, "attention: query {} must be f32, key {} and value {} both f32 or both f16", query.describe(),
+         key.describe(), value.describe());
   }
   const Tensor rows = query.contiguous();
   const Tensor keys = with_contiguous_rows(key);

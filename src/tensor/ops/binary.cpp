@@ -66,7 +66,8 @@ Tensor binary(BinaryKind kind, const Tensor& lhs, const Tensor& rhs) {
   if (lhs.dtype() != rhs.dtype()) {
     fail(ErrorCode::dtype_mismatch, "{}: lhs {} and rhs {} differ in dtype; convert one", name, lhs.describe(), rhs.describe());
   }
-  if (is_quantized(lhs.dtype())) fail(ErrorCode::unsupported, "{}: not defined for {}; convert it to a float dtype first", name, lhs.describe());
+  if (is_quantized(lhs.dtype()))
+    fail(ErrorCode::unsupported, "{}: not defined for {}; convert it to a float dtype first", name, lhs.describe());
   const Shape shape = broadcast_shapes(lhs.shape(), rhs.shape(), name);
   Tensor result = Tensor::empty(shape, lhs.dtype(), lhs.device());
   const Tensor left = lhs.broadcast_to(shape);

@@ -36,12 +36,14 @@ void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs
     }
   }
   const OpRule& op_rule = rule(op);
-  const auto& defining = op_rule.defining_operand == kFirstOutput ? *outputs.front() : *inputs[static_cast<size_t>(op_rule.defining_operand)];
+  const auto& defining =
+      op_rule.defining_operand == kFirstOutput ? *outputs.front() : *inputs[static_cast<size_t>(op_rule.defining_operand)];
   std::array<Operand, kMaxOperands> input_operands;
   std::array<Operand, kMaxOperands> output_operands;
   for (size_t index = 0; index < inputs.size(); ++index) input_operands[index] = operand_of(*inputs[index]);
   for (size_t index = 0; index < outputs.size(); ++index) output_operands[index] = operand_of(*outputs[index]);
-  const OpCall call{op, params, std::span(input_operands).first(inputs.size()), std::span(output_operands).first(outputs.size()), &device.runtime()};
+  const OpCall call{op, params, std::span(input_operands).first(inputs.size()), std::span(output_operands).first(outputs.size()),
+                    &device.runtime()};
   if (const OpFunction function = device.runtime().override_for(op, defining.dtype())) {
     function(call);
     return;

@@ -18,7 +18,8 @@ void reference(const void* params, std::span<const ReferenceTensor> /*inputs*/, 
 const OpRule kFillRule = {OpId::fill, kFirstOutput, reference};
 
 void fill(const Tensor& target, double value) {
-  if (is_quantized(target.dtype())) fail(ErrorCode::unsupported, "fill: {} is quantized; a single value has no block form", target.describe());
+  if (is_quantized(target.dtype()))
+    fail(ErrorCode::unsupported, "fill: {} is quantized; a single value has no block form", target.describe());
   const FillParams params{value};
   dispatch(OpId::fill, &params, {}, {&target});
 }

@@ -25,7 +25,8 @@ double dot_row(const ReferenceTensor& x, size_t row, const ReferenceTensor& weig
 void linear_reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   for (size_t index = 0; index < outputs.size(); ++index) {
     const auto n = static_cast<size_t>(inputs[index + 1].shape[0]);
-    for (size_t at = 0; at < outputs[index].values.size(); ++at) outputs[index].values[at] = dot_row(inputs[0], at / n, inputs[index + 1], at % n);
+    for (size_t at = 0; at < outputs[index].values.size(); ++at)
+      outputs[index].values[at] = dot_row(inputs[0], at / n, inputs[index + 1], at % n);
   }
 }
 
@@ -39,9 +40,11 @@ void gated_reference(const void* /*params*/, std::span<const ReferenceTensor> in
 
 void check_operands(const Tensor& x, const Tensor& weight, const char* op) {
   if (x.dtype() != DType::f32) fail(ErrorCode::dtype_mismatch, "{}: x {} must be f32", op, x.describe());
-  if (is_integer(weight.dtype())) fail(ErrorCode::dtype_mismatch, "{}: weight {} must be a float or quantized tensor", op, weight.describe());
+  if (is_integer(weight.dtype()))
+    fail(ErrorCode::dtype_mismatch, "{}: weight {} must be a float or quantized tensor", op, weight.describe());
   if (x.rank() < 1 || weight.rank() != 2 || weight.shape()[1] != x.shape().last()) {
-    fail(ErrorCode::shape_mismatch, "{}: x {} and weight {}: the weight must be [n, {}]", op, x.describe(), weight.describe(), x.shape().last());
+    fail(ErrorCode::shape_mismatch, "{}: x {} and weight {}: the weight must be [n, {}]", op, x.describe(), weight.describe(),
+         x.shape().last());
   }
   if (is_quantized(weight.dtype()) && (!weight.is_contiguous() || weight.layout().offset() != 0)) {
     fail(ErrorCode::shape_mismatch, "{}: the quantized weight {} must be a whole tensor, not a view", op, weight.describe());
@@ -118,7 +121,8 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
 Tensor repack_for_linear(const Tensor& weight) {
   const DType target = interleaved_dtype(weight.dtype());
   const OpFunction function = weight.device().runtime().override_for(OpId::repack, weight.dtype());
-  if (target == weight.dtype() || function == nullptr || weight.elements() == 0 || weight.rank() != 2 || !weight.is_contiguous()) return weight;
+  if (target == weight.dtype() || function == nullptr || weight.elements() == 0 || weight.rank() != 2 || !weight.is_contiguous())
+    return weight;
   const Tensor result = Tensor::empty(weight.shape(), target, weight.device(), Lifetime::persistent);
   dispatch(OpId::repack, nullptr, {&weight}, {&result});
   return result;

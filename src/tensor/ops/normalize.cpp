@@ -15,7 +15,8 @@ namespace {
 template <class Body>
 void for_each_row(const ReferenceTensor& tensor, Body&& body) {
   const auto length = static_cast<size_t>(tensor.shape.last());
-  for (size_t row = 0; length > 0 && row * length < tensor.values.size(); ++row) body(std::span(tensor.values).subspan(row * length, length), row);
+  for (size_t row = 0; length > 0 && row * length < tensor.values.size(); ++row)
+    body(std::span(tensor.values).subspan(row * length, length), row);
 }
 
 void softmax_reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
@@ -68,7 +69,8 @@ Tensor softmax_last_dim(const Tensor& x) {
 
 Tensor argmax_last_dim(const Tensor& x) {
   if (is_quantized(x.dtype())) fail(ErrorCode::unsupported, "argmax: not defined for {}", x.describe());
-  if (x.rank() == 0 || x.shape().last() == 0) fail(ErrorCode::shape_mismatch, "argmax: {} has no element along its last dimension", x.describe());
+  if (x.rank() == 0 || x.shape().last() == 0)
+    fail(ErrorCode::shape_mismatch, "argmax: {} has no element along its last dimension", x.describe());
   Tensor result = Tensor::empty(Shape(x.shape().dims().first(static_cast<size_t>(x.rank() - 1))), DType::u32, x.device());
   if (x.elements() > 0) dispatch(OpId::argmax, nullptr, {&x}, {&result});
   return result;
@@ -77,7 +79,8 @@ Tensor argmax_last_dim(const Tensor& x) {
 Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon) {
   check_float(x, "rms_norm");
   if (weight.rank() != 1 || x.rank() == 0 || weight.shape()[0] != x.shape().last()) {
-    fail(ErrorCode::shape_mismatch, "rms_norm: x {} and weight {}: the weight must be [{}]", x.describe(), weight.describe(), x.shape().last());
+    fail(ErrorCode::shape_mismatch, "rms_norm: x {} and weight {}: the weight must be [{}]", x.describe(), weight.describe(),
+         x.shape().last());
   }
   if (!is_float(weight.dtype())) fail(ErrorCode::dtype_mismatch, "rms_norm: weight {} must be a float tensor", weight.describe());
   Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());

@@ -32,7 +32,7 @@ inline constexpr int kFirstOutput = -1;
 [[nodiscard]] const OpRule& rule(OpId op) noexcept;
 
 // The rules, each defined in its op's own file.
-extern const OpRule kFillRule, kCopyRule, kUnaryRule, kBinaryRule, kSoftmaxRule, kArgmaxRule, kRmsNormRule, kRopeRule, kEmbeddingRule, kMatmulRule,
-    kLinearRule, kGatedLinearRule, kAttentionRule, kRepackRule;
+extern const OpRule kFillRule, kCopyRule, kUnaryRule, kBinaryRule, kSoftmaxRule, kArgmaxRule, kRmsNormRule, kRopeRule, kEmbeddingRule,
+    kMatmulRule, kLinearRule, kGatedLinearRule, kAttentionRule, kRepackRule;
 
 }  // namespace wick

@@ -5,7 +5,8 @@
 
 namespace wick {
 
-// neg and abs of integers wrap around: neg of u8 1 is 255. Errors: unsupported for integer dtypes where the function leaves them (all but neg, abs, relu), and for quantized ones.
+// neg and abs of integers wrap around: neg of u8 1 is 255. Errors: unsupported for integer dtypes where the function leaves them (all but
+// neg, abs, relu), and for quantized ones.
 [[nodiscard]] Tensor unary(UnaryKind kind, const Tensor& x);
 [[nodiscard]] inline Tensor neg(const Tensor& x) { return unary(UnaryKind::neg, x); }
 [[nodiscard]] inline Tensor abs(const Tensor& x) { return unary(UnaryKind::abs, x); }

@@ -22,7 +22,8 @@ WICK_BF16_INLINE __m512bh load_pairs(const bf16* p) {
 }
 
 template <int kRows, int kTokens>
-WICK_BF16 void dot_pairs(const bf16* weights, int64_t weight_stride, const bf16* x, int64_t x_stride, int64_t k, float* out, int64_t out_stride) {
+WICK_BF16 void dot_pairs(const bf16* weights, int64_t weight_stride, const bf16* x, int64_t x_stride, int64_t k, float* out,
+                         int64_t out_stride) {
   __m512 sums[kTokens][kRows];
   for (int t = 0; t < kTokens; ++t) {
     for (int r = 0; r < kRows; ++r) sums[t][r] = _mm512_setzero_ps();
@@ -44,7 +45,8 @@ template <int kRows>
 void panel_rows(const bf16* weights, int64_t weight_stride, const bf16* x, int64_t x_stride, int64_t tokens, int64_t k, float* out,
                 int64_t out_stride) {
   int64_t t = 0;
-  for (; t + 4 <= tokens; t += 4) dot_pairs<kRows, 4>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
+  for (; t + 4 <= tokens; t += 4)
+    dot_pairs<kRows, 4>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
   for (; t < tokens; ++t) dot_pairs<kRows, 1>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
 }
 

@@ -3,7 +3,8 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/simd/float_kernels.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
-#include <hwy/contrib/math/math-inl.h>
+
+#include <hwy/contrib/math/math-inl.h>  // must come after highway.h
 
 #include <cmath>
 

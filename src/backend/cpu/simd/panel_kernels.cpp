@@ -33,7 +33,8 @@ HWY_INLINE V load_wide(const bf16* p) {
 
 // kRows × kTokens dot products of length k, kept in registers.
 template <int kRows, int kTokens, class T>
-HWY_INLINE void dot_block(const T* weights, int64_t weight_stride, const float* x, int64_t x_stride, int64_t k, float* out, int64_t out_stride) {
+HWY_INLINE void dot_block(const T* weights, int64_t weight_stride, const float* x, int64_t x_stride, int64_t k, float* out,
+                          int64_t out_stride) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   V sums[kTokens][kRows];
@@ -62,13 +63,14 @@ template <int kRows, class T>
 void panel_rows(const T* weights, int64_t weight_stride, const float* x, int64_t x_stride, int64_t tokens, int64_t k, float* out,
                 int64_t out_stride) {
   int64_t t = 0;
-  for (; t + 4 <= tokens; t += 4) dot_block<kRows, 4>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
+  for (; t + 4 <= tokens; t += 4)
+    dot_block<kRows, 4>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
   for (; t < tokens; ++t) dot_block<kRows, 1>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
 }
 
 template <class T>
-void panel(const T* weights, int64_t weight_stride, int64_t weight_rows, const float* x, int64_t x_stride, int64_t tokens, int64_t k, float* out,
-           int64_t out_stride) {
+void panel(const T* weights, int64_t weight_stride, int64_t weight_rows, const float* x, int64_t x_stride, int64_t tokens, int64_t k,
+           float* out, int64_t out_stride) {
   switch (weight_rows) {
     case 1: return panel_rows<1>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
     case 2: return panel_rows<2>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
@@ -151,7 +153,8 @@ void scores_of(const float* q, int64_t n, const T* keys, int64_t stride, int64_t
 }
 
 template <int kHeads, class T>
-void weighted_sum_of(const float* weights, int64_t weight_stride, int64_t n, const T* values, int64_t stride, int64_t positions, float* out) {
+void weighted_sum_of(const float* weights, int64_t weight_stride, int64_t n, const T* values, int64_t stride, int64_t positions,
+                     float* out) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
@@ -184,8 +187,10 @@ template <class T>
 void weighted_sum(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const T* values, int64_t stride, int64_t positions,
                   float* out) {
   int64_t head = 0;
-  for (; head + 4 <= heads; head += 4) weighted_sum_of<4>(weights + head * weight_stride, weight_stride, n, values, stride, positions, out + head * n);
-  for (; head < heads; ++head) weighted_sum_of<1>(weights + head * weight_stride, weight_stride, n, values, stride, positions, out + head * n);
+  for (; head + 4 <= heads; head += 4)
+    weighted_sum_of<4>(weights + head * weight_stride, weight_stride, n, values, stride, positions, out + head * n);
+  for (; head < heads; ++head)
+    weighted_sum_of<1>(weights + head * weight_stride, weight_stride, n, values, stride, positions, out + head * n);
 }
 
 void fill_panel(SimdKernels& kernels) {

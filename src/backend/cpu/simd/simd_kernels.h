@@ -16,10 +16,10 @@ inline constexpr int64_t kActivationBlock = 32;
 struct QuantizedActivations {
   int64_t rows = 0;
   int64_t columns = 0;
-  int8_t* quants = nullptr;        // [rows, columns]
-  float* scales = nullptr;         // [rows, columns / 32]
-  float* block_sums = nullptr;     // [rows, columns / 32]: scale · Σ quants over 32 columns
-  float* half_sums = nullptr;      // [rows, columns / 16]: the same over 16 columns
+  int8_t* quants = nullptr;     // [rows, columns]
+  float* scales = nullptr;      // [rows, columns / 32]
+  float* block_sums = nullptr;  // [rows, columns / 32]: scale · Σ quants over 32 columns
+  float* half_sums = nullptr;   // [rows, columns / 16]: the same over 16 columns
 };
 
 // Multiplies a tile of 16 interleaved weight rows (quant/interleave.h) with all activations: out[row · out_stride + 0…15].
@@ -59,8 +59,8 @@ struct SimdKernels {
   // By the processor's bf16 dot product; nullptr where it has none. k is a multiple of 32.
   Panel<bf16, bf16> panel_bf16_pairs = nullptr;
   // c [m, n] = a [m, k] · b [k, n], or c += with `accumulate`; b and c row-major with strides, a[row, i] at row · a_stride + i.
-  void (*multiply_matrix)(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride, int64_t m, int64_t n,
-                          int64_t k, bool accumulate) = nullptr;
+  void (*multiply_matrix)(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride, int64_t m,
+                          int64_t n, int64_t k, bool accumulate) = nullptr;
   // Online-softmax helpers: largest of n scores; out = e^(x - largest), returning their sum.
   float (*largest)(const float* x, size_t n) = nullptr;
   float (*exp_and_sum)(const float* x, float largest, float* out, size_t n) = nullptr;

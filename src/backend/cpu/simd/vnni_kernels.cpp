@@ -23,9 +23,7 @@ namespace {
 constexpr int kVectorBytes = 64;
 constexpr int kWords = 8;  // 32-bit words of a row in a block of 32 columns
 
-WICK_VNNI_INLINE __m512i load_words(const std::byte* p, int64_t index) {
-  return _mm512_loadu_si512(p + index * kVectorBytes);
-}
+WICK_VNNI_INLINE __m512i load_words(const std::byte* p, int64_t index) { return _mm512_loadu_si512(p + index * kVectorBytes); }
 
 WICK_VNNI_INLINE __m512 load_f16_scales(const std::byte* p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
@@ -231,8 +229,8 @@ WICK_VNNI_INLINE void prefetch(const std::byte* p) {
 
 // Block kIndex of a group, then the ones behind it, for kTokens rows of activations from `row` on.
 template <class Format, int kTokens, int kIndex>
-WICK_VNNI_INLINE void add_group(const std::byte* p, const typename Format::Header& header, int group, const QuantizedActivations& x, int64_t row,
-                                int64_t first_block, __m512 (&sums)[kTokens]) {
+WICK_VNNI_INLINE void add_group(const std::byte* p, const typename Format::Header& header, int group, const QuantizedActivations& x,
+                                int64_t row, int64_t first_block, __m512 (&sums)[kTokens]) {
   if constexpr (kIndex < Format::kBlocksPerGroup) {
     Block block;
     Format::template load<kIndex>(p, header, group, block);
