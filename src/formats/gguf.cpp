@@ -80,6 +80,25 @@ std::string describe(const GgufValue& value) {
 
 }  // namespace
 
+uint64_t packed_bytes(GgufType type) noexcept {
+  switch (type) {
+    case GgufType::u8:
+    case GgufType::i8:
+    case GgufType::boolean: return 1;
+    case GgufType::u16:
+    case GgufType::i16: return 2;
+    case GgufType::u32:
+    case GgufType::i32:
+    case GgufType::f32: return 4;
+    case GgufType::u64:
+    case GgufType::i64:
+    case GgufType::f64: return 8;
+    case GgufType::string:
+    case GgufType::array: return 0;
+  }
+  return 0;
+}
+
 std::string_view to_string(GgufType type) noexcept {
   switch (type) {
     case GgufType::u8: return "u8";

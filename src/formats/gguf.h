@@ -23,6 +23,8 @@ namespace wick {
 // The type of a metadata value, by its number in the file.
 enum class GgufType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
 [[nodiscard]] std::string_view to_string(GgufType type) noexcept;
+// Bytes of a value of that type in the file; 0 for strings and arrays, whose size varies.
+[[nodiscard]] uint64_t packed_bytes(GgufType type) noexcept;
 
 struct GgufValue;
 

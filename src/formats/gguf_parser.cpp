@@ -24,26 +24,6 @@ constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 4 + 8;  // name length, name, r
 constexpr uint64_t kMinStringBytes = 8;
 constexpr uint64_t kMinArrayBytes = 4 + 8;
 
-// Bytes of a value of that type in the file; 0 for strings and arrays, whose size varies.
-uint64_t packed_bytes(GgufType type) {
-  switch (type) {
-    case GgufType::u8:
-    case GgufType::i8:
-    case GgufType::boolean: return 1;
-    case GgufType::u16:
-    case GgufType::i16: return 2;
-    case GgufType::u32:
-    case GgufType::i32:
-    case GgufType::f32: return 4;
-    case GgufType::u64:
-    case GgufType::i64:
-    case GgufType::f64: return 8;
-    case GgufType::string:
-    case GgufType::array: return 0;
-  }
-  return 0;
-}
-
 bool starts_with(std::span<const std::byte> bytes, std::string_view prefix) {
   return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(prefix);
 }

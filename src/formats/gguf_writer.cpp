@@ -44,25 +44,6 @@ class ByteWriter {
   std::vector<std::byte>& bytes_;
 };
 
-size_t element_bytes(GgufType type) {
-  switch (type) {
-    case GgufType::u8:
-    case GgufType::i8:
-    case GgufType::boolean: return 1;
-    case GgufType::u16:
-    case GgufType::i16: return 2;
-    case GgufType::u32:
-    case GgufType::i32:
-    case GgufType::f32: return 4;
-    case GgufType::u64:
-    case GgufType::i64:
-    case GgufType::f64: return 8;
-    case GgufType::string:
-    case GgufType::array: return 0;
-  }
-  return 0;
-}
-
 void ByteWriter::array(const GgufArray& array, std::string_view key) {
   number(static_cast<uint32_t>(array.element_type));
   number(array.size);
@@ -78,7 +59,7 @@ void ByteWriter::array(const GgufArray& array, std::string_view key) {
     check(array.arrays.size(), array.size);
     for (const GgufArray& inner : array.arrays) this->array(inner, key);
   } else {
-    check(array.packed.size(), array.size * element_bytes(array.element_type));
+    check(array.packed.size(), array.size * packed_bytes(array.element_type));
     append(array.packed);
   }
 }
