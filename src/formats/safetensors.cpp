@@ -4,13 +4,12 @@
 #include <array>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <unordered_set>
 #include <utility>
 
 #include "base/error.h"
 #include "formats/printable.h"
+#include "formats/safetensors_dtype.h"
+#include "formats/strict_json.h"
 
 namespace wick {
 namespace {
@@ -20,17 +19,6 @@ using Json = nlohmann::json;
 constexpr const char* kRemedy = "the file is truncated or corrupt: download it again";
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the reference implementation's limit
 constexpr int kMaxDepth = 3;                       // file object, tensor object, list of numbers
-
-struct NamedDType {
-  std::string_view name;
-  DType dtype;
-};
-
-constexpr std::array kDTypes = {
-    NamedDType{"F64", DType::f64}, NamedDType{"F32", DType::f32},        NamedDType{"F16", DType::f16}, NamedDType{"BF16", DType::bf16},
-    NamedDType{"I64", DType::i64}, NamedDType{"I32", DType::i32},        NamedDType{"I16", DType::i16}, NamedDType{"U32", DType::u32},
-    NamedDType{"U8", DType::u8},   NamedDType{"F8_E4M3", DType::f8e4m3},
-};
 
 struct Range {
   uint64_t begin = 0;
@@ -42,24 +30,6 @@ struct Context {
   const std::string& file;
   uint64_t data_bytes;
 };
-
-Json parse_header(std::span<const std::byte> header, const std::string& name) {
-  std::unordered_set<std::string> keys;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > kMaxDepth) fail(ErrorCode::corrupt_file, "{}: header at byte 8: nested more than {} deep; {}", name, kMaxDepth, kRemedy);
-    if (depth == 1 && event == Json::parse_event_t::key && !keys.insert(parsed.get<std::string>()).second) {
-      fail(ErrorCode::corrupt_file, "{}: header at byte 8: tensor {} stands there twice; {}", name, printable(parsed.get<std::string>()),
-           kRemedy);
-    }
-    return true;
-  };
-  const char* begin = reinterpret_cast<const char*>(header.data());
-  try {
-    return Json::parse(begin, begin + header.size(), watch);
-  } catch (const Json::parse_error& error) {
-    fail(ErrorCode::corrupt_file, "{}: header at byte {}: not valid JSON; {}", name, 8 + error.byte, kRemedy);
-  }
-}
 
 const Json& member(const Context& context, const std::string& tensor, const Json& entry, const char* field) {
   const auto found = entry.find(field);
@@ -74,9 +44,7 @@ DType read_dtype(const Context& context, const std::string& tensor, const Json& 
   if (!value.is_string())
     fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'dtype' is no string; {}", context.file, printable(tensor), kRemedy);
   const auto& text = value.get_ref<const std::string&>();
-  for (const NamedDType& known : kDTypes) {
-    if (known.name == text) return known.dtype;
-  }
+  if (const auto dtype = parse_safetensors_dtype(text)) return *dtype;
   fail(ErrorCode::unsupported, "{}: tensor {}: dtype {} is not supported; convert the file to another dtype", context.file,
        printable(tensor), printable(text));
 }
@@ -137,7 +105,7 @@ void check_size(const Context& context, const SafetensorsTensor& tensor, Range r
 SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
   std::shared_ptr<MappedFile> mapping = MappedFile::open(path);
   SafetensorsFile file = parse(mapping->bytes(), path.string());
-  file.file_ = std::move(mapping);
+  for (SafetensorsTensor& tensor : file.tensors_) tensor.file = mapping;
   return file;
 }
 
@@ -152,7 +120,8 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
          "{}: header length at byte 0: {} bytes, {} left and {} allowed; the file is no safetensors file, or truncated", name, header_bytes,
          bytes.size() - sizeof(header_bytes), kMaxHeaderBytes);
   }
-  const Json header = parse_header(bytes.subspan(sizeof(header_bytes), header_bytes), name);
+  const Json header = parse_strict_json(bytes.subspan(sizeof(header_bytes), header_bytes), kMaxDepth,
+                                        {.file = name, .part = "header", .first_byte = sizeof(header_bytes), .remedy = kRemedy});
   if (!header.is_object()) fail(ErrorCode::corrupt_file, "{}: header at byte 8: not a JSON object; {}", name, kRemedy);
   const std::span<const std::byte> data = bytes.subspan(sizeof(header_bytes) + header_bytes);
 
@@ -175,7 +144,8 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
     SafetensorsTensor tensor{.name = key,
                              .dtype = read_dtype(context, key, entry),
                              .shape = read_shape(context, key, entry),
-                             .data = data.subspan(range.begin, range.end - range.begin)};
+                             .data = data.subspan(range.begin, range.end - range.begin),
+                             .file = nullptr};
     check_size(context, tensor, range);
     entries.emplace_back(range, std::move(tensor));
   }
@@ -200,16 +170,14 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
 }
 
 const SafetensorsTensor* SafetensorsFile::find(std::string_view tensor) const noexcept {
-  for (const SafetensorsTensor& candidate : tensors_) {
-    if (candidate.name == tensor) return &candidate;
-  }
-  return nullptr;
+  const auto found = index_.find(tensor);
+  return found == index_.end() ? nullptr : &tensors_[found->second];
 }
 
 const SafetensorsTensor& SafetensorsFile::get(std::string_view tensor) const {
-  const auto found = index_.find(std::string(tensor));
-  if (found == index_.end()) fail(ErrorCode::not_found, "{}: no tensor {}; check the name", name_, printable(tensor));
-  return tensors_[found->second];
+  const SafetensorsTensor* found = find(tensor);
+  if (found == nullptr) fail(ErrorCode::not_found, "{}: no tensor {}; check the name", name_, printable(tensor));
+  return *found;
 }
 
 }  // namespace wick

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/mapped_file.h"
@@ -20,12 +20,14 @@ struct SafetensorsTensor {
   std::string name;
   DType dtype = DType::f32;
   Shape shape;
-  std::span<const std::byte> data;  // in the mapping, at any alignment
+  std::span<const std::byte> data;         // in the mapping, at any alignment
+  std::shared_ptr<const MappedFile> file;  // keeps the data alive; nullptr where they were parsed from memory
 };
 
 class SafetensorsFile {
  public:
-  // Errors: not_found, io, corrupt_file, unsupported (a dtype that Wick has not); each names path, field and, where there is one, byte.
+  // Errors: not_found, io, corrupt_file, unsupported (a dtype that Wick has not; BOOL reads as u8); each names path, field and, where there
+  // is one, byte.
   [[nodiscard]] static SafetensorsFile open(const std::filesystem::path& path);
   // Parses bytes that the caller keeps alive; `name` stands for the path in errors.
   [[nodiscard]] static SafetensorsFile parse(std::span<const std::byte> bytes, const std::string& name);
@@ -38,14 +40,13 @@ class SafetensorsFile {
   // Errors: not_found, naming file and tensor.
   [[nodiscard]] const SafetensorsTensor& get(std::string_view tensor) const;
   // The strings of "__metadata__".
-  [[nodiscard]] const std::unordered_map<std::string, std::string>& metadata() const noexcept { return metadata_; }
+  [[nodiscard]] const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
 
  private:
   std::string name_;
   std::vector<SafetensorsTensor> tensors_;
-  std::unordered_map<std::string, size_t> index_;
-  std::unordered_map<std::string, std::string> metadata_;
-  std::shared_ptr<MappedFile> file_;
+  std::map<std::string, size_t, std::less<>> index_;
+  std::map<std::string, std::string> metadata_;
 };
 
 }  // namespace wick

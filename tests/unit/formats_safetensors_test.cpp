@@ -75,7 +75,7 @@ TEST(Safetensors, BadHeadersAreRefused) {
   refusal(entry(R"("dtype":"U8","shape":["4"],"data_offsets":[0,4])"));
   refusal(entry(R"("dtype":4,"shape":[4],"data_offsets":[0,4])"));
   EXPECT_THAT(refusal(entry(R"("shape":[4],"data_offsets":[0,4])")), HasSubstr("field 'dtype' is absent"));
-  EXPECT_THAT(refusal(entry(R"("dtype":"BOOL","shape":[4],"data_offsets":[0,4])"), ErrorCode::unsupported), HasSubstr("'BOOL'"));
+  EXPECT_THAT(refusal(entry(R"("dtype":"F8_E5M2","shape":[4],"data_offsets":[0,4])"), ErrorCode::unsupported), HasSubstr("'F8_E5M2'"));
   EXPECT_THAT(refusal(with_header("{\"w\":[}", "0123")), HasSubstr("header at byte "));
   refusal(with_header("[]", ""));
   refusal(with_header("{\"w\":1}", ""));
@@ -89,6 +89,18 @@ TEST(Safetensors, BadHeadersAreRefused) {
                   R"({"v":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"w":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", "0123")),
               HasSubstr("its data begin at offset 2, but the tensor before ends at 3"));
   refusal(std::string(8, '\xff') + "{}");
+}
+
+TEST(Safetensors, DtypesThatWickHasNotAreRefusedByName) {
+  for (const char* dtype : {"I8", "U16", "U64", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "F6_E3M2", "C64", "f32"}) {
+    const std::string header = fmt::format(R"({{"w":{{"dtype":"{}","shape":[4],"data_offsets":[0,4]}}}})", dtype);
+    EXPECT_THAT(refusal(with_header(header, "0123"), ErrorCode::unsupported), HasSubstr(fmt::format("'w': dtype '{}'", dtype)));
+  }
+}
+
+TEST(Safetensors, BooleansReadAsBytes) {
+  const SafetensorsFile file = parse(with_header(R"({"w":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", std::string("\0\1", 2)));
+  EXPECT_EQ(file.get("w").dtype, DType::u8);
 }
 
 TEST(Safetensors, ReadsTheGoldens) {
