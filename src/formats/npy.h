@@ -1,4 +1,4 @@
-// npy files: one array in NumPy's own format. Definition: numpy.lib.format, versions 1.0, 2.0 and 3.0; little-endian, C order.
+// npy files: one array in NumPy's own format. Definition: numpy.lib.format, versions 1.0, 2.0 and 3.0.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,11 @@ namespace wick {
 struct NpyArray {
   DType dtype = DType::f32;
   Shape shape;
-  std::vector<std::byte> data;
+  std::vector<std::byte> data;  // little-endian and row-major, however the file has it
 };
 
-// Errors: not_found, io, corrupt_file, unsupported (Fortran order, big-endian, other element types); each names path and field.
+// Fortran order and big-endian elements are converted. Errors: not_found, io, corrupt_file, unsupported (npy_header.h says which
+// elements); each names path and field.
 [[nodiscard]] NpyArray read_npy(const std::filesystem::path& path);
 [[nodiscard]] NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name);
 
