@@ -8,13 +8,11 @@
 #include "base/error.h"
 #include "model/weights.h"
 #include "tensor/ops/attention.h"
-#include "tensor/ops/binary.h"
 #include "tensor/ops/copy.h"
 #include "tensor/ops/embedding.h"
 #include "tensor/ops/linear.h"
 #include "tensor/ops/normalize.h"
 #include "tensor/ops/rope.h"
-#include "tensor/ops/unary.h"
 
 namespace wick {
 namespace {
@@ -123,8 +121,8 @@ Tensor Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache) const 
   Tensor x = embedding(weights_.embedding, ids);
   for (int64_t index = 0; index < config_.layers; ++index) {
     const LlamaLayer& layer = weights_.layers[static_cast<size_t>(index)];
-    x = add(x, attend(layer, index, x, angles, cache));
-    x = add(x, feed_forward(layer, x));
+    x = x + attend(layer, index, x, angles, cache);
+    x = x + feed_forward(layer, x);
   }
   cache.advance(count);
   return x;
@@ -135,9 +133,9 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& x, co
   const Tensor normed = rms_norm(x, layer.attention_norm, config_.norm_epsilon);
   const std::array<const Tensor*, 3> projections{&layer.query, &layer.key, &layer.value};
   std::vector<Tensor> qkv = linear(normed, projections, linear_);
-  if (layer.query_bias) qkv[0] = add(qkv[0], *layer.query_bias);
-  if (layer.key_bias) qkv[1] = add(qkv[1], *layer.key_bias);
-  if (layer.value_bias) qkv[2] = add(qkv[2], *layer.value_bias);
+  if (layer.query_bias) qkv[0] = qkv[0] + *layer.query_bias;
+  if (layer.key_bias) qkv[1] = qkv[1] + *layer.key_bias;
+  if (layer.value_bias) qkv[2] = qkv[2] + *layer.value_bias;
   const Tensor query = rope(qkv[0].reshape({tokens, config_.heads, config_.head_dim}), angles, config_.rope_style);
   const Tensor key = rope(qkv[1].reshape({tokens, config_.kv_heads, config_.head_dim}), angles, config_.rope_style);
   cache.write(index, key, qkv[2].reshape({tokens, config_.kv_heads, config_.head_dim}));
@@ -150,7 +148,7 @@ Tensor Llama::feed_forward(const LlamaLayer& layer, const Tensor& x) const {
   const Tensor normed = rms_norm(x, layer.feed_forward_norm, config_.norm_epsilon);
   const Tensor inner = layer.gate.dtype() == layer.up.dtype()
                            ? gated_linear(normed, layer.gate, layer.up, linear_)
-                           : mul(silu(linear(normed, layer.gate, linear_)), linear(normed, layer.up, linear_));
+                           : linear(normed, layer.gate, linear_).silu() * linear(normed, layer.up, linear_);
   return linear(inner, layer.down, linear_);
 }
 

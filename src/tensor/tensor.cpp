@@ -1,16 +1,17 @@
 #include "tensor/tensor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
 #include "quant/block_format.h"
 #include "tensor/ops/copy.h"
 #include "tensor/ops/fill.h"
+#include "tensor/tape.h"
 
 namespace wick {
-namespace {
 
-int64_t checked_bytes(const Shape& shape, DType dtype) {
+int64_t storage_bytes_of(const Shape& shape, DType dtype) {
   const DTypeInfo& entry = info(dtype);
   if (shape.elements() > 0 && shape.last() % entry.block_elements != 0) {
     fail(ErrorCode::shape_mismatch, "tensor {} of {}: the last extent {} is not a multiple of the block length {}", shape.to_string(),
@@ -23,10 +24,24 @@ int64_t checked_bytes(const Shape& shape, DType dtype) {
   return bytes;
 }
 
-}  // namespace
+std::vector<int> Dims::resolve(const Shape& shape, std::string_view op) const {
+  std::vector<int> resolved;
+  for (const int named : dims_) {
+    const int dim = named < 0 ? named + shape.rank() : named;
+    if (dim < 0 || dim >= shape.rank()) {
+      fail(ErrorCode::index_out_of_range, "{}: dimension {} of shape {}", op, named, shape.to_string());
+    }
+    resolved.push_back(dim);
+  }
+  std::sort(resolved.begin(), resolved.end());
+  if (std::adjacent_find(resolved.begin(), resolved.end()) != resolved.end()) {
+    fail(ErrorCode::invalid_argument, "{}: a dimension of shape {} is named twice", op, shape.to_string());
+  }
+  return resolved;
+}
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime) {
-  std::shared_ptr<Buffer> buffer = device.runtime().allocate(static_cast<size_t>(checked_bytes(shape, dtype)), lifetime);
+  std::shared_ptr<Buffer> buffer = device.runtime().allocate(static_cast<size_t>(storage_bytes_of(shape, dtype)), lifetime);
   return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(shape));
 }
 
@@ -39,7 +54,7 @@ Tensor Tensor::full(const Shape& shape, double value, DType dtype, const Device&
 Tensor Tensor::zeros(const Shape& shape, DType dtype, const Device& device) { return full(shape, 0, dtype, device); }
 
 Tensor Tensor::from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device) {
-  const int64_t expected = checked_bytes(shape, dtype);
+  const int64_t expected = storage_bytes_of(shape, dtype);
   if (static_cast<int64_t>(bytes.size()) != expected) {
     fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(),
          expected);
@@ -51,7 +66,7 @@ Tensor Tensor::from_bytes(std::span<const std::byte> bytes, const Shape& shape, 
 
 Tensor Tensor::import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
                            std::shared_ptr<const void> owner) {
-  const int64_t expected = checked_bytes(shape, dtype);
+  const int64_t expected = storage_bytes_of(shape, dtype);
   if (static_cast<int64_t>(bytes.size()) != expected) {
     fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(),
          expected);
@@ -61,10 +76,21 @@ Tensor Tensor::import_host(std::span<const std::byte> bytes, const Shape& shape,
   return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(shape));
 }
 
-int64_t Tensor::dim(int index) const {
-  const int dim = index < 0 ? index + rank() : index;
-  if (dim < 0 || dim >= rank()) fail(ErrorCode::index_out_of_range, "dimension {} of shape {}", index, shape().to_string());
-  return shape()[dim];
+int Tensor::normalize_axis(int dim) const {
+  const int axis = dim < 0 ? dim + rank() : dim;
+  if (axis < 0 || axis >= rank()) fail(ErrorCode::index_out_of_range, "dimension {} of shape {}", dim, shape().to_string());
+  return axis;
+}
+
+int64_t Tensor::dim(int index) const { return shape()[normalize_axis(index)]; }
+
+bool Tensor::is_fortran_contiguous() const noexcept {
+  int64_t expected = 1;
+  for (int dim = 0; dim < rank(); ++dim) {
+    if (shape()[dim] != 1 && layout_.stride(dim) != expected) return false;
+    expected *= shape()[dim];
+  }
+  return true;
 }
 
 Tensor Tensor::view(const Layout& layout) const {
@@ -76,25 +102,32 @@ Tensor Tensor::view(const Layout& layout) const {
   return Tensor(storage_, layout);
 }
 
-Tensor Tensor::reshape(const Shape& shape) const {
-  if (is_quantized(dtype()) && shape.elements() == elements() && is_contiguous() && !is_interleaved(dtype())) {
-    (void)checked_bytes(shape, dtype());
-    return Tensor(storage_, Layout(shape, layout_.offset()));
-  }
-  if (const std::optional<Layout> layout = layout_.reshape(shape)) return view(*layout);
-  return contiguous().reshape(shape);
+Tensor Tensor::to_device(const Device& device) const {
+  if (&device.runtime() == &this->device().runtime()) return *this;
+  Tensor result = from_bytes(to_bytes(), shape(), dtype(), device);
+  const Tensor* const input = this;
+  record(
+      "to_device", [](GradientContext& context) { context.give(0, context.gradient().to_device(context.input(0).device())); },
+      std::span(&input, 1), result);
+  return result;
 }
 
-Tensor Tensor::contiguous() const {
-  if (is_contiguous()) return *this;
-  Tensor result = empty(shape(), dtype(), device());
-  copy(*this, result);
-  return result;
+void Tensor::check_scalar() const { check_rank(0); }
+
+void Tensor::check_rank(int rank) const {
+  if (this->rank() != rank) {
+    fail(ErrorCode::shape_mismatch, "{} has rank {}, not {}: reshape it, or choose a part", describe(), this->rank(), rank);
+  }
+}
+
+double Tensor::item() const {
+  if (elements() != 1) fail(ErrorCode::shape_mismatch, "{} has {} elements, not one", describe(), elements());
+  return to_vector<double>().front();
 }
 
 std::vector<std::byte> Tensor::to_bytes() const {
   const Tensor source = contiguous();
-  std::vector<std::byte> bytes(static_cast<size_t>(checked_bytes(shape(), dtype())));
+  std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes_of(shape(), dtype())));
   const auto offset = static_cast<size_t>(storage_bytes(dtype(), source.layout().offset()));
   device().runtime().queue().download(source.storage_->buffer(), offset, bytes.data(), bytes.size());
   return bytes;
@@ -102,7 +135,7 @@ std::vector<std::byte> Tensor::to_bytes() const {
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {
-  const Tensor source = dtype() == DTypeOf<T>::value ? *this : to_dtype(*this, DTypeOf<T>::value);
+  const Tensor source = dtype() == DTypeOf<T>::value ? *this : detach().to_dtype(DTypeOf<T>::value);
   const std::vector<std::byte> bytes = source.to_bytes();
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());

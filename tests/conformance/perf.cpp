@@ -84,10 +84,10 @@ std::vector<Measure> measures_of(Trial& trial) {
   const double row_bytes = 512 * 4096 * 8.0;
   measures.push_back({"rms_norm/f32/[512, 4096]", row_bytes, 512 * 4096 * 4.0, [=] { (void)rms_norm(rows, scale, 1e-5F); }});
   measures.push_back({"softmax/f32/[512, 4096]", row_bytes, 512 * 4096 * 4.0, [=] { (void)softmax_last_dim(rows); }});
-  measures.push_back({"silu/f32/[512, 4096]", row_bytes, 512 * 4096 * 4.0, [=] { (void)silu(rows); }});
-  measures.push_back({"copy/f32 to f16/[512, 4096]", 512 * 4096 * 6.0, 0, [=] { (void)to_dtype(rows, DType::f16); }});
+  measures.push_back({"silu/f32/[512, 4096]", row_bytes, 512 * 4096 * 4.0, [=] { (void)rows.silu(); }});
+  measures.push_back({"copy/f32 to f16/[512, 4096]", 512 * 4096 * 6.0, 0, [=] { (void)rows.to_dtype(DType::f16); }});
   const Tensor logits = trial.input({1, 128256}, DType::f32);
-  measures.push_back({"argmax/f32/[1, 128256]", 128256 * 4.0, 0, [=] { (void)argmax_last_dim(logits); }});
+  measures.push_back({"argmax/f32/[1, 128256]", 128256 * 4.0, 0, [=] { (void)logits.argmax(-1); }});
   const Tensor heads = trial.input({512, 32, 64}, DType::f32);
   const Tensor table = trial.input({512, 32, 2}, DType::f32);
   measures.push_back(

@@ -53,11 +53,15 @@ void call(OpId op, DType dtype, const Device& device) {
   const auto whole = [&](const Shape& shape) { return is_quantized(dtype) ? x : x.reshape(shape); };
   switch (op) {
     case OpId::fill: return fill(x, 1);
-    case OpId::copy: return (void)to_dtype(x, DType::f32);
-    case OpId::unary: return (void)neg(x);
-    case OpId::binary: return (void)add(x, x);
+    case OpId::copy: return (void)x.to_dtype(DType::f32);
+    case OpId::unary: return (void)x.neg();
+    case OpId::binary: return (void)x.add(x);
     case OpId::softmax: return (void)softmax_last_dim(x);
-    case OpId::argmax: return (void)argmax_last_dim(x);
+    case OpId::compare: return (void)x.eq(x);
+    case OpId::where_cond: return (void)Tensor::zeros(matrix, DType::u8, device).where_cond(x, x);
+    case OpId::reduce: return (void)x.sum(-1);
+    case OpId::layer_norm:
+      return (void)layer_norm(x, Tensor::zeros({width}, DType::f32, device), Tensor::zeros({width}, DType::f32, device), 1);
     case OpId::rms_norm: return (void)rms_norm(x, Tensor::zeros({width}, DType::f32, device), 1);
     case OpId::rope: return (void)rope(whole({2, 1, width}), Tensor::zeros({2, 4, 2}, DType::f32, device), RopeStyle::interleaved);
     case OpId::embedding: return (void)embedding(x, Tensor::zeros({3}, DType::u32, device));
@@ -66,6 +70,18 @@ void call(OpId op, DType dtype, const Device& device) {
     case OpId::gated_linear: return (void)gated_linear(floats, x, x);
     case OpId::attention:
       return (void)attention(Tensor::zeros({2, 1, width}, DType::f32, device), whole({1, 2, width}), whole({1, 2, width}), {1, 0});
+    case OpId::index_select: return (void)x.index_select(Tensor::zeros({1}, DType::u32, device), 0);
+    case OpId::index_add: return (void)x.index_add(Tensor::zeros({2}, DType::u32, device), x, 0);
+    case OpId::cumsum:
+    case OpId::sort:
+    case OpId::gather:
+    case OpId::scatter:
+    case OpId::conv2d:
+    case OpId::conv_transpose2d:
+    case OpId::avg_pool2d:
+    case OpId::max_pool2d:
+    case OpId::upsample2d:
+    case OpId::random: fail(ErrorCode::unsupported, "{} is pending", to_string(op));
     case OpId::repack: return (void)repack_for_linear(x);
   }
 }

@@ -19,6 +19,8 @@
 namespace wick {
 namespace {
 
+const SoftmaxParams kPlainSoftmax;
+
 // What the op's loops give for one output of that shape and dtype.
 std::vector<double> reference(OpId op, const void* params, std::vector<ReferenceTensor> inputs, const Shape& shape,
                               DType dtype = DType::f64) {
@@ -60,9 +62,9 @@ TEST(CpuBinary, SixtyFourBitIntegersAreExact) {
   const Device cpu = Device::cpu();
   const Tensor lhs = Tensor::from_vector<int64_t>({kLargest, kLargest - 1, kSmallest, 5}, {4}, cpu);
   const Tensor rhs = Tensor::from_vector<int64_t>({1, 1, -1, 0}, {4}, cpu);
-  EXPECT_EQ(add(lhs, rhs).to_vector<int64_t>(), (std::vector<int64_t>{kSmallest, kLargest, kLargest, 5}));
-  EXPECT_EQ(div(lhs, rhs).to_vector<int64_t>(), (std::vector<int64_t>{kLargest, kLargest - 1, kSmallest, 0}));
-  EXPECT_EQ(minimum(lhs, rhs).to_vector<int64_t>(), (std::vector<int64_t>{1, 1, kSmallest, 0}));
+  EXPECT_EQ((lhs + rhs).to_vector<int64_t>(), (std::vector<int64_t>{kSmallest, kLargest, kLargest, 5}));
+  EXPECT_EQ(lhs.div(rhs).to_vector<int64_t>(), (std::vector<int64_t>{kLargest, kLargest - 1, kSmallest, 0}));
+  EXPECT_EQ(lhs.minimum(rhs).to_vector<int64_t>(), (std::vector<int64_t>{1, 1, kSmallest, 0}));
 }
 
 TEST(Reference, MinimumAndMaximumPassNanOn) {
@@ -82,11 +84,11 @@ TEST(Reference, MatmulOfABatch) {
 }
 
 TEST(Reference, SoftmaxOfEqualNumbersIsUniform) {
-  EXPECT_EQ(reference(OpId::softmax, nullptr, {{{2, 4}, {3, 3, 3, 3, 1e300, 1e300, 1e300, 1e300}}}, {2, 4}), std::vector<double>(8, 0.25));
+  EXPECT_EQ(reference(OpId::softmax, &kPlainSoftmax, {{{2, 4}, {3, 3, 3, 3, 1e300, 1e300, 1e300, 1e300}}}, {2, 4}), std::vector<double>(8, 0.25));
 }
 
 TEST(Reference, SoftmaxOfTwoNumbersIsALogistic) {
-  const std::vector<double> got = reference(OpId::softmax, nullptr, {{{2}, {std::log(3.0), 0}}}, {2});
+  const std::vector<double> got = reference(OpId::softmax, &kPlainSoftmax, {{{2}, {std::log(3.0), 0}}}, {2});
   EXPECT_NEAR(got[0], 0.75, 1e-15);
   EXPECT_NEAR(got[1], 0.25, 1e-15);
 }
@@ -153,10 +155,10 @@ TEST(Half, DoublesAreRoundedOnce) {
 TEST(Copy, DoublesAndIntegersBecomeHalvesWithOneRounding) {
   const Device cpu = Device::cpu();
   const Tensor doubles = Tensor::from_vector<double>({1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-11, 65520 - 0x1p-30}, {3}, cpu);
-  EXPECT_EQ(to_dtype(doubles, DType::f16).to_vector<double>(), (std::vector<double>{1 + 0x1p-10, 1, 65504}));
+  EXPECT_EQ(doubles.to_dtype(DType::f16).to_vector<double>(), (std::vector<double>{1 + 0x1p-10, 1, 65504}));
   // 2^24 + 2^16 + 1 lies a hair above the middle between two bf16 numbers, and in f32 exactly in the middle.
   const Tensor integers = Tensor::from_vector<int32_t>({16842753, 16842752}, {2}, cpu);
-  EXPECT_EQ(to_dtype(integers, DType::bf16).to_vector<double>(), (std::vector<double>{16908288, 16777216}));
+  EXPECT_EQ(integers.to_dtype(DType::bf16).to_vector<double>(), (std::vector<double>{16908288, 16777216}));
 }
 
 }  // namespace

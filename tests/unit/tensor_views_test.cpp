@@ -75,7 +75,7 @@ TEST(Dispatch, OperandsOfTwoDevicesAreRefusedByEveryOpThatTakesSeveral) {
   const auto there = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(shape, dtype, null); };
   const auto here = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(shape, dtype, cpu); };
   for (const std::function<void()>& mix : std::vector<std::function<void()>>{
-           [&] { (void)add(here({2}), there({2})); }, [&] { (void)add(there({2}), here({2})); }, [&] { copy(here({2}), there({2})); },
+           [&] { (void)here({2}).add(there({2})); }, [&] { (void)there({2}).add(here({2})); }, [&] { copy(here({2}), there({2})); },
            [&] { (void)matmul(here({2, 2}), there({2, 2})); }, [&] { (void)rms_norm(here({1, 2}), there({2}), 1e-5F); },
            [&] { (void)rope(here({1, 1, 4}), there({1, 2, 2}), RopeStyle::interleaved); },
            [&] { (void)embedding(there({2, 2}), here({1}, DType::u32)); }, [&] { (void)embedding(here({2, 2}), there({1}, DType::u32)); },
@@ -97,11 +97,11 @@ TEST(Dispatch, AsksForShapesThatFit) {
   (void)message_of(ErrorCode::shape_mismatch, [&] { (void)matmul(zeros({3}), zeros({3, 2})); });
   (void)message_of(ErrorCode::shape_mismatch, [&] { (void)matmul(zeros({2, 2, 3}), zeros({3, 3, 2})); });
   (void)message_of(ErrorCode::dtype_mismatch, [&] { (void)matmul(zeros({2, 3}), zeros({3, 2}, DType::f16)); });
-  (void)message_of(ErrorCode::shape_mismatch, [&] { (void)add(zeros({3}), zeros({4})); });
-  (void)message_of(ErrorCode::dtype_mismatch, [&] { (void)add(zeros({3}), zeros({3}, DType::f64)); });
+  (void)message_of(ErrorCode::shape_mismatch, [&] { (void)zeros({3}).add(zeros({4})); });
+  (void)message_of(ErrorCode::dtype_mismatch, [&] { (void)zeros({3}).add(zeros({3}, DType::f64)); });
   (void)message_of(ErrorCode::shape_mismatch, [&] { (void)linear(zeros({1, 5}), zeros({2, 4})); });
   (void)message_of(ErrorCode::dtype_mismatch, [&] { (void)linear(zeros({1, 4}), zeros({2, 4}, DType::i32)); });
-  (void)message_of(ErrorCode::shape_mismatch, [&] { (void)argmax_last_dim(zeros({2, 0})); });
+  (void)message_of(ErrorCode::shape_mismatch, [&] { (void)zeros({2, 0}).argmax(-1); });
   (void)message_of(ErrorCode::shape_mismatch, [&] { (void)rms_norm(zeros({2, 4}), zeros({3}), 1e-5F); });
   (void)message_of(ErrorCode::shape_mismatch, [&] { (void)attention(zeros({2, 3, 4}), zeros({2, 9, 4}), zeros({2, 9, 4}), {1, 0}); });
   (void)message_of(ErrorCode::shape_mismatch, [&] { (void)attention(zeros({2, 2, 4}), zeros({2, 9, 4}), zeros({2, 9, 4}), {1, 8}); });

@@ -165,23 +165,6 @@ void fill_any(const OpCall& call) {
 
 namespace {
 
-float unary_scalar(UnaryKind kind, float x) {
-  switch (kind) {
-    case UnaryKind::neg: return -x;
-    case UnaryKind::abs: return std::fabs(x);
-    case UnaryKind::exp: return std::exp(x);
-    case UnaryKind::sqrt: return std::sqrt(x);
-    case UnaryKind::recip: return 1.0F / x;
-    case UnaryKind::silu: {
-      const float t = std::exp(-std::fabs(x));  // as the vector loop: e^-x would overflow
-      return (x < 0.0F ? x * t : x) / (1.0F + t);
-    }
-    case UnaryKind::tanh: return std::tanh(x);
-    case UnaryKind::relu: return x < 0.0F ? 0.0F : x;
-  }
-  return x;
-}
-
 float binary_scalar(BinaryKind kind, float lhs, float rhs) {
   switch (kind) {
     case BinaryKind::add: return lhs + rhs;
@@ -190,8 +173,22 @@ float binary_scalar(BinaryKind kind, float lhs, float rhs) {
     case BinaryKind::div: return lhs / rhs;
     case BinaryKind::minimum: return std::isnan(lhs) || lhs < rhs ? lhs : rhs;
     case BinaryKind::maximum: return std::isnan(lhs) || lhs > rhs ? lhs : rhs;
+    case BinaryKind::pow: return std::pow(lhs, rhs);
   }
   return lhs;
+}
+
+// By squaring, in two's complement; a negative power is what is left of it toward zero.
+template <class T>
+T integer_power(T base, T exponent) {
+  if (exponent < T{0}) return base == T{1} ? T{1} : base == static_cast<T>(-1) ? (exponent % 2 == 0 ? T{1} : static_cast<T>(-1)) : T{0};
+  uint64_t result = 1;
+  auto square = static_cast<uint64_t>(base);
+  for (auto left = static_cast<uint64_t>(exponent); left > 0; left >>= 1) {
+    if ((left & 1) != 0) result *= square;
+    square *= square;
+  }
+  return static_cast<T>(result);
 }
 
 // Two's complement, wrapping around; a division by zero gives 0.
@@ -209,6 +206,7 @@ T binary_scalar_integer(BinaryKind kind, T lhs, T rhs) {
       return std::is_signed_v<T> && rhs == static_cast<T>(-1) ? static_cast<T>(0 - left) : static_cast<T>(lhs / rhs);
     case BinaryKind::minimum: return std::min(lhs, rhs);
     case BinaryKind::maximum: return std::max(lhs, rhs);
+    case BinaryKind::pow: return integer_power(lhs, rhs);
   }
   return 0;
 }
@@ -230,23 +228,6 @@ void combine_strided(const OpCall& call, T* out, Function&& function) {
 }
 
 }  // namespace
-
-void unary_f32(const OpCall& call) {
-  const UnaryKind kind = call.parameters<UnaryParams>().kind;
-  const Layout& layout = *call.inputs[0].layout;
-  CpuRuntime& runtime = runtime_of(call);
-  auto* out = data_of<float>(call.outputs[0]);
-  if (!layout.is_contiguous()) {
-    const auto* base = reinterpret_cast<const float*>(call.inputs[0].buffer->host_data());
-    for_each_offset(layout, [&](int64_t offset) { *out++ = unary_scalar(kind, base[offset]); });
-    return;
-  }
-  const auto* x = data_of<const float>(call.inputs[0]);
-  runtime.threads().parallel_for(layout.elements(), kElementsPerThread, [&](int64_t begin, int64_t end) {
-    if (kind == UnaryKind::silu) return runtime.kernels().silu(x + begin, out + begin, static_cast<size_t>(end - begin));
-    for (int64_t i = begin; i < end; ++i) out[i] = unary_scalar(kind, x[i]);
-  });
-}
 
 void binary_f32(const OpCall& call) {
   const BinaryKind kind = call.parameters<BinaryParams>().kind;

@@ -22,10 +22,7 @@ Table build_table() {
     set(table, OpId::fill, dtype, fill_any);
     if (is_integer(dtype)) set(table, OpId::binary, dtype, binary_integer);
   }
-  set(table, OpId::unary, DType::f32, unary_f32);
   set(table, OpId::binary, DType::f32, binary_f32);
-  set(table, OpId::softmax, DType::f32, softmax_f32);
-  set(table, OpId::argmax, DType::f32, argmax_f32);
   set(table, OpId::rms_norm, DType::f32, rms_norm_f32);
   set(table, OpId::rope, DType::f32, rope_f32);
   set(table, OpId::matmul, DType::f32, matmul_f32);

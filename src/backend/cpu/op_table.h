@@ -13,12 +13,10 @@ namespace wick::cpu {
 void copy_plain(const OpCall& call);
 void copy_quantized(const OpCall& call);
 void fill_any(const OpCall& call);
-void unary_f32(const OpCall& call);
 void binary_f32(const OpCall& call);
 void binary_integer(const OpCall& call);
 // rows.cpp
 void softmax_f32(const OpCall& call);
-void argmax_f32(const OpCall& call);
 void rms_norm_f32(const OpCall& call);
 void rope_f32(const OpCall& call);
 // embedding.cpp

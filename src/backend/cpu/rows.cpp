@@ -46,18 +46,6 @@ void softmax_f32(const OpCall& call) {
   for_each_row(call, [&](const float* x, int64_t row) { kernels.softmax(x, out + row * length, static_cast<size_t>(length)); });
 }
 
-void argmax_f32(const OpCall& call) {
-  auto* out = data_of<uint32_t>(call.outputs[0]);
-  const int64_t length = call.inputs[0].layout->shape().last();
-  for_each_row(call, [&](const float* x, int64_t row) {
-    int64_t best = 0;
-    for (int64_t i = 0; i < length && !std::isnan(x[best]); ++i) {
-      if (x[i] > x[best] || std::isnan(x[i])) best = i;
-    }
-    out[row] = static_cast<uint32_t>(best);
-  });
-}
-
 void rms_norm_f32(const OpCall& call) {
   const float epsilon = call.parameters<RmsNormParams>().epsilon;
   const int64_t length = call.inputs[0].layout->shape().last();

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "tensor/ops/dispatch.h"
+#include "tensor/ops/normalize.h"
 #include "tensor/ops/op_rule.h"
 
 namespace wick {
@@ -49,9 +50,30 @@ Tensor with_contiguous_rows(const Tensor& cache) {
   return cache.shape()[2] == 1 || cache.layout().stride(2) == 1 ? cache : cache.contiguous();
 }
 
+// The same from ops that have gradients: scores are materialised.
+Tensor attention_from_parts(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionParams& params) {
+  const int64_t tokens = query.shape()[0];
+  const int64_t kv_heads = key.shape()[0];
+  const int64_t width = query.shape()[2];
+  const int64_t visible = params.past + tokens;
+  const int64_t group = query.shape()[1] / kv_heads;
+  const auto positions = [&](const Tensor& cache) { return cache.narrow(1, 0, visible).to_dtype(DType::f32).unsqueeze(1); };
+  const Tensor heads = query.transpose(0, 1).reshape({kv_heads, group, tokens, width});
+  const Tensor scores = heads.matmul(positions(key).t()) * double{params.scale};
+  const Tensor place = Tensor::arange(0, static_cast<double>(visible), DType::i64, query.device());
+  const Tensor last = Tensor::arange(static_cast<double>(params.past), static_cast<double>(visible), DType::i64, query.device());
+  const Tensor hidden = place.gt(last.unsqueeze(1));
+  const Tensor nothing = Tensor::full({}, -std::numeric_limits<double>::infinity(), DType::f32, query.device());
+  const Tensor mixed = softmax(hidden.where_cond(nothing, scores), -1).matmul(positions(value));
+  return mixed.reshape({query.shape()[1], tokens, width}).transpose(0, 1).contiguous();
+}
+
+std::string_view hole(DType dtype) { return dtype != DType::f32 && dtype != DType::f16 ? "a key/value cache is f32 or f16" : ""; }
+
 }  // namespace
 
-const OpRule kAttentionRule = {OpId::attention, 1, reference};
+// The tape sees its parts.
+const OpRule kAttentionRule = {.op = OpId::attention, .defining_operand = 1, .reference = reference, .hole = hole};
 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionParams& params) {
   const bool fits = query.rank() == 3 && key.rank() == 3 && key.shape() == value.shape() && query.shape()[2] == key.shape()[2] &&
@@ -68,6 +90,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
     fail(ErrorCode::dtype_mismatch, "attention: query {} must be f32, key {} and value {} both f32 or both f16", query.describe(),
          key.describe(), value.describe());
   }
+  if (query.is_tracked() || key.is_tracked() || value.is_tracked()) return attention_from_parts(query, key, value, params);
   const Tensor rows = query.contiguous();
   const Tensor keys = with_contiguous_rows(key);
   const Tensor values = with_contiguous_rows(value);

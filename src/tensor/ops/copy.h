@@ -7,9 +7,11 @@ namespace wick {
 
 // target = source, element by element, converted to target's dtype; any strides on both sides, source may be broadcast.
 // The two must not overlap in memory. Float to integer truncates toward zero and saturates, NaN becomes 0; float to a narrower float
-// rounds to nearest even. A quantized source is dequantized. Errors: shape_mismatch; unsupported for a quantized target.
+// rounds to nearest even. A quantized source is dequantized. The tape does not see it. Errors: shape_mismatch; unsupported for a quantized
+// target, and for a tracked source or target.
 void copy(const Tensor& source, const Tensor& target);
-// A new row-major tensor of that dtype.
-[[nodiscard]] Tensor to_dtype(const Tensor& source, DType dtype);
+
+// Throws unsupported for an operand of an in-place function that is tracked.
+void refuse_tracked(std::string_view name, std::initializer_list<const Tensor*> tensors);
 
 }  // namespace wick

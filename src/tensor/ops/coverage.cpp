@@ -5,39 +5,12 @@
 #include <algorithm>
 
 #include "quant/block_format.h"
+#include "tensor/ops/op_rule.h"
 
 namespace wick {
 namespace {
 
-// A range of dtypes that an op refuses, and why.
-struct Hole {
-  OpId op;
-  bool (*covers)(DType dtype);
-  std::string_view reason;
-};
-
-bool any_quantized(DType dtype) { return is_quantized(dtype); }
-bool any_integer(DType dtype) { return is_integer(dtype); }
-bool not_a_cache(DType dtype) { return dtype != DType::f32 && dtype != DType::f16; }
-
-constexpr std::string_view kNoBlockForm = "a single value has no block form";
-constexpr std::string_view kDequantizeFirst = "quantized numbers are for weights: convert them with to_dtype first";
-constexpr std::string_view kFloatsOnly = "the result is a fraction: convert to a float dtype first";
-constexpr std::string_view kLinearInstead = "linear multiplies by quantized weights";
-constexpr std::string_view kWeightsOnly = "weights are float or quantized";
-constexpr std::string_view kCacheDTypes = "a key/value cache is f32 or f16";
 constexpr std::string_view kUnreadable = "this version does not read the format";
-
-constexpr Hole kHoles[] = {
-    {OpId::fill, any_quantized, kNoBlockForm},         {OpId::unary, any_quantized, kDequantizeFirst},
-    {OpId::binary, any_quantized, kDequantizeFirst},   {OpId::softmax, any_quantized, kDequantizeFirst},
-    {OpId::softmax, any_integer, kFloatsOnly},         {OpId::argmax, any_quantized, kDequantizeFirst},
-    {OpId::rms_norm, any_quantized, kDequantizeFirst}, {OpId::rms_norm, any_integer, kFloatsOnly},
-    {OpId::rope, any_quantized, kDequantizeFirst},     {OpId::rope, any_integer, kFloatsOnly},
-    {OpId::matmul, any_quantized, kLinearInstead},     {OpId::matmul, any_integer, kFloatsOnly},
-    {OpId::linear, any_integer, kWeightsOnly},         {OpId::gated_linear, any_integer, kWeightsOnly},
-    {OpId::attention, not_a_cache, kCacheDTypes},
-};
 
 bool is_readable(DType dtype) { return !is_quantized(dtype) || find_block_format(dtype) != nullptr; }
 
@@ -85,10 +58,8 @@ void render_device(std::span<const CoverageEntry> entries, DeviceKind device, st
 
 std::string_view declared_hole(OpId op, DType dtype) noexcept {
   if (!is_interleaved(dtype) && !is_readable(dtype)) return kUnreadable;
-  for (const Hole& hole : kHoles) {
-    if (hole.op == op && hole.covers(dtype)) return hole.reason;
-  }
-  return {};
+  const HoleFunction hole = rule(op).hole;
+  return hole == nullptr ? std::string_view() : hole(dtype);
 }
 
 std::vector<CoverageEntry> coverage(std::span<const Device> devices) {

@@ -1,5 +1,6 @@
 #include "tensor/ops/dispatch.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -35,13 +36,17 @@ void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs
            inputs.front()->device().location().to_string(), (tensor == inputs.front() ? device : tensor->device()).location().to_string());
     }
   }
+  if (std::all_of(outputs.begin(), outputs.end(), [](const Tensor* output) { return output->elements() == 0; })) return;
   const OpRule& op_rule = rule(op);
   const auto& defining =
       op_rule.defining_operand == kFirstOutput ? *outputs.front() : *inputs[static_cast<size_t>(op_rule.defining_operand)];
   std::array<Operand, kMaxOperands> input_operands;
   std::array<Operand, kMaxOperands> output_operands;
   for (size_t index = 0; index < inputs.size(); ++index) input_operands[index] = operand_of(*inputs[index]);
-  for (size_t index = 0; index < outputs.size(); ++index) output_operands[index] = operand_of(*outputs[index]);
+  for (size_t index = 0; index < outputs.size(); ++index) {
+    output_operands[index] = operand_of(*outputs[index]);
+    outputs[index]->storage()->bump_version();
+  }
   const OpCall call{op, params, std::span(input_operands).first(inputs.size()), std::span(output_operands).first(outputs.size()),
                     &device.runtime()};
   if (const OpFunction function = device.runtime().override_for(op, defining.dtype())) {
@@ -55,8 +60,24 @@ void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs
   run_reference(call);
 }
 
-void dispatch(OpId op, const void* params, std::initializer_list<const Tensor*> inputs, std::initializer_list<const Tensor*> outputs) {
-  dispatch(op, params, std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
+void apply(OpId op, const void* params, std::span<const std::byte> param_bytes, std::span<const Tensor* const> inputs,
+           std::span<Tensor* const> outputs) {
+  const bool tracked = any_tracked(inputs);
+  if (tracked && rule(op).gradient_kind == GradientKind::missing) {
+    fail(ErrorCode::unsupported, "{}: an operand is tracked, and this op has no gradient; detach the operand if none is wanted",
+         to_string(op));
+  }
+  dispatch(op, params, inputs, std::span<const Tensor* const>(outputs.data(), outputs.size()));
+  if (tracked && rule(op).gradient_kind == GradientKind::function) {
+    record(to_string(op), rule(op).gradient, param_bytes, inputs, *outputs.front());
+  }
+}
+
+void check_dtype(OpId op, std::string_view name, const Tensor& tensor) {
+  const HoleFunction hole = rule(op).hole;
+  if (hole == nullptr) return;
+  const std::string_view reason = hole(tensor.dtype());
+  if (!reason.empty()) fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, tensor.describe(), reason);
 }
 
 }  // namespace wick

@@ -1,10 +1,11 @@
-// The one place where a checked op meets a device: same-device check, choice of implementation, call.
+// dispatch: the one way from an op to a device: same-device check, choice of implementation, call. apply: the same, and the tape.
 #pragma once
 
 #include <initializer_list>
 #include <span>
 
 #include "device/op.h"
+#include "tensor/tape.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -13,9 +14,27 @@ namespace wick {
 enum class Support { none, native, reference };
 [[nodiscard]] Support support(const Device& device, OpId op, DType dtype) noexcept;
 
-// Runs the op. `params` is the op's parameter struct. Errors: device_mismatch naming op and both devices; unsupported naming op,
-// dtype and device.
-void dispatch(OpId op, const void* params, std::initializer_list<const Tensor*> inputs, std::initializer_list<const Tensor*> outputs);
+// Runs the op, unless all outputs are empty. `params` is the op's parameter struct. Errors: device_mismatch naming op and both devices;
+// unsupported naming op, dtype and device. The tape does not see it.
 void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs);
+inline void dispatch(OpId op, const void* params, std::initializer_list<const Tensor*> inputs,
+                     std::initializer_list<const Tensor*> outputs) {
+  dispatch(op, params, std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
+}
+
+// Runs the op and, where an input is tracked, makes the first output a tracked tensor by the op's rule. Errors: also unsupported for a
+// tracked input of an op that has no gradient.
+void apply(OpId op, const void* params, std::span<const std::byte> param_bytes, std::span<const Tensor* const> inputs,
+           std::span<Tensor* const> outputs);
+template <class Params>
+void apply(OpId op, const Params& params, std::initializer_list<const Tensor*> inputs, std::initializer_list<Tensor*> outputs) {
+  apply(op, &params, bytes_of(params), std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
+}
+inline void apply(OpId op, std::initializer_list<const Tensor*> inputs, std::initializer_list<Tensor*> outputs) {
+  apply(op, nullptr, {}, std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
+}
+
+// Throws unsupported where the op's rule has a hole for the tensor's dtype: "gelu: not defined for Tensor[[2], u8]: …".
+void check_dtype(OpId op, std::string_view name, const Tensor& tensor);
 
 }  // namespace wick

@@ -18,9 +18,17 @@ void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, 
   }
 }
 
+void gradient(GradientContext& context) {
+  const Tensor g = context.gradient().reshape({-1, context.input_shape(0)[1]});
+  const Tensor ids = context.input(1).flatten_all().to_dtype(DType::i64);
+  const Tensor zeros = Tensor::zeros(context.input_shape(0), g.dtype(), g.device());
+  context.give(0, zeros.index_add(ids, g, 0).to_dtype(context.input_dtype(0)));
+}
+
 }  // namespace
 
-const OpRule kEmbeddingRule = {OpId::embedding, 0, reference};
+const OpRule kEmbeddingRule = {
+    .op = OpId::embedding, .defining_operand = 0, .reference = reference, .gradient_kind = GradientKind::function, .gradient = gradient};
 
 Tensor embedding(const Tensor& table, const Tensor& ids) {
   if (table.rank() != 2) fail(ErrorCode::shape_mismatch, "embedding: the table {} must be [rows, width]", table.describe());
@@ -36,7 +44,7 @@ Tensor embedding(const Tensor& table, const Tensor& ids) {
   std::vector<int64_t> dims(ids.shape().dims().begin(), ids.shape().dims().end());
   dims.push_back(table.shape()[1]);
   Tensor result = Tensor::empty(Shape(std::span<const int64_t>(dims)), DType::f32, table.device());
-  if (result.elements() > 0) dispatch(OpId::embedding, nullptr, {&table, &ids}, {&result});
+  apply(OpId::embedding, {&table, &ids}, {&result});
   return result;
 }
 

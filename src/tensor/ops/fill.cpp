@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "tensor/ops/copy.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 
@@ -13,15 +14,20 @@ void reference(const void* params, std::span<const ReferenceTensor> /*inputs*/, 
   std::fill(outputs[0].values.begin(), outputs[0].values.end(), static_cast<const FillParams*>(params)->value);
 }
 
+std::string_view hole(DType dtype) { return is_quantized(dtype) ? "a single value has no block form" : ""; }
+
 }  // namespace
 
-const OpRule kFillRule = {OpId::fill, kFirstOutput, reference};
+const OpRule kFillRule = {
+    .op = OpId::fill, .defining_operand = kFirstOutput, .reference = reference, .hole = hole, .gradient_kind = GradientKind::none};
 
 void fill(const Tensor& target, double value) {
-  if (is_quantized(target.dtype()))
-    fail(ErrorCode::unsupported, "fill: {} is quantized; a single value has no block form", target.describe());
+  check_dtype(OpId::fill, "fill", target);
+  refuse_tracked("fill", {&target});
   const FillParams params{value};
   dispatch(OpId::fill, &params, {}, {&target});
 }
+
+void Tensor::const_set(double value) const { fill(*this, value); }
 
 }  // namespace wick

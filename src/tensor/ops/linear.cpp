@@ -58,11 +58,33 @@ Tensor empty_result(const Tensor& x, int64_t outputs) {
   return Tensor::empty(Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(x.rank()))), DType::f32, x.device());
 }
 
+void linear_gradient(GradientContext& context) {
+  const Tensor& g = context.gradient();
+  const Tensor rows = g.reshape({-1, g.shape().last()});
+  if (context.wants(0)) {
+    const Tensor weight = context.input(1).to_dtype(DType::f32);
+    context.give(0, rows.matmul(weight).reshape(context.input_shape(0)));
+  }
+  if (context.wants(1)) {
+    const Tensor x = context.input(0);
+    const Tensor product = rows.t().matmul(x.reshape({-1, x.shape().last()}));
+    context.give(1, product.to_dtype(context.input_dtype(1)));
+  }
+}
+
+std::string_view hole(DType dtype) { return is_integer(dtype) ? "weights are float or quantized" : ""; }
+
 }  // namespace
 
-const OpRule kLinearRule = {OpId::linear, 1, linear_reference};
-const OpRule kGatedLinearRule = {OpId::gated_linear, 1, gated_reference};
-const OpRule kRepackRule = {OpId::repack, 0, nullptr};
+const OpRule kLinearRule = {.op = OpId::linear,
+                            .defining_operand = 1,
+                            .reference = linear_reference,
+                            .hole = hole,
+                            .gradient_kind = GradientKind::function,
+                            .gradient = linear_gradient};
+// The tape sees its parts: see gated_linear below.
+const OpRule kGatedLinearRule = {.op = OpId::gated_linear, .defining_operand = 1, .reference = gated_reference, .hole = hole};
+const OpRule kRepackRule = {.op = OpId::repack, .defining_operand = 0, .reference = nullptr};
 
 std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params) {
   WICK_ASSERT(!weights.empty() && weights.size() <= kMaxWeights);
@@ -77,6 +99,10 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weigh
     for (const Tensor& result : results) {
       if (result.elements() > 0) fill(result, 0);  // a sum over no column
     }
+    return results;
+  }
+  if (x.is_tracked() || any_tracked(weights)) {
+    for (size_t index = 0; index < weights.size(); ++index) apply(OpId::linear, params, {&activations, weights[index]}, {&results[index]});
     return results;
   }
   // Weights of one dtype share a call; a weight of another dtype (a mix such as Q4_K_M) takes its own.
@@ -108,6 +134,7 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
   if (gate.shape() != up.shape() || gate.dtype() != up.dtype()) {
     fail(ErrorCode::shape_mismatch, "gated_linear: gate {} and up {} must agree in shape and dtype", gate.describe(), up.describe());
   }
+  if (x.is_tracked() || gate.is_tracked() || up.is_tracked()) return linear(x, gate, params).silu() * linear(x, up, params);
   const Tensor activations = x.contiguous();
   Tensor result = empty_result(x, gate.shape()[0]);
   if (x.elements() == 0 && result.elements() > 0) {

@@ -39,9 +39,24 @@ Shape with_batch(const Shape& batch, int64_t rows, int64_t columns) {
 
 Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(static_cast<size_t>(shape.rank() - 2))); }
 
+void gradient(GradientContext& context) {
+  const Tensor& g = context.gradient();
+  if (context.wants(0)) context.give(0, g.matmul(context.input(1).t()));
+  if (context.wants(1)) context.give(1, context.input(0).t().matmul(g));
+}
+
+std::string_view hole(DType dtype) {
+  return is_integer(dtype) ? kFloatsOnly : is_quantized(dtype) ? "linear multiplies by quantized weights" : "";
+}
+
 }  // namespace
 
-const OpRule kMatmulRule = {OpId::matmul, 0, reference};
+const OpRule kMatmulRule = {.op = OpId::matmul,
+                            .defining_operand = 0,
+                            .reference = reference,
+                            .hole = hole,
+                            .gradient_kind = GradientKind::function,
+                            .gradient = gradient};
 
 Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   if (lhs.rank() < 2 || rhs.rank() < 2) {
@@ -62,8 +77,24 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   if (k == 0) return Tensor::zeros(result.shape(), result.dtype(), result.device());
   const Tensor left = lhs.broadcast_to(with_batch(batch, m, k));
   const Tensor right = rhs.broadcast_to(with_batch(batch, k, n));
-  if (result.elements() > 0) dispatch(OpId::matmul, nullptr, {&left, &right}, {&result});
+  apply(OpId::matmul, {&left, &right}, {&result});
   return result;
+}
+
+Tensor Tensor::matmul(const Tensor& other) const { return wick::matmul(*this, other); }
+
+Tensor Tensor::dot(const Tensor& other) const {
+  if (rank() != 1 || other.rank() != 1 || shape() != other.shape()) {
+    fail(ErrorCode::shape_mismatch, "dot: {} and {} must be vectors of one length", describe(), other.describe());
+  }
+  return unsqueeze(0).matmul(other.unsqueeze(1)).reshape(Shape());
+}
+
+Tensor Tensor::mv(const Tensor& vector) const {
+  if (rank() != 2 || vector.rank() != 1 || shape()[1] != vector.shape()[0]) {
+    fail(ErrorCode::shape_mismatch, "mv: {} must be a matrix and {} a vector of its row length", describe(), vector.describe());
+  }
+  return matmul(vector.unsqueeze(1)).squeeze(1);
 }
 
 }  // namespace wick

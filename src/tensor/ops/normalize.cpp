@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "tensor/ops/copy.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 
@@ -19,23 +18,14 @@ void for_each_row(const ReferenceTensor& tensor, Body&& body) {
     body(std::span(tensor.values).subspan(row * length, length), row);
 }
 
-void softmax_reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void softmax_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  const bool log = static_cast<const SoftmaxParams*>(params)->log;
   for_each_row(inputs[0], [&](std::span<const double> x, size_t row) {
     const double largest = *std::max_element(x.begin(), x.end());
     double sum = 0;
     for (const double value : x) sum += std::exp(value - largest);
     double* y = outputs[0].values.data() + row * x.size();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = std::exp(x[i] - largest) / sum;
-  });
-}
-
-void argmax_reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
-  for_each_row(inputs[0], [&](std::span<const double> x, size_t row) {
-    size_t best = 0;
-    for (size_t i = 0; i < x.size() && !std::isnan(x[best]); ++i) {
-      if (x[i] > x[best] || std::isnan(x[i])) best = i;
-    }
-    outputs[0].values[row] = static_cast<double>(best);
+    for (size_t i = 0; i < x.size(); ++i) y[i] = log ? x[i] - largest - std::log(sum) : std::exp(x[i] - largest) / sum;
   });
 }
 
@@ -50,45 +40,119 @@ void rms_norm_reference(const void* params, std::span<const ReferenceTensor> inp
   });
 }
 
-void check_float(const Tensor& x, const char* op) {
-  if (!is_float(x.dtype())) fail(ErrorCode::unsupported, "{}: not defined for {}; convert it to a float dtype first", op, x.describe());
+void layer_norm_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  const double epsilon = static_cast<const LayerNormParams*>(params)->epsilon;
+  for_each_row(inputs[0], [&](std::span<const double> x, size_t row) {
+    double sum = 0;
+    for (const double value : x) sum += value;
+    const double mean = sum / static_cast<double>(x.size());
+    double squares = 0;
+    for (const double value : x) squares += (value - mean) * (value - mean);
+    const double scale = 1 / std::sqrt(squares / static_cast<double>(x.size()) + epsilon);
+    double* y = outputs[0].values.data() + row * x.size();
+    for (size_t i = 0; i < x.size(); ++i) y[i] = (x[i] - mean) * scale * inputs[1].values[i] + inputs[2].values[i];
+  });
+}
+
+void softmax_gradient(GradientContext& context) {
+  const Tensor& g = context.gradient();
+  const Tensor y = context.output();
+  if (context.parameters<SoftmaxParams>().log) {
+    context.give(0, g - y.exp() * g.sum_keepdim(-1));
+  } else {
+    context.give(0, y * (g - (g * y).sum_keepdim(-1)));
+  }
+}
+
+// A gradient of x's shape summed over all rows, in the weight's dtype.
+Tensor over_rows(const Tensor& gradient, DType dtype) { return gradient.reshape({-1, gradient.shape().last()}).sum(0).to_dtype(dtype); }
+
+// With n = (x - mean) · s and h = gradient · weight: dx = s · (h - mean(h) - n · mean(h · n)); without the means of h where x is not
+// centred.
+void give_normalized(GradientContext& context, const Tensor& normalized, const Tensor& scale, bool centred) {
+  const Tensor& g = context.gradient();
+  if (context.wants(0)) {
+    const Tensor h = g * context.input(1).to_dtype(g.dtype());
+    const Tensor around = centred ? h - h.mean_keepdim(-1) : h;
+    context.give(0, scale * (around - normalized * (h * normalized).mean_keepdim(-1)));
+  }
+  if (context.wants(1)) context.give(1, over_rows(g * normalized, context.input_dtype(1)));
+  if (context.inputs() > 2 && context.wants(2)) context.give(2, over_rows(g, context.input_dtype(2)));
+}
+
+void rms_norm_gradient(GradientContext& context) {
+  const Tensor x = context.input(0);
+  const Tensor scale = (x.sqr().mean_keepdim(-1) + double{context.parameters<RmsNormParams>().epsilon}).rsqrt();
+  give_normalized(context, x * scale, scale, false);
+}
+
+void layer_norm_gradient(GradientContext& context) {
+  const Tensor x = context.input(0);
+  const Tensor centred = x - x.mean_keepdim(-1);
+  const Tensor scale = (centred.sqr().mean_keepdim(-1) + double{context.parameters<LayerNormParams>().epsilon}).rsqrt();
+  give_normalized(context, centred * scale, scale, true);
+}
+
+Tensor softmax_of(const Tensor& x, int dim, bool log) {
+  const char* name = log ? "log_softmax" : "softmax";
+  check_dtype(OpId::softmax, name, x);
+  if (x.rank() == 0) return softmax_of(x.reshape({1}), 0, log).reshape(Shape());
+  const int axis = x.normalize_axis(dim);
+  if (axis != x.rank() - 1) return softmax_of(x.transpose(axis, -1), -1, log).transpose(axis, -1).contiguous();
+  Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
+  apply(OpId::softmax, SoftmaxParams{log}, {&x}, {&result});
+  return result;
+}
+
+// One row of weights, as implementations read it: f32, or f64 for f64.
+Tensor row_of_weights(const char* op, const char* name, const Tensor& x, const Tensor& weight) {
+  if (weight.rank() != 1 || x.rank() == 0 || weight.shape()[0] != x.shape().last()) {
+    fail(ErrorCode::shape_mismatch, "{}: x {} and {} {}: the {} must be [{}]", op, x.describe(), name, weight.describe(), name,
+         x.shape().last());
+  }
+  if (!is_float(weight.dtype())) fail(ErrorCode::dtype_mismatch, "{}: {} {} must be a float tensor", op, name, weight.describe());
+  return weight.to_dtype(x.dtype() == DType::f64 ? DType::f64 : DType::f32).contiguous();
 }
 
 }  // namespace
 
-const OpRule kSoftmaxRule = {OpId::softmax, 0, softmax_reference};
-const OpRule kArgmaxRule = {OpId::argmax, 0, argmax_reference};
-const OpRule kRmsNormRule = {OpId::rms_norm, 0, rms_norm_reference};
+const OpRule kSoftmaxRule = {.op = OpId::softmax,
+                             .defining_operand = 0,
+                             .reference = softmax_reference,
+                             .hole = refuse_all_but_floats,
+                             .gradient_kind = GradientKind::function,
+                             .gradient = softmax_gradient};
+const OpRule kRmsNormRule = {.op = OpId::rms_norm,
+                             .defining_operand = 0,
+                             .reference = rms_norm_reference,
+                             .hole = refuse_all_but_floats,
+                             .gradient_kind = GradientKind::function,
+                             .gradient = rms_norm_gradient};
+const OpRule kLayerNormRule = {.op = OpId::layer_norm,
+                               .defining_operand = 0,
+                               .reference = layer_norm_reference,
+                               .hole = refuse_all_but_floats,
+                               .gradient_kind = GradientKind::function,
+                               .gradient = layer_norm_gradient};
 
-Tensor softmax_last_dim(const Tensor& x) {
-  check_float(x, "softmax");
-  Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
-  if (x.elements() > 0) dispatch(OpId::softmax, nullptr, {&x}, {&result});
-  return result;
-}
+Tensor softmax(const Tensor& x, int dim) { return softmax_of(x, dim, false); }
 
-Tensor argmax_last_dim(const Tensor& x) {
-  if (is_quantized(x.dtype())) fail(ErrorCode::unsupported, "argmax: not defined for {}", x.describe());
-  if (x.rank() == 0 || x.shape().last() == 0)
-    fail(ErrorCode::shape_mismatch, "argmax: {} has no element along its last dimension", x.describe());
-  Tensor result = Tensor::empty(Shape(x.shape().dims().first(static_cast<size_t>(x.rank() - 1))), DType::u32, x.device());
-  if (x.elements() > 0) dispatch(OpId::argmax, nullptr, {&x}, {&result});
-  return result;
-}
+Tensor log_softmax(const Tensor& x, int dim) { return softmax_of(x, dim, true); }
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon) {
-  check_float(x, "rms_norm");
-  if (weight.rank() != 1 || x.rank() == 0 || weight.shape()[0] != x.shape().last()) {
-    fail(ErrorCode::shape_mismatch, "rms_norm: x {} and weight {}: the weight must be [{}]", x.describe(), weight.describe(),
-         x.shape().last());
-  }
-  if (!is_float(weight.dtype())) fail(ErrorCode::dtype_mismatch, "rms_norm: weight {} must be a float tensor", weight.describe());
+  check_dtype(OpId::rms_norm, "rms_norm", x);
+  const Tensor scale = row_of_weights("rms_norm", "weight", x, weight);
   Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
-  const RmsNormParams params{epsilon};
-  // Implementations read the weight as f32 (f64 for f64); it is one row.
-  const DType wide = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
-  const Tensor scale = weight.dtype() == wide ? weight.contiguous() : to_dtype(weight, wide);
-  if (x.elements() > 0) dispatch(OpId::rms_norm, &params, {&x, &scale}, {&result});
+  apply(OpId::rms_norm, RmsNormParams{epsilon}, {&x, &scale}, {&result});
+  return result;
+}
+
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, float epsilon) {
+  check_dtype(OpId::layer_norm, "layer_norm", x);
+  const Tensor scale = row_of_weights("layer_norm", "weight", x, weight);
+  const Tensor shift = row_of_weights("layer_norm", "bias", x, bias);
+  Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
+  apply(OpId::layer_norm, LayerNormParams{epsilon}, {&x, &scale, &shift}, {&result});
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Ops along the last dimension: softmax, argmax, RMS normalisation.
+// Ops along one dimension: softmax and its logarithm, RMS and layer normalisation.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -6,11 +6,13 @@
 namespace wick {
 
 // e^(x - max) / Σ e^(x - max). Float dtypes. A row of only -inf becomes NaN, as in PyTorch.
-[[nodiscard]] Tensor softmax_last_dim(const Tensor& x);
-// The index of the largest element, the first of equal ones, NaN counting as largest; shape without the last dimension, u32.
-// Errors: shape_mismatch for an empty last dimension.
-[[nodiscard]] Tensor argmax_last_dim(const Tensor& x);
+[[nodiscard]] Tensor softmax(const Tensor& x, int dim);
+[[nodiscard]] inline Tensor softmax_last_dim(const Tensor& x) { return softmax(x, -1); }
+// x - max - log Σ e^(x - max).
+[[nodiscard]] Tensor log_softmax(const Tensor& x, int dim);
 // x / sqrt(mean(x²) + ε) · weight, weight of shape [last]. Zhang & Sennrich 2019.
 [[nodiscard]] Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon);
+// (x - mean) / sqrt(variance + ε) · weight + bias, both of shape [last]; the variance is Σ (x - mean)² / n. Ba, Kiros & Hinton 2016.
+[[nodiscard]] Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, float epsilon);
 
 }  // namespace wick

@@ -1,11 +1,14 @@
-// An OpRule states an op once for all backends: which operand's dtype chooses the implementation, and what it means, as loops in f64.
+// An OpRule states an op once for all backends: which operand's dtype chooses the implementation, what it means, as loops in f64, how
+// gradients pass back through it, and which dtypes it refuses.
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "device/op.h"
 #include "layout/shape.h"
+#include "tensor/tape.h"
 
 namespace wick {
 
@@ -16,8 +19,17 @@ struct ReferenceTensor {
   DType dtype = DType::f64;  // of the operand itself
 };
 
-// Computes every output (its shape is set, its values are sized) from the inputs. It is truth, not speed.
+// Computes every output (its shape is set, its values are sized; they are the output's own where the op updates) from the inputs. It is
+// truth, not speed.
 using ReferenceFunction = void (*)(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs);
+// Why no device carries out the op on that dtype of its defining operand; empty if every device should.
+using HoleFunction = std::string_view (*)(DType dtype);
+
+// What becomes of gradients.
+//   function: `gradient` passes them on.
+//   none: the result does not depend on its operands in a way that has a derivative (indices, comparisons): it is not tracked.
+//   missing: there is none, and a tracked operand is refused.
+enum class GradientKind { function, none, missing };
 
 struct OpRule {
   OpId op;
@@ -25,14 +37,28 @@ struct OpRule {
   int defining_operand;
   // nullptr: the op has no meaning of its own beyond the bytes it moves (repack).
   ReferenceFunction reference;
+  HoleFunction hole = nullptr;
+  GradientKind gradient_kind = GradientKind::missing;
+  GradientFunction gradient = nullptr;
+  bool updates = false;  // the outputs' own elements are read too
 };
 
 inline constexpr int kFirstOutput = -1;
 
 [[nodiscard]] const OpRule& rule(OpId op) noexcept;
 
+// Reasons for holes that several ops share.
+inline constexpr std::string_view kDequantizeFirst = "quantized numbers are for weights: convert them with to_dtype first";
+inline constexpr std::string_view kFloatsOnly = "the result is a fraction: convert to a float dtype first";
+[[nodiscard]] inline std::string_view refuse_quantized(DType dtype) { return is_quantized(dtype) ? kDequantizeFirst : std::string_view(); }
+[[nodiscard]] inline std::string_view refuse_all_but_floats(DType dtype) {
+  return is_integer(dtype) ? kFloatsOnly : refuse_quantized(dtype);
+}
+
 // The rules, each defined in its op's own file.
-extern const OpRule kFillRule, kCopyRule, kUnaryRule, kBinaryRule, kSoftmaxRule, kArgmaxRule, kRmsNormRule, kRopeRule, kEmbeddingRule,
-    kMatmulRule, kLinearRule, kGatedLinearRule, kAttentionRule, kRepackRule;
+extern const OpRule kFillRule, kCopyRule, kUnaryRule, kBinaryRule, kCompareRule, kWhereCondRule, kReduceRule, kCumsumRule, kSortRule,
+    kSoftmaxRule, kRmsNormRule, kLayerNormRule, kRopeRule, kEmbeddingRule, kIndexSelectRule, kGatherRule, kScatterRule, kIndexAddRule,
+    kMatmulRule, kLinearRule, kGatedLinearRule, kAttentionRule, kConv2dRule, kConvTranspose2dRule, kAvgPool2dRule, kMaxPool2dRule,
+    kUpsample2dRule, kRandomRule, kRepackRule;
 
 }  // namespace wick

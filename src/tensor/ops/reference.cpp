@@ -123,7 +123,11 @@ void run_reference(const OpCall& call) {
   for (const Operand& operand : call.inputs) inputs.push_back(read_reference(operand));
   std::vector<ReferenceTensor> outputs;
   for (const Operand& operand : call.outputs) {
-    outputs.push_back({operand.layout->shape(), std::vector<double>(static_cast<size_t>(operand.layout->elements())), operand.dtype});
+    if (rule(call.op).updates) {
+      outputs.push_back(read_reference(operand));
+    } else {
+      outputs.push_back({operand.layout->shape(), std::vector<double>(static_cast<size_t>(operand.layout->elements())), operand.dtype});
+    }
   }
   rule(call.op).reference(call.params, inputs, outputs);
   for (size_t index = 0; index < outputs.size(); ++index) write_reference(outputs[index], call.outputs[index]);

@@ -27,9 +27,24 @@ void reference(const void* params, std::span<const ReferenceTensor> inputs, std:
   }
 }
 
+// A rotation's adjoint is the rotation back: the sines change their sign.
+void gradient(GradientContext& context) {
+  const Tensor table = context.input(1);
+  if (context.wants(1)) {
+    fail(ErrorCode::unsupported, "rope: the table of angles {} is tracked, and has no gradient; detach it", table.describe());
+  }
+  const Tensor back = table * Tensor::of<float>({1, -1}, table.device());
+  context.give(0, rope(context.gradient(), back, context.parameters<RopeParams>().style));
+}
+
 }  // namespace
 
-const OpRule kRopeRule = {OpId::rope, 0, reference};
+const OpRule kRopeRule = {.op = OpId::rope,
+                          .defining_operand = 0,
+                          .reference = reference,
+                          .hole = refuse_all_but_floats,
+                          .gradient_kind = GradientKind::function,
+                          .gradient = gradient};
 
 Tensor rope(const Tensor& x, const Tensor& table, RopeStyle style) {
   const bool fits = x.rank() == 3 && table.rank() == 3 && table.shape()[0] == x.shape()[0] && table.shape()[2] == 2 &&
@@ -43,7 +58,7 @@ Tensor rope(const Tensor& x, const Tensor& table, RopeStyle style) {
   }
   Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
   const RopeParams params{style};
-  if (x.elements() > 0) dispatch(OpId::rope, &params, {&x, &table}, {&result});
+  apply(OpId::rope, params, {&x, &table}, {&result});
   return result;
 }
 

@@ -43,7 +43,7 @@ void add_pair(CaseList& list, DType from, DType to, const Shape& shape, View fro
 void add_values(CaseList& list, DType from, DType to, View view, const std::string& note, const std::vector<double>& values) {
   list.add(OpId::copy, from, fmt::format("to {}/{}/{}", to_string(to), note, to_string(view)), [=](Trial& trial) {
     const Tensor source = trial.input_of(values, {static_cast<int64_t>(values.size())}, from, view);
-    trial.expect(OpId::copy, nullptr, {&source}, to_dtype(source, to));
+    trial.expect(OpId::copy, nullptr, {&source}, source.to_dtype(to));
   });
 }
 
@@ -53,9 +53,9 @@ void add_all_halves(CaseList& list, DType half) {
     std::vector<uint16_t> codes(65536);
     for (size_t code = 0; code < codes.size(); ++code) codes[code] = static_cast<uint16_t>(code);
     const Tensor source = Tensor::from_bytes(std::as_bytes(std::span(codes)), {65536}, half, trial.device());
-    const Tensor wide = to_dtype(source, DType::f32);
+    const Tensor wide = source.to_dtype(DType::f32);
     trial.expect(OpId::copy, nullptr, {&source}, wide);
-    trial.expect(OpId::copy, nullptr, {&wide}, to_dtype(wide, half));
+    trial.expect(OpId::copy, nullptr, {&wide}, wide.to_dtype(half));
   });
 }
 
@@ -69,7 +69,7 @@ void add_quantized(CaseList& list, DType from, DType to, const Shape& rows, View
     // Rows of a larger table.
     if (rows[0] < 3) return;
     const Tensor part = source.narrow(0, 1, rows[0] - 2);
-    trial.expect(OpId::copy, nullptr, {&part}, to_dtype(part, to));
+    trial.expect(OpId::copy, nullptr, {&part}, part.to_dtype(to));
   });
 }
 

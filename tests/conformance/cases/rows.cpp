@@ -11,6 +11,9 @@
 namespace wick::conformance {
 namespace {
 
+const ReduceParams kLargestPlace = {ReduceKind::argmax, 1};
+const SoftmaxParams kPlainSoftmax;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -47,7 +50,7 @@ Bound rms_norm_bound(DType dtype, int64_t n) {
 void add_softmax(CaseList& list, const Shape& shape, DType dtype, View view, Range range, const std::string& note = "") {
   list.add(OpId::softmax, dtype, fmt::format("{}/{}{}", shape.to_string(), to_string(view), note), [=](Trial& trial) {
     const Tensor x = trial.input(shape, dtype, view, range);
-    trial.expect(OpId::softmax, nullptr, {&x}, softmax_last_dim(x), softmax_bound(dtype));
+    trial.expect(OpId::softmax, &kPlainSoftmax, {&x}, softmax_last_dim(x), softmax_bound(dtype));
   });
 }
 
@@ -55,23 +58,24 @@ void add_softmax_of(CaseList& list, const std::string& note, std::vector<double>
   const Shape shape{2, static_cast<int64_t>(values.size())};
   list.add(OpId::softmax, DType::f32, note, [=](Trial& trial) {
     const Tensor x = trial.input_of(values, shape, DType::f32);
-    trial.expect(OpId::softmax, nullptr, {&x}, softmax_last_dim(x), softmax_bound(DType::f32));
+    trial.expect(OpId::softmax, &kPlainSoftmax, {&x}, softmax_last_dim(x), softmax_bound(DType::f32));
   });
 }
 
 void add_argmax(CaseList& list, const Shape& shape, DType dtype, View view, Range range) {
-  list.add(OpId::argmax, dtype, fmt::format("{}/{}/{}..{}", shape.to_string(), to_string(view), range.low, range.high), [=](Trial& trial) {
-    const Tensor x = trial.input(shape, dtype, view, range);
-    trial.expect(OpId::argmax, nullptr, {&x}, argmax_last_dim(x));
-  });
+  list.add(OpId::reduce, dtype, fmt::format("argmax/{}/{}/{}..{}", shape.to_string(), to_string(view), range.low, range.high),
+           [=](Trial& trial) {
+             const Tensor x = trial.input(shape, dtype, view, range);
+             trial.expect(OpId::reduce, &kLargestPlace, {&x}, x.argmax(-1));
+           });
 }
 
 void add_argmax_of(CaseList& list, const std::string& note, std::vector<double> values, double index) {
   const Shape shape{static_cast<int64_t>(values.size())};
-  list.add(OpId::argmax, DType::f32, note, [=](Trial& trial) {
+  list.add(OpId::reduce, DType::f32, note, [=](Trial& trial) {
     const Tensor x = trial.input_of(values, shape, DType::f32);
-    const Tensor result = argmax_last_dim(x);
-    trial.expect(OpId::argmax, nullptr, {&x}, result);
+    const Tensor result = x.argmax(-1);
+    trial.expect(OpId::reduce, &kLargestPlace, {&x}, result);
     trial.expect_values({Shape(), {index}}, result, {});
   });
 }
