@@ -6,6 +6,7 @@
 #include <random>
 
 #include "device/device.h"
+#include "matmul_bench.h"
 #include "quant/block_format.h"
 #include "tensor/ops/attention.h"
 #include "tensor/ops/linear.h"
@@ -107,6 +108,7 @@ void register_all() {
 
 int main(int argc, char** argv) {
   wick::register_all();
+  wick::register_matmul_benchmarks();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

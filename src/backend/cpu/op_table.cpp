@@ -26,6 +26,8 @@ Table build_table() {
   set(table, OpId::rms_norm, DType::f32, rms_norm_f32);
   set(table, OpId::rope, DType::f32, rope_f32);
   set(table, OpId::matmul, DType::f32, matmul_f32);
+  set(table, OpId::matmul, DType::f64, matmul_f64);
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f8e4m3}) set(table, OpId::matmul, dtype, matmul_narrow);
   set(table, OpId::attention, DType::f16, attention_f16);
   set(table, OpId::attention, DType::f32, attention_f32);
   for (const BlockFormat& format : block_formats()) {

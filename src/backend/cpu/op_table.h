@@ -23,6 +23,8 @@ void rope_f32(const OpCall& call);
 void embedding_any(const OpCall& call);
 // matmul.cpp
 void matmul_f32(const OpCall& call);
+void matmul_f64(const OpCall& call);
+void matmul_narrow(const OpCall& call);
 // linear.cpp
 void linear_plain(const OpCall& call);
 void linear_interleaved(const OpCall& call);

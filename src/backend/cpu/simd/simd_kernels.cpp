@@ -8,12 +8,13 @@ namespace {
 SimdKernels build(InstructionSet set) {
   SimdKernels kernels;
   kernels.set = set;
-  fill_bf16_kernels(kernels);
   fill_convert_kernels(kernels);
   fill_float_kernels(kernels);
   fill_panel_kernels(kernels);
+  fill_product_kernels(kernels);
   fill_quantize_kernels(kernels);
   fill_vnni_kernels(kernels);
+  fill_bf16_kernels(kernels);
   return kernels;
 }
 

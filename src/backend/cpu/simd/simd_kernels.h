@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backend/cpu/simd/instruction_set.h"
+#include "backend/cpu/simd/product_kernels.h"
 #include "base/half.h"
 #include "layout/dtype.h"
 
@@ -61,6 +62,8 @@ struct SimdKernels {
   // c [m, n] = a [m, k] · b [k, n], or c += with `accumulate`; b and c row-major with strides, a[row, i] at row · a_stride + i.
   void (*multiply_matrix)(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride, int64_t m,
                           int64_t n, int64_t k, bool accumulate) = nullptr;
+  // Register tiles and packing of matrix products of any size (gemm.h).
+  ProductKernels product;
   // Online-softmax helpers: largest of n scores; out = e^(x - largest), returning their sum.
   float (*largest)(const float* x, size_t n) = nullptr;
   float (*exp_and_sum)(const float* x, float largest, float* out, size_t n) = nullptr;
@@ -94,6 +97,7 @@ void fill_bf16_kernels(SimdKernels& kernels);
 void fill_convert_kernels(SimdKernels& kernels);
 void fill_float_kernels(SimdKernels& kernels);
 void fill_panel_kernels(SimdKernels& kernels);
+void fill_product_kernels(SimdKernels& kernels);
 void fill_quantize_kernels(SimdKernels& kernels);
 void fill_vnni_kernels(SimdKernels& kernels);
 

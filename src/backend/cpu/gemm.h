@@ -1,0 +1,138 @@
+// A blocked matrix product over whatever its packing functions give: the loops around the register tile (Goto & van de Geijn 2008).
+// One thread computes one region of the result. A right block of kProductDepth rows stays in the second-level cache while the left
+// panels pass by; a left panel stays in the first-level cache while it meets every panel of that block.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/cpu/cpu_runtime.h"
+#include "backend/cpu/simd/product_kernels.h"
+
+namespace wick::cpu {
+
+// Rows and columns of the result that one thread computes; k in packed elements.
+struct ProductRegion {
+  int64_t row_begin;
+  int64_t row_end;
+  int64_t column_begin;
+  int64_t column_end;
+  int64_t k;
+  int64_t pass_rows;  // rows between two calls of open: all of them, or the parts of even_passes()
+};
+
+// The result of a block, or the room for its sums.
+template <class Sum>
+struct ProductTarget {
+  Sum* data;
+  int64_t stride;
+};
+
+// A right operand whose rows are contiguous and can be read where they lie; data is nullptr where that is not so.
+template <class Packed>
+struct DirectRight {
+  const Packed* data = nullptr;
+  int64_t row_stride = 0;
+};
+
+inline constexpr size_t kLeftSlot = 8;
+inline constexpr size_t kRightSlot = 9;
+// A right block of 1 MiB leaves the rest of a second-level cache of 2 MiB to what streams by.
+inline constexpr int64_t kRightBlockBytes = 1 << 20;
+// The most rows of a pass whose sums are kept aside until they can be rounded.
+inline constexpr int64_t kPassRows = 1024;
+
+// pack_left(row, rows, depth, part, out): rows of the left operand, kProductStride apart.
+// pack_right(depth, part, column, columns, out): rows of the right operand, tile.columns apart.
+// open(row, rows, column, columns) -> ProductTarget for the block, close(…) when its sums are complete.
+template <class Packed, class Sum, class PackLeft, class PackRight, class Open, class Close>
+void multiply_region(const ProductTile<Packed, Sum>& tile, Scratch& scratch, const ProductRegion& region, const PackLeft& pack_left,
+                     const PackRight& pack_right, const DirectRight<Packed>& direct, const Open& open, const Close& close) {
+  const int64_t panel_size = kProductDepth * tile.columns;
+  const int64_t block_columns = std::max<int64_t>(1, kRightBlockBytes / static_cast<int64_t>(sizeof(Packed)) / panel_size) * tile.columns;
+  const int64_t width = std::min(block_columns, region.column_end - region.column_begin);
+  const int64_t panels_at_most = (width + tile.columns - 1) / tile.columns;
+  auto* left = scratch.get<Packed>(kLeftSlot, static_cast<size_t>(tile.rows * kProductStride));
+  auto* right = scratch.get<Packed>(kRightSlot, static_cast<size_t>(panels_at_most * panel_size));
+  const auto is_direct = [&](int64_t columns) { return direct.data != nullptr && columns == tile.columns; };
+
+  const auto pack_block = [&](int64_t depth, int64_t part, int64_t column_begin, int64_t column_end) {
+    for (int64_t column = column_begin; column < column_end; column += tile.columns) {
+      const int64_t columns = std::min(tile.columns, column_end - column);
+      if (is_direct(columns)) continue;
+      Packed* panel = right + (column - column_begin) / tile.columns * panel_size;
+      if (columns < tile.columns) std::fill_n(panel, part * tile.columns, Packed{});
+      pack_right(depth, part, column, columns, panel);
+    }
+  };
+  const auto multiply_block = [&](int64_t depth, int64_t part, int64_t row, int64_t rows, int64_t column_begin, int64_t column_end,
+                                  ProductTarget<Sum> target) {
+    pack_left(row, rows, depth, part, left);
+    if (rows % 2 != 0) std::fill_n(left + rows * kProductStride, part, Packed{});
+    for (int64_t column = column_begin; column < column_end; column += tile.columns) {
+      const int64_t columns = std::min(tile.columns, column_end - column);
+      const bool in_place = is_direct(columns);
+      const Packed* panel =
+          in_place ? direct.data + depth * direct.row_stride + column : right + (column - column_begin) / tile.columns * panel_size;
+      tile.multiply(part, left, panel, in_place ? direct.row_stride : tile.columns, target.data + column - column_begin, target.stride,
+                    rows, columns, depth > 0);
+    }
+  };
+
+  for (int64_t column = region.column_begin; column < region.column_end; column += block_columns) {
+    const int64_t column_end = std::min(column + block_columns, region.column_end);
+    for (int64_t pass = region.row_begin; pass < region.row_end; pass += region.pass_rows) {
+      const int64_t pass_end = std::min(pass + region.pass_rows, region.row_end);
+      const ProductTarget<Sum> target = open(pass, pass_end - pass, column, column_end - column);
+      for (int64_t depth = 0; depth < region.k; depth += kProductDepth) {
+        const int64_t part = std::min(kProductDepth, region.k - depth);
+        pack_block(depth, part, column, column_end);
+        for (int64_t row = pass; row < pass_end; row += tile.rows) {
+          multiply_block(depth, part, row, std::min(tile.rows, pass_end - row), column, column_end,
+                         {target.data + (row - pass) * target.stride, target.stride});
+        }
+      }
+      close(pass, pass_end - pass, column, column_end - column);
+    }
+  }
+}
+
+// Rows of each pass where they are cut into passes of about the same length, at most kPassRows of them and whole tiles.
+[[nodiscard]] inline int64_t even_passes(int64_t rows, int64_t tile_rows) {
+  const int64_t passes = (rows + kPassRows - 1) / kPassRows;
+  const int64_t tiles = (rows + tile_rows - 1) / tile_rows;
+  return std::max<int64_t>(1, (tiles + passes - 1) / std::max<int64_t>(passes, 1)) * tile_rows;
+}
+
+// How many parts the rows and the columns of a result are cut into, one part for each thread.
+struct ProductGrid {
+  int64_t row_parts = 1;
+  int64_t column_parts = 1;
+};
+
+// The cut whose largest part is the smallest, and among those the one that packs the least.
+[[nodiscard]] inline ProductGrid choose_grid(int64_t row_tiles, int64_t column_tiles, int64_t tile_rows, int64_t tile_columns,
+                                             int64_t threads) {
+  ProductGrid best;
+  int64_t best_work = row_tiles * column_tiles;
+  int64_t best_packing = row_tiles * tile_rows + column_tiles * tile_columns;
+  for (int64_t row_parts = 1; row_parts <= threads; ++row_parts) {
+    const int64_t column_parts = threads / row_parts;
+    const int64_t rows = (row_tiles + row_parts - 1) / row_parts;
+    const int64_t columns = (column_tiles + column_parts - 1) / column_parts;
+    const int64_t packing = rows * tile_rows + columns * tile_columns;
+    if (rows * columns > best_work || (rows * columns == best_work && packing >= best_packing)) continue;
+    best = {row_parts, column_parts};
+    best_work = rows * columns;
+    best_packing = packing;
+  }
+  return best;
+}
+
+// Part `part` of `parts` of [0, count) in whole tiles.
+[[nodiscard]] inline std::pair<int64_t, int64_t> part_of(int64_t count, int64_t tile, int64_t part, int64_t parts) {
+  const int64_t tiles = (count + tile - 1) / tile;
+  return {std::min(count, tiles * part / parts * tile), std::min(count, tiles * (part + 1) / parts * tile)};
+}
+
+}  // namespace wick::cpu
