@@ -72,7 +72,8 @@ std::string place(const Shape& shape, int64_t index) {
 
 bool same_bits(const Expected& expected, std::span<const std::byte> actual, int64_t index) {
   const auto size = static_cast<size_t>(storage_bytes(expected.dtype, 1));
-  return std::memcmp(expected.bytes.data() + static_cast<size_t>(index) * size, actual.data() + static_cast<size_t>(index) * size, size) == 0;
+  return std::memcmp(expected.bytes.data() + static_cast<size_t>(index) * size, actual.data() + static_cast<size_t>(index) * size, size) ==
+         0;
 }
 
 }  // namespace

@@ -166,6 +166,9 @@ def rms_norm(x, weight, epsilon):
     return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + epsilon) * weight
 
 
+EPSILON = 2.0**-17  # the same number in f32 and f64
+
+
 def norms():
     family = Family("norm")
     widths = [1, 2, 3, 8, 31, 32, 33, 65, 70]
@@ -175,9 +178,9 @@ def norms():
             shape, view = rows + [width], VIEWS[(k + len(dtype)) % 9]
             x, weight, bias = Input(dtype, shape, None, view), Input(dtype, [width], grid(0.5, 1.5, dtype)), Input(dtype, [width])
             label, second = f"{dtype}_{shape}_{view}", dtype == "f64"
-            family.add(label, "rms_norm", [x, weight], lambda x, w: rms_norm(x, w, 1e-5), {"epsilon": 1e-5}, grad=[0, 1], second=second, terms=width)
+            family.add(label, "rms_norm", [x, weight], lambda x, w: rms_norm(x, w, EPSILON), {"epsilon": EPSILON}, grad=[0, 1], second=second, terms=width)
             if width > 2:
-                family.add(label, "layer_norm", [x, weight, bias], lambda x, w, b: F.layer_norm(x, [width], w, b, 1e-5), {"epsilon": 1e-5},
+                family.add(label, "layer_norm", [x, weight, bias], lambda x, w, b: F.layer_norm(x, [width], w, b, EPSILON), {"epsilon": EPSILON},
                            grad=[0, 1, 2], second=second, terms=width)
     for k, (shape, groups) in enumerate((([2, 4, 3], 2), ([1, 6, 2, 2], 3), ([3, 4, 5], 1), ([2, 4, 2, 3], 4), ([2, 6, 3], 2))):
         for dtype in ("f32", "f64"):
@@ -185,7 +188,7 @@ def norms():
             view = VIEWS[(k + 1) % 9]
             family.add(f"{dtype}_{shape}_{groups}", "group_norm",
                        [Input(dtype, shape, None, view), Input(dtype, [channels], grid(0.5, 1.5, dtype)), Input(dtype, [channels])],
-                       lambda x, w, b: F.group_norm(x, groups, w, b, 1e-5), {"groups": groups, "epsilon": 1e-5}, grad=[0, 1, 2],
+                       lambda x, w, b: F.group_norm(x, groups, w, b, EPSILON), {"groups": groups, "epsilon": EPSILON}, grad=[0, 1, 2],
                        second=dtype == "f64", terms=32)
     for k, shape in enumerate(([4, 3], [2, 3, 4], [3, 2, 2, 3], [2, 5, 1, 3])):
         for dtype in ("f32", "f64"):
@@ -194,13 +197,13 @@ def norms():
                       Input(dtype, [channels]), Input(dtype, [channels], grid(0.5, 1.5, dtype))]
 
             def evaluate(x, w, b, mean, var):
-                return F.batch_norm(x, mean, var, w, b, False, 0.1, 1e-5)
+                return F.batch_norm(x, mean, var, w, b, False, 0.1, EPSILON)
 
             def train(x, w, b, mean, var):
                 mean, var = mean.clone(), var.clone()
-                return [F.batch_norm(x, mean, var, w, b, True, 0.1, 1e-5), mean, var]
+                return [F.batch_norm(x, mean, var, w, b, True, 0.1, EPSILON), mean, var]
 
-            family.add(f"{dtype}_{shape}", "batch_norm", inputs, evaluate, {"epsilon": 1e-5}, grad=[0, 1, 2], terms=8)
-            family.add(f"{dtype}_{shape}", "batch_norm_train", inputs, train, {"epsilon": 1e-5, "momentum": 0.1}, out=[dtype] * 3,
+            family.add(f"{dtype}_{shape}", "batch_norm", inputs, evaluate, {"epsilon": EPSILON}, grad=[0, 1, 2], terms=8)
+            family.add(f"{dtype}_{shape}", "batch_norm_train", inputs, train, {"epsilon": EPSILON, "momentum": 0.1}, out=[dtype] * 3,
                        grad=[0, 1, 2], terms=32)
     return family
