@@ -31,16 +31,6 @@ Tensors log_sum_exp(const json& p, const Tensors& in) {
   return {result};
 }
 
-Tensors sort(const json& p, const Tensors& in) {
-  const auto [values, indices] = in[0].sort_last_dim(p["ascending"]);
-  return {values, indices};
-}
-
-Tensors topk(const json& p, const Tensors& in) {
-  const auto [values, indices] = in[0].topk(p["k"], -1, p["largest"]);
-  return {values, indices};
-}
-
 }  // namespace
 
 void add_reduce_ops(OpTable& table) {
@@ -53,10 +43,6 @@ void add_reduce_ops(OpTable& table) {
   table["argmax"] = arg_reduction(&Tensor::argmax, &Tensor::argmax_keepdim);
   table["log_sum_exp"] = log_sum_exp;
   table["norm"] = [](const json& /*p*/, const Tensors& in) { return Tensors{in[0].norm()}; };
-  table["cumsum"] = [](const json& p, const Tensors& in) { return Tensors{in[0].cumsum(p["dim"])}; };
-  table["sort"] = sort;
-  table["argsort"] = [](const json& p, const Tensors& in) { return Tensors{in[0].arg_sort_last_dim(p["ascending"])}; };
-  table["topk"] = topk;
   table["softmax"] = [](const json& p, const Tensors& in) { return Tensors{softmax(in[0], p["dim"])}; };
   table["log_softmax"] = [](const json& p, const Tensors& in) { return Tensors{log_softmax(in[0], p["dim"])}; };
   table["rms_norm"] = [](const json& p, const Tensors& in) { return Tensors{rms_norm(in[0], in[1], p["epsilon"])}; };

@@ -44,6 +44,16 @@ To saturate(double value) {
   return static_cast<To>(value);
 }
 
+// An i64 as a double that can be rounded once more without harm: beyond 2^53 the digits that are lost set the last one kept (round to
+// odd: Boldo & Melquiond 2008).
+double to_odd_double(int64_t value) {
+  const uint64_t magnitude = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  if (magnitude >> 53 == 0) return static_cast<double>(value);
+  constexpr uint64_t kLost = 0x7ff;
+  const auto folded = static_cast<double>((magnitude & ~kLost) | ((magnitude & kLost) != 0 ? kLost + 1 : 0));
+  return value < 0 ? -folded : folded;
+}
+
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, From>) {
@@ -55,8 +65,10 @@ To convert(From value) {
     return saturate<To>(static_cast<double>(value));
   } else if constexpr (std::is_same_v<To, double>) {
     return static_cast<double>(value);
-  } else if constexpr (!std::is_same_v<To, float> && (std::is_integral_v<From> || std::is_same_v<From, double>)) {
-    return To(round_to_odd(static_cast<double>(value)));
+  } else if constexpr (!std::is_same_v<To, float> && std::is_integral_v<From>) {
+    return To(round_to_odd(to_odd_double(value)));
+  } else if constexpr (!std::is_same_v<To, float> && std::is_same_v<From, double>) {
+    return To(round_to_odd(value));
   } else {
     return To(static_cast<float>(value));
   }

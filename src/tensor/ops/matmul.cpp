@@ -1,5 +1,7 @@
 #include "tensor/ops/matmul.h"
 
+#include <array>
+
 #include <vector>
 
 #include "base/error.h"
@@ -74,9 +76,14 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   }
   const Shape batch = broadcast_shapes(batch_of(lhs.shape()), batch_of(rhs.shape()), "matmul");
   Tensor result = Tensor::empty(with_batch(batch, m, n), lhs.dtype(), lhs.device());
-  if (k == 0) return Tensor::zeros(result.shape(), result.dtype(), result.device());
   const Tensor left = lhs.broadcast_to(with_batch(batch, m, k));
   const Tensor right = rhs.broadcast_to(with_batch(batch, k, n));
+  if (k == 0) {  // sums of nothing: zeros, tracked where an operand is
+    result = result.zeros_like();
+    const std::array<const Tensor*, 2> operands = {&left, &right};
+    record(to_string(OpId::matmul), kMatmulRule.gradient, {}, operands, result);
+    return result;
+  }
   apply(OpId::matmul, {&left, &right}, {&result});
   return result;
 }

@@ -79,11 +79,16 @@ void gradient(GradientContext& context) {
   context.give(0, g * (chosen / chosen.sum_keepdim(Dims(last))));
 }
 
-// What a reduction over no element gives: a sum is 0, a mean NaN; the others have no value.
-Tensor reduce_nothing(ReduceKind kind, std::string_view name, const Tensor& x, const Shape& shape) {
-  if (kind == ReduceKind::sum) return Tensor::zeros(shape, x.dtype(), x.device());
-  if (kind == ReduceKind::mean) return Tensor::full(shape, std::numeric_limits<double>::quiet_NaN(), x.dtype(), x.device());
-  fail(ErrorCode::shape_mismatch, "{}: {} has no element to choose along the reduced dimensions", name, x.describe());
+// What a reduction over no element gives: a sum is 0, a mean NaN; the others have no value. Tracked where x is.
+Tensor reduce_nothing(const ReduceParams& params, std::string_view name, const Tensor& x, const Shape& shape) {
+  if (params.kind != ReduceKind::sum && params.kind != ReduceKind::mean) {
+    fail(ErrorCode::shape_mismatch, "{}: {} has no element to choose along the reduced dimensions", name, x.describe());
+  }
+  const double value = params.kind == ReduceKind::sum ? 0 : std::numeric_limits<double>::quiet_NaN();
+  Tensor result = Tensor::full(shape, value, x.dtype(), x.device());
+  const Tensor* input = &x;
+  record(to_string(OpId::reduce), kReduceRule.gradient, bytes_of(params), std::span(&input, 1), result);
+  return result;
 }
 
 Tensor reduce(ReduceKind kind, const Tensor& x, const std::vector<int>& dims) {
@@ -101,14 +106,15 @@ Tensor reduce(ReduceKind kind, const Tensor& x, const std::vector<int>& dims) {
   }
   order.insert(order.end(), dims.begin(), dims.end());
   const Shape shape{std::span<const int64_t>(kept)};
-  if (x.elements() == 0 && shape.elements() > 0) return reduce_nothing(kind, name, x, shape);
-  Tensor result = Tensor::empty(shape, gives_index(kind) ? DType::u32 : x.dtype(), x.device());
+  const ReduceParams params{kind, static_cast<int>(dims.size())};
   const Tensor arranged = std::is_sorted(order.begin(), order.end()) ? x : x.permute(order);
+  if (x.elements() == 0 && shape.elements() > 0) return reduce_nothing(params, name, arranged, shape);
+  Tensor result = Tensor::empty(shape, gives_index(kind) ? DType::u32 : x.dtype(), x.device());
   if (gives_index(kind)) {
     const Tensor untracked = arranged.detach();
-    apply(OpId::reduce, ReduceParams{kind, static_cast<int>(dims.size())}, {&untracked}, {&result});
+    apply(OpId::reduce, params, {&untracked}, {&result});
   } else {
-    apply(OpId::reduce, ReduceParams{kind, static_cast<int>(dims.size())}, {&arranged}, {&result});
+    apply(OpId::reduce, params, {&arranged}, {&result});
   }
   return result;
 }

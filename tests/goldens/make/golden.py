@@ -351,7 +351,8 @@ class Family:
     def per_input(self, inputs, grad, tensors):
         entries = [None] * len(inputs)
         for i, tensor in zip(grad, tensors):
-            entries[i] = self.store(inputs[i].dtype, tensor.detach().numpy(), list(tensor.shape))
+            dense = torch.zeros(tensor.shape, dtype=torch.float64) + tensor.detach()  # PyTorch has zeros without memory
+            entries[i] = self.store(inputs[i].dtype, dense.numpy(), list(tensor.shape))
         return entries
 
     def write(self, folder):
