@@ -3,12 +3,11 @@
 
 usage: make_data.py [FIXTURES]
 Needs Debian's python3-numpy and python3-torch. With the folder of the shared fixtures (../shared/data) it also writes
-shared_tensors.json: what PyTorch and NumPy read from them.
+shared_tensors.tsv: what PyTorch and NumPy read from them.
 """
 import argparse
 import collections
 import io
-import json
 import os
 import pathlib
 import pickle
@@ -294,17 +293,17 @@ def write_pytorch():
 # --- what the libraries read from the shared fixtures -----------------------------------------------------------------------
 
 
-def entry(tensor):
-    if tensor.dtype == torch.bool:
-        tensor = tensor.to(torch.uint8)
+def line(path, name, tensor):
+    """File, tensor, dtype, shape, and the hash of the elements in row-major order; separated by tabs."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
     flat = tensor.detach().contiguous().reshape(-1)
     data = flat.view(torch.int16).numpy().tobytes() if tensor.dtype == torch.bfloat16 else flat.numpy().tobytes()
-    return {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape), "fnv1a": fnv1a(data)}
+    return "\t".join([path, name, dtype, str(list(tensor.shape)), fnv1a(data)])
 
 
 def tensors_below(value, path, found):
     if torch.is_tensor(value):
-        found[".".join(path)] = entry(value)
+        found[".".join(path)] = value
     elif isinstance(value, dict):
         for key, inner in value.items():
             tensors_below(inner, path + [str(key)], found)
@@ -313,33 +312,28 @@ def tensors_below(value, path, found):
             tensors_below(inner, path + [str(index)], found)
 
 
+def read_file(path):
+    if path.suffix in (".pt", ".pth"):
+        return torch.load(path, map_location="cpu")
+    if path.suffix == ".npz":
+        return {name: torch.from_numpy(array) for name, array in np.load(path).items()}
+    return torch.from_numpy(np.load(path))
+
+
 def write_expectations(shared):
-    own = {}
-    for name in ("state_dict", "dtypes", "checkpoint", "list", "tensor"):
-        found = {}
-        tensors_below(torch.load(HERE / "pytorch" / f"{name}.pt"), [], found)
-        own[name] = found
-    (HERE / "pytorch_tensors.json").write_text(json.dumps(own, indent=1) + "\n")
-    if shared is None:
-        return
-    expected = {}
+    lines = []
     for folder in ("fixtures/burn-pt", "fixtures/candle", "mnist"):
         for path in sorted((shared / folder).iterdir()):
-            found = {}
-            if path.suffix in (".pt", ".pth"):
-                try:
-                    tensors_below(torch.load(path, map_location="cpu"), [], found)
-                except Exception as error:
-                    found = {"error": type(error).__name__}
-            elif path.suffix == ".npz":
-                for name, array in np.load(path).items():
-                    tensors_below(torch.from_numpy(array), [name], found)
-            elif path.suffix == ".npy":
-                tensors_below(torch.from_numpy(np.load(path)), [], found)
-            else:
+            if path.suffix not in (".pt", ".pth", ".npy", ".npz"):
                 continue
-            expected[f"{folder}/{path.name}"] = found
-    (HERE / "shared_tensors.json").write_text(json.dumps(expected, separators=(",", ":")) + "\n")
+            name = f"{folder}/{path.name}"
+            found = {}
+            try:
+                tensors_below(read_file(path), [], found)
+            except pickle.UnpicklingError:
+                lines.append(f"{name}\t\tbroken\t\t")
+            lines += [line(name, *item) for item in found.items()]
+    (HERE / "shared_tensors.tsv").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
@@ -348,4 +342,5 @@ if __name__ == "__main__":
     write_npy()
     write_npz()
     write_pytorch()
-    write_expectations(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    if len(sys.argv) > 1:
+        write_expectations(pathlib.Path(sys.argv[1]))
