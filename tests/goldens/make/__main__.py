@@ -12,7 +12,7 @@ import network
 import product
 import reduce
 
-FAMILIES = [elementwise.unary, elementwise.binary, elementwise.compare, reduce.reductions, reduce.sorts, reduce.softmaxes, reduce.norms,
+FAMILIES = [elementwise.unary, elementwise.binary, elementwise.compare, elementwise.kinks, reduce.reductions, reduce.sorts, reduce.softmaxes, reduce.norms,
             index.selections, index.moves, product.products, product.convolutions, product.windows,
             network.attentions, network.losses, network.optimizers, network.recurrent, cast.casts]
 

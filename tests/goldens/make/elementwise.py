@@ -98,6 +98,34 @@ def unary():
     return family
 
 
+def kinks():
+    """Gradients where a function has no slope, or two: PyTorch's choice."""
+    family = Family("kink")
+    at = ["list", [-0.0, 0.0, 1.0, -1.0, 3.0, -3.0, 6.0, 2.0]]
+    cases = [("relu", {}, F.relu), ("abs", {}, torch.abs), ("sign", {}, torch.sign), ("sqr", {}, torch.square), ("hard_sigmoid", {}, lambda x: F.relu6(x + 3) / 6),
+             ("clamp", {"min": -1.0, "max": 2.0}, lambda x: x.clamp(-1, 2)),
+             ("elu", {"alpha": 2.0}, lambda x: F.elu(x, 2.0)), ("leaky_relu", {"slope": 0.25}, lambda x: F.leaky_relu(x, 0.25)), ("selu", {}, F.selu),
+             ("powf", {"exponent": 1.0}, lambda x: x**1.0), ("powf", {"exponent": 2.0}, lambda x: x**2.0), ("powf", {"exponent": 0.0}, lambda x: x**0.0),
+             ("powf", {"exponent": 3.0}, lambda x: x**3.0), ("floor", {}, torch.floor), ("ceil", {}, torch.ceil), ("round", {}, lambda x: torch.round(x)),
+             ("silu", {}, F.silu), ("gelu_erf", {}, F.gelu), ("softplus", {}, F.softplus)]
+    for name, parameters, f in cases:
+        for dtype in ("f32", "f64"):
+            label = "".join(f"{v}_" for v in parameters.values())
+            family.add(f"{label}{dtype}_kinks", name, [Input(dtype, [8], at)], f, parameters, grad=[0])
+    a, b = ["list", [1.0, 2.0, 0.0, -1.0, 3.0]], ["list", [1.0, 1.0, -0.0, -1.0, 4.0]]
+    for name in ("minimum", "maximum"):
+        for dtype in ("f32", "f64"):
+            family.add(f"{dtype}_kinks", name, [Input(dtype, [5], a), Input(dtype, [5], b)], BINARY[name], grad=[0, 1])
+    base, exponent = ["list", [0.0, 0.0, 0.0, 2.0, -2.0, -2.0]], ["list", [2.0, 1.0, 0.0, 0.0, 2.0, 3.0]]
+    for dtype in ("f32", "f64"):
+        family.add(f"{dtype}_kinks", "pow", [Input(dtype, [6], base), Input(dtype, [6], exponent)], torch.pow, grad=[0])
+        ties = ["list", [3.0, 1.0, 3.0, 2.0, 2.0, 2.0, 1.0, 1.0]]
+        for name, f in (("max", torch.amax), ("min", torch.amin)):
+            family.add(f"{dtype}_ties", name, [Input(dtype, [3, 4], ties)], lambda x: f(x, 1), {"dims": [1], "keepdim": False}, grad=[0])
+            family.add(f"{dtype}_ties_all", name, [Input(dtype, [3, 4], ties)], lambda x: f(x, [0, 1]), {"dims": [0, 1], "keepdim": False}, grad=[0])
+    return family
+
+
 BINARY = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "minimum": torch.minimum, "maximum": torch.maximum,
           "pow": torch.pow}
 PAIRS = [([3, 4], [3, 4]), ([2, 3, 4], [3, 4]), ([2, 3, 4], [2, 1, 4]), ([5], [1]), ([4, 1], [1, 3]), ([], [2, 3]), ([2, 3], []), ([], []),
