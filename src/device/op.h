@@ -172,7 +172,8 @@ struct PoolParams {
 };
 
 enum class UpsampleMode : uint8_t { nearest, bilinear };
-// x [batch, channels, h, w] to the output's extents. step: input pixels per output pixel.
+// x [batch, channels, h, w] to the output's extents. step, bilinear's: input pixels per output pixel. device/interpolation.h says where
+// each pixel comes from.
 struct UpsampleParams {
   UpsampleMode mode = UpsampleMode::nearest;
   bool align_corners = false;

@@ -39,6 +39,7 @@ void add_attention_cases(CaseList& list);
 void add_copy_cases(CaseList& list);
 void add_elementwise_cases(CaseList& list);
 void add_embedding_cases(CaseList& list);
+void add_image_cases(CaseList& list);
 void add_linear_cases(CaseList& list);
 void add_matmul_cases(CaseList& list);
 void add_rope_cases(CaseList& list);

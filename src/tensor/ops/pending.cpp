@@ -12,11 +12,6 @@ const OpRule kCumsumRule = {.op = OpId::cumsum, .defining_operand = 0, .referenc
 const OpRule kSortRule = {.op = OpId::sort, .defining_operand = 0, .reference = nullptr, .hole = not_yet};
 const OpRule kGatherRule = {.op = OpId::gather, .defining_operand = 0, .reference = nullptr, .hole = not_yet};
 const OpRule kScatterRule = {.op = OpId::scatter, .defining_operand = kFirstOutput, .reference = nullptr, .hole = not_yet};
-const OpRule kConv2dRule = {.op = OpId::conv2d, .defining_operand = 0, .reference = nullptr, .hole = not_yet};
-const OpRule kConvTranspose2dRule = {.op = OpId::conv_transpose2d, .defining_operand = 0, .reference = nullptr, .hole = not_yet};
-const OpRule kAvgPool2dRule = {.op = OpId::avg_pool2d, .defining_operand = 0, .reference = nullptr, .hole = not_yet};
-const OpRule kMaxPool2dRule = {.op = OpId::max_pool2d, .defining_operand = 0, .reference = nullptr, .hole = not_yet};
-const OpRule kUpsample2dRule = {.op = OpId::upsample2d, .defining_operand = 0, .reference = nullptr, .hole = not_yet};
 const OpRule kRandomRule = {.op = OpId::random, .defining_operand = kFirstOutput, .reference = nullptr, .hole = not_yet};
 
 }  // namespace wick
