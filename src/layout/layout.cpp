@@ -184,4 +184,12 @@ std::optional<Layout> Layout::reshape(const Shape& shape) const {
   return Layout(shape, std::span<const int64_t>(strides.data(), static_cast<size_t>(shape.rank())), offset_);
 }
 
+StridedBlocks strided_blocks(const Layout& layout) {
+  int64_t length = 1;
+  int outer = layout.rank();
+  while (outer > 0 && (layout.shape()[outer - 1] == 1 || layout.stride(outer - 1) == length)) length *= layout.shape()[--outer];
+  const auto kept = static_cast<size_t>(outer);
+  return {Layout(Shape(layout.shape().dims().first(kept)), layout.strides().first(kept), layout.offset()), length};
+}
+
 }  // namespace wick

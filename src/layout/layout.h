@@ -50,6 +50,14 @@ class Layout {
   int64_t offset_ = 0;
 };
 
+// A layout as runs of adjacent elements: `starts` has the offset of each run's first element, in row-major order of the layout.
+struct StridedBlocks {
+  Layout starts;
+  int64_t block_length = 0;
+};
+// With the longest runs there are: one block for a row-major layout, single elements for a transposed one.
+[[nodiscard]] StridedBlocks strided_blocks(const Layout& layout);
+
 // Calls visit(element_offset) for each element of the layout in row-major order of its shape.
 template <class Visit>
 void for_each_offset(const Layout& layout, Visit&& visit) {

@@ -7,6 +7,8 @@
 // result (variable.h).
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -123,6 +125,12 @@ class Tensor {
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] int rank() const noexcept { return layout_.rank(); }
   [[nodiscard]] int64_t dim(int index) const;
+  // The extents of a tensor of that rank: auto [rows, columns] = t.dims2(). Errors: shape_mismatch.
+  [[nodiscard]] int64_t dims1() const { return extents<1>()[0]; }
+  [[nodiscard]] std::array<int64_t, 2> dims2() const { return extents<2>(); }
+  [[nodiscard]] std::array<int64_t, 3> dims3() const { return extents<3>(); }
+  [[nodiscard]] std::array<int64_t, 4> dims4() const { return extents<4>(); }
+  [[nodiscard]] std::array<int64_t, 5> dims5() const { return extents<5>(); }
   [[nodiscard]] int64_t elements() const noexcept { return layout_.elements(); }
   // The dimension counted from 0. Errors: index_out_of_range.
   [[nodiscard]] int normalize_axis(int dim) const;
@@ -183,6 +191,7 @@ class Tensor {
   [[nodiscard]] Tensor contiguous() const;
   // A row-major copy in memory of its own.
   [[nodiscard]] Tensor copy() const;
+  [[nodiscard]] Tensor force_contiguous() const { return copy(); }
   [[nodiscard]] Tensor to_dtype(DType dtype) const;
   // Itself if it is there already; a copy through host memory elsewhere.
   [[nodiscard]] Tensor to_device(const Device& device) const;
@@ -398,6 +407,13 @@ class Tensor {
   void scatter_add_set(const Tensor& ids, const Tensor& source, int dim) const;
 
  private:
+  template <size_t kRank>
+  [[nodiscard]] std::array<int64_t, kRank> extents() const {
+    check_rank(static_cast<int>(kRank));
+    std::array<int64_t, kRank> result{};
+    std::copy(dims().begin(), dims().end(), result.begin());
+    return result;
+  }
   [[nodiscard]] Tensor view(const Layout& layout) const;
   void check_scalar() const;
   void check_rank(int rank) const;

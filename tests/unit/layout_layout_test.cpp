@@ -170,5 +170,25 @@ TEST(Layout, ReshapeOfATransposedMatrixNeedsACopyOnlyAcrossTheSwap) {
   EXPECT_EQ(places(*swapped.reshape({2, 3, 4})), places(swapped));
 }
 
+std::vector<int64_t> starts_of(const StridedBlocks& blocks) {
+  std::vector<int64_t> starts;
+  for_each_offset(blocks.starts, [&](int64_t offset) { starts.push_back(offset); });
+  return starts;
+}
+
+TEST(Layout, StridedBlocksAreTheLongestRuns) {
+  const Layout whole(Shape{2, 3, 4}, 5);
+  EXPECT_EQ(strided_blocks(whole).block_length, 24);
+  EXPECT_EQ(starts_of(strided_blocks(whole)), (std::vector<int64_t>{5}));
+  const StridedBlocks rows = strided_blocks(Layout(Shape{2, 3, 4}).narrow(1, 1, 1));
+  EXPECT_EQ(rows.block_length, 4);
+  EXPECT_EQ(starts_of(rows), (std::vector<int64_t>{4, 16}));
+  const StridedBlocks swapped = strided_blocks(Layout(Shape{2, 3, 4}).transpose(0, 1));
+  EXPECT_EQ(swapped.block_length, 4);
+  EXPECT_EQ(starts_of(swapped), (std::vector<int64_t>{0, 12, 4, 16, 8, 20}));
+  EXPECT_EQ(strided_blocks(Layout(Shape{2, 3}).transpose(0, 1)).block_length, 1);
+  EXPECT_EQ(strided_blocks(Layout(Shape{})).block_length, 1);
+}
+
 }  // namespace
 }  // namespace wick

@@ -82,5 +82,31 @@ TEST(Autograd, LinearPassesGradientsToActivationsAndWeights) {
   EXPECT_EQ(gradient_of(y, weight), (std::vector<double>{1, 2, 1, 2, 1, 2}));
 }
 
+// Sums over nothing are zeros, and their gradients are too.
+TEST(Autograd, EmptyExtentsStayOnTheTape) {
+  const std::vector<std::array<Shape, 3>> cases = {{Shape{2, 0}, Shape{0, 3}, Shape{2, 3}},
+                                                   {Shape{0, 2}, Shape{2, 3}, Shape{0, 3}},
+                                                   {Shape{2, 3}, Shape{3, 0}, Shape{2, 0}},
+                                                   {Shape{0, 2, 3}, Shape{0, 3, 4}, Shape{0, 2, 4}},
+                                                   {Shape{2, 3, 0}, Shape{2, 0, 4}, Shape{2, 3, 4}}};
+  for (const auto& [left, right, product] : cases) {
+    const Var lhs = Var::zeros(left, DType::f32, kCpu);
+    const Var rhs = Var::zeros(right, DType::f32, kCpu);
+    const Tensor result = lhs->matmul(rhs);
+    EXPECT_EQ(result.shape(), product);
+    EXPECT_EQ(result.to_vector<float>(), std::vector<float>(static_cast<size_t>(product.elements())));
+    const GradStore gradients = backward(result.sum_all());
+    EXPECT_EQ(gradients.get(lhs)->to_vector<float>(), std::vector<float>(static_cast<size_t>(left.elements())));
+    EXPECT_EQ(gradients.get(rhs)->shape(), right);
+  }
+}
+
+TEST(Autograd, ReducingNoDimensionChangesNothing) {
+  const Var x = Var::of<double>({1, 2}, kCpu);
+  EXPECT_EQ(x->sum(Dims({})).to_vector<double>(), (std::vector<double>{1, 2}));
+  EXPECT_EQ(x->log_sum_exp(Dims({})).to_vector<double>(), (std::vector<double>{1, 2}));
+  EXPECT_EQ(gradient_of(x->max(Dims({})), x), (std::vector<double>{1, 1}));
+}
+
 }  // namespace
 }  // namespace wick
