@@ -12,16 +12,9 @@ uint64_t next_id() noexcept {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// The nodes that the destruction of others has set free, destroyed one after another by the outermost one on this thread.
-struct Graveyard {
-  std::vector<std::shared_ptr<const TapeNode>> nodes;
-  bool digging = false;
-};
-
-Graveyard& graveyard() {
-  static thread_local Graveyard place;
-  return place;
-}
+// The nodes that the destruction of others has set free, destroyed one after another by the outermost one on this thread. A plain
+// pointer, so that tensors of static storage may be destroyed after the thread's own objects.
+thread_local std::vector<std::shared_ptr<const TapeNode>>* graveyard = nullptr;
 
 }  // namespace
 
@@ -69,17 +62,19 @@ TapeNode::TapeNode(std::string_view op, std::function<void(GradientContext&)> gr
 }
 
 TapeNode::~TapeNode() {
-  Graveyard& place = graveyard();
+  if (is_leaf()) return;
+  std::vector<std::shared_ptr<const TapeNode>> own;
+  const bool outermost = graveyard == nullptr;
+  if (outermost) graveyard = &own;
   for (Saved& saved : inputs_) {
-    if (saved.node != nullptr) place.nodes.push_back(std::move(saved.node));
+    if (saved.node != nullptr) graveyard->push_back(std::move(saved.node));
   }
-  if (place.digging) return;
-  place.digging = true;
-  while (!place.nodes.empty()) {
-    const std::shared_ptr<const TapeNode> node = std::move(place.nodes.back());
-    place.nodes.pop_back();
+  if (!outermost) return;
+  while (!own.empty()) {
+    const std::shared_ptr<const TapeNode> node = std::move(own.back());
+    own.pop_back();
   }
-  place.digging = false;
+  graveyard = nullptr;
 }
 
 std::vector<std::shared_ptr<const TapeNode>> TapeNode::input_nodes() const {

@@ -51,6 +51,13 @@ TEST(Tape, LadderOfSharedOperandsIsWalkedOnce) {
   EXPECT_THAT(backward(y).get(x)->to_vector<double>(), ElementsAre(0x1p60));
 }
 
+TEST(Tape, MayBeDestroyedAfterTheThreadsOwnObjects) {
+  // At the program's end objects of static storage go after those of the thread; a sanitizer sees what touches the dead.
+  static Tensor forever = Tensor::ones({1}, DType::f32, kCpu);
+  forever = Var::ones({1}, DType::f32, kCpu).tensor().sqr().sqr().sqr();
+  EXPECT_TRUE(forever.is_tracked());
+}
+
 TEST(Tape, SavedTensorWrittenInPlaceRaises) {
   const Var x = Var::of<float>({1, 2, 3}, kCpu);
   const Tensor y = x.tensor().sqr();
