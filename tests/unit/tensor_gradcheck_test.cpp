@@ -184,6 +184,25 @@ void add_windows(Checks& checks) {
   add("upsample_bilinear2d_with_scale", [](const Tensor& t) { return t.upsample_bilinear2d_with_scale(1.5, 0.6, false); });
 }
 
+void add_images(Checks& checks) {
+  const auto add = [&](const std::string& name, const Shape& x, const std::vector<Shape>& kernels, const Expression& f) {
+    Inputs at = {x_of(x)};
+    for (const Shape& kernel : kernels) at.push_back(x_of(kernel, 1));
+    checks.push_back({name, f, at});
+  };
+  add("conv1d", {2, 4, 5}, {{2, 2, 3}}, [](const Inputs& in) { return in[0].conv1d(in[1], 1, 2, 1, 2); });
+  add("conv2d", {2, 2, 4, 3}, {{2, 2, 2, 3}}, [](const Inputs& in) { return in[0].conv2d(in[1], 1, 2, 1, 1); });
+  add("conv2d_dilated", {1, 2, 5, 4}, {{2, 1, 2, 2}}, [](const Inputs& in) { return in[0].conv2d(in[1], 0, 1, 2, 2); });
+  add("conv_transpose1d", {2, 2, 3}, {{2, 2, 2}}, [](const Inputs& in) { return in[0].conv_transpose1d(in[1], 1, 1, 2, 1, 1); });
+  add("conv_transpose2d", {1, 2, 3, 2}, {{2, 1, 2, 3}}, [](const Inputs& in) { return in[0].conv_transpose2d(in[1], 0, 1, 2, 1, 2); });
+  add("avg_pool2d", {1, 2, 4, 5}, {}, [](const Inputs& in) { return in[0].avg_pool2d({2, 2}, {{2, 1}}).sqr(); });
+  add("max_pool2d", {1, 2, 4, 5}, {}, [](const Inputs& in) { return in[0].max_pool2d({2, 2}, {{2, 1}}).sqr(); });
+  add("upsample_nearest1d", {2, 2, 3}, {}, [](const Inputs& in) { return in[0].upsample_nearest1d(7).sqr(); });
+  add("upsample_nearest2d", {1, 2, 3, 2}, {}, [](const Inputs& in) { return in[0].upsample_nearest2d(4, 5).sqr(); });
+  add("upsample_bilinear2d", {1, 2, 3, 2}, {}, [](const Inputs& in) { return in[0].upsample_bilinear2d(5, 4, false).sqr(); });
+  add("upsample_bilinear2d_corners", {1, 1, 3, 2}, {}, [](const Inputs& in) { return in[0].upsample_bilinear2d(4, 5, true).sqr(); });
+}
+
 Checks all_checks() {
   Checks checks;
   add_unary(checks);
@@ -195,6 +214,7 @@ Checks all_checks() {
   add_convolutions(checks);
   add_windows(checks);
   add_selections(checks);
+  add_images(checks);
   return checks;
 }
 

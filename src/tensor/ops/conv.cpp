@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "tensor/ops/dispatch.h"
@@ -178,8 +179,20 @@ void check_extents(std::string_view op, const Tensor& x, const Tensor& kernel, c
        x.describe(), extents[0], extents[1]);
 }
 
+// Sums of nothing: zeros, whose gradients are zeros.
+Tensor convolve_nothing(OpId op, const Tensor& x, const Tensor& kernel, const Shape& shape) {
+  Tensor result = Tensor::zeros(shape, x.dtype(), x.device());
+  const std::array<const Tensor*, 2> operands = {&x, &kernel};
+  const auto gradient = [](GradientContext& context) {
+    const Tensor& g = context.gradient();
+    for (size_t i = 0; i < 2; ++i) context.give(i, Tensor::zeros(context.input_shape(i), g.dtype(), g.device()));
+  };
+  record(to_string(op), gradient, operands, result);
+  return result;
+}
+
 Tensor run(OpId op, const Tensor& x, const Tensor& kernel, const ConvParams& params, const Shape& shape) {
-  if (x.elements() == 0 || kernel.elements() == 0) return Tensor::zeros(shape, x.dtype(), x.device());
+  if (x.elements() == 0 || kernel.elements() == 0) return convolve_nothing(op, x, kernel, shape);
   Tensor result = Tensor::empty(shape, x.dtype(), x.device());
   apply(op, params, {&x, &kernel}, {&result});
   return result;
