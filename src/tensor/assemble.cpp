@@ -82,4 +82,43 @@ Tensor Tensor::pad_with_zeros(int dim, int64_t left, int64_t right) const {
   return result;
 }
 
+Tensor Tensor::pad_with_same(int dim, int64_t left, int64_t right) const {
+  const int axis = normalize_axis(dim);
+  const int64_t length = shape()[axis];
+  if (left < 0 || right < 0) {
+    fail(ErrorCode::invalid_argument, "pad_with_same: {} and {} slices beside dimension {} of {}", left, right, dim, describe());
+  }
+  if (left == 0 && right == 0) return *this;
+  if (length == 0) fail(ErrorCode::shape_mismatch, "pad_with_same: dimension {} of {} has no slice to repeat", dim, describe());
+  const Tensor first = narrow(axis, 0, 1).broadcast_to(with_extent(shape(), axis, left));
+  const Tensor last = narrow(axis, length - 1, 1).broadcast_to(with_extent(shape(), axis, right));
+  return cat({first, *this, last}, axis);
+}
+
+Tensor Tensor::roll(int64_t shift, int dim) const {
+  const int axis = normalize_axis(dim);
+  const int64_t length = shape()[axis];
+  if (length == 0) return *this;
+  const int64_t places = (shift % length + length) % length;
+  if (places == 0) return *this;
+  return cat({narrow(axis, length - places, places), narrow(axis, 0, length - places)}, axis);
+}
+
+Tensor Tensor::repeat(const Shape& times) const {
+  if (times.rank() < rank()) {
+    fail(ErrorCode::shape_mismatch, "repeat: {} times for {}: one number for each dimension is needed", times.to_string(), describe());
+  }
+  Tensor result = broadcast_left(Shape(std::vector<int64_t>(static_cast<size_t>(times.rank() - rank()), 1)));
+  // From the innermost dimension outwards each step repeats larger blocks.
+  for (int dim = times.rank() - 1; dim >= 0; --dim) {
+    if (times[dim] == 1) continue;
+    int64_t outer = 1;
+    for (int before = 0; before < dim; ++before) outer *= result.shape()[before];
+    const int64_t block = outer == 0 ? 0 : result.elements() / outer;
+    const Shape repeated = with_extent(result.shape(), dim, result.shape()[dim] * times[dim]);
+    result = result.reshape({outer, 1, block}).broadcast_to({outer, times[dim], block}).reshape(repeated);
+  }
+  return result;
+}
+
 }  // namespace wick

@@ -28,6 +28,7 @@
 
 namespace wick {
 
+class Index;
 class TapeNode;
 
 // The bytes of a row-major tensor. Errors: shape_mismatch where blocks of a quantized dtype do not fill the last dimension; out_of_memory
@@ -98,7 +99,8 @@ class Tensor {
   // n × n with ones on and below (above) the diagonal.
   [[nodiscard]] static Tensor tril2(int64_t n, DType dtype, const Device& device);
   [[nodiscard]] static Tensor triu2(int64_t n, DType dtype, const Device& device);
-  // For 1-d tensors of lengths n0, n1, …: one tensor [n0, n1, …] each ([n1, n0, …] with xy_indexing, as NumPy's 'xy').
+  // For vectors of lengths n0, n1, …: one view [n0, n1, n2, …] each ([n1, n0, n2, …] with xy_indexing, as NumPy's 'xy').
+  // Errors: shape_mismatch for one that is no vector; invalid_argument where none is given.
   [[nodiscard]] static std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool xy_indexing);
   // Uniform in [low, high), and normal, from the device's own stream (Device::set_seed; device/philox.h defines the numbers).
   [[nodiscard]] static Tensor rand(double low, double high, const Shape& shape, DType dtype, const Device& device);
@@ -170,12 +172,21 @@ class Tensor {
   [[nodiscard]] Tensor stride_slice(int dim, int64_t start, int64_t length, int64_t step) const;
   // Windows of `size` elements every `step` along dim: that extent becomes their number, the last dimension the place in a window.
   [[nodiscard]] Tensor unfold(int dim, int64_t size, int64_t step) const;
+  // That many parts along dim (fewer where there are fewer slices), the first ones one slice longer where they cannot be equal.
   [[nodiscard]] std::vector<Tensor> chunk(int64_t chunks, int dim) const;
-  // Parts of `size` along dim, the last one shorter where it must be.
+  // Parts of `size` along dim, the last one shorter where it must be; one empty part of an empty dimension.
   [[nodiscard]] std::vector<Tensor> split(int64_t size, int dim) const;
   // The index-th slice of the first dimension, or of `dim`, without that dimension.
   [[nodiscard]] Tensor get(int64_t index) const { return get_on_dim(0, index); }
   [[nodiscard]] Tensor get_on_dim(int dim, int64_t index) const;
+  // Parts by one argument for each dimension, as in NumPy: x.i(0, range(1, 3), ellipsis, ids). indexer.h lists what arguments may be.
+  // Views, but where an argument is a tensor of ids. Errors: index_out_of_range, invalid_argument, naming the argument and the extent.
+  template <class... Arguments>
+  [[nodiscard]] Tensor i(const Arguments&... arguments) const;
+  [[nodiscard]] Tensor index(std::span<const Index> arguments) const;
+  // Diagonal `offset` (0 is the main one, 1 the one above, -1 the one below) of the matrices in two dimensions, which are left out; the
+  // place on the diagonal becomes the last dimension.
+  [[nodiscard]] Tensor diagonal(int offset = 0, int row_dim = -2, int column_dim = -1) const;
   // A view where the strides allow it, a copy elsewhere. One extent may be -1: what is left. Blocks of a quantized tensor must stay
   // whole, rows of an interleaved one too.
   [[nodiscard]] Tensor reshape(const Shape& shape) const;
@@ -195,15 +206,19 @@ class Tensor {
   [[nodiscard]] Tensor to_dtype(DType dtype) const;
   // Itself if it is there already; a copy through host memory elsewhere.
   [[nodiscard]] Tensor to_device(const Device& device) const;
+  // The tensor times[i] times one after another along each dimension i; `times` may have more dimensions, in front.
+  // Errors: shape_mismatch for fewer.
   [[nodiscard]] Tensor repeat(const Shape& times) const;
-  // The elements move `shift` places up along dim; those that leave at the end come in at the start.
+  // The elements move `shift` places up along dim (down for a negative shift); those that leave at the end come in at the start.
   [[nodiscard]] Tensor roll(int64_t shift, int dim) const;
   [[nodiscard]] Tensor pad_with_zeros(int dim, int64_t left, int64_t right) const;
-  // Repeats the first and the last slice.
+  // Repeats the first and the last slice. Errors: shape_mismatch where there is none.
   [[nodiscard]] Tensor pad_with_same(int dim, int64_t left, int64_t right) const;
   // The elements on and below (above) a diagonal of the last two dimensions, zeros elsewhere; diagonal 0 is the main one, 1 the one above.
   [[nodiscard]] Tensor tril(int diagonal = 0) const;
   [[nodiscard]] Tensor triu(int diagonal = 0) const;
+  // Of a vector: zeros with its elements on diagonal `offset`. Of a matrix: that diagonal, a view.
+  [[nodiscard]] Tensor diag(int offset = 0) const;
 
   // --- Elements to the host ---
 
@@ -357,6 +372,8 @@ class Tensor {
   // Of two vectors; of a matrix and a vector.
   [[nodiscard]] Tensor dot(const Tensor& other) const;
   [[nodiscard]] Tensor mv(const Tensor& vector) const;
+  // Of two vectors of lengths m and n: [m, n], each element a product of theirs.
+  [[nodiscard]] Tensor outer(const Tensor& other) const;
 
   // --- By index: ops/indexing.h, ops/gather.h ---
   // ids are u8, u32 or i64. Errors: index_out_of_range, naming the id and the extent.
@@ -373,6 +390,9 @@ class Tensor {
   [[nodiscard]] Tensor index_add(const Tensor& ids, const Tensor& source, int dim) const;
   // A copy with `source` in place of the elements from `start` on along dim.
   [[nodiscard]] Tensor slice_scatter(const Tensor& source, int dim, int64_t start) const;
+  // A copy with `source`, broadcast, in place of the part that the arguments choose (no tensors of ids, no new_axis).
+  [[nodiscard]] Tensor slice_assign(std::initializer_list<Index> arguments, const Tensor& source) const;
+  [[nodiscard]] Tensor slice_assign(std::span<const Index> arguments, const Tensor& source) const;
 
   // --- Convolutions and images: ops/conv.h, ops/pool.h, ops/upsample.h ---
 
@@ -439,3 +459,5 @@ class Tensor {
 [[nodiscard]] Tensor operator/(double lhs, const Tensor& rhs);
 
 }  // namespace wick
+
+#include "tensor/indexer.h"  // at the end: an Index may hold a Tensor

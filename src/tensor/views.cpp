@@ -200,6 +200,7 @@ std::vector<Tensor> Tensor::split(int64_t size, int dim) const {
   for (int64_t start = 0; start < shape()[axis]; start += size) {
     parts.push_back(narrow(axis, start, std::min(size, shape()[axis] - start)));
   }
+  if (parts.empty()) parts.push_back(*this);
   return parts;
 }
 
@@ -215,6 +216,7 @@ std::vector<Tensor> Tensor::chunk(int64_t chunks, int dim) const {
     parts.push_back(narrow(axis, start, length));
     start += length;
   }
+  if (parts.empty()) parts.push_back(*this);
   return parts;
 }
 

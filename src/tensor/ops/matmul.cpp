@@ -97,6 +97,13 @@ Tensor Tensor::dot(const Tensor& other) const {
   return unsqueeze(0).matmul(other.unsqueeze(1)).reshape(Shape());
 }
 
+Tensor Tensor::outer(const Tensor& other) const {
+  if (rank() != 1 || other.rank() != 1) {
+    fail(ErrorCode::shape_mismatch, "outer: {} and {} must be vectors", describe(), other.describe());
+  }
+  return unsqueeze(1).mul(other);
+}
+
 Tensor Tensor::mv(const Tensor& vector) const {
   if (rank() != 2 || vector.rank() != 1 || shape()[1] != vector.shape()[0]) {
     fail(ErrorCode::shape_mismatch, "mv: {} must be a matrix and {} a vector of its row length", describe(), vector.describe());
