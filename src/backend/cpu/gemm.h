@@ -4,7 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "backend/cpu/cpu_runtime.h"
 #include "backend/cpu/simd/product_kernels.h"
@@ -133,6 +133,34 @@ struct ProductGrid {
 [[nodiscard]] inline std::pair<int64_t, int64_t> part_of(int64_t count, int64_t tile, int64_t part, int64_t parts) {
   const int64_t tiles = (count + tile - 1) / tile;
   return {std::min(count, tiles * part / parts * tile), std::min(count, tiles * (part + 1) / parts * tile)};
+}
+
+// Below this many multiplications a second thread costs more than it gives.
+inline constexpr int64_t kParallelWork = 1 << 18;
+
+// Calls body(thread, batch, row_begin, row_end, column_begin, column_end) for parts that cover `batches` results [m, n]. Which thread
+// takes which part changes no sum.
+template <class Body>
+void for_each_part(ThreadPool& pool, int64_t batches, int64_t m, int64_t n, int64_t k, int64_t tile_rows, int64_t tile_columns,
+                   const Body& body) {
+  if (pool.size() == 1 || batches * m * n * k < kParallelWork) {
+    for (int64_t batch = 0; batch < batches; ++batch) body(0, batch, 0, m, 0, n);
+    return;
+  }
+  const bool whole = batches % pool.size() == 0 || batches >= 4 * pool.size();
+  const ProductGrid grid =
+      whole ? ProductGrid{}
+            : choose_grid((m + tile_rows - 1) / tile_rows, (n + tile_columns - 1) / tile_columns, tile_rows, tile_columns, pool.size());
+  pool.run([&](int thread, int threads) {
+    const int64_t first = whole ? batches * thread / threads : 0;
+    const int64_t last = whole ? batches * (thread + 1) / threads : batches;
+    const int64_t part = whole ? 0 : thread;
+    if (part >= grid.row_parts * grid.column_parts) return;
+    const auto [row_begin, row_end] = part_of(m, tile_rows, part / grid.column_parts, grid.row_parts);
+    const auto [column_begin, column_end] = part_of(n, tile_columns, part % grid.column_parts, grid.column_parts);
+    if (row_begin == row_end || column_begin == column_end) return;
+    for (int64_t batch = first; batch < last; ++batch) body(thread, batch, row_begin, row_end, column_begin, column_end);
+  });
 }
 
 }  // namespace wick::cpu

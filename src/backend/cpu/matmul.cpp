@@ -14,8 +14,6 @@ namespace {
 constexpr size_t kSumsSlot = 10;
 constexpr size_t kThinSlot = 11;
 
-// Below this many multiplications a second thread costs more than it gives.
-constexpr int64_t kParallelWork = 1 << 18;
 // Columns of a thin product that one share takes at once.
 constexpr int64_t kThinColumns = 512;
 
@@ -70,33 +68,6 @@ std::byte* result_of(const Problem& problem, int64_t batch) {
   return problem.out + batch * problem.m * problem.n * info(problem.dtype).block_bytes;
 }
 
-// Calls body(thread, batch, row_begin, row_end, column_begin, column_end) for parts that cover every matrix of the batch. Which thread
-// takes which part changes no sum.
-template <class Body>
-void for_each_part(const Problem& problem, int64_t tile_rows, int64_t tile_columns, const Body& body) {
-  ThreadPool& pool = problem.runtime->threads();
-  const int64_t batches = problem.batches;
-  if (pool.size() == 1 || batches * problem.m * problem.n * problem.k < kParallelWork) {
-    for (int64_t batch = 0; batch < batches; ++batch) body(0, batch, 0, problem.m, 0, problem.n);
-    return;
-  }
-  const bool whole = batches % pool.size() == 0 || batches >= 4 * pool.size();
-  const ProductGrid grid = whole ? ProductGrid{}
-                                 : choose_grid((problem.m + tile_rows - 1) / tile_rows, (problem.n + tile_columns - 1) / tile_columns,
-                                               tile_rows, tile_columns, pool.size());
-  const int64_t parts = grid.row_parts * grid.column_parts;
-  pool.run([&](int thread, int threads) {
-    const int64_t first = whole ? batches * thread / threads : 0;
-    const int64_t last = whole ? batches * (thread + 1) / threads : batches;
-    const int64_t part = whole ? 0 : thread;
-    if (part >= parts) return;
-    const auto [row_begin, row_end] = part_of(problem.m, tile_rows, part / grid.column_parts, grid.row_parts);
-    const auto [column_begin, column_end] = part_of(problem.n, tile_columns, part % grid.column_parts, grid.column_parts);
-    if (row_begin == row_end || column_begin == column_end) return;
-    for (int64_t batch = first; batch < last; ++batch) body(thread, batch, row_begin, row_end, column_begin, column_end);
-  });
-}
-
 // Rows of the right operand that no second left panel would read again are not worth packing.
 template <class T>
 DirectRight<T> direct_right(const MatrixSource& right, DType dtype, int64_t rows, int64_t tile_rows) {
@@ -108,7 +79,7 @@ DirectRight<T> direct_right(const MatrixSource& right, DType dtype, int64_t rows
 template <class T>
 void multiply_in_place(const Problem& problem, const ProductTile<T, T>& tile, DType dtype) {
   for_each_part(
-      problem, tile.rows, tile.columns,
+      problem.runtime->threads(), problem.batches, problem.m, problem.n, problem.k, tile.rows, tile.columns,
       [&](int thread, int64_t batch, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
         const SimdKernels& kernels = problem.runtime->kernels();
         Scratch& scratch = problem.runtime->scratch(thread);
@@ -134,7 +105,7 @@ template <class Packed, class PackLeft, class PackRight>
 void multiply_and_round(const Problem& problem, const ProductTile<Packed, float>& tile, int64_t step, const PackLeft& pack_left,
                         const PackRight& pack_right) {
   for_each_part(
-      problem, tile.rows, tile.columns,
+      problem.runtime->threads(), problem.batches, problem.m, problem.n, problem.k, tile.rows, tile.columns,
       [&](int thread, int64_t batch, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
         Scratch& scratch = problem.runtime->scratch(thread);
         const MatrixSource left = left_of(problem, batch);

@@ -21,6 +21,11 @@ Table build_table() {
     set(table, OpId::copy, dtype, copy_plain);
     set(table, OpId::fill, dtype, fill_any);
     if (is_integer(dtype)) set(table, OpId::binary, dtype, binary_integer);
+    set(table, OpId::max_pool2d, dtype, max_pool_any);
+    set(table, OpId::upsample2d, dtype, upsample_any);
+    if (!is_float(dtype)) continue;
+    set(table, OpId::avg_pool2d, dtype, avg_pool_float);
+    for (const OpId op : {OpId::conv2d, OpId::conv_transpose2d}) set(table, op, dtype, dtype == DType::f64 ? conv_f64 : conv_float);
   }
   set(table, OpId::binary, DType::f32, binary_f32);
   set(table, OpId::rms_norm, DType::f32, rms_norm_f32);

@@ -25,6 +25,13 @@ void embedding_any(const OpCall& call);
 void matmul_f32(const OpCall& call);
 void matmul_f64(const OpCall& call);
 void matmul_narrow(const OpCall& call);
+// conv.cpp: conv2d and conv_transpose2d; float is every float dtype but f64
+void conv_float(const OpCall& call);
+void conv_f64(const OpCall& call);
+// images.cpp
+void avg_pool_float(const OpCall& call);
+void max_pool_any(const OpCall& call);
+void upsample_any(const OpCall& call);
 // linear.cpp
 void linear_plain(const OpCall& call);
 void linear_interleaved(const OpCall& call);

@@ -29,7 +29,8 @@ struct TileCall {
   int64_t k;
   const T* a;
   const T* b;
-  int64_t b_stride;
+  int64_t b_stride;        // of rows in order, or
+  const int64_t* offsets;  // of rows anywhere
   T* c;
   int64_t c_stride;
   int64_t rows;
@@ -47,7 +48,7 @@ HWY_INLINE void store_part(const TileCall<T>& call, const T* sums, int64_t sum_s
   }
 }
 
-template <int kRows, int kVectors, class T>
+template <int kRows, int kVectors, bool kAnywhere, class T>
 void multiply_tile(const TileCall<T>& call) {
   const Tag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -62,8 +63,8 @@ void multiply_tile(const TileCall<T>& call) {
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
   const T* HWY_RESTRICT a = call.a;
-  const T* HWY_RESTRICT b = call.b;
-  for (int64_t i = 0; i < call.k; ++i, ++a, b += call.b_stride) {
+  for (int64_t i = 0; i < call.k; ++i, ++a) {
+    const T* HWY_RESTRICT b = call.b + (kAnywhere ? call.offsets[i] : i * call.b_stride);
     Vector<T> right[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) right[v] = hn::LoadU(d, b + v * lanes);
@@ -94,18 +95,24 @@ void multiply_tile(const TileCall<T>& call) {
   }
 }
 
-template <int kRows, class T>
+template <int kRows, bool kAnywhere, class T>
 void multiply_rows(const TileCall<T>& call) {
   if constexpr (kRows > 2) {
-    if (call.rows <= kRows - 2) return multiply_rows<kRows - 2>(call);
+    if (call.rows <= kRows - 2) return multiply_rows<kRows - 2, kAnywhere>(call);
   }
-  if (call.columns > static_cast<int64_t>(hn::Lanes(Tag<T>()))) return multiply_tile<kRows, 2>(call);
-  multiply_tile<kRows, 1>(call);
+  if (call.columns > static_cast<int64_t>(hn::Lanes(Tag<T>()))) return multiply_tile<kRows, 2, kAnywhere>(call);
+  multiply_tile<kRows, 1, kAnywhere>(call);
 }
 
 template <class T>
 void multiply(int64_t k, const T* a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t rows, int64_t columns, bool accumulate) {
-  multiply_rows<kTileRows>(TileCall<T>{k, a, b, b_stride, c, c_stride, rows, columns, accumulate});
+  multiply_rows<kTileRows, false>(TileCall<T>{k, a, b, b_stride, nullptr, c, c_stride, rows, columns, accumulate});
+}
+
+template <class T>
+void multiply_at(int64_t k, const T* a, const T* b, const int64_t* offsets, T* c, int64_t c_stride, int64_t rows, int64_t columns,
+                 bool accumulate) {
+  multiply_rows<kTileRows, true>(TileCall<T>{k, a, b, 0, offsets, c, c_stride, rows, columns, accumulate});
 }
 
 template <class T>
@@ -280,7 +287,7 @@ double peak(int64_t count) {
 
 template <class T>
 ProductTile<T, T> tile_of() {
-  return {kTileRows, 2 * static_cast<int64_t>(hn::Lanes(Tag<T>())), multiply<T>, copy<T>, transpose<T>};
+  return {kTileRows, 2 * static_cast<int64_t>(hn::Lanes(Tag<T>())), multiply<T>, multiply_at<T>, copy<T>, transpose<T>};
 }
 
 void fill_product(SimdKernels& kernels) {

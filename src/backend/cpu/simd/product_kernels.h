@@ -22,6 +22,9 @@ struct ProductTile {
   // b: rows b_stride apart, readable up to the next multiple of columns / 2. 1 <= rows <= this->rows, likewise columns, k.
   void (*multiply)(int64_t k, const Packed* a, const Packed* b, int64_t b_stride, Sum* c, int64_t c_stride, int64_t rows, int64_t columns,
                    bool accumulate) = nullptr;
+  // The same with row i of b at b + offsets[i]: an image that is read in place, its rows overlapping. nullptr for pairs.
+  void (*multiply_at)(int64_t k, const Packed* a, const Packed* b, const int64_t* offsets, Sum* c, int64_t c_stride, int64_t rows,
+                      int64_t columns, bool accumulate) = nullptr;
   // out[row · out_stride + column] = in[row · in_stride + column]
   void (*copy)(const Packed* in, int64_t in_stride, int64_t rows, int64_t columns, Packed* out, int64_t out_stride) = nullptr;
   // out[column · out_stride + row] = in[row · in_stride + column]
