@@ -14,7 +14,7 @@ import reduce
 
 FAMILIES = [elementwise.unary, elementwise.binary, elementwise.compare, elementwise.kinks, reduce.reductions, reduce.sorts, reduce.softmaxes, reduce.norms,
             index.selections, index.moves, product.products, product.convolutions, product.windows,
-            network.attentions, network.losses, network.optimizers, network.recurrent, cast.casts]
+            network.attentions, network.losses, network.optimizers, network.recurrent, network.layers, cast.casts]
 
 
 def main():
