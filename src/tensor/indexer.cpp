@@ -65,10 +65,11 @@ class Indexer {
 
   void narrow(const Range& range) {
     const int64_t start = resolve(range.start.value_or(0), extent());
-    const int64_t end = range.end ? resolve(*range.end, extent()) : extent();
-    if (start > end || range.step < 1) {
-      fail(ErrorCode::invalid_argument, "{}: the range from {} to {} by {} is none: it must not end before it starts, nor step back",
-           argument_name(), start, end, range.step);
+    // A range that ends before it starts is empty, as in Python and in candle.
+    const int64_t end = std::max(start, range.end ? resolve(*range.end, extent()) : extent());
+    if (range.step < 1) {
+      fail(ErrorCode::invalid_argument, "{}: the range from {} to {} by {} is none: it must not step back", argument_name(), start, end,
+           range.step);
     }
     if (range.step > 1) {
       result_ = result_.stride_slice(dim_, start, (end - start + range.step - 1) / range.step, range.step);

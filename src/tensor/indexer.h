@@ -1,7 +1,7 @@
 // What Tensor::i takes for a dimension: a number, a range, a step, ids, or a word that leaves dimensions as they are.
 //
 //   x.i(0)                      slice 0 of the first dimension, without that dimension; -1 is the last slice
-//   x.i(range(1, 3))            slices 1 and 2; from(1): all but the first; to(-1): all but the last
+//   x.i(range(1, 3))            slices 1 and 2; from(1): all but the first; to(-1): all but the last; range(2, 1): none
 //   x.i(range(0, 10, 2))        every second of them
 //   x.i(all(), ids)             the columns that a vector of ids (u8, u32, i64) names, in its order; vectors of several arguments
 //                               choose independently of each other, unlike NumPy's

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/op.h"
+#include "tensor/indexer.h"
 #include "tensor/ops/embedding.h"
 #include "tensor/ops/linear.h"
 #include "tensor/ops/normalize.h"
@@ -128,11 +129,30 @@ void add_views(Checks& checks) {
   add("reshape_of_transposed", [](const Tensor& t) { return t.transpose(0, 1).reshape({6, 4}); });
   add("contiguous", [](const Tensor& t) { return t.transpose(0, 1).contiguous(); });
   add("copy", [](const Tensor& t) { return t.copy(); });
+  add("repeat", [](const Tensor& t) { return t.repeat({2, 1, 2}); });
+  add("roll", [](const Tensor& t) { return t.roll(3, 2); });
   add("pad_with_zeros", [](const Tensor& t) { return t.pad_with_zeros(1, 1, 2); });
+  add("pad_with_same", [](const Tensor& t) { return t.pad_with_same(2, 2, 1); });
+  add("tril", [](const Tensor& t) { return t.tril(0); });
+  add("triu", [](const Tensor& t) { return t.triu(1); });
   add("chunk", [](const Tensor& t) { return t.chunk(2, 2)[1]; });
   add("cat", [](const Tensor& t) { return Tensor::cat({t, t.narrow(1, 0, 2)}, 1); });
   add("stack", [](const Tensor& t) { return Tensor::stack({t, t.exp()}, 1); });
+  checks.push_back({"meshgrid",
+                    [](const Inputs& in) {
+                      const std::vector<Tensor> grids = Tensor::meshgrid(std::span(in), true);
+                      return grids[0] * grids[1];
+                    },
+                    {x_of({3}), x_of({4}, 1)}});
   checks.push_back({"to_dtype", [](const Inputs& in) { return in[0].to_dtype(DType::f64).sqr(); }, {x}});
+}
+
+void add_parts(Checks& checks) {
+  const Tensor x = x_of({2, 3, 4});
+  const Tensor ids = ids_of({2, 0, 2}, {3});
+  checks.push_back({"i", [ids](const Inputs& in) { return in[0].i(all(), ids, range(0, 4, 2)).sqr(); }, {x}});
+  checks.push_back(
+      {"slice_assign", [](const Inputs& in) { return in[0].slice_assign({1, range(0, 2), all()}, in[1]).sqr(); }, {x, x_of({2, 4}, 1)}});
 }
 
 void add_products(Checks& checks) {
@@ -148,40 +168,6 @@ void add_selections(Checks& checks) {
   const Tensor rows = ids_of({2, 0, 2, 1}, {4});
   checks.push_back({"index_select", [rows](const Inputs& in) { return in[0].index_select(rows, 0).sqr(); }, {x}});
   checks.push_back({"index_add", [rows](const Inputs& in) { return in[0].index_add(rows, in[1], 0).sqr(); }, {x, x_of({4, 4}, 1)}});
-}
-
-void add_convolutions(Checks& checks) {
-  const ConvParams plain = {.padding = {1, 0}};
-  const ConvParams strided = {.padding = {1, 1}, .output_padding = {1, 2}, .stride = {2, 3}};
-  const ConvParams grouped = {.padding = {0, 1}, .output_padding = {0, 1}, .stride = {1, 2}, .dilation = {2, 1}, .groups = 2};
-  const auto add = [&](const std::string& name, const Shape& x, const Shape& kernel, const ConvParams& params) {
-    ConvParams forward = params;
-    forward.output_padding = {0, 0};
-    checks.push_back({"conv2d" + name, [=](const Inputs& in) { return in[0].conv2d(in[1], forward); }, {x_of(x), x_of(kernel, 1)}});
-    const Inputs transposed = {x_of({x[0], kernel[0], 2, 3}), x_of(kernel, 1)};
-    checks.push_back({"conv_transpose2d" + name, [=](const Inputs& in) { return in[0].conv_transpose2d(in[1], params); }, transposed});
-  };
-  add("", {2, 2, 3, 4}, {3, 2, 2, 3}, plain);
-  add("_strided", {1, 2, 4, 5}, {2, 2, 2, 2}, strided);
-  add("_grouped", {1, 4, 4, 4}, {2, 2, 2, 2}, grouped);
-  checks.push_back({"conv1d", [](const Inputs& in) { return in[0].conv1d(in[1], 1, 2, 1, 1); }, {x_of({2, 2, 6}), x_of({2, 2, 3}, 1)}});
-  checks.push_back({"conv_transpose1d",
-                    [](const Inputs& in) { return in[0].conv_transpose1d(in[1], 1, 1, 2, 1, 1); },
-                    {x_of({3, 2, 4}), x_of({2, 2, 3}, 1)}});
-}
-
-void add_windows(Checks& checks) {
-  const Tensor x = x_of({2, 2, 5, 4});
-  const auto add = [&](const std::string& name, Tensor (*f)(const Tensor&)) {
-    checks.push_back({name, [f](const Inputs& in) { return f(in[0]); }, {x}});
-  };
-  add("avg_pool2d", [](const Tensor& t) { return t.avg_pool2d({2, 3}, std::array<int64_t, 2>{2, 1}); });
-  add("max_pool2d", [](const Tensor& t) { return t.max_pool2d({2, 3}, std::array<int64_t, 2>{2, 1}).sqr(); });
-  add("upsample_nearest2d", [](const Tensor& t) { return t.upsample_nearest2d(7, 3); });
-  add("upsample_nearest1d", [](const Tensor& t) { return t.get(0).upsample_nearest1d(7); });
-  add("upsample_bilinear2d", [](const Tensor& t) { return t.upsample_bilinear2d(7, 3, false); });
-  add("upsample_bilinear2d_corners", [](const Tensor& t) { return t.upsample_bilinear2d(3, 6, true); });
-  add("upsample_bilinear2d_with_scale", [](const Tensor& t) { return t.upsample_bilinear2d_with_scale(1.5, 0.6, false); });
 }
 
 void add_images(Checks& checks) {
@@ -210,9 +196,8 @@ Checks all_checks() {
   add_reductions(checks);
   add_rotations(checks);
   add_views(checks);
+  add_parts(checks);
   add_products(checks);
-  add_convolutions(checks);
-  add_windows(checks);
   add_selections(checks);
   add_images(checks);
   return checks;

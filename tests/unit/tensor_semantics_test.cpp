@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/indexer.h"
 #include "tensor/ops/normalize.h"
 #include "tensor/tensor.h"
 
@@ -73,6 +74,12 @@ TEST(Creation, NestedBracesGiveTheShape) {
   EXPECT_EQ(code_of([] { (void)Tensor::of<float>({{1, 2}, {3}}, kCpu); }), ErrorCode::shape_mismatch);
 }
 
+TEST(Creation, EyeAndTrianglesHaveOnesWhereTheyShould) {
+  EXPECT_THAT(Tensor::eye(3, DType::i32, kCpu).to_vector<int>(), ElementsAre(1, 0, 0, 0, 1, 0, 0, 0, 1));
+  EXPECT_THAT(Tensor::tril2(3, DType::u8, kCpu).to_vector<int>(), ElementsAre(1, 0, 0, 1, 1, 0, 1, 1, 1));
+  EXPECT_THAT(Tensor::triu2(3, DType::f16, kCpu).to_vector<int>(), ElementsAre(1, 1, 1, 0, 1, 1, 0, 0, 1));
+}
+
 TEST(Creation, OwnedVectorIsNotCopied) {
   std::vector<float> values = {1, 2, 3};
   const float* address = values.data();
@@ -134,6 +141,32 @@ TEST(Views, FortranOrderIsSeenAsSuch) {
   EXPECT_TRUE(t.permute({2, 1, 0}).is_fortran_contiguous());
 }
 
+TEST(Parts, PlacesAndRangesPickThem) {
+  const Tensor t = count({2, 3, 4}, DType::u32);
+  EXPECT_EQ(t.i(1, 0, 0).to_scalar<uint32_t>(), 12U);
+  EXPECT_EQ(t.i(0, 1, 3).to_scalar<uint32_t>(), 7U);
+  EXPECT_THAT(t.i(range(0, 2), 0, 0).to_vector<int>(), ElementsAre(0, 12));
+  EXPECT_THAT(t.i(to(2), all(), 3).to_vector<int>(), ElementsAre(3, 7, 11, 15, 19, 23));
+  EXPECT_EQ(t.i(1, all(), 3).shape(), Shape({3}));
+  EXPECT_EQ(t.i(from(1)).shape(), Shape({1, 3, 4}));
+  EXPECT_EQ(t.i(-1, -1, -1).to_scalar<uint32_t>(), 23U);
+}
+
+TEST(Parts, RangeThatEndsBeforeItStartsIsEmpty) {
+  const Tensor t = count({4, 3});
+  EXPECT_EQ(t.i(range(1, 1)).shape(), Shape({0, 3}));
+  EXPECT_EQ(t.i(range(1, 0)).shape(), Shape({0, 3}));
+}
+
+TEST(Parts, AssignedPartsLeaveTheOriginalAlone) {
+  const Tensor t = count({4, 5}, DType::u32);
+  const Tensor source = count({3, 2}, DType::u32);
+  EXPECT_THAT(t.slice_assign({range(1, 4), range(3, 5)}, source).to_vector<int>(),
+              ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 2, 3, 15, 16, 17, 4, 5));
+  EXPECT_EQ(t.to_vector<int>(), count({4, 5}).to_vector<int>());
+  EXPECT_THROW((void)t.slice_assign({range(0, 2), range(3, 5)}, source), Error);
+}
+
 TEST(NoElements, EveryFunctionKeepsTheShape) {
   const Tensor none = Tensor::zeros({4, 0, 1}, DType::f32, kCpu);
   const Tensor some = Tensor::zeros({4, 3, 1}, DType::f32, kCpu);
@@ -146,6 +179,13 @@ TEST(NoElements, EveryFunctionKeepsTheShape) {
   const Tensor product = none.t().matmul(none);
   EXPECT_EQ(product.shape(), Shape({4, 1, 1}));
   EXPECT_THAT(product.to_vector<float>(), Each(0));
+}
+
+TEST(NoElements, RepeatByZeroAndMeshgridOfNothing) {
+  EXPECT_EQ(count({2, 2}).repeat({0, 2}).shape(), Shape({0, 4}));
+  EXPECT_EQ(count({2, 2}).repeat({2, 0}).shape(), Shape({4, 0}));
+  const std::vector<Tensor> axes = {Tensor::zeros({0}, DType::f32, kCpu), count({3})};
+  for (const Tensor& grid : Tensor::meshgrid(std::span(axes), false)) EXPECT_EQ(grid.shape(), Shape({0, 3}));
 }
 
 TEST(NoElements, SumIsZeroAndMaximumAnError) {
