@@ -17,7 +17,10 @@ double clip_gradients_by_norm(GradStore& gradients, std::span<const Var> vars, d
   check_largest(largest);
   double squares = 0;
   for (const Var& var : vars) {
-    if (const auto gradient = gradients.get(var.tensor())) squares += gradient->detach().to_dtype(DType::f32).sqr().sum_all().item();
+    const auto gradient = gradients.get(var.tensor());
+    if (!gradient) continue;
+    const DType precise = gradient->dtype() == DType::f64 ? DType::f64 : DType::f32;
+    squares += gradient->detach().to_dtype(precise).sqr().sum_all().item();
   }
   const double norm = std::sqrt(squares);
   const double factor = largest / (norm + 1e-6);
