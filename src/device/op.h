@@ -138,14 +138,15 @@ struct LayerNormParams {
   float epsilon = 1e-5F;
 };
 
-// index_select and gather: inputs x and ids (u8, u32 or i64; contiguous). index_add: inputs ids and source.
-// An id outside its dimension: index_out_of_range, before anything is written.
+// index_select and gather: inputs x and ids (u8, u32, i32 or i64). index_add: inputs ids and source. ids of index_select and index_add are
+// 1-d. An id outside its dimension: index_out_of_range (fail_index in device/index_range.h), before anything is written.
 struct IndexParams {
   int dim = 0;
 };
 
-// Inputs: ids (u8, u32 or i64) and source of one shape, whose extents are at most the output's but along dim. Where an element is written
-// more than once, the last in row-major order stays; sums are made in that order.
+// Inputs: ids (u8, u32, i32 or i64) and source of one shape, whose extents are at most the output's but along dim. Where an element is
+// written more than once, the last in row-major order stays; sums are made in that order, whatever the number of threads. Sums of
+// scatter and index_add are in f32 (f64 for f64), rounded once at the end, and of integers in their own dtype, wrapping around.
 struct ScatterParams {
   int dim = 0;
   bool add = false;

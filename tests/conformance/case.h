@@ -40,6 +40,7 @@ void add_copy_cases(CaseList& list);
 void add_elementwise_cases(CaseList& list);
 void add_embedding_cases(CaseList& list);
 void add_image_cases(CaseList& list);
+void add_indexing_cases(CaseList& list);
 void add_linear_cases(CaseList& list);
 void add_matmul_cases(CaseList& list);
 void add_rope_cases(CaseList& list);

@@ -37,7 +37,7 @@ std::vector<bool> named_units(const Operand& output, size_t units) {
 // A quantized output begins where its buffer does.
 size_t head_of(const Operand& output) { return is_quantized(output.dtype) ? 0 : kGuardBytes; }
 
-// One output's stand-in: [canaries][the buffer's bytes, the output's own elements spoilt][canaries].
+// One output's stand-in: [canaries][the buffer's bytes, the output's own elements spoilt unless the op reads them][canaries].
 struct GuardedOutput {
   std::unique_ptr<Buffer> buffer;
   Layout layout;
@@ -45,7 +45,7 @@ struct GuardedOutput {
   std::vector<bool> named;
 };
 
-GuardedOutput guard(Runtime& runtime, const Operand& output) {
+GuardedOutput guard(Runtime& runtime, const Operand& output, bool updates) {
   const auto unit = static_cast<size_t>(info(output.dtype).block_bytes);
   const size_t head = head_of(output);
   const Bytes old = read_all(runtime.queue(), *output.buffer);
@@ -54,7 +54,8 @@ GuardedOutput guard(Runtime& runtime, const Operand& output) {
   std::copy(old.begin(), old.end(), guarded.before.begin() + static_cast<std::ptrdiff_t>(head));
   guarded.named = named_units(output, old.size() / unit);
   for (size_t index = 0; index < guarded.named.size(); ++index) {
-    if (guarded.named[index]) std::fill_n(guarded.before.begin() + static_cast<std::ptrdiff_t>(head + index * unit), unit, kUnwritten);
+    if (guarded.named[index] && !updates)
+      std::fill_n(guarded.before.begin() + static_cast<std::ptrdiff_t>(head + index * unit), unit, kUnwritten);
   }
   guarded.buffer = runtime.allocate(guarded.before.size(), Lifetime::transient);
   runtime.queue().upload(guarded.before.data(), *guarded.buffer, 0, guarded.before.size());
@@ -91,7 +92,7 @@ void GuardedRuntime::call(const OpCall& call) {
   std::vector<Bytes> inputs;
   for (const Operand& input : call.inputs) inputs.push_back(read_all(queue(), *input.buffer));
   std::vector<GuardedOutput> guarded;
-  for (const Operand& output : call.outputs) guarded.push_back(guard(*inner_, output));
+  for (const Operand& output : call.outputs) guarded.push_back(guard(*inner_, output, rule(call.op).updates));
   std::vector<Operand> outputs;
   for (size_t index = 0; index < guarded.size(); ++index) {
     outputs.push_back({guarded[index].buffer.get(), call.outputs[index].dtype, &guarded[index].layout});

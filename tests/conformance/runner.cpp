@@ -90,6 +90,7 @@ std::vector<Case> select_cases(const Options& options) {
   add_elementwise_cases(list);
   add_embedding_cases(list);
   add_image_cases(list);
+  add_indexing_cases(list);
   add_linear_cases(list);
   add_matmul_cases(list);
   add_rope_cases(list);

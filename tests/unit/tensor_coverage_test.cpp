@@ -71,6 +71,8 @@ void call(OpId op, DType dtype, const Device& device) {
     case OpId::attention:
       return (void)attention(Tensor::zeros({2, 1, width}, DType::f32, device), whole({1, 2, width}), whole({1, 2, width}), {1, 0});
     case OpId::index_select: return (void)x.index_select(Tensor::zeros({1}, DType::u32, device), 0);
+    case OpId::gather: return (void)x.gather(Tensor::zeros(matrix, DType::u32, device), 1);
+    case OpId::scatter: return (void)x.scatter_add(Tensor::zeros(matrix, DType::u32, device), x, 1);
     case OpId::index_add: return (void)x.index_add(Tensor::zeros({2}, DType::u32, device), x, 0);
     case OpId::conv2d: return (void)whole({1, 1, 2, width}).conv2d(whole({1, 1, 2, width}), ConvParams());
     case OpId::conv_transpose2d: return (void)whole({1, 1, 2, width}).conv_transpose2d(whole({1, 1, 2, width}), ConvParams());
@@ -79,8 +81,6 @@ void call(OpId op, DType dtype, const Device& device) {
     case OpId::upsample2d: return (void)whole({1, 1, 2, width}).upsample_nearest2d(3, 3);
     case OpId::cumsum:
     case OpId::sort:
-    case OpId::gather:
-    case OpId::scatter:
     case OpId::random: fail(ErrorCode::unsupported, "{} is pending", to_string(op));
     case OpId::repack: return (void)repack_for_linear(x);
   }

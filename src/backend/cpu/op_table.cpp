@@ -20,6 +20,10 @@ Table build_table() {
     if (is_quantized(dtype)) continue;
     set(table, OpId::copy, dtype, copy_plain);
     set(table, OpId::fill, dtype, fill_any);
+    set(table, OpId::index_select, dtype, index_select_any);
+    set(table, OpId::gather, dtype, gather_any);
+    set(table, OpId::scatter, dtype, scatter_any);
+    set(table, OpId::index_add, dtype, index_add_any);
     if (is_integer(dtype)) set(table, OpId::binary, dtype, binary_integer);
     set(table, OpId::max_pool2d, dtype, max_pool_any);
     set(table, OpId::upsample2d, dtype, upsample_any);

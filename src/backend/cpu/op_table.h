@@ -21,6 +21,11 @@ void rms_norm_f32(const OpCall& call);
 void rope_f32(const OpCall& call);
 // embedding.cpp
 void embedding_any(const OpCall& call);
+// indexing.cpp
+void gather_any(const OpCall& call);
+void index_select_any(const OpCall& call);
+void scatter_any(const OpCall& call);
+void index_add_any(const OpCall& call);
 // matmul.cpp
 void matmul_f32(const OpCall& call);
 void matmul_f64(const OpCall& call);

@@ -3,48 +3,36 @@
 
 #include "base/error.h"
 #include "tensor/ops/dispatch.h"
-#include "tensor/ops/op_rule.h"
+#include "tensor/ops/embedding.h"
+#include "tensor/ops/index_ids.h"
 
 namespace wick {
 namespace {
 
-// A dimension seen as [outer, extent, inner].
-struct Split {
-  size_t outer = 1;
-  size_t extent = 1;
+// One id for each slice, for every element of a tensor of shape `full`.
+std::vector<size_t> spread(const std::vector<size_t>& ids, const Shape& full, int dim) {
   size_t inner = 1;
-
-  Split(const Shape& shape, int dim) : extent(static_cast<size_t>(shape[dim])) {
-    for (int before = 0; before < dim; ++before) outer *= static_cast<size_t>(shape[before]);
-    for (int after = dim + 1; after < shape.rank(); ++after) inner *= static_cast<size_t>(shape[after]);
-  }
-};
-
-size_t checked_id(const ReferenceTensor& ids, size_t at, size_t extent, std::string_view op) {
-  const double id = ids.values[at];
-  if (id < 0 || id >= static_cast<double>(extent)) {
-    fail(ErrorCode::index_out_of_range, "{}: id {} at {} is outside the dimension's {} slices", op, id, at, extent);
-  }
-  return static_cast<size_t>(id);
+  for (int after = dim + 1; after < full.rank(); ++after) inner *= static_cast<size_t>(full[after]);
+  std::vector<size_t> all(static_cast<size_t>(full.elements()));
+  for (size_t at = 0; at < all.size(); ++at) all[at] = ids[at / inner % ids.size()];
+  return all;
 }
 
 void select_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
-  const Split from(inputs[0].shape, static_cast<const IndexParams*>(params)->dim);
-  const size_t count = inputs[1].values.size();
-  for (size_t at = 0; at < outputs[0].values.size(); ++at) {
-    const size_t slice = at / from.inner % count;
-    const size_t id = checked_id(inputs[1], slice, from.extent, "index_select");
-    outputs[0].values[at] = inputs[0].values[(at / from.inner / count * from.extent + id) * from.inner + at % from.inner];
-  }
+  const int dim = static_cast<const IndexParams*>(params)->dim;
+  const std::vector<size_t> ids = checked_ids(OpId::index_select, inputs[1], dim, inputs[0].shape[dim]);
+  const std::vector<size_t> places = chosen_places(spread(ids, outputs[0].shape, dim), outputs[0].shape, inputs[0].shape, dim);
+  for (size_t at = 0; at < places.size(); ++at) outputs[0].values[at] = inputs[0].values[places[at]];
 }
 
 void add_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
-  const Split into(outputs[0].shape, static_cast<const IndexParams*>(params)->dim);
-  const size_t count = inputs[0].values.size();
-  for (size_t at = 0; at < count; ++at) (void)checked_id(inputs[0], at, into.extent, "index_add");
-  for (size_t at = 0; at < inputs[1].values.size(); ++at) {
-    const size_t id = checked_id(inputs[0], at / into.inner % count, into.extent, "index_add");
-    outputs[0].values[(at / into.inner / count * into.extent + id) * into.inner + at % into.inner] += inputs[1].values[at];
+  const int dim = static_cast<const IndexParams*>(params)->dim;
+  ReferenceTensor& target = outputs[0];
+  const std::vector<size_t> ids = checked_ids(OpId::index_add, inputs[0], dim, target.shape[dim]);
+  const std::vector<size_t> places = chosen_places(spread(ids, inputs[1].shape, dim), inputs[1].shape, target.shape, dim);
+  for (size_t at = 0; at < places.size(); ++at) {
+    double& element = target.values[places[at]];
+    element = added(target.dtype, element, inputs[1].values[at]);
   }
 }
 
@@ -55,16 +43,8 @@ void select_gradient(GradientContext& context) {
 }
 
 void check_ids(std::string_view op, const Tensor& ids) {
-  if (ids.dtype() != DType::u8 && ids.dtype() != DType::u32 && ids.dtype() != DType::i64) {
-    fail(ErrorCode::dtype_mismatch, "{}: ids {} must be u8, u32 or i64", op, ids.describe());
-  }
+  check_id_dtype(op, ids);
   if (ids.rank() != 1) fail(ErrorCode::shape_mismatch, "{}: ids {} must be a vector", op, ids.describe());
-}
-
-Shape with_extent(const Shape& shape, int dim, int64_t extent) {
-  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
-  dims[static_cast<size_t>(dim)] = extent;
-  return Shape(std::span<const int64_t>(dims));
 }
 
 }  // namespace
@@ -84,9 +64,16 @@ Tensor Tensor::index_select(const Tensor& ids, int dim) const {
   check_dtype(OpId::index_select, "index_select", *this);
   const int axis = normalize_axis(dim);
   Tensor result = empty(with_extent(shape(), axis, ids.elements()), dtype(), device());
-  const Tensor order = ids.contiguous();
-  apply(OpId::index_select, IndexParams{axis}, {this, &order}, {&result});
+  apply(OpId::index_select, IndexParams{axis}, {this, &ids}, {&result});
   return result;
+}
+
+Tensor Tensor::embedding(const Tensor& ids) const {
+  if (is_quantized(dtype())) return wick::embedding(*this, ids);
+  if (rank() != 2) fail(ErrorCode::shape_mismatch, "embedding: the table {} must be [rows, width]", describe());
+  std::vector<int64_t> extents(ids.dims().begin(), ids.dims().end());
+  extents.push_back(shape()[1]);
+  return index_select(ids.flatten_all(), 0).reshape(Shape(std::span<const int64_t>(extents)));
 }
 
 Tensor Tensor::index_add(const Tensor& ids, const Tensor& source, int dim) const {
@@ -99,17 +86,16 @@ Tensor Tensor::index_add(const Tensor& ids, const Tensor& source, int dim) const
          ids.elements());
   }
   Tensor result = detach().copy();
-  const Tensor order = ids.contiguous();
   if (source.elements() > 0) {
     const Tensor slices = source.detach();
     const IndexParams params{axis};
-    dispatch(OpId::index_add, &params, {&order, &slices}, {&result});
+    dispatch(OpId::index_add, &params, {&ids, &slices}, {&result});
   }
   const auto gradient = [axis](GradientContext& context) {
     context.give(0, context.gradient());
     if (context.wants(2)) context.give(2, context.gradient().index_select(context.input(1), axis));
   };
-  const Tensor* const inputs[] = {this, &order, &source};
+  const Tensor* const inputs[] = {this, &ids, &source};
   record("index_add", gradient, inputs, result);
   return result;
 }

@@ -10,8 +10,6 @@ std::string_view not_yet(DType /*dtype*/) { return "this version does not have t
 
 const OpRule kCumsumRule = {.op = OpId::cumsum, .defining_operand = 0, .reference = nullptr, .hole = not_yet};
 const OpRule kSortRule = {.op = OpId::sort, .defining_operand = 0, .reference = nullptr, .hole = not_yet};
-const OpRule kGatherRule = {.op = OpId::gather, .defining_operand = 0, .reference = nullptr, .hole = not_yet};
-const OpRule kScatterRule = {.op = OpId::scatter, .defining_operand = kFirstOutput, .reference = nullptr, .hole = not_yet};
 const OpRule kRandomRule = {.op = OpId::random, .defining_operand = kFirstOutput, .reference = nullptr, .hole = not_yet};
 
 }  // namespace wick
