@@ -1,4 +1,5 @@
 #include "goldens/ops.h"
+#include "tensor/display.h"
 
 namespace wick::goldens {
 namespace {
@@ -6,6 +7,14 @@ namespace {
 using nlohmann::json;
 
 Shape shape_of(const json& dims) { return Shape(dims.get<std::vector<int64_t>>()); }
+
+// The elements as text, without the line of shape and dtype behind them.
+Tensors display(const json& /*p*/, const Tensors& in) {
+  const std::string text = to_string(in[0]);
+  const std::string elements = text.substr(0, text.rfind('\n'));
+  const auto* bytes = reinterpret_cast<const uint8_t*>(elements.data());
+  return {Tensor::from_span(std::span(bytes, elements.size()), {static_cast<int64_t>(elements.size())}, in[0].device())};
+}
 
 }  // namespace
 
@@ -23,6 +32,7 @@ void add_move_ops(OpTable& table) {
   table["triu"] = [](const json& p, const Tensors& in) { return Tensors{in[0].triu(p["diagonal"])}; };
   table["meshgrid"] = [](const json& p, const Tensors& in) { return Tensor::meshgrid(std::span(in), p["xy"]); };
   table["reshape"] = [](const json& p, const Tensors& in) { return Tensors{in[0].reshape(shape_of(p["shape"]))}; };
+  table["display"] = display;
   table["contiguous"] = [](const json& /*p*/, const Tensors& in) { return Tensors{in[0].contiguous()}; };
 }
 

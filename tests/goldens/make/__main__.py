@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 import cast
+import display
 import elementwise
 import index
 import network
@@ -14,7 +15,7 @@ import reduce
 
 FAMILIES = [elementwise.unary, elementwise.binary, elementwise.compare, elementwise.kinks, reduce.reductions, reduce.sorts, reduce.softmaxes, reduce.norms,
             index.selections, index.moves, product.products, product.convolutions, product.windows,
-            network.attentions, network.losses, network.optimizers, network.recurrent, network.layers, cast.casts]
+            network.attentions, network.losses, network.optimizers, network.recurrent, network.layers, cast.casts, display.display]
 
 
 def main():
