@@ -1,4 +1,6 @@
 // A slice of one tensor put in the place of a part of another.
+#include <algorithm>
+
 #include "base/error.h"
 #include "tensor/ops/copy.h"
 #include "tensor/ops/index_ids.h"
@@ -51,7 +53,11 @@ Tensor Tensor::slice_scatter(const Tensor& source, int dim, int64_t start) const
 void Tensor::slice_set(const Tensor& source, int dim, int64_t start) const {
   refuse_tracked("slice_set", {this, &source});
   const int axis = check_slice("slice_set", *this, source, dim, start);
-  // A source in the same memory may overlap its target.
+  // A source in the same memory may overlap its target, but not be all of it: nothing would be written, and candle refuses it too.
+  if (source.storage() == storage() && source.shape() == shape() && source.layout().offset() == layout().offset() &&
+      std::ranges::equal(source.layout().strides(), layout().strides())) {
+    fail(ErrorCode::invalid_argument, "slice_set: the source {} is the target itself; copy it first if that is meant", source.describe());
+  }
   wick::copy(source.storage() == storage() ? source.copy() : source, narrow(axis, start, source.shape()[axis]));
 }
 
