@@ -8,10 +8,13 @@
 
 namespace wick {
 
+// Whether the bytes may be written to. Nothing that is written reaches the file: its page becomes memory of this process.
+enum class MapAccess { read_only, copy_on_write };
+
 class MappedFile {
  public:
-  // Errors: not_found, io (a directory, no permission), corrupt_file (an empty file); each names the path.
-  [[nodiscard]] static std::shared_ptr<MappedFile> open(const std::filesystem::path& path);
+  // Errors: not_found, io (a directory, no permission), corrupt_file (an empty file), out_of_memory; each names the path.
+  [[nodiscard]] static std::shared_ptr<MappedFile> open(const std::filesystem::path& path, MapAccess access = MapAccess::read_only);
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

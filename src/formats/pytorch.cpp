@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
 #include "formats/pickle.h"
 #include "formats/printable.h"
 #include "formats/pytorch_structure.h"
@@ -136,8 +135,8 @@ struct PytorchFile::Source {
   std::function<PytorchStorage(std::string_view key)> find;
 };
 
-PytorchFile PytorchFile::open(const std::filesystem::path& path, std::string_view key) {
-  const std::shared_ptr<const MappedFile> mapping = MappedFile::open(path);
+PytorchFile PytorchFile::open(const std::filesystem::path& path, std::string_view key, MapAccess access) {
+  const std::shared_ptr<const MappedFile> mapping = MappedFile::open(path, access);
   PytorchFile file = parse(mapping->bytes(), path.string(), key);
   for (PytorchStorage& storage : file.storages_) {
     if (storage.owner == nullptr) storage.owner = mapping;

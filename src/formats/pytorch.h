@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "layout/dtype.h"
 #include "layout/layout.h"
 
@@ -47,7 +48,8 @@ class PytorchFile {
   // Errors: not_found (also a key without tensors), io, corrupt_file, unsupported (big-endian, a pickled module, a tar file); each
   // names path, entry or byte, and tensor. A CRC is checked for the pickle, and for a storage that is deflated; stored ones are not
   // read here.
-  [[nodiscard]] static PytorchFile open(const std::filesystem::path& path, std::string_view key = {});
+  [[nodiscard]] static PytorchFile open(const std::filesystem::path& path, std::string_view key = {},
+                                        MapAccess access = MapAccess::read_only);
   // Parses bytes that the caller keeps alive; `name` stands for the path in errors.
   [[nodiscard]] static PytorchFile parse(std::span<const std::byte> bytes, const std::string& name, std::string_view key = {});
 

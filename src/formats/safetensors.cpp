@@ -102,8 +102,8 @@ void check_size(const Context& context, const SafetensorsTensor& tensor, Range r
 
 }  // namespace
 
-SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
-  std::shared_ptr<MappedFile> mapping = MappedFile::open(path);
+SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path, MapAccess access) {
+  std::shared_ptr<MappedFile> mapping = MappedFile::open(path, access);
   SafetensorsFile file = parse(mapping->bytes(), path.string());
   for (SafetensorsTensor& tensor : file.tensors_) tensor.file = mapping;
   return file;

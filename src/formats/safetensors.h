@@ -28,7 +28,7 @@ class SafetensorsFile {
  public:
   // Errors: not_found, io, corrupt_file, unsupported (a dtype that Wick has not; BOOL reads as u8); each names path, field and, where there
   // is one, byte.
-  [[nodiscard]] static SafetensorsFile open(const std::filesystem::path& path);
+  [[nodiscard]] static SafetensorsFile open(const std::filesystem::path& path, MapAccess access = MapAccess::read_only);
   // Parses bytes that the caller keeps alive; `name` stands for the path in errors.
   [[nodiscard]] static SafetensorsFile parse(std::span<const std::byte> bytes, const std::string& name);
 

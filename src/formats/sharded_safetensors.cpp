@@ -50,20 +50,20 @@ std::map<std::string, std::string> parse_safetensors_index(std::span<const std::
   return weight_map;
 }
 
-ShardedSafetensors ShardedSafetensors::open(const std::filesystem::path& path) {
+ShardedSafetensors ShardedSafetensors::open(const std::filesystem::path& path, MapAccess access) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     const std::filesystem::path index = path / "model.safetensors.index.json";
     const std::filesystem::path single = path / "model.safetensors";
-    if (std::filesystem::exists(index, ignored)) return open(index);
-    if (std::filesystem::exists(single, ignored)) return open(single);
+    if (std::filesystem::exists(index, ignored)) return open(index, access);
+    if (std::filesystem::exists(single, ignored)) return open(single, access);
     fail(ErrorCode::not_found, "{}: neither model.safetensors.index.json nor model.safetensors is in the folder; name the file",
          path.string());
   }
   ShardedSafetensors model;
   model.name_ = path.string();
   if (path.extension() != ".json") {
-    model.append(SafetensorsFile::open(path));
+    model.append(SafetensorsFile::open(path, access));
     return model;
   }
   const auto weight_map = parse_safetensors_index(MappedFile::open(path)->bytes(), model.name_);
@@ -75,7 +75,7 @@ ShardedSafetensors ShardedSafetensors::open(const std::filesystem::path& path) {
       fail(ErrorCode::not_found, "{}: the shard is missing, which {} names; put it beside the index", file.string(),
            printable(path.filename().string()));
     }
-    model.append(SafetensorsFile::open(file));
+    model.append(SafetensorsFile::open(file, access));
   }
   for (const auto& [tensor, shard] : weight_map) {
     const auto found = model.index_.find(tensor);
@@ -92,11 +92,11 @@ ShardedSafetensors ShardedSafetensors::open(const std::filesystem::path& path) {
   return model;
 }
 
-ShardedSafetensors ShardedSafetensors::open_files(std::span<const std::filesystem::path> paths) {
+ShardedSafetensors ShardedSafetensors::open_files(std::span<const std::filesystem::path> paths, MapAccess access) {
   ShardedSafetensors model;
   for (const std::filesystem::path& path : paths) {
     model.name_ += (model.name_.empty() ? "" : ", ") + path.string();
-    model.append(SafetensorsFile::open(path));
+    model.append(SafetensorsFile::open(path, access));
   }
   return model;
 }

@@ -24,9 +24,9 @@ class ShardedSafetensors {
   // model.safetensors. Tensors of the shards that the index does not name are there as well.
   // Errors: those of SafetensorsFile; not_found for a shard that is missing; corrupt_file for a tensor that is in two shards, or not in
   // the one that the index says.
-  [[nodiscard]] static ShardedSafetensors open(const std::filesystem::path& path);
+  [[nodiscard]] static ShardedSafetensors open(const std::filesystem::path& path, MapAccess access = MapAccess::read_only);
   // Several files without an index. Errors: as above.
-  [[nodiscard]] static ShardedSafetensors open_files(std::span<const std::filesystem::path> paths);
+  [[nodiscard]] static ShardedSafetensors open_files(std::span<const std::filesystem::path> paths, MapAccess access = MapAccess::read_only);
 
   [[nodiscard]] std::span<const SafetensorsFile> files() const noexcept { return files_; }
   // File after file, each in the order of its data. The tensors keep their mappings alive.

@@ -42,6 +42,15 @@ TEST(MappedFile, ForgottenBytesAreReadAgain) {
   for (const std::byte byte : file->bytes()) EXPECT_EQ(static_cast<char>(byte), 'x');
 }
 
+TEST(MappedFile, WhatIsWrittenToItsBytesDoesNotReachTheFile) {
+  const TemporaryFolder folder;
+  write_text(folder / "a.bin", "aaaa");
+  const auto file = MappedFile::open(folder / "a.bin", MapAccess::copy_on_write);
+  const_cast<std::byte&>(file->bytes()[1]) = std::byte{'b'};  // NOLINT: the access allows it
+  EXPECT_EQ(file->bytes()[1], std::byte{'b'});
+  EXPECT_EQ(MappedFile::open(folder / "a.bin")->bytes()[1], std::byte{'a'});
+}
+
 TEST(MappedFile, RefusalsNameThePathAndTheReason) {
   const TemporaryFolder folder;
   write_text(folder / "empty", "");

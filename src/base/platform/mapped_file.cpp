@@ -43,7 +43,7 @@ void MappedFile::forget(std::span<const std::byte> bytes) const noexcept {
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);  // NOLINT: an address, rounded
 }
 
-std::shared_ptr<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+std::shared_ptr<MappedFile> MappedFile::open(const std::filesystem::path& path, MapAccess access) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) {
     if (errno == ENOENT || errno == ENOTDIR) fail(ErrorCode::not_found, "{}: no such file; check the path", path.string());
@@ -56,7 +56,9 @@ std::shared_ptr<MappedFile> MappedFile::open(const std::filesystem::path& path) 
   if (status.st_size == 0) fail(ErrorCode::corrupt_file, "{}: the file is empty (0 bytes); download or copy it again", path.string());
 
   const auto size = static_cast<size_t>(status.st_size);
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  // Without MAP_NORESERVE the system would count every byte of a file larger than memory, though few pages are ever written to.
+  const int protection = access == MapAccess::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
+  void* address = ::mmap(nullptr, size, protection, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
   if (address == MAP_FAILED) {
     const ErrorCode code = errno == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io;
     fail(code, "{}: cannot map {} bytes: {}", path.string(), size, std::strerror(errno));
