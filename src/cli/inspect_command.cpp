@@ -1,18 +1,16 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <ostream>
 
 #include "base/error.h"
 #include "cli/flags.h"
+#include "cli/inspect_tensors.h"
 #include "cli/text_format.h"
 #include "cli/wick_command.h"
 #include "formats/gguf.h"
 #include "formats/gguf_type.h"
 #include "formats/printable.h"
-#include "formats/safetensors.h"
 
 namespace wick {
 namespace {
@@ -143,67 +141,23 @@ void print_gguf(const Program& program, const GgufFile& file) {
   }
 }
 
-void inspect_safetensors(const Program& program, const SafetensorsFile& file, bool json) {
-  Json tensors = Json::array();
-  uint64_t bytes = 0;
-  int64_t elements = 0;
-  for (const SafetensorsTensor& tensor : file.tensors()) {
-    tensors.push_back(
-        {{"name", tensor.name}, {"type", to_string(tensor.dtype)}, {"shape", dims_of(tensor.shape)}, {"bytes", tensor.data.size()}});
-    bytes += tensor.data.size();
-    elements += tensor.shape.elements();
-  }
-  if (json) {
-    Json metadata = Json::object();
-    for (const auto& [key, value] : file.metadata()) metadata[key] = value;
-    program.out << dump({{"file", file.name()},
-                         {"format", "safetensors"},
-                         {"tensor_count", file.tensors().size()},
-                         {"tensor_bytes", bytes},
-                         {"parameters", elements},
-                         {"metadata", std::move(metadata)},
-                         {"tensors", std::move(tensors)}},
-                        2)
-                << '\n';
-    return;
-  }
-  program.out << fmt::format("{}: safetensors, {} tensors with {} elements in {}\n", file.name(), file.tensors().size(),
-                             format_count(static_cast<uint64_t>(elements)), format_bytes(bytes));
-  for (const auto& [key, value] : file.metadata()) program.out << fmt::format("  {:<44} {}\n", key, printable(value));
-  for (const SafetensorsTensor& tensor : file.tensors()) {
-    program.out << fmt::format("  {:<44} {:<8} {:<22} {:>14}\n", tensor.name, to_string(tensor.dtype), tensor.shape.to_string(),
-                               tensor.data.size());
-  }
-}
-
-// A safetensors file begins with the length of its header, and the header with '{'.
-bool looks_like_safetensors(const std::string& path) {
-  std::array<char, 9> head{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), head.size());
-  return file.gcount() == static_cast<std::streamsize>(head.size()) && head[8] == '{' && std::string_view(head.data(), 4) != "GGUF";
-}
-
 }  // namespace
 
 void inspect_command(Program& program, const Arguments& arguments) {
   std::string path;
   bool json = false;
   CLI::App app(
-      "Shows the metadata and the tensors of a GGUF or safetensors file. Shapes are written outermost first: a weight [out, in]. Offsets "
-      "are\n"
-      "bytes from the file's beginning. Of long arrays the first elements are shown.",
+      "Shows the metadata and the tensors of a GGUF, safetensors, npy, npz or PyTorch (.pt, .pth) file, or of a sharded\n"
+      "safetensors model by its index or folder. Shapes are written outermost first: a weight [out, in]. Offsets are bytes\n"
+      "from the file's beginning. Of long arrays the first elements are shown. Nothing in a PyTorch file is run.",
       program.name);
   app.add_option("file", path, "the file")->required()->option_text("FILE");
   app.add_flag("--json", json, "print JSON");
   add_version(app, program);
-  app.footer(examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect FILE.gguf --json"}));
+  app.footer(examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect FILE.gguf --json", "wick inspect checkpoint.pt"}));
   if (!parse_flags(app, arguments, program)) return;
 
-  if (looks_like_safetensors(path)) {
-    inspect_safetensors(program, SafetensorsFile::open(path), json);
-    return;
-  }
+  if (inspect_tensors(program, path, json)) return;
   const GgufFile file = GgufFile::open(path);
   if (json) {
     program.out << dump(gguf_json(file), 2) << '\n';

@@ -10,7 +10,9 @@
 
 #include "cli/wick_command.h"
 #include "formats/npy.h"
+#include "formats/safetensors_writer.h"
 #include "model/synthetic.h"
+#include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 
 namespace wick {
@@ -141,6 +143,42 @@ TEST_F(Commands, InspectTellsMetadataAndTensors) {
   EXPECT_EQ(embedding["offset"].get<int>() % 32, 0);
   EXPECT_THAT(wick({"inspect", model}).out,
               testing::AllOf(HasSubstr("token_embd.weight"), HasSubstr("[400, 64]"), HasSubstr("llama.block_count")));
+}
+
+TEST_F(Commands, InspectTellsTheTensorsOfEveryFormat) {
+  const std::filesystem::path files = source_file("tests/data/formats");
+  const auto inspect = [&](const std::filesystem::path& path) {
+    const Ended ended = wick({"inspect", path.string(), "--json"});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_THAT(wick({"inspect", path.string()}).out, HasSubstr(path.string() + ": "));
+    return json::parse(ended.out);
+  };
+  EXPECT_EQ(inspect(files / "npy/fortran.npy")["tensors"][0]["shape"], json({2, 3, 4}));
+  const json arrays = inspect(files / "npz/deflated.npz");
+  EXPECT_EQ(arrays["format"], "npz");
+  EXPECT_EQ(arrays["tensors"][1]["name"], "layer.weight");
+  EXPECT_EQ(arrays["tensors"][1]["bytes"], 1200);
+  for (const std::string name : {"checkpoint", "checkpoint_legacy"}) {
+    const json checkpoint = inspect(files / "pytorch" / (name + ".pt"));
+    EXPECT_EQ(checkpoint["format"], name == "checkpoint" ? "PyTorch (zip)" : "PyTorch (legacy)");
+    EXPECT_EQ(checkpoint["tensor_count"], 4);
+    EXPECT_EQ(checkpoint["tensors"][0]["name"], "state_dict.layer.weight");
+    EXPECT_THAT(checkpoint["opaque"].dump(), HasSubstr("argparse.Namespace"));
+  }
+  EXPECT_THAT(inspect(files / "pytorch/refused.pt")["refused"].dump(), HasSubstr("dtype int8"));
+  EXPECT_THAT(wick({"inspect", (files / "pytorch/state_dict.pt").string()}).out, HasSubstr("strides [1,6]"));
+
+  SafetensorsWriter writer;
+  const std::vector<std::byte> bytes(8);
+  writer.add_tensor("a", DType::u8, {8}, bytes);
+  writer.add_tensor("b", DType::f32, {2}, bytes);
+  const json sharded = inspect(writer.write_sharded(folder.path(), 8));
+  EXPECT_EQ(sharded["format"], "safetensors in 2 shards");
+  EXPECT_EQ(sharded["tensors"][1]["file"], "model-00002-of-00002.safetensors");
+  EXPECT_EQ(inspect(folder / "model-00001-of-00002.safetensors")["tensors"][0]["type"], "u8");
+  const Ended refused = wick({"inspect", (files / "pytorch/tar.pt").string()});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("a tar file of PyTorch before 0.1.10"));
 }
 
 TEST_F(Commands, DevicesAndCoverageAreJsonToo) {

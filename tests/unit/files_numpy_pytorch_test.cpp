@@ -95,8 +95,8 @@ TEST(PytorchFiles, EveryDtype) {
               HasSubstr("tensor 'f8e5m2': dtype 'torch.float8_e5m2'"));
 }
 
-// PyTorch's own file of a trained net holds the same tensors as the safetensors file.
-TEST(PytorchFiles, ReadsTheSharedModelAsTheSafetensorsFileHasIt) {
+// Two trainings of one net: the same names, dtypes and shapes. (formats_pytorch_test.cpp compares the elements with PyTorch's.)
+TEST(PytorchFiles, TheSharedModelHasTheNamesOfItsSafetensorsFile) {
   const auto path = shared_data("data/mnist/mnist.pt");
   if (!path) GTEST_SKIP() << kSharedDataMissing;
   const NamedTensors tensors = load_pytorch(*path, Device::cpu());
@@ -104,7 +104,7 @@ TEST(PytorchFiles, ReadsTheSharedModelAsTheSafetensorsFileHasIt) {
   ASSERT_EQ(tensors.size(), expected.size());
   for (const auto& [name, tensor] : tensors) {
     EXPECT_EQ(tensor.shape(), expected.at(name).shape()) << name;
-    EXPECT_EQ(tensor.to_bytes(), expected.at(name).to_bytes()) << name;
+    EXPECT_EQ(tensor.dtype(), expected.at(name).dtype()) << name;
   }
 }
 
