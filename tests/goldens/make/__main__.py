@@ -11,11 +11,12 @@ import elementwise
 import index
 import network
 import product
+import random_numbers
 import reduce
 
 FAMILIES = [elementwise.unary, elementwise.binary, elementwise.compare, elementwise.kinks, reduce.reductions, reduce.sorts, reduce.softmaxes, reduce.norms,
             index.selections, index.moves, product.products, product.convolutions, product.windows,
-            network.attentions, network.losses, network.optimizers, network.recurrent, network.layers, cast.casts, display.display]
+            network.attentions, network.losses, network.optimizers, network.recurrent, network.layers, cast.casts, display.display, random_numbers.random_numbers]
 
 
 def main():
