@@ -174,6 +174,17 @@ TEST(Tape, TensorsOfNoElementsHaveGradients) {
   EXPECT_EQ(gradients.get(b)->shape(), Shape({0, 3}));
 }
 
+TEST(Tape, ResultsOfNoElementsAreTracked) {
+  const Var weight = Var::ones({4, 8}, DType::f32, kCpu);
+  const Tensor none = Tensor::zeros({0, 8}, DType::f32, kCpu);
+  const Tensor nothing = Tensor::zeros({2, 0}, DType::f32, kCpu);
+  const Var empty = Var::zeros({4, 0}, DType::f32, kCpu);
+  EXPECT_EQ(backward(linear(none, weight, {})).get(weight)->to_vector<float>(), std::vector<float>(32));
+  EXPECT_EQ(backward(linear(nothing, empty, {})).get(empty)->shape(), Shape({4, 0}));
+  EXPECT_EQ(backward(none.matmul(weight.tensor().t())).get(weight)->to_vector<float>(), std::vector<float>(32));
+  EXPECT_EQ(backward(empty.tensor().sum(1)).get(empty)->shape(), Shape({4, 0}));
+}
+
 TEST(Tape, SameTensorTwiceGathersBothGradients) {
   const Var x = Var::of<float>({3, 1, -4}, kCpu);
   EXPECT_THAT(backward(x.tensor().minimum(x.tensor())).get(x)->to_vector<float>(), ElementsAre(1, 1, 1));

@@ -58,16 +58,21 @@ Tensor empty_result(const Tensor& x, int64_t outputs) {
   return Tensor::empty(Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(x.rank()))), DType::f32, x.device());
 }
 
+// [rows, last], also where one of them is 0.
+Tensor rows_of(const Tensor& x) {
+  int64_t rows = 1;
+  for (int dim = 0; dim < x.rank() - 1; ++dim) rows *= x.shape()[dim];
+  return x.reshape({rows, x.shape().last()});
+}
+
 void linear_gradient(GradientContext& context) {
-  const Tensor& g = context.gradient();
-  const Tensor rows = g.reshape({-1, g.shape().last()});
+  const Tensor rows = rows_of(context.gradient());
   if (context.wants(0)) {
     const Tensor weight = context.input(1).to_dtype(DType::f32);
     context.give(0, rows.matmul(weight).reshape(context.input_shape(0)));
   }
   if (context.wants(1)) {
-    const Tensor x = context.input(0);
-    const Tensor product = rows.t().matmul(x.reshape({-1, x.shape().last()}));
+    const Tensor product = rows.t().matmul(rows_of(context.input(0)));
     context.give(1, product.to_dtype(context.input_dtype(1)));
   }
 }
@@ -96,8 +101,9 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weigh
     results.push_back(empty_result(x, weight->shape()[0]));
   }
   if (x.elements() == 0) {
-    for (const Tensor& result : results) {
-      if (result.elements() > 0) fill(result, 0);  // a sum over no column
+    for (size_t index = 0; index < weights.size(); ++index) {
+      if (results[index].elements() > 0) fill(results[index], 0);  // a sum over no column
+      record(to_string(OpId::linear), kLinearRule.gradient, bytes_of(params), std::array{&activations, weights[index]}, results[index]);
     }
     return results;
   }

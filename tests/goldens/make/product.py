@@ -20,6 +20,9 @@ def products():
                     a = b = "plain"
                 family.add(f"{dtype}_{left}_{a}_{right}_{b}", op, [Input(dtype, left, None, a), Input(dtype, right, None, b)], torch.matmul,
                            grad=[0, 1], second=dtype == "f64", terms=left[-1] + 8)
+    for left, right in matmuls[:5] + matmuls[7:8]:
+        family.add(f"f8e4m3_{left}_{right}", "matmul", [Input("f8e4m3", left, None, "transpose"), Input("f8e4m3", right, None, "narrow")], torch.matmul,
+                   terms=left[-1])
     for k, n in enumerate((1, 4, 37, 0)):
         for dtype in ("f32", "f64"):
             view = ("step", "flip", "offset", "plain")[k]
@@ -63,6 +66,10 @@ def convolutions():
                            lambda x, w: f(x, w, None, stride, padding, dilation, groups),
                            {"padding": padding, "stride": stride, "dilation": dilation, "groups": groups}, grad=[0, 1], second=dtype == "f64",
                            terms=max(len(shape) * 8, kernel[1] * kernel[-1] ** (len(kernel) - 2)))
+    for op, f, (shape, kernel, padding, stride, dilation, groups) in (("conv1d", F.conv1d, CONV1D[3]), ("conv2d", F.conv2d, CONV2D[3])):
+        family.add("f8e4m3", op, [Input("f8e4m3", shape, None, "step"), Input("f8e4m3", kernel)],
+                   lambda x, w: f(x, w, None, stride, padding, dilation, groups),
+                   {"padding": padding, "stride": stride, "dilation": dilation, "groups": groups}, terms=32)
     for op, f, cases in (("conv_transpose1d", F.conv_transpose1d, TRANSPOSED1D), ("conv_transpose2d", F.conv_transpose2d, TRANSPOSED2D)):
         for k, (shape, kernel, padding, output_padding, stride, dilation, groups) in enumerate(cases):
             for n, dtype in enumerate(("f32", "f64", ("bf16", "f16")[k % 2])):
@@ -100,6 +107,11 @@ def windows():
                 values = distinct(dtype, count * 3, span=256.0 if dtype == "bf16" else 4.0) if op == "max_pool2d" else None
                 family.add(f"{dtype}_{shape}_{kernel}_{stride}_{view}", op, [Input(dtype, shape, values, view)], lambda x: f(x, kernel, stride),
                            {"kernel": kernel, "stride": stride}, grad=[0] if wide else [], second=dtype == "f64", terms=kernel[0] * kernel[1] * 2)
+    for op, f in (("avg_pool2d", F.avg_pool2d), ("max_pool2d", F.max_pool2d)):
+        family.add("f8e4m3", op, [Input("f8e4m3", [2, 3, 5, 6], None, "flip")], lambda x: f(x, [2, 3], [1, 2]), {"kernel": [2, 3], "stride": [1, 2]}, terms=6)
+    family.add("f8e4m3", "upsample_nearest2d", [Input("f8e4m3", [1, 2, 3, 2], None, "transpose")], lambda x: nearest(x, [5, 4]), {"size": [5, 4]})
+    family.add("f8e4m3", "upsample_bilinear2d", [Input("f8e4m3", [1, 2, 3, 2], None, "transpose")],
+               lambda x: F.interpolate(x, size=[5, 4], mode="bilinear", align_corners=False), {"size": [5, 4], "align_corners": False}, terms=8)
     for k, (shape, size) in enumerate((([1, 1, 3], [6]), ([2, 3, 4], [7]), ([2, 2, 5], [3]), ([1, 2, 3], [3]))):
         for dtype in ("f32", "f64", "f16"):
             family.add(f"{dtype}_{shape}_{size}", "upsample_nearest1d", [Input(dtype, shape, None, VIEWS[k + 1])], lambda x: nearest(x, size), {"size": size},

@@ -156,6 +156,7 @@ def softmaxes():
                 label = f"{dtype}_{shape}_{dim}_{view}"
                 family.add(label, name, [Input(dtype, shape, grid(-5, 5, dtype), view)], lambda x: f(x, dim), {"dim": dim}, grad=[0],
                            second=dtype == "f64", terms=shape[dim] + 8)
+        family.add("f8e4m3", name, [Input("f8e4m3", [3, 7], grid(-3, 3, "f8e4m3"), "transpose")], lambda x: f(x, 1), {"dim": 1}, terms=8)
         for dtype in FLOATS:
             large = ["list", [60000.0, -60000.0, 59904.0, "-inf"]]
             family.add(f"{dtype}_large", name, [Input(dtype, [3, 4], large)], lambda x: f(x, 1), {"dim": 1}, terms=8)
@@ -182,6 +183,10 @@ def norms():
             if width > 2:
                 family.add(label, "layer_norm", [x, weight, bias], lambda x, w, b: F.layer_norm(x, [width], w, b, EPSILON), {"epsilon": EPSILON},
                            grad=[0, 1, 2], second=second, terms=width)
+    x, weight, bias = Input("f8e4m3", [3, 6], None, "step"), Input("f8e4m3", [6], grid(0.5, 1.5, "f8e4m3")), Input("f8e4m3", [6])
+    family.add("f8e4m3", "rms_norm", [x, weight], lambda x, w: rms_norm(x, w, EPSILON), {"epsilon": EPSILON}, terms=6)
+    family.add("f8e4m3", "layer_norm", [x, weight, bias], lambda x, w, b: F.layer_norm(x, [6], w, b, EPSILON), {"epsilon": EPSILON}, terms=6)
+    family.add("f8e4m3", "cumsum", [Input("f8e4m3", [3, 6], None, "flip")], lambda x: torch.cumsum(x, 1), {"dim": 1}, terms=6)
     for k, (shape, groups) in enumerate((([2, 4, 3], 2), ([1, 6, 2, 2], 3), ([3, 4, 5], 1), ([2, 4, 2, 3], 4), ([2, 6, 3], 2))):
         for dtype in ("f32", "f64"):
             channels = shape[1]
