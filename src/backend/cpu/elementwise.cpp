@@ -59,8 +59,7 @@ To convert(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
   } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
-    const int64_t wide = value;
-    return static_cast<To>(std::clamp<int64_t>(wide, std::numeric_limits<To>::min(), std::numeric_limits<To>::max()));
+    return static_cast<To>(value);  // the low bits, as two's complement has them
   } else if constexpr (std::is_integral_v<To>) {
     return saturate<To>(static_cast<double>(value));
   } else if constexpr (std::is_same_v<To, double>) {

@@ -3,12 +3,15 @@
 #include "base/error.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
+#include "tensor/ops/reference.h"
 
 namespace wick {
 namespace {
 
 void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   outputs[0].values = inputs[0].values;
+  if (!is_integer(inputs[0].dtype) || !is_integer(outputs[0].dtype)) return;
+  for (double& value : outputs[0].values) value = wrap_integer(outputs[0].dtype, as_integer(value));
 }
 
 void gradient(GradientContext& context) { context.give(0, context.gradient().to_dtype(context.input_dtype(0))); }

@@ -1,5 +1,5 @@
-"""Conversions between all dtypes, in exact arithmetic: floats round to nearest even (f8e4m3 saturates), what leaves an integer's range
-saturates, floats are truncated toward zero and NaN becomes 0."""
+"""Conversions between all dtypes, in exact arithmetic: floats round to nearest even (f8e4m3 saturates); from a float to an integer
+what is beyond its range saturates, the rest is truncated toward zero, and NaN becomes 0; from an integer to an integer the low bits stay."""
 
 import numpy
 
@@ -43,7 +43,13 @@ def converted(source, target, values):
     low, high = RANGES[target]
     if is_float(source):
         return [0 if v != v else high if v >= high + 1 else low if v <= low - 1 else int(v) for v in map(float, values)]
-    return [min(max(int(v), low), high) for v in values]
+    return [wrapped(int(v), target) for v in values]
+
+
+def wrapped(value, target):
+    width = SIZES[target] * 8
+    value &= (1 << width) - 1
+    return value - (1 << width) if target[0] == "i" and value >> (width - 1) else value
 
 
 def casts():
