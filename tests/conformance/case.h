@@ -36,14 +36,16 @@ inline constexpr DType kFloatDTypes[] = {DType::f32, DType::f16, DType::bf16, DT
 
 // One function a family of ops, in cases/.
 void add_attention_cases(CaseList& list);
+void add_binary_cases(CaseList& list);
 void add_copy_cases(CaseList& list);
-void add_elementwise_cases(CaseList& list);
 void add_embedding_cases(CaseList& list);
 void add_image_cases(CaseList& list);
 void add_indexing_cases(CaseList& list);
 void add_linear_cases(CaseList& list);
 void add_matmul_cases(CaseList& list);
+void add_reduce_cases(CaseList& list);
 void add_rope_cases(CaseList& list);
 void add_row_cases(CaseList& list);
+void add_unary_cases(CaseList& list);
 
 }  // namespace wick::conformance

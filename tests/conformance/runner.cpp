@@ -86,15 +86,17 @@ std::function<bool(const std::string&)> name_filter(const Options& options) {
 std::vector<Case> select_cases(const Options& options) {
   CaseList list;
   add_attention_cases(list);
+  add_binary_cases(list);
   add_copy_cases(list);
-  add_elementwise_cases(list);
   add_embedding_cases(list);
   add_image_cases(list);
   add_indexing_cases(list);
   add_linear_cases(list);
   add_matmul_cases(list);
+  add_reduce_cases(list);
   add_rope_cases(list);
   add_row_cases(list);
+  add_unary_cases(list);
   const std::function<bool(const std::string&)> wanted = name_filter(options);
   std::vector<Case> selected;
   for (const Case& entry : list.cases()) {

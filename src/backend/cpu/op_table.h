@@ -9,16 +9,22 @@ namespace wick::cpu {
 [[nodiscard]] OpFunction op_function(OpId op, DType dtype) noexcept;
 
 // The implementations, by file.
-// elementwise.cpp
+// copy.cpp
 void copy_plain(const OpCall& call);
 void copy_quantized(const OpCall& call);
 void fill_any(const OpCall& call);
-void binary_f32(const OpCall& call);
-void binary_integer(const OpCall& call);
+// elementwise.cpp
+void unary_any(const OpCall& call);
+void binary_any(const OpCall& call);
+void compare_any(const OpCall& call);
+void where_any(const OpCall& call);
+// reduce.cpp
+void reduce_any(const OpCall& call);
 // rows.cpp
-void softmax_f32(const OpCall& call);
-void rms_norm_f32(const OpCall& call);
-void rope_f32(const OpCall& call);
+void softmax_any(const OpCall& call);
+void rms_norm_any(const OpCall& call);
+void layer_norm_any(const OpCall& call);
+void rope_any(const OpCall& call);
 // embedding.cpp
 void embedding_any(const OpCall& call);
 // indexing.cpp

@@ -1,4 +1,4 @@
-// softmax, argmax, rms_norm: ops along the last dimension, at every width that a vector loop can get wrong.
+// softmax and its logarithm, rms_norm, layer_norm: ops along the last dimension, at every width that a vector loop can get wrong.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +11,6 @@
 namespace wick::conformance {
 namespace {
 
-const ReduceParams kLargestPlace = {ReduceKind::argmax, 1};
-const SoftmaxParams kPlainSoftmax;
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -24,17 +21,22 @@ std::vector<int64_t> widths() {
   return result;
 }
 
+// How many roundings a sum of n terms costs: √n where they are independent. In f64 the reference errs too, and it adds one after another:
+// equal terms can cost it n.
+double roundings_of_sum(DType dtype, int64_t n) { return dtype == DType::f64 ? static_cast<double>(n) : std::sqrt(static_cast<double>(n)); }
+
 // e^(x - max): the difference is rounded once, which moves e^… by |x - max| · u of itself; the polynomial and the sum add a few u.
 Bound softmax_bound(DType dtype) {
-  return [u = roundoff(dtype)](Inputs inputs, const ReferenceTensor& expected) {
+  return [dtype, u = roundoff(dtype)](Inputs inputs, const ReferenceTensor& expected) {
     const auto n = static_cast<size_t>(expected.shape.last());
+    const double summing = roundings_of_sum(dtype, expected.shape.last());
     std::vector<double> bounds(expected.values.size());
     for (size_t row = 0; row < bounds.size(); row += n) {
       const auto x = std::span(inputs[0].values).subspan(row, n);
       const double largest = *std::max_element(x.begin(), x.end());
       for (size_t i = 0; i < n; ++i) {
         const double distance = std::isfinite(x[i] - largest) ? largest - x[i] : 0;
-        bounds[row + i] = (16 + 2 * distance + std::sqrt(static_cast<double>(n))) * u * expected.values[row + i] + 0x1p-126;
+        bounds[row + i] = (16 + 2 * distance + summing) * u * expected.values[row + i] + 0x1p-126;
       }
     }
     return bounds;
@@ -43,41 +45,87 @@ Bound softmax_bound(DType dtype) {
 
 // The sum of n squares errs by about √n roundings of itself; the square root halves that, and the products add a few.
 Bound rms_norm_bound(DType dtype, int64_t n) {
-  const double factor = (8 + std::sqrt(static_cast<double>(n))) * roundoff(dtype);
+  const double factor = (8 + roundings_of_sum(dtype, n)) * roundoff(dtype);
   return elementwise_bound([factor](double, double y) { return factor * std::fabs(y); });
 }
 
+// x - max - log Σ: the difference and the logarithm are rounded, and the logarithm is at most that of n.
+Bound log_softmax_bound(DType dtype) {
+  return [dtype, u = roundoff(dtype)](Inputs inputs, const ReferenceTensor& expected) {
+    const auto n = static_cast<double>(expected.shape.last());
+    const double summing = roundings_of_sum(dtype, expected.shape.last());
+    std::vector<double> bounds(expected.values.size());
+    for (size_t i = 0; i < bounds.size(); ++i) {
+      const double y = std::fabs(expected.values[i]);
+      bounds[i] = std::isfinite(y) && std::isfinite(inputs[0].values[i]) ? (8 + 4 * y + 4 * std::log(n) + summing) * u : 0;
+    }
+    return bounds;
+  };
+}
+
+// The mean errs by √n roundings of the mean of |x|, and so does each difference from it; √variance + ε divides both. The sum of squares
+// errs as rms_norm's does.
+Bound layer_norm_bound(DType dtype, double epsilon) {
+  return [dtype, u = roundoff(dtype), epsilon](Inputs inputs, const ReferenceTensor& expected) {
+    const auto n = static_cast<size_t>(expected.shape.last());
+    const double roundings = 8 + roundings_of_sum(dtype, expected.shape.last());
+    std::vector<double> bounds(expected.values.size());
+    for (size_t row = 0; row < bounds.size(); row += n) {
+      const auto x = std::span(inputs[0].values).subspan(row, n);
+      double sum = 0;
+      double magnitude = 0;
+      for (const double value : x) {
+        sum += value;
+        magnitude += std::fabs(value);
+      }
+      double squares = 0;
+      for (const double value : x) squares += (value - sum / static_cast<double>(n)) * (value - sum / static_cast<double>(n));
+      const double deviation = std::sqrt(squares / static_cast<double>(n) + epsilon);
+      for (size_t i = 0; i < n; ++i) {
+        const double scaled = std::fabs(expected.values[row + i]) + 2 * std::fabs(inputs[2].values[i]);
+        const double centre = (magnitude / static_cast<double>(n) + std::fabs(x[i])) / deviation * std::fabs(inputs[1].values[i]);
+        bounds[row + i] = roundings * u * (scaled + centre);
+      }
+    }
+    return bounds;
+  };
+}
+
 void add_softmax(CaseList& list, const Shape& shape, DType dtype, View view, Range range, const std::string& note = "") {
-  list.add(OpId::softmax, dtype, fmt::format("{}/{}{}", shape.to_string(), to_string(view), note), [=](Trial& trial) {
-    const Tensor x = trial.input(shape, dtype, view, range);
-    trial.expect(OpId::softmax, &kPlainSoftmax, {&x}, softmax_last_dim(x), softmax_bound(dtype));
-  });
+  for (const bool log : {false, true}) {
+    list.add(OpId::softmax, dtype, fmt::format("{}{}/{}{}", log ? "log/" : "", shape.to_string(), to_string(view), note),
+             [=](Trial& trial) {
+               const Tensor x = trial.input(shape, dtype, view, range);
+               const SoftmaxParams params{log};
+               trial.expect(OpId::softmax, &params, {&x}, log ? log_softmax(x, -1) : softmax(x, -1),
+                            log ? log_softmax_bound(dtype) : softmax_bound(dtype));
+             });
+  }
 }
 
 void add_softmax_of(CaseList& list, const std::string& note, std::vector<double> values) {
   const Shape shape{2, static_cast<int64_t>(values.size())};
-  list.add(OpId::softmax, DType::f32, note, [=](Trial& trial) {
-    const Tensor x = trial.input_of(values, shape, DType::f32);
-    trial.expect(OpId::softmax, &kPlainSoftmax, {&x}, softmax_last_dim(x), softmax_bound(DType::f32));
-  });
+  for (const bool log : {false, true}) {
+    list.add(OpId::softmax, DType::f32, (log ? "log/" : "") + note, [=](Trial& trial) {
+      const Tensor x = trial.input_of(values, shape, DType::f32);
+      const SoftmaxParams params{log};
+      trial.expect(OpId::softmax, &params, {&x}, log ? log_softmax(x, -1) : softmax(x, -1),
+                   log ? log_softmax_bound(DType::f32) : softmax_bound(DType::f32));
+    });
+  }
 }
 
-void add_argmax(CaseList& list, const Shape& shape, DType dtype, View view, Range range) {
-  list.add(OpId::reduce, dtype, fmt::format("argmax/{}/{}/{}..{}", shape.to_string(), to_string(view), range.low, range.high),
+void add_layer_norm(CaseList& list, const Shape& shape, DType dtype, DType weight_dtype, View view, Range range) {
+  list.add(OpId::layer_norm, dtype,
+           fmt::format("{}/{}/weight {}/{}..{}", shape.to_string(), to_string(view), to_string(weight_dtype), range.low, range.high),
            [=](Trial& trial) {
              const Tensor x = trial.input(shape, dtype, view, range);
-             trial.expect(OpId::reduce, &kLargestPlace, {&x}, x.argmax(-1));
+             const Tensor weight = trial.input({shape.last()}, weight_dtype, View::contiguous, {0.5, 2});
+             const Tensor bias = trial.input({shape.last()}, weight_dtype, View::strided, {-1, 1});
+             const LayerNormParams params{1e-5F};
+             trial.expect(OpId::layer_norm, &params, {&x, &weight, &bias}, layer_norm(x, weight, bias, params.epsilon),
+                          layer_norm_bound(dtype, static_cast<double>(params.epsilon)));
            });
-}
-
-void add_argmax_of(CaseList& list, const std::string& note, std::vector<double> values, double index) {
-  const Shape shape{static_cast<int64_t>(values.size())};
-  list.add(OpId::reduce, DType::f32, note, [=](Trial& trial) {
-    const Tensor x = trial.input_of(values, shape, DType::f32);
-    const Tensor result = x.argmax(-1);
-    trial.expect(OpId::reduce, &kLargestPlace, {&x}, result);
-    trial.expect_values({Shape(), {index}}, result, {});
-  });
 }
 
 void add_rms_norm(CaseList& list, const Shape& shape, DType dtype, DType weight_dtype, View view, Range range) {
@@ -100,20 +148,6 @@ void add_extremes(CaseList& list) {
   add_softmax_of(list, "NaN first", {kNaN, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17});
   add_softmax_of(list, "1e30 apart", {1e30, 1e30, -1e30, 3e38, 3e38, -3e38, 0});
   add_softmax_of(list, "equal elements", std::vector<double>(33, 12345.678));
-  add_argmax_of(list, "the first of equal ones", {1, 5, 5, 2, 5}, 1);
-  add_argmax_of(list, "NaN is largest", {1, kInfinity, kNaN, 2, kNaN}, 2);
-  add_argmax_of(list, "NaN first", {kNaN, kInfinity, kNaN}, 0);
-  add_argmax_of(list, "only minus infinity", {-kInfinity, -kInfinity}, 0);
-  add_argmax_of(list, "zeros of both signs are equal", {-0.0, 0.0}, 0);
-  for (const int64_t n : {9, 33, 257}) {
-    std::vector<double> ties(static_cast<size_t>(n), 1);
-    ties[static_cast<size_t>(n) - 1] = 7;
-    ties[static_cast<size_t>(n) / 2] = 7;
-    add_argmax_of(list, fmt::format("two largest of {}", n), ties, static_cast<double>(n / 2));
-  }
-  std::vector<double> late(40, -1);
-  late[37] = kNaN;
-  add_argmax_of(list, "NaN behind the vectors", late, 37);
 }
 
 }  // namespace
@@ -123,8 +157,9 @@ void add_row_cases(CaseList& list) {
     const Shape shape{3, width};
     add_softmax(list, shape, DType::f32, View::contiguous, {-4, 4});
     add_softmax(list, shape, DType::f32, View::narrowed, {-80, 80}, "/large");
-    add_argmax(list, shape, DType::f32, View::contiguous, {-4, 4});
     add_rms_norm(list, shape, DType::f32, DType::f32, View::contiguous, {-4, 4});
+    add_layer_norm(list, shape, DType::f32, DType::f32, View::contiguous, {-4, 4});
+    add_layer_norm(list, shape, DType::f32, DType::f32, View::transposed, {100, 104});
     add_rms_norm(list, shape, DType::f32, DType::f32, View::transposed, {-1e4, 1e4});
   }
   for (const Shape& shape : {Shape{5, 17}, Shape{2, 3, 70}, Shape{2, 1, 3, 2, 9}, Shape{1}, Shape{257}}) {
@@ -132,21 +167,23 @@ void add_row_cases(CaseList& list) {
       for (const DType dtype : kFloatDTypes) {
         add_softmax(list, shape, dtype, view, {-4, 4});
         add_rms_norm(list, shape, dtype, DType::f16, view, {-4, 4});
+        add_layer_norm(list, shape, dtype, DType::f16, view, {-4, 4});
       }
-      for (const DType dtype : kPlainDTypes) add_argmax(list, shape, dtype, view, {-3, 3});
     }
   }
   for (const Shape& shape : {Shape{0, 5}, Shape{5, 0}, Shape{2, 0, 3}}) {
     add_softmax(list, shape, DType::f32, View::contiguous, {});
     add_rms_norm(list, shape, DType::f32, DType::f32, View::contiguous, {});
+    add_layer_norm(list, shape, DType::f32, DType::f32, View::contiguous, {});
   }
   add_softmax(list, {}, DType::f32, View::contiguous, {});
-  add_argmax(list, {0, 5}, DType::f32, View::contiguous, {});
   // Enough elements for every thread to get some; rows of one element; one row.
-  for (const Shape& shape : {Shape{70, 1025}, Shape{40000, 1}, Shape{1, 100003}, Shape{9999, 7}}) {
+  for (const Shape& shape : {Shape{70, 1025}, Shape{40000, 1}, Shape{1, 100003}, Shape{9999, 7}, Shape{1, 300001}}) {
     add_softmax(list, shape, DType::f32, View::contiguous, {-4, 4});
-    add_argmax(list, shape, DType::f32, View::contiguous, {-4, 4});
     add_rms_norm(list, shape, DType::f32, DType::f32, View::contiguous, {-4, 4});
+    add_layer_norm(list, shape, DType::f32, DType::f32, View::contiguous, {-4, 4});
+    add_softmax(list, shape, DType::bf16, View::transposed, {-4, 4});
+    add_softmax(list, shape, DType::f64, View::flipped, {-4, 4});
   }
   add_rms_norm(list, {3, 33}, DType::f32, DType::f32, View::contiguous, {-1e-4, 1e-4});
   add_extremes(list);

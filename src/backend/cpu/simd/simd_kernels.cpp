@@ -8,11 +8,20 @@ namespace {
 SimdKernels build(InstructionSet set) {
   SimdKernels kernels;
   kernels.set = set;
+  fill_binary_loops(kernels);
+  fill_compare_loops(kernels);
   fill_convert_kernels(kernels);
   fill_float_kernels(kernels);
+  fill_integer_loops(kernels);
+  fill_number_conversions(kernels);
   fill_panel_kernels(kernels);
+  fill_pow_loops(kernels);
   fill_product_kernels(kernels);
   fill_quantize_kernels(kernels);
+  fill_reduce_loops(kernels);
+  fill_row_loops(kernels);
+  fill_unary_f32_loops(kernels);
+  fill_unary_f64_loops(kernels);
   fill_vnni_kernels(kernels);
   fill_bf16_kernels(kernels);
   return kernels;

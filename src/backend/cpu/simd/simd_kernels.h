@@ -6,7 +6,9 @@
 #include <cstdint>
 
 #include "backend/cpu/simd/instruction_set.h"
+#include "backend/cpu/simd/number_loops.h"
 #include "backend/cpu/simd/product_kernels.h"
+#include "backend/cpu/simd/row_loops.h"
 #include "base/half.h"
 #include "layout/dtype.h"
 
@@ -31,6 +33,29 @@ inline constexpr int64_t kPanelRows = 4;
 
 struct SimdKernels {
   InstructionSet set = InstructionSet::scalar;
+
+  // Loops over contiguous elements, by number type.
+  AllNumberLoops number_loops;
+  ChooseLoops<uint8_t> choose_u8{};
+  ChooseLoops<uint32_t> choose_u32{};
+  ChooseLoops<int64_t> choose_i64{};
+  template <class T>
+  [[nodiscard]] NumberLoops<T>& numbers() noexcept {
+    return std::get<NumberLoops<T>>(number_loops);
+  }
+  template <class T>
+  [[nodiscard]] const NumberLoops<T>& numbers() const noexcept {
+    return std::get<NumberLoops<T>>(number_loops);
+  }
+  AllRowLoops row_loops;
+  template <class T>
+  [[nodiscard]] const RowLoops<T>& rows() const noexcept {
+    return std::get<RowLoops<T>>(row_loops);
+  }
+  template <class Body>
+  void for_each_number(const Body& body) {
+    std::apply([&](auto&... loops) { (body(loops), ...); }, number_loops);
+  }
 
   // Elementwise over n floats; out may be an operand.
   void (*add)(const float* lhs, const float* rhs, float* out, size_t n) = nullptr;
@@ -94,11 +119,20 @@ struct SimdKernels {
 
 // Each source file under simd/ fills its part of the table.
 void fill_bf16_kernels(SimdKernels& kernels);
+void fill_binary_loops(SimdKernels& kernels);
+void fill_compare_loops(SimdKernels& kernels);
 void fill_convert_kernels(SimdKernels& kernels);
 void fill_float_kernels(SimdKernels& kernels);
+void fill_integer_loops(SimdKernels& kernels);
+void fill_number_conversions(SimdKernels& kernels);
 void fill_panel_kernels(SimdKernels& kernels);
+void fill_pow_loops(SimdKernels& kernels);
 void fill_product_kernels(SimdKernels& kernels);
 void fill_quantize_kernels(SimdKernels& kernels);
+void fill_reduce_loops(SimdKernels& kernels);
+void fill_row_loops(SimdKernels& kernels);
+void fill_unary_f32_loops(SimdKernels& kernels);
+void fill_unary_f64_loops(SimdKernels& kernels);
 void fill_vnni_kernels(SimdKernels& kernels);
 
 }  // namespace wick::cpu

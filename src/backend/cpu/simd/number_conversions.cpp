@@ -1,0 +1,69 @@
+// Conversions between the number types, as copy defines them.
+// Plain loops: the compiler turns them into vector code for each instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/simd/number_conversions.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <limits>
+#include <tuple>
+#include <type_traits>
+
+#include "backend/cpu/simd/number_loops.h"
+#include "backend/cpu/simd/saturate.h"
+#include "backend/cpu/simd/select.h"
+#include "backend/cpu/simd/simd_kernels.h"
+#include "base/half.h"
+#include "device/op.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace wick::cpu {
+namespace HWY_NAMESPACE {
+
+template <class To, class From>
+HWY_INLINE To converted(From value) {
+  if constexpr (std::is_floating_point_v<To>) {
+    return static_cast<To>(value);
+  } else if constexpr (std::is_floating_point_v<From>) {
+    return saturated<To>(static_cast<double>(value));
+  } else {
+    return static_cast<To>(value);  // the low bits, as two's complement has them
+  }
+}
+
+template <class From, class To>
+void convert(const From* HWY_RESTRICT x, void* out, size_t n) {
+  To* HWY_RESTRICT target = static_cast<To*>(out);
+  for (size_t i = 0; i < n; ++i) target[i] = converted<To>(x[i]);
+}
+
+template <class From>
+void to_odd(const From* HWY_RESTRICT x, float* HWY_RESTRICT out, size_t n) {
+  if constexpr (std::is_same_v<From, float>) {
+    for (size_t i = 0; i < n; ++i) out[i] = x[i];
+  } else {
+    for (size_t i = 0; i < n; ++i) out[i] = round_to_odd(static_cast<double>(x[i]));
+  }
+}
+
+template <class From, class... To>
+void fill_conversions_of(NumberLoops<From>& loops, const std::tuple<To...>* /*types*/) {
+  loops.convert = {convert<From, To>...};
+  loops.to_odd = to_odd<From>;
+}
+
+void fill_conversions(SimdKernels& kernels) {
+  kernels.for_each_number([](auto& loops) HWY_ATTR { fill_conversions_of(loops, static_cast<const Numbers*>(nullptr)); });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace wick::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace wick::cpu {
+
+void fill_number_conversions(SimdKernels& kernels) { WICK_CALL_FOR_SET(kernels.set, fill_conversions, kernels); }
+
+}  // namespace wick::cpu
+#endif
