@@ -23,7 +23,7 @@ class Zeros final : public TensorSource {
 
 class TensorMap final : public TensorSource {
  public:
-  explicit TensorMap(std::map<std::string, Tensor> tensors) { tensors_.insert(tensors.begin(), tensors.end()); }
+  explicit TensorMap(std::map<std::string, Tensor, std::less<>> tensors) : tensors_(std::move(tensors)) {}
   [[nodiscard]] std::string describe() const override { return "tensors"; }
   [[nodiscard]] std::vector<std::string> names() const override {
     std::vector<std::string> names;
@@ -105,7 +105,7 @@ std::vector<std::string> nearby(std::string_view path, const std::vector<std::st
 
 VarBuilder VarBuilder::zeros(DType dtype, const Device& device) { return {std::make_shared<const Zeros>(), dtype, device}; }
 
-VarBuilder VarBuilder::from_tensors(std::map<std::string, Tensor> tensors, DType dtype, const Device& device) {
+VarBuilder VarBuilder::from_tensors(std::map<std::string, Tensor, std::less<>> tensors, DType dtype, const Device& device) {
   return {std::make_shared<const TensorMap>(std::move(tensors)), dtype, device};
 }
 

@@ -24,7 +24,7 @@ class VarBuilder {
       : source_(std::move(source)), dtype_(dtype), device_(std::move(device)) {}
   // Every tensor is there and is all zeros.
   [[nodiscard]] static VarBuilder zeros(DType dtype, const Device& device);
-  [[nodiscard]] static VarBuilder from_tensors(std::map<std::string, Tensor> tensors, DType dtype, const Device& device);
+  [[nodiscard]] static VarBuilder from_tensors(std::map<std::string, Tensor, std::less<>> tensors, DType dtype, const Device& device);
   // Tensors are variables of the map, which makes those that it has not.
   [[nodiscard]] static VarBuilder from_var_map(const VarMap& map, DType dtype, const Device& device);
 

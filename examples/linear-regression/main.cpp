@@ -1,0 +1,93 @@
+// linear-regression: finds the numbers behind noisy measurements by gradient descent.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <vector>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "cli/flags.h"
+#include "cli/load_model.h"
+#include "nn/linear.h"
+#include "nn/loss.h"
+#include "nn/optimizer.h"
+
+namespace wick {
+namespace {
+
+struct Options {
+  int64_t steps = 300;
+  int64_t samples = 256;
+  uint64_t seed = 1;
+  float noise = 0.05F;
+  float rate = 0.1F;
+  std::string device = "cpu";
+  int threads = 0;
+};
+
+// What is to be found: y = weight · x + bias, for x of three numbers and y of two.
+constexpr int64_t kInputs = 3;
+constexpr int64_t kOutputs = 2;
+const std::vector<float> kWeight = {2, -1, 0.5, 0, 3, -2};
+const std::vector<float> kBias = {1, -0.25};
+
+void run(const Program& program, const Options& options) {
+  const Device device = open_device(options.device, options.threads);
+  //SEED device.set_seed(options.seed);
+  const Tensor weight = Tensor::from_vector(kWeight, {kOutputs, kInputs}, device);
+  const Tensor bias = Tensor::from_vector(kBias, {kOutputs}, device);
+  const Tensor x = Tensor::randn(0, 1, {options.samples, kInputs}, DType::f32, device);
+  const Tensor y =
+      x.matmul(weight.t()) + bias + Tensor::randn(0, 1, {options.samples, kOutputs}, DType::f32, device) * double{options.noise};
+
+  const nn::VarMap vars;
+  const nn::Linear model = nn::linear(kInputs, kOutputs, nn::VarBuilder::from_var_map(vars, DType::f32, device));
+  nn::Sgd optimizer(vars.all_vars(), double{options.rate});
+  double last = 0;
+  for (int64_t step = 0; step < options.steps; ++step) {
+    const Tensor loss = nn::mse(model.forward(x), y);
+    optimizer.backward_step(loss);
+    last = loss.item();
+    if (step % std::max<int64_t>(options.steps / 10, 1) == 0) program.out << fmt::format("step {:4}: loss {:.6f}\n", step, last);
+  }
+  program.out << fmt::format("step {:4}: loss {:.6f}\n\n       true   found\n", options.steps, last);
+
+  const std::vector<float> found = model.weight().to_vector<float>();
+  const std::vector<float> found_bias = model.bias()->to_vector<float>();
+  float largest = 0;
+  const auto print = [&](const std::string& name, float wanted, float value) {
+    program.out << fmt::format("{:5} {:6.2f} {:7.4f}\n", name, wanted, value);
+    largest = std::max(largest, std::abs(wanted - value));
+  };
+  for (size_t i = 0; i < found.size(); ++i) print(fmt::format("W{}{}", i / kInputs, i % kInputs), kWeight[i], found[i]);
+  for (size_t i = 0; i < found_bias.size(); ++i) print(fmt::format("b{}", i), kBias[i], found_bias[i]);
+  program.out << fmt::format("largest difference: {:.4f}\n", largest);
+}
+
+}  // namespace
+}  // namespace wick
+
+int main(int argument_count, char** arguments) {
+  wick::Program program{.name = "linear-regression",
+                        .executable = wick::executable_path(),
+                        .in = std::cin,
+                        .out = std::cout,
+                        .err = std::cerr,
+                        .input_is_terminal = wick::is_terminal(0),
+                        .output_is_terminal = wick::is_terminal(1),
+                        .errors_are_terminal = wick::is_terminal(2)};
+  return wick::run_guarded(program, [&] {
+    wick::Options options;
+    CLI::App app("Fits y = W x + b to noisy measurements by stochastic gradient descent and prints what it found.", program.name);
+    wick::add_integer(app, "--steps", "steps of gradient descent (300)", options.steps, 1, 1000000);
+    wick::add_integer(app, "--samples", "measurements (256)", options.samples, 4, 1000000);
+    wick::add_decimal(app, "--noise", "the deviation of the measurements' noise (0.05)", options.noise, 0, 100);
+    wick::add_decimal(app, "--learning-rate", "of gradient descent (0.1)", options.rate, 0, 10);
+    wick::add_value(app, "--seed", "N", "of the measurements and of the first guess (1)",
+                    [&](const std::string& text) { options.seed = wick::parse_seed("--seed", text); });
+    wick::add_device(app, options.device);
+    wick::add_threads(app, options.threads);
+    app.footer(wick::examples({"linear-regression", "linear-regression --noise 0.5 --samples 10000"}));
+    if (wick::parse_flags(app, {arguments + 1, arguments + argument_count}, program)) wick::run(program, options);
+  });
+}

@@ -1,0 +1,17 @@
+// A plot of a training as an SVG file: the loss of every step, its running mean, and the loss on held-out images.
+#pragma once
+
+#include <filesystem>
+#include <span>
+
+namespace wick::mnist {
+
+struct HeldOutLoss {
+  int64_t step;
+  double loss;
+};
+
+// The scale of the losses is logarithmic. Errors: not_found, io, naming the path.
+void write_loss_plot(const std::filesystem::path& path, std::span<const double> losses, std::span<const HeldOutLoss> held_out);
+
+}  // namespace wick::mnist

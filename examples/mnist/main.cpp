@@ -1,0 +1,138 @@
+// mnist: reads handwritten digits with a net from a file, or trains one.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "cli/flags.h"
+#include "cli/load_model.h"
+#include "cli/progress_bar.h"
+#include "mnist/classify.h"
+#include "mnist/images.h"
+#include "mnist/nets.h"
+#include "mnist/train.h"
+#include "model/tensor_files.h"
+
+namespace wick::mnist {
+namespace {
+
+struct Options {
+  std::filesystem::path data = "../shared/data/mnist";
+  std::filesystem::path model;
+  std::string device = "cpu";
+  int threads = 0;
+  int64_t batch = 200;
+  int64_t limit = 10000;
+  float at_least = 0;
+  TrainOptions train{.save = "mnist-trained.safetensors", .plot = "mnist-loss.svg"};
+};
+
+void add_path(CLI::App& app, const std::string& flag, const std::string& description, std::filesystem::path& target) {
+  add_value(app, flag, "PATH", description, [&target](const std::string& text) { target = text; });
+}
+
+void add_common_flags(CLI::App& app, Options& options) {
+  add_path(app, "--data", "the folder of t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz (../shared/data/mnist)", options.data);
+  add_integer(app, "--limit", "use the first N images only", options.limit, 10);
+  add_decimal(app, "--at-least", "fail where fewer than X per cent are right", options.at_least, 0, 100);
+  add_device(app, options.device);
+  add_threads(app, options.threads);
+}
+
+void check_accuracy(const Result& result, const Options& options) {
+  if (100 * result.accuracy() < static_cast<double>(options.at_least)) {
+    fail(ErrorCode::invalid_argument, "--at-least {:g}: only {:.2f} % are right", options.at_least, 100 * result.accuracy());
+  }
+}
+
+void print(const Program& program, const Result& result) {
+  program.out << fmt::format("{} of {} images are right: {:.2f} %\n\n", result.right(), result.total(), 100 * result.accuracy())
+              << result.table();
+}
+
+void run_classify(const Program& program, const Options& options) {
+  const Device device = open_device(options.device, options.threads);
+  Images images = load_test_images(options.data);
+  images.keep(options.limit);
+  const std::filesystem::path model = options.model.empty() ? options.data / "mnist.safetensors" : options.model;
+  const nn::VarBuilder builder(open_tensor_source(model, device), DType::f32, device);
+  const auto start = std::chrono::steady_clock::now();
+  const auto run = [&](const nn::Module& net) {
+    ProgressBar bar(program, "images");
+    return classify(net, images, options.batch, device,
+                    [&](int64_t done) { bar.update(static_cast<uint64_t>(done), static_cast<uint64_t>(images.size())); });
+  };
+  // The net that `mnist train` saves has no third convolution.
+  const Result result = builder.contains_tensor("conv3.weight") ? run(PublishedNet(builder)) : run(SmallNet(builder));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  program.note(fmt::format("{:.0f} images a second", static_cast<double>(images.size()) / seconds));
+  print(program, result);
+  check_accuracy(result, options);
+}
+
+void run_train(const Program& program, const Options& options) {
+  const Device device = open_device(options.device, options.threads);
+  Images images = load_test_images(options.data);
+  images.keep(options.limit);
+  const Result result = train(program, images, options.train, device);
+  print(program, result);
+  check_accuracy(result, options);
+}
+
+void train_command(Program& program, const Arguments& arguments) {
+  Options options;
+  program.name += " train";
+  CLI::App app(
+      "Trains a small convolutional net from nothing, on four of five images of the test set (the training set is not needed),\n"
+      "and says how many of the others it knows.",
+      program.name);
+  add_integer(app, "--epochs", "how often each image is seen (12)", options.train.epochs, 1, 1000);
+  add_integer(app, "--batch", "images of one step (64)", options.train.batch, 1, 10000);
+  add_value(app, "--learning-rate", "X", "the highest of one cycle (0.006)",
+            [&](const std::string& text) { options.train.learning_rate = parse_decimal("--learning-rate", text, 0, 10); });
+  add_value(app, "--seed", "N", "of weights, order, shifts and dropout (1)",
+            [&](const std::string& text) { options.train.seed = parse_seed("--seed", text); });
+  add_integer(app, "--hold-out", "of N images, hold one out (5)", options.train.hold_out, 2, 100);
+  add_path(app, "--save", "where the net is written (mnist-trained.safetensors)", options.train.save);
+  add_path(app, "--plot", "where the plot of the losses is written (mnist-loss.svg)", options.train.plot);
+  add_common_flags(app, options);
+  app.footer(examples({"mnist train", "mnist train --epochs 20 --seed 7 --plot loss.svg"}));
+  if (parse_flags(app, arguments, program)) run_train(program, options);
+}
+
+void classify_command(Program& program, const Arguments& arguments) {
+  Options options;
+  CLI::App app(
+      "Reads the 10,000 handwritten digits of MNIST's test set with a convolutional net from a file.\n"
+      "\"mnist train\" trains one: see \"mnist train --help\".",
+      program.name);
+  add_path(app, "--model", "the net: DATA/mnist.safetensors, or what \"mnist train\" saved", options.model);
+  add_integer(app, "--batch", "images at once (200)", options.batch, 1, 10000);
+  add_common_flags(app, options);
+  app.footer(examples({"mnist --data FOLDER", "mnist --model mnist-trained.safetensors", "mnist train"}));
+  if (parse_flags(app, arguments, program)) run_classify(program, options);
+}
+
+}  // namespace
+}  // namespace wick::mnist
+
+int main(int argument_count, char** argument_values) {
+  wick::Program program{.name = "mnist",
+                        .executable = wick::executable_path(),
+                        .in = std::cin,
+                        .out = std::cout,
+                        .err = std::cerr,
+                        .input_is_terminal = wick::is_terminal(0),
+                        .output_is_terminal = wick::is_terminal(1),
+                        .errors_are_terminal = wick::is_terminal(2)};
+  wick::Arguments arguments(argument_values + 1, argument_values + argument_count);
+  return wick::run_guarded(program, [&] {
+    if (!arguments.empty() && arguments.front() == "train") {
+      wick::mnist::train_command(program, {arguments.begin() + 1, arguments.end()});
+    } else {
+      wick::mnist::classify_command(program, arguments);
+    }
+  });
+}

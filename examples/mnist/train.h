@@ -1,0 +1,25 @@
+// Training a SmallNet from nothing, on most of the images; the others tell how good it is.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "cli/program.h"
+#include "mnist/classify.h"
+
+namespace wick::mnist {
+
+struct TrainOptions {
+  int epochs = 12;
+  int64_t batch = 64;
+  double learning_rate = 6e-3;  // the highest of one cycle
+  uint64_t seed = 1;
+  int64_t hold_out = 5;  // of so many images, the last one is held out
+  std::filesystem::path save;
+  std::filesystem::path plot;
+};
+
+// Trains, writes the net and the plot, reads the net back, and returns what that one makes of the held-out images.
+Result train(const Program& program, const Images& images, const TrainOptions& options, const Device& device);
+
+}  // namespace wick::mnist
