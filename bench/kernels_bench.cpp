@@ -109,6 +109,7 @@ void register_all() {
 int main(int argc, char** argv) {
   wick::register_all();
   wick::register_matmul_benchmarks();
+  wick::register_image_benchmarks();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

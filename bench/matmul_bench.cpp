@@ -11,7 +11,6 @@
 #include "backend/cpu/simd/simd_kernels.h"
 #include "base/thread_pool.h"
 #include "device/device.h"
-#include "tensor/ops/copy.h"
 #include "tensor/ops/matmul.h"
 
 namespace wick {
@@ -37,14 +36,6 @@ double measure_peak(ThreadPool& pool) {
   return total / seconds_since(begin);
 }
 
-Tensor random_matrix(const Shape& shape, DType dtype, const Device& device) {
-  std::mt19937 generator(1);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
-  for (float& value : values) value = normal(generator);
-  return to_dtype(Tensor::from_vector(values, shape, device), dtype);
-}
-
 struct MatmulCase {
   DType dtype;
   int64_t m, k, n;
@@ -55,12 +46,26 @@ struct MatmulCase {
 void run_matmul(benchmark::State& state, const MatmulCase& entry) {
   const auto threads = static_cast<int>(state.range(0));
   const Device device = Device::open({DeviceKind::cpu, 0}, {.threads = threads, .variant = {}});
+  const Tensor left = entry.left_transposed ? random_tensor({entry.k, entry.m}, entry.dtype, device).transpose(0, 1)
+                                            : random_tensor({entry.m, entry.k}, entry.dtype, device);
+  const Tensor right = entry.right_transposed ? random_tensor({entry.n, entry.k}, entry.dtype, device).transpose(0, 1)
+                                              : random_tensor({entry.k, entry.n}, entry.dtype, device);
+  time_beside_peak(state, threads, 2.0 * static_cast<double>(entry.m * entry.k * entry.n),
+                   [&] { benchmark::DoNotOptimize(matmul(left, right)); });
+}
+
+}  // namespace
+
+Tensor random_tensor(const Shape& shape, DType dtype, const Device& device) {
+  std::mt19937 generator(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<size_t>(shape.elements()));
+  for (float& value : values) value = normal(generator);
+  return Tensor::from_vector(values, shape, device).to_dtype(dtype);
+}
+
+void time_beside_peak(benchmark::State& state, int threads, double operations, const std::function<void()>& run) {
   ThreadPool pool(threads);
-  const Tensor left = entry.left_transposed ? random_matrix({entry.k, entry.m}, entry.dtype, device).transpose(0, 1)
-                                            : random_matrix({entry.m, entry.k}, entry.dtype, device);
-  const Tensor right = entry.right_transposed ? random_matrix({entry.n, entry.k}, entry.dtype, device).transpose(0, 1)
-                                              : random_matrix({entry.k, entry.n}, entry.dtype, device);
-  const double operations = 2.0 * static_cast<double>(entry.m * entry.k * entry.n);
   std::vector<double> peaks;
   std::vector<double> rates;
   double since_peak = 1;
@@ -72,17 +77,16 @@ void run_matmul(benchmark::State& state, const MatmulCase& entry) {
       state.ResumeTiming();
     }
     const auto begin = Clock::now();
-    benchmark::DoNotOptimize(matmul(left, right));
+    run();
     const double seconds = seconds_since(begin);
     since_peak += seconds;
     rates.push_back(operations / seconds);
   }
+  state.counters["seconds"] = operations / median(rates);
   state.counters["GFLOPS"] = median(rates) / 1e9;
   state.counters["peak"] = median(peaks) / 1e9;
   state.counters["of_peak"] = median(rates) / median(peaks);
 }
-
-}  // namespace
 
 void register_matmul_benchmarks() {
   const std::vector<MatmulCase> cases = {

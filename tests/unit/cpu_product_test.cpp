@@ -46,7 +46,7 @@ void expect_exact_tiles(const ProductTile<Packed, Sum>& tile, int64_t k, bool ac
     for (int64_t columns = 1; columns <= tile.columns; ++columns) {
       const int64_t stride = columns + 3;
       std::vector<Sum> c(static_cast<size_t>(rows * stride), Sum{100});
-      tile.multiply(k, a.data(), b.data(), tile.columns, c.data(), stride, rows, columns, accumulate);
+      tile.multiply(k, a.data(), b.data(), tile.columns, c.data(), stride, rows, columns, accumulate, nullptr);
       for (int64_t row = 0; row < rows; ++row) {
         for (int64_t column = 0; column < stride; ++column) {
           double expected = accumulate || column >= columns ? 100 : 0;

@@ -49,14 +49,33 @@ struct Job {
   [[nodiscard]] const SimdKernels& kernels() const noexcept { return runtime->kernels(); }
 };
 
-// n sums rounded to their dtype, `step` elements apart.
-void store_run(const SimdKernels& kernels, DType dtype, const float* sums, int64_t n, std::byte* out, int64_t step) {
-  const int64_t element = info(dtype).block_bytes;
-  if (step == 1) return narrow(kernels, sums, n, dtype, out);
-  for (int64_t i = 0; i < n; ++i) narrow(kernels, sums + i, 1, dtype, out + i * step * element);
+template <class T>
+void scatter_run(const std::byte* values, int64_t n, std::byte* out, int64_t step) {
+  for (int64_t i = 0; i < n; ++i)
+    std::memcpy(out + i * step * static_cast<int64_t>(sizeof(T)), values + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
 }
-void store_run(const SimdKernels& /*kernels*/, DType /*dtype*/, const double* sums, int64_t n, std::byte* out, int64_t step) {
-  for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * step * static_cast<int64_t>(sizeof(double)), sums + i, sizeof(double));
+
+// n sums rounded to their dtype, `step` elements apart.
+template <class T>
+void store_run(const SimdKernels& kernels, DType dtype, const T* sums, int64_t n, std::byte* out, int64_t step) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (dtype != DType::f32) {
+      constexpr int64_t kChunk = 128;
+      std::array<std::byte, kChunk * sizeof(uint16_t)> rounded;
+      const int64_t element = info(dtype).block_bytes;
+      if (step == 1) return narrow(kernels, sums, n, dtype, out);
+      for (int64_t at = 0; at < n; at += kChunk) {
+        const int64_t count = std::min(kChunk, n - at);
+        narrow(kernels, sums + at, count, dtype, rounded.data());
+        std::byte* target = out + at * step * element;
+        element == 1 ? scatter_run<uint8_t>(rounded.data(), count, target, step)
+                     : scatter_run<uint16_t>(rounded.data(), count, target, step);
+      }
+      return;
+    }
+  }
+  if (step != 1) return scatter_run<T>(reinterpret_cast<const std::byte*>(sums), n, out, step);
+  std::memcpy(out, sums, static_cast<size_t>(n) * sizeof(T));
 }
 
 // n sums of the grid's row from `column` on.
@@ -336,7 +355,7 @@ void convolve_by_packing(const Job<T>& job) {
                       [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
                         pack_pixels(job, group, depth, part, column, columns, packed);
                       },
-                      DirectRight<T>{},
+                      DirectRight<T>{}, {},
                       [&](int64_t, int64_t rows, int64_t, int64_t columns) {
                         sums = scratch.get<T>(kSums, static_cast<size_t>(rows * columns));
                         return ProductTarget<T>{sums, columns};
@@ -354,7 +373,8 @@ template <class T>
 bool prefers_planes(const Job<T>& job) {
   const Planes planes = plan_planes(job, job.grid->extents[0]);
   const int64_t tile = job.tile->columns;
-  const int64_t by_planes = (planes.columns + tile - 1) / tile * tile * job.plan->out_channels;
+  // The kernel is copied for each image, which costs about as much as another tile of columns.
+  const int64_t by_planes = ((planes.columns + tile - 1) / tile + 1) * tile * job.plan->out_channels;
   const int64_t by_packing = job.grid->extents[0] * job.grid->extents[1] * (job.plan->out_channels + kPackingCost);
   return by_planes <= by_packing;
 }

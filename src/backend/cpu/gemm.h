@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backend/cpu/cpu_runtime.h"
+#include "backend/cpu/matrix_source.h"
 #include "backend/cpu/simd/product_kernels.h"
 
 namespace wick::cpu {
@@ -35,10 +36,29 @@ struct DirectRight {
   int64_t row_stride = 0;
 };
 
+// Where the operands lie, for reading ahead; data is nullptr where that is not worth while. `step`: elements in a packed one, along the
+// sum.
+struct ProductSources {
+  MatrixSource left;
+  MatrixSource right;
+  int64_t step = 1;
+};
+
+// The lines of a block of a matrix.
+[[nodiscard]] inline ReadAhead lines_of(const MatrixSource& source, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  constexpr int64_t kLine = 64;
+  if (source.column_stride != 1 && source.row_stride == 1) return lines_of(source.transposed(), column, columns, row, rows);
+  if (source.data == nullptr || source.column_stride != 1 || rows <= 0 || columns <= 0) return {};
+  const int64_t element = info(source.dtype).block_bytes;
+  const int64_t row_bytes = (columns * element + kLine - 1) / kLine * kLine;
+  const std::byte* first = source.at(row, column).data;
+  return {first, first + row_bytes, row_bytes, source.row_stride * element, rows * row_bytes / kLine};
+}
+
 inline constexpr size_t kLeftSlot = 8;
 inline constexpr size_t kRightSlot = 9;
-// A right block of 1 MiB leaves the rest of a second-level cache of 2 MiB to what streams by.
-inline constexpr int64_t kRightBlockBytes = 1 << 20;
+// Two right blocks, one in use and one on its way, leave half of a second-level cache of 2 MiB to what streams by.
+inline constexpr int64_t kRightBlockBytes = 1 << 19;
 // The most rows of a pass whose sums are kept aside until they can be rounded.
 inline constexpr int64_t kPassRows = 1024;
 
@@ -47,13 +67,16 @@ inline constexpr int64_t kPassRows = 1024;
 // open(row, rows, column, columns) -> ProductTarget for the block, close(…) when its sums are complete.
 template <class Packed, class Sum, class PackLeft, class PackRight, class Open, class Close>
 void multiply_region(const ProductTile<Packed, Sum>& tile, Scratch& scratch, const ProductRegion& region, const PackLeft& pack_left,
-                     const PackRight& pack_right, const DirectRight<Packed>& direct, const Open& open, const Close& close) {
+                     const PackRight& pack_right, const DirectRight<Packed>& direct, const ProductSources& sources, const Open& open,
+                     const Close& close) {
   const int64_t panel_size = kProductDepth * tile.columns;
   const int64_t block_columns = std::max<int64_t>(1, kRightBlockBytes / static_cast<int64_t>(sizeof(Packed)) / panel_size) * tile.columns;
   const int64_t width = std::min(block_columns, region.column_end - region.column_begin);
   const int64_t panels_at_most = (width + tile.columns - 1) / tile.columns;
   auto* left = scratch.get<Packed>(kLeftSlot, static_cast<size_t>(tile.rows * kProductStride));
   auto* right = scratch.get<Packed>(kRightSlot, static_cast<size_t>(panels_at_most * panel_size));
+  ReadAhead left_ahead;
+  ReadAhead right_ahead;
   const auto is_direct = [&](int64_t columns) { return direct.data != nullptr && columns == tile.columns; };
 
   const auto pack_block = [&](int64_t depth, int64_t part, int64_t column_begin, int64_t column_end) {
@@ -75,7 +98,10 @@ void multiply_region(const ProductTile<Packed, Sum>& tile, Scratch& scratch, con
       const Packed* panel =
           in_place ? direct.data + depth * direct.row_stride + column : right + (column - column_begin) / tile.columns * panel_size;
       tile.multiply(part, left, panel, in_place ? direct.row_stride : tile.columns, target.data + column - column_begin, target.stride,
-                    rows, columns, depth > 0);
+                    rows, columns, depth > 0,
+                    left_ahead.lines_left > 0    ? &left_ahead
+                    : right_ahead.lines_left > 0 ? &right_ahead
+                                                 : nullptr);
     }
   };
 
@@ -87,7 +113,13 @@ void multiply_region(const ProductTile<Packed, Sum>& tile, Scratch& scratch, con
       for (int64_t depth = 0; depth < region.k; depth += kProductDepth) {
         const int64_t part = std::min(kProductDepth, region.k - depth);
         pack_block(depth, part, column, column_end);
+        const int64_t next = (depth + part) * sources.step;
+        if (direct.data == nullptr)
+          right_ahead =
+              lines_of(sources.right, next, std::min(kProductDepth, region.k - depth - part) * sources.step, column, column_end - column);
         for (int64_t row = pass; row < pass_end; row += tile.rows) {
+          left_ahead = lines_of(sources.left, row + tile.rows, std::min(tile.rows, pass_end - row - tile.rows), depth * sources.step,
+                                part * sources.step);
           multiply_block(depth, part, row, std::min(tile.rows, pass_end - row), column, column_end,
                          {target.data + (row - pass) * target.stride, target.stride});
         }

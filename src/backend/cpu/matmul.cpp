@@ -94,7 +94,7 @@ void multiply_in_place(const Problem& problem, const ProductTile<T, T>& tile, DT
             [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
               pack_rows(kernels, scratch, right.at(depth, column), part, columns, packed, tile.columns);
             },
-            direct_right<T>(right, dtype, row_end - row_begin, tile.rows),
+            direct_right<T>(right, dtype, row_end - row_begin, tile.rows), {left, right},
             [&](int64_t row, int64_t, int64_t column, int64_t) { return ProductTarget<T>{out + row * problem.n + column, problem.n}; },
             [](int64_t, int64_t, int64_t, int64_t) {});
       });
@@ -124,7 +124,7 @@ void multiply_and_round(const Problem& problem, const ProductTile<Packed, float>
               const int64_t width = std::min(part * step, problem.k - depth * step);
               pack_right(scratch, right.at(depth * step, column), width, columns, packed);
             },
-            DirectRight<Packed>{},
+            DirectRight<Packed>{}, {left, right, step},
             [&](int64_t, int64_t rows, int64_t, int64_t columns) {
               sums = scratch.get<float>(kSumsSlot, static_cast<size_t>(rows * columns));
               return ProductTarget<float>{sums, columns};

@@ -123,7 +123,7 @@ void multiply_pair_rows(const TileCall& call) {
 }
 
 void multiply_pairs(int64_t k, const uint32_t* a, const uint32_t* b, int64_t b_stride, float* c, int64_t c_stride, int64_t rows,
-                    int64_t columns, bool accumulate) {
+                    int64_t columns, bool accumulate, ReadAhead* /*ahead*/) {
   multiply_pair_rows<kTileRows>({k, a, b, b_stride, c, c_stride, rows, columns, accumulate});
 }
 

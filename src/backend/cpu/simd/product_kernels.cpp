@@ -36,6 +36,7 @@ struct TileCall {
   int64_t rows;
   int64_t columns;
   bool accumulate;
+  ReadAhead* ahead;
 };
 
 template <class T>
@@ -62,8 +63,21 @@ void multiply_tile(const TileCall<T>& call) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
+  // Without anything to read ahead, a line that is there already is asked for.
+  const ReadAhead ahead = call.ahead != nullptr ? *call.ahead : ReadAhead{};
+  const std::byte* line = ahead.line != nullptr ? ahead.line : reinterpret_cast<const std::byte*>(call.a);
+  const std::byte* row_end = ahead.row_end;
+  const int64_t line_bytes = ahead.line != nullptr ? 64 : 0;
   const T* HWY_RESTRICT a = call.a;
   for (int64_t i = 0; i < call.k; ++i, ++a) {
+    if (!kAnywhere) {
+      __builtin_prefetch(line, 0, 2);
+      line += line_bytes;
+      if (line == row_end) {
+        line += ahead.stride - ahead.row_bytes;
+        row_end += ahead.stride;
+      }
+    }
     const T* HWY_RESTRICT b = call.b + (kAnywhere ? call.offsets[i] : i * call.b_stride);
     Vector<T> right[kVectors];
 #pragma GCC unroll 2
@@ -75,6 +89,11 @@ void multiply_tile(const TileCall<T>& call) {
       for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(left, right[v], sums[r][v]);
     }
   }
+  if (call.ahead != nullptr) {
+    call.ahead->line = line;
+    call.ahead->row_end = row_end;
+    call.ahead->lines_left -= call.k;
+  }
   if (!whole) {
     HWY_ALIGN T buffer[kRows * kVectors * HWY_MAX_BYTES / sizeof(T)];
 #pragma GCC unroll 16
@@ -85,13 +104,19 @@ void multiply_tile(const TileCall<T>& call) {
     store_part(call, buffer, kVectors * lanes);
     return;
   }
+  T* c = call.c;
+  const int64_t c_stride = call.c_stride;
+  if (call.accumulate) {
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) {
-      T* c = call.c + r * call.c_stride + v * lanes;
-      hn::StoreU(call.accumulate ? hn::Add(hn::LoadU(d, c), sums[r][v]) : sums[r][v], d, c);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Add(hn::LoadU(d, c + r * c_stride + v * lanes), sums[r][v]);
     }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r, c += c_stride) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, c + v * lanes);
   }
 }
 
@@ -105,14 +130,15 @@ void multiply_rows(const TileCall<T>& call) {
 }
 
 template <class T>
-void multiply(int64_t k, const T* a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t rows, int64_t columns, bool accumulate) {
-  multiply_rows<kTileRows, false>(TileCall<T>{k, a, b, b_stride, nullptr, c, c_stride, rows, columns, accumulate});
+void multiply(int64_t k, const T* a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t rows, int64_t columns, bool accumulate,
+              ReadAhead* ahead) {
+  multiply_rows<kTileRows, false>(TileCall<T>{k, a, b, b_stride, nullptr, c, c_stride, rows, columns, accumulate, ahead});
 }
 
 template <class T>
 void multiply_at(int64_t k, const T* a, const T* b, const int64_t* offsets, T* c, int64_t c_stride, int64_t rows, int64_t columns,
                  bool accumulate) {
-  multiply_rows<kTileRows, true>(TileCall<T>{k, a, b, 0, offsets, c, c_stride, rows, columns, accumulate});
+  multiply_rows<kTileRows, true>(TileCall<T>{k, a, b, 0, offsets, c, c_stride, rows, columns, accumulate, nullptr});
 }
 
 template <class T>

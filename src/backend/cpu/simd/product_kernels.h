@@ -1,6 +1,7 @@
 // The inner loops of matrix products: register tiles over packed operands, and the rearrangements that pack them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/half.h"
@@ -12,6 +13,16 @@ inline constexpr int64_t kProductDepth = 256;
 // Elements from one row of a left panel to the next. More than the depth, so that the rows fall into different sets of the cache.
 inline constexpr int64_t kProductStride = kProductDepth + 16;
 
+// Lines of memory that a tile asks for while it multiplies, one in each step of its sum, so that what is packed next has come from memory
+// by then: `rows` runs of row_bytes, `stride` bytes apart.
+struct ReadAhead {
+  const std::byte* line = nullptr;     // the next one
+  const std::byte* row_end = nullptr;  // of its run
+  int64_t row_bytes = 0;
+  int64_t stride = 0;
+  int64_t lines_left = 0;
+};
+
 // A register tile of c [rows, columns] = a · b, whose packed operands are of type Packed and whose sums are of type Sum. Every element
 // of c is one chain of fused multiply-adds in the order of the sum, whatever the size of its tile.
 template <class Packed, class Sum>
@@ -19,9 +30,10 @@ struct ProductTile {
   int64_t rows = 0;     // of the largest tile
   int64_t columns = 0;  // of the largest tile: the width of a right panel
   // c (row-major, c_stride) = or, with `accumulate`, += a · b. a: rows kProductStride apart, readable up to an even number of rows.
-  // b: rows b_stride apart, readable up to the next multiple of columns / 2. 1 <= rows <= this->rows, likewise columns, k.
+  // b: rows b_stride apart, readable up to the next multiple of columns / 2. 1 <= rows <= this->rows, likewise columns, k. `ahead` may
+  // be nullptr.
   void (*multiply)(int64_t k, const Packed* a, const Packed* b, int64_t b_stride, Sum* c, int64_t c_stride, int64_t rows, int64_t columns,
-                   bool accumulate) = nullptr;
+                   bool accumulate, ReadAhead* ahead) = nullptr;
   // The same with row i of b at b + offsets[i]: an image that is read in place, its rows overlapping. nullptr for pairs.
   void (*multiply_at)(int64_t k, const Packed* a, const Packed* b, const int64_t* offsets, Sum* c, int64_t c_stride, int64_t rows,
                       int64_t columns, bool accumulate) = nullptr;
