@@ -198,6 +198,9 @@ def compare():
             if dtype in FLOATS:
                 a, b = ["list", [1.0, "inf", "nan", "nan", 0.0, "-inf"]], ["list", ["nan", "inf", "nan", 1.0, "-0", "inf"]]
                 family.add(f"{dtype}_ends", name, [Input(dtype, [6], a), Input(dtype, [6], b)], f, out="u8", exact=True)
+        tops = ["list", [2**53, 2**53 + 1, -(2**63), 2**63 - 1]]
+        family.add("i64_beyond_f64", name, [Input("i64", [4], tops), Input("i64", [4], ["list", [2**53 + 1, 2**53 + 1, 2**63 - 1, 2**63 - 2]])], f,
+                   out="u8", exact=True)
     for k, dtype in enumerate(FLOATS + INTEGERS + ("f8e4m3",)):
         for n, condition in enumerate(("u8", "u32", "i64")):
             for shape in ([3, 4], [2, 3, 4], [], [0, 2], [11])[(k + n) % 2::2]:

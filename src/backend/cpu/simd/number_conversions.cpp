@@ -37,10 +37,22 @@ void convert(const From* HWY_RESTRICT x, void* out, size_t n) {
   for (size_t i = 0; i < n; ++i) target[i] = converted<To>(x[i]);
 }
 
+// An i64 as a double that can be rounded once more without harm: beyond 2^53 the digits that are lost set the last one kept (round to
+// odd: Boldo & Melquiond 2008).
+HWY_INLINE double to_odd_double(int64_t value) {
+  const uint64_t magnitude = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  if (magnitude >> 53 == 0) return static_cast<double>(value);
+  constexpr uint64_t kLost = 0x7ff;
+  const auto folded = static_cast<double>((magnitude & ~kLost) | ((magnitude & kLost) != 0 ? kLost + 1 : 0));
+  return value < 0 ? -folded : folded;
+}
+
 template <class From>
 void to_odd(const From* HWY_RESTRICT x, float* HWY_RESTRICT out, size_t n) {
   if constexpr (std::is_same_v<From, float>) {
     for (size_t i = 0; i < n; ++i) out[i] = x[i];
+  } else if constexpr (std::is_same_v<From, int64_t>) {
+    for (size_t i = 0; i < n; ++i) out[i] = round_to_odd(to_odd_double(x[i]));
   } else {
     for (size_t i = 0; i < n; ++i) out[i] = round_to_odd(static_cast<double>(x[i]));
   }
