@@ -76,6 +76,10 @@ class Device {
   [[nodiscard]] bool same_device(const Device& other) const noexcept { return location_ == other.location_; }
   [[nodiscard]] bool supports_bf16() const noexcept { return runtime_->caps().bf16_arithmetic; }
   [[nodiscard]] const DeviceCaps& caps() const noexcept { return runtime_->caps(); }
+  // Begins the device's stream of random numbers anew (philox.h); the stream belongs to the opened device, all handles share it. A device
+  // that was given no seed has kDefaultSeed.
+  void set_seed(uint64_t seed) const { runtime_->random().set_seed(seed); }
+  [[nodiscard]] uint64_t get_current_seed() const { return runtime_->random().seed(); }
   void synchronize() const { runtime_->queue().synchronize(); }
   [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
 

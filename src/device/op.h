@@ -22,8 +22,8 @@ enum class OpId : uint8_t {
   compare,           // out u8 = lhs ? rhs; operands come broadcast to out's shape
   where_cond,        // out = cond != 0 ? on_true : on_false; operands come broadcast to out's shape
   reduce,            // sum, mean, min, max, argmin, argmax over the last dimensions
-  cumsum,            // running sums along the last dimension
-  sort,              // stable, along the last dimension; out: values and u32 indices
+  cumsum,            // running sums along the last dimension, into out's layout
+  sort,              // stable, along the last dimension; out: values and u32 indices, all of them or the first few
   softmax,           // along the last dimension
   rms_norm,          // in / sqrt(mean(in²) + ε) · weight along the last dimension
   layer_norm,        // (in - mean) / sqrt(variance + ε) · weight + bias along the last dimension
@@ -125,7 +125,8 @@ struct ReduceParams {
   int dims = 1;
 };
 
-// Outputs: values in the input's dtype, indices u32. Stable in both directions; NaN counts as largest.
+// Outputs: values in the input's dtype, indices u32; where their last extent is less than the input's, only the first of the order.
+// Stable in both directions; NaN counts as largest, all NaNs as equal, and -0 as 0.
 struct SortParams {
   bool descending = false;
 };
@@ -181,8 +182,8 @@ struct UpsampleParams {
   std::array<double, 2> step = {1, 1};
 };
 
-// uniform: [low, high). normal: mean and standard deviation. Element i of the output, in row-major order, takes the stream's numbers at
-// `offset` + i; device/philox.h defines them.
+// uniform: [a, b). normal: mean a and standard deviation b. The output's elements in row-major order take the words of the stream from
+// `offset` on, which is a multiple of 4; device/philox.h defines them.
 enum class RandomKind : uint8_t { uniform, normal };
 struct RandomParams {
   RandomKind kind = RandomKind::uniform;

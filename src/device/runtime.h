@@ -7,6 +7,7 @@
 
 #include "device/buffer.h"
 #include "device/op.h"
+#include "device/random_stream.h"
 #include "ir/device_caps.h"
 
 namespace wick {
@@ -57,6 +58,11 @@ class Runtime {
   // Bytes allocated now and at most; imports are not counted.
   [[nodiscard]] virtual size_t allocated_bytes() const noexcept = 0;
   [[nodiscard]] virtual size_t peak_allocated_bytes() const noexcept = 0;
+
+  [[nodiscard]] RandomStream& random() noexcept { return random_; }
+
+ private:
+  RandomStream random_;
 };
 
 }  // namespace wick

@@ -29,6 +29,12 @@
 namespace wick {
 
 class Index;
+class CustomOp1;
+class CustomOp2;
+class CustomOp3;
+class InplaceOp1;
+class InplaceOp2;
+class InplaceOp3;
 class TapeNode;
 
 // The bytes of a row-major tensor. Errors: shape_mismatch where blocks of a quantized dtype do not fill the last dimension; out_of_memory
@@ -425,6 +431,33 @@ class Tensor {
   void slice_set(const Tensor& source, int dim, int64_t start) const;
   void scatter_set(const Tensor& ids, const Tensor& source, int dim) const;
   void scatter_add_set(const Tensor& ids, const Tensor& source, int dim) const;
+
+  // --- Ops that users bring: custom_op.h ---
+
+  // Tracked where an operand is and the result is of floats: the tape keeps the op for its gradient.
+  [[nodiscard]] Tensor apply_op1(std::shared_ptr<const CustomOp1> op) const;
+  [[nodiscard]] Tensor apply_op2(const Tensor& second, std::shared_ptr<const CustomOp2> op) const;
+  [[nodiscard]] Tensor apply_op3(const Tensor& second, const Tensor& third, std::shared_ptr<const CustomOp3> op) const;
+  template <std::derived_from<CustomOp1> Op>
+  [[nodiscard]] Tensor apply_op1(Op op) const {
+    return apply_op1(std::shared_ptr<const CustomOp1>(std::make_shared<const Op>(std::move(op))));
+  }
+  template <std::derived_from<CustomOp2> Op>
+  [[nodiscard]] Tensor apply_op2(const Tensor& second, Op op) const {
+    return apply_op2(second, std::shared_ptr<const CustomOp2>(std::make_shared<const Op>(std::move(op))));
+  }
+  template <std::derived_from<CustomOp3> Op>
+  [[nodiscard]] Tensor apply_op3(const Tensor& second, const Tensor& third, Op op) const {
+    return apply_op3(second, third, std::shared_ptr<const CustomOp3>(std::make_shared<const Op>(std::move(op))));
+  }
+  // Never tracked.
+  [[nodiscard]] Tensor apply_op1_no_backward(const CustomOp1& op) const;
+  [[nodiscard]] Tensor apply_op2_no_backward(const Tensor& second, const CustomOp2& op) const;
+  [[nodiscard]] Tensor apply_op3_no_backward(const Tensor& second, const Tensor& third, const CustomOp3& op) const;
+  // They write to this tensor's elements, with the errors of the functions above.
+  void inplace_op1(const InplaceOp1& op) const;
+  void inplace_op2(const Tensor& second, const InplaceOp2& op) const;
+  void inplace_op3(const Tensor& second, const Tensor& third, const InplaceOp3& op) const;
 
  private:
   template <size_t kRank>

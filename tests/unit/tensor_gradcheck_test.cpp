@@ -174,6 +174,9 @@ void add_selections(Checks& checks) {
   checks.push_back({"scatter_add", [places](const Inputs& in) { return in[0].scatter_add(places, in[1], 0).sqr(); }, {x, x_of({2, 3}, 1)}});
   checks.push_back({"slice_scatter", [](const Inputs& in) { return in[0].slice_scatter(in[1], 1, 1).sqr(); }, {x, x_of({3, 2}, 1)}});
   checks.push_back({"index_add", [rows](const Inputs& in) { return in[0].index_add(rows, in[1], 0).sqr(); }, {x, x_of({4, 4}, 1)}});
+  checks.push_back({"cumsum", [](const Inputs& in) { return in[0].cumsum(0).sqr() + in[0].cumsum(1).exp(); }, {x}});
+  checks.push_back({"sort", [](const Inputs& in) { return in[0].sort_last_dim(false).first.sqr() * in[0]; }, {x}});
+  checks.push_back({"topk", [](const Inputs& in) { return in[0].topk(2, 0, false).first.sqr(); }, {x}});
 }
 
 void add_images(Checks& checks) {

@@ -17,6 +17,17 @@ IndexWalk::IndexWalk(const Layout& ids, const Layout& values, const Layout& inde
   if (elements_ > 0) merge();
 }
 
+IndexWalk::IndexWalk(const Layout& first, const Layout& second)
+    : rank_(first.rank()), elements_(first.elements()), offsets_{first.offset(), second.offset(), 0} {
+  for (int d = 0; d < rank_; ++d) {
+    const auto at = static_cast<size_t>(d);
+    extents_[at] = first.shape()[d];
+    strides_[0][at] = first.stride(d);
+    strides_[1][at] = second.stride(d);
+  }
+  if (elements_ > 0) merge();
+}
+
 void IndexWalk::merge() {
   int kept = 0;
   for (int d = 0; d < rank_; ++d) {

@@ -24,6 +24,8 @@ class IndexWalk {
   // `ids` and `values` have one shape (ids of whole slices are broadcast to it). The element that an id chooses is at the indexed
   // operand's offset + id · step(), all in elements.
   IndexWalk(const Layout& ids, const Layout& values, const Layout& indexed, int dim);
+  // Two operands of one shape and no ids: kIndexed stays where it is.
+  IndexWalk(const Layout& first, const Layout& second);
 
   [[nodiscard]] int64_t elements() const noexcept { return elements_; }
   [[nodiscard]] int64_t step() const noexcept { return step_; }

@@ -25,6 +25,8 @@ Table build_table() {
     set(table, OpId::compare, dtype, compare_any);
     set(table, OpId::where_cond, dtype, where_any);
     set(table, OpId::reduce, dtype, reduce_any);
+    set(table, OpId::cumsum, dtype, cumsum_any);
+    set(table, OpId::sort, dtype, sort_any);
     set(table, OpId::index_select, dtype, index_select_any);
     set(table, OpId::gather, dtype, gather_any);
     set(table, OpId::scatter, dtype, scatter_any);
@@ -32,6 +34,7 @@ Table build_table() {
     set(table, OpId::max_pool2d, dtype, max_pool_any);
     set(table, OpId::upsample2d, dtype, upsample_any);
     if (!is_float(dtype)) continue;
+    set(table, OpId::random, dtype, random_any);
     set(table, OpId::softmax, dtype, softmax_any);
     set(table, OpId::rms_norm, dtype, rms_norm_any);
     set(table, OpId::layer_norm, dtype, layer_norm_any);

@@ -27,6 +27,12 @@ void layer_norm_any(const OpCall& call);
 void rope_any(const OpCall& call);
 // embedding.cpp
 void embedding_any(const OpCall& call);
+// cumsum.cpp
+void cumsum_any(const OpCall& call);
+// random.cpp
+void random_any(const OpCall& call);
+// sort.cpp
+void sort_any(const OpCall& call);
 // indexing.cpp
 void gather_any(const OpCall& call);
 void index_select_any(const OpCall& call);

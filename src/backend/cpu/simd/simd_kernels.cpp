@@ -18,6 +18,7 @@ SimdKernels build(InstructionSet set) {
   fill_pow_loops(kernels);
   fill_product_kernels(kernels);
   fill_quantize_kernels(kernels);
+  fill_random_kernels(kernels);
   fill_reduce_loops(kernels);
   fill_row_loops(kernels);
   fill_unary_f32_loops(kernels);

@@ -104,6 +104,11 @@ struct SimdKernels {
   void (*weighted_sum_f32)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const float* values, int64_t stride,
                            int64_t positions, float* out) = nullptr;
 
+  // `blocks` blocks of the stream of random numbers from number `block` on, and uniform numbers from n words (f64: 2n) of it.
+  void (*philox)(uint64_t seed, uint64_t block, uint32_t* words, size_t blocks) = nullptr;
+  void (*uniform_f32)(const uint32_t* words, int bits, float low, float span, float cap, float* out, size_t n) = nullptr;
+  void (*uniform_f64)(const uint32_t* words, double low, double span, double cap, double* out, size_t n) = nullptr;
+
   // One row of activations (n a multiple of 32) rounded to 8 bits; NaN and Inf give a NaN scale.
   void (*quantize_row)(const float* x, int64_t n, int8_t* quants, float* scales, float* block_sums, float* half_sums) = nullptr;
   // By interleaved dtype, from q4_0_x16 on; nullptr where the instruction set has no integer dot product.
@@ -129,6 +134,7 @@ void fill_panel_kernels(SimdKernels& kernels);
 void fill_pow_loops(SimdKernels& kernels);
 void fill_product_kernels(SimdKernels& kernels);
 void fill_quantize_kernels(SimdKernels& kernels);
+void fill_random_kernels(SimdKernels& kernels);
 void fill_reduce_loops(SimdKernels& kernels);
 void fill_row_loops(SimdKernels& kernels);
 void fill_unary_f32_loops(SimdKernels& kernels);
