@@ -106,7 +106,9 @@ void scatter_in_place(std::string_view name, const Tensor& target, const Tensor&
   refuse_repeated(name, target);
   const ScatterParams params{check_scatter(name, target, ids, source, dim), add};
   // What is written must not be what is still to be read.
-  const auto apart = [&](const Tensor& tensor) { return tensor.storage() == target.storage() ? tensor.copy() : tensor; };
+  const auto apart = [&](const Tensor& tensor) {
+    return tensor.storage()->shared_buffer() == target.storage()->shared_buffer() ? tensor.copy() : tensor;
+  };
   write(target, apart(ids), apart(source), params);
 }
 
