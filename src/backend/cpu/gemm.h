@@ -52,7 +52,7 @@ struct ProductSources {
   const int64_t element = info(source.dtype).block_bytes;
   const int64_t row_bytes = (columns * element + kLine - 1) / kLine * kLine;
   const std::byte* first = source.at(row, column).data;
-  return {first, first + row_bytes, row_bytes, source.row_stride * element, rows * row_bytes / kLine};
+  return {first, first + row_bytes, row_bytes, source.row_stride * element, kLine, rows * row_bytes};
 }
 
 inline constexpr size_t kLeftSlot = 8;
@@ -65,68 +65,113 @@ inline constexpr int64_t kPassRows = 1024;
 // pack_left(row, rows, depth, part, out): rows of the left operand, kProductStride apart.
 // pack_right(depth, part, column, columns, out): rows of the right operand, tile.columns apart.
 // open(row, rows, column, columns) -> ProductTarget for the block, close(…) when its sums are complete.
+template <class Packed, class Sum, class PackLeft, class PackRight>
+class RegionProduct {
+ public:
+  RegionProduct(const ProductTile<Packed, Sum>& tile, Scratch& scratch, const ProductRegion& region, const PackLeft& pack_left,
+                const PackRight& pack_right, const DirectRight<Packed>& direct, const ProductSources& sources)
+      : tile_(tile),
+        region_(region),
+        pack_left_(pack_left),
+        pack_right_(pack_right),
+        direct_(direct),
+        sources_(sources),
+        panel_size_(kProductDepth * tile.columns) {
+    const int64_t width = region.column_end - region.column_begin;
+    const int64_t panel_bytes = panel_size_ * static_cast<int64_t>(sizeof(Packed));
+    block_columns_ = std::max<int64_t>(1, kRightBlockBytes / panel_bytes) * tile.columns;
+    const int64_t panels = panels_of(std::min(block_columns_, width));
+    left_ = scratch.get<Packed>(kLeftSlot, static_cast<size_t>(tile.rows * kProductStride));
+    right_ = scratch.get<Packed>(kRightSlot, static_cast<size_t>(panels * panel_size_));
+  }
+
+  template <class Open, class Close>
+  void run(const Open& open, const Close& close) {
+    for (begin_ = region_.column_begin; begin_ < region_.column_end; begin_ = end_) {
+      end_ = std::min(begin_ + block_columns_, region_.column_end);
+      for (int64_t pass = region_.row_begin; pass < region_.row_end; pass += region_.pass_rows) {
+        const int64_t pass_end = std::min(pass + region_.pass_rows, region_.row_end);
+        const ProductTarget<Sum> target = open(pass, pass_end - pass, begin_, end_ - begin_);
+        multiply_pass(pass, pass_end, target);
+        close(pass, pass_end - pass, begin_, end_ - begin_);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] int64_t panels_of(int64_t columns) const { return (columns + tile_.columns - 1) / tile_.columns; }
+  [[nodiscard]] int64_t part_at(int64_t depth) const { return std::min(kProductDepth, region_.k - depth); }
+  [[nodiscard]] bool is_direct(int64_t columns) const { return direct_.data != nullptr && columns == tile_.columns; }
+  [[nodiscard]] Packed* panel_at(int64_t column) const { return right_ + (column - begin_) / tile_.columns * panel_size_; }
+
+  void multiply_pass(int64_t pass, int64_t pass_end, const ProductTarget<Sum>& target) {
+    for (int64_t depth = 0; depth < region_.k; depth += kProductDepth) {
+      pack_block(depth);
+      const int64_t next = depth + kProductDepth;
+      if (direct_.data == nullptr && next < region_.k) {
+        right_ahead_ = lines_of(sources_.right, next * sources_.step, part_at(next) * sources_.step, begin_, end_ - begin_);
+      }
+      for (int64_t row = pass; row < pass_end; row += tile_.rows) {
+        read_left_ahead(row + tile_.rows, depth, pass_end);
+        multiply_rows(depth, row, std::min(tile_.rows, pass_end - row), {target.data + (row - pass) * target.stride, target.stride});
+      }
+    }
+  }
+
+  // Asks for the left panel that comes next; not all at once, but evenly over the tiles that this one meets, down to a quarter of a line
+  // at a time.
+  void read_left_ahead(int64_t row, int64_t depth, int64_t row_end) {
+    const int64_t step = sources_.step;
+    left_ahead_ = lines_of(sources_.left, row, std::min(tile_.rows, row_end - row), depth * step, part_at(depth) * step);
+    const int64_t panels = panels_of(end_ - begin_);
+    left_ahead_.step = panels > 2 ? 16 : panels > 1 ? 32 : 64;
+  }
+
+  void pack_block(int64_t depth) {
+    for (int64_t column = begin_; column < end_; column += tile_.columns) {
+      const int64_t columns = std::min(tile_.columns, end_ - column);
+      if (is_direct(columns)) continue;
+      Packed* panel = panel_at(column);
+      if (columns < tile_.columns) std::fill_n(panel, part_at(depth) * tile_.columns, Packed{});
+      pack_right_(depth, part_at(depth), column, columns, panel);
+    }
+  }
+
+  void multiply_rows(int64_t depth, int64_t row, int64_t rows, const ProductTarget<Sum>& target) {
+    const int64_t part = part_at(depth);
+    pack_left_(row, rows, depth, part, left_);
+    if (rows % 2 != 0) std::fill_n(left_ + rows * kProductStride, part, Packed{});
+    for (int64_t column = begin_; column < end_; column += tile_.columns) {
+      const int64_t columns = std::min(tile_.columns, end_ - column);
+      const bool in_place = is_direct(columns);
+      const Packed* panel = in_place ? direct_.data + depth * direct_.row_stride + column : panel_at(column);
+      ReadAhead* ahead = left_ahead_.bytes_left > 0 ? &left_ahead_ : right_ahead_.bytes_left > 0 ? &right_ahead_ : nullptr;
+      tile_.multiply(part, left_, panel, in_place ? direct_.row_stride : tile_.columns, target.data + column - begin_, target.stride, rows,
+                     columns, depth > 0, ahead);
+    }
+  }
+
+  const ProductTile<Packed, Sum>& tile_;
+  const ProductRegion& region_;
+  const PackLeft& pack_left_;
+  const PackRight& pack_right_;
+  const DirectRight<Packed>& direct_;
+  const ProductSources& sources_;
+  int64_t panel_size_;
+  int64_t block_columns_ = 0;
+  Packed* left_ = nullptr;
+  Packed* right_ = nullptr;
+  int64_t begin_ = 0;  // the columns of the current block
+  int64_t end_ = 0;
+  ReadAhead left_ahead_;
+  ReadAhead right_ahead_;
+};
+
 template <class Packed, class Sum, class PackLeft, class PackRight, class Open, class Close>
 void multiply_region(const ProductTile<Packed, Sum>& tile, Scratch& scratch, const ProductRegion& region, const PackLeft& pack_left,
                      const PackRight& pack_right, const DirectRight<Packed>& direct, const ProductSources& sources, const Open& open,
                      const Close& close) {
-  const int64_t panel_size = kProductDepth * tile.columns;
-  const int64_t block_columns = std::max<int64_t>(1, kRightBlockBytes / static_cast<int64_t>(sizeof(Packed)) / panel_size) * tile.columns;
-  const int64_t width = std::min(block_columns, region.column_end - region.column_begin);
-  const int64_t panels_at_most = (width + tile.columns - 1) / tile.columns;
-  auto* left = scratch.get<Packed>(kLeftSlot, static_cast<size_t>(tile.rows * kProductStride));
-  auto* right = scratch.get<Packed>(kRightSlot, static_cast<size_t>(panels_at_most * panel_size));
-  ReadAhead left_ahead;
-  ReadAhead right_ahead;
-  const auto is_direct = [&](int64_t columns) { return direct.data != nullptr && columns == tile.columns; };
-
-  const auto pack_block = [&](int64_t depth, int64_t part, int64_t column_begin, int64_t column_end) {
-    for (int64_t column = column_begin; column < column_end; column += tile.columns) {
-      const int64_t columns = std::min(tile.columns, column_end - column);
-      if (is_direct(columns)) continue;
-      Packed* panel = right + (column - column_begin) / tile.columns * panel_size;
-      if (columns < tile.columns) std::fill_n(panel, part * tile.columns, Packed{});
-      pack_right(depth, part, column, columns, panel);
-    }
-  };
-  const auto multiply_block = [&](int64_t depth, int64_t part, int64_t row, int64_t rows, int64_t column_begin, int64_t column_end,
-                                  ProductTarget<Sum> target) {
-    pack_left(row, rows, depth, part, left);
-    if (rows % 2 != 0) std::fill_n(left + rows * kProductStride, part, Packed{});
-    for (int64_t column = column_begin; column < column_end; column += tile.columns) {
-      const int64_t columns = std::min(tile.columns, column_end - column);
-      const bool in_place = is_direct(columns);
-      const Packed* panel =
-          in_place ? direct.data + depth * direct.row_stride + column : right + (column - column_begin) / tile.columns * panel_size;
-      tile.multiply(part, left, panel, in_place ? direct.row_stride : tile.columns, target.data + column - column_begin, target.stride,
-                    rows, columns, depth > 0,
-                    left_ahead.lines_left > 0    ? &left_ahead
-                    : right_ahead.lines_left > 0 ? &right_ahead
-                                                 : nullptr);
-    }
-  };
-
-  for (int64_t column = region.column_begin; column < region.column_end; column += block_columns) {
-    const int64_t column_end = std::min(column + block_columns, region.column_end);
-    for (int64_t pass = region.row_begin; pass < region.row_end; pass += region.pass_rows) {
-      const int64_t pass_end = std::min(pass + region.pass_rows, region.row_end);
-      const ProductTarget<Sum> target = open(pass, pass_end - pass, column, column_end - column);
-      for (int64_t depth = 0; depth < region.k; depth += kProductDepth) {
-        const int64_t part = std::min(kProductDepth, region.k - depth);
-        pack_block(depth, part, column, column_end);
-        const int64_t next = (depth + part) * sources.step;
-        if (direct.data == nullptr)
-          right_ahead =
-              lines_of(sources.right, next, std::min(kProductDepth, region.k - depth - part) * sources.step, column, column_end - column);
-        for (int64_t row = pass; row < pass_end; row += tile.rows) {
-          left_ahead = lines_of(sources.left, row + tile.rows, std::min(tile.rows, pass_end - row - tile.rows), depth * sources.step,
-                                part * sources.step);
-          multiply_block(depth, part, row, std::min(tile.rows, pass_end - row), column, column_end,
-                         {target.data + (row - pass) * target.stride, target.stride});
-        }
-      }
-      close(pass, pass_end - pass, column, column_end - column);
-    }
-  }
+  RegionProduct<Packed, Sum, PackLeft, PackRight>(tile, scratch, region, pack_left, pack_right, direct, sources).run(open, close);
 }
 
 // Rows of each pass where they are cut into passes of about the same length, at most kPassRows of them and whole tiles.

@@ -67,7 +67,7 @@ void multiply_tile(const TileCall<T>& call) {
   const ReadAhead ahead = call.ahead != nullptr ? *call.ahead : ReadAhead{};
   const std::byte* line = ahead.line != nullptr ? ahead.line : reinterpret_cast<const std::byte*>(call.a);
   const std::byte* row_end = ahead.row_end;
-  const int64_t line_bytes = ahead.line != nullptr ? 64 : 0;
+  const int64_t line_bytes = ahead.line != nullptr ? ahead.step : 0;
   const T* HWY_RESTRICT a = call.a;
   for (int64_t i = 0; i < call.k; ++i, ++a) {
     if (!kAnywhere) {
@@ -92,7 +92,7 @@ void multiply_tile(const TileCall<T>& call) {
   if (call.ahead != nullptr) {
     call.ahead->line = line;
     call.ahead->row_end = row_end;
-    call.ahead->lines_left -= call.k;
+    call.ahead->bytes_left -= call.k * ahead.step;
   }
   if (!whole) {
     HWY_ALIGN T buffer[kRows * kVectors * HWY_MAX_BYTES / sizeof(T)];

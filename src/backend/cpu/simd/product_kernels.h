@@ -13,14 +13,15 @@ inline constexpr int64_t kProductDepth = 256;
 // Elements from one row of a left panel to the next. More than the depth, so that the rows fall into different sets of the cache.
 inline constexpr int64_t kProductStride = kProductDepth + 16;
 
-// Lines of memory that a tile asks for while it multiplies, one in each step of its sum, so that what is packed next has come from memory
-// by then: `rows` runs of row_bytes, `stride` bytes apart.
+// Memory that a tile asks for while it multiplies, `step` bytes further in each step of its sum, so that what is packed next has come from
+// memory by then: runs of row_bytes, `stride` bytes apart.
 struct ReadAhead {
   const std::byte* line = nullptr;     // the next one
   const std::byte* row_end = nullptr;  // of its run
   int64_t row_bytes = 0;
   int64_t stride = 0;
-  int64_t lines_left = 0;
+  int64_t step = 64;
+  int64_t bytes_left = 0;
 };
 
 // A register tile of c [rows, columns] = a · b, whose packed operands are of type Packed and whose sums are of type Sum. Every element
