@@ -127,5 +127,26 @@ TEST(SliceScatter, IsACopy) {
   EXPECT_EQ(t.to_vector<int>(), count({4, 3}).to_vector<int>());
 }
 
+TEST(Sort, TwoThousandDescendingNumbersAreTurnedRound) {
+  constexpr int kCount = 2000;
+  const Tensor t = Tensor::arange(kCount, 0, -1, DType::f32, kCpu);
+  const std::vector<uint32_t> ascending = t.arg_sort_last_dim(true).to_vector<uint32_t>();
+  const std::vector<uint32_t> descending = t.arg_sort_last_dim(false).to_vector<uint32_t>();
+  for (uint32_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(ascending[i], kCount - 1 - i);
+    ASSERT_EQ(descending[i], i);
+  }
+}
+
+TEST(Sort, ViewsAreSortedByTheirOwnElements) {
+  const Tensor view = Tensor::of<float>({{1, 2, 3}, {30, 10, 20}}, kCpu).narrow(0, 1, 1);
+  const auto [values, ids] = view.sort_last_dim(true);
+  EXPECT_THAT(values.to_vector<int>(), ElementsAre(10, 20, 30));
+  EXPECT_THAT(ids.to_vector<int>(), ElementsAre(1, 2, 0));
+  const auto [down, down_ids] = view.sort_last_dim(false);
+  EXPECT_THAT(down.to_vector<int>(), ElementsAre(30, 20, 10));
+  EXPECT_THAT(down_ids.to_vector<int>(), ElementsAre(0, 2, 1));
+}
+
 }  // namespace
 }  // namespace wick

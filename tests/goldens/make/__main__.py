@@ -15,7 +15,7 @@ import random_numbers
 import reduce
 
 FAMILIES = [elementwise.unary, elementwise.binary, elementwise.compare, elementwise.kinks, reduce.reductions, reduce.sorts, reduce.softmaxes, reduce.norms,
-            index.selections, index.moves, product.products, product.convolutions, product.windows,
+            index.selections, index.absences, index.moves, product.products, product.convolutions, product.windows,
             network.attentions, network.losses, network.optimizers, network.recurrent, network.layers, cast.casts, display.display, random_numbers.random_numbers]
 
 

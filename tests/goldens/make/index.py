@@ -125,3 +125,44 @@ def moves():
         for shape in ([3, 4], [2, 3, 4], [], [2, 1, 3, 2]):
             add(f"{shape}", "contiguous", [Input(dtype, shape, None, v(len(shape)))], lambda x: x.clone(), {}, True)
     return family
+
+
+LARGEST = {"u8": 255, "u32": 2**32 - 1, "i64": 2**63 - 1}
+
+
+def absences():
+    """The largest number of an id's dtype, where it lies outside, names nothing: zeros are read there and nothing is written."""
+    family = Family("absent")
+
+    def with_spare(x, dim):
+        return torch.cat([x, torch.zeros_like(x.narrow(dim, 0, 1))], dim)
+
+    def spare(ids, x, dim):
+        return torch.where(ids >= x.shape[dim], x.shape[dim], ids)
+
+    for ids, none in LARGEST.items():
+        for dtype in ("f32", "f64", "i32", "bf16"):
+            grads = [0] if dtype in FLOATS else []
+            both = [0, 2] if dtype in FLOATS else []
+            exact = dtype not in FLOATS
+            row = Input(ids, [4], ["list", [2, none, 0, none]])
+            grid_ids = Input(ids, [2, 4], ["list", [1, none, 0, 2, none]])
+            x = Input(dtype, [3, 4], None, "transpose")
+            for dim in (0, 1):
+                family.add(f"{dtype}_{ids}_{dim}", "index_select", [x, row], lambda t, i: with_spare(t, dim).index_select(dim, spare(i, t, dim)),
+                           {"dim": dim}, grad=grads, terms=8)
+                source = Input(dtype, [4, 4] if dim == 0 else [3, 4])
+                family.add(f"{dtype}_{ids}_{dim}", "index_add", [x, row, source],
+                           lambda t, i, s: with_spare(t, dim).index_add(dim, spare(i, t, dim), s).narrow(dim, 0, t.shape[dim]), {"dim": dim}, grad=both,
+                           terms=8, exact=exact)
+            family.add(f"{dtype}_{ids}", "embedding", [x, grid_ids], lambda t, i: with_spare(t, 0)[spare(i, t, 0)], {}, grad=grads, terms=8)
+            family.add(f"{dtype}_{ids}", "gather", [x, grid_ids], lambda t, i: with_spare(t, 0).gather(0, spare(i, t, 0)), {"dim": 0}, grad=grads, terms=8)
+            source = Input(dtype, [2, 4], None, "flip")
+            family.add(f"{dtype}_{ids}", "scatter_add", [x, grid_ids, source],
+                       lambda t, i, s: with_spare(t, 0).scatter_add(0, spare(i, t, 0), s).narrow(0, 0, 3), {"dim": 0}, grad=both, terms=8, exact=exact)
+            unique = Input(ids, [2, 4], ["list", [1, none, 0, 2, 0, none, 2, none]])
+            family.add(f"{dtype}_{ids}", "scatter", [x, unique, source], lambda t, i, s: with_spare(t, 0).scatter(0, spare(i, t, 0), s).narrow(0, 0, 3),
+                       {"dim": 0}, grad=both, terms=4, exact=exact)
+    family.add("u8_255_is_there", "index_select", [Input("f32", [300]), Input("u8", [3], ["list", [255, 3, 254]])],
+               lambda t, i: t.index_select(0, i), {"dim": 0}, grad=[0])
+    return family
