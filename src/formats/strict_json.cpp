@@ -32,6 +32,9 @@ Json parse_strict_json(std::span<const std::byte> text, int max_depth, const Jso
   } catch (const Json::parse_error& error) {
     fail(ErrorCode::corrupt_file, "{}: {} at byte {}: not valid JSON; {}", source.file, source.part, source.first_byte + error.byte,
          source.remedy);
+  } catch (const Json::out_of_range&) {
+    fail(ErrorCode::corrupt_file, "{}: {} at byte {}: a number is beyond the range of double; {}", source.file, source.part,
+         source.first_byte, source.remedy);
   }
 }
 

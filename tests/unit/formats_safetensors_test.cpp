@@ -77,6 +77,7 @@ TEST(Safetensors, BadHeadersAreRefused) {
   EXPECT_THAT(refusal(entry(R"("shape":[4],"data_offsets":[0,4])")), HasSubstr("field 'dtype' is absent"));
   EXPECT_THAT(refusal(entry(R"("dtype":"F8_E5M2","shape":[4],"data_offsets":[0,4])"), ErrorCode::unsupported), HasSubstr("'F8_E5M2'"));
   EXPECT_THAT(refusal(with_header("{\"w\":[}", "0123")), HasSubstr("header at byte "));
+  EXPECT_THAT(refusal(with_header("{\"w\":1e999}", "0123")), HasSubstr("beyond the range"));
   refusal(with_header("[]", ""));
   refusal(with_header("{\"w\":1}", ""));
   refusal(with_header("{\"__metadata__\":{\"a\":1}}", ""));
