@@ -305,6 +305,7 @@ class Tensor {
   // NaN in either operand gives NaN.
   [[nodiscard]] Tensor minimum(const Tensor& other) const;
   [[nodiscard]] Tensor maximum(const Tensor& other) const;
+  // The number is converted first, as to_dtype does.
   [[nodiscard]] Tensor minimum(double other) const;
   [[nodiscard]] Tensor maximum(double other) const;
   // Candle's names for what add … maximum do anyway.
@@ -316,7 +317,9 @@ class Tensor {
   [[nodiscard]] Tensor broadcast_minimum(const Tensor& other) const { return minimum(other); }
   [[nodiscard]] Tensor broadcast_maximum(const Tensor& other) const { return maximum(other); }
 
-  // u8: 1 where it holds, else 0. Every comparison with NaN is false but ne.
+  // u8: 1 where it holds, else 0. Every comparison with NaN is false but ne. A number is compared by its value, also one that an integer
+  // dtype cannot hold (u8 elements are all greater than -1, some less than 0.5, none equal to it); within the range of a float dtype it is
+  // rounded to that dtype first.
   [[nodiscard]] Tensor compare(CompareKind kind, const Tensor& other) const;
   [[nodiscard]] Tensor compare(CompareKind kind, double other) const;
   [[nodiscard]] Tensor eq(const Tensor& other) const { return compare(CompareKind::eq, other); }
@@ -476,19 +479,21 @@ class Tensor {
   std::shared_ptr<const TapeNode> node_;
 };
 
-// Operators: with tensors they broadcast; a number takes the tensor's dtype.
+// Operators: with tensors they broadcast. With a number the result keeps the tensor's dtype: with integers it is computed by value, then
+// truncated toward zero and saturated (u8 7 * 0.5 is 3, u8 200 + 100.0 is 255, u8 6 / 0.5 is 12), but whole numbers divide and i64 adds
+// and multiplies as tensors of integers do.
 [[nodiscard]] inline Tensor operator+(const Tensor& lhs, const Tensor& rhs) { return lhs.add(rhs); }
 [[nodiscard]] inline Tensor operator-(const Tensor& lhs, const Tensor& rhs) { return lhs.sub(rhs); }
 [[nodiscard]] inline Tensor operator*(const Tensor& lhs, const Tensor& rhs) { return lhs.mul(rhs); }
 [[nodiscard]] inline Tensor operator/(const Tensor& lhs, const Tensor& rhs) { return lhs.div(rhs); }
 [[nodiscard]] inline Tensor operator-(const Tensor& x) { return x.neg(); }
-[[nodiscard]] inline Tensor operator+(const Tensor& lhs, double rhs) { return lhs.affine(1, rhs); }
-[[nodiscard]] inline Tensor operator-(const Tensor& lhs, double rhs) { return lhs.affine(1, -rhs); }
-[[nodiscard]] inline Tensor operator*(const Tensor& lhs, double rhs) { return lhs.affine(rhs, 0); }
+[[nodiscard]] Tensor operator+(const Tensor& lhs, double rhs);
+[[nodiscard]] Tensor operator-(const Tensor& lhs, double rhs);
+[[nodiscard]] Tensor operator*(const Tensor& lhs, double rhs);
 [[nodiscard]] Tensor operator/(const Tensor& lhs, double rhs);
-[[nodiscard]] inline Tensor operator+(double lhs, const Tensor& rhs) { return rhs.affine(1, lhs); }
-[[nodiscard]] inline Tensor operator-(double lhs, const Tensor& rhs) { return rhs.affine(-1, lhs); }
-[[nodiscard]] inline Tensor operator*(double lhs, const Tensor& rhs) { return rhs.affine(lhs, 0); }
+[[nodiscard]] Tensor operator+(double lhs, const Tensor& rhs);
+[[nodiscard]] Tensor operator-(double lhs, const Tensor& rhs);
+[[nodiscard]] Tensor operator*(double lhs, const Tensor& rhs);
 [[nodiscard]] Tensor operator/(double lhs, const Tensor& rhs);
 
 }  // namespace wick

@@ -1,5 +1,7 @@
 // compare and where_cond: masks, and choices by them.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "tensor/ops/binary.h"
@@ -41,6 +43,49 @@ void where_gradient(GradientContext& context) {
   if (context.wants(2)) context.give(2, condition.where_cond(g.zeros_like(), g));
 }
 
+struct ScalarComparison {
+  CompareKind kind;
+  double other;
+};
+
+// The smallest and the largest number of a dtype that is a double too.
+std::pair<double, double> bounds_of(DType dtype) {
+  switch (dtype) {
+    case DType::u8: return {0, 255};
+    case DType::u32: return {0, 4294967295.0};
+    case DType::i16: return {-32768, 32767};
+    case DType::i32: return {-2147483648.0, 2147483647.0};
+    case DType::i64: return {-0x1p63, 0x1.fffffffffffffp62};
+    case DType::bf16: return {-0x1.fep127, 0x1.fep127};
+    case DType::f16: return {-65504, 65504};
+    case DType::f32: return {-0x1.fffffep127, 0x1.fffffep127};
+    case DType::f8e4m3: return {-448, 448};
+    default: return {-std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
+  }
+}
+
+// The comparison by value of elements of the dtype with any number, as a comparison with a number that the dtype has: 3 < 3.5 asks what
+// 3 <= 3 does. A float dtype's numbers lie dense: within its range, `other` is rounded to it.
+ScalarComparison representable(CompareKind kind, double other, DType dtype) {
+  const auto [low, high] = bounds_of(dtype);
+  const bool whole = is_integer(dtype);
+  const ScalarComparison never = whole ? ScalarComparison{CompareKind::lt, low} : ScalarComparison{CompareKind::eq, NAN};
+  const ScalarComparison always = whole ? ScalarComparison{CompareKind::ge, low} : ScalarComparison{CompareKind::ne, NAN};
+  if (std::isnan(other)) return kind == CompareKind::ne ? always : never;
+  const bool has_infinity = !whole && dtype != DType::f8e4m3;
+  const bool outside = (other < low || other > high) && !(std::isinf(other) && has_infinity);
+  const bool between = whole && other != std::floor(other);
+  if (!outside && !between) return {kind, other};
+  if (kind == CompareKind::eq) return never;
+  if (kind == CompareKind::ne) return always;
+  const bool less = kind == CompareKind::lt || kind == CompareKind::le;
+  if (!outside) return less ? ScalarComparison{CompareKind::le, std::floor(other)} : ScalarComparison{CompareKind::ge, std::ceil(other)};
+  if (whole) return less == (other > high) ? always : never;
+  // Infinite elements lie beyond `other`, all finite ones on one side of it.
+  if (other > high) return {less ? CompareKind::le : CompareKind::gt, high};
+  return {less ? CompareKind::lt : CompareKind::ge, low};
+}
+
 }  // namespace
 
 const OpRule kCompareRule = {.op = OpId::compare,
@@ -66,7 +111,10 @@ Tensor Tensor::compare(CompareKind kind, const Tensor& other) const {
   return result;
 }
 
-Tensor Tensor::compare(CompareKind kind, double other) const { return compare(kind, Tensor::full({}, other, dtype(), device())); }
+Tensor Tensor::compare(CompareKind kind, double other) const {
+  const ScalarComparison same = representable(kind, other, dtype());
+  return compare(same.kind, Tensor::full({}, same.other, dtype(), device()));
+}
 
 Tensor Tensor::where_cond(const Tensor& on_true, const Tensor& on_false) const {
   if (dtype() != DType::u8 && dtype() != DType::u32 && dtype() != DType::i64) {

@@ -214,8 +214,4 @@ Tensor Tensor::round_to(int decimals) const {
   return (*this * unit).round() * (1 / unit);
 }
 
-// x / c is not x · (1 / c) in the last place, and integers need the division itself.
-Tensor operator/(const Tensor& lhs, double rhs) { return lhs.div(Tensor::full({}, rhs, lhs.dtype(), lhs.device())); }
-Tensor operator/(double lhs, const Tensor& rhs) { return Tensor::full({}, lhs, rhs.dtype(), rhs.device()).div(rhs); }
-
 }  // namespace wick
