@@ -1,0 +1,18 @@
+# The generated source that names the backends of one program.
+set(WICK_BACKEND_TABLE_TEMPLATE ${CMAKE_CURRENT_LIST_DIR}/linked_backends.cpp.in)
+
+#   write_backend_table(<file> BACKENDS cpu … IN_TREE null cpu …)
+function(write_backend_table file)
+  cmake_parse_arguments(TABLE "" "" "BACKENDS;IN_TREE" ${ARGN})
+  set(WICK_TABLE_DECLARATIONS "")
+  set(WICK_TABLE_ROWS "")
+  set(WICK_TREE_ROWS "")
+  foreach(name IN LISTS TABLE_BACKENDS)
+    string(APPEND WICK_TABLE_DECLARATIONS "namespace wick::${name} {\nextern const Backend kBackend;\n}\n")
+    string(APPEND WICK_TABLE_ROWS "    &${name}::kBackend,\n")
+  endforeach()
+  foreach(name IN LISTS TABLE_IN_TREE)
+    string(APPEND WICK_TREE_ROWS "    \"${name}\",\n")
+  endforeach()
+  configure_file(${WICK_BACKEND_TABLE_TEMPLATE} ${file} @ONLY)
+endfunction()
