@@ -21,6 +21,7 @@ struct Options {
   uint64_t seed = 1;
   float noise = 0.05F;
   float rate = 0.1F;
+  float at_most = 1e6F;
   std::string device = "cpu";
   int threads = 0;
 };
@@ -33,7 +34,7 @@ const std::vector<float> kBias = {1, -0.25};
 
 void run(const Program& program, const Options& options) {
   const Device device = open_device(options.device, options.threads);
-  //SEED device.set_seed(options.seed);
+  device.set_seed(options.seed);
   const Tensor weight = Tensor::from_vector(kWeight, {kOutputs, kInputs}, device);
   const Tensor bias = Tensor::from_vector(kBias, {kOutputs}, device);
   const Tensor x = Tensor::randn(0, 1, {options.samples, kInputs}, DType::f32, device);
@@ -62,6 +63,8 @@ void run(const Program& program, const Options& options) {
   for (size_t i = 0; i < found.size(); ++i) print(fmt::format("W{}{}", i / kInputs, i % kInputs), kWeight[i], found[i]);
   for (size_t i = 0; i < found_bias.size(); ++i) print(fmt::format("b{}", i), kBias[i], found_bias[i]);
   program.out << fmt::format("largest difference: {:.4f}\n", largest);
+  if (!(largest <= options.at_most))
+    fail(ErrorCode::invalid_argument, "--at-most {:g}: a number is off by {:.4f}", options.at_most, largest);
 }
 
 }  // namespace
@@ -83,6 +86,7 @@ int main(int argument_count, char** arguments) {
     wick::add_integer(app, "--samples", "measurements (256)", options.samples, 4, 1000000);
     wick::add_decimal(app, "--noise", "the deviation of the measurements' noise (0.05)", options.noise, 0, 100);
     wick::add_decimal(app, "--learning-rate", "of gradient descent (0.1)", options.rate, 0, 10);
+    wick::add_decimal(app, "--at-most", "fail where a number is off by more than X", options.at_most, 0, 1e6);
     wick::add_value(app, "--seed", "N", "of the measurements and of the first guess (1)",
                     [&](const std::string& text) { options.seed = wick::parse_seed("--seed", text); });
     wick::add_device(app, options.device);

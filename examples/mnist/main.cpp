@@ -88,7 +88,7 @@ void train_command(Program& program, const Arguments& arguments) {
       "Trains a small convolutional net from nothing, on four of five images of the test set (the training set is not needed),\n"
       "and says how many of the others it knows.",
       program.name);
-  add_integer(app, "--epochs", "how often each image is seen (12)", options.train.epochs, 1, 1000);
+  add_integer(app, "--epochs", "how often each image is seen (20)", options.train.epochs, 1, 1000);
   add_integer(app, "--batch", "images of one step (64)", options.train.batch, 1, 10000);
   add_value(app, "--learning-rate", "X", "the highest of one cycle (0.006)",
             [&](const std::string& text) { options.train.learning_rate = parse_decimal("--learning-rate", text, 0, 10); });
@@ -98,7 +98,7 @@ void train_command(Program& program, const Arguments& arguments) {
   add_path(app, "--save", "where the net is written (mnist-trained.safetensors)", options.train.save);
   add_path(app, "--plot", "where the plot of the losses is written (mnist-loss.svg)", options.train.plot);
   add_common_flags(app, options);
-  app.footer(examples({"mnist train", "mnist train --epochs 20 --seed 7 --plot loss.svg"}));
+  app.footer(examples({"mnist train", "mnist train --epochs 10 --seed 7 --plot loss.svg"}));
   if (parse_flags(app, arguments, program)) run_train(program, options);
 }
 

@@ -122,7 +122,7 @@ class Training {
 }  // namespace
 
 Result train(const Program& program, const Images& images, const TrainOptions& options, const Device& device) {
-  //SEED device.set_seed(options.seed);
+  device.set_seed(options.seed);
   Training training(program, split(images, options.hold_out), options, device);
   program.out << fmt::format(
       "There are no training images here, so the {} test images are split: {} to train on, {} held out and never trained on.\n",

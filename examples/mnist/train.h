@@ -10,7 +10,7 @@
 namespace wick::mnist {
 
 struct TrainOptions {
-  int epochs = 12;
+  int epochs = 20;
   int64_t batch = 64;
   double learning_rate = 6e-3;  // the highest of one cycle
   uint64_t seed = 1;

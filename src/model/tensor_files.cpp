@@ -20,6 +20,7 @@ class NamedSource final : public nn::TensorSource {
   [[nodiscard]] std::string describe() const override { return name_; }
   [[nodiscard]] std::vector<std::string> names() const override {
     std::vector<std::string> names;
+    names.reserve(tensors_.size());
     for (const auto& [name, tensor] : tensors_) names.push_back(name);
     return names;
   }
@@ -40,6 +41,7 @@ class GgufSource final : public nn::TensorSource {
   [[nodiscard]] std::string describe() const override { return file_.name(); }
   [[nodiscard]] std::vector<std::string> names() const override {
     std::vector<std::string> names;
+    names.reserve(file_.tensors().size());
     for (const GgufTensor& tensor : file_.tensors()) names.emplace_back(tensor.name);
     return names;
   }

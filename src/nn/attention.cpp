@@ -149,6 +149,7 @@ bool is_plain(const Tensor& query, const Tensor& key, const Tensor& value, const
 Tensor attend_by_op(const Tensor& query, const Tensor& key, const Tensor& value, double scale) {
   const AttentionParams params{.scale = static_cast<float>(scale), .past = key.dim(2) - query.dim(2)};
   std::vector<Tensor> results;
+  results.reserve(static_cast<size_t>(query.dim(0)));
   for (int64_t i = 0; i < query.dim(0); ++i)
     results.push_back(wick::attention(query.get(i).transpose(0, 1), key.get(i), value.get(i), params).transpose(0, 1));
   return results.size() == 1 ? results.front().unsqueeze(0) : Tensor::stack(results, 0);
@@ -171,6 +172,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   }
   if (is_plain(query, key, value, options)) return attend_by_op(query, key, value, scale);
   std::vector<Tensor> parts;
+  parts.reserve(static_cast<size_t>((tokens + kQueryBlock - 1) / kQueryBlock));
   for (int64_t first = 0; first < tokens; first += kQueryBlock) {
     const Block block = block_of(first, std::min(kQueryBlock, tokens - first), tokens, positions, options);
     parts.push_back(attend(query, key, value, block, scale, options));

@@ -56,6 +56,7 @@ RecurrentWeights weights_of(int64_t gates, int64_t features, int64_t hidden, con
 template <class State, class Advance>
 std::vector<State> run(const Tensor& gates, State state, const Advance& advance) {
   std::vector<State> states;
+  states.reserve(static_cast<size_t>(gates.shape()[1]));
   for (int64_t step = 0; step < gates.shape()[1]; ++step) {
     state = advance(gates.get_on_dim(1, step), state);
     states.push_back(state);
@@ -67,6 +68,7 @@ template <class State>
 Tensor stacked(const char* layer, std::span<const State> states) {
   if (states.empty()) fail(ErrorCode::invalid_argument, "{}: no states to make a tensor of", layer);
   std::vector<Tensor> shown;
+  shown.reserve(states.size());
   for (const State& state : states) shown.push_back(state.h);
   return Tensor::stack(shown, 1);
 }

@@ -27,6 +27,7 @@ class TensorMap final : public TensorSource {
   [[nodiscard]] std::string describe() const override { return "tensors"; }
   [[nodiscard]] std::vector<std::string> names() const override {
     std::vector<std::string> names;
+    names.reserve(tensors_.size());
     for (const auto& [name, tensor] : tensors_) names.push_back(name);
     return names;
   }
@@ -45,8 +46,10 @@ class Variables final : public TensorSource {
   explicit Variables(VarMap map) : map_(std::move(map)) {}
   [[nodiscard]] std::string describe() const override { return "variables"; }
   [[nodiscard]] std::vector<std::string> names() const override {
+    const std::map<std::string, Var> vars = map_.data();
     std::vector<std::string> names;
-    for (const auto& [name, var] : map_.data()) names.push_back(name);
+    names.reserve(vars.size());
+    for (const auto& [name, var] : vars) names.push_back(name);
     return names;
   }
   [[nodiscard]] bool contains(std::string_view name) const override { return map_.find(name).has_value(); }

@@ -1,0 +1,140 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "nn/batch_norm.h"
+#include "nn/gradient_clipping.h"
+#include "nn/init.h"
+#include "nn/linear.h"
+#include "nn/loss.h"
+#include "nn/optimizer.h"
+#include "nn/schedule.h"
+#include "nn/var_builder.h"
+#include "nn/var_map.h"
+#include "nn_values.h"
+
+namespace wick::nn {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+void expect_rates(const Schedule& schedule, const char* name) {
+  const auto expected = nn_values()["schedules"][name].get<std::vector<double>>();
+  for (size_t step = 0; step < expected.size(); ++step) EXPECT_NEAR(schedule(static_cast<int64_t>(step)), expected[step], 1e-12) << step;
+}
+
+TEST(Schedule, RatesAreThoseOfPyTorch) {
+  expect_rates(schedule::step(0.5, 3, 0.25), "step");
+  expect_rates(schedule::exponential(0.5, 0.8), "exponential");
+  expect_rates(schedule::cosine(0.5, 8, 0.05), "cosine");
+  expect_rates(schedule::linear_warm_up(4, schedule::constant(0.5), 0.25), "warm_up");
+  expect_rates(schedule::one_cycle(0.5, 20), "one_cycle");
+  EXPECT_EQ(schedule::cosine(0.5, 8, 0.05)(100), 0.05);
+}
+
+TEST(GradientClipping, ByNormAgreesWithPyTorch) {
+  const nlohmann::json& values = nn_values()["clipping"];
+  const Var a = Var::of<double>({3, -4}, Device::cpu());
+  const Var b = Var::of<double>({12}, Device::cpu());
+  const std::vector<Var> vars = {a, b};
+  GradStore gradients = backward(a->sqr().sum_all() + b->sqr().sum_all());
+  EXPECT_NEAR(clip_gradients_by_norm(gradients, vars, 2), values["norm"].get<double>(), 1e-12);
+  EXPECT_NEAR(gradients.get(a)->to_vector<double>()[1], values["a"][1].get<double>(), 1e-12);
+  EXPECT_NEAR(gradients.get(b)->to_vector<double>()[0], values["b"][0].get<double>(), 1e-12);
+}
+
+TEST(GradientClipping, ByValueHoldsEachElement) {
+  const Var a = Var::of<double>({3, -4, 0.25}, Device::cpu());
+  GradStore gradients = backward(a->sqr().sum_all());
+  clip_gradients_by_value(gradients, std::vector<Var>{a}, 1);
+  EXPECT_THAT(gradients.get(a)->to_vector<double>(), ElementsAre(1, -1, 0.5));
+}
+
+TEST(Optimizer, RefusesWhatPyTorchRefuses) {
+  EXPECT_THAT([] { Sgd({}, SgdConfig{.nesterov = true}); }, ThrowsMessage<Error>(HasSubstr("Nesterov")));
+  EXPECT_THAT([] { Sgd({}, -1); }, ThrowsMessage<Error>(HasSubstr("learning rate of -1")));
+  EXPECT_THAT([] { AdamW({}, AdamConfig{.beta1 = 1}); }, ThrowsMessage<Error>(HasSubstr("beta1 of 1")));
+}
+
+TEST(Loss, BinaryCrossEntropyIsExactForLargeLogits) {
+  const Tensor logits = Tensor::of<float>({100, -100, 0}, Device::cpu());
+  const Tensor targets = Tensor::of<float>({1, 0, 0.5}, Device::cpu());
+  EXPECT_NEAR(binary_cross_entropy_with_logits(logits, targets).item(), std::log(2.0) / 3, 1e-7);
+}
+
+TEST(Loss, ShapesThatWouldBroadcastAreRefused) {
+  const Tensor x = Tensor::zeros({3, 1}, DType::f32, Device::cpu());
+  EXPECT_THAT([&] { (void)mse(x, Tensor::zeros({3}, DType::f32, Device::cpu())); }, ThrowsMessage<Error>(HasSubstr("must have one shape")));
+}
+
+TEST(VarMap, OneNameIsOneVariable) {
+  const VarMap map;
+  const VarBuilder builder = VarBuilder::from_var_map(map, DType::f32, Device::cpu());
+  const Linear first = linear(3, 2, builder.pp("encoder").pp(0));
+  const Linear second = linear(3, 2, builder.pp("encoder.0"));
+  EXPECT_EQ(first.weight().storage(), second.weight().storage());
+  map.set_one("encoder.0.bias", Tensor::of<double>({5, 6}, Device::cpu()));
+  EXPECT_THAT(second.bias()->to_vector<float>(), ElementsAre(5, 6));
+  EXPECT_THAT([&] { (void)linear(4, 2, builder.pp("encoder.0")); },
+              ThrowsMessage<Error>(HasSubstr("variable 'encoder.0.weight' is Tensor[[2, 3], f32], not [2, 4]")));
+}
+
+TEST(VarMap, BuffersAreSavedAndNotTrained) {
+  const VarMap map;
+  const BatchNorm norm = batch_norm(4, {}, VarBuilder::from_var_map(map, DType::f32, Device::cpu()));
+  EXPECT_EQ(map.all_vars().size(), 2U);
+  EXPECT_EQ(map.data().size(), 4U);
+  const Tensor x = Tensor::arange(0, 8, DType::f32, Device::cpu()).reshape({2, 4});
+  (void)norm.forward_t(x, Mode::train);
+  EXPECT_THAT(map.find("running_mean")->tensor().to_vector<double>(),
+              testing::Pointwise(testing::DoubleNear(1e-6), {0.2, 0.3, 0.4, 0.5}));  // a tenth of the means 2, 3, 4, 5
+}
+
+TEST(VarMap, SetsNothingWhereOneShapeIsWrong) {
+  const VarMap map;
+  const Var a = map.get({2}, "a", init::Constant{1}, DType::f32, Device::cpu());
+  (void)map.get({3}, "b", init::Constant{1}, DType::f32, Device::cpu());
+  const Tensor two = Tensor::zeros({2}, DType::f32, Device::cpu());
+  EXPECT_THROW(map.set({{"a", two}, {"b", two}}), Error);
+  EXPECT_THAT(a.tensor().to_vector<float>(), ElementsAre(1, 1));
+}
+
+TEST(VarBuilder, AMissingTensorNamesWhatIsNearby) {
+  const Tensor one = Tensor::zeros({1}, DType::f32, Device::cpu());
+  const VarBuilder builder = VarBuilder::from_tensors({{"model.layers.0.k.weight", one}, {"model.layers.0.v.weight", one}, {"head", one}},
+                                                      DType::f32, Device::cpu());
+  EXPECT_THAT(
+      [&] { (void)builder.pp("model.layers").pp(0).pp("q").get({1}, "weight"); },
+      ThrowsMessage<Error>(HasSubstr("no tensor 'model.layers.0.q.weight'; nearby: 'model.layers.0.k.weight', 'model.layers.0.v.weight'")));
+  EXPECT_THAT([&] { (void)builder.get({2}, "head"); }, ThrowsMessage<Error>(HasSubstr("tensor 'head' is Tensor[[1], f32], not [2]")));
+}
+
+TEST(VarBuilder, RenamesConvertsAndZeros) {
+  const VarBuilder builder = VarBuilder::from_tensors({{"gamma", Tensor::of<float>({1.5, 2}, Device::cpu())}}, DType::f32, Device::cpu());
+  const VarBuilder renamed = builder.rename([](std::string_view name) { return name == "norm.weight" ? "gamma" : std::string(name); });
+  EXPECT_TRUE(renamed.pp("norm").contains_tensor("weight"));
+  EXPECT_EQ(renamed.pp("norm").to_dtype(DType::f64).get({2}, "weight").dtype(), DType::f64);
+  EXPECT_THAT(renamed.get_unchecked("norm.weight").to_vector<float>(), ElementsAre(1.5F, 2));
+  EXPECT_THAT(VarBuilder::zeros(DType::f32, Device::cpu()).get({2}, "anything").to_vector<float>(), ElementsAre(0, 0));
+}
+
+TEST(Init, KaimingKeepsTheVariance) {
+  const Shape shape{64, 32, 3, 3};
+  EXPECT_EQ(fan_of(init::Fan::in, shape), 32 * 9);
+  EXPECT_EQ(fan_of(init::Fan::out, shape), 64 * 9);
+  const double deviation = std::sqrt(2.0 / (32 * 9));
+  for (const init::Distribution distribution : {init::Distribution::uniform, init::Distribution::normal}) {
+    const Tensor drawn = draw(init::Kaiming{.distribution = distribution}, shape, DType::f32, Device::cpu());
+    EXPECT_NEAR(drawn.mean_all().item(), 0, deviation / 20);
+    EXPECT_NEAR(std::sqrt(drawn.sqr().mean_all().item()), deviation, deviation / 20);
+    if (distribution == init::Distribution::uniform) {
+      EXPECT_LE(drawn.abs().max_all().item(), std::sqrt(3.0) * deviation * (1 + 1e-6));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wick::nn
