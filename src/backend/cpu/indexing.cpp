@@ -94,7 +94,6 @@ void gather_walk(const OpCall& call, const Layout& ids_layout) {
   const Operand& x = call.inputs[0];
   const Operand& ids = call.inputs[1];
   const int dim = call.parameters<IndexParams>().dim;
-  check_ids(call, ids, dim, x.layout->shape()[dim]);
   const IndexWalk walk(ids_layout, *call.outputs[0].layout, *x.layout, dim);
   visit_word(x.dtype, [&]<class Word>(Word) {
     visit_ids(ids.dtype, [&]<class Id>(Id) {
@@ -202,11 +201,58 @@ void add_any(const OpCall& call, const ScatterJob& job) {
   });
 }
 
+// Whole rows of memory by number. The processor cannot guess where the next ones are, so they are asked for ahead of their turn.
+template <class Id>
+void select_rows(const OpCall& call, const Id* ids, size_t row_bytes) {
+  constexpr int64_t kAhead = 8;
+  constexpr size_t kLine = 64;
+  const Operand& x = call.inputs[0];
+  const int64_t size = info(x.dtype).block_bytes;
+  const int64_t ids_stride = call.inputs[1].layout->stride(0);
+  const std::byte* source = x.buffer->host_data() + x.layout->offset() * size;
+  const int64_t step = x.layout->stride(0) * size;
+  std::byte* target = call.outputs[0].buffer->host_data() + call.outputs[0].layout->offset() * size;
+  const int64_t rows = call.outputs[0].layout->shape()[0];
+  const auto place = [&](int64_t row) { return source + static_cast<int64_t>(ids[row * ids_stride]) * step; };
+  const int64_t grain = std::max<int64_t>(1, kElementsPerThread * 4 / static_cast<int64_t>(row_bytes));
+  runtime_of(call).threads().parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      if (row + kAhead < end) {
+        const std::byte* next = place(row + kAhead);
+        for (size_t line = 0; line < std::min(row_bytes, 4 * kLine); line += kLine) __builtin_prefetch(next + line);
+      }
+      std::memcpy(target + static_cast<size_t>(row) * row_bytes, place(row), row_bytes);
+    }
+  });
+}
+
+// Whether each slice of the first dimension is one run of memory, long enough for memcpy.
+bool has_solid_rows(const Layout& layout) {
+  constexpr int64_t kShortest = 8;
+  const Layout row = layout.narrow(0, 0, 1);
+  return row.elements() >= kShortest && row.is_contiguous();
+}
+
 }  // namespace
 
-void gather_any(const OpCall& call) { gather_walk(call, *call.inputs[1].layout); }
+void gather_any(const OpCall& call) {
+  const int dim = call.parameters<IndexParams>().dim;
+  check_ids(call, call.inputs[1], dim, call.inputs[0].layout->shape()[dim]);
+  gather_walk(call, *call.inputs[1].layout);
+}
 
 void index_select_any(const OpCall& call) {
+  const Operand& x = call.inputs[0];
+  const Operand& ids = call.inputs[1];
+  const int dim = call.parameters<IndexParams>().dim;
+  check_ids(call, ids, dim, x.layout->shape()[dim]);
+  if (dim == 0 && has_solid_rows(*x.layout)) {
+    const int64_t row_elements = x.layout->elements() / x.layout->shape()[0];
+    visit_ids(ids.dtype, [&]<class Id>(Id) {
+      select_rows(call, data_of<const Id>(ids), static_cast<size_t>(row_elements * info(x.dtype).block_bytes));
+    });
+    return;
+  }
   gather_walk(call, spread(*call.inputs[1].layout, call.outputs[0].layout->shape(), call.parameters<IndexParams>().dim));
 }
 

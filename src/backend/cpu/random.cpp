@@ -36,30 +36,49 @@ void uniform_numbers(const SimdKernels& kernels, const uint32_t* words, DType dt
   }
 }
 
-// Box-Muller in f64 for every dtype: rounding is then the only difference between machines with exact functions.
+// Word i as a number in [0, 1): all 32 bits of it, for f64 the upper 53 of two.
 template <class T>
-void normal_numbers(const uint32_t* words, double mean, double deviation, T* out, int64_t count) {
-  const auto number = [words](int64_t i) {
-    if constexpr (std::is_same_v<T, double>) {
-      return static_cast<double>(static_cast<int64_t>((static_cast<uint64_t>(words[2 * i + 1]) << 32 | words[2 * i]) >> 11)) * 0x1p-53;
-    } else {
-      return static_cast<double>(words[i]) * 0x1p-32;
-    }
-  };
+double unit_number(const uint32_t* words, size_t i) {
+  if constexpr (std::is_same_v<T, double>) {
+    const uint64_t number = (static_cast<uint64_t>(words[2 * i + 1]) << 32 | words[2 * i]) >> 11;
+    return static_cast<double>(static_cast<int64_t>(number)) * 0x1p-53;
+  } else {
+    return static_cast<double>(words[i]) * 0x1p-32;
+  }
+}
+
+template <class T>
+T rounded(double value) {
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>) {
+    return static_cast<T>(value);
+  } else {
+    return T(round_to_odd(value));
+  }
+}
+
+// Box-Muller in f64 for every dtype, so that f32 differs between machines by the last rounding at most.
+template <class T>
+void normal_numbers(const SimdKernels& kernels, const uint32_t* words, double mean, double deviation, T* out, int64_t count) {
+  constexpr size_t kPairs = static_cast<size_t>(kWords / kWordsOf<T> / 2);
   constexpr double kUnit = std::is_same_v<T, double> ? 0x1p-53 : 0x1p-32;
-  const auto store = [&](int64_t i, double z) {
-    const double value = mean + deviation * z;
-    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>) {
-      out[i] = static_cast<T>(value);
-    } else {
-      out[i] = T(round_to_odd(value));
-    }
+  const auto pairs = static_cast<size_t>(count + 1) / 2;
+  const auto apply = [&](UnaryKind kind, const double* x, double* result) {
+    kernels.numbers<double>().unary[static_cast<size_t>(kind)](x, result, pairs, 0, 0);
   };
-  for (int64_t i = 0; i < count; i += 2) {
-    const double radius = std::sqrt(-2 * std::log(number(i) + kUnit));
-    const double angle = 2 * std::numbers::pi * number(i + 1);
-    store(i, radius * std::cos(angle));
-    if (i + 1 < count) store(i + 1, radius * std::sin(angle));
+  alignas(64) std::array<double, kPairs> radius;
+  alignas(64) std::array<double, kPairs> angle;
+  alignas(64) std::array<double, kPairs> cosine;
+  alignas(64) std::array<double, kPairs> sine;
+  for (size_t i = 0; i < pairs; ++i) radius[i] = unit_number<T>(words, 2 * i) + kUnit;
+  for (size_t i = 0; i < pairs; ++i) angle[i] = 2 * std::numbers::pi * unit_number<T>(words, 2 * i + 1);
+  apply(UnaryKind::log, radius.data(), cosine.data());
+  for (size_t i = 0; i < pairs; ++i) cosine[i] = std::max(-2 * cosine[i], 0.0);
+  apply(UnaryKind::sqrt, cosine.data(), radius.data());
+  apply(UnaryKind::cos, angle.data(), cosine.data());
+  apply(UnaryKind::sin, angle.data(), sine.data());
+  for (size_t i = 0; i < pairs; ++i) {
+    out[2 * i] = rounded<T>(mean + deviation * (radius[i] * cosine[i]));
+    if (2 * i + 1 < static_cast<size_t>(count)) out[2 * i + 1] = rounded<T>(mean + deviation * (radius[i] * sine[i]));
   }
 }
 
@@ -81,7 +100,7 @@ void random_any(const OpCall& call) {
           const auto blocks = static_cast<size_t>((count * kWordsOf<T> + 3) / 4);
           kernels.philox(params.seed, (params.offset + static_cast<uint64_t>(at * kWordsOf<T>)) / 4, words.data(), blocks);
           if (params.kind == RandomKind::uniform) uniform_numbers(kernels, words.data(), target.dtype, range, out + at, count);
-          if (params.kind == RandomKind::normal) normal_numbers(words.data(), params.a, params.b, out + at, count);
+          if (params.kind == RandomKind::normal) normal_numbers(kernels, words.data(), params.a, params.b, out + at, count);
         }
       });
     }

@@ -21,6 +21,8 @@ constexpr size_t kDigits = size_t{1} << kDigitBits;
 constexpr int64_t kShortest = 1024;
 // A row shorter than this is not worth the forks of a pass that all threads share.
 constexpr int64_t kShortestShared = 65536;
+// Elements that a selection looks at together.
+constexpr int64_t kGroup = 32;
 
 // Keys of at most 32 bits share a word with the index.
 struct NarrowEntry {
@@ -124,15 +126,24 @@ void select(const T* row, int64_t stride, int64_t length, BitsOf<T> flip, Entry*
   int64_t filled = 0;
   for (; filled < kept; ++filled) buffer[filled] = entry_of(row, stride, filled, flip);
   Entry worst = *std::max_element(buffer, buffer + kept);
-  for (int64_t i = kept; i < length; ++i) {
+  const auto consider = [&](int64_t i) {
     const Entry entry = entry_of(row, stride, i, flip);
-    if (!(entry < worst)) continue;
+    if (!(entry < worst)) return;
     buffer[filled++] = entry;
-    if (filled < 2 * kept) continue;
+    if (filled < 2 * kept) return;
     std::nth_element(buffer, buffer + kept - 1, buffer + filled);
     worst = buffer[kept - 1];
     filled = kept;
+  };
+  int64_t at = kept;
+  // Later elements of an equal key come behind the worst one. Most groups hold nothing better, and a group is looked at as one vector.
+  for (; stride == 1 && at + kGroup <= length; at += kGroup) {
+    const auto bound = static_cast<BitsOf<T>>(worst.key());
+    bool better = false;
+    for (int64_t i = 0; i < kGroup; ++i) better |= static_cast<BitsOf<T>>(ascending_key(row[at + i]) ^ flip) < bound;
+    for (int64_t i = 0; better && i < kGroup; ++i) consider(at + i);
   }
+  for (; at < length; ++at) consider(at);
   std::nth_element(buffer, buffer + kept - 1, buffer + filled);
   std::sort(buffer, buffer + kept);
 }

@@ -2,6 +2,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/simd/random_kernels.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
+
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -31,54 +32,58 @@ void philox_scalar(uint64_t seed, uint64_t block, uint32_t* words, size_t blocks
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 void philox_blocks(uint64_t seed, uint64_t block, uint32_t* words, size_t blocks) { philox_scalar(seed, block, words, blocks); }
 #else
-using Words = hn::ScalableTag<uint32_t>;
-using WordVector = hn::Vec<Words>;
+// Four words of a block each in the lower half of a 64-bit lane: products and shifts then need no lane to move, and what is left in the
+// upper halves takes no part in the next product.
+struct BlockLanes {
+  using Tag = hn::ScalableTag<uint64_t>;
+  hn::Vec<Tag> c0, c1, c2, c3;
 
-struct Product {
-  WordVector high;
-  WordVector low;
+  HWY_INLINE explicit BlockLanes(uint64_t first)
+      : c0(hn::Iota(Tag(), first)), c1(hn::Set(Tag(), first >> 32)), c2(hn::Zero(Tag())), c3(hn::Zero(Tag())) {}
+
+  HWY_INLINE void round(hn::Vec<Tag> key0, hn::Vec<Tag> key1) {
+    const hn::Repartition<uint32_t, Tag> halves;
+    const auto product0 = hn::MulEven(hn::BitCast(halves, c0), hn::Set(halves, kPhiloxMultiplier0));
+    const auto product1 = hn::MulEven(hn::BitCast(halves, c2), hn::Set(halves, kPhiloxMultiplier1));
+    c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(product1), c1), key0);
+    c1 = product1;
+    c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(product0), c3), key1);
+    c3 = product0;
+  }
+
+  HWY_INLINE void store(uint32_t* words) const {
+    const Tag d;
+    const auto lower = hn::Set(d, uint64_t{0xffffffff});
+    const auto first = hn::Or(hn::And(c0, lower), hn::ShiftLeft<32>(c1));
+    const auto second = hn::Or(hn::And(c2, lower), hn::ShiftLeft<32>(c3));
+    hn::StoreInterleaved2(first, second, d, reinterpret_cast<uint64_t*>(words));
+  }
 };
 
-// Lane by lane, 32 · 32 → 64 bits.
-HWY_INLINE Product multiply(WordVector x, WordVector factor) {
-  const Words d;
-  const hn::RepartitionToWide<Words> wide;
-  const auto even = hn::MulEven(x, factor);
-  const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, x))), factor);
-  return {hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even))),
-          hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even))};
-}
-
 void philox_blocks(uint64_t seed, uint64_t block, uint32_t* words, size_t blocks) {
-  const Words d;
+  const BlockLanes::Tag d;
   const size_t lanes = hn::Lanes(d);
-  const auto factor0 = hn::Set(d, kPhiloxMultiplier0);
-  const auto factor1 = hn::Set(d, kPhiloxMultiplier1);
   size_t i = 0;
-  for (; i + lanes <= blocks; i += lanes) {
-    const uint64_t first = block + i;
-    const auto low = static_cast<uint32_t>(first);
-    if (low > 0xffffffffU - lanes) {  // the counter's low half wraps around among these lanes
-      philox_scalar(seed, first, words + 4 * i, lanes);
+  for (; i + 2 * lanes <= blocks; i += 2 * lanes) {
+    // The counter's upper half is one number for all lanes.
+    if (static_cast<uint32_t>(block + i) > 0xffffffffU - 2 * lanes) {
+      philox_scalar(seed, block + i, words + 4 * i, 2 * lanes);
       continue;
     }
-    auto c0 = hn::Iota(d, low);
-    auto c1 = hn::Set(d, static_cast<uint32_t>(first >> 32));
-    auto c2 = hn::Zero(d);
-    auto c3 = hn::Zero(d);
+    BlockLanes left(block + i);
+    BlockLanes right(block + i + lanes);
     auto key0 = static_cast<uint32_t>(seed);
     auto key1 = static_cast<uint32_t>(seed >> 32);
     for (int round = 0; round < kPhiloxRounds; ++round) {
-      const Product product0 = multiply(c0, factor0);
-      const Product product1 = multiply(c2, factor1);
-      c0 = hn::Xor(hn::Xor(product1.high, c1), hn::Set(d, key0));
-      c1 = product1.low;
-      c2 = hn::Xor(hn::Xor(product0.high, c3), hn::Set(d, key1));
-      c3 = product0.low;
+      const auto keys0 = hn::Set(d, uint64_t{key0});
+      const auto keys1 = hn::Set(d, uint64_t{key1});
+      left.round(keys0, keys1);
+      right.round(keys0, keys1);
       key0 += kPhiloxWeyl0;
       key1 += kPhiloxWeyl1;
     }
-    hn::StoreInterleaved4(c0, c1, c2, c3, d, words + 4 * i);
+    left.store(words + 4 * i);
+    right.store(words + 4 * (i + lanes));
   }
   philox_scalar(seed, block + i, words + 4 * i, blocks - i);
 }
@@ -89,8 +94,9 @@ void uniform_f32(const uint32_t* words, int bits, float low, float span, float c
   const hn::RebindToFloat<decltype(d)> df;
   const hn::RebindToSigned<decltype(d)> di;
   const float unit = std::ldexp(1.0F, -bits);
+  const size_t lanes = hn::Lanes(d);
   size_t i = 0;
-  for (; kNativeRandom && i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+  for (; kNativeRandom && i + lanes <= n; i += lanes) {
     const auto numbers = hn::ShiftRightSame(hn::LoadU(d, words + i), 32 - bits);
     const auto u = hn::Mul(hn::ConvertTo(df, hn::BitCast(di, numbers)), hn::Set(df, unit));
     hn::StoreU(hn::Min(hn::MulAdd(u, hn::Set(df, span), hn::Set(df, low)), hn::Set(df, cap)), df, out + i);
