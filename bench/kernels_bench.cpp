@@ -6,6 +6,7 @@
 #include <random>
 
 #include "device/device.h"
+#include "elementwise_bench.h"
 #include "matmul_bench.h"
 #include "quant/block_format.h"
 #include "tensor/ops/attention.h"
@@ -108,6 +109,7 @@ void register_all() {
 
 int main(int argc, char** argv) {
   wick::register_all();
+  wick::register_elementwise_benchmarks();
   wick::register_matmul_benchmarks();
   wick::register_image_benchmarks();
   benchmark::Initialize(&argc, argv);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/block_cache.h"
 #include "base/error.h"
+#include "base/platform/build_mode.h"
 #include "quant/block_format.h"
 #include "tensor/ops/copy.h"
 #include "tensor/ops/fill.h"
@@ -40,9 +42,21 @@ std::vector<int> Dims::resolve(const Shape& shape, std::string_view op) const {
   return resolved;
 }
 
+namespace {
+
+// The objects around a result's elements, too, are made of blocks that this thread has freed.
+std::shared_ptr<const Storage> storage_of(const Device& device, DType dtype, std::unique_ptr<Buffer> buffer) {
+  std::shared_ptr<Buffer> shared(buffer.release(), std::default_delete<Buffer>(), BlockAllocator<Buffer>());
+  return std::allocate_shared<Storage>(BlockAllocator<Storage>(), device, dtype, std::move(shared));
+}
+
+}  // namespace
+
 Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime) {
-  std::shared_ptr<Buffer> buffer = device.runtime().allocate(static_cast<size_t>(storage_bytes_of(shape, dtype)), lifetime);
-  return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(shape));
+  std::unique_ptr<Buffer> buffer = device.runtime().allocate(static_cast<size_t>(storage_bytes_of(shape, dtype)), lifetime);
+  if (platform::kSpoilsFreshMemory && lifetime == Lifetime::transient && device.caps().host_memory)
+    std::memset(buffer->host_data(), 0xff, buffer->bytes());
+  return Tensor(storage_of(device, dtype, std::move(buffer)), Layout(shape));
 }
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype, const Device& device) {

@@ -61,7 +61,7 @@ class Tensor {
 
   // --- Creation ---
 
-  // Uninitialised elements. For a quantized dtype the last extent must be a multiple of the block length.
+  // Uninitialised (builds with assertions fill host memory with 0xff, a NaN). Quantized: the last extent is a multiple of the block length.
   // Errors: out_of_memory; shape_mismatch.
   [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime = Lifetime::transient);
   [[nodiscard]] static Tensor zeros(const Shape& shape, DType dtype, const Device& device);

@@ -1,33 +1,69 @@
 #include "backend/cpu/cpu_memory.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
+#include "base/block_cache.h"
 #include "base/error.h"
 #include "base/process.h"
 
 namespace wick::cpu {
 namespace {
 
-constexpr size_t kAlignment = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+[[noreturn]] void fail_for_lack_of(size_t bytes) {
+  fail(ErrorCode::out_of_memory, "cpu: cannot allocate {} bytes; {} bytes of memory are available; use a smaller model or context", bytes,
+       available_memory_bytes());
+}
+
+// The system gives address space freely and kills whoever then writes to it, so a request beyond the memory is refused here.
+std::byte* map(size_t bytes) {
+  const uint64_t available = available_memory_bytes();
+  return available == 0 || bytes <= available ? static_cast<std::byte*>(map_zeroed_pages(bytes)) : nullptr;
+}
 
 }  // namespace
 
-class MemoryPool::PooledBuffer final : public Buffer {
+// At the start of its own block; the elements begin kBlockAlignment bytes behind. The block's size stands behind the object, where it
+// outlives it.
+class MemoryPool::SmallBuffer final : public Buffer {
  public:
-  PooledBuffer(std::shared_ptr<MemoryPool> pool, std::byte* data, size_t bytes, size_t capacity, size_t size_class)
-      : pool_(std::move(pool)), data_(data), bytes_(bytes), capacity_(capacity), size_class_(size_class) {}
-  ~PooledBuffer() override { pool_->give_back(data_, bytes_, capacity_, size_class_); }
+  static constexpr size_t kSizeOffset = kBlockAlignment - sizeof(size_t);
+
+  SmallBuffer(std::shared_ptr<MemoryPool> pool, size_t bytes) : pool_(std::move(pool)), bytes_(bytes) {}
+  ~SmallBuffer() override { pool_->now_.fetch_sub(bytes_, std::memory_order_relaxed); }
+  static void operator delete(void* block) noexcept {
+    give_block(block, *reinterpret_cast<size_t*>(static_cast<std::byte*>(block) + kSizeOffset));
+  }
 
   [[nodiscard]] size_t bytes() const noexcept override { return bytes_; }
-  [[nodiscard]] std::byte* host_data() noexcept override { return data_; }
+  [[nodiscard]] std::byte* host_data() noexcept override { return reinterpret_cast<std::byte*>(this) + kBlockAlignment; }
 
  private:
   std::shared_ptr<MemoryPool> pool_;
-  std::byte* data_;
   size_t bytes_;
-  size_t capacity_;
+};
+
+class MemoryPool::PooledBuffer final : public Buffer {
+ public:
+  PooledBuffer(std::shared_ptr<MemoryPool> pool, LargeBlock block, size_t bytes, size_t size_class)
+      : pool_(std::move(pool)), block_(block), bytes_(bytes), size_class_(size_class) {}
+  ~PooledBuffer() override {
+    pool_->now_.fetch_sub(bytes_, std::memory_order_relaxed);
+    pool_->give_back(block_.data, block_.capacity, size_class_);
+  }
+
+  [[nodiscard]] size_t bytes() const noexcept override { return bytes_; }
+  [[nodiscard]] std::byte* host_data() noexcept override { return block_.data; }
+
+ private:
+  std::shared_ptr<MemoryPool> pool_;
+  LargeBlock block_;
+  size_t bytes_;
   size_t size_class_;
 };
 
@@ -35,55 +71,113 @@ MemoryPool::~MemoryPool() {
   for (const std::vector<std::byte*>& list : free_) {
     for (std::byte* data : list) std::free(data);
   }
+  drop_kept(0);
 }
 
-std::byte* MemoryPool::take(size_t capacity, size_t size_class) {
-  if (size_class != kUnpooled) {
-    const std::lock_guard lock(mutex_);
-    std::vector<std::byte*>& list = free_[size_class];
-    if (!list.empty()) {
-      std::byte* data = list.back();
-      list.pop_back();
-      return data;
+void MemoryPool::count(size_t bytes) noexcept {
+  const size_t now = now_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  size_t peak = peak_.load(std::memory_order_relaxed);
+  while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {}
+}
+
+std::unique_ptr<Buffer> MemoryPool::allocate_small(size_t bytes) {
+  static_assert(sizeof(SmallBuffer) <= SmallBuffer::kSizeOffset);
+  const size_t size = kBlockAlignment + bytes;
+  void* block = take_block(size);
+  if (block == nullptr) fail_for_lack_of(bytes);
+  *reinterpret_cast<size_t*>(static_cast<std::byte*>(block) + SmallBuffer::kSizeOffset) = size;
+  return std::unique_ptr<Buffer>(::new (block) SmallBuffer(shared_from_this(), bytes));
+}
+
+MemoryPool::LargeBlock MemoryPool::take(size_t capacity, size_t size_class) {
+  std::byte* data = nullptr;
+  if (size_class <= kLargestClass) {
+    {
+      const std::lock_guard lock(mutex_);
+      std::vector<std::byte*>& list = free_[size_class];
+      if (!list.empty()) {
+        data = list.back();
+        list.pop_back();
+        return {data, capacity};
+      }
+    }
+    data = static_cast<std::byte*>(std::aligned_alloc(kBlockAlignment, capacity));
+  } else {
+    if (size_class == kKept) {
+      if (const LargeBlock block = take_kept(capacity); block.data != nullptr) return block;
+    }
+    data = map(capacity);
+    if (data == nullptr) {
+      {
+        const std::lock_guard lock(mutex_);
+        drop_kept(0);
+      }
+      data = map(capacity);
     }
   }
-  void* data = nullptr;
-  if (size_class != kUnpooled) {
-    data = std::aligned_alloc(kAlignment, capacity);
-  } else if (const uint64_t available = available_memory_bytes(); available == 0 || capacity <= available) {
-    // The system gives address space freely and kills whoever then writes to it, so a request beyond the memory is refused here.
-    data = map_zeroed_pages(capacity);
+  if (data == nullptr) fail_for_lack_of(capacity);
+  return {data, capacity};
+}
+
+// The kept block that fits best, at most an eighth too large.
+MemoryPool::LargeBlock MemoryPool::take_kept(size_t capacity) {
+  const std::lock_guard lock(mutex_);
+  auto best = kept_.end();
+  for (auto block = kept_.begin(); block != kept_.end(); ++block) {
+    if (block->capacity < capacity || block->capacity > capacity + capacity / 8) continue;
+    if (best == kept_.end() || block->capacity <= best->capacity) best = block;
   }
-  if (data == nullptr) {
-    fail(ErrorCode::out_of_memory, "cpu: cannot allocate {} bytes; {} bytes of memory are available; use a smaller model or context",
-         capacity, available_memory_bytes());
+  if (best == kept_.end()) return {nullptr, 0};
+  const LargeBlock block = *best;
+  kept_.erase(best);
+  kept_bytes_ -= block.capacity;
+  return block;
+}
+
+void MemoryPool::drop_kept(size_t most_bytes) {
+  while (kept_bytes_ > most_bytes) {
+    unmap_pages(kept_.front().data, kept_.front().capacity);
+    kept_bytes_ -= kept_.front().capacity;
+    kept_.erase(kept_.begin());
   }
-  return static_cast<std::byte*>(data);
+}
+
+void MemoryPool::keep(LargeBlock block) {
+  const std::lock_guard lock(mutex_);
+  kept_.push_back(block);
+  kept_bytes_ += block.capacity;
+  drop_kept(kKeptBytes);
 }
 
 std::unique_ptr<Buffer> MemoryPool::allocate(size_t bytes, Lifetime lifetime) {
-  const size_t smallest = size_t{1} << kSmallestClass;
-  size_t capacity = bytes < smallest ? smallest : bytes;
-  size_t size_class = kUnpooled;
-  if (lifetime == Lifetime::transient && capacity <= size_t{1} << kLargestClass) {
-    size_class = static_cast<size_t>(std::bit_width(capacity - 1));
-    capacity = size_t{1} << size_class;
+  std::unique_ptr<Buffer> buffer;
+  if (lifetime == Lifetime::transient && kBlockAlignment + bytes <= kLargestCachedBlock) {
+    buffer = allocate_small(bytes);
+  } else {
+    size_t capacity = bytes == 0 ? kBlockAlignment : bytes;
+    size_t size_class = kMapped;
+    if (lifetime == Lifetime::transient && capacity <= size_t{1} << kLargestClass) {
+      size_class = std::max<size_t>(kSmallestClass, static_cast<size_t>(std::bit_width(capacity - 1)));
+      capacity = size_t{1} << size_class;
+    } else if (lifetime == Lifetime::transient && capacity <= kKeptBytes) {
+      size_class = kKept;
+      capacity = (capacity + kHugePage - 1) / kHugePage * kHugePage;
+    }
+    buffer = std::make_unique<PooledBuffer>(shared_from_this(), take(capacity, size_class), bytes, size_class);
   }
-  std::byte* data = take(capacity, size_class);
-  const size_t now = now_.fetch_add(bytes) + bytes;
-  size_t peak = peak_.load();
-  while (now > peak && !peak_.compare_exchange_weak(peak, now)) {}
-  return std::make_unique<PooledBuffer>(shared_from_this(), data, bytes, capacity, size_class);
+  count(bytes);
+  return buffer;
 }
 
-void MemoryPool::give_back(std::byte* data, size_t bytes, size_t capacity, size_t size_class) noexcept {
-  now_.fetch_sub(bytes);
-  if (size_class != kUnpooled) {
+void MemoryPool::give_back(std::byte* data, size_t capacity, size_t size_class) noexcept {
+  if (size_class <= kLargestClass) {
     const std::lock_guard lock(mutex_);
     free_[size_class].push_back(data);
-    return;
+  } else if (size_class == kKept) {
+    keep({data, capacity});
+  } else {
+    unmap_pages(data, capacity);
   }
-  unmap_pages(data, capacity);
 }
 
 }  // namespace wick::cpu

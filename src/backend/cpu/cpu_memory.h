@@ -21,21 +21,40 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   // Uninitialised, aligned to 64 bytes. Errors: out_of_memory with the size and what the machine has left.
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime);
-  [[nodiscard]] size_t allocated_bytes() const noexcept { return now_.load(); }
-  [[nodiscard]] size_t peak_allocated_bytes() const noexcept { return peak_.load(); }
+  [[nodiscard]] size_t allocated_bytes() const noexcept { return now_.load(std::memory_order_relaxed); }
+  [[nodiscard]] size_t peak_allocated_bytes() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
  private:
+  class SmallBuffer;
   class PooledBuffer;
-  // Classes are powers of two from 64 bytes to 16 MiB; larger and persistent blocks are unpooled: mapped pages of their exact size.
-  static constexpr size_t kSmallestClass = 6;
+  // Three ways, by size. Up to 64 KiB: each thread's own cache (base/block_cache.h), the buffer's object in the same block. Up to 16 MiB:
+  // powers of two, shared by all threads. Larger: mapped pages; the last few that were freed are kept, since a page that the system
+  // gives must be zeroed first, which takes several times as long as an op takes to write it. Persistent blocks: pages of their exact
+  // size, never kept.
+  static constexpr size_t kSmallestClass = 16;
   static constexpr size_t kLargestClass = 24;
-  static constexpr size_t kUnpooled = kLargestClass + 1;
+  static constexpr size_t kMapped = kLargestClass + 1;
+  static constexpr size_t kKept = kMapped + 1;  // mapped, and kept when it is freed
+  // The most bytes of large blocks that are kept.
+  static constexpr size_t kKeptBytes = size_t{256} << 20;
 
-  [[nodiscard]] std::byte* take(size_t capacity, size_t size_class);
-  void give_back(std::byte* data, size_t bytes, size_t capacity, size_t size_class) noexcept;
+  struct LargeBlock {
+    std::byte* data;
+    size_t capacity;
+  };
+
+  [[nodiscard]] std::unique_ptr<Buffer> allocate_small(size_t bytes);
+  [[nodiscard]] LargeBlock take(size_t capacity, size_t size_class);
+  [[nodiscard]] LargeBlock take_kept(size_t capacity);
+  void give_back(std::byte* data, size_t capacity, size_t size_class) noexcept;
+  void keep(LargeBlock block);
+  void drop_kept(size_t most_bytes);
+  void count(size_t bytes) noexcept;
 
   std::mutex mutex_;
   std::array<std::vector<std::byte*>, kLargestClass + 1> free_;
+  std::vector<LargeBlock> kept_;  // the longest kept first
+  size_t kept_bytes_ = 0;
   std::atomic<size_t> now_{0};
   std::atomic<size_t> peak_{0};
 };
