@@ -156,8 +156,12 @@ struct alignas(64) Tile {
 };
 
 // A tile of an input, row by row, read along whichever dimension is denser.
-void gather(const std::byte* source, int64_t row_step, int64_t column_step, int64_t rows, int64_t columns, int64_t size, std::byte* tile,
-            int64_t tile_columns) {
+void gather(const SimdKernels& kernels, const std::byte* source, int64_t row_step, int64_t column_step, int64_t rows, int64_t columns,
+            int64_t size, std::byte* tile, int64_t tile_columns) {
+  if (size == 4 && row_step == size) {
+    return kernels.product.bf16_pairs.transpose(reinterpret_cast<const uint32_t*>(source), column_step / size, columns, rows,
+                                                reinterpret_cast<uint32_t*>(tile), tile_columns);
+  }
   if (std::abs(row_step) >= std::abs(column_step)) {
     for (int64_t row = 0; row < rows; ++row)
       copy_elements(source + row * row_step, column_step, tile + row * tile_columns * size, size, columns, size);
@@ -168,6 +172,7 @@ void gather(const std::byte* source, int64_t row_step, int64_t column_step, int6
 }
 
 struct Job {
+  const SimdKernels& kernels;
   const Loop& loop;
   const Cut& cut;
   RunFunction function;
@@ -189,7 +194,7 @@ void run_block(const Job& job, const std::array<std::byte*, kOperands>& data, in
   for (size_t index = 1; index < loop.operands; ++index) {
     const int64_t step = loop.inner().step[index];
     if (step == 0 || is_direct(loop, index)) continue;
-    gather(data[index], row_step[index], step, rows, columns, loop.size[index], tiles[index].bytes.data(), job.cut.columns);
+    gather(job.kernels, data[index], row_step[index], step, rows, columns, loop.size[index], tiles[index].bytes.data(), job.cut.columns);
   }
   for (int64_t row = 0; row < rows; ++row) {
     for (size_t index = 1; index < loop.operands; ++index) {
@@ -250,7 +255,7 @@ void run_blocks(const Job& job, const std::array<int64_t, kMaxRank>& counts, int
 void for_each_run_erased(const OpCall& call, RunFunction function, const void* context) {
   const Loop loop = loop_of(call);
   const Cut cut = cut_of(loop);
-  const Job job{loop, cut, function, context};
+  const Job job{runtime_of(call).kernels(), loop, cut, function, context};
   if (loop.rank == 1 && loop.inner().extent <= cut.columns) return run_block(job, loop.data, 1, loop.inner().extent);
   std::array<int64_t, kMaxRank> counts{};
   int64_t blocks = 1;
