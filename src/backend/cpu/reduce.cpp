@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <span>
+#include <utility>
 
 #include "backend/cpu/axes.h"
 #include "backend/cpu/convert.h"
@@ -68,8 +69,11 @@ Problem problem_of(const OpCall& call) {
     reduced[static_cast<size_t>(dim - kept)] = {shape[dim], in.layout->stride(dim) * problem.size, 0};
   const auto list = std::span(reduced).first(static_cast<size_t>(params.dims));
   // Only places care for the order of the elements.
-  if (!problem.gives_place())
-    std::sort(list.begin(), list.end(), [](const Axis& a, const Axis& b) { return std::abs(a.step) > std::abs(b.step); });
+  for (size_t end = list.size(); !problem.gives_place() && end > 1; --end) {  // at most eight: bubbles are quick
+    for (size_t at = 1; at < end; ++at) {
+      if (std::abs(list[at - 1].step) < std::abs(list[at].step)) std::swap(list[at - 1], list[at]);
+    }
+  }
   for (const Axis& axis : list) problem.reduced.push(axis);
   problem.length = problem.reduced.count();
   return problem;
@@ -78,6 +82,19 @@ Problem problem_of(const OpCall& call) {
 template <class T>
 bool is_nan(T x) {
   return x != x;
+}
+
+// The first element that equals `best`, or is NaN; there is one. Sixteen at a time, which become vector code.
+template <class T>
+const T* first_of(const T* x, int64_t n, T best) {
+  constexpr int64_t kStep = 16;
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    int found = 0;
+    for (int64_t j = 0; j < kStep; ++j) found |= static_cast<int>(x[i + j] == best) | static_cast<int>(is_nan(x[i + j]));
+    if (found != 0) break;
+  }
+  return std::find_if(x + i, x + n, [best](T value) { return value == best || is_nan(value); });
 }
 
 // What some of the elements behind one result have given.
@@ -186,7 +203,7 @@ class Reducer {
       first = false;
       partial.best = best;
       if (!p_.gives_place()) return;
-      const T* at = std::find_if(x, x + n, [best](T value) { return value == best || is_nan(value); });
+      const T* at = first_of(x, n, best);
       partial.place = static_cast<uint32_t>(place + (at - x));
     });
     return partial;

@@ -57,42 +57,43 @@ HWY_INLINE bool is_nan(T x) {
   return x != x;
 }
 
-// Vectors of the best so far and of the numbers that are not, two at a time.
+// Four vectors of the best so far; whether there is a NaN at all is noted beside them, and it is looked for only then.
 template <class T, bool kSmallest>
 T extreme(const T* x, size_t n) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
-  const auto better = [d](auto a, auto b) HWY_ATTR {
-    (void)d;
-    return kSmallest ? hn::Min(a, b) : hn::Max(a, b);
-  };
+  const auto better = [](auto a, auto b) HWY_ATTR { return kSmallest ? hn::Min(a, b) : hn::Max(a, b); };
   size_t i = 0;
   T best = x[0];
-  if (n >= lanes) {
-    const auto first = hn::LoadU(d, x);
-    auto best0 = first;
-    auto best1 = first;
-    auto nan = hn::Zero(d);  // collects NaN: a sum of x - x is 0 for finite numbers only, so it is x where x != x
-    const auto note = [&](auto v) HWY_ATTR {
-      if constexpr (std::is_floating_point_v<T>) nan = hn::Or(nan, hn::IfThenElseZero(hn::IsNaN(v), v));
-    };
-    note(first);
-    for (i = lanes; i + 2 * lanes <= n; i += 2 * lanes) {
+  bool has_nan = false;
+  if (n >= 4 * lanes) {
+    auto best0 = hn::LoadU(d, x);
+    auto best1 = best0;
+    auto best2 = best0;
+    auto best3 = best0;
+    auto nan = hn::Ne(best0, best0);
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
       const auto a = hn::LoadU(d, x + i);
       const auto b = hn::LoadU(d, x + i + lanes);
+      const auto c = hn::LoadU(d, x + i + 2 * lanes);
+      const auto e = hn::LoadU(d, x + i + 3 * lanes);
       best0 = better(best0, a);
       best1 = better(best1, b);
-      note(a);
-      note(b);
+      best2 = better(best2, c);
+      best3 = better(best3, e);
+      if constexpr (std::is_floating_point_v<T>) {
+        nan = hn::Or(nan, hn::Or(hn::Or(hn::IsNaN(a), hn::IsNaN(b)), hn::Or(hn::IsNaN(c), hn::IsNaN(e))));
+      }
     }
-    HWY_ALIGN T lane_best[HWY_MAX_BYTES / sizeof(T)];
-    HWY_ALIGN T lane_nan[HWY_MAX_BYTES / sizeof(T)];
-    hn::Store(better(best0, best1), d, lane_best);
-    hn::Store(nan, d, lane_nan);
-    for (size_t lane = 0; lane < lanes; ++lane) {
-      if (is_nan(lane_nan[lane])) return lane_nan[lane];
-      best = (kSmallest ? lane_best[lane] < best : lane_best[lane] > best) || is_nan(best) ? lane_best[lane] : best;
-    }
+    if constexpr (std::is_floating_point_v<T>) has_nan = !hn::AllFalse(d, nan);
+    HWY_ALIGN T lane_best[HWY_MAX_BYTES / sizeof(T)] = {};
+    hn::Store(better(better(best0, best1), better(best2, best3)), d, lane_best);
+    best = lane_best[0];
+    for (size_t lane = 1; lane < lanes; ++lane)
+      best = (kSmallest ? lane_best[lane] < best : lane_best[lane] > best) ? lane_best[lane] : best;
+  }
+  for (size_t at = 0; has_nan; ++at) {
+    if (is_nan(x[at])) return x[at];
   }
   for (; i < n; ++i) {
     if (is_nan(x[i])) return x[i];
