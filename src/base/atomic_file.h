@@ -28,6 +28,8 @@ class AtomicFile {
   void commit();
 
  private:
+  void open_temporary();
+  void name_temporary();
   void write_through(std::span<const std::byte> bytes);
   void flush();
   [[noreturn]] void fail_io(const char* action) const;
@@ -35,6 +37,7 @@ class AtomicFile {
   std::filesystem::path shown_;      // as the caller wrote it, for messages
   std::filesystem::path target_;     // with links resolved
   std::filesystem::path temporary_;  // empty for a device or pipe
+  bool nameless_ = false;            // the temporary file has no name yet
   std::vector<std::byte> buffer_;
   uint64_t size_ = 0;
   int descriptor_ = -1;

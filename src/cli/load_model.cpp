@@ -16,14 +16,16 @@ Device open_device(const std::string& name, int threads) {
 }
 
 LoadedModel load_model(const Program& program, const std::filesystem::path& path, const Device& device, bool precise,
-                       WithTokenizer with_tokenizer) {
+                       WithTokenizer with_tokenizer, InputObserver observe) {
   const auto start = std::chrono::steady_clock::now();
   // Weights may be rearranged where they lie; the file itself stays as it is.
   LoadedModel loaded{.file = GgufFile::open(path), .tokenizer = {}, .model = {}};
   {
     ProgressBar bar(program, "loading");
-    loaded.model = load_language_model(
-        loaded.file, device, {.precise = precise, .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); }});
+    loaded.model = load_language_model(loaded.file, device,
+                                       {.precise = precise,
+                                        .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); },
+                                        .observe = std::move(observe)});
   }
   if (with_tokenizer == WithTokenizer::yes) loaded.tokenizer = Tokenizer::from_gguf(loaded.file);
   loaded.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -27,6 +27,6 @@ enum class WithTokenizer { no, yes };
 
 // Says what was loaded, and shows progress. Errors: those of GgufFile, Tokenizer and load_language_model.
 [[nodiscard]] LoadedModel load_model(const Program& program, const std::filesystem::path& path, const Device& device, bool precise,
-                                     WithTokenizer with_tokenizer = WithTokenizer::yes);
+                                     WithTokenizer with_tokenizer = WithTokenizer::yes, InputObserver observe = {});
 
 }  // namespace wick

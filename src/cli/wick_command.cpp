@@ -19,7 +19,7 @@ struct Entry {
   Subcommand body;
 };
 
-constexpr std::array<Entry, 10> kSubcommands = {{
+constexpr std::array<Entry, 12> kSubcommands = {{
     {"run", "continue a text with a language model", run_command},
     {"inspect", "show the metadata and tensors of a model file", inspect_command},
     {"tokenize", "turn text into token ids", tokenize_command},
@@ -27,6 +27,8 @@ constexpr std::array<Entry, 10> kSubcommands = {{
     {"logits", "write a model's logits for a text to a .npy file", logits_command},
     {"perplexity", "measure how well a model predicts a text", perplexity_command},
     {"bench", "measure the speed of a model", bench_command},
+    {"imatrix", "collect what lets quantization spend precision where it counts", imatrix_command},
+    {"quantize", "turn a model into one of another type", quantize_command},
     {"synth", "write a model with random weights, for benchmarks", synth_command},
     {"devices", "list the devices that this program can use", devices_command},
     {"coverage", "list which ops run natively on which backend", coverage_command},

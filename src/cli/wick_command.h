@@ -17,6 +17,8 @@ void detokenize_command(Program& program, const Arguments& arguments);
 void logits_command(Program& program, const Arguments& arguments);
 void perplexity_command(Program& program, const Arguments& arguments);
 void bench_command(Program& program, const Arguments& arguments);
+void imatrix_command(Program& program, const Arguments& arguments);
+void quantize_command(Program& program, const Arguments& arguments);
 void synth_command(Program& program, const Arguments& arguments);
 void devices_command(Program& program, const Arguments& arguments);
 void coverage_command(Program& program, const Arguments& arguments);

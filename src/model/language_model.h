@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "formats/gguf.h"
 #include "model/kv_cache.h"
@@ -27,11 +28,16 @@ struct ModelInfo {
 // Which tokens of a call get logits.
 enum class LogitRows { last, all };
 
+// Is shown what a weight ("blk.0.attn_q.weight") is multiplied by: [tokens, columns of the weight].
+using InputObserver = std::function<void(std::string_view weight, const Tensor& input)>;
+
 struct LoadOptions {
   // f32 activations and KV cache throughout; otherwise the device may round activations to 8 bits, and the cache is f16.
   bool precise = false;
   // Told how much of the weights is ready, in bytes; may be empty.
-  std::function<void(uint64_t done, uint64_t total)> progress;
+  std::function<void(uint64_t done, uint64_t total)> progress = {};
+  // Shown the inputs of all weights of the layers, each time the model runs; may be empty.
+  InputObserver observe = {};
 };
 
 class LanguageModel {

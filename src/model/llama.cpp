@@ -75,11 +75,22 @@ std::unique_ptr<Llama> Llama::load(const GgufFile& file, const Device& device, c
                  config.context_length, vocabulary,
                  config.layers,         config.width,
                  reader.parameters(),   file.file_bytes()};
-  return std::unique_ptr<Llama>(new Llama(device, config, std::move(weights), std::move(info), options.precise));
+  return std::unique_ptr<Llama>(new Llama(device, config, std::move(weights), std::move(info), options));
 }
 
-Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, bool precise)
-    : device_(device), config_(config), weights_(std::move(weights)), info_(std::move(info)), linear_{precise}, rope_(config.rope) {}
+Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, const LoadOptions& options)
+    : device_(device),
+      config_(config),
+      weights_(std::move(weights)),
+      info_(std::move(info)),
+      linear_{options.precise},
+      rope_(config.rope),
+      observe_(options.observe) {}
+
+void Llama::show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const {
+  if (!observe_) return;
+  for (const char* weight : weights) observe_(fmt::format("blk.{}.{}.weight", layer, weight), input);
+}
 
 std::unique_ptr<KvCache> Llama::new_cache(int64_t capacity) const {
   if (capacity < 1 || capacity > config_.context_length) {
@@ -122,7 +133,7 @@ Tensor Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache) const 
   for (int64_t index = 0; index < config_.layers; ++index) {
     const LlamaLayer& layer = weights_.layers[static_cast<size_t>(index)];
     x = x + attend(layer, index, x, angles, cache);
-    x = x + feed_forward(layer, x);
+    x = x + feed_forward(layer, index, x);
   }
   cache.advance(count);
   return x;
@@ -131,6 +142,7 @@ Tensor Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache) const 
 Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& x, const Tensor& angles, KvCache& cache) const {
   const int64_t tokens = x.dim(0);
   const Tensor normed = rms_norm(x, layer.attention_norm, config_.norm_epsilon);
+  show_input(index, {"attn_q", "attn_k", "attn_v"}, normed);
   const std::array<const Tensor*, 3> projections{&layer.query, &layer.key, &layer.value};
   std::vector<Tensor> qkv = linear(normed, projections, linear_);
   if (layer.query_bias) qkv[0] = qkv[0] + *layer.query_bias;
@@ -141,14 +153,18 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& x, co
   cache.write(index, key, qkv[2].reshape({tokens, config_.kv_heads, config_.head_dim}));
   const AttentionParams params{1.0F / std::sqrt(static_cast<float>(config_.head_dim)), cache.length()};
   const Tensor mixed = attention(query, cache.keys(index), cache.values(index), params);
-  return linear(mixed.reshape({tokens, config_.heads * config_.head_dim}), layer.output, linear_);
+  const Tensor heads = mixed.reshape({tokens, config_.heads * config_.head_dim});
+  show_input(index, {"attn_output"}, heads);
+  return linear(heads, layer.output, linear_);
 }
 
-Tensor Llama::feed_forward(const LlamaLayer& layer, const Tensor& x) const {
+Tensor Llama::feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& x) const {
   const Tensor normed = rms_norm(x, layer.feed_forward_norm, config_.norm_epsilon);
+  show_input(index, {"ffn_gate", "ffn_up"}, normed);
   const Tensor inner = layer.gate.dtype() == layer.up.dtype()
                            ? gated_linear(normed, layer.gate, layer.up, linear_)
                            : linear(normed, layer.gate, linear_).silu() * linear(normed, layer.up, linear_);
+  show_input(index, {"ffn_down"}, inner);
   return linear(inner, layer.down, linear_);
 }
 

@@ -35,12 +35,15 @@ class Llama final : public LanguageModel {
   [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const override;
 
  private:
-  Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, bool precise);
+  Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, const LoadOptions& options);
+
+  // Tells the observer what these weights of a layer are multiplied by.
+  void show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const;
 
   // The hidden state [tokens, width] behind the last layer, keys and values having been appended to the cache.
   [[nodiscard]] Tensor run_layers(std::span<const int32_t> tokens, KvCache& cache) const;
   [[nodiscard]] Tensor attend(const LlamaLayer& layer, int64_t index, const Tensor& x, const Tensor& angles, KvCache& cache) const;
-  [[nodiscard]] Tensor feed_forward(const LlamaLayer& layer, const Tensor& x) const;
+  [[nodiscard]] Tensor feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& x) const;
   [[nodiscard]] Tensor logits_of(const Tensor& hidden) const;
 
   Device device_;
@@ -49,6 +52,7 @@ class Llama final : public LanguageModel {
   ModelInfo info_;
   LinearParams linear_;
   RopeTable rope_;
+  InputObserver observe_;
 };
 
 }  // namespace wick

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/error.h"
 #include "base/half.h"
-#include "quant/blocks.h"
+#include "quant/block_loop.h"
 #include "quant/rows.h"
 #include "quant/scale_search.h"
 
@@ -42,32 +41,48 @@ struct AffineSuperBlock {
   std::array<uint8_t, kSuperBlock> codes{};
 };
 
-AffineSuperBlock quantize_affine(const float* values, int max_code, float first_step, int steps) {
-  AffineSuperBlock block;
-  std::array<AffineFit, kRuns> fits;
+// Run r's scale and minimum in 63ths of d and dmin.
+struct RunScales {
+  float d = 0;
+  float dmin = 0;
+  std::array<ScaleMin, kRuns> bits{};
+};
+
+RunScales round_scales(const std::array<AffineFit, kRuns>& fits) {
   float max_scale = 0;
   float max_min = 0;
-  for (int run = 0; run < kRuns; ++run) {
-    const std::span<const float> in(values + run * kRun, kRun);
-    float square_sum = 0;
-    for (const float value : in) square_sum += value * value;
-    const float root_mean_square = std::sqrt(square_sum / kRun);
-    std::array<float, kRun> weights;
-    for (size_t index = 0; index < kRun; ++index) weights[index] = root_mean_square + std::fabs(in[index]);
-    AffineFit& fit = fits[static_cast<size_t>(run)];
-    fit = fit_affine(in, weights, max_code, first_step, steps, std::span(block.codes).subspan(static_cast<size_t>(run) * kRun, kRun));
+  for (const AffineFit& fit : fits) {
     max_scale = fit.scale > max_scale ? fit.scale : max_scale;
     max_min = fit.min > max_min ? fit.min : max_min;
   }
   const float inverse_scale = max_scale > 0 ? 63.0f / max_scale : 0.0f;
   const float inverse_min = max_min > 0 ? 63.0f / max_min : 0.0f;
-  for (int run = 0; run < kRuns; ++run) {
-    const AffineFit& fit = fits[static_cast<size_t>(run)];
-    store_scale_min(block.packed_scales.data(), run, {six_bits(inverse_scale * fit.scale), six_bits(inverse_min * fit.min)});
+  RunScales scales{.d = max_scale / 63.0f, .dmin = max_min / 63.0f, .bits = {}};
+  for (size_t run = 0; run < kRuns; ++run) {
+    scales.bits[run] = {six_bits(inverse_scale * fits[run].scale), six_bits(inverse_min * fits[run].min)};
   }
-  block.d = float_to_f16_bits(max_scale / 63.0f);
-  block.dmin = float_to_f16_bits(max_min / 63.0f);
-  // The codes again, against the scales as they are stored.
+  return scales;
+}
+
+// The same by a search, each run counting as much as its weights.
+RunScales search_scales(const std::array<AffineFit, kRuns>& fits, const std::array<float, kRuns>& weights) {
+  std::array<float, kRuns> values;
+  std::array<uint8_t, kRuns> codes;
+  RunScales scales;
+  for (size_t run = 0; run < kRuns; ++run) values[run] = fits[run].scale;
+  scales.d = fit_positive(values, weights, 63, codes);
+  for (size_t run = 0; run < kRuns; ++run) scales.bits[run].scale = std::min<uint8_t>(63, codes[run]);
+  for (size_t run = 0; run < kRuns; ++run) values[run] = fits[run].min;
+  scales.dmin = fit_positive(values, weights, 63, codes);
+  for (size_t run = 0; run < kRuns; ++run) scales.bits[run].min = std::min<uint8_t>(63, codes[run]);
+  return scales;
+}
+
+// Stores the scales and finds the codes again, against the scales as they are stored.
+void finish_affine(const float* values, const RunScales& scales, int max_code, AffineSuperBlock& block) {
+  for (size_t run = 0; run < kRuns; ++run) store_scale_min(block.packed_scales.data(), static_cast<int>(run), scales.bits[run]);
+  block.d = float_to_f16_bits(scales.d);
+  block.dmin = float_to_f16_bits(scales.dmin);
   for (int run = 0; run < kRuns; ++run) {
     const ScaleMin stored = unpack_scale_min(block.packed_scales.data(), run);
     const float scale = f16_bits_to_float(block.d) * static_cast<float>(stored.scale);
@@ -78,6 +93,37 @@ AffineSuperBlock quantize_affine(const float* values, int max_code, float first_
           static_cast<uint8_t>(std::clamp(nearest_integer((values[index] + min) / scale), 0, max_code));
     }
   }
+}
+
+std::span<uint8_t> codes_of(AffineSuperBlock& block, size_t run) { return std::span(block.codes).subspan(run * kRun, kRun); }
+
+AffineSuperBlock quantize_affine(const float* values, const AffineSearch& search) {
+  AffineSuperBlock block;
+  std::array<AffineFit, kRuns> fits;
+  for (size_t run = 0; run < kRuns; ++run) {
+    const std::span<const float> in(values + run * kRun, kRun);
+    const float root_mean_square = std::sqrt(sum_of_squares(in) / kRun);
+    std::array<float, kRun> weights;
+    for (size_t index = 0; index < kRun; ++index) weights[index] = root_mean_square + std::fabs(in[index]);
+    fits[run] = fit_affine(in, weights, search, codes_of(block, run));
+  }
+  finish_affine(values, round_scales(fits), search.max_code, block);
+  return block;
+}
+
+AffineSuperBlock quantize_weighted_affine(const float* values, const float* importance, int max_code) {
+  const float twice_mean_square = 2 * sum_of_squares({values, kSuperBlock}) / kSuperBlock;
+  AffineSuperBlock block;
+  std::array<AffineFit, kRuns> fits;
+  std::array<float, kRuns> run_weights;
+  for (size_t run = 0; run < kRuns; ++run) {
+    const float* in = values + run * kRun;
+    const Weights<kRun> weights(in, importance + run * kRun, twice_mean_square);
+    run_weights[run] = 0;
+    for (const float weight : weights.values) run_weights[run] += weight;
+    fits[run] = fit_affine({in, kRun}, weights.values, weighted_affine_search(max_code), codes_of(block, run));
+  }
+  finish_affine(values, search_scales(fits, run_weights), max_code, block);
   return block;
 }
 
@@ -149,40 +195,59 @@ void unpack_q6_k(const std::byte* blocks, std::span<float> values) {
   }
 }
 
-void pack_q4_k(std::span<const float> values, std::byte* blocks) {
-  WICK_ASSERT(values.size() % kSuperBlock == 0);
-  for (size_t index = 0; index * kSuperBlock < values.size(); ++index) {
-    const AffineSuperBlock source = quantize_affine(values.data() + index * kSuperBlock, 15, -1.0f, 20);
-    BlockQ4_K block{.d = source.d, .dmin = source.dmin, .packed_scales = {}, .codes = {}};
-    std::copy(source.packed_scales.begin(), source.packed_scales.end(), block.packed_scales);
-    store_low_bits(source, block.codes);
-    store_block(block, blocks, index);
+namespace {
+
+BlockQ4_K q4_k_of(const AffineSuperBlock& source) {
+  BlockQ4_K block{.d = source.d, .dmin = source.dmin, .packed_scales = {}, .codes = {}};
+  std::copy(source.packed_scales.begin(), source.packed_scales.end(), block.packed_scales);
+  store_low_bits(source, block.codes);
+  return block;
+}
+
+BlockQ5_K q5_k_of(const AffineSuperBlock& source) {
+  BlockQ5_K block{.d = source.d, .dmin = source.dmin, .packed_scales = {}, .high_bits = {}, .codes = {}};
+  std::copy(source.packed_scales.begin(), source.packed_scales.end(), block.packed_scales);
+  store_low_bits(source, block.codes);
+  for (size_t element = 0; element < kSuperBlock; ++element) {
+    uint8_t& high = block.high_bits[element % kRun];
+    high = static_cast<uint8_t>(high | ((source.codes[element] >> 4) << (element / kRun)));
   }
+  return block;
+}
+
+}  // namespace
+
+void pack_q4_k(std::span<const float> values, std::byte* blocks) {
+  constexpr AffineSearch kSearch{.max_code = 15, .first_step = -1.0f, .step = 0.1f, .steps = 20, .absolute = false};
+  pack_blocks<BlockQ4_K>(values, blocks, [&](const float* in) { return q4_k_of(quantize_affine(in, kSearch)); });
 }
 
 void pack_q5_k(std::span<const float> values, std::byte* blocks) {
-  WICK_ASSERT(values.size() % kSuperBlock == 0);
-  for (size_t index = 0; index * kSuperBlock < values.size(); ++index) {
-    const AffineSuperBlock source = quantize_affine(values.data() + index * kSuperBlock, 31, -0.5f, 15);
-    BlockQ5_K block{.d = source.d, .dmin = source.dmin, .packed_scales = {}, .high_bits = {}, .codes = {}};
-    std::copy(source.packed_scales.begin(), source.packed_scales.end(), block.packed_scales);
-    store_low_bits(source, block.codes);
-    for (size_t element = 0; element < kSuperBlock; ++element) {
-      uint8_t& high = block.high_bits[element % kRun];
-      high = static_cast<uint8_t>(high | ((source.codes[element] >> 4) << (element / kRun)));
-    }
-    store_block(block, blocks, index);
-  }
+  constexpr AffineSearch kSearch{.max_code = 31, .first_step = -0.5f, .step = 0.1f, .steps = 15, .absolute = false};
+  pack_blocks<BlockQ5_K>(values, blocks, [&](const float* in) { return q5_k_of(quantize_affine(in, kSearch)); });
+}
+
+void pack_weighted_q4_k(std::span<const float> row, std::span<const float> importance, std::byte* blocks) {
+  pack_weighted_blocks<BlockQ4_K>(row, importance, blocks,
+                                  [](const float* in, const float* weights) { return q4_k_of(quantize_weighted_affine(in, weights, 15)); });
+}
+
+void pack_weighted_q5_k(std::span<const float> row, std::span<const float> importance, std::byte* blocks) {
+  pack_weighted_blocks<BlockQ5_K>(row, importance, blocks,
+                                  [](const float* in, const float* weights) { return q5_k_of(quantize_weighted_affine(in, weights, 31)); });
 }
 
 namespace {
 
-BlockQ6_K quantize_q6_k(const float* values) {
+// importance: the weights of the errors; nullptr for value².
+BlockQ6_K quantize_q6_k(const float* values, const float* importance) {
   std::array<uint8_t, kSuperBlock> codes;
   std::array<float, kSmallRuns> scales;
   float extreme = 0;  // the scale of the largest magnitude
   for (size_t run = 0; run < kSmallRuns; ++run) {
-    scales[run] = fit_symmetric(std::span(values + run * kSmallRun, kSmallRun), 32, std::span(codes).subspan(run * kSmallRun, kSmallRun));
+    const std::span<const float> weights(importance == nullptr ? nullptr : importance + run * kSmallRun,
+                                         importance == nullptr ? 0 : kSmallRun);
+    scales[run] = fit_symmetric({values + run * kSmallRun, kSmallRun}, weights, 32, std::span(codes).subspan(run * kSmallRun, kSmallRun));
     if (std::fabs(scales[run]) > std::fabs(extreme)) extreme = scales[run];
   }
   BlockQ6_K block{};
@@ -212,10 +277,11 @@ BlockQ6_K quantize_q6_k(const float* values) {
 }  // namespace
 
 void pack_q6_k(std::span<const float> values, std::byte* blocks) {
-  WICK_ASSERT(values.size() % kSuperBlock == 0);
-  for (size_t index = 0; index * kSuperBlock < values.size(); ++index) {
-    store_block(quantize_q6_k(values.data() + index * kSuperBlock), blocks, index);
-  }
+  pack_blocks<BlockQ6_K>(values, blocks, [](const float* in) { return quantize_q6_k(in, nullptr); });
+}
+
+void pack_weighted_q6_k(std::span<const float> row, std::span<const float> importance, std::byte* blocks) {
+  pack_weighted_blocks<BlockQ6_K>(row, importance, blocks, quantize_q6_k);
 }
 
 }  // namespace wick::quant

@@ -5,19 +5,10 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "quant/blocks.h"
+#include "quant/rounding.h"
 #include "quant/rows.h"
 
 namespace wick::quant {
-namespace {
-
-// The float cut or rounded before is a whole number; NaN, and what lies outside, would be undefined as a plain conversion.
-int to_int(float value, float low, float high) {
-  if (!(value >= low)) return std::isnan(value) ? 0 : static_cast<int>(low);
-  return static_cast<int>(std::min(value, high));
-}
-
-}  // namespace
-
 void unpack_q4_0(const std::byte* blocks, std::span<float> values) {
   WICK_ASSERT(values.size() % BlockQ4_0::kElements == 0);
   for (size_t index = 0; index * BlockQ4_0::kElements < values.size(); ++index) {
@@ -51,7 +42,7 @@ void pack_q4_0(std::span<const float> values, std::byte* blocks) {
     }
     const float d = extreme / -8;
     const float inverse = d != 0 ? 1.0f / d : 0.0f;
-    const auto code = [&](float value) { return static_cast<uint8_t>(to_int(value * inverse + 8.5f, 0, 15)); };
+    const auto code = [&](float value) { return static_cast<uint8_t>(truncate_to_int(value * inverse + 8.5f, 0, 15)); };
     BlockQ4_0 block;
     block.d = float_to_f16_bits(d);
     for (int j = 0; j < 16; ++j) block.codes[j] = static_cast<uint8_t>(code(in[j]) | (code(in[j + 16]) << 4));
@@ -69,7 +60,7 @@ void pack_q8_0(std::span<const float> values, std::byte* blocks) {
     const float inverse = d != 0 ? 1.0f / d : 0.0f;
     BlockQ8_0 block;
     block.d = float_to_f16_bits(d);
-    for (int j = 0; j < 32; ++j) block.codes[j] = static_cast<int8_t>(to_int(std::round(in[j] * inverse), -127, 127));
+    for (int j = 0; j < 32; ++j) block.codes[j] = static_cast<int8_t>(truncate_to_int(std::round(in[j] * inverse), -127, 127));
     store_block(block, blocks, index);
   }
 }

@@ -20,10 +20,28 @@ using Bytes = std::vector<std::byte>;
 std::vector<size_t> scale_offsets(DType dtype) {
   switch (dtype) {
     case DType::q4_0:
-    case DType::q8_0: return {0};
+    case DType::q5_0:
+    case DType::q8_0:
+    case DType::q8_1:
+    case DType::q1_0:
+    case DType::q2_0:
+    case DType::iq1_s:
+    case DType::iq2_xxs:
+    case DType::iq2_xs:
+    case DType::iq2_s:
+    case DType::iq3_xxs:
+    case DType::iq3_s:
+    case DType::iq4_nl:
+    case DType::iq4_xs: return {0};
+    case DType::q4_1:
+    case DType::q5_1:
     case DType::q4_k:
     case DType::q5_k: return {0, 2};
+    case DType::q2_k: return {80, 82};
+    case DType::q3_k: return {108};
     case DType::q6_k: return {208};
+    case DType::tq1_0: return {52};
+    case DType::tq2_0: return {64};
     default: return {};
   }
 }

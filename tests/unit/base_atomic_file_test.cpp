@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 
 #include <string>
 #include <vector>
@@ -40,6 +44,20 @@ TEST(AtomicFile, NothingIsLeftWithoutCommit) {
   { AtomicFile(folder / "out").write(std::vector<std::byte>(1'000'000)); }
   EXPECT_EQ(content(folder / "out"), "old");
   EXPECT_EQ(folder.names(), std::vector<std::string>{"out"});
+}
+
+TEST(AtomicFile, AProcessThatIsKilledLeavesNothing) {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile file(folder / "out");
+    file.write(std::vector<std::byte>(1'000'000));
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{});
 }
 
 TEST(AtomicFile, SmallAndLargePiecesKeepTheirOrder) {

@@ -86,8 +86,8 @@ template <class T>
   writer.add_string("general.architecture", "llama");
   std::vector<float> values(256);
   for (size_t index = 0; index < values.size(); ++index) values[index] = static_cast<float>(static_cast<int>(index * 37 % 256) - 128) / 64;
-  for (const BlockFormat& format : block_formats()) {
-    if (format.dtype == DType::f32) continue;
+  for (const DType dtype : {DType::f16, DType::bf16, DType::q4_0, DType::q8_0, DType::q4_k, DType::q5_k, DType::q6_k}) {
+    const BlockFormat& format = *find_block_format(dtype);
     const auto size = static_cast<size_t>(storage_bytes(format.dtype, 256));
     writer.add_tensor(std::string("weight.") + std::string(to_string(format.dtype)), format.dtype, {1, 256},
                       [format, values, size](const GgufWriter::Sink& sink) {

@@ -24,16 +24,33 @@ std::vector<float> unpacked(DType dtype, const void* block, size_t elements) {
 
 std::vector<std::byte> packed(DType dtype, const std::vector<float>& values) {
   std::vector<std::byte> blocks(static_cast<size_t>(storage_bytes(dtype, static_cast<int64_t>(values.size()))));
-  find_block_format(dtype)->pack(values, blocks.data());
+  const BlockFormat* format = find_block_format(dtype);
+  if (format->pack != nullptr)
+    format->pack(values, blocks.data());
+  else
+    format->pack_weighted(values, std::vector<float>(values.size(), 1.0f), blocks.data());
   return blocks;
 }
 
-TEST(BlockFormats, TableHasTheFormatsOfThisVersion) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q5_k, DType::q6_k}) {
-    ASSERT_NE(find_block_format(dtype), nullptr) << to_string(dtype);
-    EXPECT_EQ(find_block_format(dtype)->dtype, dtype);
+std::vector<std::byte> packed_by_importance(const BlockFormat& format, const std::vector<float>& values) {
+  std::vector<float> importance(values.size());
+  for (size_t index = 0; index < importance.size(); ++index) importance[index] = static_cast<float>(index % 7);
+  std::vector<std::byte> blocks(static_cast<size_t>(storage_bytes(format.dtype, static_cast<int64_t>(values.size()))));
+  format.pack_weighted(values, importance, blocks.data());
+  return blocks;
+}
+
+TEST(BlockFormats, TableHasEveryFormatOfGgufFiles) {
+  for (int id = 0; id < kDTypeCount; ++id) {
+    const auto dtype = static_cast<DType>(id);
+    const bool expected =
+        (is_quantized(dtype) && !is_interleaved(dtype)) || dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+    const BlockFormat* format = find_block_format(dtype);
+    ASSERT_EQ(format != nullptr, expected) << to_string(dtype);
+    if (format == nullptr) continue;
+    EXPECT_EQ(format->dtype, dtype);
+    EXPECT_TRUE(format->pack != nullptr || format->pack_weighted != nullptr) << to_string(dtype);
   }
-  EXPECT_EQ(find_block_format(DType::iq1_s), nullptr);
 }
 
 TEST(BlockFormats, Q4_0CodesCountFromMinusEight) {
@@ -106,8 +123,12 @@ TEST(BlockFormats, RoundTripErrorIsWithinTheStepOfTheFormat) {
   const struct {
     DType dtype;
     double root_mean_square;
-  } bounds[] = {{DType::f32, 0},      {DType::f16, 3e-4},  {DType::bf16, 2e-3}, {DType::q8_0, 3e-3},
-                {DType::q4_0, 0.045}, {DType::q4_k, 0.04}, {DType::q5_k, 0.02}, {DType::q6_k, 0.01}};
+  } bounds[] = {{DType::f32, 0},        {DType::f16, 3e-4},    {DType::bf16, 2e-3},   {DType::q8_0, 3e-3},    {DType::q4_0, 0.045},
+                {DType::q4_k, 0.04},    {DType::q5_k, 0.02},   {DType::q6_k, 0.01},   {DType::q4_1, 0.045},   {DType::q5_0, 0.025},
+                {DType::q5_1, 0.025},   {DType::q8_1, 3e-3},   {DType::q8_k, 3e-3},   {DType::q3_k, 0.1},     {DType::q2_k, 0.2},
+                {DType::iq4_nl, 0.06},  {DType::iq4_xs, 0.06}, {DType::mxfp4, 0.1},   {DType::nvfp4, 0.08},   {DType::iq3_s, 0.12},
+                {DType::iq3_xxs, 0.15}, {DType::iq2_s, 0.2},   {DType::iq2_xs, 0.25}, {DType::iq2_xxs, 0.28}, {DType::iq1_s, 0.4},
+                {DType::iq1_m, 0.4},    {DType::tq2_0, 0.35},  {DType::tq1_0, 0.35}};
   for (const auto& [dtype, bound] : bounds) {
     const auto back = unpacked(dtype, packed(dtype, values).data(), values.size());
     double sum = 0;
@@ -136,6 +157,9 @@ TEST(BlockFormats, AnyValuesAndAnyBytesAreDefined) {
       std::vector<float> mixed(256);
       for (size_t index = 0; index < mixed.size(); ++index) mixed[index] = odd[(index * index + shift) % std::size(odd)];
       static_cast<void>(packed(format.dtype, mixed));
+      if (format.pack_weighted == nullptr) continue;
+      for (const auto& values : {alone, mixed, std::vector<float>(256, odd[shift])})
+        static_cast<void>(packed_by_importance(format, values));
     }
     for (int fill = 0; fill < 256; ++fill) {
       const std::vector<std::byte> bytes(1024, static_cast<std::byte>(fill));
@@ -150,7 +174,10 @@ TEST(BlockFormats, BlocksNeedNoAlignment) {
     for (size_t index = 0; index < values.size(); ++index) values[index] = std::sin(static_cast<float>(index));
     const auto blocks = packed(format.dtype, values);
     std::vector<std::byte> shifted(blocks.size() + 1);
-    format.pack(values, shifted.data() + 1);
+    if (format.pack == nullptr)
+      format.pack_weighted(values, std::vector<float>(values.size(), 1.0f), shifted.data() + 1);
+    else
+      format.pack(values, shifted.data() + 1);
     EXPECT_EQ(std::memcmp(shifted.data() + 1, blocks.data(), blocks.size()), 0);
     EXPECT_EQ(unpacked(format.dtype, shifted.data() + 1, 256), unpacked(format.dtype, blocks.data(), 256));
   }
@@ -169,7 +196,8 @@ TEST(ScaleSearch, AffineFitFindsAnExactGrid) {
   std::vector<float> values(32);
   for (size_t index = 0; index < values.size(); ++index) values[index] = 0.25f * static_cast<float>(index % 16) - 2.0f;
   std::vector<uint8_t> codes(32);
-  const quant::AffineFit fit = quant::fit_affine(values, std::vector<float>(32, 1.0f), 15, -1.0f, 20, codes);
+  const quant::AffineFit fit = quant::fit_affine(
+      values, std::vector<float>(32, 1.0f), {.max_code = 15, .first_step = -1.0f, .step = 0.1f, .steps = 20, .absolute = false}, codes);
   EXPECT_NEAR(fit.scale, 0.25f, 1e-6f);
   EXPECT_NEAR(fit.min, 2.0f, 1e-5f);
   EXPECT_EQ(codes[15], 15);

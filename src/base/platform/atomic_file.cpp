@@ -37,11 +37,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& target) : shown_(target) {
   std::error_code error;
   target_ = std::filesystem::weakly_canonical(target, error);
   if (error) target_ = target;
-  for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
-    temporary_ = temporary_name(target_, attempt);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0 || errno != EEXIST) break;
-  }
+  open_temporary();
   if (descriptor_ < 0) {
     if (errno == ENOENT || errno == ENOTDIR) {
       fail(ErrorCode::not_found, "{}: cannot be written: its folder does not exist; create it", shown_.string());
@@ -54,7 +50,35 @@ AtomicFile::AtomicFile(const std::filesystem::path& target) : shown_(target) {
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty() && !nameless_) ::unlink(temporary_.c_str());
+}
+
+// Where the file system can, the file has no name until commit(): then even a process that is killed leaves nothing behind.
+void AtomicFile::open_temporary() {
+#ifdef O_TMPFILE
+  const std::filesystem::path folder = target_.parent_path().empty() ? "." : target_.parent_path();
+  descriptor_ = ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  nameless_ = descriptor_ >= 0;
+#endif
+  for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+    temporary_ = temporary_name(target_, attempt);
+    if (nameless_) return;
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0 || errno != EEXIST) return;
+  }
+}
+
+void AtomicFile::name_temporary() {
+  const std::string source = fmt::format("/proc/self/fd/{}", descriptor_);
+  for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+    temporary_ = temporary_name(target_, attempt);
+    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      nameless_ = false;
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  fail_io("name");
 }
 
 void AtomicFile::fail_io(const char* action) const {
@@ -93,6 +117,7 @@ void AtomicFile::commit() {
   flush();
   if (!temporary_.empty()) {
     if (::fsync(descriptor_) != 0) fail_io("flush");
+    if (nameless_) name_temporary();
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_io("rename");
   }
   const int descriptor = descriptor_;

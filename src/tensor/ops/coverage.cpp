@@ -93,7 +93,9 @@ std::string render_markdown(std::span<const CoverageEntry> entries) {
   }
   text += "\n## Not there, and why\n\n";
   for (size_t index = 0; index < reasons.size(); ++index) text += fmt::format("{}. {}\n", index + 1, reasons[index]);
-  text += fmt::format("\nFormats that this version names but does not read: {}.\n", unreadable_formats());
+  if (const std::string formats = unreadable_formats(); !formats.empty()) {
+    text += fmt::format("\nFormats that this version names but does not read: {}.\n", formats);
+  }
   return text;
 }
 

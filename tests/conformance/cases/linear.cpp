@@ -200,6 +200,7 @@ void add_quantized(CaseList& list, DType dtype) {
   add_repacked(list, dtype, {2, 3, 2, 256}, 17);
   add_repacked(list, dtype, {1, 2048}, 50);
   add_bad_activation(list, dtype, std::nan(""));
+  if (interleaved == dtype) return;
   add_bad_activation(list, interleaved, std::nan(""));
   add_bad_activation(list, interleaved, HUGE_VAL);
 }
