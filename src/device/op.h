@@ -141,6 +141,8 @@ struct LayerNormParams {
 
 // index_select and gather: inputs x and ids (u8, u32, i32 or i64). index_add: inputs ids and source. ids of index_select and index_add are
 // 1-d. An id outside its dimension: index_out_of_range (fail_index in device/index_range.h), before anything is written.
+// But the largest number of the ids' dtype, where it is outside, means "nothing": zeros are read there and nothing is written, as candle
+// has it for padding.
 struct IndexParams {
   int dim = 0;
 };

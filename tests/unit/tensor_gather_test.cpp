@@ -106,6 +106,24 @@ TEST(IndexSelect, TakesRowsAndColumnsOfAnyView) {
   EXPECT_EQ(x.index_select(ids.narrow(0, 1, 1), 1).to_vector<float>(), (std::vector<float>{1, 2, 3}));
 }
 
+// Candle pads with it.
+TEST(Indexing, TheLargestIdOfItsDtypeMeansNothing) {
+  const uint32_t nothing = std::numeric_limits<uint32_t>::max();
+  const Var x = Var::of<double>({{1, 2}, {3, 4}, {5, 6}}, kCpu);
+  const Tensor rows = Tensor::of<uint32_t>({nothing, 2, nothing}, kCpu);
+  EXPECT_EQ(x->index_select(rows, 0).to_vector<double>(), (Doubles{0, 0, 5, 6, 0, 0}));
+  EXPECT_EQ(x->embedding(rows).to_vector<double>(), (Doubles{0, 0, 5, 6, 0, 0}));
+  EXPECT_EQ(gradient_of(x->index_select(rows, 0).sum_all(), x), (Doubles{0, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(x->detach().index_add(rows, Tensor::ones({3, 2}, DType::f64, kCpu), 0).to_vector<double>(), (Doubles{1, 2, 3, 4, 6, 7}));
+  const Tensor ids = Tensor::of<uint8_t>({{1, 255}, {255, 0}}, kCpu);
+  EXPECT_EQ(x->gather(ids, 0).to_vector<double>(), (Doubles{3, 0, 0, 2}));
+  EXPECT_EQ(x->scatter(ids, Tensor::of<double>({{7, 8}, {9, 10}}, kCpu), 0).to_vector<double>(), (Doubles{1, 10, 7, 4, 5, 6}));
+  // Where there is an element of that number, it is one like any other.
+  const Tensor wide = Tensor::arange(0, 300, DType::f32, kCpu);
+  EXPECT_EQ(wide.gather(Tensor::of<uint8_t>({255}, kCpu), 0).item(), 255);
+  EXPECT_THROW((void)x->index_select(Tensor::of<uint32_t>({nothing - 1}, kCpu), 0), Error);
+}
+
 TEST(Embedding, HasTheTablesDtypeAndTheIdsShape) {
   const Var table = Var::of<double>({{1, 2}, {3, 4}, {5, 6}}, kCpu);
   const Tensor y = table->embedding(Tensor::of<uint32_t>({{2, 0}, {2, 1}}, kCpu));

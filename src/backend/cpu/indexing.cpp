@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -26,9 +27,16 @@ bool all_inside(const Id* ids, int64_t count, int64_t extent) {
   return static_cast<uint64_t>(largest) < static_cast<uint64_t>(extent) && (std::is_unsigned_v<Id> || static_cast<Id>(largest) >= 0);
 }
 
-// Throws index_out_of_range for the first id that is none.
-void check_ids(const OpCall& call, const Operand& ids, int dim, int64_t extent) {
+// The id that means "nothing": device/op.h.
+template <class Id>
+bool is_nothing(Id id, int64_t extent) {
+  return id == std::numeric_limits<Id>::max() && static_cast<uint64_t>(id) >= static_cast<uint64_t>(extent);
+}
+
+// Throws index_out_of_range for the first id that is none. Returns whether some mean "nothing".
+bool check_ids(const OpCall& call, const Operand& ids, int dim, int64_t extent) {
   const Layout& layout = *ids.layout;
+  bool holes = false;
   visit_ids(ids.dtype, [&]<class Id>(Id) {
     const auto* base = reinterpret_cast<const Id*>(ids.buffer->host_data());
     if (layout.is_contiguous()) {
@@ -41,10 +49,15 @@ void check_ids(const OpCall& call, const Operand& ids, int dim, int64_t extent) 
     int64_t at = 0;
     for_each_offset(layout, [&](int64_t offset) {
       const auto id = static_cast<int64_t>(base[offset]);
-      if (id < 0 || id >= extent) fail_index(call.op, id, layout.shape(), at, dim, extent);
+      if (is_nothing(base[offset], extent)) {
+        holes = true;
+      } else if (id < 0 || id >= extent) {
+        fail_index(call.op, id, layout.shape(), at, dim, extent);
+      }
       ++at;
     });
   });
+  return holes;
 }
 
 // A vector of ids for slices of `dim`, seen as one id for each element of `shape`.
@@ -90,10 +103,22 @@ void gather_row(const WalkRow& row, const Id* all_ids, int64_t step, const Word*
   }
 }
 
-void gather_walk(const OpCall& call, const Layout& ids_layout) {
+// The same where some ids mean "nothing".
+template <class Id, class Word>
+void gather_row_with_holes(const WalkRow& row, const Id* ids, int64_t step, int64_t extent, const Word* indexed, Word* values) {
+  for (int64_t i = 0; i < row.count; ++i) {
+    const Id id = ids[row.offsets[kIds] + i * row.strides[kIds]];
+    const int64_t chosen = row.offsets[kIndexed] + i * row.strides[kIndexed];
+    values[row.offsets[kValues] + i * row.strides[kValues]] =
+        is_nothing(id, extent) ? Word{} : indexed[chosen + static_cast<int64_t>(id) * step];
+  }
+}
+
+void gather_walk(const OpCall& call, const Layout& ids_layout, bool holes) {
   const Operand& x = call.inputs[0];
   const Operand& ids = call.inputs[1];
   const int dim = call.parameters<IndexParams>().dim;
+  const int64_t extent = x.layout->shape()[dim];
   const IndexWalk walk(ids_layout, *call.outputs[0].layout, *x.layout, dim);
   visit_word(x.dtype, [&]<class Word>(Word) {
     visit_ids(ids.dtype, [&]<class Id>(Id) {
@@ -101,7 +126,10 @@ void gather_walk(const OpCall& call, const Layout& ids_layout) {
       const auto* source = reinterpret_cast<const Word*>(x.buffer->host_data());
       auto* target = reinterpret_cast<Word*>(call.outputs[0].buffer->host_data());
       runtime_of(call).threads().parallel_for(walk.elements(), kElementsPerThread, [&](int64_t begin, int64_t end) {
-        walk.for_each_row(begin, end, [&](const WalkRow& row) { gather_row(row, id_base, walk.step(), source, target); });
+        walk.for_each_row(begin, end, [&](const WalkRow& row) {
+          if (holes) return gather_row_with_holes(row, id_base, walk.step(), extent, source, target);
+          gather_row(row, id_base, walk.step(), source, target);
+        });
       });
     });
   });
@@ -139,6 +167,17 @@ void scatter_row(const WalkRow& row, const Id* all_ids, int64_t step, const Valu
   }
 }
 
+// The same where some ids mean "nothing".
+template <bool kAdd, class Id, class Sum, class Value>
+void scatter_row_with_holes(const WalkRow& row, const Id* ids, int64_t step, int64_t extent, const Value* values, Sum* indexed) {
+  for (int64_t i = 0; i < row.count; ++i) {
+    const Id id = ids[row.offsets[kIds] + i * row.strides[kIds]];
+    if (is_nothing(id, extent)) continue;
+    const int64_t chosen = row.offsets[kIndexed] + i * row.strides[kIndexed];
+    put<kAdd>(indexed[chosen + static_cast<int64_t>(id) * step], values[row.offsets[kValues] + i * row.strides[kValues]]);
+  }
+}
+
 // The dimension other than dim with the largest extent: places that differ in it never write to the same element, so threads share it
 // out and each element's writes stay in order. -1: there is none.
 int dimension_to_split(const Shape& shape, int dim) {
@@ -155,6 +194,7 @@ struct ScatterJob {
   const Operand& source;
   Layout target;
   int dim;
+  bool holes;  // some ids mean "nothing"
 };
 
 template <bool kAdd, class Sum, class Value>
@@ -165,7 +205,11 @@ void scatter_walk(const OpCall& call, const ScatterJob& job, Sum* target) {
     const auto* ids = reinterpret_cast<const Id*>(job.ids.buffer->host_data());
     const auto run = [&](const Layout& id_part, const Layout& source_part, const Layout& target_part) {
       const IndexWalk walk(id_part, source_part, target_part, job.dim);
-      walk.for_each_row(0, walk.elements(), [&](const WalkRow& row) { scatter_row<kAdd>(row, ids, walk.step(), values, target); });
+      const int64_t extent = job.target.shape()[job.dim];
+      walk.for_each_row(0, walk.elements(), [&](const WalkRow& row) {
+        if (job.holes) return scatter_row_with_holes<kAdd>(row, ids, walk.step(), extent, values, target);
+        scatter_row<kAdd>(row, ids, walk.step(), values, target);
+      });
     };
     const int split = dimension_to_split(shape, job.dim);
     if (split < 0) return run(job.ids_layout, *job.source.layout, job.target);
@@ -237,30 +281,30 @@ bool has_solid_rows(const Layout& layout) {
 
 void gather_any(const OpCall& call) {
   const int dim = call.parameters<IndexParams>().dim;
-  check_ids(call, call.inputs[1], dim, call.inputs[0].layout->shape()[dim]);
-  gather_walk(call, *call.inputs[1].layout);
+  const bool holes = check_ids(call, call.inputs[1], dim, call.inputs[0].layout->shape()[dim]);
+  gather_walk(call, *call.inputs[1].layout, holes);
 }
 
 void index_select_any(const OpCall& call) {
   const Operand& x = call.inputs[0];
   const Operand& ids = call.inputs[1];
   const int dim = call.parameters<IndexParams>().dim;
-  check_ids(call, ids, dim, x.layout->shape()[dim]);
-  if (dim == 0 && has_solid_rows(*x.layout)) {
+  const bool holes = check_ids(call, ids, dim, x.layout->shape()[dim]);
+  if (!holes && dim == 0 && has_solid_rows(*x.layout)) {
     const int64_t row_elements = x.layout->elements() / x.layout->shape()[0];
     visit_ids(ids.dtype, [&]<class Id>(Id) {
       select_rows(call, data_of<const Id>(ids), static_cast<size_t>(row_elements * info(x.dtype).block_bytes));
     });
     return;
   }
-  gather_walk(call, spread(*call.inputs[1].layout, call.outputs[0].layout->shape(), call.parameters<IndexParams>().dim));
+  gather_walk(call, spread(*ids.layout, call.outputs[0].layout->shape(), dim), holes);
 }
 
 void scatter_any(const OpCall& call) {
   const auto& [dim, add] = call.parameters<ScatterParams>();
   const Operand& target = call.outputs[0];
-  check_ids(call, call.inputs[0], dim, target.layout->shape()[dim]);
-  const ScatterJob job{call.inputs[0], *call.inputs[0].layout, call.inputs[1], *target.layout, dim};
+  const bool holes = check_ids(call, call.inputs[0], dim, target.layout->shape()[dim]);
+  const ScatterJob job{call.inputs[0], *call.inputs[0].layout, call.inputs[1], *target.layout, dim, holes};
   if (add) return add_any(call, job);
   visit_word(target.dtype,
              [&]<class Word>(Word) { scatter_walk<false, Word, Word>(call, job, reinterpret_cast<Word*>(target.buffer->host_data())); });
@@ -270,8 +314,8 @@ void index_add_any(const OpCall& call) {
   const int dim = call.parameters<IndexParams>().dim;
   const Operand& ids = call.inputs[0];
   const Operand& source = call.inputs[1];
-  check_ids(call, ids, dim, call.outputs[0].layout->shape()[dim]);
-  add_any(call, {ids, spread(*ids.layout, source.layout->shape(), dim), source, *call.outputs[0].layout, dim});
+  const bool holes = check_ids(call, ids, dim, call.outputs[0].layout->shape()[dim]);
+  add_any(call, {ids, spread(*ids.layout, source.layout->shape(), dim), source, *call.outputs[0].layout, dim, holes});
 }
 
 }  // namespace wick::cpu

@@ -13,7 +13,7 @@ void gather_reference(const void* params, std::span<const ReferenceTensor> input
   const int dim = static_cast<const IndexParams*>(params)->dim;
   const std::vector<size_t> ids = checked_ids(OpId::gather, inputs[1], dim, inputs[0].shape[dim]);
   const std::vector<size_t> places = chosen_places(ids, inputs[1].shape, inputs[0].shape, dim);
-  for (size_t at = 0; at < places.size(); ++at) outputs[0].values[at] = inputs[0].values[places[at]];
+  for (size_t at = 0; at < places.size(); ++at) outputs[0].values[at] = places[at] == kNothing ? 0 : inputs[0].values[places[at]];
 }
 
 void scatter_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
@@ -22,6 +22,7 @@ void scatter_reference(const void* params, std::span<const ReferenceTensor> inpu
   const std::vector<size_t> ids = checked_ids(OpId::scatter, inputs[0], dim, target.shape[dim]);
   const std::vector<size_t> places = chosen_places(ids, inputs[0].shape, target.shape, dim);
   for (size_t at = 0; at < places.size(); ++at) {
+    if (places[at] == kNothing) continue;
     double& element = target.values[places[at]];
     element = add ? added(target.dtype, element, inputs[1].values[at]) : inputs[1].values[at];
   }

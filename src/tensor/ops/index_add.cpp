@@ -22,7 +22,7 @@ void select_reference(const void* params, std::span<const ReferenceTensor> input
   const int dim = static_cast<const IndexParams*>(params)->dim;
   const std::vector<size_t> ids = checked_ids(OpId::index_select, inputs[1], dim, inputs[0].shape[dim]);
   const std::vector<size_t> places = chosen_places(spread(ids, outputs[0].shape, dim), outputs[0].shape, inputs[0].shape, dim);
-  for (size_t at = 0; at < places.size(); ++at) outputs[0].values[at] = inputs[0].values[places[at]];
+  for (size_t at = 0; at < places.size(); ++at) outputs[0].values[at] = places[at] == kNothing ? 0 : inputs[0].values[places[at]];
 }
 
 void add_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
@@ -31,6 +31,7 @@ void add_reference(const void* params, std::span<const ReferenceTensor> inputs, 
   const std::vector<size_t> ids = checked_ids(OpId::index_add, inputs[0], dim, target.shape[dim]);
   const std::vector<size_t> places = chosen_places(spread(ids, inputs[1].shape, dim), inputs[1].shape, target.shape, dim);
   for (size_t at = 0; at < places.size(); ++at) {
+    if (places[at] == kNothing) continue;
     double& element = target.values[places[at]];
     element = added(target.dtype, element, inputs[1].values[at]);
   }

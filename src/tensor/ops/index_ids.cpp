@@ -1,12 +1,25 @@
 #include "tensor/ops/index_ids.h"
 
 #include <array>
+#include <limits>
 
 #include "base/error.h"
 #include "device/index_range.h"
 #include "tensor/ops/reference.h"
 
 namespace wick {
+namespace {
+
+double largest_id(DType dtype) {
+  switch (dtype) {
+    case DType::u8: return std::numeric_limits<uint8_t>::max();
+    case DType::u32: return std::numeric_limits<uint32_t>::max();
+    case DType::i32: return std::numeric_limits<int32_t>::max();
+    default: return static_cast<double>(std::numeric_limits<int64_t>::max());
+  }
+}
+
+}  // namespace
 
 void check_id_dtype(std::string_view op, const Tensor& ids) {
   switch (ids.dtype()) {
@@ -28,6 +41,10 @@ std::vector<size_t> checked_ids(OpId op, const ReferenceTensor& ids, int dim, in
   std::vector<size_t> numbers(ids.values.size());
   for (size_t at = 0; at < numbers.size(); ++at) {
     const double id = ids.values[at];
+    if (id >= static_cast<double>(extent) && id == largest_id(ids.dtype)) {
+      numbers[at] = kNothing;
+      continue;
+    }
     if (id < 0 || id >= static_cast<double>(extent)) {
       fail_index(op, static_cast<int64_t>(id), ids.shape, static_cast<int64_t>(at), dim, extent);
     }
@@ -40,6 +57,10 @@ std::vector<size_t> chosen_places(const std::vector<size_t>& ids, const Shape& i
   const Layout rows(target);
   std::vector<size_t> places(ids.size());
   for (size_t at = 0; at < ids.size(); ++at) {
+    if (ids[at] == kNothing) {
+      places[at] = kNothing;
+      continue;
+    }
     auto rest = static_cast<int64_t>(at);
     int64_t place = 0;
     for (int d = ids_shape.rank() - 1; d >= 0; --d) {
