@@ -1,4 +1,5 @@
 #include "goldens/ops.h"
+#include "tensor/ops/einsum.h"
 
 namespace wick::goldens {
 namespace {
@@ -13,6 +14,7 @@ void add_product_ops(OpTable& table) {
   table["broadcast_matmul"] = [](const json& /*p*/, const Tensors& in) { return Tensors{in[0].broadcast_matmul(in[1])}; };
   table["dot"] = [](const json& /*p*/, const Tensors& in) { return Tensors{in[0].dot(in[1])}; };
   table["mv"] = [](const json& /*p*/, const Tensors& in) { return Tensors{in[0].mv(in[1])}; };
+  table["einsum"] = [](const json& p, const Tensors& in) { return Tensors{einsum(p["equation"].get<std::string>(), std::span(in))}; };
   table["conv1d"] = [](const json& p, const Tensors& in) {
     return Tensors{in[0].conv1d(in[1], p["padding"], p["stride"], p["dilation"], p["groups"])};
   };
