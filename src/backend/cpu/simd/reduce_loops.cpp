@@ -120,7 +120,7 @@ template <class T, bool kSmallest>
 void extreme_row(const T* HWY_RESTRICT x, T* HWY_RESTRICT best, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     const bool further = kSmallest ? x[i] < best[i] : x[i] > best[i];
-    best[i] = further | is_nan(x[i]) ? x[i] : best[i];
+    best[i] = (further | is_nan(x[i])) ? x[i] : best[i];
   }
 }
 
