@@ -16,12 +16,16 @@ enum class DType : uint8_t {
   q2_k, q3_k, q4_k, q5_k, q6_k, q8_k,
   iq1_s, iq1_m, iq2_xxs, iq2_xs, iq2_s, iq3_xxs, iq3_s, iq4_nl, iq4_xs,
   tq1_0, tq2_0, mxfp4, nvfp4, q1_0, q2_0,
-  // The same blocks with 16 rows interleaved for the CPU's integer dot products (quant/interleave.h); same size as the source.
-  q4_0_x16, q8_0_x16, q4_k_x16, q5_k_x16, q6_k_x16,
+  // The same rows with 16 of them interleaved for the CPU's dot products (quant/interleave.h); same size as the source.
+  f16_x16, bf16_x16,
+  q4_0_x16, q4_1_x16, q5_0_x16, q5_1_x16, q8_0_x16, q2_k_x16, q3_k_x16, q4_k_x16, q5_k_x16, q6_k_x16,
+  iq1_s_x16, iq1_m_x16, iq2_xxs_x16, iq2_xs_x16, iq2_s_x16, iq3_xxs_x16, iq3_s_x16, iq4_nl_x16, iq4_xs_x16,
+  tq1_0_x16, tq2_0_x16, mxfp4_x16, nvfp4_x16, q1_0_x16, q2_0_x16,
 };
 // clang-format on
 
-inline constexpr int kDTypeCount = static_cast<int>(DType::q6_k_x16) + 1;
+inline constexpr DType kFirstInterleaved = DType::f16_x16;
+inline constexpr int kDTypeCount = static_cast<int>(DType::q2_0_x16) + 1;
 
 // block_bytes hold block_elements elements; (1, element size) for plain numbers.
 struct DTypeInfo {
@@ -36,7 +40,7 @@ struct DTypeInfo {
 [[nodiscard]] std::optional<DType> parse_dtype(std::string_view name) noexcept;
 
 [[nodiscard]] constexpr bool is_quantized(DType dtype) noexcept { return dtype >= DType::q4_0; }
-[[nodiscard]] constexpr bool is_interleaved(DType dtype) noexcept { return dtype >= DType::q4_0_x16; }
+[[nodiscard]] constexpr bool is_interleaved(DType dtype) noexcept { return dtype >= kFirstInterleaved; }
 [[nodiscard]] constexpr bool is_float(DType dtype) noexcept { return dtype >= DType::bf16 && dtype <= DType::f8e4m3; }
 [[nodiscard]] constexpr bool is_integer(DType dtype) noexcept { return dtype <= DType::i64; }
 

@@ -115,7 +115,7 @@ TEST(Coverage, WhatIsListedRunsAndHolesAreRefused) {
 TEST(Coverage, HasOneEntryForEachDeviceOpAndStoredDType) {
   const std::vector<Device> devices = {Device::cpu(), Device::null()};
   const std::vector<CoverageEntry> entries = coverage(devices);
-  const int stored = static_cast<int>(DType::q4_0_x16);
+  const int stored = static_cast<int>(kFirstInterleaved);
   EXPECT_EQ(entries.size(), static_cast<size_t>(2 * stored * (kOpCount - 1)));
   EXPECT_EQ(entries.front().device, DeviceKind::cpu);
   EXPECT_EQ(entries.back().device, DeviceKind::null);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "device/registry.h"
+#include "quant/interleave.h"
 
 namespace wick::cpu {
 namespace {
@@ -41,7 +42,7 @@ DeviceCaps describe(int threads, InstructionSet set) {
   caps.driver = to_string(set);
   caps.memory_bytes = physical_memory_bytes();
   caps.compute_units = threads;
-  caps.int8_dot = simd_kernels(set).tile[0] != nullptr;
+  caps.int8_dot = simd_kernels(set).tile_kernel(DType::q8_0_x16) != nullptr;
   caps.bf16_arithmetic = simd_kernels(set).panel_bf16_pairs != nullptr;
   caps.host_memory = true;
   return caps;
@@ -111,7 +112,10 @@ Queue& CpuRuntime::queue() noexcept { return *queue_; }
 OpFunction CpuRuntime::override_for(OpId op, DType dtype) const noexcept {
   // Rearranging pays only where there are tile kernels to read the result; elsewhere interleaved weights are the reference loops' business.
   const bool multiplies_tiles = is_interleaved(dtype) && (op == OpId::linear || op == OpId::gated_linear);
-  if ((op == OpId::repack || multiplies_tiles) && kernels_.tile[0] == nullptr) return nullptr;
+  if (op == OpId::repack || multiplies_tiles) {
+    const DType tiles = interleaved_dtype(dtype);
+    if (!is_interleaved(tiles) || kernels_.tile_kernel(tiles) == nullptr) return nullptr;
+  }
   return op_function(op, dtype);
 }
 

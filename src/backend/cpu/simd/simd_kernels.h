@@ -111,11 +111,15 @@ struct SimdKernels {
 
   // One row of activations (n a multiple of 32) rounded to 8 bits; NaN and Inf give a NaN scale.
   void (*quantize_row)(const float* x, int64_t n, int8_t* quants, float* scales, float* block_sums, float* half_sums) = nullptr;
-  // By interleaved dtype, from q4_0_x16 on; nullptr where the instruction set has no integer dot product.
-  std::array<TileKernel, 5> tile{};
+  // By interleaved dtype, from kFirstInterleaved on; nullptr where there is no kernel for this instruction set.
+  std::array<TileKernel, kDTypeCount - static_cast<int>(kFirstInterleaved)> tile{};
 
-  [[nodiscard]] TileKernel tile_kernel(DType interleaved) const noexcept {
-    return tile[static_cast<size_t>(interleaved) - static_cast<size_t>(DType::q4_0_x16)];
+  [[nodiscard]] TileKernel& tile_kernel(DType interleaved) noexcept { return tile[tile_index(interleaved)]; }
+  [[nodiscard]] TileKernel tile_kernel(DType interleaved) const noexcept { return tile[tile_index(interleaved)]; }
+
+ private:
+  [[nodiscard]] static constexpr size_t tile_index(DType interleaved) noexcept {
+    return static_cast<size_t>(interleaved) - static_cast<size_t>(kFirstInterleaved);
   }
 };
 

@@ -271,8 +271,11 @@ void multiply_tile(const std::byte* tile, const QuantizedActivations& x, float* 
 void fill_vnni_kernels(SimdKernels& kernels) {
 #if defined(__x86_64__)
   if (kernels.set != InstructionSet::avx512_vnni) return;
-  // In the order of the interleaved dtypes: q4_0, q8_0, q4_k, q5_k, q6_k.
-  kernels.tile = {multiply_tile<Q40>, multiply_tile<Q80>, multiply_tile<Q4K>, multiply_tile<Q5K>, multiply_tile<Q6K>};
+  kernels.tile_kernel(DType::q4_0_x16) = multiply_tile<Q40>;
+  kernels.tile_kernel(DType::q8_0_x16) = multiply_tile<Q80>;
+  kernels.tile_kernel(DType::q4_k_x16) = multiply_tile<Q4K>;
+  kernels.tile_kernel(DType::q5_k_x16) = multiply_tile<Q5K>;
+  kernels.tile_kernel(DType::q6_k_x16) = multiply_tile<Q6K>;
 #else
   (void)kernels;
 #endif
