@@ -1,5 +1,6 @@
 #include "quant/interleave.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -23,23 +24,149 @@ struct Interleaving {
   DType plain;
   DType interleaved;
   std::array<Section, 5> sections;
-  uint8_t quant_flip;  // exclusive-ored into each byte of a 4-byte unit
+  uint8_t quant_flip = 0;  // exclusive-ored into each byte of a 4-byte unit
 };
 
-constexpr std::array<Interleaving, 5> kInterleavings = {{
-    {DType::q4_0, DType::q4_0_x16, {{{0, 2, 1}, {2, 4, 4}}}, 0},
+// Scales come first, then the bits in the order of their use; what is tested bit by bit, shifted or looked up stands in 4-byte units, so
+// that it is in the same lane as the quants that it belongs to.
+constexpr std::array<Interleaving, 27> kInterleavings = {{
+    // Two columns a unit.
+    {DType::f16, DType::f16_x16, {{{0, 4, 16}}}},
+    {DType::bf16, DType::bf16_x16, {{{0, 4, 16}}}},
+    // d or the exponent, m where there is one, fifth bits, quants.
+    {DType::q4_0, DType::q4_0_x16, {{{0, 2, 1}, {2, 4, 4}}}},
+    {DType::q4_1, DType::q4_1_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 4}}}},
+    {DType::q5_0, DType::q5_0_x16, {{{0, 2, 1}, {2, 4, 1}, {6, 4, 4}}}},
+    {DType::q5_1, DType::q5_1_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 1}, {8, 4, 4}}}},
     {DType::q8_0, DType::q8_0_x16, {{{0, 2, 1}, {2, 4, 8}}}, 0x80},
+    {DType::iq4_nl, DType::iq4_nl_x16, {{{0, 2, 1}, {2, 4, 4}}}},
+    {DType::mxfp4, DType::mxfp4_x16, {{{0, 1, 1}, {1, 4, 4}}}},
+    {DType::nvfp4, DType::nvfp4_x16, {{{0, 1, 4}, {4, 4, 8}}}},
+    {DType::q1_0, DType::q1_0_x16, {{{0, 2, 1}, {2, 4, 4}}}},
+    {DType::q2_0, DType::q2_0_x16, {{{0, 2, 1}, {2, 4, 4}}}},
+    // d, dmin, 4-bit scales and minima, quants.
+    {DType::q2_k, DType::q2_k_x16, {{{80, 2, 1}, {82, 2, 1}, {0, 1, 16}, {16, 4, 16}}}},
+    // d, 12 bytes of 6-bit scales, high bits, low bits.
+    {DType::q3_k, DType::q3_k_x16, {{{108, 2, 1}, {96, 1, 12}, {0, 4, 8}, {32, 4, 16}}}},
     // d, dmin, 12 bytes of 6-bit scales, quants; q5_k has its high bits before the quants, q6_k behind.
-    {DType::q4_k, DType::q4_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 12}, {16, 4, 32}}}, 0},
-    {DType::q5_k, DType::q5_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 12}, {16, 4, 8}, {48, 4, 32}}}, 0},
-    {DType::q6_k, DType::q6_k_x16, {{{208, 2, 1}, {192, 1, 16}, {0, 4, 32}, {128, 4, 16}}}, 0},
+    {DType::q4_k, DType::q4_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 12}, {16, 4, 32}}}},
+    {DType::q5_k, DType::q5_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 12}, {16, 4, 8}, {48, 4, 32}}}},
+    {DType::q6_k, DType::q6_k_x16, {{{208, 2, 1}, {192, 1, 16}, {0, 4, 32}, {128, 4, 16}}}},
+    // d, the scales' high bits, their low ones, quants.
+    {DType::iq4_xs, DType::iq4_xs_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 4}, {8, 4, 32}}}},
+    // d, digits of base 3.
+    {DType::tq1_0, DType::tq1_0_x16, {{{52, 2, 1}, {0, 4, 12}, {48, 4, 1}}}},
+    {DType::tq2_0, DType::tq2_0_x16, {{{64, 2, 1}, {0, 4, 16}}}},
+    // d, scales where they are apart, high bits of the points, points, signs.
+    {DType::iq1_s, DType::iq1_s_x16, {{{0, 2, 1}, {34, 4, 4}, {2, 4, 8}}}},
+    {DType::iq1_m, DType::iq1_m_x16, {{{48, 2, 4}, {32, 4, 4}, {0, 4, 8}}}},
+    {DType::iq2_xxs, DType::iq2_xxs_x16, {{{0, 2, 1}, {2, 4, 16}}}},
+    {DType::iq2_xs, DType::iq2_xs_x16, {{{0, 2, 1}, {66, 1, 8}, {2, 4, 16}}}},
+    {DType::iq2_s, DType::iq2_s_x16, {{{0, 2, 1}, {74, 1, 8}, {66, 4, 2}, {2, 4, 8}, {34, 4, 8}}}},
+    {DType::iq3_xxs, DType::iq3_xxs_x16, {{{0, 2, 1}, {2, 4, 16}, {66, 4, 8}}}},
+    {DType::iq3_s, DType::iq3_s_x16, {{{0, 2, 1}, {106, 1, 4}, {66, 4, 2}, {2, 4, 16}, {74, 4, 8}}}},
 }};
 
-const Interleaving& interleaving_of(DType plain) {
-  for (const Interleaving& entry : kInterleavings) {
-    if (entry.plain == plain) return entry;
+constexpr bool holds_every_byte_once(const Interleaving& format) {
+  std::array<int, 256> times{};
+  int bytes = 0;
+  for (const Section& section : format.sections) {
+    for (int at = 0; at < section.unit * section.count; ++at) ++times[static_cast<size_t>(section.begin + at)];
+    bytes += section.unit * section.count;
   }
-  WICK_ASSERT(false);
+  for (int at = 0; at < bytes; ++at) {
+    if (times[static_cast<size_t>(at)] != 1) return false;
+  }
+  return true;
+}
+static_assert(std::all_of(kInterleavings.begin(), kInterleavings.end(), holds_every_byte_once));
+
+// By DType of either kind; -1 for those that are neither.
+constexpr std::array<int8_t, kDTypeCount> index_by_dtype() {
+  std::array<int8_t, kDTypeCount> indices{};
+  indices.fill(-1);
+  for (size_t at = 0; at < kInterleavings.size(); ++at) {
+    indices[static_cast<size_t>(kInterleavings[at].plain)] = static_cast<int8_t>(at);
+    indices[static_cast<size_t>(kInterleavings[at].interleaved)] = static_cast<int8_t>(at);
+  }
+  return indices;
+}
+
+const Interleaving* find_interleaving(DType dtype) {
+  static constexpr std::array<int8_t, kDTypeCount> kIndices = index_by_dtype();
+  const int8_t index = kIndices[static_cast<size_t>(dtype)];
+  return index < 0 ? nullptr : &kInterleavings[static_cast<size_t>(index)];
+}
+
+const Interleaving& interleaving_of(DType plain) {
+  const Interleaving* format = find_interleaving(plain);
+  WICK_ASSERT(format != nullptr && format->plain == plain);
+  return *format;
+}
+
+// Four 32-bit words or sixteen bytes in a register of 16 bytes, which every 64-bit processor has.
+using Words = uint32_t __attribute__((vector_size(16)));
+using Bytes = uint8_t __attribute__((vector_size(16)));
+
+template <class Vector>
+Vector load(const std::byte* p) {
+  Vector value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
+template <class Vector>
+void store(Vector value, std::byte* p) {
+  std::memcpy(p, &value, sizeof(value));
+}
+
+// Words i of four rows of words.
+struct Quad {
+  Words rows[4];
+};
+
+Quad transpose(const Quad& source) {
+  const Words low01 = __builtin_shufflevector(source.rows[0], source.rows[1], 0, 4, 1, 5);
+  const Words high01 = __builtin_shufflevector(source.rows[0], source.rows[1], 2, 6, 3, 7);
+  const Words low23 = __builtin_shufflevector(source.rows[2], source.rows[3], 0, 4, 1, 5);
+  const Words high23 = __builtin_shufflevector(source.rows[2], source.rows[3], 2, 6, 3, 7);
+  return {{__builtin_shufflevector(low01, low23, 0, 1, 4, 5), __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+           __builtin_shufflevector(high01, high23, 0, 1, 4, 5), __builtin_shufflevector(high01, high23, 2, 3, 6, 7)}};
+}
+
+// Moves four words between each of 16 rows `row_bytes` apart and four runs of 16 words. Four rows at a time, so that a line of memory
+// is not left before it is used up.
+void gather_quads(const std::byte* rows, int64_t row_bytes, int count, uint8_t flip, std::byte* tile) {
+  const uint32_t flips = flip * 0x01010101u;
+  for (int row = 0; row < kRows; row += 4) {
+    const std::byte* source = rows + row * row_bytes;
+    for (int index = 0; index < count; index += 4) {
+      const std::byte* from = source + index * 4;
+      const Quad words = transpose(
+          {{load<Words>(from), load<Words>(from + row_bytes), load<Words>(from + 2 * row_bytes), load<Words>(from + 3 * row_bytes)}});
+      for (int word = 0; word < 4; ++word) store(words.rows[word] ^ flips, tile + ((index + word) * kRows + row) * 4);
+    }
+  }
+}
+
+// Four bytes of each of 16 rows into four runs of 16 bytes: byte b of row r goes from 4 r + b to 16 b + r, a rotation of the bits of
+// the position, which four interleavings of the first half with the second make.
+void gather_byte_quads(const std::byte* rows, int64_t row_bytes, int count, std::byte* tile) {
+  for (int index = 0; index < count; index += 4) {
+    Bytes bytes[4];
+    for (int row = 0; row < kRows; ++row) std::memcpy(reinterpret_cast<std::byte*>(bytes) + row * 4, rows + row * row_bytes + index, 4);
+    for (int step = 0; step < 4; ++step) {
+      Bytes next[4];
+      for (int half = 0; half < 2; ++half) {
+        const Bytes low = bytes[half];
+        const Bytes high = bytes[half + 2];
+        next[2 * half] = __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        next[2 * half + 1] = __builtin_shufflevector(low, high, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+      }
+      std::memcpy(bytes, next, sizeof(bytes));
+    }
+    std::memcpy(tile + index * kRows, bytes, sizeof(bytes));
+  }
 }
 
 template <int kUnit>
@@ -60,15 +187,33 @@ void flip_bits(std::byte* bytes, int count, uint8_t mask) {
   for (int index = 0; index < count; ++index) bytes[index] ^= static_cast<std::byte>(mask);
 }
 
+void interleave_section(const Section& section, uint8_t flip, const std::byte* rows, int64_t row_bytes, std::byte* tile) {
+  const int quads = section.count / 4 * 4;
+  const int rest = section.count - quads;
+  const std::byte* behind = rows + quads * section.unit;
+  std::byte* target = tile + quads * section.unit * kRows;
+  if (section.unit == 1) {
+    gather_byte_quads(rows, row_bytes, quads, tile);
+    gather_units<1>(behind, row_bytes, rest, target);
+  } else if (section.unit == 2) {
+    gather_units<2>(rows, row_bytes, section.count, tile);
+  } else {
+    gather_quads(rows, row_bytes, quads, flip, tile);
+    gather_units<4>(behind, row_bytes, rest, target);
+    if (flip != 0) flip_bits(target, rest * 4 * kRows, flip);
+  }
+}
+
+// Sixteen rows in as many pages are more streams than processors follow on their own.
+void prefetch_rows(const std::byte* rows, int64_t row_bytes) {
+  constexpr int64_t kAhead = 512;
+  for (int row = 0; row < kRows; ++row) __builtin_prefetch(rows + row * row_bytes + kAhead, 0, 2);
+}
+
 void interleave_block(const Interleaving& format, const std::byte* rows, int64_t row_bytes, std::byte* tile) {
   for (const Section& section : format.sections) {
-    const std::byte* source = rows + section.begin;
-    if (section.unit == 1) gather_units<1>(source, row_bytes, section.count, tile);
-    if (section.unit == 2) gather_units<2>(source, row_bytes, section.count, tile);
-    if (section.unit == 4) {
-      gather_units<4>(source, row_bytes, section.count, tile);
-      if (format.quant_flip != 0) flip_bits(tile, section.count * 4 * kRows, format.quant_flip);
-    }
+    if (section.count == 0) return;
+    interleave_section(section, format.quant_flip, rows + section.begin, row_bytes, tile);
     tile += section.unit * section.count * kRows;
   }
 }
@@ -89,31 +234,30 @@ void deinterleave_block(const Interleaving& format, const std::byte* tile, int r
 }  // namespace
 
 DType interleaved_dtype(DType dtype) noexcept {
-  for (const Interleaving& entry : kInterleavings) {
-    if (entry.plain == dtype) return entry.interleaved;
-  }
-  return dtype;
+  const Interleaving* format = find_interleaving(dtype);
+  return format == nullptr ? dtype : format->interleaved;
 }
 
 DType plain_dtype(DType dtype) noexcept {
-  for (const Interleaving& entry : kInterleavings) {
-    if (entry.interleaved == dtype) return entry.plain;
-  }
-  return dtype;
+  const Interleaving* format = find_interleaving(dtype);
+  return format == nullptr ? dtype : format->plain;
 }
 
 void interleave_tile(DType plain, const std::byte* rows, int64_t columns, std::byte* tile) {
   const Interleaving& format = interleaving_of(plain);
-  const DTypeInfo& entry = info(plain);
+  const DTypeInfo& entry = info(format.interleaved);
   const int64_t blocks = columns / entry.block_elements;
+  const int64_t row_bytes = blocks * entry.block_bytes;
   for (int64_t index = 0; index < blocks; ++index) {
-    interleave_block(format, rows + index * entry.block_bytes, blocks * entry.block_bytes, tile + index * entry.block_bytes * kRows);
+    const std::byte* source = rows + index * entry.block_bytes;
+    prefetch_rows(source, row_bytes);
+    interleave_block(format, source, row_bytes, tile + index * entry.block_bytes * kRows);
   }
 }
 
 void deinterleave_tile(DType plain, const std::byte* tile, int64_t columns, std::byte* rows) {
   const Interleaving& format = interleaving_of(plain);
-  const DTypeInfo& entry = info(plain);
+  const DTypeInfo& entry = info(format.interleaved);
   const int64_t blocks = columns / entry.block_elements;
   for (int64_t index = 0; index < blocks; ++index) {
     for (int row = 0; row < kRows; ++row) {
@@ -124,7 +268,7 @@ void deinterleave_tile(DType plain, const std::byte* tile, int64_t columns, std:
 
 void unpack_row(DType dtype, const std::byte* matrix, size_t matrix_bytes, int64_t row, std::span<float> values) {
   const DType plain = plain_dtype(dtype);
-  const DTypeInfo& entry = info(plain);
+  const DTypeInfo& entry = info(dtype);
   const BlockFormat* format = find_block_format(plain);
   WICK_ASSERT(format != nullptr);
   const int64_t blocks = static_cast<int64_t>(values.size()) / entry.block_elements;

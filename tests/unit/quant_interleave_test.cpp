@@ -2,35 +2,33 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
-#include "base/half.h"
 #include "quant/block_format.h"
+#include "quant/blocks.h"
 
 namespace wick {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr DType kFormats[] = {DType::q4_0, DType::q8_0, DType::q4_k, DType::q5_k, DType::q6_k};
+// Every format that has an interleaved form, by its plain name.
+std::vector<DType> formats() {
+  std::vector<DType> found;
+  for (const BlockFormat& format : block_formats()) {
+    if (interleaved_dtype(format.dtype) != format.dtype) found.push_back(format.dtype);
+  }
+  return found;
+}
 
 Bytes random_bytes(size_t count, unsigned seed) {
   std::mt19937 random(seed);
   Bytes bytes(count);
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
-  return bytes;
-}
-
-// Rows of numbers packed by the format itself, so that every value is finite.
-Bytes packed(DType dtype, int64_t rows, int64_t columns) {
-  std::mt19937 random(7);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<size_t>(rows * columns));
-  for (float& value : values) value = normal(random);
-  Bytes bytes(static_cast<size_t>(storage_bytes(dtype, rows * columns)));
-  find_block_format(dtype)->pack(values, bytes.data());
   return bytes;
 }
 
@@ -41,21 +39,26 @@ Bytes interleaved(DType dtype, const Bytes& rows, int64_t columns) {
   return result;
 }
 
-TEST(Interleave, EveryFormatHasAPlainAndAnInterleavedName) {
-  for (const DType dtype : kFormats) {
-    EXPECT_NE(interleaved_dtype(dtype), dtype);
-    EXPECT_TRUE(is_interleaved(interleaved_dtype(dtype)));
-    EXPECT_EQ(plain_dtype(interleaved_dtype(dtype)), dtype);
-    EXPECT_EQ(interleaved_dtype(interleaved_dtype(dtype)), interleaved_dtype(dtype));
-    EXPECT_EQ(info(interleaved_dtype(dtype)).block_bytes, info(dtype).block_bytes);
-    EXPECT_EQ(info(interleaved_dtype(dtype)).block_elements, info(dtype).block_elements);
+TEST(Interleave, EveryFormatOfFilesHasAPlainAndAnInterleavedName) {
+  // q8_1 and q8_k hold activations, and f32 stays as it is.
+  EXPECT_EQ(formats().size(), block_formats().size() - 3);
+  for (const DType dtype : formats()) {
+    const DType interleaved = interleaved_dtype(dtype);
+    EXPECT_TRUE(is_interleaved(interleaved)) << to_string(dtype);
+    EXPECT_EQ(to_string(interleaved), std::string(to_string(dtype)) + "_x16");
+    EXPECT_EQ(plain_dtype(interleaved), dtype);
+    EXPECT_EQ(plain_dtype(dtype), dtype);
+    EXPECT_EQ(interleaved_dtype(interleaved), interleaved);
+    EXPECT_EQ(storage_bytes(interleaved, 256), storage_bytes(dtype, 256)) << to_string(dtype);
   }
-  EXPECT_EQ(interleaved_dtype(DType::f32), DType::f32);
-  EXPECT_EQ(plain_dtype(DType::q4_1), DType::q4_1);
+  for (const DType dtype : {DType::f32, DType::f64, DType::i64, DType::q8_1, DType::q8_k}) {
+    EXPECT_EQ(interleaved_dtype(dtype), dtype);
+    EXPECT_EQ(plain_dtype(dtype), dtype);
+  }
 }
 
 TEST(Interleave, ATileGivesItsRowsBack) {
-  for (const DType dtype : kFormats) {
+  for (const DType dtype : formats()) {
     for (const int64_t columns : {256, 512, 2304}) {
       const auto size = static_cast<size_t>(storage_bytes(dtype, columns * kInterleavedRows));
       const Bytes rows = random_bytes(size, static_cast<unsigned>(columns));
@@ -88,21 +91,57 @@ TEST(Interleave, AWordOfSixteenRowsIsOneVector) {
   }
 }
 
+// Kernels read what all 16 rows need first from the start of a block of the tile.
+TEST(Interleave, TheScalesOfSixteenRowsStandFirst) {
+  struct Case {
+    DType dtype;
+    size_t scale;  // where the plain block has it
+    size_t bytes;
+  };
+  constexpr Case kCases[] = {{DType::q4_1, offsetof(BlockQ4_1, d), 2},       {DType::q5_0, offsetof(BlockQ5_0, d), 2},
+                             {DType::q5_1, offsetof(BlockQ5_1, d), 2},       {DType::q2_k, offsetof(BlockQ2_K, d), 2},
+                             {DType::q3_k, offsetof(BlockQ3_K, d), 2},       {DType::q6_k, offsetof(BlockQ6_K, d), 2},
+                             {DType::iq1_s, offsetof(BlockIQ1_S, d), 2},     {DType::iq2_xxs, offsetof(BlockIQ2_XXS, d), 2},
+                             {DType::iq2_xs, offsetof(BlockIQ2_XS, d), 2},   {DType::iq2_s, offsetof(BlockIQ2_S, d), 2},
+                             {DType::iq3_xxs, offsetof(BlockIQ3_XXS, d), 2}, {DType::iq3_s, offsetof(BlockIQ3_S, d), 2},
+                             {DType::iq4_xs, offsetof(BlockIQ4_XS, d), 2},   {DType::tq1_0, offsetof(BlockTQ1_0, d), 2},
+                             {DType::tq2_0, offsetof(BlockTQ2_0, d), 2},     {DType::mxfp4, offsetof(BlockMXFP4, exponent), 1},
+                             {DType::q1_0, offsetof(BlockQ1_0, d), 2},       {DType::q2_0, offsetof(BlockQ2_0, d), 2}};
+  for (const Case& format : kCases) {
+    const auto row_bytes = static_cast<size_t>(storage_bytes(format.dtype, 512));
+    const auto block_bytes = static_cast<size_t>(info(format.dtype).block_bytes);
+    const Bytes rows = random_bytes(row_bytes * 16, 3);
+    Bytes tile(rows.size());
+    interleave_tile(format.dtype, rows.data(), 512, tile.data());
+    for (size_t row = 0; row < 16; ++row) {
+      for (size_t block = 0; block < 2; ++block) {
+        const std::byte* plain = rows.data() + row * row_bytes + block * block_bytes + format.scale;
+        const std::byte* found = tile.data() + block * block_bytes * 16 + row * format.bytes;
+        EXPECT_EQ(std::memcmp(found, plain, format.bytes), 0) << to_string(format.dtype) << " row " << row << " block " << block;
+      }
+    }
+  }
+}
+
+// Whatever the bytes mean, NaN too.
 TEST(Interleave, UnpackRowReadsTheSameNumbersFromBoth) {
-  for (const DType dtype : kFormats) {
+  for (const DType dtype : formats()) {
     const int64_t columns = 512;
-    for (const int64_t rows : {1, 15, 16, 17, 31, 33, 48}) {
-      const Bytes plain = packed(dtype, rows, columns);
+    const auto row_bytes = static_cast<size_t>(storage_bytes(dtype, columns));
+    for (const size_t rows : {1, 15, 16, 17, 31, 33, 48}) {
+      const Bytes plain = random_bytes(rows * row_bytes, static_cast<unsigned>(rows));
       const Bytes tiled = interleaved(dtype, plain, columns);
       std::vector<float> expected(static_cast<size_t>(columns));
       std::vector<float> from_plain(expected.size());
       std::vector<float> from_tiles(expected.size());
-      for (int64_t row = 0; row < rows; ++row) {
-        find_block_format(dtype)->unpack(plain.data() + row * storage_bytes(dtype, columns), expected);
-        unpack_row(dtype, plain.data(), plain.size(), row, from_plain);
-        unpack_row(interleaved_dtype(dtype), tiled.data(), tiled.size(), row, from_tiles);
-        EXPECT_EQ(from_plain, expected) << to_string(dtype) << " row " << row << " of " << rows;
-        EXPECT_EQ(from_tiles, expected) << to_string(dtype) << " row " << row << " of " << rows;
+      for (size_t row = 0; row < rows; ++row) {
+        find_block_format(dtype)->unpack(plain.data() + row * row_bytes, expected);
+        unpack_row(dtype, plain.data(), plain.size(), static_cast<int64_t>(row), from_plain);
+        unpack_row(interleaved_dtype(dtype), tiled.data(), tiled.size(), static_cast<int64_t>(row), from_tiles);
+        EXPECT_EQ(std::memcmp(from_plain.data(), expected.data(), expected.size() * sizeof(float)), 0)
+            << to_string(dtype) << " row " << row << " of " << rows;
+        EXPECT_EQ(std::memcmp(from_tiles.data(), expected.data(), expected.size() * sizeof(float)), 0)
+            << to_string(dtype) << " row " << row << " of " << rows;
       }
     }
   }
@@ -110,10 +149,10 @@ TEST(Interleave, UnpackRowReadsTheSameNumbersFromBoth) {
 
 TEST(Interleave, RowsBehindTheLastTileStayPlain) {
   const int64_t columns = 256;
-  const Bytes plain = packed(DType::q4_k, 21, columns);
+  const auto row_bytes = static_cast<size_t>(storage_bytes(DType::q4_k, columns));
+  const Bytes plain = random_bytes(21 * row_bytes, 5);
   const Bytes tiled = interleaved(DType::q4_k, plain, columns);
-  const auto tile = static_cast<size_t>(storage_bytes(DType::q4_k, 16 * columns));
-  EXPECT_EQ(std::memcmp(tiled.data() + tile, plain.data() + tile, plain.size() - tile), 0);
+  EXPECT_EQ(std::memcmp(tiled.data() + 16 * row_bytes, plain.data() + 16 * row_bytes, 5 * row_bytes), 0);
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+// Times how fast the rows of a weight become tiles, with the rows read from memory: what loading a model for the CPU waits for.
+// bytes_per_second counts each weight once.
+#include "quant/interleave.h"
+
+#include <benchmark/benchmark.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace wick {
+namespace {
+
+constexpr int64_t kColumns = 2048;
+constexpr int64_t kMatrixBytes = 256 << 20;  // far more than any cache holds
+
+std::vector<std::byte> random_bytes(size_t count) {
+  std::vector<std::byte> bytes(count);
+  std::mt19937 random(1);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+void interleave_matrix(benchmark::State& state, DType dtype) {
+  const int64_t tile_bytes = storage_bytes(dtype, kColumns * kInterleavedRows);
+  const int64_t tiles = kMatrixBytes / tile_bytes;
+  static const std::vector<std::byte> source = random_bytes(kMatrixBytes);
+  static std::vector<std::byte> target(kMatrixBytes);
+  for (auto _ : state) {
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      interleave_tile(dtype, source.data() + tile * tile_bytes, kColumns, target.data() + tile * tile_bytes);
+    }
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * tiles * tile_bytes);
+}
+
+void register_all() {
+  for (int id = 0; id < static_cast<int>(kFirstInterleaved); ++id) {
+    const auto dtype = static_cast<DType>(id);
+    if (interleaved_dtype(dtype) == dtype) continue;
+    const std::string name = "interleave/" + std::string(to_string(dtype));
+    benchmark::RegisterBenchmark(name.c_str(), [dtype](benchmark::State& state) { interleave_matrix(state, dtype); });
+  }
+}
+
+}  // namespace
+}  // namespace wick
+
+int main(int argc, char** argv) {
+  wick::register_all();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
