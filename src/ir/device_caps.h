@@ -1,10 +1,18 @@
 // What a device can do, as plain numbers: filled by its backend, read by whoever chooses or builds a kernel for it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace wick {
+
+// One product of matrix tiles that a subgroup computes together: f16 [m, k] × f16 [k, n] into f32 [m, n].
+struct TileShape {
+  uint32_t m = 0, n = 0, k = 0;
+  friend bool operator==(const TileShape&, const TileShape&) = default;
+};
 
 struct DeviceCaps {
   std::string name;               // the device's own name: "Intel(R) Xeon(R) Processor"
@@ -13,12 +21,24 @@ struct DeviceCaps {
   double memory_bandwidth = 0;    // bytes per second; 0: not known
   int compute_units = 1;          // cores, multiprocessors
   int max_subgroup_size = 1;      // lanes that execute together; a CPU kernel has none of its own
+  int min_subgroup_size = 1;      // the smallest that can be asked for; 1 and 1: no subgroup operations
   uint64_t max_shared_bytes = 0;  // scratch memory of one group
   uint64_t max_buffer_bytes = 0;  // 0: no limit beyond the memory
+  // Limits of a kernel and its launch; the defaults are what every device has.
+  uint32_t max_group_size = 128;
+  uint32_t max_storage_buffers = 8;
+  uint32_t max_parameter_bytes = 64;
+  std::array<uint32_t, 3> max_group_count{65535, 65535, 65535};
   bool f16_arithmetic = false;
   bool bf16_arithmetic = false;
-  bool int8_dot = false;     // four 8-bit products added into 32 bits by one instruction
-  bool host_memory = false;  // buffers are ordinary host memory: imports need no copy
+  bool int8_dot = false;       // four 8-bit products added into 32 bits by one instruction
+  bool storage_8bit = false;   // single bytes of buffers and shared memory can be read and written
+  bool storage_16bit = false;  // the same of 16 bits
+  bool int64 = false;
+  bool f64_arithmetic = false;
+  bool f32_atomic_add = false;
+  std::vector<TileShape> tiles;  // empty: no matrix tiles
+  bool host_memory = false;      // buffers are ordinary host memory: imports need no copy
 };
 
 }  // namespace wick
