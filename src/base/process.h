@@ -22,8 +22,12 @@ namespace wick {
 // Whether that file descriptor (0: standard input, 1: output, 2: errors) is a terminal.
 [[nodiscard]] bool is_terminal(int descriptor) noexcept;
 
-// Page-aligned zeroed memory taken straight from the system; nullptr where it has none. Pages cost memory when first written.
+// Zeroed memory taken straight from the system, in huge pages where it likes; nullptr where it has none. Aligned to a page, from
+// kHugePageBytes on to a huge page. Pages cost memory when first written.
+inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 [[nodiscard]] void* map_zeroed_pages(size_t bytes) noexcept;
 void unmap_pages(void* address, size_t bytes) noexcept;
+// The whole pages of a range that map_zeroed_pages gave go back to the system and are zero again.
+void release_pages(void* address, size_t bytes) noexcept;
 
 }  // namespace wick

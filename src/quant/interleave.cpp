@@ -23,7 +23,7 @@ struct Section {
 struct Interleaving {
   DType plain;
   DType interleaved;
-  std::array<Section, 5> sections;
+  std::array<Section, 6> sections;
   uint8_t quant_flip = 0;  // exclusive-ored into each byte of a 4-byte unit
 };
 
@@ -48,10 +48,10 @@ constexpr std::array<Interleaving, 27> kInterleavings = {{
     {DType::q2_k, DType::q2_k_x16, {{{80, 2, 1}, {82, 2, 1}, {0, 1, 16}, {16, 4, 16}}}},
     // d, 12 bytes of 6-bit scales, high bits, low bits.
     {DType::q3_k, DType::q3_k_x16, {{{108, 2, 1}, {96, 1, 12}, {0, 4, 8}, {32, 4, 16}}}},
-    // d, dmin, 12 bytes of 6-bit scales, quants; q5_k has its high bits before the quants, q6_k behind.
+    // d, dmin, 12 bytes of 6-bit scales, quants; q5_k has its high bits before the quants, also q6_k, for each half of its columns.
     {DType::q4_k, DType::q4_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 12}, {16, 4, 32}}}},
     {DType::q5_k, DType::q5_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 12}, {16, 4, 8}, {48, 4, 32}}}},
-    {DType::q6_k, DType::q6_k_x16, {{{208, 2, 1}, {192, 1, 16}, {0, 4, 32}, {128, 4, 16}}}},
+    {DType::q6_k, DType::q6_k_x16, {{{208, 2, 1}, {192, 1, 16}, {128, 4, 8}, {0, 4, 16}, {160, 4, 8}, {64, 4, 16}}}},
     // d, the scales' high bits, their low ones, quants.
     {DType::iq4_xs, DType::iq4_xs_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 4}, {8, 4, 32}}}},
     // d, digits of base 3.

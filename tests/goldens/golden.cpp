@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "formats/safetensors.h"
+#include "source_root.h"
 
 namespace wick::goldens {
 namespace {
@@ -152,7 +153,7 @@ const std::vector<Case>& all_cases() {
   static std::vector<SafetensorsFile> files;
   static const std::vector<Case> cases = [] {
     std::vector<std::filesystem::path> indices;
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(WICK_SOURCE_DIR) / "tests/data/goldens")) {
+    for (const auto& entry : std::filesystem::directory_iterator(source_root() / "tests/data/goldens")) {
       if (entry.path().extension() == ".json") indices.push_back(entry.path());
     }
     std::sort(indices.begin(), indices.end());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <fstream>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -80,7 +81,11 @@ TEST(InstructionSet, EveryTableIsComplete) {
     EXPECT_TRUE(kernels.q8_0_to_f32 && kernels.q4_0_to_f32 && kernels.panel && kernels.multiply_matrix && kernels.quantize_row);
     EXPECT_TRUE(kernels.largest && kernels.exp_and_sum && kernels.scale);
     EXPECT_TRUE(kernels.scores_f16 && kernels.scores_f32 && kernels.weighted_sum_f16 && kernels.weighted_sum_f32);
-    for (const TileKernel tile : kernels.tile) EXPECT_EQ(tile != nullptr, set == InstructionSet::avx512_vnni);
+    for (const DType dtype : {DType::q4_0_x16, DType::q8_0_x16, DType::q4_k_x16, DType::q5_k_x16, DType::q6_k_x16}) {
+      const TileKernels& tiles = kernels.tile_kernels(dtype);
+      const bool expected = set == InstructionSet::avx512_vnni;
+      EXPECT_EQ(tiles.multiply != nullptr && tiles.expand != nullptr && tiles.multiply_expanded != nullptr, expected) << to_string(set);
+    }
   }
 }
 
@@ -120,18 +125,24 @@ TEST(SimdKernels, QuantizedActivationsAreWithinHalfAStep) {
   for (const InstructionSet set : usable_instruction_sets()) {
     std::vector<int8_t> quants(96);
     std::vector<float> scales(3);
-    std::vector<float> block_sums(3);
-    std::vector<float> half_sums(6);
-    simd_kernels(set).quantize_row(x.data(), 96, quants.data(), scales.data(), block_sums.data(), half_sums.data());
+    std::vector<int32_t> starts(6);
+    std::vector<float> sums(6);
+    const auto round = [&](const ActivationForm& form) {
+      simd_kernels(set).quantize_row(x.data(), 96, form, quants.data(), scales.data(), starts.data(), sums.data());
+    };
+    round({.start = -8, .halves = true, .minimum = true});
     for (size_t i = 0; i < x.size(); ++i) {
       EXPECT_LE(std::fabs(static_cast<float>(quants[i]) * scales[i / 32] - x[i]), scales[i / 32] * 0.5001F) << to_string(set);
     }
+    const auto sum_of = [&](size_t first, size_t count) { return std::accumulate(&quants[first], &quants[first] + count, 0); };
+    for (size_t half = 0; half < 6; ++half) {
+      EXPECT_EQ(starts[half], -8 * sum_of(half * 16, 16));
+      EXPECT_FLOAT_EQ(sums[half], scales[half / 2] * static_cast<float>(sum_of(half * 16, 16)));
+    }
+    round({.start = 3, .halves = false, .minimum = true});
     for (size_t block = 0; block < 3; ++block) {
-      int sums[2] = {0, 0};
-      for (size_t i = 0; i < 32; ++i) sums[i / 16] += quants[block * 32 + i];
-      EXPECT_FLOAT_EQ(half_sums[2 * block], scales[block] * static_cast<float>(sums[0]));
-      EXPECT_FLOAT_EQ(half_sums[2 * block + 1], scales[block] * static_cast<float>(sums[1]));
-      EXPECT_FLOAT_EQ(block_sums[block], scales[block] * static_cast<float>(sums[0] + sums[1]));
+      EXPECT_EQ(starts[block], 3 * sum_of(block * 32, 32));
+      EXPECT_FLOAT_EQ(sums[block], scales[block] * static_cast<float>(sum_of(block * 32, 32)));
     }
     EXPECT_EQ(scales[2], 0.0F);
   }
@@ -146,9 +157,8 @@ TEST(SimdKernels, ActivationsThatAreNoNumbersPoisonTheirBlockOnly) {
       for (const InstructionSet set : usable_instruction_sets()) {
         std::vector<int8_t> quants(64);
         std::vector<float> scales(2);
-        std::vector<float> block_sums(2);
-        std::vector<float> half_sums(4);
-        simd_kernels(set).quantize_row(x.data(), 64, quants.data(), scales.data(), block_sums.data(), half_sums.data());
+        std::vector<int32_t> starts(2);
+        simd_kernels(set).quantize_row(x.data(), 64, {}, quants.data(), scales.data(), starts.data(), nullptr);
         EXPECT_TRUE(std::isnan(scales[0])) << to_string(set);
         EXPECT_FLOAT_EQ(scales[1], 0.5F / 127) << to_string(set);
       }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/platform/build_mode.h"
+#include "base/process.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -36,6 +37,27 @@ TEST(CpuMemory, TheNextLargeResultTakesThePagesOfTheLast) {
   first.reset();
   const std::unique_ptr<Buffer> second = pool->allocate((64 << 20) - 100, Lifetime::transient);
   EXPECT_EQ(second->host_data(), address);
+}
+
+// Weights one behind the other share huge pages; a freed one in the middle gives its own pages back.
+TEST(CpuMemory, PersistentBlocksAreNeighbours) {
+  const auto pool = std::make_shared<cpu::MemoryPool>();
+  const size_t bytes = (size_t{3} << 20) + 100;
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  for (int i = 0; i < 3; ++i) {
+    buffers.push_back(pool->allocate(bytes, Lifetime::persistent));
+    std::memset(buffers.back()->host_data(), i + 1, bytes);
+  }
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(buffers[0]->host_data()) % kHugePageBytes, 0U);
+  EXPECT_LT(buffers[2]->host_data() - buffers[0]->host_data(), static_cast<ptrdiff_t>(2 * bytes + 128));
+  buffers[1].reset();
+  EXPECT_EQ(buffers[0]->host_data()[bytes - 1], std::byte{1});
+  EXPECT_EQ(buffers[2]->host_data()[0], std::byte{3});
+  // More than one mapping holds.
+  const std::unique_ptr<Buffer> large = pool->allocate((size_t{1} << 30) + 5, Lifetime::persistent);
+  large->host_data()[size_t{1} << 30] = std::byte{9};
+  buffers.clear();
+  EXPECT_EQ(pool->allocated_bytes(), (size_t{1} << 30) + 5);
 }
 
 TEST(CpuMemory, BuffersOutliveTheirPoolAndTheirThread) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "source_root.h"
+
 namespace wick {
 
 // For GTEST_SKIP() << kSharedDataMissing.
@@ -14,9 +16,7 @@ inline constexpr std::string_view kSharedDataMissing =
     "needs the shared data: put it in ../shared beside the checkout or name its folder in WICK_SHARED";
 
 // A file of the repository, such as "models/novelist-20m-q8_0.gguf".
-[[nodiscard]] inline std::filesystem::path source_file(std::string_view relative) {
-  return std::filesystem::path(WICK_SOURCE_DIR) / relative;
-}
+[[nodiscard]] inline std::filesystem::path source_file(std::string_view relative) { return source_root() / relative; }
 
 // A file or folder of the shared data, such as "data/models/stories260k-f32.gguf": in the folder that the environment variable
 // WICK_SHARED names, else in ../shared beside the checkout. None if it is not there.

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "source_root.h"
 #include "tensor/custom_op.h"
 #include "tensor/tensor.h"
 
@@ -279,7 +280,7 @@ void everything_else(const Tensor& x, const Tensor& y) {
 namespace {
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(WICK_SOURCE_DIR) + path);
+  std::ifstream file(source_root().string() + path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

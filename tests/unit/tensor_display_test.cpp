@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "quant/block_format.h"
+#include "source_root.h"
 
 namespace wick {
 namespace {
@@ -22,7 +23,7 @@ struct Case {
 };
 
 std::vector<Case> read_cases() {
-  std::ifstream file(std::string(WICK_SOURCE_DIR) + "/tests/data/display.txt");
+  std::ifstream file(source_root() / "tests/data/display.txt");
   std::vector<Case> cases;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("@ ")) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "source_root.h"
 #include "unit/temporary_folder.h"
 
 namespace {
@@ -89,7 +90,7 @@ TEST(Guide, SnippetsDoWhatTheySay) {
 
 // The lines of a file without the spaces before them, empty ones left out.
 std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream file(std::string(WICK_SOURCE_DIR) + path);
+  std::ifstream file(source_root().string() + path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     const size_t begin = line.find_first_not_of(' ');

@@ -42,7 +42,7 @@ DeviceCaps describe(int threads, InstructionSet set) {
   caps.driver = to_string(set);
   caps.memory_bytes = physical_memory_bytes();
   caps.compute_units = threads;
-  caps.int8_dot = simd_kernels(set).tile_kernel(DType::q8_0_x16) != nullptr;
+  caps.int8_dot = simd_kernels(set).tile_kernels(DType::q8_0_x16).multiply != nullptr;
   caps.bf16_arithmetic = simd_kernels(set).panel_bf16_pairs != nullptr;
   caps.host_memory = true;
   return caps;
@@ -114,7 +114,7 @@ OpFunction CpuRuntime::override_for(OpId op, DType dtype) const noexcept {
   const bool multiplies_tiles = is_interleaved(dtype) && (op == OpId::linear || op == OpId::gated_linear);
   if (op == OpId::repack || multiplies_tiles) {
     const DType tiles = interleaved_dtype(dtype);
-    if (!is_interleaved(tiles) || kernels_.tile_kernel(tiles) == nullptr) return nullptr;
+    if (!is_interleaved(tiles) || kernels_.tile_kernels(tiles).multiply == nullptr) return nullptr;
   }
   return op_function(op, dtype);
 }

@@ -13,18 +13,18 @@
 namespace wick::cpu {
 namespace {
 
-constexpr size_t kHugePage = size_t{2} << 20;
-
 [[noreturn]] void fail_for_lack_of(size_t bytes) {
   fail(ErrorCode::out_of_memory, "cpu: cannot allocate {} bytes; {} bytes of memory are available; use a smaller model or context", bytes,
        available_memory_bytes());
 }
 
 // The system gives address space freely and kills whoever then writes to it, so a request beyond the memory is refused here.
-std::byte* map(size_t bytes) {
+bool fits(size_t bytes) {
   const uint64_t available = available_memory_bytes();
-  return available == 0 || bytes <= available ? static_cast<std::byte*>(map_zeroed_pages(bytes)) : nullptr;
+  return available == 0 || bytes <= available;
 }
+
+std::byte* map(size_t bytes) { return fits(bytes) ? static_cast<std::byte*>(map_zeroed_pages(bytes)) : nullptr; }
 
 }  // namespace
 
@@ -102,6 +102,8 @@ MemoryPool::LargeBlock MemoryPool::take(size_t capacity, size_t size_class) {
       }
     }
     data = static_cast<std::byte*>(std::aligned_alloc(kBlockAlignment, capacity));
+  } else if (size_class == kArena) {
+    data = take_persistent(capacity);
   } else {
     if (size_class == kKept) {
       if (const LargeBlock block = take_kept(capacity); block.data != nullptr) return block;
@@ -117,6 +119,12 @@ MemoryPool::LargeBlock MemoryPool::take(size_t capacity, size_t size_class) {
   }
   if (data == nullptr) fail_for_lack_of(capacity);
   return {data, capacity};
+}
+
+std::byte* MemoryPool::take_persistent(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!fits(bytes)) drop_kept(0);
+  return fits(bytes) ? arena_.take(bytes) : nullptr;
 }
 
 // The kept block that fits best, at most an eighth too large.
@@ -155,13 +163,13 @@ std::unique_ptr<Buffer> MemoryPool::allocate(size_t bytes, Lifetime lifetime) {
     buffer = allocate_small(bytes);
   } else {
     size_t capacity = bytes == 0 ? kBlockAlignment : bytes;
-    size_t size_class = kMapped;
+    size_t size_class = lifetime == Lifetime::persistent ? kArena : kMapped;
     if (lifetime == Lifetime::transient && capacity <= size_t{1} << kLargestClass) {
       size_class = std::max<size_t>(kSmallestClass, static_cast<size_t>(std::bit_width(capacity - 1)));
       capacity = size_t{1} << size_class;
     } else if (lifetime == Lifetime::transient && capacity <= kKeptBytes) {
       size_class = kKept;
-      capacity = (capacity + kHugePage - 1) / kHugePage * kHugePage;
+      capacity = (capacity + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
     }
     buffer = std::make_unique<PooledBuffer>(shared_from_this(), take(capacity, size_class), bytes, size_class);
   }
@@ -173,6 +181,9 @@ void MemoryPool::give_back(std::byte* data, size_t capacity, size_t size_class) 
   if (size_class <= kLargestClass) {
     const std::lock_guard lock(mutex_);
     free_[size_class].push_back(data);
+  } else if (size_class == kArena) {
+    const std::lock_guard lock(mutex_);
+    arena_.give_back(data, capacity);
   } else if (size_class == kKept) {
     keep({data, capacity});
   } else {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "backend/cpu/page_arena.h"
 #include "device/runtime.h"
 
 namespace wick::cpu {
@@ -29,11 +30,11 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   class PooledBuffer;
   // Three ways, by size. Up to 64 KiB: each thread's own cache (base/block_cache.h), the buffer's object in the same block. Up to 16 MiB:
   // powers of two, shared by all threads. Larger: mapped pages; the last few that were freed are kept, since a page that the system
-  // gives must be zeroed first, which takes several times as long as an op takes to write it. Persistent blocks: pages of their exact
-  // size, never kept.
+  // gives must be zeroed first, which takes several times as long as an op takes to write it. Persistent blocks lie in a PageArena.
   static constexpr size_t kSmallestClass = 16;
   static constexpr size_t kLargestClass = 24;
-  static constexpr size_t kMapped = kLargestClass + 1;
+  static constexpr size_t kArena = kLargestClass + 1;
+  static constexpr size_t kMapped = kArena + 1;
   static constexpr size_t kKept = kMapped + 1;  // mapped, and kept when it is freed
   // The most bytes of large blocks that are kept.
   static constexpr size_t kKeptBytes = size_t{256} << 20;
@@ -45,6 +46,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   [[nodiscard]] std::unique_ptr<Buffer> allocate_small(size_t bytes);
   [[nodiscard]] LargeBlock take(size_t capacity, size_t size_class);
+  [[nodiscard]] std::byte* take_persistent(size_t bytes);
   [[nodiscard]] LargeBlock take_kept(size_t capacity);
   void give_back(std::byte* data, size_t capacity, size_t size_class) noexcept;
   void keep(LargeBlock block);
@@ -53,6 +55,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   std::mutex mutex_;
   std::array<std::vector<std::byte*>, kLargestClass + 1> free_;
+  PageArena arena_;
   std::vector<LargeBlock> kept_;  // the longest kept first
   size_t kept_bytes_ = 0;
   std::atomic<size_t> now_{0};

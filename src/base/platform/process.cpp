@@ -77,13 +77,30 @@ std::filesystem::path executable_path() {
 bool is_terminal(int descriptor) noexcept { return ::isatty(descriptor) == 1; }
 
 void* map_zeroed_pages(size_t bytes) noexcept {
-  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const size_t slack = bytes < kHugePageBytes ? 0 : kHugePageBytes;
+  void* address = ::mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) return nullptr;
+  if (slack != 0) {
+    auto* const begin = static_cast<std::byte*>(address);
+    const size_t before = (kHugePageBytes - reinterpret_cast<uintptr_t>(begin) % kHugePageBytes) % kHugePageBytes;
+    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t end = before + (bytes + page - 1) / page * page;
+    if (before > 0) ::munmap(begin, before);
+    if (end < bytes + slack) ::munmap(begin + end, bytes + slack - end);
+    address = begin + before;
+  }
   // Weights are read from end to end for each token: with huge pages the processor walks fewer tables. Only a hint.
   ::madvise(address, bytes, MADV_HUGEPAGE);
   return address;
 }
 
 void unmap_pages(void* address, size_t bytes) noexcept { ::munmap(address, bytes); }
+
+void release_pages(void* address, size_t bytes) noexcept {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(address) + page - 1) / page * page;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + bytes) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
 
 }  // namespace wick

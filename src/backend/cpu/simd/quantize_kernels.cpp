@@ -13,7 +13,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-void quantize_row(const float* x, int64_t n, int8_t* quants, float* scales, float* block_sums, float* half_sums) {
+void quantize_row(const float* x, int64_t n, const ActivationForm& form, int8_t* quants, float* scales, int32_t* starts, float* sums) {
   const hn::CappedTag<float, 16> df;
   const hn::Rebind<int32_t, decltype(df)> di;
   const hn::Rebind<int8_t, decltype(df)> d8;
@@ -33,7 +33,7 @@ void quantize_row(const float* x, int64_t n, int8_t* quants, float* scales, floa
     const float maximum = magnitude > 1e-30F ? magnitude : 0.0F;  // 127 / maximum must stay finite
     const float scale = maximum / 127.0F + bad;
     const auto inverse = hn::Set(df, maximum > 0.0F ? 127.0F / maximum : 0.0F);
-    float sums[2];
+    int32_t counts[2];  // Σ quants of each half
     for (int half = 0; half < 2; ++half) {
       auto sum = hn::Zero(di);
       for (int64_t i = half * 16; i < half * 16 + 16; i += lanes) {
@@ -43,12 +43,15 @@ void quantize_row(const float* x, int64_t n, int8_t* quants, float* scales, floa
         sum = hn::Add(sum, rounded);
         hn::StoreU(hn::DemoteTo(d8, rounded), d8, quants + block * kActivationBlock + i);
       }
-      sums[half] = static_cast<float>(hn::GetLane(hn::SumOfLanes(di, sum)));
+      counts[half] = hn::GetLane(hn::SumOfLanes(di, sum));
     }
     scales[block] = scale;
-    half_sums[2 * block] = scale * sums[0];
-    half_sums[2 * block + 1] = scale * sums[1];
-    block_sums[block] = scale * (sums[0] + sums[1]);
+    if (!form.halves) counts[0] += counts[1];
+    const int parts = form.halves ? 2 : 1;
+    for (int part = 0; part < parts; ++part) {
+      starts[block * parts + part] = form.start * counts[part];
+      if (form.minimum) sums[block * parts + part] = scale * static_cast<float>(counts[part]);
+    }
   }
 }
 

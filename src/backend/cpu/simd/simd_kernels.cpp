@@ -23,7 +23,7 @@ SimdKernels build(InstructionSet set) {
   fill_row_loops(kernels);
   fill_unary_f32_loops(kernels);
   fill_unary_f64_loops(kernels);
-  fill_vnni_kernels(kernels);
+  fill_tiles_avx512(kernels);
   fill_bf16_kernels(kernels);
   return kernels;
 }

@@ -9,24 +9,11 @@
 #include "backend/cpu/simd/number_loops.h"
 #include "backend/cpu/simd/product_kernels.h"
 #include "backend/cpu/simd/row_loops.h"
+#include "backend/cpu/simd/tile_kernels.h"
 #include "base/half.h"
 #include "layout/dtype.h"
 
 namespace wick::cpu {
-
-// Activations rounded to 8 bits: value ≈ scale · quant, one scale per block of 32 columns.
-inline constexpr int64_t kActivationBlock = 32;
-struct QuantizedActivations {
-  int64_t rows = 0;
-  int64_t columns = 0;
-  int8_t* quants = nullptr;     // [rows, columns]
-  float* scales = nullptr;      // [rows, columns / 32]
-  float* block_sums = nullptr;  // [rows, columns / 32]: scale · Σ quants over 32 columns
-  float* half_sums = nullptr;   // [rows, columns / 16]: the same over 16 columns
-};
-
-// Multiplies a tile of 16 interleaved weight rows (quant/interleave.h) with all activations: out[row · out_stride + 0…15].
-using TileKernel = void (*)(const std::byte* tile, const QuantizedActivations& x, float* out, int64_t out_stride);
 
 // The most rows of weights that a panel takes at once.
 inline constexpr int64_t kPanelRows = 4;
@@ -109,13 +96,15 @@ struct SimdKernels {
   void (*uniform_f32)(const uint32_t* words, int bits, float low, float span, float cap, float* out, size_t n) = nullptr;
   void (*uniform_f64)(const uint32_t* words, double low, double span, double cap, double* out, size_t n) = nullptr;
 
-  // One row of activations (n a multiple of 32) rounded to 8 bits; NaN and Inf give a NaN scale.
-  void (*quantize_row)(const float* x, int64_t n, int8_t* quants, float* scales, float* block_sums, float* half_sums) = nullptr;
-  // By interleaved dtype, from kFirstInterleaved on; nullptr where there is no kernel for this instruction set.
-  std::array<TileKernel, kDTypeCount - static_cast<int>(kFirstInterleaved)> tile{};
+  // One row of activations (n a multiple of 32) rounded to 8 bits, with the starts and sums that the form asks for; `sums` only where it
+  // has minima. NaN and Inf give a NaN scale.
+  void (*quantize_row)(const float* x, int64_t n, const ActivationForm& form, int8_t* quants, float* scales, int32_t* starts,
+                       float* sums) = nullptr;
+  // By interleaved dtype, from kFirstInterleaved on; `multiply` is nullptr where there is no kernel for this instruction set.
+  std::array<TileKernels, kDTypeCount - static_cast<int>(kFirstInterleaved)> tiles{};
 
-  [[nodiscard]] TileKernel& tile_kernel(DType interleaved) noexcept { return tile[tile_index(interleaved)]; }
-  [[nodiscard]] TileKernel tile_kernel(DType interleaved) const noexcept { return tile[tile_index(interleaved)]; }
+  [[nodiscard]] TileKernels& tile_kernels(DType interleaved) noexcept { return tiles[tile_index(interleaved)]; }
+  [[nodiscard]] const TileKernels& tile_kernels(DType interleaved) const noexcept { return tiles[tile_index(interleaved)]; }
 
  private:
   [[nodiscard]] static constexpr size_t tile_index(DType interleaved) noexcept {
@@ -143,6 +132,6 @@ void fill_reduce_loops(SimdKernels& kernels);
 void fill_row_loops(SimdKernels& kernels);
 void fill_unary_f32_loops(SimdKernels& kernels);
 void fill_unary_f64_loops(SimdKernels& kernels);
-void fill_vnni_kernels(SimdKernels& kernels);
+void fill_tiles_avx512(SimdKernels& kernels);
 
 }  // namespace wick::cpu

@@ -1,0 +1,87 @@
+// What linear and gated_linear on plain and on interleaved weights share: the call taken apart, and each thread's fixed range of work.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "backend/cpu/cpu_runtime.h"
+
+namespace wick::cpu {
+
+inline constexpr size_t kMaxWeights = 3;
+
+// Scratch slots of a thread.
+enum LinearSlot : size_t { kWeightRows, kGate, kUp, kQuants, kScales, kStarts, kSums, kExpanded = 18 };
+
+// One weight matrix of a call and where its products go.
+struct Product {
+  const Operand* weight;
+  int64_t outputs;     // rows of the weight
+  int64_t first_unit;  // number of its first unit of work, counted over all weights of the call
+  float* out;          // [rows, outputs]
+};
+
+// Rows of activations that are multiplied with a unit of weights before the next unit's turn.
+struct Tokens {
+  int64_t first;
+  int64_t count;
+};
+
+struct LinearJob {
+  CpuRuntime* runtime;
+  const float* x;
+  int64_t rows;
+  int64_t k;
+  int64_t unit;  // weight rows in a unit of work
+  int64_t units;
+  int64_t block;  // rows of activations in a block: at first all
+  size_t count;
+  std::array<Product, kMaxWeights> products;
+};
+
+// Units of `unit` weight rows. gated_linear has one product for gate and up.
+[[nodiscard]] LinearJob make_job(const OpCall& call, int64_t unit);
+// Makes blocks of activations that stay in the second-level cache beside the weights; `element` is their size as the kernel reads them.
+void block_tokens(LinearJob& job, int64_t element);
+
+// Calls body(thread, product, first row, rows, tokens) for the units of work of each thread's range, block of tokens by block.
+template <class Body>
+void run_units(const LinearJob& job, Body&& body) {
+  job.runtime->threads().run([&](int thread, int threads) {
+    const int64_t end = job.units * (thread + 1) / threads;
+    for (int64_t token = 0; token < job.rows; token += job.block) {
+      const Tokens tokens{token, std::min(job.block, job.rows - token)};
+      for (int64_t unit = job.units * thread / threads; unit < end; ++unit) {
+        size_t index = job.count - 1;
+        while (job.products[index].first_unit > unit) --index;
+        const Product& product = job.products[index];
+        const int64_t first = (unit - product.first_unit) * job.unit;
+        body(thread, product, first, std::min(job.unit, product.outputs - first), tokens);
+      }
+    }
+  });
+}
+
+// Copies `values` [tokens, count] to where a unit of work has its results.
+inline void copy_unit(const Product& product, int64_t first, int64_t count, Tokens tokens, const float* values) {
+  for (int64_t token = 0; token < tokens.count; ++token) {
+    float* out = product.out + (tokens.first + token) * product.outputs + first;
+    std::memcpy(out, values + token * count, static_cast<size_t>(count) * sizeof(float));
+  }
+}
+
+// Computes gate and up side by side for a unit of rows, then silu(gate) · up: multiply(which, out) fills [tokens, count].
+template <class Multiply>
+void gate_unit(const LinearJob& job, int thread, const Product& product, int64_t first, int64_t count, Tokens tokens, Multiply&& multiply) {
+  Scratch& scratch = job.runtime->scratch(thread);
+  const auto elements = static_cast<size_t>(tokens.count * count);
+  auto* gate = scratch.get<float>(kGate, elements);
+  auto* up = scratch.get<float>(kUp, elements);
+  multiply(0, gate);
+  multiply(1, up);
+  job.runtime->kernels().silu_multiply(gate, up, gate, elements);
+  copy_unit(product, first, count, tokens, gate);
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,150 @@
+// linear and gated_linear on interleaved weights. For few rows of activations each tile is unpacked in registers as it streams by; for
+// many, a chunk of two tiles is expanded once in the first-level cache and all activations pass over it. Each thread owns a fixed range of
+// tiles and reads it once.
+#include "backend/cpu/linear_job.h"
+#include "backend/cpu/op_table.h"
+#include "backend/cpu/unpack.h"
+#include "quant/interleave.h"
+
+namespace wick::cpu {
+namespace {
+
+using Kind = ActivationForm::Kind;
+
+constexpr int64_t kTilesOfUnit = 2;
+// Two expanded chunks take a half to two thirds of a first-level cache of 32 KiB.
+constexpr int64_t kChunkColumns = 512;
+constexpr int64_t kChunkBytes = 10 * 1024;
+
+// How one call is computed: with the kernels for few rows or for many.
+struct TilePlan {
+  const TileKernels* kernels;
+  bool few;
+  Activations x;
+  int64_t chunk;  // columns that are expanded at once
+};
+
+// All activations of the call, rounded to 8 bits by all threads; they lie in the scratch of the calling thread.
+void quantize(const LinearJob& job, const ActivationForm& form, Activations& x) {
+  Scratch& scratch = job.runtime->scratch(0);
+  x.parts = job.k / (form.halves ? kActivationBlock / 2 : kActivationBlock);
+  const auto elements = static_cast<size_t>(job.rows * job.k);
+  const auto parts = static_cast<size_t>(job.rows * x.parts);
+  const int64_t blocks = job.k / kActivationBlock;
+  auto* quants = scratch.get<int8_t>(kQuants, elements);
+  auto* scales = scratch.get<float>(kScales, elements / kActivationBlock);
+  auto* starts = scratch.get<int32_t>(kStarts, parts);
+  auto* sums = form.minimum ? scratch.get<float>(kSums, parts) : nullptr;
+  job.runtime->threads().parallel_for(job.rows, std::max<int64_t>(1, 32768 / job.k), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      job.runtime->kernels().quantize_row(job.x + row * job.k, job.k, form, quants + row * job.k, scales + row * blocks,
+                                          starts + row * x.parts, sums == nullptr ? nullptr : sums + row * x.parts);
+    }
+  });
+  x.quants = quants;
+  x.scales = scales;
+  x.starts = starts;
+  x.sums = sums;
+}
+
+void round_to_bf16(const LinearJob& job, Activations& x) {
+  auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
+  job.runtime->threads().parallel_for(job.rows * job.k, 32768, [&](int64_t begin, int64_t end) {
+    job.runtime->kernels().f32_to_bf16(job.x + begin, reinterpret_cast<uint16_t*>(rounded + begin), static_cast<size_t>(end - begin));
+  });
+  x.rounded = rounded;
+}
+
+int64_t chunk_columns(const TileKernels& kernels, int64_t k, int64_t block) {
+  const int64_t bytes = kernels.expanded_bytes / kActivationBlock;  // of a column
+  const int64_t columns = std::min({kChunkColumns, k, kChunkBytes / bytes});
+  return std::max(block, columns / block * block);
+}
+
+TilePlan make_plan(const LinearJob& job, DType dtype) {
+  const TileKernels& kernels = job.runtime->kernels().tile_kernels(dtype);
+  const bool few = job.rows <= kernels.few_rows;
+  const ActivationForm& form = few ? kernels.few_form : kernels.many_form;
+  TilePlan plan{&kernels, few, {.rows = job.rows, .columns = job.k, .values = job.x}, 0};
+  if (form.kind == Kind::int8) quantize(job, form, plan.x);
+  if (form.kind == Kind::bf16) round_to_bf16(job, plan.x);
+  if (!few) plan.chunk = chunk_columns(kernels, job.k, info(dtype).block_elements);
+  return plan;
+}
+
+// out[token · out_stride + 0 … 16 · tiles - 1] for whole tiles.
+void multiply_tiles(const LinearJob& job, int thread, const TilePlan& plan, const Operand& weight, const std::byte* rows, int64_t tiles,
+                    float* out, int64_t out_stride) {
+  const int64_t tile_bytes = storage_bytes(weight.dtype, kInterleavedRows * job.k);
+  if (plan.few) {
+    for (int64_t tile = 0; tile < tiles; ++tile)
+      plan.kernels->multiply(rows + tile * tile_bytes, plan.x, out + tile * kInterleavedRows, out_stride);
+    return;
+  }
+  const int64_t expanded_bytes = plan.kernels->expanded_bytes * (plan.chunk / kActivationBlock);
+  std::byte* expanded = nullptr;
+  if (plan.kernels->expand != nullptr)
+    expanded = job.runtime->scratch(thread).get<std::byte>(kExpanded, static_cast<size_t>(expanded_bytes * tiles));
+  for (int64_t first = 0; first < job.k; first += plan.chunk) {
+    const ColumnChunk chunk{first, std::min(plan.chunk, job.k - first)};
+    ExpandedTiles chunks{rows, tile_bytes, tiles};
+    if (expanded != nullptr) {
+      for (int64_t tile = 0; tile < tiles; ++tile) plan.kernels->expand(rows + tile * tile_bytes, chunk, expanded + tile * expanded_bytes);
+      chunks = {expanded, expanded_bytes, tiles};
+    }
+    plan.kernels->multiply_expanded(chunks, chunk, plan.x, first > 0, out, out_stride);
+  }
+}
+
+// The few plain rows behind the last tile.
+void multiply_tail(const LinearJob& job, int thread, const Operand& weight, const std::byte* rows, int64_t count, float* out,
+                   int64_t out_stride) {
+  const SimdKernels& kernels = job.runtime->kernels();
+  const DType plain = plain_dtype(weight.dtype);
+  auto* widened = job.runtime->scratch(thread).get<float>(kWeightRows, static_cast<size_t>(job.k));
+  for (int64_t row = 0; row < count; ++row) {
+    unpack_rows(kernels, plain, rows + row * storage_bytes(weight.dtype, job.k), {widened, static_cast<size_t>(job.k)});
+    kernels.panel(widened, job.k, 1, job.x, job.k, job.rows, job.k, out + row, out_stride);
+  }
+}
+
+void multiply_rows(const LinearJob& job, int thread, const TilePlan& plan, const Operand& weight, int64_t first, int64_t count, float* out,
+                   int64_t out_stride) {
+  const std::byte* rows = weight.buffer->host_data() + storage_bytes(weight.dtype, first * job.k);
+  const int64_t tiles = count / kInterleavedRows;
+  const int64_t tiled = tiles * kInterleavedRows;
+  if (tiles > 0) multiply_tiles(job, thread, plan, weight, rows, tiles, out, out_stride);
+  if (tiled < count)
+    multiply_tail(job, thread, weight, rows + storage_bytes(weight.dtype, tiled * job.k), count - tiled, out + tiled, out_stride);
+}
+
+int64_t unit_of(const OpCall& call) {
+  const int64_t rows = call.inputs[0].layout->elements() / call.inputs[0].layout->shape().last();
+  const bool few = rows <= runtime_of(call).kernels().tile_kernels(call.inputs[1].dtype).few_rows;
+  return few ? kInterleavedRows : kTilesOfUnit * kInterleavedRows;
+}
+
+}  // namespace
+
+void linear_interleaved(const OpCall& call) {
+  const LinearJob job = make_job(call, unit_of(call));
+  const TilePlan plan = make_plan(job, call.inputs[1].dtype);
+  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
+    if (plan.few) return multiply_rows(job, thread, plan, *product.weight, first, count, product.out + first, product.outputs);
+    // Rows of the result may lie a power of two apart, which would fall into one set of the cache: sum up elsewhere.
+    auto* sums = job.runtime->scratch(thread).get<float>(kGate, static_cast<size_t>(job.rows * count));
+    multiply_rows(job, thread, plan, *product.weight, first, count, sums, count);
+    copy_unit(product, first, count, tokens, sums);
+  });
+}
+
+void gated_linear_interleaved(const OpCall& call) {
+  const LinearJob job = make_job(call, unit_of(call));
+  const TilePlan plan = make_plan(job, call.inputs[1].dtype);
+  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
+    gate_unit(job, thread, product, first, count, tokens,
+              [&](size_t which, float* out) { multiply_rows(job, thread, plan, call.inputs[which + 1], first, count, out, count); });
+  });
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,61 @@
+// The vector operations that tile kernels are written in, by AVX-512 VNNI: a vector holds the same four columns of 16 weight rows, one
+// row in each 32-bit lane. Included between the includes and the kernels of the source file of this instruction set.
+
+inline constexpr int kVectorRows = 16;
+// dot() adds (u - kDotBias) · q.
+inline constexpr int kDotBias = 0;
+
+using Bytes = __m512i;
+using Ints = __m512i;
+using Floats = __m512;
+
+HWY_INLINE Bytes load_bytes(const std::byte* p) { return _mm512_loadu_si512(p); }
+HWY_INLINE void store_bytes(Bytes bytes, std::byte* p) { _mm512_storeu_si512(p, bytes); }
+HWY_INLINE Bytes splat_byte(int byte) { return _mm512_set1_epi8(static_cast<char>(byte)); }
+HWY_INLINE Bytes bit_and(Bytes a, Bytes b) { return _mm512_and_si512(a, b); }
+HWY_INLINE Bytes bit_or(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
+// Shifts move bits between the two bytes of a 16-bit lane: mask what came from the neighbour.
+template <int kBits>
+HWY_INLINE Bytes shift_left(Bytes a) {
+  return _mm512_slli_epi16(a, kBits);
+}
+template <int kBits>
+HWY_INLINE Bytes shift_right(Bytes a) {
+  return _mm512_srli_epi16(a, kBits);
+}
+HWY_INLINE Bytes shift_right(Bytes a, int bits) { return _mm512_srl_epi16(a, _mm_cvtsi32_si128(bits)); }
+
+HWY_INLINE Ints splat_int(int32_t value) { return _mm512_set1_epi32(value); }
+HWY_INLINE Ints splat_word(const int8_t* p) {
+  int32_t word;
+  __builtin_memcpy(&word, p, sizeof(word));
+  return _mm512_set1_epi32(word);
+}
+// sums + the products of the four unsigned bytes u of each lane with the four signed ones of `word`.
+HWY_INLINE Ints dot(Ints sums, Bytes u, Ints word) { return _mm512_dpbusd_epi32(sums, u, word); }
+
+HWY_INLINE Floats zero() { return _mm512_setzero_ps(); }
+HWY_INLINE Floats splat(float value) { return _mm512_set1_ps(value); }
+HWY_INLINE Floats load(const float* p) { return _mm512_loadu_ps(p); }
+HWY_INLINE void store(Floats value, float* p) { _mm512_storeu_ps(p, value); }
+HWY_INLINE Floats to_floats(Ints value) { return _mm512_cvtepi32_ps(value); }
+HWY_INLINE Floats add(Floats a, Floats b) { return _mm512_add_ps(a, b); }
+HWY_INLINE Floats multiply(Floats a, Floats b) { return _mm512_mul_ps(a, b); }
+HWY_INLINE Floats multiply_add(Floats a, Floats b, Floats sum) { return _mm512_fmadd_ps(a, b, sum); }
+HWY_INLINE Floats multiply_subtract(Floats a, Floats b, Floats sum) { return _mm512_fnmadd_ps(a, b, sum); }  // sum - a · b
+
+// One number a row as floats: 16-bit floats, and signed or unsigned bytes.
+HWY_INLINE Floats load_f16(const std::byte* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+// Bytes of one row each, in the low part of a vector of which the rest means nothing.
+using RowBytes = __m128i;
+HWY_INLINE RowBytes load_row_bytes(const std::byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+HWY_INLINE RowBytes row_bytes_and(RowBytes a, int mask) { return _mm_and_si128(a, _mm_set1_epi8(static_cast<char>(mask))); }
+HWY_INLINE RowBytes row_bytes_or(RowBytes a, RowBytes b) { return _mm_or_si128(a, b); }
+template <int kBits>
+HWY_INLINE RowBytes row_bytes_right(RowBytes a) {
+  return _mm_srli_epi16(a, kBits);
+}
+HWY_INLINE Floats unsigned_to_floats(RowBytes bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)); }
+HWY_INLINE Floats signed_to_floats(RowBytes bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)); }
+
+HWY_INLINE void prefetch(const std::byte* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
