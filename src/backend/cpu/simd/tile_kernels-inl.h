@@ -1,5 +1,6 @@
 // The kernels of TileKernels for quantized formats, in the vector operations of one instruction set: included behind its words_….h and
 // tile_formats-inl.h.
+#pragma once
 
 inline constexpr int kVectorBytes = kVectorRows * 4;
 inline constexpr int kVectorsOfTile = 16 / kVectorRows;

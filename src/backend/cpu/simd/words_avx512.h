@@ -1,5 +1,6 @@
 // The vector operations that tile kernels are written in, by AVX-512 VNNI: a vector holds the same four columns of 16 weight rows, one
 // row in each 32-bit lane. Included between the includes and the kernels of the source file of this instruction set.
+#pragma once
 
 inline constexpr int kVectorRows = 16;
 // dot() adds (u - kDotBias) · q.
