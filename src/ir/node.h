@@ -32,7 +32,7 @@ enum class Op : uint8_t {
   absolute,     // floats: the sign bit cleared
   exp2,         // f16, f32: 2^a within 4 units in the last place; f16 operands of these four may be computed as f32
   log2,         // f16, f32: within 4 units in the last place, or 2^-21 absolutely for a in [0.5, 2]; a > 0
-  sine,         // f16, f32: within 2^-11 absolutely for |a| <= pi, unspecified beyond; precise: 2^-20 for |a| <= 2^15
+  sine,         // f16, f32: within 2^-11 absolutely for |a| <= pi, unspecified beyond
   square_root,  // floats; a >= 0
   truncate,     // floats: towards zero, to a whole number
   // Two operands of one type.
@@ -70,7 +70,7 @@ enum class Op : uint8_t {
          // gate is false, and memory is not touched there. With `lanes` > 1: elements a … a + lanes - 1, a multiple of `lanes`,
          // a false gate gives the alternative in every lane
   read,  // the value of variable `slot`
-  subgroup_reduce,       // add, minimum or maximum (`reduce`) of a over the subgroup, in any order; i32, u32, f16 and f32
+  subgroup_reduce,       // add, minimum or maximum (`reduce`) of a over the subgroup, in any order; i32, u32 and f32
   subgroup_shuffle_xor,  // the a of the lane whose subgroup_lane is this one's xor `slot`, a constant below subgroup_size
   subgroup_broadcast,    // the a of the lane whose subgroup_lane is `slot`
 };

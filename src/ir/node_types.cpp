@@ -112,12 +112,20 @@ struct NodeCheck {
     same_type(1);
     scalars();
     subgroup_size();
-    require(node.type == Type::i32 || node.type == Type::u32 || node.type == Type::f16 || node.type == Type::f32,
-            "it takes i32, u32, f16 or f32");
+    require(node.type == Type::i32 || node.type == Type::u32 || node.type == Type::f32, "it takes i32, u32 or f32");
     if (node.op != Op::subgroup_reduce) slot_below(kernel.subgroup_size, "subgroup lane");
+  }
+  // What is known to fault in every lane.
+  void constant_operand() const {
+    if (node.operand_count() != 2 || operand(1).op != Op::constant || !is_integer(node.type)) return;
+    const uint64_t right = operand(1).bits;
+    const bool shift = node.op == Op::shift_left || node.op == Op::shift_right;
+    require(!shift || right < static_cast<uint64_t>(info(node.type).bytes) * 8, "an integer is shifted by its width or more");
+    require((node.op != Op::divide && node.op != Op::remainder) || right != 0, "an integer is divided by zero");
   }
   void arithmetic() const {
     scalars();
+    constant_operand();
     const Type t = node.type;
     switch (node.op) {
       case Op::negate: same_type(1); return require(t != Type::b1, "a b1 has no sign");

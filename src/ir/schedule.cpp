@@ -41,7 +41,14 @@ class Scheduler {
   Kernel run() {
     mark_used();
     blocks_.emplace_back();
-    for (const Statement& statement : kernel_.body) place(statement);
+    for (std::size_t i = 0; i < kernel_.body.size(); ++i) {
+      const StatementKind kind = kernel_.body[i].kind;
+      if ((kind == StatementKind::loop || kind == StatementKind::when) && !acts_[i]) {
+        i = end_of(i);
+      } else {
+        place(kernel_.body[i]);
+      }
+    }
     WICK_ASSERT(blocks_.size() == 1);
     Kernel result = kernel_;
     result.body = std::move(blocks_.front().statements);
@@ -57,16 +64,41 @@ class Scheduler {
     std::vector<NodeId> defined;
   };
 
+  [[nodiscard]] std::size_t end_of(std::size_t opening) const {
+    int depth = 1;
+    std::size_t i = opening;
+    while (depth > 0) {
+      const StatementKind kind = kernel_.body[++i].kind;
+      if (kind == StatementKind::loop || kind == StatementKind::when) ++depth;
+      if (kind == StatementKind::end) --depth;
+    }
+    return i;
+  }
+
   void mark(NodeId id) {
     if (id == kNoNode || used_[id]) return;
     used_[id] = true;
     for (const NodeId operand : kernel_.node(id).operands) mark(operand);
   }
 
+  // What effects use, and the conditions and bounds of the blocks that hold effects.
   void mark_used() {
-    for (const Statement& statement : kernel_.body) {
-      if (statement.kind == StatementKind::let) continue;
-      for (const NodeId operand : statement.operands) mark(operand);
+    std::vector<std::size_t> open;
+    acts_.assign(kernel_.body.size(), false);
+    for (std::size_t i = 0; i < kernel_.body.size(); ++i) {
+      const StatementKind kind = kernel_.body[i].kind;
+      if (kind == StatementKind::loop || kind == StatementKind::when) {
+        open.push_back(i);
+      } else if (kind == StatementKind::end) {
+        open.pop_back();
+      } else if (kind != StatementKind::let && kind != StatementKind::comment) {
+        acts_[i] = true;
+        for (const std::size_t block : open) acts_[block] = true;
+      }
+    }
+    for (std::size_t i = 0; i < kernel_.body.size(); ++i) {
+      if (!acts_[i]) continue;
+      for (const NodeId operand : kernel_.body[i].operands) mark(operand);
     }
   }
 
@@ -137,8 +169,6 @@ class Scheduler {
     Block block = std::move(blocks_.back());
     blocks_.pop_back();
     for (const NodeId id : block.defined) depth_[id] = kUnplaced;
-    const auto acts = [](const Statement& s) { return s.kind != StatementKind::let && s.kind != StatementKind::comment; };
-    if (std::none_of(block.statements.begin(), block.statements.end(), acts)) return;
     std::vector<Statement>& outer = blocks_.back().statements;
     outer.push_back(std::move(block.header));
     std::move(block.statements.begin(), block.statements.end(), std::back_inserter(outer));
@@ -151,6 +181,7 @@ class Scheduler {
   ScheduleOptions options_;
   std::vector<int> depth_;  // of the block where a node lives; kUnplaced: it does not, here
   std::vector<bool> used_;
+  std::vector<bool> acts_;  // per statement: an effect, or a block that holds one
   std::vector<Block> blocks_;
 };
 
