@@ -1,0 +1,108 @@
+// GLSL 4.60 for Vulkan 1.1 and later.
+#include "ir/dialect/spellings.h"
+
+namespace wick::ir {
+namespace {
+
+// clang-format off
+constexpr std::array kOwn{
+    // The remainder of negative numbers is undefined.
+    Spelling{Op::remainder, types(Type::i32, Type::i64), "$0 - $1 * ($0 / $1)"},
+    Spelling{Op::shift_right, types(Type::i64), "$0 >> int64_t($1)"},
+    Spelling{Op::shift_left, types(Type::i64), "$0 << int64_t($1)"},
+    Spelling{Op::dot4, any(), "$2 + dotPacked4x8EXT(int($0), int($1))"},
+    Spelling{Op::unpack_half, any(), "unpackHalf2x16($0).x"},
+    Spelling{Op::subgroup_shuffle_xor, any(), "subgroupShuffleXor($0, $nu)"},
+    Spelling{Op::subgroup_broadcast, any(), "subgroupBroadcast($0, $nu)"},
+};
+
+constexpr std::array kConversions{
+    Conversion{Op::bitcast, types(Type::u32), types(Type::f32), "uintBitsToFloat($0)"},
+    Conversion{Op::bitcast, types(Type::i32), types(Type::f32), "intBitsToFloat($0)"},
+    Conversion{Op::bitcast, types(Type::f32), types(Type::u32), "floatBitsToUint($0)"},
+    Conversion{Op::bitcast, types(Type::f32), types(Type::i32), "floatBitsToInt($0)"},
+};
+
+constexpr std::array kPreambles{
+    Preamble{Feature::f16, "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n"},
+    Preamble{Feature::storage_8bit, "#extension GL_EXT_shader_8bit_storage : require\n#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require\n"},
+    Preamble{Feature::storage_16bit, "#extension GL_EXT_shader_16bit_storage : require\n#extension GL_EXT_shader_explicit_arithmetic_types_int16 : require\n"},
+    Preamble{Feature::int64, "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n"},
+    Preamble{Feature::subgroups, "#extension GL_KHR_shader_subgroup_basic : require\n"},
+    Preamble{Feature::subgroup_reduce, "#extension GL_KHR_shader_subgroup_arithmetic : require\n"},
+    Preamble{Feature::subgroup_shuffle, "#extension GL_KHR_shader_subgroup_shuffle : require\n#extension GL_KHR_shader_subgroup_ballot : require\n"},
+    Preamble{Feature::dot4, "#extension GL_EXT_integer_dot_product : require\n"},
+    Preamble{Feature::f32_atomics, "#extension GL_EXT_shader_atomic_float : require\n"},
+    Preamble{Feature::unroll, "#extension GL_EXT_control_flow_attributes : require\n"},
+    Preamble{Feature::tiles, "#extension GL_KHR_cooperative_matrix : require\n#extension GL_KHR_memory_scope_semantics : require\n"},
+};
+// clang-format on
+
+std::string head(const Kernel& kernel, const Usage& usage, const Dialect& dialect) {
+  std::string text = "layout(local_size_x = " + std::to_string(kernel.group_size) + ", local_size_y = 1, local_size_z = 1) in;\n";
+  for (uint32_t i = 0; i < kernel.buffers.size(); ++i) {
+    const bool read = kernel.buffers[i].access == Access::read;
+    text += expand("layout(set = 0, binding = $i, std430) restrict$c buffer Buffer$i { $E $n[]; };\n",
+                   {{'i', std::to_string(i)},
+                    {'c', read                                 ? " readonly"
+                          : usage.has(Feature::buffer_barrier) ? " coherent"
+                                                               : ""},
+                    {'E', element_type(kernel, usage, dialect, Space::buffer, i)},
+                    {'n', argument_name(kernel.buffers[i].name)}});
+  }
+  if (!kernel.parameters.empty()) text += "layout(push_constant) uniform Params {" + members(kernel, dialect, " $T $n;") + " } p;\n";
+  for (uint32_t i = 0; i < kernel.shared.size(); ++i) {
+    text += expand("shared $E $n[$c];\n", {{'E', element_type(kernel, usage, dialect, Space::shared, i)},
+                                           {'n', shared_name(i)},
+                                           {'c', std::to_string(kernel.shared[i].count)}});
+  }
+  return text + "void main() {\n";
+}
+
+Dialect make() {
+  Dialect d;
+  d.name = "GLSL";
+  d.extension = "comp";
+  d.types = {"bool", "int", "uint", "int64_t", "float16_t", "float", "double"};
+  d.elements = {"int8_t", "uint8_t", "int16_t", "uint16_t", "", "float16_t", "int", "uint", "float", "int64_t", "double"};
+  d.vectors = {"", "ivec$n", "uvec$n", "", "", "vec$n", ""};
+  // There are no hexadecimal floats, and decimal ones round.
+  d.f32_literal = "uintBitsToFloat($bu)";
+  d.f64_literal = "packDouble2x32(uvec2($lu, $uu))";
+  d.i64_suffix = "l";
+  d.precise_let = "precise const $T $n = $x;";  // precise: not contracted
+  d.cast = "$T($0)";
+  d.unroll = "[[unroll]]";
+  d.barriers = {"barrier();", "groupMemoryBarrier(); barrier();"};
+  d.group_id = "gl_WorkGroupID.$d";
+  d.group_count = "gl_NumWorkGroups.$d";
+  d.local_id = "gl_LocalInvocationIndex";
+  d.subgroup_lane = "gl_SubgroupInvocationID";
+  d.subgroup_id = "gl_SubgroupID";
+  d.subgroup_reduce = {"subgroupAdd($0)", "subgroupMin($0)", "subgroupMax($0)"};
+  d.atomics = {"atomicAdd($m[$i], $x)", "atomicMin($m[$i], $x)", "atomicMax($m[$i], $x)",
+               "atomicAnd($m[$i], $x)", "atomicOr($m[$i], $x)",  "atomicExchange($m[$i], $x)"};
+  d.f32_atomic_add = "atomicAdd($m[$i], $x)";
+  d.tile_type = "coopmat<$E, gl_ScopeSubgroup, $r, $c, gl_MatrixUse$R>";
+  d.tile_roles = {"A", "B", "Accumulator"};
+  d.tile_fill = "$n = $T($x);";
+  d.tile_load = "coopMatLoad($n, $m, $i, $t, gl_CooperativeMatrixLayoutRowMajor);";
+  d.tile_multiply = "$n = coopMatMulAdd($l, $p, $n);";
+  d.tile_store = "coopMatStore($n, $m, $i, $t, gl_CooperativeMatrixLayoutRowMajor);";
+  d.spellings = kOwn;
+  d.family = kCommonSpellings;
+  d.conversions = kConversions;
+  d.preambles = kPreambles;
+  d.version = "#version 460\n";
+  d.head = head;
+  return d;
+}
+
+}  // namespace
+
+const Dialect& glsl_dialect() {
+  static const Dialect dialect = make();
+  return dialect;
+}
+
+}  // namespace wick::ir
