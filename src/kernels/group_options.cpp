@@ -1,0 +1,16 @@
+#include "kernels/group_options.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace wick::kernels {
+
+ir::KernelOptions group_options(const DeviceCaps& caps, uint32_t wanted) {
+  ir::KernelOptions options;
+  options.group_size = std::bit_floor(std::min(wanted, caps.max_group_size));
+  const auto largest = static_cast<uint32_t>(std::max(caps.max_subgroup_size, 1));
+  if (largest > 1 && largest <= options.group_size) options.subgroup_size = largest;
+  return options;
+}
+
+}  // namespace wick::kernels
