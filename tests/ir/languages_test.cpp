@@ -1,0 +1,205 @@
+// Every kernel in every language, through that language's compiler or validator, and run where this machine can.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "ir/dialect_caps.h"
+#include "ir/launch.h"
+#include "ir/opencl_device.h"
+#include "ir/tools.h"
+
+namespace wick::ir {
+namespace {
+
+std::string all_of(const Dialect& dialect, const DeviceCaps& caps, std::vector<Text>& all) {
+  return error_of([&] { all = texts(dialect, caps); });
+}
+
+TEST(Cuda, RunsOnTheHost) {
+  std::vector<Text> all;
+  ASSERT_EQ(all_of(cuda_dialect(), cuda_caps(), all), "");
+  std::string program = host_program(all, "#include \"cuda_on_host.h\"\n");
+  program = std::regex_replace(program, std::regex("#include <(cuda_fp16|mma)\\.h>"), "");
+  EXPECT_EQ(run_on_host("c++", program, all), "");
+}
+
+TEST(Hip, RunsOnTheHost) {
+  for (const int subgroup : {32, 64}) {
+    std::vector<Text> all;
+    ASSERT_EQ(all_of(hip_dialect(), hip_caps(subgroup), all), "");
+    EXPECT_EQ(run_on_host("c++", host_program(all, "#include \"cuda_on_host.h\"\n"), all), "");
+  }
+}
+
+TEST(Msl, RunsOnTheHost) {
+  std::vector<Text> all;
+  ASSERT_EQ(all_of(msl_dialect(), msl_caps(), all), "");
+  std::string program = host_program(all, "#include \"metal_on_host.h\"\n");
+  program = std::regex_replace(program, std::regex("#include <metal_\\w+>"), "");
+  program = std::regex_replace(program, std::regex("alignas\\(16\\) threadgroup"), "alignas(16) static");
+  EXPECT_EQ(run_on_host("c++", program, all), "");
+}
+
+// All texts of one language in one file, each in a namespace; what they include comes first.
+std::string in_namespaces(const std::vector<Text>& all, const std::string& includes) {
+  std::string program = includes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    program += fmt::format("namespace n{} {{\n{}}}\n", i, std::regex_replace(all[i].text, std::regex("#include <\\w+\\.h>\n"), ""));
+  }
+  return program;
+}
+
+// NVIDIA's run-time compiler, opened at run time.
+class Nvrtc {
+ public:
+  Nvrtc() {
+    for (const char* path : {"libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"}) {
+      if (library_ == nullptr) library_ = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+  }
+  [[nodiscard]] bool found() const { return library_ != nullptr; }
+  // The compiler's log, if it refuses the program.
+  [[nodiscard]] std::string refusal(const std::string& program, const std::string& architecture) const {
+    void* handle = nullptr;
+    call<int(void**, const char*, const char*, int, const char* const*, const char* const*)>("nvrtcCreateProgram")(
+        &handle, program.c_str(), "kernels.cu", 0, nullptr, nullptr);
+    const std::string target = "--gpu-architecture=" + architecture;
+    const char* options[] = {target.c_str(), "--std=c++17", "-I/usr/local/cuda/include"};
+    const int status = call<int(void*, int, const char* const*)>("nvrtcCompileProgram")(handle, 3, options);
+    std::size_t size = 0;
+    call<int(void*, std::size_t*)>("nvrtcGetProgramLogSize")(handle, &size);
+    std::string log(size, ' ');
+    call<int(void*, char*)>("nvrtcGetProgramLog")(handle, log.data());
+    call<int(void**)>("nvrtcDestroyProgram")(&handle);
+    return status == 0 ? "" : architecture + ": " + log.substr(0, 4000);
+  }
+
+ private:
+  template <class F>
+  F* call(const char* name) const {
+    return reinterpret_cast<F*>(dlsym(library_, name));
+  }
+  void* library_ = nullptr;
+};
+
+TEST(Cuda, IsAcceptedByNvrtc) {
+  const Nvrtc nvrtc;
+  if (!nvrtc.found()) GTEST_SKIP() << "no libnvrtc.so";
+  std::vector<Text> all;
+  ASSERT_EQ(all_of(cuda_dialect(), cuda_caps(), all), "");
+  const std::string program = in_namespaces(all, "#include <cuda_fp16.h>\n#include <mma.h>\n");
+  for (const char* architecture : {"sm_80", "sm_90", "sm_100"}) EXPECT_EQ(nvrtc.refusal(program, architecture), "");
+}
+
+TEST(Hip, IsAcceptedByClang) {
+  if (!has_program("clang++-19")) GTEST_SKIP() << "no clang++-19";
+  const ScratchFolder folder;
+  for (const auto& [subgroup, architecture] : {std::pair(64, "gfx942"), std::pair(32, "gfx1100"), std::pair(32, "gfx1201")}) {
+    std::vector<Text> all;
+    ASSERT_EQ(all_of(hip_dialect(), hip_caps(subgroup), all), "");
+    const std::string file = folder.write("kernels.hip", in_namespaces(all, "#include \"hip_device.h\"\n"));
+    const CommandResult result =
+        run_command(fmt::format("clang++-19 -x hip -std=c++17 --offload-arch={} --offload-device-only -nogpuinc -nogpulib -w -O1 -S "
+                                "-emit-llvm -I{}/tests/ir/shim {} -o /dev/null",
+                                architecture, WICK_SOURCE_DIR, file));
+    EXPECT_EQ(result.status, 0) << architecture << ": " << result.output.substr(0, 4000);
+  }
+}
+
+TEST(OpenCl, IsAcceptedByClang) {
+  if (!has_program("clang-19")) GTEST_SKIP() << "no clang-19";
+  const ScratchFolder folder;
+  for (const DeviceCaps& caps : {opencl_caps(), opencl_full_caps()}) {
+    std::vector<Text> all;
+    ASSERT_EQ(all_of(opencl_dialect(), caps, all), "");
+    std::string files;
+    for (const Text& text : all) files += " " + folder.write(text.source.name + ".cl", text.text);
+    // The header declares subgroups from OpenCL C 2.0 on.
+    const CommandResult result =
+        run_command("clang-19 --target=spir64-unknown-unknown -Wno-ignored-attributes -Wno-unknown-attributes -fsyntax-only " +
+                    std::string(caps.f16_arithmetic ? "-cl-std=CL2.0" : "-cl-std=CL1.2") +
+                    " -Xclang -fdeclare-opencl-builtins -Xclang -finclude-default-header" + files);
+    EXPECT_EQ(result.status, 0) << result.output.substr(0, 4000);
+  }
+}
+
+TEST(OpenCl, RunsOnEveryDeviceOfThisMachine) {
+  std::string reason;
+  const auto devices = opencl_devices(reason);
+  if (devices.empty()) GTEST_SKIP() << reason;
+  std::vector<Text> all;
+  ASSERT_EQ(all_of(opencl_dialect(), opencl_caps(), all), "");
+  for (const auto& device : devices) {
+    for (const Text& text : all) {
+      EXPECT_EQ(error_of([&] { EXPECT_EQ(differences(text.source, device->run(text)), "") << device->name(); }), "") << text.text;
+    }
+  }
+}
+
+TEST(Glsl, IsAcceptedByGlslangAndItsCodeByTheValidator) {
+  if (!has_program("glslangValidator")) GTEST_SKIP() << "no glslangValidator";
+  if (!has_program("spirv-val")) GTEST_SKIP() << "no spirv-val";
+  const ScratchFolder folder;
+  for (const DeviceCaps& caps : {glsl_caps(), bare_caps()}) {
+    std::vector<Text> all;
+    ASSERT_EQ(all_of(glsl_dialect(), caps, all), "");
+    // Lowered texts are plainer: a sample of them is enough.
+    for (std::size_t i = 0; i < all.size(); i += caps.storage_8bit ? 1 : 6) {
+      const Text& text = all[i];
+      const std::string file = folder.write(text.source.name + ".comp", text.text), code = folder.path("kernel.spv");
+      const CommandResult result = run_command(
+          fmt::format("glslangValidator --target-env vulkan1.2 {0} -o {1} && spirv-val --target-env vulkan1.2 {1}", file, code));
+      EXPECT_EQ(result.status, 0) << result.output.substr(0, 2000) << text.text.substr(0, 4000);
+    }
+  }
+}
+
+// Writes the cases for run_wgsl.py, runs it, and compares.
+void run_wgsl(const std::vector<Text>& all, const ScratchFolder& folder) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const KernelCase& c = all[i].source;
+    const nlohmann::json description{{"text", all[i].text},
+                                     {"entry", entry_name(all[i].prepared)},
+                                     {"buffers", c.buffers.size()},
+                                     {"grid", {c.grid.x, c.grid.y, c.grid.z}},
+                                     {"parameters", c.parameters}};
+    (void)folder.write(fmt::format("{}.json", i), description.dump());
+    for (std::size_t b = 0; b < c.buffers.size(); ++b) {
+      const std::vector<std::byte>& bytes = c.buffers[b].bytes;
+      (void)folder.write(fmt::format("{}.{}.in", i, b), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    }
+  }
+  const CommandResult result = run_command(fmt::format("python3 {}/tests/ir/run_wgsl.py {}", WICK_SOURCE_DIR, folder.path("")));
+  EXPECT_EQ(result.status, 0) << result.output;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::vector<std::vector<std::byte>> outputs;
+    for (std::size_t b = 0; b < all[i].source.buffers.size(); ++b) {
+      std::ifstream file(folder.path(fmt::format("{}.{}.out", i, b)), std::ios::binary);
+      const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+      outputs.emplace_back(reinterpret_cast<const std::byte*>(bytes.data()),
+                           reinterpret_cast<const std::byte*>(bytes.data() + bytes.size()));
+    }
+    if (!outputs.front().empty()) {
+      EXPECT_EQ(differences(all[i].source, outputs), "") << all[i].text.substr(0, 4000);
+    }
+  }
+}
+
+TEST(Wgsl, RunsInWgpu) {
+  const CommandResult check = run_command(fmt::format("python3 {}/tests/ir/run_wgsl.py --check", WICK_SOURCE_DIR));
+  if (check.status != 0) GTEST_SKIP() << check.output;
+  for (const DeviceCaps& caps : {wgsl_caps(1), wgsl_caps(8)}) {
+    const ScratchFolder folder;
+    std::vector<Text> all;
+    ASSERT_EQ(all_of(wgsl_dialect(), caps, all), "");
+    run_wgsl(all, folder);
+  }
+}
+
+}  // namespace
+}  // namespace wick::ir
