@@ -17,6 +17,7 @@
 #include "kernels/matmul.h"
 #include "kernels/quantized_matvec.h"
 #include "kernels/rows.h"
+#include "source_root.h"
 
 namespace wick::ir {
 namespace {
@@ -88,7 +89,7 @@ TEST(Dialect, SaysWhatItHasNot) {
 // The golden texts are under tests/data/ir; with WICK_WRITE_GOLDENS set they are written instead of compared.
 void compare_with_golden(const Kernel& kernel, const DeviceCaps& caps, const Dialect& dialect) {
   const std::string text = print(prepare(kernel, caps), dialect);
-  const std::string path = fmt::format("{}/tests/data/ir/{}.{}", WICK_SOURCE_DIR, kernel.name, dialect.extension);
+  const std::string path = fmt::format("{}/tests/data/ir/{}.{}", source_root().string(), kernel.name, dialect.extension);
   if (std::getenv("WICK_WRITE_GOLDENS") != nullptr) std::ofstream(path) << text;
   std::ostringstream golden;
   golden << std::ifstream(path).rdbuf();

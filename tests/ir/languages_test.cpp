@@ -13,6 +13,7 @@
 #include "ir/opencl_device.h"
 #include "ir/tools.h"
 
+#include "source_root.h"
 namespace wick::ir {
 namespace {
 
@@ -106,7 +107,7 @@ TEST(Hip, IsAcceptedByClang) {
     const CommandResult result =
         run_command(fmt::format("clang++-19 -x hip -std=c++17 --offload-arch={} --offload-device-only -nogpuinc -nogpulib -w -O1 -S "
                                 "-emit-llvm -I{}/tests/ir/shim {} -o /dev/null",
-                                architecture, WICK_SOURCE_DIR, file));
+                                architecture, source_root().string(), file));
     EXPECT_EQ(result.status, 0) << architecture << ": " << result.output.substr(0, 4000);
   }
 }
@@ -174,7 +175,7 @@ void run_wgsl(const std::vector<Text>& all, const ScratchFolder& folder) {
       (void)folder.write(fmt::format("{}.{}.in", i, b), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     }
   }
-  const CommandResult result = run_command(fmt::format("python3 {}/tests/ir/run_wgsl.py {}", WICK_SOURCE_DIR, folder.path("")));
+  const CommandResult result = run_command(fmt::format("python3 {}/tests/ir/run_wgsl.py {}", source_root().string(), folder.path("")));
   EXPECT_EQ(result.status, 0) << result.output;
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::vector<std::vector<std::byte>> outputs;
@@ -191,7 +192,7 @@ void run_wgsl(const std::vector<Text>& all, const ScratchFolder& folder) {
 }
 
 TEST(Wgsl, RunsInWgpu) {
-  const CommandResult check = run_command(fmt::format("python3 {}/tests/ir/run_wgsl.py --check", WICK_SOURCE_DIR));
+  const CommandResult check = run_command(fmt::format("python3 {}/tests/ir/run_wgsl.py --check", source_root().string()));
   if (check.status != 0) GTEST_SKIP() << check.output;
   for (const DeviceCaps& caps : {wgsl_caps(1), wgsl_caps(8)}) {
     const ScratchFolder folder;

@@ -11,6 +11,7 @@
 
 #include "ir/passes.h"
 
+#include "source_root.h"
 namespace wick::ir {
 
 ScratchFolder::ScratchFolder() {
@@ -71,7 +72,7 @@ std::string run_on_host(const std::string& compiler, const std::string& program,
   const std::string source = folder.write("kernels.cpp", program), library = folder.path("kernels.so");
   const CommandResult compiled =
       run_command(fmt::format("{} -std=c++20 -w -O0 -ffp-contract=off -fvisibility=hidden -fPIC -shared -I{}/tests/ir/shim {} -o {}",
-                              compiler, WICK_SOURCE_DIR, source, library));
+                              compiler, source_root().string(), source, library));
   if (compiled.status != 0) return compiled.output.substr(0, 4000);
   const std::unique_ptr<void, int (*)(void*)> handle(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL), dlclose);
   if (!handle) return dlerror();
