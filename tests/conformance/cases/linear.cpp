@@ -121,6 +121,31 @@ void add_bad_activation(CaseList& list, DType dtype, double bad) {
   });
 }
 
+// Any bytes may stand in a file: scales that are zero, infinite or no number are seen in the results of their row and in no other row's.
+void add_any_bytes(CaseList& list, DType dtype, int64_t tokens) {
+  list.add(OpId::linear, dtype, fmt::format("[{}, 512]/n 37/weights of any bytes, repacked", tokens), [=](Trial& trial) {
+    if (!trial.has_values()) return;
+    std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(dtype, 37 * 512)));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(trial.random().uniform(0, 256));
+    // The largest exponents of mxfp4 make weights that f32 cannot hold.
+    const auto block = static_cast<size_t>(info(dtype).block_bytes);
+    for (size_t at = 0; dtype == DType::mxfp4 && at < bytes.size(); at += block) bytes[at] &= std::byte{0x7f};
+    const Tensor weight = Tensor::from_bytes(bytes, {37, 512}, dtype, trial.device());
+    const Tensor x = activations(trial, {tokens, 512});
+    const std::vector<ReferenceTensor> inputs = {trial.values_of(x), trial.values_of(weight)};
+    std::vector<ReferenceTensor> expected = {{{tokens, 37}, std::vector<double>(static_cast<size_t>(tokens * 37))}};
+    rule(OpId::linear).reference(nullptr, inputs, expected);
+    const ReferenceTensor got = trial.values_of(linear(x, repack_for_linear(weight)));
+    // Sums of numbers this large may leave the range of f32 on their way.
+    constexpr double kLarge = 1e30;
+    for (size_t i = 0; i < got.values.size(); ++i) {
+      const double value = expected[0].values[i];
+      const bool agrees = std::isfinite(value) ? std::isfinite(got.values[i]) || std::fabs(value) > kLarge : !std::isfinite(got.values[i]);
+      trial.expect_true(agrees, fmt::format("element {} is {} where {} is due", i, got.values[i], value));
+    }
+  });
+}
+
 // |silu'| ≤ 1.1, so gate's error Δg moves the result by 1.1 · Δg · |u| and up's error Δu by |silu(g)| · Δu.
 Bound gated_bound(const LinearParams& params) {
   return [params](Inputs inputs, const ReferenceTensor& expected) {
@@ -200,6 +225,11 @@ void add_quantized(CaseList& list, DType dtype) {
   add_repacked(list, dtype, {2, 3, 2, 256}, 17);
   add_repacked(list, dtype, {1, 2048}, 50);
   add_bad_activation(list, dtype, std::nan(""));
+  const int64_t block = info(dtype).block_elements;
+  for (const int64_t tokens : {1, 3, 9, 33}) {
+    for (const int64_t n : {16, 33}) add_repacked(list, dtype, {tokens, block}, n);
+    add_any_bytes(list, dtype, tokens);
+  }
   if (interleaved == dtype) return;
   add_bad_activation(list, interleaved, std::nan(""));
   add_bad_activation(list, interleaved, HUGE_VAL);

@@ -36,6 +36,17 @@ struct Q80 {
   }
 };
 
+// Eight words of nibbles in four units: the low halves are words 0 to 3, the high ones 4 to 7.
+HWY_INLINE void load_nibbles(const std::byte* units, int row, Block& block) {
+  const Bytes mask = splat_byte(15);
+#pragma GCC unroll 8
+  for (int w = 0; w < 4; ++w) {
+    const Bytes bytes = load_bytes(unit_at<4>(units, w, row));
+    block.words[w] = bit_and(bytes, mask);
+    block.words[w + 4] = bit_and(shift_right<4>(bytes), mask);
+  }
+}
+
 struct Q40 {
   static constexpr int kColumns = 32, kBytes = 18, kGroups = 1, kBlocksPerGroup = 1, kZero = 8;
   static constexpr bool kHalves = false, kMinimum = false;
@@ -45,13 +56,7 @@ struct Q40 {
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int /*group*/, Block& block) {
-    const Bytes mask = splat_byte(15);
-#pragma GCC unroll 4
-    for (int w = 0; w < 4; ++w) {
-      const Bytes bytes = load_bytes(unit_at<4>(p + 32, w, row));
-      block.words[w] = bit_and(bytes, mask);
-      block.words[w + 4] = bit_and(shift_right<4>(bytes), mask);
-    }
+    load_nibbles(p + 32, row, block);
     block.scale[0] = h.scale;
   }
 };

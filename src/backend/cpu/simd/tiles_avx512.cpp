@@ -1,5 +1,6 @@
 // Tile kernels by AVX-512 VNNI.
 #include "backend/cpu/simd/simd_kernels.h"
+#include "backend/cpu/simd/tile_tables.h"
 
 #if defined(__x86_64__)
 #include <hwy/base.h>
@@ -18,6 +19,9 @@ inline constexpr int kRunTokens = 4;
 inline constexpr int64_t kFewRows = 8;
 
 #include "backend/cpu/simd/tile_formats-inl.h"
+#include "backend/cpu/simd/tile_formats_codebook-inl.h"
+#include "backend/cpu/simd/tile_formats_plain-inl.h"
+#include "backend/cpu/simd/tile_formats_table-inl.h"
 #include "backend/cpu/simd/tile_kernels-inl.h"
 
 }  // namespace
