@@ -21,7 +21,7 @@ endfunction()
 # Headers and package files; called when all libraries are known.
 function(wick_install_development)
   install(DIRECTORY include/wick DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-  foreach(room base layout quant formats ir device tensor nn text model engine)
+  foreach(room base layout quant formats ir kernels device tensor nn text model engine)
     install(DIRECTORY src/${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wick COMPONENT development FILES_MATCHING PATTERN "*.h")
   endforeach()
 

@@ -12,8 +12,8 @@
 #include "ir/launch.h"
 #include "ir/opencl_device.h"
 #include "ir/tools.h"
-
 #include "source_root.h"
+
 namespace wick::ir {
 namespace {
 

@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "ir/passes.h"
-
 #include "source_root.h"
+
 namespace wick::ir {
 
 ScratchFolder::ScratchFolder() {
