@@ -156,6 +156,7 @@ Tensor repack_for_linear(const Tensor& weight) {
   const OpFunction function = weight.device().runtime().override_for(OpId::repack, weight.dtype());
   if (target == weight.dtype() || function == nullptr || weight.elements() == 0 || weight.rank() != 2 || !weight.is_contiguous())
     return weight;
+  if (weight.shape()[1] % info(target).block_elements != 0) return weight;  // of f16 and bf16, whose plain rows have any length
   const Tensor result = Tensor::empty(weight.shape(), target, weight.device(), Lifetime::persistent);
   dispatch(OpId::repack, nullptr, {&weight}, {&result});
   return result;

@@ -202,7 +202,8 @@ std::vector<DType> weight_dtypes() {
   return dtypes;
 }
 
-void add_quantized(CaseList& list, DType dtype) {
+// Formats of blocks, and those that interleave.
+void add_blocks(CaseList& list, DType dtype) {
   const DType interleaved = interleaved_dtype(dtype);
   for (int64_t n = 1; n <= 40; ++n) {
     add_linear(list, dtype, {2, 256}, n, true);
@@ -254,10 +255,8 @@ void add_mixes(CaseList& list) {
 
 void add_linear_cases(CaseList& list) {
   for (const DType dtype : weight_dtypes()) {
-    if (is_quantized(dtype)) {
-      add_quantized(list, dtype);
-      continue;
-    }
+    if (interleaved_dtype(dtype) != dtype || is_quantized(dtype)) add_blocks(list, dtype);
+    if (is_quantized(dtype)) continue;
     for (int64_t n = 1; n <= 40; ++n) add_linear(list, dtype, {n % 4 + 1, 33}, n, n % 2 == 0);
     for (const int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) add_linear(list, dtype, {tokens, 70}, 11, true);
     for (const int64_t k : {1, 2, 7, 8, 15, 16, 17, 31, 65, 255, 257, 1023, 1025}) {

@@ -23,8 +23,14 @@ SimdKernels build(InstructionSet set) {
   fill_row_loops(kernels);
   fill_unary_f32_loops(kernels);
   fill_unary_f64_loops(kernels);
+  fill_tiles_avx2(kernels);
+  fill_tiles_avx_vnni(kernels);
   fill_tiles_avx512(kernels);
+  fill_tiles_neon(kernels);
+  fill_tiles_neon_dot(kernels);
+  fill_tiles_neon_i8mm(kernels);
   fill_bf16_kernels(kernels);
+  fill_tiles_avx512_bf16(kernels);
   return kernels;
 }
 

@@ -16,13 +16,18 @@ namespace {
 // the units busy; six rows are no faster.
 inline constexpr int kRunVectors = 2;
 inline constexpr int kRunTokens = 4;
+// Of floats: 24 sums.
+inline constexpr int kFloatTokens = 12;
 inline constexpr int64_t kFewRows = 8;
+inline constexpr int64_t kFewFloatRows = 4;
 
 #include "backend/cpu/simd/tile_formats-inl.h"
 #include "backend/cpu/simd/tile_formats_codebook-inl.h"
 #include "backend/cpu/simd/tile_formats_plain-inl.h"
 #include "backend/cpu/simd/tile_formats_table-inl.h"
 #include "backend/cpu/simd/tile_kernels-inl.h"
+#include "backend/cpu/simd/tile_pairs-inl.h"
+#include "backend/cpu/simd/tile_uncommon-inl.h"
 
 }  // namespace
 }  // namespace wick::cpu
@@ -33,7 +38,10 @@ namespace wick::cpu {
 
 void fill_tiles_avx512(SimdKernels& kernels) {
 #if defined(__x86_64__)
-  if (kernels.set == InstructionSet::avx512_vnni) fill_quantized(kernels);
+  if (kernels.set != InstructionSet::avx512_vnni) return;
+  fill_common_formats(kernels);
+  fill_uncommon_formats(kernels);
+  fill_pairs(kernels);
 #else
   (void)kernels;
 #endif

@@ -59,8 +59,6 @@ HWY_INLINE RowBytes row_bytes_right(RowBytes a) {
 HWY_INLINE Floats unsigned_to_floats(RowBytes bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)); }
 HWY_INLINE Floats signed_to_floats(RowBytes bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)); }
 
-HWY_INLINE void prefetch(const std::byte* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
-
 HWY_INLINE Bytes bit_xor(Bytes a, Bytes b) { return _mm512_xor_si512(a, b); }
 // (a & mask) | base
 HWY_INLINE Bytes and_or(Bytes a, Bytes mask, Bytes base) { return _mm512_ternarylogic_epi64(a, mask, base, 0xEA); }
@@ -200,3 +198,9 @@ HWY_INLINE RowBytes row_bytes_left(RowBytes a) {
 HWY_INLINE RowBytes zero_where_equal(RowBytes a, int value) {
   return _mm_andnot_si128(_mm_cmpeq_epi8(a, _mm_set1_epi8(static_cast<char>(value))), a);
 }
+
+// The two 16-bit floats of each lane as f32: of bf16 or f16, the one in the low half or in the high one.
+HWY_INLINE Floats low_bf16(Bytes pairs) { return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)); }
+HWY_INLINE Floats high_bf16(Bytes pairs) { return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(-65536))); }
+HWY_INLINE Floats low_f16(Bytes pairs) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(pairs)); }
+HWY_INLINE Floats high_f16(Bytes pairs) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(pairs, 16))); }

@@ -1,0 +1,136 @@
+// The kernels of TileKernels for interleaved f16 and bf16, in the vector operations of one instruction set: included behind
+// tile_kernels-inl.h. A lane of a word holds two columns of a row.
+#pragma once
+
+struct Bf16Pairs {
+  static HWY_INLINE Floats low(Bytes pairs) { return low_bf16(pairs); }
+  static HWY_INLINE Floats high(Bytes pairs) { return high_bf16(pairs); }
+};
+
+struct F16Pairs {
+  static HWY_INLINE Floats low(Bytes pairs) { return low_f16(pairs); }
+  static HWY_INLINE Floats high(Bytes pairs) { return high_f16(pairs); }
+};
+
+template <class Pairs, int kTokens>
+void multiply_pairs(const std::byte* tile, int lane, const Activations& x, int64_t row, float* out, int64_t out_stride) {
+  Floats low_sums[kTokens];
+  Floats high_sums[kTokens];
+#pragma GCC unroll 8
+  for (int t = 0; t < kTokens; ++t) low_sums[t] = high_sums[t] = zero();
+  const float* values = x.values + row * x.columns;
+#pragma GCC unroll 4
+  for (int64_t word = 0; word < x.columns / 2; ++word) {
+    const Bytes pairs = load_bytes(unit_at<4>(tile, word, lane));
+    const Floats low = Pairs::low(pairs);
+    const Floats high = Pairs::high(pairs);
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) {
+      low_sums[t] = multiply_add(low, splat(values[t * x.columns + 2 * word]), low_sums[t]);
+      high_sums[t] = multiply_add(high, splat(values[t * x.columns + 2 * word + 1]), high_sums[t]);
+    }
+  }
+  for (int t = 0; t < kTokens; ++t) store(add(low_sums[t], high_sums[t]), out + (row + t) * out_stride + lane);
+}
+
+template <class Pairs>
+void multiply_float_tile(const std::byte* tile, const Activations& x, float* out, int64_t out_stride) {
+  for (int lane = 0; lane < 16; lane += kVectorRows) {
+    int64_t row = 0;
+    for (; row + 4 <= x.rows; row += 4) multiply_pairs<Pairs, 4>(tile, lane, x, row, out, out_stride);
+    for (; row + 2 <= x.rows; row += 2) multiply_pairs<Pairs, 2>(tile, lane, x, row, out, out_stride);
+    for (; row < x.rows; ++row) multiply_pairs<Pairs, 1>(tile, lane, x, row, out, out_stride);
+  }
+}
+
+// Column by column the 16 rows as f32.
+template <class Pairs>
+void expand_floats(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) {
+  auto* target = reinterpret_cast<float*>(expanded);
+  for (int64_t word = chunk.first / 2; word < (chunk.first + chunk.count) / 2; ++word, target += 2 * 16) {
+    for (int lane = 0; lane < 16; lane += kVectorRows) {
+      const Bytes pairs = load_bytes(unit_at<4>(tile, word, lane));
+      store(Pairs::low(pairs), target + lane);
+      store(Pairs::high(pairs), target + 16 + lane);
+    }
+  }
+}
+
+template <int kVectors, int kTokens>
+void multiply_columns(const float* const (&columns)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row, bool accumulate,
+                      float* const (&out)[kVectors], int64_t out_stride) {
+  Floats sums[kTokens][kVectors];
+#pragma GCC unroll 16
+  for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[t][v] = zero();
+  }
+  const float* values = x.values + row * x.columns + chunk.first;
+  for (int64_t column = 0; column < chunk.count; ++column) {
+    Floats weights[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) weights[v] = load(columns[v] + column * 16);
+#pragma GCC unroll 16
+    for (int t = 0; t < kTokens; ++t) {
+      const Floats value = splat(values[t * x.columns + column]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sums[t][v] = multiply_add(weights[v], value, sums[t][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      float* target = out[v] + (row + t) * out_stride;
+      store(accumulate ? add(load(target), sums[t][v]) : sums[t][v], target);
+    }
+  }
+}
+
+template <int kVectors>
+void multiply_column_rows(const float* const (&columns)[kVectors], ColumnChunk chunk, const Activations& x, bool accumulate,
+                          float* const (&out)[kVectors], int64_t out_stride) {
+  int64_t row = 0;
+  for (; row + kFloatTokens <= x.rows; row += kFloatTokens)
+    multiply_columns<kVectors, kFloatTokens>(columns, chunk, x, row, accumulate, out, out_stride);
+  for (; row + 2 <= x.rows; row += 2) multiply_columns<kVectors, 2>(columns, chunk, x, row, accumulate, out, out_stride);
+  for (; row < x.rows; ++row) multiply_columns<kVectors, 1>(columns, chunk, x, row, accumulate, out, out_stride);
+}
+
+// Where the columns of vector `vector`, counted over all tiles, begin.
+HWY_INLINE const float* column_at(const ExpandedTiles& tiles, int64_t vector) {
+  return reinterpret_cast<const float*>(tiles.data + vector / kVectorsOfTile * tiles.stride) + vector % kVectorsOfTile * kVectorRows;
+}
+
+inline void multiply_expanded_floats(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
+                                     int64_t out_stride) {
+  const int64_t vectors = tiles.count * kVectorsOfTile;
+  int64_t vector = 0;
+  for (; vector + 2 <= vectors; vector += 2) {
+    const float* columns[2] = {column_at(tiles, vector), column_at(tiles, vector + 1)};
+    float* targets[2] = {out + vector * kVectorRows, out + (vector + 1) * kVectorRows};
+    multiply_column_rows<2>(columns, chunk, x, accumulate, targets, out_stride);
+  }
+  if (vector == vectors) return;
+  const float* columns[1] = {column_at(tiles, vector)};
+  float* targets[1] = {out + vector * kVectorRows};
+  multiply_column_rows<1>(columns, chunk, x, accumulate, targets, out_stride);
+}
+
+template <class Pairs>
+TileKernels float_kernels_of() {
+  TileKernels kernels;
+  kernels.few_rows = kFewFloatRows;
+  kernels.few_form = {.kind = ActivationForm::Kind::f32};
+  kernels.multiply = multiply_float_tile<Pairs>;
+  kernels.many_form = kernels.few_form;
+  kernels.expand = expand_floats<Pairs>;
+  kernels.expanded_bytes = 32 * 16 * int64_t{sizeof(float)};
+  kernels.multiply_expanded = multiply_expanded_floats;
+  return kernels;
+}
+
+inline void fill_pairs(SimdKernels& kernels) {
+  kernels.tile_kernels(DType::f16_x16) = float_kernels_of<F16Pairs>();
+  kernels.tile_kernels(DType::bf16_x16) = float_kernels_of<Bf16Pairs>();
+}

@@ -1,0 +1,26 @@
+// Fills the table with the formats whose loaders need spread bits and tables of bytes: included behind tile_kernels-inl.h where words_….h
+// has those operations.
+#pragma once
+
+inline void fill_uncommon_formats(SimdKernels& kernels) {
+  kernels.tile_kernels(DType::q4_1_x16) = kernels_of<Q41>();
+  kernels.tile_kernels(DType::q5_0_x16) = kernels_of<Q50>();
+  kernels.tile_kernels(DType::q5_1_x16) = kernels_of<Q51>();
+  kernels.tile_kernels(DType::q2_k_x16) = kernels_of<Q2K>();
+  kernels.tile_kernels(DType::q3_k_x16) = kernels_of<Q3K>();
+  kernels.tile_kernels(DType::iq1_s_x16) = kernels_of<IQ1S>();
+  kernels.tile_kernels(DType::iq1_m_x16) = kernels_of<IQ1M>();
+  kernels.tile_kernels(DType::iq2_xxs_x16) = kernels_of<IQ2XXS>();
+  kernels.tile_kernels(DType::iq2_xs_x16) = kernels_of<IQ2XS>();
+  kernels.tile_kernels(DType::iq2_s_x16) = kernels_of<IQ2S>();
+  kernels.tile_kernels(DType::iq3_xxs_x16) = kernels_of<IQ3XXS>();
+  kernels.tile_kernels(DType::iq3_s_x16) = kernels_of<IQ3S>();
+  kernels.tile_kernels(DType::iq4_nl_x16) = kernels_of<IQ4NL>();
+  kernels.tile_kernels(DType::iq4_xs_x16) = kernels_of<IQ4XS>();
+  kernels.tile_kernels(DType::tq1_0_x16) = kernels_of<TQ10>();
+  kernels.tile_kernels(DType::tq2_0_x16) = kernels_of<TQ20>();
+  kernels.tile_kernels(DType::mxfp4_x16) = kernels_of<MXFP4>();
+  kernels.tile_kernels(DType::nvfp4_x16) = kernels_of<NVFP4>();
+  kernels.tile_kernels(DType::q1_0_x16) = kernels_of<Q10>();
+  kernels.tile_kernels(DType::q2_0_x16) = kernels_of<Q20>();
+}

@@ -1,0 +1,115 @@
+// Tile kernels for many rows of activations by AVX-512 BF16: each instruction adds 32 products of bf16 into 16 f32 sums. It takes subnormal
+// numbers for zero. f16 weights are rounded to bf16 on the way; so are the activations.
+#include "backend/cpu/simd/simd_kernels.h"
+
+#if defined(__x86_64__)
+#include <hwy/base.h>
+#include <immintrin.h>
+
+HWY_PUSH_ATTRIBUTES("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+namespace wick::cpu {
+namespace {
+
+constexpr int64_t kTileRows = 16;
+constexpr int64_t kWordBytes = kTileRows * 4;  // of 16 rows, two columns each
+constexpr int kTokenRows = 12;
+
+HWY_INLINE __m512bh as_pairs(__m512i bits) { return reinterpret_cast<const __m512bh&>(bits); }
+HWY_INLINE __m512i widen(__m256bh halves) { return _mm512_cvtepu16_epi32(reinterpret_cast<const __m256i&>(halves)); }
+
+void round_f16_pairs(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) {
+  const std::byte* source = tile + chunk.first / 2 * kWordBytes;
+  for (int64_t at = 0; at < chunk.count / 2 * kWordBytes; at += kWordBytes) {
+    const __m512i pairs = _mm512_loadu_si512(source + at);
+    const __m512 low = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(pairs));
+    const __m512 high = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(pairs, 16)));
+    const __m512i rounded = _mm512_or_si512(widen(_mm512_cvtneps_pbh(low)), _mm512_slli_epi32(widen(_mm512_cvtneps_pbh(high)), 16));
+    _mm512_storeu_si512(expanded + at, rounded);
+  }
+}
+
+// kTiles tiles times kTokens rows of activations.
+template <int kTiles, int kTokens>
+void multiply_words(const std::byte* const (&tiles)[kTiles], ColumnChunk chunk, const Activations& x, int64_t row, bool accumulate,
+                    float* out, int64_t out_stride) {
+  __m512 sums[kTokens][kTiles];
+#pragma GCC unroll 16
+  for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kTiles; ++v) sums[t][v] = _mm512_setzero_ps();
+  }
+  const bf16* values = x.rounded + row * x.columns + chunk.first;
+  for (int64_t column = 0; column < chunk.count; column += 2) {
+    __m512bh words[kTiles];
+#pragma GCC unroll 2
+    for (int v = 0; v < kTiles; ++v) words[v] = as_pairs(_mm512_loadu_si512(tiles[v] + column / 2 * kWordBytes));
+#pragma GCC unroll 16
+    for (int t = 0; t < kTokens; ++t) {
+      int32_t pair;
+      __builtin_memcpy(&pair, values + t * x.columns + column, sizeof(pair));
+      const __m512bh value = as_pairs(_mm512_set1_epi32(pair));
+#pragma GCC unroll 2
+      for (int v = 0; v < kTiles; ++v) sums[t][v] = _mm512_dpbf16_ps(sums[t][v], words[v], value);
+    }
+  }
+#pragma GCC unroll 16
+  for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kTiles; ++v) {
+      float* target = out + (row + t) * out_stride + v * kTileRows;
+      _mm512_storeu_ps(target, accumulate ? _mm512_add_ps(_mm512_loadu_ps(target), sums[t][v]) : sums[t][v]);
+    }
+  }
+}
+
+template <int kTiles>
+void multiply_tiles(const std::byte* const (&tiles)[kTiles], ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
+                    int64_t out_stride) {
+  int64_t row = 0;
+  for (; row + kTokenRows <= x.rows; row += kTokenRows)
+    multiply_words<kTiles, kTokenRows>(tiles, chunk, x, row, accumulate, out, out_stride);
+  for (; row + 4 <= x.rows; row += 4) multiply_words<kTiles, 4>(tiles, chunk, x, row, accumulate, out, out_stride);
+  for (; row < x.rows; ++row) multiply_words<kTiles, 1>(tiles, chunk, x, row, accumulate, out, out_stride);
+}
+
+// `skipped`: columns of the chunk that lie before `tiles.data` is to be read.
+void multiply_from(const ExpandedTiles& tiles, int64_t skipped, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
+                   int64_t out_stride) {
+  const std::byte* first = tiles.data + skipped / 2 * kWordBytes;
+  if (tiles.count == 2) return multiply_tiles<2>({first, first + tiles.stride}, chunk, x, accumulate, out, out_stride);
+  multiply_tiles<1>({first}, chunk, x, accumulate, out, out_stride);
+}
+
+void multiply_expanded_pairs(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
+                             int64_t out_stride) {
+  multiply_from(tiles, 0, chunk, x, accumulate, out, out_stride);
+}
+
+void multiply_pairs_in_place(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
+                             int64_t out_stride) {
+  multiply_from(tiles, chunk.first, chunk, x, accumulate, out, out_stride);
+}
+
+}  // namespace
+}  // namespace wick::cpu
+HWY_POP_ATTRIBUTES
+#endif
+
+namespace wick::cpu {
+
+void fill_tiles_avx512_bf16(SimdKernels& kernels) {
+#if defined(__x86_64__)
+  if (!kernels.product.prefers_bf16_pairs) return;
+  for (const DType dtype : {DType::f16_x16, DType::bf16_x16}) {
+    TileKernels& tiles = kernels.tile_kernels(dtype);
+    tiles.many_form = {.kind = ActivationForm::Kind::bf16};
+    tiles.expanded_bytes = kActivationBlock / 2 * kWordBytes;
+    tiles.expand = dtype == DType::f16_x16 ? round_f16_pairs : nullptr;
+    tiles.multiply_expanded = dtype == DType::f16_x16 ? multiply_expanded_pairs : multiply_pairs_in_place;
+  }
+#else
+  (void)kernels;
+#endif
+}
+
+}  // namespace wick::cpu

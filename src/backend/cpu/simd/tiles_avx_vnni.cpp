@@ -1,0 +1,44 @@
+// Tile kernels by AVX2 with AVX-VNNI.
+#include "backend/cpu/simd/simd_kernels.h"
+
+#if defined(__x86_64__)
+#include <hwy/base.h>
+#include <immintrin.h>
+
+#define WICK_AVX_VNNI
+
+HWY_PUSH_ATTRIBUTES("avx2,fma,f16c,bmi2,avxvnni")
+namespace wick::cpu {
+namespace {
+
+#include "backend/cpu/simd/words_avx2.h"
+
+// The register tiles of many rows fit 16 registers: four integer sums and four sums, or twelve of floats.
+inline constexpr int kRunVectors = 2;
+inline constexpr int kRunTokens = 2;
+inline constexpr int kFloatTokens = 6;
+inline constexpr int64_t kFewRows = 4;
+inline constexpr int64_t kFewFloatRows = 4;
+
+#include "backend/cpu/simd/tile_formats-inl.h"
+#include "backend/cpu/simd/tile_kernels-inl.h"
+#include "backend/cpu/simd/tile_pairs-inl.h"
+
+}  // namespace
+}  // namespace wick::cpu
+HWY_POP_ATTRIBUTES
+#endif
+
+namespace wick::cpu {
+
+void fill_tiles_avx_vnni(SimdKernels& kernels) {
+#if defined(__x86_64__)
+  if (kernels.set != InstructionSet::avx2_vnni) return;
+  fill_common_formats(kernels);
+  fill_pairs(kernels);
+#else
+  (void)kernels;
+#endif
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,42 @@
+// Tile kernels by NEON of ARMv8.0.
+#include "backend/cpu/simd/simd_kernels.h"
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#include <hwy/base.h>
+
+HWY_PUSH_ATTRIBUTES("+simd")
+namespace wick::cpu {
+namespace {
+
+#include "backend/cpu/simd/words_neon.h"
+
+// The register tiles of many rows: eight integer sums and eight sums, or sixteen of floats.
+inline constexpr int kRunVectors = 4;
+inline constexpr int kRunTokens = 2;
+inline constexpr int kFloatTokens = 8;
+inline constexpr int64_t kFewRows = 4;
+inline constexpr int64_t kFewFloatRows = 4;
+
+#include "backend/cpu/simd/tile_formats-inl.h"
+#include "backend/cpu/simd/tile_kernels-inl.h"
+#include "backend/cpu/simd/tile_pairs-inl.h"
+
+}  // namespace
+}  // namespace wick::cpu
+HWY_POP_ATTRIBUTES
+#endif
+
+namespace wick::cpu {
+
+void fill_tiles_neon(SimdKernels& kernels) {
+#if defined(__aarch64__)
+  if (kernels.set != InstructionSet::neon) return;
+  fill_common_formats(kernels);
+  fill_pairs(kernels);
+#else
+  (void)kernels;
+#endif
+}
+
+}  // namespace wick::cpu
