@@ -20,9 +20,16 @@ using V = hn::Vec<D>;
 HWY_INLINE V load_wide(const float* p) { return hn::LoadU(D(), p); }
 HWY_INLINE V load_wide(const f16* p) {
   const D d;
+#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+  // Highway's emulated conversion knows no infinity and no NaN of f16.
+  HWY_ALIGN float lanes[hn::MaxLanes(d)];
+  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = static_cast<float>(p[i]);
+  return hn::Load(d, lanes);
+#else
   const hn::Rebind<hwy::float16_t, D> dh;
   const hn::Rebind<uint16_t, D> du;
   return hn::PromoteTo(d, hn::BitCast(dh, hn::LoadU(du, reinterpret_cast<const uint16_t*>(p))));
+#endif
 }
 HWY_INLINE V load_wide(const bf16* p) {
   const D d;
