@@ -7,7 +7,7 @@
 
 #define WICK_NEON_DOT
 
-HWY_PUSH_ATTRIBUTES("+dotprod")
+HWY_PUSH_ATTRIBUTES("arch=armv8.2-a+dotprod")
 namespace wick::cpu {
 namespace {
 

@@ -7,7 +7,7 @@
 
 #define WICK_NEON_I8MM
 
-HWY_PUSH_ATTRIBUTES("+dotprod+i8mm")
+HWY_PUSH_ATTRIBUTES("arch=armv8.2-a+dotprod+i8mm")
 namespace wick::cpu {
 namespace {
 
