@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "ir/arithmetic.h"
 #include "ir/passes.h"
 #include "ir/rebuild.h"
@@ -18,7 +20,7 @@ class Fold final : public Rebuild {
     for (int i = 0; i < node.operand_count(); ++i) {
       const auto at = static_cast<std::size_t>(i);
       operands[at] = value(node.operands[at]);
-      known = known && constant(operands[at]) != nullptr;
+      known = known && constant(operands[at]).has_value();
     }
     if (known) {
       if (const Value result = computed(node, operands); result.builder() != nullptr) return result;
@@ -30,21 +32,21 @@ class Fold final : public Rebuild {
   void statement(std::size_t index) override {
     const Statement& old = source_.body[index];
     if (old.kind == StatementKind::when) {
-      if (const Node* condition = constant(value(old.operands[0]))) {
+      if (const auto condition = constant(value(old.operands[0]))) {
         if (condition->bits != 0) copy_block(index + 1, end_of(index));
         return;
       }
     }
     if (old.kind == StatementKind::loop) {
-      const Node *begin = constant(value(old.operands[0])), *end = constant(value(old.operands[1]));
-      if (begin != nullptr && end != nullptr && begin->bits >= end->bits) return;
-      if (begin != nullptr && end != nullptr && begin->bits + old.step >= end->bits) {
+      const auto begin = constant(value(old.operands[0])), end = constant(value(old.operands[1]));
+      if (begin && end && begin->bits >= end->bits) return;
+      if (begin && end && begin->bits + old.step >= end->bits) {
         set_value(old.target, value(old.operands[0]));
         return copy_block(index + 1, end_of(index));
       }
     }
     if (old.kind == StatementKind::store && old.operands[2] != kNoNode) {
-      if (const Node* gate = constant(value(old.operands[2]))) {
+      if (const auto gate = constant(value(old.operands[2]))) {
         if (gate->bits == 0) return;
         Statement open = old;
         open.operands = {value(old.operands[0]).id(), value(old.operands[1]).id(), kNoNode};
@@ -55,14 +57,14 @@ class Fold final : public Rebuild {
   }
 
  private:
-  // The constant that a value is; nullptr if it is none.
-  [[nodiscard]] const Node* constant(const Value& value) const {
+  // The constant that a value is, by value: the builder's nodes move when it makes more.
+  [[nodiscard]] std::optional<Node> constant(const Value& value) const {
     const Node& node = builder_.kernel().node(value.id());
-    return node.op == Op::constant ? &node : nullptr;
+    return node.op == Op::constant ? std::optional(node) : std::nullopt;
   }
   [[nodiscard]] bool is(const Value& value, int number) const {
-    const Node* node = constant(value);
-    if (node == nullptr || node->type == Type::b1) return false;
+    const std::optional<Node> node = constant(value);
+    if (!node || node->type == Type::b1) return false;
     return node->bits == (is_float(node->type) ? bits_of_real(node->type, number) : bits_of_whole(node->type, number));
   }
 
@@ -101,8 +103,8 @@ class Fold final : public Rebuild {
         return whole && is(b, 0) ? b : Value();
       case Op::select: {
         if (b.id() == c.id()) return b;
-        const Node* condition = constant(a);
-        return condition == nullptr ? Value() : condition->bits != 0 ? b : c;
+        const auto condition = constant(a);
+        return !condition ? Value() : condition->bits != 0 ? b : c;
       }
       default: return {};
     }
@@ -110,8 +112,8 @@ class Fold final : public Rebuild {
 
   Value load(const Node& node) {
     if (node.operands[1] == kNoNode) return copy(node);
-    const Node* gate = constant(value(node.operands[1]));
-    if (gate == nullptr || (gate->bits == 0 && node.lanes > 1)) return copy(node);
+    const auto gate = constant(value(node.operands[1]));
+    if (!gate || (gate->bits == 0 && node.lanes > 1)) return copy(node);
     if (gate->bits == 0) return value(node.operands[2]);
     Node open = node;
     open.operands = {node.operands[0], kNoNode, kNoNode, kNoNode};

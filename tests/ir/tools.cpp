@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <sstream>
 
 #include "ir/passes.h"
 #include "source_root.h"
@@ -54,10 +55,24 @@ std::vector<Text> texts(const Dialect& dialect, const DeviceCaps& caps) {
   return all;
 }
 
+std::string without_includes(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line, rest;
+  while (std::getline(lines, line)) {
+    if (!line.starts_with("#include")) rest += line + "\n";
+  }
+  return rest;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  return text;
+}
+
 std::string host_program(const std::vector<Text>& all, const std::string& header) {
   std::string program = header;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    program += fmt::format("namespace n{} {{\n{}}}\n", i, all[i].text);
+    program += fmt::format("namespace n{} {{\n{}}}\n", i, without_includes(all[i].text));
     program += fmt::format(
         "extern \"C\" __attribute__((visibility(\"default\"))) void run_{0}(const unsigned* grid, void* const* buffers, const void* "
         "parameters) {{\n"

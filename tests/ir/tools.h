@@ -42,7 +42,12 @@ struct Text {
 };
 [[nodiscard]] std::vector<Text> texts(const Dialect& dialect, const DeviceCaps& caps);
 
-// One file of C++ that holds all texts, each in a namespace of its own behind `header`, and a function run_<i> for each.
+// The text without its lines that begin with "#include", and with every `from` written as `to`.
+[[nodiscard]] std::string without_includes(const std::string& text);
+[[nodiscard]] std::string replaced(std::string text, const std::string& from, const std::string& to);
+
+// One file of C++ that holds all texts, each in a namespace of its own and without its includes, behind `header`, and a function run_<i>
+// for each.
 [[nodiscard]] std::string host_program(const std::vector<Text>& all, const std::string& header);
 // Compiles such a file into a library, loads it and runs every case; gives what differs or failed.
 [[nodiscard]] std::string run_on_host(const std::string& compiler, const std::string& program, const std::vector<Text>& all);
