@@ -1,5 +1,5 @@
-// Fills the table with the formats whose loaders need spread bits and tables of bytes: included behind tile_kernels-inl.h where words_….h
-// has those operations.
+// Fills the table with the formats whose loaders need spread bits and tables of bytes (bit_words_….h): included behind
+// tile_kernels-inl.h.
 #pragma once
 
 inline void fill_uncommon_formats(SimdKernels& kernels) {

@@ -10,7 +10,7 @@ HWY_PUSH_ATTRIBUTES("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx51
 namespace wick::cpu {
 namespace {
 
-#include "backend/cpu/simd/words_avx512.h"
+#include "backend/cpu/simd/bit_words_avx512.h"
 
 // The register tile of many rows: two vectors of weights times four rows of activations are eight chains of dot products, enough to keep
 // the units busy; six rows are no faster.
