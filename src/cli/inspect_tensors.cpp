@@ -37,7 +37,7 @@ struct Listing {
   std::vector<PytorchLeftOut> opaque = {};   // values that are no tensors
 };
 
-uint64_t bytes_of(const Row& row) { return static_cast<uint64_t>(storage_bytes(row.dtype, row.shape.elements())); }
+uint64_t bytes_of(const Row& row) { return static_cast<uint64_t>(tensor_bytes(row.dtype, row.shape.elements())); }
 
 Json list_of(std::span<const int64_t> numbers) { return Json(std::vector<int64_t>(numbers.begin(), numbers.end())); }
 

@@ -305,7 +305,7 @@ GgufTensor GgufParser::read_tensor(Entry& entry) {
     fail(ErrorCode::corrupt_file, "{}: tensor {} at byte {}: shape {} as {} takes more bytes than the file has ({}); {}", name(),
          printable(tensor.name), shape_at, tensor.shape.to_string(), ggml_name(tensor.dtype), bytes_.size(), kRemedy);
   }
-  entry.size = blocks * static_cast<uint64_t>(format.block_bytes);
+  entry.size = static_cast<uint64_t>(tensor_bytes(tensor.dtype, tensor.shape.elements()));
   const uint64_t offset_at = position_;
   entry.offset = read<uint64_t>("offset", tensor.name);
   if (entry.offset % file_.alignment_ != 0) {

@@ -15,7 +15,7 @@ namespace wick {
 [[nodiscard]] std::optional<uint32_t> ggml_id(DType dtype) noexcept;
 // The name that GGUF tools print: "Q4_K", "F32". Empty if GGUF files cannot hold the dtype.
 [[nodiscard]] std::string_view ggml_name(DType dtype) noexcept;
-// The name of a type that ggml numbers so, whether or not Wick has a dtype for it: "I8" for 24. Empty if ggml never used the number.
+// The name of a type that ggml numbers so, whether or not Wick has a dtype for it: "Q4_0_4_4" for 31. Empty if ggml never used the number.
 [[nodiscard]] std::string_view ggml_name_of_id(uint32_t id) noexcept;
 
 }  // namespace wick

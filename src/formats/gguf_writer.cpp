@@ -93,7 +93,7 @@ void pad(AtomicFile& file, uint64_t alignment) {
   }
 }
 
-uint64_t data_bytes(DType dtype, const Shape& shape) { return static_cast<uint64_t>(storage_bytes(dtype, shape.elements())); }
+uint64_t data_bytes(DType dtype, const Shape& shape) { return static_cast<uint64_t>(tensor_bytes(dtype, shape.elements())); }
 
 template <class T>
 constexpr GgufType number_type() {

@@ -27,7 +27,7 @@ struct NpyArray {
 // Writes an array piece by piece; the file appears when finish() returns.
 class NpyWriter {
  public:
-  // dtype: u8 u32 i16 i32 i64 f16 f32 f64. Errors: unsupported for others; not_found, io.
+  // dtype: u8 u32 i8 i16 i32 i64 f16 f32 f64. Errors: unsupported for others; not_found, io.
   NpyWriter(const std::filesystem::path& path, DType dtype, const Shape& shape);
   // The next elements. Errors: io; invalid_argument beyond the shape's elements.
   void append(std::span<const std::byte> bytes);

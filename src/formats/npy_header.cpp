@@ -26,9 +26,9 @@ struct Descriptor {
   DType dtype;
 };
 constexpr std::array kDescriptors = {
-    Descriptor{"u1", DType::u8},  Descriptor{"u4", DType::u32}, Descriptor{"i2", DType::i16},
-    Descriptor{"i4", DType::i32}, Descriptor{"i8", DType::i64}, Descriptor{"f2", DType::f16},
-    Descriptor{"f4", DType::f32}, Descriptor{"f8", DType::f64}, Descriptor{"b1", DType::u8},
+    Descriptor{"u1", DType::u8},  Descriptor{"u4", DType::u32}, Descriptor{"i1", DType::i8},  Descriptor{"i2", DType::i16},
+    Descriptor{"i4", DType::i32}, Descriptor{"i8", DType::i64}, Descriptor{"f2", DType::f16}, Descriptor{"f4", DType::f32},
+    Descriptor{"f8", DType::f64}, Descriptor{"b1", DType::u8},
 };
 
 // What NumPy means by a code that Wick has no dtype for, and what to do about it.
@@ -38,7 +38,6 @@ struct Refusal {
   const char* remedy;
 };
 constexpr std::array kRefusals = {
-    Refusal{"i1", "8-bit signed integers", "save a.astype('<i2')"},
     Refusal{"u2", "16-bit unsigned integers", "save a.astype('<i4')"},
     Refusal{"u8", "64-bit unsigned integers", "save a.astype('<i8')"},
     Refusal{"f16", "128-bit floating point", "save a.astype('<f8')"},

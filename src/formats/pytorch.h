@@ -59,7 +59,7 @@ class PytorchFile {
   // In the structure's order.
   [[nodiscard]] std::span<const PytorchTensor> tensors() const noexcept { return tensors_; }
   [[nodiscard]] std::span<const PytorchStorage> storages() const noexcept { return storages_; }
-  // Tensors that Wick has no dtype or no layout for: int8, complex, quantized, sparse…
+  // Tensors that Wick has no dtype or no layout for: uint16, complex, quantized, sparse…
   [[nodiscard]] std::span<const PytorchLeftOut> refused() const noexcept { return refused_; }
   // Values that are not known.
   [[nodiscard]] std::span<const PytorchLeftOut> opaque() const noexcept { return opaque_; }

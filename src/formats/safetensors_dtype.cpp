@@ -12,9 +12,9 @@ struct NamedDType {
 
 // In the order of the reference implementation's enum, which is that of the alignments.
 constexpr std::array kDTypes = {
-    NamedDType{"U8", DType::u8},     NamedDType{"F8_E4M3", DType::f8e4m3}, NamedDType{"I16", DType::i16}, NamedDType{"F16", DType::f16},
-    NamedDType{"BF16", DType::bf16}, NamedDType{"I32", DType::i32},        NamedDType{"U32", DType::u32}, NamedDType{"F32", DType::f32},
-    NamedDType{"F64", DType::f64},   NamedDType{"I64", DType::i64},
+    NamedDType{"U8", DType::u8},   NamedDType{"I8", DType::i8},     NamedDType{"F8_E4M3", DType::f8e4m3}, NamedDType{"I16", DType::i16},
+    NamedDType{"F16", DType::f16}, NamedDType{"BF16", DType::bf16}, NamedDType{"I32", DType::i32},        NamedDType{"U32", DType::u32},
+    NamedDType{"F32", DType::f32}, NamedDType{"F64", DType::f64},   NamedDType{"I64", DType::i64},
 };
 
 }  // namespace

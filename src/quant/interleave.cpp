@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "quant/block_format.h"
+#include "quant/i2_s.h"
 
 namespace wick {
 namespace {
@@ -266,7 +267,15 @@ void deinterleave_tile(DType plain, const std::byte* tile, int64_t columns, std:
   }
 }
 
+bool is_readable(DType dtype) noexcept {
+  return !is_quantized(dtype) || dtype == DType::i2_s || find_block_format(plain_dtype(dtype)) != nullptr;
+}
+
 void unpack_row(DType dtype, const std::byte* matrix, size_t matrix_bytes, int64_t row, std::span<float> values) {
+  if (dtype == DType::i2_s) {
+    const int64_t begin = storage_bytes(dtype, row * static_cast<int64_t>(values.size()));
+    return unpack_i2_s(matrix + begin, i2_s_scale({matrix, matrix_bytes}), values);
+  }
   const DType plain = plain_dtype(dtype);
   const DTypeInfo& entry = info(dtype);
   const BlockFormat* format = find_block_format(plain);

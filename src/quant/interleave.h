@@ -28,6 +28,8 @@ inline constexpr int64_t kInterleavedRows = 16;
 void interleave_tile(DType plain, const std::byte* rows, int64_t columns, std::byte* tile);
 void deinterleave_tile(DType plain, const std::byte* tile, int64_t columns, std::byte* rows);
 
+// Whether unpack_row reads the quantized dtype; true for plain numbers too.
+[[nodiscard]] bool is_readable(DType dtype) noexcept;
 // Reads row `row` of a matrix with values.size() columns that fills `matrix_bytes` bytes, plain or interleaved, of any readable
 // quantized dtype.
 void unpack_row(DType dtype, const std::byte* matrix, size_t matrix_bytes, int64_t row, std::span<float> values);

@@ -19,6 +19,10 @@ struct DTypeOf<uint32_t> {
   static constexpr DType value = DType::u32;
 };
 template <>
+struct DTypeOf<int8_t> {
+  static constexpr DType value = DType::i8;
+};
+template <>
 struct DTypeOf<int16_t> {
   static constexpr DType value = DType::i16;
 };

@@ -20,7 +20,7 @@ namespace wick {
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 
 // A safetensors file, the index of a sharded model (*.index.json), or a folder with either. Errors also: unsupported, by name, for
-// dtypes that Wick has not (I8, U16, U64, F8_E5M2, F8_E8M0, F6, F4, C64). BOOL reads as u8.
+// dtypes that Wick has not (U16, U64, F8_E5M2, F8_E8M0, F6, F4, C64). BOOL reads as u8.
 [[nodiscard]] NamedTensors load_safetensors(const std::filesystem::path& path, const Device& device);
 // Several files as one. Errors also: corrupt_file for a tensor that is in two of them.
 [[nodiscard]] NamedTensors load_safetensors(std::span<const std::filesystem::path> paths, const Device& device);

@@ -20,7 +20,8 @@ int64_t storage_bytes_of(const Shape& shape, DType dtype) {
          entry.name, shape.last(), entry.block_elements);
   }
   int64_t bytes = 0;
-  if (__builtin_mul_overflow(shape.elements() / entry.block_elements, entry.block_bytes, &bytes)) {
+  if (__builtin_mul_overflow(shape.elements() / entry.block_elements, entry.block_bytes, &bytes) ||
+      __builtin_add_overflow(bytes, entry.tail_bytes, &bytes)) {
     fail(ErrorCode::out_of_memory, "tensor {} of {}: more than 2^63 - 1 bytes", shape.to_string(), entry.name);
   }
   return bytes;
@@ -112,6 +113,9 @@ Tensor Tensor::view(const Layout& layout) const {
     const int last = layout.rank() - 1;
     const bool whole = last >= 0 && layout.shape().last() == shape().last() && (layout.elements() == 0 || layout.stride(last) == 1);
     if (!whole) fail(ErrorCode::unsupported, "{}: rows of a quantized tensor must stay whole; convert it with to_dtype first", describe());
+    if (info(dtype()).tail_bytes > 0 && layout.elements() != elements()) {
+      fail(ErrorCode::unsupported, "{}: a part of it would leave the scale behind; convert it with to_dtype first", describe());
+    }
   }
   return Tensor(storage_, layout);
 }
@@ -158,6 +162,7 @@ std::vector<T> Tensor::to_vector() const {
 
 template std::vector<uint8_t> Tensor::to_vector() const;
 template std::vector<uint32_t> Tensor::to_vector() const;
+template std::vector<int8_t> Tensor::to_vector() const;
 template std::vector<int16_t> Tensor::to_vector() const;
 template std::vector<int32_t> Tensor::to_vector() const;
 template std::vector<int64_t> Tensor::to_vector() const;

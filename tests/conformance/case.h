@@ -30,7 +30,7 @@ class CaseList {
   std::vector<Case> cases_;
 };
 
-inline constexpr DType kPlainDTypes[] = {DType::u8,   DType::u32, DType::i16, DType::i32, DType::i64,
+inline constexpr DType kPlainDTypes[] = {DType::u8,   DType::u32, DType::i8,  DType::i16, DType::i32,   DType::i64,
                                          DType::bf16, DType::f16, DType::f32, DType::f64, DType::f8e4m3};
 inline constexpr DType kFloatDTypes[] = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::f8e4m3};
 

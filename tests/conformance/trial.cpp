@@ -60,6 +60,15 @@ Bytes random_blocks(Random& random, DType dtype, int64_t elements) {
   return bytes;
 }
 
+// A quarter of the codes is 3, which means 0.
+Bytes random_i2_s(Random& random, int64_t elements) {
+  Bytes bytes(static_cast<size_t>(tensor_bytes(DType::i2_s, elements)));
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.below(256));
+  const auto scale = static_cast<float>(random.uniform(-1, 1));
+  std::memcpy(bytes.data() + storage_bytes(DType::i2_s, elements), &scale, sizeof(scale));
+  return bytes;
+}
+
 Bytes packed_blocks(Random& random, DType dtype, int64_t elements) {
   std::vector<float> values(static_cast<size_t>(elements));
   for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
@@ -120,6 +129,7 @@ Tensor Trial::input_of(const std::vector<double>& values, const Shape& shape, DT
 
 Tensor Trial::weight(int64_t n, int64_t k, DType dtype) {
   if (!is_quantized(dtype)) return input({n, k}, dtype, View::contiguous, {-1, 1});
+  if (dtype == DType::i2_s) return tensor_of(random_i2_s(random_, n * k), {n, k}, dtype);
   const DType plain = plain_dtype(dtype);
   Bytes rows = scale_offsets(plain).empty() ? packed_blocks(random_, plain, n * k) : random_blocks(random_, plain, n * k);
   if (plain != dtype) {

@@ -83,6 +83,7 @@ void store_number(DType dtype, std::vector<std::byte>& bytes, int64_t index, dou
   switch (dtype) {
     case DType::u8: return store(bytes, index, static_cast<uint8_t>(value));
     case DType::u32: return store(bytes, index, static_cast<uint32_t>(value));
+    case DType::i8: return store(bytes, index, static_cast<int8_t>(value));
     case DType::i16: return store(bytes, index, static_cast<int16_t>(value));
     case DType::i32: return store(bytes, index, static_cast<int32_t>(value));
     case DType::i64: return store(bytes, index, static_cast<int64_t>(value));
@@ -237,6 +238,7 @@ double number_at(DType dtype, std::span<const std::byte> bytes, int64_t index) {
   switch (dtype) {
     case DType::u8: return load<uint8_t>(bytes, index);
     case DType::u32: return load<uint32_t>(bytes, index);
+    case DType::i8: return load<int8_t>(bytes, index);
     case DType::i16: return load<int16_t>(bytes, index);
     case DType::i32: return load<int32_t>(bytes, index);
     case DType::i64: return static_cast<double>(load<int64_t>(bytes, index));

@@ -43,7 +43,7 @@ TEST(NumpyFiles, ArraysOfNumPyAreTensors) {
 TEST(NumpyFiles, WhatIsWrittenComesBack) {
   const TemporaryFolder folder;
   const Tensor numbers = Tensor::arange(0, 12, DType::f32, Device::cpu()).reshape({3, 4});
-  for (const DType dtype : {DType::u8, DType::u32, DType::i16, DType::i32, DType::i64, DType::f16, DType::f32, DType::f64}) {
+  for (const DType dtype : {DType::u8, DType::u32, DType::i8, DType::i16, DType::i32, DType::i64, DType::f16, DType::f32, DType::f64}) {
     const Tensor view = numbers.to_dtype(dtype).t();
     write_npy(view, folder / "a.npy");
     EXPECT_EQ(read_npy(folder / "a.npy", Device::cpu()).shape(), (Shape{4, 3}));

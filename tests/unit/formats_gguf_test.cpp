@@ -268,7 +268,35 @@ TEST(GgufReader, UnknownTensorTypeNamesTensorNumberAndOffset) {
   };
   EXPECT_EQ(refused(999).code, ErrorCode::unsupported);
   EXPECT_THAT(refused(999).message, HasSubstr("type of tensor 'w' at byte 45: type 999 is unknown"));
-  EXPECT_THAT(refused(24).message, HasSubstr("type 24 (I8) is not supported"));
+  EXPECT_THAT(refused(31).message, HasSubstr("type 31 (Q4_0_4_4) is not supported"));
+}
+
+// 128 codes in 32 bytes, and 32 bytes behind the last block for the scale: 2 · 128 elements take 96 bytes.
+TEST(GgufReader, I2SHasItsScaleBehindTheBlocks) {
+  constexpr uint32_t kI2S = 36;
+  const auto file = [](std::vector<uint64_t> dims, size_t bytes) {
+    RawFile raw(1, 0);
+    return raw.tensor("w", std::move(dims), kI2S, 0).pad(bytes);
+  };
+  const RawFile good = file({128, 2}, 96);
+  const GgufFile parsed = GgufFile::parse(good.bytes(), "x");
+  EXPECT_EQ(parsed.tensors()[0].dtype, DType::i2_s);
+  EXPECT_EQ(parsed.tensors()[0].data.size(), 96u);
+  expect_corrupt(file({128, 2}, 64), {"tensor 'w'", "its 96 bytes", "end beyond the file"});
+  expect_corrupt(file({192, 2}, 256), {"tensor 'w'", "rows of 192 elements are no multiple of I2_S's block of 128"});
+  RawFile next(2, 0);
+  expect_corrupt(next.tensor("w", {128, 2}, kI2S, 0).tensor("v", {8}, 0, 64).pad(128), {"tensor 'v'", "overlaps tensor 'w'"});
+}
+
+TEST(GgufReader, SignedBytesAndTheOtherPlainNumbersAreRead) {
+  const std::pair<uint32_t, DType> types[] = {{24, DType::i8}, {25, DType::i16}, {26, DType::i32}, {27, DType::i64}, {28, DType::f64}};
+  for (const auto& [id, dtype] : types) {
+    RawFile raw(1, 0);
+    raw.tensor("w", {4}, id, 0).pad(32);
+    const GgufFile file = GgufFile::parse(raw.bytes(), "x");
+    EXPECT_EQ(file.tensors()[0].dtype, dtype);
+    EXPECT_EQ(file.tensors()[0].data.size(), static_cast<size_t>(storage_bytes(dtype, 4)));
+  }
 }
 
 TEST(GgufReader, TensorsMayNotOverlapOrShareAName) {
@@ -334,7 +362,7 @@ TEST(GgufType, EveryGgmlNumberGoesBothWays) {
     EXPECT_EQ(ggml_id(*dtype), id);
     EXPECT_EQ(ggml_name(*dtype), ggml_name_of_id(id));
   }
-  EXPECT_EQ(known, 34);
+  EXPECT_EQ(known, 36);
   EXPECT_EQ(ggml_name(DType::q4_k), "Q4_K");
   EXPECT_EQ(ggml_id(DType::u8), std::nullopt);
   EXPECT_EQ(ggml_id(DType::q4_k_x16), std::nullopt);

@@ -138,14 +138,14 @@ TEST(Pytorch, NewDtypesComeInUntypedStorages) {
 TEST(Pytorch, TensorsThatWickCannotHoldAreRefusedByNameAndLeaveTheOthers) {
   for (const char* name : {"refused", "refused_legacy"}) {
     const PytorchFile file = PytorchFile::open(own(name));
-    EXPECT_THAT(names(file), ElementsAre("good"));
+    EXPECT_THAT(names(file), ElementsAre("good", "int8"));
     EXPECT_THAT(values(file, "good"), ElementsAre(0, 1, 2));
+    EXPECT_THAT(values<int8_t>(file, "int8"), ElementsAre(1, -1));
     const auto why = [&](const char* tensor) { return refusal(ErrorCode::unsupported, [&] { static_cast<void>(file.get(tensor)); }); };
-    EXPECT_THAT(why("int8"), HasSubstr("tensor 'int8': dtype int8"));
-    EXPECT_THAT(why("complex64"), HasSubstr("dtype complex64"));
+    EXPECT_THAT(why("complex64"), HasSubstr("tensor 'complex64': dtype complex64"));
     EXPECT_THAT(why("quantized"), HasSubstr("'torch._utils._rebuild_qtensor'"));
     EXPECT_THAT(why("sparse"), HasSubstr("'torch._utils._rebuild_sparse_tensor'"));
-    EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { file.require_all(); }), HasSubstr("tensor 'int8'"));
+    EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { file.require_all(); }), HasSubstr("tensor 'complex64'"));
     refusal(ErrorCode::not_found, [&] { static_cast<void>(file.get("absent")); });
   }
 }
@@ -265,11 +265,6 @@ TEST(Pytorch, ReadsTheSharedFixturesAsPytorchDoes) {
     NpyArray array;
     if (fields[2] == "broken") {
       refusal(ErrorCode::corrupt_file, [&] { static_cast<void>(PytorchFile::open(*path)); });
-      continue;
-    }
-    if (fields[2] == "int8") {
-      const PytorchFile file = PytorchFile::open(*path);
-      EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { static_cast<void>(file.get(fields[1])); }), HasSubstr("dtype int8"));
       continue;
     }
     if (extension == ".npy" || extension == ".npz") {

@@ -93,7 +93,7 @@ TEST(Safetensors, BadHeadersAreRefused) {
 }
 
 TEST(Safetensors, DtypesThatWickHasNotAreRefusedByName) {
-  for (const char* dtype : {"I8", "U16", "U64", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "F6_E3M2", "C64", "f32"}) {
+  for (const char* dtype : {"U16", "U64", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "F6_E3M2", "C64", "f32"}) {
     const std::string header = fmt::format(R"({{"w":{{"dtype":"{}","shape":[4],"data_offsets":[0,4]}}}})", dtype);
     EXPECT_THAT(refusal(with_header(header, "0123"), ErrorCode::unsupported), HasSubstr(fmt::format("'w': dtype '{}'", dtype)));
   }

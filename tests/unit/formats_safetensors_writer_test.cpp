@@ -67,13 +67,13 @@ TEST(SafetensorsWriter, EveryDtypeComesBack) {
   const TemporaryFolder folder;
   SafetensorsWriter writer;
   const std::vector<std::byte> data(6 * 8, std::byte{7});
-  for (const DType dtype :
-       {DType::u8, DType::u32, DType::i16, DType::i32, DType::i64, DType::bf16, DType::f16, DType::f32, DType::f64, DType::f8e4m3}) {
+  for (const DType dtype : {DType::u8, DType::u32, DType::i8, DType::i16, DType::i32, DType::i64, DType::bf16, DType::f16, DType::f32,
+                            DType::f64, DType::f8e4m3}) {
     writer.add_tensor(to_string(dtype), dtype, {2, 3}, std::span(data).first(static_cast<size_t>(storage_bytes(dtype, 6))));
   }
   writer.write(folder / "m.safetensors");
   const SafetensorsFile file = SafetensorsFile::open(folder / "m.safetensors");
-  EXPECT_EQ(file.tensors().size(), 10u);
+  EXPECT_EQ(file.tensors().size(), 11u);
   for (const SafetensorsTensor& tensor : file.tensors()) {
     EXPECT_EQ(tensor.name, to_string(tensor.dtype));
     EXPECT_EQ(tensor.shape, (Shape{2, 3}));

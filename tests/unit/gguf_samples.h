@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -96,6 +97,10 @@ template <class T>
                         sink(blocks);
                       });
   }
+  static constexpr std::array<std::byte, 96> kTernary{std::byte{0x85}, std::byte{0x1a}};
+  static constexpr std::array<int8_t, 3> kBytes{-128, 0, 127};
+  writer.add_tensor("weight.i2_s", DType::i2_s, {2, 128}, kTernary);
+  writer.add_tensor("weight.i8", DType::i8, {3}, std::as_bytes(std::span(kBytes)));
   writer.add_tensor("weight.f32", DType::f32, {2, 4},
                     [values](const GgufWriter::Sink& sink) { sink(std::as_bytes(std::span(values).first(8))); });
   return writer;

@@ -21,6 +21,7 @@ TEST(DType, EveryNameIsParsedBackToItsDType) {
 
 TEST(DType, PlainNumbersHaveTheSizeOfTheirType) {
   EXPECT_EQ(info(DType::u8).block_bytes, 1);
+  EXPECT_EQ(info(DType::i8).block_bytes, 1);
   EXPECT_EQ(info(DType::i16).block_bytes, 2);
   EXPECT_EQ(info(DType::bf16).block_bytes, 2);
   EXPECT_EQ(info(DType::f32).block_bytes, 4);
@@ -33,6 +34,15 @@ TEST(DType, AQuantizedRowTakesWholeBlocks) {
   EXPECT_EQ(storage_bytes(DType::q4_k, 4096), 4096 / 256 * 144);
   EXPECT_EQ(storage_bytes(DType::q6_k, 256), 210);
   EXPECT_EQ(storage_bytes(DType::f64, 3), 24);
+}
+
+TEST(DType, OnlyI2SHasBytesBehindTheLastBlock) {
+  EXPECT_EQ(tensor_bytes(DType::i2_s, 1024), 1024 / 4 + 32);
+  EXPECT_EQ(storage_bytes(DType::i2_s, 1024), 1024 / 4);
+  for (int id = 0; id < kDTypeCount; ++id) {
+    const auto dtype = static_cast<DType>(id);
+    EXPECT_EQ(info(dtype).tail_bytes, dtype == DType::i2_s ? 32 : 0) << to_string(dtype);
+  }
 }
 
 TEST(DType, EachIsOneOfIntegerFloatAndQuantized) {

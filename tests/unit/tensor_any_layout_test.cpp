@@ -78,6 +78,7 @@ std::vector<Function> functions(int rank) {
       {"lt", [](const Tensor& x) { return x.lt(x.abs()); }},
       {"where_cond", [](const Tensor& x) { return x.gt(0.0).where_cond(x, x.neg()); }},
       {"to f64", [](const Tensor& x) { return x.to_dtype(DType::f64); }},
+      {"to i8", [](const Tensor& x) { return x.to_dtype(DType::i8); }},
       {"to i16", [](const Tensor& x) { return x.to_dtype(DType::i16); }},
       {"sum_all", [](const Tensor& x) { return x.sum_all(); }},
       {"flatten", [](const Tensor& x) { return x.flatten_all(); }},

@@ -47,7 +47,7 @@ std::vector<Device> all_devices() {
 void call(OpId op, DType dtype, const Device& device) {
   const int64_t width = 256;
   const Shape matrix{2, width};
-  const std::vector<std::byte> zeros(static_cast<size_t>(storage_bytes(dtype, matrix.elements())));
+  const std::vector<std::byte> zeros(static_cast<size_t>(tensor_bytes(dtype, matrix.elements())));
   const Tensor x = Tensor::from_bytes(zeros, matrix, dtype, device);
   const Tensor floats = Tensor::zeros(matrix, DType::f32, device);
   const auto whole = [&](const Shape& shape) { return is_quantized(dtype) ? x : x.reshape(shape); };

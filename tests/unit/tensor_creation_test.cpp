@@ -12,7 +12,7 @@ namespace wick {
 namespace {
 
 const Device kCpu = Device::cpu();
-constexpr std::array kPlain = {DType::u8,   DType::u32, DType::i16, DType::i32, DType::i64,
+constexpr std::array kPlain = {DType::u8,   DType::u32, DType::i8,  DType::i16, DType::i32,   DType::i64,
                                DType::bf16, DType::f16, DType::f32, DType::f64, DType::f8e4m3};
 
 using Values = std::vector<double>;

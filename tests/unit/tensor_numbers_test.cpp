@@ -30,6 +30,7 @@ struct Format {
 const std::array kFormats = {
     Format{DType::u8, 0, 255, 0, 0},
     Format{DType::u32, 0, 4294967295.0L, 0, 0},
+    Format{DType::i8, -128, 127, 0, 0},
     Format{DType::i16, -32768, 32767, 0, 0},
     Format{DType::i32, -2147483648.0L, 2147483647, 0, 0},
     Format{DType::i64, -0x1p63L, 9223372036854775807.0L, 0, 0},
@@ -59,6 +60,7 @@ Exact low_bits(const Format& to, Exact value) {
   switch (to.dtype) {
     case DType::u8: return static_cast<uint8_t>(bits);
     case DType::u32: return static_cast<uint32_t>(bits);
+    case DType::i8: return static_cast<int8_t>(bits);
     case DType::i16: return static_cast<int16_t>(bits);
     case DType::i32: return static_cast<int32_t>(bits);
     default: return static_cast<int64_t>(bits);

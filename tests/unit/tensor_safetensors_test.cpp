@@ -23,7 +23,7 @@ NamedTensors some_tensors(const Device& device) {
   tensors.emplace("window", numbers.narrow(1, 1, 2));
   tensors.emplace("scalar", Tensor::full({}, 2.5, DType::f64, device));
   tensors.emplace("empty", Tensor::zeros({0, 3}, DType::i64, device));
-  for (const DType dtype : {DType::u8, DType::u32, DType::i16, DType::i32, DType::i64, DType::bf16, DType::f16, DType::f8e4m3}) {
+  for (const DType dtype : {DType::u8, DType::u32, DType::i8, DType::i16, DType::i32, DType::i64, DType::bf16, DType::f16, DType::f8e4m3}) {
     tensors.emplace(std::string(to_string(dtype)), numbers.to_dtype(dtype));
   }
   return tensors;

@@ -22,7 +22,7 @@ using testing::FloatNear;
 using testing::HasSubstr;
 
 const Device kCpu = Device::cpu();
-constexpr DType kPlainDTypes[] = {DType::u8,   DType::u32, DType::i16, DType::i32, DType::i64,
+constexpr DType kPlainDTypes[] = {DType::u8,   DType::u32, DType::i8,  DType::i16, DType::i32,   DType::i64,
                                   DType::bf16, DType::f16, DType::f32, DType::f64, DType::f8e4m3};
 
 ErrorCode code_of(const std::function<void()>& run) {

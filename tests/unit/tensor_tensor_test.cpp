@@ -52,8 +52,8 @@ TEST(Tensor, EmptyAndScalarShapesHaveTheirElements) {
 }
 
 TEST(Tensor, EveryPlainDTypeStoresWhatItIsFilledWith) {
-  for (const DType dtype :
-       {DType::u8, DType::u32, DType::i16, DType::i32, DType::i64, DType::bf16, DType::f16, DType::f32, DType::f64, DType::f8e4m3}) {
+  for (const DType dtype : {DType::u8, DType::u32, DType::i8, DType::i16, DType::i32, DType::i64, DType::bf16, DType::f16, DType::f32,
+                            DType::f64, DType::f8e4m3}) {
     const Tensor filled = Tensor::full({2, 2}, 3, dtype, Device::cpu());
     EXPECT_EQ(filled.dtype(), dtype);
     EXPECT_EQ(filled.to_vector<double>(), (std::vector<double>{3, 3, 3, 3})) << to_string(dtype);

@@ -182,6 +182,7 @@ void max_pool_any(const OpCall& call) {
   switch (call.inputs[0].dtype) {
     case DType::u8: return max_pool<uint8_t>(call);
     case DType::u32: return max_pool<uint32_t>(call);
+    case DType::i8: return max_pool<int8_t>(call);
     case DType::i16: return max_pool<int16_t>(call);
     case DType::i32: return max_pool<int32_t>(call);
     case DType::i64: return max_pool<int64_t>(call);

@@ -22,6 +22,7 @@ void visit_number(DType dtype, const Body& body) {
   switch (dtype) {
     case DType::u8: return body(uint8_t{});
     case DType::u32: return body(uint32_t{});
+    case DType::i8: return body(int8_t{});
     case DType::i16: return body(int16_t{});
     case DType::i32: return body(int32_t{});
     case DType::i64: return body(int64_t{});
@@ -39,11 +40,12 @@ void visit_number(DType dtype, const Body& body) {
   switch (dtype) {
     case DType::u8: return 0;
     case DType::u32: return 1;
-    case DType::i16: return 2;
-    case DType::i32: return 3;
-    case DType::i64: return 4;
-    case DType::f64: return 6;
-    default: return 5;
+    case DType::i8: return 2;
+    case DType::i16: return 3;
+    case DType::i32: return 4;
+    case DType::i64: return 5;
+    case DType::f64: return 7;
+    default: return 6;
   }
 }
 

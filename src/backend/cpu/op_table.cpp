@@ -60,6 +60,7 @@ Table build_table() {
     set(table, OpId::linear, interleaved, linear_interleaved);
     set(table, OpId::gated_linear, interleaved, gated_linear_interleaved);
   }
+  set(table, OpId::copy, DType::i2_s, copy_quantized);
   return table;
 }
 

@@ -15,6 +15,7 @@ void visit_dtype(DType dtype, Body&& body) {
   switch (dtype) {
     case DType::u8: return body(uint8_t{});
     case DType::u32: return body(uint32_t{});
+    case DType::i8: return body(int8_t{});
     case DType::i16: return body(int16_t{});
     case DType::i32: return body(int32_t{});
     case DType::i64: return body(int64_t{});

@@ -53,6 +53,7 @@ std::pair<double, double> bounds_of(DType dtype) {
   switch (dtype) {
     case DType::u8: return {0, 255};
     case DType::u32: return {0, 4294967295.0};
+    case DType::i8: return {-128, 127};
     case DType::i16: return {-32768, 32767};
     case DType::i32: return {-2147483648.0, 2147483647.0};
     case DType::i64: return {-0x1p63, 0x1.fffffffffffffp62};

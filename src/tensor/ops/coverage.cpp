@@ -4,15 +4,13 @@
 
 #include <algorithm>
 
-#include "quant/block_format.h"
+#include "quant/interleave.h"
 #include "tensor/ops/op_rule.h"
 
 namespace wick {
 namespace {
 
 constexpr std::string_view kUnreadable = "this version does not read the format";
-
-bool is_readable(DType dtype) { return !is_quantized(dtype) || find_block_format(dtype) != nullptr; }
 
 // Formats that no op takes would only fill the table; they are named in one line below it.
 bool has_row(DType dtype) { return !is_interleaved(dtype) && is_readable(dtype); }

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/error.h"
-#include "quant/block_format.h"
 #include "quant/interleave.h"
 #include "tensor/ops/op_rule.h"
 #include "tensor/ops/reference.h"
@@ -16,13 +15,11 @@ constexpr size_t kMaxOperands = 8;
 
 Operand operand_of(const Tensor& tensor) { return {&tensor.storage()->buffer(), tensor.dtype(), &tensor.layout()}; }
 
-bool reference_reads(DType dtype) { return !is_quantized(dtype) || find_block_format(plain_dtype(dtype)) != nullptr; }
-
 }  // namespace
 
 Support support(const Device& device, OpId op, DType dtype) noexcept {
   if (device.runtime().override_for(op, dtype) != nullptr) return Support::native;
-  if (device.caps().host_memory && rule(op).reference != nullptr && reference_reads(dtype)) return Support::reference;
+  if (device.caps().host_memory && rule(op).reference != nullptr && is_readable(dtype)) return Support::reference;
   return Support::none;
 }
 

@@ -40,6 +40,7 @@ double load_as_double(DType dtype, const std::byte* base, int64_t index) {
   switch (dtype) {
     case DType::u8: return load<uint8_t>(base, index);
     case DType::u32: return load<uint32_t>(base, index);
+    case DType::i8: return load<int8_t>(base, index);
     case DType::i16: return load<int16_t>(base, index);
     case DType::i32: return load<int32_t>(base, index);
     case DType::i64: return static_cast<double>(load<int64_t>(base, index));
@@ -58,6 +59,7 @@ void store_double(DType dtype, std::byte* base, int64_t index, double value) {
   switch (dtype) {
     case DType::u8: return store(base, index, saturate<uint8_t>(value));
     case DType::u32: return store(base, index, saturate<uint32_t>(value));
+    case DType::i8: return store(base, index, saturate<int8_t>(value));
     case DType::i16: return store(base, index, saturate<int16_t>(value));
     case DType::i32: return store(base, index, saturate<int32_t>(value));
     case DType::i64: return store(base, index, saturate<int64_t>(value));
@@ -94,6 +96,7 @@ double wrap_integer(DType dtype, int64_t value) noexcept {
   switch (dtype) {
     case DType::u8: return static_cast<uint8_t>(value);
     case DType::u32: return static_cast<uint32_t>(value);
+    case DType::i8: return static_cast<int8_t>(value);
     case DType::i16: return static_cast<int16_t>(value);
     case DType::i32: return static_cast<int32_t>(value);
     default: return static_cast<double>(value);

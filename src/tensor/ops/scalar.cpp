@@ -15,6 +15,7 @@ bool holds(DType dtype, double value) {
   switch (dtype) {
     case DType::u8: return value >= 0 && value <= 255;
     case DType::u32: return value >= 0 && value < 0x1p32;
+    case DType::i8: return value >= -128 && value <= 127;
     case DType::i16: return value >= -0x1p15 && value < 0x1p15;
     case DType::i32: return value >= -0x1p31 && value < 0x1p31;
     default: return value >= -0x1p63 && value < 0x1p63;

@@ -106,6 +106,7 @@ void add_binaries(CaseList& list, BinaryKind kind) {
   add_binary_specials(list, kind, DType::f32, kSpecials, false);
   // Integers wrap around, and a division by zero gives 0.
   add_binary_specials(list, kind, DType::u8, {0, 1, 2, 3, 127, 128, 200, 255}, true);
+  add_binary_specials(list, kind, DType::i8, {0, 1, -1, 2, -2, 7, -7, 100, 127, -128}, true);
   add_binary_specials(list, kind, DType::i16, {0, 1, -1, 2, -2, 7, -7, 300, 32767, -32768}, true);
   add_binary_specials(list, kind, DType::u32, {0, 1, 2, 7, 65536, 2147483648, 4294967295}, true);
   add_binary_specials(list, kind, DType::i32, {0, 1, -1, 7, -7, 65536, 2147483647, -2147483648.0}, true);

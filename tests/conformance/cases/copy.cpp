@@ -67,7 +67,7 @@ void add_quantized(CaseList& list, DType from, DType to, const Shape& rows, View
     copy(source, target);
     trial.expect(OpId::copy, nullptr, {&source}, target);
     // Rows of a larger table.
-    if (rows[0] < 3) return;
+    if (rows[0] < 3 || from == DType::i2_s) return;
     const Tensor part = source.narrow(0, 1, rows[0] - 2);
     trial.expect(OpId::copy, nullptr, {&part}, part.to_dtype(to));
   });
@@ -97,7 +97,7 @@ void add_plain(CaseList& list) {
       if (is_float(from)) add_values(list, from, to, View::strided, "edges", kEdges);
       if (from == DType::f64) add_values(list, from, to, View::contiguous, "almost ties", kAlmostTies);
       add_values(list, from, to, View::contiguous, "ends",
-                 {0, 255, 256, -1, 32767, 32768, -32768, 65535, 2147483647, -2147483648.0, 4294967295});
+                 {0, 255, 256, -1, 127, 128, -128, -129, 32767, 32768, -32768, 65535, 2147483647, -2147483648.0, 4294967295});
     }
   }
   for (const DType from : {DType::i32, DType::u32, DType::i64}) {
@@ -135,6 +135,10 @@ void add_copy_cases(CaseList& list) {
       for (const View view : target_views_of({3, 256})) add_quantized(list, from, DType::f32, {3, 256}, view);
     }
   }
+  for (const DType to : kPlainDTypes) {
+    for (const int64_t width : {128, 384}) add_quantized(list, DType::i2_s, to, {5, width}, View::contiguous);
+  }
+  for (const View view : target_views_of({3, 256})) add_quantized(list, DType::i2_s, DType::f32, {3, 256}, view);
   for (const DType dtype : kPlainDTypes) {
     for (const Shape& shape : ranks()) {
       for (const View view : target_views_of(shape)) add_fill(list, shape, dtype, view, 7);

@@ -86,6 +86,7 @@ void add_embedding_cases(CaseList& list) {
       add_rows_of_table(list, dtype);
     }
   }
+  for (const int64_t rows : {1, 5, 17}) add(list, DType::i2_s, rows, 384, DType::u32, {40}, View::contiguous);
   for (const DType dtype : {DType::q4_0, DType::q8_0}) add(list, dtype, 5, 32, DType::i64, {3}, View::flipped);
   add(list, DType::f32, 100, 0, DType::u32, {3}, View::contiguous);
   add_refusal(list, DType::u32, 4);

@@ -55,7 +55,8 @@ void add_convs(CaseList& list) {
   };
   for (const ConvCase& entry : geometries) {
     for (const DType dtype : kFloatDTypes) add_conv(list, OpId::conv2d, dtype, entry);
-    for (const DType dtype : {DType::u8, DType::u32, DType::i16, DType::i32, DType::i64}) add_conv(list, OpId::conv2d, dtype, entry);
+    for (const DType dtype : {DType::u8, DType::u32, DType::i8, DType::i16, DType::i32, DType::i64})
+      add_conv(list, OpId::conv2d, dtype, entry);
     for (const View view : views_of(entry.x)) add_conv(list, OpId::conv2d, DType::f32, entry, view, View::contiguous);
     for (const View view : views_of(entry.kernel)) add_conv(list, OpId::conv2d, DType::f32, entry, View::contiguous, view);
     add_conv(list, OpId::conv2d, DType::f16, entry, View::permuted, View::narrowed);

@@ -276,6 +276,10 @@ void add_linear_cases(CaseList& list) {
     add_linear(list, DType::q8_0, {3, 2, 64}, 5, true, view);
     add_linear(list, DType::q8_0_x16, {3, 2, 64}, 18, false, view);
   }
+  for (const int64_t n : {1, 5, 17}) {
+    add_linear(list, DType::i2_s, {3, 384}, n, true);
+    add_gated(list, DType::i2_s, {2, 256}, n, true);
+  }
   add_mixes(list);
 }
 

@@ -100,6 +100,7 @@ void add_extremes(CaseList& list) {
       }
     }
     add_values(list, kind, DType::u8, "wraps around", {200, 100, 255, 255, 7});
+    add_values(list, kind, DType::i8, "wraps around", {127, 1, 127, -128, 5});
     add_values(list, kind, DType::i16, "wraps around", {32767, 1, 32767, -32768, 5});
     add_values(list, kind, DType::i32, "wraps around", {2147483647, 1, 2147483647});
     add_values(list, kind, DType::u32, "wraps around", {4294967295, 1, 4294967295});

@@ -165,6 +165,7 @@ void add_function(CaseList& list, const UnaryParams& params) {
   }
   add_values(list, params, DType::f32, View::strided, kSpecials);
   add_values(list, params, DType::u8, View::contiguous, {0, 1, 2, 3, 127, 128, 200, 255});
+  add_values(list, params, DType::i8, View::contiguous, {0, 1, -1, 2, -2, -3, 7, -7, 100, 127, -128});
   add_values(list, params, DType::i16, View::contiguous, {0, 1, -1, 2, -2, -3, 7, -7, 300, 32767, -32768});
   add_values(list, params, DType::u32, View::contiguous, {0, 1, 2, 7, 65536, 2147483648, 4294967295});
   add_values(list, params, DType::i32, View::contiguous, {0, 1, -1, -2, -3, 7, -7, 65536, 2147483647, -2147483648.0});

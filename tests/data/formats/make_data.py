@@ -44,7 +44,7 @@ def write_npy():
     folder = HERE / "npy"
     folder.mkdir(exist_ok=True)
     count = np.arange(6)
-    for code in ("|u1", "<u4", "<i2", "<i4", "<i8", "<f2", "<f4", "<f8", ">u4", ">i2", ">i4", ">i8", ">f2", ">f4", ">f8"):
+    for code in ("|u1", "|i1", "<u4", "<i2", "<i4", "<i8", "<f2", "<f4", "<f8", ">u4", ">i2", ">i4", ">i8", ">f2", ">f4", ">f8"):
         name = code.replace("<", "little_").replace(">", "big_").replace("|", "")
         (folder / f"{name}.npy").write_bytes(npy_bytes(count.astype(code).reshape(2, 3)))
     (folder / "bool.npy").write_bytes(npy_bytes((count % 2 == 1).reshape(2, 3)))
@@ -57,7 +57,7 @@ def write_npy():
     (folder / "version3.npy").write_bytes(npy_bytes(count.astype("<i8"), (3, 0)))
     refused = HERE / "npy_refused"
     refused.mkdir(exist_ok=True)
-    for code in ("<i1", "<u2", "<u8", "<f16", "<c8", "<c16", "S3", "<U3", "<M8[s]", "<m8[s]", "V2"):
+    for code in ("<u2", "<u8", "<f16", "<c8", "<c16", "S3", "<U3", "<M8[s]", "<m8[s]", "V2"):
         name = code.strip("<").replace("[", "_").replace("]", "")
         (refused / f"{name}.npy").write_bytes(npy_bytes(np.zeros(2, dtype=code)))
     (refused / "structured.npy").write_bytes(npy_bytes(np.zeros(2, dtype=[("a", "<f4"), ("b", "<i8")])))
@@ -159,7 +159,7 @@ def dtypes():
 def refused_tensors():
     return {
         "good": torch.arange(3.0),
-        "int8": torch.tensor([1, -1], dtype=torch.int8),
+        "int8": torch.tensor([1, -1], dtype=torch.int8),  # not refused
         "complex64": torch.tensor([1j]),
         "quantized": torch.quantize_per_tensor(torch.tensor([1.0, 2.0]), 0.1, 0, torch.qint8),
         "sparse": torch.eye(2).to_sparse(),

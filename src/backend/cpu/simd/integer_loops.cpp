@@ -136,6 +136,7 @@ void fill_choices(ChooseLoops<Condition>& loops) {
 void fill_integer(SimdKernels& kernels) {
   fill_unary_of(kernels.numbers<uint8_t>());
   fill_unary_of(kernels.numbers<uint32_t>());
+  fill_unary_of(kernels.numbers<int8_t>());
   fill_unary_of(kernels.numbers<int16_t>());
   fill_unary_of(kernels.numbers<int32_t>());
   fill_unary_of(kernels.numbers<int64_t>());

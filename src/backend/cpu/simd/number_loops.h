@@ -22,7 +22,7 @@ enum class Splat : uint8_t { none, rhs, lhs };
 inline constexpr size_t kSplats = 3;
 
 // The types that loops compute in, in the order of NumberLoops::convert.
-using Numbers = std::tuple<uint8_t, uint32_t, int16_t, int32_t, int64_t, float, double>;
+using Numbers = std::tuple<uint8_t, uint32_t, int8_t, int16_t, int32_t, int64_t, float, double>;
 inline constexpr size_t kNumbers = std::tuple_size_v<Numbers>;
 
 // What a sum is made in: floats in f64, integers in 64 bits, wrapping around.
@@ -67,8 +67,8 @@ struct NumberLoops {
   void (*largest_place)(const T* x, T* best, uint32_t* place, uint32_t number, size_t n) = nullptr;
 };
 
-using AllNumberLoops = std::tuple<NumberLoops<uint8_t>, NumberLoops<uint32_t>, NumberLoops<int16_t>, NumberLoops<int32_t>,
-                                  NumberLoops<int64_t>, NumberLoops<float>, NumberLoops<double>>;
+using AllNumberLoops = std::tuple<NumberLoops<uint8_t>, NumberLoops<uint32_t>, NumberLoops<int8_t>, NumberLoops<int16_t>,
+                                  NumberLoops<int32_t>, NumberLoops<int64_t>, NumberLoops<float>, NumberLoops<double>>;
 
 // out[i] = condition[i] != 0 ? on_true[i] : on_false[i] for elements of 1, 2, 4 and 8 bytes; a step of 0 is one element for all n.
 struct ChoiceSteps {
