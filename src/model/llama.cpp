@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "model/weights.h"
 #include "tensor/ops/attention.h"
 #include "tensor/ops/copy.h"
 #include "tensor/ops/embedding.h"
@@ -32,31 +31,37 @@ LlamaLayer read_layer(WeightReader& weights, const LlamaConfig& config, int64_t 
   const std::string prefix = fmt::format("blk.{}.", index);
   const int64_t query_width = config.heads * config.head_dim;
   const int64_t kv_width = config.kv_heads * config.head_dim;
+  const auto sub_norm = [&](const char* name, int64_t length) {
+    return config.sub_norms ? std::optional<Tensor>(weights.vector(prefix + name, length)) : std::nullopt;
+  };
   return {
       .attention_norm = weights.vector(prefix + "attn_norm.weight", config.width),
-      .query = weights.matrix(prefix + "attn_q.weight", query_width, config.width),
-      .key = weights.matrix(prefix + "attn_k.weight", kv_width, config.width),
-      .value = weights.matrix(prefix + "attn_v.weight", kv_width, config.width),
-      .output = weights.matrix(prefix + "attn_output.weight", config.width, query_width),
+      .query = weights.matrix(prefix + "attn_q", query_width, config.width),
+      .key = weights.matrix(prefix + "attn_k", kv_width, config.width),
+      .value = weights.matrix(prefix + "attn_v", kv_width, config.width),
+      .output = weights.matrix(prefix + "attn_output", config.width, query_width),
       .query_bias = weights.find_vector(prefix + "attn_q.bias", query_width),
       .key_bias = weights.find_vector(prefix + "attn_k.bias", kv_width),
       .value_bias = weights.find_vector(prefix + "attn_v.bias", kv_width),
+      .output_bias = weights.find_vector(prefix + "attn_output.bias", config.width),
+      .attention_sub_norm = sub_norm("attn_sub_norm.weight", query_width),
       .feed_forward_norm = weights.vector(prefix + "ffn_norm.weight", config.width),
-      .gate = weights.matrix(prefix + "ffn_gate.weight", config.feed_forward_width, config.width),
-      .up = weights.matrix(prefix + "ffn_up.weight", config.feed_forward_width, config.width),
-      .down = weights.matrix(prefix + "ffn_down.weight", config.width, config.feed_forward_width),
+      .gate = weights.matrix(prefix + "ffn_gate", config.feed_forward_width, config.width),
+      .up = weights.matrix(prefix + "ffn_up", config.feed_forward_width, config.width),
+      .down = weights.matrix(prefix + "ffn_down", config.width, config.feed_forward_width),
+      .feed_forward_sub_norm = sub_norm("ffn_sub_norm.weight", config.feed_forward_width),
   };
 }
 
 LlamaWeights read_weights(const GgufFile& file, WeightReader& reader, const LlamaConfig& config, int64_t vocabulary) {
   // The head may be the embedding itself, which is then multiplied as well as looked up.
   const bool tied = file.find_tensor("output.weight") == nullptr;
-  const Tensor embedding =
-      tied ? reader.matrix("token_embd.weight", vocabulary, config.width) : reader.table("token_embd.weight", vocabulary, config.width);
+  const ScaledMatrix embedding =
+      tied ? reader.matrix("token_embd", vocabulary, config.width) : reader.table("token_embd", vocabulary, config.width);
   std::vector<LlamaLayer> layers;
   for (int64_t index = 0; index < config.layers; ++index) layers.push_back(read_layer(reader, config, index));
   Tensor output_norm = reader.vector("output_norm.weight", config.width);
-  Tensor head = tied ? embedding : reader.matrix("output.weight", vocabulary, config.width);
+  ScaledMatrix head = tied ? embedding : reader.matrix("output", vocabulary, config.width);
   return {embedding, std::move(layers), std::move(output_norm), std::move(head)};
 }
 
@@ -129,7 +134,7 @@ Tensor Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache) const 
   const auto count = static_cast<int64_t>(tokens.size());
   const Tensor ids = Tensor::from_span(tokens, {count}, device_);
   const Tensor angles = rope_.table(cache.length(), count, device_);
-  Tensor x = embedding(weights_.embedding, ids);
+  Tensor x = weights_.embedding.scaled(embedding(weights_.embedding.weight, ids));
   for (int64_t index = 0; index < config_.layers; ++index) {
     const LlamaLayer& layer = weights_.layers[static_cast<size_t>(index)];
     x = x + attend(layer, index, x, angles, cache);
@@ -143,8 +148,11 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& x, co
   const int64_t tokens = x.dim(0);
   const Tensor normed = rms_norm(x, layer.attention_norm, config_.norm_epsilon);
   show_input(index, {"attn_q", "attn_k", "attn_v"}, normed);
-  const std::array<const Tensor*, 3> projections{&layer.query, &layer.key, &layer.value};
+  const std::array<const Tensor*, 3> projections{&layer.query.weight, &layer.key.weight, &layer.value.weight};
   std::vector<Tensor> qkv = linear(normed, projections, linear_);
+  qkv[0] = layer.query.scaled(qkv[0]);
+  qkv[1] = layer.key.scaled(qkv[1]);
+  qkv[2] = layer.value.scaled(qkv[2]);
   if (layer.query_bias) qkv[0] = qkv[0] + *layer.query_bias;
   if (layer.key_bias) qkv[1] = qkv[1] + *layer.key_bias;
   if (layer.value_bias) qkv[2] = qkv[2] + *layer.value_bias;
@@ -153,23 +161,37 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& x, co
   cache.write(index, key, qkv[2].reshape({tokens, config_.kv_heads, config_.head_dim}));
   const AttentionParams params{1.0F / std::sqrt(static_cast<float>(config_.head_dim)), cache.length()};
   const Tensor mixed = attention(query, cache.keys(index), cache.values(index), params);
-  const Tensor heads = mixed.reshape({tokens, config_.heads * config_.head_dim});
+  Tensor heads = mixed.reshape({tokens, config_.heads * config_.head_dim});
+  if (layer.attention_sub_norm) heads = rms_norm(heads, *layer.attention_sub_norm, config_.norm_epsilon);
   show_input(index, {"attn_output"}, heads);
-  return linear(heads, layer.output, linear_);
+  const Tensor result = layer.output.scaled(linear(heads, layer.output.weight, linear_));
+  return layer.output_bias ? result + *layer.output_bias : result;
+}
+
+Tensor Llama::gate(const LlamaLayer& layer, const Tensor& normed) const {
+  const bool fused = layer.gate.weight.dtype() == layer.up.weight.dtype() && layer.gate.scale == 1;
+  if (config_.activation == Activation::silu && fused) {
+    return layer.up.scaled(gated_linear(normed, layer.gate.weight, layer.up.weight, linear_));
+  }
+  const std::array<const Tensor*, 2> projections{&layer.gate.weight, &layer.up.weight};
+  const std::vector<Tensor> products = linear(normed, projections, linear_);
+  const Tensor gate = layer.gate.scaled(products[0]);
+  const Tensor activated = config_.activation == Activation::silu ? gate.silu() : gate.relu().sqr();
+  return activated * layer.up.scaled(products[1]);
 }
 
 Tensor Llama::feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& x) const {
   const Tensor normed = rms_norm(x, layer.feed_forward_norm, config_.norm_epsilon);
   show_input(index, {"ffn_gate", "ffn_up"}, normed);
-  const Tensor inner = layer.gate.dtype() == layer.up.dtype()
-                           ? gated_linear(normed, layer.gate, layer.up, linear_)
-                           : linear(normed, layer.gate, linear_).silu() * linear(normed, layer.up, linear_);
+  Tensor inner = gate(layer, normed);
+  if (layer.feed_forward_sub_norm) inner = rms_norm(inner, *layer.feed_forward_sub_norm, config_.norm_epsilon);
   show_input(index, {"ffn_down"}, inner);
-  return linear(inner, layer.down, linear_);
+  return layer.down.scaled(linear(inner, layer.down.weight, linear_));
 }
 
 Tensor Llama::logits_of(const Tensor& hidden) const {
-  return linear(rms_norm(hidden, weights_.output_norm, config_.norm_epsilon), weights_.head, linear_);
+  const Tensor normed = rms_norm(hidden, weights_.output_norm, config_.norm_epsilon);
+  return weights_.head.scaled(linear(normed, weights_.head.weight, linear_));
 }
 
 }  // namespace wick

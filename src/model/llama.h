@@ -1,4 +1,5 @@
-// Llama (Touvron et al. 2023) and its kin: RMSNorm, rotary positions, grouped-query attention, SwiGLU; weights from GGUF.
+// Llama (Touvron et al. 2023) and its kin: RMSNorm, rotary positions, grouped-query attention, a gated feed-forward part; weights from
+// GGUF. BitNet (Ma et al. 2024, Wang et al. 2025) is Llama with ternary weights, two more norms a layer and squared ReLU.
 #pragma once
 
 #include <memory>
@@ -8,20 +9,25 @@
 #include "model/language_model.h"
 #include "model/llama_config.h"
 #include "model/rope_table.h"
+#include "model/weights.h"
 
 namespace wick {
 
 struct LlamaLayer {
-  Tensor attention_norm, query, key, value, output;
-  std::optional<Tensor> query_bias, key_bias, value_bias;
-  Tensor feed_forward_norm, gate, up, down;
+  Tensor attention_norm;
+  ScaledMatrix query, key, value, output;
+  std::optional<Tensor> query_bias, key_bias, value_bias, output_bias;
+  std::optional<Tensor> attention_sub_norm;  // of the heads' results, in front of `output`
+  Tensor feed_forward_norm;
+  ScaledMatrix gate, up, down;
+  std::optional<Tensor> feed_forward_sub_norm;  // in front of `down`
 };
 
 struct LlamaWeights {
-  Tensor embedding;  // [vocab, width]
+  ScaledMatrix embedding;  // [vocab, width]
   std::vector<LlamaLayer> layers;
   Tensor output_norm;  // [width]
-  Tensor head;         // [vocab, width]; the embedding itself where the file ties them
+  ScaledMatrix head;   // [vocab, width]; the embedding itself where the file ties them
 };
 
 class Llama final : public LanguageModel {
@@ -43,6 +49,8 @@ class Llama final : public LanguageModel {
   // The hidden state [tokens, width] behind the last layer, keys and values having been appended to the cache.
   [[nodiscard]] Tensor run_layers(std::span<const int32_t> tokens, KvCache& cache) const;
   [[nodiscard]] Tensor attend(const LlamaLayer& layer, int64_t index, const Tensor& x, const Tensor& angles, KvCache& cache) const;
+  // The activated gate times up, [tokens, feed-forward width].
+  [[nodiscard]] Tensor gate(const LlamaLayer& layer, const Tensor& normed) const;
   [[nodiscard]] Tensor feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& x) const;
   [[nodiscard]] Tensor logits_of(const Tensor& hidden) const;
 

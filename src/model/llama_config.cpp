@@ -11,12 +11,21 @@ namespace wick {
 namespace {
 
 // The architectures with Llama's layers, and how their files order the elements of a rotated head: Llama's converters interleave the
-// pairs, Qwen2's keep Hugging Face's halves (its biases on q, k, v are found by their tensors).
+// pairs, Qwen2's keep Hugging Face's halves (its biases on q, k, v are found by their tensors). llama.cpp runs BitNet's first models as
+// "bitnet"; the fork of it that Microsoft publishes runs the later ones, BitNet b1.58 2B4T among them, under the other two names.
 struct Family {
   std::string_view architecture;
   RopeStyle rope_style;
+  Activation activation = Activation::silu;
+  bool sub_norms = false;
 };
-constexpr std::array<Family, 2> kFamilies = {{{"llama", RopeStyle::interleaved}, {"qwen2", RopeStyle::half_split}}};
+constexpr std::array<Family, 5> kFamilies = {{
+    {"llama", RopeStyle::interleaved},
+    {"qwen2", RopeStyle::half_split},
+    {"bitnet", RopeStyle::half_split, Activation::silu, true},
+    {"bitnet-25", RopeStyle::half_split, Activation::squared_relu, true},
+    {"bitnet-b1.58", RopeStyle::half_split, Activation::squared_relu, true},
+}};
 
 // Larger than any model; a bound that keeps products of two sizes far from overflow.
 constexpr uint64_t kLargestSize = uint64_t{1} << 31;
@@ -104,7 +113,10 @@ RopeConfig read_rope(const GgufFile& file, const KeyReader& keys, const LlamaCon
 LlamaConfig LlamaConfig::from_gguf(const GgufFile& file) {
   LlamaConfig config;
   config.architecture = std::string(file.get_string("general.architecture"));
-  config.rope_style = family_of(file, config.architecture).rope_style;
+  const Family& family = family_of(file, config.architecture);
+  config.rope_style = family.rope_style;
+  config.activation = family.activation;
+  config.sub_norms = family.sub_norms;
   const KeyReader keys(file, config.architecture);
   config.layers = keys.size("block_count");
   config.width = keys.size("embedding_length");

@@ -10,6 +10,9 @@
 
 namespace wick {
 
+// Between the two matrices of the feed-forward part: silu(gate) · up, or max(gate, 0)² · up.
+enum class Activation { silu, squared_relu };
+
 struct LlamaConfig {
   std::string architecture;
   int64_t layers = 0;
@@ -22,6 +25,8 @@ struct LlamaConfig {
   float norm_epsilon = 1e-5F;
   RopeStyle rope_style = RopeStyle::interleaved;
   RopeConfig rope;
+  Activation activation = Activation::silu;
+  bool sub_norms = false;  // BitNet's: the inputs of attn_output and ffn_down are normalized too
 
   // Reads and checks the keys "<architecture>.…". Errors: unsupported (an architecture or a feature that Wick has not), not_found,
   // corrupt_file for values that cannot be; each names file and key.

@@ -11,18 +11,27 @@
 
 namespace wick {
 
+// A matrix for linear, and the number that its products are multiplied by: a file may give one scale for a whole matrix.
+struct ScaledMatrix {
+  Tensor weight;
+  double scale = 1;
+
+  // What a product with `weight` (or a row of it) stands for.
+  [[nodiscard]] Tensor scaled(const Tensor& product) const { return scale == 1 ? product : product * scale; }
+};
+
 class WeightReader {
  public:
   // `rearrange`: matrices are rearranged into the device's favourite layout, and their pages of the file are forgotten, so that a
   // weight is in memory once.
   WeightReader(const GgufFile& file, const Device& device, bool rearrange, std::function<void(uint64_t done, uint64_t total)> progress);
 
-  // A matrix [rows, columns] for linear. Errors: not_found, shape_mismatch, unsupported (a dtype that the device cannot multiply);
-  // each names file and tensor.
-  [[nodiscard]] Tensor matrix(const std::string& name, int64_t rows, int64_t columns);
-  [[nodiscard]] std::optional<Tensor> find_matrix(const std::string& name, int64_t rows, int64_t columns);
-  // A matrix whose rows are looked up, not multiplied: it stays as it is, in the file.
-  [[nodiscard]] Tensor table(const std::string& name, int64_t rows, int64_t columns);
+  // The matrix "<name>.weight" [rows, columns] for linear. Its scale is "<name>.scale", if the file has one; I2_S, whose one scale no
+  // kernel reads, becomes ternary blocks of scale 1 (quant/i2_s.h), and its scale counts too.
+  // Errors: not_found, shape_mismatch, unsupported (a dtype that the device cannot multiply); each names file and tensor.
+  [[nodiscard]] ScaledMatrix matrix(const std::string& name, int64_t rows, int64_t columns);
+  // A matrix whose rows are looked up, not multiplied: it stays as it is, in the file, unless it is I2_S.
+  [[nodiscard]] ScaledMatrix table(const std::string& name, int64_t rows, int64_t columns);
   // A vector of `length` floats.
   [[nodiscard]] Tensor vector(const std::string& name, int64_t length);
   [[nodiscard]] std::optional<Tensor> find_vector(const std::string& name, int64_t length);
@@ -30,10 +39,17 @@ class WeightReader {
   [[nodiscard]] int64_t parameters() const noexcept { return parameters_; }
 
  private:
-  // nullptr if the file has no such tensor. Errors: unsupported if the device cannot do `op` with its dtype.
-  [[nodiscard]] const GgufTensor* find(const std::string& name, OpId op) const;
+  // Errors: not_found; unsupported if the device cannot do `op` with its dtype.
+  [[nodiscard]] const GgufTensor& find(const std::string& name, OpId op) const;
   [[noreturn]] void fail_missing(const std::string& name) const;
+  void check_shape(const GgufTensor& tensor, const Shape& shape) const;
+  void count(const GgufTensor& tensor);
   [[nodiscard]] Tensor import(const GgufTensor& tensor, const Shape& shape);
+  // The blocks that stand for I2_S, a copy.
+  [[nodiscard]] Tensor import_rewritten(const GgufTensor& tensor, const Shape& shape);
+  // The one number of tensor `name`; 1 if there is none. Errors: shape_mismatch, unsupported (not f32, f16 or bf16).
+  [[nodiscard]] double scale(const std::string& name) const;
+  [[nodiscard]] ScaledMatrix read(const std::string& name, OpId op, const Shape& shape);
 
   const GgufFile& file_;
   Device device_;

@@ -127,11 +127,99 @@ TEST_F(LlamaTest, FastPathStaysCloseToThePreciseOne) {
   }
 }
 
+// Both graphs that run BitNet files: llama.cpp's with SiLU, and the published models' with squared ReLU.
+TEST_F(LlamaTest, BitNetNormalizesTwiceMoreAndSquaresItsGate) {
+  for (const char* architecture : {"bitnet", "bitnet-25", "bitnet-b1.58"}) {
+    for (const DType dtype : {DType::f32, DType::tq2_0, DType::i2_s}) {
+      TinyModel tiny;
+      tiny.architecture = architecture;
+      tiny.dtype = dtype;
+      tiny.table_dtype = DType::f16;
+      tiny.tied = true;
+      tiny.width = 256;
+      tiny.heads = 16;
+      tiny.feed_forward = 512;
+      SCOPED_TRACE(std::string(architecture) + " " + std::string(to_string(dtype)));
+      expect_naive_logits(tiny, 11, 3e-4);
+    }
+  }
+}
+
+// Rows that are no multiple of 256 become Q2_0; a table of I2_S becomes blocks too; scales beside the matrices count as well.
+TEST_F(LlamaTest, EveryScaleOfATernaryFileCounts) {
+  for (const bool tied : {false, true}) {
+    TinyModel tiny;
+    tiny.architecture = "bitnet-b1.58";
+    tiny.dtype = DType::i2_s;
+    tiny.tied = tied;
+    tiny.width = 128;
+    tiny.heads = 8;
+    tiny.feed_forward = 384;
+    tiny.scales = true;
+    expect_naive_logits(tiny, 9, 3e-4);
+  }
+  TinyModel plain;
+  plain.dtype = DType::q8_0;
+  plain.scales = true;
+  expect_naive_logits(plain, 9, 3e-4);
+}
+
+// A file of alignment 8: no matrix begins where a vector register would like it to.
+TEST_F(LlamaTest, TensorsMayLieAtAnyMultipleOfEight) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0}) {
+    TinyModel tiny;
+    tiny.dtype = dtype;
+    const Opened aligned = open(tiny, false);
+    GgufWriter writer;
+    writer.add_uint("general.alignment", 8);
+    for (const auto& [key, value] : aligned.file.metadata()) writer.add(key, value);
+    constexpr float kOdd[] = {1, 2};
+    writer.add_tensor("first", DType::f32, {2}, std::as_bytes(std::span(kOdd)));
+    for (const GgufTensor& tensor : aligned.file.tensors()) writer.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data);
+    writer.write(folder_.path() / "odd.gguf");
+    const GgufFile file = GgufFile::open(folder_.path() / "odd.gguf");
+    const auto model = load_language_model(file, Device::cpu());
+    const std::vector<int32_t> ids = some_tokens(20, tiny.vocab);
+    const auto cache = model->new_cache(32);
+    const auto other = aligned.model->new_cache(32);
+    EXPECT_EQ(model->forward(ids, *cache, LogitRows::all).to_vector<float>(),
+              aligned.model->forward(ids, *other, LogitRows::all).to_vector<float>())
+        << to_string(dtype);
+  }
+}
+
+TEST_F(LlamaTest, ABadScaleIsRefusedByName) {
+  const std::filesystem::path path = folder_.path() / "scale.gguf";
+  TinyModel tiny;
+  write_tiny_model(tiny, path);
+  const GgufFile source = GgufFile::open(path);
+  GgufWriter writer;
+  for (const auto& [key, value] : source.metadata()) writer.add(key, value);
+  for (const GgufTensor& tensor : source.tensors()) writer.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data);
+  constexpr float kTwo[] = {1, 2};
+  writer.add_tensor("blk.1.ffn_up.scale", DType::f32, {2}, std::as_bytes(std::span(kTwo)));
+  writer.write(folder_.path() / "bad.gguf");
+  try {
+    (void)load_language_model(GgufFile::open(folder_.path() / "bad.gguf"), Device::cpu());
+    FAIL() << "two scales for one matrix";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::shape_mismatch);
+    EXPECT_NE(std::string(error.what()).find("'blk.1.ffn_up.scale' has shape [2]"), std::string::npos) << error.what();
+  }
+}
+
 // LESSONS: decode steps once passed position 1, 2, 3 instead of prompt_len + i.
 TEST_F(LlamaTest, PrefillThenDecodeEqualsPrefillOfAll) {
-  for (const bool precise : {true, false}) {
+  for (const int run : {0, 1, 2, 3}) {
+    const bool precise = run % 2 == 0;
     TinyModel tiny;
     tiny.dtype = DType::q8_0;
+    if (run >= 2) {
+      tiny.architecture = "bitnet-b1.58";
+      tiny.dtype = DType::i2_s;
+      tiny.width = tiny.feed_forward = 256;
+      tiny.heads = 16;
+    }
     const Opened opened = open(tiny, precise);
     const std::vector<int32_t> ids = some_tokens(70, tiny.vocab);
     const auto whole = opened.model->new_cache(tiny.context);

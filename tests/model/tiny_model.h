@@ -3,9 +3,12 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -21,18 +24,36 @@ struct TinyModel {
   std::string architecture = "llama";
   int64_t layers = 2, width = 64, feed_forward = 96, heads = 4, kv_heads = 2, head_dim = 16, vocab = 101, context = 600;
   bool tied = false;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;          // of the layers' matrices
+  std::optional<DType> table_dtype;  // of token_embd and output, if it is another
+  bool scales = false;               // a ".scale" beside each matrix of a layer
   double rope_base = 10000;
   double norm_epsilon = 1e-5;
   // Further metadata, under "<architecture>.".
   std::map<std::string, float> numbers;
   std::map<std::string, std::string> strings;
+
+  [[nodiscard]] bool is_bitnet() const { return architecture.starts_with("bitnet"); }
 };
+
+// Codes 0, 1, 2 (and a few 3, which mean 0) as the files of BitNet have them, and their scale.
+inline std::vector<std::byte> random_i2_s(std::mt19937& generator, int64_t elements, float scale) {
+  std::vector<std::byte> bytes(static_cast<size_t>(elements / 4 + 32));
+  for (int64_t byte = 0; byte < elements / 4; ++byte) {
+    unsigned codes = 0;
+    for (int place = 0; place < 4; ++place) codes = codes << 2 | (generator() % 50 == 0 ? 3 : generator() % 3);
+    bytes[static_cast<size_t>(byte)] = static_cast<std::byte>(codes);
+  }
+  std::memcpy(bytes.data() + elements / 4, &scale, sizeof(scale));
+  return bytes;
+}
 
 // Random floats of variance 1 / columns, packed into the dtype. The same name gives the same bytes.
 inline std::vector<std::byte> random_weights(const std::string& name, DType dtype, int64_t rows, int64_t columns) {
   std::mt19937 generator(static_cast<uint32_t>(std::hash<std::string>{}(name)));
-  std::normal_distribution<float> normal(0.0F, 1.0F / std::sqrt(static_cast<float>(columns)));
+  const float deviation = 1.0F / std::sqrt(static_cast<float>(columns));
+  if (dtype == DType::i2_s) return random_i2_s(generator, rows * columns, deviation);
+  std::normal_distribution<float> normal(0.0F, deviation);
   std::vector<float> values(static_cast<size_t>(rows * columns));
   for (float& value : values) value = normal(generator);
   std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(dtype, rows * columns)));
@@ -67,21 +88,30 @@ inline void write_tiny_model(const TinyModel& model, const std::filesystem::path
   };
   const int64_t query = model.heads * model.head_dim;
   const int64_t kv = model.kv_heads * model.head_dim;
-  add("token_embd.weight", model.dtype, model.vocab, model.width);
+  const DType table = model.table_dtype.value_or(model.dtype);
+  std::map<std::string, float> scales;
+  const auto add_matrix = [&](const std::string& name, int64_t rows, int64_t columns) {
+    add(name + ".weight", model.dtype, rows, columns);
+    if (model.scales) scales[name + ".scale"] = 0.5F + static_cast<float>(std::hash<std::string>{}(name) % 100) / 100;
+  };
+  add("token_embd.weight", table, model.vocab, model.width);
   add("output_norm.weight", DType::f32, 1, model.width);
-  if (!model.tied) add("output.weight", model.dtype, model.vocab, model.width);
+  if (!model.tied) add("output.weight", table, model.vocab, model.width);
   for (int64_t layer = 0; layer < model.layers; ++layer) {
     const std::string block = "blk." + std::to_string(layer) + ".";
     add(block + "attn_norm.weight", DType::f32, 1, model.width);
-    add(block + "attn_q.weight", model.dtype, query, model.width);
-    add(block + "attn_k.weight", model.dtype, kv, model.width);
-    add(block + "attn_v.weight", model.dtype, kv, model.width);
-    add(block + "attn_output.weight", model.dtype, model.width, query);
+    add_matrix(block + "attn_q", query, model.width);
+    add_matrix(block + "attn_k", kv, model.width);
+    add_matrix(block + "attn_v", kv, model.width);
+    add_matrix(block + "attn_output", model.width, query);
+    if (model.is_bitnet()) add(block + "attn_sub_norm.weight", DType::f32, 1, query);
+    if (model.is_bitnet()) add(block + "ffn_sub_norm.weight", DType::f32, 1, model.feed_forward);
     add(block + "ffn_norm.weight", DType::f32, 1, model.width);
-    add(block + "ffn_gate.weight", model.dtype, model.feed_forward, model.width);
-    add(block + "ffn_up.weight", model.dtype, model.feed_forward, model.width);
-    add(block + "ffn_down.weight", model.dtype, model.width, model.feed_forward);
+    add_matrix(block + "ffn_gate", model.feed_forward, model.width);
+    add_matrix(block + "ffn_up", model.feed_forward, model.width);
+    add_matrix(block + "ffn_down", model.width, model.feed_forward);
   }
+  for (const auto& [name, value] : scales) writer.add_tensor(name, DType::f32, {1}, std::as_bytes(std::span(&value, 1)));
   writer.write(path);
 }
 
@@ -113,14 +143,22 @@ class NaiveLlama {
     return rows;
   }
 
+  // x · Wᵀ, times the scale that stands beside the matrix.
   [[nodiscard]] Row multiply(const std::string& name, const Row& x) {
     Row result;
+    const std::string beside = name.substr(0, name.size() - std::string("weight").size()) + "scale";
+    const double scale = file_.find_tensor(beside) == nullptr ? 1 : weight(beside)[0][0];
     for (const Row& row : weight(name)) {
       double sum = 0;
       for (size_t i = 0; i < x.size(); ++i) sum += row[i] * x[i];
-      result.push_back(sum);
+      result.push_back(sum * scale);
     }
     return result;
+  }
+
+  [[nodiscard]] double activated(double gate) const {
+    const bool silu = !model_.is_bitnet() || model_.architecture == "bitnet";
+    return silu ? gate / (1 + std::exp(-gate)) : gate > 0 ? gate * gate : 0;
   }
 
   [[nodiscard]] Row norm(const std::string& name, const Row& x) {
@@ -139,8 +177,9 @@ class NaiveLlama {
         const double frequency =
             std::pow(static_cast<float>(model_.rope_base), -2.0 * static_cast<double>(pair) / static_cast<double>(dims));
         const double angle = static_cast<double>(position) * frequency;
-        double& a = x[head * dims + 2 * pair];
-        double& b = x[head * dims + 2 * pair + 1];
+        const bool halves = model_.architecture != "llama";
+        double& a = x[head * dims + (halves ? pair : 2 * pair)];
+        double& b = x[head * dims + (halves ? pair + dims / 2 : 2 * pair + 1)];
         const double rotated = a * std::cos(angle) - b * std::sin(angle);
         b = a * std::sin(angle) + b * std::cos(angle);
         a = rotated;
@@ -183,11 +222,14 @@ class NaiveLlama {
       rotate(key, position);
       keys_[layer].push_back(key);
       values_[layer].push_back(multiply(block + "attn_v.weight", normed));
-      add(multiply(block + "attn_output.weight", attend(query, layer)));
+      Row heads = attend(query, layer);
+      if (model_.is_bitnet()) heads = norm(block + "attn_sub_norm.weight", heads);
+      add(multiply(block + "attn_output.weight", heads));
       const Row inner = norm(block + "ffn_norm.weight", x);
       Row gate = multiply(block + "ffn_gate.weight", inner);
       const Row up = multiply(block + "ffn_up.weight", inner);
-      for (size_t i = 0; i < gate.size(); ++i) gate[i] = gate[i] / (1 + std::exp(-gate[i])) * up[i];
+      for (size_t i = 0; i < gate.size(); ++i) gate[i] = activated(gate[i]) * up[i];
+      if (model_.is_bitnet()) gate = norm(block + "ffn_sub_norm.weight", gate);
       add(multiply(block + "ffn_down.weight", gate));
     }
     return multiply(model_.tied ? "token_embd.weight" : "output.weight", norm("output_norm.weight", x));
