@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <ostream>
 
 #include "base/error.h"
@@ -12,30 +14,34 @@ namespace wick {
 
 void synth_command(Program& program, const Arguments& arguments) {
   SyntheticOptions options;
-  std::string architecture = "llama";
   std::string shape;
   std::string out;
   bool untied = false;
   options.threads = usable_cores();
   CLI::App app("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.",
                program.name);
-  add_value(app, "--arch", "NAME", "the architecture: llama", [&](const std::string& value) { architecture = value; });
+  add_value(app, "--arch", "NAME", "the architecture: llama, bitnet, bitnet-b1.58 (llama)",
+            [&](const std::string& value) { options.architecture = value; });
   add_value(app, "--shape", "SHAPE", "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary", [&](const std::string& value) {
     shape = value;
   })->required();
-  add_value(app, "--type", "TYPE", "f32 f16 bf16 q8_0 q4_0 q4_k q5_k q6_k q4_k_m q5_k_m (q8_0)",
-            [&](const std::string& value) { options.type = value; });
+  add_value(app, "--type", "TYPE", "the weights' type or mix, see below (q8_0)", [&](const std::string& value) { options.type = value; });
   app.add_flag("--untied", untied, "a head of its own instead of the embedding, for shapes in numbers");
   add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
   add_value(app, "--seed", "N", "same seed, same file (1)", [&](const std::string& value) { options.seed = parse_seed("--seed", value); });
   add_threads(app, options.threads);
   app.add_flag("--quiet", program.quiet, "say nothing but errors");
   add_version(app, program);
-  app.footer(examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
-                       "wick synth --shape 4,256,768,8,4,1000 --type q8_0 --out tiny.gguf --seed 7"}));
+  const std::string types = fmt::format(
+      "types: {}\nA storage format is that of every matrix; of the other names, each is a mix as wick quantize makes it. Weights are "
+      "random\n"
+      "codes and scales, not the blocks nearest to random numbers. BitNet's embedding is f16.\n",
+      fmt::join(synthetic_types(), " "));
+  app.footer(types + examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
+                               "wick synth --arch bitnet --shape 1b --type tq2_0 --out bitnet-1b.gguf",
+                               "wick synth --shape 4,256,768,8,4,1000 --type q8_0 --out tiny.gguf --seed 7"}));
   if (!parse_flags(app, arguments, program)) return;
 
-  if (architecture != "llama") fail(ErrorCode::unsupported, "--arch {}: only llama can be made up in this version", architecture);
   options.shape = parse_synthetic_shape(shape);
   if (untied) options.shape.tied = false;
   uint64_t bytes = 0;
@@ -45,7 +51,7 @@ void synth_command(Program& program, const Arguments& arguments) {
       bytes = done;
       bar.update(done, total, format_bytes(done));
     };
-    write_synthetic_llama(out, options);
+    write_synthetic_model(out, options);
   }
   program.note(fmt::format("wrote {}, {} of weights", out, format_bytes(bytes)));
 }

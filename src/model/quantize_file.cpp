@@ -15,6 +15,7 @@
 #include "formats/gguf_type.h"
 #include "formats/gguf_writer.h"
 #include "quant/block_format.h"
+#include "quant/interleave.h"
 
 namespace wick {
 namespace {
@@ -46,9 +47,8 @@ void copy_metadata(const GgufFile& source, GgufWriter& writer, const QuantizeOpt
 // One tensor on its way from one type to another.
 struct Conversion {
   const GgufTensor* tensor = nullptr;
-  const BlockFormat* from = nullptr;  // nullptr: the bytes are copied
-  const BlockFormat* to = nullptr;
-  std::vector<float> importance;  // one row for each matrix of the tensor; empty: none
+  const BlockFormat* to = nullptr;  // nullptr: the bytes are copied
+  std::vector<float> importance;    // one row for each matrix of the tensor; empty: none
 };
 
 class Quantizer {
@@ -57,7 +57,7 @@ class Quantizer {
 
   void produce(const Conversion& conversion, const GgufWriter::Sink& sink) {
     const GgufTensor& tensor = *conversion.tensor;
-    if (conversion.from == nullptr) {
+    if (conversion.to == nullptr) {
       sink(tensor.data);
       advance(tensor, tensor.shape.elements());
       return;
@@ -87,7 +87,6 @@ class Quantizer {
                     std::span<std::byte> packed) {
     const GgufTensor& tensor = *conversion.tensor;
     const int64_t columns = tensor.shape.last();
-    const int64_t from_bytes = storage_bytes(tensor.dtype, columns);
     const int64_t to_bytes = storage_bytes(conversion.to->dtype, columns);
     const int64_t matrix_rows = tensor.shape.rank() > 1 ? tensor.shape[tensor.shape.rank() - 2] : 1;
     constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
@@ -97,7 +96,7 @@ class Quantizer {
     pool_.run([&](int, int) {
       std::vector<float> values(static_cast<size_t>(columns));
       for (int64_t row = next++; row < count; row = next++) {
-        conversion.from->unpack(data.data() + (first + row) * from_bytes, values);
+        unpack_row(tensor.dtype, data.data(), data.size(), first + row, values);
         if (is_quantized(conversion.to->dtype) && !std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) {
           int64_t known = bad_row;
           while (first + row < known && !bad_row.compare_exchange_weak(known, first + row)) {}
@@ -148,16 +147,15 @@ std::vector<float> importance_of(const GgufTensor& tensor, const PlannedType& pl
 }
 
 Conversion convert(const GgufTensor& tensor, const PlannedType& planned, const QuantizeOptions& options) {
-  Conversion conversion{.tensor = &tensor, .from = nullptr, .to = nullptr, .importance = {}};
+  Conversion conversion{.tensor = &tensor, .to = nullptr, .importance = {}};
   if (planned.dtype != planned.wanted) {
     notice(options,
            fmt::format("tensor '{}': rows of {} elements are no multiple of {}'s block of {}; {} stands in", tensor.name,
                        tensor.shape.last(), ggml_name(planned.wanted), info(planned.wanted).block_elements, ggml_name(planned.dtype)));
   }
   if (planned.dtype == tensor.dtype) return conversion;
-  conversion.from = find_block_format(tensor.dtype);
   conversion.to = find_block_format(planned.dtype);
-  if (conversion.from == nullptr) {
+  if (tensor.dtype != DType::i2_s && find_block_format(tensor.dtype) == nullptr) {
     fail(ErrorCode::unsupported, "tensor '{}': {} cannot be quantized; convert it to F32, F16 or BF16 first", tensor.name,
          ggml_name(tensor.dtype));
   }
@@ -173,7 +171,8 @@ Conversion convert(const GgufTensor& tensor, const PlannedType& planned, const Q
 
 void quantize_file(const GgufFile& source, const std::filesystem::path& target, const QuantizeOptions& options) {
   WICK_ASSERT(options.mix != nullptr);
-  const std::vector<PlannedType> plan = plan_quantization(source, *options.mix, options.keep, options.importance != nullptr);
+  const std::vector<PlannedType> plan =
+      plan_quantization(quantize_source(source), *options.mix, options.keep, options.importance != nullptr);
   GgufWriter writer;
   copy_metadata(source, writer, options);
   uint64_t total = 0;

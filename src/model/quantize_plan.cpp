@@ -156,6 +156,16 @@ bool needs_importance(std::string_view name, DType dtype, Mix mix) {
   }
 }
 
+// The number, or the first of an array with one for each layer.
+int64_t first_number(const GgufFile& file, const std::string& key, int64_t absent) {
+  const GgufValue* value = file.find(key);
+  if (value == nullptr) return absent;
+  if (const auto* array = std::get_if<GgufArray>(&value->value)) {
+    return array->size == 0 ? absent : array->to_vector<int64_t>().front();
+  }
+  return static_cast<int64_t>(file.get_uint(key));
+}
+
 }  // namespace
 
 std::span<const MixInfo> mix_infos() noexcept { return kMixes; }
@@ -190,11 +200,22 @@ KeepRule parse_keep_rule(const std::string& text) {
   }
 }
 
-std::vector<PlannedType> plan_quantization(const GgufFile& file, const MixInfo& mix, std::span<const KeepRule> keep, bool has_importance) {
-  QuantizeRules rules(file, mix, has_importance);
-  std::vector<PlannedType> plan(file.tensors().size());
-  for (const size_t index : counting_order(file.tensors())) {
-    const GgufTensor& tensor = file.tensors()[index];
+QuantizeSource quantize_source(const GgufFile& file) {
+  QuantizeSource source{.architecture = std::string(file.find_string("general.architecture").value_or("")), .tensors = file.tensors()};
+  const auto number = [&](const char* key, int64_t absent) { return first_number(file, source.architecture + key, absent); };
+  source.layers = number(".block_count", 0);
+  source.experts = number(".expert_count", 0);
+  source.heads = number(".attention.head_count", 1);
+  source.kv_heads = number(".attention.head_count_kv", source.heads);
+  return source;
+}
+
+std::vector<PlannedType> plan_quantization(const QuantizeSource& source, const MixInfo& mix, std::span<const KeepRule> keep,
+                                           bool has_importance) {
+  QuantizeRules rules(source, mix, has_importance);
+  std::vector<PlannedType> plan(source.tensors.size());
+  for (const size_t index : counting_order(source.tensors)) {
+    const GgufTensor& tensor = source.tensors[index];
     PlannedType& planned = plan[index];
     planned.dtype = planned.wanted = tensor.dtype;
     if (!may_be_quantized(tensor)) continue;

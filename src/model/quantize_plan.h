@@ -79,9 +79,20 @@ struct PlannedType {
   bool needs_importance = false;  // it is garbage without
 };
 
-// The types of all tensors, in the file's order. has_importance: weights will be given. Errors: unsupported, if no type of a smaller
+// What the rules look at: a file, or a model that is yet to be written.
+struct QuantizeSource {
+  std::string architecture;
+  int64_t layers = 0;
+  int64_t experts = 0;
+  int64_t heads = 1;
+  int64_t kv_heads = 1;
+  std::span<const GgufTensor> tensors;  // names, types and shapes
+};
+[[nodiscard]] QuantizeSource quantize_source(const GgufFile& file);
+
+// The types of all tensors, in their order. has_importance: weights will be given. Errors: unsupported, if no type of a smaller
 // block stands in for one whose block does not divide the rows.
-[[nodiscard]] std::vector<PlannedType> plan_quantization(const GgufFile& file, const MixInfo& mix, std::span<const KeepRule> keep,
+[[nodiscard]] std::vector<PlannedType> plan_quantization(const QuantizeSource& source, const MixInfo& mix, std::span<const KeepRule> keep,
                                                          bool has_importance);
 
 }  // namespace wick

@@ -18,16 +18,6 @@ bool holds_values(std::string_view name) {
 
 bool is_embedding(std::string_view name) { return name == "token_embd.weight" || name == "per_layer_token_embd.weight"; }
 
-// The number, or the first of an array with one for each layer.
-int64_t first_number(const GgufFile& file, const std::string& key, int64_t absent) {
-  const GgufValue* value = file.find(key);
-  if (value == nullptr) return absent;
-  if (const auto* array = std::get_if<GgufArray>(&value->value)) {
-    return array->size == 0 ? absent : array->to_vector<int64_t>().front();
-  }
-  return static_cast<int64_t>(file.get_uint(key));
-}
-
 }  // namespace
 
 bool is_quantization_target(DType dtype) noexcept {
@@ -35,16 +25,15 @@ bool is_quantization_target(DType dtype) noexcept {
   return dtype != DType::q8_1 && dtype != DType::q8_k;
 }
 
-QuantizeRules::QuantizeRules(const GgufFile& file, const MixInfo& mix, bool has_importance) : mix_(mix), has_importance_(has_importance) {
-  const std::string architecture(file.find_string("general.architecture").value_or(""));
-  falcon_ = architecture == "falcon";
-  layers_ = first_number(file, architecture + ".block_count", 0);
-  experts_ = first_number(file, architecture + ".expert_count", 0);
-  const int64_t heads = first_number(file, architecture + ".attention.head_count", 1);
-  const int64_t kv_heads = first_number(file, architecture + ".attention.head_count_kv", heads);
-  queries_per_key_ = kv_heads > 0 ? heads / kv_heads : 0;
-  is_70b_ = architecture == "llama" && layers_ == 80 && heads != kv_heads;
-  for (const GgufTensor& tensor : file.tensors()) {
+QuantizeRules::QuantizeRules(const QuantizeSource& source, const MixInfo& mix, bool has_importance)
+    : mix_(mix),
+      has_importance_(has_importance),
+      falcon_(source.architecture == "falcon"),
+      is_70b_(source.architecture == "llama" && source.layers == 80 && source.heads != source.kv_heads),
+      layers_(source.layers),
+      experts_(source.experts),
+      queries_per_key_(source.kv_heads > 0 ? source.heads / source.kv_heads : 0) {
+  for (const GgufTensor& tensor : source.tensors) {
     values_ += holds_values(tensor.name) ? 1 : 0;
     tied_ = tied_ && tensor.name != "output.weight";
   }

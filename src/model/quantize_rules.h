@@ -12,7 +12,7 @@ namespace wick {
 // Counts tensors of a kind as it goes: ask in the order of the layers.
 class QuantizeRules {
  public:
-  QuantizeRules(const GgufFile& file, const MixInfo& mix, bool has_importance);
+  QuantizeRules(const QuantizeSource& source, const MixInfo& mix, bool has_importance);
 
   [[nodiscard]] DType choose(const GgufTensor& tensor);
 

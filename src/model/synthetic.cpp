@@ -1,9 +1,11 @@
 #include "model/synthetic.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <vector>
@@ -11,45 +13,49 @@
 #include "base/error.h"
 #include "base/thread_pool.h"
 #include "formats/gguf_writer.h"
+#include "model/quantize_plan.h"
 #include "model/random_rows.h"
 #include "model/synthetic_vocabulary.h"
 
 namespace wick {
 namespace {
 
-// What the tensors of one model are stored as. `file_type` is llama.cpp's number for the mix.
-struct Mix {
-  std::string_view name;
-  DType base;
-  DType important;  // of the head, and of attn_v and ffn_down in about half of the layers
-  uint32_t file_type;
+// What the tensors of one model are stored as: all in one format, or in a quantizer's mix.
+struct StorageChoice {
+  std::string name;
+  DType dtype = DType::f32;
+  const MixInfo* mix = nullptr;  // nullptr: every matrix has the dtype
+  uint32_t file_type = 0;
 };
 
-constexpr std::array<Mix, 10> kMixes = {{
-    {"f32", DType::f32, DType::f32, 0},
-    {"f16", DType::f16, DType::f16, 1},
-    {"bf16", DType::bf16, DType::bf16, 32},
-    {"q8_0", DType::q8_0, DType::q8_0, 7},
-    {"q4_0", DType::q4_0, DType::q4_0, 2},
-    {"q4_k", DType::q4_k, DType::q4_k, 14},
-    {"q5_k", DType::q5_k, DType::q5_k, 16},
-    {"q6_k", DType::q6_k, DType::q6_k, 18},
-    {"q4_k_m", DType::q4_k, DType::q6_k, 15},
-    {"q5_k_m", DType::q5_k, DType::q6_k, 17},
-}};
-
-const Mix& find_mix(std::string_view name) {
-  std::string names;
-  for (const Mix& mix : kMixes) {
-    if (mix.name == name) return mix;
-    names += fmt::format("{}{}", names.empty() ? "" : " ", mix.name);
-  }
-  fail(ErrorCode::invalid_argument, "type '{}': not one of {}", name, names);
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& letter : result) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return result;
 }
 
-// llama.cpp's use_more_bits: the first and last eighth of the layers, and every third between.
-bool is_important(int64_t layer, int64_t layers) { return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2; }
+// The number that files of that type carry: the quantizer's for its (smallest) mix of the format.
+uint32_t file_type_of(DType dtype) {
+  constexpr uint32_t kI2S = 40;  // in the fork of llama.cpp that writes it
+  if (dtype == DType::i2_s) return kI2S;
+  for (const MixInfo& mix : mix_infos()) {
+    if (mix.base == dtype) return mix.file_type;
+  }
+  WICK_ASSERT(false);
+}
 
+StorageChoice parse_type(std::string_view name) {
+  const std::optional<DType> dtype = parse_dtype(name);
+  if (dtype && has_random_rows(*dtype)) return {std::string(name), *dtype, nullptr, file_type_of(*dtype)};
+  for (const MixInfo& mix : mix_infos()) {
+    if (lower(mix.name) == name) return {std::string(name), mix.base, &mix, mix.file_type};
+  }
+  fail(ErrorCode::invalid_argument, "type '{}': not one of {}", name, fmt::join(synthetic_types(), " "));
+}
+
+bool is_bitnet(const SyntheticOptions& options) { return options.architecture != "llama"; }
+
+// A matrix that is to be written; GgufTensor has its name, shape and dtype where the quantizer's rules want to see a file's.
 struct PlannedTensor {
   std::string name;
   DType dtype;
@@ -57,23 +63,43 @@ struct PlannedTensor {
   int64_t columns;
 };
 
-std::vector<PlannedTensor> plan_matrices(const SyntheticShape& shape, const Mix& mix) {
+void apply_mix(std::vector<PlannedTensor>& plan, const SyntheticOptions& options, const MixInfo& mix) {
+  std::vector<GgufTensor> tensors;
+  for (const PlannedTensor& tensor : plan) {
+    tensors.push_back({.name = tensor.name, .dtype = DType::f32, .shape = {tensor.rows, tensor.columns}, .data = {}, .file = nullptr});
+  }
+  const SyntheticShape& shape = options.shape;
+  const QuantizeSource source{.architecture = options.architecture,
+                              .layers = shape.layers,
+                              .experts = 0,
+                              .heads = shape.heads,
+                              .kv_heads = shape.kv_heads,
+                              .tensors = tensors};
+  const std::vector<PlannedType> types = plan_quantization(source, mix, {}, false);
+  for (size_t index = 0; index < plan.size(); ++index) plan[index].dtype = types[index].wanted;
+}
+
+std::vector<PlannedTensor> plan_matrices(const SyntheticOptions& options, const StorageChoice& choice) {
+  const SyntheticShape& shape = options.shape;
   const int64_t kv_width = shape.width / shape.heads * shape.kv_heads;
   std::vector<PlannedTensor> plan;
-  plan.push_back({"token_embd.weight", shape.tied ? mix.important : mix.base, shape.vocabulary, shape.width});
+  const auto add = [&](std::string name, int64_t rows, int64_t columns) { plan.push_back({std::move(name), choice.dtype, rows, columns}); };
+  add("token_embd.weight", shape.vocabulary, shape.width);
   for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    const DType chosen = is_important(layer, shape.layers) ? mix.important : mix.base;
     const std::string prefix = fmt::format("blk.{}.", layer);
-    plan.push_back({prefix + "attn_q.weight", mix.base, shape.width, shape.width});
-    plan.push_back({prefix + "attn_k.weight", mix.base, kv_width, shape.width});
-    plan.push_back({prefix + "attn_v.weight", chosen, kv_width, shape.width});
-    plan.push_back({prefix + "attn_output.weight", mix.base, shape.width, shape.width});
-    plan.push_back({prefix + "ffn_gate.weight", mix.base, shape.feed_forward, shape.width});
-    plan.push_back({prefix + "ffn_up.weight", mix.base, shape.feed_forward, shape.width});
-    plan.push_back({prefix + "ffn_down.weight", chosen, shape.width, shape.feed_forward});
+    add(prefix + "attn_q.weight", shape.width, shape.width);
+    add(prefix + "attn_k.weight", kv_width, shape.width);
+    add(prefix + "attn_v.weight", kv_width, shape.width);
+    add(prefix + "attn_output.weight", shape.width, shape.width);
+    add(prefix + "ffn_gate.weight", shape.feed_forward, shape.width);
+    add(prefix + "ffn_up.weight", shape.feed_forward, shape.width);
+    add(prefix + "ffn_down.weight", shape.width, shape.feed_forward);
   }
-  if (!shape.tied) plan.push_back({"output.weight", mix.important, shape.vocabulary, shape.width});
-  for (const PlannedTensor& tensor : plan) {
+  if (!shape.tied) add("output.weight", shape.vocabulary, shape.width);
+  if (choice.mix != nullptr) apply_mix(plan, options, *choice.mix);
+  for (PlannedTensor& tensor : plan) {
+    const bool is_table = tensor.name == "token_embd.weight" || tensor.name == "output.weight";
+    if (is_table && is_bitnet(options) && is_quantized(tensor.dtype)) tensor.dtype = DType::f16;  // as in the published files
     const int32_t block = info(tensor.dtype).block_elements;
     if (tensor.columns % block != 0) {
       fail(ErrorCode::invalid_argument,
@@ -84,22 +110,24 @@ std::vector<PlannedTensor> plan_matrices(const SyntheticShape& shape, const Mix&
   return plan;
 }
 
-void add_metadata(GgufWriter& writer, const SyntheticShape& shape, const Mix& mix) {
+void add_metadata(GgufWriter& writer, const SyntheticOptions& options, const StorageChoice& choice) {
+  const SyntheticShape& shape = options.shape;
+  const std::string prefix = options.architecture + ".";
   const auto count = [](int64_t value) { return static_cast<uint32_t>(value); };
-  writer.add_string("general.architecture", "llama");
-  writer.add_string("general.name", fmt::format("Synthetic {} {}", shape.name, mix.name));
-  writer.add_uint("general.file_type", mix.file_type);
+  writer.add_string("general.architecture", options.architecture);
+  writer.add_string("general.name", fmt::format("Synthetic {} {}", shape.name, choice.name));
+  writer.add_uint("general.file_type", choice.file_type);
   writer.add_uint("general.quantization_version", 2);
-  writer.add_uint("llama.context_length", 8192);
-  writer.add_uint("llama.embedding_length", count(shape.width));
-  writer.add_uint("llama.block_count", count(shape.layers));
-  writer.add_uint("llama.feed_forward_length", count(shape.feed_forward));
-  writer.add_uint("llama.attention.head_count", count(shape.heads));
-  writer.add_uint("llama.attention.head_count_kv", count(shape.kv_heads));
-  writer.add_float("llama.attention.layer_norm_rms_epsilon", 1e-5F);
-  writer.add_uint("llama.rope.dimension_count", count(shape.width / shape.heads));
-  writer.add_float("llama.rope.freq_base", 500000);
-  writer.add_uint("llama.vocab_size", count(shape.vocabulary));
+  writer.add_uint(prefix + "context_length", 8192);
+  writer.add_uint(prefix + "embedding_length", count(shape.width));
+  writer.add_uint(prefix + "block_count", count(shape.layers));
+  writer.add_uint(prefix + "feed_forward_length", count(shape.feed_forward));
+  writer.add_uint(prefix + "attention.head_count", count(shape.heads));
+  writer.add_uint(prefix + "attention.head_count_kv", count(shape.kv_heads));
+  writer.add_float(prefix + "attention.layer_norm_rms_epsilon", 1e-5F);
+  writer.add_uint(prefix + "rope.dimension_count", count(shape.width / shape.heads));
+  writer.add_float(prefix + "rope.freq_base", 500000);
+  writer.add_uint(prefix + "vocab_size", count(shape.vocabulary));
   const SyntheticVocabulary vocabulary = make_synthetic_vocabulary(shape.vocabulary);
   writer.add_string("tokenizer.ggml.model", "gpt2");
   writer.add_string("tokenizer.ggml.pre", "gpt-2");
@@ -135,9 +163,15 @@ class RowProducer {
       done_ += filled.size();
       if (options_.progress) options_.progress(done_, total_);
     }
+    if (tensor.dtype == DType::i2_s) sink(i2_s_tail());
   }
 
  private:
+  static std::span<const std::byte> i2_s_tail() {
+    static const std::array<float, 8> kTail = {random_i2_s_scale()};
+    return std::as_bytes(std::span(kTail));
+  }
+
   const SyntheticOptions& options_;
   uint64_t total_;
   uint64_t done_ = 0;
@@ -180,29 +214,51 @@ SyntheticShape parse_synthetic_shape(std::string_view text) {
   return shape;
 }
 
-void write_synthetic_llama(const std::filesystem::path& path, const SyntheticOptions& options) {
+std::vector<std::string> synthetic_types() {
+  std::vector<std::string> names;
+  for (int id = 0; id < kDTypeCount; ++id) {
+    const auto dtype = static_cast<DType>(id);
+    if (has_random_rows(dtype)) names.emplace_back(to_string(dtype));
+  }
+  for (const MixInfo& mix : mix_infos()) {
+    const std::string name = lower(mix.name);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+void write_synthetic_model(const std::filesystem::path& path, const SyntheticOptions& options) {
   const SyntheticShape& shape = options.shape;
   check_shape(shape);
-  const Mix& mix = find_mix(options.type);
-  const std::vector<PlannedTensor> plan = plan_matrices(shape, mix);
+  if (options.architecture != "llama" && options.architecture != "bitnet" && options.architecture != "bitnet-b1.58") {
+    fail(ErrorCode::unsupported, "architecture '{}': llama, bitnet and bitnet-b1.58 can be made up", options.architecture);
+  }
+  const StorageChoice choice = parse_type(options.type);
+  const std::vector<PlannedTensor> plan = plan_matrices(options, choice);
   uint64_t total = 0;
   for (const PlannedTensor& tensor : plan) total += static_cast<uint64_t>(tensor.rows * storage_bytes(tensor.dtype, tensor.columns));
 
   GgufWriter writer;
-  add_metadata(writer, shape, mix);
+  add_metadata(writer, options, choice);
   RowProducer producer(options, total);
   for (size_t number = 0; number < plan.size(); ++number) {
     const PlannedTensor& tensor = plan[number];
     writer.add_tensor(tensor.name, tensor.dtype, {tensor.rows, tensor.columns},
                       [&producer, &tensor, number](const GgufWriter::Sink& sink) { producer.produce(tensor, number, sink); });
   }
-  const std::vector<float> ones(static_cast<size_t>(shape.width), 1.0F);
-  const auto norm = std::as_bytes(std::span(ones));
+  const std::vector<float> ones(static_cast<size_t>(std::max(shape.width, shape.feed_forward)), 1.0F);
+  const auto add_norm = [&](const std::string& name, int64_t width) {
+    writer.add_tensor(name, DType::f32, {width}, std::as_bytes(std::span(ones).first(static_cast<size_t>(width))));
+  };
   for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    writer.add_tensor(fmt::format("blk.{}.attn_norm.weight", layer), DType::f32, {shape.width}, norm);
-    writer.add_tensor(fmt::format("blk.{}.ffn_norm.weight", layer), DType::f32, {shape.width}, norm);
+    const std::string prefix = fmt::format("blk.{}.", layer);
+    add_norm(prefix + "attn_norm.weight", shape.width);
+    add_norm(prefix + "ffn_norm.weight", shape.width);
+    if (!is_bitnet(options)) continue;
+    add_norm(prefix + "attn_sub_norm.weight", shape.width);
+    add_norm(prefix + "ffn_sub_norm.weight", shape.feed_forward);
   }
-  writer.add_tensor("output_norm.weight", DType::f32, {shape.width}, norm);
+  add_norm("output_norm.weight", shape.width);
   writer.write(path);
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace wick {
 
@@ -27,7 +28,9 @@ struct SyntheticShape {
 
 struct SyntheticOptions {
   SyntheticShape shape;
-  // The weights' type: f32 f16 bf16 q8_0 q4_0 q4_k q5_k q6_k, or a mix as llama.cpp makes it: q4_k_m, q5_k_m.
+  // llama, or BitNet as llama.cpp runs it (bitnet) or as Microsoft publishes it (bitnet-b1.58: squared ReLU).
+  std::string architecture = "llama";
+  // One of synthetic_types().
   std::string type = "q8_0";
   uint64_t seed = 1;
   int threads = 1;
@@ -35,9 +38,13 @@ struct SyntheticOptions {
   std::function<void(uint64_t done, uint64_t total)> progress = {};
 };
 
-// Writes a Llama with weights of mean 0 and standard deviation 0.02, norms of 1, RoPE base 500,000 and context 8192. The bytes depend on
+// The name of a storage format, "q4_k": every matrix has it. The name of another mix of the quantizer (model/quantize_plan.h), "q4_k_m":
+// matrices have the types that it would give them. BitNet's embedding and head are f16 in each case, as in the published files.
+[[nodiscard]] std::vector<std::string> synthetic_types();
+
+// Writes a model with weights of mean 0 and standard deviation 0.02, norms of 1, RoPE base 500,000 and context 8192. The bytes depend on
 // shape, type and seed only. Memory does not grow with the model.
-// Errors: invalid_argument (an unknown type; a width that is no multiple of its block), io.
-void write_synthetic_llama(const std::filesystem::path& path, const SyntheticOptions& options);
+// Errors: invalid_argument (an unknown type; a width that is no multiple of its block), unsupported (an architecture), io.
+void write_synthetic_model(const std::filesystem::path& path, const SyntheticOptions& options);
 
 }  // namespace wick

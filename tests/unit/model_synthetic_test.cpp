@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cmath>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "formats/gguf.h"
 #include "formats/gguf_type.h"
 #include "model/language_model.h"
+#include "model/quantize_plan.h"
 #include "model/random_rows.h"
 #include "model/synthetic_vocabulary.h"
 #include "quant/block_format.h"
@@ -23,12 +25,10 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr DType kWeightTypes[] = {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q5_k, DType::q6_k};
-
 std::string error_of(const std::string& shape, const std::string& type = "q8_0") {
   const TemporaryFolder folder;
   try {
-    write_synthetic_llama(folder / "model.gguf", {.shape = parse_synthetic_shape(shape), .type = type});
+    write_synthetic_model(folder / "model.gguf", {.shape = parse_synthetic_shape(shape), .type = type});
   } catch (const Error& error) {
     return error.what();
   }
@@ -37,7 +37,10 @@ std::string error_of(const std::string& shape, const std::string& type = "q8_0")
 
 TEST(RandomRows, EveryFormatHasMeanZeroAndDeviationTwoHundredths) {
   constexpr int64_t kElements = 65536;
-  for (const DType dtype : kWeightTypes) {
+  for (const BlockFormat& format : block_formats()) {
+    const DType dtype = format.dtype;
+    if (dtype == DType::q8_1 || dtype == DType::q8_k) continue;  // of activations
+    ASSERT_TRUE(has_random_rows(dtype)) << to_string(dtype);
     std::vector<std::byte> row(static_cast<size_t>(storage_bytes(dtype, kElements)));
     fill_random_row(dtype, 7, row);
     std::vector<float> values(kElements);
@@ -62,7 +65,7 @@ TEST(RandomRows, BytesDependOnTheSeedAlone) {
   EXPECT_EQ(first, second);
   fill_random_row(DType::q4_k, 2, second);
   EXPECT_NE(first, second);
-  EXPECT_FALSE(has_random_rows(DType::iq4_nl));
+  EXPECT_FALSE(has_random_rows(DType::q8_k));
 }
 
 TEST(SyntheticVocabulary, HasItsSizeAndNoTokenTwice) {
@@ -108,11 +111,11 @@ TEST(SyntheticShape, BadShapesAreRefusedWithTheReason) {
 TEST(SyntheticModel, TheFileDependsOnTheSeedAndNotOnTheThreads) {
   const TemporaryFolder folder;
   SyntheticOptions options{.shape = parse_synthetic_shape("2,64,96,4,2,300"), .type = "q8_0", .seed = 5, .threads = 1};
-  write_synthetic_llama(folder / "one", options);
+  write_synthetic_model(folder / "one", options);
   options.threads = 3;
-  write_synthetic_llama(folder / "three", options);
+  write_synthetic_model(folder / "three", options);
   options.seed = 6;
-  write_synthetic_llama(folder / "other", options);
+  write_synthetic_model(folder / "other", options);
   EXPECT_EQ(read_bytes(folder / "one"), read_bytes(folder / "three"));
   EXPECT_NE(read_bytes(folder / "one"), read_bytes(folder / "other"));
 }
@@ -121,7 +124,7 @@ TEST(SyntheticModel, TheFileDependsOnTheSeedAndNotOnTheThreads) {
 TEST(SyntheticModel, MediumMixesSpendMoreBitsWhereLlamaCppDoes) {
   const TemporaryFolder folder;
   SyntheticOptions options{.shape = parse_synthetic_shape("16,256,256,4,2,300"), .type = "q4_k_m"};
-  write_synthetic_llama(folder / "tied.gguf", options);
+  write_synthetic_model(folder / "tied.gguf", options);
   const GgufFile tied = GgufFile::open(folder / "tied.gguf");
   EXPECT_EQ(tied.find_tensor("token_embd.weight")->dtype, DType::q6_k);
   EXPECT_EQ(tied.find_tensor("output.weight"), nullptr);
@@ -133,16 +136,74 @@ TEST(SyntheticModel, MediumMixesSpendMoreBitsWhereLlamaCppDoes) {
     EXPECT_EQ(tied.find_tensor(prefix + "attn_q.weight")->dtype, DType::q4_k);
   }
   options.shape.tied = false;
-  write_synthetic_llama(folder / "untied.gguf", options);
+  write_synthetic_model(folder / "untied.gguf", options);
   const GgufFile untied = GgufFile::open(folder / "untied.gguf");
   EXPECT_EQ(untied.find_tensor("token_embd.weight")->dtype, DType::q4_k);
   EXPECT_EQ(untied.find_tensor("output.weight")->dtype, DType::q6_k);
 }
 
+// The ternary formats have a code that means nothing to llama.cpp.
+TEST(RandomRows, TernaryCodesAreMinusOneToOne) {
+  for (const DType dtype : {DType::tq1_0, DType::tq2_0, DType::q2_0}) {
+    std::vector<std::byte> row(static_cast<size_t>(storage_bytes(dtype, 8192)));
+    fill_random_row(dtype, 3, row);
+    std::vector<float> values(8192);
+    find_block_format(dtype)->unpack(row.data(), values);
+    std::set<float> different(values.begin(), values.end());
+    EXPECT_EQ(different.size(), 3u) << to_string(dtype);
+  }
+  std::vector<std::byte> row(4096);
+  fill_random_row(DType::i2_s, 3, row);
+  for (const std::byte codes : row) {
+    for (int shift = 0; shift < 8; shift += 2) ASSERT_NE(std::to_integer<int>(codes >> shift) & 3, 3);
+  }
+}
+
+// Every name that wick quantize takes, in small letters, and each block format on its own.
+TEST(SyntheticModel, TypesAreThoseOfTheQuantizer) {
+  const std::vector<std::string> types = synthetic_types();
+  for (const MixInfo& mix : mix_infos()) {
+    std::string name(mix.name);
+    for (char& letter : name) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    EXPECT_THAT(types, testing::Contains(name));
+  }
+  const TemporaryFolder folder;
+  write_synthetic_model(folder / "pure.gguf", {.shape = parse_synthetic_shape("2,256,256,4,2,300"), .type = "iq2_xxs"});
+  const GgufFile pure = GgufFile::open(folder / "pure.gguf");
+  for (const GgufTensor& tensor : pure.tensors()) {
+    EXPECT_EQ(tensor.dtype, tensor.shape.rank() == 2 ? DType::iq2_xxs : DType::f32) << tensor.name;
+  }
+  write_synthetic_model(folder / "mix.gguf", {.shape = parse_synthetic_shape("2,256,256,4,2,300"), .type = "q3_k_l"});
+  const GgufFile mix = GgufFile::open(folder / "mix.gguf");
+  EXPECT_EQ(mix.find_tensor("blk.1.attn_v.weight")->dtype, DType::q5_k);
+  EXPECT_EQ(mix.find_tensor("blk.1.attn_q.weight")->dtype, DType::q3_k);
+  EXPECT_EQ(mix.find_tensor("token_embd.weight")->dtype, DType::q6_k);
+}
+
+TEST(SyntheticModel, BitNetHasSubNormsAndAnEmbeddingOfHalves) {
+  const TemporaryFolder folder;
+  for (const char* architecture : {"bitnet", "bitnet-b1.58"}) {
+    for (const char* type : {"tq2_0", "i2_s", "tq1_0"}) {
+      write_synthetic_model(folder / "model.gguf",
+                            {.shape = parse_synthetic_shape("2,256,512,4,2,500"), .architecture = architecture, .type = type});
+      const GgufFile file = GgufFile::open(folder / "model.gguf");
+      EXPECT_EQ(file.get_string("general.architecture"), architecture);
+      EXPECT_EQ(file.find_tensor("token_embd.weight")->dtype, DType::f16);
+      EXPECT_EQ(file.find_tensor("blk.1.ffn_sub_norm.weight")->shape, Shape{512});
+      EXPECT_EQ(file.find_tensor("blk.1.ffn_down.weight")->dtype, parse_dtype(type));
+      const auto model = load_language_model(file, Device::cpu());
+      const auto cache = model->new_cache(8);
+      const std::vector<int32_t> tokens = {1, 2, 3};
+      for (const float logit : model->forward(tokens, *cache, LogitRows::all).to_vector<float>()) ASSERT_TRUE(std::isfinite(logit)) << type;
+    }
+  }
+  EXPECT_THROW(write_synthetic_model(folder / "model.gguf", {.shape = parse_synthetic_shape("1b"), .architecture = "mamba"}), Error);
+}
+
 TEST(SyntheticModel, EveryTypeLoadsTokenizesAndGivesFiniteLogits) {
   const TemporaryFolder folder;
-  for (const char* type : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q5_k", "q6_k", "q4_k_m", "q5_k_m"}) {
-    write_synthetic_llama(folder / "model.gguf", {.shape = parse_synthetic_shape("2,256,256,4,2,500"), .type = type});
+  for (const std::string& type : synthetic_types()) {
+    write_synthetic_model(folder / "model.gguf", {.shape = parse_synthetic_shape("2,256,256,4,2,500"), .type = type});
     const GgufFile file = GgufFile::open(folder / "model.gguf");
     const auto tokenizer = Tokenizer::from_gguf(file);
     const std::string text = "Once upon a time, größer 東京";
