@@ -27,21 +27,42 @@ double negative_log_likelihood(std::span<const float> logits, TokenId target) {
   return highest + std::log(sum) - logits[static_cast<size_t>(target)];
 }
 
-// The sum over a chunk of N tokens, each predicted from BOS and the chunk's tokens before it.
-double chunk_loss(const LanguageModel& model, KvCache& cache, TokenId bos, std::span<const TokenId> chunk) {
-  std::vector<TokenId> input = {bos};
-  input.insert(input.end(), chunk.begin(), chunk.end() - 1);
+// What the model reads of a chunk, and what follows each token of it; those before `first` are not scored.
+struct Chunk {
+  std::vector<TokenId> input;
+  std::span<const TokenId> targets;
+  int64_t first = 0;
+
+  [[nodiscard]] int64_t scored() const { return static_cast<int64_t>(targets.size()) - first; }
+};
+
+// Each token of the chunk is predicted from BOS and the tokens before it.
+Chunk whole_chunk(TokenId bos, std::span<const TokenId> tokens) {
+  Chunk chunk{.input = {bos}, .targets = tokens};
+  chunk.input.insert(chunk.input.end(), tokens.begin(), tokens.end() - 1);
+  return chunk;
+}
+
+// As llama-perplexity cuts: BOS takes the place of the first token (where the tokenizer adds it), and the second half is scored.
+Chunk half_chunk(std::optional<TokenId> bos, std::span<const TokenId> tokens) {
+  Chunk chunk{.input = {tokens.begin(), tokens.end() - 1}, .targets = tokens.subspan(1), .first = static_cast<int64_t>(tokens.size() / 2)};
+  if (bos) chunk.input.front() = *bos;
+  return chunk;
+}
+
+double chunk_loss(const LanguageModel& model, KvCache& cache, const Chunk& chunk) {
   cache.truncate(0);
   double loss = 0;
-  const auto count = static_cast<int64_t>(chunk.size());
+  const auto count = static_cast<int64_t>(chunk.input.size());
   for (int64_t done = 0; done < count; done += kRowsAtOnce) {
     const auto rows = static_cast<size_t>(std::min(kRowsAtOnce, count - done));
     const auto begin = static_cast<size_t>(done);
-    const Tensor logits = model.forward(std::span(input).subspan(begin, rows), cache, LogitRows::all);
+    const Tensor logits = model.forward(std::span(chunk.input).subspan(begin, rows), cache, LogitRows::all);
     const std::vector<float> values = logits.to_vector<float>();
     const size_t width = values.size() / rows;
     for (size_t row = 0; row < rows; ++row) {
-      loss += negative_log_likelihood(std::span(values).subspan(row * width, width), chunk[begin + row]);
+      if (done + static_cast<int64_t>(row) < chunk.first) continue;
+      loss += negative_log_likelihood(std::span(values).subspan(row * width, width), chunk.targets[begin + row]);
     }
   }
   return loss;
@@ -54,6 +75,7 @@ struct Options {
   int64_t context = 512;
   int64_t chunks = 0;
   int threads = 0;
+  bool second_half = false;
   bool precise = false;
   bool json = false;
 };
@@ -64,9 +86,13 @@ void measure(const Program& program, const Options& options, const LoadedModel& 
     fail(ErrorCode::context_full, "--ctx {}: the context of {} holds {}", options.context, info.name, info.context_length);
   }
   const std::optional<TokenId> bos = loaded.tokenizer->bos();
-  if (!bos) fail(ErrorCode::unsupported, "{}: the vocabulary has no BOS token, which each chunk begins with", info.name);
+  if (!bos && !options.second_half)
+    fail(ErrorCode::unsupported, "{}: the vocabulary has no BOS token, which each chunk begins with", info.name);
+  if (options.second_half && options.context < 4) {
+    fail(ErrorCode::invalid_argument, "--ctx {}: half of a chunk must have something to score; give at least 4", options.context);
+  }
   const std::vector<TokenId> tokens =
-      loaded.tokenizer->encode(read_text_file(options.file), {.add_special = false, .parse_special = false});
+      loaded.tokenizer->encode(read_text_file(options.file), {.add_special = options.second_half, .parse_special = false});
   const int64_t available = static_cast<int64_t>(tokens.size()) / options.context;
   if (available == 0) {
     fail(ErrorCode::invalid_argument, "{}: {} tokens are less than one chunk of {}; give a longer text or a smaller --ctx", options.file,
@@ -80,21 +106,21 @@ void measure(const Program& program, const Options& options, const LoadedModel& 
   const std::unique_ptr<KvCache> cache = loaded.model->new_cache(options.context);
   ProgressBar bar(program, "perplexity");
   double loss = 0;
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    const auto part = std::span(tokens).subspan(static_cast<size_t>(chunk * options.context), static_cast<size_t>(options.context));
-    loss += chunk_loss(*loaded.model, *cache, *bos, part);
-    const double mean = loss / static_cast<double>((chunk + 1) * options.context);
-    bar.update(static_cast<uint64_t>(chunk + 1), static_cast<uint64_t>(chunks),
+  int64_t scored = 0;
+  for (int64_t index = 0; index < chunks; ++index) {
+    const auto part = std::span(tokens).subspan(static_cast<size_t>(index * options.context), static_cast<size_t>(options.context));
+    const bool adds_bos = bos && tokens.front() == *bos;
+    const Chunk chunk = options.second_half ? half_chunk(adds_bos ? bos : std::nullopt, part) : whole_chunk(*bos, part);
+    loss += chunk_loss(*loaded.model, *cache, chunk);
+    scored += chunk.scored();
+    const double mean = loss / static_cast<double>(scored);
+    bar.update(static_cast<uint64_t>(index + 1), static_cast<uint64_t>(chunks),
                fmt::format("NLL {:.4f}, perplexity {:.4f}", mean, std::exp(mean)));
   }
-  const double mean = loss / static_cast<double>(chunks * options.context);
+  const double mean = loss / static_cast<double>(scored);
   if (options.json) {
-    const nlohmann::ordered_json json = {{"nll", mean},
-                                         {"perplexity", std::exp(mean)},
-                                         {"chunks", chunks},
-                                         {"ctx", options.context},
-                                         {"tokens", chunks * options.context},
-                                         {"precise", options.precise}};
+    const nlohmann::ordered_json json = {{"nll", mean},      {"perplexity", std::exp(mean)}, {"chunks", chunks}, {"ctx", options.context},
+                                         {"tokens", scored}, {"precise", options.precise}};
     program.out << json.dump() << '\n';
   } else {
     program.out << fmt::format("NLL {:.6f} perplexity {:.6f} over {} chunks of {} tokens\n", mean, std::exp(mean), chunks, options.context);
@@ -114,6 +140,8 @@ void perplexity_command(Program& program, const Arguments& arguments) {
   add_value(app, "--file", "FILE", "the text", [&](const std::string& value) { options.file = value; })->required();
   add_integer(app, "--ctx", "tokens of a chunk (512)", options.context, 1);
   add_integer(app, "--chunks", "only the first K chunks (all)", options.chunks, 1)->option_text("K");
+  app.add_flag("--second-half", options.second_half,
+               "score the second half of each chunk only, and let BOS take the place of its first token, as llama-perplexity does");
   app.add_flag("--precise", options.precise, "f32 activations and KV cache throughout: slower");
   app.add_flag("--json", options.json, "print JSON");
   add_device(app, options.device);
