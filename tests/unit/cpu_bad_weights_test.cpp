@@ -1,0 +1,111 @@
+// Blocks whose scale is zero, infinite or NaN, on every code path of the CPU: the rows that hold them show it, no other row does.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/half.h"
+#include "device/registry.h"
+#include "quant/block_format.h"
+#include "tensor/ops/linear.h"
+
+namespace wick {
+namespace {
+
+constexpr int64_t kRows = 35;  // two tiles of 16 rows and a rest
+constexpr int64_t kColumns = 512;
+constexpr int64_t kOddRows[] = {3, 20, 34};
+
+// Where a block's f16 scale lies.
+constexpr std::pair<DType, size_t> kScales[] = {
+    {DType::q4_0, 0},   {DType::q4_1, 0},   {DType::q5_0, 0},    {DType::q5_1, 0},   {DType::q8_0, 0},   {DType::q2_k, 80},
+    {DType::q3_k, 108}, {DType::q4_k, 0},   {DType::q5_k, 0},    {DType::q6_k, 208}, {DType::iq1_s, 0},  {DType::iq2_xxs, 0},
+    {DType::iq2_xs, 0}, {DType::iq2_s, 0},  {DType::iq3_xxs, 0}, {DType::iq3_s, 0},  {DType::iq4_nl, 0}, {DType::iq4_xs, 0},
+    {DType::tq1_0, 52}, {DType::tq2_0, 64}, {DType::q1_0, 0},    {DType::q2_0, 0},
+};
+
+std::vector<Device> code_paths() {
+  std::vector<Device> devices;
+  for (const Backend* backend : linked_backends()) {
+    if (backend->kind != DeviceKind::cpu || backend->variants == nullptr) continue;
+    for (const VariantInfo& variant : backend->variants()) {
+      if (variant.usable) devices.push_back(Device::open({backend->kind, 0}, {2, variant.name}));
+    }
+  }
+  return devices;
+}
+
+// Blocks of ones, whose scale in the second block of each odd row is another.
+std::vector<std::byte> weights(DType dtype, size_t scale_at, float odd) {
+  const size_t row_bytes = static_cast<size_t>(storage_bytes(dtype, kColumns));
+  const auto block_bytes = static_cast<size_t>(info(dtype).block_bytes);
+  std::vector<std::byte> bytes(row_bytes * kRows);
+  for (size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(at * 37 + at / 13);
+  const auto put = [&](size_t block, float scale) {
+    const uint16_t bits = float_to_f16_bits(scale);
+    std::memcpy(bytes.data() + block + scale_at, &bits, sizeof(bits));
+    // The other scale of the formats that have two.
+    const bool pair = dtype == DType::q4_1 || dtype == DType::q5_1 || dtype == DType::q4_k || dtype == DType::q5_k || dtype == DType::q2_k;
+    if (pair) std::memset(bytes.data() + block + scale_at + 2, 0, 2);
+  };
+  for (size_t block = 0; block < bytes.size(); block += block_bytes) put(block, 0.01f);
+  for (const int64_t row : kOddRows) put(static_cast<size_t>(row) * row_bytes + block_bytes, odd);
+  return bytes;
+}
+
+bool is_odd(int64_t row) { return row == kOddRows[0] || row == kOddRows[1] || row == kOddRows[2]; }
+
+std::vector<float> product(const Device& device, DType dtype, const std::vector<std::byte>& bytes, int64_t tokens, bool rearranged) {
+  const Tensor weight = Tensor::from_bytes(bytes, {kRows, kColumns}, dtype, device);
+  std::vector<float> values(static_cast<size_t>(tokens * kColumns));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i)) + 0.1f;
+  const Tensor x = Tensor::from_vector(values, {tokens, kColumns}, device);
+  return linear(x, rearranged ? repack_for_linear(weight) : weight).to_vector<float>();
+}
+
+TEST(BadWeights, AnInfiniteOrNaNScaleShowsInItsRowAlone) {
+  for (const Device& device : code_paths()) {
+    for (const auto& [dtype, scale_at] : kScales) {
+      for (const float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+        for (const int run : {0, 1, 2, 3}) {
+          const int64_t tokens = run % 2 == 0 ? 1 : 5;
+          const std::vector<float> result = product(device, dtype, weights(dtype, scale_at, odd), tokens, run >= 2);
+          for (int64_t at = 0; at < tokens * kRows; ++at) {
+            ASSERT_EQ(std::isfinite(result[static_cast<size_t>(at)]), !is_odd(at % kRows))
+                << device.caps().driver << " " << to_string(dtype) << " scale " << odd << " tokens " << tokens << " row " << at % kRows;
+          }
+        }
+      }
+    }
+  }
+}
+
+// The rest of the row counts as if the block were not there.
+TEST(BadWeights, AScaleOfZeroTakesTheBlockOut) {
+  for (const Device& device : code_paths()) {
+    for (const auto& [dtype, scale_at] : kScales) {
+      const std::vector<std::byte> bytes = weights(dtype, scale_at, 0);
+      std::vector<float> row(kColumns);
+      for (const bool rearranged : {false, true}) {
+        const std::vector<float> result = product(device, dtype, bytes, 1, rearranged);
+        for (int64_t index = 0; index < kRows; ++index) {
+          find_block_format(dtype)->unpack(bytes.data() + storage_bytes(dtype, index * kColumns), row);
+          double sum = 0;
+          double size = 0;
+          for (int64_t i = 0; i < kColumns; ++i) {
+            const double term = static_cast<double>(row[static_cast<size_t>(i)]) * (std::sin(static_cast<float>(i)) + 0.1f);
+            sum += term;
+            size += std::fabs(term);
+          }
+          ASSERT_NEAR(result[static_cast<size_t>(index)], sum, 0.02 * size) << device.caps().driver << " " << to_string(dtype);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wick
