@@ -137,8 +137,8 @@ Value KernelBuilder::intern(Node node) {
   }
   check_node(kernel_, node);
   if (!is_subgroup(node.op)) node.epoch = epoch_of(node);
-  for (auto table = reads_.rbegin(); table != reads_.rend(); ++table) {
-    if (const auto found = table->find(node); found != table->end()) return {this, found->second};
+  for (const NodeTable& table : reads_) {
+    if (const auto found = table.find(node); found != table.end()) return {this, found->second};
   }
   const NodeId id = add_node(node);
   reads_.back().emplace(node, id);

@@ -236,6 +236,7 @@ class Interpreter {
     require_all(mask, "a subgroup operation");
     const std::span<const Bits> operand = value(node.operands[0]);
     const uint32_t size = kernel_.subgroup_size;
+    WICK_ASSERT(size > 0);
     for (uint32_t lane = 0; lane < lanes_; ++lane) {
       const uint32_t first = lane / size * size;
       if (node.op == Op::subgroup_shuffle_xor) values_[id][lane] = operand[first + ((lane - first) ^ node.slot)];

@@ -83,7 +83,7 @@ struct Dialect {
   // Literals: $h is a hexadecimal float, $b its bits in decimal, $l and $u the lower and upper halves of 64 bits.
   std::string_view f32_literal = "$hf";
   std::string_view f64_literal = "$h";
-  std::string_view i32_suffix = "";
+  std::string_view i32_suffix{};
   std::string_view i64_suffix = "ll";
   // Statements: $T type, $n name, $x value; a loop's $b begin, $e end, $s step.
   std::string_view let = "const $T $n = $x;";
