@@ -111,3 +111,10 @@ HWY_INLINE RowBytes row_bytes_left(RowBytes a) {
   return vshl_u8(a, vdup_n_s8(kBits));
 }
 HWY_INLINE RowBytes zero_where_equal(RowBytes a, int value) { return vbic_u8(a, vceq_u8(a, vdup_n_u8(static_cast<uint8_t>(value)))); }
+
+HWY_INLINE Bytes bytes_add(Bytes a, Bytes b) { return vaddq_u8(a, b); }
+HWY_INLINE Bytes bytes_subtract(Bytes a, Bytes b) { return vsubq_u8(a, b); }
+// Products of bytes below 256, each byte of b being the same in its lane.
+HWY_INLINE Bytes multiply_bytes(Bytes a, Bytes b) { return vmulq_u8(a, b); }
+// Each row's byte in all four bytes of its lane.
+HWY_INLINE Bytes splat_rows(RowBytes bytes) { return vreinterpretq_u8_s32(vmulq_n_s32(to_ints(bytes), 0x01010101)); }

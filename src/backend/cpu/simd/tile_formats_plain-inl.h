@@ -131,6 +131,40 @@ struct Q3K {
   }
 };
 
+// The same with the scales multiplied into the quants, which then have one scale in 256 columns: with a 6-bit scale s and a quant
+// q = low + 4 · high, (s - 32) · (q - 4) is from -124 to 128, so that adding 124 makes it a byte. Modulo 256 that byte is
+//   s · low + s · 4 high - 32 · q + 252 - 4 s,
+// whose products are bytes too.
+struct ScaledQ3K {
+  static constexpr int kColumns = 256, kBytes = 110, kGroups = 1, kBlocksPerGroup = 8, kZero = 124;
+  static constexpr bool kHalves = false, kMinimum = false;
+  using Header = Q3K::Header;
+
+  static HWY_INLINE Header header(const std::byte* p, int row) { return Q3K::header(p, row); }
+
+  template <int kRun>
+  static HWY_INLINE void scale_half(const std::byte* packed, int row, Bytes* words) {
+    const Bytes scale = splat_rows(Q3K::scale_bits<kRun>(packed, row));
+    const Bytes base = bytes_subtract(splat_byte(252), shift_left<2>(scale));
+    const Bytes low_bits = splat_byte(3);
+    const Bytes high_bit = splat_byte(4);
+#pragma GCC unroll 4
+    for (int w = 0; w < 4; ++w) {
+      const Bytes low = multiply_bytes(bit_and(words[w], low_bits), scale);
+      const Bytes high = multiply_bytes(bit_and(words[w], high_bit), scale);
+      words[w] = bytes_add(bytes_subtract(bytes_add(low, high), shift_left<5>(words[w])), base);
+    }
+  }
+
+  template <int kIndex>
+  static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
+    Q3K::load<kIndex>(p, row, h, group, block);
+    scale_half<2 * kIndex>(p + 32, row, block.words);
+    scale_half<2 * kIndex + 1>(p + 32, row, block.words + 4);
+    block.scale[0] = h.d;
+  }
+};
+
 // Signs: a set bit is +1, a clear one -1.
 struct Q10 {
   static constexpr int kColumns = 128, kBytes = 18, kGroups = 4, kBlocksPerGroup = 1, kZero = 1;

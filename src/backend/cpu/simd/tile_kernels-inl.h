@@ -138,6 +138,8 @@ void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, 
   }
   const int64_t bytes = chunk.count / kActivationBlock * kBlockBytes;
   for (int64_t at = 0; at < bytes; at += kBlockBytes) {
+    // Of formats with a scale per 16 columns: what the first half gives, in units of the activations' scale.
+    [[maybe_unused]] Floats halves[kTokens][kVectors];
 #pragma GCC unroll 2
     for (int part = 0; part < kParts; ++part) {
       Ints dots[kTokens][kVectors];
@@ -165,7 +167,14 @@ void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, 
         const Floats scale = load(floats + part * kVectorRows);
 #pragma GCC unroll 8
         for (int t = 0; t < kTokens; ++t) {
-          sums[t][v] = multiply_add(to_floats(dots[t][v]), multiply(scale, splat(scales[t * scale_stride])), sums[t][v]);
+          const Floats value = to_floats(dots[t][v]);
+          if constexpr (!kHalves) {
+            sums[t][v] = multiply_add(value, multiply(scale, splat(scales[t * scale_stride])), sums[t][v]);
+          } else if (part == 0) {
+            halves[t][v] = multiply(value, scale);
+          } else {
+            sums[t][v] = multiply_add(multiply_add(value, scale, halves[t][v]), splat(scales[t * scale_stride]), sums[t][v]);
+          }
         }
         if constexpr (kMinimum) {
           const Floats minimum = load(floats + (kParts + part) * kVectorRows);
@@ -237,16 +246,17 @@ void multiply_expanded(const ExpandedTiles& tiles, ColumnChunk chunk, const Acti
   }
 }
 
-template <class Format>
+// The kernels of a format; for many rows of activations it may be taken apart as another, `Many`.
+template <class Format, class Many = Format>
 TileKernels kernels_of() {
   TileKernels kernels;
   kernels.few_rows = kFewRows;
   kernels.few_form = {ActivationForm::Kind::int8, kDotBias - Format::kZero, Format::kHalves, Format::kMinimum};
   kernels.multiply = multiply_tile<Format>;
-  kernels.many_form = kernels.few_form;
-  kernels.expand = expand_tile<Format>;
-  kernels.expanded_bytes = int64_t{kExpandedVectors<Format::kHalves, Format::kMinimum>} * kVectorBytes * kVectorsOfTile;
-  kernels.multiply_expanded = multiply_expanded<Format::kHalves, Format::kMinimum>;
+  kernels.many_form = {ActivationForm::Kind::int8, kDotBias - Many::kZero, Many::kHalves, Many::kMinimum};
+  kernels.expand = expand_tile<Many>;
+  kernels.expanded_bytes = int64_t{kExpandedVectors<Many::kHalves, Many::kMinimum>} * kVectorBytes * kVectorsOfTile;
+  kernels.multiply_expanded = multiply_expanded<Many::kHalves, Many::kMinimum>;
   return kernels;
 }
 

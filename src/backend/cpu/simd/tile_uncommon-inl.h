@@ -7,7 +7,7 @@ inline void fill_uncommon_formats(SimdKernels& kernels) {
   kernels.tile_kernels(DType::q5_0_x16) = kernels_of<Q50>();
   kernels.tile_kernels(DType::q5_1_x16) = kernels_of<Q51>();
   kernels.tile_kernels(DType::q2_k_x16) = kernels_of<Q2K>();
-  kernels.tile_kernels(DType::q3_k_x16) = kernels_of<Q3K>();
+  kernels.tile_kernels(DType::q3_k_x16) = kernels_of<Q3K, ScaledQ3K>();
   kernels.tile_kernels(DType::iq1_s_x16) = kernels_of<IQ1S>();
   kernels.tile_kernels(DType::iq1_m_x16) = kernels_of<IQ1M>();
   kernels.tile_kernels(DType::iq2_xxs_x16) = kernels_of<IQ2XXS>();
