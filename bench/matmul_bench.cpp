@@ -30,7 +30,7 @@ double measure_peak(ThreadPool& pool) {
   const cpu::SimdKernels& kernels = cpu::simd_kernels(cpu::usable_instruction_sets().back());
   std::vector<double> operations(static_cast<size_t>(pool.size()));
   const auto begin = Clock::now();
-  pool.run([&](int index, int) { operations[static_cast<size_t>(index)] = kernels.product.peak(400000); });
+  pool.run([&](int index, int) { operations[static_cast<size_t>(index)] = kernels.peaks.f32(400000); });
   double total = 0;
   for (const double part : operations) total += part;
   return total / seconds_since(begin);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "device/buffer.h"
+#include "device/measured_peaks.h"
 #include "device/op.h"
 #include "device/random_stream.h"
 #include "ir/device_caps.h"
@@ -58,6 +59,8 @@ class Runtime {
   // Bytes allocated now and at most; imports are not counted.
   [[nodiscard]] virtual size_t allocated_bytes() const noexcept = 0;
   [[nodiscard]] virtual size_t peak_allocated_bytes() const noexcept = 0;
+  // Keeps the device busy for about half a second. Errors: out_of_memory.
+  [[nodiscard]] virtual MeasuredPeaks measure_peaks() { return {}; }
 
   [[nodiscard]] RandomStream& random() noexcept { return random_; }
 

@@ -21,6 +21,7 @@ class GuardedRuntime final : public Runtime {
   [[nodiscard]] OpFunction override_for(OpId op, DType dtype) const noexcept override;
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return inner_->allocated_bytes(); }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return inner_->peak_allocated_bytes(); }
+  [[nodiscard]] MeasuredPeaks measure_peaks() override { return inner_->measure_peaks(); }
 
   // The op of the inner runtime on outputs between canaries. Throws std::runtime_error naming what was overwritten.
   void call(const OpCall& call);

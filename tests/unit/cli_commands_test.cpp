@@ -212,6 +212,14 @@ TEST_F(Commands, DevicesAndCoverageAreJsonToo) {
   EXPECT_TRUE(rows[0].contains("op") && rows[0].contains("dtype") && rows[0].contains("device") && rows[0].contains("support"));
 }
 
+TEST_F(Commands, DevicesMeasureWhatMemoryAndCoresGive) {
+  const json device = json::parse(wick({"devices", "--measure", "--threads", "1", "--json"}).out)[0];
+  EXPECT_EQ(device["threads"], 1);
+  EXPECT_GT(device["read_bytes_per_second"].get<double>(), 1e8);
+  EXPECT_GT(device["f32_operations_per_second"].get<double>(), 1e8);
+  EXPECT_THAT(wick({"devices", "--measure"}).out, HasSubstr("measured, threads"));
+}
+
 TEST_F(Commands, SynthIsWhatTheModelRoomWrites) {
   const std::string out = (folder / "again.gguf").string();
   ASSERT_EQ(wick({"synth", "--shape", "2,64,96,4,2,400", "--type", "f32", "--seed", "3", "--out", out}).code, 0);

@@ -39,6 +39,7 @@ class CpuRuntime final : public Runtime {
   [[nodiscard]] OpFunction override_for(OpId op, DType dtype) const noexcept override;
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return memory_->allocated_bytes(); }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return memory_->peak_allocated_bytes(); }
+  [[nodiscard]] MeasuredPeaks measure_peaks() override;
 
   [[nodiscard]] ThreadPool& threads() noexcept { return threads_; }
   [[nodiscard]] const SimdKernels& kernels() const noexcept { return kernels_; }

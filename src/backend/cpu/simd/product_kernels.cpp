@@ -291,26 +291,6 @@ void thin(const float* x, int64_t x_stride, int64_t rows, const T* b, int64_t b_
   }
 }
 
-double peak(int64_t count) {
-  constexpr int kChains = kManyRegisters ? 24 : 12;
-  const Tag<float> d;
-  Vector<float> sums[kChains];
-#pragma GCC unroll 24
-  for (int chain = 0; chain < kChains; ++chain) sums[chain] = hn::Set(d, static_cast<float>(chain));
-  // Values that stay finite and that no compiler can foresee.
-  const Vector<float> factor = hn::Set(d, 1.0F / static_cast<float>(count + 2));
-  const Vector<float> term = hn::Set(d, 1.0F / static_cast<float>(count + 1));
-  for (int64_t i = 0; i < count; ++i) {
-#pragma GCC unroll 24
-    for (int chain = 0; chain < kChains; ++chain) sums[chain] = hn::MulAdd(sums[chain], factor, term);
-  }
-  Vector<float> total = hn::Zero(d);
-#pragma GCC unroll 24
-  for (int chain = 0; chain < kChains; ++chain) total = hn::Add(total, sums[chain]);
-  const auto operations = static_cast<double>(count) * kChains * static_cast<double>(hn::Lanes(d)) * 2;
-  return hn::GetLane(hn::SumOfLanes(d, total)) < 0 ? 0 : operations;
-}
-
 template <class T>
 ProductTile<T, T> tile_of() {
   return {kTileRows, 2 * static_cast<int64_t>(hn::Lanes(Tag<T>())), multiply<T>, multiply_at<T>, copy<T>, transpose<T>};
@@ -327,7 +307,6 @@ void fill_product(SimdKernels& kernels) {
   // Highway's emulated conversion knows no infinity and no NaN of f16.
   if (!kEmulated) product.thin_f16 = thin<f16>;
   product.thin_bf16 = thin<bf16>;
-  product.peak = peak;
 }
 
 }  // namespace HWY_NAMESPACE

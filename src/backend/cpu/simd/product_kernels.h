@@ -65,8 +65,6 @@ struct ProductKernels {
   ThinProduct<float> thin_f32 = nullptr;
   ThinProduct<f16> thin_f16 = nullptr;  // none on scalar machines
   ThinProduct<bf16> thin_bf16 = nullptr;
-  // `count` fused multiply-adds a lane in independent chains, for the machine's peak; returns the floating-point operations done.
-  double (*peak)(int64_t count) = nullptr;
 };
 
 }  // namespace wick::cpu

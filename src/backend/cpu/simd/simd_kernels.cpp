@@ -15,6 +15,7 @@ SimdKernels build(InstructionSet set) {
   fill_integer_loops(kernels);
   fill_number_conversions(kernels);
   fill_panel_kernels(kernels);
+  fill_peak_kernels(kernels);
   fill_pow_loops(kernels);
   fill_product_kernels(kernels);
   fill_quantize_kernels(kernels);

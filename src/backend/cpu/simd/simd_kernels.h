@@ -7,6 +7,7 @@
 
 #include "backend/cpu/simd/instruction_set.h"
 #include "backend/cpu/simd/number_loops.h"
+#include "backend/cpu/simd/peak_kernels.h"
 #include "backend/cpu/simd/product_kernels.h"
 #include "backend/cpu/simd/row_loops.h"
 #include "backend/cpu/simd/tile_kernels.h"
@@ -76,6 +77,7 @@ struct SimdKernels {
                           int64_t n, int64_t k, bool accumulate) = nullptr;
   // Register tiles and packing of matrix products of any size (gemm.h).
   ProductKernels product;
+  PeakKernels peaks;
   // Online-softmax helpers: largest of n scores; out = e^(x - largest), returning their sum.
   float (*largest)(const float* x, size_t n) = nullptr;
   float (*exp_and_sum)(const float* x, float largest, float* out, size_t n) = nullptr;
@@ -124,6 +126,7 @@ void fill_float_kernels(SimdKernels& kernels);
 void fill_integer_loops(SimdKernels& kernels);
 void fill_number_conversions(SimdKernels& kernels);
 void fill_panel_kernels(SimdKernels& kernels);
+void fill_peak_kernels(SimdKernels& kernels);
 void fill_pow_loops(SimdKernels& kernels);
 void fill_product_kernels(SimdKernels& kernels);
 void fill_quantize_kernels(SimdKernels& kernels);

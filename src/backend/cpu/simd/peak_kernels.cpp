@@ -1,0 +1,128 @@
+// The machine's peaks: chains of one instruction, more of them than its latency takes to fill, and reads.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/simd/peak_kernels.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include "backend/cpu/simd/select.h"
+#include "backend/cpu/simd/simd_kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace wick::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int kChains = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON ? 24 : 12;
+
+double f32_chains(int64_t count) {
+  const hn::ScalableTag<float> d;
+  hn::Vec<decltype(d)> sums[kChains];
+#pragma GCC unroll 24
+  for (int chain = 0; chain < kChains; ++chain) sums[chain] = hn::Set(d, static_cast<float>(chain));
+  // Values that stay finite and that no compiler can foresee.
+  const auto factor = hn::Set(d, 1.0F / static_cast<float>(count + 2));
+  const auto term = hn::Set(d, 1.0F / static_cast<float>(count + 1));
+  for (int64_t i = 0; i < count; ++i) {
+#pragma GCC unroll 24
+    for (int chain = 0; chain < kChains; ++chain) sums[chain] = hn::MulAdd(sums[chain], factor, term);
+  }
+  auto total = hn::Zero(d);
+#pragma GCC unroll 24
+  for (int chain = 0; chain < kChains; ++chain) total = hn::Add(total, sums[chain]);
+  const auto operations = static_cast<double>(count) * kChains * static_cast<double>(hn::Lanes(d)) * 2;
+  return hn::GetLane(hn::SumOfLanes(d, total)) < 0 ? 0 : operations;
+}
+
+uint64_t read_memory(const std::byte* data, size_t bytes) {
+  const hn::ScalableTag<uint64_t> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto* words = reinterpret_cast<const uint64_t*>(data);
+  const size_t count = bytes / sizeof(uint64_t);
+  auto sum0 = hn::Zero(d);
+  auto sum1 = hn::Zero(d);
+  auto sum2 = hn::Zero(d);
+  auto sum3 = hn::Zero(d);
+  for (size_t i = 0; i < count; i += 4 * lanes) {
+    sum0 = hn::Xor(sum0, hn::LoadU(d, words + i));
+    sum1 = hn::Xor(sum1, hn::LoadU(d, words + i + lanes));
+    sum2 = hn::Xor(sum2, hn::LoadU(d, words + i + 2 * lanes));
+    sum3 = hn::Xor(sum3, hn::LoadU(d, words + i + 3 * lanes));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Xor(hn::Xor(sum0, sum1), hn::Xor(sum2, sum3))));
+}
+
+void fill_peak(SimdKernels& kernels) {
+  kernels.peaks.f32 = f32_chains;
+  kernels.peaks.read = read_memory;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace wick::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace wick::cpu {
+
+#if defined(__x86_64__)
+namespace {
+
+// Two a cycle with a latency of five; more of them GCC 12 spills.
+constexpr int kDotChains = 12;
+constexpr int kLanes = 16;
+
+__attribute__((target("avx512f,avx512vnni"))) double int8_chains(int64_t count) {
+  __m512i sums[kDotChains];
+#pragma GCC unroll 12
+  for (int chain = 0; chain < kDotChains; ++chain) sums[chain] = _mm512_set1_epi32(chain);
+  const __m512i left = _mm512_set1_epi32(static_cast<int>(count));
+  const __m512i right = _mm512_set1_epi32(static_cast<int>(count + 1));
+  for (int64_t i = 0; i < count; ++i) {
+#pragma GCC unroll 12
+    for (int chain = 0; chain < kDotChains; ++chain) sums[chain] = _mm512_dpbusd_epi32(sums[chain], left, right);
+  }
+  __m512i total = _mm512_setzero_si512();
+#pragma GCC unroll 12
+  for (int chain = 0; chain < kDotChains; ++chain) total = _mm512_xor_si512(total, sums[chain]);
+  // Hardly ever true, but the sums must not be for nothing.
+  return _mm512_reduce_add_epi32(total) == 0x5eed ? 0 : static_cast<double>(count) * kDotChains * kLanes * 4 * 2;
+}
+
+__attribute__((target("avx512f,avx512bf16"))) double bf16_chains(int64_t count) {
+  __m512 sums[kDotChains];
+#pragma GCC unroll 12
+  for (int chain = 0; chain < kDotChains; ++chain) sums[chain] = _mm512_set1_ps(static_cast<float>(chain));
+  // 1.0 and a number near it, twice each.
+  const __m512i left_bits = _mm512_set1_epi32(0x3f803f80);
+  const __m512i right_bits = _mm512_set1_epi32(0x3f803f80 + static_cast<int>(count & 7));
+  const __m512bh left = reinterpret_cast<const __m512bh&>(left_bits);
+  const __m512bh right = reinterpret_cast<const __m512bh&>(right_bits);
+  for (int64_t i = 0; i < count; ++i) {
+#pragma GCC unroll 12
+    for (int chain = 0; chain < kDotChains; ++chain) sums[chain] = _mm512_dpbf16_ps(sums[chain], left, right);
+  }
+  __m512 total = _mm512_setzero_ps();
+#pragma GCC unroll 12
+  for (int chain = 0; chain < kDotChains; ++chain) total = _mm512_add_ps(total, sums[chain]);
+  return _mm512_reduce_add_ps(total) < 0 ? 0 : static_cast<double>(count) * kDotChains * kLanes * 2 * 2;
+}
+
+}  // namespace
+#endif
+
+void fill_peak_kernels(SimdKernels& kernels) {
+  WICK_CALL_FOR_SET(kernels.set, fill_peak, kernels);
+#if defined(__x86_64__)
+  if (kernels.set != InstructionSet::avx512_vnni) return;
+  kernels.peaks.int8 = int8_chains;
+  if (__builtin_cpu_supports("avx512bf16")) kernels.peaks.bf16 = bf16_chains;
+#endif
+}
+
+}  // namespace wick::cpu
+#endif
