@@ -1,6 +1,7 @@
 // The vocabulary that the library and the backends share: which ops there are, their parameters, and how one call looks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -212,8 +213,14 @@ struct LinearParams {
   bool precise = false;
 };
 
-// Inputs: query [tokens, heads, head_dim] f32; key and value [kv_heads, positions, head_dim], f32 or f16, of which the first
-// past + tokens positions are filled. Token t sees positions 0 … past + t. heads must be a multiple of kv_heads.
+// What a key/value cache may be stored as.
+inline constexpr std::array<DType, 4> kCacheDTypes = {DType::f32, DType::f16, DType::bf16, DType::q8_0};
+[[nodiscard]] constexpr bool is_cache_dtype(DType dtype) noexcept {
+  return std::find(kCacheDTypes.begin(), kCacheDTypes.end(), dtype) != kCacheDTypes.end();
+}
+
+// Inputs: query [tokens, heads, head_dim] f32; key and value [kv_heads, positions, head_dim], both of one of kCacheDTypes, of which the
+// first past + tokens positions are filled. Token t sees positions 0 … past + t. heads must be a multiple of kv_heads.
 struct AttentionParams {
   float scale = 1;
   int64_t past = 0;

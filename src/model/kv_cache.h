@@ -10,8 +10,11 @@ namespace wick {
 
 class KvCache {
  public:
-  // For each layer two tensors [kv_heads, capacity, head_dim] of `dtype` (f16 or f32).
+  // For each layer two tensors [kv_heads, capacity, head_dim] of `dtype`, one of kCacheDTypes. Errors: check_dtype's; out_of_memory.
   KvCache(int64_t layers, int64_t kv_heads, int64_t capacity, int64_t head_dim, DType dtype, const Device& device);
+
+  // Errors: unsupported, naming dtype and head_dim and what to take instead, where rows of head_dim cannot be stored so.
+  static void check_dtype(DType dtype, int64_t head_dim);
 
   // Positions that are filled, and that fit.
   [[nodiscard]] int64_t length() const noexcept { return length_; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,12 +33,16 @@ enum class LogitRows { last, all };
 using InputObserver = std::function<void(std::string_view weight, const Tensor& input)>;
 
 struct LoadOptions {
-  // f32 activations and KV cache throughout; otherwise the device may round activations to 8 bits, and the cache is f16.
+  // f32 activations throughout; otherwise the device may round them to 8 bits.
   bool precise = false;
   // Told how much of the weights is ready, in bytes; may be empty.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
   // Shown the inputs of all weights of the layers, each time the model runs; may be empty.
   InputObserver observe = {};
+  // What keys and values are kept as, one of kCacheDTypes; without it f16, with `precise` f32.
+  std::optional<DType> kv_type = {};
+
+  [[nodiscard]] DType cache_dtype() const noexcept { return kv_type.value_or(precise ? DType::f32 : DType::f16); }
 };
 
 class LanguageModel {
@@ -59,7 +64,7 @@ class LanguageModel {
 
 // Loads a model of any architecture Wick knows from an open GGUF file. The file's bytes are used where they lie, or
 // rearranged once and then forgotten, so that each weight is in memory once.
-// Errors: unsupported (architecture, tensor type), not_found (a tensor or key), corrupt_file, shape_mismatch; each names the file.
+// Errors: unsupported (architecture, tensor type, kv_type), not_found (a tensor or key), corrupt_file, shape_mismatch; each names the file.
 [[nodiscard]] std::unique_ptr<LanguageModel> load_language_model(const GgufFile& file, const Device& device,
                                                                  const LoadOptions& options = {});
 

@@ -69,6 +69,8 @@ LlamaWeights read_weights(const GgufFile& file, WeightReader& reader, const Llam
 
 std::unique_ptr<Llama> Llama::load(const GgufFile& file, const Device& device, const LoadOptions& options) {
   LlamaConfig config = LlamaConfig::from_gguf(file);
+  const DType kv_type = options.cache_dtype();
+  KvCache::check_dtype(kv_type, config.head_dim);
   const int64_t vocabulary = vocabulary_rows(file);
   WeightReader reader(file, device, !options.precise, options.progress);
   LlamaWeights weights = read_weights(file, reader, config, vocabulary);
@@ -80,16 +82,18 @@ std::unique_ptr<Llama> Llama::load(const GgufFile& file, const Device& device, c
                  config.context_length, vocabulary,
                  config.layers,         config.width,
                  reader.parameters(),   file.file_bytes()};
-  return std::unique_ptr<Llama>(new Llama(device, config, std::move(weights), std::move(info), options));
+  return std::unique_ptr<Llama>(new Llama(device, config, std::move(weights), std::move(info), kv_type, options));
 }
 
-Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, const LoadOptions& options)
+Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, DType kv_type,
+             const LoadOptions& options)
     : device_(device),
       config_(config),
       weights_(std::move(weights)),
       info_(std::move(info)),
       linear_{options.precise},
       rope_(config.rope),
+      kv_type_(kv_type),
       observe_(options.observe) {}
 
 void Llama::show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const {
@@ -101,8 +105,7 @@ std::unique_ptr<KvCache> Llama::new_cache(int64_t capacity) const {
   if (capacity < 1 || capacity > config_.context_length) {
     fail(ErrorCode::context_full, "a context of {} tokens was asked for; {} takes 1 to {}", capacity, info_.name, config_.context_length);
   }
-  const DType dtype = linear_.precise ? DType::f32 : DType::f16;
-  return std::make_unique<KvCache>(config_.layers, config_.kv_heads, capacity, config_.head_dim, dtype, device_);
+  return std::make_unique<KvCache>(config_.layers, config_.kv_heads, capacity, config_.head_dim, kv_type_, device_);
 }
 
 Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const {

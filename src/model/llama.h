@@ -41,7 +41,7 @@ class Llama final : public LanguageModel {
   [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const override;
 
  private:
-  Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, const LoadOptions& options);
+  Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, DType kv_type, const LoadOptions& options);
 
   // Tells the observer what these weights of a layer are multiplied by.
   void show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const;
@@ -60,6 +60,7 @@ class Llama final : public LanguageModel {
   ModelInfo info_;
   LinearParams linear_;
   RopeTable rope_;
+  DType kv_type_;
   InputObserver observe_;
 };
 

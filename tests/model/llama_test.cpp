@@ -36,11 +36,11 @@ class LlamaTest : public ::testing::Test {
     std::unique_ptr<LanguageModel> model;
   };
 
-  [[nodiscard]] Opened open(const TinyModel& tiny, bool precise) {
+  [[nodiscard]] Opened open(const TinyModel& tiny, bool precise, std::optional<DType> kv_type = {}) {
     const std::filesystem::path path = folder_.path() / "tiny.gguf";
     write_tiny_model(tiny, path);
     GgufFile file = GgufFile::open(path);
-    std::unique_ptr<LanguageModel> model = load_language_model(file, Device::cpu(), {.precise = precise, .progress = {}});
+    std::unique_ptr<LanguageModel> model = load_language_model(file, Device::cpu(), {.precise = precise, .kv_type = kv_type});
     return {std::move(file), std::move(model)};
   }
 
@@ -205,6 +205,43 @@ TEST_F(LlamaTest, ABadScaleIsRefusedByName) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::shape_mismatch);
     EXPECT_NE(std::string(error.what()).find("'blk.1.ffn_up.scale' has shape [2]"), std::string::npos) << error.what();
+
+TEST_F(LlamaTest, LogitsHardlyDependOnWhatTheCacheHolds) {
+  TinyModel tiny;
+  tiny.head_dim = 32;
+  const std::vector<int32_t> ids = some_tokens(60, tiny.vocab);
+  const auto logits = [&](DType kv_type) {
+    const Opened opened = open(tiny, true, kv_type);
+    const auto cache = opened.model->new_cache(64);
+    EXPECT_EQ(cache->keys(0).dtype(), kv_type);
+    (void)opened.model->forward(std::span(ids).first(50), *cache, LogitRows::last);
+    std::vector<float> all;
+    for (size_t at = 50; at < ids.size(); ++at) {
+      const std::vector<float> row = opened.model->forward(std::span(ids).subspan(at, 1), *cache, LogitRows::last).to_vector<float>();
+      all.insert(all.end(), row.begin(), row.end());
+    }
+    return all;
+  };
+  const std::vector<float> want = logits(DType::f32);
+  const std::pair<DType, double> allowed[] = {{DType::f16, 2e-3}, {DType::bf16, 2e-2}, {DType::q8_0, 2e-2}};
+  for (const auto& [dtype, most] : allowed) {
+    const std::vector<float> got = logits(dtype);
+    double largest = 0;
+    for (size_t i = 0; i < want.size(); ++i) largest = std::max(largest, std::fabs(static_cast<double>(want[i]) - got[i]));
+    EXPECT_LT(largest, most) << to_string(dtype);
+    EXPECT_GT(largest, 0) << to_string(dtype);
+  }
+}
+
+TEST_F(LlamaTest, ACacheOfBlocksNeedsHeadsOfBlocks) {
+  TinyModel tiny;
+  tiny.head_dim = 20;
+  try {
+    (void)open(tiny, false, DType::q8_0);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_NE(std::string(error.what()).find("head_dim 20 is not a multiple of the block of 32; take --kv-type f16"), std::string::npos);
   }
 }
 

@@ -51,6 +51,7 @@ void call(OpId op, DType dtype, const Device& device) {
   const Tensor x = Tensor::from_bytes(zeros, matrix, dtype, device);
   const Tensor floats = Tensor::zeros(matrix, DType::f32, device);
   const auto whole = [&](const Shape& shape) { return is_quantized(dtype) ? x : x.reshape(shape); };
+  const Tensor cache = is_cache_dtype(dtype) ? x.reshape({1, 2, width}) : x;
   switch (op) {
     case OpId::fill: return fill(x, 1);
     case OpId::copy: return (void)x.to_dtype(DType::f32);
@@ -68,8 +69,7 @@ void call(OpId op, DType dtype, const Device& device) {
     case OpId::matmul: return (void)matmul(x, is_quantized(dtype) ? x : x.transpose(0, 1));
     case OpId::linear: return (void)linear(floats, x);
     case OpId::gated_linear: return (void)gated_linear(floats, x, x);
-    case OpId::attention:
-      return (void)attention(Tensor::zeros({2, 1, width}, DType::f32, device), whole({1, 2, width}), whole({1, 2, width}), {1, 0});
+    case OpId::attention: return (void)attention(Tensor::zeros({2, 1, width}, DType::f32, device), cache, cache, {1, 0});
     case OpId::index_select: return (void)x.index_select(Tensor::zeros({1}, DType::u32, device), 0);
     case OpId::gather: return (void)x.gather(Tensor::zeros(matrix, DType::u32, device), 1);
     case OpId::scatter: return (void)x.scatter_add(Tensor::zeros(matrix, DType::u32, device), x, 1);

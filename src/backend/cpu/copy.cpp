@@ -55,9 +55,30 @@ void convert_to_strided(const SimdKernels& kernels, const float* source, int64_t
   }
 }
 
+// f32 rows into a key/value cache of q8_0.
+void copy_to_q8_0(const OpCall& call) {
+  const Operand& source = call.inputs[0];
+  const Operand& target = call.outputs[0];
+  CpuRuntime& runtime = runtime_of(call);
+  const int last = source.layout->rank() - 1;
+  const int64_t width = source.layout->shape().last();
+  const int64_t step = width == 1 ? 1 : source.layout->stride(last);
+  const auto* from = reinterpret_cast<const float*>(source.buffer->host_data());
+  auto* row = runtime.scratch(0).get<float>(0, static_cast<size_t>(width));
+  for_each_row_pair(*source.layout, *target.layout, [&](int64_t source_offset, int64_t target_offset) {
+    const float* x = from + source_offset;
+    if (step != 1) {
+      copy_elements(reinterpret_cast<const std::byte*>(x), step * 4, reinterpret_cast<std::byte*>(row), 4, width, 4);
+      x = row;
+    }
+    runtime.kernels().f32_to_q8_0(x, target.buffer->host_data() + storage_bytes(DType::q8_0, target_offset), static_cast<size_t>(width));
+  });
+}
+
 }  // namespace
 
 void copy_plain(const OpCall& call) {
+  if (call.outputs[0].dtype == DType::q8_0) return copy_to_q8_0(call);
   const SimdKernels& kernels = runtime_of(call).kernels();
   const DType from = call.inputs[0].dtype;
   const DType to = call.outputs[0].dtype;

@@ -56,7 +56,6 @@ void gated_linear_plain(const OpCall& call);
 void gated_linear_interleaved(const OpCall& call);
 void repack(const OpCall& call);
 // attention.cpp
-void attention_f16(const OpCall& call);
-void attention_f32(const OpCall& call);
+void attention_any(const OpCall& call);
 
 }  // namespace wick::cpu

@@ -68,7 +68,7 @@ Tensor attention_from_parts(const Tensor& query, const Tensor& key, const Tensor
   return mixed.reshape({query.shape()[1], tokens, width}).transpose(0, 1).contiguous();
 }
 
-std::string_view hole(DType dtype) { return dtype != DType::f32 && dtype != DType::f16 ? "a key/value cache is f32 or f16" : ""; }
+std::string_view hole(DType dtype) { return is_cache_dtype(dtype) ? "" : "a key/value cache is f32, f16, bf16 or q8_0"; }
 
 }  // namespace
 
@@ -86,9 +86,9 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
         "multiple of kv_heads, past + tokens ≤ positions",
         query.describe(), key.describe(), value.describe(), params.past);
   }
-  if (query.dtype() != DType::f32 || key.dtype() != value.dtype() || (key.dtype() != DType::f32 && key.dtype() != DType::f16)) {
-    fail(ErrorCode::dtype_mismatch, "attention: query {} must be f32, key {} and value {} both f32 or both f16", query.describe(),
-         key.describe(), value.describe());
+  if (query.dtype() != DType::f32 || key.dtype() != value.dtype() || !is_cache_dtype(key.dtype())) {
+    fail(ErrorCode::dtype_mismatch, "attention: query {} must be f32, key {} and value {} of one dtype: f32, f16, bf16 or q8_0",
+         query.describe(), key.describe(), value.describe());
   }
   if (query.is_tracked() || key.is_tracked() || value.is_tracked()) return attention_from_parts(query, key, value, params);
   const Tensor rows = query.contiguous();

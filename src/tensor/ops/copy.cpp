@@ -43,8 +43,9 @@ void refuse_tracked(std::string_view name, std::initializer_list<const Tensor*> 
 }
 
 void copy(const Tensor& source, const Tensor& target) {
-  if (is_quantized(target.dtype())) {
-    fail(ErrorCode::unsupported, "copy: the target {} is quantized; quantize on the host instead", target.describe());
+  if (is_quantized(target.dtype()) && (target.dtype() != DType::q8_0 || source.dtype() != DType::f32)) {
+    fail(ErrorCode::unsupported, "copy: the target {} is quantized, which works for f32 to q8_0 only; quantize on the host instead",
+         target.describe());
   }
   if (source.shape() != target.shape()) {
     fail(ErrorCode::shape_mismatch, "copy: source {} and target {} differ in shape", source.describe(), target.describe());

@@ -1,5 +1,6 @@
 #include "tensor/ops/reference.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -88,6 +89,26 @@ void read_quantized(const Operand& operand, std::vector<double>& values) {
   });
 }
 
+// The bytes of pack(), but that a block with a number that is not finite becomes one of NaNs. Copies write q8_0 alone.
+void write_quantized(const ReferenceTensor& tensor, const Operand& operand) {
+  WICK_ASSERT(operand.dtype == DType::q8_0);
+  const BlockFormat& format = *find_block_format(operand.dtype);
+  constexpr uint16_t kNaN = 0x7e00;
+  const auto block_elements = static_cast<size_t>(info(operand.dtype).block_elements);
+  std::vector<float> block(block_elements);
+  size_t at = 0;
+  // Blocks lie along the last dimension, whose elements are neighbours.
+  for_each_offset(*operand.layout, [&](int64_t offset) {
+    block[at % block_elements] = static_cast<float>(tensor.values[at]);
+    if (++at % block_elements != 0) return;
+    const auto last = static_cast<int64_t>(block_elements) - 1;
+    std::byte* target = operand.buffer->host_data() + storage_bytes(operand.dtype, offset - last);
+    format.pack(block, target);
+    const bool finite = std::all_of(block.begin(), block.end(), [](float value) { return std::isfinite(value); });
+    if (!finite) std::memcpy(target, &kNaN, sizeof(kNaN));
+  });
+}
+
 }  // namespace
 
 int64_t as_integer(double value) noexcept { return saturate<int64_t>(value); }
@@ -116,6 +137,7 @@ ReferenceTensor read_reference(const Operand& operand) {
 }
 
 void write_reference(const ReferenceTensor& tensor, const Operand& operand) {
+  if (is_quantized(operand.dtype)) return write_quantized(tensor, operand);
   size_t at = 0;
   std::byte* base = operand.buffer->host_data();
   for_each_offset(*operand.layout, [&](int64_t offset) { store_double(operand.dtype, base, offset, tensor.values[at++]); });

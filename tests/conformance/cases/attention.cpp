@@ -1,4 +1,4 @@
-// attention: grouped heads, odd widths, prefill and decode, caches of both dtypes that are larger than what is filled.
+// attention: grouped heads, odd widths, prefill and decode, caches of every dtype that are larger than what is filled.
 #include "tensor/ops/attention.h"
 
 #include <fmt/format.h>
@@ -51,6 +51,11 @@ constexpr const char* kCacheNames[] = {"contiguous", "narrowed", "positions firs
 
 Tensor make_cache(Trial& trial, const Sizes& s, DType dtype, Cache kind) {
   const Shape shape{s.kv_heads, s.positions, s.width};
+  if (is_quantized(dtype)) {
+    const bool first = kind == Cache::positions_first;
+    const Tensor rows = trial.weight(s.kv_heads * s.positions, s.width, dtype);
+    return first ? rows.reshape({s.positions, s.kv_heads, s.width}).transpose(0, 1) : rows.reshape(shape);
+  }
   switch (kind) {
     case Cache::contiguous: return trial.input(shape, dtype, View::contiguous, {-1, 1});
     case Cache::narrowed: return trial.input(shape, dtype, View::narrowed, {-1, 1});
@@ -95,7 +100,20 @@ void add_unfilled(CaseList& list, const Sizes& s, DType dtype) {
 }  // namespace
 
 void add_attention_cases(CaseList& list) {
-  for (const DType dtype : {DType::f32, DType::f16}) {
+  for (const int64_t tokens : {1, 4, 5, 33, 70}) {
+    for (const int64_t past : {0, 17, 100, 600}) {
+      for (const int64_t group : {1, 3, 4, 8}) add(list, {tokens, 2 * group, 2, 32, past, past + tokens + 3}, DType::q8_0);
+      for (const int64_t width : {64, 96, 288}) add(list, {tokens, 3, 1, width, past, past + tokens}, DType::q8_0);
+    }
+    add(list, {tokens, 6, 3, 64, 9, tokens + 30}, DType::q8_0, Cache::positions_first);
+  }
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    // Several runs and blocks of positions, a width of more than one part, and many heads to a cache head.
+    for (const int64_t tokens : {1, 4, 5, 300}) {
+      add(list, {tokens, 4, 2, 64, 1100, 1100 + tokens}, dtype);
+      add(list, {tokens, 2, 2, 272, 140, 140 + tokens}, dtype);
+      add(list, {tokens, 40, 1, 16, 511, 511 + tokens}, dtype);
+    }
     for (const int64_t tokens : {1, 2, 5, 33, 70}) {
       for (const int64_t past : {0, 1, 17, 100}) {
         for (const int64_t group : {1, 2, 4, 8}) add(list, {tokens, 2 * group, 2, 8, past, past + tokens + 3}, dtype);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "conformance/case.h"
@@ -73,6 +75,28 @@ void add_quantized(CaseList& list, DType from, DType to, const Shape& rows, View
   });
 }
 
+// A code errs by half a step, 1/127 of the block's largest magnitude, whose f16 errs by 2^-11 of itself, 127 codes away from 0.
+Bound q8_0_bound() {
+  return [](Inputs inputs, const ReferenceTensor& expected) {
+    std::vector<double> bounds(expected.values.size());
+    for (size_t at = 0; at < bounds.size(); at += 32) {
+      double largest = 0;
+      for (size_t i = at; i < at + 32; ++i) largest = std::max(largest, std::fabs(inputs[0].values[i]));
+      std::fill_n(bounds.begin() + static_cast<std::ptrdiff_t>(at), 32, largest * (0.501 / 127 + 0x1p-11) + 0x1p-25 * 127);
+    }
+    return bounds;
+  };
+}
+
+void add_to_q8_0(CaseList& list, const Shape& shape, View from_view, double reach) {
+  list.add(OpId::copy, DType::f32, fmt::format("to q8_0/{}/{}/{}", shape.to_string(), to_string(from_view), reach), [=](Trial& trial) {
+    const Tensor source = trial.input(shape, DType::f32, from_view, {-reach, reach});
+    const Tensor target = trial.weight(shape.elements() / shape.last(), shape.last(), DType::q8_0).reshape(shape);
+    copy(source, target);
+    trial.expect(OpId::copy, nullptr, {&source}, target, q8_0_bound());
+  });
+}
+
 void add_fill(CaseList& list, const Shape& shape, DType dtype, View view, double value) {
   list.add(OpId::fill, dtype, fmt::format("{}/{}/{}", shape.to_string(), to_string(view), value), [=](Trial& trial) {
     const Tensor target = trial.input(shape, dtype, view);
@@ -125,6 +149,11 @@ void add_plain(CaseList& list) {
 }  // namespace
 
 void add_copy_cases(CaseList& list) {
+  for (const Shape& shape : {Shape{32}, Shape{3, 64}, Shape{5, 2, 96}}) {
+    for (const View view : views_of(shape)) {
+      for (const double reach : {1e-6, 1.0, 300.0}) add_to_q8_0(list, shape, view, reach);
+    }
+  }
   add_plain(list);
   for (const BlockFormat& format : block_formats()) {
     if (!is_quantized(format.dtype)) continue;

@@ -77,6 +77,40 @@ void q8_0_to_f32(const std::byte* blocks, float* out, size_t n) {
   }
 }
 
+void f32_to_q8_0(const float* x, std::byte* blocks, size_t n) {
+  const hn::CappedTag<float, 16> df;
+  const hn::Rebind<int32_t, decltype(df)> di;
+  const hn::Rebind<int8_t, decltype(df)> d8;
+  const size_t lanes = hn::Lanes(df);
+  for (size_t block = 0; block < n / 32; ++block) {
+    const float* source = x + block * 32;
+    std::byte* target = blocks + block * 34;
+    auto largest = hn::Zero(df);
+    // x − x is 0 for a number and NaN for NaN and Inf.
+    auto poison = hn::Zero(df);
+    for (size_t i = 0; i < 32; i += lanes) {
+      const auto value = hn::LoadU(df, source + i);
+      largest = hn::Max(largest, hn::Abs(value));
+      poison = hn::Add(poison, hn::Sub(value, value));
+    }
+    const float bad = hn::GetLane(hn::SumOfLanes(df, poison));
+    const float scale = bad == 0.0F ? hn::GetLane(hn::MaxOfLanes(df, largest)) / 127.0F : bad;
+    const uint16_t bits = float_to_f16_bits(scale);
+    std::memcpy(target, &bits, sizeof(bits));
+    const auto inverse = hn::Set(df, bad == 0.0F && scale != 0.0F ? 1.0F / scale : 0.0F);
+    auto* codes = reinterpret_cast<int8_t*>(target + 2);
+    for (size_t i = 0; i < 32; i += lanes) {
+      // Halves round away from zero. The inverse of a subnormal scale is Inf, and 0 · Inf a NaN: its code is 0, others stay in range.
+      const auto value = bad == 0.0F ? hn::Mul(hn::LoadU(df, source + i), inverse) : hn::Zero(df);
+      const auto clamped = hn::IfThenZeroElse(hn::IsNaN(value), hn::Max(hn::Min(value, hn::Set(df, 127.0F)), hn::Set(df, -127.0F)));
+      const auto whole = hn::Trunc(clamped);
+      const auto away = hn::CopySign(hn::Set(df, 1.0F), clamped);
+      const auto rounded = hn::IfThenElse(hn::Ge(hn::Abs(hn::Sub(clamped, whole)), hn::Set(df, 0.5F)), hn::Add(whole, away), whole);
+      hn::StoreU(hn::DemoteTo(d8, hn::ConvertTo(di, rounded)), d8, codes + i);
+    }
+  }
+}
+
 void q4_0_to_f32(const std::byte* blocks, float* out, size_t n) {
   const hn::CappedTag<float, 16> df;
   const hn::Rebind<uint8_t, decltype(df)> d8;
@@ -101,6 +135,7 @@ void fill_convert(SimdKernels& kernels) {
   kernels.bf16_to_f32 = bf16_to_f32;
   kernels.f32_to_bf16 = f32_to_bf16;
   kernels.q8_0_to_f32 = q8_0_to_f32;
+  kernels.f32_to_q8_0 = f32_to_q8_0;
   kernels.q4_0_to_f32 = q4_0_to_f32;
 }
 

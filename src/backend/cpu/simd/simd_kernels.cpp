@@ -9,6 +9,7 @@ SimdKernels build(InstructionSet set) {
   SimdKernels kernels;
   kernels.set = set;
   fill_binary_loops(kernels);
+  fill_cache_kernels(kernels);
   fill_compare_loops(kernels);
   fill_convert_kernels(kernels);
   fill_float_kernels(kernels);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/cpu/simd/cache_kernels.h"
 #include "backend/cpu/simd/instruction_set.h"
 #include "backend/cpu/simd/number_loops.h"
 #include "backend/cpu/simd/peak_kernels.h"
@@ -61,6 +62,8 @@ struct SimdKernels {
   void (*bf16_to_f32)(const uint16_t* x, float* out, size_t n) = nullptr;
   void (*f32_to_bf16)(const float* x, uint16_t* out, size_t n) = nullptr;
   void (*q8_0_to_f32)(const std::byte* blocks, float* out, size_t n) = nullptr;
+  // The bytes of pack() (quant/block_format.h); a block with NaN or Inf in it gets a NaN for its scale. n is a multiple of 32.
+  void (*f32_to_q8_0)(const float* x, std::byte* blocks, size_t n) = nullptr;
   void (*q4_0_to_f32)(const std::byte* blocks, float* out, size_t n) = nullptr;
 
   // out[t · out_stride + r] = x[t] · weights[r] over k columns, for `tokens` rows of x and 1 to kPanelRows rows of weights. Sums in f32.
@@ -72,9 +75,6 @@ struct SimdKernels {
   Panel<bf16, float> panel_bf16 = nullptr;
   // By the processor's bf16 dot product; nullptr where it has none. k is a multiple of 32.
   Panel<bf16, bf16> panel_bf16_pairs = nullptr;
-  // c [m, n] = a [m, k] · b [k, n], or c += with `accumulate`; b and c row-major with strides, a[row, i] at row · a_stride + i.
-  void (*multiply_matrix)(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride, int64_t m,
-                          int64_t n, int64_t k, bool accumulate) = nullptr;
   // Register tiles and packing of matrix products of any size (gemm.h).
   ProductKernels product;
   PeakKernels peaks;
@@ -82,16 +82,11 @@ struct SimdKernels {
   float (*largest)(const float* x, size_t n) = nullptr;
   float (*exp_and_sum)(const float* x, float largest, float* out, size_t n) = nullptr;
   void (*scale)(float* x, float factor, size_t n) = nullptr;
-  // scores[h · score_stride + p] = q[h] · key[p], and out[h] += Σ weight[h, p] · value[p], for up to 8 query heads of width n on one
-  // cache row run of f16 (or f32) rows `stride` elements apart.
-  void (*scores_f16)(const float* q, int64_t heads, int64_t n, const f16* keys, int64_t stride, int64_t positions, float* scores,
-                     int64_t score_stride) = nullptr;
-  void (*scores_f32)(const float* q, int64_t heads, int64_t n, const float* keys, int64_t stride, int64_t positions, float* scores,
-                     int64_t score_stride) = nullptr;
-  void (*weighted_sum_f16)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const f16* values, int64_t stride,
-                           int64_t positions, float* out) = nullptr;
-  void (*weighted_sum_f32)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const float* values, int64_t stride,
-                           int64_t positions, float* out) = nullptr;
+  // Attention of single tokens, by the format of the cache's rows.
+  CacheKernels cache_f32;
+  CacheKernels cache_f16;
+  CacheKernels cache_bf16;
+  CacheKernels cache_q8_0;
 
   // `blocks` blocks of the stream of random numbers from number `block` on, and uniform numbers from n words (f64: 2n) of it.
   void (*philox)(uint64_t seed, uint64_t block, uint32_t* words, size_t blocks) = nullptr;
@@ -120,6 +115,7 @@ struct SimdKernels {
 // Each source file under simd/ fills its part of the table.
 void fill_bf16_kernels(SimdKernels& kernels);
 void fill_binary_loops(SimdKernels& kernels);
+void fill_cache_kernels(SimdKernels& kernels);
 void fill_compare_loops(SimdKernels& kernels);
 void fill_convert_kernels(SimdKernels& kernels);
 void fill_float_kernels(SimdKernels& kernels);
