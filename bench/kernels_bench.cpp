@@ -12,6 +12,7 @@
 #include "tensor/ops/attention.h"
 #include "tensor/ops/linear.h"
 #include "tensor/ops/normalize.h"
+#include "thread_pool_bench.h"
 
 namespace wick {
 namespace {
@@ -112,6 +113,7 @@ int main(int argc, char** argv) {
   wick::register_elementwise_benchmarks();
   wick::register_matmul_benchmarks();
   wick::register_image_benchmarks();
+  wick::register_thread_pool_benchmarks();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();
