@@ -121,7 +121,7 @@ void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& progra
   app.add_flag("--parse-special", options.params.parse_special, "control tokens spelled out in the prompt are those tokens");
   add_integer(app, "--context", "the most tokens that prompt and text may have together (the model's)", options.context, 1);
   add_threads(app, options.threads);
-  app.add_flag("--precise", options.precise, "f32 activations and KV cache throughout: slower");
+  add_precision(app, options.precision);
   app.add_flag("--quiet", program.quiet, "say nothing but errors");
   add_sampling_flags(app, options.params.sampling);
 }
@@ -136,7 +136,7 @@ void generate(Program& program, const GenerateOptions& options, const Device& de
   check_generate_options(options);
   const std::filesystem::path path = resolve_model(program, options.model);
   const bool loop = !options.prompt && program.input_is_terminal;
-  const LoadedModel loaded = load_model(program, path, device, options.precise);
+  const LoadedModel loaded = load_model(program, path, device, options.precision);
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
   if (loop) {
     prompt_loop(program, generator, options.params);

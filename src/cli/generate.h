@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/flags.h"
+#include "cli/load_model.h"
 #include "cli/program.h"
 #include "device/device.h"
 #include "engine/generator.h"
@@ -18,7 +19,7 @@ struct GenerateOptions {
   GenerationParams params;
   int64_t context = 0;  // 0: the model's
   int threads = 0;
-  bool precise = false;
+  Precision precision;
 };
 
 void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& program);

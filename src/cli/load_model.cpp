@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/error.h"
 #include "cli/progress_bar.h"
 #include "cli/text_format.h"
 
@@ -15,7 +16,24 @@ Device open_device(const std::string& name, int threads) {
   return name == "auto" ? Device::best(options) : Device::parse(name, options);
 }
 
-LoadedModel load_model(const Program& program, const std::filesystem::path& path, const Device& device, bool precise,
+std::string Precision::describe() const {
+  std::string text = precise ? ", precise" : "";
+  if (kv_type) text += fmt::format(", KV {}", to_string(*kv_type));
+  return text;
+}
+
+void add_precision(CLI::App& app, Precision& precision) {
+  app.add_flag("--precise", precision.precise, "f32 activations and KV cache throughout: slower");
+  add_value(app, "--kv-type", "TYPE", "what the KV cache holds: f32 f16 bf16 q8_0 (f16; with --precise f32)",
+            [&precision](const std::string& text) {
+              const std::optional<DType> dtype = parse_dtype(text);
+              if (!dtype || !is_cache_dtype(*dtype))
+                fail(ErrorCode::invalid_argument, "--kv-type '{}': it must be f32, f16, bf16 or q8_0", text);
+              precision.kv_type = dtype;
+            });
+}
+
+LoadedModel load_model(const Program& program, const std::filesystem::path& path, const Device& device, const Precision& precision,
                        WithTokenizer with_tokenizer, InputObserver observe) {
   const auto start = std::chrono::steady_clock::now();
   // Weights may be rearranged where they lie; the file itself stays as it is.
@@ -23,9 +41,10 @@ LoadedModel load_model(const Program& program, const std::filesystem::path& path
   {
     ProgressBar bar(program, "loading");
     loaded.model = load_language_model(loaded.file, device,
-                                       {.precise = precise,
+                                       {.precise = precision.precise,
                                         .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); },
-                                        .observe = std::move(observe)});
+                                        .observe = std::move(observe),
+                                        .kv_type = precision.kv_type});
   }
   if (with_tokenizer == WithTokenizer::yes) loaded.tokenizer = Tokenizer::from_gguf(loaded.file);
   loaded.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -33,7 +52,7 @@ LoadedModel load_model(const Program& program, const std::filesystem::path& path
   const DeviceCaps& caps = device.caps();
   program.note(fmt::format("loaded {} ({}, {} parameters, {}) in {:.3f} s on {} ({}), threads {}{}", info.name, info.architecture,
                            format_count(static_cast<uint64_t>(info.parameters)), format_bytes(info.file_bytes), loaded.load_seconds,
-                           device.location().to_string(), caps.driver, caps.compute_units, precise ? ", precise" : ""));
+                           device.location().to_string(), caps.driver, caps.compute_units, precision.describe()));
   return loaded;
 }
 

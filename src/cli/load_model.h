@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "cli/flags.h"
 #include "cli/program.h"
 #include "device/device.h"
 #include "formats/gguf.h"
@@ -23,10 +25,24 @@ struct LoadedModel {
 // The device of that name; "auto": the linked one that suits best. Errors: Device::parse's.
 [[nodiscard]] Device open_device(const std::string& name, int threads);
 
+// How numbers are kept while a model runs.
+struct Precision {
+  bool precise = false;
+  std::optional<DType> kv_type;  // the model's choice, if none is given
+
+  [[nodiscard]] DType cache_dtype() const noexcept { return LoadOptions{.precise = precise, .kv_type = kv_type}.cache_dtype(); }
+  // ", precise, KV q8_0": what is not usual; empty if nothing is.
+  [[nodiscard]] std::string describe() const;
+};
+
+// --precise and --kv-type.
+void add_precision(CLI::App& app, Precision& precision);
+
 enum class WithTokenizer { no, yes };
 
 // Says what was loaded, and shows progress. Errors: those of GgufFile, Tokenizer and load_language_model.
-[[nodiscard]] LoadedModel load_model(const Program& program, const std::filesystem::path& path, const Device& device, bool precise,
-                                     WithTokenizer with_tokenizer = WithTokenizer::yes, InputObserver observe = {});
+[[nodiscard]] LoadedModel load_model(const Program& program, const std::filesystem::path& path, const Device& device,
+                                     const Precision& precision, WithTokenizer with_tokenizer = WithTokenizer::yes,
+                                     InputObserver observe = {});
 
 }  // namespace wick

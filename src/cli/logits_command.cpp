@@ -43,7 +43,7 @@ void logits_command(Program& program, const Arguments& arguments) {
   std::optional<std::string> token_list;
   std::string out;
   int threads = 0;
-  bool precise = false;
+  Precision precision;
   CLI::App app("Writes the logits that a model gives after each token of a text: f32 [tokens, vocabulary] in a .npy file.", program.name);
   add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { model_name = value; });
   auto* text_flag = add_value(app, "--text", "TEXT", "the text; BOS is added if the model's file asks for it",
@@ -52,7 +52,7 @@ void logits_command(Program& program, const Arguments& arguments) {
     token_list = value;
   })->excludes(text_flag);
   add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
-  app.add_flag("--precise", precise, "f32 activations and KV cache throughout: slower");
+  add_precision(app, precision);
   add_device(app, device_name);
   add_threads(app, threads);
   app.add_flag("--quiet", program.quiet, "say nothing but errors");
@@ -64,7 +64,7 @@ void logits_command(Program& program, const Arguments& arguments) {
   if (text) check_prompt(*text);
 
   const auto path = resolve_model(program, model_name);
-  const LoadedModel loaded = load_model(program, path, open_device(device_name, threads), precise);
+  const LoadedModel loaded = load_model(program, path, open_device(device_name, threads), precision);
   const std::vector<TokenId> tokens = token_list ? parse_tokens(*token_list, "--tokens") : loaded.tokenizer->encode(*text);
   if (tokens.empty()) fail(ErrorCode::invalid_argument, "{}: no tokens; at least one is needed", token_list ? "--tokens" : "--text");
   write_logits(program, *loaded.model, tokens, out);

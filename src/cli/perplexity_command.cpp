@@ -76,7 +76,7 @@ struct Options {
   int64_t chunks = 0;
   int threads = 0;
   bool second_half = false;
-  bool precise = false;
+  Precision precision;
   bool json = false;
 };
 
@@ -119,8 +119,13 @@ void measure(const Program& program, const Options& options, const LoadedModel& 
   }
   const double mean = loss / static_cast<double>(scored);
   if (options.json) {
-    const nlohmann::ordered_json json = {{"nll", mean},      {"perplexity", std::exp(mean)}, {"chunks", chunks}, {"ctx", options.context},
-                                         {"tokens", scored}, {"precise", options.precise}};
+    const nlohmann::ordered_json json = {{"nll", mean},
+                                         {"perplexity", std::exp(mean)},
+                                         {"chunks", chunks},
+                                         {"ctx", options.context},
+                                         {"tokens", scored},
+                                         {"precise", options.precision.precise},
+                                         {"kv_type", to_string(options.precision.cache_dtype())}};
     program.out << json.dump() << '\n';
   } else {
     program.out << fmt::format("NLL {:.6f} perplexity {:.6f} over {} chunks of {} tokens\n", mean, std::exp(mean), chunks, options.context);
@@ -142,7 +147,7 @@ void perplexity_command(Program& program, const Arguments& arguments) {
   add_integer(app, "--chunks", "only the first K chunks (all)", options.chunks, 1)->option_text("K");
   app.add_flag("--second-half", options.second_half,
                "score the second half of each chunk only, and let BOS take the place of its first token, as llama-perplexity does");
-  app.add_flag("--precise", options.precise, "f32 activations and KV cache throughout: slower");
+  add_precision(app, options.precision);
   app.add_flag("--json", options.json, "print JSON");
   add_device(app, options.device);
   add_threads(app, options.threads);
@@ -152,7 +157,7 @@ void perplexity_command(Program& program, const Arguments& arguments) {
                        "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json"}));
   if (!parse_flags(app, arguments, program)) return;
   const auto path = resolve_model(program, options.model);
-  measure(program, options, load_model(program, path, open_device(options.device, options.threads), options.precise));
+  measure(program, options, load_model(program, path, open_device(options.device, options.threads), options.precision));
 }
 
 }  // namespace wick

@@ -227,6 +227,10 @@ std::vector<std::string> synthetic_types() {
   return names;
 }
 
+void check_synthetic_type(const SyntheticShape& shape, const std::string& type) {
+  (void)plan_matrices({.shape = shape, .type = type}, parse_type(type));
+}
+
 void write_synthetic_model(const std::filesystem::path& path, const SyntheticOptions& options) {
   const SyntheticShape& shape = options.shape;
   check_shape(shape);

@@ -42,6 +42,9 @@ struct SyntheticOptions {
 // matrices have the types that it would give them. BitNet's embedding and head are f16 in each case, as in the published files.
 [[nodiscard]] std::vector<std::string> synthetic_types();
 
+// Errors: invalid_argument for a type that is not there, or that cannot hold the matrices of that shape.
+void check_synthetic_type(const SyntheticShape& shape, const std::string& type);
+
 // Writes a model with weights of mean 0 and standard deviation 0.02, norms of 1, RoPE base 500,000 and context 8192. The bytes depend on
 // shape, type and seed only. Memory does not grow with the model.
 // Errors: invalid_argument (an unknown type; a width that is no multiple of its block), unsupported (an architecture), io.

@@ -152,6 +152,54 @@ TEST_F(Commands, BenchGivesMediansBetweenMinimumAndMaximum) {
   EXPECT_GT(result["peak_rss_bytes"].get<uint64_t>(), 0U);
 }
 
+TEST_F(Commands, BenchMeasuresBehindTokensThatAreInTheCache) {
+  const Ended ended =
+      wick({"bench", "--model", model, "--prompt-tokens", "8", "--gen-tokens", "4", "--reps", "1", "--depth", "100", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(json::parse(ended.out)["depth"], 100);
+  EXPECT_THAT(wick({"bench", "--model", model, "--depth", "8192"}).err, HasSubstr("lower --prompt-tokens, --gen-tokens or --depth"));
+}
+
+TEST_F(Commands, TheSuiteComparesEachTypeWithTheMachinesLimits) {
+  const std::string shape = "2,256,256,4,2,400";
+  const Arguments arguments = {"bench", "--suite",         "cpu", "--shape",      shape, "--types",  "q8_0 tq2_0",           "--reps",
+                               "1",     "--prompt-tokens", "16",  "--gen-tokens", "4",   "--folder", folder.path().string(), "--threads",
+                               "1"};
+  Arguments as_json = arguments;
+  as_json.emplace_back("--json");
+  const Ended ended = wick(as_json);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const json result = json::parse(ended.out);
+  ASSERT_EQ(result["types"].size(), 2U);
+  EXPECT_EQ(result["types"][1]["type"], "tq2_0");
+  // Per layer 256 · (256 + 2 · 128 + 256 + 3 · 256) multiplications, and as many additions.
+  EXPECT_EQ(result["types"][0]["operations_per_token"], 2 * 2 * 256 * (256 + 2 * 128 + 256 + 3 * 256));
+  for (const json& type : result["types"]) {
+    EXPECT_GT(type["prefill_share_of_peak"].get<double>(), 0);
+    EXPECT_GT(type["decode_share_of_bandwidth"].get<double>(), 0);
+  }
+  EXPECT_THAT(wick(arguments).out, testing::AllOf(HasSubstr("prefill 16"), HasSubstr("\ntq2_0")));
+  EXPECT_THAT(wick({"bench", "--suite", "gpu"}).err, HasSubstr("--suite 'gpu': there is cpu"));
+  EXPECT_THAT(wick({"bench", "--suite", "cpu", "--types", "q9"}).err, HasSubstr("type 'q9'"));
+  // The models are gone.
+  const auto files = std::filesystem::directory_iterator(folder.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+}
+
+TEST_F(Commands, TheCacheMayHoldOtherTypes) {
+  const std::string text = (folder / "text.txt").string();
+  std::ofstream(text) << std::string(2000, '7');
+  const auto perplexity = [&](const std::string& type) {
+    return json::parse(wick({"perplexity", "--model", model, "--file", text, "--ctx", "100", "--kv-type", type, "--json"}).out);
+  };
+  EXPECT_EQ(perplexity("bf16")["kv_type"], "bf16");
+  EXPECT_NEAR(perplexity("bf16")["nll"].get<double>(), perplexity("f32")["nll"].get<double>(), 1e-2);
+  EXPECT_THAT(wick({"run", "--model", model, "--prompt", "x", "--kv-type", "q8_0"}).err,
+              HasSubstr("head_dim 16 is not a multiple of the block of 32; take --kv-type f16"));
+  EXPECT_THAT(wick({"run", "--model", model, "--prompt", "x", "--kv-type", "q4_0"}).err,
+              HasSubstr("--kv-type 'q4_0': it must be f32, f16, bf16 or q8_0"));
+}
+
 TEST_F(Commands, InspectTellsMetadataAndTensors) {
   const Ended ended = wick({"inspect", model, "--json"});
   ASSERT_EQ(ended.code, 0) << ended.err;
