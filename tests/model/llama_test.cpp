@@ -205,6 +205,8 @@ TEST_F(LlamaTest, ABadScaleIsRefusedByName) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::shape_mismatch);
     EXPECT_NE(std::string(error.what()).find("'blk.1.ffn_up.scale' has shape [2]"), std::string::npos) << error.what();
+  }
+}
 
 TEST_F(LlamaTest, LogitsHardlyDependOnWhatTheCacheHolds) {
   TinyModel tiny;
