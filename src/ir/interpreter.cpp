@@ -359,10 +359,12 @@ class Interpreter {
 
   void move_tile(const Statement& statement, const Tile& shape, std::vector<float>& tile, uint32_t lane) {
     const Bits first = value(statement.operands[0])[lane], stride = value(statement.operands[1])[lane];
+    const bool words = kernel_.element_of(statement.space, statement.source) != shape.element;
     for (uint32_t i = 0; i < tile.size(); ++i) {
-      const uint64_t index = first + i / shape.columns * stride + i % shape.columns;
+      const uint32_t column = i % shape.columns;
+      const uint64_t index = first + i / shape.columns * stride + (words ? column / 2 : column);
       if (statement.kind == StatementKind::tile_load) {
-        std::byte* at = touch(statement.space, statement.source, index, AccessKind::read, lane);
+        std::byte* at = touch(statement.space, statement.source, index, AccessKind::read, lane) + (words ? column % 2 * 2 : 0);
         tile[i] = static_cast<float>(real_of(register_type(shape.element), read_element(shape.element, at)));
       } else {
         std::byte* at = touch(statement.space, statement.source, index, AccessKind::write, lane);

@@ -94,14 +94,18 @@ class TileLowering final : public Rebuild {
     builder_.loop(0, source_.tiles[s.left].columns, 1, [&](const Value& k) {
       for (uint32_t i = 0; i < elements_per_lane(s.slot); ++i) {
         const Element e = element_of_lane(s.slot, i);
-        const Value a = memory(left.space, left.slot).load_if(e.exists, left.first + e.row * left.stride + k, zero(left));
-        const Value b = memory(right.space, right.slot).load_if(e.exists, right.first + k * right.stride + e.column, zero(right));
         Variable& sum = sums_[s.slot][i];
-        sum = fma(as_f32(a), as_f32(b), Value(sum));
+        sum = fma(element_at(left, e.exists, e.row, k), element_at(right, e.exists, k, e.column), Value(sum));
       }
     });
   }
-  Value zero(const Place& place) { return builder_.number_of(register_type(source_.element_of(place.space, place.slot)), 0, 0); }
+  Value element_at(const Place& place, const Value& exists, const Value& row, const Value& column) {
+    const Type type = register_type(source_.element_of(place.space, place.slot));
+    const bool words = type == Type::u32;
+    const Value index = place.first + row * place.stride + (words ? column / 2U : column);
+    const Value held = memory(place.space, place.slot).load_if(exists, index, builder_.number_of(type, 0, 0));
+    return words ? unpack_half(held >> (column % 2U * 16U)) : as_f32(held);
+  }
 
   void forget(Space space, uint32_t slot) {
     for (std::optional<Place>& place : places_) {

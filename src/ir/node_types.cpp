@@ -244,7 +244,9 @@ struct StatementCheck {
   }
   void tile_memory(bool written) const {
     const Tile& moved = tile(statement.slot);
-    require(memory(statement.source, written) == moved.element, "tile and memory hold one element type");
+    const Element held = memory(statement.source, written);
+    const bool words = !written && held == Element::u32 && moved.element == Element::f16 && moved.columns % 2 == 0;
+    require(held == moved.element || words, "tile and memory hold one element type, or the memory words of two f16");
     scalar(0, Type::u32, "an index");
     scalar(1, Type::u32, "a row stride");
     require(!written || moved.role == TileRole::accumulator, "only accumulators are stored");

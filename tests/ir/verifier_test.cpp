@@ -154,8 +154,15 @@ TEST(Verifier, RefusesTilesThatDoNotFit) {
   EXPECT_EQ(product(16), "kernel bad: tile_multiply: [8, 8] x [16, 8] does not give [8, 8]");
   EXPECT_EQ(refusal([](auto& k, const Words& w) { k.tile_store(k.tile(TileRole::accumulator, Element::f32, 8, 8), w.out, w.lane, 8); }),
             "kernel bad: tile_store: lanes of a subgroup disagree on an operand, which depends on local_id");
-  EXPECT_EQ(refusal([](auto& k, const Words& w) { k.tile_load(k.tile(TileRole::left, Element::f16, 8, 8), w.in, 0, 8); }),
-            "kernel bad: tile_load: tile and memory hold one element type");
+  const std::string unlike = "kernel bad: tile_load: tile and memory hold one element type, or the memory words of two f16";
+  EXPECT_EQ(refusal([](auto& k, const Words& w) { k.tile_load(k.tile(TileRole::left, Element::f16, 8, 8), w.in, 0, 8); }), unlike);
+  const auto from_words = [](uint32_t columns) {
+    return refusal([&](auto& k, const Words&) {
+      k.tile_load(k.tile(TileRole::left, Element::f16, 8, columns), k.buffer("words", Element::u32), 0, 4);
+    });
+  };
+  EXPECT_EQ(from_words(8), "");
+  EXPECT_EQ(from_words(7), unlike);
 }
 
 std::string device_refusal(const std::function<void(KernelBuilder&)>& body,

@@ -86,6 +86,7 @@ Dialect make() {
                   "accumulator, $M, $N, $K, float>"};
   d.tile_fill = "nvcuda::wmma::fill_fragment($n, $x);";
   d.tile_load = "nvcuda::wmma::load_matrix_sync($n, &$m[$i], $t);";
+  d.tile_load_words = "nvcuda::wmma::load_matrix_sync($n, reinterpret_cast<const __half*>(&$m[$i]), 2u * $t);";
   d.tile_multiply = "nvcuda::wmma::mma_sync($n, $l, $p, $n);";
   d.tile_store = "nvcuda::wmma::store_matrix_sync(&$m[$i], $n, $t, nvcuda::wmma::mem_row_major);";
   d.spellings = kSpellings;

@@ -108,6 +108,7 @@ struct Dialect {
   // Matrix tiles: $n tile, $R its role (which may hold the others), $E its element, $r rows, $c columns, $M $N $K the product, $l and $p
   // left and right, $t row stride.
   std::string_view tile_type, tile_fill, tile_load, tile_multiply, tile_store;
+  std::string_view tile_load_words = {};  // of f16 from an array of u32, two in each
   std::array<std::string_view, 3> tile_roles{};
   std::span<const Spelling> spellings{}, family{};
   std::span<const Conversion> conversions{};

@@ -87,6 +87,7 @@ Dialect make() {
   d.tile_roles = {"A", "B", "Accumulator"};
   d.tile_fill = "$n = $T($x);";
   d.tile_load = "coopMatLoad($n, $m, $i, $t, gl_CooperativeMatrixLayoutRowMajor);";
+  d.tile_load_words = d.tile_load;  // index and stride count the array's elements, of whatever type
   d.tile_multiply = "$n = coopMatMulAdd($l, $p, $n);";
   d.tile_store = "coopMatStore($n, $m, $i, $t, gl_CooperativeMatrixLayoutRowMajor);";
   d.spellings = kOwn;

@@ -93,6 +93,7 @@ Dialect make() {
   d.tile_roles = {"", "", ""};
   d.tile_fill = "$n = make_filled_simdgroup_matrix<float, $c, $r>($x);";
   d.tile_load = "simdgroup_load($n, &$m[$i], $t);";
+  d.tile_load_words = "simdgroup_load($n, (const $S half*)&$m[$i], 2u * $t);";
   d.tile_multiply = "simdgroup_multiply_accumulate($n, $l, $p, $n);";
   d.tile_store = "simdgroup_store($n, &$m[$i], $t);";
   d.spellings = kSpellings;

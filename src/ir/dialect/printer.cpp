@@ -278,9 +278,14 @@ class Printer {
                             {'K', std::to_string(product.k)}});
   }
 
+  [[nodiscard]] std::string_view tile_load(const Statement& s) const {
+    const bool words = kernel_.element_of(s.space, s.source) != kernel_.tiles[s.slot].element;
+    return words ? dialect_.tile_load_words : dialect_.tile_load;
+  }
+
   void print_tile(const Statement& s) {
     const std::string_view pattern = s.kind == StatementKind::tile_fill       ? dialect_.tile_fill
-                                     : s.kind == StatementKind::tile_load     ? dialect_.tile_load
+                                     : s.kind == StatementKind::tile_load     ? tile_load(s)
                                      : s.kind == StatementKind::tile_multiply ? dialect_.tile_multiply
                                                                               : dialect_.tile_store;
     const bool moves = s.kind == StatementKind::tile_load || s.kind == StatementKind::tile_store;
@@ -291,6 +296,7 @@ class Printer {
                                                          {'i', operand(0)},
                                                          {'t', operand(1)},
                                                          {'m', moves ? memory(s.space, s.source) : std::string()},
+                                                         {'S', moves ? std::string(space_name(s.space)) : std::string()},
                                                          {'l', tile(s.left)},
                                                          {'p', tile(s.right)},
                                                          {'r', std::to_string(kernel_.tiles[s.slot].rows)},
