@@ -63,39 +63,87 @@ Kernel matmul_f32(const DeviceCaps& caps) {
   return k.finish();
 }
 
+namespace {
+
+// A slice of a matrix of f16 in shared memory, as words of two elements: rows of `words`, `stride` apart, which keeps the rows that lanes
+// read together out of each other's banks.
+struct Slice {
+  Memory global, shared;
+  uint32_t rows, words, lanes;
+  [[nodiscard]] uint32_t stride() const { return words + 4; }
+  [[nodiscard]] uint32_t size() const { return rows * stride(); }
+  // The lane's share of the slice that begins at word `first` of a matrix with rows of `row_words`.
+  [[nodiscard]] std::vector<Vector> load(const Value& t, const Value& exists, const Value& first, const Value& row_words) const {
+    std::vector<Vector> held;
+    for (uint32_t i = 0; i < rows * words / 4; i += lanes) {
+      const Value e = (t + i) * 4U;
+      held.push_back(global.load4_if(exists, first + e / words * row_words + e % words, 0));
+    }
+    return held;
+  }
+  void store(const Value& t, const Value& place, const std::vector<Vector>& held) const {
+    for (uint32_t i = 0; i < held.size(); ++i) {
+      const Value e = (t + i * lanes) * 4U;
+      shared.store(place + e / words * stride() + e % words, {held[i][0], held[i][1], held[i][2], held[i][3]});
+    }
+  }
+};
+
+}  // namespace
+
 Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size) {
   const TileShape block = tile_block(shape);
-  const uint32_t lanes = 4 * subgroup_size;  // four subgroups, each with 2 × 2 tiles of a quarter of the block
+  const uint32_t lanes = 4 * subgroup_size;  // four subgroups, each with 4 × 4 tiles of a quarter of the block
   KernelBuilder k(fmt::format("matmul_tiles_{}x{}x{}_s{}", shape.m, shape.n, shape.k, subgroup_size),
                   {.group_size = lanes, .subgroup_size = subgroup_size});
-  const Memory a = k.buffer("a", Element::f16), b = k.buffer("b", Element::f16), c = k.output("c", Element::f32);
+  const Memory a = k.buffer("a", Element::u32), b = k.buffer("b", Element::u32), c = k.output("c", Element::f32);
   (void)k.parameter("m", Type::u32);
   const Value n = k.parameter("n", Type::u32), depth = k.parameter("k", Type::u32);
-  const Memory a_slice = k.shared(Element::f16, block.m * shape.k), b_slice = k.shared(Element::f16, shape.k * block.n);
+  Slice left_slice{a, a, block.m, block.k / 2, lanes}, right_slice{b, b, block.k, block.n / 2, lanes};
+  // Two of each: one is filled while the other is multiplied.
+  if (block.m * block.k / 8 % lanes != 0 || block.k * block.n / 8 % lanes != 0) {
+    fail(ErrorCode::unsupported, "matmul_tiles: tiles of [{}, {}] x [{}, {}] in subgroups of {} lanes", shape.m, shape.k, shape.k, shape.n,
+         subgroup_size);
+  }
+  left_slice.shared = k.shared(Element::u32, 2 * left_slice.size());
+  right_slice.shared = k.shared(Element::u32, 2 * right_slice.size());
   const Value t = k.local_id(), first_row = k.group_id(1) * block.m, first_column = k.group_id(0) * block.n;
-  const Value row = k.subgroup_id() / 2U * (2 * shape.m), column = k.subgroup_id() % 2U * (2 * shape.n);
+  const Value row = k.subgroup_id() / 2U * (4 * shape.m), column = k.subgroup_id() % 2U * (4 * shape.n);
+  const auto load = [&](const Slice& slice, const Value& begin) {
+    const Value exists = begin < depth;
+    return &slice == &left_slice ? slice.load(t, exists, (first_row * depth + begin) / 2U, depth / 2U)
+                                 : slice.load(t, exists, (begin * n + first_column) / 2U, n / 2U);
+  };
 
-  std::array<uint32_t, 2> left{}, right{};
-  std::array<uint32_t, 4> sums{};
+  std::array<uint32_t, 4> left{}, right{};
+  std::array<uint32_t, 16> sums{};
   for (uint32_t& tile : left) tile = k.tile(TileRole::left, Element::f16, shape.m, shape.k);
   for (uint32_t& tile : right) tile = k.tile(TileRole::right, Element::f16, shape.k, shape.n);
   for (uint32_t& tile : sums) {
     tile = k.tile(TileRole::accumulator, Element::f32, shape.m, shape.n);
     k.tile_fill(tile, 0);
   }
-  k.loop(0, depth, shape.k, [&](const Value& begin) {
-    k.loop(t, block.m * shape.k, lanes, [&](const Value& e) { a_slice[e] = a[(first_row + e / shape.k) * depth + begin + e % shape.k]; });
-    k.loop(t, shape.k * block.n, lanes, [&](const Value& e) { b_slice[e] = b[(begin + e / block.n) * n + first_column + e % block.n]; });
-    k.barrier();
-    for (uint32_t i = 0; i < 2; ++i) {
-      k.tile_load(left[i], a_slice, (row + i * shape.m) * shape.k, shape.k);
-      k.tile_load(right[i], b_slice, column + i * shape.n, block.n);
+  left_slice.store(t, k.constant(0U), load(left_slice, k.constant(0U)));
+  right_slice.store(t, k.constant(0U), load(right_slice, k.constant(0U)));
+  k.barrier();
+  k.loop(0, depth, block.k, [&](const Value& begin) {
+    const Value now = begin / block.k % 2U, next = 1U - now;
+    const std::vector<Vector> next_left = load(left_slice, begin + block.k), next_right = load(right_slice, begin + block.k);
+    for (uint32_t step = 0; step < block.k; step += shape.k) {
+      for (uint32_t i = 0; i < 4; ++i) {
+        k.tile_load(left[i], left_slice.shared, now * left_slice.size() + (row + i * shape.m) * left_slice.stride() + step / 2,
+                    left_slice.stride());
+        k.tile_load(right[i], right_slice.shared, now * right_slice.size() + step * right_slice.stride() + (column + i * shape.n) / 2U,
+                    right_slice.stride());
+      }
+      for (uint32_t i = 0; i < 16; ++i) k.tile_multiply(sums[i], left[i / 4], right[i % 4]);
     }
-    for (uint32_t i = 0; i < 4; ++i) k.tile_multiply(sums[i], left[i / 2], right[i % 2]);
+    left_slice.store(t, next * left_slice.size(), next_left);
+    right_slice.store(t, next * right_slice.size(), next_right);
     k.barrier();
   });
-  for (uint32_t i = 0; i < 4; ++i) {
-    const Value at = (first_row + row + i / 2 * shape.m) * n + first_column + column + i % 2 * shape.n;
+  for (uint32_t i = 0; i < 16; ++i) {
+    const Value at = (first_row + row + i / 4 * shape.m) * n + first_column + column + i % 4 * shape.n;
     k.tile_store(sums[i], c, at, n);
   }
   return k.finish();

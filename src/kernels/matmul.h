@@ -10,10 +10,10 @@ namespace wick::kernels {
 // elements, a lane 4 × 4 of them, from slices of a and b in shared memory. Needs groups of 256 lanes.
 [[nodiscard]] ir::Kernel matmul_f32(const DeviceCaps& caps);
 
-// Buffers a [m, k], b [k, n] of f16, c [m, n] of f32, row by row; m and n multiples of tile_block(shape), k of the tile's k. Parameters m,
-// n, k. Grid: n / block columns × m / block rows. Each subgroup adds up 2 × 2 matrix tiles.
+// Buffers a [m, k], b [k, n] of f16 as u32 words, two elements each, c [m, n] of f32, row by row; m, n and k multiples of
+// tile_block(shape). Parameters m, n, k. Grid: n / block columns × m / block rows. Each of four subgroups adds up 4 × 4 matrix tiles.
 [[nodiscard]] ir::Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size);
-// Rows and columns that one group computes: 4 × the tile's.
-[[nodiscard]] constexpr TileShape tile_block(const TileShape& shape) { return {4 * shape.m, 4 * shape.n, shape.k}; }
+// Rows and columns that one group computes, 8 × the tile's, and the depth that it holds in shared memory at a time, 2 × the tile's.
+[[nodiscard]] constexpr TileShape tile_block(const TileShape& shape) { return {8 * shape.m, 8 * shape.n, 2 * shape.k}; }
 
 }  // namespace wick::kernels

@@ -32,6 +32,7 @@ DeviceCaps tile_caps() {
   DeviceCaps caps = subgroup_caps();
   caps.name = "tiles";
   caps.tiles = {{16, 16, 16}};
+  caps.max_shared_bytes = 49152;
   return caps;
 }
 

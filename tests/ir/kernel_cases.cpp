@@ -300,7 +300,7 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(rms_norm_case(Element::f32, caps));
   cases.push_back(rms_norm_case(Element::bf16, caps));
   cases.push_back(matmul_case(caps));
-  cases.push_back(tiles_case(caps.tiles.empty() ? TileShape{16, 16, 16} : caps.tiles.front()));
+  cases.push_back(tiles_case(caps.tiles.empty() ? TileShape{8, 8, 8} : caps.tiles.front()));
   cases.push_back(quantize_case(caps));
   cases.push_back(matvec_case(DType::q8_0, caps));
   cases.push_back(matvec_case(DType::q4_k, caps));
