@@ -254,30 +254,58 @@ KernelCase matvec_case(DType dtype, const DeviceCaps& caps) {
   return result;
 }
 
-KernelCase attention_case(const DeviceCaps& caps) {
-  const std::size_t heads = 4, kv = 2, dim = 64, length = 150, capacity = 160;
-  const Numbers q = numbers(Element::f32, heads * dim, 15, 4), k = numbers(Element::f16, kv * capacity * dim, 16),
-                v = numbers(Element::f16, kv * capacity * dim, 17);
-  Numbers out(heads * dim);
-  for (std::size_t h = 0; h < heads; ++h) {
-    const std::size_t cache = h / 2 * capacity * dim;
-    Numbers weights(length);
+KernelCase attention_case(uint32_t heads_per_group, const DeviceCaps& caps) {
+  const std::size_t heads = 4, heads_per_kv = 2, dim = 64, length = 330, capacity = 340, split_length = 160, splits = 3;
+  const Numbers q = numbers(Element::f32, heads * dim, 15, 4), k = numbers(Element::f16, heads / heads_per_kv * capacity * dim, 16),
+                v = numbers(Element::f16, heads / heads_per_kv * capacity * dim, 17);
+  Numbers sums(heads * splits * dim), stats;
+  for (std::size_t s = 0; s < heads * splits; ++s) {
+    const std::size_t h = s / splits, begin = s % splits * split_length, end = std::min(begin + split_length, length);
+    const std::size_t cache = h / heads_per_kv * capacity * dim;
+    Numbers weights(end - begin);
     double largest = -1e300, sum = 0;
-    for (std::size_t p = 0; p < length; ++p) {
-      for (std::size_t d = 0; d < dim; ++d) weights[p] += 0.125 * q[h * dim + d] * k[cache + p * dim + d];
-      largest = std::max(largest, weights[p]);
+    for (std::size_t p = begin; p < end; ++p) {
+      double& score = weights[p - begin];
+      for (std::size_t d = 0; d < dim; ++d) score += 0.125 * q[h * dim + d] * k[cache + p * dim + d];
+      largest = std::max(largest, score);
     }
     for (double& weight : weights) sum += weight = std::exp(weight - largest);
-    for (std::size_t p = 0; p < length; ++p) {
-      for (std::size_t d = 0; d < dim; ++d) out[h * dim + d] += weights[p] / sum * v[cache + p * dim + d];
+    for (std::size_t p = begin; p < end; ++p) {
+      for (std::size_t d = 0; d < dim; ++d) sums[s * dim + d] += weights[p - begin] * v[cache + p * dim + d];
+    }
+    stats.push_back(largest);
+    stats.push_back(sum);
+  }
+  KernelCase result;
+  result.kernel = kernels::attention_decode(dim, heads_per_group, caps);
+  result.name = result.kernel.name;
+  result.grid = {static_cast<uint32_t>(heads) / heads_per_group, static_cast<uint32_t>(splits), 1};
+  result.buffers = {input(Element::f32, q), input(Element::f16, k), input(Element::f16, v), output(Element::f32, sums, 1e-4),
+                    output(Element::f32, stats, 1e-5, 1e-5)};
+  result.parameters = {static_cast<uint32_t>(length), static_cast<uint32_t>(capacity), static_cast<uint32_t>(heads_per_kv),
+                       static_cast<uint32_t>(split_length), parameter_bits(0.125F)};
+  return result;
+}
+
+KernelCase attention_join_case(const DeviceCaps& caps) {
+  const std::size_t heads = 3, splits = 5, dim = 64;
+  const Numbers sums = numbers(Element::f32, heads * splits * dim, 18);
+  Numbers stats = numbers(Element::f32, heads * splits * 2, 19, 4), out(heads * dim);
+  for (std::size_t s = 0; s < heads * splits; ++s) stats[2 * s + 1] = std::fabs(stats[2 * s + 1]) + 1;
+  for (std::size_t h = 0; h < heads; ++h) {
+    double sum = 0;
+    for (std::size_t s = h * splits; s < (h + 1) * splits; ++s) sum += std::exp(stats[2 * s]) * stats[2 * s + 1];
+    for (std::size_t i = 0; i < splits * dim; ++i) {
+      const std::size_t s = h * splits + i / dim;
+      out[h * dim + i % dim] += std::exp(stats[2 * s]) * sums[s * dim + i % dim] / sum;
     }
   }
   KernelCase result;
-  result.kernel = kernels::attention_decode(dim, caps);
+  result.kernel = kernels::attention_join(dim, caps);
   result.name = result.kernel.name;
   result.grid = {static_cast<uint32_t>(heads), 1, 1};
-  result.buffers = {input(Element::f32, q), input(Element::f16, k), input(Element::f16, v), output(Element::f32, out, 1e-5)};
-  result.parameters = {static_cast<uint32_t>(length), static_cast<uint32_t>(capacity), 2, parameter_bits(0.125F)};
+  result.buffers = {input(Element::f32, sums), input(Element::f32, stats), output(Element::f32, out, 1e-5)};
+  result.parameters = {static_cast<uint32_t>(splits)};
   return result;
 }
 
@@ -304,7 +332,9 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(quantize_case(caps));
   cases.push_back(matvec_case(DType::q8_0, caps));
   cases.push_back(matvec_case(DType::q4_k, caps));
-  cases.push_back(attention_case(caps));
+  cases.push_back(attention_case(1, caps));
+  cases.push_back(attention_case(2, caps));
+  cases.push_back(attention_join_case(caps));
   return cases;
 }
 
