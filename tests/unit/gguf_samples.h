@@ -1,10 +1,10 @@
 // Small valid GGUF files: what the tests take apart, and the seeds of the fuzz target.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <array>
 #include <span>
 #include <string>
 #include <string_view>

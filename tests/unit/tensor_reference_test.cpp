@@ -84,7 +84,8 @@ TEST(Reference, MatmulOfABatch) {
 }
 
 TEST(Reference, SoftmaxOfEqualNumbersIsUniform) {
-  EXPECT_EQ(reference(OpId::softmax, &kPlainSoftmax, {{{2, 4}, {3, 3, 3, 3, 1e300, 1e300, 1e300, 1e300}}}, {2, 4}), std::vector<double>(8, 0.25));
+  EXPECT_EQ(reference(OpId::softmax, &kPlainSoftmax, {{{2, 4}, {3, 3, 3, 3, 1e300, 1e300, 1e300, 1e300}}}, {2, 4}),
+            std::vector<double>(8, 0.25));
 }
 
 TEST(Reference, SoftmaxOfTwoNumbersIsALogistic) {
