@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <numeric>
@@ -116,6 +117,41 @@ TEST(SimdKernels, HalvesAgreeWithTheScalarConversions) {
     for (size_t i = 0; i < codes.size(); ++i) {
       const bool nan = std::isnan(bf16_bits_to_float(codes[i]));
       ASSERT_TRUE(nan ? std::isnan(wide[i]) : narrow[i] == codes[i]) << to_string(set) << " code " << i;
+    }
+  }
+}
+
+// What is no number in a row of a key/value cache is seen in its score and in no other.
+TEST(SimdKernels, CacheRowsKeepWhatIsNoNumber) {
+  constexpr size_t kWidth = 32;
+  constexpr size_t kPositions = 5;
+  const std::vector<float> query(kWidth, 1.0F);
+  for (const uint16_t bad : {uint16_t{0x7c00}, uint16_t{0xfc00}, uint16_t{0x7e00}}) {  // Inf, -Inf, NaN
+    const float expected = f16_bits_to_float(bad);
+    for (size_t at = 0; at < kPositions; ++at) {
+      std::vector<uint16_t> halves(kPositions * kWidth, float_to_f16_bits(0.5F));
+      halves[at * kWidth + 7] = bad;
+      std::vector<std::byte> blocks(kPositions * 34, std::byte{1});
+      for (size_t row = 0; row < kPositions; ++row) {
+        const uint16_t scale = row == at ? bad : float_to_f16_bits(0.5F);
+        std::memcpy(&blocks[row * 34], &scale, sizeof(scale));
+      }
+      for (const InstructionSet set : usable_instruction_sets()) {
+        const SimdKernels& kernels = simd_kernels(set);
+        std::vector<float> scores(kPositions);
+        const auto expect_bad_score = [&](const char* what) {
+          for (size_t row = 0; row < kPositions; ++row) {
+            const bool right = row != at ? scores[row] == 16.0F : std::isnan(expected) ? std::isnan(scores[row]) : scores[row] == expected;
+            EXPECT_TRUE(right) << to_string(set) << ' ' << what << ": row " << row << " has " << scores[row];
+          }
+        };
+        const auto positions = static_cast<int64_t>(kPositions);
+        kernels.cache_f16.scores(query.data(), 1, kWidth, reinterpret_cast<const std::byte*>(halves.data()), 2 * kWidth, positions,
+                                 scores.data(), positions);
+        expect_bad_score("f16");
+        kernels.cache_q8_0.scores(query.data(), 1, kWidth, blocks.data(), 34, positions, scores.data(), positions);
+        expect_bad_score("q8_0");
+      }
     }
   }
 }

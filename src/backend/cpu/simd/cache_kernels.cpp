@@ -8,6 +8,7 @@
 
 #include "backend/cpu/simd/select.h"
 #include "backend/cpu/simd/simd_kernels.h"
+#include "backend/cpu/simd/wide_loads-inl.h"
 #include "base/half.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,27 +20,10 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
 // One format of rows: elements i, i + 1, … as a vector, and element i alone.
-struct F32Rows {
-  static HWY_INLINE V load(const std::byte* row, int64_t i) { return hn::LoadU(D(), reinterpret_cast<const float*>(row) + i); }
-  static float one(const std::byte* row, int64_t i) { return reinterpret_cast<const float*>(row)[i]; }
-};
-
-struct F16Rows {
-  static HWY_INLINE V load(const std::byte* row, int64_t i) {
-    const hn::Rebind<hwy::float16_t, D> dh;
-    const hn::Rebind<uint16_t, D> du;
-    return hn::PromoteTo(D(), hn::BitCast(dh, hn::LoadU(du, reinterpret_cast<const uint16_t*>(row) + i)));
-  }
-  static float one(const std::byte* row, int64_t i) { return static_cast<float>(reinterpret_cast<const f16*>(row)[i]); }
-};
-
-struct Bf16Rows {
-  static HWY_INLINE V load(const std::byte* row, int64_t i) {
-    const hn::Rebind<uint16_t, D> du;
-    const hn::Rebind<uint32_t, D> dw;
-    return hn::BitCast(D(), hn::ShiftLeft<16>(hn::PromoteTo(dw, hn::LoadU(du, reinterpret_cast<const uint16_t*>(row) + i))));
-  }
-  static float one(const std::byte* row, int64_t i) { return static_cast<float>(reinterpret_cast<const bf16*>(row)[i]); }
+template <class T>
+struct FloatRows {
+  static HWY_INLINE V load(const std::byte* row, int64_t i) { return load_wide(reinterpret_cast<const T*>(row) + i); }
+  static float one(const std::byte* row, int64_t i) { return static_cast<float>(reinterpret_cast<const T*>(row)[i]); }
 };
 
 // Blocks of a scale (f16) and 32 bytes; the lanes of a vector lie in one block.
@@ -205,9 +189,9 @@ void weighted_sum(const float* weights, int64_t weight_stride, int64_t heads, in
 }
 
 void fill_cache(SimdKernels& kernels) {
-  kernels.cache_f32 = {scores<F32Rows>, weighted_sum<F32Rows>};
-  kernels.cache_f16 = {scores<F16Rows>, weighted_sum<F16Rows>};
-  kernels.cache_bf16 = {scores<Bf16Rows>, weighted_sum<Bf16Rows>};
+  kernels.cache_f32 = {scores<FloatRows<float>>, weighted_sum<FloatRows<float>>};
+  kernels.cache_f16 = {scores<FloatRows<f16>>, weighted_sum<FloatRows<f16>>};
+  kernels.cache_bf16 = {scores<FloatRows<bf16>>, weighted_sum<FloatRows<bf16>>};
   kernels.cache_q8_0 = {scores<Q80Rows>, weighted_sum<Q80Rows>};
 }
 

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/simd/select.h"
 #include "backend/cpu/simd/simd_kernels.h"
+#include "backend/cpu/simd/wide_loads-inl.h"
 #include "base/half.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,28 +16,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
-
-// Loads weights of any of the float formats as f32.
-HWY_INLINE V load_wide(const float* p) { return hn::LoadU(D(), p); }
-HWY_INLINE V load_wide(const f16* p) {
-  const D d;
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
-  // Highway's emulated conversion knows no infinity and no NaN of f16.
-  HWY_ALIGN float lanes[hn::MaxLanes(d)];
-  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = static_cast<float>(p[i]);
-  return hn::Load(d, lanes);
-#else
-  const hn::Rebind<hwy::float16_t, D> dh;
-  const hn::Rebind<uint16_t, D> du;
-  return hn::PromoteTo(d, hn::BitCast(dh, hn::LoadU(du, reinterpret_cast<const uint16_t*>(p))));
-#endif
-}
-HWY_INLINE V load_wide(const bf16* p) {
-  const D d;
-  const hn::Rebind<uint16_t, D> du;
-  const hn::Rebind<uint32_t, D> dw;
-  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(dw, hn::LoadU(du, reinterpret_cast<const uint16_t*>(p)))));
-}
 
 // kRows × kTokens dot products of length k, kept in registers.
 template <int kRows, int kTokens, class T>

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/simd/select.h"
 #include "backend/cpu/simd/simd_kernels.h"
+#include "backend/cpu/simd/wide_loads-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::cpu {
@@ -210,20 +211,6 @@ void interleave(const uint16_t* first, const uint16_t* second, int64_t n, uint32
     hn::StoreU(hn::Or(low, hn::ShiftLeft<16>(high)), d, out + i);
   }
   for (; i < n; ++i) out[i] = static_cast<uint32_t>(first[i]) | static_cast<uint32_t>(second[i]) << 16;
-}
-
-HWY_INLINE Vector<float> load_wide(const float* p) { return hn::LoadU(Tag<float>(), p); }
-HWY_INLINE Vector<float> load_wide(const f16* p) {
-  const Tag<float> d;
-  const hn::Rebind<hwy::float16_t, decltype(d)> dh;
-  const hn::Rebind<uint16_t, decltype(d)> du;
-  return hn::PromoteTo(d, hn::BitCast(dh, hn::LoadU(du, reinterpret_cast<const uint16_t*>(p))));
-}
-HWY_INLINE Vector<float> load_wide(const bf16* p) {
-  const Tag<float> d;
-  const hn::Rebind<uint16_t, decltype(d)> du;
-  const hn::Rebind<uint32_t, decltype(d)> dw;
-  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(dw, hn::LoadU(du, reinterpret_cast<const uint16_t*>(p)))));
 }
 
 template <int kRows, int kVectors, class T>
