@@ -72,22 +72,18 @@ LinearJob make_plain_job(const OpCall& call) {
 }
 
 // The activations rounded to bf16, where weights and processor make a bf16 dot product possible and the caller allows it; else nullptr.
-const bf16* round_to_bf16(const OpCall& call, const LinearJob& job) {
+const bf16* round_where_possible(const OpCall& call, const LinearJob& job) {
   const SimdKernels& kernels = job.runtime->kernels();
   const bool possible = call.inputs[1].dtype == DType::bf16 && kernels.panel_bf16_pairs != nullptr && job.k % 32 == 0;
   if (!possible || call.parameters<LinearParams>().precise) return nullptr;
-  auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
-  job.runtime->threads().parallel_for(job.rows * job.k, 32768, [&](int64_t begin, int64_t end) {
-    kernels.f32_to_bf16(job.x + begin, reinterpret_cast<uint16_t*>(rounded + begin), static_cast<size_t>(end - begin));
-  });
-  return rounded;
+  return round_to_bf16(job);
 }
 
 }  // namespace
 
 void linear_plain(const OpCall& call) {
   const LinearJob job = make_plain_job(call);
-  const bf16* rounded = round_to_bf16(call, job);
+  const bf16* rounded = round_where_possible(call, job);
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     float* out = product.out + tokens.first * product.outputs + first;
     multiply_plain(job, thread, rounded, *product.weight, first, count, tokens, out, product.outputs);
@@ -96,7 +92,7 @@ void linear_plain(const OpCall& call) {
 
 void gated_linear_plain(const OpCall& call) {
   const LinearJob job = make_plain_job(call);
-  const bf16* rounded = round_to_bf16(call, job);
+  const bf16* rounded = round_where_possible(call, job);
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     gate_unit(job, thread, product, first, count, tokens, [&](size_t which, float* out) {
       multiply_plain(job, thread, rounded, call.inputs[which + 1], first, count, tokens, out, count);

@@ -47,14 +47,6 @@ void quantize(const LinearJob& job, const ActivationForm& form, Activations& x) 
   x.sums = sums;
 }
 
-void round_to_bf16(const LinearJob& job, Activations& x) {
-  auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
-  job.runtime->threads().parallel_for(job.rows * job.k, 32768, [&](int64_t begin, int64_t end) {
-    job.runtime->kernels().f32_to_bf16(job.x + begin, reinterpret_cast<uint16_t*>(rounded + begin), static_cast<size_t>(end - begin));
-  });
-  x.rounded = rounded;
-}
-
 int64_t chunk_columns(const TileKernels& kernels, int64_t k, int64_t block) {
   const int64_t bytes = kernels.expanded_bytes / kActivationBlock;  // of a column
   const int64_t columns = std::min({kChunkColumns, k, kChunkBytes / bytes});
@@ -67,7 +59,7 @@ TilePlan make_plan(const LinearJob& job, DType dtype) {
   const ActivationForm& form = few ? kernels.few_form : kernels.many_form;
   TilePlan plan{&kernels, few, {.rows = job.rows, .columns = job.k, .values = job.x}, 0};
   if (form.kind == Kind::int8) quantize(job, form, plan.x);
-  if (form.kind == Kind::bf16) round_to_bf16(job, plan.x);
+  if (form.kind == Kind::bf16) plan.x.rounded = round_to_bf16(job);
   if (!few) plan.chunk = chunk_columns(kernels, job.k, info(dtype).block_elements);
   return plan;
 }

@@ -130,3 +130,5 @@ HWY_INLINE Bytes multiply_bytes(Bytes a, Bytes b) { return _mm256_mullo_epi16(a,
 HWY_INLINE Bytes splat_rows(RowBytes bytes) {
   return _mm256_shuffle_epi8(to_ints(bytes), _mm256_broadcastsi128_si256(_mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0)));
 }
+
+#include "backend/cpu/simd/byte_look_up-inl.h"  // in the operations above

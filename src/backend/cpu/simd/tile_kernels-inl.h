@@ -259,12 +259,3 @@ TileKernels kernels_of() {
   kernels.multiply_expanded = multiply_expanded<Many::kHalves, Many::kMinimum>;
   return kernels;
 }
-
-// The formats that need only the common vector operations.
-inline void fill_common_formats(SimdKernels& kernels) {
-  kernels.tile_kernels(DType::q4_0_x16) = kernels_of<Q40>();
-  kernels.tile_kernels(DType::q8_0_x16) = kernels_of<Q80>();
-  kernels.tile_kernels(DType::q4_k_x16) = kernels_of<Q4K>();
-  kernels.tile_kernels(DType::q5_k_x16) = kernels_of<Q5K>();
-  kernels.tile_kernels(DType::q6_k_x16) = kernels_of<Q6K>();
-}

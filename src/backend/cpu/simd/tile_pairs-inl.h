@@ -129,8 +129,3 @@ TileKernels float_kernels_of() {
   kernels.multiply_expanded = multiply_expanded_floats;
   return kernels;
 }
-
-inline void fill_pairs(SimdKernels& kernels) {
-  kernels.tile_kernels(DType::f16_x16) = float_kernels_of<F16Pairs>();
-  kernels.tile_kernels(DType::bf16_x16) = float_kernels_of<Bf16Pairs>();
-}

@@ -11,22 +11,7 @@ namespace wick::cpu {
 namespace {
 
 #include "backend/cpu/simd/bit_words_avx2.h"
-#include "backend/cpu/simd/byte_look_up-inl.h"
-
-// The register tiles of many rows fit 16 registers: four integer sums and four sums, or twelve of floats.
-inline constexpr int kRunVectors = 2;
-inline constexpr int kRunTokens = 2;
-inline constexpr int kFloatTokens = 6;
-inline constexpr int64_t kFewRows = 4;
-inline constexpr int64_t kFewFloatRows = 4;
-
-#include "backend/cpu/simd/tile_formats-inl.h"
-#include "backend/cpu/simd/tile_formats_codebook-inl.h"
-#include "backend/cpu/simd/tile_formats_plain-inl.h"
-#include "backend/cpu/simd/tile_formats_table-inl.h"
-#include "backend/cpu/simd/tile_kernels-inl.h"
-#include "backend/cpu/simd/tile_pairs-inl.h"
-#include "backend/cpu/simd/tile_uncommon-inl.h"
+#include "backend/cpu/simd/tile_table-inl.h"
 
 }  // namespace
 }  // namespace wick::cpu
@@ -37,10 +22,7 @@ namespace wick::cpu {
 
 void fill_tiles_avx2(SimdKernels& kernels) {
 #if defined(__x86_64__)
-  if (kernels.set != InstructionSet::avx2 && kernels.set != InstructionSet::avx512) return;
-  fill_common_formats(kernels);
-  fill_uncommon_formats(kernels);
-  fill_pairs(kernels);
+  if (kernels.set == InstructionSet::avx2 || kernels.set == InstructionSet::avx512) fill_tiles(kernels);
 #else
   (void)kernels;
 #endif

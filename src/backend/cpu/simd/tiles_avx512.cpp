@@ -11,23 +11,7 @@ namespace wick::cpu {
 namespace {
 
 #include "backend/cpu/simd/bit_words_avx512.h"
-
-// The register tile of many rows: two vectors of weights times four rows of activations are eight chains of dot products, enough to keep
-// the units busy; six rows are no faster.
-inline constexpr int kRunVectors = 2;
-inline constexpr int kRunTokens = 4;
-// Of floats: 24 sums.
-inline constexpr int kFloatTokens = 12;
-inline constexpr int64_t kFewRows = 8;
-inline constexpr int64_t kFewFloatRows = 4;
-
-#include "backend/cpu/simd/tile_formats-inl.h"
-#include "backend/cpu/simd/tile_formats_codebook-inl.h"
-#include "backend/cpu/simd/tile_formats_plain-inl.h"
-#include "backend/cpu/simd/tile_formats_table-inl.h"
-#include "backend/cpu/simd/tile_kernels-inl.h"
-#include "backend/cpu/simd/tile_pairs-inl.h"
-#include "backend/cpu/simd/tile_uncommon-inl.h"
+#include "backend/cpu/simd/tile_table-inl.h"
 
 }  // namespace
 }  // namespace wick::cpu
@@ -38,10 +22,7 @@ namespace wick::cpu {
 
 void fill_tiles_avx512(SimdKernels& kernels) {
 #if defined(__x86_64__)
-  if (kernels.set != InstructionSet::avx512_vnni) return;
-  fill_common_formats(kernels);
-  fill_uncommon_formats(kernels);
-  fill_pairs(kernels);
+  if (kernels.set == InstructionSet::avx512_vnni) fill_tiles(kernels);
 #else
   (void)kernels;
 #endif

@@ -78,3 +78,10 @@ HWY_INLINE Floats low_f16(Bytes pairs) {
   return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1)));
 }
 HWY_INLINE Floats high_f16(Bytes pairs) { return low_f16(_mm256_srli_epi32(pairs, 16)); }
+
+// The register tiles of many rows fit 16 registers: four integer sums and four sums, or twelve of floats.
+inline constexpr int kRunVectors = 2;
+inline constexpr int kRunTokens = 2;
+inline constexpr int kFloatTokens = 6;
+inline constexpr int64_t kFewRows = 4;
+inline constexpr int64_t kFewFloatRows = 4;

@@ -64,3 +64,12 @@ HWY_INLINE Floats low_bf16(Bytes pairs) { return _mm512_castsi512_ps(_mm512_slli
 HWY_INLINE Floats high_bf16(Bytes pairs) { return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(-65536))); }
 HWY_INLINE Floats low_f16(Bytes pairs) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(pairs)); }
 HWY_INLINE Floats high_f16(Bytes pairs) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(pairs, 16))); }
+
+// The register tile of many rows: two vectors of weights times four rows of activations are eight chains of dot products, enough to keep
+// the units busy; six rows are no faster.
+inline constexpr int kRunVectors = 2;
+inline constexpr int kRunTokens = 4;
+// Of floats: 24 sums.
+inline constexpr int kFloatTokens = 12;
+inline constexpr int64_t kFewRows = 8;
+inline constexpr int64_t kFewFloatRows = 4;

@@ -88,3 +88,10 @@ HWY_INLINE Floats low_bf16(Bytes pairs) { return vreinterpretq_f32_u32(vshlq_n_u
 HWY_INLINE Floats high_bf16(Bytes pairs) { return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_u8(pairs), vdupq_n_u32(0xffff0000))); }
 HWY_INLINE Floats low_f16(Bytes pairs) { return vcvt_f32_f16(vreinterpret_f16_u16(vmovn_u32(vreinterpretq_u32_u8(pairs)))); }
 HWY_INLINE Floats high_f16(Bytes pairs) { return vcvt_f32_f16(vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_u8(pairs), 16))); }
+
+// The register tiles of many rows: eight integer sums and eight sums, or sixteen of floats.
+inline constexpr int kRunVectors = 4;
+inline constexpr int kRunTokens = 2;
+inline constexpr int kFloatTokens = 8;
+inline constexpr int64_t kFewRows = 4;
+inline constexpr int64_t kFewFloatRows = 4;

@@ -1,8 +1,21 @@
-// Fills the table with the formats whose loaders need spread bits and tables of bytes (bit_words_….h): included behind
-// tile_kernels-inl.h.
+// Fills the table of tile kernels for one instruction set: included behind its bit_words_….h.
 #pragma once
 
-inline void fill_uncommon_formats(SimdKernels& kernels) {
+#include "backend/cpu/simd/tile_formats-inl.h"
+#include "backend/cpu/simd/tile_formats_codebook-inl.h"
+#include "backend/cpu/simd/tile_formats_plain-inl.h"
+#include "backend/cpu/simd/tile_formats_table-inl.h"
+#include "backend/cpu/simd/tile_kernels-inl.h"
+#include "backend/cpu/simd/tile_pairs-inl.h"
+
+inline void fill_tiles(SimdKernels& kernels) {
+  kernels.tile_kernels(DType::f16_x16) = float_kernels_of<F16Pairs>();
+  kernels.tile_kernels(DType::bf16_x16) = float_kernels_of<Bf16Pairs>();
+  kernels.tile_kernels(DType::q4_0_x16) = kernels_of<Q40>();
+  kernels.tile_kernels(DType::q8_0_x16) = kernels_of<Q80>();
+  kernels.tile_kernels(DType::q4_k_x16) = kernels_of<Q4K>();
+  kernels.tile_kernels(DType::q5_k_x16) = kernels_of<Q5K>();
+  kernels.tile_kernels(DType::q6_k_x16) = kernels_of<Q6K>();
   kernels.tile_kernels(DType::q4_1_x16) = kernels_of<Q41>();
   kernels.tile_kernels(DType::q5_0_x16) = kernels_of<Q50>();
   kernels.tile_kernels(DType::q5_1_x16) = kernels_of<Q51>();
