@@ -128,8 +128,7 @@ Kernel attention_decode(uint32_t head_dim, uint32_t heads, const DeviceCaps& cap
   check_shape(head_dim, heads, options);
   const bool subgroups = options.subgroup_size > 0;
   const uint32_t lanes = options.group_size, words = head_dim / 2, sharing = head_dim / 8, teams = lanes / team_lanes(options);
-  KernelBuilder k(fmt::format("attention_decode_{}x{}{}", heads, head_dim, subgroups ? fmt::format("_s{}", options.subgroup_size) : ""),
-                  options);
+  KernelBuilder k(fmt::format("attention_decode_{}x{}{}", heads, head_dim, subgroup_suffix(options)), options);
   const Memory q = k.buffer("q", Element::f32), keys = k.buffer("keys", Element::u32), values = k.buffer("values", Element::u32);
   const Memory sums = k.output("sums", Element::f32), stats = k.output("stats", Element::f32);
   const Value length = k.parameter("length", Type::u32), capacity = k.parameter("capacity", Type::u32);

@@ -13,4 +13,8 @@ ir::KernelOptions group_options(const DeviceCaps& caps, uint32_t wanted) {
   return options;
 }
 
+std::string subgroup_suffix(const ir::KernelOptions& options) {
+  return options.subgroup_size > 0 ? "_s" + std::to_string(options.subgroup_size) : "";
+}
+
 }  // namespace wick::kernels

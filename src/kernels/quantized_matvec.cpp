@@ -1,7 +1,5 @@
 #include "kernels/quantized_matvec.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -35,7 +33,7 @@ using Part = std::function<Value(const Memory& w, const Activations& x, const Va
 Kernel matvec(std::string_view name, uint32_t units_per_block, const DeviceCaps& caps, const Part& part) {
   const ir::KernelOptions options = group_options(caps, 128);
   const bool subgroups = options.subgroup_size > 0;
-  KernelBuilder k(subgroups ? fmt::format("{}_s{}", name, options.subgroup_size) : std::string(name), options);
+  KernelBuilder k(std::string(name) + subgroup_suffix(options), options);
   const Memory w = k.buffer("w", Element::u32);
   const Activations x{k.buffer("bytes", Element::u32), k.buffer("scales", Element::f32)};
   const Memory y = k.output("y", Element::f32);

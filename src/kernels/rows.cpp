@@ -22,7 +22,7 @@ using ir::Variable;
 namespace {
 
 std::string name_of(std::string_view what, Element element, const ir::KernelOptions& options) {
-  return fmt::format("{}_{}{}", what, to_string(element), options.subgroup_size > 0 ? fmt::format("_s{}", options.subgroup_size) : "");
+  return fmt::format("{}_{}{}", what, to_string(element), subgroup_suffix(options));
 }
 
 // The row of this group: every lane takes each group_size-th column.

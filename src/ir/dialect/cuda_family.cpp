@@ -8,22 +8,10 @@ std::string head(const Kernel& kernel, const Usage& usage, const Dialect& dialec
   if (!kernel.parameters.empty()) text += "struct Params {" + members(kernel, dialect, " $T $n;") + " };\n";
   text += expand("extern \"C\" __global__ void __launch_bounds__($g) $e(",
                  {{'g', std::to_string(kernel.group_size)}, {'e', entry_name(kernel)}});
-  std::string arguments;
-  for (uint32_t i = 0; i < kernel.buffers.size(); ++i) {
-    const BufferArgument& buffer = kernel.buffers[i];
-    arguments += expand("$,$c$E* __restrict__ $n", {{',', arguments.empty() ? "" : ", "},
-                                                    {'c', buffer.access == Access::read ? "const " : ""},
-                                                    {'E', element_type(kernel, usage, dialect, Space::buffer, i)},
-                                                    {'n', argument_name(buffer.name)}});
-  }
+  std::string arguments = buffer_arguments(kernel, usage, dialect, "$c$E* __restrict__ $n", ", ");
   if (!kernel.parameters.empty()) arguments += arguments.empty() ? "const Params p" : ", const Params p";
   text += arguments + ") {\n";
-  for (uint32_t i = 0; i < kernel.shared.size(); ++i) {
-    text += expand("  alignas(16) __shared__ $E $n[$c];\n", {{'E', element_type(kernel, usage, dialect, Space::shared, i)},
-                                                             {'n', shared_name(i)},
-                                                             {'c', std::to_string(kernel.shared[i].count)}});
-  }
-  return text;
+  return text + shared_arrays(kernel, usage, dialect, "  alignas(16) __shared__ $E $n[$c];\n");
 }
 
 }  // namespace

@@ -142,5 +142,11 @@ struct Substitution {
 [[nodiscard]] std::string element_type(const Kernel& kernel, const Usage& usage, const Dialect& dialect, Space space, uint32_t slot);
 // "struct Params { uint n_; float eps_; }" with each member written as `member` ($T, $n); empty without parameters.
 [[nodiscard]] std::string members(const Kernel& kernel, const Dialect& dialect, std::string_view member);
+// The buffers as arguments, each written as `argument` ($c "const " where it is read only, $E element, $n name, $i number) and `separator`
+// between them.
+[[nodiscard]] std::string buffer_arguments(const Kernel& kernel, const Usage& usage, const Dialect& dialect, std::string_view argument,
+                                           std::string_view separator);
+// The declarations of the shared arrays, each written as `declaration` ($E element, $n name, $c number of elements).
+[[nodiscard]] std::string shared_arrays(const Kernel& kernel, const Usage& usage, const Dialect& dialect, std::string_view declaration);
 
 }  // namespace wick::ir

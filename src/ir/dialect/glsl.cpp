@@ -51,12 +51,7 @@ std::string head(const Kernel& kernel, const Usage& usage, const Dialect& dialec
                     {'n', argument_name(kernel.buffers[i].name)}});
   }
   if (!kernel.parameters.empty()) text += "layout(push_constant) uniform Params {" + members(kernel, dialect, " $T $n;") + " } p;\n";
-  for (uint32_t i = 0; i < kernel.shared.size(); ++i) {
-    text += expand("shared $E $n[$c];\n", {{'E', element_type(kernel, usage, dialect, Space::shared, i)},
-                                           {'n', shared_name(i)},
-                                           {'c', std::to_string(kernel.shared[i].count)}});
-  }
-  return text + "void main() {\n";
+  return text + shared_arrays(kernel, usage, dialect, "shared $E $n[$c];\n") + "void main() {\n";
 }
 
 Dialect make() {

@@ -40,23 +40,12 @@ std::string head(const Kernel& kernel, const Usage& usage, const Dialect& dialec
                                                       : "#pragma METAL fp math_mode(fast)\n";
   if (!kernel.parameters.empty()) text += "struct Params {" + members(kernel, dialect, " $T $n;") + " };\n";
   text += expand("kernel void $e(", {{'e', entry_name(kernel)}});
-  uint32_t index = 0;
-  for (; index < kernel.buffers.size(); ++index) {
-    text += expand("device $c$E* $n [[buffer($i)]], ", {{'c', kernel.buffers[index].access == Access::read ? "const " : ""},
-                                                        {'E', element_type(kernel, usage, dialect, Space::buffer, index)},
-                                                        {'n', argument_name(kernel.buffers[index].name)},
-                                                        {'i', std::to_string(index)}});
-  }
-  if (!kernel.parameters.empty()) text += "constant Params& p [[buffer(" + std::to_string(index) + ")]], ";
+  text += buffer_arguments(kernel, usage, dialect, "device $c$E* $n [[buffer($i)]], ", "");
+  if (!kernel.parameters.empty()) text += "constant Params& p [[buffer(" + std::to_string(kernel.buffers.size()) + ")]], ";
   text += "uint3 gid [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]], uint lid [[thread_index_in_threadgroup]]";
   if (usage.has(Feature::subgroups)) text += ", uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]";
   text += ") {\n";
-  for (uint32_t i = 0; i < kernel.shared.size(); ++i) {
-    text += expand("  alignas(16) threadgroup $E $n[$c];\n", {{'E', element_type(kernel, usage, dialect, Space::shared, i)},
-                                                              {'n', shared_name(i)},
-                                                              {'c', std::to_string(kernel.shared[i].count)}});
-  }
-  return text;
+  return text + shared_arrays(kernel, usage, dialect, "  alignas(16) threadgroup $E $n[$c];\n");
 }
 
 Dialect make() {

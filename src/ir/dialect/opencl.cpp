@@ -49,22 +49,10 @@ std::string head(const Kernel& kernel, const Usage& usage, const Dialect& dialec
   text += "__kernel __attribute__((reqd_work_group_size(" + std::to_string(kernel.group_size) + ", 1, 1)))\n";
   if (usage.has(Feature::subgroups)) text += "__attribute__((intel_reqd_sub_group_size(" + std::to_string(kernel.subgroup_size) + ")))\n";
   text += "void " + entry_name(kernel) + "(";
-  std::string arguments;
-  for (uint32_t i = 0; i < kernel.buffers.size(); ++i) {
-    const BufferArgument& buffer = kernel.buffers[i];
-    arguments += expand("$,__global $c$E* restrict $n", {{',', arguments.empty() ? "" : ", "},
-                                                         {'c', buffer.access == Access::read ? "const " : ""},
-                                                         {'E', element_type(kernel, usage, dialect, Space::buffer, i)},
-                                                         {'n', argument_name(buffer.name)}});
-  }
+  std::string arguments = buffer_arguments(kernel, usage, dialect, "__global $c$E* restrict $n", ", ");
   if (!kernel.parameters.empty()) arguments += arguments.empty() ? "const Params p" : ", const Params p";
   text += arguments + ") {\n";
-  for (uint32_t i = 0; i < kernel.shared.size(); ++i) {
-    text += expand("  __local $E $n[$c] __attribute__((aligned(16)));\n", {{'E', element_type(kernel, usage, dialect, Space::shared, i)},
-                                                                           {'n', shared_name(i)},
-                                                                           {'c', std::to_string(kernel.shared[i].count)}});
-  }
-  return text;
+  return text + shared_arrays(kernel, usage, dialect, "  __local $E $n[$c] __attribute__((aligned(16)));\n");
 }
 
 Dialect make() {

@@ -386,4 +386,28 @@ std::string members(const Kernel& kernel, const Dialect& dialect, std::string_vi
   return text;
 }
 
+std::string buffer_arguments(const Kernel& kernel, const Usage& usage, const Dialect& dialect, std::string_view argument,
+                             std::string_view separator) {
+  std::string text;
+  for (uint32_t i = 0; i < kernel.buffers.size(); ++i) {
+    const BufferArgument& buffer = kernel.buffers[i];
+    if (i > 0) text += separator;
+    text += expand(argument, {{'c', buffer.access == Access::read ? "const " : ""},
+                              {'E', element_type(kernel, usage, dialect, Space::buffer, i)},
+                              {'n', argument_name(buffer.name)},
+                              {'i', std::to_string(i)}});
+  }
+  return text;
+}
+
+std::string shared_arrays(const Kernel& kernel, const Usage& usage, const Dialect& dialect, std::string_view declaration) {
+  std::string text;
+  for (uint32_t i = 0; i < kernel.shared.size(); ++i) {
+    text += expand(declaration, {{'E', element_type(kernel, usage, dialect, Space::shared, i)},
+                                 {'n', shared_name(i)},
+                                 {'c', std::to_string(kernel.shared[i].count)}});
+  }
+  return text;
+}
+
 }  // namespace wick::ir

@@ -14,24 +14,7 @@
 #define gridDim shim::groups
 #define threadIdx (shim::Index{shim::current, 0, 0})
 
-struct float2 {
-  float x, y;
-};
-struct float4 {
-  float x, y, z, w;
-};
-struct int2 {
-  int x, y;
-};
-struct int4 {
-  int x, y, z, w;
-};
-struct uint2 {
-  unsigned x, y;
-};
-struct uint4 {
-  unsigned x, y, z, w;
-};
+#include "vectors.h"
 
 inline void __syncthreads() { shim::wait(); }
 template <class T>

@@ -7,24 +7,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(n) __attribute__((amdgpu_flat_work_group_size(1, n)))
 
-struct float2 {
-  float x, y;
-};
-struct float4 {
-  float x, y, z, w;
-};
-struct int2 {
-  int x, y;
-};
-struct int4 {
-  int x, y, z, w;
-};
-struct uint2 {
-  unsigned x, y;
-};
-struct uint4 {
-  unsigned x, y, z, w;
-};
+#include "vectors.h"
+
 struct ShimIndex {
   unsigned x, y, z;
 };
