@@ -18,6 +18,15 @@ class Buffer {
   // The address in host memory, where the device has it there (DeviceCaps::host_memory); nullptr otherwise.
   [[nodiscard]] virtual std::byte* host_data() noexcept = 0;
   [[nodiscard]] const std::byte* host_data() const noexcept { return const_cast<Buffer*>(this)->host_data(); }
+
+  // Where the bytes lie: the block of memory that the backend made, and the place of the first of them in it. A pool hands out parts of
+  // blocks; a buffer that is itself such a block is at 0.
+  struct Place {
+    Buffer* block;
+    size_t offset;
+  };
+  [[nodiscard]] virtual Place place() noexcept { return {this, 0}; }
+  [[nodiscard]] Place place() const noexcept { return const_cast<Buffer*>(this)->place(); }
 };
 
 // A buffer over host memory that somebody else owns, such as a mapped file; `owner` keeps it alive.

@@ -40,6 +40,7 @@ class Device {
   [[nodiscard]] static Device vulkan(int index = 0) { return open({DeviceKind::vulkan, index}); }
   [[nodiscard]] static Device oneapi(int index = 0) { return open({DeviceKind::oneapi, index}); }
   [[nodiscard]] static Device webgpu(int index = 0) { return open({DeviceKind::webgpu, index}); }
+  [[nodiscard]] static Device reference() { return open({DeviceKind::reference, 0}); }
   [[nodiscard]] static Device null() { return open({DeviceKind::null, 0}); }
 
   // The device if its backend is linked and it is there; the CPU otherwise, and the logging hook is told so.

@@ -8,11 +8,12 @@
 
 namespace wick {
 
-// The eight accelerator kinds, and `null`, which plans without memory and computes nothing.
-enum class DeviceKind : uint8_t { cpu, cuda, rocm, metal, opencl, vulkan, oneapi, webgpu, null };
+// The eight accelerator kinds; `reference`, which runs kernels in the interpreter; and `null`, which plans without memory and computes
+// nothing.
+enum class DeviceKind : uint8_t { cpu, cuda, rocm, metal, opencl, vulkan, oneapi, webgpu, reference, null };
 
-inline constexpr std::array<std::string_view, 9> kDeviceKindNames = {"cpu",    "cuda",   "rocm",   "metal", "opencl",
-                                                                     "vulkan", "oneapi", "webgpu", "null"};
+inline constexpr std::array<std::string_view, 10> kDeviceKindNames = {"cpu",    "cuda",   "rocm",   "metal",     "opencl",
+                                                                      "vulkan", "oneapi", "webgpu", "reference", "null"};
 
 [[nodiscard]] constexpr std::string_view to_string(DeviceKind kind) noexcept { return kDeviceKindNames[static_cast<size_t>(kind)]; }
 

@@ -2,31 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "device/buffer.h"
 #include "device/measured_peaks.h"
 #include "device/op.h"
+#include "device/program.h"
+#include "device/program_table.h"
+#include "device/queue.h"
 #include "device/random_stream.h"
 #include "ir/device_caps.h"
 
 namespace wick {
-
-// A Queue moves bytes and waits, in order, on one device.
-class Queue {
- public:
-  Queue() = default;
-  virtual ~Queue() = default;
-  Queue(const Queue&) = delete;
-  Queue& operator=(const Queue&) = delete;
-
-  // Offsets and sizes in bytes, inside the buffer (the caller has checked).
-  virtual void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) = 0;
-  virtual void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) = 0;
-  // Returns when everything queued before is done; throws the errors of asynchronous work.
-  virtual void synchronize() = 0;
-};
 
 // What a device is opened with.
 struct DeviceOptions {
@@ -51,11 +40,20 @@ class Runtime {
   // Uninitialised memory, aligned to 64 bytes. Errors: out_of_memory naming the device and the size.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) = 0;
   // A buffer with these bytes: the same memory where DeviceCaps::host_memory, else a copy.
-
   [[nodiscard]] virtual std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) = 0;
   [[nodiscard]] virtual Queue& queue() noexcept = 0;
   // The device's own implementation of an op whose defining operand has this dtype (dispatch_dtype in tensor/ops); nullptr: none.
   [[nodiscard]] virtual OpFunction override_for(OpId op, DType dtype) const noexcept = 0;
+  // Whether portable kernels carry out the ops that the device does not override. Where they do not, programs still run, but slowly.
+  [[nodiscard]] virtual bool runs_kernels() const noexcept { return false; }
+  // Makes a kernel ready for this device. Errors: unsupported, naming the kernel, the language, the driver's log and where the text was
+  // saved; and what ir::prepare() refuses.
+  [[nodiscard]] virtual std::shared_ptr<const Program> compile(const ir::Kernel& kernel) = 0;
+  // The program of the kernel that `make` builds, which is made once for each key.
+  [[nodiscard]] const Program& program(const ProgramKey& key, const std::function<ir::Kernel()>& make);
+  // Queues a launch. Errors: invalid_argument for arguments that the kernel does not take; unsupported for more groups, or larger buffers,
+  // than the device has room for, each naming kernel and limit.
+  void launch(const Launch& launch);
   // Bytes allocated now and at most; imports are not counted.
   [[nodiscard]] virtual size_t allocated_bytes() const noexcept = 0;
   [[nodiscard]] virtual size_t peak_allocated_bytes() const noexcept = 0;
@@ -66,6 +64,7 @@ class Runtime {
 
  private:
   RandomStream random_;
+  ProgramTable programs_;
 };
 
 }  // namespace wick

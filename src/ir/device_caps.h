@@ -15,15 +15,16 @@ struct TileShape {
 };
 
 struct DeviceCaps {
-  std::string name;               // the device's own name: "Intel(R) Xeon(R) Processor"
-  std::string driver;             // driver or instruction-set level: "avx512-vnni"
-  uint64_t memory_bytes = 0;      // 0: not known
-  double memory_bandwidth = 0;    // bytes per second; 0: not known
-  int compute_units = 1;          // cores, multiprocessors
-  int max_subgroup_size = 1;      // lanes that execute together; a CPU kernel has none of its own
-  int min_subgroup_size = 1;      // the smallest that can be asked for; 1 and 1: no subgroup operations
-  uint64_t max_shared_bytes = 0;  // scratch memory of one group
-  uint64_t max_buffer_bytes = 0;  // 0: no limit beyond the memory
+  std::string name;                        // the device's own name: "Intel(R) Xeon(R) Processor"
+  std::string driver;                      // driver or instruction-set level: "avx512-vnni"
+  uint64_t memory_bytes = 0;               // 0: not known
+  double memory_bandwidth = 0;             // bytes per second; 0: not known
+  int compute_units = 1;                   // cores, multiprocessors
+  int max_subgroup_size = 1;               // lanes that execute together; a CPU kernel has none of its own
+  int min_subgroup_size = 1;               // the smallest that can be asked for; 1 and 1: no subgroup operations
+  uint64_t max_shared_bytes = 0;           // scratch memory of one group
+  uint64_t max_buffer_bytes = 0;           // that a kernel can be given as one buffer; 0: no limit beyond the memory
+  uint32_t buffer_offset_alignment = 256;  // where in a buffer a kernel's view of it may begin: at multiples of so many bytes
   // Limits of a kernel and its launch; the defaults are what every device has.
   uint32_t max_group_size = 128;
   uint32_t max_storage_buffers = 8;

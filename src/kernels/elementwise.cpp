@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "kernels/group_options.h"
 #include "kernels/math.h"
+#include "kernels/strided.h"
 
 namespace wick::kernels {
 
@@ -87,9 +88,6 @@ class Strided {
   std::array<Value, 4> strides_;
 };
 
-// The number of this lane in the whole grid.
-Value global_lane(KernelBuilder& k) { return (k.group_id(1) * k.group_count(0) + k.group_id(0)) * k.kernel().group_size + k.local_id(); }
-
 Value as_f32(const Value& v) { return cast(Type::f32, v); }
 
 void store(const Memory& y, const Value& i, const Value& result, Element out) { y[i] = cast(register_type(out), result); }
@@ -132,15 +130,6 @@ Kernel binary(BinaryOp op, Element in, Element out, const DeviceCaps& caps) {
     store(y, i, apply(op, as_f32(a[place_a.index(c)]), as_f32(b[place_b.index(c)])), out);
   });
   return k.finish();
-}
-
-ir::Grid groups_for(const Kernel& kernel, uint64_t count, const DeviceCaps& caps) {
-  const uint64_t groups = std::max<uint64_t>(1, (count + kernel.group_size - 1) / kernel.group_size);
-  const uint64_t x = std::min<uint64_t>(groups, caps.max_group_count[0]);
-  const uint64_t y = (groups + x - 1) / x;
-  if (y > caps.max_group_count[1])
-    fail(ErrorCode::unsupported, "kernel {}: {} elements are more than one launch covers", kernel.name, count);
-  return {static_cast<uint32_t>(x), static_cast<uint32_t>(y), 1};
 }
 
 }  // namespace wick::kernels

@@ -5,6 +5,7 @@
 
 #include "ir/device_caps.h"
 #include "ir/kernel.h"
+#include "kernels/strided.h"
 
 namespace wick::kernels {
 
@@ -20,8 +21,5 @@ enum class BinaryOp : uint8_t { add, subtract, multiply, divide, minimum, maximu
 // Buffers a, b, y: y[i] = op(a…, b…). Parameters: count, the last three extents, offset and four strides of a, then of b. A stride of 0
 // repeats (broadcasting).
 [[nodiscard]] ir::Kernel binary(BinaryOp op, ir::Element in, ir::Element out, const DeviceCaps& caps);
-
-// The grid that covers `count` lanes on a device of these limits.
-[[nodiscard]] ir::Grid groups_for(const ir::Kernel& kernel, uint64_t count, const DeviceCaps& caps);
 
 }  // namespace wick::kernels

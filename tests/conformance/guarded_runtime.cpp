@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 
 namespace wick::conformance {
@@ -80,13 +81,13 @@ void release(Runtime& runtime, const GuardedOutput& guarded, const Operand& outp
 }  // namespace
 
 OpFunction GuardedRuntime::override_for(OpId op, DType dtype) const noexcept {
-  return inner_->override_for(op, dtype) == nullptr ? nullptr : guarded_call;
+  return implementation(*inner_, op, dtype) == nullptr ? nullptr : guarded_call;
 }
 
 void GuardedRuntime::call(const OpCall& call) {
   const int defining = rule(call.op).defining_operand;
   const DType dtype = defining == kFirstOutput ? call.outputs[0].dtype : call.inputs[static_cast<size_t>(defining)].dtype;
-  const OpFunction function = inner_->override_for(call.op, dtype);
+  const OpFunction function = implementation(*inner_, call.op, dtype);
   OpCall inner = call;
   inner.runtime = inner_.get();
   std::vector<Bytes> inputs;

@@ -71,9 +71,10 @@ std::vector<Target> open_targets(const Options& options, bool guarded) {
         if (variant.usable && (options.variant.empty() || options.variant == variant.name)) variants.push_back(variant.name);
       }
       for (const std::string& variant : variants) targets.push_back(open_target(location, {1, variant}, guarded, false));
-      // Work split over threads, three being none of a power of two; the best code path has most of it.
-      if (!variants.empty() && computes(backend->kind)) targets.push_back(open_target(location, {2, variants.back()}, guarded, false));
-      if (!variants.empty() && computes(backend->kind)) targets.push_back(open_target(location, {3, variants.front()}, guarded, true));
+      // Work split over host threads, three being none of a power of two; the best code path has most of it.
+      const bool threads = !targets.empty() && targets.back().device.caps().host_memory;
+      if (!variants.empty() && threads) targets.push_back(open_target(location, {2, variants.back()}, guarded, false));
+      if (!variants.empty() && threads) targets.push_back(open_target(location, {3, variants.front()}, guarded, true));
     }
   }
   return targets;

@@ -9,6 +9,7 @@
 #include "backend/cpu/op_table.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "device/interpreted_program.h"
 #include "device/registry.h"
 #include "quant/interleave.h"
 
@@ -24,6 +25,14 @@ class CpuQueue final : public Queue {
   void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override {
     if (bytes > 0) std::memcpy(target, source.host_data() + offset, bytes);
   }
+  void copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) override {
+    std::memmove(target.host_data() + target_offset, source.host_data() + source_offset, bytes);
+  }
+  void fill(Buffer& target, size_t offset, size_t bytes, std::byte value) override {
+    std::memset(target.host_data() + offset, static_cast<int>(value), bytes);
+  }
+  // Kernels of users; the library's own ops are native code.
+  void launch(const Launch& launch) override { interpret(launch); }
   void synchronize() override {}
 };
 
@@ -45,6 +54,12 @@ DeviceCaps describe(int threads, InstructionSet set) {
   caps.int8_dot = simd_kernels(set).tile_kernels(DType::q8_0_x16).multiply != nullptr;
   caps.bf16_arithmetic = simd_kernels(set).panel_bf16_pairs != nullptr;
   caps.host_memory = true;
+  // Of the interpreter, which runs kernels here.
+  caps.max_group_size = 1024;
+  caps.max_shared_bytes = 65536;
+  caps.max_parameter_bytes = 128;
+  caps.buffer_offset_alignment = 16;
+  caps.int64 = caps.f64_arithmetic = caps.storage_8bit = caps.storage_16bit = caps.f16_arithmetic = caps.f32_atomic_add = true;
   return caps;
 }
 
@@ -108,6 +123,8 @@ std::unique_ptr<Buffer> CpuRuntime::import_host(std::byte* data, size_t bytes, s
 }
 
 Queue& CpuRuntime::queue() noexcept { return *queue_; }
+
+std::shared_ptr<const Program> CpuRuntime::compile(const ir::Kernel& kernel) { return interpreted_program(kernel, caps_); }
 
 OpFunction CpuRuntime::override_for(OpId op, DType dtype) const noexcept {
   // Rearranging pays only where there are tile kernels to read the result; elsewhere interleaved weights are the reference loops' business.

@@ -38,6 +38,9 @@ class NullQueue final : public Queue {
   void download(const Buffer& /*source*/, size_t /*offset*/, std::byte* target, size_t bytes) override {
     std::fill_n(target, bytes, std::byte{0});
   }
+  void copy(Buffer& /*source*/, size_t /*source_offset*/, Buffer& /*target*/, size_t /*target_offset*/, size_t /*bytes*/) override {}
+  void fill(Buffer& /*target*/, size_t /*offset*/, size_t /*bytes*/, std::byte /*value*/) override {}
+  void launch(const Launch& /*launch*/) override {}
   void synchronize() override {}
 };
 
@@ -56,6 +59,9 @@ class NullRuntime final : public Runtime {
   [[nodiscard]] OpFunction override_for(OpId op, DType /*dtype*/) const noexcept override {
     if (op == OpId::repack) return nullptr;
     return [](const OpCall& /*call*/) {};
+  }
+  [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override {
+    return std::make_shared<const Program>(kernel);
   }
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return counters_->now.load(); }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return counters_->peak.load(); }

@@ -35,6 +35,7 @@ struct CoverageEntry {
   switch (support) {
     case Support::none: return "none";
     case Support::native: return "native";
+    case Support::kernel: return "kernel";
     case Support::reference: return "reference";
   }
   return "";

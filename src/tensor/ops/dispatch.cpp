@@ -17,8 +17,22 @@ Operand operand_of(const Tensor& tensor) { return {&tensor.storage()->buffer(), 
 
 }  // namespace
 
+std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept {
+  if (dtype == DType::f64 && !caps.f64_arithmetic) return "the device has no f64 arithmetic";
+  if (dtype == DType::i64 && !caps.int64) return "the device has no 64-bit integers";
+  return {};
+}
+
+OpFunction implementation(const Runtime& runtime, OpId op, DType dtype) noexcept {
+  if (const OpFunction function = runtime.override_for(op, dtype)) return function;
+  const OpRule& op_rule = rule(op);
+  if (!runtime.runs_kernels() || (op_rule.hole != nullptr && !op_rule.hole(dtype).empty())) return nullptr;
+  return missing_ability(runtime.caps(), dtype).empty() ? op_rule.by_kernel : nullptr;
+}
+
 Support support(const Device& device, OpId op, DType dtype) noexcept {
   if (device.runtime().override_for(op, dtype) != nullptr) return Support::native;
+  if (implementation(device.runtime(), op, dtype) != nullptr) return Support::kernel;
   if (device.caps().host_memory && rule(op).reference != nullptr && is_readable(dtype)) return Support::reference;
   return Support::none;
 }
@@ -46,7 +60,7 @@ void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs
   }
   const OpCall call{op, params, std::span(input_operands).first(inputs.size()), std::span(output_operands).first(outputs.size()),
                     &device.runtime()};
-  if (const OpFunction function = device.runtime().override_for(op, defining.dtype())) {
+  if (const OpFunction function = implementation(device.runtime(), op, defining.dtype())) {
     function(call);
     return;
   }

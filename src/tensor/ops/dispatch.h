@@ -10,8 +10,13 @@
 
 namespace wick {
 
+// What a device lacks for numbers of that dtype: "the device has no f64 arithmetic"; empty if nothing.
+[[nodiscard]] std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept;
+// The device's own implementation, or that by portable kernels; nullptr if there is neither.
+[[nodiscard]] OpFunction implementation(const Runtime& runtime, OpId op, DType dtype) noexcept;
+
 // How a device carries out an op on a dtype.
-enum class Support { none, native, reference };
+enum class Support { none, native, kernel, reference };
 [[nodiscard]] Support support(const Device& device, OpId op, DType dtype) noexcept;
 
 // Runs the op, unless all outputs are empty. `params` is the op's parameter struct. Errors: device_mismatch naming op and both devices;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/copy.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
@@ -18,8 +19,12 @@ std::string_view hole(DType dtype) { return is_quantized(dtype) ? "a single valu
 
 }  // namespace
 
-const OpRule kFillRule = {
-    .op = OpId::fill, .defining_operand = kFirstOutput, .reference = reference, .hole = hole, .gradient_kind = GradientKind::none};
+const OpRule kFillRule = {.op = OpId::fill,
+                          .defining_operand = kFirstOutput,
+                          .reference = reference,
+                          .hole = hole,
+                          .gradient_kind = GradientKind::none,
+                          .by_kernel = by_kernel::fill};
 
 void fill(const Tensor& target, double value) {
   check_dtype(OpId::fill, "fill", target);

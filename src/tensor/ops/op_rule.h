@@ -31,6 +31,10 @@ using HoleFunction = std::string_view (*)(DType dtype);
 //   missing: there is none, and a tracked operand is refused.
 enum class GradientKind { function, none, missing };
 
+// Carries out the op on a device by portable kernels: chooses them for the call's shapes, and launches them. What a dtype needs of the
+// device (missing_ability in dispatch.h) is there.
+using KernelFunction = OpFunction;
+
 struct OpRule {
   OpId op;
   // The operand whose dtype chooses the implementation: an input's number, or kFirstOutput.
@@ -41,6 +45,7 @@ struct OpRule {
   GradientKind gradient_kind = GradientKind::missing;
   GradientFunction gradient = nullptr;
   bool updates = false;  // the outputs' own elements are read too
+  KernelFunction by_kernel = nullptr;
 };
 
 inline constexpr int kFirstOutput = -1;

@@ -1,0 +1,17 @@
+// Programs where the interpreter is the device: on the CPU, for kernels of users, and in the reference backend.
+#pragma once
+
+#include <memory>
+
+#include "device/program.h"
+#include "ir/device_caps.h"
+
+namespace wick {
+
+// Errors: what ir::prepare() refuses.
+[[nodiscard]] std::shared_ptr<const Program> interpreted_program(const ir::Kernel& kernel, const DeviceCaps& caps);
+
+// Runs the launch on buffers in host memory. Errors: what the interpreter finds, naming kernel, element, lane and group.
+void interpret(const Launch& launch);
+
+}  // namespace wick

@@ -1,0 +1,30 @@
+#include "device/runtime.h"
+
+#include "base/error.h"
+#include "ir/verify.h"
+
+namespace wick {
+
+const Program& Runtime::program(const ProgramKey& key, const std::function<ir::Kernel()>& make) {
+  return programs_.get(key, [&] { return compile(make()); });
+}
+
+void Runtime::launch(const Launch& launch) {
+  const ir::Kernel& kernel = launch.program->kernel();
+  if (launch.buffers.size() != kernel.buffers.size() || launch.parameters.size() != kernel.parameters.size()) {
+    fail(ErrorCode::invalid_argument, "kernel {}: {} buffers and {} parameters given, {} and {} needed", kernel.name, launch.buffers.size(),
+         launch.parameters.size(), kernel.buffers.size(), kernel.parameters.size());
+  }
+  for (size_t i = 0; i < launch.buffers.size(); ++i) {
+    const BufferArgument& argument = launch.buffers[i];
+    WICK_ASSERT(argument.offset + argument.size() <= argument.buffer->bytes() && argument.offset % caps().buffer_offset_alignment == 0);
+    if (caps().max_buffer_bytes == 0 || argument.size() <= caps().max_buffer_bytes) continue;
+    fail(ErrorCode::unsupported, "kernel {}: buffer {} has {} bytes, and {} takes {} at once", kernel.name, kernel.buffers[i].name,
+         argument.size(), caps().name, caps().max_buffer_bytes);
+  }
+  if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0) return;
+  ir::verify_grid(kernel, launch.grid, caps());
+  queue().launch(launch);
+}
+
+}  // namespace wick

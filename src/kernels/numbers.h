@@ -1,0 +1,19 @@
+// How the numbers of a dtype come from memory into a lane's registers and back.
+#pragma once
+
+#include "ir/builder.h"
+#include "layout/dtype.h"
+
+namespace wick::kernels {
+
+// Of a plain dtype: what its elements are to a buffer (f8e4m3: u8).
+[[nodiscard]] ir::Element element_of(DType dtype);
+// What a lane computes with: f32 for f32, f16, bf16 and f8e4m3; f64; i32 for i8, i16 and i32; u32 for u8 and u32; i64.
+[[nodiscard]] ir::Type compute_type(DType dtype);
+
+// The element at `index` as compute_type(dtype), exactly.
+[[nodiscard]] ir::Value load_number(const ir::Memory& memory, DType dtype, const ir::Value& index);
+// Stores a value of compute_type(dtype): floats rounded once, to nearest even; of integers the low bits.
+void store_number(const ir::Memory& memory, DType dtype, const ir::Value& index, const ir::Value& value);
+
+}  // namespace wick::kernels

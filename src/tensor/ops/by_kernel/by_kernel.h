@@ -1,0 +1,10 @@
+// The ops as portable kernels carry them out: OpRule::by_kernel of each. One file a family; none knows what device it is for.
+#pragma once
+
+#include "device/op.h"
+
+namespace wick::by_kernel {
+
+void fill(const OpCall& call);
+
+}  // namespace wick::by_kernel

@@ -1,0 +1,56 @@
+// From an op's call to launches: which program, over how many groups, with which arguments.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "device/op.h"
+#include "device/runtime.h"
+#include "kernels/strided.h"
+
+namespace wick::by_kernel {
+
+// What a launch hands to its program, in the order in which the kernel declared it.
+class Arguments {
+ public:
+  Arguments& buffer(const Buffer& buffer, size_t offset = 0, size_t bytes = 0) {
+    buffers_.push_back({const_cast<Buffer*>(&buffer), offset, bytes});  // NOLINT: the kernel says whether it writes
+    return *this;
+  }
+  Arguments& buffer(const Operand& operand) { return buffer(*operand.buffer); }
+  // A size, an index, an offset. Errors: unsupported where it has more than 32 bits.
+  Arguments& size(int64_t value);
+  // A stride, which may be negative: modulo 2^32.
+  Arguments& stride(int64_t value) { return bits(static_cast<uint32_t>(static_cast<uint64_t>(value))); }
+  Arguments& number(float value);
+  Arguments& bits(uint32_t value) {
+    parameters_.push_back(value);
+    return *this;
+  }
+  // The two halves of a number of 64 bits, the lower one first.
+  Arguments& wide(uint64_t value) { return bits(static_cast<uint32_t>(value)).bits(static_cast<uint32_t>(value >> 32)); }
+
+  [[nodiscard]] std::span<const BufferArgument> buffers() const noexcept { return buffers_; }
+  [[nodiscard]] std::span<const uint32_t> parameters() const noexcept { return parameters_; }
+
+ private:
+  std::vector<BufferArgument> buffers_;
+  std::vector<uint32_t> parameters_;
+};
+
+inline void launch(Runtime& runtime, const Program& program, ir::Grid grid, const Arguments& arguments) {
+  runtime.launch({&program, grid, arguments.buffers(), arguments.parameters()});
+}
+
+// The kernel for operands of that rank, which is 1 or 4.
+using MakeStrided = std::function<ir::Kernel(uint32_t rank)>;
+// Launches a kernel with a kernels::StridedGrid over operands of one shape: its buffers are those of the operands, its parameters the
+// grid's, a view of each operand, and `others`. Dimensions that all operands step through evenly become one. `key` names the kernel; the
+// rank is added to it. Errors: unsupported for an operand with elements beyond the 2^32nd of its buffer.
+void launch_strided(Runtime& runtime, ProgramKey key, const MakeStrided& make, std::initializer_list<const Operand*> operands,
+                    const Arguments& others = {});
+
+}  // namespace wick::by_kernel
