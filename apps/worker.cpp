@@ -6,7 +6,7 @@
 
 int main(int argument_count, char** arguments) {
   std::ios::sync_with_stdio(false);
-  wick::Program program{.name = WICK_PROGRAM_NAME,
+  wick::Console console{.name = WICK_PROGRAM_NAME,
                         .executable = wick::executable_path(),
                         .in = std::cin,
                         .out = std::cout,
@@ -14,5 +14,5 @@ int main(int argument_count, char** arguments) {
                         .input_is_terminal = wick::is_terminal(0),
                         .output_is_terminal = wick::is_terminal(1),
                         .errors_are_terminal = wick::is_terminal(2)};
-  return wick::run_worker(program, wick::Arguments(arguments + 1, arguments + argument_count));
+  return wick::run_worker(console, wick::Arguments(arguments + 1, arguments + argument_count));
 }

@@ -102,26 +102,26 @@ struct Options {
   int threads = 0;
 };
 
-void run(const Program& program, const Options& options) {
+void run(const Console& console, const Options& options) {
   constexpr double kTolerance = 1e-8;
   const Device device = open_device(options.device, options.threads);
   device.set_seed(1);
   const double wrong = check_gradient(device);
-  program.out << fmt::format("gradient against finite differences: {:.1e}\n", wrong);
+  console.out << fmt::format("gradient against finite differences: {:.1e}\n", wrong);
 
   const Var a = Var::randn(0, 1, {options.elements}, DType::f32, device);
   const Var b = Var::randn(0, 1, {options.elements}, DType::f32, device);
   const Tensor fused = a.tensor().apply_op2(b, GatedSilu());
   const Tensor parts = composed(a, b);
-  program.out << fmt::format("result against silu(a) * b:          {:.1e}\n", largest_difference(fused.detach(), parts.detach()));
+  console.out << fmt::format("result against silu(a) * b:          {:.1e}\n", largest_difference(fused.detach(), parts.detach()));
   const GradStore ours = backward(fused.sum_all());
   const GradStore theirs = backward(parts.sum_all());
-  program.out << fmt::format("gradients against its gradients:     {:.1e}\n",
+  console.out << fmt::format("gradients against its gradients:     {:.1e}\n",
                              std::max(largest_difference(*ours.get(a), *theirs.get(a)), largest_difference(*ours.get(b), *theirs.get(b))));
 
   const Tensor x = a.as_detached_tensor();
   const Tensor y = b.as_detached_tensor();
-  program.out << fmt::format("{} elements: one plain loop {:.2f} ms; the library's two functions, vectorised and threaded, {:.2f} ms\n",
+  console.out << fmt::format("{} elements: one plain loop {:.2f} ms; the library's two functions, vectorised and threaded, {:.2f} ms\n",
                              options.elements, time_of([&] { (void)x.apply_op2(y, GatedSilu()); }), time_of([&] { (void)composed(x, y); }));
   if (!(wrong < kTolerance)) fail(ErrorCode::invalid_argument, "the gradient is off by {:.1e}", wrong);
 }
@@ -130,7 +130,7 @@ void run(const Program& program, const Options& options) {
 }  // namespace wick
 
 int main(int argument_count, char** arguments) {
-  wick::Program program{.name = "custom-op",
+  wick::Console console{.name = "custom-op",
                         .executable = wick::executable_path(),
                         .in = std::cin,
                         .out = std::cout,
@@ -138,14 +138,14 @@ int main(int argument_count, char** arguments) {
                         .input_is_terminal = wick::is_terminal(0),
                         .output_is_terminal = wick::is_terminal(1),
                         .errors_are_terminal = wick::is_terminal(2)};
-  return wick::run_guarded(program, [&] {
+  return wick::run_guarded(console, [&] {
     wick::Options options;
     CLI::App app("Defines silu(a) * b as an op of its own, checks its gradient, and compares it with the library's two functions.",
-                 program.name);
+                 console.name);
     wick::add_integer(app, "--elements", "how many to time it on (1048576)", options.elements, 1, int64_t{1} << 30);
     wick::add_device(app, options.device);
     wick::add_threads(app, options.threads);
     app.footer(wick::examples({"custom-op", "custom-op --elements 10000000"}));
-    if (wick::parse_flags(app, {arguments + 1, arguments + argument_count}, program)) wick::run(program, options);
+    if (wick::parse_flags(app, {arguments + 1, arguments + argument_count}, console)) wick::run(console, options);
   });
 }

@@ -32,7 +32,7 @@ constexpr int64_t kOutputs = 2;
 const std::vector<float> kWeight = {2, -1, 0.5, 0, 3, -2};
 const std::vector<float> kBias = {1, -0.25};
 
-void run(const Program& program, const Options& options) {
+void run(const Console& console, const Options& options) {
   const Device device = open_device(options.device, options.threads);
   device.set_seed(options.seed);
   const Tensor weight = Tensor::from_vector(kWeight, {kOutputs, kInputs}, device);
@@ -49,20 +49,20 @@ void run(const Program& program, const Options& options) {
     const Tensor loss = nn::mse(model.forward(x), y);
     optimizer.backward_step(loss);
     last = loss.item();
-    if (step % std::max<int64_t>(options.steps / 10, 1) == 0) program.out << fmt::format("step {:4}: loss {:.6f}\n", step, last);
+    if (step % std::max<int64_t>(options.steps / 10, 1) == 0) console.out << fmt::format("step {:4}: loss {:.6f}\n", step, last);
   }
-  program.out << fmt::format("step {:4}: loss {:.6f}\n\n       true   found\n", options.steps, last);
+  console.out << fmt::format("step {:4}: loss {:.6f}\n\n       true   found\n", options.steps, last);
 
   const std::vector<float> found = model.weight().to_vector<float>();
   const std::vector<float> found_bias = model.bias()->to_vector<float>();
   float largest = 0;
   const auto print = [&](const std::string& name, float wanted, float value) {
-    program.out << fmt::format("{:5} {:6.2f} {:7.4f}\n", name, wanted, value);
+    console.out << fmt::format("{:5} {:6.2f} {:7.4f}\n", name, wanted, value);
     largest = std::max(largest, std::abs(wanted - value));
   };
   for (size_t i = 0; i < found.size(); ++i) print(fmt::format("W{}{}", i / kInputs, i % kInputs), kWeight[i], found[i]);
   for (size_t i = 0; i < found_bias.size(); ++i) print(fmt::format("b{}", i), kBias[i], found_bias[i]);
-  program.out << fmt::format("largest difference: {:.4f}\n", largest);
+  console.out << fmt::format("largest difference: {:.4f}\n", largest);
   if (!(largest <= options.at_most))
     fail(ErrorCode::invalid_argument, "--at-most {:g}: a number is off by {:.4f}", options.at_most, largest);
 }
@@ -71,7 +71,7 @@ void run(const Program& program, const Options& options) {
 }  // namespace wick
 
 int main(int argument_count, char** arguments) {
-  wick::Program program{.name = "linear-regression",
+  wick::Console console{.name = "linear-regression",
                         .executable = wick::executable_path(),
                         .in = std::cin,
                         .out = std::cout,
@@ -79,9 +79,9 @@ int main(int argument_count, char** arguments) {
                         .input_is_terminal = wick::is_terminal(0),
                         .output_is_terminal = wick::is_terminal(1),
                         .errors_are_terminal = wick::is_terminal(2)};
-  return wick::run_guarded(program, [&] {
+  return wick::run_guarded(console, [&] {
     wick::Options options;
-    CLI::App app("Fits y = W x + b to noisy measurements by stochastic gradient descent and prints what it found.", program.name);
+    CLI::App app("Fits y = W x + b to noisy measurements by stochastic gradient descent and prints what it found.", console.name);
     wick::add_integer(app, "--steps", "steps of gradient descent (300)", options.steps, 1, 1000000);
     wick::add_integer(app, "--samples", "measurements (256)", options.samples, 4, 1000000);
     wick::add_decimal(app, "--noise", "the deviation of the measurements' noise (0.05)", options.noise, 0, 100);
@@ -92,6 +92,6 @@ int main(int argument_count, char** arguments) {
     wick::add_device(app, options.device);
     wick::add_threads(app, options.threads);
     app.footer(wick::examples({"linear-regression", "linear-regression --noise 0.5 --samples 10000"}));
-    if (wick::parse_flags(app, {arguments + 1, arguments + argument_count}, program)) wick::run(program, options);
+    if (wick::parse_flags(app, {arguments + 1, arguments + argument_count}, console)) wick::run(console, options);
   });
 }

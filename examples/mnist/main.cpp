@@ -47,12 +47,12 @@ void check_accuracy(const Result& result, const Options& options) {
   }
 }
 
-void print(const Program& program, const Result& result) {
-  program.out << fmt::format("{} of {} images are right: {:.2f} %\n\n", result.right(), result.total(), 100 * result.accuracy())
+void print(const Console& console, const Result& result) {
+  console.out << fmt::format("{} of {} images are right: {:.2f} %\n\n", result.right(), result.total(), 100 * result.accuracy())
               << result.table();
 }
 
-void run_classify(const Program& program, const Options& options) {
+void run_classify(const Console& console, const Options& options) {
   const Device device = open_device(options.device, options.threads);
   Images images = load_test_images(options.data);
   images.keep(options.limit);
@@ -60,34 +60,34 @@ void run_classify(const Program& program, const Options& options) {
   const nn::VarBuilder builder(open_tensor_source(model, device), DType::f32, device);
   const auto start = std::chrono::steady_clock::now();
   const auto run = [&](const nn::Module& net) {
-    ProgressBar bar(program, "images");
+    ProgressBar bar(console, "images");
     return classify(net, images, options.batch, device,
                     [&](int64_t done) { bar.update(static_cast<uint64_t>(done), static_cast<uint64_t>(images.size())); });
   };
   // The net that `mnist train` saves has no third convolution.
   const Result result = builder.contains_tensor("conv3.weight") ? run(PublishedNet(builder)) : run(SmallNet(builder));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  program.note(fmt::format("{:.0f} images a second", static_cast<double>(images.size()) / seconds));
-  print(program, result);
+  console.note(fmt::format("{:.0f} images a second", static_cast<double>(images.size()) / seconds));
+  print(console, result);
   check_accuracy(result, options);
 }
 
-void run_train(const Program& program, const Options& options) {
+void run_train(const Console& console, const Options& options) {
   const Device device = open_device(options.device, options.threads);
   Images images = load_test_images(options.data);
   images.keep(options.limit);
-  const Result result = train(program, images, options.train, device);
-  print(program, result);
+  const Result result = train(console, images, options.train, device);
+  print(console, result);
   check_accuracy(result, options);
 }
 
-void train_command(Program& program, const Arguments& arguments) {
+void train_command(Console& console, const Arguments& arguments) {
   Options options;
-  program.name += " train";
+  console.name += " train";
   CLI::App app(
       "Trains a small convolutional net from nothing, on four of five images of the test set (the training set is not needed),\n"
       "and says how many of the others it knows.",
-      program.name);
+      console.name);
   add_integer(app, "--epochs", "how often each image is seen (20)", options.train.epochs, 1, 1000);
   add_integer(app, "--batch", "images of one step (64)", options.train.batch, 1, 10000);
   add_value(app, "--learning-rate", "X", "the highest of one cycle (0.006)",
@@ -99,27 +99,27 @@ void train_command(Program& program, const Arguments& arguments) {
   add_path(app, "--plot", "where the plot of the losses is written (mnist-loss.svg)", options.train.plot);
   add_common_flags(app, options);
   app.footer(examples({"mnist train", "mnist train --epochs 10 --seed 7 --plot loss.svg"}));
-  if (parse_flags(app, arguments, program)) run_train(program, options);
+  if (parse_flags(app, arguments, console)) run_train(console, options);
 }
 
-void classify_command(Program& program, const Arguments& arguments) {
+void classify_command(Console& console, const Arguments& arguments) {
   Options options;
   CLI::App app(
       "Reads the 10,000 handwritten digits of MNIST's test set with a convolutional net from a file.\n"
       "\"mnist train\" trains one: see \"mnist train --help\".",
-      program.name);
+      console.name);
   add_path(app, "--model", "the net: DATA/mnist.safetensors, or what \"mnist train\" saved", options.model);
   add_integer(app, "--batch", "images at once (200)", options.batch, 1, 10000);
   add_common_flags(app, options);
   app.footer(examples({"mnist --data FOLDER", "mnist --model mnist-trained.safetensors", "mnist train"}));
-  if (parse_flags(app, arguments, program)) run_classify(program, options);
+  if (parse_flags(app, arguments, console)) run_classify(console, options);
 }
 
 }  // namespace
 }  // namespace wick::mnist
 
 int main(int argument_count, char** argument_values) {
-  wick::Program program{.name = "mnist",
+  wick::Console console{.name = "mnist",
                         .executable = wick::executable_path(),
                         .in = std::cin,
                         .out = std::cout,
@@ -128,11 +128,11 @@ int main(int argument_count, char** argument_values) {
                         .output_is_terminal = wick::is_terminal(1),
                         .errors_are_terminal = wick::is_terminal(2)};
   wick::Arguments arguments(argument_values + 1, argument_values + argument_count);
-  return wick::run_guarded(program, [&] {
+  return wick::run_guarded(console, [&] {
     if (!arguments.empty() && arguments.front() == "train") {
-      wick::mnist::train_command(program, {arguments.begin() + 1, arguments.end()});
+      wick::mnist::train_command(console, {arguments.begin() + 1, arguments.end()});
     } else {
-      wick::mnist::classify_command(program, arguments);
+      wick::mnist::classify_command(console, arguments);
     }
   });
 }

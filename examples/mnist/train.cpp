@@ -42,8 +42,8 @@ Split split(const Images& images, int64_t hold_out) {
 // Everything that changes during a training.
 class Training {
  public:
-  Training(const Program& program, Split parts, const TrainOptions& options, const Device& device)
-      : program_(program),
+  Training(const Console& console, Split parts, const TrainOptions& options, const Device& device)
+      : console_(console),
         parts_(std::move(parts)),
         options_(options),
         device_(device),
@@ -62,7 +62,7 @@ class Training {
       const double loss = run_epoch(epoch);
       const Result result = classify(net_, parts_.held_out, 500, device_);
       held_out_.push_back({static_cast<int64_t>(losses_.size()), result.loss});
-      program_.out << fmt::format("epoch {:2}: loss {:.4f}; held-out images: loss {:.4f}, {:.2f} % right; {:.0f} s\n", epoch, loss,
+      console_.out << fmt::format("epoch {:2}: loss {:.4f}; held-out images: loss {:.4f}, {:.2f} % right; {:.0f} s\n", epoch, loss,
                                   result.loss, 100 * result.accuracy(), seconds_since(start))
                    << std::flush;
     }
@@ -79,7 +79,7 @@ class Training {
   // The mean loss of its steps.
   double run_epoch(int epoch) {
     for (size_t i = order_.size() - 1; i > 0; --i) std::swap(order_[i], order_[static_cast<size_t>(draw(static_cast<int64_t>(i) + 1))]);
-    ProgressBar bar(program_, fmt::format("epoch {} of {}", epoch, options_.epochs));
+    ProgressBar bar(console_, fmt::format("epoch {} of {}", epoch, options_.epochs));
     const size_t first = losses_.size();
     for (size_t at = 0; at < order_.size(); at += static_cast<size_t>(options_.batch)) {
       const size_t count = std::min(static_cast<size_t>(options_.batch), order_.size() - at);
@@ -104,7 +104,7 @@ class Training {
     return loss.item();
   }
 
-  const Program& program_;
+  const Console& console_;
   Split parts_;
   const TrainOptions& options_;
   Device device_;
@@ -121,16 +121,16 @@ class Training {
 
 }  // namespace
 
-Result train(const Program& program, const Images& images, const TrainOptions& options, const Device& device) {
+Result train(const Console& console, const Images& images, const TrainOptions& options, const Device& device) {
   device.set_seed(options.seed);
-  Training training(program, split(images, options.hold_out), options, device);
-  program.out << fmt::format(
+  Training training(console, split(images, options.hold_out), options, device);
+  console.out << fmt::format(
       "There are no training images here, so the {} test images are split: {} to train on, {} held out and never trained on.\n",
       images.size(), images.size() - training.held_out().size(), training.held_out().size());
   training.run();
   training.save();
   training.plot();
-  program.out << fmt::format("{}: the net; {}: the losses\n", options.save.string(), options.plot.string());
+  console.out << fmt::format("{}: the net; {}: the losses\n", options.save.string(), options.plot.string());
   const SmallNet net(nn::VarBuilder(open_tensor_source(options.save, device), DType::f32, device));
   return classify(net, training.held_out(), 500, device);
 }

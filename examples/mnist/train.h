@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "cli/program.h"
+#include "cli/console.h"
 #include "mnist/classify.h"
 
 namespace wick::mnist {
@@ -20,6 +20,6 @@ struct TrainOptions {
 };
 
 // Trains, writes the net and the plot, reads the net back, and returns what that one makes of the held-out images.
-Result train(const Program& program, const Images& images, const TrainOptions& options, const Device& device);
+Result train(const Console& console, const Images& images, const TrainOptions& options, const Device& device);
 
 }  // namespace wick::mnist

@@ -26,7 +26,7 @@ struct Options {
   std::string suite;
 };
 
-void print_json(const Program& program, const Options& options, const LoadedModel& loaded, const std::filesystem::path& path,
+void print_json(const Console& console, const Options& options, const LoadedModel& loaded, const std::filesystem::path& path,
                 const Speed& speed) {
   const Device& device = loaded.model->device();
   nlohmann::ordered_json json;
@@ -51,18 +51,18 @@ void print_json(const Program& program, const Options& options, const LoadedMode
   json["load_seconds"] = loaded.load_seconds;
   json["model_bytes"] = loaded.model->info().file_bytes;
   json["peak_rss_bytes"] = peak_resident_bytes();
-  program.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  console.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
-void print_table(const Program& program, const Options& options, const LoadedModel& loaded, const Speed& speed) {
+void print_table(const Console& console, const Options& options, const LoadedModel& loaded, const Speed& speed) {
   const Device& device = loaded.model->device();
-  program.out << fmt::format("{}, {}, {} ({}), threads {}, load {:.3f} s, peak memory {}\n", loaded.model->info().name,
+  console.out << fmt::format("{}, {}, {} ({}), threads {}, load {:.3f} s, peak memory {}\n", loaded.model->info().name,
                              format_bytes(loaded.model->info().file_bytes), device.location().to_string(), device.caps().driver,
                              device.caps().compute_units, loaded.load_seconds, format_bytes(peak_resident_bytes()));
-  program.out << fmt::format("{:<20} {:>12} {:>12} {:>12}\n", "tokens/s", "median", "min", "max");
+  console.out << fmt::format("{:<20} {:>12} {:>12} {:>12}\n", "tokens/s", "median", "min", "max");
   const auto print = [&](const std::string& name, int64_t tokens, const Summary& summary) {
     if (tokens == 0) return;
-    program.out << fmt::format("{:<20} {:>12.2f} {:>12.2f} {:>12.2f}\n", fmt::format("{} {}", name, tokens), summary.median,
+    console.out << fmt::format("{:<20} {:>12.2f} {:>12.2f} {:>12.2f}\n", fmt::format("{} {}", name, tokens), summary.median,
                                summary.minimum, summary.maximum);
   };
   print("prefill", options.speed.prompt_tokens, speed.prefill);
@@ -81,7 +81,7 @@ std::vector<std::string> split_types(const std::string& text) {
   return types;
 }
 
-void bench_suite(Program& program, const Options& options, SuiteOptions& suite, bool own_gen_tokens) {
+void bench_suite(Console& console, const Options& options, SuiteOptions& suite, bool own_gen_tokens) {
   if (options.suite != "cpu") fail(ErrorCode::invalid_argument, "--suite '{}': there is cpu", options.suite);
   if (!options.model.empty())
     fail(ErrorCode::invalid_argument, "--model: --suite makes its own models; choose them with --types and --shape");
@@ -90,30 +90,30 @@ void bench_suite(Program& program, const Options& options, SuiteOptions& suite, 
   suite.speed.gen_tokens = gen_tokens;
   suite.precision = options.precision;
   suite.json = options.json;
-  run_bench_suite(program, suite, open_device("cpu", options.threads));
+  run_bench_suite(console, suite, open_device("cpu", options.threads));
 }
 
-void bench_model(Program& program, const Options& options) {
-  const auto path = resolve_model(program, options.model);
-  const LoadedModel loaded = load_model(program, path, open_device(options.device, options.threads), options.precision, WithTokenizer::no);
-  const Speed speed = measure_speed(program, *loaded.model, options.speed);
+void bench_model(Console& console, const Options& options) {
+  const auto path = resolve_model(console, options.model);
+  const LoadedModel loaded = load_model(console, path, open_device(options.device, options.threads), options.precision, WithTokenizer::no);
+  const Speed speed = measure_speed(console, *loaded.model, options.speed);
   if (options.json) {
-    print_json(program, options, loaded, path, speed);
+    print_json(console, options, loaded, path, speed);
   } else {
-    print_table(program, options, loaded, speed);
+    print_table(console, options, loaded, speed);
   }
 }
 
 }  // namespace
 
-void bench_command(Program& program, const Arguments& arguments) {
+void bench_command(Console& console, const Arguments& arguments) {
   Options options;
   SuiteOptions suite;
   CLI::App app(
       "Measures speed: prefill of a prompt, and decoding token by token, both from the same place in the cache; medians of the\n"
       "repetitions after one that warms up. --suite cpu does so for models of several types with random weights, beside what memory and\n"
       "cores can do at most, measured right before and after.",
-      program.name);
+      console.name);
   add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
   add_integer(app, "--prompt-tokens", "tokens of the prompt; 0: no prefill (512)", options.speed.prompt_tokens, 0);
   auto* gen_tokens =
@@ -132,17 +132,17 @@ void bench_command(Program& program, const Arguments& arguments) {
   add_threads(app, options.threads);
   add_precision(app, options.precision);
   app.add_flag("--json", options.json, "print JSON: medians, and _min and _max beside them");
-  app.add_flag("--quiet", program.quiet, "say nothing but errors");
-  add_version(app, program);
+  app.add_flag("--quiet", console.quiet, "say nothing but errors");
+  add_version(app, console);
   app.footer(examples({"wick bench --prompt-tokens 256",
                        "wick bench --model FILE.gguf --prompt-tokens 512 --gen-tokens 128 --threads 2 --reps 5 --json",
                        "wick bench --suite cpu --types q8_0,q4_0 --threads 2"}));
-  if (!parse_flags(app, arguments, program)) return;
+  if (!parse_flags(app, arguments, console)) return;
   if (options.speed.prompt_tokens == 0 && options.speed.gen_tokens == 0) {
     fail(ErrorCode::invalid_argument, "--prompt-tokens 0 and --gen-tokens 0: nothing is left to measure");
   }
-  if (options.suite.empty()) return bench_model(program, options);
-  bench_suite(program, options, suite, gen_tokens->count() > 0);
+  if (options.suite.empty()) return bench_model(console, options);
+  bench_suite(console, options, suite, gen_tokens->count() > 0);
 }
 
 }  // namespace wick

@@ -81,11 +81,11 @@ struct Row {
   [[nodiscard]] double decode_share() const { return bandwidth > 0 ? speed.decode.median * work.bytes / bandwidth : 0; }
 };
 
-Row measure_type(const Program& program, const SuiteOptions& options, const SyntheticShape& shape, const std::string& type,
+Row measure_type(const Console& console, const SuiteOptions& options, const SyntheticShape& shape, const std::string& type,
                  const std::filesystem::path& folder, const Device& device) {
   const std::filesystem::path path = folder / fmt::format("{}-{}.gguf", shape.name, type);
   {
-    ProgressBar bar(program, "writing " + type);
+    ProgressBar bar(console, "writing " + type);
     SyntheticOptions synthetic{.shape = shape, .type = type, .threads = usable_cores()};
     synthetic.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total, format_bytes(done)); };
     write_synthetic_model(path, synthetic);
@@ -95,12 +95,12 @@ Row measure_type(const Program& program, const SuiteOptions& options, const Synt
   MeasuredPeaks before;
   MeasuredPeaks after;
   {
-    const LoadedModel loaded = load_model(program, path, device, options.precision, WithTokenizer::no);
+    const LoadedModel loaded = load_model(console, path, device, options.precision, WithTokenizer::no);
     row.bytes = loaded.model->info().file_bytes;
     row.work = work_of(loaded.file);
     row.load_seconds = loaded.load_seconds;
     before = device.runtime().measure_peaks();
-    row.speed = measure_speed(program, *loaded.model, options.speed);
+    row.speed = measure_speed(console, *loaded.model, options.speed);
     after = device.runtime().measure_peaks();
   }
   std::filesystem::remove(path);
@@ -113,8 +113,8 @@ Row measure_type(const Program& program, const SuiteOptions& options, const Synt
 
 std::string share(double value) { return value > 0 ? fmt::format("{:.2f}", value) : "-"; }
 
-void print_row(const Program& program, const Row& row) {
-  program.out << fmt::format("{:<8} {:>10} {:>11.1f} {:>5} {:>8.0f} {:>8} {:>10.1f} {:>8.1f} {:>8}\n", row.type, format_bytes(row.bytes),
+void print_row(const Console& console, const Row& row) {
+  console.out << fmt::format("{:<8} {:>10} {:>11.1f} {:>5} {:>8.0f} {:>8} {:>10.1f} {:>8.1f} {:>8}\n", row.type, format_bytes(row.bytes),
                              row.speed.prefill.median, row.arithmetic, row.peak / 1e9, share(row.prefill_share()), row.speed.decode.median,
                              row.bandwidth / 1e9, share(row.decode_share()))
               << std::flush;
@@ -141,12 +141,12 @@ nlohmann::ordered_json describe(const Row& row) {
 
 }  // namespace
 
-void run_bench_suite(const Program& program, const SuiteOptions& options, const Device& device) {
+void run_bench_suite(const Console& console, const SuiteOptions& options, const Device& device) {
   const SyntheticShape shape = parse_synthetic_shape(options.shape);
   for (const std::string& type : options.types) check_synthetic_type(shape, type);
   const TemporaryFolder folder(options.folder.empty() ? std::filesystem::temp_directory_path() : options.folder);
   if (!options.json) {
-    program.out << fmt::format("{} ({}), threads {}, shape {}; limits in G operations/s and GB/s, measured around each model\n",
+    console.out << fmt::format("{} ({}), threads {}, shape {}; limits in G operations/s and GB/s, measured around each model\n",
                                device.location().to_string(), device.caps().driver, device.caps().compute_units, shape.name)
                 << fmt::format("{:<8} {:>10} {:>11} {:>14} {:>8} {:>10} {:>8} {:>8}\n", "type", "size",
                                fmt::format("prefill {}", options.speed.prompt_tokens), "limit", "share",
@@ -154,9 +154,9 @@ void run_bench_suite(const Program& program, const SuiteOptions& options, const 
   }
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const std::string& type : options.types) {
-    const Row row = measure_type(program, options, shape, type, folder.path(), device);
+    const Row row = measure_type(console, options, shape, type, folder.path(), device);
     rows.push_back(describe(row));
-    if (!options.json) print_row(program, row);
+    if (!options.json) print_row(console, row);
   }
   if (!options.json) return;
   const nlohmann::ordered_json json = {{"device", device.location().to_string()},
@@ -170,7 +170,7 @@ void run_bench_suite(const Program& program, const SuiteOptions& options, const 
                                        {"depth", options.speed.depth},
                                        {"reps", options.speed.reps},
                                        {"types", rows}};
-  program.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  console.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace wick

@@ -21,6 +21,6 @@ struct SuiteOptions {
 
 // Bandwidth and arithmetic are measured right before and right after each model.
 // Errors: invalid_argument for a type or shape that cannot be made up, before anything is measured; io where the folder is full.
-void run_bench_suite(const Program& program, const SuiteOptions& options, const Device& device);
+void run_bench_suite(const Console& console, const SuiteOptions& options, const Device& device);
 
 }  // namespace wick

@@ -35,24 +35,24 @@ std::string render_json(const std::vector<CoverageEntry>& entries) {
 
 }  // namespace
 
-void coverage_command(Program& program, const Arguments& arguments) {
+void coverage_command(Console& console, const Arguments& arguments) {
   bool json = false;
   bool markdown = false;
   CLI::App app(
       "Lists which device carries out which op on which dtype: native, reference (the op's plain loops, for truth and not for speed), or "
       "none\n"
       "and why.",
-      program.name);
+      console.name);
   auto* json_flag = app.add_flag("--json", json, "print JSON");
   app.add_flag("--markdown", markdown, "print tables for a document")->excludes(json_flag);
-  add_version(app, program);
+  add_version(app, console);
   app.footer(examples({"wick coverage", "wick coverage --markdown > coverage.md", "wick coverage --json"}));
-  if (!parse_flags(app, arguments, program)) return;
+  if (!parse_flags(app, arguments, console)) return;
   const std::vector<CoverageEntry> entries = coverage(all_devices());
   if (json) {
-    program.out << render_json(entries);
+    console.out << render_json(entries);
   } else {
-    program.out << (markdown ? render_markdown(entries) : render_text(entries));
+    console.out << (markdown ? render_markdown(entries) : render_text(entries));
   }
 }
 

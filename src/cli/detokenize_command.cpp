@@ -10,34 +10,34 @@
 
 namespace wick {
 
-void detokenize_command(Program& program, const Arguments& arguments) {
+void detokenize_command(Console& console, const Arguments& arguments) {
   std::string model;
   std::optional<std::string> tokens;
   std::optional<std::string> file;
   bool special = false;
-  CLI::App app("Turns token ids into text. A line break is added on a terminal only.", program.name);
+  CLI::App app("Turns token ids into text. A line break is added on a terminal only.", console.name);
   add_value(app, "--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
             [&](const std::string& value) { model = value; });
   auto* tokens_flag = add_value(app, "--tokens", "IDS", "like 0,5,9 or [0, 5, 9] (default: standard input)",
                                 [&](const std::string& value) { tokens = value; });
   add_value(app, "--file", "FILE", "a file with the ids", [&](const std::string& value) { file = value; })->excludes(tokens_flag);
   app.add_flag("--special", special, "spell control tokens out");
-  add_version(app, program);
+  add_version(app, console);
   app.footer(examples({"wick detokenize --model FILE.gguf --tokens 0,5,9",
                        "wick tokenize --model FILE.gguf --text \"a b c\" --json | wick detokenize --model FILE.gguf"}));
-  if (!parse_flags(app, arguments, program)) return;
+  if (!parse_flags(app, arguments, console)) return;
 
-  const auto tokenizer = Tokenizer::load(resolve_tokenizer(program, model));
+  const auto tokenizer = Tokenizer::load(resolve_tokenizer(console, model));
   std::vector<TokenId> ids;
   if (tokens) {
     ids = parse_tokens(*tokens, "--tokens");
   } else if (file) {
     ids = parse_tokens(read_text_file(*file), *file);
   } else {
-    ids = parse_tokens(read_standard_input(program, "give --tokens or --file"), "standard input");
+    ids = parse_tokens(read_standard_input(console, "give --tokens or --file"), "standard input");
   }
-  program.out << tokenizer->decode(ids, !special);
-  if (program.output_is_terminal) program.out << '\n';
+  console.out << tokenizer->decode(ids, !special);
+  if (console.output_is_terminal) console.out << '\n';
 }
 
 }  // namespace wick

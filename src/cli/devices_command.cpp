@@ -47,20 +47,20 @@ std::string peaks_line(const MeasuredPeaks& peaks, int threads) {
 
 }  // namespace
 
-void devices_command(Program& program, const Arguments& arguments) {
+void devices_command(Console& console, const Arguments& arguments) {
   bool json = false;
   bool measure = false;
   int threads = 0;
-  CLI::App app("Lists the devices that this program can use. `auto` is the one with the highest score.", program.name);
+  CLI::App app("Lists the devices that this program can use. `auto` is the one with the highest score.", console.name);
   app.add_flag("--measure", measure, "measure how fast each reads memory and computes: half a second and 1 GiB on the CPU");
   add_threads(app, threads);
   app.add_flag("--json", json, "print JSON");
-  add_version(app, program);
+  add_version(app, console);
   app.footer(examples({"wick devices", "wick devices --json", "wick devices --measure --threads 2"}));
-  if (!parse_flags(app, arguments, program)) return;
+  if (!parse_flags(app, arguments, console)) return;
 
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  if (!json) program.out << fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", "device", "driver", "units", "memory", "score", "name");
+  if (!json) console.out << fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", "device", "driver", "units", "memory", "score", "name");
   for (const Backend* backend : linked_backends()) {
     for (const DeviceInfo& device : backend->probe()) {
       const DeviceLocation location{backend->kind, device.index};
@@ -73,12 +73,12 @@ void devices_command(Program& program, const Arguments& arguments) {
         measured = peaks_line(peaks, opened.caps().compute_units) + '\n';
       }
       if (json) continue;
-      program.out << fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", location.to_string(), device.caps.driver,
+      console.out << fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", location.to_string(), device.caps.driver,
                                  device.caps.compute_units, format_bytes(device.caps.memory_bytes), device.score, device.caps.name)
                   << measured;
     }
   }
-  if (json) program.out << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  if (json) console.out << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace wick

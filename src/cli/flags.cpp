@@ -87,12 +87,12 @@ CLI::Option* add_device(CLI::App& app, std::string& device) {
                    [&device](const std::string& text) { device = text; });
 }
 
-void add_version(CLI::App& app, const Program& program) {
-  app.set_version_flag("--version", fmt::format("{} {} ({})", program.name, build_info().version, build_info().commit),
+void add_version(CLI::App& app, const Console& console) {
+  app.set_version_flag("--version", fmt::format("{} {} ({})", console.name, build_info().version, build_info().commit),
                        "print the version");
 }
 
-bool parse_flags(CLI::App& app, const Arguments& arguments, const Program& program) {
+bool parse_flags(CLI::App& app, const Arguments& arguments, const Console& console) {
   app.set_help_flag("-h,--help", "print this help");
   app.get_formatter()->column_width(34);
   std::vector<std::string> split = split_empty_values(arguments);
@@ -100,19 +100,19 @@ bool parse_flags(CLI::App& app, const Arguments& arguments, const Program& progr
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::Success& success) {
-    app.exit(success, program.out, program.err);
+    app.exit(success, console.out, console.err);
     return false;
   } catch (const CLI::ExtrasError&) {
     const std::vector<std::string> extras = app.remaining(true);
     const std::string& first = extras.front();
     fail(ErrorCode::invalid_argument, "{} '{}'; {} --help lists what there is",
-         first.starts_with('-') ? "unknown flag" : "unexpected argument", first, program.name);
+         first.starts_with('-') ? "unknown flag" : "unexpected argument", first, console.name);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string_view text = error.what();
-    if (!text.ends_with("missing")) fail(ErrorCode::invalid_argument, "{}; see {} --help", text, program.name);
-    fail(ErrorCode::invalid_argument, "{}: its value is missing; see {} --help", text.substr(0, text.find(':')), program.name);
+    if (!text.ends_with("missing")) fail(ErrorCode::invalid_argument, "{}; see {} --help", text, console.name);
+    fail(ErrorCode::invalid_argument, "{}: its value is missing; see {} --help", text.substr(0, text.find(':')), console.name);
   } catch (const CLI::ParseError& error) {
-    fail(ErrorCode::invalid_argument, "{}; see {} --help", error.what(), program.name);
+    fail(ErrorCode::invalid_argument, "{}; see {} --help", error.what(), console.name);
   }
   return true;
 }

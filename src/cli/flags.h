@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/program.h"
+#include "cli/console.h"
 
 namespace wick {
 
@@ -39,11 +39,11 @@ CLI::Option* add_decimal(CLI::App& app, const std::string& flag, const std::stri
 // Flags that may stand in no file and come again and again.
 CLI::Option* add_threads(CLI::App& app, int& threads);
 CLI::Option* add_device(CLI::App& app, std::string& device);
-void add_version(CLI::App& app, const Program& program);
+void add_version(CLI::App& app, const Console& console);
 
 // Reads the arguments. false if --help or --version was asked for and has been printed.
 // Errors: invalid_argument for whatever is wrong with them.
-[[nodiscard]] bool parse_flags(CLI::App& app, const Arguments& arguments, const Program& program);
+[[nodiscard]] bool parse_flags(CLI::App& app, const Arguments& arguments, const Console& console);
 
 // The footer of a help text: examples, one a line, and what the exit codes mean.
 [[nodiscard]] std::string examples(std::initializer_list<std::string> lines);

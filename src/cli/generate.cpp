@@ -54,9 +54,9 @@ int64_t choose_context(const GenerateOptions& options, const ModelInfo& info) {
   return options.context > 0 ? options.context : info.context_length;
 }
 
-void note_result(const Program& program, const GenerationResult& result, double first_text_after) {
+void note_result(const Console& console, const GenerationResult& result, double first_text_after) {
   const std::string first = first_text_after > 0 ? fmt::format("first text {:.0f} ms after start; ", first_text_after * 1000) : "";
-  program.note(fmt::format(
+  console.note(fmt::format(
       "prefill {} tokens in {:.3f} s ({:.1f} tokens/s); decode {} tokens in {:.3f} s ({:.1f} tokens/s); {}stopped by {}; peak "
       "memory {}",
       result.prompt_tokens, result.prefill_seconds, result.prefill_tokens_per_second(), result.tokens.size(), result.decode_seconds,
@@ -64,48 +64,48 @@ void note_result(const Program& program, const GenerationResult& result, double 
 }
 
 // One request: text to the output piece by piece, seed and timings to the errors.
-void answer(Program& program, Generator& generator, const std::string& prompt, GenerationParams params, bool loop) {
+void answer(Console& console, Generator& generator, const std::string& prompt, GenerationParams params, bool loop) {
   const bool random = !params.sampling.seed;
   if (random) params.sampling.seed = random_seed();
   if (params.sampling.temperature > 0) {
-    program.note(random ? fmt::format("seed {0} (random; --seed {0} repeats it)", *params.sampling.seed)
+    console.note(random ? fmt::format("seed {0} (random; --seed {0} repeats it)", *params.sampling.seed)
                         : fmt::format("seed {}", *params.sampling.seed));
   }
   double first_text_after = 0;
   const GenerationResult result = generator.generate(prompt, params, [&](std::string_view text) {
-    program.out << text << std::flush;
+    console.out << text << std::flush;
     if (!loop && first_text_after == 0) first_text_after = seconds_since_process_start();
-    if (!program.out) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
+    if (!console.out) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
     return true;
   });
   // A file or pipe gets the text and nothing else; a terminal's next prompt should stand on a line of its own.
-  if (program.output_is_terminal) program.out << std::endl;
-  note_result(program, result, first_text_after);
+  if (console.output_is_terminal) console.out << std::endl;
+  note_result(console, result, first_text_after);
 }
 
-void prompt_loop(Program& program, Generator& generator, const GenerationParams& params) {
-  program.err << "Write the beginning of a text; /help lists commands, /quit or Ctrl-D ends.\n";
+void prompt_loop(Console& console, Generator& generator, const GenerationParams& params) {
+  console.err << "Write the beginning of a text; /help lists commands, /quit or Ctrl-D ends.\n";
   std::string line;
-  while (program.err << "> " << std::flush, std::getline(program.in, line)) {
+  while (console.err << "> " << std::flush, std::getline(console.in, line)) {
     if (line == "/quit") return;
     if (line == "/help") {
-      program.err << "/quit  end\n/help  this list\nAnything else is continued by the model; each line is a text of its own.\n";
+      console.err << "/quit  end\n/help  this list\nAnything else is continued by the model; each line is a text of its own.\n";
       continue;
     }
     if (line.empty()) continue;
     try {
-      answer(program, generator, line, params, true);
+      answer(console, generator, line, params, true);
     } catch (const Error& error) {
       // A prompt that does not fit is no reason to leave.
-      program.err << program.name << ": error: " << error.what() << std::endl;
+      console.err << console.name << ": error: " << error.what() << std::endl;
     }
   }
-  program.err << std::endl;
+  console.err << std::endl;
 }
 
 }  // namespace
 
-void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& program) {
+void add_generate_flags(CLI::App& app, GenerateOptions& options, Console& console) {
   add_value(app, "--model", "FILE|DIR", "a GGUF model, or a folder with one (default: the model that comes with Wick)",
             [&options](const std::string& text) {
               if (text.empty()) fail(ErrorCode::invalid_argument, "--model: an empty name; name a .gguf file");
@@ -122,7 +122,7 @@ void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& progra
   add_integer(app, "--context", "the most tokens that prompt and text may have together (the model's)", options.context, 1);
   add_threads(app, options.threads);
   add_precision(app, options.precision);
-  app.add_flag("--quiet", program.quiet, "say nothing but errors");
+  app.add_flag("--quiet", console.quiet, "say nothing but errors");
   add_sampling_flags(app, options.params.sampling);
 }
 
@@ -132,16 +132,16 @@ void check_generate_options(const GenerateOptions& options) {
   }
 }
 
-void generate(Program& program, const GenerateOptions& options, const Device& device) {
+void generate(Console& console, const GenerateOptions& options, const Device& device) {
   check_generate_options(options);
-  const std::filesystem::path path = resolve_model(program, options.model);
-  const bool loop = !options.prompt && program.input_is_terminal;
-  const LoadedModel loaded = load_model(program, path, device, options.precision);
+  const std::filesystem::path path = resolve_model(console, options.model);
+  const bool loop = !options.prompt && console.input_is_terminal;
+  const LoadedModel loaded = load_model(console, path, device, options.precision);
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
   if (loop) {
-    prompt_loop(program, generator, options.params);
+    prompt_loop(console, generator, options.params);
   } else {
-    answer(program, generator, options.prompt ? *options.prompt : read_prompt(program.in), options.params, false);
+    answer(console, generator, options.prompt ? *options.prompt : read_prompt(console.in), options.params, false);
   }
 }
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "cli/console.h"
 #include "cli/flags.h"
 #include "cli/load_model.h"
-#include "cli/program.h"
 #include "device/device.h"
 #include "engine/generator.h"
 
@@ -22,13 +22,13 @@ struct GenerateOptions {
   Precision precision;
 };
 
-void add_generate_flags(CLI::App& app, GenerateOptions& options, Program& program);
+void add_generate_flags(CLI::App& app, GenerateOptions& options, Console& console);
 
 // Errors: invalid_argument naming the flag, for parameters that parsing lets through.
 void check_generate_options(const GenerateOptions& options);
 
 // Loads the model and continues the prompt: the continuation alone goes to the output, as it is written; everything else to the
 // errors. Without a prompt it is the standard input, and on a terminal a prompt loop.
-void generate(Program& program, const GenerateOptions& options, const Device& device);
+void generate(Console& console, const GenerateOptions& options, const Device& device);
 
 }  // namespace wick

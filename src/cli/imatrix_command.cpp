@@ -26,11 +26,11 @@ struct Options {
   int threads = 0;
 };
 
-void collect(const Program& program, const Options& options) {
+void collect(const Console& console, const Options& options) {
   ImportanceCollector collector;
-  const auto path = resolve_model(program, options.model);
+  const auto path = resolve_model(console, options.model);
   const LoadedModel loaded =
-      load_model(program, path, open_device(options.device, options.threads), Precision{.precise = true, .kv_type = {}}, WithTokenizer::yes,
+      load_model(console, path, open_device(options.device, options.threads), Precision{.precise = true, .kv_type = {}}, WithTokenizer::yes,
                  [&](std::string_view weight, const Tensor& input) { collector.add(weight, input); });
   const ModelInfo& info = loaded.model->info();
   if (options.context > info.context_length) {
@@ -49,7 +49,7 @@ void collect(const Program& program, const Options& options) {
   const int64_t chunks = options.chunks > 0 ? options.chunks : available;
   const std::unique_ptr<KvCache> cache = loaded.model->new_cache(options.context);
   {
-    ProgressBar bar(program, "imatrix");
+    ProgressBar bar(console, "imatrix");
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
       const auto part = std::span(tokens).subspan(static_cast<size_t>(chunk * options.context), static_cast<size_t>(options.context));
       if (bos) part[0] = *bos;  // each chunk begins as texts do, as in llama.cpp
@@ -63,19 +63,19 @@ void collect(const Program& program, const Options& options) {
                                 .chunks = static_cast<uint32_t>(chunks),
                                 .chunk_tokens = static_cast<uint32_t>(options.context)};
   matrix.write(options.out);
-  program.note(fmt::format("wrote {}: the importance of {} weights from {} chunks of {} tokens", options.out, matrix.entries.size(), chunks,
+  console.note(fmt::format("wrote {}: the importance of {} weights from {} chunks of {} tokens", options.out, matrix.entries.size(), chunks,
                            options.context));
 }
 
 }  // namespace
 
-void imatrix_command(Program& program, const Arguments& arguments) {
+void imatrix_command(Console& console, const Arguments& arguments) {
   Options options;
   CLI::App app(
       "Runs a text through a model and writes down how large the inputs of each weight are: an importance matrix, which lets wick "
       "quantize\n"
       "spend precision where it counts. FILE ending in .dat gets the older form of such files, all others GGUF.",
-      program.name);
+      console.name);
   add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
   add_value(app, "--file", "FILE", "the text", [&](const std::string& value) { options.file = value; })->required();
   add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { options.out = value; })->required();
@@ -83,11 +83,11 @@ void imatrix_command(Program& program, const Arguments& arguments) {
   add_integer(app, "--chunks", "only the first K chunks (all)", options.chunks, 1)->option_text("K");
   add_device(app, options.device);
   add_threads(app, options.threads);
-  app.add_flag("--quiet", program.quiet, "say nothing but errors");
-  add_version(app, program);
+  app.add_flag("--quiet", console.quiet, "say nothing but errors");
+  add_version(app, console);
   app.footer(examples({"wick imatrix --model model-f16.gguf --file text.txt --out model.imatrix.gguf --chunks 100"}));
-  if (!parse_flags(app, arguments, program)) return;
-  collect(program, options);
+  if (!parse_flags(app, arguments, console)) return;
+  collect(console, options);
 }
 
 }  // namespace wick

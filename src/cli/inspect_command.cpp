@@ -124,45 +124,45 @@ std::string describe_value(const GgufValue& value) {
   return dump(to_json(value));
 }
 
-void print_gguf(const Program& program, const GgufFile& file) {
+void print_gguf(const Console& console, const GgufFile& file) {
   const Totals totals = totals_of(file);
-  program.out << fmt::format("{}: GGUF version {}, alignment {}, {}, {} metadata entries, {} tensors with {} elements in {}\n", file.name(),
+  console.out << fmt::format("{}: GGUF version {}, alignment {}, {}, {} metadata entries, {} tensors with {} elements in {}\n", file.name(),
                              file.version(), file.alignment(), format_bytes(file.file_bytes()), file.metadata().size(),
                              file.tensors().size(), format_count(static_cast<uint64_t>(totals.elements)), format_bytes(totals.bytes));
-  if (!file.metadata().empty()) program.out << "\nMetadata\n";
+  if (!file.metadata().empty()) console.out << "\nMetadata\n";
   for (const auto& [key, value] : file.metadata()) {
-    program.out << fmt::format("  {:<44} {:<14} {}\n", key, describe_type(value), describe_value(value));
+    console.out << fmt::format("  {:<44} {:<14} {}\n", key, describe_type(value), describe_value(value));
   }
   if (!file.tensors().empty())
-    program.out << fmt::format("\n{:<46} {:<8} {:<22} {:>14} {:>14}\n", "Tensor", "type", "shape", "offset", "bytes");
+    console.out << fmt::format("\n{:<46} {:<8} {:<22} {:>14} {:>14}\n", "Tensor", "type", "shape", "offset", "bytes");
   for (const GgufTensor& tensor : file.tensors()) {
-    program.out << fmt::format("  {:<44} {:<8} {:<22} {:>14} {:>14}\n", tensor.name, ggml_name(tensor.dtype), tensor.shape.to_string(),
+    console.out << fmt::format("  {:<44} {:<8} {:<22} {:>14} {:>14}\n", tensor.name, ggml_name(tensor.dtype), tensor.shape.to_string(),
                                offset_of(tensor), tensor.data.size());
   }
 }
 
 }  // namespace
 
-void inspect_command(Program& program, const Arguments& arguments) {
+void inspect_command(Console& console, const Arguments& arguments) {
   std::string path;
   bool json = false;
   CLI::App app(
       "Shows the metadata and the tensors of a GGUF, safetensors, npy, npz or PyTorch (.pt, .pth) file, or of a sharded\n"
       "safetensors model by its index or folder. Shapes are written outermost first: a weight [out, in]. Offsets are bytes\n"
       "from the file's beginning. Of long arrays the first elements are shown. Nothing in a PyTorch file is run.",
-      program.name);
+      console.name);
   app.add_option("file", path, "the file")->required()->option_text("FILE");
   app.add_flag("--json", json, "print JSON");
-  add_version(app, program);
+  add_version(app, console);
   app.footer(examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect FILE.gguf --json", "wick inspect checkpoint.pt"}));
-  if (!parse_flags(app, arguments, program)) return;
+  if (!parse_flags(app, arguments, console)) return;
 
-  if (inspect_tensors(program, path, json)) return;
+  if (inspect_tensors(console, path, json)) return;
   const GgufFile file = GgufFile::open(path);
   if (json) {
-    program.out << dump(gguf_json(file), 2) << '\n';
+    console.out << dump(gguf_json(file), 2) << '\n';
   } else {
-    print_gguf(program, file);
+    print_gguf(console, file);
   }
 }
 

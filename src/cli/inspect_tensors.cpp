@@ -134,22 +134,22 @@ std::string remark(const Row& row) {
   return "";
 }
 
-void print(const Program& program, const std::string& path, const Listing& listing, int64_t elements, uint64_t bytes) {
-  program.out << fmt::format("{}: {}, {} tensors with {} elements in {}\n", path, listing.format, listing.rows.size(),
+void print(const Console& console, const std::string& path, const Listing& listing, int64_t elements, uint64_t bytes) {
+  console.out << fmt::format("{}: {}, {} tensors with {} elements in {}\n", path, listing.format, listing.rows.size(),
                              format_count(static_cast<uint64_t>(elements)), format_bytes(bytes));
   for (const auto& [key, value] : listing.metadata.items()) {
-    program.out << fmt::format("  {:<44} {}\n", shown(key), printable(value.get<std::string>()));
+    console.out << fmt::format("  {:<44} {}\n", shown(key), printable(value.get<std::string>()));
   }
   for (const Row& row : listing.rows) {
     std::string line = fmt::format("  {:<44} {:<8} {:<22} {:>14}  {}", shown(row.name), to_string(row.dtype), row.shape.to_string(),
                                    bytes_of(row), remark(row));
     line.erase(line.find_last_not_of(' ') + 1);
-    program.out << line << '\n';
+    console.out << line << '\n';
   }
-  if (!listing.refused.empty()) program.out << "\nTensors that cannot be read\n";
-  for (const PytorchLeftOut& value : listing.refused) program.out << fmt::format("  {:<44} {}\n", shown(value.name), value.what);
-  if (!listing.opaque.empty()) program.out << "\nOther values, left as they are\n";
-  for (const PytorchLeftOut& value : listing.opaque) program.out << fmt::format("  {:<44} {}\n", shown(value.name), value.what);
+  if (!listing.refused.empty()) console.out << "\nTensors that cannot be read\n";
+  for (const PytorchLeftOut& value : listing.refused) console.out << fmt::format("  {:<44} {}\n", shown(value.name), value.what);
+  if (!listing.opaque.empty()) console.out << "\nOther values, left as they are\n";
+  for (const PytorchLeftOut& value : listing.opaque) console.out << fmt::format("  {:<44} {}\n", shown(value.name), value.what);
 }
 
 constexpr size_t kHeadBytes = 262;  // up to a tar archive's magic
@@ -171,7 +171,7 @@ bool has_pickle(const ZipFile& zip) {
 
 }  // namespace
 
-bool inspect_tensors(const Program& program, const std::string& path, bool json) {
+bool inspect_tensors(const Console& console, const std::string& path, bool json) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(path, ignored);
   const std::string head = is_folder ? "" : head_of(path);
@@ -199,9 +199,9 @@ bool inspect_tensors(const Program& program, const std::string& path, bool json)
     elements += row.shape.elements();
   }
   if (json) {
-    program.out << to_json(path, listing, elements, bytes).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    console.out << to_json(path, listing, elements, bytes).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else {
-    print(program, path, listing, elements, bytes);
+    print(console, path, listing, elements, bytes);
   }
   return true;
 }

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "cli/program.h"
+#include "cli/console.h"
 
 namespace wick {
 
 // Shows the file if it is one of these, and says whether it was. A folder, or a file whose name ends in ".json", is a sharded model.
 // Errors: those of the formats.
-[[nodiscard]] bool inspect_tensors(const Program& program, const std::string& path, bool json);
+[[nodiscard]] bool inspect_tensors(const Console& console, const std::string& path, bool json);
 
 }  // namespace wick

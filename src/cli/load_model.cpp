@@ -33,13 +33,13 @@ void add_precision(CLI::App& app, Precision& precision) {
             });
 }
 
-LoadedModel load_model(const Program& program, const std::filesystem::path& path, const Device& device, const Precision& precision,
+LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device, const Precision& precision,
                        WithTokenizer with_tokenizer, InputObserver observe) {
   const auto start = std::chrono::steady_clock::now();
   // Weights may be rearranged where they lie; the file itself stays as it is.
   LoadedModel loaded{.file = GgufFile::open(path), .tokenizer = {}, .model = {}};
   {
-    ProgressBar bar(program, "loading");
+    ProgressBar bar(console, "loading");
     loaded.model = load_language_model(loaded.file, device,
                                        {.precise = precision.precise,
                                         .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); },
@@ -50,7 +50,7 @@ LoadedModel load_model(const Program& program, const std::filesystem::path& path
   loaded.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const ModelInfo& info = loaded.model->info();
   const DeviceCaps& caps = device.caps();
-  program.note(fmt::format("loaded {} ({}, {} parameters, {}) in {:.3f} s on {} ({}), threads {}{}", info.name, info.architecture,
+  console.note(fmt::format("loaded {} ({}, {} parameters, {}) in {:.3f} s on {} ({}), threads {}{}", info.name, info.architecture,
                            format_count(static_cast<uint64_t>(info.parameters)), format_bytes(info.file_bytes), loaded.load_seconds,
                            device.location().to_string(), caps.driver, caps.compute_units, precision.describe()));
   return loaded;

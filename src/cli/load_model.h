@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/console.h"
 #include "cli/flags.h"
-#include "cli/program.h"
 #include "device/device.h"
 #include "formats/gguf.h"
 #include "model/language_model.h"
@@ -41,7 +41,7 @@ void add_precision(CLI::App& app, Precision& precision);
 enum class WithTokenizer { no, yes };
 
 // Says what was loaded, and shows progress. Errors: those of GgufFile, Tokenizer and load_language_model.
-[[nodiscard]] LoadedModel load_model(const Program& program, const std::filesystem::path& path, const Device& device,
+[[nodiscard]] LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device,
                                      const Precision& precision, WithTokenizer with_tokenizer = WithTokenizer::yes,
                                      InputObserver observe = {});
 

@@ -17,7 +17,7 @@ namespace {
 // Tokens whose logits are in memory together.
 constexpr int64_t kRowsAtOnce = 64;
 
-void write_logits(const Program& program, const LanguageModel& model, std::span<const TokenId> tokens, const std::string& path) {
+void write_logits(const Console& console, const LanguageModel& model, std::span<const TokenId> tokens, const std::string& path) {
   const auto count = static_cast<int64_t>(tokens.size());
   if (count > model.info().context_length) {
     fail(ErrorCode::context_full, "the text has {} tokens and the context of {} holds {}; shorten it", count, model.info().name,
@@ -25,7 +25,7 @@ void write_logits(const Program& program, const LanguageModel& model, std::span<
   }
   const std::unique_ptr<KvCache> cache = model.new_cache(count);
   NpyWriter writer(path, DType::f32, {count, model.info().vocab_size});
-  ProgressBar bar(program, "logits");
+  ProgressBar bar(console, "logits");
   for (int64_t done = 0; done < count; done += kRowsAtOnce) {
     const auto part = tokens.subspan(static_cast<size_t>(done), static_cast<size_t>(std::min(kRowsAtOnce, count - done)));
     writer.append(model.forward(part, *cache, LogitRows::all).to_bytes());
@@ -36,7 +36,7 @@ void write_logits(const Program& program, const LanguageModel& model, std::span<
 
 }  // namespace
 
-void logits_command(Program& program, const Arguments& arguments) {
+void logits_command(Console& console, const Arguments& arguments) {
   std::string model_name;
   std::string device_name = "auto";
   std::optional<std::string> text;
@@ -44,7 +44,7 @@ void logits_command(Program& program, const Arguments& arguments) {
   std::string out;
   int threads = 0;
   Precision precision;
-  CLI::App app("Writes the logits that a model gives after each token of a text: f32 [tokens, vocabulary] in a .npy file.", program.name);
+  CLI::App app("Writes the logits that a model gives after each token of a text: f32 [tokens, vocabulary] in a .npy file.", console.name);
   add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { model_name = value; });
   auto* text_flag = add_value(app, "--text", "TEXT", "the text; BOS is added if the model's file asks for it",
                               [&](const std::string& value) { text = value; });
@@ -55,19 +55,19 @@ void logits_command(Program& program, const Arguments& arguments) {
   add_precision(app, precision);
   add_device(app, device_name);
   add_threads(app, threads);
-  app.add_flag("--quiet", program.quiet, "say nothing but errors");
-  add_version(app, program);
+  app.add_flag("--quiet", console.quiet, "say nothing but errors");
+  add_version(app, console);
   app.footer(examples({"wick logits --model FILE.gguf --text \"Once upon a time\" --out logits.npy",
                        "wick logits --model FILE.gguf --tokens 0,5,9 --out logits.npy --precise"}));
-  if (!parse_flags(app, arguments, program)) return;
+  if (!parse_flags(app, arguments, console)) return;
   if (!text && !token_list) fail(ErrorCode::invalid_argument, "nothing to compute: give --text or --tokens");
   if (text) check_prompt(*text);
 
-  const auto path = resolve_model(program, model_name);
-  const LoadedModel loaded = load_model(program, path, open_device(device_name, threads), precision);
+  const auto path = resolve_model(console, model_name);
+  const LoadedModel loaded = load_model(console, path, open_device(device_name, threads), precision);
   const std::vector<TokenId> tokens = token_list ? parse_tokens(*token_list, "--tokens") : loaded.tokenizer->encode(*text);
   if (tokens.empty()) fail(ErrorCode::invalid_argument, "{}: no tokens; at least one is needed", token_list ? "--tokens" : "--text");
-  write_logits(program, *loaded.model, tokens, out);
+  write_logits(console, *loaded.model, tokens, out);
 }
 
 }  // namespace wick

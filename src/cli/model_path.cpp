@@ -59,15 +59,15 @@ std::filesystem::path find_default_model(const std::filesystem::path& executable
   }
 }
 
-std::filesystem::path resolve_model(const Program& program, const std::string& named) {
+std::filesystem::path resolve_model(const Console& console, const std::string& named) {
   if (named.empty()) {
-    std::filesystem::path model = find_default_model(program.executable);
+    std::filesystem::path model = find_default_model(console.executable);
     if (model.empty()) {
       fail(ErrorCode::not_found,
            "no --model is given and the default model {} lies neither in ../share/wick/models nor in a models folder above {}",
-           kDefaultModel, program.executable.parent_path().string());
+           kDefaultModel, console.executable.parent_path().string());
     }
-    program.note(fmt::format("no --model given: using the default model {}", model.string()));
+    console.note(fmt::format("no --model given: using the default model {}", model.string()));
     return model;
   }
   std::error_code ignored;
@@ -75,13 +75,13 @@ std::filesystem::path resolve_model(const Program& program, const std::string& n
   return named;
 }
 
-std::filesystem::path resolve_tokenizer(const Program& program, const std::string& named) {
+std::filesystem::path resolve_tokenizer(const Console& console, const std::string& named) {
   if (!named.empty()) {
     for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
       if (is_file(std::filesystem::path(named) / name)) return named;
     }
   }
-  return resolve_model(program, named);
+  return resolve_model(console, named);
 }
 
 }  // namespace wick

@@ -4,16 +4,16 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/program.h"
+#include "cli/console.h"
 
 namespace wick {
 
 // `named` may be empty: the default model then, and the program says so.
 // Errors: not_found (a folder without a model, no default model), invalid_argument (a folder with several models).
-[[nodiscard]] std::filesystem::path resolve_model(const Program& program, const std::string& named);
+[[nodiscard]] std::filesystem::path resolve_model(const Console& console, const std::string& named);
 
 // The same for programs that need no more than the tokenizer: a folder may have a tokenizer.json or tokenizer.model instead.
-[[nodiscard]] std::filesystem::path resolve_tokenizer(const Program& program, const std::string& named);
+[[nodiscard]] std::filesystem::path resolve_tokenizer(const Console& console, const std::string& named);
 
 // Where the default model lies: ../share/wick/models beside the program's folder, else models/ in the program's folder or one above
 // it, as in a build tree. Empty if it is nowhere.

@@ -80,7 +80,7 @@ struct Options {
   bool json = false;
 };
 
-void measure(const Program& program, const Options& options, const LoadedModel& loaded) {
+void measure(const Console& console, const Options& options, const LoadedModel& loaded) {
   const ModelInfo& info = loaded.model->info();
   if (options.context > info.context_length) {
     fail(ErrorCode::context_full, "--ctx {}: the context of {} holds {}", options.context, info.name, info.context_length);
@@ -104,7 +104,7 @@ void measure(const Program& program, const Options& options, const LoadedModel& 
   }
   const int64_t chunks = options.chunks > 0 ? options.chunks : available;
   const std::unique_ptr<KvCache> cache = loaded.model->new_cache(options.context);
-  ProgressBar bar(program, "perplexity");
+  ProgressBar bar(console, "perplexity");
   double loss = 0;
   int64_t scored = 0;
   for (int64_t index = 0; index < chunks; ++index) {
@@ -126,21 +126,21 @@ void measure(const Program& program, const Options& options, const LoadedModel& 
                                          {"tokens", scored},
                                          {"precise", options.precision.precise},
                                          {"kv_type", to_string(options.precision.cache_dtype())}};
-    program.out << json.dump() << '\n';
+    console.out << json.dump() << '\n';
   } else {
-    program.out << fmt::format("NLL {:.6f} perplexity {:.6f} over {} chunks of {} tokens\n", mean, std::exp(mean), chunks, options.context);
+    console.out << fmt::format("NLL {:.6f} perplexity {:.6f} over {} chunks of {} tokens\n", mean, std::exp(mean), chunks, options.context);
   }
 }
 
 }  // namespace
 
-void perplexity_command(Program& program, const Arguments& arguments) {
+void perplexity_command(Console& console, const Arguments& arguments) {
   Options options;
   CLI::App app(
       "Measures how well a model predicts a text: the mean negative log-likelihood of a token (NLL) and its exponential. The text is cut "
       "into\n"
       "chunks of N tokens; each token is predicted from BOS and the chunk's tokens before it. A rest shorter than a chunk is left out.",
-      program.name);
+      console.name);
   add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
   add_value(app, "--file", "FILE", "the text", [&](const std::string& value) { options.file = value; })->required();
   add_integer(app, "--ctx", "tokens of a chunk (512)", options.context, 1);
@@ -151,13 +151,13 @@ void perplexity_command(Program& program, const Arguments& arguments) {
   app.add_flag("--json", options.json, "print JSON");
   add_device(app, options.device);
   add_threads(app, options.threads);
-  app.add_flag("--quiet", program.quiet, "say nothing but errors");
-  add_version(app, program);
+  app.add_flag("--quiet", console.quiet, "say nothing but errors");
+  add_version(app, console);
   app.footer(examples({"wick perplexity --model FILE.gguf --file text.txt --ctx 512",
                        "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json"}));
-  if (!parse_flags(app, arguments, program)) return;
-  const auto path = resolve_model(program, options.model);
-  measure(program, options, load_model(program, path, open_device(options.device, options.threads), options.precision));
+  if (!parse_flags(app, arguments, console)) return;
+  const auto path = resolve_model(console, options.model);
+  measure(console, options, load_model(console, path, open_device(options.device, options.threads), options.precision));
 }
 
 }  // namespace wick

@@ -15,14 +15,14 @@ constexpr std::chrono::milliseconds kInterval{100};
 }  // namespace
 
 // Tasks that are done before the first interval show nothing.
-ProgressBar::ProgressBar(const Program& program, std::string label)
-    : program_(program),
+ProgressBar::ProgressBar(const Console& console, std::string label)
+    : console_(console),
       label_(std::move(label)),
-      enabled_(program.errors_are_terminal && !program.quiet),
+      enabled_(console.errors_are_terminal && !console.quiet),
       last_(std::chrono::steady_clock::now()) {}
 
 ProgressBar::~ProgressBar() {
-  if (shown_) program_.err << "\r\033[K" << std::flush;
+  if (shown_) console_.err << "\r\033[K" << std::flush;
 }
 
 void ProgressBar::update(uint64_t done, uint64_t total, const std::string& remark) {
@@ -33,7 +33,7 @@ void ProgressBar::update(uint64_t done, uint64_t total, const std::string& remar
   shown_ = true;
   const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
   const auto filled = static_cast<uint64_t>(share * kWidth);
-  program_.err << fmt::format("\r\033[K{} [{}{}] {:3.0f} % {}", label_, std::string(filled, '#'), std::string(kWidth - filled, '.'),
+  console_.err << fmt::format("\r\033[K{} [{}{}] {:3.0f} % {}", label_, std::string(filled, '#'), std::string(kWidth - filled, '.'),
                               share * 100, remark)
                << std::flush;
 }

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/program.h"
+#include "cli/console.h"
 
 namespace wick {
 
 class ProgressBar {
  public:
-  ProgressBar(const Program& program, std::string label);
+  ProgressBar(const Console& console, std::string label);
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
   // Takes the bar away.
@@ -20,7 +20,7 @@ class ProgressBar {
   void update(uint64_t done, uint64_t total, const std::string& remark = {});
 
  private:
-  const Program& program_;
+  const Console& console_;
   std::string label_;
   bool enabled_;
   bool shown_ = false;

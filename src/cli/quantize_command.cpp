@@ -30,7 +30,7 @@ struct Request {
   int threads = usable_cores();
 };
 
-void quantize(const Program& program, const Request& request) {
+void quantize(const Console& console, const Request& request) {
   QuantizeOptions options;
   options.mix = &parse_mix(request.type);
   for (const std::string& rule : request.keep) options.keep.push_back(parse_keep_rule(rule));
@@ -41,11 +41,11 @@ void quantize(const Program& program, const Request& request) {
     options.importance = &*importance;
     options.importance_file = request.importance;
   }
-  options.notice = [&](const std::string& remark) { program.note(remark); };
+  options.notice = [&](const std::string& remark) { console.note(remark); };
   const GgufFile source = GgufFile::open(request.in);
   uint64_t elements = 0;
   {
-    ProgressBar bar(program, "quantizing");
+    ProgressBar bar(console, "quantizing");
     options.progress = [&](uint64_t done, uint64_t total, const std::string& tensor) {
       elements = done;
       bar.update(done, total, tensor);
@@ -54,18 +54,18 @@ void quantize(const Program& program, const Request& request) {
   }
   const uint64_t bytes = GgufFile::open(request.out).file_bytes();
   const double bits = elements == 0 ? 0 : 8.0 * static_cast<double>(bytes) / static_cast<double>(elements);
-  program.note(fmt::format("wrote {}: {} from {}, {:.2f} bits per weight", request.out, format_bytes(bytes),
+  console.note(fmt::format("wrote {}: {} from {}, {:.2f} bits per weight", request.out, format_bytes(bytes),
                            format_bytes(source.file_bytes()), bits));
 }
 
 }  // namespace
 
-void quantize_command(Program& program, const Arguments& arguments) {
+void quantize_command(Console& console, const Arguments& arguments) {
   Request request;
   CLI::App app("Turns a GGUF model into one of another type. IN and OUT are files; TYPE is one of\n" + mix_names() +
                    ".\nTensors get the types that llama.cpp gives them in that mix; the file is written beside OUT and takes its name when "
                    "it is whole.",
-               program.name);
+               console.name);
   app.add_option("IN", request.in, "the model")->required();
   app.add_option("OUT", request.out, "the file to write")->required();
   app.add_option("TYPE", request.type, "the mix, such as Q4_K_M")->required();
@@ -75,12 +75,12 @@ void quantize_command(Program& program, const Arguments& arguments) {
       ->option_text("REGEX=TYPE")
       ->allow_extra_args(false);
   add_threads(app, request.threads);
-  app.add_flag("--quiet", program.quiet, "say nothing but errors");
-  add_version(app, program);
+  app.add_flag("--quiet", console.quiet, "say nothing but errors");
+  add_version(app, console);
   app.footer(examples({"wick quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M",
                        "wick quantize model-f16.gguf model-iq2_xs.gguf IQ2_XS --imatrix model.imatrix.gguf --keep 'attn_v=q8_0'"}));
-  if (!parse_flags(app, arguments, program)) return;
-  quantize(program, request);
+  if (!parse_flags(app, arguments, console)) return;
+  quantize(console, request);
 }
 
 }  // namespace wick

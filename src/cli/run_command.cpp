@@ -4,19 +4,19 @@
 
 namespace wick {
 
-void run_command(Program& program, const Arguments& arguments) {
+void run_command(Console& console, const Arguments& arguments) {
   GenerateOptions options;
   std::string device = "auto";
   CLI::App app("Continues a text with a language model. The continuation alone goes to standard output; notes go to standard error.",
-               program.name);
-  add_generate_flags(app, options, program);
+               console.name);
+  add_generate_flags(app, options, console);
   add_device(app, device);
-  add_version(app, program);
+  add_version(app, console);
   app.footer(
       examples({"wick run --prompt \"Once upon a time\" --max-tokens 200", "wick run --device cpu --prompt '\"My dear,\"' --temperature 0",
                 "wick run --model FILE.gguf --seed 7 --stop \"The End\" < prompt.txt"}));
-  if (!parse_flags(app, arguments, program)) return;
-  generate(program, options, open_device(device, options.threads));
+  if (!parse_flags(app, arguments, console)) return;
+  generate(console, options, open_device(device, options.threads));
 }
 
 }  // namespace wick

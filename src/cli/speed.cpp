@@ -73,11 +73,11 @@ class Stopwatch {
 
 }  // namespace
 
-Speed measure_speed(const Program& program, const LanguageModel& model, const SpeedOptions& options) {
+Speed measure_speed(const Console& console, const LanguageModel& model, const SpeedOptions& options) {
   Stopwatch stopwatch(model, options);
   std::vector<double> prefill;
   std::vector<double> decode;
-  ProgressBar bar(program, "bench");
+  ProgressBar bar(console, "bench");
   const auto total = static_cast<uint64_t>(options.reps + 1);
   for (int64_t rep = -1; rep < options.reps; ++rep) {  // the first one warms up
     const double prefill_seconds = stopwatch.time_prefill();

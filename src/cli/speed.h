@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "cli/program.h"
+#include "cli/console.h"
 #include "model/language_model.h"
 
 namespace wick {
@@ -29,6 +29,6 @@ struct Speed {
 };
 
 // Errors: context_full where the context of the model does not hold so many tokens.
-[[nodiscard]] Speed measure_speed(const Program& program, const LanguageModel& model, const SpeedOptions& options);
+[[nodiscard]] Speed measure_speed(const Console& console, const LanguageModel& model, const SpeedOptions& options);
 
 }  // namespace wick

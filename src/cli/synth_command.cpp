@@ -12,14 +12,14 @@
 
 namespace wick {
 
-void synth_command(Program& program, const Arguments& arguments) {
+void synth_command(Console& console, const Arguments& arguments) {
   SyntheticOptions options;
   std::string shape;
   std::string out;
   bool untied = false;
   options.threads = usable_cores();
   CLI::App app("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.",
-               program.name);
+               console.name);
   add_value(app, "--arch", "NAME", "the architecture: llama, bitnet, bitnet-b1.58 (llama)",
             [&](const std::string& value) { options.architecture = value; });
   add_value(app, "--shape", "SHAPE", "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary", [&](const std::string& value) {
@@ -30,8 +30,8 @@ void synth_command(Program& program, const Arguments& arguments) {
   add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
   add_value(app, "--seed", "N", "same seed, same file (1)", [&](const std::string& value) { options.seed = parse_seed("--seed", value); });
   add_threads(app, options.threads);
-  app.add_flag("--quiet", program.quiet, "say nothing but errors");
-  add_version(app, program);
+  app.add_flag("--quiet", console.quiet, "say nothing but errors");
+  add_version(app, console);
   const std::string types = fmt::format(
       "types: {}\nA storage format is that of every matrix; of the other names, each is a mix as wick quantize makes it. Weights are "
       "random\n"
@@ -40,20 +40,20 @@ void synth_command(Program& program, const Arguments& arguments) {
   app.footer(types + examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
                                "wick synth --arch bitnet --shape 1b --type tq2_0 --out bitnet-1b.gguf",
                                "wick synth --shape 4,256,768,8,4,1000 --type q8_0 --out tiny.gguf --seed 7"}));
-  if (!parse_flags(app, arguments, program)) return;
+  if (!parse_flags(app, arguments, console)) return;
 
   options.shape = parse_synthetic_shape(shape);
   if (untied) options.shape.tied = false;
   uint64_t bytes = 0;
   {
-    ProgressBar bar(program, "writing");
+    ProgressBar bar(console, "writing");
     options.progress = [&](uint64_t done, uint64_t total) {
       bytes = done;
       bar.update(done, total, format_bytes(done));
     };
     write_synthetic_model(out, options);
   }
-  program.note(fmt::format("wrote {}, {} of weights", out, format_bytes(bytes)));
+  console.note(fmt::format("wrote {}, {} of weights", out, format_bytes(bytes)));
 }
 
 }  // namespace wick

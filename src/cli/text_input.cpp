@@ -22,9 +22,9 @@ std::string read_text_file(const std::filesystem::path& path) {
   return text;
 }
 
-std::string read_standard_input(const Program& program, std::string_view remedy) {
-  if (program.input_is_terminal) fail(ErrorCode::invalid_argument, "nothing to read: {}, or write to standard input", remedy);
-  return {std::istreambuf_iterator<char>(program.in), std::istreambuf_iterator<char>()};
+std::string read_standard_input(const Console& console, std::string_view remedy) {
+  if (console.input_is_terminal) fail(ErrorCode::invalid_argument, "nothing to read: {}, or write to standard input", remedy);
+  return {std::istreambuf_iterator<char>(console.in), std::istreambuf_iterator<char>()};
 }
 
 std::vector<TokenId> parse_tokens(std::string_view text, std::string_view source) {

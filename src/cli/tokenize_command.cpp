@@ -35,14 +35,14 @@ std::string on_one_line(std::string_view text) {
 
 }  // namespace
 
-void tokenize_command(Program& program, const Arguments& arguments) {
+void tokenize_command(Console& console, const Arguments& arguments) {
   std::string model;
   std::optional<std::string> text;
   std::optional<std::string> file;
   bool no_special = false;
   bool parse_special = false;
   bool json = false;
-  CLI::App app("Turns text into the token ids of a model's vocabulary: one id and its spelling a line.", program.name);
+  CLI::App app("Turns text into the token ids of a model's vocabulary: one id and its spelling a line.", console.name);
   add_value(app, "--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
             [&](const std::string& value) { model = value; });
   auto* text_flag = add_value(app, "--text", "TEXT", "the text (default: standard input)", [&](const std::string& value) { text = value; });
@@ -50,21 +50,21 @@ void tokenize_command(Program& program, const Arguments& arguments) {
   app.add_flag("--no-special", no_special, "leave out the BOS and EOS that the model's file asks for");
   app.add_flag("--parse-special", parse_special, "control tokens spelled out in the text are those tokens");
   app.add_flag("--json", json, "print an array of ids");
-  add_version(app, program);
+  add_version(app, console);
   app.footer(examples({"wick tokenize --model FILE.gguf --text \"Once upon a time\"",
                        "wick tokenize --model tokenizer.json --file novel.txt --json",
                        "echo -n \"<s>Hello\" | wick tokenize --model FILE.gguf --no-special --parse-special"}));
-  if (!parse_flags(app, arguments, program)) return;
+  if (!parse_flags(app, arguments, console)) return;
 
-  const auto tokenizer = Tokenizer::load(resolve_tokenizer(program, model));
+  const auto tokenizer = Tokenizer::load(resolve_tokenizer(console, model));
   if (file) text = read_text_file(*file);
-  if (!text) text = read_standard_input(program, "give --text or --file");
+  if (!text) text = read_standard_input(console, "give --text or --file");
   const std::vector<TokenId> ids = tokenizer->encode(*text, {.add_special = !no_special, .parse_special = parse_special});
   if (json) {
-    program.out << nlohmann::json(ids).dump() << '\n';
+    console.out << nlohmann::json(ids).dump() << '\n';
     return;
   }
-  for (const TokenId id : ids) program.out << id << '\t' << on_one_line(tokenizer->token_text(id)) << '\n';
+  for (const TokenId id : ids) console.out << id << '\t' << on_one_line(tokenizer->token_text(id)) << '\n';
 }
 
 }  // namespace wick

@@ -34,10 +34,10 @@ constexpr std::array<Entry, 12> kSubcommands = {{
     {"coverage", "list which ops run natively on which backend", coverage_command},
 }};
 
-void print_help(const Program& program) {
-  program.out << "Tools around language models.\n\nUsage: wick SUBCOMMAND [FLAGS]; wick SUBCOMMAND --help tells more.\n\nSubcommands:\n";
-  for (const Entry& entry : kSubcommands) program.out << fmt::format("  {:<12} {}\n", entry.name, entry.description);
-  program.out
+void print_help(const Console& console) {
+  console.out << "Tools around language models.\n\nUsage: wick SUBCOMMAND [FLAGS]; wick SUBCOMMAND --help tells more.\n\nSubcommands:\n";
+  for (const Entry& entry : kSubcommands) console.out << fmt::format("  {:<12} {}\n", entry.name, entry.description);
+  console.out
       << "\nFlags:\n  -h,--help    print this help\n  --version    print the version\n  --build-info print as JSON what this program was "
          "built from and with\n\n"
       << examples({"wick run --prompt \"Once upon a time\" --max-tokens 200", "wick inspect models/novelist-20m-q8_0.gguf",
@@ -45,30 +45,30 @@ void print_help(const Program& program) {
       << '\n';
 }
 
-void dispatch(Program& program, const Arguments& arguments) {
+void dispatch(Console& console, const Arguments& arguments) {
   if (arguments.empty()) fail(ErrorCode::invalid_argument, "no subcommand; wick --help lists them");
   const std::string& first = arguments.front();
-  if (first == "--help" || first == "-h" || first == "help") return print_help(program);
+  if (first == "--help" || first == "-h" || first == "help") return print_help(console);
   if (first == "--version") {
-    program.out << fmt::format("wick {} ({})\n", build_info().version, build_info().commit);
+    console.out << fmt::format("wick {} ({})\n", build_info().version, build_info().commit);
     return;
   }
   if (first == "--build-info") {
-    program.out << build_info_json() << '\n';
+    console.out << build_info_json() << '\n';
     return;
   }
   for (const Entry& entry : kSubcommands) {
     if (entry.name != first) continue;
-    program.name = fmt::format("wick {}", entry.name);
-    return entry.body(program, {arguments.begin() + 1, arguments.end()});
+    console.name = fmt::format("wick {}", entry.name);
+    return entry.body(console, {arguments.begin() + 1, arguments.end()});
   }
   fail(ErrorCode::invalid_argument, "no {} '{}'; wick --help lists them", first.starts_with('-') ? "flag" : "subcommand", first);
 }
 
 }  // namespace
 
-int run_wick(Program& program, const Arguments& arguments) {
-  return run_guarded(program, [&] { dispatch(program, arguments); });
+int run_wick(Console& console, const Arguments& arguments) {
+  return run_guarded(console, [&] { dispatch(console, arguments); });
 }
 
 }  // namespace wick

@@ -12,13 +12,13 @@
 namespace wick {
 namespace {
 
-[[noreturn]] void refuse_backend(const Program& program, const std::string& flag, std::string_view asked, DeviceKind own) {
-  fail(ErrorCode::backend_not_linked, "{}: {} runs on {} only; the program for {} is wick-worker-{}", flag, program.name, to_string(own),
+[[noreturn]] void refuse_backend(const Console& console, const std::string& flag, std::string_view asked, DeviceKind own) {
+  fail(ErrorCode::backend_not_linked, "{}: {} runs on {} only; the program for {} is wick-worker-{}", flag, console.name, to_string(own),
        asked, asked);
 }
 
 // "--device cuda:1", "--device 1": a device of this worker's backend.
-void take_device(const Program& program, const std::string& text, DeviceLocation& location) {
+void take_device(const Console& console, const std::string& text, DeviceLocation& location) {
   int index = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), index);
   if (error == std::errc() && stop == text.data() + text.size() && index >= 0) {
@@ -26,27 +26,27 @@ void take_device(const Program& program, const std::string& text, DeviceLocation
     return;
   }
   const DeviceLocation asked = Device::parse_location(text);
-  if (asked.kind != location.kind) refuse_backend(program, "--device " + text, to_string(asked.kind), location.kind);
+  if (asked.kind != location.kind) refuse_backend(console, "--device " + text, to_string(asked.kind), location.kind);
   location = asked;
 }
 
-void take_backend(const Program& program, const std::string& text, DeviceKind own) {
+void take_backend(const Console& console, const std::string& text, DeviceKind own) {
   const DeviceLocation asked = Device::parse_location(text);
-  if (asked.kind != own) refuse_backend(program, "--backend " + text, to_string(asked.kind), own);
+  if (asked.kind != own) refuse_backend(console, "--backend " + text, to_string(asked.kind), own);
 }
 
 // --cuda-device N and its like: the hive writes them for every kind of worker.
-void add_device_flags(CLI::App& app, const Program& program, DeviceLocation& location) {
+void add_device_flags(CLI::App& app, const Console& console, DeviceLocation& location) {
   const std::string_view own = to_string(location.kind);
   add_value(app, "--device", "DEVICE", fmt::format("{0}, or {0}:N for the N-th one ({0})", own),
-            [&program, &location](const std::string& text) { take_device(program, text, location); });
+            [&console, &location](const std::string& text) { take_device(console, text, location); });
   add_value(app, "--backend", "NAME", fmt::format("must be {}: a worker holds one backend", own),
-            [&program, &location](const std::string& text) { take_backend(program, text, location.kind); })
+            [&console, &location](const std::string& text) { take_backend(console, text, location.kind); })
       ->group("");
   for (const std::string_view kind : kDeviceKindNames) {
     const std::string flag = fmt::format("--{}-device", kind);
-    add_value(app, flag, "N", "", [&program, &location, flag, kind](const std::string& text) {
-      if (kind != to_string(location.kind)) refuse_backend(program, flag, kind, location.kind);
+    add_value(app, flag, "N", "", [&console, &location, flag, kind](const std::string& text) {
+      if (kind != to_string(location.kind)) refuse_backend(console, flag, kind, location.kind);
       location.index = static_cast<int>(parse_integer(flag, text, 0, 1024));
     })->group("");
   }
@@ -69,8 +69,8 @@ void add_serving_flags(CLI::App& app) {
 
 }  // namespace
 
-int run_worker(Program& program, const Arguments& arguments) {
-  return run_guarded(program, [&] {
+int run_worker(Console& console, const Arguments& arguments) {
+  return run_guarded(console, [&] {
     WICK_ASSERT(linked_backends().size() == 1);
     DeviceLocation location{.kind = linked_backends().front()->kind, .index = 0};
     GenerateOptions options;
@@ -78,21 +78,21 @@ int run_worker(Program& program, const Arguments& arguments) {
     CLI::App app(fmt::format("Continues a text with a language model on the {} backend. The continuation alone goes to standard output;\n"
                              "notes go to standard error.",
                              to_string(location.kind)),
-                 program.name);
-    add_generate_flags(app, options, program);
-    add_device_flags(app, program, location);
+                 console.name);
+    add_generate_flags(app, options, console);
+    add_device_flags(app, console, location);
     add_serving_flags(app);
     app.add_flag("--build-info", wants_build_info, "print as JSON what this program was built from and with");
-    add_version(app, program);
-    app.footer(examples({fmt::format("{} --prompt \"Once upon a time\" --max-tokens 200", program.name),
-                         fmt::format("echo '\"My dear,\"' | {} --temperature 0", program.name),
-                         fmt::format("{} --model FILE.gguf --prompt \"Dear Sir,\" --seed 7 --stop \"Yours\"", program.name)}));
-    if (!parse_flags(app, arguments, program)) return;
+    add_version(app, console);
+    app.footer(examples({fmt::format("{} --prompt \"Once upon a time\" --max-tokens 200", console.name),
+                         fmt::format("echo '\"My dear,\"' | {} --temperature 0", console.name),
+                         fmt::format("{} --model FILE.gguf --prompt \"Dear Sir,\" --seed 7 --stop \"Yours\"", console.name)}));
+    if (!parse_flags(app, arguments, console)) return;
     if (wants_build_info) {
-      program.out << build_info_json() << '\n';
+      console.out << build_info_json() << '\n';
       return;
     }
-    generate(program, options, Device::open(location, {.threads = options.threads, .variant = {}}));
+    generate(console, options, Device::open(location, {.threads = options.threads, .variant = {}}));
   });
 }
 

@@ -32,8 +32,8 @@ Ended wick(const Arguments& arguments, const std::string& input = "") {
   std::istringstream in(input);
   std::ostringstream out;
   std::ostringstream err;
-  Program program{.name = "wick", .executable = {}, .in = in, .out = out, .err = err};
-  const int code = run_wick(program, arguments);
+  Console console{.name = "wick", .executable = {}, .in = in, .out = out, .err = err};
+  const int code = run_wick(console, arguments);
   return {code, out.str(), err.str()};
 }
 

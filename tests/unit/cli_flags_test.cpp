@@ -43,16 +43,16 @@ Parsed parse(const Arguments& arguments) {
   std::istringstream in;
   std::ostringstream out;
   std::ostringstream err;
-  const Program program{.name = "tool", .executable = {}, .in = in, .out = out, .err = err};
+  const Console console{.name = "tool", .executable = {}, .in = in, .out = out, .err = err};
   CLI::App app("Does things.", "tool");
   add_integer(app, "--count", "a count", parsed.count, 1, 10);
   add_decimal(app, "--share", "a share", parsed.share, 0, 1);
   add_value(app, "--text", "TEXT", "a text", [&](const std::string& text) { parsed.text = text; });
   app.add_option("--several", parsed.several, "texts")->allow_extra_args(false);
   app.add_flag("--flag", parsed.flag, "a flag");
-  add_version(app, program);
+  add_version(app, console);
   app.footer(examples({"tool --count 3"}));
-  parsed.error = error_of([&] { parsed.goes_on = parse_flags(app, arguments, program); });
+  parsed.error = error_of([&] { parsed.goes_on = parse_flags(app, arguments, console); });
   parsed.out = out.str();
   return parsed;
 }

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/console.h"
 #include "cli/model_path.h"
-#include "cli/program.h"
 #include "cli/wick_command.h"
 #include "unit/temporary_folder.h"
 
@@ -24,38 +24,38 @@ struct Ended {
   std::string err;
 };
 
-Ended run(const std::function<int(Program&)>& body, const std::string& input = "") {
+Ended run(const std::function<int(Console&)>& body, const std::string& input = "") {
   std::istringstream in(input);
   std::ostringstream out;
   std::ostringstream err;
-  Program program{.name = "wick", .executable = {}, .in = in, .out = out, .err = err};
-  const int code = body(program);
+  Console console{.name = "wick", .executable = {}, .in = in, .out = out, .err = err};
+  const int code = body(console);
   return {code, out.str(), err.str()};
 }
 
-TEST(Program, AnErrorIsOneLineAndExitCode2) {
-  const Ended ended = run([](Program& program) { return run_guarded(program, [] { fail(ErrorCode::not_found, "a\nb: no such file"); }); });
+TEST(Console, AnErrorIsOneLineAndExitCode2) {
+  const Ended ended = run([](Console& console) { return run_guarded(console, [] { fail(ErrorCode::not_found, "a\nb: no such file"); }); });
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.err, "wick: error: a b: no such file\n");
   EXPECT_EQ(ended.out, "");
 }
 
-TEST(Program, NoMemoryIsTheMachinesFaultAndAnUnknownExceptionOurs) {
-  EXPECT_EQ(run([](Program& program) { return run_guarded(program, [] { throw std::bad_alloc(); }); }).code, 2);
-  EXPECT_EQ(run([](Program& program) { return run_guarded(program, [] { throw std::logic_error("x"); }); }).code, 1);
-  EXPECT_EQ(run([](Program& program) { return run_guarded(program, [] {}); }).code, 0);
+TEST(Console, NoMemoryIsTheMachinesFaultAndAnUnknownExceptionOurs) {
+  EXPECT_EQ(run([](Console& console) { return run_guarded(console, [] { throw std::bad_alloc(); }); }).code, 2);
+  EXPECT_EQ(run([](Console& console) { return run_guarded(console, [] { throw std::logic_error("x"); }); }).code, 1);
+  EXPECT_EQ(run([](Console& console) { return run_guarded(console, [] {}); }).code, 0);
 }
 
-TEST(Program, TheLibrarysWarningsGoToErrorsWhileItRuns) {
-  const Ended ended = run([](Program& program) { return run_guarded(program, [] { log_warning("mind {}", "this"); }); });
+TEST(Console, TheLibrarysWarningsGoToErrorsWhileItRuns) {
+  const Ended ended = run([](Console& console) { return run_guarded(console, [] { log_warning("mind {}", "this"); }); });
   EXPECT_EQ(ended.err, "wick: warning: mind this\n");
 }
 
-TEST(Program, QuietLeavesNotesOutButNotErrors) {
-  const Ended ended = run([](Program& program) {
-    program.quiet = true;
-    return run_guarded(program, [&] {
-      program.note("loaded");
+TEST(Console, QuietLeavesNotesOutButNotErrors) {
+  const Ended ended = run([](Console& console) {
+    console.quiet = true;
+    return run_guarded(console, [&] {
+      console.note("loaded");
       fail(ErrorCode::io, "broken");
     });
   });
@@ -63,12 +63,12 @@ TEST(Program, QuietLeavesNotesOutButNotErrors) {
 }
 
 TEST(WickCommand, HelpNamesEverySubcommandAndAnUnknownOneIsRefused) {
-  const Ended help = run([](Program& program) { return run_wick(program, {"--help"}); });
+  const Ended help = run([](Console& console) { return run_wick(console, {"--help"}); });
   EXPECT_EQ(help.code, 0);
   for (const char* name : {"run", "inspect", "tokenize", "detokenize", "logits", "perplexity", "bench", "synth", "devices", "coverage"}) {
     EXPECT_NE(help.out.find(std::string("\n  ") + name + " "), std::string::npos) << name;
   }
-  const Ended unknown = run([](Program& program) { return run_wick(program, {"rum"}); });
+  const Ended unknown = run([](Console& console) { return run_wick(console, {"rum"}); });
   EXPECT_EQ(unknown.code, 2);
   EXPECT_NE(unknown.err.find("'rum'"), std::string::npos) << unknown.err;
 }
@@ -93,7 +93,7 @@ TEST(ModelPath, AFolderMeansItsOnlyModelAndTheFirstPartOfASplitOne) {
   const auto resolve = [&](std::string& error) {
     std::filesystem::path found;
     const Ended ended =
-        run([&](Program& program) { return run_guarded(program, [&] { found = resolve_model(program, folder.path().string()); }); });
+        run([&](Console& console) { return run_guarded(console, [&] { found = resolve_model(console, folder.path().string()); }); });
     error = ended.err;
     return found;
   };

@@ -1,4 +1,4 @@
-// A Program is what a command line tool needs of the world: its name, its streams, and how it ends.
+// A Console is what a command line tool needs of the world: its name, its streams, and how it ends.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitInternal = 1;   // a fault of Wick itself
 inline constexpr int kExitUserError = 2;  // a bad flag, a bad file, something the machine has not
 
-struct Program {
+struct Console {
   std::string name;                  // "wick-worker-cpu", "wick bench": stands before every message
   std::filesystem::path executable;  // empty if not known
   std::istream& in;
@@ -34,7 +34,7 @@ using Arguments = std::vector<std::string>;
 
 // Runs a program's body, flushes its output, and turns whatever is thrown into one line on err and an exit code. The library's log
 // goes to err meanwhile.
-[[nodiscard]] int run_guarded(Program& program, const std::function<void()>& body);
+[[nodiscard]] int run_guarded(Console& console, const std::function<void()>& body);
 
 // Printed by --help below the flags of every program.
 inline constexpr std::string_view kExitCodeHelp =

@@ -1,0 +1,57 @@
+#include "cli/console.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <ostream>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace wick {
+namespace {
+
+// Messages quote what users wrote, newlines too; a message is one line.
+std::string on_one_line(std::string_view message) {
+  std::string line(message);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::replace(line.begin(), line.end(), '\r', ' ');
+  return line;
+}
+
+int report(Console& console, std::string_view message, int code) {
+  console.out.flush();
+  console.err << console.name << ": error: " << on_one_line(message) << std::endl;
+  return code;
+}
+
+}  // namespace
+
+void Console::note(std::string_view message) const {
+  if (!quiet) err << name << ": " << on_one_line(message) << std::endl;
+}
+
+int run_guarded(Console& console, const std::function<void()>& body) {
+  set_log_hook([&console](LogLevel level, std::string_view message) {
+    if (level == LogLevel::warning) {
+      console.err << console.name << ": warning: " << on_one_line(message) << std::endl;
+    } else if (level == LogLevel::info) {
+      console.note(message);
+    }
+  });
+  int code = kExitSuccess;
+  try {
+    body();
+    if (!console.out.flush()) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
+  } catch (const Error& error) {
+    code = report(console, error.what(), kExitUserError);
+  } catch (const std::bad_alloc&) {
+    code = report(console, "no memory: the machine refused an allocation; use a smaller model or --context", kExitUserError);
+  } catch (const std::exception& error) {
+    code = report(console, error.what(), kExitInternal);
+  }
+  set_log_hook({});
+  return code;
+}
+
+}  // namespace wick
