@@ -14,9 +14,9 @@ namespace wick::conformance {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND] [--variant NAME] [--seed N] [--fraction F] "
+    "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND,…] [--variant NAME] [--seed N] [--fraction F] "
     "[--markdown]\n"
-    "  test     runs the cases; one line a failure; fails if one fails or none ran\n"
+    "  test     runs the cases; one line a failure; fails if one fails or there is none; 77 if none can run here\n"
     "  perf     times ops at the shapes of models\n"
     "  support  prints which device carries out which op on which dtype\n"
     "  list     prints the names of the cases\n";

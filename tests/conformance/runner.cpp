@@ -16,6 +16,11 @@ namespace {
 // A device that runs nothing but only plans has no memory to read from.
 bool computes(DeviceKind kind) { return kind != DeviceKind::null; }
 
+// Whether the kinds, which have commas between them, hold that one.
+bool names_kind(const std::string& kinds, std::string_view kind) {
+  return fmt::format(",{},", kinds).find(fmt::format(",{},", kind)) != std::string::npos;
+}
+
 Target open_target(DeviceLocation location, const DeviceOptions& options, bool guarded, bool sample) {
   const std::string name =
       fmt::format("{}{}{} threads={}", location.to_string(), options.variant.empty() ? "" : " ", options.variant, options.threads);
@@ -27,6 +32,9 @@ Target open_target(DeviceLocation location, const DeviceOptions& options, bool g
 
 // A case's part in [0, 1) of its own, the same for every device.
 double part_of(const Case& entry, uint64_t seed) { return Random(seed ^ hash_of(entry.name)).uniform(); }
+
+// The exit code that CMakeLists.txt tells ctest about.
+constexpr int kSkipped = 77;
 
 struct Counts {
   int passed = 0;
@@ -60,7 +68,7 @@ void run_case(const Case& entry, const Target& target, uint64_t seed, Counts& co
 std::vector<Target> open_targets(const Options& options, bool guarded) {
   std::vector<Target> targets;
   for (const Backend* backend : linked_backends()) {
-    if (!options.device.empty() && to_string(backend->kind) != options.device) continue;
+    if (!options.device.empty() && !names_kind(options.device, to_string(backend->kind))) continue;
     std::vector<int> indices;
     for (const DeviceInfo& device : backend->probe()) indices.push_back(device.index);
     if (!computes(backend->kind)) indices = {0};
@@ -119,9 +127,12 @@ int run_cases(const Options& options) {
     }
   }
   fmt::print("{} passed, {} failed, {} skipped\n", counts.passed, counts.failed, counts.skipped);
-  if (counts.passed + counts.failed == 0)
-    fmt::print("no case ran: look at the filter, the device and the variant (`list` names the cases)\n");
-  return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
+  if (counts.passed + counts.failed > 0) return counts.failed == 0 ? 0 : 1;
+  const bool refused = targets.empty() && options.variant.empty() && !options.device.empty();
+  if (refused) fmt::print("no {} device is here\n", options.device);
+  if (!cases.empty() && (refused || counts.skipped > 0)) return kSkipped;
+  fmt::print("no case ran: look at the filter, the device and the variant (`list` names the cases)\n");
+  return 1;
 }
 
 }  // namespace wick::conformance

@@ -12,7 +12,7 @@ namespace wick::conformance {
 
 struct Options {
   std::string filter;   // a regular expression that a case's name must contain; empty: all
-  std::string device;   // a kind; empty: all
+  std::string device;   // kinds, between commas; empty: all
   std::string variant;  // a code path; empty: all
   uint64_t seed = 1;
   double fraction = 1;  // the part of the cases to run, chosen by the seed
@@ -32,7 +32,8 @@ struct Target {
 // Whether a name contains what options.filter says.
 [[nodiscard]] std::function<bool(const std::string&)> name_filter(const Options& options);
 [[nodiscard]] std::vector<Case> select_cases(const Options& options);
-// Prints failures and the summary; the exit code.
+// Prints failures and the summary; the exit code: 77, which ctest counts as skipped, where these devices are not here or run none of the
+// cases.
 [[nodiscard]] int run_cases(const Options& options);
 // Times ops at the shapes of models on every target.
 [[nodiscard]] int run_perf(const Options& options);

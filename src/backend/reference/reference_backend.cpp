@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "device/interpreted_program.h"
 #include "device/kernel_runtime.h"
+#include "device/plain_caps.h"
 #include "device/registry.h"
 
 namespace wick::reference {
@@ -57,21 +58,21 @@ DeviceCaps caps_of(std::string_view variant) {
   caps.name = "interpreter of kernels";
   caps.driver = variant;
   caps.max_group_size = 256;
-  caps.max_shared_bytes = 32768;
-  caps.max_parameter_bytes = 128;
-  caps.int64 = true;
-  caps.f64_arithmetic = true;
-  if (variant == "plain") return caps;
-  caps.min_subgroup_size = caps.max_subgroup_size = 8;
   caps.max_shared_bytes = 65536;
+  caps.max_parameter_bytes = 128;
+  caps.min_subgroup_size = caps.max_subgroup_size = 8;
   caps.f16_arithmetic = true;
   caps.bf16_arithmetic = true;
   caps.int8_dot = true;
   caps.storage_8bit = true;
   caps.storage_16bit = true;
+  caps.int64 = true;
+  caps.f64_arithmetic = true;
   caps.f32_atomic_add = true;
   caps.tiles = {{8, 8, 8}};
-  return caps;
+  if (variant == "full") return caps;
+  caps.max_shared_bytes = 32768;
+  return plain_caps(std::move(caps));
 }
 
 class ReferenceDriver final : public KernelDriver {
