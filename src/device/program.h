@@ -27,13 +27,13 @@ class Program {
 };
 
 // The bytes that a kernel sees as one of its buffers: from `offset`, a multiple of DeviceCaps::buffer_offset_alignment, to the end of the
-// buffer, or as many as `bytes` says.
+// buffer, or as many as `bytes` says; and what is missing to a multiple of 16, as kernels read whole words and vectors of four.
 struct BufferArgument {
   Buffer* buffer = nullptr;
   size_t offset = 0;
   size_t bytes = 0;
 
-  [[nodiscard]] size_t size() const noexcept { return bytes > 0 ? bytes : buffer->bytes() - offset; }
+  [[nodiscard]] size_t size() const noexcept { return ((bytes > 0 ? bytes : buffer->bytes() - offset) + 15) / 16 * 16; }
 };
 
 struct Launch {

@@ -1,5 +1,7 @@
 #include "device/runtime.h"
 
+#include <span>
+
 #include "base/error.h"
 #include "ir/verify.h"
 
@@ -7,6 +9,19 @@ namespace wick {
 
 const Program& Runtime::program(const ProgramKey& key, const std::function<ir::Kernel()>& make) {
   return programs_.get(key, [&] { return compile(make()); });
+}
+
+const Buffer& Runtime::constant(const ProgramKey& key, const std::function<std::vector<uint32_t>()>& make) {
+  const std::lock_guard lock(constants_mutex_);
+  for (const auto& [known, buffer] : constants_) {
+    if (known == key) return *buffer;
+  }
+  const std::vector<uint32_t> words = make();
+  const auto bytes = std::as_bytes(std::span(words));
+  std::unique_ptr<Buffer> buffer = allocate(bytes.size(), Lifetime::persistent);
+  queue().upload(bytes.data(), *buffer, 0, bytes.size());
+  constants_.emplace_back(key, std::move(buffer));
+  return *constants_.back().second;
 }
 
 void Runtime::launch(const Launch& launch) {
@@ -17,7 +32,7 @@ void Runtime::launch(const Launch& launch) {
   }
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     const BufferArgument& argument = launch.buffers[i];
-    WICK_ASSERT(argument.offset + argument.size() <= argument.buffer->bytes() && argument.offset % caps().buffer_offset_alignment == 0);
+    WICK_ASSERT(argument.offset + argument.bytes <= argument.buffer->bytes() && argument.offset % caps().buffer_offset_alignment == 0);
     if (caps().max_buffer_bytes == 0 || argument.size() <= caps().max_buffer_bytes) continue;
     fail(ErrorCode::unsupported, "kernel {}: buffer {} has {} bytes, and {} takes {} at once", kernel.name, kernel.buffers[i].name,
          argument.size(), caps().name, caps().max_buffer_bytes);

@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/buffer.h"
 #include "device/measured_peaks.h"
@@ -37,7 +40,8 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
 
   [[nodiscard]] virtual const DeviceCaps& caps() const noexcept = 0;
-  // Uninitialised memory, aligned to 64 bytes. Errors: out_of_memory naming the device and the size.
+  // Uninitialised memory, aligned to 64 bytes; what follows it up to a multiple of 16 bytes is nobody else's. Errors: out_of_memory naming
+  // the device and the size.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) = 0;
   // A buffer with these bytes: the same memory where DeviceCaps::host_memory, else a copy.
   [[nodiscard]] virtual std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) = 0;
@@ -51,6 +55,8 @@ class Runtime {
   [[nodiscard]] virtual std::shared_ptr<const Program> compile(const ir::Kernel& kernel) = 0;
   // The program of the kernel that `make` builds, which is made once for each key.
   [[nodiscard]] const Program& program(const ProgramKey& key, const std::function<ir::Kernel()>& make);
+  // A buffer of constant words, made once for each key.
+  [[nodiscard]] const Buffer& constant(const ProgramKey& key, const std::function<std::vector<uint32_t>()>& make);
   // Queues a launch. Errors: invalid_argument for arguments that the kernel does not take; unsupported for more groups, or larger buffers,
   // than the device has room for, each naming kernel and limit.
   void launch(const Launch& launch);
@@ -65,6 +71,8 @@ class Runtime {
  private:
   RandomStream random_;
   ProgramTable programs_;
+  std::mutex constants_mutex_;
+  std::vector<std::pair<ProgramKey, std::unique_ptr<Buffer>>> constants_;
 };
 
 }  // namespace wick

@@ -33,12 +33,12 @@ Type compute_type(DType dtype) {
 
 namespace {
 
-// f8e4m3 (OCP 8-bit floating point, 2023): bias 7, no infinity, NaN where all bits but the sign are set. Its bits shifted into an f32 are
-// 2^-120 of the value, subnormals included.
+// f8e4m3 (OCP 8-bit floating point, 2023): bias 7, no infinity, NaN where all bits but the sign are set. Numbers without an exponent are
+// multiples of 2^-9; their bits would be a subnormal f32, which may count as zero.
 Value f8_to_f32(const Value& bits) {
   const Value sign = (bits & 0x80U) << 24, magnitude = bits & 0x7fU;
-  // NaN is computed, since there is no literal of it: 0x7fc00000 as an integer is.
-  const Value number = bitcast(Type::u32, bitcast(Type::f32, magnitude << 20) * 0x1p120F);
+  const Value small = bitcast(Type::u32, cast(Type::f32, magnitude) * 0x1p-9F), normal = (magnitude << 20) + (120U << 23);
+  const Value number = select(magnitude < 8U, small, normal);
   return bitcast(Type::f32, sign | select(magnitude == 0x7fU, 0x7fc00000U, number));
 }
 

@@ -26,7 +26,7 @@ std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept {
 OpFunction implementation(const Runtime& runtime, OpId op, DType dtype) noexcept {
   if (const OpFunction function = runtime.override_for(op, dtype)) return function;
   const OpRule& op_rule = rule(op);
-  if (!runtime.runs_kernels() || (op_rule.hole != nullptr && !op_rule.hole(dtype).empty())) return nullptr;
+  if (!runtime.runs_kernels() || is_interleaved(dtype) || (op_rule.hole != nullptr && !op_rule.hole(dtype).empty())) return nullptr;
   return missing_ability(runtime.caps(), dtype).empty() ? op_rule.by_kernel : nullptr;
 }
 

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
+#include "tensor/ops/reference.h"
 
 namespace wick {
 namespace {
@@ -27,8 +29,12 @@ void gradient(GradientContext& context) {
 
 }  // namespace
 
-const OpRule kEmbeddingRule = {
-    .op = OpId::embedding, .defining_operand = 0, .reference = reference, .gradient_kind = GradientKind::function, .gradient = gradient};
+const OpRule kEmbeddingRule = {.op = OpId::embedding,
+                               .defining_operand = 0,
+                               .reference = reference,
+                               .gradient_kind = GradientKind::function,
+                               .gradient = gradient,
+                               .by_kernel = by_kernel::embedding};
 
 Tensor embedding(const Tensor& table, const Tensor& ids) {
   if (table.rank() != 2) fail(ErrorCode::shape_mismatch, "embedding: the table {} must be [rows, width]", table.describe());
@@ -36,8 +42,8 @@ Tensor embedding(const Tensor& table, const Tensor& ids) {
     fail(ErrorCode::dtype_mismatch, "embedding: ids {} must be u32, i32 or i64", ids.describe());
   }
   // Checked on the host, so that no backend ever reads outside the table.
-  for (const int64_t id : ids.to_vector<int64_t>()) {
-    if (id < 0 || id >= table.shape()[0]) {
+  for (const double id : read_reference(ids).values) {
+    if (id < 0 || id >= static_cast<double>(table.shape()[0])) {
       fail(ErrorCode::index_out_of_range, "embedding: id {} is outside the table's {} rows", id, table.shape()[0]);
     }
   }

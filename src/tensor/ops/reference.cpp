@@ -136,6 +136,17 @@ ReferenceTensor read_reference(const Operand& operand) {
   return tensor;
 }
 
+ReferenceTensor read_reference(const Tensor& tensor) {
+  WICK_ASSERT(!is_quantized(tensor.dtype()));
+  const auto [first, end] = tensor.layout().touched_range();
+  const auto element = static_cast<size_t>(info(tensor.dtype()).block_bytes);
+  std::vector<std::byte> bytes(static_cast<size_t>(end - first) * element);
+  tensor.device().runtime().queue().download(tensor.storage()->buffer(), static_cast<size_t>(first) * element, bytes.data(), bytes.size());
+  const std::unique_ptr<Buffer> host = wrap_host_memory(bytes.data(), bytes.size(), nullptr);
+  const Layout layout(tensor.shape(), tensor.layout().strides(), tensor.layout().offset() - first);
+  return read_reference({host.get(), tensor.dtype(), &layout});
+}
+
 void write_reference(const ReferenceTensor& tensor, const Operand& operand) {
   if (is_quantized(operand.dtype)) return write_quantized(tensor, operand);
   size_t at = 0;

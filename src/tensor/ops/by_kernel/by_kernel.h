@@ -5,6 +5,7 @@
 
 namespace wick::by_kernel {
 
+void embedding(const OpCall& call);
 void fill(const OpCall& call);
 
 }  // namespace wick::by_kernel

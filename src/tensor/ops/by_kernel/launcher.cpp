@@ -63,10 +63,9 @@ void check_range(const Operand& operand) {
        operand.layout->shape().to_string(), to_string(operand.dtype));
 }
 
-// The dimensions from `first` on, padded in front to `rank`, at those offsets.
+// The dimensions from `first` on, padded in front to `rank`, at those offsets, behind what `arguments` holds.
 Arguments arguments_of(const Walk& walk, size_t first, uint32_t rank, std::initializer_list<const Operand*> operands,
-                       std::span<const int64_t> offsets, const Arguments& others) {
-  Arguments arguments;
+                       std::span<const int64_t> offsets, const Arguments& others, Arguments arguments) {
   for (const Operand* operand : operands) arguments.buffer(*operand);
   const size_t given = walk.extents.size() - first;
   const auto dimension = [&](size_t d, const std::vector<int64_t>& of, int64_t missing) {
@@ -87,7 +86,7 @@ Arguments arguments_of(const Walk& walk, size_t first, uint32_t rank, std::initi
 }  // namespace
 
 void launch_strided(Runtime& runtime, ProgramKey key, const MakeStrided& make, std::initializer_list<const Operand*> operands,
-                    const Arguments& others) {
+                    const Arguments& others, const Arguments& first) {
   for (const Operand* operand : operands) check_range(*operand);
   const Walk walk = merge_dimensions(operands);
   const uint32_t rank = walk.extents.size() > 1 ? kKernelRank : 1;
@@ -101,7 +100,7 @@ void launch_strided(Runtime& runtime, ProgramKey key, const MakeStrided& make, s
   // What a kernel's four dimensions do not hold is walked here.
   std::vector<int64_t> at(outer, 0), offsets = walk.offsets;
   while (true) {
-    launch(runtime, program, grid, arguments_of(walk, outer, rank, operands, offsets, others));
+    launch(runtime, program, grid, arguments_of(walk, outer, rank, operands, offsets, others, first));
     size_t d = outer;
     for (; d > 0; --d) {
       const bool wraps = ++at[d - 1] == walk.extents[d - 1];

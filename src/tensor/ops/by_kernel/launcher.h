@@ -47,10 +47,11 @@ inline void launch(Runtime& runtime, const Program& program, ir::Grid grid, cons
 
 // The kernel for operands of that rank, which is 1 or 4.
 using MakeStrided = std::function<ir::Kernel(uint32_t rank)>;
-// Launches a kernel with a kernels::StridedGrid over operands of one shape: its buffers are those of the operands, its parameters the
-// grid's, a view of each operand, and `others`. Dimensions that all operands step through evenly become one. `key` names the kernel; the
-// rank is added to it. Errors: unsupported for an operand with elements beyond the 2^32nd of its buffer.
+// Launches a kernel with a kernels::StridedGrid over operands of one shape: its buffers are those of `first` and of the operands, its
+// parameters those of `first`, the grid's, a view of each operand, and those of `others`. Dimensions that all operands step through evenly
+// become one. `key` names the kernel; the rank is added to it. Errors: unsupported for an operand with elements beyond the 2^32nd of its
+// buffer.
 void launch_strided(Runtime& runtime, ProgramKey key, const MakeStrided& make, std::initializer_list<const Operand*> operands,
-                    const Arguments& others = {});
+                    const Arguments& others = {}, const Arguments& first = {});
 
 }  // namespace wick::by_kernel
