@@ -1,0 +1,23 @@
+// A FoundDevice is one device of one platform, as its driver describes it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/opencl/api.h"
+#include "ir/device_caps.h"
+
+namespace wick::opencl {
+
+struct FoundDevice {
+  cl_device_id id = nullptr;
+  DeviceCaps caps;
+  int score = 0;
+  std::string build_options;         // of its compiler
+  bool knows_kernels_groups = true;  // it tells how large a kernel's groups may be
+};
+
+// Every device that is there and has a compiler, of every platform. A platform that fails, or has no device, gives none.
+[[nodiscard]] std::vector<FoundDevice> find_devices(const Api& api);
+
+}  // namespace wick::opencl

@@ -1,0 +1,31 @@
+#include "backend/opencl/quirks.h"
+
+#include <array>
+#include <string_view>
+
+namespace wick::opencl {
+namespace {
+
+// A row applies where the driver's name and version begin so.
+struct Quirk {
+  std::string_view driver;
+  std::string_view reason;
+  std::string_view link;
+  void (*apply)(FoundDevice& device);
+};
+
+constexpr std::array kQuirks{
+    Quirk{"rusticl 22.", "CL_KERNEL_WORK_GROUP_SIZE is the size of a subgroup, while the kernel runs in groups of up to the device's limit",
+          "https://gitlab.freedesktop.org/mesa/mesa/-/blob/22.3/src/gallium/frontends/rusticl/api/kernel.rs",
+          [](FoundDevice& device) { device.knows_kernels_groups = false; }},
+};
+
+}  // namespace
+
+void apply_quirks(FoundDevice& device) {
+  for (const Quirk& quirk : kQuirks) {
+    if (device.caps.driver.starts_with(quirk.driver)) quirk.apply(device);
+  }
+}
+
+}  // namespace wick::opencl

@@ -1,0 +1,17 @@
+// What the driver answers to a call, as words and as errors.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <string>
+#include <string_view>
+
+namespace wick::opencl {
+
+// "CL_OUT_OF_RESOURCES"; a number without a name as "status -9999".
+[[nodiscard]] std::string status_name(cl_int status);
+
+// Throws an Error unless the status is CL_SUCCESS: out_of_memory or no_device, "<place>: <call>: <the status's name>".
+void check(cl_int status, const char* call, std::string_view place);
+
+}  // namespace wick::opencl
