@@ -13,11 +13,10 @@ using ir::Memory;
 using ir::Type;
 using ir::Value;
 
-Value Sixteen::element(uint32_t i) const {
-  // The byte, its sign extended, as a float.
+Value Sixteen::number(uint32_t i) const {
+  // The byte moved to the top, then down again with its sign.
   const Value word = bitcast(Type::i32, bytes[i / 4]);
-  const Value number = cast(Type::f32, (i % 4 == 3 ? word : word << (24 - 8 * (i % 4))) >> 24);
-  return offset ? fma(scale, number, *offset) : scale * number;
+  return cast(Type::f32, (i % 4 == 3 ? word : word << (24 - 8 * (i % 4))) >> 24);
 }
 
 namespace {

@@ -17,8 +17,10 @@ struct Sixteen {
   ir::Value scale;
   std::optional<ir::Value> offset;
 
-  // Element i as f32.
-  [[nodiscard]] ir::Value element(uint32_t i) const;
+  // Byte i as f32.
+  [[nodiscard]] ir::Value number(uint32_t i) const;
+  // Element i.
+  [[nodiscard]] ir::Value element(uint32_t i) const { return offset ? fma(scale, number(i), *offset) : scale * number(i); }
 };
 
 // Reads a tensor of one block format (quant/blocks.h says how each lies in memory).

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "quant/interleave.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/fill.h"
 #include "tensor/ops/op_rule.h"
@@ -86,9 +87,11 @@ const OpRule kLinearRule = {.op = OpId::linear,
                             .reference = linear_reference,
                             .hole = hole,
                             .gradient_kind = GradientKind::function,
-                            .gradient = linear_gradient};
+                            .gradient = linear_gradient,
+                            .by_kernel = by_kernel::linear};
 // The tape sees its parts: see gated_linear below.
-const OpRule kGatedLinearRule = {.op = OpId::gated_linear, .defining_operand = 1, .reference = gated_reference, .hole = hole};
+const OpRule kGatedLinearRule = {
+    .op = OpId::gated_linear, .defining_operand = 1, .reference = gated_reference, .hole = hole, .by_kernel = by_kernel::gated_linear};
 const OpRule kRepackRule = {.op = OpId::repack, .defining_operand = 0, .reference = nullptr};
 
 std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params) {

@@ -7,5 +7,7 @@ namespace wick::by_kernel {
 
 void embedding(const OpCall& call);
 void fill(const OpCall& call);
+void gated_linear(const OpCall& call);
+void linear(const OpCall& call);
 
 }  // namespace wick::by_kernel

@@ -1,0 +1,32 @@
+// Products of activations with the rows of a weight: y[token, row] = Σ over columns x[token, column] · weight[row, column], in f32.
+#pragma once
+
+#include "ir/device_caps.h"
+#include "ir/kernel.h"
+#include "kernels/weight_rows.h"
+
+namespace wick::kernels {
+
+struct LinearForm {
+  DType dtype = DType::f32;
+  RowAccess access = RowAccess::elements;
+  // Two weights, gate and up, of one dtype and shape: y = silu(x · gate) · (x · up).
+  bool gated = false;
+};
+
+// Few tokens: several lanes for each row, each weight read once for all tokens. Buffers w (and its codebook, and "up" if gated), x, y, of
+// f32. Parameters: those of WeightRows; x_offset, columns, rows, y_offset. Grid: ⌈rows / rows_per_group⌉, over two dimensions if need be.
+// x and y have dense rows; of units of more than one element, x begins at a multiple of four.
+inline constexpr uint32_t kMaxMatvecTokens = 8;
+[[nodiscard]] ir::Kernel matvec(const LinearForm& form, uint32_t tokens, const DeviceCaps& caps);
+[[nodiscard]] uint32_t matvec_rows_per_group(const DeviceCaps& caps);
+
+// Many tokens: blocks of block × block results, from slices of both in shared memory. Buffers as above. Parameters: also tokens, the last.
+// Grid: ⌈rows / block⌉ × ⌈tokens / block⌉. Not gated.
+[[nodiscard]] ir::Kernel linear_blocks(const LinearForm& form, const DeviceCaps& caps);
+[[nodiscard]] uint32_t linear_block(const DeviceCaps& caps);
+
+// y[i] = silu(gate[i]) · y[i]. Buffers gate, y of f32. Parameters count, y_offset. Grid: groups_for(count).
+[[nodiscard]] ir::Kernel gate_by_silu(const DeviceCaps& caps);
+
+}  // namespace wick::kernels
