@@ -14,6 +14,7 @@
 #include "ir/dialect/dialect.h"
 #include "ir/passes.h"
 #include "kernels/attention.h"
+#include "kernels/linear.h"
 #include "kernels/matmul.h"
 #include "kernels/quantized_matvec.h"
 
@@ -52,8 +53,10 @@ std::vector<ir::Kernel> kernels_for(const DeviceCaps& caps) {
   all.push_back(kernels::quantize_q8(caps));
   all.push_back(kernels::matvec_q8_0(caps));
   all.push_back(kernels::matvec_q4_k(caps));
-  for (const uint32_t heads : {1U, 4U}) all.push_back(kernels::attention_decode(128, heads, caps));
-  all.push_back(kernels::attention_join(128, caps));
+  for (const DType dtype : {DType::q8_0, DType::q4_k, DType::q6_k})
+    all.push_back(kernels::matvec({dtype, kernels::RowAccess::blocks}, 1, caps));
+  for (const uint32_t rows : {1U, 4U}) all.push_back(kernels::attention({DType::f16, kernels::RowAccess::vectors, rows, 1, true}, caps));
+  all.push_back(kernels::attention_join(caps));
   all.push_back(kernels::matmul_f32(caps));
   for (const TileShape& shape : caps.tiles) all.push_back(kernels::matmul_tiles(shape, static_cast<uint32_t>(caps.max_subgroup_size)));
   return all;

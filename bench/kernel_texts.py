@@ -179,7 +179,7 @@ class Bench:
         kernel, columns = self.kernel("quantize_q8"), 14336
         x = device(self.random.standard_normal(columns).astype(np.float32))
         data, scales = torch.empty(columns, dtype=torch.int8, device="cuda"), torch.full((columns // 32,), float("nan"), device="cuda")
-        run = lambda i: kernel((-(-columns // 32 // kernel.lanes),), (x, data, scales), (columns,))
+        run = lambda i: kernel((-(-columns // 32 // kernel.lanes),), (x, data, scales), (0, columns))
         run(0)
         torch.cuda.synchronize()
         found = data.cpu().numpy().reshape(-1, 32) * scales.cpu().numpy().astype(np.float64)[:, None]
@@ -196,7 +196,7 @@ class Bench:
         y = torch.full((rows,), float("nan"), device="cuda")
         on_device = device(data), device(scales)
         grid = (-(-rows // kernel.info["rows_per_group"]),)
-        run = lambda i: kernel(grid, (all_w[i % len(all_w)], *on_device, y), (count, rows))
+        run = lambda i: kernel(grid, (all_w[i % len(all_w)], *on_device, y), (count, rows, 0, 0))
         run(0)
         torch.cuda.synchronize()
         found = y.cpu().numpy()
@@ -206,7 +206,7 @@ class Bench:
         self.memory(f"{name} {rows} × {columns}", kernel, seconds(run), wrong, w.numel())
 
     def attention(self, length, heads_per_group, split_length, heads=32, kv_heads=8, dim=128):
-        kernel, join = self.kernel(f"attention_decode_{heads_per_group}x{dim}"), self.kernel(f"attention_join_{dim}")
+        kernel, join = self.kernel(f"attention_f16_r{heads_per_group}c1_splits"), self.kernel("attention_join")
         q = self.random.standard_normal((heads, dim)).astype(np.float32)
         k, v = (self.random.standard_normal((kv_heads, length, dim)).astype(np.float16) for _ in range(2))
         pairs = [(device(k), device(v)) for _ in range(copies(2 * k.nbytes))]
@@ -215,9 +215,10 @@ class Bench:
         sums, stats = (torch.full((heads, splits, n), float("nan"), device="cuda") for n in (dim, 2))
 
         def run(i):
-            kernel((heads // heads_per_group, splits), (q_device, *pairs[i % len(pairs)], sums, stats),
-                   (length, length, heads // kv_heads, split_length, dim**-0.5))
-            join((heads,), (sums, stats, out), (splits,))
+            group = heads // kv_heads
+            kernel((group // heads_per_group, kv_heads, splits), (q_device, *pairs[i % len(pairs)], sums, stats),
+                   (dim, 0, 0, length * dim, dim, 0, length * dim, dim, group, heads, length - 1, group, split_length, dim**-0.5, 0))
+            join((heads,), (sums, stats, out), (dim, splits, 0))
 
         run(0)
         torch.cuda.synchronize()
@@ -225,7 +226,7 @@ class Bench:
         scores = np.einsum("hd,hpd->hp", q.astype(np.float64), keys) * dim**-0.5
         weights = np.exp(scores - scores.max(1, keepdims=True))
         reference = np.einsum("hp,hpd->hd", weights / weights.sum(1, keepdims=True), values)
-        self.memory(f"attention_decode and join, {heads}/{kv_heads} heads of {dim}, {length} positions, {heads_per_group} heads a group, "
+        self.memory(f"attention and join, {heads}/{kv_heads} heads of {dim}, {length} positions, {heads_per_group} heads a group, "
                     f"splits of {split_length}", kernel, seconds(run), error(out.cpu().numpy(), reference), 2 * k.nbytes)
 
     def matmul(self, name, dtype, block, m, n, depth):

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
-#include "base/error.h"
 #include "kernels/group_options.h"
 #include "kernels/group_reduce.h"
 #include "kernels/math.h"
@@ -19,186 +16,211 @@ using ir::Reduce;
 using ir::Type;
 using ir::Value;
 using ir::Variable;
-using ir::Vector;
 
 namespace {
 
-// What the lanes that share one online softmax are: a subgroup, or the group where there are none.
-struct Team {
-  uint32_t lanes;
-  Value lane, index;
+ir::KernelOptions options_of(const DeviceCaps& caps) { return group_options(caps, 128); }
+
+// Keys, or values: where a position's numbers are.
+struct CacheView {
+  Value offset, head_stride, position_stride;
+
+  CacheView(KernelBuilder& k, std::string_view name)
+      : offset(k.parameter(fmt::format("{}_offset", name), Type::u32)),
+        head_stride(k.parameter(fmt::format("{}_head", name), Type::u32)),
+        position_stride(k.parameter(fmt::format("{}_position", name), Type::u32)) {}
+
+  [[nodiscard]] Value place(const Value& head, const Value& position) const {
+    return offset + head * head_stride + position * position_stride;
+  }
 };
 
-// How many loads of eight elements stand before the first use, of `count` that a loop does: latency, not bandwidth, is what one token's
-// attention waits for.
-uint32_t loads_in_flight(uint32_t count) { return std::gcd(count, 8U); }
-
-// Adds the products of eight elements of the key, from element `at` of the head, to the scores of the group's heads.
-void score_eight(const Memory& query, const Vector& eight, const Value& at, uint32_t head_dim, std::vector<Variable>& scores) {
-  for (uint32_t head = 0; head < scores.size(); ++head) {
-    const Vector low = query.load4(at + head * head_dim), high = query.load4(at + (head * head_dim + 4));
-    Value part = scores[head];
-    for (uint32_t i = 0; i < 4; ++i) {
-      part = fma(i < 2 ? low[2 * i] : high[2 * i - 4], unpack_half(eight[i]), part);
-      part = fma(i < 2 ? low[2 * i + 1] : high[2 * i - 3], unpack_half(eight[i] >> 16), part);
-    }
-    scores[head] = part;
-  }
-}
-
-// Scores of the position whose key begins at word `first`, one for each of the group's heads; a key is read once for all of them.
-void score_position(const Memory& query, const Memory& keys, const Value& first, uint32_t head_dim, std::vector<Variable>& scores) {
-  const uint32_t batch = loads_in_flight(head_dim / 8);
-  first.builder()->loop(0, head_dim / 2, 4 * batch, [&](const Value& word) {
-    std::vector<Vector> loaded;
-    for (uint32_t i = 0; i < batch; ++i) loaded.push_back(keys.load4(first + word + 4 * i));
-    for (uint32_t i = 0; i < batch; ++i) score_eight(query, loaded[i], word * 2U + 8 * i, head_dim, scores);
-  });
-}
-
-// The running softmax of one head in one lane: the maximum of its team, the lane's own sum, and its eight elements of the output.
+// The softmax of one row as far as it has come: the largest score, the same in all lanes; the lane's own sum and its columns of the output.
 struct Running {
   Variable largest, sum;
-  std::vector<Variable> elements;
-  explicit Running(KernelBuilder& k) : largest(k.variable(k.lowest())), sum(k.variable(0.0F)) {
-    for (int i = 0; i < 8; ++i) elements.push_back(k.variable(0.0F));
+  std::vector<Variable> columns;
+
+  Running(KernelBuilder& k, uint32_t count) : largest(k.variable(k.lowest())), sum(k.variable(0.0F)) {
+    for (uint32_t i = 0; i < count; ++i) columns.push_back(k.variable(0.0F));
   }
   // Online softmax: when the maximum moves, what was summed so far is scaled (Milakov & Gimelshein 2018). Gives the position's weight.
   Value add(const Value& new_largest, const Value& score, const Value& exists) {
     const Value weight = select(exists, exp_of_negative(score - new_largest), 0.0F), correction = exp_of_negative(largest - new_largest);
     sum = fma(sum, correction, weight);
-    for (Variable& element : elements) element = element * correction;
+    for (Variable& column : columns) column = column * correction;
     largest = new_largest;
     return weight;
   }
-  void add_values(const Value& weight, const Vector& eight) {
-    for (uint32_t i = 0; i < 8; ++i) elements[i] = fma(weight, unpack_half(i % 2 == 0 ? eight[i / 2] : eight[i / 2] >> 16), elements[i]);
-  }
 };
 
-// Where one head's part of the answer from one split goes, and the shared memory that the teams meet in.
-struct Split {
-  Memory sums, stats, parts, team_stats;
-  Team team;
-  uint32_t teams, head_dim;
-  Value index;
-};
-
-// Joins the group's teams, each with its own maximum.
-void store_split(KernelBuilder& k, const Running& running, const Value& team_sum, const Split& out) {
-  const Value t = k.local_id();
-  const uint32_t lanes = out.team.lanes * out.teams;
-  k.when(out.team.lane == 0, [&] {
-    out.team_stats[out.team.index * 2U] = running.largest;
-    out.team_stats[out.team.index * 2U + 1U] = team_sum;
-  });
-  k.barrier();
-  Value largest = out.team_stats[k.constant(0U)], sum = k.constant(0.0F);
-  for (uint32_t i = 1; i < out.teams; ++i) largest = max(largest, out.team_stats[k.constant(2 * i)]);
-  for (uint32_t i = 0; i < out.teams; ++i)
-    sum = fma(out.team_stats[k.constant(2 * i + 1)], exp_of_negative(out.team_stats[k.constant(2 * i)] - largest), sum);
-  const Value factor = exp_of_negative(running.largest - largest);
-  for (uint32_t e = 0; e < 8; ++e) out.parts[t * 8U + e] = running.elements[e] * factor;
-  k.barrier();
-  k.loop(t, out.head_dim, lanes, [&](const Value& d) {
-    Value total = out.parts[d];
-    for (uint32_t i = 1; i < lanes * 8 / out.head_dim; ++i) total = total + out.parts[d + i * out.head_dim];
-    out.sums[out.index * out.head_dim + d] = total;
-  });
-  k.when(t == 0, [&] {
-    out.stats[out.index * 2U] = largest;
-    out.stats[out.index * 2U + 1U] = sum;
-  });
-  k.barrier();
-}
-
-uint32_t team_lanes(const ir::KernelOptions& options) { return options.subgroup_size > 0 ? options.subgroup_size : options.group_size; }
-
-void check_shape(uint32_t head_dim, uint32_t heads, const ir::KernelOptions& options) {
-  const uint32_t sharing = head_dim / 8;
-  if (head_dim % 8 != 0 || sharing == 0 || team_lanes(options) % sharing != 0 || heads == 0) {
-    fail(ErrorCode::unsupported, "attention_decode: {} heads of {} elements for {} lanes", heads, head_dim, team_lanes(options));
+// The kernel in its making.
+class Attention {
+ public:
+  Attention(const AttentionForm& form, const DeviceCaps& caps)
+      : form_(form),
+        options_(options_of(caps)),
+        k_(fmt::format("attention_{}{}_r{}c{}{}{}", to_string(form.cache), form.access == RowAccess::elements ? "_strided" : "", form.rows,
+                       form.columns, form.splits ? "_splits" : "", subgroup_suffix(options_)),
+           options_),
+        q_(k_.buffer("q", Element::f32)),
+        key_units_(k_, form.cache, form.access, "k"),
+        value_units_(k_, key_units_, "v"),
+        out_(k_.output("out", Element::f32)),
+        lanes_(options_.group_size),
+        group_(k_) {
+    if (form.splits) stats_ = k_.output("stats", Element::f32);
   }
-}
+
+  Kernel make() {
+    declare();
+    const Value tile = k_.group_id(0), first_row = tile * form_.rows, kv_head = k_.group_id(1);
+    load_queries(first_row, kv_head);
+    std::vector<Running> running;
+    for (uint32_t r = 0; r < form_.rows; ++r) running.emplace_back(k_, form_.columns);
+    // Positions that the last row of the tile sees; those of its earlier rows end before.
+    const Value last_row = min(first_row + form_.rows, rows_count_) - 1U, visible = past_ + last_row / heads_per_kv_ + 1U;
+    const Value begin = k_.group_id(2) * split_length_, end = min(visible, begin + split_length_);
+    k_.loop(begin, end, lanes_, [&](const Value& first) { add_positions(running, first, end, first_row, kv_head); });
+    for (uint32_t r = 0; r < form_.rows; ++r) store_row(running[r], first_row + r, kv_head);
+    return k_.finish();
+  }
+
+ private:
+  void declare() {
+    const auto number = [&](const char* name) { return k_.parameter(name, Type::u32); };
+    width_ = number("width");
+    q_offset_ = number("q_offset");
+    keys_.emplace(k_, "k");
+    values_.emplace(k_, "v");
+    heads_per_kv_ = number("group");
+    heads_ = number("heads");
+    past_ = number("past");
+    rows_count_ = number("rows");
+    split_length_ = number("split_length");
+    scale_ = k_.parameter("scale", Type::f32);
+    out_offset_ = number("out_offset");
+    query_.emplace(k_.shared(Element::f32, form_.rows * row_stride()));
+    weights_.emplace(k_.shared(Element::f32, form_.rows * lanes_));
+  }
+  [[nodiscard]] uint32_t row_stride() const { return form_.columns * lanes_; }
+  // Of token and head in [tokens, heads].
+  [[nodiscard]] Value output_row(const Value& row, const Value& kv_head) const {
+    return row / heads_per_kv_ * heads_ + kv_head * heads_per_kv_ + row % heads_per_kv_;
+  }
+
+  // The tile's queries, scaled; rows beyond the last repeat it.
+  void load_queries(const Value& first_row, const Value& kv_head) {
+    for (uint32_t r = 0; r < form_.rows; ++r) {
+      const Value first = q_offset_ + output_row(min(first_row + r, rows_count_ - 1U), kv_head) * width_;
+      k_.loop(k_.local_id(), row_stride(), lanes_, [&](const Value& c) {
+        (*query_)[c + r * row_stride()] = q_.load_if(c < width_, first + min(c, width_ - 1U), 0.0F) * scale_;
+      });
+    }
+    k_.barrier();
+  }
+
+  // A lane's scores of its position for every row.
+  void score(std::vector<Variable>& scores, const Value& place) {
+    const uint32_t unit = key_units_.unit();
+    k_.loop(0, width_ / unit, 1, [&](const Value& at) {
+      const WeightUnit key = key_units_.read(place + at * key_units_.step());
+      for (uint32_t r = 0; r < form_.rows; ++r) {
+        Value sum = scores[r];
+        for (uint32_t i = 0; i < unit; i += 4) {
+          if (unit == 1) {
+            sum = fma(key.element(0), (*query_)[at + r * row_stride()], sum);
+            break;
+          }
+          const ir::Vector four = query_->load4(at * unit + (i + r * row_stride()));
+          for (uint32_t j = 0; j < 4; ++j) sum = fma(key.element(i + j), four[j], sum);
+        }
+        scores[r] = sum;
+      }
+    });
+  }
+
+  void add_positions(std::vector<Running>& running, const Value& first, const Value& end, const Value& first_row, const Value& kv_head) {
+    const Value position = first + k_.local_id();
+    std::vector<Variable> scores;
+    for (uint32_t r = 0; r < form_.rows; ++r) scores.push_back(k_.variable(0.0F));
+    // Lanes beyond the end read the last position again, and give it no weight.
+    score(scores, keys_->place(kv_head, min(position, end - 1U)));
+    for (uint32_t r = 0; r < form_.rows; ++r) {
+      const Value exists = (position < end) & (position <= past_ + (first_row + r) / heads_per_kv_);
+      const Value masked = select(exists, scores[r], k_.lowest());
+      const Value largest = max(running[r].largest, group_(Reduce::maximum, masked));
+      (*weights_)[k_.local_id() + r * lanes_] = running[r].add(largest, masked, exists);
+    }
+    k_.barrier();
+    add_values(running, first, min(end - first, lanes_), kv_head);
+    k_.barrier();
+  }
+
+  // Lane c adds up columns c, c + lanes … of the values of `count` positions.
+  void add_values(std::vector<Running>& running, const Value& first, const Value& count, const Value& kv_head) {
+    for (uint32_t c = 0; c < form_.columns; ++c) {
+      const Value column = k_.local_id() + c * lanes_;
+      k_.when(column < width_, [&] {
+        k_.loop(0, count, 1, [&](const Value& p) {
+          const Value value = value_units_.read_one(values_->place(kv_head, first + p), column);
+          for (uint32_t r = 0; r < form_.rows; ++r) running[r].columns[c] = fma((*weights_)[p + r * lanes_], value, running[r].columns[c]);
+        });
+      });
+    }
+  }
+
+  void store_row(const Running& running, const Value& row, const Value& kv_head) {
+    const Value total = group_(Reduce::add, running.sum), exists = row < rows_count_;
+    const Value splits = k_.group_count(2), split = k_.group_id(2);
+    const Value at = form_.splits ? output_row(row, kv_head) * splits + split : output_row(row, kv_head);
+    for (uint32_t c = 0; c < form_.columns; ++c) {
+      const Value column = k_.local_id() + c * lanes_;
+      const Value result = form_.splits ? Value(running.columns[c]) : running.columns[c] / total;
+      out_.store_if(exists & (column < width_), out_offset_ + at * width_ + column, result);
+    }
+    if (!stats_) return;
+    k_.when(exists & (k_.local_id() == 0U), [&] {
+      (*stats_)[at * 2U] = running.largest;
+      (*stats_)[at * 2U + 1U] = total;
+    });
+  }
+
+  AttentionForm form_;
+  ir::KernelOptions options_;
+  KernelBuilder k_;
+  Memory q_;
+  UnitReader key_units_, value_units_;
+  Memory out_;
+  uint32_t lanes_;
+  GroupReduce group_;
+  std::optional<Memory> stats_, query_, weights_;
+  std::optional<CacheView> keys_, values_;
+  Value width_, q_offset_, heads_per_kv_, heads_, past_, rows_count_, split_length_, scale_, out_offset_;
+};
 
 }  // namespace
 
-Kernel attention_decode(uint32_t head_dim, uint32_t heads, const DeviceCaps& caps) {
-  const ir::KernelOptions options = group_options(caps, 128);
-  check_shape(head_dim, heads, options);
-  const bool subgroups = options.subgroup_size > 0;
-  const uint32_t lanes = options.group_size, words = head_dim / 2, sharing = head_dim / 8, teams = lanes / team_lanes(options);
-  KernelBuilder k(fmt::format("attention_decode_{}x{}{}", heads, head_dim, subgroup_suffix(options)), options);
-  const Memory q = k.buffer("q", Element::f32), keys = k.buffer("keys", Element::u32), values = k.buffer("values", Element::u32);
-  const Memory sums = k.output("sums", Element::f32), stats = k.output("stats", Element::f32);
-  const Value length = k.parameter("length", Type::u32), capacity = k.parameter("capacity", Type::u32);
-  const Value heads_per_kv = k.parameter("heads_per_kv", Type::u32), split_length = k.parameter("split_length", Type::u32);
-  const Value scale = k.parameter("scale", Type::f32);
-  const Memory query = k.shared(Element::f32, heads * head_dim), weights = k.shared(Element::f32, heads * lanes);
-  const Memory parts = k.shared(Element::f32, 8 * lanes), team_stats = k.shared(Element::f32, 2 * teams);
-  GroupReduce group(k);
-  const Value t = k.local_id(), first_head = k.group_id(0) * heads, cache = first_head / heads_per_kv * capacity * words;
-  const Team team{team_lanes(options), subgroups ? k.subgroup_lane() : t, subgroups ? k.subgroup_id() : k.constant(0U)};
-  const auto reduced = [&](Reduce reduce, const Value& v) { return subgroups ? subgroup_reduce(reduce, v) : group(reduce, v); };
-  k.loop(t, heads * head_dim, lanes, [&](const Value& d) { query[d] = q[first_head * head_dim + d] * scale; });
-  k.barrier();
+uint32_t attention_lanes(const DeviceCaps& caps) { return options_of(caps).group_size; }
 
-  std::vector<Running> running;
-  for (uint32_t head = 0; head < heads; ++head) running.emplace_back(k);
-  // Lanes that share a position's values, eight elements each, and how many positions a team reads at once.
-  const Value unit = team.lane % sharing, slice = team.lane / sharing;
-  const uint32_t slices = team.lanes / sharing;
-  const Value begin = k.group_id(1) * split_length, end = min(begin + split_length, length);
-  k.loop(begin, end, lanes, [&](const Value& first) {
-    const Value team_first = first + team.index * team.lanes, position = first + t, exists = position < end;
-    std::vector<Variable> scores;
-    for (uint32_t head = 0; head < heads; ++head) scores.push_back(k.variable(0.0F));
-    // Lanes beyond the end read the last position again, and give it no weight: nothing waits for a branch.
-    score_position(query, keys, cache + min(position, end - 1U) * words, head_dim, scores);
-    for (uint32_t head = 0; head < heads; ++head) {
-      const Value score = select(exists, scores[head], k.lowest());
-      const Value largest = max(running[head].largest, reduced(Reduce::maximum, score));
-      weights[t + head * lanes] = running[head].add(largest, score, exists);
-    }
-    k.barrier();
-    const uint32_t batch = loads_in_flight(sharing);
-    k.loop(slice, team.lanes, slices * batch, [&](const Value& at) {
-      std::vector<Vector> loaded;
-      for (uint32_t i = 0; i < batch; ++i)
-        loaded.push_back(values.load4(cache + min(team_first + at + i * slices, end - 1U) * words + unit * 4U));
-      for (uint32_t i = 0; i < batch; ++i) {
-        for (uint32_t head = 0; head < heads; ++head) {
-          running[head].add_values(weights[team.index * team.lanes + at + (i * slices + head * lanes)], loaded[i]);
-        }
-      }
-    });
-    k.barrier();
-  });
+Kernel attention(const AttentionForm& form, const DeviceCaps& caps) { return Attention(form, caps).make(); }
 
-  Split out{sums, stats, parts, team_stats, team, teams, head_dim, k.constant(0U)};
-  for (uint32_t head = 0; head < heads; ++head) {
-    const Value team_sum = reduced(Reduce::add, running[head].sum);
-    out.index = (first_head + head) * k.group_count(1) + k.group_id(1);
-    store_split(k, running[head], team_sum, out);
-  }
-  return k.finish();
-}
-
-Kernel attention_join(uint32_t head_dim, const DeviceCaps& caps) {
-  const ir::KernelOptions options{.group_size = group_options(caps, 128).group_size};
-  KernelBuilder k(fmt::format("attention_join_{}", head_dim), options);
-  const Memory sums = k.buffer("sums", Element::f32), stats = k.buffer("stats", Element::f32), out = k.output("out", Element::f32);
-  const Value splits = k.parameter("splits", Type::u32), head = k.group_id();
-  Variable largest = k.variable(k.lowest());
-  k.loop(0, splits, 1, [&](const Value& i) { largest = max(largest, stats[(head * splits + i) * 2U]); });
-  k.loop(k.local_id(), head_dim, options.group_size, [&](const Value& d) {
-    Variable sum = k.variable(0.0F), total = k.variable(0.0F);
+Kernel attention_join(const DeviceCaps& caps) {
+  const ir::KernelOptions options{.group_size = options_of(caps).group_size};
+  KernelBuilder k("attention_join", options);
+  const Memory parts = k.buffer("parts", Element::f32), stats = k.buffer("stats", Element::f32), out = k.output("out", Element::f32);
+  const Value width = k.parameter("width", Type::u32), splits = k.parameter("splits", Type::u32);
+  const Value out_offset = k.parameter("out_offset", Type::u32);
+  const Value row = k.group_id(), first = row * splits;
+  Variable largest = k.variable(k.lowest()), sum = k.variable(0.0F);
+  k.loop(0, splits, 1, [&](const Value& i) { largest = max(largest, stats[(first + i) * 2U]); });
+  k.loop(0, splits, 1,
+         [&](const Value& i) { sum = fma(exp_of_negative(stats[(first + i) * 2U] - largest), stats[(first + i) * 2U + 1U], sum); });
+  k.loop(k.local_id(), width, options.group_size, [&](const Value& column) {
+    Variable total = k.variable(0.0F);
     k.loop(0, splits, 1, [&](const Value& i) {
-      const Value split = head * splits + i, factor = exp_of_negative(stats[split * 2U] - largest);
-      sum = fma(factor, stats[split * 2U + 1U], sum);
-      total = fma(factor, sums[split * head_dim + d], total);
+      total = fma(exp_of_negative(stats[(first + i) * 2U] - largest), parts[(first + i) * width + column], total);
     });
-    out[head * head_dim + d] = total / sum;
+    out[out_offset + row * width + column] = total / sum;
   });
   return k.finish();
 }

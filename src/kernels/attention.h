@@ -3,19 +3,30 @@
 
 #include "ir/device_caps.h"
 #include "ir/kernel.h"
+#include "kernels/weight_rows.h"
 
 namespace wick::kernels {
 
-// One new token over the first `length` positions of the cache, in splits that groups work on side by side: for each head and each of its
-// splits of split_length positions (the last may be shorter) largest = max(scale · q·k), sum = Σ exp(scale · q·k - largest) and the sums of
-// exp(scale · q·k - largest) · v. Buffers q [heads, head_dim] f32; keys, values [kv_heads, capacity, head_dim] f16 as u32 words, two
-// elements each; sums [heads, splits, head_dim] f32, stats [heads, splits, 2] f32 (largest, sum). Parameters length (at least 1), capacity,
-// heads_per_kv (query heads that share one of the cache, a multiple of `heads`), split_length, scale (f32). Grid: heads of the model /
-// `heads` × splits. A group reads the cache once for its `heads` heads. head_dim is a multiple of 8, and an eighth of it divides the
-// subgroup, or the group where there are none.
-[[nodiscard]] ir::Kernel attention_decode(uint32_t head_dim, uint32_t heads, const DeviceCaps& caps);
+// Rows of queries: row r is token r / group and head r % group of those `group` heads that share one head of the cache. A row sees
+// positions 0 … past + token.
+struct AttentionForm {
+  DType cache = DType::f16;
+  RowAccess access = RowAccess::elements;  // to keys and values
+  uint32_t rows = 1;                       // that a group of lanes works on side by side: each key and value is read once for all
+  uint32_t columns = 1;                    // of the output in a lane: enough for the head's width
+  bool splits = false;                     // several groups share the positions, and attention_join puts their parts together
+};
 
-// softmax(scale · q·Kᵀ) · V from what attention_decode left. Buffers sums, stats, out [heads, head_dim] f32. Parameter splits. Grid: heads.
-[[nodiscard]] ir::Kernel attention_join(uint32_t head_dim, const DeviceCaps& caps);
+// Buffers q, k, v (of blocks each with its parameters), out f32 and, with splits, stats f32. Parameters: width; q_offset (q is [tokens,
+// heads, width]); k_offset, k_head, k_position, v_offset, v_head, v_position, where heads and positions of the cache lie, counted in
+// elements, of blocks in sixteens; group, heads, past, rows (tokens · group); split_length, which `lanes` of the group divide; scale (f32);
+// out_offset. Grid: ⌈rows / form.rows⌉ × heads of the cache × splits.
+// out: softmax(scale · q·kᵀ) · v as [tokens, heads, width]; with splits, for each of its rows and each split s, stats = (the largest score,
+// Σ e^(score - largest)) and out = Σ e^(score - largest) · v, as [tokens, heads, splits, 2] and [tokens, heads, splits, width].
+[[nodiscard]] ir::Kernel attention(const AttentionForm& form, const DeviceCaps& caps);
+[[nodiscard]] uint32_t attention_lanes(const DeviceCaps& caps);
+
+// Buffers parts, stats, out. Parameters width, splits, out_offset. Grid: rows of the output, over two dimensions if need be.
+[[nodiscard]] ir::Kernel attention_join(const DeviceCaps& caps);
 
 }  // namespace wick::kernels

@@ -113,7 +113,7 @@ ir::Kernel matvec(const LinearForm& form, uint32_t tokens, const DeviceCaps& cap
   const uint32_t unit = weights[0].unit();
   k.loop(lane, columns / unit, teams.lanes, [&](const Value& at) {
     std::vector<WeightUnit> units;
-    for (const WeightRows& weight : weights) units.push_back(weight.read(read_row, at, columns));
+    for (const WeightRows& weight : weights) units.push_back(weight.read(read_row, at));
     for (uint32_t token = 0; token < tokens; ++token) {
       const std::vector<Value> values = activations(x, x_offset + columns * token + at * unit, unit);
       for (uint32_t i = 0; i < count; ++i) parts[token * count + i] = add_products(units[i], values, parts[token * count + i]);
@@ -151,7 +151,7 @@ void load_weights(KernelBuilder& k, const WeightRows& weight, const Slice& slice
     const Value exists = (first_row + row < rows) & (begin + column < columns);
     // Outside, the first unit is read and forgotten: nothing waits for a branch.
     const Value zero = k.constant(0U);
-    const WeightUnit read = weight.read(select(exists, first_row + row, zero), select(exists, (begin + column) / unit, zero), columns);
+    const WeightUnit read = weight.read(select(exists, first_row + row, zero), select(exists, (begin + column) / unit, zero));
     for (uint32_t e = 0; e < unit; ++e) slice.store(row, column + e, select(exists, read.element(e), 0.0F));
   });
 }

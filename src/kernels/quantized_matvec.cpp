@@ -6,6 +6,7 @@
 
 #include "kernels/group_options.h"
 #include "kernels/group_reduce.h"
+#include "kernels/strided.h"
 
 namespace wick::kernels {
 
@@ -25,6 +26,7 @@ Value as_f32(const Value& v) { return cast(Type::f32, v); }
 
 struct Activations {
   Memory bytes, scales;
+  Value first_block;  // of 32
 };
 
 // y[row] = Σ over the units of the row, in f32. A unit is what one lane does at a time: part(w, x, first block of the row, unit).
@@ -35,19 +37,20 @@ Kernel matvec(std::string_view name, uint32_t units_per_block, const DeviceCaps&
   const bool subgroups = options.subgroup_size > 0;
   KernelBuilder k(std::string(name) + subgroup_suffix(options), options);
   const Memory w = k.buffer("w", Element::u32);
-  const Activations x{k.buffer("bytes", Element::u32), k.buffer("scales", Element::f32)};
-  const Memory y = k.output("y", Element::f32);
+  const Memory bytes = k.buffer("bytes", Element::u32), scales = k.buffer("scales", Element::f32), y = k.output("y", Element::f32);
   const Value blocks = k.parameter("blocks", Type::u32), rows = k.parameter("rows", Type::u32);
+  const Activations x{bytes, scales, k.parameter("x_offset", Type::u32) / 32U};
+  const Value y_offset = k.parameter("y_offset", Type::u32), group_number = k.group_id(1) * k.group_count(0) + k.group_id(0);
   const uint32_t lanes = subgroups ? options.subgroup_size : options.group_size;
   const Value lane = subgroups ? k.subgroup_lane() : k.local_id();
-  const Value row = subgroups ? k.group_id() * (options.group_size / lanes) + k.subgroup_id() : k.group_id();
+  const Value row = subgroups ? group_number * (options.group_size / lanes) + k.subgroup_id() : group_number;
   // Rows beyond the last do the last one's work: every lane reaches the reduction.
   const Value first_block = min(row, rows - 1U) * blocks;
   Variable sum = k.variable(0.0F);
   k.loop(lane, blocks * units_per_block, lanes, [&](const Value& unit) { sum = sum + part(w, x, first_block, unit); });
   GroupReduce group(k);
   const Value total = subgroups ? subgroup_reduce(Reduce::add, sum) : group(Reduce::add, sum);
-  y.store_if((lane == 0) & (row < rows), row, total);
+  y.store_if((lane == 0) & (row < rows), y_offset + row, total);
   return k.finish();
 }
 
@@ -65,13 +68,12 @@ uint32_t rows_per_group(const Kernel& kernel) { return kernel.subgroup_size > 0 
 Kernel quantize_q8(const DeviceCaps& caps) {
   KernelBuilder k("quantize_q8", {.group_size = group_options(caps, 64).group_size});
   const Memory x = k.buffer("x", Element::f32), bytes = k.output("bytes", Element::u32), scales = k.output("scales", Element::f32);
-  const Value columns = k.parameter("columns", Type::u32);
-  const Value block = k.group_id() * k.kernel().group_size + k.local_id();
-  k.when(block < columns / 32U, [&] {
+  const Value x_offset = k.parameter("x_offset", Type::u32), count = k.parameter("count", Type::u32), block = global_lane(k);
+  k.when(block < count / 32U, [&] {
     std::vector<Value> values;
     Value largest = k.constant(0.0F);
     for (uint32_t i = 0; i < 32; i += 4) {
-      const Vector four = x.load4(block * 32U + i);
+      const Vector four = x.load4(x_offset + block * 32U + i);
       for (uint32_t j = 0; j < 4; ++j) {
         values.push_back(four[j]);
         largest = max(largest, abs(four[j]));
@@ -104,9 +106,9 @@ Kernel matvec_q8_0(const DeviceCaps& caps) {
     words[4] = w.load_if(between, word + 4U, 0);
     std::array<Value, 4> quants;
     for (uint32_t i = 0; i < 4; ++i) quants[i] = select(between, (words[i] >> 16) | (words[i + 1] << 16), words[i]);
-    const Value dot = dot16(quants, x.bytes.load4(block * 8U + half * 4U));
+    const Value dot = dot16(quants, x.bytes.load4((x.first_block + block) * 8U + half * 4U));
     const Value scale = unpack_half(w[scale_at >> 2] >> ((scale_at & 2U) * 8U));
-    return as_f32(dot) * (scale * x.scales[block]);
+    return as_f32(dot) * (scale * x.scales[x.first_block + block]);
   });
 }
 
@@ -131,7 +133,7 @@ Kernel matvec_q4_k(const DeviceCaps& caps) {
         quants[i] = (high == 0 ? nibbles[i] : nibbles[i] >> 4) & 0x0f0f0f0fU;
         ones[i] = quants[i].builder()->constant(0x01010101U);
       }
-      const Value x_block = block * 8U + run;
+      const Value x_block = x.first_block + block * 8U + run;
       const Vector bytes = x.bytes.load4(x_block * 8U + half * 4U);
       const Value products = d * as_f32(scale) * as_f32(dot16(quants, bytes)),
                   minima = d_minimum * as_f32(minimum) * as_f32(dot16(ones, bytes));

@@ -21,20 +21,22 @@ struct WeightUnit {
   [[nodiscard]] ir::Value element(uint32_t i) const;
 };
 
-class WeightRows {
+// Reads units of a buffer of numbers.
+class UnitReader {
  public:
-  // Declares its buffers and parameters: those of QuantizedBlocks; or the buffer `name` and the parameters weight_offset, row_stride and
-  // column_stride (of whole vectors the last is not used).
-  WeightRows(ir::KernelBuilder& k, DType dtype, RowAccess access, const std::string& name = "w");
-  // A second weight of the same dtype, shape and layout.
-  WeightRows(ir::KernelBuilder& k, const WeightRows& other, const std::string& name);
+  // Declares its buffers, and the parameter of QuantizedBlocks if there is one.
+  UnitReader(ir::KernelBuilder& k, DType dtype, RowAccess access, const std::string& name);
+  // A second buffer of the same dtype.
+  UnitReader(ir::KernelBuilder& k, const UnitReader& other, const std::string& name);
 
   // How many elements read() gives: 16 of blocks, as many as are 16 bytes of vectors, or 1.
   [[nodiscard]] uint32_t unit() const noexcept { return unit_; }
-  // Elements unit() · at and following of a row. Of blocks the parameter weight_offset counts sixteens from the tensor's first.
-  [[nodiscard]] WeightUnit read(const ir::Value& row, const ir::Value& at, const ir::Value& columns) const;
-  // The sixteen bytes and the scale themselves; of blocks only.
-  [[nodiscard]] Sixteen read_bytes(const ir::Value& row, const ir::Value& at, const ir::Value& columns) const;
+  // The unit that begins at element `place`, a multiple of unit(); of blocks at sixteen number `place`.
+  [[nodiscard]] WeightUnit read(const ir::Value& place) const;
+  // Element `column` of the row that begins at `place`.
+  [[nodiscard]] ir::Value read_one(const ir::Value& place, const ir::Value& column) const;
+  // How far the next unit is, in what `place` counts.
+  [[nodiscard]] uint32_t step() const noexcept { return access_ == RowAccess::blocks ? 1 : unit_; }
 
  private:
   DType dtype_;
@@ -42,6 +44,22 @@ class WeightRows {
   uint32_t unit_;
   std::optional<QuantizedBlocks> blocks_;
   std::optional<ir::Memory> plain_;
+};
+
+class WeightRows {
+ public:
+  // Declares what UnitReader does, and the parameters weight_offset, row_stride and column_stride, which count elements, of blocks
+  // sixteens; the last is used where elements are read one by one.
+  WeightRows(ir::KernelBuilder& k, DType dtype, RowAccess access, const std::string& name = "w");
+  // A second weight of the same dtype, shape and layout.
+  WeightRows(ir::KernelBuilder& k, const WeightRows& other, const std::string& name);
+
+  [[nodiscard]] uint32_t unit() const noexcept { return reader_.unit(); }
+  // Elements unit() · at and following of a row.
+  [[nodiscard]] WeightUnit read(const ir::Value& row, const ir::Value& at) const;
+
+ private:
+  UnitReader reader_;
   ir::Value offset_, row_stride_, column_stride_;
 };
 

@@ -6,6 +6,7 @@
 #include "ir/launch.h"
 #include "kernels/attention.h"
 #include "kernels/elementwise.h"
+#include "kernels/linear.h"
 #include "kernels/matmul.h"
 #include "kernels/quantized_matvec.h"
 #include "kernels/rows.h"
@@ -228,7 +229,40 @@ KernelCase quantize_case(const DeviceCaps& caps) {
   result.name = result.kernel.name;
   // Four bytes a word; the bytes are compared as bytes.
   result.buffers = {input(Element::f32, x), output(Element::i8, q.bytes), output(Element::f32, q.scales, 0, 1e-6)};
-  result.parameters = {96};
+  result.parameters = {0, 96};
+  return result;
+}
+
+// y = x · wᵀ; tokens 0: in blocks, for three of them.
+KernelCase linear_case(DType dtype, uint32_t tokens, const DeviceCaps& caps) {
+  const uint32_t rows = 5, columns = 512, count = tokens == 0 ? 3 : tokens;
+  const BlockFormat* format = find_block_format(dtype);
+  std::vector<float> w;
+  for (const double v : numbers(Element::f32, rows * columns, 13)) w.push_back(static_cast<float>(v));
+  std::vector<std::byte> blocks(static_cast<std::size_t>(storage_bytes(dtype, rows * columns)));
+  format->pack(w, blocks.data());
+  format->unpack(blocks.data(), w);
+  const Numbers x = numbers(Element::f32, count * columns, 14, 2);
+  Numbers y(count * rows);
+  for (std::size_t i = 0; i < y.size() * columns; ++i) {
+    const std::size_t at = i / columns, c = i % columns;
+    y[at] += static_cast<double>(w[at % rows * columns + c]) * x[at / rows * columns + c];
+  }
+  const kernels::LinearForm form{dtype, kernels::RowAccess::blocks, false};
+  KernelCase result;
+  result.kernel = tokens == 0 ? kernels::linear_blocks(form, caps) : kernels::matvec(form, tokens, caps);
+  result.name = result.kernel.name;
+  const uint32_t per_group = kernels::matvec_rows_per_group(caps);
+  result.grid = {tokens == 0 ? 1 : (rows + per_group - 1) / per_group, 1, 1};
+  result.buffers = {raw_input(Element::u32, std::move(blocks))};
+  if (kernels::has_codebook(dtype)) {
+    const std::vector<uint32_t> words = kernels::codebook_words(dtype);
+    result.buffers.push_back(input(Element::u32, Numbers(words.begin(), words.end())));
+  }
+  result.buffers.push_back(input(Element::f32, x));
+  result.buffers.push_back(output(Element::f32, y, 1e-3));
+  result.parameters = {0, columns / 16, 1, 0, columns, rows, 0};
+  if (tokens == 0) result.parameters.push_back(count);
   return result;
 }
 
@@ -250,18 +284,20 @@ KernelCase matvec_case(DType dtype, const DeviceCaps& caps) {
   result.grid = {(static_cast<uint32_t>(rows) + per_group - 1) / per_group, 1, 1};
   result.buffers = {raw_input(Element::u32, std::move(blocks)), input(Element::i8, x.bytes), input(Element::f32, x.scales),
                     output(Element::f32, y, 1e-3)};
-  result.parameters = {static_cast<uint32_t>(columns) / static_cast<uint32_t>(info(dtype).block_elements), static_cast<uint32_t>(rows)};
+  result.parameters = {static_cast<uint32_t>(columns) / static_cast<uint32_t>(info(dtype).block_elements), static_cast<uint32_t>(rows), 0,
+                       0};
   return result;
 }
 
-KernelCase attention_case(uint32_t heads_per_group, const DeviceCaps& caps) {
-  const std::size_t heads = 4, heads_per_kv = 2, dim = 64, length = 330, capacity = 340, split_length = 160, splits = 3;
-  const Numbers q = numbers(Element::f32, heads * dim, 15, 4), k = numbers(Element::f16, heads / heads_per_kv * capacity * dim, 16),
-                v = numbers(Element::f16, heads / heads_per_kv * capacity * dim, 17);
+// One token after 329, in three splits.
+KernelCase attention_case(uint32_t rows, kernels::RowAccess access, const DeviceCaps& caps) {
+  const std::size_t heads = 4, group = 2, dim = 64, length = 330, capacity = 340, splits = 3, split_length = kernels::attention_lanes(caps);
+  const Numbers q = numbers(Element::f32, heads * dim, 15, 4), k = numbers(Element::f16, heads / group * capacity * dim, 16),
+                v = numbers(Element::f16, heads / group * capacity * dim, 17);
   Numbers sums(heads * splits * dim), stats;
   for (std::size_t s = 0; s < heads * splits; ++s) {
     const std::size_t h = s / splits, begin = s % splits * split_length, end = std::min(begin + split_length, length);
-    const std::size_t cache = h / heads_per_kv * capacity * dim;
+    const std::size_t cache = h / group * capacity * dim;
     Numbers weights(end - begin);
     double largest = -1e300, sum = 0;
     for (std::size_t p = begin; p < end; ++p) {
@@ -277,13 +313,27 @@ KernelCase attention_case(uint32_t heads_per_group, const DeviceCaps& caps) {
     stats.push_back(sum);
   }
   KernelCase result;
-  result.kernel = kernels::attention_decode(dim, heads_per_group, caps);
+  result.kernel = kernels::attention({DType::f16, access, rows, 1, true}, caps);
   result.name = result.kernel.name;
-  result.grid = {static_cast<uint32_t>(heads) / heads_per_group, static_cast<uint32_t>(splits), 1};
+  result.grid = {static_cast<uint32_t>(group) / rows, static_cast<uint32_t>(heads / group), static_cast<uint32_t>(splits)};
   result.buffers = {input(Element::f32, q), input(Element::f16, k), input(Element::f16, v), output(Element::f32, sums, 1e-4),
                     output(Element::f32, stats, 1e-5, 1e-5)};
-  result.parameters = {static_cast<uint32_t>(length), static_cast<uint32_t>(capacity), static_cast<uint32_t>(heads_per_kv),
-                       static_cast<uint32_t>(split_length), parameter_bits(0.125F)};
+  const uint32_t head = capacity * dim;
+  result.parameters = {dim,
+                       0,
+                       0,
+                       head,
+                       dim,
+                       0,
+                       head,
+                       dim,
+                       static_cast<uint32_t>(group),
+                       static_cast<uint32_t>(heads),
+                       length - 1,
+                       static_cast<uint32_t>(group),
+                       static_cast<uint32_t>(split_length),
+                       parameter_bits(0.125F),
+                       0};
   return result;
 }
 
@@ -301,11 +351,11 @@ KernelCase attention_join_case(const DeviceCaps& caps) {
     }
   }
   KernelCase result;
-  result.kernel = kernels::attention_join(dim, caps);
+  result.kernel = kernels::attention_join(caps);
   result.name = result.kernel.name;
   result.grid = {static_cast<uint32_t>(heads), 1, 1};
   result.buffers = {input(Element::f32, sums), input(Element::f32, stats), output(Element::f32, out, 1e-5)};
-  result.parameters = {static_cast<uint32_t>(splits)};
+  result.parameters = {static_cast<uint32_t>(dim), static_cast<uint32_t>(splits), 0};
   return result;
 }
 
@@ -332,8 +382,13 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(quantize_case(caps));
   cases.push_back(matvec_case(DType::q8_0, caps));
   cases.push_back(matvec_case(DType::q4_k, caps));
-  cases.push_back(attention_case(1, caps));
-  cases.push_back(attention_case(2, caps));
+  for (const kernels::RowAccess access : {kernels::RowAccess::vectors, kernels::RowAccess::elements}) {
+    cases.push_back(attention_case(1, access, caps));
+    cases.push_back(attention_case(2, access, caps));
+  }
+  cases.push_back(linear_case(DType::q6_k, 2, caps));
+  cases.push_back(linear_case(DType::iq4_nl, 1, caps));
+  cases.push_back(linear_case(DType::q4_k, 0, caps));
   cases.push_back(attention_join_case(caps));
   return cases;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/normalize.h"
 #include "tensor/ops/op_rule.h"
@@ -73,7 +74,8 @@ std::string_view hole(DType dtype) { return is_cache_dtype(dtype) ? "" : "a key/
 }  // namespace
 
 // The tape sees its parts.
-const OpRule kAttentionRule = {.op = OpId::attention, .defining_operand = 1, .reference = reference, .hole = hole};
+const OpRule kAttentionRule = {
+    .op = OpId::attention, .defining_operand = 1, .reference = reference, .hole = hole, .by_kernel = by_kernel::attention};
 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionParams& params) {
   const bool fits = query.rank() == 3 && key.rank() == 3 && key.shape() == value.shape() && query.shape()[2] == key.shape()[2] &&

@@ -5,6 +5,7 @@
 
 namespace wick::by_kernel {
 
+void attention(const OpCall& call);
 void embedding(const OpCall& call);
 void fill(const OpCall& call);
 void gated_linear(const OpCall& call);

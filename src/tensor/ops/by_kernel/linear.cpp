@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "kernels/linear.h"
+#include "kernels/quantized_matvec.h"
 #include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/by_kernel/quantized.h"
 
@@ -44,7 +45,8 @@ RowAccess access_of(const Operand& weight) {
 Arguments weight_arguments(Runtime& runtime, const Operand& weight, const Operand* second) {
   Arguments arguments = is_quantized(weight.dtype) ? quantized_arguments(runtime, weight) : Arguments().buffer(weight);
   if (second != nullptr) arguments.buffer(*second);
-  if (is_quantized(weight.dtype)) return arguments.size(weight.layout->offset() / 16);
+  const Layout& layout = *weight.layout;
+  if (is_quantized(weight.dtype)) return arguments.size(layout.offset() / 16).size(layout.shape()[1] / 16).size(1);
   return arguments.size(weight.layout->offset()).stride(weight.layout->stride(0)).stride(weight.layout->stride(1));
 }
 
@@ -56,12 +58,17 @@ ir::Grid over_rows(int64_t groups, const DeviceCaps& caps) {
 // What a call of several weights shares.
 class LinearCall {
  public:
-  explicit LinearCall(const OpCall& call) : runtime_(*call.runtime), x_(activations_of(runtime_, call.inputs[0])) {}
+  explicit LinearCall(const OpCall& call)
+      : runtime_(*call.runtime), precise_(call.parameters<LinearParams>().precise), x_(activations_of(runtime_, call.inputs[0])) {}
 
   // y = x · weightᵀ, or silu(x · weightᵀ) · (x · upᵀ), at `offset` of y.
   void multiply(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset) {
     // Few tokens in groups of 8, 4, 2 and 1.
     if (x_.rows > 2 * kernels::kMaxMatvecTokens) return multiply_blocks(weight, up, y, offset);
+    if (has_byte_product(weight, up)) {
+      for (int64_t token = 0; token < x_.rows; ++token) multiply_bytes(weight, y, offset, token);
+      return;
+    }
     for (int64_t token = 0; token < x_.rows;) {
       const auto count = std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(x_.rows - token, kernels::kMaxMatvecTokens)));
       multiply_few(weight, up, y, offset, token, static_cast<uint32_t>(count));
@@ -71,6 +78,42 @@ class LinearCall {
 
  private:
   [[nodiscard]] const DeviceCaps& caps() const { return runtime_.caps(); }
+
+  // Whether a product of bytes with rounded activations is there and allowed.
+  [[nodiscard]] bool has_byte_product(const Operand& weight, const Operand* up) const {
+    return !precise_ && up == nullptr && caps().int8_dot && (weight.dtype == DType::q8_0 || weight.dtype == DType::q4_k) &&
+           weight.layout->offset() == 0;
+  }
+
+  // The activations in bytes, made once for all weights.
+  void round_activations() {
+    if (bytes_ != nullptr) return;
+    const int64_t count = x_.rows * x_.columns;
+    bytes_ = runtime_.allocate(static_cast<size_t>(count), Lifetime::transient);
+    scales_ = runtime_.allocate(static_cast<size_t>(count / 32) * sizeof(float), Lifetime::transient);
+    const Program& program = runtime_.program({"quantize_q8", {}}, [&] { return kernels::quantize_q8(caps()); });
+    launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(count / 32), caps()),
+           Arguments().buffer(*x_.buffer).buffer(*bytes_).buffer(*scales_).size(x_.offset).size(count));
+  }
+
+  void multiply_bytes(const Operand& weight, const Buffer& y, int64_t offset, int64_t token) {
+    round_activations();
+    const int64_t rows = weight.layout->shape()[0];
+    const bool q8 = weight.dtype == DType::q8_0;
+    const Program& program = runtime_.program({"matvec_bytes", {static_cast<uint32_t>(weight.dtype)}},
+                                              [&] { return q8 ? kernels::matvec_q8_0(caps()) : kernels::matvec_q4_k(caps()); });
+    const int64_t per_group = kernels::rows_per_group(program.kernel());
+    launch(runtime_, program, over_rows((rows + per_group - 1) / per_group, caps()),
+           Arguments()
+               .buffer(weight)
+               .buffer(*bytes_)
+               .buffer(*scales_)
+               .buffer(y)
+               .size(x_.columns / info(weight.dtype).block_elements)
+               .size(rows)
+               .size(token * x_.columns)
+               .size(offset + token * rows));
+  }
 
   void multiply_few(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset, int64_t token, uint32_t count) {
     const LinearForm form{weight.dtype, access_of(weight), up != nullptr};
@@ -108,7 +151,9 @@ class LinearCall {
   }
 
   Runtime& runtime_;
+  bool precise_;
   Activations x_;
+  std::unique_ptr<Buffer> bytes_, scales_;
 };
 
 bool is_empty(const Operand& operand) { return operand.layout->elements() == 0; }
