@@ -1,5 +1,7 @@
 #include "device/interpreted_program.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ir/interpreter.h"
 #include "ir/passes.h"
@@ -11,14 +13,19 @@ std::shared_ptr<const Program> interpreted_program(const ir::Kernel& kernel, con
 }
 
 void interpret(const Launch& launch) {
+  const ir::Kernel& kernel = launch.program->kernel();
   ir::LaunchArguments arguments;
-  for (const BufferArgument& argument : launch.buffers) {
+  for (size_t i = 0; i < launch.buffers.size(); ++i) {
+    const BufferArgument& argument = launch.buffers[i];
     const auto [block, offset] = argument.buffer->place();
     WICK_ASSERT(block->host_data() != nullptr);
-    arguments.buffers.emplace_back(block->host_data() + offset + argument.offset, argument.size());
+    // The last narrow elements of a buffer lie in a word that may go on behind it, where its block goes on too.
+    const auto unit = static_cast<size_t>(info(kernel.buffers[i].element).bytes);
+    const size_t first = offset + argument.offset, whole = (argument.size() + unit - 1) / unit * unit;
+    arguments.buffers.emplace_back(block->host_data() + first, std::min(whole, block->bytes() - first));
   }
   arguments.parameters.assign(launch.parameters.begin(), launch.parameters.end());
-  ir::interpret(launch.program->kernel(), launch.grid, arguments);
+  ir::interpret(kernel, launch.grid, arguments);
 }
 
 }  // namespace wick

@@ -2,24 +2,16 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "kernels/group_options.h"
+#include "kernels/numbers.h"
 #include "kernels/strided.h"
 
 namespace wick::kernels {
 
-using ir::Element;
 using ir::KernelBuilder;
 using ir::Memory;
 using ir::Type;
 using ir::Value;
-
-namespace {
-
-// Eight bytes are two words, so that devices without 64-bit integers have them too.
-Element element_of_bytes(uint32_t bytes) { return bytes == 1 ? Element::u8 : bytes == 2 ? Element::u16 : Element::u32; }
-
-}  // namespace
 
 ir::Kernel fill(uint32_t element_bytes, uint32_t rank, const DeviceCaps& caps) {
   KernelBuilder k(fmt::format("fill_{}_r{}", element_bytes, rank), {.group_size = group_options(caps, 256).group_size});

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/copy.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/index_ids.h"
@@ -120,10 +121,15 @@ const OpRule kGatherRule = {.op = OpId::gather,
                             .reference = gather_reference,
                             .hole = refuse_quantized,
                             .gradient_kind = GradientKind::function,
-                            .gradient = gather_gradient};
+                            .gradient = gather_gradient,
+                            .by_kernel = by_kernel::gather};
 // The tape sees scatter and scatter_add as wholes: the copy and the writes.
-const OpRule kScatterRule = {
-    .op = OpId::scatter, .defining_operand = kFirstOutput, .reference = scatter_reference, .hole = refuse_quantized, .updates = true};
+const OpRule kScatterRule = {.op = OpId::scatter,
+                             .defining_operand = kFirstOutput,
+                             .reference = scatter_reference,
+                             .hole = refuse_quantized,
+                             .updates = true,
+                             .by_kernel = by_kernel::scatter};
 
 Tensor Tensor::gather(const Tensor& ids, int dim) const {
   check_id_dtype("gather", ids);

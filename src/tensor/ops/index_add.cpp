@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/embedding.h"
 #include "tensor/ops/index_ids.h"
@@ -55,10 +56,15 @@ const OpRule kIndexSelectRule = {.op = OpId::index_select,
                                  .reference = select_reference,
                                  .hole = refuse_quantized,
                                  .gradient_kind = GradientKind::function,
-                                 .gradient = select_gradient};
+                                 .gradient = select_gradient,
+                                 .by_kernel = by_kernel::index_select};
 // The tape sees index_add as a whole: the copy and the additions.
-const OpRule kIndexAddRule = {
-    .op = OpId::index_add, .defining_operand = kFirstOutput, .reference = add_reference, .hole = refuse_quantized, .updates = true};
+const OpRule kIndexAddRule = {.op = OpId::index_add,
+                              .defining_operand = kFirstOutput,
+                              .reference = add_reference,
+                              .hole = refuse_quantized,
+                              .updates = true,
+                              .by_kernel = by_kernel::index_add};
 
 Tensor Tensor::index_select(const Tensor& ids, int dim) const {
   check_ids("index_select", ids);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/index_ids.h"
 
@@ -50,8 +51,12 @@ std::pair<Tensor, Tensor> ordered(std::string_view name, const Tensor& x, bool d
 
 }  // namespace
 
-const OpRule kSortRule = {
-    .op = OpId::sort, .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::none};
+const OpRule kSortRule = {.op = OpId::sort,
+                          .defining_operand = 0,
+                          .reference = reference,
+                          .hole = refuse_quantized,
+                          .gradient_kind = GradientKind::none,
+                          .by_kernel = by_kernel::sort};
 
 Tensor Tensor::arg_sort_last_dim(bool ascending) const { return ordered("arg_sort_last_dim", detach(), !ascending, dim(-1)).second; }
 

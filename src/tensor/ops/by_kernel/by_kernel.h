@@ -9,6 +9,11 @@ void attention(const OpCall& call);
 void embedding(const OpCall& call);
 void fill(const OpCall& call);
 void gated_linear(const OpCall& call);
+void gather(const OpCall& call);
+void index_add(const OpCall& call);
+void index_select(const OpCall& call);
 void linear(const OpCall& call);
+void scatter(const OpCall& call);
+void sort(const OpCall& call);
 
 }  // namespace wick::by_kernel

@@ -45,6 +45,11 @@ inline void launch(Runtime& runtime, const Program& program, ir::Grid grid, cons
   runtime.launch({&program, grid, arguments.buffers(), arguments.parameters()});
 }
 
+// A grid of at least so many groups, spread over two dimensions.
+[[nodiscard]] inline ir::Grid group_grid(const Program& program, int64_t groups, const DeviceCaps& caps) {
+  return kernels::groups_for(program.kernel(), static_cast<uint64_t>(groups) * program.kernel().group_size, caps);
+}
+
 // The kernel for operands of that rank, which is 1 or 4.
 using MakeStrided = std::function<ir::Kernel(uint32_t rank)>;
 // Launches a kernel with a kernels::StridedGrid over operands of one shape: its buffers are those of `first` and of the operands, its
