@@ -1,0 +1,83 @@
+// The Vulkan backend: every device whose driver offers Vulkan 1.2, with kernels in GLSL.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "backend/vulkan/instance.h"
+#include "backend/vulkan/memory.h"
+#include "backend/vulkan/program.h"
+#include "backend/vulkan/queue.h"
+#include "backend/vulkan/shader_compiler.h"
+#include "base/error.h"
+#include "device/kernel_runtime.h"
+#include "device/plain_caps.h"
+#include "device/registry.h"
+
+namespace wick::vulkan {
+namespace {
+
+class Driver final : public KernelDriver {
+ public:
+  Driver(std::shared_ptr<Queue> queue, DeviceCaps caps) : caps_(std::move(caps)), queue_(std::move(queue)), memory_(queue_) {}
+
+  [[nodiscard]] const DeviceCaps& caps() const noexcept override { return caps_; }
+  [[nodiscard]] wick::Queue& queue() noexcept override { return *queue_; }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return memory_.allocate(bytes); }
+  [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::glsl_dialect(); }
+  // SPIR-V is the same for all devices; what drivers make of it they keep themselves.
+  [[nodiscard]] std::string binary_key() const override { return compiler_version(); }
+  [[nodiscard]] std::vector<std::byte> compile(const ir::Kernel& /*prepared*/, const std::string& text) override {
+    return compile_glsl(text);
+  }
+  [[nodiscard]] std::shared_ptr<const wick::Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override {
+    return Program::load(queue_, std::move(prepared), binary);
+  }
+
+ private:
+  DeviceCaps caps_;
+  std::shared_ptr<Queue> queue_;
+  Memory memory_;
+};
+
+std::vector<DeviceInfo> probe() {
+  std::vector<DeviceInfo> found;
+  const std::vector<VkPhysicalDevice> devices = physical_devices();
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const PhysicalDevice device(devices[i]);
+    if (device.unsuitable.empty()) found.push_back({static_cast<int>(i), device.caps, device.score()});
+  }
+  return found;
+}
+
+// native uses all that the driver offers; plain is the least that a device may be.
+constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
+
+std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
+  if (instance().handle == VK_NULL_HANDLE) fail(ErrorCode::no_device, "vulkan:{}: {}", index, instance().missing);
+  const std::vector<VkPhysicalDevice> devices = physical_devices();
+  if (index < 0 || static_cast<size_t>(index) >= devices.size()) {
+    fail(ErrorCode::no_device, "vulkan:{}: Vulkan's drivers have {} devices, numbered from 0", index, devices.size());
+  }
+  const std::string_view variant = options.variant.empty() ? kVariants.back() : std::string_view(options.variant);
+  if (std::find(kVariants.begin(), kVariants.end(), variant) == kVariants.end()) {
+    fail(ErrorCode::invalid_argument, "vulkan:{}: no variant '{}'; it has plain and native", index, variant);
+  }
+  const PhysicalDevice physical(devices[static_cast<size_t>(index)]);
+  if (!physical.unsuitable.empty()) {
+    fail(ErrorCode::no_device, "vulkan:{}: {} cannot be used: {}", index, physical.caps.name, physical.unsuitable);
+  }
+  auto queue = std::make_shared<Queue>(std::make_shared<Device>(physical.handle));
+  DeviceCaps caps = variant == "plain" ? plain_caps(physical.caps) : physical.caps;
+  return std::make_unique<KernelRuntime>(std::make_unique<Driver>(std::move(queue), std::move(caps)));
+}
+
+std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
+
+}  // namespace
+
+extern const Backend kBackend;
+const Backend kBackend = {DeviceKind::vulkan, probe, open, variants};
+
+}  // namespace wick::vulkan

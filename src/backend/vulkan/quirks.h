@@ -1,0 +1,12 @@
+// Drivers that promise what they do not keep.
+#pragma once
+
+#include "backend/vulkan/api.h"
+#include "ir/device_caps.h"
+
+namespace wick::vulkan {
+
+// Takes from the caps what this driver is known not to keep.
+void apply_quirks(DeviceCaps& caps, const VkPhysicalDeviceVulkan12Properties& driver);
+
+}  // namespace wick::vulkan

@@ -1,0 +1,15 @@
+// From GLSL to SPIR-V, in this process, by glslang.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace wick::vulkan {
+
+// For Vulkan 1.2. Errors: CompilerError with glslang's log.
+[[nodiscard]] std::vector<std::byte> compile_glsl(const std::string& text);
+// Which compiler that is, for whoever keeps what it gave.
+[[nodiscard]] std::string compiler_version();
+
+}  // namespace wick::vulkan

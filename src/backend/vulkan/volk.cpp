@@ -1,0 +1,3 @@
+// The functions of volk.
+#define VOLK_IMPLEMENTATION
+#include <volk.h>
