@@ -27,11 +27,6 @@ namespace wick::ir {
   caps.int8_dot = false;
   return caps;
 }
-[[nodiscard]] inline DeviceCaps glsl_caps() {
-  DeviceCaps caps = subgroup_caps();
-  caps.int8_dot = false;
-  return caps;
-}
 [[nodiscard]] inline DeviceCaps msl_caps() {
   DeviceCaps caps = subgroup_caps();
   caps.f64_arithmetic = false;

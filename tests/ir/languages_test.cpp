@@ -142,7 +142,7 @@ TEST(Glsl, IsAcceptedByGlslangAndItsCodeByTheValidator) {
   if (!has_program("glslangValidator")) GTEST_SKIP() << "no glslangValidator";
   if (!has_program("spirv-val")) GTEST_SKIP() << "no spirv-val";
   const ScratchFolder folder;
-  for (const DeviceCaps& caps : {glsl_caps(), bare_caps()}) {
+  for (const DeviceCaps& caps : {subgroup_caps(), bare_caps()}) {
     std::vector<Text> all;
     ASSERT_EQ(all_of(glsl_dialect(), caps, all), "");
     // Lowered texts are plainer: a sample of them is enough.

@@ -10,7 +10,7 @@ constexpr std::array kOwn{
     Spelling{Op::remainder, types(Type::i32, Type::i64), "$0 - $1 * ($0 / $1)"},
     Spelling{Op::shift_right, types(Type::i64), "$0 >> int64_t($1)"},
     Spelling{Op::shift_left, types(Type::i64), "$0 << int64_t($1)"},
-    Spelling{Op::dot4, any(), "$2 + dotPacked4x8EXT(int($0), int($1))"},
+    Spelling{Op::dot4, any(), "$2 + dot4(int($0), int($1), 0)"},
     Spelling{Op::unpack_half, any(), "unpackHalf2x16($0).x"},
     Spelling{Op::subgroup_shuffle_xor, any(), "subgroupShuffleXor($0, $nu)"},
     Spelling{Op::subgroup_broadcast, any(), "subgroupBroadcast($0, $nu)"},
@@ -31,10 +31,11 @@ constexpr std::array kPreambles{
     Preamble{Feature::subgroups, "#extension GL_KHR_shader_subgroup_basic : require\n"},
     Preamble{Feature::subgroup_reduce, "#extension GL_KHR_shader_subgroup_arithmetic : require\n"},
     Preamble{Feature::subgroup_shuffle, "#extension GL_KHR_shader_subgroup_shuffle : require\n#extension GL_KHR_shader_subgroup_ballot : require\n"},
-    Preamble{Feature::dot4, "#extension GL_EXT_integer_dot_product : require\n"},
     Preamble{Feature::f32_atomics, "#extension GL_EXT_shader_atomic_float : require\n"},
     Preamble{Feature::unroll, "#extension GL_EXT_control_flow_attributes : require\n"},
     Preamble{Feature::tiles, "#extension GL_KHR_cooperative_matrix : require\n#extension GL_KHR_memory_scope_semantics : require\n"},
+    // OpSDot of words by its number, as compilers had no name for it until 2024; behind all extensions, since it is a declaration.
+    Preamble{Feature::dot4, "#extension GL_EXT_spirv_intrinsics : require\nspirv_instruction(extensions = [\"SPV_KHR_integer_dot_product\"], capabilities = [6018, 6019], id = 4450) int dot4(int a, int b, spirv_literal int packed);\n"},
 };
 // clang-format on
 

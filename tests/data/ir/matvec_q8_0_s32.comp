@@ -1,7 +1,8 @@
 #version 460
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
-#extension GL_EXT_integer_dot_product : require
+#extension GL_EXT_spirv_intrinsics : require
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450) int dot4(int a, int b, spirv_literal int packed);
 layout(local_size_x = 128, local_size_y = 1, local_size_z = 1) in;
 layout(set = 0, binding = 0, std430) restrict readonly buffer Buffer0 { uint w_[]; };
 layout(set = 0, binding = 1, std430) restrict readonly buffer Buffer1 { uvec4 bytes_[]; };
@@ -66,10 +67,10 @@ void main() {
     const uint v51 = v30 << 16u;
     const uint v52 = v50 | v51;
     const uint v53 = v34 ? v52 : v28;
-    const int v54 = 0 + dotPacked4x8EXT(int(v53), int(v27.x));
-    const int v55 = v54 + dotPacked4x8EXT(int(v49), int(v27.y));
-    const int v56 = v55 + dotPacked4x8EXT(int(v45), int(v27.z));
-    const int v57 = v56 + dotPacked4x8EXT(int(v41), int(v27.w));
+    const int v54 = 0 + dot4(int(v53), int(v27.x), 0);
+    const int v55 = v54 + dot4(int(v49), int(v27.y), 0);
+    const int v56 = v55 + dot4(int(v45), int(v27.z), 0);
+    const int v57 = v56 + dot4(int(v41), int(v27.w), 0);
     precise const float v58 = float(v57);
     const uint v59 = v11 & 2u;
     const uint v60 = v59 * 8u;
