@@ -60,7 +60,7 @@ enum class Op : uint8_t {
   cast,         // the value of a as `type`. Integers to integers: the low bits. To b1: a != 0. From b1: 0 or 1. Integers to floats and
                 // floats to narrower floats: to nearest even, f16 overflows to infinity. Floats to integers: towards zero, unspecified
                 // outside the type's range. f16 converts only from and to f32 (the builder goes through f32).
-  bitcast,      // the bits of a as `type`, among i32, u32 and f32
+  bitcast,      // the bits of a as `type`, among i32, u32 and f32, or between i64 and f64
   unpack_half,  // u32: its low 16 bits, which are a binary16, as f32, exactly
   // Vectors, which exist only between memory and their lanes: `lanes` of 2 or 4 elements of i32, u32 or f32.
   vector,  // 2 or 4 scalars

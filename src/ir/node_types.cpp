@@ -74,7 +74,8 @@ struct NodeCheck {
     const Type from = type(0), to = node.type;
     if (node.op == Op::bitcast) {
       const auto word = [](Type t) { return t == Type::i32 || t == Type::u32 || t == Type::f32; };
-      require(word(from) && word(to), "a bitcast is among i32, u32 and f32");
+      const auto wide = [](Type t) { return t == Type::i64 || t == Type::f64; };
+      require((word(from) && word(to)) || (wide(from) && wide(to)), "a bitcast is among i32, u32 and f32, or between i64 and f64");
     } else if (node.op == Op::unpack_half) {
       require(from == Type::u32 && to == Type::f32, "it takes a u32 and gives an f32");
     } else if (from == Type::f16 || to == Type::f16) {

@@ -398,6 +398,28 @@ KernelCase long_case() {
   return result;
 }
 
+// The bits of an f64, and a number made of bits.
+KernelCase wide_bits_case() {
+  const uint32_t n = 16;
+  KernelBuilder k("nodes_wide_bits", {.group_size = n});
+  const Memory a = k.buffer("a", Element::f64);
+  const Memory y = k.output("y", Element::f64), z = k.output("z", Element::i64);
+  const Value t = k.local_id(), bits = bitcast(Type::i64, Value(a[t]));
+  y[t] = bitcast(Type::f64, bits + (k.number_of(Type::i64, 0, 1) << 52));
+  z[t] = bits >> 52;
+  Numbers as, ys, zs;
+  for (uint32_t i = 0; i < n; ++i) {
+    as.push_back(std::ldexp(i % 2 == 0 ? -1.25 : 1.75, static_cast<int>(i * 100) - 800));
+    ys.push_back(2 * as.back());
+    zs.push_back(static_cast<double>(std::bit_cast<int64_t>(as.back()) >> 52));
+  }
+  KernelCase result;
+  result.kernel = k.finish();
+  result.name = result.kernel.name;
+  result.buffers = {input(Element::f64, as), output(Element::f64, ys), output(Element::i64, zs)};
+  return result;
+}
+
 }  // namespace
 
 std::vector<KernelCase> node_cases(const DeviceCaps& caps) {
@@ -414,6 +436,7 @@ std::vector<KernelCase> node_cases(const DeviceCaps& caps) {
                                 subgroup_case(subgroup)};
   if (caps.int64) cases.push_back(long_case());
   if (caps.f64_arithmetic) cases.push_back(float_case(Type::f64, Element::f64));
+  if (caps.f64_arithmetic && caps.int64) cases.push_back(wide_bits_case());
   return cases;
 }
 

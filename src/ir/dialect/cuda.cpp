@@ -52,6 +52,8 @@ constexpr std::array kConversions{
     Conversion{Op::bitcast, types(Type::i32), kF32, "__int_as_float($0)"},
     Conversion{Op::bitcast, kF32, types(Type::u32), "__float_as_uint($0)"},
     Conversion{Op::bitcast, kF32, types(Type::i32), "__float_as_int($0)"},
+    Conversion{Op::bitcast, types(Type::i64), kF64, "__longlong_as_double($0)"},
+    Conversion{Op::bitcast, kF64, types(Type::i64), "__double_as_longlong($0)"},
 };
 
 constexpr std::array kPreambles{

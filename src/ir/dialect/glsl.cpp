@@ -21,6 +21,8 @@ constexpr std::array kConversions{
     Conversion{Op::bitcast, types(Type::i32), types(Type::f32), "intBitsToFloat($0)"},
     Conversion{Op::bitcast, types(Type::f32), types(Type::u32), "floatBitsToUint($0)"},
     Conversion{Op::bitcast, types(Type::f32), types(Type::i32), "floatBitsToInt($0)"},
+    Conversion{Op::bitcast, types(Type::i64), types(Type::f64), "int64BitsToDouble($0)"},
+    Conversion{Op::bitcast, types(Type::f64), types(Type::i64), "doubleBitsToInt64($0)"},
 };
 
 constexpr std::array kPreambles{

@@ -44,6 +44,8 @@ inline float __uint_as_float(unsigned v) { return shim_bits<float>(v); }
 inline float __int_as_float(int v) { return shim_bits<float>(v); }
 inline unsigned __float_as_uint(float v) { return shim_bits<unsigned>(v); }
 inline int __float_as_int(float v) { return shim_bits<int>(v); }
+inline double __longlong_as_double(long long v) { return shim_bits<double>(v); }
+inline long long __double_as_longlong(double v) { return shim_bits<long long>(v); }
 inline float __half2float(__half v) { return v; }
 inline __half __float2half_rn(float v) { return __half(v); }
 inline __half __ushort_as_half(unsigned short v) { return shim_bits<__half>(v); }
