@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/conversions.h"
 #include "kernels/group_options.h"
 #include "kernels/numbers.h"
 #include "kernels/quantized_blocks.h"
@@ -34,7 +35,7 @@ ir::Kernel dequantize(DType from, DType to, uint32_t rank, const DeviceCaps& cap
     const Value sixteen = place(w_view), first = place(y_view);
     const Sixteen numbers = blocks.read(sixteen / blocks.sixteens_per_block(), sixteen % blocks.sixteens_per_block());
     for (uint32_t i = 0; i < 16; ++i) {
-      store_number(y, to, first + y_step * i, cast(compute_type(to), numbers.element(i)));
+      store_number(y, to, first + y_step * i, convert(numbers.element(i), DType::f32, to));
     }
   });
   return k.finish();

@@ -1,25 +1,31 @@
-// Elementwise functions of one or two arrays of up to four dimensions.
+// One function of the elements at the same place of operands of one shape.
 #pragma once
 
-#include <string_view>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "ir/builder.h"
 #include "ir/device_caps.h"
-#include "ir/kernel.h"
-#include "kernels/strided.h"
+#include "layout/dtype.h"
 
 namespace wick::kernels {
 
-enum class UnaryOp : uint8_t { copy, negate, absolute, square, square_root, exp, log, sine, cosine, tanh, sigmoid, silu, gelu, relu };
-enum class BinaryOp : uint8_t { add, subtract, multiply, divide, minimum, maximum };
-[[nodiscard]] std::string_view to_string(UnaryOp op) noexcept;
-[[nodiscard]] std::string_view to_string(BinaryOp op) noexcept;
+struct Elementwise {
+  std::string name;
+  std::vector<DType> inputs;
+  DType output{};
+  // What the function takes beside its elements: parameters of a type, two words each of i64 and f64.
+  uint32_t parameters = 0;
+  ir::Type parameter_type = ir::Type::f32;
+  // Numbers as load_number gives them to one that store_number takes.
+  std::function<ir::Value(std::span<const ir::Value> x, std::span<const ir::Value> parameters)> function;
+};
 
-// Buffers x, y: y[i] = op(x at the place of element i). Computed in f32.
-// Parameters: count, then the last three extents, then x's offset and four strides. The output is contiguous.
-// Grid: groups_for(kernel, count), one lane for each element; the groups may be spread over two dimensions.
-[[nodiscard]] ir::Kernel unary(UnaryOp op, ir::Element in, ir::Element out, const DeviceCaps& caps);
-// Buffers a, b, y: y[i] = op(a…, b…). Parameters: count, the last three extents, offset and four strides of a, then of b. A stride of 0
-// repeats (broadcasting).
-[[nodiscard]] ir::Kernel binary(BinaryOp op, ir::Element in, ir::Element out, const DeviceCaps& caps);
+// Buffers: the inputs, y. Parameters of a StridedGrid of four dimensions with a view of each; the function's. A lane computes `width`
+// elements, 1 or 4: where it is 4, all dtypes have at most four bytes, and extents, offsets and strides count quads along the last
+// dimension, whose elements are neighbours in every operand.
+[[nodiscard]] ir::Kernel elementwise(const Elementwise& op, uint32_t width, const DeviceCaps& caps);
 
 }  // namespace wick::kernels

@@ -1,6 +1,7 @@
 #include "kernels/numbers.h"
 
 #include "base/error.h"
+#include "ir/lowering.h"
 
 namespace wick::kernels {
 
@@ -62,6 +63,64 @@ Value load_number(const ir::Memory& memory, DType dtype, const Value& index) {
 void store_number(const ir::Memory& memory, DType dtype, const Value& index, const Value& value) {
   if (dtype == DType::f8e4m3) return memory.store(index, f32_to_f8(value));
   memory.store(index, dtype == DType::f16 ? cast(Type::f16, value) : value);
+}
+
+Element quad_element_of(DType dtype) {
+  const Element element = element_of(dtype);
+  return is_narrow(element) ? Element::u32 : element;
+}
+
+namespace {
+
+// Number `part` of the narrow ones in a word, and the low bits of one as a word has it.
+Value unpacked(DType dtype, const Value& word, uint32_t part) {
+  const auto width = 8U * static_cast<uint32_t>(info(dtype).block_bytes);
+  const Value high = word << (32 - width * (part + 1)), low = high >> (32 - width);
+  switch (dtype) {
+    case DType::i8:
+    case DType::i16: return bitcast(Type::i32, high) >> (32 - width);
+    case DType::bf16: return bitcast(Type::f32, part == 0 ? high : word & 0xffff0000U);
+    case DType::f16: return unpack_half(low);
+    case DType::f8e4m3: return f8_to_f32(low);
+    default: return low;
+  }
+}
+
+Value packed(DType dtype, const Value& number) {
+  switch (dtype) {
+    case DType::bf16: return ir::pack_bf16(number);
+    case DType::f16: return ir::pack_half(number);
+    case DType::f8e4m3: return f32_to_f8(number);
+    case DType::i16: return bitcast(Type::u32, number) & 0xffffU;
+    default: return bitcast(Type::u32, number) & 0xffU;
+  }
+}
+
+}  // namespace
+
+Quad load_quad(const ir::Memory& memory, DType dtype, const Value& quad) {
+  const auto bytes = static_cast<uint32_t>(info(dtype).block_bytes);
+  Quad numbers;
+  if (bytes == 4) {
+    const ir::Vector all = memory.load4(quad * 4U);
+    for (uint32_t i = 0; i < 4; ++i) numbers[i] = all[i];
+  } else if (bytes == 2) {
+    const ir::Vector words = memory.load2(quad * 2U);
+    for (uint32_t i = 0; i < 4; ++i) numbers[i] = unpacked(dtype, words[i / 2], i % 2);
+  } else {
+    const Value word = memory.load(quad);
+    for (uint32_t i = 0; i < 4; ++i) numbers[i] = unpacked(dtype, word, i);
+  }
+  return numbers;
+}
+
+void store_quad(const ir::Memory& memory, DType dtype, const Value& quad, const Quad& values) {
+  const auto bytes = static_cast<uint32_t>(info(dtype).block_bytes);
+  if (bytes == 4) return memory.store(quad * 4U, {values[0], values[1], values[2], values[3]});
+  Quad parts;
+  for (uint32_t i = 0; i < 4; ++i) parts[i] = packed(dtype, values[i]);
+  if (bytes == 2) return memory.store(quad * 2U, {parts[0] | (parts[1] << 16), parts[2] | (parts[3] << 16)});
+  memory.store(quad, parts[0] | (parts[1] << 8) | (parts[2] << 16) | (parts[3] << 24));
 }
 
 }  // namespace wick::kernels

@@ -1,6 +1,8 @@
 // How the numbers of a dtype come from memory into a lane's registers and back.
 #pragma once
 
+#include <array>
+
 #include "ir/builder.h"
 #include "layout/dtype.h"
 
@@ -20,5 +22,13 @@ namespace wick::kernels {
 [[nodiscard]] ir::Value load_number(const ir::Memory& memory, DType dtype, const ir::Value& index);
 // Stores a value of compute_type(dtype): floats rounded once, to nearest even; of integers the low bits.
 void store_number(const ir::Memory& memory, DType dtype, const ir::Value& index, const ir::Value& value);
+
+// Quads: four neighbours, of a dtype of at most four bytes, that begin at a multiple of four. Narrow ones lie in words, so that no device
+// needs narrow storage for them. What such a buffer's elements are:
+[[nodiscard]] ir::Element quad_element_of(DType dtype);
+using Quad = std::array<ir::Value, 4>;
+// As load_number and store_number do, elements 4 · quad to 4 · quad + 3.
+[[nodiscard]] Quad load_quad(const ir::Memory& memory, DType dtype, const ir::Value& quad);
+void store_quad(const ir::Memory& memory, DType dtype, const ir::Value& quad, const Quad& values);
 
 }  // namespace wick::kernels

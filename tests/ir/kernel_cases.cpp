@@ -4,19 +4,22 @@
 #include <cmath>
 
 #include "ir/launch.h"
+#include "kernels/angles.h"
 #include "kernels/attention.h"
+#include "kernels/conversions.h"
 #include "kernels/elementwise.h"
 #include "kernels/linear.h"
+#include "kernels/math.h"
 #include "kernels/matmul.h"
+#include "kernels/numbers.h"
 #include "kernels/quantized_matvec.h"
 #include "kernels/rows.h"
+#include "kernels/strided.h"
 #include "quant/block_format.h"
 
 namespace wick::ir {
 namespace {
 
-using kernels::BinaryOp;
-using kernels::UnaryOp;
 using Numbers = std::vector<double>;
 
 // One rounding of the element type, relative.
@@ -36,80 +39,109 @@ Numbers numbers(Element element, std::size_t count, uint32_t seed, double scale 
   return held;
 }
 
-double apply(UnaryOp op, double x) {
-  switch (op) {
-    case UnaryOp::copy: return x;
-    case UnaryOp::negate: return -x;
-    case UnaryOp::absolute: return std::fabs(x);
-    case UnaryOp::square: return x * x;
-    case UnaryOp::square_root: return std::sqrt(x);
-    case UnaryOp::exp: return std::exp(x);
-    case UnaryOp::log: return std::log(x);
-    case UnaryOp::sine: return std::sin(x);
-    case UnaryOp::cosine: return std::cos(x);
-    case UnaryOp::tanh: return std::tanh(x);
-    case UnaryOp::sigmoid: return 1 / (1 + std::exp(-x));
-    case UnaryOp::silu: return x / (1 + std::exp(-x));
-    case UnaryOp::gelu: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case UnaryOp::relu: return std::max(x, 0.0);
-  }
-  return 0;
-}
+using Function1 = Value (*)(const Value&);
+struct UnaryFunction {
+  const char* name;
+  Function1 function;
+  double (*expected)(double);
+  double scale;     // of the arguments; 0: positive ones
+  double absolute;  // error allowed beside a few units in the last place, in those of 1
+};
+
+const UnaryFunction kUnaryFunctions[] = {
+    {"negate", [](const Value& x) { return -x; }, [](double x) { return -x; }, 8, 0},
+    {"round", kernels::round, [](double x) { return std::round(x); }, 8, 0},
+    {"square_root", kernels::square_root, [](double x) { return std::sqrt(x); }, 0, 0},
+    {"exp", kernels::exp, [](double x) { return std::exp(x); }, 8, 0},
+    {"log", kernels::log, [](double x) { return std::log(x); }, 0, 0},
+    {"sine", kernels::sine, [](double x) { return std::sin(x); }, 0x1p18, 4},
+    {"cosine", kernels::cosine, [](double x) { return std::cos(x); }, 100, 4},
+    {"tanh", kernels::tanh, [](double x) { return std::tanh(x); }, 8, 0},
+    {"erf", kernels::erf, [](double x) { return std::erf(x); }, 4, 1},
+    {"gelu", kernels::gelu, [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }, 4, 8},
+    {"softplus", kernels::softplus, [](double x) { return std::log1p(std::exp(x)); }, 8, 0},
+    {"mish", kernels::mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }, 8, 0},
+    {"silu", kernels::silu, [](double x) { return x / (1 + std::exp(-x)); }, 8, 0},
+};
+
+Element element_of(DType dtype) { return kernels::element_of(dtype); }
 
 // x[3][2][5][7] read through a transposition of its last two dimensions, from an offset.
-KernelCase unary_case(UnaryOp op, Element in, Element out, const DeviceCaps& caps) {
-  const bool positive = op == UnaryOp::log || op == UnaryOp::square_root;
-  Numbers x = numbers(in, 3 + 210, 1, op == UnaryOp::sine || op == UnaryOp::cosine ? 100 : 8);
-  if (positive) {
-    for (double& v : x) v = std::fabs(v) + 0.25;
-  }
+KernelCase strided_case(const kernels::Elementwise& op, const Numbers& x, const std::function<double(double)>& expected, double absolute,
+                        double relative, const DeviceCaps& caps) {
   Numbers y;
   for (std::size_t a = 0; a < 3; ++a) {
     for (std::size_t b = 0; b < 2; ++b) {
       for (std::size_t c = 0; c < 7; ++c) {
-        for (std::size_t d = 0; d < 5; ++d) y.push_back(apply(op, x[3 + a * 70 + b * 35 + d * 7 + c]));
+        for (std::size_t d = 0; d < 5; ++d) y.push_back(expected(x[3 + a * 70 + b * 35 + d * 7 + c]));
       }
     }
   }
-  if (!is_float(register_type(out))) {
-    for (double& v : y) v = std::trunc(v);
-  }
-  const bool exact = op == UnaryOp::copy || op == UnaryOp::negate || op == UnaryOp::absolute || op == UnaryOp::relu;
   KernelCase result;
-  result.kernel = kernels::unary(op, in, out, caps);
+  result.kernel = kernels::elementwise(op, 1, caps);
   result.name = result.kernel.name;
   result.grid = kernels::groups_for(result.kernel, y.size(), caps);
-  const double absolute = exact ? 0 : op == UnaryOp::sine || op == UnaryOp::cosine ? 0x1p-19 : 0x1p-20;
-  result.buffers = {input(in, x), output(out, y, absolute, epsilon(out) * (exact ? (in == out ? 0 : 1) : 4))};
-  result.parameters = {210, 2, 7, 5, 3, 70, 35, 1, 7};
+  result.buffers = {input(element_of(op.inputs[0]), x), output(element_of(op.output), y, absolute, relative)};
+  result.parameters = {210, 2, 7, 5, 3, 70, 35, 1, 7, 0, 70, 35, 5, 1};
   return result;
 }
 
-// a[2][1][3][4] and b[1][5][1][4], repeated to [2][5][3][4].
-KernelCase binary_case(BinaryOp op, Element element, const DeviceCaps& caps) {
-  const Numbers a = numbers(element, 24, 2, 4), b = numbers(element, 20, 3, 4);
-  Numbers y;
-  for (std::size_t i = 0; i < 120; ++i) {
-    const double x = a[i / 60 * 12 + i % 12], z = b[i / 12 % 5 * 4 + i % 4] + (op == BinaryOp::divide ? 5 : 0);
-    switch (op) {
-      case BinaryOp::add: y.push_back(x + z); break;
-      case BinaryOp::subtract: y.push_back(x - z); break;
-      case BinaryOp::multiply: y.push_back(x * z); break;
-      case BinaryOp::divide: y.push_back(x / z); break;
-      case BinaryOp::minimum: y.push_back(std::min(x, z)); break;
-      case BinaryOp::maximum: y.push_back(std::max(x, z)); break;
-    }
+KernelCase unary_case(const UnaryFunction& f, DType dtype, const DeviceCaps& caps) {
+  const Element element = element_of(dtype);
+  Numbers x = numbers(element, 3 + 210, 1, f.scale == 0 ? 8 : f.scale);
+  if (f.scale == 0) {
+    for (double& v : x) v = std::fabs(v) + 0.25;
   }
-  Numbers shifted = b;
-  if (op == BinaryOp::divide) {
-    for (double& v : shifted) v += 5;
-  }
+  // Arguments up to 8, in the exponent of exp.
+  const double unit = dtype == DType::f64 ? 0x1p-52 : 0x1p-23;
+  const kernels::Elementwise op{std::string(f.name) + "_" + std::string(to_string(dtype)),     {dtype}, dtype, 0, Type::f32,
+                                [&](auto values, auto /*p*/) { return f.function(values[0]); }};
+  return strided_case(op, x, f.expected, f.absolute * unit, 20 * unit + epsilon(element), caps);
+}
+
+KernelCase convert_case(DType from, DType to, const DeviceCaps& caps) {
+  const Numbers x = numbers(element_of(from), 3 + 210, 1, 300);
+  const kernels::Elementwise op{"copy_" + std::string(to_string(from)) + "_" + std::string(to_string(to)),     {from}, to, 0, Type::f32,
+                                [&](auto values, auto /*p*/) { return kernels::convert(values[0], from, to); }};
+  const auto expected = [&](double v) { return to == DType::i8 ? std::clamp(std::trunc(v), -128.0, 127.0) : v; };
+  return strided_case(op, x, expected, 0, epsilon(element_of(to)), caps);
+}
+
+using Function2 = Value (*)(const Value&, const Value&);
+struct BinaryFunction {
+  const char* name;
+  Function2 function;
+  double (*expected)(double, double);
+};
+const BinaryFunction kBinaryFunctions[] = {
+    {"add", [](const Value& a, const Value& b) { return a + b; }, [](double a, double b) { return a + b; }},
+    {"multiply", [](const Value& a, const Value& b) { return a * b; }, [](double a, double b) { return a * b; }},
+    {"divide", [](const Value& a, const Value& b) { return a / b; }, [](double a, double b) { return a / b; }},
+    {"pow", [](const Value& a, const Value& b) { return kernels::pow(abs(a), b); },
+     [](double a, double b) { return std::pow(std::fabs(a), b); }},
+};
+
+// a[2][1][3][4] and b[1][5][1][4], repeated to [2][5][3][4]; by lanes of one element and of four.
+KernelCase binary_case(const BinaryFunction& f, DType dtype, uint32_t width, const DeviceCaps& caps) {
+  const Element element = element_of(dtype);
+  const Numbers a = numbers(element, 24, 2, 4);
+  Numbers b = numbers(element, 20, 3, 4), y;
+  for (double& v : b) v += 5;
+  for (std::size_t i = 0; i < 120; ++i) y.push_back(f.expected(a[i / 60 * 12 + i % 12], b[i / 12 % 5 * 4 + i % 4]));
+  const kernels::Elementwise op{
+      std::string(f.name) + "_" + std::string(to_string(dtype)), {dtype, dtype}, dtype, 0, Type::f32, [&](auto values, auto /*p*/) {
+        return f.function(values[0], values[1]);
+      }};
   KernelCase result;
-  result.kernel = kernels::binary(op, element, element, caps);
+  result.kernel = kernels::elementwise(op, width, caps);
   result.name = result.kernel.name;
   result.grid = kernels::groups_for(result.kernel, y.size(), caps);
-  result.buffers = {input(element, a), input(element, shifted), output(element, y, 0, epsilon(element) * 2)};
-  result.parameters = {120, 5, 3, 4, 0, 12, 0, 4, 1, 0, 0, 4, 0, 1};
+  result.buffers = {input(element, a), input(element, b), output(element, y, 0, epsilon(element) * 2 + 0x1p-18)};
+  if (width == 1) {
+    result.parameters = {120, 5, 3, 4, 0, 12, 0, 4, 1, 0, 0, 4, 0, 1, 0, 60, 12, 4, 1};
+  } else {
+    result.parameters = {30, 5, 3, 1, 0, 3, 0, 1, 1, 0, 0, 1, 0, 1, 0, 15, 3, 1, 1};
+  }
   return result;
 }
 
@@ -363,15 +395,17 @@ KernelCase attention_join_case(const DeviceCaps& caps) {
 
 std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   std::vector<KernelCase> cases;
-  for (int op = 0; op <= static_cast<int>(UnaryOp::relu); ++op)
-    cases.push_back(unary_case(static_cast<UnaryOp>(op), Element::f32, Element::f32, caps));
-  cases.push_back(unary_case(UnaryOp::silu, Element::f16, Element::f16, caps));
-  cases.push_back(unary_case(UnaryOp::exp, Element::bf16, Element::f32, caps));
-  cases.push_back(unary_case(UnaryOp::copy, Element::f32, Element::i8, caps));
-  cases.push_back(unary_case(UnaryOp::copy, Element::u8, Element::bf16, caps));
-  for (int op = 0; op <= static_cast<int>(BinaryOp::maximum); ++op)
-    cases.push_back(binary_case(static_cast<BinaryOp>(op), Element::f32, caps));
-  cases.push_back(binary_case(BinaryOp::multiply, Element::f16, caps));
+  for (const UnaryFunction& f : kUnaryFunctions) cases.push_back(unary_case(f, DType::f32, caps));
+  cases.push_back(unary_case(kUnaryFunctions[0], DType::f16, caps));
+  if (caps.f64_arithmetic && caps.int64) {
+    for (const std::size_t i : {3, 4, 5, 8}) cases.push_back(unary_case(kUnaryFunctions[i], DType::f64, caps));
+    cases.push_back(convert_case(DType::f64, DType::f16, caps));
+  }
+  cases.push_back(convert_case(DType::f32, DType::i8, caps));
+  cases.push_back(convert_case(DType::u8, DType::bf16, caps));
+  cases.push_back(convert_case(DType::i32, DType::f16, caps));
+  for (const BinaryFunction& f : kBinaryFunctions) cases.push_back(binary_case(f, DType::f32, 1, caps));
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) cases.push_back(binary_case(kBinaryFunctions[1], dtype, 4, caps));
   for (const Reduce reduce : {Reduce::add, Reduce::minimum, Reduce::maximum}) cases.push_back(reduce_case(reduce, caps));
   cases.push_back(softmax_case(Element::f32, caps));
   cases.push_back(softmax_case(Element::f16, caps));

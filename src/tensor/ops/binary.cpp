@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 #include "tensor/ops/reference.h"
@@ -127,7 +128,8 @@ const OpRule kBinaryRule = {.op = OpId::binary,
                             .reference = reference,
                             .hole = refuse_quantized,
                             .gradient_kind = GradientKind::function,
-                            .gradient = gradient};
+                            .gradient = gradient,
+                            .by_kernel = by_kernel::binary};
 
 Shape broadcast_operands(std::string_view name, const Tensor& lhs, const Tensor& rhs) {
   if (lhs.dtype() != rhs.dtype()) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "tensor/ops/binary.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 
@@ -93,13 +94,15 @@ const OpRule kCompareRule = {.op = OpId::compare,
                              .defining_operand = 0,
                              .reference = compare_reference,
                              .hole = refuse_quantized,
-                             .gradient_kind = GradientKind::none};
+                             .gradient_kind = GradientKind::none,
+                             .by_kernel = by_kernel::compare};
 const OpRule kWhereCondRule = {.op = OpId::where_cond,
                                .defining_operand = 1,
                                .reference = where_reference,
                                .hole = refuse_quantized,
                                .gradient_kind = GradientKind::function,
-                               .gradient = where_gradient};
+                               .gradient = where_gradient,
+                               .by_kernel = by_kernel::where_cond};
 
 Tensor Tensor::compare(CompareKind kind, const Tensor& other) const {
   const std::string_view name = kCompareNames[static_cast<size_t>(kind)];

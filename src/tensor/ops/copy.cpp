@@ -1,6 +1,7 @@
 #include "tensor/ops/copy.h"
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 #include "tensor/ops/reference.h"
@@ -31,8 +32,12 @@ Tensor copied(const Tensor& source, DType dtype) {
 
 }  // namespace
 
-const OpRule kCopyRule = {
-    .op = OpId::copy, .defining_operand = 0, .reference = reference, .gradient_kind = GradientKind::function, .gradient = gradient};
+const OpRule kCopyRule = {.op = OpId::copy,
+                          .defining_operand = 0,
+                          .reference = reference,
+                          .gradient_kind = GradientKind::function,
+                          .gradient = gradient,
+                          .by_kernel = by_kernel::copy};
 
 void refuse_tracked(std::string_view name, std::initializer_list<const Tensor*> tensors) {
   for (const Tensor* tensor : tensors) {

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 #include "tensor/ops/reference.h"
@@ -170,7 +171,8 @@ const OpRule kUnaryRule = {.op = OpId::unary,
                            .reference = reference,
                            .hole = refuse_quantized,
                            .gradient_kind = GradientKind::function,
-                           .gradient = gradient};
+                           .gradient = gradient,
+                           .by_kernel = by_kernel::unary};
 
 Tensor unary(const UnaryParams& params, const Tensor& x) {
   const std::string_view name = kUnaryNames[static_cast<size_t>(params.kind)];

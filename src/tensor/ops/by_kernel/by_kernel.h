@@ -6,6 +6,9 @@
 namespace wick::by_kernel {
 
 void attention(const OpCall& call);
+void binary(const OpCall& call);
+void compare(const OpCall& call);
+void copy(const OpCall& call);
 void embedding(const OpCall& call);
 void fill(const OpCall& call);
 void gated_linear(const OpCall& call);
@@ -15,5 +18,7 @@ void index_select(const OpCall& call);
 void linear(const OpCall& call);
 void scatter(const OpCall& call);
 void sort(const OpCall& call);
+void unary(const OpCall& call);
+void where_cond(const OpCall& call);
 
 }  // namespace wick::by_kernel

@@ -9,6 +9,7 @@
 
 #include "device/op.h"
 #include "device/runtime.h"
+#include "kernels/elementwise.h"
 #include "kernels/strided.h"
 
 namespace wick::by_kernel {
@@ -26,6 +27,8 @@ class Arguments {
   // A stride, which may be negative: modulo 2^32.
   Arguments& stride(int64_t value) { return bits(static_cast<uint32_t>(static_cast<uint64_t>(value))); }
   Arguments& number(float value);
+  // A number of an Elementwise's parameter type.
+  Arguments& number_as(ir::Type type, double value);
   Arguments& bits(uint32_t value) {
     parameters_.push_back(value);
     return *this;
@@ -54,9 +57,18 @@ inline void launch(Runtime& runtime, const Program& program, ir::Grid grid, cons
 using MakeStrided = std::function<ir::Kernel(uint32_t rank)>;
 // Launches a kernel with a kernels::StridedGrid over operands of one shape: its buffers are those of `first` and of the operands, its
 // parameters those of `first`, the grid's, a view of each operand, and those of `others`. Dimensions that all operands step through evenly
-// become one. `key` names the kernel; the rank is added to it. Errors: unsupported for an operand with elements beyond the 2^32nd of its
-// buffer.
+// become one. An operand without a buffer gives a view only. `key` names the kernel; the rank is added to it. Errors: unsupported for an
+// operand with elements beyond the 2^32nd of its buffer.
 void launch_strided(Runtime& runtime, ProgramKey key, const MakeStrided& make, std::initializer_list<const Operand*> operands,
                     const Arguments& others = {}, const Arguments& first = {});
+
+using MakeElementwise = std::function<kernels::Elementwise()>;
+// Launches a kernel of kernels::elementwise over the inputs and the first output of a call, by quads where `quads` allows it and the
+// layouts do; the parameters of its function are those of `others`. `key` names the function. Errors: as launch_strided and
+// check_abilities.
+void launch_elementwise(const OpCall& call, ProgramKey key, const MakeElementwise& make, bool quads, const Arguments& others = {});
+
+// Throws unsupported for an operand of a dtype that the device cannot compute with.
+void check_abilities(const OpCall& call);
 
 }  // namespace wick::by_kernel

@@ -4,22 +4,23 @@
 
 #include "base/error.h"
 #include "kernels/dequantize.h"
+#include "kernels/quantize.h"
 #include "kernels/quantized_blocks.h"
 #include "tensor/ops/by_kernel/by_kernel.h"
 
 namespace wick::by_kernel {
 namespace {
 
-// Of dimensions that count elements, the last of which is stepped through sixteen by sixteen.
-Layout in_sixteens(const Layout& layout, int64_t unit) {
+// Of dimensions that count elements, the last of which is stepped through `run` by `run`; offset and strides count `unit` elements.
+Layout in_runs(const Layout& layout, int64_t run, int64_t unit) {
   std::array<int64_t, kMaxRank> extents{};
   std::array<int64_t, kMaxRank> strides{};
   const auto rank = static_cast<size_t>(layout.rank());
   for (size_t d = 0; d < rank; ++d) {
     const auto dim = static_cast<int>(d);
     const bool last = d + 1 == rank;
-    extents[d] = last ? layout.shape()[dim] / 16 : layout.shape()[dim];
-    strides[d] = layout.stride(dim) * (last ? 16 : 1) / unit;
+    extents[d] = last ? layout.shape()[dim] / run : layout.shape()[dim];
+    strides[d] = layout.stride(dim) * (last ? run : 1) / unit;
   }
   return {Shape(std::span(extents).first(rank)), std::span(strides).first(rank), layout.offset() / unit};
 }
@@ -51,12 +52,22 @@ void dequantize(const OpCall& call) {
   const Operand& in = call.inputs[0];
   const Operand& out = call.outputs[0];
   const DeviceCaps& caps = call.runtime->caps();
-  const Layout source = in_sixteens(*in.layout, 16), target = in_sixteens(*out.layout, 1);
-  const Operand from{in.buffer, in.dtype, &source}, to{out.buffer, out.dtype, &target};
+  const Layout source = in_runs(*in.layout, 16, 16), target = in_runs(*out.layout, 16, 1);
+  const Operand from{nullptr, in.dtype, &source}, to{out.buffer, out.dtype, &target};
   launch_strided(
       *call.runtime, {"dequantize", {number_of(in.dtype), number_of(out.dtype)}},
       [&](uint32_t rank) { return kernels::dequantize(in.dtype, out.dtype, rank, caps); }, {&from, &to},
       Arguments().stride(out.layout->stride(out.layout->rank() - 1)), quantized_arguments(*call.runtime, in));
+}
+
+void quantize(const OpCall& call) {
+  const Operand& in = call.inputs[0];
+  const Operand& out = call.outputs[0];
+  const Layout source = in_runs(*in.layout, 32, 1), target = in_runs(*out.layout, 32, 32);
+  const Operand from{in.buffer, in.dtype, &source}, to{out.buffer, out.dtype, &target};
+  launch_strided(
+      *call.runtime, {"quantize_q8_0", {}}, [&](uint32_t rank) { return kernels::quantize_q8_0(rank, call.runtime->caps()); }, {&from, &to},
+      Arguments().stride(in.layout->stride(in.layout->rank() - 1)));
 }
 
 void embedding(const OpCall& call) {
@@ -67,7 +78,7 @@ void embedding(const OpCall& call) {
   const int64_t width = table.layout->shape()[1];
   const bool quantized = is_quantized(table.dtype);
   const Layout id_places = for_each_unit(*ids.layout, quantized ? width / 16 : width);
-  const Layout target = quantized ? in_sixteens(*out.layout, 1) : *out.layout;
+  const Layout target = quantized ? in_runs(*out.layout, 16, 1) : *out.layout;
   const Operand id{ids.buffer, ids.dtype, &id_places}, to{out.buffer, out.dtype, &target};
   const ProgramKey key{"embedding", {number_of(table.dtype), number_of(ids.dtype)}};
   if (quantized) {

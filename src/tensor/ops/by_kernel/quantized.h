@@ -10,5 +10,7 @@ namespace wick::by_kernel {
 
 // out = in, of which `in` is quantized.
 void dequantize(const OpCall& call);
+// out = in, of which `out` is q8_0 and `in` f32.
+void quantize(const OpCall& call);
 
 }  // namespace wick::by_kernel
