@@ -28,6 +28,7 @@ function(wick_install_development)
   set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/wick)
   include(CMakePackageConfigHelpers)
   get_property(WICK_BACKENDS_IN_TREE GLOBAL PROPERTY WICK_BACKENDS_IN_TREE)
+  get_property(WICK_BACKEND_PACKAGES GLOBAL PROPERTY WICK_BACKEND_PACKAGES)  # what the backends that are built find_package
   configure_package_config_file(cmake/wickConfig.cmake.in ${PROJECT_BINARY_DIR}/wickConfig.cmake INSTALL_DESTINATION ${folder})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/wickConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(EXPORT wick NAMESPACE wick:: FILE wickTargets.cmake DESTINATION ${folder} COMPONENT development)

@@ -20,9 +20,10 @@ namespace {
 
 class Driver final : public KernelDriver {
  public:
-  Driver(std::shared_ptr<Queue> queue, DeviceCaps caps) : caps_(std::move(caps)), queue_(std::move(queue)), memory_(queue_) {}
+  explicit Driver(std::unique_ptr<const PhysicalDevice> device)
+      : queue_(std::make_shared<Queue>(std::make_shared<Device>(std::move(device)))), memory_(queue_) {}
 
-  [[nodiscard]] const DeviceCaps& caps() const noexcept override { return caps_; }
+  [[nodiscard]] const DeviceCaps& caps() const noexcept override { return queue_->device().physical().caps; }
   [[nodiscard]] wick::Queue& queue() noexcept override { return *queue_; }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return memory_.allocate(bytes); }
   [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::glsl_dialect(); }
@@ -36,7 +37,6 @@ class Driver final : public KernelDriver {
   }
 
  private:
-  DeviceCaps caps_;
   std::shared_ptr<Queue> queue_;
   Memory memory_;
 };
@@ -51,7 +51,7 @@ std::vector<DeviceInfo> probe() {
   return found;
 }
 
-// native uses all that the driver offers; plain is the least that a device may be.
+// native uses all that the driver offers; plain is the least that a device may be, with memory that the host does not see.
 constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
 
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
@@ -64,13 +64,15 @@ std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   if (std::find(kVariants.begin(), kVariants.end(), variant) == kVariants.end()) {
     fail(ErrorCode::invalid_argument, "vulkan:{}: no variant '{}'; it has plain and native", index, variant);
   }
-  const PhysicalDevice physical(devices[static_cast<size_t>(index)]);
-  if (!physical.unsuitable.empty()) {
-    fail(ErrorCode::no_device, "vulkan:{}: {} cannot be used: {}", index, physical.caps.name, physical.unsuitable);
+  auto device = std::make_unique<PhysicalDevice>(devices[static_cast<size_t>(index)]);
+  if (!device->unsuitable.empty()) {
+    fail(ErrorCode::no_device, "vulkan:{}: {} cannot be used: {}", index, device->caps.name, device->unsuitable);
   }
-  auto queue = std::make_shared<Queue>(std::make_shared<Device>(physical.handle));
-  DeviceCaps caps = variant == "plain" ? plain_caps(physical.caps) : physical.caps;
-  return std::make_unique<KernelRuntime>(std::make_unique<Driver>(std::move(queue), std::move(caps)));
+  if (variant == "plain") {
+    device->caps = plain_caps(device->caps);
+    device->shares_memory = false;
+  }
+  return std::make_unique<KernelRuntime>(std::make_unique<Driver>(std::move(device)));
 }
 
 std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }

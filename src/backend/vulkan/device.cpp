@@ -1,21 +1,23 @@
 #include "backend/vulkan/device.h"
 
+#include <utility>
+
 namespace wick::vulkan {
 
-Device::Device(VkPhysicalDevice device) : physical_(device) {
+Device::Device(std::unique_ptr<const PhysicalDevice> physical) : physical_(std::move(physical)) {
   const float priority = 1;
   auto queue = typed<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
-  queue.queueFamilyIndex = physical_.queue_family;
+  queue.queueFamilyIndex = physical_->queue_family;
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
   auto info = typed<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
-  info.pNext = &physical_.features.wanted();
+  info.pNext = &physical_->features.wanted();
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = static_cast<uint32_t>(physical_.features.extensions().size());
-  info.ppEnabledExtensionNames = physical_.features.extensions().data();
-  check(vkCreateDevice(device, &info, nullptr, &handle_), "vkCreateDevice");
-  vkGetDeviceQueue(handle_, physical_.queue_family, 0, &queue_);
+  info.enabledExtensionCount = static_cast<uint32_t>(physical_->features.extensions().size());
+  info.ppEnabledExtensionNames = physical_->features.extensions().data();
+  check(vkCreateDevice(physical_->handle, &info, nullptr, &handle_), "vkCreateDevice");
+  vkGetDeviceQueue(handle_, physical_->queue_family, 0, &queue_);
 }
 
 Device::~Device() {
