@@ -14,17 +14,6 @@ using ir::Memory;
 using ir::Type;
 using ir::Value;
 
-namespace {
-
-// A parameter of any type but f16; of eight bytes as two words, the lower one first.
-Value parameter(KernelBuilder& k, const std::string& name, Type type) {
-  if (type != Type::i64 && type != Type::f64) return k.parameter(name, type);
-  const Value low = k.parameter(name + "_low", Type::u32), high = k.parameter(name + "_high", Type::u32);
-  return bitcast(type, cast(Type::i64, low) | (cast(Type::i64, high) << 32));
-}
-
-}  // namespace
-
 Kernel elementwise(const Elementwise& op, uint32_t width, const DeviceCaps& caps) {
   KernelBuilder k(op.name + (width > 1 ? "_quads" : ""), {.group_size = group_options(caps, 256).group_size});
   std::vector<Memory> x;
@@ -36,7 +25,7 @@ Kernel elementwise(const Elementwise& op, uint32_t width, const DeviceCaps& caps
   for (size_t i = 0; i < x.size(); ++i) views.push_back(grid.view(fmt::format("x{}", i)));
   const StridedGrid::View target = grid.view("y");
   std::vector<Value> parameters;
-  for (uint32_t i = 0; i < op.parameters; ++i) parameters.push_back(parameter(k, fmt::format("p{}", i), op.parameter_type));
+  for (uint32_t i = 0; i < op.parameters; ++i) parameters.push_back(wide_parameter(k, fmt::format("p{}", i), op.parameter_type));
   grid.run([&](const StridedGrid::Place& place) {
     std::vector<Value> numbers(x.size());
     if (width == 1) {

@@ -65,6 +65,12 @@ void store_number(const ir::Memory& memory, DType dtype, const Value& index, con
   memory.store(index, dtype == DType::f16 ? cast(Type::f16, value) : value);
 }
 
+Value wide_parameter(ir::KernelBuilder& k, const std::string& name, Type type) {
+  if (type != Type::i64 && type != Type::f64) return k.parameter(name, type);
+  const Value low = k.parameter(name + "_low", Type::u32), high = k.parameter(name + "_high", Type::u32);
+  return bitcast(type, cast(Type::i64, low) | (cast(Type::i64, high) << 32));
+}
+
 Element quad_element_of(DType dtype) {
   const Element element = element_of(dtype);
   return is_narrow(element) ? Element::u32 : element;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 #include "ir/builder.h"
 #include "layout/dtype.h"
@@ -22,6 +23,9 @@ namespace wick::kernels {
 [[nodiscard]] ir::Value load_number(const ir::Memory& memory, DType dtype, const ir::Value& index);
 // Stores a value of compute_type(dtype): floats rounded once, to nearest even; of integers the low bits.
 void store_number(const ir::Memory& memory, DType dtype, const ir::Value& index, const ir::Value& value);
+
+// A parameter of any type but b1 and f16; of i64 and f64 as two words, the lower one first.
+[[nodiscard]] ir::Value wide_parameter(ir::KernelBuilder& k, const std::string& name, ir::Type type);
 
 // Quads: four neighbours, of a dtype of at most four bytes, that begin at a multiple of four. Narrow ones lie in words, so that no device
 // needs narrow storage for them. What such a buffer's elements are:

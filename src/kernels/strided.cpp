@@ -11,7 +11,10 @@ namespace wick::kernels {
 using ir::Type;
 using ir::Value;
 
-StridedGrid::StridedGrid(ir::KernelBuilder& k, uint32_t rank) : k_(k), count_(k.parameter("count", Type::u32)), element_(global_lane(k)) {
+StridedGrid::StridedGrid(ir::KernelBuilder& k, uint32_t rank) : StridedGrid(k, rank, global_lane(k)) {}
+
+StridedGrid::StridedGrid(ir::KernelBuilder& k, uint32_t rank, const Value& element)
+    : k_(k), count_(k.parameter("count", Type::u32)), element_(element) {
   for (uint32_t d = 1; d < rank; ++d) extents_.push_back(k.parameter(fmt::format("extent_{}", d), Type::u32));
 }
 

@@ -22,6 +22,8 @@ class StridedGrid {
 
   // Takes rank parameters: how many elements there are, and all extents but the first.
   StridedGrid(ir::KernelBuilder& k, uint32_t rank);
+  // A grid of lanes, or groups, each of which has the number of its element.
+  StridedGrid(ir::KernelBuilder& k, uint32_t rank, const ir::Value& element);
 
   [[nodiscard]] View view(std::string_view name);
   // The body for the lane's element, in lanes that have one.

@@ -1,4 +1,5 @@
 // cumsum: running sums along a dimension, which a view moves to the end.
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/index_ids.h"
 
@@ -24,7 +25,8 @@ const OpRule kCumsumRule = {.op = OpId::cumsum,
                             .reference = reference,
                             .hole = refuse_quantized,
                             .gradient_kind = GradientKind::function,
-                            .gradient = gradient};
+                            .gradient = gradient,
+                            .by_kernel = by_kernel::cumsum};
 
 Tensor Tensor::cumsum(int dim) const {
   check_dtype(OpId::cumsum, "cumsum", *this);

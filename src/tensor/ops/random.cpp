@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "device/philox.h"
 #include "device/uniform_range.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 
@@ -64,7 +65,8 @@ const OpRule kRandomRule = {.op = OpId::random,
                             .defining_operand = kFirstOutput,
                             .reference = reference,
                             .hole = refuse_all_but_floats,
-                            .gradient_kind = GradientKind::none};
+                            .gradient_kind = GradientKind::none,
+                            .by_kernel = by_kernel::random};
 
 Tensor Tensor::rand(double low, double high, const Shape& shape, DType dtype, const Device& device) {
   const double span = dtype == DType::f64 ? high - low : static_cast<float>(high - low);

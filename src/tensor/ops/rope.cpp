@@ -1,6 +1,7 @@
 #include "tensor/ops/rope.h"
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 
@@ -44,7 +45,8 @@ const OpRule kRopeRule = {.op = OpId::rope,
                           .reference = reference,
                           .hole = refuse_all_but_floats,
                           .gradient_kind = GradientKind::function,
-                          .gradient = gradient};
+                          .gradient = gradient,
+                          .by_kernel = by_kernel::rope};
 
 Tensor rope(const Tensor& x, const Tensor& table, RopeStyle style) {
   const bool fits = x.rank() == 3 && table.rank() == 3 && table.shape()[0] == x.shape()[0] && table.shape()[2] == 2 &&

@@ -93,11 +93,12 @@ Arguments arguments_of(const Walk& walk, size_t first, uint32_t rank, Operands o
 
 // Launches the kernel of that rank over the last dimensions of a walk, and walks those before them here.
 void launch_walk(Runtime& runtime, const Program& program, const Walk& walk, uint32_t rank, Operands operands, const Arguments& others,
-                 const Arguments& first = {}) {
+                 const Arguments& first = {}, bool by_groups = false) {
   const size_t outer = walk.extents.size() > rank ? walk.extents.size() - rank : 0;
   int64_t count = 1;
   for (size_t d = outer; d < walk.extents.size(); ++d) count *= walk.extents[d];
-  const ir::Grid grid = kernels::groups_for(program.kernel(), static_cast<uint64_t>(count), runtime.caps());
+  const ir::Grid grid = by_groups ? group_grid(program, count, runtime.caps())
+                                  : kernels::groups_for(program.kernel(), static_cast<uint64_t>(count), runtime.caps());
   std::vector<int64_t> at(outer, 0), offsets = walk.offsets;
   while (true) {
     launch(runtime, program, grid, arguments_of(walk, outer, rank, operands, offsets, others, first));
@@ -136,16 +137,25 @@ void add_number(ProgramKey& key, uint32_t number) {
   key.numbers[key.count++] = number;
 }
 
-}  // namespace
-
-void launch_strided(Runtime& runtime, ProgramKey key, const MakeStrided& make, std::initializer_list<const Operand*> operands,
-                    const Arguments& others, const Arguments& first) {
-  const Operands all(operands.begin(), operands.end());
+void launch_any(Runtime& runtime, ProgramKey key, const MakeStrided& make, Operands all, const Arguments& others, const Arguments& first,
+                bool by_groups) {
   for (const Operand* operand : all) check_range(*operand);
   const Walk walk = merge_dimensions(all);
   const uint32_t rank = walk.extents.size() > 1 ? kKernelRank : 1;
   add_number(key, rank);
-  launch_walk(runtime, runtime.program(key, [&] { return make(rank); }), walk, rank, all, others, first);
+  launch_walk(runtime, runtime.program(key, [&] { return make(rank); }), walk, rank, all, others, first, by_groups);
+}
+
+}  // namespace
+
+void launch_strided(Runtime& runtime, ProgramKey key, const MakeStrided& make, std::initializer_list<const Operand*> operands,
+                    const Arguments& others, const Arguments& first) {
+  launch_any(runtime, key, make, {operands.begin(), operands.end()}, others, first, false);
+}
+
+void launch_strided_groups(Runtime& runtime, ProgramKey key, const MakeStrided& make, std::initializer_list<const Operand*> operands,
+                           const Arguments& others) {
+  launch_any(runtime, key, make, {operands.begin(), operands.end()}, others, {}, true);
 }
 
 void launch_elementwise(const OpCall& call, ProgramKey key, const MakeElementwise& make, bool quads, const Arguments& others) {

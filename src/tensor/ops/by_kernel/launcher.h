@@ -62,6 +62,10 @@ using MakeStrided = std::function<ir::Kernel(uint32_t rank)>;
 void launch_strided(Runtime& runtime, ProgramKey key, const MakeStrided& make, std::initializer_list<const Operand*> operands,
                     const Arguments& others = {}, const Arguments& first = {});
 
+// The same with a kernel whose groups, not lanes, take an element each.
+void launch_strided_groups(Runtime& runtime, ProgramKey key, const MakeStrided& make, std::initializer_list<const Operand*> operands,
+                           const Arguments& others = {});
+
 using MakeElementwise = std::function<kernels::Elementwise()>;
 // Launches a kernel of kernels::elementwise over the inputs and the first output of a call, by quads where `quads` allows it and the
 // layouts do; the parameters of its function are those of `others`. `key` names the function. Errors: as launch_strided and
