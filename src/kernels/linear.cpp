@@ -102,7 +102,8 @@ ir::Kernel matvec(const LinearForm& form, uint32_t tokens, const DeviceCaps& cap
   if (form.gated) weights.emplace_back(k, weights[0], "up");
   const Memory x = k.buffer("x", Element::f32), y = k.output("y", Element::f32);
   const Value x_offset = k.parameter("x_offset", Type::u32), columns = k.parameter("columns", Type::u32);
-  const Value rows = k.parameter("rows", Type::u32), y_offset = k.parameter("y_offset", Type::u32);
+  const Value rows = k.parameter("rows", Type::u32), y_offset = k.parameter("y_offset", Type::u32),
+              given = k.parameter("tokens", Type::u32);
   const Value lane = k.local_id() % teams.lanes, group = k.group_id(1) * k.group_count(0) + k.group_id(0);
   const Value row = group * teams.teams + k.local_id() / teams.lanes;
   // Rows beyond the last do the last one's work: every lane reaches the reduction.
@@ -111,11 +112,13 @@ ir::Kernel matvec(const LinearForm& form, uint32_t tokens, const DeviceCaps& cap
   std::vector<Variable> parts;
   for (uint32_t i = 0; i < tokens * count; ++i) parts.push_back(k.variable(0.0F));
   const uint32_t unit = weights[0].unit();
+  // Tokens that are not there are the last one again.
+  const auto place_of = [&](uint32_t token) { return tokens == 1 ? k.constant(0U) : min(k.constant(token), given - 1U); };
   k.loop(lane, columns / unit, teams.lanes, [&](const Value& at) {
     std::vector<WeightUnit> units;
     for (const WeightRows& weight : weights) units.push_back(weight.read(read_row, at));
     for (uint32_t token = 0; token < tokens; ++token) {
-      const std::vector<Value> values = activations(x, x_offset + columns * token + at * unit, unit);
+      const std::vector<Value> values = activations(x, x_offset + columns * place_of(token) + at * unit, unit);
       for (uint32_t i = 0; i < count; ++i) parts[token * count + i] = add_products(units[i], values, parts[token * count + i]);
     }
   });
@@ -123,7 +126,8 @@ ir::Kernel matvec(const LinearForm& form, uint32_t tokens, const DeviceCaps& cap
   k.when((lane == 0U) & (row < rows), [&] {
     for (uint32_t token = 0; token < tokens; ++token) {
       const Value& first = sums[token * count];
-      y[y_offset + rows * token + row] = form.gated ? silu(first) * sums[token * count + 1] : first;
+      const Value result = form.gated ? silu(first) * sums[token * count + 1] : first;
+      y.store_if(k.constant(token) < given, y_offset + rows * token + row, result);
     }
   });
   return k.finish();

@@ -14,14 +14,15 @@ struct LinearForm {
   bool gated = false;
 };
 
-// Few tokens: several lanes for each row, each weight read once for all tokens. Buffers w (and its codebook, and "up" if gated), x, y, of
-// f32. Parameters: those of WeightRows; x_offset, columns, rows, y_offset. Grid: ⌈rows / rows_per_group⌉, over two dimensions if need be.
-// x and y have dense rows; of units of more than one element, x begins at a multiple of four.
-inline constexpr uint32_t kMaxMatvecTokens = 8;
+// Few tokens: several lanes for each row, each weight read once for all tokens, of which `tokens` have room. Buffers w (and its codebook,
+// and "up" if gated), x, y, of f32. Parameters: those of WeightRows; x_offset, columns, rows, y_offset and how many tokens there are. Grid:
+// ⌈rows / rows_per_group⌉, over two dimensions if need be. x and y have dense rows; of units of more than one element, x begins at a
+// multiple of four.
+inline constexpr uint32_t kMaxMatvecTokens = 4;
 [[nodiscard]] ir::Kernel matvec(const LinearForm& form, uint32_t tokens, const DeviceCaps& caps);
 [[nodiscard]] uint32_t matvec_rows_per_group(const DeviceCaps& caps);
 
-// Many tokens: blocks of block × block results, from slices of both in shared memory. Buffers as above. Parameters: also tokens, the last.
+// Many tokens: blocks of block × block results, from slices of both in shared memory. Buffers as above. The same parameters.
 // Grid: ⌈rows / block⌉ × ⌈tokens / block⌉. Not gated.
 [[nodiscard]] ir::Kernel linear_blocks(const LinearForm& form, const DeviceCaps& caps);
 [[nodiscard]] uint32_t linear_block(const DeviceCaps& caps);

@@ -293,8 +293,7 @@ KernelCase linear_case(DType dtype, uint32_t tokens, const DeviceCaps& caps) {
   }
   result.buffers.push_back(input(Element::f32, x));
   result.buffers.push_back(output(Element::f32, y, 1e-3));
-  result.parameters = {0, columns / 16, 1, 0, columns, rows, 0};
-  if (tokens == 0) result.parameters.push_back(count);
+  result.parameters = {0, columns / 16, 1, 0, columns, rows, 0, count};
   return result;
 }
 

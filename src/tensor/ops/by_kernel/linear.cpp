@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <memory>
 
 #include "kernels/linear.h"
@@ -63,17 +62,12 @@ class LinearCall {
 
   // y = x · weightᵀ, or silu(x · weightᵀ) · (x · upᵀ), at `offset` of y.
   void multiply(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset) {
-    // Few tokens in groups of 8, 4, 2 and 1.
     if (x_.rows > 2 * kernels::kMaxMatvecTokens) return multiply_blocks(weight, up, y, offset);
     if (has_byte_product(weight, up)) {
       for (int64_t token = 0; token < x_.rows; ++token) multiply_bytes(weight, y, offset, token);
       return;
     }
-    for (int64_t token = 0; token < x_.rows;) {
-      const auto count = std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(x_.rows - token, kernels::kMaxMatvecTokens)));
-      multiply_few(weight, up, y, offset, token, static_cast<uint32_t>(count));
-      token += static_cast<int64_t>(count);
-    }
+    for (int64_t token = 0; token < x_.rows; token += kernels::kMaxMatvecTokens) multiply_few(weight, up, y, offset, token);
   }
 
  private:
@@ -115,15 +109,16 @@ class LinearCall {
                .size(offset + token * rows));
   }
 
-  void multiply_few(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset, int64_t token, uint32_t count) {
+  void multiply_few(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset, int64_t token) {
     const LinearForm form{weight.dtype, access_of(weight), up != nullptr};
-    const int64_t rows = weight.layout->shape()[0];
+    const int64_t rows = weight.layout->shape()[0], count = std::min<int64_t>(x_.rows - token, kernels::kMaxMatvecTokens);
+    const uint32_t room = count == 1 ? 1 : kernels::kMaxMatvecTokens;
     const Program& program =
-        runtime_.program({"matvec", {static_cast<uint32_t>(form.dtype), static_cast<uint32_t>(form.access), form.gated ? 1U : 0U, count}},
-                         [&] { return kernels::matvec(form, count, caps()); });
+        runtime_.program({"matvec", {static_cast<uint32_t>(form.dtype), static_cast<uint32_t>(form.access), form.gated ? 1U : 0U, room}},
+                         [&] { return kernels::matvec(form, room, caps()); });
     Arguments arguments = weight_arguments(runtime_, weight, up);
     arguments.buffer(*x_.buffer).buffer(y);
-    arguments.size(x_.offset + token * x_.columns).size(x_.columns).size(rows).size(offset + token * rows);
+    arguments.size(x_.offset + token * x_.columns).size(x_.columns).size(rows).size(offset + token * rows).size(count);
     const auto per_group = static_cast<int64_t>(kernels::matvec_rows_per_group(caps()));
     launch(runtime_, program, over_rows((rows + per_group - 1) / per_group, caps()), arguments);
   }
