@@ -48,16 +48,16 @@ std::unique_ptr<Buffer> CachingAllocator::allocate(size_t bytes, Lifetime lifeti
     block = std::move(found->second);
     kept_.erase(found);
   } else {
-    block = driver_.allocate(wanted);
+    block = driver_->allocate(wanted);
     if (block == nullptr) {
-      driver_.queue().synchronize();
+      driver_->queue().synchronize();
       for (const auto& entry : kept_) statistics_.reserved -= entry.first;
       kept_.clear();
-      block = driver_.allocate(wanted);
+      block = driver_->allocate(wanted);
     }
     if (block == nullptr) {
-      fail(ErrorCode::out_of_memory, "{}: {} bytes asked for, {} are in use, {} are there", driver_.caps().name, bytes,
-           statistics_.allocated, driver_.caps().memory_bytes);
+      fail(ErrorCode::out_of_memory, "{}: {} bytes asked for, {} are in use, {} are there", driver_->caps().name, bytes,
+           statistics_.allocated, driver_->caps().memory_bytes);
     }
     statistics_.reserved += wanted;
     ++statistics_.driver_calls;
@@ -75,7 +75,7 @@ void CachingAllocator::take_back(std::unique_ptr<Buffer> block, size_t bytes, Li
 
 void CachingAllocator::release_kept() {
   const std::lock_guard lock(mutex_);
-  driver_.queue().synchronize();
+  driver_->queue().synchronize();
   for (const auto& entry : kept_) statistics_.reserved -= entry.first;
   kept_.clear();
 }

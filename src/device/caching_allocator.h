@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "device/kernel_driver.h"
@@ -23,7 +24,7 @@ struct AllocatorStatistics {
 // A queue runs in order, so a block may be written again as soon as its buffer is gone: what is queued for it comes first.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
-  explicit CachingAllocator(KernelDriver& driver) : driver_(driver) {}
+  explicit CachingAllocator(std::shared_ptr<KernelDriver> driver) : driver_(std::move(driver)) {}
 
   // Errors: out_of_memory, with what was asked for, is in use and is there, after every kept block was given back.
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime);
@@ -35,7 +36,7 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   friend class PooledBuffer;
   void take_back(std::unique_ptr<Buffer> block, size_t bytes, Lifetime lifetime);
 
-  KernelDriver& driver_;
+  std::shared_ptr<KernelDriver> driver_;
   mutable std::mutex mutex_;
   std::multimap<size_t, std::unique_ptr<Buffer>> kept_;
   AllocatorStatistics statistics_;

@@ -1,5 +1,9 @@
 #include "device/kernel_runtime.h"
 
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "base/error.h"
@@ -7,8 +11,10 @@
 
 namespace wick {
 
-KernelRuntime::KernelRuntime(std::unique_ptr<KernelDriver> driver)
-    : driver_(std::move(driver)), allocator_(std::make_shared<CachingAllocator>(*driver_)) {}
+KernelRuntime::KernelRuntime(std::unique_ptr<KernelDriver> driver, const DeviceOptions& options)
+    : driver_(std::move(driver)), allocator_(std::make_shared<CachingAllocator>(driver_)) {
+  if (!options.cache_directory.empty() && driver_->dialect() != nullptr) cache_.emplace(options.cache_directory);
+}
 
 std::unique_ptr<Buffer> KernelRuntime::import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> /*owner*/) {
   std::unique_ptr<Buffer> buffer = allocate(bytes, Lifetime::persistent);
@@ -18,19 +24,38 @@ std::unique_ptr<Buffer> KernelRuntime::import_host(std::byte* data, size_t bytes
 
 std::shared_ptr<const Program> KernelRuntime::compile(const ir::Kernel& kernel) {
   ir::Kernel prepared = ir::prepare(kernel, caps());
-  const ir::Dialect* dialect = driver_->dialect();
-  std::vector<std::byte> binary;
-  if (dialect != nullptr) {
-    const std::string text = ir::print(prepared, *dialect);
-    try {
-      binary = driver_->compile(prepared, text);
-    } catch (const CompilerError& error) {
-      fail(ErrorCode::unsupported, "kernel {}: the {} compiler of {} refused it: {}", prepared.name, dialect->name, caps().name, error.log);
+  if (driver_->dialect() == nullptr) return driver_->load(std::move(prepared), {});
+  const std::string text = ir::print(prepared, *driver_->dialect());
+  return build(std::move(prepared), text);
+}
+
+std::shared_ptr<const Program> KernelRuntime::build(ir::Kernel prepared, const std::string& text) {
+  const std::string key = fmt::format("{}\n{}\n{}", driver_->dialect()->name, driver_->binary_key(), text);
+  if (cache_) {
+    if (const std::optional<std::vector<std::byte>> kept = cache_->find(key)) {
+      if (std::shared_ptr<const Program> program = driver_->load(prepared, *kept)) return program;
+      cache_->erase(key);
     }
   }
-  std::shared_ptr<const Program> program = driver_->load(std::move(prepared), binary);
-  if (program == nullptr) fail(ErrorCode::unsupported, "kernel {}: {} does not load its own binary", kernel.name, caps().name);
+  const std::vector<std::byte> binary = compile_text(prepared, text);
+  if (cache_) cache_->store(key, binary);
+  std::shared_ptr<const Program> program = driver_->load(prepared, binary);
+  if (program == nullptr) fail(ErrorCode::unsupported, "kernel {}: {} does not load what it compiled itself", prepared.name, caps().name);
   return program;
+}
+
+std::vector<std::byte> KernelRuntime::compile_text(const ir::Kernel& prepared, const std::string& text) {
+  try {
+    return driver_->compile(prepared, text);
+  } catch (const CompilerError& error) {
+    const ir::Dialect& dialect = *driver_->dialect();
+    const std::filesystem::path path = (cache_ ? cache_->folder() : std::filesystem::temp_directory_path()) /
+                                       fmt::format("wick-refused-{}.{}", prepared.name, dialect.extension);
+    std::ofstream file(path, std::ios::binary);
+    const bool saved = static_cast<bool>(file << text << std::flush);
+    fail(ErrorCode::unsupported, "kernel {}: the {} compiler of {} refused it{}{}: {}", prepared.name, dialect.name, caps().name,
+         saved ? "; its text is in " : "", saved ? path.string() : "", error.log);
+  }
 }
 
 }  // namespace wick

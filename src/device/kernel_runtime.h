@@ -2,18 +2,21 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/caching_allocator.h"
 #include "device/kernel_driver.h"
+#include "device/program_cache.h"
 #include "device/runtime.h"
 
 namespace wick {
 
 class KernelRuntime final : public Runtime {
  public:
-  explicit KernelRuntime(std::unique_ptr<KernelDriver> driver);
+  explicit KernelRuntime(std::unique_ptr<KernelDriver> driver, const DeviceOptions& options = {});
+  ~KernelRuntime() override { forget_programs(); }
 
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return driver_->caps(); }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override { return allocator_->allocate(bytes, lifetime); }
@@ -27,10 +30,16 @@ class KernelRuntime final : public Runtime {
 
   [[nodiscard]] KernelDriver& driver() noexcept { return *driver_; }
 
+  [[nodiscard]] CachingAllocator& allocator() noexcept { return *allocator_; }
+
  private:
-  // Declared before the allocator: blocks are given back to a driver that is still there.
-  std::unique_ptr<KernelDriver> driver_;
+  // The driver's binary of a text: kept from an earlier run, or made now.
+  [[nodiscard]] std::shared_ptr<const Program> build(ir::Kernel prepared, const std::string& text);
+  [[nodiscard]] std::vector<std::byte> compile_text(const ir::Kernel& prepared, const std::string& text);
+
+  std::shared_ptr<KernelDriver> driver_;
   std::shared_ptr<CachingAllocator> allocator_;
+  std::optional<ProgramCache> cache_;
 };
 
 }  // namespace wick

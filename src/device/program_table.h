@@ -36,6 +36,7 @@ class ProgramTable {
   using Make = std::function<std::shared_ptr<const Program>()>;
   // The program of that key; made by the first caller who asks for it.
   [[nodiscard]] const Program& get(const ProgramKey& key, const Make& make);
+  void clear() { programs_.clear(); }
 
  private:
   struct Hash {

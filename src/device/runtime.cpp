@@ -24,6 +24,11 @@ const Buffer& Runtime::constant(const ProgramKey& key, const std::function<std::
   return *constants_.back().second;
 }
 
+void Runtime::forget_programs() {
+  constants_.clear();
+  programs_.clear();
+}
+
 void Runtime::launch(const Launch& launch) {
   const ir::Kernel& kernel = launch.program->kernel();
   if (launch.buffers.size() != kernel.buffers.size() || launch.parameters.size() != kernel.parameters.size()) {

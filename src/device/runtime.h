@@ -22,8 +22,11 @@ namespace wick {
 
 // What a device is opened with.
 struct DeviceOptions {
-  int threads = 0;      // host threads that its work may use; 0: every usable core
-  std::string variant;  // a code path by name, for tests: "avx2"; empty: the best that the machine has
+  int threads = 0;                   // host threads that its work may use; 0: every usable core
+  std::string variant = {};          // a code path by name, for tests: "avx2"; empty: the best that the machine has
+  std::string cache_directory = {};  // where compiled programs are kept for the next run (program_cache.h); empty: nowhere
+  bool validate = false;             // every launch is checked for what it touches: slow
+  std::string trace_file = {};       // where to write what ran when, for Chrome's trace viewer; empty: nowhere
 
   friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
 };
@@ -67,6 +70,10 @@ class Runtime {
   [[nodiscard]] virtual MeasuredPeaks measure_peaks() { return {}; }
 
   [[nodiscard]] RandomStream& random() noexcept { return random_; }
+
+ protected:
+  // Gives back what program() and constant() made; for destructors, as both need the device.
+  void forget_programs();
 
  private:
   RandomStream random_;

@@ -63,7 +63,7 @@ std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   } else if (!options.variant.empty() && options.variant != kVariants[1]) {
     fail(ErrorCode::invalid_argument, "opencl:{}: no variant '{}'; it has {}", index, options.variant, fmt::join(kVariants, " and "));
   }
-  return std::make_unique<KernelRuntime>(std::make_unique<OpenClDriver>(loader().api, std::move(device), index));
+  return std::make_unique<KernelRuntime>(std::make_unique<OpenClDriver>(loader().api, std::move(device), index), options);
 }
 
 std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }

@@ -108,7 +108,7 @@ std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   if (std::find(kVariants.begin(), kVariants.end(), variant) == kVariants.end()) {
     fail(ErrorCode::invalid_argument, "reference:0: no variant '{}'; it has plain and full", variant);
   }
-  return std::make_unique<KernelRuntime>(std::make_unique<ReferenceDriver>(variant));
+  return std::make_unique<KernelRuntime>(std::make_unique<ReferenceDriver>(variant), options);
 }
 
 std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
