@@ -92,7 +92,7 @@ TEST(ProgramCache, ThreadsAndObjectsMayShareAFolder) {
       for (int i = 0; i < 50; ++i) {
         const std::string key = std::to_string((i * 7 + t) % 20);
         const std::optional<std::vector<std::byte>> found = cache.find(key);
-        if (found) EXPECT_EQ(*found, bytes_of(key + " binary" + std::string(1500, 'x')));
+        EXPECT_EQ(found.value_or(bytes_of(key + " binary" + std::string(1500, 'x'))), bytes_of(key + " binary" + std::string(1500, 'x')));
         cache.store(key, bytes_of(key + " binary" + std::string(1500, 'x')));
       }
     });

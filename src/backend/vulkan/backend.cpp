@@ -72,7 +72,7 @@ std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
     device->caps = plain_caps(device->caps);
     device->shares_memory = false;
   }
-  return std::make_unique<KernelRuntime>(std::make_unique<Driver>(std::move(device)));
+  return std::make_unique<KernelRuntime>(std::make_unique<Driver>(std::move(device)), options);
 }
 
 std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
