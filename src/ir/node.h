@@ -53,7 +53,7 @@ enum class Op : uint8_t {
   less_equal,   // a <= b as b1; false with a NaN
   equal,        // a == b as b1; false with a NaN; -0 equals 0
   // Three operands.
-  fma,     // floats: a * b + c rounded once; f16 may round to f32 on the way
+  fma,     // floats: a * b + c rounded once, or twice where no instruction does it; f16 may round to f32 on the way
   select,  // b1 a ? b : c; b and c are both computed, so a select never guards a fault: a gate does
   dot4,    // u32 a, b; i32 c: c + the four products of the signed bytes of a and b; wraps
   // Conversions.

@@ -221,12 +221,13 @@ KernelCase matmul_case(const DeviceCaps& caps) {
   return result;
 }
 
-KernelCase tiles_case(const TileShape& shape) {
+KernelCase tiles_case(const DeviceCaps& caps) {
+  const TileShape shape = caps.tiles.empty() ? TileShape{8, 8, 8} : caps.tiles.front();
   const TileShape block = kernels::tile_block(shape);
   const uint32_t m = block.m, n = 2 * block.n, depth = 2 * shape.k;
   const Numbers a = numbers(Element::f16, std::size_t{m} * depth, 10), b = numbers(Element::f16, std::size_t{depth} * n, 11);
   KernelCase result;
-  result.kernel = kernels::matmul_tiles(shape, 32);
+  result.kernel = kernels::matmul_tiles(shape, caps.tiles.empty() ? 32 : static_cast<uint32_t>(caps.max_subgroup_size));
   result.name = result.kernel.name;
   result.grid = {2, 1, 1};
   result.buffers = {input(Element::f16, a), input(Element::f16, b), output(Element::f32, product(a, b, m, n, depth), 1e-5)};
@@ -411,7 +412,7 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(rms_norm_case(Element::f32, caps));
   cases.push_back(rms_norm_case(Element::bf16, caps));
   cases.push_back(matmul_case(caps));
-  cases.push_back(tiles_case(caps.tiles.empty() ? TileShape{8, 8, 8} : caps.tiles.front()));
+  cases.push_back(tiles_case(caps));
   cases.push_back(quantize_case(caps));
   cases.push_back(matvec_case(DType::q8_0, caps));
   cases.push_back(matvec_case(DType::q4_k, caps));

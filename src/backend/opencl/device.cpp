@@ -116,9 +116,10 @@ FoundDevice found(const Api& api, cl_device_id id, const std::string& platform) 
   apply_quirks(result);
   const bool needs_3 = result.caps.int8_dot || result.caps.max_subgroup_size > 1;
   result.build_options = needs_3 ? "-cl-std=CL3.0" : "-cl-std=CL1.2";
-  if ((device.number<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG, 0) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0) {
-    result.build_options += " -cl-fp32-correctly-rounded-divide-sqrt";
-  }
+  const auto floats = device.number<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG, 0);
+  if ((floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0) result.build_options += " -cl-fp32-correctly-rounded-divide-sqrt";
+  // What has no such instruction would emulate it with hundreds of others.
+  if ((floats & CL_FP_FMA) == 0) result.build_options += " -Dfma=mad";
   return result;
 }
 

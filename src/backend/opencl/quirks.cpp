@@ -18,6 +18,10 @@ constexpr std::array kQuirks{
     Quirk{"rusticl 22.", "CL_KERNEL_WORK_GROUP_SIZE is the size of a subgroup, while the kernel runs in groups of up to the device's limit",
           "https://gitlab.freedesktop.org/mesa/mesa/-/blob/22.3/src/gallium/frontends/rusticl/api/kernel.rs",
           [](FoundDevice& device) { device.knows_kernels_groups = false; }},
+    Quirk{"rusticl ",
+          "int v = 77; if (c) v = a[i]; of an array of char: v is 0 where c does not hold, as the constant becomes one of 16 bits",
+          "https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/compiler/nir/nir_opt_phi_precision.c",
+          [](FoundDevice& device) { device.caps.storage_8bit = false; }},
 };
 
 }  // namespace
