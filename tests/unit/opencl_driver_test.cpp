@@ -1,0 +1,211 @@
+// The driver's memory, queue, events and compiler, on every device of this machine.
+#include "backend/opencl/driver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "base/error.h"
+#include "device/kernel_runtime.h"
+#include "ir/builder.h"
+
+namespace wick::opencl {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Words = std::vector<uint32_t>;
+
+constexpr const char* kLoader = "libOpenCL.so.1";
+
+// y[i] = x[i] + add, for 64 elements a group.
+ir::Kernel add_kernel() {
+  ir::KernelBuilder k("add_number", {.group_size = 64});
+  const ir::Memory x = k.buffer("x", ir::Element::u32), y = k.output("y", ir::Element::u32);
+  const ir::Value add = k.parameter("add", ir::Type::u32);
+  const ir::Value i = k.group_id() * 64U + k.local_id();
+  y[i] = x[i] + add;
+  return k.finish();
+}
+
+Words counted(size_t count, uint32_t first = 0) {
+  Words words(count);
+  std::iota(words.begin(), words.end(), first);
+  return words;
+}
+
+std::unique_ptr<Buffer> upload(Runtime& runtime, const Words& words) {
+  return runtime.import_host(reinterpret_cast<std::byte*>(const_cast<uint32_t*>(words.data())), words.size() * 4, nullptr);
+}
+
+Words download(Runtime& runtime, const Buffer& buffer) {
+  Words words(buffer.bytes() / 4);
+  runtime.queue().download(buffer, 0, reinterpret_cast<std::byte*>(words.data()), buffer.bytes());
+  return words;
+}
+
+// Runs the action and gives its Error.
+Error error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ErrorCode::invalid_argument, "nothing failed");
+}
+
+class OpenClDriverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      api_ = std::make_shared<Api>(load_api(kLoader));
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+    devices_ = find_devices(*api_);
+    if (devices_.empty()) GTEST_SKIP() << "no OpenCL device";
+  }
+
+  [[nodiscard]] std::unique_ptr<OpenClDriver> driver(size_t number = 0) const {
+    return std::make_unique<OpenClDriver>(api_, devices_.at(number), static_cast<int>(number));
+  }
+  [[nodiscard]] std::unique_ptr<Runtime> runtime(size_t number = 0) const { return std::make_unique<KernelRuntime>(driver(number)); }
+
+  std::shared_ptr<Api> api_;
+  std::vector<FoundDevice> devices_;
+};
+
+TEST_F(OpenClDriverTest, BytesComeBackAsTheyWent) {
+  for (size_t number = 0; number < devices_.size(); ++number) {
+    const std::unique_ptr<Runtime> device = runtime(number);
+    const Words words = counted(1000);
+    const std::unique_ptr<Buffer> a = upload(*device, words), b = device->allocate(4000, Lifetime::transient);
+    device->queue().fill(*b, 0, 4000, std::byte{0x11});
+    device->queue().copy(*a, 40, *b, 400, 800);
+    const Words got = download(*device, *b);
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], i >= 100 && i < 300 ? i - 90 : 0x11111111U) << devices_[number].caps.name;
+  }
+}
+
+TEST_F(OpenClDriverTest, KernelsSeeABufferFromItsOffsetOn) {
+  for (size_t number = 0; number < devices_.size(); ++number) {
+    const std::unique_ptr<Runtime> device = runtime(number);
+    const size_t offset = device->caps().buffer_offset_alignment, skipped = offset / 4;
+    const std::unique_ptr<Buffer> x = upload(*device, counted(skipped + 128)), y = upload(*device, Words(3 * skipped + 128, 7));
+    const std::shared_ptr<const Program> program = device->compile(add_kernel());
+    const std::array<BufferArgument, 2> buffers{{{x.get(), offset, 512}, {y.get(), 2 * offset, 512}}};
+    const Words parameters{1000};
+    device->launch({program.get(), {2, 1, 1}, buffers, parameters});
+    const Words got = download(*device, *y);
+    for (size_t i = 0; i < got.size(); ++i) {
+      const bool written = i >= 2 * skipped && i < 2 * skipped + 128;
+      ASSERT_EQ(got[i], written ? i - skipped + 1000 : 7) << devices_[number].caps.name << " " << i;
+    }
+  }
+}
+
+TEST_F(OpenClDriverTest, TwoDevicesWorkAtOnce) {
+  const std::unique_ptr<Runtime> first = runtime(0), second = runtime(devices_.size() - 1);
+  const std::unique_ptr<Buffer> x = upload(*first, counted(64)), y = upload(*second, counted(64, 100));
+  const std::unique_ptr<Buffer> a = upload(*first, Words(64)), b = upload(*second, Words(64));
+  const std::shared_ptr<const Program> one = first->compile(add_kernel()), two = second->compile(add_kernel());
+  const std::array<BufferArgument, 2> xa{{{x.get()}, {a.get()}}}, yb{{{y.get()}, {b.get()}}};
+  first->launch({one.get(), {}, xa, Words{1}});
+  second->launch({two.get(), {}, yb, Words{2}});
+  EXPECT_EQ(download(*first, *a), counted(64, 1));
+  EXPECT_EQ(download(*second, *b), counted(64, 102));
+}
+
+TEST_F(OpenClDriverTest, ARefusedTextGivesTheCompilersWords) {
+  const std::unique_ptr<OpenClDriver> refusing = driver();
+  try {
+    static_cast<void>(refusing->compile(add_kernel(), "__kernel void wick_add_number() { no_such_function(); }"));
+    FAIL() << "compiled";
+  } catch (const CompilerError& error) {
+    EXPECT_THAT(error.log, HasSubstr("no_such_function"));
+  }
+}
+
+TEST_F(OpenClDriverTest, ABinaryOfSomethingElseIsNotLoaded) {
+  if (devices_[0].caps.driver.starts_with("rusticl 22."))
+    GTEST_SKIP() << "its driver ends the process; the cache's checksums keep such bytes away";
+  const std::vector<std::byte> garbage(100, std::byte{42});
+  EXPECT_EQ(driver()->load(add_kernel(), garbage), nullptr);
+}
+
+TEST_F(OpenClDriverTest, TheKeyOfABinaryNamesDriverDeviceAndOptions) {
+  const FoundDevice& device = devices_[0];
+  EXPECT_THAT(driver()->binary_key(), AllOf(HasSubstr(device.caps.driver), HasSubstr(device.caps.name), HasSubstr("-cl-std=CL")));
+}
+
+TEST_F(OpenClDriverTest, EventsAreInTheOrderOfTheQueue) {
+  const std::unique_ptr<Runtime> device = runtime();
+  const std::unique_ptr<Buffer> x = upload(*device, counted(64)), y = upload(*device, Words(64));
+  const std::shared_ptr<const Program> program = device->compile(add_kernel());
+  const std::array<BufferArgument, 2> buffers{{{x.get()}, {y.get()}}};
+  const std::unique_ptr<Event> before = device->queue().record();
+  for (uint32_t i = 0; i < 10; ++i) device->launch({program.get(), {}, buffers, Words{i}});
+  const std::unique_ptr<Event> after = device->queue().record();
+  after->wait();
+  EXPECT_TRUE(before->is_done());
+  EXPECT_TRUE(after->is_done());
+  const std::optional<double> seconds = after->seconds_since(*before);
+  if (seconds) {
+    EXPECT_GE(*seconds, 0);
+    EXPECT_LT(*seconds, 10);
+  }
+}
+
+TEST_F(OpenClDriverTest, ABufferBeyondTheDevicesLimitIsRefusedByIt) {
+  const std::unique_ptr<Runtime> device = runtime();
+  const Error error = error_of([&] { static_cast<void>(device->allocate(device->caps().max_buffer_bytes + 1024, Lifetime::persistent)); });
+  EXPECT_EQ(error.code(), ErrorCode::unsupported);
+  EXPECT_THAT(error.what(), HasSubstr(std::to_string(device->caps().max_buffer_bytes)));
+}
+
+TEST_F(OpenClDriverTest, WithoutMemoryTheErrorSaysHowMuchWasAskedForAndTheDeviceGoesOn) {
+  static bool full = false;
+  static decltype(Api::create_buffer) real = nullptr;
+  real = api_->create_buffer;
+  api_->create_buffer = [](cl_context context, cl_mem_flags flags, size_t bytes, void* host, cl_int* status) {
+    if (!full) return real(context, flags, bytes, host, status);
+    *status = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    return cl_mem{};
+  };
+  const std::unique_ptr<Runtime> device = runtime();
+  full = true;
+  const Error error = error_of([&] { static_cast<void>(device->allocate(12345, Lifetime::transient)); });
+  full = false;
+  EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+  EXPECT_THAT(error.what(), HasSubstr("12345 bytes"));
+  EXPECT_EQ(download(*device, *upload(*device, counted(10))), counted(10));
+}
+
+TEST_F(OpenClDriverTest, AFailureOfQueuedWorkNamesTheKernelAtTheNextWait) {
+  api_->finish = [](cl_command_queue) { return CL_OUT_OF_RESOURCES; };
+  const std::unique_ptr<Runtime> device = runtime();
+  const std::unique_ptr<Buffer> x = upload(*device, counted(64)), y = upload(*device, Words(64));
+  const std::shared_ptr<const Program> program = device->compile(add_kernel());
+  const std::array<BufferArgument, 2> buffers{{{x.get()}, {y.get()}}};
+  device->launch({program.get(), {}, buffers, Words{1}});
+  const Error error = error_of([&] { device->queue().synchronize(); });
+  EXPECT_EQ(error.code(), ErrorCode::no_device);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("kernel add_number"), HasSubstr("clFinish: CL_OUT_OF_RESOURCES"), HasSubstr("opencl:0")));
+}
+
+TEST_F(OpenClDriverTest, GroupsLargerThanTheDriverRunsTheKernelInAreRefused) {
+  for (FoundDevice& device : devices_) device.knows_kernels_groups = true;
+  api_->get_kernel_work_group_info = [](cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t, void* value, size_t*) {
+    *static_cast<size_t*>(value) = 16;
+    return CL_SUCCESS;
+  };
+  const Error error = error_of([&] { static_cast<void>(runtime()->compile(add_kernel())); });
+  EXPECT_EQ(error.code(), ErrorCode::unsupported);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("kernel add_number"), HasSubstr("64 lanes"), HasSubstr("16 at most")));
+}
+
+}  // namespace
+}  // namespace wick::opencl
