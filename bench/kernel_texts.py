@@ -232,8 +232,10 @@ class Bench:
     def matmul(self, name, dtype, block, m, n, depth):
         kernel = self.kernel(name)
         a, b = (self.random.standard_normal(s).astype(np.float32).astype(dtype) for s in ((m, depth), (depth, n)))
-        a_device, b_device, c = device(a), device(b), torch.full((m, n), float("nan"), device="cuda")
-        run = lambda i: kernel((-(-n // block), -(-m // block)), (a_device, b_device, c), (m, n, depth))
+        a_device, b_device, c = device(a), device(b), torch.full((m, n), float("nan"), dtype=a_device.dtype, device="cuda")
+        # Offset, strides of rows and columns and of batches, of a and b; then where c begins and the batches.
+        strides = (0, depth, 1, 0, 0, 0, n, 1, 0, 0, 0, 1, 0)
+        run = lambda i: kernel((-(-n // block), -(-m // block)), (a_device, b_device, c), (m, n, depth, *strides))
         run(0)
         torch.cuda.synchronize()
         some = self.random.integers(0, m, 32)
@@ -251,7 +253,7 @@ class Bench:
         cases += [("matvec_q4_k", lambda s=s: self.matvec("matvec_q4_k", q4_k, 256, *s)) for s in shapes]
         cases += [("attention_decode", lambda case=case: self.attention(*case)) for case in ATTENTION]
         for m, n, depth in ((4096, 4096, 4096), (512, 14336, 4096)):
-            cases.append(("matmul_f32", lambda m=m, n=n, d=depth: self.matmul("matmul_f32", np.float32, 64, m, n, d)))
+            cases.append(("matmul_blocks_f32", lambda m=m, n=n, d=depth: self.matmul("matmul_blocks_f32", np.float32, 64, m, n, d)))
             cases.append(("matmul_tiles", lambda m=m, n=n, d=depth: self.matmul("matmul_tiles", np.float16, 128, m, n, d)))
         print("| kernel | time | rate | peer | error | resources |\n|---|---|---|---|---|---|")
         self.copy()

@@ -9,7 +9,13 @@ using ir::Value;
 namespace {
 
 ir::Element element_of(ir::Type type) {
-  return type == ir::Type::f32 ? ir::Element::f32 : type == ir::Type::i32 ? ir::Element::i32 : ir::Element::u32;
+  switch (type) {
+    case ir::Type::i32: return ir::Element::i32;
+    case ir::Type::i64: return ir::Element::i64;
+    case ir::Type::f32: return ir::Element::f32;
+    case ir::Type::f64: return ir::Element::f64;
+    default: return ir::Element::u32;
+  }
 }
 
 }  // namespace
@@ -25,7 +31,7 @@ Value combine(Reduce reduce, const Value& a, const Value& b) {
 
 Value GroupReduce::operator()(Reduce reduce, const Value& value) {
   const uint32_t group = builder_.kernel().group_size, subgroup = builder_.kernel().subgroup_size;
-  if (subgroup < 2) return tree(reduce, value);
+  if (subgroup < 2 || info(type_).bytes == 8) return tree(reduce, value);
   const Value part = subgroup_reduce(reduce, value);
   if (subgroup == group) return part;
   // Every lane adds up the parts, which lie in one or two rows of banks: cheaper than a second exchange.

@@ -1,4 +1,4 @@
-// A reduction over all lanes of a group, through subgroups where the kernel has them.
+// A reduction over all lanes of a group, through subgroups where the kernel has them and the type takes part in them.
 #pragma once
 
 #include <optional>

@@ -2,8 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <vector>
+
 #include "base/error.h"
-#include "ir/builder.h"
+#include "kernels/group_options.h"
+#include "kernels/numbers.h"
+#include "kernels/strided.h"
 
 namespace wick::kernels {
 
@@ -19,47 +26,143 @@ using ir::Vector;
 
 namespace {
 
-constexpr uint32_t kBlock = 64;  // rows and columns of c in a group
-constexpr uint32_t kDepth = 16;  // of a and b in shared memory at a time
-constexpr uint32_t kPatch = 4;   // rows and columns of c in a lane
-constexpr uint32_t kLanes = (kBlock / kPatch) * (kBlock / kPatch);
+constexpr uint32_t kColumns = 64;  // of c in a group
+constexpr uint32_t kPatch = 4;     // rows and columns of c in a lane
+
+// The parameters of all kernels here, and where this group's matrices begin.
+struct Problem {
+  struct Matrix {
+    Value offset, row_stride, column_stride, outer_stride, inner_stride;
+  };
+  Value m, n, depth;
+  Matrix a, b;
+  Value c_offset, batch_extent, first_batch;
+
+  explicit Problem(KernelBuilder& k)
+      : m(u32(k, "m")),
+        n(u32(k, "n")),
+        depth(u32(k, "k")),
+        a(matrix(k, 'a')),
+        b(matrix(k, 'b')),
+        c_offset(u32(k, "c_offset")),
+        batch_extent(u32(k, "batch_extent")),
+        first_batch(u32(k, "first_batch")),
+        batch_(first_batch + k.group_id(2)) {}
+
+  [[nodiscard]] Value first(const Matrix& matrix) const {
+    return matrix.offset + batch_ / batch_extent * matrix.outer_stride + batch_ % batch_extent * matrix.inner_stride;
+  }
+  [[nodiscard]] Value first_of_c() const { return c_offset + batch_ * (m * n); }
+
+ private:
+  static Value u32(KernelBuilder& k, const std::string& name) { return k.parameter(name, Type::u32); }
+  static Matrix matrix(KernelBuilder& k, char name) {
+    Matrix matrix;
+    matrix.offset = u32(k, fmt::format("{}_offset", name));
+    matrix.row_stride = u32(k, fmt::format("{}_row_stride", name));
+    matrix.column_stride = u32(k, fmt::format("{}_column_stride", name));
+    matrix.outer_stride = u32(k, fmt::format("{}_outer_stride", name));
+    matrix.inner_stride = u32(k, fmt::format("{}_inner_stride", name));
+    return matrix;
+  }
+
+  Value batch_;
+};
+
+// A slice of a matrix in shared memory, [depth, width]: of a the width is that of rows, of b that of columns.
+struct Slice {
+  Memory global, shared;
+  uint32_t depth, width;
+  Value first, depth_stride, width_stride, depth_end, width_end;
+
+  // Every lane brings its share; what lies outside is 0. Neighbouring lanes take what lies densest.
+  void fill(KernelBuilder& k, DType dtype, const Value& begin, const Value& first_width) const {
+    const Value dense_depth = depth_stride == 1U;
+    for (uint32_t i = 0; i < depth * width; i += k.kernel().group_size) {
+      const Value e = k.local_id() + i;
+      const Value d = select(dense_depth, e % depth, e / width), w = select(dense_depth, e / depth, e % width);
+      const Value exists = (begin + d < depth_end) & (first_width + w < width_end);
+      const Value index = first + (begin + d) * depth_stride + (first_width + w) * width_stride;
+      shared.store(d * width + w, load_number_if(global, dtype, exists, index));
+    }
+  }
+  // Four neighbours of the width.
+  [[nodiscard]] std::array<Value, kPatch> four(Type type, const Value& at) const {
+    if (type == Type::f64) return {shared.load(at), shared.load(at + 1U), shared.load(at + 2U), shared.load(at + 3U)};
+    const Vector vector = shared.load4(at);
+    return {vector[0], vector[1], vector[2], vector[3]};
+  }
+};
 
 }  // namespace
 
-Kernel matmul_f32(const DeviceCaps& caps) {
-  if (caps.max_group_size < kLanes)
-    fail(ErrorCode::unsupported, "matmul_f32 needs groups of {} lanes, {} has {}", kLanes, caps.name, caps.max_group_size);
-  KernelBuilder k("matmul_f32", {.group_size = kLanes});
-  const Memory a = k.buffer("a", Element::f32), b = k.buffer("b", Element::f32), c = k.output("c", Element::f32);
-  const Value m = k.parameter("m", Type::u32), n = k.parameter("n", Type::u32), depth = k.parameter("k", Type::u32);
-  // a's slice lies transposed, [depth, row], so that a lane reads its four rows at once.
-  const Memory a_slice = k.shared(Element::f32, kDepth * kBlock), b_slice = k.shared(Element::f32, kDepth * kBlock);
-  const Value t = k.local_id(), lane_row = t / (kBlock / kPatch) * kPatch, lane_column = t % (kBlock / kPatch) * kPatch;
-  const Value first_row = k.group_id(1) * kBlock, first_column = k.group_id(0) * kBlock;
+MatmulBlock matmul_block(const DeviceCaps& caps) { return {group_options(caps, 256).group_size / (kColumns / kPatch) * kPatch, kColumns}; }
+
+Kernel matmul_blocks(DType dtype, const DeviceCaps& caps) {
+  const Type type = compute_type(dtype);
+  const uint32_t slice_depth = type == Type::f64 ? 8 : 16;
+  KernelBuilder k(fmt::format("matmul_blocks_{}", to_string(dtype)), {.group_size = group_options(caps, 256).group_size});
+  const MatmulBlock block = matmul_block(caps);
+  const Memory a = k.buffer("a", element_of(dtype)), b = k.buffer("b", element_of(dtype)), c = k.output("c", element_of(dtype));
+  const Problem p(k);
+  const Element number = type == Type::f64 ? Element::f64 : Element::f32;
+  const Slice a_slice{
+      a,  k.shared(number, slice_depth * block.rows), slice_depth, block.rows, p.first(p.a), p.a.column_stride, p.a.row_stride, p.depth,
+      p.m};
+  const Slice b_slice{b,
+                      k.shared(number, slice_depth * block.columns),
+                      slice_depth,
+                      block.columns,
+                      p.first(p.b),
+                      p.b.row_stride,
+                      p.b.column_stride,
+                      p.depth,
+                      p.n};
+  const Value t = k.local_id(), lane_row = t / (kColumns / kPatch) * kPatch, lane_column = t % (kColumns / kPatch) * kPatch;
+  const Value first_row = k.group_id(1) * block.rows, first_column = k.group_id(0) * block.columns;
 
   std::vector<Variable> sums;
-  for (uint32_t i = 0; i < kPatch * kPatch; ++i) sums.push_back(k.variable(0.0F));
-  k.loop(0, depth, kDepth, [&](const Value& begin) {
-    // 1024 elements of each slice, four in a lane; what lies outside is 0.
-    for (uint32_t i = 0; i < kBlock * kDepth / kLanes; ++i) {
-      const Value e = t + i * kLanes;
-      const Value a_row = e / kDepth, a_depth = e % kDepth, b_depth = e / kBlock, b_column = e % kBlock;
-      const Value in_a = (first_row + a_row < m) & (begin + a_depth < depth),
-                  in_b = (begin + b_depth < depth) & (first_column + b_column < n);
-      a_slice[a_depth * kBlock + a_row] = a.load_if(in_a, (first_row + a_row) * depth + begin + a_depth, 0);
-      b_slice[e] = b.load_if(in_b, (begin + b_depth) * n + first_column + b_column, 0);
-    }
+  for (uint32_t i = 0; i < kPatch * kPatch; ++i) sums.push_back(k.variable(k.number_of(type, 0, 0)));
+  k.loop(0, p.depth, slice_depth, [&](const Value& begin) {
+    a_slice.fill(k, dtype, begin, first_row);
+    b_slice.fill(k, dtype, begin, first_column);
     k.barrier();
-    for (uint32_t d = 0; d < kDepth; ++d) {
-      const Vector rows = a_slice.load4(lane_row + d * kBlock), columns = b_slice.load4(lane_column + d * kBlock);
+    for (uint32_t d = 0; d < slice_depth; ++d) {
+      const auto rows = a_slice.four(type, lane_row + d * block.rows), columns = b_slice.four(type, lane_column + d * block.columns);
       for (uint32_t i = 0; i < kPatch * kPatch; ++i) sums[i] = fma(rows[i / kPatch], columns[i % kPatch], sums[i]);
     }
     k.barrier();
   });
+  const Value first = p.first_of_c();
   for (uint32_t i = 0; i < kPatch * kPatch; ++i) {
     const Value row = first_row + lane_row + i / kPatch, column = first_column + lane_column + i % kPatch;
-    c.store_if((row < m) & (column < n), row * n + column, sums[i]);
+    k.when((row < p.m) & (column < p.n), [&] { store_number(c, dtype, first + row * p.n + column, sums[i]); });
   }
+  return k.finish();
+}
+
+Kernel matmul_elements(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
+  const Type type = compute_type(dtype);
+  const ir::KernelOptions options = row_options(lanes, caps);
+  KernelBuilder k(fmt::format("matmul_elements_{}{}", to_string(dtype), row_suffix(lanes, options)), options);
+  const Memory a = k.buffer("a", element_of(dtype)), b = k.buffer("b", element_of(dtype)), c = k.output("c", element_of(dtype));
+  const Problem p(k);
+  const Value element = lanes == RowLanes::one ? global_lane(k) : k.group_id(1) * k.group_count(0) + k.group_id(0);
+  GroupReduce group(k, type);
+  k.when(element < p.m * p.n, [&] {
+    const Value a_first = p.first(p.a) + element / p.n * p.a.row_stride, b_first = p.first(p.b) + element % p.n * p.b.column_stride;
+    Variable sum = k.variable(k.number_of(type, 0, 0));
+    const auto add = [&](const Value& d) {
+      sum = fma(load_number(a, dtype, a_first + d * p.a.column_stride), load_number(b, dtype, b_first + d * p.b.row_stride), sum);
+    };
+    if (lanes == RowLanes::one) {
+      k.loop(0, p.depth, 1, add);
+      return store_number(c, dtype, p.first_of_c() + element, sum);
+    }
+    k.loop(k.local_id(), p.depth, options.group_size, add);
+    const Value whole = group(ir::Reduce::add, sum);
+    k.when(k.local_id() == 0, [&] { store_number(c, dtype, p.first_of_c() + element, whole); });
+  });
   return k.finish();
 }
 
@@ -67,17 +170,19 @@ namespace {
 
 // A slice of a matrix of f16 in shared memory, as words of two elements: rows of `words`, `stride` apart, which keeps the rows that lanes
 // read together out of each other's banks.
-struct Slice {
+struct WordSlice {
   Memory global, shared;
   uint32_t rows, words, lanes;
+  Value first, row_words, row_end, word_end;
+
   [[nodiscard]] uint32_t stride() const { return words + 4; }
   [[nodiscard]] uint32_t size() const { return rows * stride(); }
-  // The lane's share of the slice that begins at word `first` of a matrix with rows of `row_words`.
-  [[nodiscard]] std::vector<Vector> load(const Value& t, const Value& exists, const Value& first, const Value& row_words) const {
+  // The lane's share of the slice that begins at that row and word; what lies outside is 0.
+  [[nodiscard]] std::vector<Vector> load(const Value& t, const Value& row, const Value& word) const {
     std::vector<Vector> held;
     for (uint32_t i = 0; i < rows * words / 4; i += lanes) {
-      const Value e = (t + i) * 4U;
-      held.push_back(global.load4_if(exists, first + e / words * row_words + e % words, 0));
+      const Value e = (t + i) * 4U, r = row + e / words, w = word + e % words;
+      held.push_back(global.load4_if((r < row_end) & (w < word_end), first + r * row_words + w, 0));
     }
     return held;
   }
@@ -96,24 +201,21 @@ Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size) {
   const uint32_t lanes = 4 * subgroup_size;  // four subgroups, each with 4 × 4 tiles of a quarter of the block
   KernelBuilder k(fmt::format("matmul_tiles_{}x{}x{}_s{}", shape.m, shape.n, shape.k, subgroup_size),
                   {.group_size = lanes, .subgroup_size = subgroup_size});
-  const Memory a = k.buffer("a", Element::u32), b = k.buffer("b", Element::u32), c = k.output("c", Element::f32);
-  (void)k.parameter("m", Type::u32);
-  const Value n = k.parameter("n", Type::u32), depth = k.parameter("k", Type::u32);
-  Slice left_slice{a, a, block.m, block.k / 2, lanes}, right_slice{b, b, block.k, block.n / 2, lanes};
-  // Two of each: one is filled while the other is multiplied.
+  const Memory a = k.buffer("a", Element::u32), b = k.buffer("b", Element::u32), c = k.output("c", Element::f16);
+  const Problem p(k);
   if (block.m * block.k / 8 % lanes != 0 || block.k * block.n / 8 % lanes != 0) {
     fail(ErrorCode::unsupported, "matmul_tiles: tiles of [{}, {}] x [{}, {}] in subgroups of {} lanes", shape.m, shape.k, shape.k, shape.n,
          subgroup_size);
   }
+  // Two of each: one is filled while the other is multiplied.
+  WordSlice left_slice{a, a, block.m, block.k / 2, lanes, p.first(p.a) / 2U, p.a.row_stride / 2U, p.m, p.depth / 2U};
+  WordSlice right_slice{b, b, block.k, block.n / 2, lanes, p.first(p.b) / 2U, p.b.row_stride / 2U, p.depth, p.n / 2U};
   left_slice.shared = k.shared(Element::u32, 2 * left_slice.size());
   right_slice.shared = k.shared(Element::u32, 2 * right_slice.size());
   const Value t = k.local_id(), first_row = k.group_id(1) * block.m, first_column = k.group_id(0) * block.n;
   const Value row = k.subgroup_id() / 2U * (4 * shape.m), column = k.subgroup_id() % 2U * (4 * shape.n);
-  const auto load = [&](const Slice& slice, const Value& begin) {
-    const Value exists = begin < depth;
-    return &slice == &left_slice ? slice.load(t, exists, (first_row * depth + begin) / 2U, depth / 2U)
-                                 : slice.load(t, exists, (begin * n + first_column) / 2U, n / 2U);
-  };
+  const auto load_left = [&](const Value& begin) { return left_slice.load(t, first_row, begin / 2U); };
+  const auto load_right = [&](const Value& begin) { return right_slice.load(t, begin, first_column / 2U); };
 
   std::array<uint32_t, 4> left{}, right{};
   std::array<uint32_t, 16> sums{};
@@ -123,12 +225,12 @@ Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size) {
     tile = k.tile(TileRole::accumulator, Element::f32, shape.m, shape.n);
     k.tile_fill(tile, 0);
   }
-  left_slice.store(t, k.constant(0U), load(left_slice, k.constant(0U)));
-  right_slice.store(t, k.constant(0U), load(right_slice, k.constant(0U)));
+  left_slice.store(t, k.constant(0U), load_left(k.constant(0U)));
+  right_slice.store(t, k.constant(0U), load_right(k.constant(0U)));
   k.barrier();
-  k.loop(0, depth, block.k, [&](const Value& begin) {
+  k.loop(0, p.depth, block.k, [&](const Value& begin) {
     const Value now = begin / block.k % 2U, next = 1U - now;
-    const std::vector<Vector> next_left = load(left_slice, begin + block.k), next_right = load(right_slice, begin + block.k);
+    const std::vector<Vector> next_left = load_left(begin + block.k), next_right = load_right(begin + block.k);
     for (uint32_t step = 0; step < block.k; step += shape.k) {
       for (uint32_t i = 0; i < 4; ++i) {
         k.tile_load(left[i], left_slice.shared, now * left_slice.size() + (row + i * shape.m) * left_slice.stride() + step / 2,
@@ -142,9 +244,20 @@ Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size) {
     right_slice.store(t, next * right_slice.size(), next_right);
     k.barrier();
   });
+  // Through shared memory, as lanes must look at the bounds, and round to f16.
+  const uint32_t elements = shape.m * shape.n;
+  const Memory patch = k.shared(Element::f32, 4 * elements);
+  const Value patch_first = k.subgroup_id() * elements, c_first = p.first_of_c();
   for (uint32_t i = 0; i < 16; ++i) {
-    const Value at = (first_row + row + i / 4 * shape.m) * n + first_column + column + i % 4 * shape.n;
-    k.tile_store(sums[i], c, at, n);
+    k.tile_store(sums[i], patch, patch_first, k.constant(shape.n));
+    k.barrier();
+    for (uint32_t j = 0; j < elements; j += subgroup_size) {
+      const Value e = k.subgroup_lane() + j;
+      const Value at_row = first_row + row + i / 4 * shape.m + e / shape.n,
+                  at_column = first_column + column + i % 4 * shape.n + e % shape.n;
+      c.store_if((at_row < p.m) & (at_column < p.n), c_first + at_row * p.n + at_column, cast(Type::f16, patch[patch_first + e]));
+    }
+    k.barrier();
   }
   return k.finish();
 }

@@ -1,17 +1,30 @@
-// Matrix products.
+// Products of batches of matrices of one dtype: c[i] = a[i] · b[i], a of [m, k] and b of [k, n] in any strides, c row-major.
 #pragma once
 
 #include "ir/device_caps.h"
 #include "ir/kernel.h"
+#include "kernels/row_walk.h"
+#include "layout/dtype.h"
 
 namespace wick::kernels {
 
-// Buffers a [m, k], b [k, n], c [m, n] of f32, row by row. Parameters m, n, k. Grid: ⌈n / 64⌉ × ⌈m / 64⌉. Each group computes 64 × 64
-// elements, a lane 4 × 4 of them, from slices of a and b in shared memory. Needs groups of 256 lanes.
-[[nodiscard]] ir::Kernel matmul_f32(const DeviceCaps& caps);
+// Buffers a, b, c. Parameters m, n, k; of a, then of b: the offset, the strides of rows and columns, and those of two dimensions of
+// batches; c_offset; batch_extent, of the inner dimension of batches; first_batch, which is that of the groups whose third index is 0. Sums
+// are in compute_type(dtype).
 
-// Buffers a [m, k], b [k, n] of f16 as u32 words, two elements each, c [m, n] of f32, row by row; m, n and k multiples of
-// tile_block(shape). Parameters m, n, k. Grid: n / block columns × m / block rows. Each of four subgroups adds up 4 × 4 matrix tiles.
+// Grid: ⌈n / block⌉ × ⌈m / block⌉ × batches. Each group computes a block of c, a lane 4 × 4 elements of it, from slices of a and b in
+// shared memory.
+[[nodiscard]] ir::Kernel matmul_blocks(DType dtype, const DeviceCaps& caps);
+struct MatmulBlock {
+  uint32_t rows, columns;
+};
+[[nodiscard]] MatmulBlock matmul_block(const DeviceCaps& caps);
+
+// Each element of c by one lane, or by one group where there are few of them. Grid: m · n of those over two dimensions, × batches.
+[[nodiscard]] ir::Kernel matmul_elements(DType dtype, RowLanes lanes, const DeviceCaps& caps);
+
+// Of f16, a and b as words of two elements. Grid as of matmul_blocks with tile_block. Columns are neighbours; k, n, the offsets and the
+// other strides are multiples of 8. Each of four subgroups adds up 4 × 4 matrix tiles.
 [[nodiscard]] ir::Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size);
 // Rows and columns that one group computes, 8 × the tile's, and the depth that it holds in shared memory at a time, 2 × the tile's.
 [[nodiscard]] constexpr TileShape tile_block(const TileShape& shape) { return {8 * shape.m, 8 * shape.n, 2 * shape.k}; }

@@ -52,12 +52,17 @@ Value f32_to_f8(const Value& x) {
   return sign | select(magnitude > 0x7f800000U, 0x7fU, select(magnitude < 0x3c800000U, small, normal));
 }
 
+Value number_of(DType dtype, const Value& element) {
+  if (dtype == DType::f8e4m3) return f8_to_f32(element);
+  return dtype == DType::f16 ? cast(Type::f32, element) : element;
+}
+
 }  // namespace
 
-Value load_number(const ir::Memory& memory, DType dtype, const Value& index) {
-  const Value value = memory.load(index);
-  if (dtype == DType::f8e4m3) return f8_to_f32(value);
-  return dtype == DType::f16 ? cast(Type::f32, value) : value;
+Value load_number(const ir::Memory& memory, DType dtype, const Value& index) { return number_of(dtype, memory.load(index)); }
+
+Value load_number_if(const ir::Memory& memory, DType dtype, const Value& gate, const Value& index) {
+  return number_of(dtype, memory.load_if(gate, index, 0));
 }
 
 void store_number(const ir::Memory& memory, DType dtype, const Value& index, const Value& value) {

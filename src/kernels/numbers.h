@@ -21,6 +21,8 @@ namespace wick::kernels {
 
 // The element at `index` as compute_type(dtype), exactly.
 [[nodiscard]] ir::Value load_number(const ir::Memory& memory, DType dtype, const ir::Value& index);
+// The same, or 0 where the gate is false.
+[[nodiscard]] ir::Value load_number_if(const ir::Memory& memory, DType dtype, const ir::Value& gate, const ir::Value& index);
 // Stores a value of compute_type(dtype): floats rounded once, to nearest even; of integers the low bits.
 void store_number(const ir::Memory& memory, DType dtype, const ir::Value& index, const ir::Value& value);
 

@@ -2,89 +2,101 @@
 
 #include <fmt/format.h>
 
-#include <functional>
-
-#include "kernels/group_options.h"
-#include "kernels/group_reduce.h"
 #include "kernels/math.h"
+#include "kernels/numbers.h"
 
 namespace wick::kernels {
 
-using ir::Element;
 using ir::Kernel;
 using ir::KernelBuilder;
 using ir::Memory;
 using ir::Reduce;
 using ir::Type;
 using ir::Value;
-using ir::Variable;
 
 namespace {
 
-std::string name_of(std::string_view what, Element element, const ir::KernelOptions& options) {
-  return fmt::format("{}_{}{}", what, to_string(element), subgroup_suffix(options));
+std::string name_of(std::string_view what, DType dtype, RowLanes lanes, const ir::KernelOptions& options) {
+  return fmt::format("{}_{}{}", what, to_string(dtype), row_suffix(lanes, options));
 }
 
-// The row of this group: every lane takes each group_size-th column.
-struct Row {
-  KernelBuilder& k;
-  Value columns, first;
-
-  explicit Row(KernelBuilder& builder)
-      : k(builder), columns(k.parameter("columns", Type::u32)), first((k.group_id(1) * k.group_count(0) + k.group_id(0)) * columns) {}
-
-  // Calls f with the index of each element of this lane.
-  void each(const std::function<void(const Value&)>& f) const {
-    k.loop(k.local_id(), columns, k.kernel().group_size, [&](const Value& c) { f(first + c); });
-  }
-  // Σ f(index), or the greatest or least, of the whole row, in every lane.
-  Value reduce(GroupReduce& group, Reduce op, const Value& initial, const std::function<Value(const Value&)>& f) const {
-    Variable sum = k.variable(initial);
-    each([&](const Value& i) { sum = combine(op, sum, f(i)); });
-    return group(op, sum);
-  }
-};
-
-Value as_f32(const Value& v) { return cast(Type::f32, v); }
+ir::Element weight_element(DType dtype) { return dtype == DType::f64 ? ir::Element::f64 : ir::Element::f32; }
 
 }  // namespace
 
-Kernel reduce_rows(Reduce reduce, Element in, const DeviceCaps& caps) {
-  const ir::KernelOptions options = group_options(caps, 256);
-  const char* what = reduce == Reduce::add ? "sum_rows" : reduce == Reduce::minimum ? "min_rows" : "max_rows";
-  KernelBuilder k(name_of(what, in, options), options);
-  const Memory x = k.buffer("x", in), y = k.output("y", Element::f32);
-  const Row row(k);
-  GroupReduce group(k);
-  const Value initial = reduce == Reduce::add ? k.constant(0.0F) : reduce == Reduce::maximum ? k.lowest() : k.constant(0x1.fffffep+127F);
-  const Value result = row.reduce(group, reduce, initial, [&](const Value& i) { return as_f32(x[i]); });
-  k.when(k.local_id() == 0, [&] { y[k.group_id(1) * k.group_count(0) + k.group_id(0)] = result; });
+Kernel softmax(DType dtype, bool log, RowLanes lanes, const DeviceCaps& caps) {
+  const ir::KernelOptions options = row_options(lanes, caps);
+  KernelBuilder k(name_of(log ? "log_softmax" : "softmax", dtype, lanes, options), options);
+  const Memory x = k.buffer("x", element_of(dtype)), y = k.output("y", element_of(dtype));
+  RowWalk row(k, lanes);
+  const Value first = k.parameter("first", Type::u32);
+  const Type type = compute_type(dtype);
+  GroupReduce group(k, type);
+  const auto at = [&](const Value& column) { return load_number(x, dtype, row.place(column)); };
+  row.run([&] {
+    const Value lowest = type == Type::f64 ? k.number_of(type, -0x1.fffffffffffffp+1023, 0) : k.lowest();
+    const Value largest = row.reduce(group, Reduce::maximum, lowest, at);
+    const auto weight = [&](const Value& column) {
+      const Value distance = at(column) - largest;
+      return type == Type::f64 ? select(is_nan(distance), distance, exp(distance)) : exp_of_negative(distance);
+    };
+    const Value sum = row.reduce(group, Reduce::add, k.number_of(type, 0, 0), weight);
+    const Value begin = first + row.number() * row.columns();
+    const Value logarithm = log ? select(is_nan(sum), sum, kernels::log(sum)) : sum;
+    row.each([&](const Value& column) {
+      store_number(y, dtype, begin + column, log ? at(column) - largest - logarithm : weight(column) / sum);
+    });
+  });
   return k.finish();
 }
 
-Kernel softmax(Element element, const DeviceCaps& caps) {
-  const ir::KernelOptions options = group_options(caps, 256);
-  KernelBuilder k(name_of("softmax", element, options), options);
-  const Memory x = k.buffer("x", element), y = k.output("y", element);
-  const Row row(k);
-  GroupReduce group(k);
-  const Value largest = row.reduce(group, Reduce::maximum, k.lowest(), [&](const Value& i) { return as_f32(x[i]); });
-  const auto weight = [&](const Value& i) { return exp_of_negative(as_f32(x[i]) - largest); };
-  const Value sum = row.reduce(group, Reduce::add, k.constant(0.0F), weight);
-  row.each([&](const Value& i) { y[i] = cast(register_type(element), weight(i) / sum); });
+Kernel rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
+  const ir::KernelOptions options = row_options(lanes, caps);
+  KernelBuilder k(name_of("rms_norm", dtype, lanes, options), options);
+  const Memory x = k.buffer("x", element_of(dtype)), weight = k.buffer("weight", weight_element(dtype)),
+               y = k.output("y", element_of(dtype));
+  RowWalk row(k, lanes);
+  const Value first = k.parameter("first", Type::u32), weight_first = k.parameter("weight_first", Type::u32);
+  const Type type = compute_type(dtype);
+  const Value epsilon = cast(type, k.parameter("epsilon", Type::f32));
+  GroupReduce group(k, type);
+  const auto at = [&](const Value& column) { return load_number(x, dtype, row.place(column)); };
+  row.run([&] {
+    const Value squares =
+        row.reduce(group, Reduce::add, k.number_of(type, 0, 0), [&](const Value& column) { return at(column) * at(column); });
+    const Value scale = 1.0 / sqrt(squares / cast(type, row.columns()) + epsilon);
+    const Value begin = first + row.number() * row.columns();
+    row.each([&](const Value& column) { store_number(y, dtype, begin + column, at(column) * scale * weight[weight_first + column]); });
+  });
   return k.finish();
 }
 
-Kernel rms_norm(Element element, const DeviceCaps& caps) {
-  const ir::KernelOptions options = group_options(caps, 256);
-  KernelBuilder k(name_of("rms_norm", element, options), options);
-  const Memory x = k.buffer("x", element), weight = k.buffer("weight", element), y = k.output("y", element);
-  const Row row(k);
-  const Value epsilon = k.parameter("epsilon", Type::f32);
-  GroupReduce group(k);
-  const Value squares = row.reduce(group, Reduce::add, k.constant(0.0F), [&](const Value& i) { return as_f32(x[i]) * as_f32(x[i]); });
-  const Value scale = 1.0F / sqrt(squares / as_f32(row.columns) + epsilon);
-  row.each([&](const Value& i) { y[i] = cast(register_type(element), as_f32(x[i]) * scale * as_f32(weight[i - row.first])); });
+Kernel layer_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
+  const ir::KernelOptions options = row_options(lanes, caps);
+  KernelBuilder k(name_of("layer_norm", dtype, lanes, options), options);
+  const Memory x = k.buffer("x", element_of(dtype)), weight = k.buffer("weight", weight_element(dtype)),
+               bias = k.buffer("bias", weight_element(dtype)), y = k.output("y", element_of(dtype));
+  RowWalk row(k, lanes);
+  const Value first = k.parameter("first", Type::u32), weight_first = k.parameter("weight_first", Type::u32);
+  const Value bias_first = k.parameter("bias_first", Type::u32);
+  const Type type = compute_type(dtype);
+  const Value epsilon = cast(type, k.parameter("epsilon", Type::f32));
+  GroupReduce group(k, type);
+  const auto at = [&](const Value& column) { return load_number(x, dtype, row.place(column)); };
+  row.run([&] {
+    const Value count = cast(type, row.columns());
+    const Value mean = row.reduce(group, Reduce::add, k.number_of(type, 0, 0), at) / count;
+    // Squares of differences, which do not cancel as Σ x² - (Σ x)² / n would.
+    const Value squares = row.reduce(group, Reduce::add, k.number_of(type, 0, 0), [&](const Value& column) {
+      const Value difference = at(column) - mean;
+      return difference * difference;
+    });
+    const Value scale = 1.0 / sqrt(squares / count + epsilon);
+    const Value begin = first + row.number() * row.columns();
+    row.each([&](const Value& column) {
+      store_number(y, dtype, begin + column, (at(column) - mean) * scale * weight[weight_first + column] + bias[bias_first + column]);
+    });
+  });
   return k.finish();
 }
 

@@ -1,18 +1,22 @@
-// Functions of the rows of a matrix, one group for each row: reductions, softmax, RMS norm.
+// Functions of the rows of a matrix: softmax and norms.
 #pragma once
 
 #include "ir/device_caps.h"
 #include "ir/kernel.h"
+#include "kernels/row_walk.h"
+#include "layout/dtype.h"
 
 namespace wick::kernels {
 
-// All take rows one behind the other, of `columns` elements (parameter 0), compute in f32, and want a grid of one group for each row.
+// All compute in compute_type(dtype), take the parameters of a RowWalk whose rows are one part each, and then first: y has row-major rows
+// from there on.
 
-// Buffers x, y: y[row], an f32, is the sum, the least or the greatest of the row. A row has at least one element.
-[[nodiscard]] ir::Kernel reduce_rows(ir::Reduce reduce, ir::Element in, const DeviceCaps& caps);
-// Buffers x, y: y = e^(x - max) / Σ e^(x - max).
-[[nodiscard]] ir::Kernel softmax(ir::Element element, const DeviceCaps& caps);
-// Buffers x, weight, y: y = x / √(mean(x²) + epsilon) · weight. Parameter 1: epsilon (f32).
-[[nodiscard]] ir::Kernel rms_norm(ir::Element element, const DeviceCaps& caps);
+// Buffers x, y: y = e^(x - max) / Σ e^(x - max), or the logarithm of it.
+[[nodiscard]] ir::Kernel softmax(DType dtype, bool log, RowLanes lanes, const DeviceCaps& caps);
+// Buffers x, weight (of the compute type), y: y = x / √(mean(x²) + epsilon) · weight. Parameters weight_first, epsilon (f32).
+[[nodiscard]] ir::Kernel rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps);
+// Buffers x, weight, bias (of the compute type), y: y = (x - mean) / √(variance + epsilon) · weight + bias. Parameters weight_first,
+// bias_first, epsilon (f32).
+[[nodiscard]] ir::Kernel layer_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps);
 
 }  // namespace wick::kernels

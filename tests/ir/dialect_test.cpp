@@ -99,7 +99,7 @@ void compare_with_golden(const Kernel& kernel, const DeviceCaps& caps, const Dia
 TEST(Dialect, TextsAreThoseThatWereLookedAt) {
   DeviceCaps tiles = tile_caps();
   for (const Dialect* dialect : kDialects) {
-    compare_with_golden(kernels::softmax(Element::f32, plain_caps()), plain_caps(), *dialect);
+    compare_with_golden(kernels::softmax(DType::f32, false, kernels::RowLanes::group, plain_caps()), plain_caps(), *dialect);
     compare_with_golden(kernels::matvec_q8_0(subgroup_caps()), subgroup_caps(), *dialect);
   }
   for (const Dialect* dialect : {&cuda_dialect(), &glsl_dialect()})

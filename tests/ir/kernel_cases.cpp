@@ -13,6 +13,7 @@
 #include "kernels/matmul.h"
 #include "kernels/numbers.h"
 #include "kernels/quantized_matvec.h"
+#include "kernels/reduce.h"
 #include "kernels/rows.h"
 #include "kernels/strided.h"
 #include "quant/block_format.h"
@@ -145,6 +146,13 @@ KernelCase binary_case(const BinaryFunction& f, DType dtype, uint32_t width, con
   return result;
 }
 
+// Rows one behind the other, into a row-major result from its first element on.
+std::vector<uint32_t> row_parameters(std::size_t rows, std::size_t columns) {
+  const auto r = static_cast<uint32_t>(rows), c = static_cast<uint32_t>(columns);
+  return {r, c, 0, r, 0, c, 1, 1, c, 0};
+}
+
+// The sum of each row, its largest element, or the place of its smallest.
 KernelCase reduce_case(Reduce reduce, const DeviceCaps& caps) {
   const std::size_t rows = 3, columns = 300;
   const Numbers x = numbers(Element::f32, rows * columns, 4);
@@ -153,19 +161,24 @@ KernelCase reduce_case(Reduce reduce, const DeviceCaps& caps) {
     const auto first = x.begin() + static_cast<std::ptrdiff_t>(r * columns), last = first + static_cast<std::ptrdiff_t>(columns);
     double sum = 0;
     for (auto i = first; i != last; ++i) sum += *i;
-    y.push_back(reduce == Reduce::add ? sum : reduce == Reduce::minimum ? *std::min_element(first, last) : *std::max_element(first, last));
+    const auto least = static_cast<double>(std::min_element(first, last) - first);
+    y.push_back(reduce == Reduce::add ? sum : reduce == Reduce::minimum ? least : *std::max_element(first, last));
   }
+  const bool sums = reduce == Reduce::add, gives_value = reduce == Reduce::maximum;
   KernelCase result;
-  result.kernel = kernels::reduce_rows(reduce, Element::f32, caps);
+  result.kernel = sums ? kernels::reduce_sum(DType::f32, DType::f32, kernels::RowLanes::group, caps)
+                       : kernels::reduce_extreme({DType::f32, gives_value, false}, kernels::RowLanes::group, caps);
   result.name = result.kernel.name;
   result.grid = {3, 1, 1};
-  result.buffers = {input(Element::f32, x), output(Element::f32, y, reduce == Reduce::add ? 1e-5 : 0)};
-  result.parameters = {static_cast<uint32_t>(columns)};
+  result.buffers = {input(Element::f32, x), output(sums || gives_value ? Element::f32 : Element::u32, y, sums ? 1e-5 : 0)};
+  result.parameters = row_parameters(rows, columns);
+  result.parameters.push_back(sums ? 1 : gives_value ? ~0U : 0);
   return result;
 }
 
-KernelCase softmax_case(Element element, const DeviceCaps& caps) {
+KernelCase softmax_case(DType dtype, const DeviceCaps& caps) {
   const std::size_t rows = 2, columns = 301;
+  const Element element = kernels::element_of(dtype);
   const Numbers x = numbers(element, rows * columns, 5, 10);
   Numbers y;
   for (std::size_t r = 0; r < rows; ++r) {
@@ -175,17 +188,18 @@ KernelCase softmax_case(Element element, const DeviceCaps& caps) {
     for (std::size_t c = 0; c < columns; ++c) y.push_back(std::exp(x[r * columns + c] - largest) / sum);
   }
   KernelCase result;
-  result.kernel = kernels::softmax(element, caps);
+  result.kernel = kernels::softmax(dtype, false, kernels::RowLanes::group, caps);
   result.name = result.kernel.name;
   result.grid = {2, 1, 1};
   result.buffers = {input(element, x), output(element, y, 1e-7, std::max(epsilon(element), 1e-5))};
-  result.parameters = {static_cast<uint32_t>(columns)};
+  result.parameters = row_parameters(rows, columns);
   return result;
 }
 
-KernelCase rms_norm_case(Element element, const DeviceCaps& caps) {
+KernelCase rms_norm_case(DType dtype, const DeviceCaps& caps) {
   const std::size_t rows = 2, columns = 96;
-  const Numbers x = numbers(element, rows * columns, 6), w = numbers(element, columns, 7);
+  const Element element = kernels::element_of(dtype);
+  const Numbers x = numbers(element, rows * columns, 6), w = numbers(Element::f32, columns, 7);
   Numbers y;
   for (std::size_t r = 0; r < rows; ++r) {
     double squares = 0;
@@ -193,11 +207,12 @@ KernelCase rms_norm_case(Element element, const DeviceCaps& caps) {
     for (std::size_t c = 0; c < columns; ++c) y.push_back(x[r * columns + c] / std::sqrt(squares / columns + 1e-5) * w[c]);
   }
   KernelCase result;
-  result.kernel = kernels::rms_norm(element, caps);
+  result.kernel = kernels::rms_norm(dtype, kernels::RowLanes::group, caps);
   result.name = result.kernel.name;
   result.grid = {2, 1, 1};
-  result.buffers = {input(element, x), input(element, w), output(element, y, 1e-6, std::max(epsilon(element), 1e-5))};
-  result.parameters = {static_cast<uint32_t>(columns), parameter_bits(1e-5F)};
+  result.buffers = {input(element, x), input(Element::f32, w), output(element, y, 1e-6, std::max(epsilon(element), 1e-5))};
+  result.parameters = row_parameters(rows, columns);
+  result.parameters.insert(result.parameters.end(), {0, parameter_bits(1e-5F)});
   return result;
 }
 
@@ -209,29 +224,36 @@ Numbers product(const Numbers& a, const Numbers& b, std::size_t m, std::size_t n
   return c;
 }
 
+// Row-major matrices, one product.
+std::vector<uint32_t> matmul_parameters(uint32_t m, uint32_t n, uint32_t depth) {
+  return {m, n, depth, 0, depth, 1, 0, 0, 0, n, 1, 0, 0, 0, 1, 0};
+}
+
 KernelCase matmul_case(const DeviceCaps& caps) {
   const uint32_t m = 70, n = 65, depth = 35;
   const Numbers a = numbers(Element::f32, std::size_t{m} * depth, 8), b = numbers(Element::f32, std::size_t{depth} * n, 9);
   KernelCase result;
-  result.kernel = kernels::matmul_f32(caps);
+  result.kernel = kernels::matmul_blocks(DType::f32, caps);
   result.name = result.kernel.name;
-  result.grid = {2, 2, 1};
+  const kernels::MatmulBlock block = kernels::matmul_block(caps);
+  result.grid = {(n + block.columns - 1) / block.columns, (m + block.rows - 1) / block.rows, 1};
   result.buffers = {input(Element::f32, a), input(Element::f32, b), output(Element::f32, product(a, b, m, n, depth), 1e-5)};
-  result.parameters = {m, n, depth};
+  result.parameters = matmul_parameters(m, n, depth);
   return result;
 }
 
 KernelCase tiles_case(const DeviceCaps& caps) {
   const TileShape shape = caps.tiles.empty() ? TileShape{8, 8, 8} : caps.tiles.front();
   const TileShape block = kernels::tile_block(shape);
-  const uint32_t m = block.m, n = 2 * block.n, depth = 2 * shape.k;
+  const uint32_t m = block.m - 3, n = block.n + 8, depth = block.k + 8;
   const Numbers a = numbers(Element::f16, std::size_t{m} * depth, 10), b = numbers(Element::f16, std::size_t{depth} * n, 11);
   KernelCase result;
   result.kernel = kernels::matmul_tiles(shape, caps.tiles.empty() ? 32 : static_cast<uint32_t>(caps.max_subgroup_size));
   result.name = result.kernel.name;
   result.grid = {2, 1, 1};
-  result.buffers = {input(Element::f16, a), input(Element::f16, b), output(Element::f32, product(a, b, m, n, depth), 1e-5)};
-  result.parameters = {m, n, depth};
+  result.buffers = {input(Element::f16, a), input(Element::f16, b),
+                    output(Element::f16, product(a, b, m, n, depth), 1e-5, epsilon(Element::f16))};
+  result.parameters = matmul_parameters(m, n, depth);
   return result;
 }
 
@@ -407,10 +429,10 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   for (const BinaryFunction& f : kBinaryFunctions) cases.push_back(binary_case(f, DType::f32, 1, caps));
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) cases.push_back(binary_case(kBinaryFunctions[1], dtype, 4, caps));
   for (const Reduce reduce : {Reduce::add, Reduce::minimum, Reduce::maximum}) cases.push_back(reduce_case(reduce, caps));
-  cases.push_back(softmax_case(Element::f32, caps));
-  cases.push_back(softmax_case(Element::f16, caps));
-  cases.push_back(rms_norm_case(Element::f32, caps));
-  cases.push_back(rms_norm_case(Element::bf16, caps));
+  cases.push_back(softmax_case(DType::f32, caps));
+  cases.push_back(softmax_case(DType::f16, caps));
+  cases.push_back(rms_norm_case(DType::f32, caps));
+  cases.push_back(rms_norm_case(DType::bf16, caps));
   cases.push_back(matmul_case(caps));
   cases.push_back(tiles_case(caps));
   cases.push_back(quantize_case(caps));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 
@@ -58,7 +59,8 @@ const OpRule kMatmulRule = {.op = OpId::matmul,
                             .reference = reference,
                             .hole = hole,
                             .gradient_kind = GradientKind::function,
-                            .gradient = gradient};
+                            .gradient = gradient,
+                            .by_kernel = by_kernel::matmul};
 
 Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   if (lhs.rank() < 2 || rhs.rank() < 2) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 
@@ -121,19 +122,22 @@ const OpRule kSoftmaxRule = {.op = OpId::softmax,
                              .reference = softmax_reference,
                              .hole = refuse_all_but_floats,
                              .gradient_kind = GradientKind::function,
-                             .gradient = softmax_gradient};
+                             .gradient = softmax_gradient,
+                             .by_kernel = by_kernel::softmax};
 const OpRule kRmsNormRule = {.op = OpId::rms_norm,
                              .defining_operand = 0,
                              .reference = rms_norm_reference,
                              .hole = refuse_all_but_floats,
                              .gradient_kind = GradientKind::function,
-                             .gradient = rms_norm_gradient};
+                             .gradient = rms_norm_gradient,
+                             .by_kernel = by_kernel::rms_norm};
 const OpRule kLayerNormRule = {.op = OpId::layer_norm,
                                .defining_operand = 0,
                                .reference = layer_norm_reference,
                                .hole = refuse_all_but_floats,
                                .gradient_kind = GradientKind::function,
-                               .gradient = layer_norm_gradient};
+                               .gradient = layer_norm_gradient,
+                               .by_kernel = by_kernel::layer_norm};
 
 Tensor softmax(const Tensor& x, int dim) { return softmax_of(x, dim, false); }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 #include "tensor/ops/reference.h"
@@ -153,7 +154,8 @@ const OpRule kReduceRule = {.op = OpId::reduce,
                             .reference = reference,
                             .hole = refuse_quantized,
                             .gradient_kind = GradientKind::function,
-                            .gradient = gradient};
+                            .gradient = gradient,
+                            .by_kernel = by_kernel::reduce};
 
 Tensor Tensor::sum(const Dims& dims) const { return reduce_dims(ReduceKind::sum, *this, dims, false); }
 Tensor Tensor::mean(const Dims& dims) const { return reduce_dims(ReduceKind::mean, *this, dims, false); }

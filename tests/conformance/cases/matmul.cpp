@@ -64,6 +64,14 @@ void add_matmul_cases(CaseList& list) {
       add(list, dtype, {9, 17}, View::contiguous, {17, 5}, view);
     }
   }
+  // Blocks of every dtype, filled in part; rows of whole vectors, as matrix tiles take them, and others.
+  for (const DType dtype : kFloatDTypes) {
+    for (const int64_t n : {65, 72}) add(list, dtype, {70, 40}, View::contiguous, {40, n}, View::contiguous);
+    add(list, dtype, {2, 3, 33, 104}, View::contiguous, {3, 104, 80}, View::contiguous);
+    add(list, dtype, {68, 34}, View::transposed, {34, 66}, View::transposed);
+    add(list, dtype, {1, 700}, View::contiguous, {700, 3}, View::contiguous);
+  }
+  add(list, DType::f16, {130, 80}, View::contiguous, {80, 264}, View::contiguous);
   // No row, no column, no batch, and a sum over nothing.
   const std::vector<std::pair<Shape, Shape>> empty = {
       {{0, 3}, {3, 2}}, {{2, 0}, {0, 3}}, {{2, 3}, {3, 0}}, {{0, 2, 3}, {3, 4}}, {{0, 0}, {0, 0}}};

@@ -1,174 +1,209 @@
 #pragma clang fp contract(off)
-struct Params { unsigned columns_; };
+struct Params { unsigned rows_; unsigned columns_; unsigned offset_; unsigned extent_; unsigned outer_stride_; unsigned inner_stride_; unsigned step_; unsigned parts_; unsigned part_; unsigned first_; };
 extern "C" __global__ void __launch_bounds__(256) wick_softmax_f32(const float* __restrict__ x_, float* __restrict__ y_, const Params p) {
   alignas(16) __shared__ float s0[256];
-  float a0 = (-0x1.fffffep+127f);
   const unsigned v0 = blockIdx.y * gridDim.x;
   const unsigned v1 = v0 + blockIdx.x;
-  const unsigned v2 = v1 * p.columns_;
-  for (unsigned i0 = threadIdx.x; i0 < p.columns_; i0 += 256u) {
-    const float v3 = a0;
-    const unsigned v4 = v2 + i0;
-    const float v5 = x_[v4];
-    const float v6 = fmaxf(v3, v5);
-    a0 = v6;
-  }
-  const float v7 = a0;
-  __syncthreads();
-  s0[threadIdx.x] = v7;
-  __syncthreads();
-  const bool v8 = threadIdx.x < 128u;
-  const unsigned v9 = threadIdx.x + 128u;
-  if (v8) {
-    const float v10 = s0[threadIdx.x];
-    const float v11 = s0[v9];
-    const float v12 = fmaxf(v10, v11);
-    s0[threadIdx.x] = v12;
-  }
-  __syncthreads();
-  const bool v13 = threadIdx.x < 64u;
-  const unsigned v14 = threadIdx.x + 64u;
-  if (v13) {
-    const float v15 = s0[threadIdx.x];
-    const float v16 = s0[v14];
-    const float v17 = fmaxf(v15, v16);
-    s0[threadIdx.x] = v17;
-  }
-  __syncthreads();
-  const bool v18 = threadIdx.x < 32u;
-  const unsigned v19 = threadIdx.x + 32u;
-  if (v18) {
-    const float v20 = s0[threadIdx.x];
-    const float v21 = s0[v19];
-    const float v22 = fmaxf(v20, v21);
-    s0[threadIdx.x] = v22;
-  }
-  __syncthreads();
-  const bool v23 = threadIdx.x < 16u;
-  const unsigned v24 = threadIdx.x + 16u;
-  if (v23) {
-    const float v25 = s0[v24];
-    const float v26 = s0[threadIdx.x];
-    const float v27 = fmaxf(v26, v25);
-    s0[threadIdx.x] = v27;
-  }
-  __syncthreads();
-  const bool v28 = threadIdx.x < 8u;
-  const unsigned v29 = threadIdx.x + 8u;
-  if (v28) {
-    const float v30 = s0[v29];
-    const float v31 = s0[threadIdx.x];
-    const float v32 = fmaxf(v31, v30);
-    s0[threadIdx.x] = v32;
-  }
-  __syncthreads();
-  const bool v33 = threadIdx.x < 4u;
-  const unsigned v34 = threadIdx.x + 4u;
-  if (v33) {
-    const float v35 = s0[v34];
-    const float v36 = s0[threadIdx.x];
-    const float v37 = fmaxf(v36, v35);
-    s0[threadIdx.x] = v37;
-  }
-  __syncthreads();
-  const bool v38 = threadIdx.x < 2u;
-  const unsigned v39 = threadIdx.x + 2u;
-  if (v38) {
-    const float v40 = s0[threadIdx.x];
-    const float v41 = s0[v39];
-    const float v42 = fmaxf(v40, v41);
-    s0[threadIdx.x] = v42;
-  }
-  __syncthreads();
-  const bool v43 = threadIdx.x < 1u;
-  const unsigned v44 = threadIdx.x + 1u;
-  if (v43) {
-    const float v45 = s0[v44];
-    const float v46 = s0[threadIdx.x];
-    const float v47 = fmaxf(v46, v45);
-    s0[threadIdx.x] = v47;
-  }
-  __syncthreads();
-  const float v48 = s0[0u];
-  float a1 = 0x0p+0f;
-  for (unsigned i1 = threadIdx.x; i1 < p.columns_; i1 += 256u) {
-    const float v49 = a1;
-    const unsigned v50 = v2 + i1;
-    const float v51 = x_[v50];
-    const float v52 = v51 - v48;
-    const float v53 = v52 * 0x1.715476p+0f;
-    const float v54 = exp2f(v53);
-    const float v55 = v49 + v54;
-    a1 = v55;
-  }
-  const float v56 = a1;
-  __syncthreads();
-  s0[threadIdx.x] = v56;
-  __syncthreads();
-  if (v8) {
-    const float v57 = s0[threadIdx.x];
-    const float v58 = s0[v9];
-    const float v59 = v57 + v58;
-    s0[threadIdx.x] = v59;
-  }
-  __syncthreads();
-  if (v13) {
-    const float v60 = s0[threadIdx.x];
-    const float v61 = s0[v14];
-    const float v62 = v60 + v61;
-    s0[threadIdx.x] = v62;
-  }
-  __syncthreads();
-  if (v18) {
-    const float v63 = s0[threadIdx.x];
-    const float v64 = s0[v19];
-    const float v65 = v63 + v64;
-    s0[threadIdx.x] = v65;
-  }
-  __syncthreads();
-  if (v23) {
-    const float v66 = s0[v24];
-    const float v67 = s0[threadIdx.x];
-    const float v68 = v67 + v66;
-    s0[threadIdx.x] = v68;
-  }
-  __syncthreads();
-  if (v28) {
-    const float v69 = s0[threadIdx.x];
-    const float v70 = s0[v29];
-    const float v71 = v69 + v70;
-    s0[threadIdx.x] = v71;
-  }
-  __syncthreads();
-  if (v33) {
-    const float v72 = s0[threadIdx.x];
-    const float v73 = s0[v34];
-    const float v74 = v72 + v73;
-    s0[threadIdx.x] = v74;
-  }
-  __syncthreads();
-  if (v38) {
-    const float v75 = s0[threadIdx.x];
-    const float v76 = s0[v39];
-    const float v77 = v75 + v76;
-    s0[threadIdx.x] = v77;
-  }
-  __syncthreads();
-  if (v43) {
-    const float v78 = s0[v44];
-    const float v79 = s0[threadIdx.x];
-    const float v80 = v79 + v78;
+  const unsigned v2 = p.rows_ * p.parts_;
+  const bool v3 = v1 < v2;
+  const bool v4 = threadIdx.x < 128u;
+  const unsigned v5 = threadIdx.x + 128u;
+  const bool v6 = threadIdx.x < 64u;
+  const unsigned v7 = threadIdx.x + 64u;
+  const bool v8 = threadIdx.x < 32u;
+  const unsigned v9 = threadIdx.x + 32u;
+  const bool v10 = threadIdx.x < 16u;
+  const unsigned v11 = threadIdx.x + 16u;
+  const bool v12 = threadIdx.x < 8u;
+  const unsigned v13 = threadIdx.x + 8u;
+  const bool v14 = threadIdx.x < 4u;
+  const unsigned v15 = threadIdx.x + 4u;
+  const bool v16 = threadIdx.x < 2u;
+  const unsigned v17 = threadIdx.x + 2u;
+  const bool v18 = threadIdx.x < 1u;
+  const unsigned v19 = threadIdx.x + 1u;
+  const unsigned v20 = v1 * p.columns_;
+  const unsigned v21 = p.first_ + v20;
+  if (v3) {
+    float a0 = (-0x1.fffffep+127f);
+    const unsigned v22 = v1 % p.parts_;
+    const unsigned v23 = v22 * p.part_;
+    const unsigned v24 = v23 + threadIdx.x;
+    const unsigned v25 = v23 + p.part_;
+    const unsigned v26 = v25 < p.columns_ ? v25 : p.columns_;
+    for (unsigned i0 = v24; i0 < v26; i0 += 256u) {
+      const float v27 = a0;
+      const unsigned v28 = v1 / p.parts_;
+      const unsigned v29 = v28 / p.extent_;
+      const unsigned v30 = v29 * p.outer_stride_;
+      const unsigned v31 = p.offset_ + v30;
+      const unsigned v32 = v28 % p.extent_;
+      const unsigned v33 = v32 * p.inner_stride_;
+      const unsigned v34 = v31 + v33;
+      const unsigned v35 = i0 * p.step_;
+      const unsigned v36 = v34 + v35;
+      const float v37 = x_[v36];
+      const float v38 = fmaxf(v27, v37);
+      a0 = v38;
+    }
+    const float v39 = a0;
+    __syncthreads();
+    s0[threadIdx.x] = v39;
+    __syncthreads();
+    if (v4) {
+      const float v40 = s0[threadIdx.x];
+      const float v41 = s0[v5];
+      const float v42 = fmaxf(v40, v41);
+      s0[threadIdx.x] = v42;
+    }
+    __syncthreads();
+    if (v6) {
+      const float v43 = s0[threadIdx.x];
+      const float v44 = s0[v7];
+      const float v45 = fmaxf(v43, v44);
+      s0[threadIdx.x] = v45;
+    }
+    __syncthreads();
+    if (v8) {
+      const float v46 = s0[threadIdx.x];
+      const float v47 = s0[v9];
+      const float v48 = fmaxf(v46, v47);
+      s0[threadIdx.x] = v48;
+    }
+    __syncthreads();
+    if (v10) {
+      const float v49 = s0[v11];
+      const float v50 = s0[threadIdx.x];
+      const float v51 = fmaxf(v50, v49);
+      s0[threadIdx.x] = v51;
+    }
+    __syncthreads();
+    if (v12) {
+      const float v52 = s0[v13];
+      const float v53 = s0[threadIdx.x];
+      const float v54 = fmaxf(v53, v52);
+      s0[threadIdx.x] = v54;
+    }
+    __syncthreads();
+    if (v14) {
+      const float v55 = s0[v15];
+      const float v56 = s0[threadIdx.x];
+      const float v57 = fmaxf(v56, v55);
+      s0[threadIdx.x] = v57;
+    }
+    __syncthreads();
+    if (v16) {
+      const float v58 = s0[threadIdx.x];
+      const float v59 = s0[v17];
+      const float v60 = fmaxf(v58, v59);
+      s0[threadIdx.x] = v60;
+    }
+    __syncthreads();
+    if (v18) {
+      const float v61 = s0[v19];
+      const float v62 = s0[threadIdx.x];
+      const float v63 = fmaxf(v62, v61);
+      s0[threadIdx.x] = v63;
+    }
+    __syncthreads();
+    const float v64 = s0[0u];
+    float a1 = 0x0p+0f;
+    for (unsigned i1 = v24; i1 < v26; i1 += 256u) {
+      const float v65 = a1;
+      const unsigned v66 = v1 / p.parts_;
+      const unsigned v67 = v66 / p.extent_;
+      const unsigned v68 = v67 * p.outer_stride_;
+      const unsigned v69 = p.offset_ + v68;
+      const unsigned v70 = v66 % p.extent_;
+      const unsigned v71 = v70 * p.inner_stride_;
+      const unsigned v72 = v69 + v71;
+      const unsigned v73 = i1 * p.step_;
+      const unsigned v74 = v72 + v73;
+      const float v75 = x_[v74];
+      const float v76 = v75 - v64;
+      const float v77 = v76 * 0x1.715476p+0f;
+      const float v78 = exp2f(v77);
+      const float v79 = v65 + v78;
+      a1 = v79;
+    }
+    const float v80 = a1;
+    __syncthreads();
     s0[threadIdx.x] = v80;
-  }
-  __syncthreads();
-  const float v81 = s0[0u];
-  for (unsigned i2 = threadIdx.x; i2 < p.columns_; i2 += 256u) {
-    const unsigned v82 = v2 + i2;
-    const float v83 = x_[v82];
-    const float v84 = v83 - v48;
-    const float v85 = v84 * 0x1.715476p+0f;
-    const float v86 = exp2f(v85);
-    const float v87 = v86 / v81;
-    y_[v82] = v87;
+    __syncthreads();
+    if (v4) {
+      const float v81 = s0[threadIdx.x];
+      const float v82 = s0[v5];
+      const float v83 = v81 + v82;
+      s0[threadIdx.x] = v83;
+    }
+    __syncthreads();
+    if (v6) {
+      const float v84 = s0[threadIdx.x];
+      const float v85 = s0[v7];
+      const float v86 = v84 + v85;
+      s0[threadIdx.x] = v86;
+    }
+    __syncthreads();
+    if (v8) {
+      const float v87 = s0[threadIdx.x];
+      const float v88 = s0[v9];
+      const float v89 = v87 + v88;
+      s0[threadIdx.x] = v89;
+    }
+    __syncthreads();
+    if (v10) {
+      const float v90 = s0[v11];
+      const float v91 = s0[threadIdx.x];
+      const float v92 = v91 + v90;
+      s0[threadIdx.x] = v92;
+    }
+    __syncthreads();
+    if (v12) {
+      const float v93 = s0[threadIdx.x];
+      const float v94 = s0[v13];
+      const float v95 = v93 + v94;
+      s0[threadIdx.x] = v95;
+    }
+    __syncthreads();
+    if (v14) {
+      const float v96 = s0[threadIdx.x];
+      const float v97 = s0[v15];
+      const float v98 = v96 + v97;
+      s0[threadIdx.x] = v98;
+    }
+    __syncthreads();
+    if (v16) {
+      const float v99 = s0[threadIdx.x];
+      const float v100 = s0[v17];
+      const float v101 = v99 + v100;
+      s0[threadIdx.x] = v101;
+    }
+    __syncthreads();
+    if (v18) {
+      const float v102 = s0[v19];
+      const float v103 = s0[threadIdx.x];
+      const float v104 = v103 + v102;
+      s0[threadIdx.x] = v104;
+    }
+    __syncthreads();
+    const float v105 = s0[0u];
+    for (unsigned i2 = v24; i2 < v26; i2 += 256u) {
+      const unsigned v106 = v1 / p.parts_;
+      const unsigned v107 = v106 / p.extent_;
+      const unsigned v108 = v107 * p.outer_stride_;
+      const unsigned v109 = p.offset_ + v108;
+      const unsigned v110 = v106 % p.extent_;
+      const unsigned v111 = v110 * p.inner_stride_;
+      const unsigned v112 = v109 + v111;
+      const unsigned v113 = i2 * p.step_;
+      const unsigned v114 = v112 + v113;
+      const float v115 = x_[v114];
+      const unsigned v116 = v21 + i2;
+      const float v117 = v115 - v64;
+      const float v118 = v117 * 0x1.715476p+0f;
+      const float v119 = exp2f(v118);
+      const float v120 = v119 / v105;
+      y_[v116] = v120;
+    }
   }
 }

@@ -2,176 +2,211 @@
 using namespace metal;
 #pragma METAL fp math_mode(safe)
 #pragma METAL fp contract(off)
-struct Params { uint columns_; };
+struct Params { uint rows_; uint columns_; uint offset_; uint extent_; uint outer_stride_; uint inner_stride_; uint step_; uint parts_; uint part_; uint first_; };
 kernel void wick_softmax_f32(device const float* x_ [[buffer(0)]], device float* y_ [[buffer(1)]], constant Params& p [[buffer(2)]], uint3 gid [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]], uint lid [[thread_index_in_threadgroup]]) {
   alignas(16) threadgroup float s0[256];
-  float a0 = (-0x1.fffffep+127f);
   const uint v0 = gid.y * groups.x;
   const uint v1 = v0 + gid.x;
-  const uint v2 = v1 * p.columns_;
-  for (uint i0 = lid; i0 < p.columns_; i0 += 256u) {
-    const float v3 = a0;
-    const uint v4 = v2 + i0;
-    const float v5 = x_[v4];
-    const float v6 = max(v3, v5);
-    a0 = v6;
-  }
-  const float v7 = a0;
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  s0[lid] = v7;
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  const bool v8 = lid < 128u;
-  const uint v9 = lid + 128u;
-  if (v8) {
-    const float v10 = s0[lid];
-    const float v11 = s0[v9];
-    const float v12 = max(v10, v11);
-    s0[lid] = v12;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  const bool v13 = lid < 64u;
-  const uint v14 = lid + 64u;
-  if (v13) {
-    const float v15 = s0[lid];
-    const float v16 = s0[v14];
-    const float v17 = max(v15, v16);
-    s0[lid] = v17;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  const bool v18 = lid < 32u;
-  const uint v19 = lid + 32u;
-  if (v18) {
-    const float v20 = s0[lid];
-    const float v21 = s0[v19];
-    const float v22 = max(v20, v21);
-    s0[lid] = v22;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  const bool v23 = lid < 16u;
-  const uint v24 = lid + 16u;
-  if (v23) {
-    const float v25 = s0[v24];
-    const float v26 = s0[lid];
-    const float v27 = max(v26, v25);
-    s0[lid] = v27;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  const bool v28 = lid < 8u;
-  const uint v29 = lid + 8u;
-  if (v28) {
-    const float v30 = s0[v29];
-    const float v31 = s0[lid];
-    const float v32 = max(v31, v30);
-    s0[lid] = v32;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  const bool v33 = lid < 4u;
-  const uint v34 = lid + 4u;
-  if (v33) {
-    const float v35 = s0[v34];
-    const float v36 = s0[lid];
-    const float v37 = max(v36, v35);
-    s0[lid] = v37;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  const bool v38 = lid < 2u;
-  const uint v39 = lid + 2u;
-  if (v38) {
-    const float v40 = s0[lid];
-    const float v41 = s0[v39];
-    const float v42 = max(v40, v41);
-    s0[lid] = v42;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  const bool v43 = lid < 1u;
-  const uint v44 = lid + 1u;
-  if (v43) {
-    const float v45 = s0[v44];
-    const float v46 = s0[lid];
-    const float v47 = max(v46, v45);
-    s0[lid] = v47;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v48 = s0[0u];
-  float a1 = 0x0p+0f;
-  for (uint i1 = lid; i1 < p.columns_; i1 += 256u) {
-    const float v49 = a1;
-    const uint v50 = v2 + i1;
-    const float v51 = x_[v50];
-    const float v52 = v51 - v48;
-    const float v53 = v52 * 0x1.715476p+0f;
-    const float v54 = precise::exp2(v53);
-    const float v55 = v49 + v54;
-    a1 = v55;
-  }
-  const float v56 = a1;
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  s0[lid] = v56;
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (v8) {
-    const float v57 = s0[lid];
-    const float v58 = s0[v9];
-    const float v59 = v57 + v58;
-    s0[lid] = v59;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (v13) {
-    const float v60 = s0[lid];
-    const float v61 = s0[v14];
-    const float v62 = v60 + v61;
-    s0[lid] = v62;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (v18) {
-    const float v63 = s0[lid];
-    const float v64 = s0[v19];
-    const float v65 = v63 + v64;
-    s0[lid] = v65;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (v23) {
-    const float v66 = s0[v24];
-    const float v67 = s0[lid];
-    const float v68 = v67 + v66;
-    s0[lid] = v68;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (v28) {
-    const float v69 = s0[lid];
-    const float v70 = s0[v29];
-    const float v71 = v69 + v70;
-    s0[lid] = v71;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (v33) {
-    const float v72 = s0[lid];
-    const float v73 = s0[v34];
-    const float v74 = v72 + v73;
-    s0[lid] = v74;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (v38) {
-    const float v75 = s0[lid];
-    const float v76 = s0[v39];
-    const float v77 = v75 + v76;
-    s0[lid] = v77;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (v43) {
-    const float v78 = s0[v44];
-    const float v79 = s0[lid];
-    const float v80 = v79 + v78;
+  const uint v2 = p.rows_ * p.parts_;
+  const bool v3 = v1 < v2;
+  const bool v4 = lid < 128u;
+  const uint v5 = lid + 128u;
+  const bool v6 = lid < 64u;
+  const uint v7 = lid + 64u;
+  const bool v8 = lid < 32u;
+  const uint v9 = lid + 32u;
+  const bool v10 = lid < 16u;
+  const uint v11 = lid + 16u;
+  const bool v12 = lid < 8u;
+  const uint v13 = lid + 8u;
+  const bool v14 = lid < 4u;
+  const uint v15 = lid + 4u;
+  const bool v16 = lid < 2u;
+  const uint v17 = lid + 2u;
+  const bool v18 = lid < 1u;
+  const uint v19 = lid + 1u;
+  const uint v20 = v1 * p.columns_;
+  const uint v21 = p.first_ + v20;
+  if (v3) {
+    float a0 = (-0x1.fffffep+127f);
+    const uint v22 = v1 % p.parts_;
+    const uint v23 = v22 * p.part_;
+    const uint v24 = v23 + lid;
+    const uint v25 = v23 + p.part_;
+    const uint v26 = min(v25, p.columns_);
+    for (uint i0 = v24; i0 < v26; i0 += 256u) {
+      const float v27 = a0;
+      const uint v28 = v1 / p.parts_;
+      const uint v29 = v28 / p.extent_;
+      const uint v30 = v29 * p.outer_stride_;
+      const uint v31 = p.offset_ + v30;
+      const uint v32 = v28 % p.extent_;
+      const uint v33 = v32 * p.inner_stride_;
+      const uint v34 = v31 + v33;
+      const uint v35 = i0 * p.step_;
+      const uint v36 = v34 + v35;
+      const float v37 = x_[v36];
+      const float v38 = max(v27, v37);
+      a0 = v38;
+    }
+    const float v39 = a0;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    s0[lid] = v39;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v4) {
+      const float v40 = s0[lid];
+      const float v41 = s0[v5];
+      const float v42 = max(v40, v41);
+      s0[lid] = v42;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v6) {
+      const float v43 = s0[lid];
+      const float v44 = s0[v7];
+      const float v45 = max(v43, v44);
+      s0[lid] = v45;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v8) {
+      const float v46 = s0[lid];
+      const float v47 = s0[v9];
+      const float v48 = max(v46, v47);
+      s0[lid] = v48;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v10) {
+      const float v49 = s0[v11];
+      const float v50 = s0[lid];
+      const float v51 = max(v50, v49);
+      s0[lid] = v51;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v12) {
+      const float v52 = s0[v13];
+      const float v53 = s0[lid];
+      const float v54 = max(v53, v52);
+      s0[lid] = v54;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v14) {
+      const float v55 = s0[v15];
+      const float v56 = s0[lid];
+      const float v57 = max(v56, v55);
+      s0[lid] = v57;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v16) {
+      const float v58 = s0[lid];
+      const float v59 = s0[v17];
+      const float v60 = max(v58, v59);
+      s0[lid] = v60;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v18) {
+      const float v61 = s0[v19];
+      const float v62 = s0[lid];
+      const float v63 = max(v62, v61);
+      s0[lid] = v63;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    const float v64 = s0[0u];
+    float a1 = 0x0p+0f;
+    for (uint i1 = v24; i1 < v26; i1 += 256u) {
+      const float v65 = a1;
+      const uint v66 = v1 / p.parts_;
+      const uint v67 = v66 / p.extent_;
+      const uint v68 = v67 * p.outer_stride_;
+      const uint v69 = p.offset_ + v68;
+      const uint v70 = v66 % p.extent_;
+      const uint v71 = v70 * p.inner_stride_;
+      const uint v72 = v69 + v71;
+      const uint v73 = i1 * p.step_;
+      const uint v74 = v72 + v73;
+      const float v75 = x_[v74];
+      const float v76 = v75 - v64;
+      const float v77 = v76 * 0x1.715476p+0f;
+      const float v78 = precise::exp2(v77);
+      const float v79 = v65 + v78;
+      a1 = v79;
+    }
+    const float v80 = a1;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
     s0[lid] = v80;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v81 = s0[0u];
-  for (uint i2 = lid; i2 < p.columns_; i2 += 256u) {
-    const uint v82 = v2 + i2;
-    const float v83 = x_[v82];
-    const float v84 = v83 - v48;
-    const float v85 = v84 * 0x1.715476p+0f;
-    const float v86 = precise::exp2(v85);
-    const float v87 = v86 / v81;
-    y_[v82] = v87;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v4) {
+      const float v81 = s0[lid];
+      const float v82 = s0[v5];
+      const float v83 = v81 + v82;
+      s0[lid] = v83;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v6) {
+      const float v84 = s0[lid];
+      const float v85 = s0[v7];
+      const float v86 = v84 + v85;
+      s0[lid] = v86;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v8) {
+      const float v87 = s0[lid];
+      const float v88 = s0[v9];
+      const float v89 = v87 + v88;
+      s0[lid] = v89;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v10) {
+      const float v90 = s0[v11];
+      const float v91 = s0[lid];
+      const float v92 = v91 + v90;
+      s0[lid] = v92;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v12) {
+      const float v93 = s0[lid];
+      const float v94 = s0[v13];
+      const float v95 = v93 + v94;
+      s0[lid] = v95;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v14) {
+      const float v96 = s0[lid];
+      const float v97 = s0[v15];
+      const float v98 = v96 + v97;
+      s0[lid] = v98;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v16) {
+      const float v99 = s0[lid];
+      const float v100 = s0[v17];
+      const float v101 = v99 + v100;
+      s0[lid] = v101;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (v18) {
+      const float v102 = s0[v19];
+      const float v103 = s0[lid];
+      const float v104 = v103 + v102;
+      s0[lid] = v104;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    const float v105 = s0[0u];
+    for (uint i2 = v24; i2 < v26; i2 += 256u) {
+      const uint v106 = v1 / p.parts_;
+      const uint v107 = v106 / p.extent_;
+      const uint v108 = v107 * p.outer_stride_;
+      const uint v109 = p.offset_ + v108;
+      const uint v110 = v106 % p.extent_;
+      const uint v111 = v110 * p.inner_stride_;
+      const uint v112 = v109 + v111;
+      const uint v113 = i2 * p.step_;
+      const uint v114 = v112 + v113;
+      const float v115 = x_[v114];
+      const uint v116 = v21 + i2;
+      const float v117 = v115 - v64;
+      const float v118 = v117 * 0x1.715476p+0f;
+      const float v119 = precise::exp2(v118);
+      const float v120 = v119 / v105;
+      y_[v116] = v120;
+    }
   }
 }

@@ -23,6 +23,17 @@ Arguments& Arguments::number_as(ir::Type type, double value) {
   return type == ir::Type::f64 ? wide(std::bit_cast<uint64_t>(value)) : number(static_cast<float>(value));
 }
 
+void check_range(const Operand& operand) {
+  if (operand.layout->touched_range().second <= int64_t{1} << 32) return;
+  fail(ErrorCode::unsupported, "a kernel sees the first 2^32 elements of a buffer, and an operand {} of {} lies beyond; copy it",
+       operand.layout->shape().to_string(), to_string(operand.dtype));
+}
+
+int64_t first_of(const Operand& result) {
+  WICK_ASSERT(result.layout->is_contiguous());
+  return result.layout->offset();
+}
+
 namespace {
 
 constexpr uint32_t kKernelRank = 4;
@@ -61,12 +72,6 @@ Walk merge_dimensions(Operands operands) {
   }
   for (const Operand* operand : operands) walk.offsets.push_back(operand->layout->offset());
   return walk;
-}
-
-void check_range(const Operand& operand) {
-  if (operand.layout->touched_range().second <= int64_t{1} << 32) return;
-  fail(ErrorCode::unsupported, "a kernel sees the first 2^32 elements of a buffer, and an operand {} of {} lies beyond; copy it",
-       operand.layout->shape().to_string(), to_string(operand.dtype));
 }
 
 // The dimensions from `first` on, padded in front to `rank`, at those offsets, behind what `arguments` holds.

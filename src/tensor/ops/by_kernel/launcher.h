@@ -48,6 +48,11 @@ inline void launch(Runtime& runtime, const Program& program, ir::Grid grid, cons
   runtime.launch({&program, grid, arguments.buffers(), arguments.parameters()});
 }
 
+// Errors: unsupported for an operand with elements beyond the 2^32nd of its buffer.
+void check_range(const Operand& operand);
+// Where a row-major result begins.
+[[nodiscard]] int64_t first_of(const Operand& result);
+
 // A grid of at least so many groups, spread over two dimensions.
 [[nodiscard]] inline ir::Grid group_grid(const Program& program, int64_t groups, const DeviceCaps& caps) {
   return kernels::groups_for(program.kernel(), static_cast<uint64_t>(groups) * program.kernel().group_size, caps);

@@ -1,0 +1,55 @@
+#include "kernels/rows.h"
+
+#include "tensor/ops/by_kernel/by_kernel.h"
+#include "tensor/ops/by_kernel/row_view.h"
+
+namespace wick::by_kernel {
+namespace {
+
+using Make = std::function<ir::Kernel(kernels::RowLanes lanes)>;
+
+// Launches a kernel over the rows of the first input: its buffers are the inputs, of which weights are row-major, and the output.
+void launch_rows(const OpCall& call, ProgramKey key, const Make& make, const Arguments& others) {
+  Runtime& runtime = *call.runtime;
+  const Operand& y = call.outputs[0];
+  const RowView rows = rows_of(runtime, call.inputs[0], 1);
+  const kernels::RowLanes lanes = lanes_for(rows);
+  key.numbers[key.count++] = static_cast<uint32_t>(lanes);
+  const Program& program = runtime.program(key, [&] { return make(lanes); });
+  Arguments arguments;
+  arguments.buffer(*rows.buffer);
+  for (const Operand& weight : call.inputs.subspan(1)) arguments.buffer(weight);
+  arguments.buffer(y);
+  rows.append(arguments);
+  arguments.size(first_of(y));
+  for (const Operand& weight : call.inputs.subspan(1)) arguments.size(first_of(weight));
+  for (const uint32_t bits : others.parameters()) arguments.bits(bits);
+  launch(runtime, program, row_grid(program, rows, lanes, runtime.caps()), arguments);
+}
+
+}  // namespace
+
+void softmax(const OpCall& call) {
+  const DType dtype = call.inputs[0].dtype;
+  const bool log = call.parameters<SoftmaxParams>().log;
+  launch_rows(call, {"softmax", {static_cast<uint32_t>(dtype), log ? 1U : 0U}},
+              [&](kernels::RowLanes lanes) { return kernels::softmax(dtype, log, lanes, call.runtime->caps()); }, {});
+}
+
+void rms_norm(const OpCall& call) {
+  const DType dtype = call.inputs[0].dtype;
+  launch_rows(
+      call, {"rms_norm", {static_cast<uint32_t>(dtype)}},
+      [&](kernels::RowLanes lanes) { return kernels::rms_norm(dtype, lanes, call.runtime->caps()); },
+      Arguments().number(call.parameters<RmsNormParams>().epsilon));
+}
+
+void layer_norm(const OpCall& call) {
+  const DType dtype = call.inputs[0].dtype;
+  launch_rows(
+      call, {"layer_norm", {static_cast<uint32_t>(dtype)}},
+      [&](kernels::RowLanes lanes) { return kernels::layer_norm(dtype, lanes, call.runtime->caps()); },
+      Arguments().number(call.parameters<LayerNormParams>().epsilon));
+}
+
+}  // namespace wick::by_kernel
