@@ -41,10 +41,14 @@ Value odd_of_whole(const Value& x) {
   // What rounds up to the end of the type has no way back; it rounds to the same number of few digits as the largest f32 below.
   const int64_t largest = x.type() == Type::u32 ? 0xffffff00 : x.type() == Type::i32 ? 0x7fffff80 : 0x7fffff8000000000;
   const Value number = min(x, k.number_of(x.type(), 0, largest));
-  const Value near = cast(Type::f32, number), back = cast(x.type(), near), bits = bitcast(Type::u32, near);
+  const Value near = cast(Type::f32, number), bits = bitcast(Type::u32, near);
+  // What it stands for where digits can be lost, from its bits, as Mesa's compiler takes int(float(x)) for x.
+  const Value exponent = (bits >> 23U) & 255U, digits = (bits & 0x7fffffU) | 0x800000U;
+  const Value magnitude = cast(x.type(), digits) << (max(exponent, 150U) - 150U);
+  const Value back = x.type() == Type::u32 ? magnitude : select(number < 0, -magnitude, magnitude);
   const Value away = (back < number) == (number > 0);
   const Value odd = select(away, bits + 1U, bits - 1U);
-  return bitcast(Type::f32, select((back == number) | ((bits & 1U) == 1U), bits, odd));
+  return bitcast(Type::f32, select((exponent <= 150U) | (back == number) | ((bits & 1U) == 1U), bits, odd));
 }
 
 Value odd_of_wide(const Value& x) {
