@@ -9,6 +9,7 @@
 #include "kernels/numbers.h"
 #include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/by_kernel/launcher.h"
+#include "tensor/ops/dispatch.h"
 
 namespace wick::by_kernel {
 namespace {
@@ -109,21 +110,7 @@ void floats(const OpCall& call, DType dtype, UnaryParams params) {
   launch_elementwise(call, {"unary", {static_cast<uint32_t>(kind), static_cast<uint32_t>(dtype)}}, make, has_quads(dtype), numbers);
 }
 
-// In f64, as is its definition.
-void whole_affine(const OpCall& call, DType dtype, const UnaryParams& params) {
-  if (!call.runtime->caps().f64_arithmetic) {
-    fail(ErrorCode::unsupported, "affine: of {} it is computed in f64, which {} has not; convert to f32 first", to_string(dtype),
-         call.runtime->caps().name);
-  }
-  const auto make = [&] {
-    return kernels::Elementwise{name_of(UnaryKind::affine, dtype), {dtype}, dtype, 2, Type::f64, [dtype](auto x, auto p) {
-                                  return kernels::convert(cast(Type::f64, x[0]) * p[0] + p[1], DType::f64, dtype);
-                                }};
-  };
-  launch_elementwise(call, {"unary", {static_cast<uint32_t>(UnaryKind::affine), static_cast<uint32_t>(dtype)}}, make, false,
-                     Arguments().number_as(Type::f64, params.a).number_as(Type::f64, params.b));
-}
-
+// What a number becomes in an integer dtype.
 int64_t saturated(DType dtype, double value) {
   const int bits = static_cast<int>(8 * info(dtype).block_bytes);
   const bool is_signed = dtype != DType::u8 && dtype != DType::u32;
@@ -131,6 +118,37 @@ int64_t saturated(DType dtype, double value) {
   if (value <= low) return static_cast<int64_t>(low);
   if (value < end) return static_cast<int64_t>(value);
   return end == 0x1p63 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(end) - 1;
+}
+
+// Whether a · x + b is exact in i64 for every x of up to 32 bits.
+bool is_whole_affine(DType dtype, const UnaryParams& params) {
+  const auto is_whole = [](double value, double end) { return std::fabs(value) < end && value == std::trunc(value); };
+  return dtype != DType::i64 && is_whole(params.a, 0x1p30) && is_whole(params.b, 0x1p62);
+}
+
+// Its definition is in f64. Where the device has none, whole factors give the same in i64.
+void whole_affine(const OpCall& call, DType dtype, const UnaryParams& params) {
+  const DeviceCaps& caps = call.runtime->caps();
+  const bool whole = !caps.f64_arithmetic && caps.int64 && is_whole_affine(dtype, params);
+  if (!caps.f64_arithmetic && !whole) {
+    fail(ErrorCode::unsupported, "affine: {} by {} and {} is computed in f64, and {}; convert to f32 first", to_string(dtype), params.a,
+         params.b, missing_ability(caps, DType::f64));
+  }
+  const auto make = [&] {
+    return kernels::Elementwise{name_of(UnaryKind::affine, dtype), {dtype}, dtype, 2, whole ? Type::i64 : Type::f64, [&](auto x, auto p) {
+                                  const Value y = cast(p[0].type(), x[0]) * p[0] + p[1];
+                                  if (!whole) return kernels::convert(y, DType::f64, dtype);
+                                  const auto limit = [&](double value) {
+                                    return y.builder()->number_of(Type::i64, 0, saturated(dtype, value));
+                                  };
+                                  return cast(kernels::compute_type(dtype), min(max(y, limit(-0x1p40)), limit(0x1p40)));
+                                }};
+  };
+  Arguments numbers;
+  for (const double number : {params.a, params.b}) {
+    numbers.wide(whole ? static_cast<uint64_t>(static_cast<int64_t>(number)) : std::bit_cast<uint64_t>(number));
+  }
+  launch_elementwise(call, {"unary", {static_cast<uint32_t>(UnaryKind::affine), static_cast<uint32_t>(dtype)}}, make, false, numbers);
 }
 
 // min(max(x, a), b), then towards zero: x between the whole numbers that lie inside, else what a or b becomes. All of it exact in integers.
