@@ -6,6 +6,7 @@
 #include <memory>
 #include <regex>
 
+#include "base/error.h"
 #include "conformance/guarded_runtime.h"
 #include "device/registry.h"
 #include "tensor/ops/dispatch.h"
@@ -42,6 +43,16 @@ struct Counts {
   int skipped = 0;
 };
 
+// Whether an op refused numbers other than those of its defining operand, as it may where the device cannot compute with them.
+bool is_lack_of_ability(const Device& device, const Error& error) {
+  if (error.code() != ErrorCode::unsupported) return false;
+  for (const DType dtype : {DType::f64, DType::i64}) {
+    const std::string_view missing = missing_ability(device.caps(), dtype);
+    if (!missing.empty() && std::string_view(error.what()).find(missing) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 void run_case(const Case& entry, const Target& target, uint64_t seed, Counts& counts) {
   if (support(target.device, entry.op, entry.dtype) == Support::none && entry.op != OpId::repack) {
     ++counts.skipped;
@@ -52,6 +63,12 @@ void run_case(const Case& entry, const Target& target, uint64_t seed, Counts& co
   try {
     entry.run(trial);
     failure = trial.failure();
+  } catch (const Error& error) {
+    if (is_lack_of_ability(target.device, error)) {
+      ++counts.skipped;
+      return;
+    }
+    failure = fmt::format("threw: {}", error.what());
   } catch (const std::exception& error) {
     failure = fmt::format("threw: {}", error.what());
   }
