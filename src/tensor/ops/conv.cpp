@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 #include "tensor/ops/reference.h"
@@ -238,13 +239,15 @@ const OpRule kConv2dRule = {.op = OpId::conv2d,
                             .reference = conv_reference,
                             .hole = refuse_quantized,
                             .gradient_kind = GradientKind::function,
-                            .gradient = conv_gradient};
+                            .gradient = conv_gradient,
+                            .by_kernel = by_kernel::conv2d};
 const OpRule kConvTranspose2dRule = {.op = OpId::conv_transpose2d,
                                      .defining_operand = 0,
                                      .reference = transpose_reference,
                                      .hole = refuse_quantized,
                                      .gradient_kind = GradientKind::function,
-                                     .gradient = transpose_gradient};
+                                     .gradient = transpose_gradient,
+                                     .by_kernel = by_kernel::conv_transpose2d};
 
 Tensor Tensor::conv2d(const Tensor& kernel, const ConvParams& params) const { return conv("conv2d", *this, kernel, params); }
 

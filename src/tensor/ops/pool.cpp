@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 
@@ -100,9 +101,14 @@ const OpRule kAvgPool2dRule = {.op = OpId::avg_pool2d,
                                .reference = avg_reference,
                                .hole = refuse_all_but_floats,
                                .gradient_kind = GradientKind::function,
-                               .gradient = avg_gradient};
+                               .gradient = avg_gradient,
+                               .by_kernel = by_kernel::avg_pool2d};
 // The tape sees max_pool2d with its indices, which the second output has.
-const OpRule kMaxPool2dRule = {.op = OpId::max_pool2d, .defining_operand = 0, .reference = max_reference, .hole = refuse_quantized};
+const OpRule kMaxPool2dRule = {.op = OpId::max_pool2d,
+                               .defining_operand = 0,
+                               .reference = max_reference,
+                               .hole = refuse_quantized,
+                               .by_kernel = by_kernel::max_pool2d};
 
 Tensor Tensor::avg_pool2d(std::array<int64_t, 2> kernel, std::optional<std::array<int64_t, 2>> stride) const {
   const PoolParams params = check("avg_pool2d", OpId::avg_pool2d, *this, kernel, stride);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "device/interpolation.h"
+#include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/dispatch.h"
 #include "tensor/ops/op_rule.h"
 
@@ -99,7 +100,8 @@ const OpRule kUpsample2dRule = {.op = OpId::upsample2d,
                                 .reference = reference,
                                 .hole = refuse_quantized,
                                 .gradient_kind = GradientKind::function,
-                                .gradient = gradient};
+                                .gradient = gradient,
+                                .by_kernel = by_kernel::upsample2d};
 
 Tensor Tensor::upsample_nearest2d(int64_t height, int64_t width) const {
   return run("upsample_nearest2d", *this, height, width, {.mode = UpsampleMode::nearest});

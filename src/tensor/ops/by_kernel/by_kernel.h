@@ -6,8 +6,11 @@
 namespace wick::by_kernel {
 
 void attention(const OpCall& call);
+void avg_pool2d(const OpCall& call);
 void binary(const OpCall& call);
 void compare(const OpCall& call);
+void conv2d(const OpCall& call);
+void conv_transpose2d(const OpCall& call);
 void copy(const OpCall& call);
 void cumsum(const OpCall& call);
 void embedding(const OpCall& call);
@@ -19,6 +22,7 @@ void index_select(const OpCall& call);
 void layer_norm(const OpCall& call);
 void linear(const OpCall& call);
 void matmul(const OpCall& call);
+void max_pool2d(const OpCall& call);
 void random(const OpCall& call);
 void reduce(const OpCall& call);
 void rms_norm(const OpCall& call);
@@ -27,6 +31,7 @@ void scatter(const OpCall& call);
 void softmax(const OpCall& call);
 void sort(const OpCall& call);
 void unary(const OpCall& call);
+void upsample2d(const OpCall& call);
 void where_cond(const OpCall& call);
 
 }  // namespace wick::by_kernel
