@@ -3,6 +3,7 @@
 
 #include "base/process.h"
 #include "cli/worker_command.h"
+#include "environment.h"
 
 int main(int argument_count, char** arguments) {
   std::ios::sync_with_stdio(false);
@@ -13,6 +14,7 @@ int main(int argument_count, char** arguments) {
                         .err = std::cerr,
                         .input_is_terminal = wick::is_terminal(0),
                         .output_is_terminal = wick::is_terminal(1),
-                        .errors_are_terminal = wick::is_terminal(2)};
+                        .errors_are_terminal = wick::is_terminal(2),
+                        .cache_directory = wick::cache_directory()};
   return wick::run_worker(console, wick::Arguments(arguments + 1, arguments + argument_count));
 }

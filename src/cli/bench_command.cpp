@@ -90,12 +90,13 @@ void bench_suite(Console& console, const Options& options, SuiteOptions& suite, 
   suite.speed.gen_tokens = gen_tokens;
   suite.precision = options.precision;
   suite.json = options.json;
-  run_bench_suite(console, suite, open_device("cpu", options.threads));
+  run_bench_suite(console, suite, open_device(console, "cpu", options.threads));
 }
 
 void bench_model(Console& console, const Options& options) {
   const auto path = resolve_model(console, options.model);
-  const LoadedModel loaded = load_model(console, path, open_device(options.device, options.threads), options.precision, WithTokenizer::no);
+  const LoadedModel loaded =
+      load_model(console, path, open_device(console, options.device, options.threads), options.precision, WithTokenizer::no);
   const Speed speed = measure_speed(console, *loaded.model, options.speed);
   if (options.json) {
     print_json(console, options, loaded, path, speed);

@@ -24,7 +24,8 @@ struct Console {
   bool input_is_terminal = false;
   bool output_is_terminal = false;
   bool errors_are_terminal = false;
-  bool quiet = false;  // notes are left out
+  bool quiet = false;                // notes are left out
+  std::string cache_directory = {};  // where programs for accelerators are kept between runs; empty: nowhere
 
   // One line on err, unless quiet.
   void note(std::string_view message) const;

@@ -67,7 +67,7 @@ void devices_command(Console& console, const Arguments& arguments) {
       list.push_back(describe(*backend, device));
       std::string measured;
       if (measure) {
-        const Device opened = Device::open(location, {.threads = threads, .variant = {}});
+        const Device opened = Device::open(location, {.threads = threads, .cache_directory = console.cache_directory});
         const MeasuredPeaks peaks = opened.runtime().measure_peaks();
         add_peaks(list.back(), peaks, opened.caps().compute_units);
         measured = peaks_line(peaks, opened.caps().compute_units) + '\n';

@@ -11,8 +11,8 @@
 
 namespace wick {
 
-Device open_device(const std::string& name, int threads) {
-  const DeviceOptions options{.threads = threads, .variant = {}};
+Device open_device(const Console& console, const std::string& name, int threads) {
+  const DeviceOptions options{.threads = threads, .cache_directory = console.cache_directory};
   return name == "auto" ? Device::best(options) : Device::parse(name, options);
 }
 

@@ -157,7 +157,7 @@ void perplexity_command(Console& console, const Arguments& arguments) {
                        "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json"}));
   if (!parse_flags(app, arguments, console)) return;
   const auto path = resolve_model(console, options.model);
-  measure(console, options, load_model(console, path, open_device(options.device, options.threads), options.precision));
+  measure(console, options, load_model(console, path, open_device(console, options.device, options.threads), options.precision));
 }
 
 }  // namespace wick

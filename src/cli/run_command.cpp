@@ -16,7 +16,7 @@ void run_command(Console& console, const Arguments& arguments) {
       examples({"wick run --prompt \"Once upon a time\" --max-tokens 200", "wick run --device cpu --prompt '\"My dear,\"' --temperature 0",
                 "wick run --model FILE.gguf --seed 7 --stop \"The End\" < prompt.txt"}));
   if (!parse_flags(app, arguments, console)) return;
-  generate(console, options, open_device(device, options.threads));
+  generate(console, options, open_device(console, device, options.threads));
 }
 
 }  // namespace wick

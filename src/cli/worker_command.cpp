@@ -92,7 +92,7 @@ int run_worker(Console& console, const Arguments& arguments) {
       console.out << build_info_json() << '\n';
       return;
     }
-    generate(console, options, Device::open(location, {.threads = options.threads, .variant = {}}));
+    generate(console, options, Device::open(location, {.threads = options.threads, .cache_directory = console.cache_directory}));
   });
 }
 
