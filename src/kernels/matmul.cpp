@@ -168,6 +168,8 @@ Kernel matmul_elements(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
 
 namespace {
 
+constexpr uint32_t kPadding = 4;  // words behind each row of a slice
+
 // A slice of a matrix of f16 in shared memory, as words of two elements: rows of `words`, `stride` apart, which keeps the rows that lanes
 // read together out of each other's banks.
 struct WordSlice {
@@ -175,7 +177,7 @@ struct WordSlice {
   uint32_t rows, words, lanes;
   Value first, row_words, row_end, word_end;
 
-  [[nodiscard]] uint32_t stride() const { return words + 4; }
+  [[nodiscard]] uint32_t stride() const { return words + kPadding; }
   [[nodiscard]] uint32_t size() const { return rows * stride(); }
   // The lane's share of the slice that begins at that row and word; what lies outside is 0.
   [[nodiscard]] std::vector<Vector> load(const Value& t, const Value& row, const Value& word) const {
@@ -195,6 +197,12 @@ struct WordSlice {
 };
 
 }  // namespace
+
+uint64_t tile_shared_bytes(const TileShape& shape) {
+  const TileShape block = tile_block(shape);
+  const uint64_t words = block.m * (block.k / 2 + kPadding) + block.k * (block.n / 2 + kPadding);
+  return sizeof(uint32_t) * (2 * words + uint64_t{4} * shape.m * shape.n);
+}
 
 Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size) {
   const TileShape block = tile_block(shape);

@@ -28,5 +28,7 @@ struct MatmulBlock {
 [[nodiscard]] ir::Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size);
 // Rows and columns that one group computes, 8 × the tile's, and the depth that it holds in shared memory at a time, 2 × the tile's.
 [[nodiscard]] constexpr TileShape tile_block(const TileShape& shape) { return {8 * shape.m, 8 * shape.n, 2 * shape.k}; }
+// Shared memory that such a group takes.
+[[nodiscard]] uint64_t tile_shared_bytes(const TileShape& shape);
 
 }  // namespace wick::kernels

@@ -71,9 +71,8 @@ std::optional<Choice> by_tiles(Runtime& runtime, const Problem& p) {
   const auto subgroup = static_cast<uint32_t>(caps.max_subgroup_size);
   // A block of c is worth it where it is filled to a good part.
   if (4 * subgroup > caps.max_group_size || 2 * p.m < block.m || 2 * p.n < block.n || p.k < block.k) return std::nullopt;
-  const ir::Kernel kernel = kernels::matmul_tiles(shape, subgroup);
-  if (kernel.shared_bytes() > caps.max_shared_bytes) return std::nullopt;
-  const Program& program = runtime.program({"matmul_tiles", {subgroup}}, [&] { return kernel; });
+  if (kernels::tile_shared_bytes(shape) > caps.max_shared_bytes) return std::nullopt;
+  const Program& program = runtime.program({"matmul_tiles", {subgroup}}, [&] { return kernels::matmul_tiles(shape, subgroup); });
   const auto blocks = [](int64_t extent, uint32_t size) { return static_cast<uint32_t>((extent + size - 1) / size); };
   return Choice{&program, {blocks(p.n, block.n), blocks(p.m, block.m), 1}};
 }
