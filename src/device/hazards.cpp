@@ -6,7 +6,7 @@ namespace wick {
 namespace {
 
 // A barrier every so many ranges costs less than a longer search in each step.
-constexpr size_t kMostRanges = 128;
+constexpr size_t kMostRanges = 64;
 
 bool conflict(const Hazards::Range& a, const Hazards::Range& b) {
   return a.block == b.block && (a.writes || b.writes) && a.begin < b.end && b.begin < a.end;
