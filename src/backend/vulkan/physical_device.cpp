@@ -48,7 +48,7 @@ int compute_units(VkPhysicalDevice device, const Features& features) {
   return 1;
 }
 
-// A kernel's lanes rely on the size it was built for: it is what a pipeline asks for, or the only one there is.
+// A kernel's lanes rely on the size it was built for, so a pipeline must be able to ask for it.
 void set_subgroups(DeviceCaps& caps, const Properties& properties, const Features& features) {
   const VkPhysicalDeviceVulkan11Properties& subgroups = properties.vulkan11;
   constexpr VkSubgroupFeatureFlags kNeeded =
@@ -111,7 +111,7 @@ PhysicalDevice::PhysicalDevice(VkPhysicalDevice device) : handle(device), featur
   caps.int64 = features.int64();
   caps.f64_arithmetic = features.f64();
   caps.f32_atomic_add = features.f32_atomic_add();
-  apply_quirks(caps, properties.vulkan12);
+  apply_quirks(caps, core, properties.vulkan12.driverID);
 
   vkGetPhysicalDeviceMemoryProperties(device, &memory);
   caps.memory_bytes = device_local_bytes(memory);

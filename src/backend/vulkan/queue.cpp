@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "backend/vulkan/event.h"
 #include "backend/vulkan/program.h"
 
 namespace wick::vulkan {
@@ -19,6 +18,31 @@ constexpr size_t kRunningSubmissions = 4;
 constexpr VkPipelineStageFlags kWorkStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags kAccess = kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
+
+// The submission that it is recorded into, and a timestamp there.
+class QueueEvent final : public Event {
+ public:
+  QueueEvent(std::shared_ptr<Queue> queue, uint64_t serial, std::optional<uint32_t> timestamp)
+      : queue_(std::move(queue)), serial_(serial), timestamp_(timestamp) {}
+  ~QueueEvent() override {
+    if (timestamp_) queue_->timestamps().give_back(*timestamp_);
+  }
+
+  [[nodiscard]] bool is_done() override { return queue_->is_done(serial_); }
+  void wait() override { queue_->wait(serial_); }
+  [[nodiscard]] std::optional<double> seconds_since(const Event& earlier) const override {
+    const auto& from = static_cast<const QueueEvent&>(earlier);  // of the same queue, as Event asks
+    if (!timestamp_ || !from.timestamp_) return std::nullopt;
+    const std::optional<double> end = queue_->timestamps().seconds(*timestamp_);
+    const std::optional<double> begin = queue_->timestamps().seconds(*from.timestamp_);
+    return end && begin ? std::optional(*end - *begin) : std::nullopt;
+  }
+
+ private:
+  std::shared_ptr<Queue> queue_;
+  uint64_t serial_;
+  std::optional<uint32_t> timestamp_;
+};
 
 }  // namespace
 

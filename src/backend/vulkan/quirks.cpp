@@ -7,20 +7,22 @@ namespace {
 
 struct Quirk {
   VkDriverId driver;
+  uint32_t vendor;
+  uint32_t last_version;  // as the driver writes it; the last that it was seen in
   void (*apply)(DeviceCaps& caps);
   std::string_view reason, link;
 };
 
 constexpr Quirk kQuirks[] = {
-    {VK_DRIVER_ID_MOLTENVK, [](DeviceCaps& caps) { caps.min_subgroup_size = caps.max_subgroup_size = 1; },
-     "reports subgroups of 64 lanes where they are of 32", "https://github.com/ggml-org/llama.cpp/issues/20029"},
+    {VK_DRIVER_ID_MOLTENVK, 0x1002, 10401, [](DeviceCaps& caps) { caps.min_subgroup_size = caps.max_subgroup_size = 1; },
+     "reports subgroups of 64 lanes on AMD's devices, whose shuffles reach 32", "https://github.com/KhronosGroup/MoltenVK/issues/2756"},
 };
 
 }  // namespace
 
-void apply_quirks(DeviceCaps& caps, const VkPhysicalDeviceVulkan12Properties& driver) {
+void apply_quirks(DeviceCaps& caps, const VkPhysicalDeviceProperties& device, VkDriverId driver) {
   for (const Quirk& quirk : kQuirks) {
-    if (quirk.driver == driver.driverID) quirk.apply(caps);
+    if (quirk.driver == driver && quirk.vendor == device.vendorID && device.driverVersion <= quirk.last_version) quirk.apply(caps);
   }
 }
 

@@ -7,6 +7,6 @@
 namespace wick::vulkan {
 
 // Takes from the caps what this driver is known not to keep.
-void apply_quirks(DeviceCaps& caps, const VkPhysicalDeviceVulkan12Properties& driver);
+void apply_quirks(DeviceCaps& caps, const VkPhysicalDeviceProperties& device, VkDriverId driver);
 
 }  // namespace wick::vulkan
