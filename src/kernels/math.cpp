@@ -190,20 +190,30 @@ Value sigmoid(const Value& x) {
   return select(x < 0.0, e, 1.0) / (e + 1.0);
 }
 
-Value silu(const Value& x) { return x * sigmoid(x); }
+namespace {
+
+// x · sigmoid(v) through the root of e^-|v|: the power itself may be too small for a device where x times it is not.
+Value times_sigmoid(const Value& x, const Value& v) {
+  const Value root = exp(abs(v) * -0.5), denominator = fma(root, root, 1.0);
+  return select(v < 0.0, x * root * root, x) / denominator;
+}
+
+}  // namespace
+
+Value silu(const Value& x) { return times_sigmoid(x, x); }
 
 // (1 + tanh(v)) / 2 = sigmoid(2v)
-Value gelu(const Value& x) { return x * sigmoid((x + x * x * x * 0.044715) * 1.5957691216057307117); }
+Value gelu(const Value& x) { return times_sigmoid(x, (x + x * x * x * 0.044715) * 1.5957691216057307117); }
 
 Value gelu_erf(const Value& x) { return x * 0.5 * (erf(x * 0.70710678118654752440) + 1.0); }
 
 Value softplus(const Value& x) { return max(x, 0.0) + log1p(exp(-abs(x))); }
 
-// tanh(log(1 + e^x)) = ((1 + e^x)² - 1) / ((1 + e^x)² + 1); numerator and denominator times e^-2x where x > 0.
+// tanh(log(1 + e^x)) = ((1 + e^x)² - 1) / ((1 + e^x)² + 1); numerator and denominator times e^-2x where x > 0. The root as above.
 Value mish(const Value& x) {
-  const Value e = exp(-abs(x));
-  const Value numerator = select(x > 0.0, e * 2.0 + 1.0, e * (e + 2.0));
-  return x * (numerator / (numerator + select(x > 0.0, e * e, 1.0) * 2.0));
+  const Value root = exp(abs(x) * -0.5), e = root * root, positive = e * 2.0 + 1.0;
+  const Value denominator = select(x > 0.0, positive + e * e * 2.0, e * (e + 2.0) + 2.0);
+  return select(x > 0.0, x * positive, x * root * root * (e + 2.0)) / denominator;
 }
 
 Value elu(const Value& x, const Value& alpha) { return select(x > 0.0, x, alpha * expm1(max(min(x, 0.0), -64.0))); }
