@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/philox.h"
 #include "ir/launch.h"
 #include "kernels/angles.h"
 #include "kernels/attention.h"
 #include "kernels/conversions.h"
+#include "kernels/cumsum.h"
 #include "kernels/elementwise.h"
 #include "kernels/linear.h"
 #include "kernels/math.h"
 #include "kernels/matmul.h"
 #include "kernels/numbers.h"
 #include "kernels/quantized_matvec.h"
+#include "kernels/random.h"
 #include "kernels/reduce.h"
+#include "kernels/rope.h"
 #include "kernels/rows.h"
 #include "kernels/strided.h"
 #include "quant/block_format.h"
@@ -413,6 +417,68 @@ KernelCase attention_join_case(const DeviceCaps& caps) {
   return result;
 }
 
+// Two tokens of three heads of eight, of which three pairs (i, i + 3) turn.
+KernelCase rope_case(const DeviceCaps& caps) {
+  const std::size_t tokens = 2, heads = 3, dim = 8, pairs = 3;
+  const Numbers x = numbers(Element::f32, tokens * heads * dim, 20), table = numbers(Element::f32, tokens * pairs * 2, 21);
+  Numbers y = x;
+  for (std::size_t row = 0; row < tokens * heads; ++row) {
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const double *angle = &table[(row / heads * pairs + i) * 2], a = x[row * dim + i], b = x[row * dim + i + pairs];
+      y[row * dim + i] = a * angle[0] - b * angle[1];
+      y[row * dim + i + pairs] = a * angle[1] + b * angle[0];
+    }
+  }
+  KernelCase result;
+  result.kernel = kernels::rope(DType::f32, caps);
+  result.name = result.kernel.name;
+  result.buffers = {input(Element::f32, x), input(Element::f32, table), output(Element::f32, y, 0x1p-22)};
+  result.parameters = {30, 3, 5, 3, 1, 3, 0, 24, 8, 1, 0, 6, 2, 1, 0, 24, 8, 1};
+  return result;
+}
+
+// Two rows, longer than a group takes at once, written from their ends.
+KernelCase cumsum_case(const DeviceCaps& caps) {
+  const std::size_t rows = 2, length = 1100;
+  const Numbers x = numbers(Element::f32, rows * length, 22);
+  Numbers y(x.size());
+  for (std::size_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < length; ++i) y[(row + 1) * length - 1 - i] = sum += x[row * length + i];
+  }
+  KernelCase result;
+  result.kernel = kernels::cumsum(DType::f32, 1, caps);
+  result.name = result.kernel.name;
+  result.grid = {2, 1, 1};
+  result.buffers = {input(Element::f32, x), output(Element::f32, y, 0, 0x1p-24)};
+  result.parameters = {2, 0, 1100, 1099, 1100, 1100, 1, ~0U};
+  return result;
+}
+
+// Over the place where the lower half of the counter wraps around.
+KernelCase random_case(kernels::RandomNumbers kind, const DeviceCaps& caps) {
+  const uint64_t seed = 0x123456789abcdef, block = 0xfffffff8;
+  const bool uniform = kind == kernels::RandomNumbers::uniform;
+  const double unit = 0x1p-32;
+  Numbers y;
+  for (uint64_t i = 0; i < 71; ++i) {
+    const double word = stream_word(seed, block * 4 + i);
+    const double first = i % 2 == 0 ? word : stream_word(seed, block * 4 + i - 1);
+    const double second = i % 2 == 0 ? stream_word(seed, block * 4 + i + 1) : word;
+    const double radius = std::sqrt(-2 * std::log((first + 1) * unit)), angle = 2 * M_PI * second * unit;
+    y.push_back(uniform ? std::trunc(word / 256) * 0x1p-24 : radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle)));
+  }
+  KernelCase result;
+  result.kernel = kernels::random(kind, DType::f32, caps);
+  result.name = result.kernel.name;
+  result.buffers = {output(Element::f32, y, uniform ? 0 : 0x1p-19)};
+  result.parameters = {71, 0, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32), static_cast<uint32_t>(block), 0};
+  // Low, span, cap and scale, of numbers that need no rounding, as WGSL may contract products and sums; or mean and deviation.
+  const std::vector<float> numbers = uniform ? std::vector<float>{0, 1, 0x1.fffffep-1F, 1} : std::vector<float>{0, 1};
+  for (const float number : numbers) result.parameters.push_back(parameter_bits(number));
+  return result;
+}
+
 }  // namespace
 
 std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
@@ -446,6 +512,10 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(linear_case(DType::iq4_nl, 1, caps));
   cases.push_back(linear_case(DType::q4_k, 0, caps));
   cases.push_back(attention_join_case(caps));
+  cases.push_back(rope_case(caps));
+  cases.push_back(cumsum_case(caps));
+  cases.push_back(random_case(kernels::RandomNumbers::uniform, caps));
+  cases.push_back(random_case(kernels::RandomNumbers::normal, caps));
   return cases;
 }
 
