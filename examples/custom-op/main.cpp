@@ -104,7 +104,7 @@ struct Options {
 
 void run(const Console& console, const Options& options) {
   constexpr double kTolerance = 1e-8;
-  const Device device = open_device(options.device, options.threads);
+  const Device device = open_device(console, options.device, options.threads);
   device.set_seed(1);
   const double wrong = check_gradient(device);
   console.out << fmt::format("gradient against finite differences: {:.1e}\n", wrong);

@@ -33,7 +33,7 @@ const std::vector<float> kWeight = {2, -1, 0.5, 0, 3, -2};
 const std::vector<float> kBias = {1, -0.25};
 
 void run(const Console& console, const Options& options) {
-  const Device device = open_device(options.device, options.threads);
+  const Device device = open_device(console, options.device, options.threads);
   device.set_seed(options.seed);
   const Tensor weight = Tensor::from_vector(kWeight, {kOutputs, kInputs}, device);
   const Tensor bias = Tensor::from_vector(kBias, {kOutputs}, device);

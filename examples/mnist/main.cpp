@@ -53,7 +53,7 @@ void print(const Console& console, const Result& result) {
 }
 
 void run_classify(const Console& console, const Options& options) {
-  const Device device = open_device(options.device, options.threads);
+  const Device device = open_device(console, options.device, options.threads);
   Images images = load_test_images(options.data);
   images.keep(options.limit);
   const std::filesystem::path model = options.model.empty() ? options.data / "mnist.safetensors" : options.model;
@@ -73,7 +73,7 @@ void run_classify(const Console& console, const Options& options) {
 }
 
 void run_train(const Console& console, const Options& options) {
-  const Device device = open_device(options.device, options.threads);
+  const Device device = open_device(console, options.device, options.threads);
   Images images = load_test_images(options.data);
   images.keep(options.limit);
   const Result result = train(console, images, options.train, device);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "tensor/backward.h"
+#include "tensor/compiled_kernel.h"
 #include "tensor/custom_op.h"
 #include "tensor/display.h"
 #include "tensor/files.h"

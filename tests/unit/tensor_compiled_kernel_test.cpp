@@ -1,0 +1,180 @@
+// Kernels of users: the same numbers as plain loops on every device of the program, and what is refused.
+#include "tensor/compiled_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "device/registry.h"
+#include "kernels/group_options.h"
+#include "kernels/group_reduce.h"
+#include "kernels/math.h"
+#include "tensor/backward.h"
+#include "tensor/variable.h"
+
+namespace wick {
+namespace {
+
+using ir::Element;
+using ir::Memory;
+using ir::Type;
+using ir::Value;
+
+constexpr int64_t kRows = 5, kColumns = 300;
+
+// Every device of this program whose numbers are real.
+std::vector<Device> devices() {
+  std::vector<Device> found;
+  for (const Backend* backend : linked_backends()) {
+    if (backend->kind == DeviceKind::null) continue;
+    for (const DeviceInfo& device : backend->probe()) found.push_back(Device::open({backend->kind, device.index}));
+  }
+  return found;
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+// y = scale · x[i] + add, as i32 and f32 and u32 parameters.
+ir::Kernel affine_kernel() {
+  ir::KernelBuilder k("affine", {.group_size = 32});
+  const Memory x = k.buffer("x", Element::f32), y = k.output("y", Element::f32);
+  const Value n = k.parameter("n", Type::u32), add = k.parameter("add", Type::i32), scale = k.parameter("scale", Type::f32);
+  const Value i = k.group_id() * 32U + k.local_id();
+  k.when(i < n, [&] { y[i] = x[i] * scale + cast(Type::f32, add); });
+  return k.finish();
+}
+
+// y = silu(x) / √(mean over the row of x²), a group for each row.
+ir::Kernel row_kernel(const DeviceCaps& caps) {
+  const ir::KernelOptions options = kernels::group_options(caps, 64);
+  ir::KernelBuilder k("silu_rms", options);
+  const Memory x = k.buffer("x", Element::f32), y = k.output("y", Element::f32);
+  const Value columns = k.parameter("columns", Type::u32);
+  const Value first = k.group_id() * columns;
+  kernels::GroupReduce reduce(k);
+  ir::Variable squares = k.variable(0.0F);
+  k.loop(k.local_id(), columns, options.group_size, [&](const Value& i) {
+    const Value at = x[first + i];
+    squares = squares + at * at;
+  });
+  const Value scale = 1.0 / sqrt(reduce(ir::Reduce::add, squares) / cast(Type::f32, columns));
+  k.loop(k.local_id(), columns, options.group_size, [&](const Value& i) { y[first + i] = kernels::silu(x[first + i]) * scale; });
+  return k.finish();
+}
+
+std::vector<float> numbers(int64_t count) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i)) * 3;
+  return values;
+}
+
+TEST(CompiledKernel, GivesTheNumbersOfAPlainLoopOnEveryDevice) {
+  for (const Device& device : devices()) {
+    SCOPED_TRACE(device.location().to_string());
+    const std::vector<float> values = numbers(100);
+    const Tensor x = Tensor::from_vector(values, {100}, device), y = Tensor::zeros({100}, DType::f32, device);
+    const CompiledKernel kernel(affine_kernel(), device);
+    kernel.launch({4, 1, 1}, {x, y}, {90U, -3, 0.5F});
+    const std::vector<float> found = y.to_vector<float>();
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_FLOAT_EQ(found[i], i < 90 ? values[i] * 0.5F - 3 : 0) << i;
+  }
+}
+
+TEST(CompiledKernel, ReducesRowsInGroups) {
+  for (const Device& device : devices()) {
+    SCOPED_TRACE(device.location().to_string());
+    const std::vector<float> values = numbers(kRows * kColumns);
+    const Tensor x = Tensor::from_vector(values, {kRows, kColumns}, device), y = x.empty_like();
+    CompiledKernel(row_kernel(device.caps()), device).launch({kRows, 1, 1}, {x, y}, {uint32_t{kColumns}});
+    const std::vector<float> found = y.to_vector<float>();
+    for (size_t row = 0; row < kRows; ++row) {
+      double squares = 0;
+      for (size_t i = 0; i < kColumns; ++i) squares += std::pow(values[row * kColumns + i], 2.0);
+      for (size_t i = row * kColumns; i < (row + 1) * kColumns; ++i) {
+        const double value = values[i];
+        EXPECT_NEAR(found[i], value / (1 + std::exp(-value)) / std::sqrt(squares / kColumns), 1e-5) << i;
+      }
+    }
+  }
+}
+
+TEST(CompiledKernel, WordsAreTheBytesOfAnyDType) {
+  ir::KernelBuilder k("invert", {.group_size = 4});
+  const Memory x = k.output("x", Element::u32);
+  x[k.local_id()] = ~Value(x[k.local_id()]);
+  const ir::Kernel invert = k.finish();
+  for (const Device& device : devices()) {
+    SCOPED_TRACE(device.location().to_string());
+    const Tensor x = Tensor::from_vector(std::vector<uint8_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {16}, device);
+    CompiledKernel(invert, device).launch({}, {x});
+    const std::vector<uint8_t> found = x.to_vector<uint8_t>();
+    for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], 255 - i);
+  }
+}
+
+TEST(CompiledKernel, AWriteIsSeenByTheTape) {
+  const Device device = Device::cpu();
+  const Var v = Var::of<float>({1, 2}, device);
+  const Tensor x = Tensor::of<float>({3, 4}, device), y = Tensor::of<float>({5, 6}, device);
+  const Tensor sum = (v.tensor() * y).sum_all();
+  CompiledKernel(affine_kernel(), device).launch({}, {x, y}, {2U, 0, 1.0F});
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{3, 4}));
+  EXPECT_THROW((void)backward(sum), Error);
+}
+
+// The same kernel as a custom op's forward, with a gradient.
+class Doubled final : public CustomOp1 {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "doubled"; }
+  Tensor cpu_forward(const CustomOperand& x) const override {
+    const Tensor y = Tensor::empty(x.shape(), DType::f32, x.device());
+    CompiledKernel(affine_kernel(), x.device()).launch({}, {x, y}, {static_cast<uint32_t>(x.layout.elements()), 0, 2.0F});
+    return y;
+  }
+  [[nodiscard]] std::optional<Tensor> backward(const Tensor& /*x*/, const Tensor& /*result*/, const Tensor& gradient) const override {
+    return gradient * 2.0;
+  }
+};
+
+TEST(CompiledKernel, ServesACustomOpWithAGradient) {
+  const Var x = Var::of<float>({1, 2}, Device::cpu());
+  const Tensor y = x.tensor().apply_op1(Doubled());
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{2, 4}));
+  EXPECT_EQ(backward(y.sum_all()).get(x)->to_vector<float>(), (std::vector<float>{2, 2}));
+}
+
+TEST(CompiledKernel, WhatDoesNotFitIsNamed) {
+  const Device device = Device::cpu();
+  const CompiledKernel kernel(affine_kernel(), device);
+  const Tensor x = Tensor::zeros({4, 4}, DType::f32, device), y = x.zeros_like();
+  const auto refused = [&](const Tensor& a, const Tensor& b) { return message_of([&] { kernel.launch({}, {a, b}, {16U, 0, 1.0F}); }); };
+  EXPECT_EQ(message_of([&] { kernel.launch({}, {x}, {16U, 0, 1.0F}); }), "kernel affine: 1 buffers and 3 parameters given, 2 and 3 needed");
+  EXPECT_EQ(message_of([&] { kernel.launch({}, {x, y}, {16U, 0}); }), "kernel affine: 2 buffers and 2 parameters given, 2 and 3 needed");
+  EXPECT_EQ(message_of([&] { kernel.launch({}, {x, y}, {16, 0, 1.0F}); }), "kernel affine: parameter n is of u32, not i32");
+  EXPECT_EQ(refused(x.to_dtype(DType::f64), y), "kernel affine: buffer x has elements of f32, and the tensor is f64 [4, 4]");
+  EXPECT_EQ(refused(x.t(), y),
+            "kernel affine: buffer x: a view of f32 [4, 4] that is not row-major from the beginning of its storage; copy() it");
+  EXPECT_EQ(refused(x.narrow(0, 1, 2), y),
+            "kernel affine: buffer x: a view of f32 [2, 4] that is not row-major from the beginning of its storage; copy() it");
+  EXPECT_EQ(refused(x, x.narrow(0, 0, 2)), "kernel affine: buffers x and y share their memory, and one of them is written; copy() one");
+  EXPECT_EQ(refused(Tensor::zeros({0}, DType::f32, device), y), "kernel affine: buffer x: f32 [0] has no elements; leave the launch out");
+  EXPECT_EQ(refused(x, Tensor::zeros({4, 4}, DType::f32, Device::open({DeviceKind::null, 0}))),
+            "kernel affine: buffer y is on null, but the kernel was compiled for cpu");
+  const Var tracked = Var::zeros({4, 4}, DType::f32, device);
+  EXPECT_EQ(refused(x, tracked.tensor()),
+            "kernel affine: buffer y: f32 [4, 4] is tracked, and a kernel has no gradient; detach it, or launch from a CustomOp");
+  EXPECT_NE(message_of([&] { kernel.launch({70000, 70000, 1}, {x, y}, {16U, 0, 1.0F}); }).find("split the launch"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wick
