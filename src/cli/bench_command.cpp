@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::string model;
-  std::string device = "auto";
+  DeviceChoice device;
   SpeedOptions speed;
   int threads = 0;
   Precision precision;
@@ -90,7 +90,7 @@ void bench_suite(Console& console, const Options& options, SuiteOptions& suite, 
   suite.speed.gen_tokens = gen_tokens;
   suite.precision = options.precision;
   suite.json = options.json;
-  run_bench_suite(console, suite, open_device(console, "cpu", options.threads));
+  run_bench_suite(console, suite, open_device(console, {.name = "cpu", .trace_file = {}}, options.threads));
 }
 
 void bench_model(Console& console, const Options& options) {

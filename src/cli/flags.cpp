@@ -82,9 +82,12 @@ CLI::Option* add_threads(CLI::App& app, int& threads) {
   return add_integer(app, "--threads", "threads to compute with, 1 to 1024 (default: one for each core)", threads, 1, 1024);
 }
 
-CLI::Option* add_device(CLI::App& app, std::string& device) {
-  return add_value(app, "--device", "DEVICE", "auto, cpu, cuda:1 and so on (auto: the best one here)",
-                   [&device](const std::string& text) { device = text; });
+void add_device(CLI::App& app, DeviceChoice& choice) {
+  add_value(app, "--device", "DEVICE", "auto, cpu, vulkan:1 and so on (auto: the best one here)",
+            [&choice](const std::string& text) { choice.name = text; });
+  add_value(app, "--trace", "FILE", "write what an accelerator ran, and when, for Chrome's trace viewer",
+            [&choice](const std::string& text) { choice.trace_file = text; });
+  app.add_flag("--validate", choice.validate, "check what an accelerator's kernels touch: slow");
 }
 
 void add_version(CLI::App& app, const Console& console) {

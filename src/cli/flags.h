@@ -38,7 +38,13 @@ CLI::Option* add_decimal(CLI::App& app, const std::string& flag, const std::stri
 
 // Flags that may stand in no file and come again and again.
 CLI::Option* add_threads(CLI::App& app, int& threads);
-CLI::Option* add_device(CLI::App& app, std::string& device);
+// Which device a command runs on, and what is asked of it.
+struct DeviceChoice {
+  std::string name = "auto";
+  std::string trace_file;  // empty: none
+  bool validate = false;
+};
+void add_device(CLI::App& app, DeviceChoice& choice);
 void add_version(CLI::App& app, const Console& console);
 
 // Reads the arguments. false if --help or --version was asked for and has been printed.

@@ -20,7 +20,7 @@ struct Options {
   std::string model;
   std::string file;
   std::string out;
-  std::string device = "auto";
+  DeviceChoice device;
   int64_t context = 512;
   int64_t chunks = 0;
   int threads = 0;

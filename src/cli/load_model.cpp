@@ -11,9 +11,10 @@
 
 namespace wick {
 
-Device open_device(const Console& console, const std::string& name, int threads) {
-  const DeviceOptions options{.threads = threads, .cache_directory = console.cache_directory};
-  return name == "auto" ? Device::best(options) : Device::parse(name, options);
+Device open_device(const Console& console, const DeviceChoice& choice, int threads) {
+  const DeviceOptions options{
+      .threads = threads, .cache_directory = console.cache_directory, .validate = choice.validate, .trace_file = choice.trace_file};
+  return choice.name == "auto" ? Device::best(options) : Device::parse(choice.name, options);
 }
 
 std::string Precision::describe() const {

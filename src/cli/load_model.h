@@ -23,7 +23,7 @@ struct LoadedModel {
 };
 
 // The device of that name; "auto": the linked one that suits best. Errors: Device::parse's.
-[[nodiscard]] Device open_device(const Console& console, const std::string& name, int threads);
+[[nodiscard]] Device open_device(const Console& console, const DeviceChoice& choice, int threads);
 
 // How numbers are kept while a model runs.
 struct Precision {

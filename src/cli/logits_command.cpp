@@ -38,7 +38,7 @@ void write_logits(const Console& console, const LanguageModel& model, std::span<
 
 void logits_command(Console& console, const Arguments& arguments) {
   std::string model_name;
-  std::string device_name = "auto";
+  DeviceChoice device;
   std::optional<std::string> text;
   std::optional<std::string> token_list;
   std::string out;
@@ -53,7 +53,7 @@ void logits_command(Console& console, const Arguments& arguments) {
   })->excludes(text_flag);
   add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
   add_precision(app, precision);
-  add_device(app, device_name);
+  add_device(app, device);
   add_threads(app, threads);
   app.add_flag("--quiet", console.quiet, "say nothing but errors");
   add_version(app, console);
@@ -64,7 +64,7 @@ void logits_command(Console& console, const Arguments& arguments) {
   if (text) check_prompt(*text);
 
   const auto path = resolve_model(console, model_name);
-  const LoadedModel loaded = load_model(console, path, open_device(console, device_name, threads), precision);
+  const LoadedModel loaded = load_model(console, path, open_device(console, device, threads), precision);
   const std::vector<TokenId> tokens = token_list ? parse_tokens(*token_list, "--tokens") : loaded.tokenizer->encode(*text);
   if (tokens.empty()) fail(ErrorCode::invalid_argument, "{}: no tokens; at least one is needed", token_list ? "--tokens" : "--text");
   write_logits(console, *loaded.model, tokens, out);

@@ -71,7 +71,7 @@ double chunk_loss(const LanguageModel& model, KvCache& cache, const Chunk& chunk
 struct Options {
   std::string model;
   std::string file;
-  std::string device = "auto";
+  DeviceChoice device;
   int64_t context = 512;
   int64_t chunks = 0;
   int threads = 0;

@@ -6,7 +6,7 @@ namespace wick {
 
 void run_command(Console& console, const Arguments& arguments) {
   GenerateOptions options;
-  std::string device = "auto";
+  DeviceChoice device;
   CLI::App app("Continues a text with a language model. The continuation alone goes to standard output; notes go to standard error.",
                console.name);
   add_generate_flags(app, options, console);

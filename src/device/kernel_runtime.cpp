@@ -14,6 +14,7 @@ namespace wick {
 KernelRuntime::KernelRuntime(std::unique_ptr<KernelDriver> driver, const DeviceOptions& options)
     : driver_(std::move(driver)), allocator_(std::make_shared<CachingAllocator>(driver_)) {
   if (!options.cache_directory.empty() && driver_->dialect() != nullptr) cache_.emplace(options.cache_directory);
+  if (!options.trace_file.empty()) trace_.emplace(driver_->queue(), caps().name, options.trace_file);
 }
 
 std::unique_ptr<Buffer> KernelRuntime::import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> /*owner*/) {

@@ -10,6 +10,7 @@
 #include "device/kernel_driver.h"
 #include "device/program_cache.h"
 #include "device/runtime.h"
+#include "device/trace.h"
 
 namespace wick {
 
@@ -21,7 +22,7 @@ class KernelRuntime final : public Runtime {
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return driver_->caps(); }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override { return allocator_->allocate(bytes, lifetime); }
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
-  [[nodiscard]] Queue& queue() noexcept override { return driver_->queue(); }
+  [[nodiscard]] Queue& queue() noexcept override { return trace_ ? *trace_ : driver_->queue(); }
   [[nodiscard]] OpFunction override_for(OpId /*op*/, DType /*dtype*/) const noexcept override { return nullptr; }
   [[nodiscard]] bool runs_kernels() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
@@ -40,6 +41,7 @@ class KernelRuntime final : public Runtime {
   std::shared_ptr<KernelDriver> driver_;
   std::shared_ptr<CachingAllocator> allocator_;
   std::optional<ProgramCache> cache_;
+  std::optional<TracingQueue> trace_;
 };
 
 }  // namespace wick
