@@ -14,8 +14,9 @@ namespace wick::conformance {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND,…] [--variant NAME] [--seed N] [--fraction F] "
-    "[--markdown]\n"
+    "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND,…] [--variant NAME] [--seed N] [--fraction F] [--cases "
+    "N] "
+    "[--cases N] [--markdown]\n"
     "  test     runs the cases; one line a failure; fails if one fails or there is none; 77 if none can run here\n"
     "  perf     times ops at the shapes of models\n"
     "  support  prints which device carries out which op on which dtype\n"
@@ -40,6 +41,8 @@ bool parse_options(std::span<char*> arguments, Options& options) {
       options.seed = std::strtoull(value.c_str(), nullptr, 10);
     } else if (flag == "--fraction") {
       options.fraction = std::strtod(value.c_str(), nullptr);
+    } else if (flag == "--cases") {
+      options.cases = std::atoi(value.c_str());
     } else {
       return false;
     }

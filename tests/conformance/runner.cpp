@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <regex>
 
@@ -127,9 +129,11 @@ std::vector<Case> select_cases(const Options& options) {
   add_unary_cases(list);
   const std::function<bool(const std::string&)> wanted = name_filter(options);
   std::vector<Case> selected;
-  for (const Case& entry : list.cases()) {
-    if (part_of(entry, options.seed) < options.fraction && wanted(entry.name)) selected.push_back(entry);
-  }
+  std::copy_if(list.cases().begin(), list.cases().end(), std::back_inserter(selected),
+               [&](const Case& entry) { return wanted(entry.name); });
+  double fraction = options.fraction;
+  if (options.cases > 0) fraction = std::min(fraction, options.cases / static_cast<double>(selected.size()));
+  std::erase_if(selected, [&](const Case& entry) { return part_of(entry, options.seed) >= fraction; });
   return selected;
 }
 

@@ -16,6 +16,7 @@ struct Options {
   std::string variant;  // a code path; empty: all
   uint64_t seed = 1;
   double fraction = 1;  // the part of the cases to run, chosen by the seed
+  int cases = 0;        // run about so many of them at most; 0: no limit
   bool markdown = false;
 };
 
