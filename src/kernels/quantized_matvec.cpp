@@ -71,16 +71,18 @@ Kernel quantize_q8(const DeviceCaps& caps) {
   const Value x_offset = k.parameter("x_offset", Type::u32), count = k.parameter("count", Type::u32), block = global_lane(k);
   k.when(block < count / 32U, [&] {
     std::vector<Value> values;
-    Value largest = k.constant(0.0F);
+    Value largest = k.constant(0.0F), bits = k.constant(0U);
     for (uint32_t i = 0; i < 32; i += 4) {
       const Vector four = x.load4(x_offset + block * 32U + i);
       for (uint32_t j = 0; j < 4; ++j) {
         values.push_back(four[j]);
         largest = max(largest, abs(four[j]));
+        bits = max(bits, bitcast(Type::u32, four[j]) & 0x7fffffffU);
       }
     }
     const Value scale = largest / 127.0F, inverse = select(largest > 0.0F, 127.0F / max(largest, 0x1p-100F), 0.0F);
-    scales[block] = scale;
+    // A number that is none makes its block one: infinities and NaNs have the largest bits.
+    scales[block] = bitcast(Type::f32, select(bits < 0x7f800000U, bitcast(Type::u32, scale), 0x7fc00000U));
     for (uint32_t word = 0; word < 8; ++word) {
       Value packed = k.constant(0U);
       for (uint32_t j = 0; j < 4; ++j) {
