@@ -11,13 +11,13 @@ using ir::Value;
 using ir::Variable;
 
 ir::KernelOptions row_options(RowLanes lanes, const DeviceCaps& caps) {
-  ir::KernelOptions options = group_options(caps, 256);
+  ir::KernelOptions options = group_options(caps, lanes == RowLanes::widest ? 1024 : 256);
   if (lanes == RowLanes::one) options.subgroup_size = 0;
   return options;
 }
 
 std::string row_suffix(RowLanes lanes, const ir::KernelOptions& options) {
-  return lanes == RowLanes::one ? "_l" : subgroup_suffix(options);
+  return lanes == RowLanes::one ? "_l" : (lanes == RowLanes::widest ? "_wide" : "") + subgroup_suffix(options);
 }
 
 RowWalk::RowWalk(ir::KernelBuilder& k, RowLanes lanes)

@@ -9,8 +9,9 @@
 
 namespace wick::kernels {
 
-// Who takes a row: a whole group, or a single lane where rows are short or lie across.
-enum class RowLanes : uint8_t { one, group };
+// Who takes a row: a single lane where rows are short or lie across, a group, or the widest group that there is where rows are long and
+// few.
+enum class RowLanes : uint8_t { one, group, widest };
 [[nodiscard]] ir::KernelOptions row_options(RowLanes lanes, const DeviceCaps& caps);
 // "_l" or the suffix of subgroups: what the name of such a kernel ends in.
 [[nodiscard]] std::string row_suffix(RowLanes lanes, const ir::KernelOptions& options);

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 std::string log_of(const std::string& text) {
   try {
-    static_cast<void>(compile_glsl(text));
+    static_cast<void>(compile_glsl(text, true));
   } catch (const CompilerError& error) {
     return error.log;
   }
@@ -29,7 +29,8 @@ TEST(VulkanCompiler, ARefusedTextGivesTheLineAndTheReason) {
 
 TEST(VulkanCompiler, EqualTextsGiveEqualBinaries) {
   const std::string text = ir::print(ir::prepare(multiply_add(), DeviceCaps{}), ir::glsl_dialect());
-  EXPECT_EQ(compile_glsl(text), compile_glsl(text));
+  EXPECT_EQ(compile_glsl(text, true), compile_glsl(text, true));
+  EXPECT_NE(compile_glsl(text, true), compile_glsl(text, false));
 }
 
 using VulkanProgram = OnVulkan;

@@ -28,15 +28,17 @@ class Driver final : public KernelDriver {
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return memory_.allocate(bytes); }
   [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::glsl_dialect(); }
   // SPIR-V is the same for all devices; what drivers make of it they keep themselves.
-  [[nodiscard]] std::string binary_key() const override { return compiler_version(); }
+  [[nodiscard]] std::string binary_key() const override { return compiler_version() + (keeps_subnormals() ? ", subnormals" : ""); }
   [[nodiscard]] std::vector<std::byte> compile(const ir::Kernel& /*prepared*/, const std::string& text) override {
-    return compile_glsl(text);
+    return compile_glsl(text, keeps_subnormals());
   }
   [[nodiscard]] std::shared_ptr<const wick::Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override {
     return Program::load(queue_, std::move(prepared), binary);
   }
 
  private:
+  [[nodiscard]] bool keeps_subnormals() const noexcept { return queue_->device().physical().keeps_subnormals; }
+
   std::shared_ptr<Queue> queue_;
   Memory memory_;
 };

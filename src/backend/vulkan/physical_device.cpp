@@ -115,6 +115,7 @@ PhysicalDevice::PhysicalDevice(VkPhysicalDevice device) : handle(device), featur
 
   vkGetPhysicalDeviceMemoryProperties(device, &memory);
   caps.memory_bytes = device_local_bytes(memory);
+  keeps_subnormals = properties.vulkan12.shaderDenormPreserveFloat32 == VK_TRUE;
   max_allocation = properties.vulkan11.maxMemoryAllocationSize;
   shares_memory =
       (type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || type == VK_PHYSICAL_DEVICE_TYPE_CPU) &&

@@ -17,8 +17,9 @@ struct PhysicalDevice {
   VkPhysicalDeviceType type{};
   Features features;
   VkPhysicalDeviceMemoryProperties memory{};
-  uint64_t max_allocation = 0;  // bytes of one piece of memory
-  bool shares_memory = false;   // with the processor: the host can write where kernels read
+  uint64_t max_allocation = 0;    // bytes of one piece of memory
+  bool keeps_subnormals = false;  // where a shader asks for it
+  bool shares_memory = false;     // with the processor: the host can write where kernels read
   uint32_t queue_family = 0;
   double seconds_per_tick = 0;  // of timestamps; 0: it has none
   DeviceCaps caps;

@@ -7,8 +7,9 @@
 
 namespace wick::vulkan {
 
-// For Vulkan 1.2. Errors: CompilerError with glslang's log.
-[[nodiscard]] std::vector<std::byte> compile_glsl(const std::string& text);
+// For Vulkan 1.2. keep_subnormals: f32 numbers below 2^-126 stay what they are, which GLSL has no words for. Errors: CompilerError with
+// glslang's log.
+[[nodiscard]] std::vector<std::byte> compile_glsl(const std::string& text, bool keep_subnormals);
 // Which compiler that is, for whoever keeps what it gave.
 [[nodiscard]] std::string compiler_version();
 

@@ -97,7 +97,7 @@ kernels::RowLanes lanes_for(const RowView& rows) {
 
 ir::Grid row_grid(const Program& program, const RowView& rows, kernels::RowLanes lanes, const DeviceCaps& caps) {
   const int64_t count = rows.rows * rows.parts;
-  if (lanes == kernels::RowLanes::group) return group_grid(program, count, caps);
+  if (lanes != kernels::RowLanes::one) return group_grid(program, count, caps);
   return kernels::groups_for(program.kernel(), static_cast<uint64_t>(count), caps);
 }
 

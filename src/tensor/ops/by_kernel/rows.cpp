@@ -8,12 +8,20 @@ namespace {
 
 using Make = std::function<ir::Kernel(kernels::RowLanes lanes)>;
 
+// Rows that leave most of the device idle get all the lanes that a group can have.
+kernels::RowLanes lanes_of(const RowView& rows, const DeviceCaps& caps) {
+  constexpr int64_t kLong = 2048;
+  const kernels::RowLanes lanes = lanes_for(rows);
+  const bool few = 2 * rows.rows < caps.compute_units && rows.columns >= kLong;
+  return lanes == kernels::RowLanes::group && few ? kernels::RowLanes::widest : lanes;
+}
+
 // Launches a kernel over the rows of the first input: its buffers are the inputs, of which weights are row-major, and the output.
 void launch_rows(const OpCall& call, ProgramKey key, const Make& make, const Arguments& others) {
   Runtime& runtime = *call.runtime;
   const Operand& y = call.outputs[0];
   const RowView rows = rows_of(runtime, call.inputs[0], 1);
-  const kernels::RowLanes lanes = lanes_for(rows);
+  const kernels::RowLanes lanes = lanes_of(rows, runtime.caps());
   key.numbers[key.count++] = static_cast<uint32_t>(lanes);
   const Program& program = runtime.program(key, [&] { return make(lanes); });
   Arguments arguments;
