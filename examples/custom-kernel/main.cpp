@@ -1,0 +1,124 @@
+// custom-kernel: a kernel of one's own, written once in C++ and compiled while the program runs for every device that it holds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <vector>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "cli/flags.h"
+#include "device/registry.h"
+#include "ir/builder.h"
+#include "kernels/group_options.h"
+#include "kernels/group_reduce.h"
+#include "tensor/compiled_kernel.h"
+#include "tensor/ops/normalize.h"
+
+namespace wick {
+namespace {
+
+constexpr float kEpsilon = 1e-5F;
+constexpr double kTolerance = 1e-4;
+
+// Between two layers of a transformer: sum = x + residual, y = sum / √(mean(sum²) + epsilon) · weight; a group of lanes for each row.
+ir::Kernel add_rms_norm(const DeviceCaps& caps) {
+  const ir::KernelOptions options = kernels::group_options(caps, 128);
+  ir::KernelBuilder k("add_rms_norm", options);
+  const ir::Memory x = k.buffer("x", ir::Element::f32), residual = k.buffer("residual", ir::Element::f32),
+                   weight = k.buffer("weight", ir::Element::f32);
+  const ir::Memory sum = k.output("sum", ir::Element::f32), y = k.output("y", ir::Element::f32);
+  const ir::Value columns = k.parameter("columns", ir::Type::u32), epsilon = k.parameter("epsilon", ir::Type::f32);
+
+  const ir::Value row = k.group_id() * columns;
+  const auto each_column = [&](const std::function<void(ir::Value)>& body) { k.loop(k.local_id(), columns, options.group_size, body); };
+  ir::Variable squares = k.variable(0.0F);
+  each_column([&](const ir::Value& i) {
+    const ir::Value added = x[row + i] + residual[row + i];
+    sum[row + i] = added;
+    squares = squares + added * added;
+  });
+  kernels::GroupReduce reduce(k);
+  const ir::Value scale = 1.0 / sqrt(reduce(ir::Reduce::add, squares) / cast(ir::Type::f32, columns) + epsilon);
+  each_column([&](const ir::Value& i) { y[row + i] = sum[row + i] * scale * weight[i]; });
+  return k.finish();
+}
+
+double largest_difference(const Tensor& left, const Tensor& right) { return (left - right).abs().max_all().item(); }
+
+// Milliseconds of a call, the median of several; the first one, which compiles, does not count.
+double time_of(const Device& device, const std::function<void()>& call) {
+  std::vector<double> times;
+  for (int i = 0; i < 6; ++i) {
+    device.synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    device.synchronize();
+    if (i > 0) times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  std::nth_element(times.begin(), times.begin() + 2, times.end());
+  return times[2];
+}
+
+struct Options {
+  int64_t rows = 64;
+  int64_t columns = 1024;
+};
+
+// One line of the table. Gives the largest difference.
+double run_on(const Console& console, const Device& device, const Options& options) {
+  device.set_seed(1);
+  const Shape shape{options.rows, options.columns};
+  const Tensor x = Tensor::randn(0, 1, shape, DType::f32, device), residual = x.randn_like(0, 1);
+  const Tensor weight = Tensor::rand(0.5, 1.5, {options.columns}, DType::f32, device);
+  const Tensor sum = x.empty_like(), y = x.empty_like();
+
+  const CompiledKernel kernel(add_rms_norm(device.caps()), device);
+  const ir::Grid grid{static_cast<uint32_t>(options.rows), 1, 1};
+  const auto fused = [&] { kernel.launch(grid, {x, residual, weight, sum, y}, {static_cast<uint32_t>(options.columns), kEpsilon}); };
+  const auto parts = [&] { return rms_norm(x + residual, weight, kEpsilon); };
+
+  const double fused_time = time_of(device, fused), parts_time = time_of(device, [&] { (void)parts(); });
+  const double difference = std::max(largest_difference(sum, x + residual), largest_difference(y, parts()));
+  console.out << fmt::format("{:<12} {:>18.1e} {:>12.3f} {:>12.3f}  {}\n", device.location().to_string(), difference, fused_time,
+                             parts_time, device.caps().name);
+  return difference;
+}
+
+void run(const Console& console, const Options& options) {
+  console.out << fmt::format("{:<12} {:>18} {:>12} {:>12}\n", "device", "largest difference", "kernel, ms", "library, ms");
+  double largest = 0;
+  for (const Backend* backend : linked_backends()) {
+    for (const DeviceInfo& found : backend->probe()) {
+      largest = std::max(largest, run_on(console, Device::open({backend->kind, found.index}), options));
+    }
+  }
+  if (!(largest < kTolerance)) fail(ErrorCode::invalid_argument, "the kernel is off by {:.1e}", largest);
+}
+
+}  // namespace
+}  // namespace wick
+
+int main(int argument_count, char** arguments) {
+  wick::Console console{.name = "custom-kernel",
+                        .executable = wick::executable_path(),
+                        .in = std::cin,
+                        .out = std::cout,
+                        .err = std::cerr,
+                        .input_is_terminal = wick::is_terminal(0),
+                        .output_is_terminal = wick::is_terminal(1),
+                        .errors_are_terminal = wick::is_terminal(2)};
+  return wick::run_guarded(console, [&] {
+    wick::Options options;
+    CLI::App app(
+        "Runs x + residual and its RMS norm as one kernel on every device of this program, beside the library's own functions. The CPU and "
+        "the reference device run it in the interpreter: right, but slow.",
+        console.name);
+    wick::add_integer(app, "--rows", "rows of the matrix (64)", options.rows, 1, 65535);
+    wick::add_integer(app, "--columns", "columns of the matrix (1024)", options.columns, 1, 1 << 16);
+    app.footer(wick::examples({"custom-kernel", "custom-kernel --rows 512 --columns 4096"}));
+    if (wick::parse_flags(app, {arguments + 1, arguments + argument_count}, console)) wick::run(console, options);
+  });
+}
