@@ -98,7 +98,7 @@ double time_of(const std::function<void()>& call) {
 
 struct Options {
   int64_t elements = 1 << 20;
-  std::string device = "cpu";
+  DeviceChoice device{.name = "cpu", .trace_file = {}};
   int threads = 0;
 };
 

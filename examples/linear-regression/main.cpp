@@ -22,7 +22,7 @@ struct Options {
   float noise = 0.05F;
   float rate = 0.1F;
   float at_most = 1e6F;
-  std::string device = "cpu";
+  DeviceChoice device{.name = "cpu", .trace_file = {}};
   int threads = 0;
 };
 

@@ -21,7 +21,7 @@ namespace {
 struct Options {
   std::filesystem::path data = "../shared/data/mnist";
   std::filesystem::path model;
-  std::string device = "cpu";
+  DeviceChoice device{.name = "cpu", .trace_file = {}};
   int threads = 0;
   int64_t batch = 200;
   int64_t limit = 10000;
