@@ -14,7 +14,13 @@ namespace wick {
 KernelRuntime::KernelRuntime(std::unique_ptr<KernelDriver> driver, const DeviceOptions& options)
     : driver_(std::move(driver)), allocator_(std::make_shared<CachingAllocator>(driver_)) {
   if (!options.cache_directory.empty() && driver_->dialect() != nullptr) cache_.emplace(options.cache_directory);
-  if (!options.trace_file.empty()) trace_.emplace(driver_->queue(), caps().name, options.trace_file);
+  if (options.validate) validation_ = std::make_shared<ValidatingQueue>(driver_);
+  if (!options.trace_file.empty()) trace_.emplace(inner_queue(), caps().name, options.trace_file);
+}
+
+std::unique_ptr<Buffer> KernelRuntime::allocate(size_t bytes, Lifetime lifetime) {
+  if (validation_ == nullptr) return allocator_->allocate(bytes, lifetime);
+  return validation_->guard(allocator_->allocate(validation_->guarded_bytes(bytes), lifetime), bytes);
 }
 
 std::unique_ptr<Buffer> KernelRuntime::import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> /*owner*/) {

@@ -11,6 +11,7 @@
 #include "device/program_cache.h"
 #include "device/runtime.h"
 #include "device/trace.h"
+#include "device/validate.h"
 
 namespace wick {
 
@@ -20,9 +21,9 @@ class KernelRuntime final : public Runtime {
   ~KernelRuntime() override { forget_programs(); }
 
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return driver_->caps(); }
-  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override { return allocator_->allocate(bytes, lifetime); }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override;
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
-  [[nodiscard]] Queue& queue() noexcept override { return trace_ ? *trace_ : driver_->queue(); }
+  [[nodiscard]] Queue& queue() noexcept override { return trace_ ? *trace_ : inner_queue(); }
   [[nodiscard]] OpFunction override_for(OpId /*op*/, DType /*dtype*/) const noexcept override { return nullptr; }
   [[nodiscard]] bool runs_kernels() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
@@ -34,6 +35,7 @@ class KernelRuntime final : public Runtime {
   [[nodiscard]] CachingAllocator& allocator() noexcept { return *allocator_; }
 
  private:
+  [[nodiscard]] Queue& inner_queue() noexcept { return validation_ ? *validation_ : driver_->queue(); }
   // The driver's binary of a text: kept from an earlier run, or made now.
   [[nodiscard]] std::shared_ptr<const Program> build(ir::Kernel prepared, const std::string& text);
   [[nodiscard]] std::vector<std::byte> compile_text(const ir::Kernel& prepared, const std::string& text);
@@ -41,6 +43,7 @@ class KernelRuntime final : public Runtime {
   std::shared_ptr<KernelDriver> driver_;
   std::shared_ptr<CachingAllocator> allocator_;
   std::optional<ProgramCache> cache_;
+  std::shared_ptr<ValidatingQueue> validation_;  // nullptr: none
   std::optional<TracingQueue> trace_;
 };
 
