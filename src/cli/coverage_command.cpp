@@ -12,9 +12,13 @@
 namespace wick {
 namespace {
 
-std::vector<Device> all_devices() {
+// Those of these kinds, in that order; of every linked backend if none is named.
+std::vector<Device> devices_of(const std::vector<std::string>& kinds) {
+  std::vector<const Backend*> backends(linked_backends().begin(), linked_backends().end());
+  if (!kinds.empty()) backends.clear();
+  for (const std::string& kind : kinds) backends.push_back(&require_backend(Device::parse_location(kind).kind));
   std::vector<Device> devices;
-  for (const Backend* backend : linked_backends()) {
+  for (const Backend* backend : backends) {
     for (const DeviceInfo& device : backend->probe()) devices.push_back(Device::open({backend->kind, device.index}));
   }
   return devices;
@@ -39,16 +43,17 @@ void coverage_command(Console& console, const Arguments& arguments) {
   bool json = false;
   bool markdown = false;
   CLI::App app(
-      "Lists which device carries out which op on which dtype: native, reference (the op's plain loops, for truth and not for speed), or "
-      "none\n"
-      "and why.",
+      "Lists which device carries out which op on which dtype: native, kernel (a portable one), reference (the op's\n"
+      "plain loops, for truth and not for speed), or none and why.",
       console.name);
+  std::vector<std::string> kinds;
+  app.add_option("devices", kinds, "cpu, vulkan and so on (all that are linked)");
   auto* json_flag = app.add_flag("--json", json, "print JSON");
   app.add_flag("--markdown", markdown, "print tables for a document")->excludes(json_flag);
   add_version(app, console);
-  app.footer(examples({"wick coverage", "wick coverage --markdown > coverage.md", "wick coverage --json"}));
+  app.footer(examples({"wick coverage", "wick coverage --markdown cpu reference > coverage.md", "wick coverage --json"}));
   if (!parse_flags(app, arguments, console)) return;
-  const std::vector<CoverageEntry> entries = coverage(all_devices());
+  const std::vector<CoverageEntry> entries = coverage(devices_of(kinds));
   if (json) {
     console.out << render_json(entries);
   } else {

@@ -22,6 +22,10 @@ constexpr std::array kQuirks{
           "int v = 77; if (c) v = a[i]; of an array of char: v is 0 where c does not hold, as the constant becomes one of 16 bits",
           "https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/compiler/nir/nir_opt_phi_precision.c",
           [](FoundDevice& device) { device.caps.storage_8bit = false; }},
+    Quirk{"NVIDIA CUDA ",
+          "CL_KERNEL_WORK_GROUP_SIZE is 256 for kernels whose reqd_work_group_size is 1024, the device's limit (seen with 580.159)",
+          "https://registry.khronos.org/OpenCL/specs/3.0-unified/html/OpenCL_API.html#clGetKernelWorkGroupInfo",
+          [](FoundDevice& device) { device.caps.max_group_size = 256; }},
 };
 
 }  // namespace

@@ -68,8 +68,9 @@ std::vector<CoverageEntry> coverage(std::span<const Device> devices) {
       for (int id = 0; id < kDTypeCount; ++id) {
         const auto dtype = static_cast<DType>(id);
         if (is_interleaved(dtype)) continue;
-        const std::string_view reason = declared_hole(static_cast<OpId>(op), dtype);
+        std::string_view reason = declared_hole(static_cast<OpId>(op), dtype);
         const Support found = reason.empty() ? support(device, static_cast<OpId>(op), dtype) : Support::none;
+        if (found == Support::none && reason.empty()) reason = missing_ability(device.caps(), dtype);
         entries.push_back({static_cast<OpId>(op), dtype, device.kind(), found, reason});
       }
     }
@@ -80,8 +81,10 @@ std::vector<CoverageEntry> coverage(std::span<const Device> devices) {
 std::string render_markdown(std::span<const CoverageEntry> entries) {
   std::string text =
       "# Coverage\n\nWhich device carries out which op on which dtype (that of the weight, the table, the cache or the only operand).\n"
-      "`native`: by code of the device's own. `reference`: by the op's reference loops in f64, correct and slow.\n"
-      "Written by `wick coverage --markdown`; a test compares it with the program's tables.\n";
+      "`native`: by code of the device's own. `kernel`: by a portable kernel; the device `reference` interprets them, and stands for "
+      "every\n"
+      "device that has f64 arithmetic and 64-bit integers. `reference`: by the op's reference loops in f64, correct and slow.\n"
+      "Written by `wick coverage --markdown cpu reference`; a test compares it with the program's tables.\n";
   std::vector<std::string_view> reasons;
   std::vector<DeviceKind> done;
   for (const CoverageEntry& entry : entries) {
