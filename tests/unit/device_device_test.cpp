@@ -96,7 +96,8 @@ TEST(Device, TwoHandlesOnOneDeviceShareItsRuntime) {
 }
 
 TEST(Device, TheTableHoldsExactlyTheLinkedBackends) {
-  ASSERT_EQ(linked_backends().size(), 2U);
+  ASSERT_EQ(linked_backends().size(), 3U);
+  EXPECT_NE(find_backend(DeviceKind::reference), nullptr);
   EXPECT_NE(find_backend(DeviceKind::cpu), nullptr);
   EXPECT_NE(find_backend(DeviceKind::null), nullptr);
   EXPECT_EQ(find_backend(DeviceKind::vulkan), nullptr);
