@@ -14,9 +14,8 @@ namespace wick::conformance {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND,…] [--variant NAME] [--seed N] [--fraction F] [--cases "
-    "N] "
-    "[--cases N] [--markdown]\n"
+    "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND,…] [--variant NAME] [--seed N] [--fraction F]\n"
+    "                        [--cases N] [--validate] [--markdown]\n"
     "  test     runs the cases; one line a failure; fails if one fails or there is none; 77 if none can run here\n"
     "  perf     times ops at the shapes of models\n"
     "  support  prints which device carries out which op on which dtype\n"
@@ -27,6 +26,10 @@ bool parse_options(std::span<char*> arguments, Options& options) {
     const std::string_view flag = arguments[at];
     if (flag == "--markdown") {
       options.markdown = true;
+      continue;
+    }
+    if (flag == "--validate") {
+      options.validate = true;
       continue;
     }
     if (++at == arguments.size()) return false;

@@ -97,11 +97,14 @@ std::vector<Target> open_targets(const Options& options, bool guarded) {
       for (const VariantInfo& variant : backend->variants != nullptr ? backend->variants() : std::vector<VariantInfo>{{"", true}}) {
         if (variant.usable && (options.variant.empty() || options.variant == variant.name)) variants.push_back(variant.name);
       }
-      for (const std::string& variant : variants) targets.push_back(open_target(location, {1, variant}, guarded, false));
+      const auto with = [&](int threads, const std::string& variant) {
+        return DeviceOptions{.threads = threads, .variant = variant, .cache_directory = {}, .validate = options.validate, .trace_file = {}};
+      };
+      for (const std::string& variant : variants) targets.push_back(open_target(location, with(1, variant), guarded, false));
       // Work split over host threads, three being none of a power of two; the best code path has most of it.
       const bool threads = !targets.empty() && targets.back().device.caps().host_memory;
-      if (!variants.empty() && threads) targets.push_back(open_target(location, {2, variants.back()}, guarded, false));
-      if (!variants.empty() && threads) targets.push_back(open_target(location, {3, variants.front()}, guarded, true));
+      if (!variants.empty() && threads) targets.push_back(open_target(location, with(2, variants.back()), guarded, false));
+      if (!variants.empty() && threads) targets.push_back(open_target(location, with(3, variants.front()), guarded, true));
     }
   }
   return targets;
