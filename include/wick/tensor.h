@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
+#include "device/graph.h"
 #include "tensor/backward.h"
 #include "tensor/compiled_kernel.h"
 #include "tensor/custom_op.h"

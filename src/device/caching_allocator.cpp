@@ -8,24 +8,34 @@
 
 namespace wick {
 
-class PooledBuffer final : public Buffer {
- public:
-  PooledBuffer(std::shared_ptr<CachingAllocator> pool, std::unique_ptr<Buffer> block, size_t bytes, Lifetime lifetime)
-      : pool_(std::move(pool)), block_(std::move(block)), bytes_(bytes), lifetime_(lifetime) {}
-  ~PooledBuffer() override { pool_->take_back(std::move(block_), bytes_, lifetime_); }
+// A block that goes back to its pool with its last handle.
+struct PooledBlock {
+  PooledBlock(std::shared_ptr<CachingAllocator> owner, std::unique_ptr<Buffer> memory, size_t size, Lifetime kind)
+      : pool(std::move(owner)), block(std::move(memory)), bytes(size), lifetime(kind) {}
+  ~PooledBlock() { pool->take_back(std::move(block), bytes, lifetime); }
+  PooledBlock(const PooledBlock&) = delete;
+  PooledBlock& operator=(const PooledBlock&) = delete;
 
-  [[nodiscard]] size_t bytes() const noexcept override { return bytes_; }
-  [[nodiscard]] std::byte* host_data() noexcept override { return nullptr; }
-  [[nodiscard]] Place place() noexcept override { return {block_.get(), 0}; }
-
- private:
-  std::shared_ptr<CachingAllocator> pool_;
-  std::unique_ptr<Buffer> block_;
-  size_t bytes_;
-  Lifetime lifetime_;
+  std::shared_ptr<CachingAllocator> pool;
+  std::unique_ptr<Buffer> block;
+  size_t bytes;
+  Lifetime lifetime;
 };
 
 namespace {
+
+class PooledBuffer final : public Buffer {
+ public:
+  explicit PooledBuffer(std::shared_ptr<PooledBlock> block) : block_(std::move(block)) {}
+
+  [[nodiscard]] size_t bytes() const noexcept override { return block_->bytes; }
+  [[nodiscard]] std::byte* host_data() noexcept override { return nullptr; }
+  [[nodiscard]] Place place() noexcept override { return {block_->block.get(), 0}; }
+  [[nodiscard]] const std::shared_ptr<PooledBlock>& block() const noexcept { return block_; }
+
+ private:
+  std::shared_ptr<PooledBlock> block_;
+};
 
 // Kernels read words, and vectors of four of them: a buffer ends where such a vector does.
 constexpr size_t kGranule = 256;
@@ -64,7 +74,13 @@ std::unique_ptr<Buffer> CachingAllocator::allocate(size_t bytes, Lifetime lifeti
   }
   statistics_.allocated += bytes;
   statistics_.peak_allocated = std::max(statistics_.peak_allocated, statistics_.allocated);
-  return std::make_unique<PooledBuffer>(shared_from_this(), std::move(block), bytes, lifetime);
+  return std::make_unique<PooledBuffer>(std::make_shared<PooledBlock>(shared_from_this(), std::move(block), bytes, lifetime));
+}
+
+std::shared_ptr<Buffer> CachingAllocator::share(Buffer& buffer) {
+  const auto* const pooled = dynamic_cast<PooledBuffer*>(&buffer);
+  WICK_ASSERT(pooled != nullptr);
+  return std::make_shared<PooledBuffer>(pooled->block());
 }
 
 void CachingAllocator::take_back(std::unique_ptr<Buffer> block, size_t bytes, Lifetime lifetime) {

@@ -28,12 +28,14 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
 
   // Errors: out_of_memory, with what was asked for, is in use and is there, after every kept block was given back.
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime);
+  // Another handle on the bytes of a buffer of this allocator, which stay allocated until both are gone.
+  [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
   // Gives the blocks that no buffer uses back to the driver.
   void release_kept();
   [[nodiscard]] AllocatorStatistics statistics() const;
 
  private:
-  friend class PooledBuffer;
+  friend struct PooledBlock;
   void take_back(std::unique_ptr<Buffer> block, size_t bytes, Lifetime lifetime);
 
   std::shared_ptr<KernelDriver> driver_;

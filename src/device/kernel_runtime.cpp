@@ -30,10 +30,28 @@ std::unique_ptr<Buffer> KernelRuntime::import_host(std::byte* data, size_t bytes
 }
 
 std::shared_ptr<const Program> KernelRuntime::compile(const ir::Kernel& kernel) {
-  ir::Kernel prepared = ir::prepare(kernel, caps());
+  std::shared_ptr<const Program> program = make(ir::prepare(kernel, caps()));
+  const std::lock_guard lock(compiled_mutex_);
+  std::erase_if(compiled_, [](const auto& entry) { return entry.second.expired(); });
+  compiled_[program.get()] = program;
+  return program;
+}
+
+std::shared_ptr<const Program> KernelRuntime::make(ir::Kernel prepared) {
   if (driver_->dialect() == nullptr) return driver_->load(std::move(prepared), {});
   const std::string text = ir::print(prepared, *driver_->dialect());
   return build(std::move(prepared), text);
+}
+
+std::shared_ptr<Buffer> KernelRuntime::share(Buffer& buffer) {
+  return validation_ ? validation_->share(buffer) : allocator_->share(buffer);
+}
+
+std::shared_ptr<const Program> KernelRuntime::share(const Program& program) {
+  const std::lock_guard lock(compiled_mutex_);
+  const auto found = compiled_.find(&program);
+  WICK_ASSERT(found != compiled_.end());
+  return std::shared_ptr<const Program>(found->second);
 }
 
 std::shared_ptr<const Program> KernelRuntime::build(ir::Kernel prepared, const std::string& text) {

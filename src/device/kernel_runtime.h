@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "device/caching_allocator.h"
@@ -23,7 +25,7 @@ class KernelRuntime final : public Runtime {
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return driver_->caps(); }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override;
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
-  [[nodiscard]] Queue& queue() noexcept override { return trace_ ? *trace_ : inner_queue(); }
+  [[nodiscard]] Queue& queue() noexcept override { return recorder_ != nullptr ? *recorder_ : outer_queue(); }
   [[nodiscard]] OpFunction override_for(OpId /*op*/, DType /*dtype*/) const noexcept override { return nullptr; }
   [[nodiscard]] bool runs_kernels() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
@@ -32,10 +34,19 @@ class KernelRuntime final : public Runtime {
 
   [[nodiscard]] KernelDriver& driver() noexcept { return *driver_; }
 
+  // Another handle on the bytes of a buffer of this device, which stay until both are gone; and of a program that compile() gave.
+  [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
+  [[nodiscard]] std::shared_ptr<const Program> share(const Program& program);
+  // What queue() gives from now on; nullptr: the device's queue again. For Graph.
+  void record_with(Queue* recorder) noexcept { recorder_ = recorder; }
+  [[nodiscard]] bool is_recording() const noexcept { return recorder_ != nullptr; }
+
   [[nodiscard]] CachingAllocator& allocator() noexcept { return *allocator_; }
 
  private:
   [[nodiscard]] Queue& inner_queue() noexcept { return validation_ ? *validation_ : driver_->queue(); }
+  [[nodiscard]] Queue& outer_queue() noexcept { return trace_ ? *trace_ : inner_queue(); }
+  [[nodiscard]] std::shared_ptr<const Program> make(ir::Kernel prepared);
   // The driver's binary of a text: kept from an earlier run, or made now.
   [[nodiscard]] std::shared_ptr<const Program> build(ir::Kernel prepared, const std::string& text);
   [[nodiscard]] std::vector<std::byte> compile_text(const ir::Kernel& prepared, const std::string& text);
@@ -45,6 +56,9 @@ class KernelRuntime final : public Runtime {
   std::optional<ProgramCache> cache_;
   std::shared_ptr<ValidatingQueue> validation_;  // nullptr: none
   std::optional<TracingQueue> trace_;
+  Queue* recorder_ = nullptr;
+  std::mutex compiled_mutex_;
+  std::unordered_map<const Program*, std::weak_ptr<const Program>> compiled_;
 };
 
 }  // namespace wick

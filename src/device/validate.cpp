@@ -26,7 +26,7 @@ std::string argument_name(const ir::Kernel& kernel, size_t index) {
 // A buffer between its canaries.
 class GuardedBuffer final : public Buffer {
  public:
-  GuardedBuffer(std::shared_ptr<ValidatingQueue> queue, std::unique_ptr<Buffer> whole, size_t bytes, size_t guard)
+  GuardedBuffer(std::shared_ptr<ValidatingQueue> queue, std::shared_ptr<Buffer> whole, size_t bytes, size_t guard)
       : queue_(std::move(queue)), whole_(std::move(whole)), bytes_(bytes), guard_(guard) {}
   ~GuardedBuffer() override { queue_->release(*this); }
 
@@ -36,13 +36,13 @@ class GuardedBuffer final : public Buffer {
     const Place place = whole_->place();
     return {place.block, place.offset + guard_};
   }
-  [[nodiscard]] Buffer& whole() noexcept { return *whole_; }
+  [[nodiscard]] const std::shared_ptr<Buffer>& whole() const noexcept { return whole_; }
 
   std::string last_writer = "no kernel";
 
  private:
   std::shared_ptr<ValidatingQueue> queue_;
-  std::unique_ptr<Buffer> whole_;
+  std::shared_ptr<Buffer> whole_;
   size_t bytes_, guard_;
 };
 
@@ -54,10 +54,19 @@ size_t ValidatingQueue::guarded_bytes(size_t bytes) const noexcept { return guar
 std::unique_ptr<Buffer> ValidatingQueue::guard(std::unique_ptr<Buffer> whole, size_t bytes) {
   set_canaries(*whole, bytes);
   driver_->queue().fill(*whole, guard_, seen_bytes(bytes), kUnwritten);
+  return handle(std::move(whole), bytes);
+}
+
+std::unique_ptr<Buffer> ValidatingQueue::handle(std::shared_ptr<Buffer> whole, size_t bytes) {
   auto buffer = std::make_unique<GuardedBuffer>(shared_from_this(), std::move(whole), bytes, guard_);
   const std::lock_guard lock(mutex_);
-  alive_[buffer.get()] = buffer.get();
+  alive_.insert(buffer.get());
   return buffer;
+}
+
+std::shared_ptr<Buffer> ValidatingQueue::share(Buffer& buffer) {
+  check_alive(&buffer, "share");
+  return handle(static_cast<GuardedBuffer&>(buffer).whole(), buffer.bytes());
 }
 
 void ValidatingQueue::set_canaries(Buffer& whole, size_t bytes) {
@@ -86,7 +95,7 @@ void ValidatingQueue::check_canaries(Buffer& whole, size_t bytes, const std::str
 void ValidatingQueue::release(GuardedBuffer& buffer) noexcept {
   std::string fault;
   try {
-    check_canaries(buffer.whole(), buffer.bytes(), fmt::format("a buffer that was freed, last written by {}", buffer.last_writer));
+    check_canaries(*buffer.whole(), buffer.bytes(), fmt::format("a buffer that was freed, last written by {}", buffer.last_writer));
   } catch (const std::exception& error) {
     fault = error.what();
   }
@@ -127,7 +136,9 @@ void ValidatingQueue::check_arguments(const Launch& launch) {
     for (size_t j = 0; j < i; ++j) {
       const BufferArgument &a = launch.buffers[i], &b = launch.buffers[j];
       const bool both_read = kernel.buffers[i].access == ir::Access::read && kernel.buffers[j].access == ir::Access::read;
-      if (both_read || a.buffer != b.buffer || a.offset + a.size() <= b.offset || b.offset + b.size() <= a.offset) continue;
+      if (both_read || a.buffer->place().block != b.buffer->place().block || a.offset + a.size() <= b.offset ||
+          b.offset + b.size() <= a.offset)
+        continue;
       fail(ErrorCode::invalid_argument, "{} overlaps {}, and one of them is written", argument_name(kernel, i), kernel.buffers[j].name);
     }
   }
@@ -141,7 +152,7 @@ void ValidatingQueue::launch(const Launch& launch) {
     if (kernel.buffers[i].access == ir::Access::read) continue;
     auto& buffer = static_cast<GuardedBuffer&>(*launch.buffers[i].buffer);
     buffer.last_writer = argument_name(kernel, i);
-    check_canaries(buffer.whole(), buffer.bytes(), buffer.last_writer);
+    check_canaries(*buffer.whole(), buffer.bytes(), buffer.last_writer);
   }
 }
 
@@ -158,7 +169,7 @@ void ValidatingQueue::download(const Buffer& source, size_t offset, std::byte* t
 void ValidatingQueue::copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) {
   check_range(source, source_offset, bytes, "copy, its source");
   check_range(target, target_offset, bytes, "copy, its target");
-  if (&source == &target && source_offset < target_offset + bytes && target_offset < source_offset + bytes) {
+  if (source.place().block == target.place().block && source_offset < target_offset + bytes && target_offset < source_offset + bytes) {
     fail(ErrorCode::invalid_argument, "copy: {} bytes from {} on overlap those from {} on of the same buffer", bytes, source_offset,
          target_offset);
   }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "device/kernel_driver.h"
 #include "device/queue.h"
@@ -27,6 +27,8 @@ class ValidatingQueue final : public Queue, public std::enable_shared_from_this<
   [[nodiscard]] size_t guarded_bytes(size_t bytes) const noexcept;
   // The part of such a buffer between its canaries, filled with bytes of 0xff, which are NaNs and no index: reading them shows.
   [[nodiscard]] std::unique_ptr<Buffer> guard(std::unique_ptr<Buffer> whole, size_t bytes);
+  // Another handle on such a part, which stays until both are gone.
+  [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
 
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override;
   void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override;
@@ -39,6 +41,7 @@ class ValidatingQueue final : public Queue, public std::enable_shared_from_this<
 
  private:
   friend class GuardedBuffer;
+  [[nodiscard]] std::unique_ptr<Buffer> handle(std::shared_ptr<Buffer> whole, size_t bytes);
   void throw_kept();
   void check_alive(const Buffer* buffer, const std::string& where);
   void check_range(const Buffer& buffer, size_t offset, size_t bytes, const std::string& where);
@@ -51,7 +54,7 @@ class ValidatingQueue final : public Queue, public std::enable_shared_from_this<
   std::shared_ptr<KernelDriver> driver_;
   size_t guard_;  // bytes of a canary
   std::mutex mutex_;
-  std::unordered_map<const Buffer*, GuardedBuffer*> alive_;
+  std::unordered_set<const Buffer*> alive_;
   std::string kept_;  // a fault that nobody has been told of
 };
 
