@@ -9,6 +9,7 @@
 #include "base/half.h"
 #include "quant/block_format.h"
 #include "quant/interleave.h"
+#include "tensor/ops/dispatch.h"
 #include "tensor/ops/reference.h"
 
 namespace wick::conformance {
@@ -141,13 +142,7 @@ Tensor Trial::weight(int64_t n, int64_t k, DType dtype) {
   return tensor_of(std::move(rows), {n, k}, dtype);
 }
 
-ReferenceTensor Trial::values_of(const Tensor& tensor) const {
-  const Buffer& source = tensor.storage()->buffer();
-  Bytes bytes(source.bytes());
-  device_.runtime().queue().download(source, 0, bytes.data(), bytes.size());
-  const std::unique_ptr<Buffer> host = wrap_host_memory(bytes.data(), bytes.size(), nullptr);
-  return read_reference({host.get(), tensor.dtype(), &tensor.layout()});
-}
+ReferenceTensor Trial::values_of(const Tensor& tensor) const { return download_reference(device_.runtime(), operand_of(tensor)); }
 
 void Trial::expect(OpId op, const void* params, std::initializer_list<const Tensor*> inputs, const Tensor& result, const Bound& bound) {
   if (!values_) return;

@@ -13,8 +13,6 @@ namespace {
 
 constexpr size_t kMaxOperands = 8;
 
-Operand operand_of(const Tensor& tensor) { return {&tensor.storage()->buffer(), tensor.dtype(), &tensor.layout()}; }
-
 }  // namespace
 
 std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept {

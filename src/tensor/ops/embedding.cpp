@@ -42,7 +42,7 @@ Tensor embedding(const Tensor& table, const Tensor& ids) {
     fail(ErrorCode::dtype_mismatch, "embedding: ids {} must be u32, i32 or i64", ids.describe());
   }
   // Checked on the host, so that no backend ever reads outside the table.
-  for (const double id : read_reference(ids).values) {
+  for (const double id : download_reference(ids.device().runtime(), operand_of(ids)).values) {
     if (id < 0 || id >= static_cast<double>(table.shape()[0])) {
       fail(ErrorCode::index_out_of_range, "embedding: id {} is outside the table's {} rows", id, table.shape()[0]);
     }

@@ -136,15 +136,18 @@ ReferenceTensor read_reference(const Operand& operand) {
   return tensor;
 }
 
-ReferenceTensor read_reference(const Tensor& tensor) {
-  WICK_ASSERT(!is_quantized(tensor.dtype()));
-  const auto [first, end] = tensor.layout().touched_range();
-  const auto element = static_cast<size_t>(info(tensor.dtype()).block_bytes);
-  std::vector<std::byte> bytes(static_cast<size_t>(end - first) * element);
-  tensor.device().runtime().queue().download(tensor.storage()->buffer(), static_cast<size_t>(first) * element, bytes.data(), bytes.size());
+ReferenceTensor download_reference(Runtime& runtime, const Operand& operand) {
+  if (runtime.caps().host_memory) return read_reference(operand);
+  // Of plain elements only those that the layout reaches; blocks are read whole.
+  const bool plain = !is_quantized(operand.dtype);
+  const auto [begin, end] = operand.layout->touched_range();
+  const auto element = static_cast<size_t>(info(operand.dtype).block_bytes);
+  const size_t first = plain ? static_cast<size_t>(begin) * element : 0;
+  std::vector<std::byte> bytes(plain ? static_cast<size_t>(end - begin) * element : operand.buffer->bytes());
+  runtime.queue().download(*operand.buffer, first, bytes.data(), bytes.size());
   const std::unique_ptr<Buffer> host = wrap_host_memory(bytes.data(), bytes.size(), nullptr);
-  const Layout layout(tensor.shape(), tensor.layout().strides(), tensor.layout().offset() - first);
-  return read_reference({host.get(), tensor.dtype(), &layout});
+  const Layout layout(operand.layout->shape(), operand.layout->strides(), operand.layout->offset() - (plain ? begin : 0));
+  return read_reference({host.get(), operand.dtype, &layout});
 }
 
 void write_reference(const ReferenceTensor& tensor, const Operand& operand) {

@@ -3,7 +3,6 @@
 
 #include "device/op.h"
 #include "tensor/ops/op_rule.h"
-#include "tensor/tensor.h"
 
 namespace wick {
 
@@ -14,8 +13,8 @@ namespace wick {
 
 // The operand's elements as doubles, in row-major order.
 [[nodiscard]] ReferenceTensor read_reference(const Operand& operand);
-// Those of a plain tensor on any device, without the help of another op.
-[[nodiscard]] ReferenceTensor read_reference(const Tensor& tensor);
+// The same of an operand on any device, whose queue brings its bytes; no other op is needed.
+[[nodiscard]] ReferenceTensor download_reference(Runtime& runtime, const Operand& operand);
 // Rounds the elements to the operand's dtype and stores them through its layout. Integers truncate and saturate; NaN becomes 0.
 void write_reference(const ReferenceTensor& tensor, const Operand& operand);
 // read, loop, write. The call's buffers must be in host memory.

@@ -1,7 +1,6 @@
 #include "tensor/ops/by_kernel/ids.h"
 
 #include <limits>
-#include <vector>
 
 #include "base/error.h"
 #include "kernels/indexing.h"
@@ -14,10 +13,7 @@ namespace {
 
 // Says which id it is. The host reads them all as the reference loops do, which find the first.
 void fail_for(const OpCall& call, const Operand& ids, int dim, int64_t extent) {
-  std::vector<std::byte> bytes(ids.buffer->bytes());
-  call.runtime->queue().download(*ids.buffer, 0, bytes.data(), bytes.size());
-  const std::unique_ptr<Buffer> host = wrap_host_memory(bytes.data(), bytes.size(), nullptr);
-  (void)checked_ids(call.op, read_reference({host.get(), ids.dtype, ids.layout}), dim, extent);
+  (void)checked_ids(call.op, download_reference(*call.runtime, ids), dim, extent);
 }
 
 }  // namespace
@@ -35,9 +31,8 @@ CheckedIds check_ids(const OpCall& call, const Operand& ids, int dim, int64_t ex
   queue.fill(*fault, 0, sizeof(uint32_t), std::byte{0});
   const Operand result = checked.operand();
   launch_strided(
-      runtime, {"check_ids", {static_cast<uint32_t>(ids.dtype)}},
-      [&](uint32_t rank) { return kernels::check_ids(ids.dtype, rank, runtime.caps()); }, {&ids, &result}, Arguments().size(extent),
-      Arguments().buffer(*fault));
+      runtime, {"check_ids", {number_of(ids.dtype)}}, [&](uint32_t rank) { return kernels::check_ids(ids.dtype, rank, runtime.caps()); },
+      {&ids, &result}, Arguments().size(extent), Arguments().buffer(*fault));
   uint32_t found = 0;
   queue.download(*fault, 0, reinterpret_cast<std::byte*>(&found), sizeof(found));
   if (found != 0) fail_for(call, ids, dim, extent);

@@ -14,6 +14,9 @@
 
 namespace wick::by_kernel {
 
+// A dtype among the numbers of a ProgramKey.
+[[nodiscard]] constexpr uint32_t number_of(DType dtype) noexcept { return static_cast<uint32_t>(dtype); }
+
 // What a launch hands to its program, in the order in which the kernel declared it.
 class Arguments {
  public:
