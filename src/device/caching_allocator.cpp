@@ -60,9 +60,7 @@ std::unique_ptr<Buffer> CachingAllocator::allocate(size_t bytes, Lifetime lifeti
   } else {
     block = driver_->allocate(wanted);
     if (block == nullptr) {
-      driver_->queue().synchronize();
-      for (const auto& entry : kept_) statistics_.reserved -= entry.first;
-      kept_.clear();
+      give_back_kept();
       block = driver_->allocate(wanted);
     }
     if (block == nullptr) {
@@ -91,6 +89,10 @@ void CachingAllocator::take_back(std::unique_ptr<Buffer> block, size_t bytes, Li
 
 void CachingAllocator::release_kept() {
   const std::lock_guard lock(mutex_);
+  give_back_kept();
+}
+
+void CachingAllocator::give_back_kept() {
   driver_->queue().synchronize();
   for (const auto& entry : kept_) statistics_.reserved -= entry.first;
   kept_.clear();

@@ -37,6 +37,7 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  private:
   friend struct PooledBlock;
   void take_back(std::unique_ptr<Buffer> block, size_t bytes, Lifetime lifetime);
+  void give_back_kept();  // the mutex is held
 
   std::shared_ptr<KernelDriver> driver_;
   mutable std::mutex mutex_;
