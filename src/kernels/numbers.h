@@ -19,6 +19,7 @@ namespace wick::kernels {
 // What a lane computes with: f32 for f32, f16, bf16 and f8e4m3; f64; i32 for i8, i16 and i32; u32 for u8 and u32; i64.
 [[nodiscard]] ir::Type compute_type(DType dtype);
 
+[[nodiscard]] inline ir::Value as_f32(const ir::Value& number) { return cast(ir::Type::f32, number); }
 // The element at `index` as compute_type(dtype), exactly.
 [[nodiscard]] ir::Value load_number(const ir::Memory& memory, DType dtype, const ir::Value& index);
 // The same, or 0 where the gate is false.

@@ -1,6 +1,8 @@
 // IQ1, IQ2 and IQ3: eight (four) elements are one point of a codebook, with signs.
 #include "kernels/quantized_formats.h"
 
+#include "kernels/numbers.h"
+
 namespace wick::kernels {
 
 using ir::KernelBuilder;
@@ -9,8 +11,6 @@ using ir::Type;
 using ir::Value;
 
 namespace {
-
-Value as_f32(const Value& value) { return cast(Type::f32, value); }
 
 // Four magnitudes, none of them zero, with the signs that the lowest four bits say.
 Value with_signs(const Value& magnitudes, const Value& signs) {

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "kernels/numbers.h"
+
 namespace wick::kernels {
 
 using ir::KernelBuilder;
@@ -14,7 +16,6 @@ namespace {
 using Words = std::array<Value, 4>;
 
 KernelBuilder& builder(const Value& value) { return *value.builder(); }
-Value as_f32(const Value& value) { return cast(Type::f32, value); }
 Value as_signed_f32(const Value& value) { return cast(Type::f32, bitcast(Type::i32, value)); }
 
 template <class F>

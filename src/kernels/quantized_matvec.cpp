@@ -6,6 +6,7 @@
 
 #include "kernels/group_options.h"
 #include "kernels/group_reduce.h"
+#include "kernels/numbers.h"
 #include "kernels/strided.h"
 
 namespace wick::kernels {
@@ -21,8 +22,6 @@ using ir::Variable;
 using ir::Vector;
 
 namespace {
-
-Value as_f32(const Value& v) { return cast(Type::f32, v); }
 
 struct Activations {
   Memory bytes, scales;

@@ -71,8 +71,7 @@ void attention(const OpCall& call) {
   splits = (positions + split_length - 1) / split_length;
   form.splits = splits > 1;
   const Program& program = runtime.program(
-      {"attention",
-       {static_cast<uint32_t>(form.cache), static_cast<uint32_t>(form.access), form.rows, form.columns, form.splits ? 1U : 0U}},
+      {"attention", {number_of(form.cache), static_cast<uint32_t>(form.access), form.rows, form.columns, form.splits ? 1U : 0U}},
       [&] { return kernels::attention(form, caps); });
   std::unique_ptr<Buffer> parts, stats;
   Arguments arguments;

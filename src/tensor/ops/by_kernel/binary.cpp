@@ -83,7 +83,7 @@ void binary(const OpCall& call) {
                                   return is_float(dtype) ? float_value(kind, x[0], x[1]) : whole_value(kind, x[0], x[1]); }};
   };
   const bool quads = dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-  launch_elementwise(call, {"binary", {static_cast<uint32_t>(kind), static_cast<uint32_t>(dtype)}}, make, quads);
+  launch_elementwise(call, {"binary", {static_cast<uint32_t>(kind), number_of(dtype)}}, make, quads);
 }
 
 }  // namespace wick::by_kernel

@@ -41,8 +41,7 @@ void compare(const OpCall& call) {
                                   return (mask[0] >> relation(x[0], x[1])) & 1U;
                                 }};
   };
-  launch_elementwise(call, {"compare", {static_cast<uint32_t>(dtype)}}, make, false,
-                     Arguments().bits(mask_of(call.parameters<CompareParams>().kind)));
+  launch_elementwise(call, {"compare", {number_of(dtype)}}, make, false, Arguments().bits(mask_of(call.parameters<CompareParams>().kind)));
 }
 
 void where_cond(const OpCall& call) {
@@ -52,7 +51,7 @@ void where_cond(const OpCall& call) {
     return kernels::Elementwise{
         name, {condition, dtype, dtype}, dtype, 0, Type::u32, [](auto x, auto /*p*/) { return select(cast(Type::b1, x[0]), x[1], x[2]); }};
   };
-  launch_elementwise(call, {"where", {static_cast<uint32_t>(condition), static_cast<uint32_t>(dtype)}}, make, false);
+  launch_elementwise(call, {"where", {static_cast<uint32_t>(condition), number_of(dtype)}}, make, false);
 }
 
 }  // namespace wick::by_kernel

@@ -13,9 +13,8 @@ void cumsum(const OpCall& call) {
   const Layout from = x.layout->narrow(last, 0, 1), to = y.layout->narrow(last, 0, 1);
   const Operand source{x.buffer, x.dtype, &from}, target{y.buffer, y.dtype, &to};
   launch_strided_groups(
-      *call.runtime, {"cumsum", {static_cast<uint32_t>(x.dtype)}},
-      [&](uint32_t rank) { return kernels::cumsum(x.dtype, rank, call.runtime->caps()); }, {&source, &target},
-      Arguments().size(x.layout->shape()[last]).stride(x.layout->stride(last)).stride(y.layout->stride(last)));
+      *call.runtime, {"cumsum", {number_of(x.dtype)}}, [&](uint32_t rank) { return kernels::cumsum(x.dtype, rank, call.runtime->caps()); },
+      {&source, &target}, Arguments().size(x.layout->shape()[last]).stride(x.layout->stride(last)).stride(y.layout->stride(last)));
 }
 
 }  // namespace wick::by_kernel

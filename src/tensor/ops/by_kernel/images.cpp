@@ -10,8 +10,6 @@
 namespace wick::by_kernel {
 namespace {
 
-uint32_t number_of(DType dtype) { return static_cast<uint32_t>(dtype); }
-
 // Channels, height and width.
 void append_extents(Arguments& arguments, const Layout& layout) {
   for (int dim = 1; dim < 4; ++dim) arguments.size(layout.shape()[dim]);

@@ -40,8 +40,7 @@ void put(const OpCall& call, const CheckedIds& ids, int64_t lines, const Layout&
   const Operand sorted_keys{sorted.keys.get(), DType::u32, &keys};
   // Elements that only move are told apart by their size.
   const auto bytes = static_cast<uint32_t>(info(y.dtype).block_bytes);
-  const ProgramKey key =
-      repeated == kernels::Repeated::sum ? ProgramKey("put_sum", {static_cast<uint32_t>(y.dtype)}) : ProgramKey("put_last", {bytes});
+  const ProgramKey key = repeated == kernels::Repeated::sum ? ProgramKey("put_sum", {number_of(y.dtype)}) : ProgramKey("put_last", {bytes});
   launch_strided(
       runtime, key, [&](uint32_t rank) { return kernels::put(y.dtype, repeated, rank, runtime.caps()); }, {&target, &from, &sorted_keys},
       Arguments()

@@ -94,7 +94,7 @@ class LinearCall {
     round_activations();
     const int64_t rows = weight.layout->shape()[0];
     const bool q8 = weight.dtype == DType::q8_0;
-    const Program& program = runtime_.program({"matvec_bytes", {static_cast<uint32_t>(weight.dtype)}},
+    const Program& program = runtime_.program({"matvec_bytes", {number_of(weight.dtype)}},
                                               [&] { return q8 ? kernels::matvec_q8_0(caps()) : kernels::matvec_q4_k(caps()); });
     const int64_t per_group = kernels::rows_per_group(program.kernel());
     launch(runtime_, program, over_rows((rows + per_group - 1) / per_group, caps()),
@@ -114,7 +114,7 @@ class LinearCall {
     const int64_t rows = weight.layout->shape()[0], count = std::min<int64_t>(x_.rows - token, kernels::kMaxMatvecTokens);
     const uint32_t room = count == 1 ? 1 : kernels::kMaxMatvecTokens;
     const Program& program =
-        runtime_.program({"matvec", {static_cast<uint32_t>(form.dtype), static_cast<uint32_t>(form.access), form.gated ? 1U : 0U, room}},
+        runtime_.program({"matvec", {number_of(form.dtype), static_cast<uint32_t>(form.access), form.gated ? 1U : 0U, room}},
                          [&] { return kernels::matvec(form, room, caps()); });
     Arguments arguments = weight_arguments(runtime_, weight, up);
     arguments.buffer(*x_.buffer).buffer(y);
@@ -135,7 +135,7 @@ class LinearCall {
       return;
     }
     const LinearForm form{weight.dtype, access_of(weight), false};
-    const Program& program = runtime_.program({"linear_blocks", {static_cast<uint32_t>(form.dtype), static_cast<uint32_t>(form.access)}},
+    const Program& program = runtime_.program({"linear_blocks", {number_of(form.dtype), static_cast<uint32_t>(form.access)}},
                                               [&] { return kernels::linear_blocks(form, caps()); });
     Arguments arguments = weight_arguments(runtime_, weight, nullptr);
     arguments.buffer(*x_.buffer).buffer(y);

@@ -81,7 +81,7 @@ Choice choose(Runtime& runtime, const Problem& p) {
   const DeviceCaps& caps = runtime.caps();
   if (const std::optional<Choice> tiles = by_tiles(runtime, p)) return *tiles;
   const DType dtype = p.a->dtype;
-  const auto number = static_cast<uint32_t>(dtype);
+  const auto number = number_of(dtype);
   constexpr int64_t kFewRows = 8, kFewElements = 4096, kDeep = 256;
   if (std::min(p.m, p.n) < kFewRows || p.m * p.n * p.batches.back().extent <= kFewElements) {
     const auto lanes = p.k >= kDeep && p.m * p.n <= kFewElements ? kernels::RowLanes::group : kernels::RowLanes::one;

@@ -34,8 +34,6 @@ Layout for_each_unit(const Layout& ids, int64_t units) {
   return layout.broadcast_to(Shape(std::span(extents).first(static_cast<size_t>(ids.rank() + 1))));
 }
 
-uint32_t number_of(DType dtype) { return static_cast<uint32_t>(dtype); }
-
 }  // namespace
 
 Arguments quantized_arguments(Runtime& runtime, const Operand& tensor) {

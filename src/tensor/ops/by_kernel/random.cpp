@@ -29,7 +29,7 @@ void random(const OpCall& call) {
     for (const double number : {params.a, params.b}) arguments.number_as(type, number);
   }
   const auto kind = params.kind == RandomKind::uniform ? kernels::RandomNumbers::uniform : kernels::RandomNumbers::normal;
-  const Program& program = runtime.program({"random", {static_cast<uint32_t>(kind), static_cast<uint32_t>(out.dtype)}},
+  const Program& program = runtime.program({"random", {static_cast<uint32_t>(kind), number_of(out.dtype)}},
                                            [&] { return kernels::random(kind, out.dtype, runtime.caps()); });
   const int64_t per_block = out.dtype == DType::f64 ? 2 : 4;
   launch(runtime, program,

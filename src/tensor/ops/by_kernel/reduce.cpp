@@ -60,7 +60,7 @@ void launch_extreme(Runtime& runtime, const RowView& rows, const kernels::Extrem
                     uint32_t mask, const Buffer* places) {
   const RowLanes lanes = lanes_for(rows);
   const uint32_t form = (wanted.gives_value ? 1U : 0U) + (wanted.chooses ? 2U : 0U);
-  const Program& program = runtime.program({"reduce_extreme", {static_cast<uint32_t>(wanted.dtype), form, static_cast<uint32_t>(lanes)}},
+  const Program& program = runtime.program({"reduce_extreme", {number_of(wanted.dtype), form, static_cast<uint32_t>(lanes)}},
                                            [&] { return kernels::reduce_extreme(wanted, lanes, runtime.caps()); });
   Arguments arguments;
   arguments.buffer(*rows.buffer).buffer(y);

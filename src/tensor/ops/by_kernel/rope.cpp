@@ -20,8 +20,7 @@ void rope(const OpCall& call) {
     arguments.size(operand->layout->offset());
     for (int d = 0; d < 3; ++d) arguments.stride(operand->layout->stride(d));
   }
-  const Program& program =
-      runtime.program({"rope", {static_cast<uint32_t>(x.dtype)}}, [&] { return kernels::rope(x.dtype, runtime.caps()); });
+  const Program& program = runtime.program({"rope", {number_of(x.dtype)}}, [&] { return kernels::rope(x.dtype, runtime.caps()); });
   launch(runtime, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(count), runtime.caps()), arguments);
 }
 

@@ -40,14 +40,14 @@ void launch_rows(const OpCall& call, ProgramKey key, const Make& make, const Arg
 void softmax(const OpCall& call) {
   const DType dtype = call.inputs[0].dtype;
   const bool log = call.parameters<SoftmaxParams>().log;
-  launch_rows(call, {"softmax", {static_cast<uint32_t>(dtype), log ? 1U : 0U}},
+  launch_rows(call, {"softmax", {number_of(dtype), log ? 1U : 0U}},
               [&](kernels::RowLanes lanes) { return kernels::softmax(dtype, log, lanes, call.runtime->caps()); }, {});
 }
 
 void rms_norm(const OpCall& call) {
   const DType dtype = call.inputs[0].dtype;
   launch_rows(
-      call, {"rms_norm", {static_cast<uint32_t>(dtype)}},
+      call, {"rms_norm", {number_of(dtype)}},
       [&](kernels::RowLanes lanes) { return kernels::rms_norm(dtype, lanes, call.runtime->caps()); },
       Arguments().number(call.parameters<RmsNormParams>().epsilon));
 }
@@ -55,7 +55,7 @@ void rms_norm(const OpCall& call) {
 void layer_norm(const OpCall& call) {
   const DType dtype = call.inputs[0].dtype;
   launch_rows(
-      call, {"layer_norm", {static_cast<uint32_t>(dtype)}},
+      call, {"layer_norm", {number_of(dtype)}},
       [&](kernels::RowLanes lanes) { return kernels::layer_norm(dtype, lanes, call.runtime->caps()); },
       Arguments().number(call.parameters<LayerNormParams>().epsilon));
 }

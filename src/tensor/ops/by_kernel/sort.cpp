@@ -66,9 +66,8 @@ void sort(const OpCall& call) {
   const Layout key_layout(shape.shape());
   const Operand key_operand{keys.get(), DType::u32, &key_layout};
   launch_strided(
-      runtime, {"order_keys", {static_cast<uint32_t>(x.dtype)}},
-      [&](uint32_t rank) { return kernels::order_keys(x.dtype, rank, runtime.caps()); }, {&x, &key_operand},
-      Arguments().bits(call.parameters<SortParams>().descending ? 0xffffffffU : 0U));
+      runtime, {"order_keys", {number_of(x.dtype)}}, [&](uint32_t rank) { return kernels::order_keys(x.dtype, rank, runtime.caps()); },
+      {&x, &key_operand}, Arguments().bits(call.parameters<SortParams>().descending ? 0xffffffffU : 0U));
   const SortedRows sorted = sort_rows(runtime, *keys, rows, length, words);
   // The first of each row's order are the indices, and say which values go with them.
   const Layout first = key_layout.narrow(last, 0, kept);

@@ -107,7 +107,7 @@ void floats(const OpCall& call, DType dtype, UnaryParams params) {
         parameter_count(kind), type,    [kind](auto x, auto p) {
                                   return select(kernels::is_nan(x[0]), x[0], float_value(kind, x[0], p)); }};
   };
-  launch_elementwise(call, {"unary", {static_cast<uint32_t>(kind), static_cast<uint32_t>(dtype)}}, make, has_quads(dtype), numbers);
+  launch_elementwise(call, {"unary", {static_cast<uint32_t>(kind), number_of(dtype)}}, make, has_quads(dtype), numbers);
 }
 
 // What a number becomes in an integer dtype.
@@ -148,7 +148,7 @@ void whole_affine(const OpCall& call, DType dtype, const UnaryParams& params) {
   for (const double number : {params.a, params.b}) {
     numbers.wide(whole ? static_cast<uint64_t>(static_cast<int64_t>(number)) : std::bit_cast<uint64_t>(number));
   }
-  launch_elementwise(call, {"unary", {static_cast<uint32_t>(UnaryKind::affine), static_cast<uint32_t>(dtype)}}, make, false, numbers);
+  launch_elementwise(call, {"unary", {static_cast<uint32_t>(UnaryKind::affine), number_of(dtype)}}, make, false, numbers);
 }
 
 // min(max(x, a), b), then towards zero: x between the whole numbers that lie inside, else what a or b becomes. All of it exact in integers.
@@ -172,7 +172,7 @@ void whole_clamp(const OpCall& call, DType dtype, const UnaryParams& params) {
                                   return select(x[0] < p[0], p[1], select(x[0] > p[2], p[3], x[0]));
                                 }};
   };
-  launch_elementwise(call, {"unary", {static_cast<uint32_t>(UnaryKind::clamp), static_cast<uint32_t>(dtype)}}, make, false, numbers);
+  launch_elementwise(call, {"unary", {static_cast<uint32_t>(UnaryKind::clamp), number_of(dtype)}}, make, false, numbers);
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ void unary(const OpCall& call) {
     return kernels::Elementwise{
         name_of(params.kind, dtype), {dtype}, dtype, 0, Type::u32, [&](auto x, auto /*p*/) { return whole_value(params.kind, x[0]); }};
   };
-  launch_elementwise(call, {"unary", {static_cast<uint32_t>(params.kind), static_cast<uint32_t>(dtype)}}, make, false);
+  launch_elementwise(call, {"unary", {static_cast<uint32_t>(params.kind), number_of(dtype)}}, make, false);
 }
 
 }  // namespace wick::by_kernel
