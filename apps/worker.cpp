@@ -1,20 +1,12 @@
 // A worker: the arguments, the streams and the exit code; src/cli does the rest.
 #include <iostream>
 
-#include "base/process.h"
 #include "cli/worker_command.h"
 #include "environment.h"
 
 int main(int argument_count, char** arguments) {
   std::ios::sync_with_stdio(false);
-  wick::Console console{.name = WICK_PROGRAM_NAME,
-                        .executable = wick::executable_path(),
-                        .in = std::cin,
-                        .out = std::cout,
-                        .err = std::cerr,
-                        .input_is_terminal = wick::is_terminal(0),
-                        .output_is_terminal = wick::is_terminal(1),
-                        .errors_are_terminal = wick::is_terminal(2),
-                        .cache_directory = wick::cache_directory()};
+  wick::Console console = wick::standard_console(WICK_PROGRAM_NAME);
+  console.cache_directory = wick::cache_directory();
   return wick::run_worker(console, wick::Arguments(arguments + 1, arguments + argument_count));
 }

@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <iostream>
+#include <ostream>
 #include <vector>
 
 #include "base/error.h"
-#include "base/process.h"
 #include "cli/flags.h"
 #include "device/registry.h"
 #include "ir/builder.h"
@@ -102,14 +101,7 @@ void run(const Console& console, const Options& options) {
 }  // namespace wick
 
 int main(int argument_count, char** arguments) {
-  wick::Console console{.name = "custom-kernel",
-                        .executable = wick::executable_path(),
-                        .in = std::cin,
-                        .out = std::cout,
-                        .err = std::cerr,
-                        .input_is_terminal = wick::is_terminal(0),
-                        .output_is_terminal = wick::is_terminal(1),
-                        .errors_are_terminal = wick::is_terminal(2)};
+  wick::Console console = wick::standard_console("custom-kernel");
   return wick::run_guarded(console, [&] {
     wick::Options options;
     CLI::App app(

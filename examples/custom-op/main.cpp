@@ -5,11 +5,10 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <iostream>
+#include <ostream>
 #include <vector>
 
 #include "base/error.h"
-#include "base/process.h"
 #include "cli/flags.h"
 #include "cli/load_model.h"
 #include "tensor/backward.h"
@@ -130,14 +129,7 @@ void run(const Console& console, const Options& options) {
 }  // namespace wick
 
 int main(int argument_count, char** arguments) {
-  wick::Console console{.name = "custom-op",
-                        .executable = wick::executable_path(),
-                        .in = std::cin,
-                        .out = std::cout,
-                        .err = std::cerr,
-                        .input_is_terminal = wick::is_terminal(0),
-                        .output_is_terminal = wick::is_terminal(1),
-                        .errors_are_terminal = wick::is_terminal(2)};
+  wick::Console console = wick::standard_console("custom-op");
   return wick::run_guarded(console, [&] {
     wick::Options options;
     CLI::App app("Defines silu(a) * b as an op of its own, checks its gradient, and compares it with the library's two functions.",

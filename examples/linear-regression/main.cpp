@@ -1,11 +1,10 @@
 // linear-regression: finds the numbers behind noisy measurements by gradient descent.
 #include <fmt/format.h>
 
-#include <iostream>
+#include <ostream>
 #include <vector>
 
 #include "base/error.h"
-#include "base/process.h"
 #include "cli/flags.h"
 #include "cli/load_model.h"
 #include "nn/linear.h"
@@ -71,14 +70,7 @@ void run(const Console& console, const Options& options) {
 }  // namespace wick
 
 int main(int argument_count, char** arguments) {
-  wick::Console console{.name = "linear-regression",
-                        .executable = wick::executable_path(),
-                        .in = std::cin,
-                        .out = std::cout,
-                        .err = std::cerr,
-                        .input_is_terminal = wick::is_terminal(0),
-                        .output_is_terminal = wick::is_terminal(1),
-                        .errors_are_terminal = wick::is_terminal(2)};
+  wick::Console console = wick::standard_console("linear-regression");
   return wick::run_guarded(console, [&] {
     wick::Options options;
     CLI::App app("Fits y = W x + b to noisy measurements by stochastic gradient descent and prints what it found.", console.name);

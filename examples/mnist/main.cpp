@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <iostream>
+#include <ostream>
 
 #include "base/error.h"
-#include "base/process.h"
 #include "cli/flags.h"
 #include "cli/load_model.h"
 #include "cli/progress_bar.h"
@@ -119,14 +118,7 @@ void classify_command(Console& console, const Arguments& arguments) {
 }  // namespace wick::mnist
 
 int main(int argument_count, char** argument_values) {
-  wick::Console console{.name = "mnist",
-                        .executable = wick::executable_path(),
-                        .in = std::cin,
-                        .out = std::cout,
-                        .err = std::cerr,
-                        .input_is_terminal = wick::is_terminal(0),
-                        .output_is_terminal = wick::is_terminal(1),
-                        .errors_are_terminal = wick::is_terminal(2)};
+  wick::Console console = wick::standard_console("mnist");
   wick::Arguments arguments(argument_values + 1, argument_values + argument_count);
   return wick::run_guarded(console, [&] {
     if (!arguments.empty() && arguments.front() == "train") {

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <ostream>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/process.h"
 
 namespace wick {
 namespace {
@@ -29,6 +32,17 @@ int report(Console& console, std::string_view message, int code) {
 
 void Console::note(std::string_view message) const {
   if (!quiet) err << name << ": " << on_one_line(message) << std::endl;
+}
+
+Console standard_console(std::string name) {
+  return {.name = std::move(name),
+          .executable = executable_path(),
+          .in = std::cin,
+          .out = std::cout,
+          .err = std::cerr,
+          .input_is_terminal = is_terminal(0),
+          .output_is_terminal = is_terminal(1),
+          .errors_are_terminal = is_terminal(2)};
 }
 
 int run_guarded(Console& console, const std::function<void()>& body) {

@@ -31,6 +31,9 @@ struct Console {
   void note(std::string_view message) const;
 };
 
+// That of this process: its executable and its standard streams.
+[[nodiscard]] Console standard_console(std::string name);
+
 using Arguments = std::vector<std::string>;
 
 // Runs a program's body, flushes its output, and turns whatever is thrown into one line on err and an exit code. The library's log
