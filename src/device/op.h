@@ -27,6 +27,7 @@ enum class OpId : uint8_t {
   sort,              // stable, along the last dimension; out: values and u32 indices, all of them or the first few
   softmax,           // along the last dimension
   rms_norm,          // in / sqrt(mean(in²) + ε) · weight along the last dimension
+  add_rms_norm,      // sum = x + y, and rms_norm of it
   layer_norm,        // (in - mean) / sqrt(variance + ε) · weight + bias along the last dimension
   rope,              // rotary position embedding
   embedding,         // rows of a table, dequantized
@@ -49,10 +50,10 @@ enum class OpId : uint8_t {
 inline constexpr int kOpCount = static_cast<int>(OpId::repack) + 1;
 
 inline constexpr std::array<std::string_view, kOpCount> kOpNames = {
-    "fill",       "copy",       "unary",      "binary",     "compare",      "where_cond", "reduce",       "cumsum",
-    "sort",       "softmax",    "rms_norm",   "layer_norm", "rope",         "embedding",  "index_select", "gather",
-    "scatter",    "index_add",  "matmul",     "linear",     "gated_linear", "attention",  "conv2d",       "conv_transpose2d",
-    "avg_pool2d", "max_pool2d", "upsample2d", "random",     "repack"};
+    "fill",       "copy",     "unary",        "binary",       "compare",   "where_cond", "reduce",           "cumsum",     "sort",
+    "softmax",    "rms_norm", "add_rms_norm", "layer_norm",   "rope",      "embedding",  "index_select",     "gather",     "scatter",
+    "index_add",  "matmul",   "linear",       "gated_linear", "attention", "conv2d",     "conv_transpose2d", "avg_pool2d", "max_pool2d",
+    "upsample2d", "random",   "repack"};
 [[nodiscard]] constexpr std::string_view to_string(OpId op) noexcept { return kOpNames[static_cast<size_t>(op)]; }
 
 struct FillParams {
@@ -196,6 +197,8 @@ struct RandomParams {
   uint64_t offset = 0;
 };
 
+// add_rms_norm: inputs x, y and weight, all row-major; outputs sum = x + y and rms_norm(sum), which is that of the sum before it is
+// rounded to the dtype.
 struct RmsNormParams {
   float epsilon = 1e-5F;
 };

@@ -71,6 +71,36 @@ Kernel rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
   return k.finish();
 }
 
+Kernel add_rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
+  const ir::KernelOptions options = row_options(lanes, caps);
+  KernelBuilder k(name_of("add_rms_norm", dtype, lanes, options), options);
+  const Memory x = k.buffer("x", element_of(dtype)), y = k.buffer("y", element_of(dtype)),
+               weight = k.buffer("weight", weight_element(dtype)), sum = k.output("sum", element_of(dtype)),
+               norm = k.output("norm", element_of(dtype));
+  RowWalk row(k, lanes);
+  const Value y_first = k.parameter("y_first", Type::u32), weight_first = k.parameter("weight_first", Type::u32);
+  const Value sum_first = k.parameter("sum_first", Type::u32), norm_first = k.parameter("norm_first", Type::u32);
+  const Type type = compute_type(dtype);
+  const Value epsilon = cast(type, k.parameter("epsilon", Type::f32));
+  GroupReduce group(k, type);
+  row.run([&] {
+    const Value begin = row.number() * row.columns();
+    const auto at = [&](const Value& column) {
+      return load_number(x, dtype, row.place(column)) + load_number(y, dtype, y_first + begin + column);
+    };
+    const Value squares = row.reduce(group, Reduce::add, k.number_of(type, 0, 0), [&](const Value& column) {
+      const Value total = at(column);
+      store_number(sum, dtype, sum_first + begin + column, total);
+      return total * total;
+    });
+    const Value scale = 1.0 / sqrt(squares / cast(type, row.columns()) + epsilon);
+    row.each([&](const Value& column) {
+      store_number(norm, dtype, norm_first + begin + column, at(column) * scale * weight[weight_first + column]);
+    });
+  });
+  return k.finish();
+}
+
 Kernel layer_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
   const ir::KernelOptions options = row_options(lanes, caps);
   KernelBuilder k(name_of("layer_norm", dtype, lanes, options), options);

@@ -122,34 +122,43 @@ Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows
   if (all) result = Tensor::empty({static_cast<int64_t>(tokens.size()), info_.vocab_size}, DType::f32, device_);
   for (size_t first = 0; first < tokens.size(); first += kBatch) {
     const size_t count = std::min(kBatch, tokens.size() - first);
-    const Tensor hidden = run_layers(tokens.subspan(first, count), cache);
+    Hidden hidden = run_layers(tokens.subspan(first, count), cache);
     const auto batch = static_cast<int64_t>(count);
     if (all) {
-      copy(logits_of(hidden), result->narrow(0, static_cast<int64_t>(first), batch));
+      copy(logits_of(std::move(hidden)), result->narrow(0, static_cast<int64_t>(first), batch));
     } else if (first + count == tokens.size()) {
-      result = logits_of(hidden.narrow(0, batch - 1, 1));
+      const auto last = [&](const Tensor& rows) { return rows.narrow(0, batch - 1, 1); };
+      hidden.x = last(hidden.x);
+      if (hidden.added) hidden.added = last(*hidden.added);
+      result = logits_of(std::move(hidden));
     }
   }
   return *result;
 }
 
-Tensor Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache) const {
+Tensor Llama::normalize(Hidden& hidden, const Tensor& weight) const {
+  if (!hidden.added) return rms_norm(hidden.x, weight, config_.norm_epsilon);
+  SumAndNorm result = add_rms_norm(hidden.x, *hidden.added, weight, config_.norm_epsilon);
+  hidden = {std::move(result.sum), std::nullopt};
+  return std::move(result.norm);
+}
+
+Llama::Hidden Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache) const {
   const auto count = static_cast<int64_t>(tokens.size());
   const Tensor ids = Tensor::from_span(tokens, {count}, device_);
   const Tensor angles = rope_.table(cache.length(), count, device_);
-  Tensor x = weights_.embedding.scaled(embedding(weights_.embedding.weight, ids));
+  Hidden hidden{weights_.embedding.scaled(embedding(weights_.embedding.weight, ids)), std::nullopt};
   for (int64_t index = 0; index < config_.layers; ++index) {
     const LlamaLayer& layer = weights_.layers[static_cast<size_t>(index)];
-    x = x + attend(layer, index, x, angles, cache);
-    x = x + feed_forward(layer, index, x);
+    hidden.added = attend(layer, index, normalize(hidden, layer.attention_norm), angles, cache);
+    hidden.added = feed_forward(layer, index, normalize(hidden, layer.feed_forward_norm));
   }
   cache.advance(count);
-  return x;
+  return hidden;
 }
 
-Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& x, const Tensor& angles, KvCache& cache) const {
-  const int64_t tokens = x.dim(0);
-  const Tensor normed = rms_norm(x, layer.attention_norm, config_.norm_epsilon);
+Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Tensor& angles, KvCache& cache) const {
+  const int64_t tokens = normed.dim(0);
   show_input(index, {"attn_q", "attn_k", "attn_v"}, normed);
   const std::array<const Tensor*, 3> projections{&layer.query.weight, &layer.key.weight, &layer.value.weight};
   std::vector<Tensor> qkv = linear(normed, projections, linear_);
@@ -183,8 +192,7 @@ Tensor Llama::gate(const LlamaLayer& layer, const Tensor& normed) const {
   return activated * layer.up.scaled(products[1]);
 }
 
-Tensor Llama::feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& x) const {
-  const Tensor normed = rms_norm(x, layer.feed_forward_norm, config_.norm_epsilon);
+Tensor Llama::feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& normed) const {
   show_input(index, {"ffn_gate", "ffn_up"}, normed);
   Tensor inner = gate(layer, normed);
   if (layer.feed_forward_sub_norm) inner = rms_norm(inner, *layer.feed_forward_sub_norm, config_.norm_epsilon);
@@ -192,8 +200,8 @@ Tensor Llama::feed_forward(const LlamaLayer& layer, int64_t index, const Tensor&
   return layer.down.scaled(linear(inner, layer.down.weight, linear_));
 }
 
-Tensor Llama::logits_of(const Tensor& hidden) const {
-  const Tensor normed = rms_norm(hidden, weights_.output_norm, config_.norm_epsilon);
+Tensor Llama::logits_of(Hidden hidden) const {
+  const Tensor normed = normalize(hidden, weights_.output_norm);
   return weights_.head.scaled(linear(normed, weights_.head.weight, linear_));
 }
 

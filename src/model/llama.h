@@ -46,13 +46,21 @@ class Llama final : public LanguageModel {
   // Tells the observer what these weights of a layer are multiplied by.
   void show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const;
 
-  // The hidden state [tokens, width] behind the last layer, keys and values having been appended to the cache.
-  [[nodiscard]] Tensor run_layers(std::span<const int32_t> tokens, KvCache& cache) const;
-  [[nodiscard]] Tensor attend(const LlamaLayer& layer, int64_t index, const Tensor& x, const Tensor& angles, KvCache& cache) const;
+  // What the layers hand on, [tokens, width]: x, to which `added`, if there is one, is still to be added.
+  struct Hidden {
+    Tensor x;
+    std::optional<Tensor> added;
+  };
+  // Its norm; what was to be added has been.
+  [[nodiscard]] Tensor normalize(Hidden& hidden, const Tensor& weight) const;
+  // The hidden state behind the last layer, keys and values having been appended to the cache.
+  [[nodiscard]] Hidden run_layers(std::span<const int32_t> tokens, KvCache& cache) const;
+  // attend and feed_forward take the normalised hidden state and give what is to be added to the hidden state.
+  [[nodiscard]] Tensor attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Tensor& angles, KvCache& cache) const;
   // The activated gate times up, [tokens, feed-forward width].
   [[nodiscard]] Tensor gate(const LlamaLayer& layer, const Tensor& normed) const;
-  [[nodiscard]] Tensor feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& x) const;
-  [[nodiscard]] Tensor logits_of(const Tensor& hidden) const;
+  [[nodiscard]] Tensor feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& normed) const;
+  [[nodiscard]] Tensor logits_of(Hidden hidden) const;
 
   Device device_;
   LlamaConfig config_;

@@ -35,6 +35,7 @@ TEST(DeviceMismatch, EveryOpNamesItselfAndBothDevices) {
       {"where_cond", [&] { return there.gt(0.0).where_cond(here, here); }},
       {"index_select", [&] { return here.index_select(ids, 0); }},
       {"rms_norm", [&] { return rms_norm(here, row, 1e-5F); }},
+      {"add_rms_norm", [&] { return add_rms_norm(here, there, row, 1e-5F).sum; }},
       {"layer_norm", [&] { return layer_norm(here, row, row, 1e-5F); }},
   };
   for (const auto& [op, call] : calls) {

@@ -37,6 +37,7 @@ Table build_table() {
     set(table, OpId::random, dtype, random_any);
     set(table, OpId::softmax, dtype, softmax_any);
     set(table, OpId::rms_norm, dtype, rms_norm_any);
+    set(table, OpId::add_rms_norm, dtype, add_rms_norm_any);
     set(table, OpId::layer_norm, dtype, layer_norm_any);
     set(table, OpId::rope, dtype, rope_any);
     set(table, OpId::avg_pool2d, dtype, avg_pool_float);

@@ -23,6 +23,7 @@ void reduce_any(const OpCall& call);
 // rows.cpp
 void softmax_any(const OpCall& call);
 void rms_norm_any(const OpCall& call);
+void add_rms_norm_any(const OpCall& call);
 void layer_norm_any(const OpCall& call);
 void rope_any(const OpCall& call);
 // embedding.cpp

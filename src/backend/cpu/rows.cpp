@@ -208,6 +208,45 @@ void normalize(const OpCall& call, bool centred, double epsilon) {
   });
 }
 
+template <class T>
+void add_and_normalize(const OpCall& call) {
+  const Operand& x = call.inputs[0];
+  CpuRuntime& runtime = runtime_of(call);
+  const SimdKernels& kernels = runtime.kernels();
+  const BinaryLoop<T> add = kernels.numbers<T>().binary[static_cast<size_t>(BinaryKind::add)][static_cast<size_t>(Splat::none)];
+  const RowLoops<T>& loops = kernels.rows<T>();
+  const int64_t length = x.layout->shape().last(), count = x.layout->elements() / length, size = info(x.dtype).block_bytes;
+  const auto n = static_cast<size_t>(length);
+  const bool narrow = is_narrow_float(x.dtype);
+  const double epsilon = static_cast<double>(call.parameters<RmsNormParams>().epsilon);
+  const auto row_of = [&](const Operand& operand, int64_t row) {
+    return operand.buffer->host_data() + (operand.layout->offset() + row * length) * size;
+  };
+  const auto run_share = [&](Scratch& scratch, int64_t begin, int64_t end) {
+    T* numbers = narrow ? scratch.get<T>(kNumberSlot, 2 * n) : nullptr;
+    for (int64_t row = begin; row < end; ++row) {
+      const auto number_of = [&](const Operand& operand, T* staging) -> const T* {
+        if (!narrow) return reinterpret_cast<const T*>(row_of(operand, row));
+        read_numbers(kernels, x.dtype, row_of(operand, row), length, staging);
+        return staging;
+      };
+      T* sum = narrow ? numbers : reinterpret_cast<T*>(row_of(call.outputs[0], row));
+      T* norm = narrow ? numbers + n : reinterpret_cast<T*>(row_of(call.outputs[1], row));
+      add(number_of(x, numbers), number_of(call.inputs[1], numbers + n), sum, n);
+      const double squares = loops.sum_of_squares(sum, 0, n);
+      const auto factor = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(length) + epsilon));
+      loops.normalize(sum, 0, factor, data_of<const T>(call.inputs[2]), nullptr, norm, n);
+      if (!narrow) continue;
+      write_numbers(kernels, sum, length, x.dtype, row_of(call.outputs[0], row));
+      write_numbers(kernels, norm, length, x.dtype, row_of(call.outputs[1], row));
+    }
+  };
+  if (count <= std::max<int64_t>(1, kElementsPerThread / length) || runtime.threads().size() == 1)
+    return run_share(runtime.scratch(0), 0, count);
+  runtime.threads().run(
+      [&](int index, int threads) { run_share(runtime.scratch(index), count * index / threads, count * (index + 1) / threads); });
+}
+
 // rope's operands, in elements.
 template <class T>
 void rope(const OpCall& call) {
@@ -264,6 +303,10 @@ void softmax_any(const OpCall& call) {
 
 void rms_norm_any(const OpCall& call) {
   visit_float(call, [&]<class T>(T) { normalize<T>(call, false, static_cast<double>(call.parameters<RmsNormParams>().epsilon)); });
+}
+
+void add_rms_norm_any(const OpCall& call) {
+  visit_float(call, [&]<class T>(T) { add_and_normalize<T>(call); });
 }
 
 void layer_norm_any(const OpCall& call) {

@@ -1,6 +1,7 @@
 #include "tensor/ops/normalize.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/error.h"
@@ -39,6 +40,12 @@ void rms_norm_reference(const void* params, std::span<const ReferenceTensor> inp
     double* y = outputs[0].values.data() + row * x.size();
     for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * scale * inputs[1].values[i];
   });
+}
+
+void add_rms_norm_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  for (size_t i = 0; i < outputs[0].values.size(); ++i) outputs[0].values[i] = inputs[0].values[i] + inputs[1].values[i];
+  const std::array<ReferenceTensor, 2> operands{outputs[0], inputs[2]};
+  rms_norm_reference(params, operands, outputs.subspan(1));
 }
 
 void layer_norm_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
@@ -131,6 +138,12 @@ const OpRule kRmsNormRule = {.op = OpId::rms_norm,
                              .gradient_kind = GradientKind::function,
                              .gradient = rms_norm_gradient,
                              .by_kernel = by_kernel::rms_norm};
+// The tape sees its parts.
+const OpRule kAddRmsNormRule = {.op = OpId::add_rms_norm,
+                                .defining_operand = 0,
+                                .reference = add_rms_norm_reference,
+                                .hole = refuse_all_but_floats,
+                                .by_kernel = by_kernel::add_rms_norm};
 const OpRule kLayerNormRule = {.op = OpId::layer_norm,
                                .defining_operand = 0,
                                .reference = layer_norm_reference,
@@ -148,6 +161,26 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon) {
   const Tensor scale = row_of_weights("rms_norm", "weight", x, weight);
   Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
   apply(OpId::rms_norm, RmsNormParams{epsilon}, {&x, &scale}, {&result});
+  return result;
+}
+
+SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, float epsilon) {
+  check_dtype(OpId::add_rms_norm, "add_rms_norm", x);
+  if (x.shape() != y.shape()) {
+    fail(ErrorCode::shape_mismatch, "add_rms_norm: x {} and y {} must agree in shape", x.describe(), y.describe());
+  }
+  if (x.dtype() != y.dtype()) {
+    fail(ErrorCode::dtype_mismatch, "add_rms_norm: x {} and y {} must agree in dtype", x.describe(), y.describe());
+  }
+  const Tensor scale = row_of_weights("add_rms_norm", "weight", x, weight);
+  if (x.is_tracked() || y.is_tracked() || scale.is_tracked()) {
+    const Tensor sum = x + y;
+    return {sum, rms_norm(sum, scale, epsilon)};
+  }
+  const Tensor rows = x.contiguous(), others = y.contiguous();
+  SumAndNorm result{Tensor::empty(x.shape(), x.dtype(), x.device()), Tensor::empty(x.shape(), x.dtype(), x.device())};
+  const RmsNormParams params{epsilon};
+  dispatch(OpId::add_rms_norm, &params, {&rows, &others, &scale}, {&result.sum, &result.norm});
   return result;
 }
 

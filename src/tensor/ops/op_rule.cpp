@@ -15,6 +15,7 @@ const OpRule& rule(OpId op) noexcept {
     case OpId::sort: return kSortRule;
     case OpId::softmax: return kSoftmaxRule;
     case OpId::rms_norm: return kRmsNormRule;
+    case OpId::add_rms_norm: return kAddRmsNormRule;
     case OpId::layer_norm: return kLayerNormRule;
     case OpId::rope: return kRopeRule;
     case OpId::embedding: return kEmbeddingRule;

@@ -140,6 +140,27 @@ void add_rms_norm(CaseList& list, const Shape& shape, DType dtype, DType weight_
            });
 }
 
+// The sum is rounded once; the norm is of the sum before it is rounded to the dtype, which errs by u of itself at most.
+void add_add_rms_norm(CaseList& list, const Shape& shape, DType dtype, DType weight_dtype, View view, View other_view) {
+  const std::string name =
+      fmt::format("{}/{} + {}/weight {}", shape.to_string(), to_string(view), to_string(other_view), to_string(weight_dtype));
+  list.add(OpId::add_rms_norm, dtype, name, [=](Trial& trial) {
+    const Tensor x = trial.input(shape, dtype, view), y = trial.input(shape, dtype, other_view);
+    const Tensor weight = trial.input({shape.last()}, weight_dtype, View::contiguous, {0.5, 2});
+    const RmsNormParams params{1e-5F};
+    const SumAndNorm result = add_rms_norm(x, y, weight, params.epsilon);
+    const BinaryParams add{BinaryKind::add};
+    const bool is_narrow = dtype != DType::f32 && dtype != DType::f64;
+    trial.expect(OpId::binary, &add, {&x, &y}, result.sum,
+                 is_narrow ? elementwise_bound([](double, double sum) { return 0x1p-24 * std::fabs(sum); }) : Bound());
+    if (!trial.has_values()) return;
+    const std::vector<ReferenceTensor> inputs = {trial.values_of(x), trial.values_of(y), trial.values_of(weight)};
+    std::vector<ReferenceTensor> expected(2, {shape, std::vector<double>(inputs[0].values.size()), dtype});
+    if (shape.elements() > 0) rule(OpId::add_rms_norm).reference(&params, inputs, expected);
+    trial.expect_values(expected[1], result.norm, rms_norm_bound(dtype, shape.last())(inputs, expected[1]));
+  });
+}
+
 void add_extremes(CaseList& list) {
   add_softmax_of(list, "one infinity is a row of NaN", {1, kInfinity, 2});
   add_softmax_of(list, "minus infinity has no weight", {1, -kInfinity, 2, -kInfinity, 0, -kInfinity, -kInfinity, -1, -kInfinity});
@@ -161,6 +182,15 @@ void add_row_cases(CaseList& list) {
     add_layer_norm(list, shape, DType::f32, DType::f32, View::contiguous, {-4, 4});
     add_layer_norm(list, shape, DType::f32, DType::f32, View::transposed, {100, 104});
     add_rms_norm(list, shape, DType::f32, DType::f32, View::transposed, {-1e4, 1e4});
+  }
+  for (const int64_t width : widths()) add_add_rms_norm(list, {3, width}, DType::f32, DType::f32, View::contiguous, View::contiguous);
+  for (const int64_t width : {2048, 4096, 4100, 5120})
+    add_add_rms_norm(list, {1, width}, DType::f32, DType::f32, View::contiguous, View::contiguous);
+  for (const Shape& shape : {Shape{5, 17}, Shape{2, 3, 70}, Shape{257}, Shape{70, 1025}, Shape{0, 5}, Shape{5, 0}}) {
+    for (const DType dtype : kFloatDTypes) {
+      add_add_rms_norm(list, shape, dtype, DType::f16, View::contiguous, View::narrowed);
+      add_add_rms_norm(list, shape, dtype, DType::f32, View::flipped, View::contiguous);
+    }
   }
   for (const Shape& shape : {Shape{5, 17}, Shape{2, 3, 70}, Shape{2, 1, 3, 2, 9}, Shape{1}, Shape{257}}) {
     for (const View view : views_of(shape)) {

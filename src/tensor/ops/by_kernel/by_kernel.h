@@ -5,6 +5,7 @@
 
 namespace wick::by_kernel {
 
+void add_rms_norm(const OpCall& call);
 void attention(const OpCall& call);
 void avg_pool2d(const OpCall& call);
 void binary(const OpCall& call);

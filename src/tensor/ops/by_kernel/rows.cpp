@@ -52,6 +52,22 @@ void rms_norm(const OpCall& call) {
       Arguments().number(call.parameters<RmsNormParams>().epsilon));
 }
 
+void add_rms_norm(const OpCall& call) {
+  const Operand &x = call.inputs[0], &y = call.inputs[1], &weight = call.inputs[2], &sum = call.outputs[0], &norm = call.outputs[1];
+  Runtime& runtime = *call.runtime;
+  const RowView rows = rows_of(runtime, x, 1);
+  const kernels::RowLanes lanes = lanes_of(rows, runtime.caps());
+  const Program& program = runtime.program({"add_rms_norm", {number_of(x.dtype), static_cast<uint32_t>(lanes)}},
+                                           [&] { return kernels::add_rms_norm(x.dtype, lanes, runtime.caps()); });
+  Arguments arguments;
+  arguments.buffer(*rows.buffer);
+  for (const Operand* operand : {&y, &weight, &sum, &norm}) arguments.buffer(*operand);
+  rows.append(arguments);
+  for (const Operand* operand : {&y, &weight, &sum, &norm}) arguments.size(first_of(*operand));
+  arguments.number(call.parameters<RmsNormParams>().epsilon);
+  launch(runtime, program, row_grid(program, rows, lanes, runtime.caps()), arguments);
+}
+
 void layer_norm(const OpCall& call) {
   const DType dtype = call.inputs[0].dtype;
   launch_rows(
