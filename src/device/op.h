@@ -30,6 +30,7 @@ enum class OpId : uint8_t {
   add_rms_norm,      // sum = x + y, and rms_norm of it
   layer_norm,        // (in - mean) / sqrt(variance + ε) · weight + bias along the last dimension
   rope,              // rotary position embedding
+  rope_into_cache,   // rope of queries and of keys, and keys and values written into a cache
   embedding,         // rows of a table, dequantized
   index_select,      // slices of a dimension by number
   gather,            // out[i, j, k] = in[i, ids[i, j, k], k]
@@ -49,11 +50,37 @@ enum class OpId : uint8_t {
 };
 inline constexpr int kOpCount = static_cast<int>(OpId::repack) + 1;
 
-inline constexpr std::array<std::string_view, kOpCount> kOpNames = {
-    "fill",       "copy",     "unary",        "binary",       "compare",   "where_cond", "reduce",           "cumsum",     "sort",
-    "softmax",    "rms_norm", "add_rms_norm", "layer_norm",   "rope",      "embedding",  "index_select",     "gather",     "scatter",
-    "index_add",  "matmul",   "linear",       "gated_linear", "attention", "conv2d",     "conv_transpose2d", "avg_pool2d", "max_pool2d",
-    "upsample2d", "random",   "repack"};
+inline constexpr std::array<std::string_view, kOpCount> kOpNames = {"fill",
+                                                                    "copy",
+                                                                    "unary",
+                                                                    "binary",
+                                                                    "compare",
+                                                                    "where_cond",
+                                                                    "reduce",
+                                                                    "cumsum",
+                                                                    "sort",
+                                                                    "softmax",
+                                                                    "rms_norm",
+                                                                    "add_rms_norm",
+                                                                    "layer_norm",
+                                                                    "rope",
+                                                                    "rope_into_cache",
+                                                                    "embedding",
+                                                                    "index_select",
+                                                                    "gather",
+                                                                    "scatter",
+                                                                    "index_add",
+                                                                    "matmul",
+                                                                    "linear",
+                                                                    "gated_linear",
+                                                                    "attention",
+                                                                    "conv2d",
+                                                                    "conv_transpose2d",
+                                                                    "avg_pool2d",
+                                                                    "max_pool2d",
+                                                                    "upsample2d",
+                                                                    "random",
+                                                                    "repack"};
 [[nodiscard]] constexpr std::string_view to_string(OpId op) noexcept { return kOpNames[static_cast<size_t>(op)]; }
 
 struct FillParams {
@@ -206,6 +233,9 @@ struct RmsNormParams {
 // Which elements of a head form a rotated pair: (2i, 2i+1), as Llama's own checkpoints have it, or (i, i + half), as Hugging Face's.
 enum class RopeStyle : uint8_t { interleaved, half_split };
 // Inputs: x [tokens, heads, head_dim]; table f32 [tokens, rotary_dims / 2, 2] of (cos, sin). Elements from 2·pairs on are copied.
+// rope_into_cache: inputs query [tokens, heads, head_dim], key and value [tokens, kv_heads, head_dim] and the table, all f32 and row-major;
+// outputs: the places of the keys and of the values in a cache, [kv_heads, tokens, head_dim] of one of kCacheDTypes, whose rows are
+// contiguous, and the turned queries, f32.
 struct RopeParams {
   RopeStyle style = RopeStyle::interleaved;
 };

@@ -1,7 +1,6 @@
 #include "model/kv_cache.h"
 
 #include "base/error.h"
-#include "tensor/ops/copy.h"
 
 namespace wick {
 
@@ -30,12 +29,6 @@ int64_t KvCache::bytes() const noexcept {
   int64_t total = 0;
   for (const Tensor& tensor : keys_) total += 2 * storage_bytes(tensor.dtype(), tensor.elements());
   return total;
-}
-
-void KvCache::write(int64_t layer, const Tensor& keys, const Tensor& values) {
-  const int64_t tokens = keys.dim(0);
-  copy(keys.transpose(0, 1), keys_[static_cast<size_t>(layer)].narrow(1, length_, tokens));
-  copy(values.transpose(0, 1), values_[static_cast<size_t>(layer)].narrow(1, length_, tokens));
 }
 
 void KvCache::advance(int64_t tokens) {

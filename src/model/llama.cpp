@@ -168,9 +168,10 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& norme
   if (layer.query_bias) qkv[0] = qkv[0] + *layer.query_bias;
   if (layer.key_bias) qkv[1] = qkv[1] + *layer.key_bias;
   if (layer.value_bias) qkv[2] = qkv[2] + *layer.value_bias;
-  const Tensor query = rope(qkv[0].reshape({tokens, config_.heads, config_.head_dim}), angles, config_.rope_style);
-  const Tensor key = rope(qkv[1].reshape({tokens, config_.kv_heads, config_.head_dim}), angles, config_.rope_style);
-  cache.write(index, key, qkv[2].reshape({tokens, config_.kv_heads, config_.head_dim}));
+  const auto heads_of = [&](const Tensor& x, int64_t heads) { return x.reshape({tokens, heads, config_.head_dim}); };
+  const Tensor query =
+      rope_into_cache(heads_of(qkv[0], config_.heads), heads_of(qkv[1], config_.kv_heads), heads_of(qkv[2], config_.kv_heads), angles,
+                      config_.rope_style, cache.next_keys(index, tokens), cache.next_values(index, tokens));
   const AttentionParams params{1.0F / std::sqrt(static_cast<float>(config_.head_dim)), cache.length()};
   const Tensor mixed = attention(query, cache.keys(index), cache.values(index), params);
   Tensor heads = mixed.reshape({tokens, config_.heads * config_.head_dim});

@@ -27,11 +27,11 @@ Bytes read_all(Queue& queue, const Buffer& buffer) {
   return bytes;
 }
 
-// For each unit of a buffer (an element, or a block of a quantized output, which is always whole) whether the layout names it.
+// For each unit of a buffer (an element, or a block of a quantized output) whether the layout names it.
 std::vector<bool> named_units(const Operand& output, size_t units) {
-  if (is_quantized(output.dtype)) return std::vector<bool>(units, true);
+  const int64_t elements = info(output.dtype).block_elements;
   std::vector<bool> named(units, false);
-  for_each_offset(*output.layout, [&](int64_t offset) { named.at(static_cast<size_t>(offset)) = true; });
+  for_each_offset(*output.layout, [&](int64_t offset) { named.at(static_cast<size_t>(offset / elements)) = true; });
   return named;
 }
 

@@ -462,6 +462,41 @@ KernelCase rope_case(const DeviceCaps& caps) {
   return result;
 }
 
+// Two tokens of three heads of queries and one of keys and values, eight elements each; three pairs turn.
+KernelCase rope_into_cache_case(DType dtype, uint32_t unit, bool interleaved, const DeviceCaps& caps) {
+  const std::size_t tokens = 2, heads = 3, dim = 8, pairs = 3;
+  const Numbers query = numbers(Element::f32, tokens * heads * dim, 20), key = numbers(Element::f32, tokens * dim, 23),
+                value = numbers(Element::f32, tokens * dim, 24), table = numbers(Element::f32, tokens * pairs * 2, 21);
+  const auto turned = [&](Numbers x, std::size_t count) {
+    for (std::size_t row = 0; row < tokens * count; ++row) {
+      for (std::size_t i = 0; i < pairs; ++i) {
+        const double* angle = &table[(row / count * pairs + i) * 2];
+        double &first = x[row * dim + (interleaved ? 2 * i : i)], &second = x[row * dim + (interleaved ? 2 * i + 1 : i + pairs)];
+        const double a = first, b = second;
+        first = a * angle[0] - b * angle[1];
+        second = a * angle[1] + b * angle[0];
+      }
+    }
+    return x;
+  };
+  KernelCase result;
+  result.kernel = kernels::rope_into_cache({dtype, unit, interleaved}, caps);
+  result.name = result.kernel.name;
+  const Element element = kernels::element_of(dtype);
+  const double error = std::max(epsilon(element), 0x1p-22);
+  result.buffers = {input(Element::f32, query),
+                    input(Element::f32, key),
+                    input(Element::f32, value),
+                    input(Element::f32, table),
+                    output(element, turned(key, 1), error, error),
+                    output(element, value, error, error),
+                    output(Element::f32, turned(query, heads), 0x1p-22)};
+  const uint32_t units = dim / unit;
+  result.parameters = {
+      static_cast<uint32_t>(tokens * (heads + 2) * units), heads, 1, units, pairs, 0, 0, 0, 0, 0, 0, units, 0, 0, units, 0};
+  return result;
+}
+
 // Two rows, longer than a group takes at once, written from their ends.
 KernelCase cumsum_case(const DeviceCaps& caps) {
   const std::size_t rows = 2, length = 1100;
@@ -539,6 +574,8 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(linear_case(DType::q4_k, 0, caps));
   cases.push_back(attention_join_case(caps));
   cases.push_back(rope_case(caps));
+  cases.push_back(rope_into_cache_case(DType::f32, 4, false, caps));
+  cases.push_back(rope_into_cache_case(DType::f16, 1, true, caps));
   cases.push_back(cumsum_case(caps));
   cases.push_back(random_case(kernels::RandomNumbers::uniform, caps));
   cases.push_back(random_case(kernels::RandomNumbers::normal, caps));

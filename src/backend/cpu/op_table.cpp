@@ -46,7 +46,10 @@ Table build_table() {
   set(table, OpId::matmul, DType::f32, matmul_f32);
   set(table, OpId::matmul, DType::f64, matmul_f64);
   for (const DType dtype : {DType::f16, DType::bf16, DType::f8e4m3}) set(table, OpId::matmul, dtype, matmul_narrow);
-  for (const DType dtype : kCacheDTypes) set(table, OpId::attention, dtype, attention_any);
+  for (const DType dtype : kCacheDTypes) {
+    set(table, OpId::attention, dtype, attention_any);
+    set(table, OpId::rope_into_cache, dtype, rope_into_cache_any);
+  }
   for (const BlockFormat& format : block_formats()) {
     set(table, OpId::embedding, format.dtype, embedding_any);
     set(table, OpId::linear, format.dtype, linear_plain);

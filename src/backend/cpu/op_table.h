@@ -26,6 +26,8 @@ void rms_norm_any(const OpCall& call);
 void add_rms_norm_any(const OpCall& call);
 void layer_norm_any(const OpCall& call);
 void rope_any(const OpCall& call);
+// rope_into_cache.cpp
+void rope_into_cache_any(const OpCall& call);
 // embedding.cpp
 void embedding_any(const OpCall& call);
 // cumsum.cpp

@@ -18,6 +18,7 @@ const OpRule& rule(OpId op) noexcept {
     case OpId::add_rms_norm: return kAddRmsNormRule;
     case OpId::layer_norm: return kLayerNormRule;
     case OpId::rope: return kRopeRule;
+    case OpId::rope_into_cache: return kRopeIntoCacheRule;
     case OpId::embedding: return kEmbeddingRule;
     case OpId::index_select: return kIndexSelectRule;
     case OpId::gather: return kGatherRule;

@@ -62,8 +62,8 @@ inline constexpr std::string_view kFloatsOnly = "the result is a fraction: conve
 
 // The rules, each defined in its op's own file.
 extern const OpRule kFillRule, kCopyRule, kUnaryRule, kBinaryRule, kCompareRule, kWhereCondRule, kReduceRule, kCumsumRule, kSortRule,
-    kSoftmaxRule, kRmsNormRule, kAddRmsNormRule, kLayerNormRule, kRopeRule, kEmbeddingRule, kIndexSelectRule, kGatherRule, kScatterRule,
-    kIndexAddRule, kMatmulRule, kLinearRule, kGatedLinearRule, kAttentionRule, kConv2dRule, kConvTranspose2dRule, kAvgPool2dRule,
-    kMaxPool2dRule, kUpsample2dRule, kRandomRule, kRepackRule;
+    kSoftmaxRule, kRmsNormRule, kAddRmsNormRule, kLayerNormRule, kRopeRule, kRopeIntoCacheRule, kEmbeddingRule, kIndexSelectRule,
+    kGatherRule, kScatterRule, kIndexAddRule, kMatmulRule, kLinearRule, kGatedLinearRule, kAttentionRule, kConv2dRule, kConvTranspose2dRule,
+    kAvgPool2dRule, kMaxPool2dRule, kUpsample2dRule, kRandomRule, kRepackRule;
 
 }  // namespace wick

@@ -28,6 +28,7 @@ void random(const OpCall& call);
 void reduce(const OpCall& call);
 void rms_norm(const OpCall& call);
 void rope(const OpCall& call);
+void rope_into_cache(const OpCall& call);
 void scatter(const OpCall& call);
 void softmax(const OpCall& call);
 void sort(const OpCall& call);
