@@ -46,6 +46,24 @@ class ThreadPool {
     });
   }
 
+  // Splits [0, count) into ranges and calls body(share, begin, end) on each, in order for a share, so that all threads are done at about
+  // the same time although one is slower: a range is an equal part of what is left (guided self-scheduling, Polychronopoulos and Kuck
+  // 1987), long enough at first to be read as one stream, short at last. Which share gets which range differs from call to call.
+  template <class Body>
+  void share_out(int64_t count, const Body& body) {
+    std::atomic<int64_t> next{0};
+    run([&](int share, int shares) {
+      int64_t begin = next.load(std::memory_order_relaxed);
+      while (begin < count) {
+        const int64_t part = (count - begin) / (2 * shares);
+        const int64_t end = shares == 1 ? count : begin + (part > 1 ? part : 1);
+        if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+        body(share, begin, end);
+        begin = next.load(std::memory_order_relaxed);
+      }
+    });
+  }
+
  private:
   using ErasedTask = void (*)(const void* context, int index, int count);
   void run_erased(ErasedTask task, const void* context);

@@ -47,6 +47,38 @@ TEST(ThreadPool, ParallelForCoversEachIndexOnceInRangesOfWholeGrains) {
   }
 }
 
+TEST(ThreadPool, ShareOutCoversEachIndexOnceInRisingRanges) {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    for (const int64_t count : {0, 1, 2, 7, 64, 1000}) {
+      std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
+      std::vector<int64_t> ends(static_cast<size_t>(threads));
+      pool.share_out(count, [&](int share, int64_t begin, int64_t end) {
+        EXPECT_LT(begin, end);
+        EXPECT_LE(ends[static_cast<size_t>(share)], begin);
+        ends[static_cast<size_t>(share)] = end;
+        for (int64_t i = begin; i < end; ++i) visits[static_cast<size_t>(i)].fetch_add(1);
+      });
+      for (const auto& visited : visits) EXPECT_EQ(visited.load(), 1);
+    }
+  }
+}
+
+TEST(ThreadPool, ShareOutGivesASlowThreadLess) {
+  ThreadPool pool(2);
+  std::atomic<int> others = 0;
+  // One range is held until all others are done, which a fixed halving would never see.
+  pool.share_out(64, [&](int /*share*/, int64_t begin, int64_t end) {
+    const auto length = static_cast<int>(end - begin);
+    if (begin > 0) {
+      others.fetch_add(length);
+      return;
+    }
+    while (others.load() < 64 - length) std::this_thread::yield();
+  });
+  EXPECT_GT(others.load(), 32);
+}
+
 TEST(ThreadPool, CallersFromSeveralThreadsTakeTurns) {
   ThreadPool pool(2);
   int64_t sum = 0;  // unguarded: only the pool's turns keep its writers apart

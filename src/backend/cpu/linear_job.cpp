@@ -6,7 +6,7 @@ LinearJob make_job(const OpCall& call, int64_t unit) {
   const Layout& x = *call.inputs[0].layout;
   const int64_t k = x.shape().last();
   const int64_t rows = x.elements() / k;
-  LinearJob job{&runtime_of(call), data_of<const float>(call.inputs[0]), rows, k, unit, 0, rows, 0, {}};
+  LinearJob job{&runtime_of(call), data_of<const float>(call.inputs[0]), rows, k, unit, 0, rows, unit, 0, {}};
   for (size_t index = 0; index < call.outputs.size(); ++index) {
     const Operand& weight = call.inputs[index + 1];
     const int64_t outputs = weight.layout->shape()[0];

@@ -1,4 +1,4 @@
-// What linear and gated_linear on plain and on interleaved weights share: the call taken apart, and each thread's fixed range of work.
+// What linear and gated_linear on plain and on interleaved weights share: the call taken apart, and the threads' work handed out.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,8 @@ struct LinearJob {
   int64_t k;
   int64_t unit;  // weight rows in a unit of work
   int64_t units;
-  int64_t block;  // rows of activations in a block: at first all
+  int64_t block;     // rows of activations in a block: at first all
+  int64_t run_rows;  // the most weight rows that are worked on at once: at first those of a unit
   size_t count;
   std::array<Product, kMaxWeights> products;
 };
@@ -48,19 +49,18 @@ void block_tokens(LinearJob& job, int64_t element);
 // All activations, rounded to bf16 by all threads; they lie in the scratch of the calling thread.
 [[nodiscard]] const bf16* round_to_bf16(const LinearJob& job);
 
-// Calls body(thread, product, first row, rows, tokens) for the units of work of each thread's range, block of tokens by block.
+// Calls body(thread, product, first row, rows, tokens) for runs of units of one weight, block of tokens by block.
 template <class Body>
 void run_units(const LinearJob& job, Body&& body) {
-  job.runtime->threads().run([&](int thread, int threads) {
-    const int64_t end = job.units * (thread + 1) / threads;
+  job.runtime->threads().share_out(job.units, [&](int thread, int64_t begin, int64_t end) {
     for (int64_t token = 0; token < job.rows; token += job.block) {
       const Tokens tokens{token, std::min(job.block, job.rows - token)};
-      for (int64_t unit = job.units * thread / threads; unit < end; ++unit) {
-        size_t index = job.count - 1;
-        while (job.products[index].first_unit > unit) --index;
+      for (size_t index = 0; index < job.count; ++index) {
         const Product& product = job.products[index];
-        const int64_t first = (unit - product.first_unit) * job.unit;
-        body(thread, product, first, std::min(job.unit, product.outputs - first), tokens);
+        const int64_t last = std::min(product.outputs, (end - product.first_unit) * job.unit);
+        for (int64_t row = std::max<int64_t>(0, begin - product.first_unit) * job.unit; row < last; row += job.run_rows) {
+          body(thread, product, row, std::min(job.run_rows, last - row), tokens);
+        }
       }
     }
   });
