@@ -51,8 +51,7 @@ Target target(std::string_view device) {
 std::vector<ir::Kernel> kernels_for(const DeviceCaps& caps) {
   std::vector<ir::Kernel> all;
   all.push_back(kernels::quantize_q8(caps));
-  all.push_back(kernels::matvec_q8_0(caps));
-  all.push_back(kernels::matvec_q4_k(caps));
+  for (const DType dtype : {DType::q8_0, DType::q4_k, DType::q6_k}) all.push_back(kernels::matvec_bytes({{dtype}}, caps));
   for (const DType dtype : {DType::q8_0, DType::q4_k, DType::q6_k})
     all.push_back(kernels::matvec({dtype, kernels::RowAccess::blocks}, 1, caps));
   for (const uint32_t rows : {1U, 4U}) all.push_back(kernels::attention({DType::f16, kernels::RowAccess::vectors, rows, 1, true}, caps));

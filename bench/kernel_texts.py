@@ -196,7 +196,7 @@ class Bench:
         y = torch.full((rows,), float("nan"), device="cuda")
         on_device = device(data), device(scales)
         grid = (-(-rows // kernel.info["rows_per_group"]),)
-        run = lambda i: kernel(grid, (all_w[i % len(all_w)], *on_device, y), (count, rows, 0, 0))
+        run = lambda i: kernel(grid, (all_w[i % len(all_w)], *on_device, y), (columns, 0, rows, 0))
         run(0)
         torch.cuda.synchronize()
         found = y.cpu().numpy()
@@ -249,8 +249,8 @@ class Bench:
     def run(self):
         shapes = [(4096, 4096), (14336, 4096), (4096, 14336), (128256, 4096)]
         cases = [("quantize_q8", self.quantize)]
-        cases += [("matvec_q8_0", lambda s=s: self.matvec("matvec_q8_0", q8_0, 32, *s)) for s in shapes]
-        cases += [("matvec_q4_k", lambda s=s: self.matvec("matvec_q4_k", q4_k, 256, *s)) for s in shapes]
+        cases += [("matvec_bytes_q8_0", lambda s=s: self.matvec("matvec_bytes_q8_0", q8_0, 32, *s)) for s in shapes]
+        cases += [("matvec_bytes_q4_k", lambda s=s: self.matvec("matvec_bytes_q4_k", q4_k, 256, *s)) for s in shapes]
         cases += [("attention_decode", lambda case=case: self.attention(*case)) for case in ATTENTION]
         for m, n, depth in ((4096, 4096, 4096), (512, 14336, 4096)):
             cases.append(("matmul_blocks_f32", lambda m=m, n=n, d=depth: self.matmul("matmul_blocks_f32", np.float32, 64, m, n, d)))

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "kernels/group_options.h"
 #include "kernels/math.h"
+#include "kernels/row_ranges.h"
 #include "kernels/strided.h"
 
 namespace wick::kernels {
@@ -34,8 +35,8 @@ struct Teams {
 };
 
 std::string name_of(std::string_view what, const LinearForm& form) {
-  return fmt::format("{}{}_{}{}", what, form.gated ? "_gated" : "", to_string(form.dtype),
-                     form.access == RowAccess::elements ? "_strided" : "");
+  return fmt::format("{}{}_{}{}{}", what, form.gated ? "_gated" : "", to_string(form.dtype),
+                     form.access == RowAccess::elements ? "_strided" : "", form.weights > 1 ? fmt::format("_w{}", form.weights) : "");
 }
 
 // The activations of one unit of a row.
@@ -96,38 +97,42 @@ class TeamSums {
 uint32_t matvec_rows_per_group(const DeviceCaps& caps) { return Teams(caps).teams; }
 
 ir::Kernel matvec(const LinearForm& form, uint32_t tokens, const DeviceCaps& caps) {
+  WICK_ASSERT(!form.gated || form.weights == 1);
   const Teams teams(caps);
   KernelBuilder k(fmt::format("{}_x{}{}", name_of("matvec", form), tokens, subgroup_suffix(teams.options)), teams.options);
+  const auto name = [](const char* what, uint32_t i) { return i == 0 ? what : fmt::format("{}_{}", what, i + 1); };
   std::vector<WeightRows> weights{WeightRows(k, form.dtype, form.access)};
   if (form.gated) weights.emplace_back(k, weights[0], "up");
-  const Memory x = k.buffer("x", Element::f32), y = k.output("y", Element::f32);
+  for (uint32_t i = 1; i < form.weights; ++i) weights.emplace_back(k, weights[0], name("w", i));
+  const Memory x = k.buffer("x", Element::f32);
+  std::vector<Memory> y;
+  for (uint32_t i = 0; i < form.weights; ++i) y.push_back(k.output(name("y", i), Element::f32));
   const Value x_offset = k.parameter("x_offset", Type::u32), columns = k.parameter("columns", Type::u32);
-  const Value rows = k.parameter("rows", Type::u32), y_offset = k.parameter("y_offset", Type::u32),
-              given = k.parameter("tokens", Type::u32);
-  const Value lane = k.local_id() % teams.lanes, group = k.group_id(1) * k.group_count(0) + k.group_id(0);
-  const Value row = group * teams.teams + k.local_id() / teams.lanes;
-  // Rows beyond the last do the last one's work: every lane reaches the reduction.
-  const Value read_row = min(row, rows - 1U);
-  const auto count = static_cast<uint32_t>(weights.size());
+  const Value lane = k.local_id() % teams.lanes;
+  RowRanges ranges(k, teams.teams, k.local_id() / teams.lanes);
+  const Value given = k.parameter("tokens", Type::u32);
+  for (uint32_t i = 1; i < form.weights; ++i) ranges.add();
+  const uint32_t count = form.gated ? 2 : 1, unit = weights[0].unit();
   std::vector<Variable> parts;
   for (uint32_t i = 0; i < tokens * count; ++i) parts.push_back(k.variable(0.0F));
-  const uint32_t unit = weights[0].unit();
   // Tokens that are not there are the last one again.
   const auto place_of = [&](uint32_t token) { return tokens == 1 ? k.constant(0U) : min(k.constant(token), given - 1U); };
-  k.loop(lane, columns / unit, teams.lanes, [&](const Value& at) {
-    std::vector<WeightUnit> units;
-    for (const WeightRows& weight : weights) units.push_back(weight.read(read_row, at));
-    for (uint32_t token = 0; token < tokens; ++token) {
-      const std::vector<Value> values = activations(x, x_offset + columns * place_of(token) + at * unit, unit);
-      for (uint32_t i = 0; i < count; ++i) parts[token * count + i] = add_products(units[i], values, parts[token * count + i]);
-    }
+  ranges.each([&](uint32_t weight, const Value& row) {
+    k.loop(lane, columns / unit, teams.lanes, [&](const Value& at) {
+      std::vector<WeightUnit> units;
+      for (uint32_t i = 0; i < count; ++i) units.push_back(weights[weight + i].read(row, at));
+      for (uint32_t token = 0; token < tokens; ++token) {
+        const std::vector<Value> values = activations(x, x_offset + columns * place_of(token) + at * unit, unit);
+        for (uint32_t i = 0; i < count; ++i) parts[token * count + i] = add_products(units[i], values, parts[token * count + i]);
+      }
+    });
   });
   const std::vector<Value> sums = TeamSums(k, teams, tokens * count)(parts);
-  k.when((lane == 0U) & (row < rows), [&] {
+  k.when(lane == 0U, [&] {
     for (uint32_t token = 0; token < tokens; ++token) {
       const Value& first = sums[token * count];
-      const Value result = form.gated ? silu(first) * sums[token * count + 1] : first;
-      y.store_if(k.constant(token) < given, y_offset + rows * token + row, result);
+      const Value result = form.gated ? silu(first) * sums[token * count + 1] : first, number = k.constant(token);
+      for (uint32_t i = 0; i < form.weights; ++i) ranges.store(i, y[i], number < given, number, result);
     }
   });
   return k.finish();

@@ -1,12 +1,19 @@
 #include "kernels/quantized_matvec.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "kernels/group_options.h"
 #include "kernels/group_reduce.h"
+#include "kernels/math.h"
 #include "kernels/numbers.h"
+#include "kernels/quantized_formats.h"
+#include "kernels/row_ranges.h"
 #include "kernels/strided.h"
 
 namespace wick::kernels {
@@ -23,44 +30,175 @@ using ir::Vector;
 
 namespace {
 
+using Words = std::array<Value, 4>;
+
 struct Activations {
   Memory bytes, scales;
   Value first_block;  // of 32
+
+  // Sixteen bytes of a block.
+  [[nodiscard]] Words words(const Value& block, const Value& half) const {
+    const Vector four = bytes.load4((first_block + block) * 8U + half * 4U);
+    return {four[0], four[1], four[2], four[3]};
+  }
+  [[nodiscard]] Value scale(const Value& block) const { return scales[first_block + block]; }
 };
 
-// y[row] = Σ over the units of the row, in f32. A unit is what one lane does at a time: part(w, x, first block of the row, unit).
-using Part = std::function<Value(const Memory& w, const Activations& x, const Value& first_block, const Value& unit)>;
+// Σ weight · x over a unit of a row, what one lane does at a time. `block` counts from the weight's first, `in_row` from the row's.
+using Part = std::function<Value(const Memory& w, const Activations& x, const Value& block, const Value& in_row, const Value& unit)>;
+struct ByteFormat {
+  uint32_t units_per_block;
+  Part part;
+};
 
-Kernel matvec(std::string_view name, uint32_t units_per_block, const DeviceCaps& caps, const Part& part) {
-  const ir::KernelOptions options = group_options(caps, 128);
-  const bool subgroups = options.subgroup_size > 0;
-  KernelBuilder k(std::string(name) + subgroup_suffix(options), options);
-  const Memory w = k.buffer("w", Element::u32);
-  const Memory bytes = k.buffer("bytes", Element::u32), scales = k.buffer("scales", Element::f32), y = k.output("y", Element::f32);
-  const Value blocks = k.parameter("blocks", Type::u32), rows = k.parameter("rows", Type::u32);
-  const Activations x{bytes, scales, k.parameter("x_offset", Type::u32) / 32U};
-  const Value y_offset = k.parameter("y_offset", Type::u32), group_number = k.group_id(1) * k.group_count(0) + k.group_id(0);
-  const uint32_t lanes = subgroups ? options.subgroup_size : options.group_size;
-  const Value lane = subgroups ? k.subgroup_lane() : k.local_id();
-  const Value row = subgroups ? group_number * (options.group_size / lanes) + k.subgroup_id() : group_number;
-  // Rows beyond the last do the last one's work: every lane reaches the reduction.
-  const Value first_block = min(row, rows - 1U) * blocks;
-  Variable sum = k.variable(0.0F);
-  k.loop(lane, blocks * units_per_block, lanes, [&](const Value& unit) { sum = sum + part(w, x, first_block, unit); });
-  GroupReduce group(k);
-  const Value total = subgroups ? subgroup_reduce(Reduce::add, sum) : group(Reduce::add, sum);
-  y.store_if((lane == 0) & (row < rows), y_offset + row, total);
-  return k.finish();
-}
-
-// Sixteen signed bytes against sixteen.
-Value dot16(const std::array<Value, 4>& a, const Vector& b) {
+// Sixteen signed bytes against sixteen; or four times the same four.
+Value dot16(const Words& a, const Words& b) {
   Value sum = a[0].builder()->constant(0);
   for (uint32_t i = 0; i < 4; ++i) sum = dot4(a[i], b[i], sum);
   return sum;
 }
+Value dot16(uint32_t four, const Words& b) {
+  const Value a = b[0].builder()->constant(four);
+  return dot16(Words{a, a, a, a}, b);
+}
+
+// Sixteen bytes from an even place on: a word of them may be two halves of words.
+Words words_at(const Memory& w, const Value& byte) {
+  const Value between = (byte & 2U) != 0, word = byte >> 2;
+  std::array<Value, 5> words;
+  for (uint32_t i = 0; i < 4; ++i) words[i] = w[word + i];
+  words[4] = w.load_if(between, word + 4U, 0);
+  Words result;
+  for (uint32_t i = 0; i < 4; ++i) result[i] = select(between, (words[i] >> 16) | (words[i + 1] << 16), words[i]);
+  return result;
+}
+
+Value half_at(const Memory& w, const Value& byte) { return unpack_half(w[byte >> 2] >> ((byte & 2U) * 8U)); }
+
+// Blocks of 34 bytes: an f16 scale and 32 signed bytes.
+Value part_of_q8_0(const Memory& w, const Activations& x, const Value& block, const Value& in_row, const Value& half) {
+  const Value at = block * 34U;
+  const Value dot = dot16(words_at(w, at + 2U + half * 16U), x.words(in_row, half));
+  return as_f32(dot) * (half_at(w, at) * x.scale(in_row));
+}
+
+// Blocks of 144 bytes for 256 elements: f16 d and dmin, eight 6-bit scales and minima in 12 bytes, 128 bytes of nibbles. An element is
+// d · scale · nibble - dmin · minimum; the nibbles of 32 bytes are two runs of 32 elements, low ones first. A unit is 16 bytes of nibbles:
+// 16 elements of run 2j, and 16 of run 2j + 1.
+Value part_of_q4_k(const Memory& w, const Activations& x, const Value& block, const Value& in_row, const Value& unit) {
+  const Value j = unit / 2U, half = unit % 2U, base = block * 36U;
+  const Vector header = w.load4(base), nibbles = w.load4(base + 4U + unit * 4U);
+  const Value d = unpack_half(header[0]), d_minimum = unpack_half(header[0] >> 16);
+  Value sum = base.builder()->constant(0.0F);
+  for (uint32_t high = 0; high < 2; ++high) {
+    // Runs 0 to 3 have their six bits in bytes 0 to 3 (scale) and 4 to 7 (minimum); runs 4 to 7 have four bits in the nibbles of bytes 8
+    // to 11, and two above those six.
+    const Value run = j * 2U + high, shift = run % 4U * 8U;
+    const Value s0 = header[1] >> shift, s1 = header[2] >> shift, s2 = header[3] >> shift;
+    const Value low_run = run < 4U;
+    const Value scale = select(low_run, s0 & 63U, (s2 & 15U) | (((s0 >> 6) & 3U) << 4));
+    const Value minimum = select(low_run, s1 & 63U, ((s2 >> 4) & 15U) | (((s1 >> 6) & 3U) << 4));
+    Words quants;
+    for (uint32_t i = 0; i < 4; ++i) quants[i] = (high == 0 ? nibbles[i] : nibbles[i] >> 4) & 0x0f0f0f0fU;
+    const Value x_block = in_row * 8U + run;
+    const Words bytes = x.words(x_block, half);
+    const Value products = d * as_f32(scale) * as_f32(dot16(quants, bytes)),
+                minima = d_minimum * as_f32(minimum) * as_f32(dot16(0x01010101U, bytes));
+    sum = sum + x.scale(x_block) * (products - minima);
+  }
+  return sum;
+}
+
+// Blocks of 210 bytes for 256 elements d · scale · (code - 32): 128 bytes of nibbles, 64 with two bits more for each code, 16 signed
+// scales, an f16 d. A unit is 16 elements of each of the four runs of 32 of a half: their nibbles lie in two times 16 bytes, their other
+// bits in 16.
+Value part_of_q6_k(const Memory& w, const Activations& x, const Value& block, const Value& in_row, const Value& unit) {
+  const Value half = unit / 2U, part = unit % 2U, base = block * 210U;
+  const std::array<Words, 2> nibbles{words_at(w, base + half * 64U + part * 16U), words_at(w, base + half * 64U + part * 16U + 32U)};
+  const Words high = words_at(w, base + 128U + half * 32U + part * 16U);
+  const Words scales = words_at(w, base + 192U);
+  Value sum = base.builder()->constant(0.0F);
+  for (uint32_t run = 0; run < 4; ++run) {
+    Words codes;
+    for (uint32_t i = 0; i < 4; ++i) {
+      codes[i] = ((nibbles[run % 2][i] >> (run / 2 * 4)) & 0x0f0f0f0fU) | (((high[i] >> (run * 2)) & 0x03030303U) << 4);
+    }
+    const Value x_block = in_row * 8U + half * 4U + run;
+    const Words bytes = x.words(x_block, part);
+    // 0xe0 is -32.
+    const Value dot = dot16(codes, bytes) + dot16(0xe0e0e0e0U, bytes);
+    // Scale 8 half + 2 run + part.
+    const Value word = select(half == 0U, scales[run / 2], scales[2 + run / 2]);
+    const Value scale = bitcast(Type::i32, word << (24U - run % 2 * 16U - part * 8U)) >> 24;
+    sum = sum + x.scale(x_block) * as_f32(scale) * as_f32(dot);
+  }
+  return half_at(w, base + 208U) * sum;
+}
+
+ByteFormat format_of(DType dtype) {
+  switch (dtype) {
+    case DType::q8_0: return {2, part_of_q8_0};
+    case DType::q4_k: return {8, part_of_q4_k};
+    case DType::q6_k: return {4, part_of_q6_k};
+    default: break;
+  }
+  // Sixteen elements, scale · byte + offset each.
+  const FormatReader read = find_format(dtype);
+  const auto block_bytes = static_cast<uint32_t>(info(dtype).block_bytes),
+             sixteens = static_cast<uint32_t>(info(dtype).block_elements) / 16;
+  return {sixteens, [=](const Memory& w, const Activations& x, const Value& block, const Value& in_row, const Value& unit) {
+            const Sixteen weight = read({w, block * block_bytes, block_bytes, nullptr}, unit);
+            const Value place = in_row * sixteens + unit, x_block = place / 2U;
+            const Words bytes = x.words(x_block, place % 2U);
+            const Value sum = weight.scale * as_f32(dot16(weight.bytes, bytes));
+            const Value total = weight.offset ? fma(*weight.offset, as_f32(dot16(0x01010101U, bytes)), sum) : sum;
+            return x.scale(x_block) * total;
+          }};
+}
+
+std::string name_of(const ByteProducts& products, const ir::KernelOptions& options) {
+  std::string name = products.gated ? "matvec_gated" : "matvec_bytes";
+  for (size_t i = 0; i < (products.gated ? 1 : products.weights.size()); ++i) name += fmt::format("_{}", to_string(products.weights[i]));
+  return name + subgroup_suffix(options);
+}
 
 }  // namespace
+
+bool multiplies_bytes_of(DType dtype) noexcept { return find_format(dtype) != nullptr && !has_codebook(dtype) && !has_tensor_scale(dtype); }
+
+Kernel matvec_bytes(const ByteProducts& products, const DeviceCaps& caps) {
+  const ir::KernelOptions options = group_options(caps, 128);
+  const bool subgroups = options.subgroup_size > 0;
+  KernelBuilder k(name_of(products, options), options);
+  const size_t count = products.weights.size(), results = products.gated ? 1 : count;
+  const auto name = [](const char* what, size_t i) { return i == 0 ? what : fmt::format("{}_{}", what, i + 1); };
+  std::vector<Memory> w, y;
+  for (size_t i = 0; i < count; ++i) w.push_back(k.buffer(name("w", i), Element::u32));
+  const Memory bytes = k.buffer("bytes", Element::u32), scales = k.buffer("scales", Element::f32);
+  for (size_t i = 0; i < results; ++i) y.push_back(k.output(name("y", i), Element::f32));
+  const Value columns = k.parameter("columns", Type::u32);
+  const Activations x{bytes, scales, k.parameter("x_offset", Type::u32) / 32U};
+  const uint32_t lanes = subgroups ? options.subgroup_size : options.group_size;
+  const Value lane = subgroups ? k.subgroup_lane() : k.local_id();
+  RowRanges ranges(k, options.group_size / lanes, subgroups ? k.subgroup_id() : k.constant(0U));
+  for (size_t i = 1; i < results; ++i) ranges.add();
+  std::vector<Variable> sums{k.variable(0.0F)};
+  if (products.gated) sums.push_back(k.variable(0.0F));
+  ranges.each([&](uint32_t weight, const Value& row) {
+    const ByteFormat format = format_of(products.weights[weight]);
+    const Value blocks = columns / static_cast<uint32_t>(info(products.weights[weight]).block_elements), first = row * blocks;
+    k.loop(lane, blocks * format.units_per_block, lanes, [&](const Value& place) {
+      const Value in_row = place / format.units_per_block, unit = place % format.units_per_block;
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] = sums[i] + format.part(w[weight + i], x, first + in_row, in_row, unit);
+    });
+  });
+  GroupReduce group(k);
+  std::vector<Value> totals;
+  for (const Variable& sum : sums) totals.push_back(subgroups ? subgroup_reduce(Reduce::add, sum) : group(Reduce::add, sum));
+  const Value result = products.gated ? silu(totals[0]) * totals[1] : totals[0];
+  for (uint32_t i = 0; i < results; ++i) ranges.store(i, y[i], lane == 0U, k.constant(0U), result);
+  return k.finish();
+}
 
 uint32_t rows_per_group(const Kernel& kernel) { return kernel.subgroup_size > 0 ? kernel.group_size / kernel.subgroup_size : 1; }
 
@@ -94,54 +232,6 @@ Kernel quantize_q8(const DeviceCaps& caps) {
     }
   });
   return k.finish();
-}
-
-Kernel matvec_q8_0(const DeviceCaps& caps) {
-  return matvec("matvec_q8_0", 2, caps, [](const Memory& w, const Activations& x, const Value& first_block, const Value& unit) {
-    const Value block = unit / 2U, half = unit % 2U;
-    // Blocks begin at every second byte: a word of the quants may be two halves of words.
-    const Value scale_at = (first_block + block) * 34U, at = scale_at + 2U + half * 16U;
-    const Value between = (at & 2U) != 0, word = at >> 2;
-    std::array<Value, 5> words;
-    for (uint32_t i = 0; i < 4; ++i) words[i] = w[word + i];
-    words[4] = w.load_if(between, word + 4U, 0);
-    std::array<Value, 4> quants;
-    for (uint32_t i = 0; i < 4; ++i) quants[i] = select(between, (words[i] >> 16) | (words[i + 1] << 16), words[i]);
-    const Value dot = dot16(quants, x.bytes.load4((x.first_block + block) * 8U + half * 4U));
-    const Value scale = unpack_half(w[scale_at >> 2] >> ((scale_at & 2U) * 8U));
-    return as_f32(dot) * (scale * x.scales[x.first_block + block]);
-  });
-}
-
-Kernel matvec_q4_k(const DeviceCaps& caps) {
-  return matvec("matvec_q4_k", 8, caps, [](const Memory& w, const Activations& x, const Value& first_block, const Value& unit) {
-    // A unit is 16 bytes of nibbles: 16 elements of run 2j, and 16 of run 2j + 1.
-    const Value block = unit / 8U, part = unit % 8U, j = part / 2U, half = part % 2U;
-    const Value base = (first_block + block) * 36U;
-    const Vector header = w.load4(base), nibbles = w.load4(base + 4U + part * 4U);
-    const Value d = unpack_half(header[0]), d_minimum = unpack_half(header[0] >> 16);
-    Value sum = base.builder()->constant(0.0F);
-    for (uint32_t high = 0; high < 2; ++high) {
-      // Runs 0 to 3 have their six bits in bytes 0 to 3 (scale) and 4 to 7 (minimum); runs 4 to 7 have four bits in the nibbles of bytes 8
-      // to 11, and two above those six.
-      const Value run = j * 2U + high, shift = run % 4U * 8U;
-      const Value s0 = header[1] >> shift, s1 = header[2] >> shift, s2 = header[3] >> shift;
-      const Value low_run = run < 4U;
-      const Value scale = select(low_run, s0 & 63U, (s2 & 15U) | (((s0 >> 6) & 3U) << 4));
-      const Value minimum = select(low_run, s1 & 63U, ((s2 >> 4) & 15U) | (((s1 >> 6) & 3U) << 4));
-      std::array<Value, 4> quants, ones;
-      for (uint32_t i = 0; i < 4; ++i) {
-        quants[i] = (high == 0 ? nibbles[i] : nibbles[i] >> 4) & 0x0f0f0f0fU;
-        ones[i] = quants[i].builder()->constant(0x01010101U);
-      }
-      const Value x_block = x.first_block + block * 8U + run;
-      const Vector bytes = x.bytes.load4(x_block * 8U + half * 4U);
-      const Value products = d * as_f32(scale) * as_f32(dot16(quants, bytes)),
-                  minima = d_minimum * as_f32(minimum) * as_f32(dot16(ones, bytes));
-      sum = sum + x.scales[x_block] * (products - minima);
-    }
-    return sum;
-  });
 }
 
 }  // namespace wick::kernels

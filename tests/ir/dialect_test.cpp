@@ -100,7 +100,7 @@ TEST(Dialect, TextsAreThoseThatWereLookedAt) {
   DeviceCaps tiles = tile_caps();
   for (const Dialect* dialect : kDialects) {
     compare_with_golden(kernels::softmax(DType::f32, false, kernels::RowLanes::group, plain_caps()), plain_caps(), *dialect);
-    compare_with_golden(kernels::matvec_q8_0(subgroup_caps()), subgroup_caps(), *dialect);
+    compare_with_golden(kernels::matvec_bytes({{DType::q8_0}}, subgroup_caps()), subgroup_caps(), *dialect);
   }
   for (const Dialect* dialect : {&cuda_dialect(), &glsl_dialect()})
     compare_with_golden(kernels::matmul_tiles({16, 16, 16}, 32), tiles, *dialect);

@@ -349,26 +349,38 @@ KernelCase linear_case(DType dtype, uint32_t tokens, const DeviceCaps& caps) {
   return result;
 }
 
-KernelCase matvec_case(DType dtype, const DeviceCaps& caps) {
-  const std::size_t rows = 5, columns = 512;
-  const BlockFormat* format = find_block_format(dtype);
-  std::vector<float> w;
-  for (const double v : numbers(Element::f32, rows * columns, 13)) w.push_back(static_cast<float>(v));
-  std::vector<std::byte> blocks(static_cast<std::size_t>(storage_bytes(dtype, static_cast<int64_t>(rows * columns))));
-  format->pack(w, blocks.data());
-  format->unpack(blocks.data(), w);
+// y = x · wᵀ by bytes, for five rows of one weight or of each; gated: for five rows of gate and up.
+KernelCase byte_products_case(const kernels::ByteProducts& products, const DeviceCaps& caps) {
+  const std::size_t rows = 5, columns = 512, count = products.weights.size();
   const Quantized x = quantized(numbers(Element::f32, columns, 14, 2));
-  Numbers y(rows);
-  for (std::size_t i = 0; i < rows * columns; ++i) y[i / columns] += static_cast<double>(w[i]) * x.values[i % columns];
   KernelCase result;
-  result.kernel = dtype == DType::q8_0 ? kernels::matvec_q8_0(caps) : kernels::matvec_q4_k(caps);
+  result.kernel = kernels::matvec_bytes(products, caps);
   result.name = result.kernel.name;
-  const uint32_t per_group = kernels::rows_per_group(result.kernel);
-  result.grid = {(static_cast<uint32_t>(rows) + per_group - 1) / per_group, 1, 1};
-  result.buffers = {raw_input(Element::u32, std::move(blocks)), input(Element::i8, x.bytes), input(Element::f32, x.scales),
-                    output(Element::f32, y, 1e-3)};
-  result.parameters = {static_cast<uint32_t>(columns) / static_cast<uint32_t>(info(dtype).block_elements), static_cast<uint32_t>(rows), 0,
-                       0};
+  const uint32_t per_group = kernels::rows_per_group(result.kernel), groups = (static_cast<uint32_t>(rows) + per_group - 1) / per_group;
+  std::vector<Numbers> y(count, Numbers(rows));
+  for (std::size_t weight = 0; weight < count; ++weight) {
+    const DType dtype = products.weights[weight];
+    const BlockFormat* format = find_block_format(dtype);
+    std::vector<float> w;
+    for (const double v : numbers(Element::f32, rows * columns, static_cast<uint32_t>(13 + weight))) w.push_back(static_cast<float>(v));
+    std::vector<std::byte> blocks(static_cast<std::size_t>(storage_bytes(dtype, static_cast<int64_t>(rows * columns))));
+    format->pack(w, blocks.data());
+    format->unpack(blocks.data(), w);
+    for (std::size_t i = 0; i < rows * columns; ++i) y[weight][i / columns] += static_cast<double>(w[i]) * x.values[i % columns];
+    result.buffers.push_back(raw_input(Element::u32, std::move(blocks)));
+  }
+  if (products.gated) {
+    for (std::size_t i = 0; i < rows; ++i) y[0][i] *= y[1][i] / (1 + std::exp(-y[0][i]));
+    y.pop_back();
+  }
+  result.grid = {groups * static_cast<uint32_t>(y.size()), 1, 1};
+  result.buffers.push_back(input(Element::i8, x.bytes));
+  result.buffers.push_back(input(Element::f32, x.scales));
+  result.parameters = {static_cast<uint32_t>(columns), 0};
+  for (const Numbers& numbers : y) {
+    result.buffers.push_back(output(Element::f32, numbers, 1e-3, products.gated ? 1e-3 : 0));
+    result.parameters.insert(result.parameters.end(), {static_cast<uint32_t>(rows), 0});
+  }
   return result;
 }
 
@@ -563,8 +575,9 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(matmul_case(caps));
   cases.push_back(tiles_case(caps));
   cases.push_back(quantize_case(caps));
-  cases.push_back(matvec_case(DType::q8_0, caps));
-  cases.push_back(matvec_case(DType::q4_k, caps));
+  for (const DType dtype : {DType::q8_0, DType::q4_k, DType::q6_k, DType::q5_k}) cases.push_back(byte_products_case({{dtype}}, caps));
+  cases.push_back(byte_products_case({{DType::q4_k, DType::q4_k, DType::q6_k}}, caps));
+  cases.push_back(byte_products_case({{DType::q8_0, DType::q8_0}, true}, caps));
   for (const kernels::RowAccess access : {kernels::RowAccess::vectors, kernels::RowAccess::elements}) {
     cases.push_back(attention_case(1, access, caps));
     cases.push_back(attention_case(2, access, caps));

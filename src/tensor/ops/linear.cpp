@@ -78,6 +78,13 @@ void linear_gradient(GradientContext& context) {
   }
 }
 
+bool share_call(const Tensor& a, const Tensor& b) {
+  const auto by_kernel = [](const Tensor& weight) {
+    return implementation(weight.device().runtime(), OpId::linear, weight.dtype()) == by_kernel::linear;
+  };
+  return a.dtype() == b.dtype() || (by_kernel(a) && by_kernel(b));
+}
+
 std::string_view hole(DType dtype) { return is_integer(dtype) ? "weights are float or quantized" : ""; }
 
 }  // namespace
@@ -114,7 +121,7 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weigh
     for (size_t index = 0; index < weights.size(); ++index) apply(OpId::linear, params, {&activations, weights[index]}, {&results[index]});
     return results;
   }
-  // Weights of one dtype share a call; a weight of another dtype (a mix such as Q4_K_M) takes its own.
+  // Weights that one implementation multiplies share a call: those of one dtype, and where portable kernels do it all of them.
   std::array<bool, kMaxWeights> done{};
   for (size_t first = 0; first < weights.size(); ++first) {
     if (done[first]) continue;
@@ -122,7 +129,7 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weigh
     std::array<const Tensor*, kMaxWeights> outputs{};
     size_t count = 0;
     for (size_t index = first; index < weights.size(); ++index) {
-      if (done[index] || weights[index]->dtype() != weights[first]->dtype()) continue;
+      if (done[index] || !share_call(*weights[first], *weights[index])) continue;
       done[index] = true;
       inputs[count + 1] = weights[index];
       outputs[count++] = &results[index];

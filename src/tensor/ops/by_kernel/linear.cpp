@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "kernels/linear.h"
 #include "kernels/quantized_matvec.h"
@@ -11,6 +14,7 @@ namespace {
 
 using kernels::LinearForm;
 using kernels::RowAccess;
+using Operands = std::span<const Operand* const>;
 
 // x as the kernels want it: dense rows of `columns`, of which the first element is at `offset`.
 struct Activations {
@@ -40,14 +44,22 @@ RowAccess access_of(const Operand& weight) {
   return wide && whole && layout.stride(1) == 1 && layout.stride(0) >= 0 ? RowAccess::vectors : RowAccess::elements;
 }
 
-// Buffers and parameters of kernels::WeightRows, and the buffer of a second weight.
-Arguments weight_arguments(Runtime& runtime, const Operand& weight, const Operand* second) {
+// Buffers and parameters of kernels::WeightRows, and the buffers of further weights of the same layout.
+Arguments weight_arguments(Runtime& runtime, Operands weights) {
+  const Operand& weight = *weights[0];
   Arguments arguments = is_quantized(weight.dtype) ? quantized_arguments(runtime, weight) : Arguments().buffer(weight);
-  if (second != nullptr) arguments.buffer(*second);
+  for (const Operand* further : weights.subspan(1)) arguments.buffer(*further);
   const Layout& layout = *weight.layout;
   if (is_quantized(weight.dtype)) return arguments.size(layout.offset() / 16).size(layout.shape()[1] / 16).size(1);
-  return arguments.size(weight.layout->offset()).stride(weight.layout->stride(0)).stride(weight.layout->stride(1));
+  return arguments.size(layout.offset()).stride(layout.stride(0)).stride(layout.stride(1));
 }
+
+bool is_laid_out_as(const Operand& a, const Operand& b) {
+  const Layout &x = *a.layout, &y = *b.layout;
+  return a.dtype == b.dtype && x.offset() == y.offset() && x.stride(0) == y.stride(0) && x.stride(1) == y.stride(1);
+}
+
+int64_t rows_of(const Operand& weight) { return weight.layout->shape()[0]; }
 
 ir::Grid over_rows(int64_t groups, const DeviceCaps& caps) {
   const auto x = std::min<int64_t>(groups, caps.max_group_count[0]);
@@ -60,23 +72,51 @@ class LinearCall {
   explicit LinearCall(const OpCall& call)
       : runtime_(*call.runtime), precise_(call.parameters<LinearParams>().precise), x_(activations_of(runtime_, call.inputs[0])) {}
 
-  // y = x · weightᵀ, or silu(x · weightᵀ) · (x · upᵀ), at `offset` of y.
-  void multiply(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset) {
-    if (x_.rows > 2 * kernels::kMaxMatvecTokens) return multiply_blocks(weight, up, y, offset);
-    if (has_byte_product(weight, up)) {
-      for (int64_t token = 0; token < x_.rows; ++token) multiply_bytes(weight, y, offset, token);
-      return;
+  // results[i] = x · weights[i]ᵀ, with as few launches as the device's limits allow.
+  void multiply(Operands weights, Operands results) {
+    while (!weights.empty()) {
+      size_t count = 1;
+      while (count < weights.size() && share_launch(weights.first(count + 1))) ++count;
+      multiply_together(weights.first(count), results.first(count), false);
+      weights = weights.subspan(count);
+      results = results.subspan(count);
     }
-    for (int64_t token = 0; token < x_.rows; token += kernels::kMaxMatvecTokens) multiply_few(weight, up, y, offset, token);
+  }
+
+  // y = silu(x · gateᵀ) · (x · upᵀ)
+  void multiply_gated(const Operand& gate, const Operand& up, const Operand& y) {
+    const std::array<const Operand*, 2> weights{&gate, &up};
+    const std::array<const Operand*, 1> results{&y};
+    multiply_together(weights, results, true);
   }
 
  private:
   [[nodiscard]] const DeviceCaps& caps() const { return runtime_.caps(); }
+  [[nodiscard]] bool has_few_tokens() const { return x_.rows <= 2 * kernels::kMaxMatvecTokens; }
 
   // Whether a product of bytes with rounded activations is there and allowed.
-  [[nodiscard]] bool has_byte_product(const Operand& weight, const Operand* up) const {
-    return !precise_ && up == nullptr && caps().int8_dot && (weight.dtype == DType::q8_0 || weight.dtype == DType::q4_k) &&
-           weight.layout->offset() == 0;
+  [[nodiscard]] bool has_byte_product(const Operand& weight) const {
+    return !precise_ && caps().int8_dot && kernels::multiplies_bytes_of(weight.dtype) && weight.layout->offset() == 0;
+  }
+
+  [[nodiscard]] bool share_launch(Operands weights) const {
+    const auto by_bytes = [&](const Operand* weight) { return has_byte_product(*weight); };
+    const auto alike = [&](const Operand* weight) { return is_laid_out_as(*weights[0], *weight) && !by_bytes(weight); };
+    // Beside weights and results: bytes and scales, or activations and a codebook.
+    return has_few_tokens() && weights.size() <= kernels::kMaxMatvecWeights && 2 * weights.size() + 2 <= caps().max_storage_buffers &&
+           (std::all_of(weights.begin(), weights.end(), by_bytes) || std::all_of(weights.begin(), weights.end(), alike));
+  }
+
+  void multiply_together(Operands weights, Operands results, bool gated) {
+    if (!has_few_tokens()) {
+      const Operand& y = *results[0];
+      return multiply_blocks(*weights[0], gated ? weights[1] : nullptr, *y.buffer, y.layout->offset());
+    }
+    if (std::all_of(weights.begin(), weights.end(), [&](const Operand* weight) { return has_byte_product(*weight); })) {
+      for (int64_t token = 0; token < x_.rows; ++token) multiply_bytes(weights, results, gated, token);
+      return;
+    }
+    for (int64_t token = 0; token < x_.rows; token += kernels::kMaxMatvecTokens) multiply_few(weights, results, gated, token);
   }
 
   // The activations in bytes, made once for all weights.
@@ -90,37 +130,52 @@ class LinearCall {
            Arguments().buffer(*x_.buffer).buffer(*bytes_).buffer(*scales_).size(x_.offset).size(count));
   }
 
-  void multiply_bytes(const Operand& weight, const Buffer& y, int64_t offset, int64_t token) {
-    round_activations();
-    const int64_t rows = weight.layout->shape()[0];
-    const bool q8 = weight.dtype == DType::q8_0;
-    const Program& program = runtime_.program({"matvec_bytes", {number_of(weight.dtype)}},
-                                              [&] { return q8 ? kernels::matvec_q8_0(caps()) : kernels::matvec_q4_k(caps()); });
-    const int64_t per_group = kernels::rows_per_group(program.kernel());
-    launch(runtime_, program, over_rows((rows + per_group - 1) / per_group, caps()),
-           Arguments()
-               .buffer(weight)
-               .buffer(*bytes_)
-               .buffer(*scales_)
-               .buffer(y)
-               .size(x_.columns / info(weight.dtype).block_elements)
-               .size(rows)
-               .size(token * x_.columns)
-               .size(offset + token * rows));
+  // Groups for all rows of all results.
+  [[nodiscard]] ir::Grid grid_of(Operands weights, Operands results, int64_t per_group) const {
+    int64_t groups = 0;
+    for (size_t i = 0; i < results.size(); ++i) groups += (rows_of(*weights[i]) + per_group - 1) / per_group;
+    return over_rows(groups, caps());
   }
 
-  void multiply_few(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset, int64_t token) {
-    const LinearForm form{weight.dtype, access_of(weight), up != nullptr};
-    const int64_t rows = weight.layout->shape()[0], count = std::min<int64_t>(x_.rows - token, kernels::kMaxMatvecTokens);
+  void multiply_bytes(Operands weights, Operands results, bool gated, int64_t token) {
+    round_activations();
+    kernels::ByteProducts products{{}, gated};
+    ProgramKey key{"matvec_bytes", {gated ? 1U : 0U}};
+    Arguments arguments;
+    for (const Operand* weight : weights) {
+      products.weights.push_back(weight->dtype);
+      key.numbers[key.count++] = number_of(weight->dtype);
+      arguments.buffer(*weight);
+    }
+    const Program& program = runtime_.program(key, [&] { return kernels::matvec_bytes(products, caps()); });
+    arguments.buffer(*bytes_).buffer(*scales_);
+    for (const Operand* y : results) arguments.buffer(*y);
+    arguments.size(x_.columns).size(token * x_.columns);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const int64_t rows = rows_of(*weights[i]);
+      arguments.size(rows).size(results[i]->layout->offset() + token * rows);
+    }
+    launch(runtime_, program, grid_of(weights, results, kernels::rows_per_group(program.kernel())), arguments);
+  }
+
+  void multiply_few(Operands weights, Operands results, bool gated, int64_t token) {
+    const Operand& weight = *weights[0];
+    const LinearForm form{weight.dtype, access_of(weight), gated, static_cast<uint32_t>(results.size())};
+    const int64_t count = std::min<int64_t>(x_.rows - token, kernels::kMaxMatvecTokens);
     const uint32_t room = count == 1 ? 1 : kernels::kMaxMatvecTokens;
     const Program& program =
-        runtime_.program({"matvec", {number_of(form.dtype), static_cast<uint32_t>(form.access), form.gated ? 1U : 0U, room}},
+        runtime_.program({"matvec", {number_of(form.dtype), static_cast<uint32_t>(form.access), form.gated ? 1U : 0U, form.weights, room}},
                          [&] { return kernels::matvec(form, room, caps()); });
-    Arguments arguments = weight_arguments(runtime_, weight, up);
-    arguments.buffer(*x_.buffer).buffer(y);
-    arguments.size(x_.offset + token * x_.columns).size(x_.columns).size(rows).size(offset + token * rows).size(count);
-    const auto per_group = static_cast<int64_t>(kernels::matvec_rows_per_group(caps()));
-    launch(runtime_, program, over_rows((rows + per_group - 1) / per_group, caps()), arguments);
+    Arguments arguments = weight_arguments(runtime_, weights);
+    arguments.buffer(*x_.buffer);
+    for (const Operand* y : results) arguments.buffer(*y);
+    arguments.size(x_.offset + token * x_.columns).size(x_.columns);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const int64_t rows = rows_of(*weights[i]);
+      arguments.size(rows).size(results[i]->layout->offset() + token * rows);
+      if (i == 0) arguments.size(count);
+    }
+    launch(runtime_, program, grid_of(weights, results, static_cast<int64_t>(kernels::matvec_rows_per_group(caps()))), arguments);
   }
 
   void multiply_blocks(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset) {
@@ -137,7 +192,8 @@ class LinearCall {
     const LinearForm form{weight.dtype, access_of(weight), false};
     const Program& program = runtime_.program({"linear_blocks", {number_of(form.dtype), static_cast<uint32_t>(form.access)}},
                                               [&] { return kernels::linear_blocks(form, caps()); });
-    Arguments arguments = weight_arguments(runtime_, weight, nullptr);
+    const std::array<const Operand*, 1> weights{&weight};
+    Arguments arguments = weight_arguments(runtime_, weights);
     arguments.buffer(*x_.buffer).buffer(y);
     arguments.size(x_.offset).size(x_.columns).size(rows).size(offset).size(x_.rows);
     const auto block = static_cast<int64_t>(kernels::linear_block(caps()));
@@ -156,16 +212,15 @@ bool is_empty(const Operand& operand) { return operand.layout->elements() == 0; 
 }  // namespace
 
 void linear(const OpCall& call) {
-  LinearCall linear(call);
+  std::vector<const Operand*> weights, results;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
-    const Operand& y = call.outputs[i];
-    if (!is_empty(y)) linear.multiply(call.inputs[i + 1], nullptr, *y.buffer, y.layout->offset());
+    if (is_empty(call.outputs[i])) continue;
+    weights.push_back(&call.inputs[i + 1]);
+    results.push_back(&call.outputs[i]);
   }
+  LinearCall(call).multiply(weights, results);
 }
 
-void gated_linear(const OpCall& call) {
-  const Operand& y = call.outputs[0];
-  LinearCall(call).multiply(call.inputs[1], &call.inputs[2], *y.buffer, y.layout->offset());
-}
+void gated_linear(const OpCall& call) { LinearCall(call).multiply_gated(call.inputs[1], call.inputs[2], call.outputs[0]); }
 
 }  // namespace wick::by_kernel

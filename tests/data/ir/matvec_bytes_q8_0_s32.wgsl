@@ -1,0 +1,90 @@
+enable subgroups;
+requires packed_4x8_integer_dot_product;
+@group(0) @binding(0) var<storage, read> w_: array<u32>;
+@group(0) @binding(1) var<storage, read> bytes_: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> scales_: array<f32>;
+@group(0) @binding(3) var<storage, read_write> y_: array<f32>;
+struct Params { columns_: u32, x_offset_: u32, rows_: u32, y_offset_: u32, }
+@group(0) @binding(4) var<uniform> p: Params;
+@compute @workgroup_size(128)
+fn wick_matvec_bytes_q8_0_s32(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) lid: u32, @builtin(subgroup_invocation_id) lane: u32) {
+  var a0: f32 = 0x0p+0f;
+  let v0: u32 = p.columns_ / 32u;
+  let v1: u32 = v0 * 2u;
+  let v2: u32 = gid.y * groups.x;
+  let v3: u32 = v2 + gid.x;
+  let v4: u32 = v3 * 4u;
+  let v5: u32 = v4 + (lid / 32u);
+  let v6: u32 = p.rows_ - 1u;
+  let v7: u32 = min(v5, v6);
+  let v8: u32 = v7 * v0;
+  let v9: u32 = p.x_offset_ / 32u;
+  for (var i0: u32 = lane; i0 < v1; i0 += 32u) {
+    let v10: u32 = i0 / 2u;
+    let v11: u32 = v8 + v10;
+    let v12: u32 = v11 * 34u;
+    let v13: u32 = v12 + 2u;
+    let v14: u32 = i0 % 2u;
+    let v15: u32 = v14 * 16u;
+    let v16: u32 = v13 + v15;
+    let v17: u32 = v16 >> 2u;
+    let v18: u32 = v17 + 3u;
+    let v19: u32 = w_[v18];
+    let v20: u32 = v17 + 2u;
+    let v21: u32 = w_[v20];
+    let v22: f32 = a0;
+    let v23: u32 = v9 + v10;
+    let v24: f32 = scales_[v23];
+    let v25: u32 = v17 + 1u;
+    let v26: u32 = w_[v25];
+    let v27: u32 = w_[v17];
+    let v28: u32 = v12 >> 2u;
+    let v29: u32 = w_[v28];
+    let v30: u32 = v23 * 8u;
+    let v31: u32 = v14 * 4u;
+    let v32: u32 = v30 + v31;
+    let v33: vec4<u32> = bytes_[(v32) / 4u];
+    let v34: u32 = v17 + 4u;
+    let v35: u32 = v16 & 2u;
+    let v36: bool = v35 == 0u;
+    let v37: bool = !v36;
+    var v38: u32 = 0u;
+    if (v37) { v38 = w_[v34]; }
+    let v39: u32 = v19 >> 16u;
+    let v40: u32 = v38 << 16u;
+    let v41: u32 = v39 | v40;
+    let v42: u32 = select(v19, v41, v37);
+    let v43: u32 = v21 >> 16u;
+    let v44: u32 = v19 << 16u;
+    let v45: u32 = v43 | v44;
+    let v46: u32 = select(v21, v45, v37);
+    let v47: u32 = v26 >> 16u;
+    let v48: u32 = v21 << 16u;
+    let v49: u32 = v47 | v48;
+    let v50: u32 = select(v26, v49, v37);
+    let v51: u32 = v27 >> 16u;
+    let v52: u32 = v26 << 16u;
+    let v53: u32 = v51 | v52;
+    let v54: u32 = select(v27, v53, v37);
+    let v55: i32 = 0i + dot4I8Packed(v54, v33.x);
+    let v56: i32 = v55 + dot4I8Packed(v50, v33.y);
+    let v57: i32 = v56 + dot4I8Packed(v46, v33.z);
+    let v58: i32 = v57 + dot4I8Packed(v42, v33.w);
+    let v59: f32 = f32(v58);
+    let v60: u32 = v12 & 2u;
+    let v61: u32 = v60 * 8u;
+    let v62: u32 = v29 >> v61;
+    let v63: f32 = unpack2x16float(v62).x;
+    let v64: f32 = v63 * v24;
+    let v65: f32 = v59 * v64;
+    let v66: f32 = v22 + v65;
+    a0 = v66;
+  }
+  let v67: f32 = a0;
+  let v68: f32 = subgroupAdd(v67);
+  let v69: u32 = p.y_offset_ + v5;
+  let v70: bool = lane == 0u;
+  let v71: bool = v5 < p.rows_;
+  let v72: bool = v70 && v71;
+  if (v72) { y_[v69] = v68; }
+}
