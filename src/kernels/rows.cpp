@@ -71,31 +71,47 @@ Kernel rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
   return k.finish();
 }
 
-Kernel add_rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
+Kernel add_rms_norm(DType dtype, uint32_t width, RowLanes lanes, const DeviceCaps& caps) {
   const ir::KernelOptions options = row_options(lanes, caps);
-  KernelBuilder k(name_of("add_rms_norm", dtype, lanes, options), options);
-  const Memory x = k.buffer("x", element_of(dtype)), y = k.buffer("y", element_of(dtype)),
-               weight = k.buffer("weight", weight_element(dtype)), sum = k.output("sum", element_of(dtype)),
-               norm = k.output("norm", element_of(dtype));
+  KernelBuilder k(name_of(width == 4 ? "add_rms_norm_quads" : "add_rms_norm", dtype, lanes, options), options);
+  const ir::Element element = width == 4 ? quad_element_of(dtype) : element_of(dtype);
+  const Memory x = k.buffer("x", element), y = k.buffer("y", element), weight = k.buffer("weight", weight_element(dtype)),
+               sum = k.output("sum", element), norm = k.output("norm", element);
   RowWalk row(k, lanes);
   const Value y_first = k.parameter("y_first", Type::u32), weight_first = k.parameter("weight_first", Type::u32);
   const Value sum_first = k.parameter("sum_first", Type::u32), norm_first = k.parameter("norm_first", Type::u32);
   const Type type = compute_type(dtype);
   const Value epsilon = cast(type, k.parameter("epsilon", Type::f32));
   GroupReduce group(k, type);
+  // The first `width` of them count.
+  const auto load = [&](const Memory& memory, DType of, const Value& unit) {
+    if (width == 4) return load_quad(memory, of, unit);
+    const Value one = load_number(memory, of, unit);
+    return Quad{one, one, one, one};
+  };
+  const auto store = [&](const Memory& memory, const Value& unit, const Quad& numbers) {
+    if (width == 4) return store_quad(memory, dtype, unit, numbers);
+    store_number(memory, dtype, unit, numbers[0]);
+  };
   row.run([&] {
     const Value begin = row.number() * row.columns();
-    const auto at = [&](const Value& column) {
-      return load_number(x, dtype, row.place(column)) + load_number(y, dtype, y_first + begin + column);
+    const auto at = [&](const Value& unit) {
+      const Quad a = load(x, dtype, row.place(unit)), b = load(y, dtype, y_first + begin + unit);
+      return Quad{a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]};
     };
-    const Value squares = row.reduce(group, Reduce::add, k.number_of(type, 0, 0), [&](const Value& column) {
-      const Value total = at(column);
-      store_number(sum, dtype, sum_first + begin + column, total);
-      return total * total;
+    const Value squares = row.reduce(group, Reduce::add, k.number_of(type, 0, 0), [&](const Value& unit) {
+      const Quad total = at(unit);
+      store(sum, sum_first + begin + unit, total);
+      Value square = total[0] * total[0];
+      for (uint32_t i = 1; i < width; ++i) square = square + total[i] * total[i];
+      return square;
     });
-    const Value scale = 1.0 / sqrt(squares / cast(type, row.columns()) + epsilon);
-    row.each([&](const Value& column) {
-      store_number(norm, dtype, norm_first + begin + column, at(column) * scale * weight[weight_first + column]);
+    const Value scale = 1.0 / sqrt(squares / cast(type, row.columns() * width) + epsilon);
+    row.each([&](const Value& unit) {
+      const Quad total = at(unit), factor = load(weight, type == Type::f64 ? DType::f64 : DType::f32, weight_first + unit);
+      Quad result;
+      for (uint32_t i = 0; i < 4; ++i) result[i] = total[i] * scale * factor[i];
+      store(norm, norm_first + begin + unit, result);
     });
   });
   return k.finish();

@@ -16,8 +16,9 @@ namespace wick::kernels {
 // Buffers x, weight (of the compute type), y: y = x / √(mean(x²) + epsilon) · weight. Parameters weight_first, epsilon (f32).
 [[nodiscard]] ir::Kernel rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps);
 // Buffers x, y, weight (of the compute type), sum, norm: sum = x + y, norm = sum / √(mean(sum²) + epsilon) · weight. y, sum and norm have
-// row-major rows. Parameters, in the place of first: y_first, weight_first, sum_first, norm_first, epsilon (f32).
-[[nodiscard]] ir::Kernel add_rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps);
+// row-major rows. Parameters, in the place of first: y_first, weight_first, sum_first, norm_first, epsilon (f32). With a width of 4 columns
+// and places count quads, of a dtype of at most four bytes.
+[[nodiscard]] ir::Kernel add_rms_norm(DType dtype, uint32_t width, RowLanes lanes, const DeviceCaps& caps);
 // Buffers x, weight, bias (of the compute type), y: y = (x - mean) / √(variance + epsilon) · weight + bias. Parameters weight_first,
 // bias_first, epsilon (f32).
 [[nodiscard]] ir::Kernel layer_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps);

@@ -220,7 +220,7 @@ KernelCase rms_norm_case(DType dtype, const DeviceCaps& caps) {
   return result;
 }
 
-KernelCase add_rms_norm_case(DType dtype, const DeviceCaps& caps) {
+KernelCase add_rms_norm_case(DType dtype, uint32_t width, const DeviceCaps& caps) {
   const std::size_t rows = 2, columns = 96;
   const Element element = kernels::element_of(dtype);
   const Numbers x = numbers(element, rows * columns, 6), y = numbers(element, rows * columns, 8), w = numbers(Element::f32, columns, 7);
@@ -234,13 +234,13 @@ KernelCase add_rms_norm_case(DType dtype, const DeviceCaps& caps) {
     for (std::size_t c = 0; c < columns; ++c) norm.push_back(sum[r * columns + c] / std::sqrt(squares / columns + 1e-5) * w[c]);
   }
   KernelCase result;
-  result.kernel = kernels::add_rms_norm(dtype, kernels::RowLanes::group, caps);
+  result.kernel = kernels::add_rms_norm(dtype, width, kernels::RowLanes::group, caps);
   result.name = result.kernel.name;
   result.grid = {2, 1, 1};
   const double error = std::max(epsilon(element), 1e-5);
   result.buffers = {input(element, x), input(element, y), input(Element::f32, w), output(element, sum, 1e-6, error),
                     output(element, norm, 1e-6, error)};
-  result.parameters = row_parameters(rows, columns);
+  result.parameters = row_parameters(rows, columns / width);
   result.parameters.insert(result.parameters.end(), {0, 0, 0, parameter_bits(1e-5F)});
   return result;
 }
@@ -571,7 +571,7 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(softmax_case(DType::f16, caps));
   cases.push_back(rms_norm_case(DType::f32, caps));
   cases.push_back(rms_norm_case(DType::bf16, caps));
-  cases.push_back(add_rms_norm_case(DType::f32, caps));
+  for (const uint32_t width : {1U, 4U}) cases.push_back(add_rms_norm_case(DType::f32, width, caps));
   cases.push_back(matmul_case(caps));
   cases.push_back(tiles_case(caps));
   cases.push_back(quantize_case(caps));
