@@ -23,6 +23,7 @@ nlohmann::ordered_json describe(const Backend& backend, const DeviceInfo& device
           {"f16", caps.f16_arithmetic},
           {"bf16", caps.bf16_arithmetic},
           {"int8_dot", caps.int8_dot},
+          {"matrix_tiles", !caps.tiles.empty()},
           {"score", device.score}};
 }
 

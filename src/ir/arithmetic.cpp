@@ -281,6 +281,9 @@ Fault evaluate(const Node& node, Type operand_type, std::span<const uint8_t> act
     lanes.each([&](std::size_t i) { return a[i]; });
   } else if (op == Op::unpack_half) {
     lanes.each([&](std::size_t i) { return Host<Type::f32>::put(f16_bits_to_float(static_cast<uint16_t>(a[i]))); });
+  } else if (op == Op::pack_halves) {
+    const auto half = [](Bits f32) { return Bits{float_to_f16_bits(Host<Type::f32>::get(f32))}; };
+    lanes.each([&](std::size_t i) { return half(a[i]) | half(b[i]) << 16; });
   } else {
     with_type(node.type, [&]<Type t>() {
       if constexpr (t == Type::b1) {

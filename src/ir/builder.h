@@ -245,6 +245,7 @@ class KernelBuilder {
 [[nodiscard]] Value cast(Type type, const Operand& a);
 [[nodiscard]] Value bitcast(Type type, const Value& a);
 [[nodiscard]] Value unpack_half(const Value& bits);
+[[nodiscard]] Value pack_halves(const Value& low, const Value& high);
 [[nodiscard]] Value abs(const Value& a);
 [[nodiscard]] Value exp2(const Value& a);
 [[nodiscard]] Value log2(const Value& a);

@@ -213,6 +213,13 @@ Value cast(Type type, const Operand& a) {
 
 Value bitcast(Type type, const Value& a) { return a.type() == type ? a : converted(Op::bitcast, type, a); }
 Value unpack_half(const Value& bits) { return converted(Op::unpack_half, Type::f32, bits); }
+Value pack_halves(const Value& low, const Value& high) {
+  Node node;
+  node.op = Op::pack_halves;
+  node.type = Type::u32;
+  node.operands = {low.id(), high.id(), kNoNode, kNoNode};
+  return low.builder()->intern(node);
+}
 Value subgroup_reduce(Reduce reduce, const Value& a) { return subgroup(Op::subgroup_reduce, a, reduce, 0); }
 Value subgroup_shuffle_xor(const Value& a, uint32_t mask) { return subgroup(Op::subgroup_shuffle_xor, a, Reduce::add, mask); }
 Value subgroup_broadcast(const Value& a, uint32_t lane) { return subgroup(Op::subgroup_broadcast, a, Reduce::add, lane); }

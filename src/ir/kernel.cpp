@@ -43,6 +43,7 @@ std::string_view to_string(Op op) noexcept {
                                                                  "cast",
                                                                  "bitcast",
                                                                  "unpack_half",
+                                                                 "pack_halves",
                                                                  "vector",
                                                                  "lane",
                                                                  "load",

@@ -62,6 +62,8 @@ enum class Op : uint8_t {
                 // outside the type's range. f16 converts only from and to f32 (the builder goes through f32).
   bitcast,      // the bits of a as `type`, among i32, u32 and f32, or between i64 and f64
   unpack_half,  // u32: its low 16 bits, which are a binary16, as f32, exactly
+  pack_halves,  // f32 a, b: the bits of two binary16 as u32, a's in the low half; each a neighbour of the operand, on most devices the
+                // nearest, ties to even, and unspecified beyond the largest finite one
   // Vectors, which exist only between memory and their lanes: `lanes` of 2 or 4 elements of i32, u32 or f32.
   vector,  // 2 or 4 scalars
   lane,    // scalar number `slot` of a vector

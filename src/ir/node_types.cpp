@@ -163,6 +163,9 @@ struct NodeCheck {
       case Op::dot4:
         count(3);
         return require(t == Type::i32 && type(0) == Type::u32 && type(1) == Type::u32 && type(2) == Type::i32, "it takes u32, u32, i32");
+      case Op::pack_halves:
+        count(2);
+        return require(t == Type::u32 && type(0) == Type::f32 && type(1) == Type::f32, "it takes two f32 and gives a u32");
       default: fail(ErrorCode::invalid_argument, "kernel {}: a node of no kind", kernel.name);
     }
   }

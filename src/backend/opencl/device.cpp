@@ -13,7 +13,8 @@ namespace wick::opencl {
 namespace {
 
 // Of extensions whose headers are younger than the oldest that we build with.
-constexpr cl_device_info kSubgroupSizes = 0x4108;  // CL_DEVICE_SUB_GROUP_SIZES_INTEL
+constexpr cl_device_info kSubgroupSizes = 0x4108;                                        // CL_DEVICE_SUB_GROUP_SIZES_INTEL
+constexpr cl_device_info kComputeCapability = 0x4000, kComputeCapabilityMinor = 0x4001;  // CL_DEVICE_COMPUTE_CAPABILITY_*_NV
 
 // An answer of get_platform_info or get_device_info; empty where there is none.
 template <class Function, class Handle>
@@ -109,12 +110,23 @@ int score_of(const Answers& device) {
   return (type & CL_DEVICE_TYPE_CPU) != 0 ? 20 : 50;
 }
 
+// What the text may use as assembler, by the first processors that have it.
+void describe_nvidia(const Answers& answers, FoundDevice& device) {
+  const cl_uint capability = 10 * answers.number<cl_uint>(kComputeCapability, 0) + answers.number<cl_uint>(kComputeCapabilityMinor, 0);
+  if (!answers.has("cl_nv_device_attribute_query") || capability < 50) return;
+  device.dialect = &ir::opencl_nvidia_dialect();
+  device.caps.min_subgroup_size = device.caps.max_subgroup_size = 32;
+  device.caps.int8_dot = capability >= 61;
+  if (capability >= 70) device.caps.tiles = {{16, 16, 16}};
+}
+
 FoundDevice found(const Api& api, cl_device_id id, const std::string& platform) {
   const Answers device(api, id);
   const bool version_3 = compiles_version_3(device);
   FoundDevice result{.id = id, .caps = describe(device, platform, version_3), .score = score_of(device), .build_options = {}};
-  apply_quirks(result);
   const bool needs_3 = result.caps.int8_dot || result.caps.max_subgroup_size > 1;
+  describe_nvidia(device, result);
+  apply_quirks(result);
   result.build_options = needs_3 ? "-cl-std=CL3.0" : "-cl-std=CL1.2";
   const auto floats = device.number<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG, 0);
   if ((floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0) result.build_options += " -cl-fp32-correctly-rounded-divide-sqrt";

@@ -6,6 +6,7 @@
 
 #include "backend/opencl/api.h"
 #include "ir/device_caps.h"
+#include "ir/dialect/dialect.h"
 
 namespace wick::opencl {
 
@@ -13,6 +14,7 @@ struct FoundDevice {
   cl_device_id id = nullptr;
   DeviceCaps caps;
   int score = 0;
+  const ir::Dialect* dialect = &ir::opencl_dialect();
   std::string build_options;         // of its compiler
   bool knows_kernels_groups = true;  // it tells how large a kernel's groups may be
 };

@@ -20,7 +20,7 @@ class OpenClDriver final : public KernelDriver {
   [[nodiscard]] Queue& queue() noexcept override { return *queue_; }
   // Errors: unsupported for more bytes than the device takes in one block.
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override;
-  [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::opencl_dialect(); }
+  [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return device_.dialect; }
   [[nodiscard]] std::string binary_key() const override;
   [[nodiscard]] std::vector<std::byte> compile(const ir::Kernel& prepared, const std::string& text) override;
   [[nodiscard]] std::shared_ptr<const Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override;

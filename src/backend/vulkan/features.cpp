@@ -15,6 +15,7 @@ Features::Features(VkPhysicalDevice device) {
   chain(subgroups_, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, VK_API_VERSION_1_3);
   chain(dot_, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, VK_API_VERSION_1_3);
   chain(atomics_, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, UINT32_MAX);
+  chain(tiles_, kCooperativeMatrixExtension, UINT32_MAX);
   vkGetPhysicalDeviceFeatures2(device, &core_);
   keep_wanted();
 }
@@ -57,6 +58,7 @@ void Features::keep_wanted() {
   atomics_.pNext = atomics.pNext;
   atomics_.shaderBufferFloat32AtomicAdd = atomics.shaderBufferFloat32AtomicAdd;
   atomics_.shaderSharedFloat32AtomicAdd = atomics.shaderSharedFloat32AtomicAdd;
+  tiles_.cooperativeMatrixRobustBufferAccess = VK_FALSE;
 }
 
 }  // namespace wick::vulkan

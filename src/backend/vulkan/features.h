@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/vulkan/api.h"
+#include "backend/vulkan/cooperative_matrix.h"
 
 namespace wick::vulkan {
 
@@ -30,6 +31,7 @@ class Features {
   [[nodiscard]] bool f32_atomic_add() const noexcept {
     return atomics_.shaderBufferFloat32AtomicAdd && atomics_.shaderSharedFloat32AtomicAdd;
   }
+  [[nodiscard]] bool tiles() const noexcept { return tiles_.cooperativeMatrix; }
   // Pipelines can ask for a size of subgroup, and for whole ones.
   [[nodiscard]] bool sized_subgroups() const noexcept { return subgroups_.subgroupSizeControl && subgroups_.computeFullSubgroups; }
 
@@ -53,6 +55,7 @@ class Features {
       typed<VkPhysicalDeviceShaderIntegerDotProductFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics_ =
       typed<VkPhysicalDeviceShaderAtomicFloatFeaturesEXT>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT);
+  CooperativeMatrixFeatures tiles_ = typed<CooperativeMatrixFeatures>(kCooperativeMatrixFeaturesType);
 };
 
 }  // namespace wick::vulkan

@@ -111,6 +111,7 @@ PhysicalDevice::PhysicalDevice(VkPhysicalDevice device) : handle(device), featur
   caps.int64 = features.int64();
   caps.f64_arithmetic = features.f64();
   caps.f32_atomic_add = features.f32_atomic_add();
+  if (features.tiles() && features.f16() && caps.min_subgroup_size > 1) caps.tiles = tile_shapes(device);
   apply_quirks(caps, core, properties.vulkan12.driverID);
 
   vkGetPhysicalDeviceMemoryProperties(device, &memory);

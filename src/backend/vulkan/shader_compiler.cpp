@@ -5,10 +5,10 @@
 #include <glslang/Public/ShaderLang.h>
 #include <glslang/Public/resource_limits_c.h>
 
-#include <initializer_list>
 #include <memory>
 #include <span>
 
+#include "backend/vulkan/spirv.h"
 #include "device/kernel_driver.h"
 
 namespace wick::vulkan {
@@ -32,29 +32,6 @@ glslang_input_t input_of(const std::string& text) {
   return input;
 }
 
-// Adds the execution mode DenormPreserve of 32-bit floats, which SPIR-V has from 1.4 on (Khronos, SPIR-V Specification, 3.6 and 2.3).
-void ask_for_subnormals(std::vector<uint32_t>& module) {
-  constexpr uint32_t kHeaderWords = 5, kCapability = 17, kEntryPoint = 15, kExecutionMode = 16, kDenormPreserve = 4459,
-                     kDenormCapability = 4464;
-  const auto instruction = [](uint32_t opcode, std::initializer_list<uint32_t> operands) {
-    std::vector<uint32_t> all{static_cast<uint32_t>(operands.size() + 1) << 16 | opcode};
-    all.insert(all.end(), operands);
-    return all;
-  };
-  uint32_t entry = 0;
-  size_t at = kHeaderWords, behind_modes = 0;
-  while (at < module.size()) {
-    const uint32_t opcode = module[at] & 0xffff;
-    if (opcode == kEntryPoint) entry = module[at + 2];
-    at += module[at] >> 16;
-    if (opcode == kEntryPoint || opcode == kExecutionMode) behind_modes = at;
-  }
-  const std::vector<uint32_t> mode = instruction(kExecutionMode, {entry, kDenormPreserve, 32});
-  module.insert(module.begin() + static_cast<std::ptrdiff_t>(behind_modes), mode.begin(), mode.end());
-  const std::vector<uint32_t> capability = instruction(kCapability, {kDenormCapability});
-  module.insert(module.begin() + kHeaderWords, capability.begin(), capability.end());
-}
-
 }  // namespace
 
 std::vector<std::byte> compile_glsl(const std::string& text, bool keep_subnormals) {
@@ -71,6 +48,7 @@ std::vector<std::byte> compile_glsl(const std::string& text, bool keep_subnormal
   glslang_program_SPIRV_generate(program.get(), input.stage);
   const uint32_t* words = glslang_program_SPIRV_get_ptr(program.get());
   std::vector<uint32_t> module(words, words + glslang_program_SPIRV_get_size(program.get()));
+  define_tile_types(module);
   if (keep_subnormals) ask_for_subnormals(module);
   const auto bytes = std::as_bytes(std::span(module));
   return {bytes.begin(), bytes.end()};

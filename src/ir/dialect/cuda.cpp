@@ -40,6 +40,7 @@ constexpr std::array kOwn{
     Spelling{Op::equal, kF16, "__heq($0, $1)"},
     Spelling{Op::dot4, any(), "__dp4a((int)$0, (int)$1, $2)"},
     Spelling{Op::unpack_half, any(), "__half2float(__ushort_as_half((unsigned short)$0))"},
+    Spelling{Op::pack_halves, any(), "wick_pack_halves($0, $1)"},
     Spelling{Op::subgroup_shuffle_xor, any(), "__shfl_xor_sync(0xffffffffu, $0, $n)"},
     Spelling{Op::subgroup_broadcast, any(), "__shfl_sync(0xffffffffu, $0, $n)"},
 };
@@ -59,6 +60,12 @@ constexpr std::array kConversions{
 constexpr std::array kPreambles{
     Preamble{Feature::f16, "#include <cuda_fp16.h>\n"},
     Preamble{Feature::unpack_half, "#include <cuda_fp16.h>\n"},
+    Preamble{Feature::pack_halves, R"(#include <cuda_fp16.h>
+__device__ __forceinline__ unsigned wick_pack_halves(float a, float b) {
+  const __half2 halves = __floats2half2_rn(a, b);
+  return *reinterpret_cast<const unsigned*>(&halves);
+}
+)"},
     Preamble{Feature::tiles, "#include <mma.h>\n"},
     Preamble{Feature::subgroup_reduce, R"(template <class T> __device__ __forceinline__ T wick_subgroup_add(T x) {
   for (int m = $s / 2; m > 0; m /= 2) x += __shfl_xor_sync(0xffffffffu, x, m);

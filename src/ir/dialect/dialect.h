@@ -25,12 +25,13 @@ enum class Feature : uint8_t {
   subgroup_shuffle,
   dot4,
   unpack_half,
+  pack_halves,
   tiles,
   f32_atomics,
   buffer_barrier,
   unroll,
 };
-inline constexpr int kFeatureCount = 14;
+inline constexpr int kFeatureCount = 15;
 
 // What the head of a kernel is written from.
 struct Usage {
@@ -120,6 +121,7 @@ struct Dialect {
 [[nodiscard]] const Dialect& cuda_dialect();
 [[nodiscard]] const Dialect& hip_dialect();
 [[nodiscard]] const Dialect& opencl_dialect();
+[[nodiscard]] const Dialect& opencl_nvidia_dialect();  // with instructions that NVIDIA's driver has no function for
 [[nodiscard]] const Dialect& glsl_dialect();
 [[nodiscard]] const Dialect& msl_dialect();
 [[nodiscard]] const Dialect& wgsl_dialect();
@@ -146,6 +148,8 @@ struct Substitution {
 // between them.
 [[nodiscard]] std::string buffer_arguments(const Kernel& kernel, const Usage& usage, const Dialect& dialect, std::string_view argument,
                                            std::string_view separator);
+// How many of those element types a shared array has.
+[[nodiscard]] uint32_t declared_count(const Kernel& kernel, const Usage& usage, uint32_t slot);
 // The declarations of the shared arrays, each written as `declaration` ($E element, $n name, $c number of elements).
 [[nodiscard]] std::string shared_arrays(const Kernel& kernel, const Usage& usage, const Dialect& dialect, std::string_view declaration);
 

@@ -20,6 +20,7 @@ constexpr std::array kOwn{
     Spelling{Op::fma, kF16, "(_Float16)fmaf((float)$0, (float)$1, (float)$2)"},
     Spelling{Op::dot4, any(), "wick_dot4($0, $1, $2)"},
     Spelling{Op::unpack_half, any(), "(float)__builtin_bit_cast(_Float16, (unsigned short)$0)"},
+    Spelling{Op::pack_halves, any(), "(unsigned)__builtin_bit_cast(unsigned short, (_Float16)$1) << 16 | __builtin_bit_cast(unsigned short, (_Float16)$0)"},
     Spelling{Op::subgroup_shuffle_xor, any(), "__shfl_xor($0, $n, $s)"},
     Spelling{Op::subgroup_broadcast, any(), "__shfl($0, $n, $s)"},
 };

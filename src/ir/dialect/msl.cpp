@@ -15,6 +15,7 @@ constexpr std::array kOwn{
     Spelling{Op::square_root, kF32, "fast::sqrt($0)", "precise::sqrt($0)"},
     Spelling{Op::dot4, any(), "wick_dot4($0, $1, $2)"},
     Spelling{Op::unpack_half, any(), "float(as_type<half>(ushort($0)))"},
+    Spelling{Op::pack_halves, any(), "as_type<uint>(half2(half($0), half($1)))"},
     Spelling{Op::subgroup_shuffle_xor, any(), "simd_shuffle_xor($0, ushort($n))"},
     Spelling{Op::subgroup_broadcast, any(), "simd_broadcast($0, ushort($n))"},
 };

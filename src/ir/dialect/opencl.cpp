@@ -18,6 +18,7 @@ constexpr std::array kOwn{
     Spelling{Op::divide, kF32, "native_divide($0, $1)", "$0 / $1"},
     Spelling{Op::dot4, any(), "$2 + dot_4x8packed_ss_int($0, $1)"},
     Spelling{Op::unpack_half, any(), "wick_unpack_half($0)"},
+    Spelling{Op::pack_halves, any(), "wick_pack_halves($0, $1)"},
     Spelling{Op::subgroup_shuffle_xor, any(), "sub_group_shuffle_xor($0, $nu)"},
     Spelling{Op::subgroup_broadcast, any(), "sub_group_broadcast($0, $nu)"},
 };
@@ -38,6 +39,12 @@ constexpr std::array kPreambles{
     Preamble{Feature::unpack_half, R"(float wick_unpack_half(uint bits) {
   const ushort half_bits = (ushort)bits;
   return vload_half(0, (const __private half*)&half_bits);
+}
+)"},
+    Preamble{Feature::pack_halves, R"(uint wick_pack_halves(float a, float b) {
+  uint halves;
+  vstore_half2_rte((float2)(a, b), 0, (__private half*)&halves);
+  return halves;
 }
 )"},
 };

@@ -289,7 +289,11 @@ class Printer {
                                      : s.kind == StatementKind::tile_multiply ? dialect_.tile_multiply
                                                                               : dialect_.tile_store;
     const bool moves = s.kind == StatementKind::tile_load || s.kind == StatementKind::tile_store;
-    const auto operand = [&](std::size_t i) { return s.operands[i] == kNoNode ? std::string() : text(s.operands[i]); };
+    const uint32_t wide = moves ? width(s.space, s.source) : 1;  // places and strides are multiples of it
+    const auto operand = [&](std::size_t i) {
+      if (s.operands[i] == kNoNode) return std::string();
+      return wide == 1 ? text(s.operands[i]) : fmt::format("({}) / {}u", text(s.operands[i]), wide);
+    };
     line(expand(need(pattern, "{}", to_string(s.kind)), {{'n', tile(s.slot)},
                                                          {'T', tile_type(s.slot)},
                                                          {'x', operand(0)},
@@ -299,6 +303,7 @@ class Printer {
                                                          {'S', moves ? std::string(space_name(s.space)) : std::string()},
                                                          {'l', tile(s.left)},
                                                          {'p', tile(s.right)},
+                                                         {'R', dialect_.tile_roles[static_cast<std::size_t>(kernel_.tiles[s.slot].role)]},
                                                          {'r', std::to_string(kernel_.tiles[s.slot].rows)},
                                                          {'c', std::to_string(kernel_.tiles[s.slot].columns)}}));
   }
@@ -400,12 +405,17 @@ std::string buffer_arguments(const Kernel& kernel, const Usage& usage, const Dia
   return text;
 }
 
+uint32_t declared_count(const Kernel& kernel, const Usage& usage, uint32_t slot) {
+  const uint32_t width = usage.widths[static_cast<std::size_t>(Space::shared)][slot];
+  return (kernel.shared[slot].count + width - 1) / width;
+}
+
 std::string shared_arrays(const Kernel& kernel, const Usage& usage, const Dialect& dialect, std::string_view declaration) {
   std::string text;
   for (uint32_t i = 0; i < kernel.shared.size(); ++i) {
     text += expand(declaration, {{'E', element_type(kernel, usage, dialect, Space::shared, i)},
                                  {'n', shared_name(i)},
-                                 {'c', std::to_string(kernel.shared[i].count)}});
+                                 {'c', std::to_string(declared_count(kernel, usage, i))}});
   }
   return text;
 }

@@ -69,6 +69,7 @@ class UsageScan {
     if (node.op == Op::subgroup_shuffle_xor || node.op == Op::subgroup_broadcast) add(Feature::subgroup_shuffle);
     if (node.op == Op::dot4) add(Feature::dot4);
     if (node.op == Op::unpack_half) add(Feature::unpack_half);
+    if (node.op == Op::pack_halves) add(Feature::pack_halves);
     if (node.op == Op::load) widths_[static_cast<std::size_t>(node.space)][node.slot].loads.push_back(node.lanes);
     for (const NodeId operand : node.operands) {
       if (operand != kNoNode && !is_read(kernel_.node(operand).op) && kernel_.node(operand).op != Op::loop_index) leaf_or_inline(operand);

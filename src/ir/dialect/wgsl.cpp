@@ -10,6 +10,7 @@ constexpr std::array kOwn{
     Spelling{Op::select, any(), "select($2, $1, $0)"},
     Spelling{Op::dot4, any(), "$2 + dot4I8Packed($0, $1)"},
     Spelling{Op::unpack_half, any(), "unpack2x16float($0).x"},
+    Spelling{Op::pack_halves, any(), "pack2x16float(vec2<f32>($0, $1))"},
     Spelling{Op::subgroup_shuffle_xor, any(), "subgroupShuffleXor($0, $nu)"},
     Spelling{Op::subgroup_broadcast, any(), "subgroupBroadcast($0, $nu)"},
 };
@@ -46,9 +47,9 @@ std::string head(const Kernel& kernel, const Usage& usage, const Dialect& dialec
     text += "@group(0) @binding(" + std::to_string(index) + ") var<uniform> p: Params;\n";
   }
   for (uint32_t i = 0; i < kernel.shared.size(); ++i) {
-    text += expand(
-        "var<workgroup> $n: array<$E, $c>;\n",
-        {{'n', shared_name(i)}, {'E', element(kernel, usage, dialect, Space::shared, i)}, {'c', std::to_string(kernel.shared[i].count)}});
+    text += expand("var<workgroup> $n: array<$E, $c>;\n", {{'n', shared_name(i)},
+                                                           {'E', element(kernel, usage, dialect, Space::shared, i)},
+                                                           {'c', std::to_string(declared_count(kernel, usage, i))}});
   }
   text += "@compute @workgroup_size(" + std::to_string(kernel.group_size) + ")\nfn " + entry_name(kernel) +
           "(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) lid: u32";

@@ -48,6 +48,10 @@ inline double __longlong_as_double(long long v) { return shim_bits<double>(v); }
 inline long long __double_as_longlong(double v) { return shim_bits<long long>(v); }
 inline float __half2float(__half v) { return v; }
 inline __half __float2half_rn(float v) { return __half(v); }
+struct __half2 {
+  __half x, y;
+};
+inline __half2 __floats2half2_rn(float x, float y) { return {__half(x), __half(y)}; }
 inline __half __ushort_as_half(unsigned short v) { return shim_bits<__half>(v); }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }

@@ -12,6 +12,10 @@ using uint = std::uint32_t;
 using ushort = std::uint16_t;
 using uchar = std::uint8_t;
 using half = _Float16;
+struct half2 {
+  half x, y;
+  half2(half first, half second) : x(first), y(second) {}
+};
 
 #define SHIM_VECTORS(T)                                  \
   struct T##2 {                                          \
