@@ -11,6 +11,7 @@
 #include "kernels/group_options.h"
 #include "kernels/numbers.h"
 #include "kernels/strided.h"
+#include "kernels/tile_product.h"
 
 namespace wick::kernels {
 
@@ -18,7 +19,6 @@ using ir::Element;
 using ir::Kernel;
 using ir::KernelBuilder;
 using ir::Memory;
-using ir::TileRole;
 using ir::Type;
 using ir::Value;
 using ir::Variable;
@@ -168,105 +168,35 @@ Kernel matmul_elements(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
 
 namespace {
 
-constexpr uint32_t kPadding = 4;  // words behind each row of a slice
-
-// A slice of a matrix of f16 in shared memory, as words of two elements: rows of `words`, `stride` apart, which keeps the rows that lanes
-// read together out of each other's banks.
-struct WordSlice {
-  Memory global, shared;
-  uint32_t rows, words, lanes;
-  Value first, row_words, row_end, word_end;
-
-  [[nodiscard]] uint32_t stride() const { return words + kPadding; }
-  [[nodiscard]] uint32_t size() const { return rows * stride(); }
-  // The lane's share of the slice that begins at that row and word; what lies outside is 0.
-  [[nodiscard]] std::vector<Vector> load(const Value& t, const Value& row, const Value& word) const {
-    std::vector<Vector> held;
-    for (uint32_t i = 0; i < rows * words / 4; i += lanes) {
-      const Value e = (t + i) * 4U, r = row + e / words, w = word + e % words;
-      held.push_back(global.load4_if((r < row_end) & (w < word_end), first + r * row_words + w, 0));
-    }
-    return held;
-  }
-  void store(const Value& t, const Value& place, const std::vector<Vector>& held) const {
-    for (uint32_t i = 0; i < held.size(); ++i) {
-      const Value e = (t + i * lanes) * 4U;
-      shared.store(place + e / words * stride() + e % words, {held[i][0], held[i][1], held[i][2], held[i][3]});
-    }
-  }
-};
+constexpr TileGroup kTileGroup{2, 2, 4, 4};
 
 }  // namespace
 
-uint64_t tile_shared_bytes(const TileShape& shape) {
-  const TileShape block = tile_block(shape);
-  const uint64_t words = block.m * (block.k / 2 + kPadding) + block.k * (block.n / 2 + kPadding);
-  return sizeof(uint32_t) * (2 * words + uint64_t{4} * shape.m * shape.n);
-}
+TileShape tile_block(const TileShape& shape) { return TileProduct(shape, kTileGroup, 1).block(); }
+
+uint64_t tile_shared_bytes(const TileShape& shape) { return TileProduct(shape, kTileGroup, 1).shared_bytes(); }
 
 Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size) {
-  const TileShape block = tile_block(shape);
-  const uint32_t lanes = 4 * subgroup_size;  // four subgroups, each with 4 × 4 tiles of a quarter of the block
-  KernelBuilder k(fmt::format("matmul_tiles_{}x{}x{}_s{}", shape.m, shape.n, shape.k, subgroup_size),
-                  {.group_size = lanes, .subgroup_size = subgroup_size});
-  const Memory a = k.buffer("a", Element::u32), b = k.buffer("b", Element::u32), c = k.output("c", Element::f16);
-  const Problem p(k);
-  if (block.m * block.k / 8 % lanes != 0 || block.k * block.n / 8 % lanes != 0) {
+  const TileProduct product(shape, kTileGroup, subgroup_size);
+  if (!product.is_even()) {
     fail(ErrorCode::unsupported, "matmul_tiles: tiles of [{}, {}] x [{}, {}] in subgroups of {} lanes", shape.m, shape.k, shape.k, shape.n,
          subgroup_size);
   }
-  // Two of each: one is filled while the other is multiplied.
-  WordSlice left_slice{a, a, block.m, block.k / 2, lanes, p.first(p.a) / 2U, p.a.row_stride / 2U, p.m, p.depth / 2U};
-  WordSlice right_slice{b, b, block.k, block.n / 2, lanes, p.first(p.b) / 2U, p.b.row_stride / 2U, p.depth, p.n / 2U};
-  left_slice.shared = k.shared(Element::u32, 2 * left_slice.size());
-  right_slice.shared = k.shared(Element::u32, 2 * right_slice.size());
-  const Value t = k.local_id(), first_row = k.group_id(1) * block.m, first_column = k.group_id(0) * block.n;
-  const Value row = k.subgroup_id() / 2U * (4 * shape.m), column = k.subgroup_id() % 2U * (4 * shape.n);
-  const auto load_left = [&](const Value& begin) { return left_slice.load(t, first_row, begin / 2U); };
-  const auto load_right = [&](const Value& begin) { return right_slice.load(t, begin, first_column / 2U); };
-
-  std::array<uint32_t, 4> left{}, right{};
-  std::array<uint32_t, 16> sums{};
-  for (uint32_t& tile : left) tile = k.tile(TileRole::left, Element::f16, shape.m, shape.k);
-  for (uint32_t& tile : right) tile = k.tile(TileRole::right, Element::f16, shape.k, shape.n);
-  for (uint32_t& tile : sums) {
-    tile = k.tile(TileRole::accumulator, Element::f32, shape.m, shape.n);
-    k.tile_fill(tile, 0);
-  }
-  left_slice.store(t, k.constant(0U), load_left(k.constant(0U)));
-  right_slice.store(t, k.constant(0U), load_right(k.constant(0U)));
-  k.barrier();
-  k.loop(0, p.depth, block.k, [&](const Value& begin) {
-    const Value now = begin / block.k % 2U, next = 1U - now;
-    const std::vector<Vector> next_left = load_left(begin + block.k), next_right = load_right(begin + block.k);
-    for (uint32_t step = 0; step < block.k; step += shape.k) {
-      for (uint32_t i = 0; i < 4; ++i) {
-        k.tile_load(left[i], left_slice.shared, now * left_slice.size() + (row + i * shape.m) * left_slice.stride() + step / 2,
-                    left_slice.stride());
-        k.tile_load(right[i], right_slice.shared, now * right_slice.size() + step * right_slice.stride() + (column + i * shape.n) / 2U,
-                    right_slice.stride());
-      }
-      for (uint32_t i = 0; i < 16; ++i) k.tile_multiply(sums[i], left[i / 4], right[i % 4]);
-    }
-    left_slice.store(t, next * left_slice.size(), next_left);
-    right_slice.store(t, next * right_slice.size(), next_right);
-    k.barrier();
+  KernelBuilder k(fmt::format("matmul_tiles_{}x{}x{}_s{}", shape.m, shape.n, shape.k, subgroup_size),
+                  {.group_size = product.lanes(), .subgroup_size = subgroup_size});
+  const Memory a = k.buffer("a", Element::u32), b = k.buffer("b", Element::u32), c = k.output("c", Element::f16);
+  const Problem p(k);
+  const Value first_row = k.group_id(1) * product.block().m, first_column = k.group_id(0) * product.block().n;
+  const auto words_of = [&](const Memory& memory, const Problem::Matrix& matrix, const Value& height, const Value& width) {
+    return WordSource::Matrix{memory, p.first(matrix) / 2U, matrix.row_stride / 2U, height, width / 2U};
+  };
+  WordSource left(k, words_of(a, p.a, p.m, p.depth), product.left(), WordSource::Depth::along_rows, first_row);
+  WordSource right(k, words_of(b, p.b, p.depth, p.n), product.right(), WordSource::Depth::down_columns, first_column);
+  const Value c_first = p.first_of_c();
+  product.run(k, p.depth, left, right, [&](const Value& row, const Value& column, const Value& value) {
+    const Value at_row = first_row + row, at_column = first_column + column;
+    c.store_if((at_row < p.m) & (at_column < p.n), c_first + at_row * p.n + at_column, cast(Type::f16, value));
   });
-  // Through shared memory, as lanes must look at the bounds, and round to f16.
-  const uint32_t elements = shape.m * shape.n;
-  const Memory patch = k.shared(Element::f32, 4 * elements);
-  const Value patch_first = k.subgroup_id() * elements, c_first = p.first_of_c();
-  for (uint32_t i = 0; i < 16; ++i) {
-    k.tile_store(sums[i], patch, patch_first, k.constant(shape.n));
-    k.barrier();
-    for (uint32_t j = 0; j < elements; j += subgroup_size) {
-      const Value e = k.subgroup_lane() + j;
-      const Value at_row = first_row + row + i / 4 * shape.m + e / shape.n,
-                  at_column = first_column + column + i % 4 * shape.n + e % shape.n;
-      c.store_if((at_row < p.m) & (at_column < p.n), c_first + at_row * p.n + at_column, cast(Type::f16, patch[patch_first + e]));
-    }
-    k.barrier();
-  }
   return k.finish();
 }
 

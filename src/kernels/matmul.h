@@ -27,7 +27,7 @@ struct MatmulBlock {
 // other strides are multiples of 8. Each of four subgroups adds up 4 × 4 matrix tiles.
 [[nodiscard]] ir::Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size);
 // Rows and columns that one group computes, 8 × the tile's, and the depth that it holds in shared memory at a time, 2 × the tile's.
-[[nodiscard]] constexpr TileShape tile_block(const TileShape& shape) { return {8 * shape.m, 8 * shape.n, 2 * shape.k}; }
+[[nodiscard]] TileShape tile_block(const TileShape& shape);
 // Shared memory that such a group takes.
 [[nodiscard]] uint64_t tile_shared_bytes(const TileShape& shape);
 

@@ -17,7 +17,8 @@ namespace wick {
 namespace {
 
 // Tokens that go through the layers together: enough to use each weight many times, few enough that their activations stay small.
-constexpr size_t kBatch = 256;
+// On a GPU, whose many groups share a matrix by blocks of tokens, those are more.
+constexpr size_t kHostBatch = 256, kKernelBatch = 512;
 
 int64_t vocabulary_rows(const GgufFile& file) {
   const GgufTensor* embedding = file.find_tensor("token_embd.weight");
@@ -120,8 +121,9 @@ Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows
   const bool all = rows == LogitRows::all;
   std::optional<Tensor> result;
   if (all) result = Tensor::empty({static_cast<int64_t>(tokens.size()), info_.vocab_size}, DType::f32, device_);
-  for (size_t first = 0; first < tokens.size(); first += kBatch) {
-    const size_t count = std::min(kBatch, tokens.size() - first);
+  const size_t most = device_.runtime().runs_kernels() ? kKernelBatch : kHostBatch;
+  for (size_t first = 0; first < tokens.size(); first += most) {
+    const size_t count = std::min(most, tokens.size() - first);
     Hidden hidden = run_layers(tokens.subspan(first, count), cache);
     const auto batch = static_cast<int64_t>(count);
     if (all) {

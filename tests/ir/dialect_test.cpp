@@ -107,5 +107,19 @@ TEST(Dialect, TextsAreThoseThatWereLookedAt) {
   compare_with_golden(kernels::matmul_tiles({8, 8, 8}, 32), msl_caps(), msl_dialect());
 }
 
+// A language without pointers declares an array of vectors, which takes no more memory than the words.
+TEST(Dialect, WideSharedArraysTakeTheBytesThatTheyHold) {
+  KernelBuilder k("wide", {.group_size = 16});
+  const Memory y = k.output("y", Element::u32), shared = k.shared(Element::u32, 64);
+  const Value first = k.local_id() * 4U;
+  shared.store(first, {first, first, first, first});
+  k.barrier();
+  y[k.local_id()] = shared.load4(first)[1];
+  const Kernel kernel = prepare(k.finish(), plain_caps());
+  EXPECT_THAT(print(kernel, glsl_dialect()), HasSubstr("shared uvec4 s0[16];"));
+  EXPECT_THAT(print(kernel, wgsl_dialect()), HasSubstr("array<vec4<u32>, 16>"));
+  EXPECT_THAT(print(kernel, opencl_dialect()), HasSubstr("uint s0[64]"));
+}
+
 }  // namespace
 }  // namespace wick::ir

@@ -69,6 +69,10 @@ TEST(Interpreter, ConversionsRoundAsDeclared) {
   EXPECT_EQ(from_float([](Value v) { return cast(Type::f32, cast(Type::f16, v)); }, 1.0F + 0x1p-11F), parameter_bits(1.0F));
   EXPECT_EQ(from_float([](Value v) { return cast(Type::f32, cast(Type::f16, v)); }, 1.0F + 0x1.8p-10F), parameter_bits(1.0F + 0x1p-9F));
   EXPECT_EQ(compute_u32([](auto&, Value a, Value) { return unpack_half(a); }, 0xffff3555U, 0), parameter_bits(f16_bits_to_float(0x3555)));
+  // 1 + 2^-11 is a tie, between 1 and 1 + 2^-10.
+  EXPECT_EQ(compute_u32([](auto&, Value a, Value b) { return pack_halves(bitcast(Type::f32, a), bitcast(Type::f32, b)); },
+                        parameter_bits(-0.5F), parameter_bits(1.0F + 0x1p-11F)),
+            0x3c00b800U);
   EXPECT_EQ(compute_u32([](auto&, Value a, Value) { return cast(Type::f32, a); }, 0x1000001U, 0), parameter_bits(16777216.0F));
 }
 

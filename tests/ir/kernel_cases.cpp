@@ -11,6 +11,7 @@
 #include "kernels/cumsum.h"
 #include "kernels/elementwise.h"
 #include "kernels/linear.h"
+#include "kernels/linear_tiles.h"
 #include "kernels/math.h"
 #include "kernels/matmul.h"
 #include "kernels/numbers.h"
@@ -317,21 +318,31 @@ KernelCase quantize_case(const DeviceCaps& caps) {
   return result;
 }
 
-// y = x · wᵀ; tokens 0: in blocks, for three of them.
-KernelCase linear_case(DType dtype, uint32_t tokens, const DeviceCaps& caps) {
-  const uint32_t rows = 5, columns = 512, count = tokens == 0 ? 3 : tokens;
-  const BlockFormat* format = find_block_format(dtype);
-  std::vector<float> w;
-  for (const double v : numbers(Element::f32, rows * columns, 13)) w.push_back(static_cast<float>(v));
-  std::vector<std::byte> blocks(static_cast<std::size_t>(storage_bytes(dtype, rows * columns)));
-  format->pack(w, blocks.data());
-  format->unpack(blocks.data(), w);
-  const Numbers x = numbers(Element::f32, count * columns, 14, 2);
-  Numbers y(count * rows);
-  for (std::size_t i = 0; i < y.size() * columns; ++i) {
-    const std::size_t at = i / columns, c = i % columns;
-    y[at] += static_cast<double>(w[at % rows * columns + c]) * x[at / rows * columns + c];
+// y = x · wᵀ, of a quantized weight.
+struct LinearNumbers {
+  static constexpr uint32_t rows = 5, columns = 512;
+  std::vector<std::byte> blocks;
+  Numbers x, y;
+
+  LinearNumbers(DType dtype, uint32_t tokens, Element of_x) : x(numbers(of_x, tokens * columns, 14, 2)), y(tokens * rows) {
+    const BlockFormat* format = find_block_format(dtype);
+    std::vector<float> w;
+    for (const double v : numbers(Element::f32, rows * columns, 13)) w.push_back(static_cast<float>(v));
+    blocks.resize(static_cast<std::size_t>(storage_bytes(dtype, rows * columns)));
+    format->pack(w, blocks.data());
+    format->unpack(blocks.data(), w);
+    for (std::size_t i = 0; i < y.size() * columns; ++i) {
+      const std::size_t at = i / columns, c = i % columns;
+      y[at] += static_cast<double>(w[at % rows * columns + c]) * x[at / rows * columns + c];
+    }
   }
+};
+
+// Tokens 0: in blocks, for three of them.
+KernelCase linear_case(DType dtype, uint32_t tokens, const DeviceCaps& caps) {
+  const uint32_t count = tokens == 0 ? 3 : tokens;
+  constexpr uint32_t rows = LinearNumbers::rows, columns = LinearNumbers::columns;
+  auto [blocks, x, y] = LinearNumbers(dtype, count, Element::f32);
   const kernels::LinearForm form{dtype, kernels::RowAccess::blocks, false};
   KernelCase result;
   result.kernel = tokens == 0 ? kernels::linear_blocks(form, caps) : kernels::matvec(form, tokens, caps);
@@ -346,6 +357,40 @@ KernelCase linear_case(DType dtype, uint32_t tokens, const DeviceCaps& caps) {
   result.buffers.push_back(input(Element::f32, x));
   result.buffers.push_back(output(Element::f32, y, 1e-3));
   result.parameters = {0, columns / 16, 1, 0, columns, rows, 0, count};
+  return result;
+}
+
+constexpr uint32_t kTileTokens = 11, kTileWords = 8;  // of the activations in halves
+
+KernelCase halves_case(const DeviceCaps& caps) {
+  const uint32_t columns = 70;
+  const Numbers x = numbers(Element::f32, std::size_t{kTileTokens} * columns, 15, 3);
+  Numbers halves(std::size_t{columns} * kTileWords * 2);
+  for (std::size_t token = 0; token < kTileTokens; ++token) {
+    for (std::size_t c = 0; c < columns; ++c) halves[c * kTileWords * 2 + token] = x[token * columns + c];
+  }
+  KernelCase result;
+  result.kernel = kernels::halves_by_column(caps);
+  result.name = result.kernel.name;
+  result.grid = {(columns + kernels::kHalvesColumns - 1) / kernels::kHalvesColumns, 1, 1};
+  result.buffers = {input(Element::f32, x), output(Element::f16, halves, 0, epsilon(Element::f16))};
+  result.parameters = {0, columns, kTileTokens, kTileWords};
+  return result;
+}
+
+// By matrix tiles, the weights rounded to f16.
+KernelCase linear_tiles_case(DType dtype, const kernels::LinearTiles& tiles) {
+  constexpr uint32_t rows = LinearNumbers::rows, columns = LinearNumbers::columns;
+  auto [blocks, x, y] = LinearNumbers(dtype, kTileTokens, Element::f16);
+  Numbers halves(std::size_t{columns} * kTileWords * 2);
+  for (std::size_t token = 0; token < kTileTokens; ++token) {
+    for (std::size_t c = 0; c < columns; ++c) halves[c * kTileWords * 2 + token] = x[token * columns + c];
+  }
+  KernelCase result;
+  result.kernel = kernels::linear_tiles({dtype, kernels::RowAccess::blocks, false}, tiles);
+  result.name = result.kernel.name;
+  result.buffers = {raw_input(Element::u32, std::move(blocks)), input(Element::f16, halves), output(Element::f32, y, 1e-2)};
+  result.parameters = {0, columns / 16, 1, columns, rows, 0, kTileTokens, kTileWords};
   return result;
 }
 
@@ -574,6 +619,11 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   for (const uint32_t width : {1U, 4U}) cases.push_back(add_rms_norm_case(DType::f32, width, caps));
   cases.push_back(matmul_case(caps));
   cases.push_back(tiles_case(caps));
+  cases.push_back(halves_case(caps));
+  const kernels::LinearForm blocks{DType::q4_k, kernels::RowAccess::blocks, false};
+  if (const auto tiles = kernels::linear_tiles_of(blocks, LinearNumbers::rows, kTileTokens, caps)) {
+    cases.push_back(linear_tiles_case(blocks.dtype, *tiles));
+  }
   cases.push_back(quantize_case(caps));
   for (const DType dtype : {DType::q8_0, DType::q4_k, DType::q6_k, DType::q5_k}) cases.push_back(byte_products_case({{dtype}}, caps));
   cases.push_back(byte_products_case({{DType::q4_k, DType::q4_k, DType::q6_k}}, caps));

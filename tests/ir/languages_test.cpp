@@ -124,6 +124,22 @@ TEST(OpenCl, IsAcceptedByClang) {
   }
 }
 
+TEST(OpenCl, WithPtxIsAcceptedByClang) {
+  if (!has_program("clang-19")) GTEST_SKIP() << "no clang-19";
+  const ScratchFolder folder;
+  DeviceCaps caps = tile_caps();
+  caps.f16_arithmetic = false;
+  std::vector<Text> all;
+  ASSERT_EQ(all_of(opencl_nvidia_dialect(), caps, all), "");
+  std::string files;
+  for (const Text& text : all) files += " " + folder.write(text.source.name + ".cl", text.text);
+  const CommandResult result = run_command(
+      "clang-19 --target=nvptx64-nvidia-nvcl -Wno-ignored-attributes -Wno-unknown-attributes -fsyntax-only -cl-std=CL1.2 "
+      "-Xclang -fdeclare-opencl-builtins -Xclang -finclude-default-header" +
+      files);
+  EXPECT_EQ(result.status, 0) << result.output.substr(0, 4000);
+}
+
 TEST(Glsl, IsAcceptedByGlslangAndItsCodeByTheValidator) {
   if (!has_program("glslangValidator")) GTEST_SKIP() << "no glslangValidator";
   if (!has_program("spirv-val")) GTEST_SKIP() << "no spirv-val";
@@ -140,6 +156,24 @@ TEST(Glsl, IsAcceptedByGlslangAndItsCodeByTheValidator) {
       EXPECT_EQ(result.status, 0) << result.output.substr(0, 2000) << text.text.substr(0, 4000);
     }
   }
+}
+
+// Their types are finished by the Vulkan backend, so the validator does not see them.
+TEST(Glsl, WithMatrixTilesIsAcceptedByGlslang) {
+  if (!has_program("glslangValidator")) GTEST_SKIP() << "no glslangValidator";
+  const ScratchFolder folder;
+  std::vector<Text> all;
+  ASSERT_EQ(all_of(glsl_dialect(), tile_caps(), all), "");
+  int with_tiles = 0;
+  for (const Text& text : all) {
+    if (text.prepared.tiles.empty()) continue;
+    ++with_tiles;
+    const std::string file = folder.write(text.source.name + ".comp", text.text);
+    const CommandResult result =
+        run_command(fmt::format("glslangValidator --target-env vulkan1.2 {} -o {}", file, folder.path("kernel.spv")));
+    EXPECT_EQ(result.status, 0) << result.output.substr(0, 2000) << text.text.substr(0, 4000);
+  }
+  EXPECT_GE(with_tiles, 2);
 }
 
 // Writes the cases for run_wgsl.py, runs it, and compares.

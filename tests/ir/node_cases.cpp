@@ -173,6 +173,9 @@ KernelCase conversion_case() {
   r.add(bitcast(Type::f32, bitcast(Type::u32, x) ^ 0x80000000U));
   r.add(cast(Type::f32, cast(Type::f16, x)));
   r.add(unpack_half(cast(Type::u32, k.local_id() * 1000U) + 0xabcd0000U));
+  const Value halves = pack_halves(cast(Type::f32, k.local_id()) * -0.25F, cast(Type::f32, k.local_id() + 1U));
+  r.add(unpack_half(halves));
+  r.add(unpack_half(halves >> 16));
   r.add(cast(Type::f32, bitcast(Type::i32, dot4(bitcast(Type::u32, y), 0x7f80ff03U + k.local_id(), 10))));
   Numbers as, bs = as_numbers(kEdges), expected(std::size_t{n} * r.count);
   for (uint32_t i = 0; i < n; ++i) {
@@ -190,6 +193,8 @@ KernelCase conversion_case() {
                          -p,
                          static_cast<double>(f16_bits_to_float(float_to_f16_bits(f))),
                          static_cast<double>(f16_bits_to_float(static_cast<uint16_t>(i * 1000))),
+                         -0.25 * i,
+                         i + 1.0,
                          static_cast<double>(dot)};
     for (std::size_t e = 0; e < values.size(); ++e) expected[i + e * n] = values[e];
   }

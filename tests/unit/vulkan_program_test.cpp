@@ -1,9 +1,15 @@
 // Texts, binaries and devices that are refused, and why.
 #include <gmock/gmock.h>
 
+#include <cstring>
+#include <map>
+#include <set>
+#include <vector>
+
 #include "backend/vulkan/shader_compiler.h"
 #include "base/error.h"
 #include "ir/passes.h"
+#include "kernels/linear_tiles.h"
 #include "unit/vulkan_device.h"
 
 namespace wick::vulkan {
@@ -31,6 +37,39 @@ TEST(VulkanCompiler, EqualTextsGiveEqualBinaries) {
   const std::string text = ir::print(ir::prepare(multiply_add(), DeviceCaps{}), ir::glsl_dialect());
   EXPECT_EQ(compile_glsl(text, true), compile_glsl(text, true));
   EXPECT_NE(compile_glsl(text, true), compile_glsl(text, false));
+}
+
+// OpTypeCooperativeMatrixKHR names a type and constants that stand before it (SPV_KHR_cooperative_matrix), and Float16 is declared.
+TEST(VulkanCompiler, TileTypesNameWhatIsDefinedBeforeThem) {
+  DeviceCaps caps;
+  caps.min_subgroup_size = caps.max_subgroup_size = 32;
+  caps.max_group_size = 256;
+  caps.max_shared_bytes = 49152;
+  caps.f16_arithmetic = true;
+  caps.tiles = {{16, 16, 16}};
+  const kernels::LinearForm form{DType::q8_0, kernels::RowAccess::blocks, false};
+  const auto tiles = kernels::linear_tiles_of(form, 128, 128, caps);
+  ASSERT_TRUE(tiles.has_value());
+  const std::vector<std::byte> bytes =
+      compile_glsl(ir::print(ir::prepare(kernels::linear_tiles(form, *tiles), caps), ir::glsl_dialect()), false);
+  std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  std::map<uint32_t, uint32_t> floats, constants;
+  std::set<std::vector<uint32_t>> types;  // bits, then scope, rows, columns, use
+  bool halves = false;
+  for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
+    const uint32_t opcode = words[at] & 0xffff;
+    if (opcode == 17) halves = halves || words[at + 1] == 9;
+    if (opcode == 22) floats[words[at + 1]] = words[at + 2];
+    if (opcode == 43) constants[words[at + 2]] = words[at + 3];
+    if (opcode != 4456) continue;
+    std::vector<uint32_t> type{floats[words[at + 2]]};
+    for (size_t i = 3; i < 7; ++i) type.push_back(constants.at(words[at + i]));
+    types.insert(type);
+    for (size_t i = 1; i < 7; ++i) EXPECT_LT(words[at + i], words[3]);
+  }
+  EXPECT_TRUE(halves);
+  EXPECT_EQ(types, (std::set<std::vector<uint32_t>>{{16, 3, 16, 16, 0}, {16, 3, 16, 16, 1}, {32, 3, 16, 16, 2}}));
 }
 
 using VulkanProgram = OnVulkan;

@@ -103,12 +103,12 @@ void add_weight_view(CaseList& list, DType dtype, View view) {
 }
 
 // One activation that is no number must be seen in its row's results and in no other row's.
-void add_bad_activation(CaseList& list, DType dtype, double bad) {
-  list.add(OpId::linear, dtype, fmt::format("[3, 256]/n 17/{} among the activations", bad), [=](Trial& trial) {
-    std::vector<double> values(3 * 256);
+void add_bad_activation(CaseList& list, DType dtype, int64_t tokens, double bad) {
+  list.add(OpId::linear, dtype, fmt::format("[{}, 256]/n 17/{} among the activations", tokens, bad), [=](Trial& trial) {
+    std::vector<double> values(static_cast<size_t>(tokens) * 256);
     for (double& value : values) value = trial.random().uniform(-1, 1);
     values[256 + 100] = bad;
-    const Tensor x = trial.input_of(values, {3, 256}, DType::f32);
+    const Tensor x = trial.input_of(values, {tokens, 256}, DType::f32);
     const Tensor weight = trial.weight(17, 256, dtype);
     const Tensor result = linear(x, weight);
     const ReferenceTensor got = trial.values_of(result);
@@ -225,15 +225,15 @@ void add_blocks(CaseList& list, DType dtype) {
   }
   add_repacked(list, dtype, {2, 3, 2, 256}, 17);
   add_repacked(list, dtype, {1, 2048}, 50);
-  add_bad_activation(list, dtype, std::nan(""));
+  for (const int64_t tokens : {3, 33}) add_bad_activation(list, dtype, tokens, std::nan(""));
   const int64_t block = info(dtype).block_elements;
   for (const int64_t tokens : {1, 3, 9, 33}) {
     for (const int64_t n : {16, 33}) add_repacked(list, dtype, {tokens, block}, n);
     add_any_bytes(list, dtype, tokens);
   }
   if (interleaved == dtype) return;
-  add_bad_activation(list, interleaved, std::nan(""));
-  add_bad_activation(list, interleaved, HUGE_VAL);
+  add_bad_activation(list, interleaved, 3, std::nan(""));
+  add_bad_activation(list, interleaved, 3, HUGE_VAL);
 }
 
 void add_mixes(CaseList& list) {

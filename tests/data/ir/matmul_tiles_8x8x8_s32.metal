@@ -50,87 +50,87 @@ kernel void wick_matmul_tiles_8x8x8_s32(device const uint* a_ [[buffer(0)]], dev
   t23 = make_filled_simdgroup_matrix<float, 8, 8>(0x0p+0f);
   const uint v0 = p.first_batch_ + gid.z;
   const uint v1 = v0 / p.batch_extent_;
-  const uint v2 = v1 * p.a_outer_stride_;
-  const uint v3 = p.a_offset_ + v2;
+  const uint v2 = v1 * p.b_outer_stride_;
+  const uint v3 = p.b_offset_ + v2;
   const uint v4 = v0 % p.batch_extent_;
-  const uint v5 = v4 * p.a_inner_stride_;
+  const uint v5 = v4 * p.b_inner_stride_;
   const uint v6 = v3 + v5;
   const uint v7 = v6 / 2u;
-  const uint v8 = gid.y * 64u;
-  const uint v9 = lid * 4u;
-  const uint v10 = v9 / 8u;
-  const uint v11 = v8 + v10;
-  const uint v12 = p.a_row_stride_ / 2u;
-  const uint v13 = v11 * v12;
-  const uint v14 = v7 + v13;
-  const uint v15 = v9 % 8u;
+  const uint v8 = lid * 4u;
+  const uint v9 = v8 / 32u;
+  const uint v10 = p.b_row_stride_ / 2u;
+  const uint v11 = v9 * v10;
+  const uint v12 = v7 + v11;
+  const uint v13 = gid.x * 64u;
+  const uint v14 = v13 / 2u;
+  const uint v15 = v8 % 32u;
   const uint v16 = v14 + v15;
-  const bool v17 = v11 < p.m_;
-  const uint v18 = p.k_ / 2u;
-  const bool v19 = v15 < v18;
-  const bool v20 = v17 && v19;
-  uint4 v21 = uint4(0u, 0u, 0u, 0u);
-  if (v20) { v21 = *(const device uint4*)&a_[v16]; }
-  const uint v22 = v10 * 12u;
-  const uint v23 = v22 + v15;
-  *(threadgroup uint4*)&s0[v23] = uint4(v21.x, v21.y, v21.z, v21.w);
-  const uint v24 = v1 * p.b_outer_stride_;
-  const uint v25 = p.b_offset_ + v24;
-  const uint v26 = v4 * p.b_inner_stride_;
-  const uint v27 = v25 + v26;
-  const uint v28 = v27 / 2u;
-  const uint v29 = v9 / 32u;
-  const uint v30 = p.b_row_stride_ / 2u;
-  const uint v31 = v29 * v30;
-  const uint v32 = v28 + v31;
-  const uint v33 = gid.x * 64u;
-  const uint v34 = v33 / 2u;
-  const uint v35 = v9 % 32u;
-  const uint v36 = v34 + v35;
-  const uint v37 = v32 + v36;
-  const bool v38 = v29 < p.k_;
-  const uint v39 = p.n_ / 2u;
-  const bool v40 = v36 < v39;
-  const bool v41 = v38 && v40;
-  uint4 v42 = uint4(0u, 0u, 0u, 0u);
-  if (v41) { v42 = *(const device uint4*)&b_[v37]; }
-  const uint v43 = v29 * 36u;
-  const uint v44 = v43 + v35;
-  *(threadgroup uint4*)&s1[v44] = uint4(v42.x, v42.y, v42.z, v42.w);
+  const uint v17 = v12 + v16;
+  const bool v18 = v9 < p.k_;
+  const uint v19 = p.n_ / 2u;
+  const bool v20 = v16 < v19;
+  const bool v21 = v18 && v20;
+  uint4 v22 = uint4(0u, 0u, 0u, 0u);
+  if (v21) { v22 = *(const device uint4*)&b_[v17]; }
+  const uint v23 = v1 * p.a_outer_stride_;
+  const uint v24 = p.a_offset_ + v23;
+  const uint v25 = v4 * p.a_inner_stride_;
+  const uint v26 = v24 + v25;
+  const uint v27 = v26 / 2u;
+  const uint v28 = gid.y * 64u;
+  const uint v29 = v8 / 8u;
+  const uint v30 = v28 + v29;
+  const uint v31 = p.a_row_stride_ / 2u;
+  const uint v32 = v30 * v31;
+  const uint v33 = v27 + v32;
+  const uint v34 = v8 % 8u;
+  const uint v35 = v33 + v34;
+  const bool v36 = v30 < p.m_;
+  const uint v37 = p.k_ / 2u;
+  const bool v38 = v34 < v37;
+  const bool v39 = v36 && v38;
+  uint4 v40 = uint4(0u, 0u, 0u, 0u);
+  if (v39) { v40 = *(const device uint4*)&a_[v35]; }
+  const uint v41 = v29 * 12u;
+  const uint v42 = v41 + v34;
+  *(threadgroup uint4*)&s0[v42] = uint4(v40.x, v40.y, v40.z, v40.w);
+  const uint v43 = v9 * 36u;
+  const uint v44 = v43 + v15;
+  *(threadgroup uint4*)&s1[v44] = uint4(v22.x, v22.y, v22.z, v22.w);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   const uint v45 = simdgroup / 2u;
   const uint v46 = v45 * 32u;
   const uint v47 = v46 * 12u;
-  const uint v48 = simdgroup % 2u;
-  const uint v49 = v48 * 32u;
-  const uint v50 = v49 / 2u;
-  const uint v51 = v46 + 8u;
-  const uint v52 = v51 * 12u;
-  const uint v53 = v49 + 8u;
-  const uint v54 = v53 / 2u;
-  const uint v55 = v46 + 16u;
-  const uint v56 = v55 * 12u;
-  const uint v57 = v49 + 16u;
+  const uint v48 = v46 + 8u;
+  const uint v49 = v48 * 12u;
+  const uint v50 = v46 + 16u;
+  const uint v51 = v50 * 12u;
+  const uint v52 = v46 + 24u;
+  const uint v53 = v52 * 12u;
+  const uint v54 = simdgroup % 2u;
+  const uint v55 = v54 * 32u;
+  const uint v56 = v55 / 2u;
+  const uint v57 = v55 + 8u;
   const uint v58 = v57 / 2u;
-  const uint v59 = v46 + 24u;
-  const uint v60 = v59 * 12u;
-  const uint v61 = v49 + 24u;
+  const uint v59 = v55 + 16u;
+  const uint v60 = v59 / 2u;
+  const uint v61 = v55 + 24u;
   const uint v62 = v61 / 2u;
   for (uint i0 = 0u; i0 < p.k_; i0 += 16u) {
     const uint v63 = i0 + 16u;
-    const uint v64 = v63 + v29;
-    const uint v65 = v64 * v30;
-    const uint v66 = v28 + v65;
-    const uint v67 = v66 + v36;
+    const uint v64 = v63 + v9;
+    const uint v65 = v64 * v10;
+    const uint v66 = v7 + v65;
+    const uint v67 = v66 + v16;
     const bool v68 = v64 < p.k_;
-    const bool v69 = v68 && v40;
+    const bool v69 = v68 && v20;
     uint4 v70 = uint4(0u, 0u, 0u, 0u);
     if (v69) { v70 = *(const device uint4*)&b_[v67]; }
     const uint v71 = v63 / 2u;
-    const uint v72 = v71 + v15;
-    const uint v73 = v14 + v72;
-    const bool v74 = v72 < v18;
-    const bool v75 = v17 && v74;
+    const uint v72 = v71 + v34;
+    const uint v73 = v33 + v72;
+    const bool v74 = v72 < v37;
+    const bool v75 = v36 && v74;
     uint4 v76 = uint4(0u, 0u, 0u, 0u);
     if (v75) { v76 = *(const device uint4*)&a_[v73]; }
     const uint v77 = i0 / 16u;
@@ -138,20 +138,20 @@ kernel void wick_matmul_tiles_8x8x8_s32(device const uint* a_ [[buffer(0)]], dev
     const uint v79 = v78 * 768u;
     const uint v80 = v79 + v47;
     simdgroup_load(t0, (const threadgroup half*)&s0[v80], 2u * 12u);
-    const uint v81 = v78 * 576u;
-    const uint v82 = v81 + v50;
-    simdgroup_load(t4, (const threadgroup half*)&s1[v82], 2u * 36u);
-    const uint v83 = v79 + v52;
-    simdgroup_load(t1, (const threadgroup half*)&s0[v83], 2u * 12u);
-    const uint v84 = v81 + v54;
-    simdgroup_load(t5, (const threadgroup half*)&s1[v84], 2u * 36u);
-    const uint v85 = v79 + v56;
-    simdgroup_load(t2, (const threadgroup half*)&s0[v85], 2u * 12u);
-    const uint v86 = v81 + v58;
-    simdgroup_load(t6, (const threadgroup half*)&s1[v86], 2u * 36u);
-    const uint v87 = v79 + v60;
-    simdgroup_load(t3, (const threadgroup half*)&s0[v87], 2u * 12u);
-    const uint v88 = v81 + v62;
+    const uint v81 = v79 + v49;
+    simdgroup_load(t1, (const threadgroup half*)&s0[v81], 2u * 12u);
+    const uint v82 = v79 + v51;
+    simdgroup_load(t2, (const threadgroup half*)&s0[v82], 2u * 12u);
+    const uint v83 = v79 + v53;
+    simdgroup_load(t3, (const threadgroup half*)&s0[v83], 2u * 12u);
+    const uint v84 = v78 * 576u;
+    const uint v85 = v84 + v56;
+    simdgroup_load(t4, (const threadgroup half*)&s1[v85], 2u * 36u);
+    const uint v86 = v84 + v58;
+    simdgroup_load(t5, (const threadgroup half*)&s1[v86], 2u * 36u);
+    const uint v87 = v84 + v60;
+    simdgroup_load(t6, (const threadgroup half*)&s1[v87], 2u * 36u);
+    const uint v88 = v84 + v62;
     simdgroup_load(t7, (const threadgroup half*)&s1[v88], 2u * 36u);
     simdgroup_multiply_accumulate(t8, t0, t4, t8);
     simdgroup_multiply_accumulate(t9, t0, t5, t9);
@@ -171,20 +171,20 @@ kernel void wick_matmul_tiles_8x8x8_s32(device const uint* a_ [[buffer(0)]], dev
     simdgroup_multiply_accumulate(t23, t3, t7, t23);
     const uint v89 = v80 + 4u;
     simdgroup_load(t0, (const threadgroup half*)&s0[v89], 2u * 12u);
-    const uint v90 = v81 + 288u;
-    const uint v91 = v90 + v50;
-    simdgroup_load(t4, (const threadgroup half*)&s1[v91], 2u * 36u);
+    const uint v90 = v81 + 4u;
+    simdgroup_load(t1, (const threadgroup half*)&s0[v90], 2u * 12u);
+    const uint v91 = v82 + 4u;
+    simdgroup_load(t2, (const threadgroup half*)&s0[v91], 2u * 12u);
     const uint v92 = v83 + 4u;
-    simdgroup_load(t1, (const threadgroup half*)&s0[v92], 2u * 12u);
-    const uint v93 = v90 + v54;
-    simdgroup_load(t5, (const threadgroup half*)&s1[v93], 2u * 36u);
-    const uint v94 = v85 + 4u;
-    simdgroup_load(t2, (const threadgroup half*)&s0[v94], 2u * 12u);
-    const uint v95 = v90 + v58;
-    simdgroup_load(t6, (const threadgroup half*)&s1[v95], 2u * 36u);
-    const uint v96 = v87 + 4u;
-    simdgroup_load(t3, (const threadgroup half*)&s0[v96], 2u * 12u);
-    const uint v97 = v90 + v62;
+    simdgroup_load(t3, (const threadgroup half*)&s0[v92], 2u * 12u);
+    const uint v93 = v84 + 288u;
+    const uint v94 = v93 + v56;
+    simdgroup_load(t4, (const threadgroup half*)&s1[v94], 2u * 36u);
+    const uint v95 = v93 + v58;
+    simdgroup_load(t5, (const threadgroup half*)&s1[v95], 2u * 36u);
+    const uint v96 = v93 + v60;
+    simdgroup_load(t6, (const threadgroup half*)&s1[v96], 2u * 36u);
+    const uint v97 = v93 + v62;
     simdgroup_load(t7, (const threadgroup half*)&s1[v97], 2u * 36u);
     simdgroup_multiply_accumulate(t8, t0, t4, t8);
     simdgroup_multiply_accumulate(t9, t0, t5, t9);
@@ -204,288 +204,300 @@ kernel void wick_matmul_tiles_8x8x8_s32(device const uint* a_ [[buffer(0)]], dev
     simdgroup_multiply_accumulate(t23, t3, t7, t23);
     const uint v98 = 1u - v78;
     const uint v99 = v98 * 768u;
-    const uint v100 = v99 + v22;
-    const uint v101 = v100 + v15;
+    const uint v100 = v99 + v41;
+    const uint v101 = v100 + v34;
     *(threadgroup uint4*)&s0[v101] = uint4(v76.x, v76.y, v76.z, v76.w);
     const uint v102 = v98 * 576u;
     const uint v103 = v102 + v43;
-    const uint v104 = v103 + v35;
+    const uint v104 = v103 + v15;
     *(threadgroup uint4*)&s1[v104] = uint4(v70.x, v70.y, v70.z, v70.w);
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
   const uint v105 = simdgroup * 64u;
   simdgroup_store(t8, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const uint v106 = v105 + lane;
-  const float v107 = s2[v106];
-  const uint v108 = p.m_ * p.n_;
-  const uint v109 = v0 * v108;
-  const uint v110 = p.c_offset_ + v109;
-  const uint v111 = v8 + v46;
-  const uint v112 = lane / 8u;
-  const uint v113 = v111 + v112;
-  const uint v114 = v113 * p.n_;
-  const uint v115 = v110 + v114;
-  const uint v116 = v33 + v49;
-  const uint v117 = lane % 8u;
-  const uint v118 = v116 + v117;
-  const uint v119 = v115 + v118;
-  const half v120 = half(v107);
-  const bool v121 = v113 < p.m_;
-  const bool v122 = v118 < p.n_;
-  const bool v123 = v121 && v122;
-  if (v123) { c_[v119] = v120; }
-  const uint v124 = lane + 32u;
-  const uint v125 = v105 + v124;
-  const float v126 = s2[v125];
-  const uint v127 = v124 / 8u;
-  const uint v128 = v111 + v127;
-  const uint v129 = v128 * p.n_;
-  const uint v130 = v110 + v129;
-  const uint v131 = v124 % 8u;
-  const uint v132 = v116 + v131;
-  const uint v133 = v130 + v132;
-  const half v134 = half(v126);
-  const bool v135 = v128 < p.m_;
-  const bool v136 = v132 < p.n_;
-  const bool v137 = v135 && v136;
-  if (v137) { c_[v133] = v134; }
+  const uint v106 = lane / 8u;
+  const uint v107 = v106 * 8u;
+  const uint v108 = v105 + v107;
+  const uint v109 = lane % 8u;
+  const uint v110 = v108 + v109;
+  const float v111 = s2[v110];
+  const uint v112 = p.m_ * p.n_;
+  const uint v113 = v0 * v112;
+  const uint v114 = p.c_offset_ + v113;
+  const uint v115 = v46 + v106;
+  const uint v116 = v28 + v115;
+  const uint v117 = v116 * p.n_;
+  const uint v118 = v114 + v117;
+  const uint v119 = v55 + v109;
+  const uint v120 = v13 + v119;
+  const uint v121 = v118 + v120;
+  const half v122 = half(v111);
+  const bool v123 = v116 < p.m_;
+  const bool v124 = v120 < p.n_;
+  const bool v125 = v123 && v124;
+  if (v125) { c_[v121] = v122; }
+  const uint v126 = lane + 32u;
+  const uint v127 = v126 / 8u;
+  const uint v128 = v127 * 8u;
+  const uint v129 = v105 + v128;
+  const uint v130 = v126 % 8u;
+  const uint v131 = v129 + v130;
+  const float v132 = s2[v131];
+  const uint v133 = v46 + v127;
+  const uint v134 = v28 + v133;
+  const uint v135 = v134 * p.n_;
+  const uint v136 = v114 + v135;
+  const uint v137 = v55 + v130;
+  const uint v138 = v13 + v137;
+  const uint v139 = v136 + v138;
+  const half v140 = half(v132);
+  const bool v141 = v134 < p.m_;
+  const bool v142 = v138 < p.n_;
+  const bool v143 = v141 && v142;
+  if (v143) { c_[v139] = v140; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t9, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v138 = s2[v106];
-  const uint v139 = v116 + 8u;
-  const uint v140 = v139 + v117;
-  const uint v141 = v115 + v140;
-  const half v142 = half(v138);
-  const bool v143 = v140 < p.n_;
-  const bool v144 = v121 && v143;
-  if (v144) { c_[v141] = v142; }
-  const float v145 = s2[v125];
-  const uint v146 = v139 + v131;
-  const uint v147 = v130 + v146;
-  const half v148 = half(v145);
+  const float v144 = s2[v110];
+  const uint v145 = v57 + v109;
+  const uint v146 = v13 + v145;
+  const uint v147 = v118 + v146;
+  const half v148 = half(v144);
   const bool v149 = v146 < p.n_;
-  const bool v150 = v135 && v149;
+  const bool v150 = v123 && v149;
   if (v150) { c_[v147] = v148; }
+  const float v151 = s2[v131];
+  const uint v152 = v57 + v130;
+  const uint v153 = v13 + v152;
+  const uint v154 = v136 + v153;
+  const half v155 = half(v151);
+  const bool v156 = v153 < p.n_;
+  const bool v157 = v141 && v156;
+  if (v157) { c_[v154] = v155; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t10, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v151 = s2[v106];
-  const uint v152 = v116 + 16u;
-  const uint v153 = v152 + v117;
-  const uint v154 = v115 + v153;
-  const half v155 = half(v151);
-  const bool v156 = v153 < p.n_;
-  const bool v157 = v121 && v156;
-  if (v157) { c_[v154] = v155; }
-  const float v158 = s2[v125];
-  const uint v159 = v152 + v131;
-  const uint v160 = v130 + v159;
-  const half v161 = half(v158);
-  const bool v162 = v159 < p.n_;
-  const bool v163 = v135 && v162;
-  if (v163) { c_[v160] = v161; }
+  const float v158 = s2[v110];
+  const uint v159 = v59 + v109;
+  const uint v160 = v13 + v159;
+  const uint v161 = v118 + v160;
+  const half v162 = half(v158);
+  const bool v163 = v160 < p.n_;
+  const bool v164 = v123 && v163;
+  if (v164) { c_[v161] = v162; }
+  const float v165 = s2[v131];
+  const uint v166 = v59 + v130;
+  const uint v167 = v13 + v166;
+  const uint v168 = v136 + v167;
+  const half v169 = half(v165);
+  const bool v170 = v167 < p.n_;
+  const bool v171 = v141 && v170;
+  if (v171) { c_[v168] = v169; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t11, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v164 = s2[v106];
-  const uint v165 = v116 + 24u;
-  const uint v166 = v165 + v117;
-  const uint v167 = v115 + v166;
-  const half v168 = half(v164);
-  const bool v169 = v166 < p.n_;
-  const bool v170 = v121 && v169;
-  if (v170) { c_[v167] = v168; }
-  const float v171 = s2[v125];
-  const uint v172 = v165 + v131;
-  const uint v173 = v130 + v172;
-  const half v174 = half(v171);
-  const bool v175 = v172 < p.n_;
-  const bool v176 = v135 && v175;
-  if (v176) { c_[v173] = v174; }
+  const float v172 = s2[v110];
+  const uint v173 = v61 + v109;
+  const uint v174 = v13 + v173;
+  const uint v175 = v118 + v174;
+  const half v176 = half(v172);
+  const bool v177 = v174 < p.n_;
+  const bool v178 = v123 && v177;
+  if (v178) { c_[v175] = v176; }
+  const float v179 = s2[v131];
+  const uint v180 = v61 + v130;
+  const uint v181 = v13 + v180;
+  const uint v182 = v136 + v181;
+  const half v183 = half(v179);
+  const bool v184 = v181 < p.n_;
+  const bool v185 = v141 && v184;
+  if (v185) { c_[v182] = v183; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t12, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v177 = s2[v106];
-  const uint v178 = v111 + 8u;
-  const uint v179 = v178 + v112;
-  const uint v180 = v179 * p.n_;
-  const uint v181 = v110 + v180;
-  const uint v182 = v181 + v118;
-  const half v183 = half(v177);
-  const bool v184 = v179 < p.m_;
-  const bool v185 = v184 && v122;
-  if (v185) { c_[v182] = v183; }
-  const float v186 = s2[v125];
-  const uint v187 = v178 + v127;
-  const uint v188 = v187 * p.n_;
-  const uint v189 = v110 + v188;
-  const uint v190 = v189 + v132;
-  const half v191 = half(v186);
-  const bool v192 = v187 < p.m_;
-  const bool v193 = v192 && v136;
-  if (v193) { c_[v190] = v191; }
+  const float v186 = s2[v110];
+  const uint v187 = v48 + v106;
+  const uint v188 = v28 + v187;
+  const uint v189 = v188 * p.n_;
+  const uint v190 = v114 + v189;
+  const uint v191 = v190 + v120;
+  const half v192 = half(v186);
+  const bool v193 = v188 < p.m_;
+  const bool v194 = v193 && v124;
+  if (v194) { c_[v191] = v192; }
+  const float v195 = s2[v131];
+  const uint v196 = v48 + v127;
+  const uint v197 = v28 + v196;
+  const uint v198 = v197 * p.n_;
+  const uint v199 = v114 + v198;
+  const uint v200 = v199 + v138;
+  const half v201 = half(v195);
+  const bool v202 = v197 < p.m_;
+  const bool v203 = v202 && v142;
+  if (v203) { c_[v200] = v201; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t13, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v194 = s2[v106];
-  const uint v195 = v181 + v140;
-  const half v196 = half(v194);
-  const bool v197 = v184 && v143;
-  if (v197) { c_[v195] = v196; }
-  const float v198 = s2[v125];
-  const uint v199 = v189 + v146;
-  const half v200 = half(v198);
-  const bool v201 = v192 && v149;
-  if (v201) { c_[v199] = v200; }
+  const float v204 = s2[v110];
+  const uint v205 = v190 + v146;
+  const half v206 = half(v204);
+  const bool v207 = v193 && v149;
+  if (v207) { c_[v205] = v206; }
+  const float v208 = s2[v131];
+  const uint v209 = v199 + v153;
+  const half v210 = half(v208);
+  const bool v211 = v202 && v156;
+  if (v211) { c_[v209] = v210; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t14, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v202 = s2[v106];
-  const uint v203 = v181 + v153;
-  const half v204 = half(v202);
-  const bool v205 = v184 && v156;
-  if (v205) { c_[v203] = v204; }
-  const float v206 = s2[v125];
-  const uint v207 = v189 + v159;
-  const half v208 = half(v206);
-  const bool v209 = v192 && v162;
-  if (v209) { c_[v207] = v208; }
+  const float v212 = s2[v110];
+  const uint v213 = v190 + v160;
+  const half v214 = half(v212);
+  const bool v215 = v193 && v163;
+  if (v215) { c_[v213] = v214; }
+  const float v216 = s2[v131];
+  const uint v217 = v199 + v167;
+  const half v218 = half(v216);
+  const bool v219 = v202 && v170;
+  if (v219) { c_[v217] = v218; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t15, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v210 = s2[v106];
-  const uint v211 = v181 + v166;
-  const half v212 = half(v210);
-  const bool v213 = v184 && v169;
-  if (v213) { c_[v211] = v212; }
-  const float v214 = s2[v125];
-  const uint v215 = v189 + v172;
-  const half v216 = half(v214);
-  const bool v217 = v192 && v175;
-  if (v217) { c_[v215] = v216; }
+  const float v220 = s2[v110];
+  const uint v221 = v190 + v174;
+  const half v222 = half(v220);
+  const bool v223 = v193 && v177;
+  if (v223) { c_[v221] = v222; }
+  const float v224 = s2[v131];
+  const uint v225 = v199 + v181;
+  const half v226 = half(v224);
+  const bool v227 = v202 && v184;
+  if (v227) { c_[v225] = v226; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t16, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v218 = s2[v106];
-  const uint v219 = v111 + 16u;
-  const uint v220 = v219 + v112;
-  const uint v221 = v220 * p.n_;
-  const uint v222 = v110 + v221;
-  const uint v223 = v222 + v118;
-  const half v224 = half(v218);
-  const bool v225 = v220 < p.m_;
-  const bool v226 = v225 && v122;
-  if (v226) { c_[v223] = v224; }
-  const float v227 = s2[v125];
-  const uint v228 = v219 + v127;
-  const uint v229 = v228 * p.n_;
-  const uint v230 = v110 + v229;
-  const uint v231 = v230 + v132;
-  const half v232 = half(v227);
-  const bool v233 = v228 < p.m_;
-  const bool v234 = v233 && v136;
-  if (v234) { c_[v231] = v232; }
+  const float v228 = s2[v110];
+  const uint v229 = v50 + v106;
+  const uint v230 = v28 + v229;
+  const uint v231 = v230 * p.n_;
+  const uint v232 = v114 + v231;
+  const uint v233 = v232 + v120;
+  const half v234 = half(v228);
+  const bool v235 = v230 < p.m_;
+  const bool v236 = v235 && v124;
+  if (v236) { c_[v233] = v234; }
+  const float v237 = s2[v131];
+  const uint v238 = v50 + v127;
+  const uint v239 = v28 + v238;
+  const uint v240 = v239 * p.n_;
+  const uint v241 = v114 + v240;
+  const uint v242 = v241 + v138;
+  const half v243 = half(v237);
+  const bool v244 = v239 < p.m_;
+  const bool v245 = v244 && v142;
+  if (v245) { c_[v242] = v243; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t17, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v235 = s2[v106];
-  const uint v236 = v222 + v140;
-  const half v237 = half(v235);
-  const bool v238 = v225 && v143;
-  if (v238) { c_[v236] = v237; }
-  const float v239 = s2[v125];
-  const uint v240 = v230 + v146;
-  const half v241 = half(v239);
-  const bool v242 = v233 && v149;
-  if (v242) { c_[v240] = v241; }
+  const float v246 = s2[v110];
+  const uint v247 = v232 + v146;
+  const half v248 = half(v246);
+  const bool v249 = v235 && v149;
+  if (v249) { c_[v247] = v248; }
+  const float v250 = s2[v131];
+  const uint v251 = v241 + v153;
+  const half v252 = half(v250);
+  const bool v253 = v244 && v156;
+  if (v253) { c_[v251] = v252; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t18, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v243 = s2[v106];
-  const uint v244 = v222 + v153;
-  const half v245 = half(v243);
-  const bool v246 = v225 && v156;
-  if (v246) { c_[v244] = v245; }
-  const float v247 = s2[v125];
-  const uint v248 = v230 + v159;
-  const half v249 = half(v247);
-  const bool v250 = v233 && v162;
-  if (v250) { c_[v248] = v249; }
+  const float v254 = s2[v110];
+  const uint v255 = v232 + v160;
+  const half v256 = half(v254);
+  const bool v257 = v235 && v163;
+  if (v257) { c_[v255] = v256; }
+  const float v258 = s2[v131];
+  const uint v259 = v241 + v167;
+  const half v260 = half(v258);
+  const bool v261 = v244 && v170;
+  if (v261) { c_[v259] = v260; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t19, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v251 = s2[v106];
-  const uint v252 = v222 + v166;
-  const half v253 = half(v251);
-  const bool v254 = v225 && v169;
-  if (v254) { c_[v252] = v253; }
-  const float v255 = s2[v125];
-  const uint v256 = v230 + v172;
-  const half v257 = half(v255);
-  const bool v258 = v233 && v175;
-  if (v258) { c_[v256] = v257; }
+  const float v262 = s2[v110];
+  const uint v263 = v232 + v174;
+  const half v264 = half(v262);
+  const bool v265 = v235 && v177;
+  if (v265) { c_[v263] = v264; }
+  const float v266 = s2[v131];
+  const uint v267 = v241 + v181;
+  const half v268 = half(v266);
+  const bool v269 = v244 && v184;
+  if (v269) { c_[v267] = v268; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t20, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v259 = s2[v106];
-  const uint v260 = v111 + 24u;
-  const uint v261 = v260 + v112;
-  const uint v262 = v261 * p.n_;
-  const uint v263 = v110 + v262;
-  const uint v264 = v263 + v118;
-  const half v265 = half(v259);
-  const bool v266 = v261 < p.m_;
-  const bool v267 = v266 && v122;
-  if (v267) { c_[v264] = v265; }
-  const float v268 = s2[v125];
-  const uint v269 = v260 + v127;
-  const uint v270 = v269 * p.n_;
-  const uint v271 = v110 + v270;
-  const uint v272 = v271 + v132;
-  const half v273 = half(v268);
-  const bool v274 = v269 < p.m_;
-  const bool v275 = v274 && v136;
-  if (v275) { c_[v272] = v273; }
+  const float v270 = s2[v110];
+  const uint v271 = v52 + v106;
+  const uint v272 = v28 + v271;
+  const uint v273 = v272 * p.n_;
+  const uint v274 = v114 + v273;
+  const uint v275 = v274 + v120;
+  const half v276 = half(v270);
+  const bool v277 = v272 < p.m_;
+  const bool v278 = v277 && v124;
+  if (v278) { c_[v275] = v276; }
+  const float v279 = s2[v131];
+  const uint v280 = v52 + v127;
+  const uint v281 = v28 + v280;
+  const uint v282 = v281 * p.n_;
+  const uint v283 = v114 + v282;
+  const uint v284 = v283 + v138;
+  const half v285 = half(v279);
+  const bool v286 = v281 < p.m_;
+  const bool v287 = v286 && v142;
+  if (v287) { c_[v284] = v285; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t21, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v276 = s2[v106];
-  const uint v277 = v263 + v140;
-  const half v278 = half(v276);
-  const bool v279 = v266 && v143;
-  if (v279) { c_[v277] = v278; }
-  const float v280 = s2[v125];
-  const uint v281 = v271 + v146;
-  const half v282 = half(v280);
-  const bool v283 = v274 && v149;
-  if (v283) { c_[v281] = v282; }
+  const float v288 = s2[v110];
+  const uint v289 = v274 + v146;
+  const half v290 = half(v288);
+  const bool v291 = v277 && v149;
+  if (v291) { c_[v289] = v290; }
+  const float v292 = s2[v131];
+  const uint v293 = v283 + v153;
+  const half v294 = half(v292);
+  const bool v295 = v286 && v156;
+  if (v295) { c_[v293] = v294; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t22, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v284 = s2[v106];
-  const uint v285 = v263 + v153;
-  const half v286 = half(v284);
-  const bool v287 = v266 && v156;
-  if (v287) { c_[v285] = v286; }
-  const float v288 = s2[v125];
-  const uint v289 = v271 + v159;
-  const half v290 = half(v288);
-  const bool v291 = v274 && v162;
-  if (v291) { c_[v289] = v290; }
+  const float v296 = s2[v110];
+  const uint v297 = v274 + v160;
+  const half v298 = half(v296);
+  const bool v299 = v277 && v163;
+  if (v299) { c_[v297] = v298; }
+  const float v300 = s2[v131];
+  const uint v301 = v283 + v167;
+  const half v302 = half(v300);
+  const bool v303 = v286 && v170;
+  if (v303) { c_[v301] = v302; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   simdgroup_store(t23, &s2[v105], 8u);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float v292 = s2[v106];
-  const uint v293 = v263 + v166;
-  const half v294 = half(v292);
-  const bool v295 = v266 && v169;
-  if (v295) { c_[v293] = v294; }
-  const float v296 = s2[v125];
-  const uint v297 = v271 + v172;
-  const half v298 = half(v296);
-  const bool v299 = v274 && v175;
-  if (v299) { c_[v297] = v298; }
+  const float v304 = s2[v110];
+  const uint v305 = v274 + v174;
+  const half v306 = half(v304);
+  const bool v307 = v277 && v177;
+  if (v307) { c_[v305] = v306; }
+  const float v308 = s2[v131];
+  const uint v309 = v283 + v181;
+  const half v310 = half(v308);
+  const bool v311 = v286 && v184;
+  if (v311) { c_[v309] = v310; }
   threadgroup_barrier(mem_flags::mem_threadgroup);
 }

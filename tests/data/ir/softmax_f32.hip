@@ -51,16 +51,16 @@ extern "C" __global__ void __launch_bounds__(256) wick_softmax_f32(const float* 
     s0[threadIdx.x] = v39;
     __syncthreads();
     if (v4) {
-      const float v40 = s0[threadIdx.x];
-      const float v41 = s0[v5];
-      const float v42 = fmaxf(v40, v41);
+      const float v40 = s0[v5];
+      const float v41 = s0[threadIdx.x];
+      const float v42 = fmaxf(v41, v40);
       s0[threadIdx.x] = v42;
     }
     __syncthreads();
     if (v6) {
-      const float v43 = s0[threadIdx.x];
-      const float v44 = s0[v7];
-      const float v45 = fmaxf(v43, v44);
+      const float v43 = s0[v7];
+      const float v44 = s0[threadIdx.x];
+      const float v45 = fmaxf(v44, v43);
       s0[threadIdx.x] = v45;
     }
     __syncthreads();
@@ -79,9 +79,9 @@ extern "C" __global__ void __launch_bounds__(256) wick_softmax_f32(const float* 
     }
     __syncthreads();
     if (v12) {
-      const float v52 = s0[v13];
-      const float v53 = s0[threadIdx.x];
-      const float v54 = fmaxf(v53, v52);
+      const float v52 = s0[threadIdx.x];
+      const float v53 = s0[v13];
+      const float v54 = fmaxf(v52, v53);
       s0[threadIdx.x] = v54;
     }
     __syncthreads();
@@ -93,37 +93,37 @@ extern "C" __global__ void __launch_bounds__(256) wick_softmax_f32(const float* 
     }
     __syncthreads();
     if (v16) {
-      const float v58 = s0[threadIdx.x];
-      const float v59 = s0[v17];
-      const float v60 = fmaxf(v58, v59);
+      const float v58 = s0[v17];
+      const float v59 = s0[threadIdx.x];
+      const float v60 = fmaxf(v59, v58);
       s0[threadIdx.x] = v60;
     }
     __syncthreads();
     if (v18) {
-      const float v61 = s0[v19];
-      const float v62 = s0[threadIdx.x];
-      const float v63 = fmaxf(v62, v61);
+      const float v61 = s0[threadIdx.x];
+      const float v62 = s0[v19];
+      const float v63 = fmaxf(v61, v62);
       s0[threadIdx.x] = v63;
     }
     __syncthreads();
     const float v64 = s0[0u];
     float a1 = 0x0p+0f;
     for (unsigned i1 = v24; i1 < v26; i1 += 256u) {
-      const float v65 = a1;
-      const unsigned v66 = v1 / p.parts_;
-      const unsigned v67 = v66 / p.extent_;
-      const unsigned v68 = v67 * p.outer_stride_;
-      const unsigned v69 = p.offset_ + v68;
-      const unsigned v70 = v66 % p.extent_;
-      const unsigned v71 = v70 * p.inner_stride_;
-      const unsigned v72 = v69 + v71;
-      const unsigned v73 = i1 * p.step_;
-      const unsigned v74 = v72 + v73;
-      const float v75 = x_[v74];
-      const float v76 = v75 - v64;
+      const unsigned v65 = v1 / p.parts_;
+      const unsigned v66 = v65 / p.extent_;
+      const unsigned v67 = v66 * p.outer_stride_;
+      const unsigned v68 = p.offset_ + v67;
+      const unsigned v69 = v65 % p.extent_;
+      const unsigned v70 = v69 * p.inner_stride_;
+      const unsigned v71 = v68 + v70;
+      const unsigned v72 = i1 * p.step_;
+      const unsigned v73 = v71 + v72;
+      const float v74 = x_[v73];
+      const float v75 = a1;
+      const float v76 = v74 - v64;
       const float v77 = v76 * 0x1.715476p+0f;
       const float v78 = exp2f(v77);
-      const float v79 = v65 + v78;
+      const float v79 = v75 + v78;
       a1 = v79;
     }
     const float v80 = a1;
@@ -131,9 +131,9 @@ extern "C" __global__ void __launch_bounds__(256) wick_softmax_f32(const float* 
     s0[threadIdx.x] = v80;
     __syncthreads();
     if (v4) {
-      const float v81 = s0[threadIdx.x];
-      const float v82 = s0[v5];
-      const float v83 = v81 + v82;
+      const float v81 = s0[v5];
+      const float v82 = s0[threadIdx.x];
+      const float v83 = v82 + v81;
       s0[threadIdx.x] = v83;
     }
     __syncthreads();
@@ -145,9 +145,9 @@ extern "C" __global__ void __launch_bounds__(256) wick_softmax_f32(const float* 
     }
     __syncthreads();
     if (v8) {
-      const float v87 = s0[threadIdx.x];
-      const float v88 = s0[v9];
-      const float v89 = v87 + v88;
+      const float v87 = s0[v9];
+      const float v88 = s0[threadIdx.x];
+      const float v89 = v88 + v87;
       s0[threadIdx.x] = v89;
     }
     __syncthreads();
@@ -159,23 +159,23 @@ extern "C" __global__ void __launch_bounds__(256) wick_softmax_f32(const float* 
     }
     __syncthreads();
     if (v12) {
-      const float v93 = s0[threadIdx.x];
-      const float v94 = s0[v13];
-      const float v95 = v93 + v94;
+      const float v93 = s0[v13];
+      const float v94 = s0[threadIdx.x];
+      const float v95 = v94 + v93;
       s0[threadIdx.x] = v95;
     }
     __syncthreads();
     if (v14) {
-      const float v96 = s0[threadIdx.x];
-      const float v97 = s0[v15];
-      const float v98 = v96 + v97;
+      const float v96 = s0[v15];
+      const float v97 = s0[threadIdx.x];
+      const float v98 = v97 + v96;
       s0[threadIdx.x] = v98;
     }
     __syncthreads();
     if (v16) {
-      const float v99 = s0[threadIdx.x];
-      const float v100 = s0[v17];
-      const float v101 = v99 + v100;
+      const float v99 = s0[v17];
+      const float v100 = s0[threadIdx.x];
+      const float v101 = v100 + v99;
       s0[threadIdx.x] = v101;
     }
     __syncthreads();

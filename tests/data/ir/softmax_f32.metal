@@ -54,16 +54,16 @@ kernel void wick_softmax_f32(device const float* x_ [[buffer(0)]], device float*
     s0[lid] = v39;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (v4) {
-      const float v40 = s0[lid];
-      const float v41 = s0[v5];
-      const float v42 = max(v40, v41);
+      const float v40 = s0[v5];
+      const float v41 = s0[lid];
+      const float v42 = max(v41, v40);
       s0[lid] = v42;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (v6) {
-      const float v43 = s0[lid];
-      const float v44 = s0[v7];
-      const float v45 = max(v43, v44);
+      const float v43 = s0[v7];
+      const float v44 = s0[lid];
+      const float v45 = max(v44, v43);
       s0[lid] = v45;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -82,9 +82,9 @@ kernel void wick_softmax_f32(device const float* x_ [[buffer(0)]], device float*
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (v12) {
-      const float v52 = s0[v13];
-      const float v53 = s0[lid];
-      const float v54 = max(v53, v52);
+      const float v52 = s0[lid];
+      const float v53 = s0[v13];
+      const float v54 = max(v52, v53);
       s0[lid] = v54;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -96,37 +96,37 @@ kernel void wick_softmax_f32(device const float* x_ [[buffer(0)]], device float*
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (v16) {
-      const float v58 = s0[lid];
-      const float v59 = s0[v17];
-      const float v60 = max(v58, v59);
+      const float v58 = s0[v17];
+      const float v59 = s0[lid];
+      const float v60 = max(v59, v58);
       s0[lid] = v60;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (v18) {
-      const float v61 = s0[v19];
-      const float v62 = s0[lid];
-      const float v63 = max(v62, v61);
+      const float v61 = s0[lid];
+      const float v62 = s0[v19];
+      const float v63 = max(v61, v62);
       s0[lid] = v63;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     const float v64 = s0[0u];
     float a1 = 0x0p+0f;
     for (uint i1 = v24; i1 < v26; i1 += 256u) {
-      const float v65 = a1;
-      const uint v66 = v1 / p.parts_;
-      const uint v67 = v66 / p.extent_;
-      const uint v68 = v67 * p.outer_stride_;
-      const uint v69 = p.offset_ + v68;
-      const uint v70 = v66 % p.extent_;
-      const uint v71 = v70 * p.inner_stride_;
-      const uint v72 = v69 + v71;
-      const uint v73 = i1 * p.step_;
-      const uint v74 = v72 + v73;
-      const float v75 = x_[v74];
-      const float v76 = v75 - v64;
+      const uint v65 = v1 / p.parts_;
+      const uint v66 = v65 / p.extent_;
+      const uint v67 = v66 * p.outer_stride_;
+      const uint v68 = p.offset_ + v67;
+      const uint v69 = v65 % p.extent_;
+      const uint v70 = v69 * p.inner_stride_;
+      const uint v71 = v68 + v70;
+      const uint v72 = i1 * p.step_;
+      const uint v73 = v71 + v72;
+      const float v74 = x_[v73];
+      const float v75 = a1;
+      const float v76 = v74 - v64;
       const float v77 = v76 * 0x1.715476p+0f;
       const float v78 = precise::exp2(v77);
-      const float v79 = v65 + v78;
+      const float v79 = v75 + v78;
       a1 = v79;
     }
     const float v80 = a1;
@@ -134,9 +134,9 @@ kernel void wick_softmax_f32(device const float* x_ [[buffer(0)]], device float*
     s0[lid] = v80;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (v4) {
-      const float v81 = s0[lid];
-      const float v82 = s0[v5];
-      const float v83 = v81 + v82;
+      const float v81 = s0[v5];
+      const float v82 = s0[lid];
+      const float v83 = v82 + v81;
       s0[lid] = v83;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -148,9 +148,9 @@ kernel void wick_softmax_f32(device const float* x_ [[buffer(0)]], device float*
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (v8) {
-      const float v87 = s0[lid];
-      const float v88 = s0[v9];
-      const float v89 = v87 + v88;
+      const float v87 = s0[v9];
+      const float v88 = s0[lid];
+      const float v89 = v88 + v87;
       s0[lid] = v89;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -162,23 +162,23 @@ kernel void wick_softmax_f32(device const float* x_ [[buffer(0)]], device float*
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (v12) {
-      const float v93 = s0[lid];
-      const float v94 = s0[v13];
-      const float v95 = v93 + v94;
+      const float v93 = s0[v13];
+      const float v94 = s0[lid];
+      const float v95 = v94 + v93;
       s0[lid] = v95;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (v14) {
-      const float v96 = s0[lid];
-      const float v97 = s0[v15];
-      const float v98 = v96 + v97;
+      const float v96 = s0[v15];
+      const float v97 = s0[lid];
+      const float v98 = v97 + v96;
       s0[lid] = v98;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (v16) {
-      const float v99 = s0[lid];
-      const float v100 = s0[v17];
-      const float v101 = v99 + v100;
+      const float v99 = s0[v17];
+      const float v100 = s0[lid];
+      const float v101 = v100 + v99;
       s0[lid] = v101;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);

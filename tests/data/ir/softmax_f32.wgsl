@@ -54,16 +54,16 @@ fn wick_softmax_f32(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgrou
     s0[lid] = v39;
     workgroupBarrier();
     if (v4) {
-      let v40: f32 = s0[lid];
-      let v41: f32 = s0[v5];
-      let v42: f32 = max(v40, v41);
+      let v40: f32 = s0[v5];
+      let v41: f32 = s0[lid];
+      let v42: f32 = max(v41, v40);
       s0[lid] = v42;
     }
     workgroupBarrier();
     if (v6) {
-      let v43: f32 = s0[lid];
-      let v44: f32 = s0[v7];
-      let v45: f32 = max(v43, v44);
+      let v43: f32 = s0[v7];
+      let v44: f32 = s0[lid];
+      let v45: f32 = max(v44, v43);
       s0[lid] = v45;
     }
     workgroupBarrier();
@@ -82,9 +82,9 @@ fn wick_softmax_f32(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgrou
     }
     workgroupBarrier();
     if (v12) {
-      let v52: f32 = s0[v13];
-      let v53: f32 = s0[lid];
-      let v54: f32 = max(v53, v52);
+      let v52: f32 = s0[lid];
+      let v53: f32 = s0[v13];
+      let v54: f32 = max(v52, v53);
       s0[lid] = v54;
     }
     workgroupBarrier();
@@ -96,37 +96,37 @@ fn wick_softmax_f32(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgrou
     }
     workgroupBarrier();
     if (v16) {
-      let v58: f32 = s0[lid];
-      let v59: f32 = s0[v17];
-      let v60: f32 = max(v58, v59);
+      let v58: f32 = s0[v17];
+      let v59: f32 = s0[lid];
+      let v60: f32 = max(v59, v58);
       s0[lid] = v60;
     }
     workgroupBarrier();
     if (v18) {
-      let v61: f32 = s0[v19];
-      let v62: f32 = s0[lid];
-      let v63: f32 = max(v62, v61);
+      let v61: f32 = s0[lid];
+      let v62: f32 = s0[v19];
+      let v63: f32 = max(v61, v62);
       s0[lid] = v63;
     }
     workgroupBarrier();
     let v64: f32 = s0[0u];
     var a1: f32 = 0x0p+0f;
     for (var i1: u32 = v24; i1 < v26; i1 += 256u) {
-      let v65: f32 = a1;
-      let v66: u32 = v1 / p.parts_;
-      let v67: u32 = v66 / p.extent_;
-      let v68: u32 = v67 * p.outer_stride_;
-      let v69: u32 = p.offset_ + v68;
-      let v70: u32 = v66 % p.extent_;
-      let v71: u32 = v70 * p.inner_stride_;
-      let v72: u32 = v69 + v71;
-      let v73: u32 = i1 * p.step_;
-      let v74: u32 = v72 + v73;
-      let v75: f32 = x_[v74];
-      let v76: f32 = v75 - v64;
+      let v65: u32 = v1 / p.parts_;
+      let v66: u32 = v65 / p.extent_;
+      let v67: u32 = v66 * p.outer_stride_;
+      let v68: u32 = p.offset_ + v67;
+      let v69: u32 = v65 % p.extent_;
+      let v70: u32 = v69 * p.inner_stride_;
+      let v71: u32 = v68 + v70;
+      let v72: u32 = i1 * p.step_;
+      let v73: u32 = v71 + v72;
+      let v74: f32 = x_[v73];
+      let v75: f32 = a1;
+      let v76: f32 = v74 - v64;
       let v77: f32 = v76 * 0x1.715476p+0f;
       let v78: f32 = exp2(v77);
-      let v79: f32 = v65 + v78;
+      let v79: f32 = v75 + v78;
       a1 = v79;
     }
     let v80: f32 = a1;
@@ -134,9 +134,9 @@ fn wick_softmax_f32(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgrou
     s0[lid] = v80;
     workgroupBarrier();
     if (v4) {
-      let v81: f32 = s0[lid];
-      let v82: f32 = s0[v5];
-      let v83: f32 = v81 + v82;
+      let v81: f32 = s0[v5];
+      let v82: f32 = s0[lid];
+      let v83: f32 = v82 + v81;
       s0[lid] = v83;
     }
     workgroupBarrier();
@@ -148,9 +148,9 @@ fn wick_softmax_f32(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgrou
     }
     workgroupBarrier();
     if (v8) {
-      let v87: f32 = s0[lid];
-      let v88: f32 = s0[v9];
-      let v89: f32 = v87 + v88;
+      let v87: f32 = s0[v9];
+      let v88: f32 = s0[lid];
+      let v89: f32 = v88 + v87;
       s0[lid] = v89;
     }
     workgroupBarrier();
@@ -162,23 +162,23 @@ fn wick_softmax_f32(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgrou
     }
     workgroupBarrier();
     if (v12) {
-      let v93: f32 = s0[lid];
-      let v94: f32 = s0[v13];
-      let v95: f32 = v93 + v94;
+      let v93: f32 = s0[v13];
+      let v94: f32 = s0[lid];
+      let v95: f32 = v94 + v93;
       s0[lid] = v95;
     }
     workgroupBarrier();
     if (v14) {
-      let v96: f32 = s0[lid];
-      let v97: f32 = s0[v15];
-      let v98: f32 = v96 + v97;
+      let v96: f32 = s0[v15];
+      let v97: f32 = s0[lid];
+      let v98: f32 = v97 + v96;
       s0[lid] = v98;
     }
     workgroupBarrier();
     if (v16) {
-      let v99: f32 = s0[lid];
-      let v100: f32 = s0[v17];
-      let v101: f32 = v99 + v100;
+      let v99: f32 = s0[v17];
+      let v100: f32 = s0[lid];
+      let v101: f32 = v100 + v99;
       s0[lid] = v101;
     }
     workgroupBarrier();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/linear.h"
+#include "kernels/linear_tiles.h"
 #include "kernels/quantized_matvec.h"
 #include "tensor/ops/by_kernel/by_kernel.h"
 #include "tensor/ops/by_kernel/quantized.h"
@@ -190,21 +191,50 @@ class LinearCall {
       return;
     }
     const LinearForm form{weight.dtype, access_of(weight), false};
+    if (const auto tiles = precise_ ? std::nullopt : kernels::linear_tiles_of(form, rows, x_.rows, caps())) {
+      return multiply_tiles(form, *tiles, weight, y, offset);
+    }
     const Program& program = runtime_.program({"linear_blocks", {number_of(form.dtype), static_cast<uint32_t>(form.access)}},
                                               [&] { return kernels::linear_blocks(form, caps()); });
     const std::array<const Operand*, 1> weights{&weight};
     Arguments arguments = weight_arguments(runtime_, weights);
     arguments.buffer(*x_.buffer).buffer(y);
     arguments.size(x_.offset).size(x_.columns).size(rows).size(offset).size(x_.rows);
-    const auto block = static_cast<int64_t>(kernels::linear_block(caps()));
-    const ir::Grid grid{static_cast<uint32_t>((rows + block - 1) / block), static_cast<uint32_t>((x_.rows + block - 1) / block), 1};
-    launch(runtime_, program, grid, arguments);
+    const uint32_t block = kernels::linear_block(caps());
+    launch(runtime_, program, {blocks(rows, block), blocks(x_.rows, block), 1}, arguments);
   }
+
+  // The activations in halves, made once for all weights.
+  void transpose_activations() {
+    if (halves_ != nullptr) return;
+    token_words_ = (x_.rows + 7) / 8 * 4;
+    halves_ = runtime_.allocate(static_cast<size_t>(x_.columns * token_words_) * sizeof(uint32_t), Lifetime::transient);
+    const Program& program = runtime_.program({"halves_by_column", {}}, [&] { return kernels::halves_by_column(caps()); });
+    const ir::Grid grid{blocks(x_.columns, kernels::kHalvesColumns), blocks(token_words_, kernels::kHalvesWords), 1};
+    launch(runtime_, program, grid,
+           Arguments().buffer(*x_.buffer).buffer(*halves_).size(x_.offset).size(x_.columns).size(x_.rows).size(token_words_));
+  }
+
+  void multiply_tiles(const LinearForm& form, const kernels::LinearTiles& tiles, const Operand& weight, const Buffer& y, int64_t offset) {
+    transpose_activations();
+    const int64_t rows = weight.layout->shape()[0];
+    const Program& program =
+        runtime_.program({"linear_tiles", {number_of(form.dtype), static_cast<uint32_t>(form.access), tiles.block().m, tiles.block().n}},
+                         [&] { return kernels::linear_tiles(form, tiles); });
+    const std::array<const Operand*, 1> weights{&weight};
+    Arguments arguments = weight_arguments(runtime_, weights);
+    arguments.buffer(*halves_).buffer(y);
+    arguments.size(x_.columns).size(rows).size(offset).size(x_.rows).size(token_words_);
+    launch(runtime_, program, {blocks(rows, tiles.block().m), blocks(x_.rows, tiles.block().n), 1}, arguments);
+  }
+
+  static uint32_t blocks(int64_t extent, uint32_t size) { return static_cast<uint32_t>((extent + size - 1) / size); }
 
   Runtime& runtime_;
   bool precise_;
   Activations x_;
-  std::unique_ptr<Buffer> bytes_, scales_;
+  std::unique_ptr<Buffer> bytes_, scales_, halves_;
+  int64_t token_words_ = 0;
 };
 
 bool is_empty(const Operand& operand) { return operand.layout->elements() == 0; }

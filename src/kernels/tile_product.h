@@ -1,0 +1,90 @@
+// A group's block of a product of f16 matrices, from matrix tiles: what its kernels share.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/device_caps.h"
+
+namespace wick::kernels {
+
+// Rows of a matrix of f16 in shared memory, as words of two elements. The padding keeps the rows that lanes read together out of each
+// other's banks.
+struct SliceShape {
+  uint32_t rows, words;
+
+  [[nodiscard]] uint32_t stride() const { return words + 4; }
+  [[nodiscard]] uint32_t size() const { return rows * stride(); }
+};
+
+// Where a slice comes from. load() reads the lane's share of the one that begins at a depth, store() writes it to `place` in shared
+// memory: between the two the group multiplies what was there before.
+class TileSource {
+ public:
+  virtual ~TileSource() = default;
+  virtual void load(const ir::Value& depth) = 0;
+  virtual void store(const ir::Memory& shared, const ir::Value& place) const = 0;
+};
+
+// A matrix of words in memory: [height, width], of which a slice of `shape` is taken.
+class WordSource final : public TileSource {
+ public:
+  struct Matrix {
+    ir::Memory memory;
+    ir::Value first, row_words, height, words;  // in words; multiples of four but for the height
+  };
+  // Of the left operand the depth runs along its rows, of the right one down its columns; `across` is where the block begins in the other.
+  enum class Depth : uint8_t { along_rows, down_columns };
+  WordSource(ir::KernelBuilder& k, const Matrix& matrix, SliceShape shape, Depth depth, const ir::Value& across);
+  void load(const ir::Value& depth) override;
+  void store(const ir::Memory& shared, const ir::Value& place) const override;
+
+ private:
+  ir::KernelBuilder& k_;
+  Matrix matrix_;
+  SliceShape shape_;
+  Depth depth_;
+  ir::Value across_;
+  std::vector<ir::Vector> held_;
+};
+
+// How a group shares a block: in each of the two directions so many subgroups, each with so many tiles.
+struct TileGroup {
+  uint32_t subgroup_rows, subgroup_columns;
+  uint32_t tile_rows, tile_columns;
+
+  [[nodiscard]] uint32_t subgroups() const { return subgroup_rows * subgroup_columns; }
+};
+
+class TileProduct {
+ public:
+  TileProduct(const TileShape& tile, const TileGroup& group, uint32_t subgroup_size)
+      : tile_(tile), group_(group), subgroup_size_(subgroup_size) {}
+
+  // What the group computes, and the depth that it holds in shared memory at a time.
+  [[nodiscard]] TileShape block() const {
+    return {group_.subgroup_rows * group_.tile_rows * tile_.m, group_.subgroup_columns * group_.tile_columns * tile_.n, 2 * tile_.k};
+  }
+  [[nodiscard]] SliceShape left() const { return {block().m, block().k / 2}; }
+  [[nodiscard]] SliceShape right() const { return {block().k, block().n / 2}; }
+  [[nodiscard]] uint32_t lanes() const { return group_.subgroups() * subgroup_size_; }
+  [[nodiscard]] uint64_t shared_bytes() const;
+  // Whether the lanes share the slices' vectors evenly.
+  [[nodiscard]] bool is_even() const {
+    return left().rows * left().words / 4 % lanes() == 0 && right().rows * right().words / 4 % lanes() == 0;
+  }
+
+  // Σ over `depth` left · right; then `result` for each of the lane's elements, by its row and column in the block.
+  void run(ir::KernelBuilder& k, const ir::Value& depth, TileSource& left, TileSource& right,
+           const std::function<void(const ir::Value& row, const ir::Value& column, const ir::Value& value)>& result,
+           bool along_columns = false) const;
+
+ private:
+  TileShape tile_;
+  TileGroup group_;
+  uint32_t subgroup_size_;
+};
+
+}  // namespace wick::kernels
