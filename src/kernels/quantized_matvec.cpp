@@ -135,6 +135,75 @@ Value part_of_q6_k(const Memory& w, const Activations& x, const Value& block, co
   return half_at(w, base + 208U) * sum;
 }
 
+// How a block is rounded whose largest magnitude has these bits: infinities and NaNs have the largest of all.
+struct Rounding {
+  Value scale, inverse;
+
+  explicit Rounding(const Value& bits) {
+    const Value largest = bitcast(Type::f32, bits);
+    inverse = select(largest > 0.0F, 127.0F / max(largest, 0x1p-100F), 0.0F);
+    // A number that is none makes its block one.
+    scale = bitcast(Type::f32, select(bits < 0x7f800000U, bitcast(Type::u32, largest / 127.0F), 0x7fc00000U));
+  }
+  // Four numbers as bytes, ties away from zero.
+  [[nodiscard]] Value word(const Vector& numbers) const {
+    Value packed = scale.builder()->constant(0U);
+    for (uint32_t i = 0; i < 4; ++i) {
+      const Value scaled = numbers[i] * inverse;
+      const Value rounded = trunc(scaled + select(scaled < 0.0F, scale.builder()->constant(-0.5F), 0.5F));
+      packed = packed | ((bitcast(Type::u32, cast(Type::i32, rounded)) & 0xffU) << (8 * i));
+    }
+    return packed;
+  }
+};
+
+Value largest_bits(const Vector& numbers, Value bits) {
+  for (uint32_t i = 0; i < 4; ++i) bits = max(bits, bitcast(Type::u32, numbers[i]) & 0x7fffffffU);
+  return bits;
+}
+
+// A block of 32 numbers of x, which begin at `first`, as bytes and a scale.
+void round_block(KernelBuilder& k, const Memory& x, const Value& first, const Value& block, const Memory& bytes, const Memory& scales) {
+  std::vector<Vector> numbers;
+  Value bits = k.constant(0U);
+  for (uint32_t i = 0; i < 32; i += 4) {
+    numbers.push_back(x.load4(first + block * 32U + i));
+    bits = largest_bits(numbers.back(), bits);
+  }
+  const Rounding rounding(bits);
+  scales[block] = rounding.scale;
+  for (uint32_t word = 0; word < 8; ++word) bytes[block * 8U + word] = rounding.word(numbers[word]);
+}
+
+// Each group rounds all columns of x for itself: with subgroups eight lanes take a block, four numbers each, without them one.
+Activations rounded_activations(KernelBuilder& k, uint32_t columns) {
+  const Memory x = k.buffer("x", Element::f32);
+  const Memory bytes = k.shared(Element::u32, columns / 4), scales = k.shared(Element::f32, columns / 32);
+  const Value x_offset = k.parameter("x_offset", Type::u32), lane = k.local_id();
+  const uint32_t lanes = k.kernel().group_size;
+  if (k.kernel().subgroup_size < 8) {
+    k.loop(lane, columns / 32, lanes, [&](const Value& block) { round_block(k, x, x_offset, block, bytes, scales); });
+  } else {
+    // Every lane takes part in every step, as lanes exchange what they have.
+    k.loop(0, (columns / 4 + lanes - 1) / lanes, 1, [&](const Value& step) {
+      const Value word = step * lanes + lane, exists = word < columns / 4;
+      const Vector numbers = x.load4_if(exists, x_offset + word * 4U, 0.0F);
+      Value bits = largest_bits(numbers, k.constant(0U));
+      for (const uint32_t mask : {1U, 2U, 4U}) bits = max(bits, subgroup_shuffle_xor(bits, mask));
+      const Rounding rounding(bits);
+      bytes.store_if(exists, word, rounding.word(numbers));
+      scales.store_if(exists & (lane % 8U == 0U), word / 8U, rounding.scale);
+    });
+  }
+  k.barrier();
+  return {bytes, scales, k.constant(0U)};
+}
+
+Activations given_activations(KernelBuilder& k) {
+  const Memory bytes = k.buffer("bytes", Element::u32), scales = k.buffer("scales", Element::f32);
+  return {bytes, scales, k.parameter("x_offset", Type::u32) / 32U};
+}
+
 ByteFormat format_of(DType dtype) {
   switch (dtype) {
     case DType::q8_0: return {2, part_of_q8_0};
@@ -159,7 +228,12 @@ ByteFormat format_of(DType dtype) {
 std::string name_of(const ByteProducts& products, const ir::KernelOptions& options) {
   std::string name = products.gated ? "matvec_gated" : "matvec_bytes";
   for (size_t i = 0; i < (products.gated ? 1 : products.weights.size()); ++i) name += fmt::format("_{}", to_string(products.weights[i]));
-  return name + subgroup_suffix(options);
+  return name + (products.rounds > 0 ? fmt::format("_rounds_{}", products.rounds) : "") + subgroup_suffix(options);
+}
+
+// Groups that round activations share the work among many lanes, and the result among many rows.
+ir::KernelOptions options_of(const ByteProducts& products, const DeviceCaps& caps) {
+  return group_options(caps, products.rounds > 0 ? 512 : 128);
 }
 
 }  // namespace
@@ -167,17 +241,16 @@ std::string name_of(const ByteProducts& products, const ir::KernelOptions& optio
 bool multiplies_bytes_of(DType dtype) noexcept { return find_format(dtype) != nullptr && !has_codebook(dtype) && !has_tensor_scale(dtype); }
 
 Kernel matvec_bytes(const ByteProducts& products, const DeviceCaps& caps) {
-  const ir::KernelOptions options = group_options(caps, 128);
-  const bool subgroups = options.subgroup_size > 0;
+  const ir::KernelOptions options = options_of(products, caps);
+  const bool subgroups = options.subgroup_size > 0, rounds = products.rounds > 0;
   KernelBuilder k(name_of(products, options), options);
   const size_t count = products.weights.size(), results = products.gated ? 1 : count;
   const auto name = [](const char* what, size_t i) { return i == 0 ? what : fmt::format("{}_{}", what, i + 1); };
   std::vector<Memory> w, y;
   for (size_t i = 0; i < count; ++i) w.push_back(k.buffer(name("w", i), Element::u32));
-  const Memory bytes = k.buffer("bytes", Element::u32), scales = k.buffer("scales", Element::f32);
+  const Value columns = rounds ? k.constant(products.rounds) : k.parameter("columns", Type::u32);
+  const Activations x = rounds ? rounded_activations(k, products.rounds) : given_activations(k);
   for (size_t i = 0; i < results; ++i) y.push_back(k.output(name("y", i), Element::f32));
-  const Value columns = k.parameter("columns", Type::u32);
-  const Activations x{bytes, scales, k.parameter("x_offset", Type::u32) / 32U};
   const uint32_t lanes = subgroups ? options.subgroup_size : options.group_size;
   const Value lane = subgroups ? k.subgroup_lane() : k.local_id();
   RowRanges ranges(k, options.group_size / lanes, subgroups ? k.subgroup_id() : k.constant(0U));
@@ -200,37 +273,18 @@ Kernel matvec_bytes(const ByteProducts& products, const DeviceCaps& caps) {
   return k.finish();
 }
 
+uint32_t rows_per_group(const ByteProducts& products, const DeviceCaps& caps) {
+  const ir::KernelOptions options = options_of(products, caps);
+  return options.subgroup_size > 0 ? options.group_size / options.subgroup_size : 1;
+}
+
 uint32_t rows_per_group(const Kernel& kernel) { return kernel.subgroup_size > 0 ? kernel.group_size / kernel.subgroup_size : 1; }
 
 Kernel quantize_q8(const DeviceCaps& caps) {
   KernelBuilder k("quantize_q8", {.group_size = group_options(caps, 64).group_size});
   const Memory x = k.buffer("x", Element::f32), bytes = k.output("bytes", Element::u32), scales = k.output("scales", Element::f32);
   const Value x_offset = k.parameter("x_offset", Type::u32), count = k.parameter("count", Type::u32), block = global_lane(k);
-  k.when(block < count / 32U, [&] {
-    std::vector<Value> values;
-    Value largest = k.constant(0.0F), bits = k.constant(0U);
-    for (uint32_t i = 0; i < 32; i += 4) {
-      const Vector four = x.load4(x_offset + block * 32U + i);
-      for (uint32_t j = 0; j < 4; ++j) {
-        values.push_back(four[j]);
-        largest = max(largest, abs(four[j]));
-        bits = max(bits, bitcast(Type::u32, four[j]) & 0x7fffffffU);
-      }
-    }
-    const Value scale = largest / 127.0F, inverse = select(largest > 0.0F, 127.0F / max(largest, 0x1p-100F), 0.0F);
-    // A number that is none makes its block one: infinities and NaNs have the largest bits.
-    scales[block] = bitcast(Type::f32, select(bits < 0x7f800000U, bitcast(Type::u32, scale), 0x7fc00000U));
-    for (uint32_t word = 0; word < 8; ++word) {
-      Value packed = k.constant(0U);
-      for (uint32_t j = 0; j < 4; ++j) {
-        // Ties away from zero.
-        const Value scaled = values[4 * word + j] * inverse;
-        const Value rounded = trunc(scaled + select(scaled < 0.0F, k.constant(-0.5F), 0.5F));
-        packed = packed | ((bitcast(Type::u32, cast(Type::i32, rounded)) & 0xffU) << (8 * j));
-      }
-      bytes[block * 8U + word] = packed;
-    }
-  });
+  k.when(block < count / 32U, [&] { round_block(k, x, x_offset, block, bytes, scales); });
   return k.finish();
 }
 

@@ -17,14 +17,17 @@ namespace wick::kernels {
 struct ByteProducts {
   std::vector<DType> weights;
   bool gated = false;
+  // So many columns of activations come in f32, and each group rounds all of them into shared memory; 0: they come as bytes.
+  uint32_t rounds = 0;
 };
 
-// Buffers w (the bytes of a GGUF tensor as u32 words; w_2 and w_3), bytes and scales (of quantize_q8), y [rows] f32 (y_2 and y_3).
-// Parameters: columns; x_offset, where in `bytes` the vector begins; rows and y_offset of each result. Grid: Σ ⌈rows /
-// rows_per_group(kernel)⌉, over two dimensions if need be. With subgroups each takes a row, without each group.
+// Buffers w (the bytes of a GGUF tensor as u32 words; w_2 and w_3), bytes and scales (of quantize_q8) or x f32, y [rows] f32 (y_2 and
+// y_3). Parameters: columns, unless it rounds them; x_offset, where in bytes or x the vector begins; rows and y_offset of each result.
+// Grid: Σ ⌈rows / rows_per_group⌉, over two dimensions if need be. With subgroups each takes a row, without each group.
 [[nodiscard]] ir::Kernel matvec_bytes(const ByteProducts& products, const DeviceCaps& caps);
 // The formats that it multiplies: those of blocks but for codebooks, and for one scale behind all blocks.
 [[nodiscard]] bool multiplies_bytes_of(DType dtype) noexcept;
+[[nodiscard]] uint32_t rows_per_group(const ByteProducts& products, const DeviceCaps& caps);
 [[nodiscard]] uint32_t rows_per_group(const ir::Kernel& kernel);
 
 }  // namespace wick::kernels

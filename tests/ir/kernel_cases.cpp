@@ -397,7 +397,8 @@ KernelCase linear_tiles_case(DType dtype, const kernels::LinearTiles& tiles) {
 // y = x · wᵀ by bytes, for five rows of one weight or of each; gated: for five rows of gate and up.
 KernelCase byte_products_case(const kernels::ByteProducts& products, const DeviceCaps& caps) {
   const std::size_t rows = 5, columns = 512, count = products.weights.size();
-  const Quantized x = quantized(numbers(Element::f32, columns, 14, 2));
+  const Numbers given = numbers(Element::f32, columns, 14, 2);
+  const Quantized x = quantized(given);
   KernelCase result;
   result.kernel = kernels::matvec_bytes(products, caps);
   result.name = result.kernel.name;
@@ -419,9 +420,14 @@ KernelCase byte_products_case(const kernels::ByteProducts& products, const Devic
     y.pop_back();
   }
   result.grid = {groups * static_cast<uint32_t>(y.size()), 1, 1};
-  result.buffers.push_back(input(Element::i8, x.bytes));
-  result.buffers.push_back(input(Element::f32, x.scales));
-  result.parameters = {static_cast<uint32_t>(columns), 0};
+  if (products.rounds > 0) {
+    result.buffers.push_back(input(Element::f32, given));
+  } else {
+    result.buffers.push_back(input(Element::i8, x.bytes));
+    result.buffers.push_back(input(Element::f32, x.scales));
+    result.parameters.push_back(static_cast<uint32_t>(columns));
+  }
+  result.parameters.push_back(0);
   for (const Numbers& numbers : y) {
     result.buffers.push_back(output(Element::f32, numbers, 1e-3, products.gated ? 1e-3 : 0));
     result.parameters.insert(result.parameters.end(), {static_cast<uint32_t>(rows), 0});
@@ -628,6 +634,7 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   for (const DType dtype : {DType::q8_0, DType::q4_k, DType::q6_k, DType::q5_k}) cases.push_back(byte_products_case({{dtype}}, caps));
   cases.push_back(byte_products_case({{DType::q4_k, DType::q4_k, DType::q6_k}}, caps));
   cases.push_back(byte_products_case({{DType::q8_0, DType::q8_0}, true}, caps));
+  cases.push_back(byte_products_case({{DType::q4_k, DType::q6_k}, false, 512}, caps));
   for (const kernels::RowAccess access : {kernels::RowAccess::vectors, kernels::RowAccess::elements}) {
     cases.push_back(attention_case(1, access, caps));
     cases.push_back(attention_case(2, access, caps));

@@ -138,25 +138,40 @@ class LinearCall {
     return over_rows(groups, caps());
   }
 
+  // The columns of a single token, where it costs less that every group rounds them than to wait for another launch.
+  [[nodiscard]] uint32_t columns_to_round(kernels::ByteProducts products, Operands weights, Operands results) const {
+    constexpr int64_t kBytesPerLaunch = 16 << 20;  // that come from a cache in about the time of a launch
+    constexpr int kManyUnits = 16;                 // with fewer a launch costs little beside what it does: lavapipe is slower so
+    products.rounds = static_cast<uint32_t>(x_.columns);
+    const ir::Grid grid = grid_of(weights, results, kernels::rows_per_group(products, caps()));
+    const int64_t read = int64_t{grid.x} * grid.y * x_.columns * int64_t{sizeof(float)};
+    const bool fits = static_cast<uint64_t>(x_.columns) * 9 / 8 <= caps().max_shared_bytes / 2;
+    return x_.rows == 1 && bytes_ == nullptr && caps().compute_units >= kManyUnits && fits && read <= kBytesPerLaunch ? products.rounds : 0;
+  }
+
   void multiply_bytes(Operands weights, Operands results, bool gated, int64_t token) {
-    round_activations();
     kernels::ByteProducts products{{}, gated};
-    ProgramKey key{"matvec_bytes", {gated ? 1U : 0U}};
+    for (const Operand* weight : weights) products.weights.push_back(weight->dtype);
+    products.rounds = columns_to_round(products, weights, results);
+    ProgramKey key{"matvec_bytes", {gated ? 1U : 0U, products.rounds}};
     Arguments arguments;
     for (const Operand* weight : weights) {
-      products.weights.push_back(weight->dtype);
       key.numbers[key.count++] = number_of(weight->dtype);
       arguments.buffer(*weight);
     }
     const Program& program = runtime_.program(key, [&] { return kernels::matvec_bytes(products, caps()); });
-    arguments.buffer(*bytes_).buffer(*scales_);
+    if (products.rounds > 0) {
+      arguments.buffer(*x_.buffer).size(x_.offset);
+    } else {
+      round_activations();
+      arguments.buffer(*bytes_).buffer(*scales_).size(x_.columns).size(token * x_.columns);
+    }
     for (const Operand* y : results) arguments.buffer(*y);
-    arguments.size(x_.columns).size(token * x_.columns);
     for (size_t i = 0; i < results.size(); ++i) {
       const int64_t rows = rows_of(*weights[i]);
       arguments.size(rows).size(results[i]->layout->offset() + token * rows);
     }
-    launch(runtime_, program, grid_of(weights, results, kernels::rows_per_group(program.kernel())), arguments);
+    launch(runtime_, program, grid_of(weights, results, kernels::rows_per_group(products, caps())), arguments);
   }
 
   void multiply_few(Operands weights, Operands results, bool gated, int64_t token) {
