@@ -127,9 +127,10 @@ void add_any_bytes(CaseList& list, DType dtype, int64_t tokens) {
     if (!trial.has_values()) return;
     std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(dtype, 37 * 512)));
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(trial.random().uniform(0, 256));
-    // The largest exponents of mxfp4 make weights that f32 cannot hold.
+    // The largest exponents of mxfp4 and q8_k make weights that f32 cannot hold.
     const auto block = static_cast<size_t>(info(dtype).block_bytes);
     for (size_t at = 0; dtype == DType::mxfp4 && at < bytes.size(); at += block) bytes[at] &= std::byte{0x7f};
+    for (size_t at = 0; dtype == DType::q8_k && at < bytes.size(); at += block) bytes[at + 3] &= std::byte{0xbf};
     const Tensor weight = Tensor::from_bytes(bytes, {37, 512}, dtype, trial.device());
     const Tensor x = activations(trial, {tokens, 512});
     const std::vector<ReferenceTensor> inputs = {trial.values_of(x), trial.values_of(weight)};
