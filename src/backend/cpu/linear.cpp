@@ -71,6 +71,15 @@ LinearJob make_plain_job(const OpCall& call) {
   return job;
 }
 
+// All activations, rounded to bf16 by all threads; they lie in the scratch of the calling thread.
+const bf16* round_to_bf16(const LinearJob& job) {
+  auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
+  job.runtime->threads().parallel_for(job.rows * job.k, 32768, [&](int64_t begin, int64_t end) {
+    job.runtime->kernels().f32_to_bf16(job.x + begin, reinterpret_cast<uint16_t*>(rounded + begin), static_cast<size_t>(end - begin));
+  });
+  return rounded;
+}
+
 // The activations rounded to bf16, where weights and processor make a bf16 dot product possible and the caller allows it; else nullptr.
 const bf16* round_where_possible(const OpCall& call, const LinearJob& job) {
   const SimdKernels& kernels = job.runtime->kernels();

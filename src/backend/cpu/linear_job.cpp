@@ -22,12 +22,4 @@ void block_tokens(LinearJob& job, int64_t element) {
   job.block = std::max<int64_t>(16, kActivationBytes / (job.k * element) / 16 * 16);
 }
 
-const bf16* round_to_bf16(const LinearJob& job) {
-  auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
-  job.runtime->threads().parallel_for(job.rows * job.k, 32768, [&](int64_t begin, int64_t end) {
-    job.runtime->kernels().f32_to_bf16(job.x + begin, reinterpret_cast<uint16_t*>(rounded + begin), static_cast<size_t>(end - begin));
-  });
-  return rounded;
-}
-
 }  // namespace wick::cpu

@@ -46,9 +46,6 @@ struct LinearJob {
 // Makes blocks of activations that stay in the second-level cache beside the weights; `element` is their size as the kernel reads them.
 void block_tokens(LinearJob& job, int64_t element);
 
-// All activations, rounded to bf16 by all threads; they lie in the scratch of the calling thread.
-[[nodiscard]] const bf16* round_to_bf16(const LinearJob& job);
-
 // Calls body(thread, product, first row, rows, tokens) for runs of units of one weight, block of tokens by block.
 template <class Body>
 void run_units(const LinearJob& job, Body&& body) {

@@ -18,6 +18,8 @@ constexpr int64_t kTilesOfRun = 32;
 // Two expanded chunks take a half to two thirds of a first-level cache of 32 KiB.
 constexpr int64_t kChunkColumns = 512;
 constexpr int64_t kChunkBytes = 10 * 1024;
+// Tiles that are multiplied as they lie in memory come from the second-level cache as quickly: longer chunks store sums less often.
+constexpr int64_t kChunkColumnsInPlace = 1024;
 
 // How one call is computed: with the kernels for few rows or for many.
 struct TilePlan {
@@ -51,7 +53,28 @@ void quantize(const LinearJob& job, const ActivationForm& form, Activations& x) 
   x.sums = sums;
 }
 
+// All activations rounded to bf16 by all threads, in panels.
+void round_panels(const LinearJob& job, Activations& x) {
+  auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
+  const TokenPanels panels{job.rows};
+  job.runtime->threads().parallel_for(panels.count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panels.first(panel);
+      const int64_t rows = panels.first(panel + 1) - first;
+      for (int64_t row = 0; row < rows; ++row) {
+        const float* source = job.x + (first + row) * job.k;
+        bf16* target = rounded + first * job.k + row * kActivationBlock;
+        for (int64_t column = 0; column < job.k; column += kActivationBlock) {
+          job.runtime->kernels().f32_to_bf16(source + column, reinterpret_cast<uint16_t*>(target + column * rows), kActivationBlock);
+        }
+      }
+    }
+  });
+  x.rounded = rounded;
+}
+
 int64_t chunk_columns(const TileKernels& kernels, int64_t k, int64_t block) {
+  if (kernels.expand == nullptr) return std::min(kChunkColumnsInPlace, k);
   const int64_t bytes = kernels.expanded_bytes / kActivationBlock;  // of a column
   const int64_t columns = std::min({kChunkColumns, k, kChunkBytes / bytes});
   return std::max(block, columns / block * block);
@@ -67,7 +90,7 @@ TilePlan make_plan(const OpCall& call) {
   TilePlan plan{job, &kernels, few, {.rows = job.rows, .columns = job.k, .values = job.x}, 0};
   const ActivationForm& form = few ? kernels.few_form : kernels.many_form;
   if (form.kind == Kind::int8) quantize(job, form, plan.x);
-  if (form.kind == Kind::bf16) plan.x.rounded = round_to_bf16(job);
+  if (form.kind == Kind::bf16) round_panels(job, plan.x);
   if (!few) plan.chunk = chunk_columns(kernels, job.k, info(dtype).block_elements);
   return plan;
 }

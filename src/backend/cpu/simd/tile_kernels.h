@@ -17,6 +17,14 @@ namespace wick::cpu {
 // Columns of activations that share a scale.
 inline constexpr int64_t kActivationBlock = 32;
 
+// Rows of bf16 activations that kernels take at once: `rows` of them are split into as many panels as they need, equally but for one row.
+inline constexpr int64_t kPanelTokens = 12;
+struct TokenPanels {
+  int64_t rows;
+  int64_t count = (rows + kPanelTokens - 1) / kPanelTokens;
+  [[nodiscard]] int64_t first(int64_t panel) const noexcept { return rows * panel / count; }
+};
+
 // How a kernel wants the activations.
 struct ActivationForm {
   enum class Kind : uint8_t { f32, bf16, int8 };
@@ -27,12 +35,14 @@ struct ActivationForm {
   bool minimum = false;  // the weights have minima
 };
 
-// Rows of activations in the form that a kernel wants; the other forms' pointers are nullptr. Row-major.
+// Rows of activations in the form that a kernel wants; the other forms' pointers are nullptr. Row-major but for `rounded`.
 struct Activations {
   int64_t rows = 0;
   int64_t columns = 0;
   const float* values = nullptr;  // [rows, columns]
-  const bf16* rounded = nullptr;  // [rows, columns]
+  // Panel by panel; in it 32 columns of each row, then the next 32 of each, so that what is read in turns lies together: a panel begins at
+  // element first row · columns. Row-major, the rows could lie a power of two apart, in one set of the cache.
+  const bf16* rounded = nullptr;
   // value ≈ scale · quant. `parts` is columns / 32, or columns / 16 where the form has halves.
   int64_t parts = 0;
   const int8_t* quants = nullptr;   // [rows, columns]

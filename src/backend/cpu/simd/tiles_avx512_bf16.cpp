@@ -12,7 +12,6 @@ namespace {
 
 constexpr int64_t kTileRows = 16;
 constexpr int64_t kWordBytes = kTileRows * 4;  // of 16 rows, two columns each
-constexpr int kTokenRows = 12;
 
 HWY_INLINE __m512bh as_pairs(__m512i bits) { return reinterpret_cast<const __m512bh&>(bits); }
 HWY_INLINE __m512i widen(__m256bh halves) { return _mm512_cvtepu16_epi32(reinterpret_cast<const __m256i&>(halves)); }
@@ -28,48 +27,62 @@ void round_f16_pairs(const std::byte* tile, ColumnChunk chunk, std::byte* expand
   }
 }
 
-// kTiles tiles times kTokens rows of activations.
+// kTiles tiles times the kTokens rows of a panel of activations, whose first 32 columns of the chunk lie at `values`.
 template <int kTiles, int kTokens>
-void multiply_words(const std::byte* const (&tiles)[kTiles], ColumnChunk chunk, const Activations& x, int64_t row, bool accumulate,
-                    float* out, int64_t out_stride) {
+void multiply_panel(const std::byte* const (&tiles)[kTiles], int64_t columns, const bf16* values, bool accumulate, float* out,
+                    int64_t out_stride) {
   __m512 sums[kTokens][kTiles];
 #pragma GCC unroll 16
   for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 2
     for (int v = 0; v < kTiles; ++v) sums[t][v] = _mm512_setzero_ps();
   }
-  const bf16* values = x.rounded + row * x.columns + chunk.first;
-  for (int64_t column = 0; column < chunk.count; column += 2) {
-    __m512bh words[kTiles];
+  int64_t at = 0;
+  for (int64_t column = 0; column < columns; column += kActivationBlock, values += kTokens * kActivationBlock) {
+#pragma GCC unroll 4
+    for (int pair = 0; pair < kActivationBlock / 2; ++pair, at += kWordBytes) {
+      __m512bh words[kTiles];
 #pragma GCC unroll 2
-    for (int v = 0; v < kTiles; ++v) words[v] = as_pairs(_mm512_loadu_si512(tiles[v] + column / 2 * kWordBytes));
+      for (int v = 0; v < kTiles; ++v) words[v] = as_pairs(_mm512_loadu_si512(tiles[v] + at));
 #pragma GCC unroll 16
-    for (int t = 0; t < kTokens; ++t) {
-      int32_t pair;
-      __builtin_memcpy(&pair, values + t * x.columns + column, sizeof(pair));
-      const __m512bh value = as_pairs(_mm512_set1_epi32(pair));
+      for (int t = 0; t < kTokens; ++t) {
+        int32_t bits;
+        __builtin_memcpy(&bits, values + t * kActivationBlock + 2 * pair, sizeof(bits));
+        const __m512bh value = as_pairs(_mm512_set1_epi32(bits));
 #pragma GCC unroll 2
-      for (int v = 0; v < kTiles; ++v) sums[t][v] = _mm512_dpbf16_ps(sums[t][v], words[v], value);
+        for (int v = 0; v < kTiles; ++v) sums[t][v] = _mm512_dpbf16_ps(sums[t][v], words[v], value);
+      }
     }
   }
 #pragma GCC unroll 16
   for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 2
     for (int v = 0; v < kTiles; ++v) {
-      float* target = out + (row + t) * out_stride + v * kTileRows;
+      float* target = out + t * out_stride + v * kTileRows;
       _mm512_storeu_ps(target, accumulate ? _mm512_add_ps(_mm512_loadu_ps(target), sums[t][v]) : sums[t][v]);
     }
   }
 }
 
+template <int kTiles, int kTokens = kPanelTokens>
+void multiply_rows(int64_t rows, const std::byte* const (&tiles)[kTiles], int64_t columns, const bf16* values, bool accumulate, float* out,
+                   int64_t out_stride) {
+  if constexpr (kTokens > 1) {
+    if (rows < kTokens) return multiply_rows<kTiles, kTokens - 1>(rows, tiles, columns, values, accumulate, out, out_stride);
+  }
+  multiply_panel<kTiles, kTokens>(tiles, columns, values, accumulate, out, out_stride);
+}
+
 template <int kTiles>
 void multiply_tiles(const std::byte* const (&tiles)[kTiles], ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
                     int64_t out_stride) {
-  int64_t row = 0;
-  for (; row + kTokenRows <= x.rows; row += kTokenRows)
-    multiply_words<kTiles, kTokenRows>(tiles, chunk, x, row, accumulate, out, out_stride);
-  for (; row + 4 <= x.rows; row += 4) multiply_words<kTiles, 4>(tiles, chunk, x, row, accumulate, out, out_stride);
-  for (; row < x.rows; ++row) multiply_words<kTiles, 1>(tiles, chunk, x, row, accumulate, out, out_stride);
+  const TokenPanels panels{x.rows};
+  for (int64_t panel = 0; panel < panels.count; ++panel) {
+    const int64_t row = panels.first(panel);
+    const int64_t rows = panels.first(panel + 1) - row;
+    multiply_rows<kTiles>(rows, tiles, chunk.count, x.rounded + row * x.columns + chunk.first * rows, accumulate, out + row * out_stride,
+                          out_stride);
+  }
 }
 
 // `skipped`: columns of the chunk that lie before `tiles.data` is to be read.
