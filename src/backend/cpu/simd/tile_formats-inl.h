@@ -18,7 +18,7 @@ HWY_INLINE const std::byte* unit_at(const std::byte* section, int64_t index, int
 
 // A format: kColumns columns of a row take kBytes bytes; they are kGroups groups of kBlocksPerGroup blocks of 32 columns each.
 // header() reads what the block's scales share, load<kIndex>() block kIndex of a group. value = scale · (u - kZero), or with kMinimum
-// scale · u - minimum.
+// scale · u - minimum. kSlow: unpacking takes long enough that memory should be asked for ahead.
 struct Q80 {
   static constexpr int kColumns = 32, kBytes = 34, kGroups = 1, kBlocksPerGroup = 1, kZero = 128;
   static constexpr bool kHalves = false, kMinimum = false;
@@ -113,7 +113,7 @@ struct Q4K {
 
 struct Q5K {
   static constexpr int kColumns = 256, kBytes = 176, kGroups = 4, kBlocksPerGroup = 2, kZero = 0;
-  static constexpr bool kHalves = false, kMinimum = true;
+  static constexpr bool kHalves = false, kMinimum = true, kSlow = true;
   using Header = KHeader;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return k_header(p, row); }
@@ -135,7 +135,7 @@ struct Q5K {
 
 struct Q6K {
   static constexpr int kColumns = 256, kBytes = 210, kGroups = 2, kBlocksPerGroup = 4, kZero = 32;
-  static constexpr bool kHalves = true, kMinimum = false;
+  static constexpr bool kHalves = true, kMinimum = false, kSlow = true;
   struct Header {
     Floats d;
   };

@@ -55,7 +55,7 @@ HWY_INLINE void load_quarter_scales(const std::byte* packed, int run, int row, F
 
 struct IQ2XXS {
   static constexpr int kColumns = 256, kBytes = 66, kGroups = 8, kBlocksPerGroup = 1, kZero = kZeroIQ2;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr bool kHalves = false, kMinimum = false, kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -78,7 +78,7 @@ struct IQ2XXS {
 // A 16-bit word holds nine bits of a point and seven of signs.
 struct IQ2XS {
   static constexpr int kColumns = 256, kBytes = 74, kGroups = 8, kBlocksPerGroup = 1, kZero = kZeroIQ2;
-  static constexpr bool kHalves = true, kMinimum = false;
+  static constexpr bool kHalves = true, kMinimum = false, kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -103,7 +103,7 @@ struct IQ2XS {
 
 struct IQ2S {
   static constexpr int kColumns = 256, kBytes = 82, kGroups = 2, kBlocksPerGroup = 4, kZero = kZeroIQ2;
-  static constexpr bool kHalves = true, kMinimum = false;
+  static constexpr bool kHalves = true, kMinimum = false, kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -143,7 +143,7 @@ HWY_INLINE void place_signed_fours(const Points& points, Bytes signs, LooseTable
 
 struct IQ3XXS {
   static constexpr int kColumns = 256, kBytes = 98, kGroups = 8, kBlocksPerGroup = 1, kZero = kZeroIQ3XXS;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr bool kHalves = false, kMinimum = false, kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -164,7 +164,7 @@ struct IQ3XXS {
 
 struct IQ3S {
   static constexpr int kColumns = 256, kBytes = 110, kGroups = 2, kBlocksPerGroup = 4, kZero = kZeroIQ3S;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr bool kHalves = false, kMinimum = false, kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -204,7 +204,7 @@ struct IQ1Header {
 
 struct IQ1S {
   static constexpr int kColumns = 256, kBytes = 50, kGroups = 4, kBlocksPerGroup = 2, kZero = 9;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr bool kHalves = false, kMinimum = false, kSlow = true;
   using Header = IQ1Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) {
@@ -235,7 +235,7 @@ struct IQ1S {
 
 struct IQ1M {
   static constexpr int kColumns = 256, kBytes = 56, kGroups = 4, kBlocksPerGroup = 2, kZero = 9;
-  static constexpr bool kHalves = true, kMinimum = false;
+  static constexpr bool kHalves = true, kMinimum = false, kSlow = true;
   using Header = IQ1Header;
 
   // The scale is spread over the top four bits of the four words of scales.

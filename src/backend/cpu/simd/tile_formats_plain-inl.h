@@ -73,7 +73,7 @@ HWY_INLINE void load_pairs_of_bits(const std::byte* units, int64_t first, int ro
 
 struct Q2K {
   static constexpr int kColumns = 256, kBytes = 84, kGroups = 2, kBlocksPerGroup = 4, kZero = 0;
-  static constexpr bool kHalves = true, kMinimum = true;
+  static constexpr bool kHalves = true, kMinimum = true, kSlow = true;
   struct Header {
     Floats d;
     Floats dmin;
@@ -97,7 +97,7 @@ struct Q2K {
 
 struct Q3K {
   static constexpr int kColumns = 256, kBytes = 110, kGroups = 1, kBlocksPerGroup = 8, kZero = 4;
-  static constexpr bool kHalves = true, kMinimum = false;
+  static constexpr bool kHalves = true, kMinimum = false, kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
