@@ -1,12 +1,10 @@
-// Elementwise and row-wise loops over f32.
+// Loops over f32 that attention and gated products are made of.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/simd/float_kernels.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
 #include <hwy/contrib/math/math-inl.h>  // must come after highway.h
-
-#include <cmath>
 
 #include "backend/cpu/simd/select.h"
 #include "backend/cpu/simd/simd_kernels.h"
@@ -50,14 +48,6 @@ HWY_INLINE void map2(const float* x, const float* y, float* out, size_t n, F&& f
   for (size_t j = 0; j < n - i; ++j) out[i + j] = left[j];
 }
 
-void add(const float* lhs, const float* rhs, float* out, size_t n) {
-  map2(lhs, rhs, out, n, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
-}
-
-void multiply(const float* lhs, const float* rhs, float* out, size_t n) {
-  map2(lhs, rhs, out, n, [](V a, V b) HWY_ATTR { return hn::Mul(a, b); });
-}
-
 // x / (1 + e^-x), which is x · e^x / (1 + e^x): with t = e^-|x| nothing overflows (Highway's Exp is wrong above 104). NaN stays NaN.
 HWY_INLINE V silu_vector(V x) {
   const D d;
@@ -66,35 +56,8 @@ HWY_INLINE V silu_vector(V x) {
   return hn::Div(numerator, hn::Add(hn::Set(d, 1.0F), t));
 }
 
-void silu(const float* x, float* out, size_t n) {
-  map1(x, out, n, [](V v) HWY_ATTR { return silu_vector(v); });
-}
-
 void silu_multiply(const float* gate, const float* up, float* out, size_t n) {
   map2(gate, up, out, n, [](V g, V u) HWY_ATTR { return hn::Mul(silu_vector(g), u); });
-}
-
-float sum_of_squares(const float* x, size_t n) {
-  const D d;
-  const size_t lanes = hn::Lanes(d);
-  V sum0 = hn::Zero(d);
-  V sum1 = hn::Zero(d);
-  size_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const V a = hn::LoadU(d, x + i);
-    const V b = hn::LoadU(d, x + i + lanes);
-    sum0 = hn::MulAdd(a, a, sum0);
-    sum1 = hn::MulAdd(b, b, sum1);
-  }
-  float sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
-  for (; i < n; ++i) sum += x[i] * x[i];
-  return sum;
-}
-
-void rms_norm(const float* x, const float* weight, float epsilon, float* out, size_t n) {
-  const float mean = sum_of_squares(x, n) / static_cast<float>(n);
-  const float factor = 1.0F / std::sqrt(mean + epsilon);
-  map2(x, weight, out, n, [factor](V a, V w) HWY_ATTR { return hn::Mul(hn::Mul(a, hn::Set(D(), factor)), w); });
 }
 
 float largest(const float* x, size_t n) {
@@ -144,18 +107,8 @@ void scale(float* x, float factor, size_t n) {
   map1(x, x, n, [factor](V v) HWY_ATTR { return hn::Mul(v, hn::Set(D(), factor)); });
 }
 
-void softmax(const float* x, float* out, size_t n) {
-  const float total = exp_and_sum(x, largest(x, n), out, n);
-  scale(out, 1.0F / total, n);
-}
-
 void fill_float(SimdKernels& kernels) {
-  kernels.add = add;
-  kernels.multiply = multiply;
-  kernels.silu = silu;
   kernels.silu_multiply = silu_multiply;
-  kernels.rms_norm = rms_norm;
-  kernels.softmax = softmax;
   kernels.largest = largest;
   kernels.exp_and_sum = exp_and_sum;
   kernels.scale = scale;

@@ -46,15 +46,8 @@ struct SimdKernels {
     std::apply([&](auto&... loops) { (body(loops), ...); }, number_loops);
   }
 
-  // Elementwise over n floats; out may be an operand.
-  void (*add)(const float* lhs, const float* rhs, float* out, size_t n) = nullptr;
-  void (*multiply)(const float* lhs, const float* rhs, float* out, size_t n) = nullptr;
-  // silu(gate) · up
+  // silu(gate) · up over n floats; out may be an operand.
   void (*silu_multiply)(const float* gate, const float* up, float* out, size_t n) = nullptr;
-  void (*silu)(const float* x, float* out, size_t n) = nullptr;
-  // Rows along the last dimension.
-  void (*rms_norm)(const float* x, const float* weight, float epsilon, float* out, size_t n) = nullptr;
-  void (*softmax)(const float* x, float* out, size_t n) = nullptr;
 
   // Conversions of n elements.
   void (*f16_to_f32)(const uint16_t* x, float* out, size_t n) = nullptr;
