@@ -18,6 +18,7 @@ const char* to_string(ErrorCode code) noexcept {
     case ErrorCode::index_out_of_range: return "index_out_of_range";
     case ErrorCode::backend_not_linked: return "backend_not_linked";
     case ErrorCode::no_device: return "no_device";
+    case ErrorCode::device_lost: return "device_lost";
     case ErrorCode::out_of_memory: return "out_of_memory";
     case ErrorCode::context_full: return "context_full";
   }

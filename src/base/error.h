@@ -23,6 +23,7 @@ enum class ErrorCode {
   index_out_of_range,  // an index outside its dimension
   backend_not_linked,  // the program was linked without this backend
   no_device,           // the backend is there, the device is not
+  device_lost,         // the device failed while it worked; what was on it is gone, and opening it again may help
   out_of_memory,       // an allocation that the machine refused
   context_full,        // more tokens than the model's context holds
 };

@@ -58,7 +58,7 @@ int run_guarded(Console& console, const std::function<void()>& body) {
     body();
     if (!console.out.flush()) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
   } catch (const Error& error) {
-    code = report(console, error.what(), kExitUserError);
+    code = report(console, error.what(), error.code() == ErrorCode::device_lost ? kExitInternal : kExitUserError);
   } catch (const std::bad_alloc&) {
     code = report(console, "no memory: the machine refused an allocation; use a smaller model or --context", kExitUserError);
   } catch (const std::exception& error) {

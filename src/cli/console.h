@@ -12,7 +12,7 @@ namespace wick {
 
 // How programs end; --help says the same.
 inline constexpr int kExitSuccess = 0;
-inline constexpr int kExitInternal = 1;   // a fault of Wick itself
+inline constexpr int kExitInternal = 1;   // a fault of Wick itself, or a device that failed while it worked
 inline constexpr int kExitUserError = 2;  // a bad flag, a bad file, something the machine has not
 
 struct Console {
@@ -42,6 +42,7 @@ using Arguments = std::vector<std::string>;
 
 // Printed by --help below the flags of every program.
 inline constexpr std::string_view kExitCodeHelp =
-    "Exit codes: 0 success; 1 a fault of the program itself; 2 a bad flag, a bad file or something missing.";
+    "Exit codes: 0 success; 1 a fault of the program itself, or of the device while it worked; 2 a bad flag, a bad file or something "
+    "missing.";
 
 }  // namespace wick

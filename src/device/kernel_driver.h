@@ -26,6 +26,8 @@ class KernelDriver {
   [[nodiscard]] virtual Queue& queue() noexcept = 0;
   // A block of uninitialised memory, aligned to caps().buffer_offset_alignment at least; nullptr where the device has no more.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
+  // Whether the device was seen to fail. Its queue then throws device_lost(…) of device_lost.h wherever it waits, at the latest.
+  [[nodiscard]] virtual bool is_lost() const noexcept { return false; }
 
   // The language of its compiler; nullptr: it takes kernels as they are, and compile() is not called.
   [[nodiscard]] virtual const ir::Dialect* dialect() const noexcept = 0;

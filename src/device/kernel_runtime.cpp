@@ -65,6 +65,7 @@ std::shared_ptr<const Program> KernelRuntime::build(ir::Kernel prepared, const s
   const std::vector<std::byte> binary = compile_text(prepared, text);
   if (cache_) cache_->store(key, binary);
   std::shared_ptr<const Program> program = driver_->load(prepared, binary);
+  if (program == nullptr) driver_->queue().synchronize();  // throws where that is because the device is lost
   if (program == nullptr) fail(ErrorCode::unsupported, "kernel {}: {} does not load what it compiled itself", prepared.name, caps().name);
   return program;
 }
@@ -73,14 +74,22 @@ std::vector<std::byte> KernelRuntime::compile_text(const ir::Kernel& prepared, c
   try {
     return driver_->compile(prepared, text);
   } catch (const CompilerError& error) {
+    driver_->queue().synchronize();  // what the compiler of a lost device says is not about the text
     const ir::Dialect& dialect = *driver_->dialect();
-    const std::filesystem::path path = (cache_ ? cache_->folder() : std::filesystem::temp_directory_path()) /
-                                       fmt::format("wick-refused-{}.{}", prepared.name, dialect.extension);
-    std::ofstream file(path, std::ios::binary);
-    const bool saved = static_cast<bool>(file << text << std::flush);
+    const std::string saved = save_refused(fmt::format("wick-refused-{}.{}", prepared.name, dialect.extension), text);
     fail(ErrorCode::unsupported, "kernel {}: the {} compiler of {} refused it{}{}: {}", prepared.name, dialect.name, caps().name,
-         saved ? "; its text is in " : "", saved ? path.string() : "", error.log);
+         saved.empty() ? "" : "; its text is in ", saved, error.log);
   }
+}
+
+std::string KernelRuntime::save_refused(const std::string& name, const std::string& text) const {
+  std::vector<std::filesystem::path> folders{std::filesystem::temp_directory_path()};
+  if (cache_) folders.insert(folders.begin(), cache_->folder());
+  for (const std::filesystem::path& folder : folders) {
+    std::ofstream file(folder / name, std::ios::binary);
+    if (file << text << std::flush) return (folder / name).string();
+  }
+  return {};
 }
 
 }  // namespace wick

@@ -29,6 +29,10 @@ class KernelRuntime final : public Runtime {
   [[nodiscard]] OpFunction override_for(OpId /*op*/, DType /*dtype*/) const noexcept override { return nullptr; }
   [[nodiscard]] bool runs_kernels() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
+  void validate(const Launch& launch) override {
+    if (validation_) validation_->check(launch);
+  }
+  [[nodiscard]] bool is_lost() const noexcept override { return driver_->is_lost(); }
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return allocator_->statistics().allocated; }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return allocator_->statistics().peak_allocated; }
 
@@ -50,6 +54,8 @@ class KernelRuntime final : public Runtime {
   // The driver's binary of a text: kept from an earlier run, or made now.
   [[nodiscard]] std::shared_ptr<const Program> build(ir::Kernel prepared, const std::string& text);
   [[nodiscard]] std::vector<std::byte> compile_text(const ir::Kernel& prepared, const std::string& text);
+  // Where it can: beside the cache's entries, else among temporary files. Gives the path.
+  [[nodiscard]] std::string save_refused(const std::string& name, const std::string& text) const;
 
   std::shared_ptr<KernelDriver> driver_;
   std::shared_ptr<CachingAllocator> allocator_;

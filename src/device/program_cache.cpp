@@ -40,18 +40,29 @@ std::span<const std::byte> bytes_of(std::string_view text) { return std::as_byte
 
 uint64_t checksum_of(std::string_view key, std::span<const std::byte> binary) { return hash_of(binary, hash_of(bytes_of(key), kHashSeed)); }
 
-// The whole file; nothing if it is not there or too short for a header.
+// The whole file; nothing if it is not there or cannot be read.
 std::vector<std::byte> read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : 0;
   std::vector<std::byte> bytes(static_cast<size_t>(std::max<std::streamoff>(size, 0)));
   file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())) || bytes.size() < sizeof(Header))
-    return {};
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) return {};
   return bytes;
 }
 
 }  // namespace
+
+std::optional<std::span<const std::byte>> binary_of_entry(std::span<const std::byte> entry, std::string_view key) {
+  Header header;
+  if (entry.size() < sizeof(header)) return std::nullopt;
+  std::memcpy(&header, entry.data(), sizeof(header));
+  const std::span<const std::byte> rest = entry.subspan(sizeof(header));
+  const bool whole = header.magic == kMagic && header.key_bytes == key.size() && header.key_bytes <= rest.size() &&
+                     header.binary_bytes == rest.size() - header.key_bytes;
+  if (!whole || std::memcmp(rest.data(), key.data(), key.size()) != 0) return std::nullopt;
+  const std::span<const std::byte> binary = rest.subspan(key.size());
+  return checksum_of(key, binary) == header.checksum ? std::optional(binary) : std::nullopt;
+}
 
 ProgramCache::ProgramCache(fs::path folder, uint64_t max_bytes) : folder_(std::move(folder)), max_bytes_(max_bytes) {
   std::error_code error;
@@ -66,32 +77,24 @@ fs::path ProgramCache::path_of(std::string_view key) const {
 }
 
 void ProgramCache::give_up(std::string_view what) {
-  if (!std::exchange(usable_, false)) return;
+  if (!std::exchange(writable_, false)) return;
   log_warning("programs are not kept in {}: {}", folder_.string(), what);
 }
 
 std::optional<std::vector<std::byte>> ProgramCache::find(std::string_view key) {
   const std::lock_guard lock(mutex_);
-  if (!usable_) return std::nullopt;
   const fs::path path = path_of(key);
-  std::vector<std::byte> bytes = read_file(path);
-  if (bytes.empty()) return std::nullopt;
-  Header header;
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  const std::span<const std::byte> rest = std::span(bytes).subspan(sizeof(header));
-  const bool whole = header.magic == kMagic && header.key_bytes == key.size() && header.key_bytes <= rest.size() &&
-                     header.binary_bytes == rest.size() - header.key_bytes;
-  if (!whole || std::memcmp(rest.data(), key.data(), key.size()) != 0) return std::nullopt;
-  std::vector<std::byte> binary(rest.begin() + static_cast<std::ptrdiff_t>(key.size()), rest.end());
-  if (checksum_of(key, binary) != header.checksum) return std::nullopt;
+  const std::vector<std::byte> bytes = read_file(path);
+  const std::optional<std::span<const std::byte>> binary = binary_of_entry(bytes, key);
+  if (!binary) return std::nullopt;
   std::error_code ignored;
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // it was used now
-  return binary;
+  return std::vector<std::byte>(binary->begin(), binary->end());
 }
 
 void ProgramCache::store(std::string_view key, std::span<const std::byte> binary) {
   const std::lock_guard lock(mutex_);
-  if (!usable_ || sizeof(Header) + key.size() + binary.size() > max_bytes_) return;
+  if (!writable_ || sizeof(Header) + key.size() + binary.size() > max_bytes_) return;
   const Header header{.key_bytes = key.size(), .binary_bytes = binary.size(), .checksum = checksum_of(key, binary)};
   try {
     AtomicFile file(path_of(key));

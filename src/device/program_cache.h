@@ -13,10 +13,13 @@
 
 namespace wick {
 
+// The binary in the bytes of a file of the cache, which may be anybody's; none where they are no whole entry of that key.
+[[nodiscard]] std::optional<std::span<const std::byte>> binary_of_entry(std::span<const std::byte> entry, std::string_view key);
+
 // One file an entry, written whole or not at all, so that processes may share a folder. An entry is its key, its binary and a checksum of
 // both; one that is damaged, or that a newer version wrote, counts as missing and is written again. The key is all that a binary depends
-// on, and is compared as it is: two keys of one hash are no danger. A folder that cannot be read or written is no error: the log says so
-// once, and programs are compiled as if there were none.
+// on, and is compared as it is: two keys of one hash are no danger. A folder that cannot be written, or is full, is no error: the log
+// says so once, what it holds is read, and all else is compiled as if there were none.
 class ProgramCache {
  public:
   static constexpr uint64_t kDefaultMaxBytes = uint64_t{512} << 20;
@@ -40,7 +43,7 @@ class ProgramCache {
   std::filesystem::path folder_;
   uint64_t max_bytes_;
   std::mutex mutex_;
-  bool usable_ = true;
+  bool writable_ = true;
 };
 
 }  // namespace wick

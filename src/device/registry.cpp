@@ -63,7 +63,7 @@ std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOp
   std::erase_if(open.entries, [](const OpenRuntime& entry) { return entry.runtime.expired(); });
   for (const OpenRuntime& entry : open.entries) {
     if (entry.kind != kind || entry.index != index || entry.options != options) continue;
-    if (std::shared_ptr<Runtime> runtime = entry.runtime.lock()) return runtime;
+    if (std::shared_ptr<Runtime> runtime = entry.runtime.lock(); runtime != nullptr && !runtime->is_lost()) return runtime;
   }
   std::shared_ptr<Runtime> runtime = backend.open(index, options);
   open.entries.push_back({kind, index, options, runtime});

@@ -60,9 +60,14 @@ class Runtime {
   [[nodiscard]] const Program& program(const ProgramKey& key, const std::function<ir::Kernel()>& make);
   // A buffer of constant words, made once for each key.
   [[nodiscard]] const Buffer& constant(const ProgramKey& key, const std::function<std::vector<uint32_t>()>& make);
-  // Queues a launch. Errors: invalid_argument for arguments that the kernel does not take; unsupported for more groups, or larger buffers,
-  // than the device has room for, each naming kernel and limit.
+  // Queues a launch. Errors: invalid_argument for arguments that the kernel does not take, or ranges that leave their buffers; unsupported
+  // for more groups, or larger buffers, than the device has room for, each naming kernel and limit.
   void launch(const Launch& launch);
+  // Looks at a launch before anything else touches what it names. Errors: those of DeviceOptions::validate, where the device was opened so.
+  virtual void validate(const Launch& /*launch*/) {}
+  // Whether the device was seen to fail (ErrorCode::device_lost): nothing more comes of this runtime, and opening the device makes a new
+  // one.
+  [[nodiscard]] virtual bool is_lost() const noexcept { return false; }
   // Bytes allocated now and at most; imports are not counted.
   [[nodiscard]] virtual size_t allocated_bytes() const noexcept = 0;
   [[nodiscard]] virtual size_t peak_allocated_bytes() const noexcept = 0;

@@ -96,6 +96,8 @@ void ValidatingQueue::release(GuardedBuffer& buffer) noexcept {
   std::string fault;
   try {
     check_canaries(*buffer.whole(), buffer.bytes(), fmt::format("a buffer that was freed, last written by {}", buffer.last_writer));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::device_lost) fault = error.what();  // a device that is lost says so itself
   } catch (const std::exception& error) {
     fault = error.what();
   }
@@ -123,7 +125,7 @@ void ValidatingQueue::check_range(const Buffer& buffer, size_t offset, size_t by
   fail(ErrorCode::invalid_argument, "{}: {} bytes from {} on leave a buffer of {}", where, bytes, offset, buffer.bytes());
 }
 
-void ValidatingQueue::check_arguments(const Launch& launch) {
+void ValidatingQueue::check(const Launch& launch) {
   const ir::Kernel& kernel = launch.program->kernel();
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     const BufferArgument& argument = launch.buffers[i];
@@ -145,7 +147,7 @@ void ValidatingQueue::check_arguments(const Launch& launch) {
 }
 
 void ValidatingQueue::launch(const Launch& launch) {
-  check_arguments(launch);
+  check(launch);
   driver_->queue().launch(launch);
   const ir::Kernel& kernel = launch.program->kernel();
   for (size_t i = 0; i < launch.buffers.size(); ++i) {

@@ -30,6 +30,9 @@ class ValidatingQueue final : public Queue, public std::enable_shared_from_this<
   // Another handle on such a part, which stays until both are gone.
   [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
 
+  // What launch() asks of its arguments. Reads nothing of a buffer that is not alive.
+  void check(const Launch& launch);
+
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override;
   void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override;
   void copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) override;
@@ -45,7 +48,6 @@ class ValidatingQueue final : public Queue, public std::enable_shared_from_this<
   void throw_kept();
   void check_alive(const Buffer* buffer, const std::string& where);
   void check_range(const Buffer& buffer, size_t offset, size_t bytes, const std::string& where);
-  void check_arguments(const Launch& launch);
   // Throws if a canary has changed, and sets it again.
   void check_canaries(Buffer& whole, size_t bytes, const std::string& where);
   void set_canaries(Buffer& whole, size_t bytes);

@@ -21,6 +21,8 @@ class GuardedRuntime final : public Runtime {
   [[nodiscard]] OpFunction override_for(OpId op, DType dtype) const noexcept override;
   [[nodiscard]] bool runs_kernels() const noexcept override { return inner_->runs_kernels(); }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override { return inner_->compile(kernel); }
+  void validate(const Launch& launch) override { inner_->validate(launch); }
+  [[nodiscard]] bool is_lost() const noexcept override { return inner_->is_lost(); }
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return inner_->allocated_bytes(); }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return inner_->peak_allocated_bytes(); }
   [[nodiscard]] MeasuredPeaks measure_peaks() override { return inner_->measure_peaks(); }

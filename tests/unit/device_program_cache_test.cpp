@@ -1,13 +1,20 @@
 // The folder of compiled programs, and what KernelRuntime makes of it: with a driver that counts what it is asked for.
 #include "device/program_cache.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "device/kernel_runtime.h"
 #include "ir/builder.h"
 #include "temporary_folder.h"
@@ -99,6 +106,123 @@ TEST(ProgramCache, ThreadsAndObjectsMayShareAFolder) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_LE(bytes_in(folder / "cache"), 30000U);
+}
+
+// Each child stores and finds its part of the same keys, while the bound throws entries out.
+TEST(ProgramCache, ProcessesMayShareAFolder) {
+  const TemporaryFolder folder;
+  const auto binary_of = [](const std::string& key) { return bytes_of(key + " binary" + std::string(1500, 'x')); };
+  const auto work = [&](int part) {
+    ProgramCache cache(folder / "cache", 30000);
+    for (int i = 0; i < 50; ++i) {
+      const std::string key = std::to_string((i * 7 + part) % 20);
+      if (cache.find(key).value_or(binary_of(key)) != binary_of(key)) return 1;
+      cache.store(key, binary_of(key));
+    }
+    return 0;
+  };
+  std::vector<pid_t> children;
+  for (int part = 0; part < 4; ++part) {
+    children.push_back(::fork());
+    ASSERT_GE(children.back(), 0);
+    if (children.back() == 0) ::_exit(work(part));
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  EXPECT_LE(bytes_in(folder / "cache"), 30000U);
+  EXPECT_GT(bytes_in(folder / "cache"), 0U);
+}
+
+// A process may be ended at any time: what it was writing is no entry, and in nobody's way.
+TEST(ProgramCache, AProcessThatIsEndedWhileItWritesLeavesNoHalfEntry) {
+  const TemporaryFolder folder;
+  const std::vector<std::byte> binary(size_t{1} << 20, std::byte{7});
+  for (int i = 0; i < 5; ++i) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ProgramCache cache(folder / "cache");
+      for (;;) cache.store("key", binary);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + 7 * i));
+    ::kill(child, SIGKILL);
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    ProgramCache cache(folder / "cache");
+    EXPECT_EQ(cache.find("key").value_or(binary), binary);
+    cache.store("key", binary);
+    EXPECT_EQ(cache.find("key"), binary);
+  }
+}
+
+// What a disk does that is full: files grow no more. For as long as it lives.
+class FullDisk {
+ public:
+  FullDisk() {
+    previous_ = std::signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &limit_), 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = limit_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &limit_);
+    std::signal(SIGXFSZ, previous_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit limit_{};
+  void (*previous_)(int) = nullptr;
+};
+
+class Warnings {
+ public:
+  Warnings() {
+    set_log_hook([this](LogLevel level, std::string_view message) {
+      if (level == LogLevel::warning) messages.emplace_back(message);
+    });
+  }
+  ~Warnings() { set_log_hook({}); }
+  Warnings(const Warnings&) = delete;
+  Warnings& operator=(const Warnings&) = delete;
+
+  std::vector<std::string> messages;
+};
+
+TEST(ProgramCache, AFullDiskIsSaidOnceAndWhatIsThereIsStillFound) {
+  const TemporaryFolder folder;
+  ProgramCache cache(folder / "cache");
+  cache.store("before", bytes_of("binary"));
+  const Warnings warnings;
+  std::vector<std::string> names;
+  {
+    const FullDisk full;
+    for (const char* key : {"first", "second"}) {
+      cache.store(key, bytes_of("binary"));
+      EXPECT_EQ(cache.find(key), std::nullopt);
+    }
+    EXPECT_EQ(cache.find("before"), bytes_of("binary"));
+  }
+  ASSERT_EQ(warnings.messages.size(), 1U);
+  EXPECT_NE(warnings.messages[0].find((folder / "cache").string()), std::string::npos) << warnings.messages[0];
+  EXPECT_EQ(only_file(folder / "cache").extension(), ".program") << "something half written was left";
+}
+
+// A folder that is there and takes no file, not even from root.
+TEST(ProgramCache, AFolderThatCannotBeWrittenIsSaidOnce) {
+  const fs::path folder = "/proc/self/fdinfo";
+  if (!fs::is_directory(folder)) GTEST_SKIP() << "no " << folder;
+  const Warnings warnings;
+  ProgramCache cache(folder);
+  for (const char* key : {"first", "second"}) {
+    cache.store(key, bytes_of("binary"));
+    EXPECT_EQ(cache.find(key), std::nullopt);
+  }
+  ASSERT_EQ(warnings.messages.size(), 1U);
+  EXPECT_NE(warnings.messages[0].find(folder.string()), std::string::npos) << warnings.messages[0];
 }
 
 TEST(ProgramCache, WithoutAFolderNothingIsKeptAndNothingFails) {
@@ -216,6 +340,20 @@ TEST(KernelRuntime, ARefusedKernelIsNamedWithTheDriversWordsAndItsTextIsSaved) {
   }
 }
 
+TEST(KernelRuntime, ARefusedTextIsSavedElsewhereWhereTheCacheTakesNoFile) {
+  Counts counts;
+  KernelRuntime runtime = runtime_of(counts, "/proc/self/fdinfo");
+  try {
+    (void)runtime.compile(kernel_named("refused"));
+    FAIL();
+  } catch (const Error& error) {
+    const fs::path path = fs::temp_directory_path() / "wick-refused-refused.cl";
+    EXPECT_EQ(error.what(),
+              "kernel refused: the OpenCL C compiler of counting refused it; its text is in " + path.string() + ": line 1: no");
+    EXPECT_TRUE(fs::remove(path));
+  }
+}
+
 TEST(CachingAllocator, AFreedBlockServesTheNextBufferOfItsSize) {
   Counts counts;
   KernelRuntime runtime = runtime_of(counts, {});
@@ -253,6 +391,28 @@ TEST(Runtime, ALaunchBeyondWhatTheKernelOrTheDeviceTakesIsRefused) {
   EXPECT_NO_THROW(runtime.launch({program.get(), {1, 1, 1}, std::span(&argument, 1), {}}));
   EXPECT_THROW(runtime.launch({program.get(), {1, 1, 1}, {}, {}}), Error);
   EXPECT_THROW(runtime.launch({program.get(), {70000, 1, 1}, std::span(&argument, 1), {}}), Error);
+}
+
+TEST(Runtime, ALaunchOnBytesThatABufferHasNotIsRefused) {
+  Counts counts;
+  KernelRuntime runtime = runtime_of(counts, {});
+  const std::shared_ptr<const Program> program = runtime.compile(kernel_named("first"));
+  const std::unique_ptr<Buffer> y = runtime.allocate(512, Lifetime::transient);
+  const auto refusal_of = [&](const BufferArgument& argument) -> std::string {
+    try {
+      runtime.launch({program.get(), {1, 1, 1}, std::span(&argument, 1), {}});
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::invalid_argument ? error.what() : "another code";
+    }
+    return "launched";
+  };
+  EXPECT_EQ(refusal_of({y.get(), 256, 256}), "launched");
+  EXPECT_EQ(refusal_of({y.get(), 256, 257}), "kernel first: buffer y: 257 bytes from 256 on leave a buffer of 512");
+  EXPECT_EQ(refusal_of({y.get(), 768, 0}), "kernel first: buffer y: 0 bytes from 768 on leave a buffer of 512");
+  EXPECT_EQ(refusal_of({y.get(), 256, SIZE_MAX}),
+            fmt::format("kernel first: buffer y: {} bytes from 256 on leave a buffer of 512", SIZE_MAX));
+  EXPECT_EQ(refusal_of({y.get(), 4, 4}), "kernel first: buffer y: begins at byte 4, which is not a multiple of 256");
+  EXPECT_EQ(refusal_of({nullptr, 0, 4}), "kernel first: no buffer is given as y");
 }
 
 }  // namespace

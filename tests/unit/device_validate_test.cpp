@@ -169,6 +169,23 @@ TEST_F(Validate, RangesOutsideTheirBufferAreRefused) {
   EXPECT_EQ(message_of([&] { runtime_.queue().copy(*x, 0, *x, 16, 16); }), "nothing was thrown");
 }
 
+// Runtime::launch looks at buffers too, and must not do so before it is known that they are alive.
+TEST_F(Validate, ALaunchThroughTheRuntimeIsLookedAtBeforeItsBuffersAreTouched) {
+  const std::unique_ptr<Buffer> x = allocate(512);
+  std::unique_ptr<Buffer> y = allocate(512);
+  const uint32_t at = 0;
+  const auto launch_by_runtime = [&](const BufferArgument& first, const BufferArgument& second) {
+    const BufferArgument buffers[] = {first, second};
+    return message_of([&] { runtime_.launch({program_.get(), {}, buffers, {&at, 1}}); });
+  };
+  EXPECT_EQ(launch_by_runtime({x.get()}, {y.get()}), "nothing was thrown");
+  EXPECT_EQ(launch_by_runtime({x.get(), 256, 300}, {y.get()}), "kernel stray: buffer x: 300 bytes from 256 on leave a buffer of 512");
+  EXPECT_EQ(launch_by_runtime({x.get()}, {x.get()}), "kernel stray: buffer y overlaps x, and one of them is written");
+  Buffer* const freed = y.get();
+  y.reset();
+  EXPECT_EQ(launch_by_runtime({x.get()}, {freed}), "kernel stray: buffer y: the buffer was freed, or is another device's than stray");
+}
+
 TEST_F(Validate, ArgumentsThatOverlapAreRefusedWhereOneIsWritten) {
   const std::unique_ptr<Buffer> x = allocate(512);
   EXPECT_EQ(message_of([&] { launch({x.get()}, {x.get(), 256}, 0); }), "kernel stray: buffer y overlaps x, and one of them is written");

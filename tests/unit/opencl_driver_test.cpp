@@ -192,8 +192,66 @@ TEST_F(OpenClDriverTest, AFailureOfQueuedWorkNamesTheKernelAtTheNextWait) {
   const std::array<BufferArgument, 2> buffers{{{x.get()}, {y.get()}}};
   device->launch({program.get(), {}, buffers, Words{1}});
   const Error error = error_of([&] { device->queue().synchronize(); });
-  EXPECT_EQ(error.code(), ErrorCode::no_device);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("kernel add_number"), HasSubstr("clFinish: CL_OUT_OF_RESOURCES"), HasSubstr("opencl:0")));
+  EXPECT_EQ(error.code(), ErrorCode::device_lost);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("the last kernel queued was add_number"), HasSubstr("is lost (clFinish: CL_OUT_OF_RESOURCES)"),
+                                  HasSubstr("opencl:0"), HasSubstr("open it again")));
+}
+
+// The driver's calls, which fail from some moment on as those of a device that is lost.
+bool is_lost = false;
+template <auto Api::* call>
+void fail_when_lost(Api& api) {
+  static std::remove_reference_t<decltype(api.*call)> real;
+  real = api.*call;
+  api.*call = []<class... Args>(cl_int (*)(Args...)) {
+    return +[](Args... arguments) -> cl_int { return is_lost ? CL_OUT_OF_RESOURCES : real(arguments...); };
+  }(real);
+}
+
+TEST_F(OpenClDriverTest, ADeviceThatIsLostSaysSoAtEveryCallAndOpensAgain) {
+  fail_when_lost<&Api::enqueue_nd_range_kernel>(*api_);
+  fail_when_lost<&Api::enqueue_read_buffer>(*api_);
+  fail_when_lost<&Api::enqueue_write_buffer>(*api_);
+  fail_when_lost<&Api::finish>(*api_);
+  static decltype(Api::create_buffer) real = nullptr;
+  real = api_->create_buffer;
+  api_->create_buffer = [](cl_context context, cl_mem_flags flags, size_t bytes, void* host, cl_int* status) {
+    if (!is_lost) return real(context, flags, bytes, host, status);
+    *status = CL_OUT_OF_RESOURCES;
+    return cl_mem{};
+  };
+  using Call = std::function<void(Runtime&, const Launch&, const Buffer&)>;
+  const std::vector<std::pair<std::string, Call>> calls = {
+      {"launch", [](Runtime& device, const Launch& launch, const Buffer&) { device.launch(launch); }},
+      {"download", [](Runtime& device, const Launch&, const Buffer& y) { static_cast<void>(download(device, y)); }},
+      {"upload", [](Runtime& device, const Launch&, const Buffer&) { static_cast<void>(upload(device, Words(64))); }},
+      {"allocation", [](Runtime& device, const Launch&, const Buffer&) { static_cast<void>(device.allocate(99999, Lifetime::transient)); }},
+      {"wait", [](Runtime& device, const Launch&, const Buffer&) { device.queue().synchronize(); }},
+  };
+  for (const auto& [name, first] : calls) {
+    SCOPED_TRACE(name);
+    const std::unique_ptr<Runtime> device = runtime();
+    const std::unique_ptr<Buffer> x = upload(*device, counted(64)), y = upload(*device, Words(64));
+    const std::shared_ptr<const Program> program = device->compile(add_kernel());
+    const std::array<BufferArgument, 2> buffers{{{x.get()}, {y.get()}}};
+    const Words parameters{1};
+    const Launch launch{program.get(), {}, buffers, parameters};
+    device->launch(launch);
+    EXPECT_FALSE(device->is_lost());
+    is_lost = true;
+    const Error error = error_of([&] { first(*device, launch, *y); });
+    is_lost = false;  // one driver's call may work again; what the device held is not to be trusted
+    EXPECT_EQ(error.code(), ErrorCode::device_lost) << error.what();
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("opencl:0"), HasSubstr("is lost"), HasSubstr("the last kernel queued was add_number")));
+    EXPECT_TRUE(device->is_lost());
+    for (const auto& [again, call] : calls) {
+      if (again != "allocation" && again != "upload") {
+        EXPECT_STREQ(error_of([&] { call(*device, launch, *y); }).what(), error.what()) << again;
+      }
+    }
+    const std::unique_ptr<Runtime> other = runtime();
+    EXPECT_EQ(download(*other, *upload(*other, counted(10))), counted(10));
+  }
 }
 
 TEST_F(OpenClDriverTest, GroupsLargerThanTheDriverRunsTheKernelInAreRefused) {

@@ -19,10 +19,12 @@ class OnVulkan : public testing::TestWithParam<const char*> {
   void SetUp() override {
     const std::vector<DeviceInfo> devices = require_backend(DeviceKind::vulkan).probe();
     if (devices.empty()) GTEST_SKIP() << "no Vulkan device";
-    device_ = std::make_unique<Device>(Device::open({DeviceKind::vulkan, devices.front().index}, {.threads = 0, .variant = GetParam()}));
+    index_ = devices.front().index;
+    device_ = std::make_unique<Device>(Device::open({DeviceKind::vulkan, index_}, {.threads = 0, .variant = GetParam()}));
   }
 
   [[nodiscard]] KernelRuntime& runtime() { return static_cast<KernelRuntime&>(device_->runtime()); }
+  [[nodiscard]] int index() const { return index_; }
   [[nodiscard]] Queue& queue() { return runtime().queue(); }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) { return runtime().allocate(bytes, Lifetime::transient); }
 
@@ -43,6 +45,7 @@ class OnVulkan : public testing::TestWithParam<const char*> {
   }
 
  private:
+  int index_ = 0;
   std::unique_ptr<Device> device_;
 };
 

@@ -24,6 +24,7 @@ class OpenClDriver final : public KernelDriver {
   [[nodiscard]] std::string binary_key() const override;
   [[nodiscard]] std::vector<std::byte> compile(const ir::Kernel& prepared, const std::string& text) override;
   [[nodiscard]] std::shared_ptr<const Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override;
+  [[nodiscard]] bool is_lost() const noexcept override { return queue_->is_lost(); }
 
  private:
   [[nodiscard]] Compiler compiler() const { return {*api_, context_.get(), device_, place_}; }

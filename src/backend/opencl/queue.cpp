@@ -7,6 +7,7 @@
 #include "backend/opencl/program.h"
 #include "backend/opencl/status.h"
 #include "base/error.h"
+#include "device/device_lost.h"
 
 namespace wick::opencl {
 namespace {
@@ -43,7 +44,8 @@ class OpenClEvent final : public Event {
     const cl_event event = handle_.get();
     const cl_int status = queue_.api_.wait_for_events(1, &event);
     const std::lock_guard lock(queue_.mutex_);
-    if (status != CL_SUCCESS) queue_.check_wait(status, "clWaitForEvents");
+    queue_.throw_if_lost();
+    queue_.check_wait(status, "clWaitForEvents");
   }
   [[nodiscard]] std::optional<double> seconds_since(const Event& earlier) const override {
     const std::optional<cl_ulong> begin = static_cast<const OpenClEvent&>(earlier).nanoseconds();
@@ -69,19 +71,31 @@ OpenClQueue::OpenClQueue(const Api& api, cl_context context, cl_device_id device
   check(status, "clCreateCommandQueue", place_);
 }
 
+void OpenClQueue::throw_if_lost() const {
+  if (failure_) throw Error(*failure_);
+}
+
+void OpenClQueue::lose(cl_int status, const char* call) {
+  failure_ = device_lost(place_, fmt::format("{}: {}", call, status_name(status)), last_kernel_);
+  throw Error(*failure_);
+}
+
 void OpenClQueue::check_wait(cl_int status, const char* call) {
-  const size_t launches = std::exchange(launches_, 0);
+  if (status != CL_SUCCESS && !is_memory(status) && !is_invalid_call(status)) lose(status, call);
+  check_queued(status, call, place_);
+}
+
+void OpenClQueue::check_queued(cl_int status, const char* call, std::string_view place) {
   if (status == CL_SUCCESS) return;
-  if (launches == 0) return check(status, call, place_);
-  const std::string kernels =
-      launches == 1 ? fmt::format("kernel {}", last_kernel_) : fmt::format("{} kernels, the last one {}", launches, last_kernel_);
-  check(status, call, fmt::format("{}, waiting for {}", place_, kernels));
+  if (!is_memory(status) && api_.finish(queue_.get()) != CL_SUCCESS) lose(status, call);
+  check(status, call, place);
 }
 
 void OpenClQueue::upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) {
   if (bytes == 0) return;
   const Address to = address(target, offset);
   const std::lock_guard lock(mutex_);
+  throw_if_lost();
   check_wait(api_.enqueue_write_buffer(queue_.get(), to.handle(), CL_TRUE, to.offset, bytes, source, 0, nullptr, nullptr),
              "clEnqueueWriteBuffer");
 }
@@ -90,6 +104,7 @@ void OpenClQueue::download(const Buffer& source, size_t offset, std::byte* targe
   if (bytes == 0) return;
   const Address from = address(source, offset);
   const std::lock_guard lock(mutex_);
+  throw_if_lost();
   check_wait(api_.enqueue_read_buffer(queue_.get(), from.handle(), CL_TRUE, from.offset, bytes, target, 0, nullptr, nullptr),
              "clEnqueueReadBuffer");
 }
@@ -98,16 +113,18 @@ void OpenClQueue::copy(Buffer& source, size_t source_offset, Buffer& target, siz
   if (bytes == 0) return;
   const Address from = address(source, source_offset), to = address(target, target_offset);
   const std::lock_guard lock(mutex_);
-  check(api_.enqueue_copy_buffer(queue_.get(), from.handle(), to.handle(), from.offset, to.offset, bytes, 0, nullptr, nullptr),
-        "clEnqueueCopyBuffer", place_);
+  throw_if_lost();
+  check_queued(api_.enqueue_copy_buffer(queue_.get(), from.handle(), to.handle(), from.offset, to.offset, bytes, 0, nullptr, nullptr),
+               "clEnqueueCopyBuffer", place_);
 }
 
 void OpenClQueue::fill(Buffer& target, size_t offset, size_t bytes, std::byte value) {
   if (bytes == 0) return;
   const Address to = address(target, offset);
   const std::lock_guard lock(mutex_);
-  check(api_.enqueue_fill_buffer(queue_.get(), to.handle(), &value, sizeof(value), to.offset, bytes, 0, nullptr, nullptr),
-        "clEnqueueFillBuffer", place_);
+  throw_if_lost();
+  check_queued(api_.enqueue_fill_buffer(queue_.get(), to.handle(), &value, sizeof(value), to.offset, bytes, 0, nullptr, nullptr),
+               "clEnqueueFillBuffer", place_);
 }
 
 void OpenClQueue::set_arguments(const Launch& launch, std::vector<Owned<cl_mem>>& views) const {
@@ -138,30 +155,38 @@ void OpenClQueue::launch(const Launch& launch) {
   // The driver keeps those that a queued kernel uses.
   std::vector<Owned<cl_mem>> views;
   const std::lock_guard lock(mutex_);
+  throw_if_lost();
   set_arguments(launch, views);
   const cl_kernel handle = static_cast<const OpenClProgram&>(*launch.program).handle();
   const cl_int status = api_.enqueue_nd_range_kernel(queue_.get(), handle, 3, nullptr, all.data(), lanes.data(), 0, nullptr, nullptr);
-  if (status != CL_SUCCESS) check(status, "clEnqueueNDRangeKernel", fmt::format("{}, kernel {}", place_, kernel.name));
-  ++launches_;
   last_kernel_ = kernel.name;
+  if (status != CL_SUCCESS) check_queued(status, "clEnqueueNDRangeKernel", fmt::format("{}, kernel {}", place_, kernel.name));
 }
 
 void OpenClQueue::flush() {
   const std::lock_guard lock(mutex_);
-  check(api_.flush(queue_.get()), "clFlush", place_);
+  throw_if_lost();
+  check_queued(api_.flush(queue_.get()), "clFlush", place_);
+}
+
+bool OpenClQueue::is_lost() noexcept {
+  const std::lock_guard lock(mutex_);
+  return failure_.has_value();
 }
 
 void OpenClQueue::synchronize() {
   const std::lock_guard lock(mutex_);
+  throw_if_lost();
   check_wait(api_.finish(queue_.get()), "clFinish");
 }
 
 std::unique_ptr<Event> OpenClQueue::record() {
   const std::lock_guard lock(mutex_);
+  throw_if_lost();
   cl_event event = nullptr;
-  check(api_.enqueue_marker(queue_.get(), 0, nullptr, &event), "clEnqueueMarkerWithWaitList", place_);
+  check_queued(api_.enqueue_marker(queue_.get(), 0, nullptr, &event), "clEnqueueMarkerWithWaitList", place_);
   auto recorded = std::make_unique<OpenClEvent>(*this, Owned<cl_event>(event, {api_.release_event}));
-  check(api_.flush(queue_.get()), "clFlush", place_);
+  check_queued(api_.flush(queue_.get()), "clFlush", place_);
   return recorded;
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/opencl/api.h"
+#include "base/error.h"
 #include "device/queue.h"
 
 namespace wick::opencl {
@@ -23,6 +26,7 @@ class OpenClBuffer final : public Buffer {
   size_t bytes_;
 };
 
+// A device that is lost stays lost: every call from then on throws the same error.
 class OpenClQueue final : public Queue {
  public:
   // `place` names the device in errors.
@@ -36,19 +40,26 @@ class OpenClQueue final : public Queue {
   void flush() override;
   void synchronize() override;
   [[nodiscard]] std::unique_ptr<Event> record() override;
+  [[nodiscard]] bool is_lost() noexcept;
 
  private:
   friend class OpenClEvent;
-  // A call that waited: errors of what was queued before it come to light there. Names the kernels that may be at fault.
+  // These are called with mutex_ held.
+  void throw_if_lost() const;
+  // A call that waited: a failure that is not about memory or the call's arguments is one of what was queued before it, and nothing on the
+  // device can be relied on.
   void check_wait(cl_int status, const char* call);
+  // A call that did not wait: whether more than the call failed, a wait tells.
+  void check_queued(cl_int status, const char* call, std::string_view place);
+  [[noreturn]] void lose(cl_int status, const char* call);
   void set_arguments(const Launch& launch, std::vector<Owned<cl_mem>>& views) const;
 
   const Api& api_;
   std::string place_;
   std::mutex mutex_;
   Owned<cl_command_queue> queue_;
-  size_t launches_ = 0;  // since the last wait
-  std::string last_kernel_;
+  std::string last_kernel_;       // that was queued
+  std::optional<Error> failure_;  // once the device is lost
 };
 
 }  // namespace wick::opencl

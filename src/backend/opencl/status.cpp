@@ -57,9 +57,12 @@ constexpr std::array kNames{
     Name{CL_PLATFORM_NOT_FOUND_KHR, "CL_PLATFORM_NOT_FOUND_KHR"},
 };
 
-bool is_memory(cl_int status) { return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY; }
-
 }  // namespace
+
+bool is_memory(cl_int status) noexcept { return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY; }
+
+// Extensions' own statuses begin at -1000.
+bool is_invalid_call(cl_int status) noexcept { return status <= CL_INVALID_VALUE && status > -1000; }
 
 std::string status_name(cl_int status) {
   const auto* const found = std::find_if(kNames.begin(), kNames.end(), [&](const Name& entry) { return entry.status == status; });

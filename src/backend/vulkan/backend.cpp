@@ -35,6 +35,7 @@ class Driver final : public KernelDriver {
   [[nodiscard]] std::shared_ptr<const wick::Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override {
     return Program::load(queue_, std::move(prepared), binary);
   }
+  [[nodiscard]] bool is_lost() const noexcept override { return queue_->is_lost(); }
 
  private:
   [[nodiscard]] bool keeps_subnormals() const noexcept { return queue_->device().physical().keeps_subnormals; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/vulkan/program.h"
+#include "device/device_lost.h"
 
 namespace wick::vulkan {
 namespace {
@@ -90,12 +91,14 @@ Submission& Queue::recording() {
 
 void Queue::lose(VkResult result, const char* call) {
   if (failure_) return;
-  const std::string kernel = recording_ != nullptr && !recording_->last_kernel.empty() ? recording_->last_kernel
-                             : !running_.empty()                                       ? running_.back()->last_kernel
-                                                                                       : "";
-  failure_ = Error(ErrorCode::no_device,
-                   fmt::format("vulkan: {} is lost ({}: {}){}{}; what was on it is gone: open it again", device_->physical().caps.name,
-                               call, to_string(result), kernel.empty() ? "" : "; the last kernel queued was ", kernel));
+  failure_ =
+      device_lost(fmt::format("vulkan: {}", device_->physical().caps.name), fmt::format("{}: {}", call, to_string(result)), last_kernel_);
+}
+
+void Queue::fail_allocation(std::string_view purpose) {
+  static_cast<void>(completed());
+  if (failure_) throw Error(*failure_);
+  fail(ErrorCode::out_of_memory, "{}: no {} bytes of host memory for {}", device_->physical().caps.name, Submission::kPieceBytes, purpose);
 }
 
 uint64_t Queue::completed() {
@@ -202,7 +205,7 @@ void Queue::launch(const Launch& launch) {
   }
   vkCmdDispatch(commands, launch.grid.x, launch.grid.y, launch.grid.z);
   program.last_use = submission.serial();
-  submission.last_kernel = program.kernel().name;
+  last_kernel_ = program.kernel().name;
   ++submission.launches;
   submit_if_full();
 }
@@ -211,12 +214,13 @@ void Queue::stage(const std::byte* source, const Span& target) {
   for (size_t at = 0; at < target.bytes; at += Submission::kPieceBytes) {
     const size_t bytes = std::min(Submission::kPieceBytes, target.bytes - at);
     Submission& submission = recording();
-    const Submission::Piece piece = submission.piece(bytes);
-    std::memcpy(piece.host, source + at, bytes);
+    const std::optional<Submission::Piece> piece = submission.piece(bytes);
+    if (!piece) fail_allocation("an upload");
+    std::memcpy(piece->host, source + at, bytes);
     const Span part = target.part(at, bytes);
     step({part.write()});
-    const VkBufferCopy region{piece.offset, part.place(), bytes};
-    vkCmdCopyBuffer(submission.commands(), piece.buffer, target.block->buffer(), 1, &region);
+    const VkBufferCopy region{piece->offset, part.place(), bytes};
+    vkCmdCopyBuffer(submission.commands(), piece->buffer, target.block->buffer(), 1, &region);
     target.block->last_use = submission.serial();
     submit_if_full();
   }
@@ -276,7 +280,10 @@ void Queue::download(const Buffer& source, size_t offset, std::byte* target, siz
   }
   const std::lock_guard download_lock(download_mutex_);
   if (download_ == nullptr) download_ = Allocation::make(*device_, Submission::kPieceBytes, Placement::download);
-  if (download_ == nullptr) fail(ErrorCode::out_of_memory, "{}: no host memory for a download", device_->physical().caps.name);
+  if (download_ == nullptr) {
+    const std::lock_guard lock(mutex_);
+    fail_allocation("a download");
+  }
   for (size_t at = 0; at < bytes; at += Submission::kPieceBytes) {
     const Span part = from.part(at, std::min(Submission::kPieceBytes, bytes - at));
     uint64_t serial = 0;
@@ -339,6 +346,11 @@ void Queue::finish(uint64_t serial) noexcept {
     if (serial > 0) wait(serial);
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): nothing runs on a device that is lost
   }
+}
+
+bool Queue::is_lost() noexcept {
+  const std::lock_guard lock(mutex_);
+  return failure_.has_value();
 }
 
 std::unique_ptr<Event> Queue::record() {

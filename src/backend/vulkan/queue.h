@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/vulkan/submission.h"
@@ -38,6 +40,7 @@ class Queue final : public wick::Queue, public std::enable_shared_from_this<Queu
   [[nodiscard]] bool is_done(uint64_t serial);
   // As wait, for whoever must not throw: returns too where the device is lost.
   void finish(uint64_t serial) noexcept;
+  [[nodiscard]] bool is_lost() noexcept;
 
  private:
   struct Span;
@@ -50,6 +53,8 @@ class Queue final : public wick::Queue, public std::enable_shared_from_this<Queu
   void recycle();
   void wait_for(uint64_t serial);
   void lose(VkResult result, const char* call);
+  // For want of host memory, unless that is because the device is lost.
+  [[noreturn]] void fail_allocation(std::string_view purpose);
   [[nodiscard]] Span span(const Buffer& buffer, size_t offset, size_t bytes);
   void step(std::initializer_list<Hazards::Range> ranges);
   void barrier(VkPipelineStageFlags readers, VkAccessFlags access);
@@ -66,6 +71,7 @@ class Queue final : public wick::Queue, public std::enable_shared_from_this<Queu
   std::vector<std::unique_ptr<Submission>> idle_;
   uint64_t submitted_ = 0;  // the last number handed over
   Hazards hazards_;
+  std::string last_kernel_;       // that was queued
   std::optional<Error> failure_;  // once the device is lost
   // Of the launch at hand.
   std::vector<Hazards::Range> ranges_;

@@ -71,7 +71,7 @@ VkDescriptorSet Submission::descriptor_set(VkDescriptorSetLayout layout) {
   }
 }
 
-Submission::Piece Submission::piece(size_t bytes) {
+std::optional<Submission::Piece> Submission::piece(size_t bytes) {
   WICK_ASSERT(bytes <= kPieceBytes);
   if (piece_offset_ + bytes > kPieceBytes) {
     ++piece_;
@@ -79,9 +79,7 @@ Submission::Piece Submission::piece(size_t bytes) {
   }
   if (piece_ == pieces_.size()) {
     std::shared_ptr<Allocation> allocation = Allocation::make(device_, kPieceBytes, Placement::upload);
-    if (allocation == nullptr) {
-      fail(ErrorCode::out_of_memory, "{}: no {} bytes of host memory for an upload", device_.physical().caps.name, kPieceBytes);
-    }
+    if (allocation == nullptr) return std::nullopt;
     pieces_.push_back(std::move(allocation));
   }
   const Piece piece{pieces_[piece_]->buffer(), piece_offset_, pieces_[piece_]->host() + piece_offset_};

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "backend/vulkan/memory.h"
@@ -23,19 +23,18 @@ class Submission {
   [[nodiscard]] uint64_t serial() const noexcept { return serial_; }
   [[nodiscard]] VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout);
 
-  // Memory of the host's for bytes on their way to the device; at most kPieceBytes.
+  // Memory of the host's for bytes on their way to the device, at most kPieceBytes; none where the host has no more.
   static constexpr size_t kPieceBytes = size_t{4} << 20;
   struct Piece {
     VkBuffer buffer;
     size_t offset;
     std::byte* host;
   };
-  [[nodiscard]] Piece piece(size_t bytes);
+  [[nodiscard]] std::optional<Piece> piece(size_t bytes);
 
   int launches = 0;
   size_t staged_bytes = 0;
   VkPipeline bound = VK_NULL_HANDLE;
-  std::string last_kernel;  // its name, for errors
 
  private:
   void add_descriptor_pool();
