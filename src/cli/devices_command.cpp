@@ -24,6 +24,7 @@ nlohmann::ordered_json describe(const Backend& backend, const DeviceInfo& device
           {"bf16", caps.bf16_arithmetic},
           {"int8_dot", caps.int8_dot},
           {"matrix_tiles", !caps.tiles.empty()},
+          {"f32_subnormals", caps.f32_subnormals},
           {"score", device.score}};
 }
 

@@ -2,8 +2,10 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "base/error.h"
@@ -44,23 +46,25 @@ DeviceLocation Device::parse_location(std::string_view text) {
 
 Device Device::parse(std::string_view text, const DeviceOptions& options) { return open(parse_location(text), options); }
 
+std::optional<DeviceLocation> best_of(std::span<const ScoredDevice> devices) {
+  const auto rank = [](const ScoredDevice& device) { return std::tuple(-device.score, device.location.kind, device.location.index); };
+  const auto best = std::min_element(devices.begin(), devices.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return best == devices.end() || best->score <= 0 ? std::nullopt : std::optional(best->location);
+}
+
 Device Device::best(const DeviceOptions& options) {
-  DeviceLocation selected;
-  int best_score = 0;
+  std::vector<ScoredDevice> devices;
   std::vector<std::string> detected;
   for (const Backend* backend : linked_backends()) {
     for (const DeviceInfo& device : backend->probe()) {
-      const DeviceLocation location{backend->kind, device.index};
-      detected.push_back(location.to_string());
-      if (device.score > best_score) {
-        best_score = device.score;
-        selected = location;
-      }
+      devices.push_back({{backend->kind, device.index}, device.score});
+      detected.push_back(devices.back().location.to_string());
     }
   }
-  if (best_score == 0) fail(ErrorCode::no_device, "no usable device; detected: {}", fmt::join(detected, ", "));
-  log_info("device requested=auto detected={} selected={}", fmt::join(detected, ","), selected.to_string());
-  return open(selected, options);
+  const std::optional<DeviceLocation> selected = best_of(devices);
+  if (!selected) fail(ErrorCode::no_device, "no usable device; detected: {}", fmt::join(detected, ", "));
+  log_info("device requested=auto detected={} selected={}", fmt::join(detected, ","), selected->to_string());
+  return open(*selected, options);
 }
 
 Device Device::if_available(DeviceLocation location) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,15 @@ struct DeviceLocation {
   friend bool operator==(const DeviceLocation&, const DeviceLocation&) = default;
 };
 
+// A device that was found, and its score (device_score.h).
+struct ScoredDevice {
+  DeviceLocation location;
+  int score = 0;
+};
+// The one with the highest score; of equals that whose kind DeviceKind names first, then the lowest ordinal. None where no score is above
+// 0.
+[[nodiscard]] std::optional<DeviceLocation> best_of(std::span<const ScoredDevice> devices);
+
 class Device {
  public:
   // Opens a device. Errors: backend_not_linked, no_device.
@@ -29,7 +39,7 @@ class Device {
   // "cpu", "cuda" (ordinal 0), "vulkan:1". Errors: invalid_argument listing the names; and open's.
   [[nodiscard]] static Device parse(std::string_view text, const DeviceOptions& options = {});
   [[nodiscard]] static DeviceLocation parse_location(std::string_view text);
-  // The linked device with the highest probe score. Says what it chose through the logging hook: requested= detected= selected=.
+  // best_of the linked devices. Says what it chose through the logging hook: requested= detected= selected=.
   [[nodiscard]] static Device best(const DeviceOptions& options = {});
 
   [[nodiscard]] static Device cpu() { return open({DeviceKind::cpu, 0}); }

@@ -12,7 +12,7 @@ std::shared_ptr<const Program> interpreted_program(const ir::Kernel& kernel, con
   return std::make_shared<const Program>(ir::prepare(kernel, caps));
 }
 
-void interpret(const Launch& launch) {
+void interpret(const Launch& launch, bool keeps_subnormals) {
   const ir::Kernel& kernel = launch.program->kernel();
   ir::LaunchArguments arguments;
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
@@ -24,6 +24,7 @@ void interpret(const Launch& launch) {
     const size_t first = offset + argument.offset, whole = (argument.size() + unit - 1) / unit * unit;
     arguments.buffers.emplace_back(block->host_data() + first, std::min(whole, block->bytes() - first));
   }
+  arguments.keeps_subnormals = keeps_subnormals;
   arguments.parameters.assign(launch.parameters.begin(), launch.parameters.end());
   ir::interpret(kernel, launch.grid, arguments);
 }

@@ -13,6 +13,7 @@ namespace wick {
   caps.f16_arithmetic = caps.bf16_arithmetic = caps.int8_dot = false;
   caps.storage_8bit = caps.storage_16bit = false;
   caps.f32_atomic_add = false;
+  caps.f32_subnormals = false;
   caps.tiles.clear();
   return caps;
 }

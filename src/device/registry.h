@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/device_kind.h"
+#include "device/device_score.h"
 #include "device/runtime.h"
 
 namespace wick {
@@ -16,7 +17,7 @@ namespace wick {
 struct DeviceInfo {
   int index = 0;
   DeviceCaps caps;
-  // How well it suits inference: the higher the better; 0: usable, never chosen by itself.
+  // How well it suits inference (device_score.h): the higher the better; 0: usable, never chosen by itself.
   int score = 0;
 };
 
@@ -45,7 +46,7 @@ struct Backend {
 // As find_backend. Errors: backend_not_linked, naming the CMake option if the tree has that backend, and the backends that are there.
 [[nodiscard]] const Backend& require_backend(DeviceKind kind);
 
-// The runtime of that device with these options: the one that is open, or a new one.
+// The runtime of that device with these options: the one that is open, or a new one where none is, or it is lost.
 [[nodiscard]] std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOptions& options);
 
 }  // namespace wick

@@ -38,6 +38,7 @@ struct DeviceCaps {
   bool int64 = false;
   bool f64_arithmetic = false;
   bool f32_atomic_add = false;
+  bool f32_subnormals = true;    // numbers of f32 below 2^-126 are what they are; else arithmetic may take and give them as zero
   std::vector<TileShape> tiles;  // empty: no matrix tiles
   bool host_memory = false;      // buffers are ordinary host memory: imports need no copy
 };

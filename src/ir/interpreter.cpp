@@ -32,6 +32,9 @@ void write_element(Element element, std::byte* at, Bits bits) {
   std::memcpy(at, &raw, static_cast<std::size_t>(info(element).bytes));
 }
 
+// A number of f32 as arithmetic takes and gives it where subnormals count as zero.
+Bits without_subnormals(Bits bits) { return (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits; }
+
 // One array that a kernel reads and writes, with its history.
 struct Array {
   std::string name;
@@ -47,6 +50,7 @@ class Interpreter {
       : kernel_(schedule(kernel, {.move_out_of_loops = false})), grid_(grid), lanes_(kernel.group_size), values_(kernel.nodes.size()) {
     check_arguments(arguments);
     parameters_ = arguments.parameters;
+    keeps_subnormals_ = arguments.keeps_subnormals;
     for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
       const BufferArgument& buffer = kernel_.buffers[i];
       buffers_.push_back({buffer.name, buffer.element, arguments.buffers[i], RaceMonitor(0)});
@@ -224,12 +228,29 @@ class Interpreter {
     const Type operand_type = kernel_.node(node.operands[0]).type;
     std::vector<Bits>& result = values_[id];
     const Fault fault =
-        evaluate(node, operand_type, mask, value(node.operands[0]), value(node.operands[1]), value(node.operands[2]), result);
+        calculate(node, operand_type, mask, value(node.operands[0]), value(node.operands[1]), value(node.operands[2]), result);
     if (fault.kind == FaultKind::none) return;
     const char* why = fault.kind == FaultKind::divide_by_zero    ? "an integer is divided by zero"
                       : fault.kind == FaultKind::divide_overflow ? "a quotient overflows"
                                                                  : "an integer is shifted by its width or more";
     stop_at(static_cast<uint32_t>(fault.lane), why);
+  }
+
+  // evaluate(), as a device of this kind does it.
+  Fault calculate(const Node& node, Type operand_type, std::span<const uint8_t> active, std::span<const Bits> a, std::span<const Bits> b,
+                  std::span<const Bits> c, std::span<Bits> result) const {
+    const bool moves = node.op == Op::bitcast || node.op == Op::select;
+    if (keeps_subnormals_ || moves) return evaluate(node, operand_type, active, a, b, c, result);
+    const auto taken = [&](std::span<const Bits> operand) {
+      std::vector<Bits> bits(operand.begin(), operand.end());
+      if (operand_type == Type::f32) std::transform(bits.begin(), bits.end(), bits.begin(), without_subnormals);
+      return bits;
+    };
+    const Fault fault = evaluate(node, operand_type, active, taken(a), taken(b), taken(c), result);
+    for (std::size_t i = 0; node.type == Type::f32 && i < result.size(); ++i) {
+      if (active[i]) result[i] = without_subnormals(result[i]);
+    }
+    return fault;
   }
 
   void exchange(NodeId id, const Node& node, const Mask& mask) {
@@ -253,7 +274,7 @@ class Interpreter {
     Bits sum = operand[first];
     for (uint32_t lane = first + 1; lane < first + kernel_.subgroup_size; ++lane) {
       Bits result = 0;
-      evaluate(combine, node.type, {&active, 1}, {&sum, 1}, operand.subspan(lane, 1), {}, {&result, 1});
+      calculate(combine, node.type, {&active, 1}, {&sum, 1}, operand.subspan(lane, 1), {}, {&result, 1});
       sum = result;
     }
     std::fill_n(values_[id].begin() + first, kernel_.subgroup_size, sum);
@@ -331,7 +352,7 @@ class Interpreter {
       const Bits before = read_element(element, at);
       Bits after = operand[lane];
       if (statement.atomic != AtomicOp::exchange) {
-        evaluate(combine, combine.type, {&active, 1}, {&before, 1}, operand.subspan(lane, 1), {}, {&after, 1});
+        calculate(combine, combine.type, {&active, 1}, {&before, 1}, operand.subspan(lane, 1), {}, {&after, 1});
       }
       write_element(element, at, after);
       values_[statement.target][lane] = before;
@@ -377,6 +398,7 @@ class Interpreter {
   Grid grid_;
   uint32_t lanes_;
   std::vector<uint32_t> parameters_;
+  bool keeps_subnormals_ = true;
   std::vector<Array> buffers_, shared_;
   std::vector<std::vector<std::byte>> shared_bytes_;
   std::vector<std::vector<Bits>> values_;  // per node; lanes of a vector one after the other

@@ -14,6 +14,7 @@ namespace wick::ir {
 struct LaunchArguments {
   std::vector<std::span<std::byte>> buffers;
   std::vector<uint32_t> parameters;
+  bool keeps_subnormals = true;  // DeviceCaps::f32_subnormals
 };
 
 // Runs every group of the grid, one after the other, each node for all lanes of its group at once. Fails, naming kernel, element, lane and

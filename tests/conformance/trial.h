@@ -34,7 +34,8 @@ class Trial {
   // Random weights [n, k] of any readable dtype, interleaved ones too: random codes, block scales about 1/64.
   [[nodiscard]] Tensor weight(int64_t n, int64_t k, DType dtype);
 
-  // Compares `result` with the reference of that op on these inputs.
+  // Compares `result` with the reference of that op on these inputs. On a device that keeps no subnormals (DeviceCaps::f32_subnormals) also
+  // with what the reference makes of them as zeros, and a subnormal result is as good as zero.
   void expect(OpId op, const void* params, std::initializer_list<const Tensor*> inputs, const Tensor& result, const Bound& bound = {});
   // Compares a tensor's elements and shape with these.
   void expect_values(const ReferenceTensor& expected, const Tensor& result, std::span<const double> allowed);
@@ -45,8 +46,19 @@ class Trial {
 
   // What went wrong; empty if nothing did.
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+  // Whether a result was right only as one of a device that keeps no subnormals.
+  [[nodiscard]] bool counted_subnormals_as_zero() const noexcept { return counted_as_zero_; }
 
  private:
+  // What an op may give: the reference's result, and the error allowed for each element (empty: none but the rounding).
+  struct Answer {
+    ReferenceTensor expected;
+    std::vector<double> allowed;
+  };
+  [[nodiscard]] static Answer answer_of(OpId op, const void* params, const std::vector<ReferenceTensor>& operands, const Tensor& result,
+                                        const Bound& bound);
+  void expect_one_of(const std::vector<Answer>& answers, const Tensor& result);
+
   // In the device's memory, or as somebody else's that ends exactly where the elements do, so that AddressSanitizer sees reads behind it.
   [[nodiscard]] Tensor tensor_of(std::vector<std::byte> bytes, const Shape& shape, DType dtype);
   [[nodiscard]] Tensor place_values(const std::vector<double>& values, const Placement& placement, DType dtype);
@@ -55,6 +67,7 @@ class Trial {
   Random random_;
   bool values_;
   std::string failure_;
+  bool counted_as_zero_ = false;
 };
 
 }  // namespace wick::conformance

@@ -1,6 +1,7 @@
 // The seam: names, handles and refusals. The program of these tests links the backends cpu and null.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -75,6 +76,35 @@ TEST(Device, BestIsTheCpuWhereOnlyItComputesAndItSaysSo) {
   EXPECT_TRUE(best.is_cpu());
   ASSERT_EQ(said.size(), 1U);
   for (const char* part : {"requested=auto", "detected=", "selected=cpu"}) EXPECT_NE(said[0].find(part), std::string::npos) << said[0];
+}
+
+TEST(Device, AutoTakesTheFastestHardwareAndThenTheFastestBackendOnIt) {
+  // From best to worst; the CPU backend stands before every driver that computes on the processor.
+  const std::vector<int> ranks = {device_score(Hardware::discrete_gpu, 2),
+                                  device_score(Hardware::discrete_gpu, 1),
+                                  device_score(Hardware::integrated_gpu, 9),
+                                  device_score(Hardware::integrated_gpu, 0),
+                                  device_score(Hardware::virtual_gpu, 9),
+                                  device_score(Hardware::virtual_gpu, 0),
+                                  kCpuBackendScore,
+                                  device_score(Hardware::other, 9),
+                                  device_score(Hardware::processor, 9),
+                                  device_score(Hardware::processor, 0)};
+  for (size_t i = 1; i < ranks.size(); ++i) EXPECT_GT(ranks[i - 1], ranks[i]) << i;
+  EXPECT_GT(ranks.back(), 0) << "0 is never chosen";
+}
+
+TEST(Device, AutoDoesNotDependOnTheOrderInWhichBackendsAreLinked) {
+  std::vector<ScoredDevice> devices = {{{DeviceKind::cpu, 0}, 100},    {{DeviceKind::vulkan, 1}, 502}, {{DeviceKind::opencl, 0}, 501},
+                                       {{DeviceKind::vulkan, 0}, 502}, {{DeviceKind::rocm, 0}, 502},   {{DeviceKind::reference, 0}, 0}};
+  std::sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) { return a.location.to_string() < b.location.to_string(); });
+  do {
+    EXPECT_EQ(best_of(devices), (DeviceLocation{DeviceKind::rocm, 0}));
+  } while (std::next_permutation(devices.begin(), devices.end(),
+                                 [](const auto& a, const auto& b) { return a.location.to_string() < b.location.to_string(); }));
+  EXPECT_EQ(best_of({}), std::nullopt);
+  const std::vector<ScoredDevice> unwanted = {{{DeviceKind::reference, 0}, 0}};
+  EXPECT_EQ(best_of(unwanted), std::nullopt);
 }
 
 TEST(Device, IfAvailableFallsBackToTheCpuAloudly) {

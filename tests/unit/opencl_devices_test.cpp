@@ -62,7 +62,45 @@ TEST(OpenClDevices, OneThatAnswersNothingCanDoTheLeast) {
   EXPECT_FALSE(caps.f16_arithmetic || caps.f64_arithmetic || caps.int64 || caps.int8_dot);
   EXPECT_EQ(caps.max_subgroup_size, 1);
   EXPECT_EQ(caps.max_group_size, 1U);
-  EXPECT_LT(devices[0].score, 100) << "Wick's own backend for the processor comes first";
+  EXPECT_FALSE(caps.f32_subnormals);
+  EXPECT_LT(devices[0].score, kCpuBackendScore) << "Wick's own backend for the processor comes first";
+}
+
+// What a device of this type scores, whose memory is the processor's or its own.
+template <cl_device_type type, cl_bool unified>
+int score_of() {
+  Api api = broken_api();
+  api.get_device_info = [](cl_device_id, cl_device_info what, size_t, void* value, size_t*) {
+    const auto answer = [&](auto number) {
+      std::memcpy(value, &number, sizeof(number));
+      return CL_SUCCESS;
+    };
+    if (what == CL_DEVICE_AVAILABLE || what == CL_DEVICE_COMPILER_AVAILABLE) return answer(cl_bool{CL_TRUE});
+    if (what == CL_DEVICE_TYPE) return answer(cl_device_type{type});
+    if (what == CL_DEVICE_HOST_UNIFIED_MEMORY) return answer(cl_bool{unified});
+    return CL_INVALID_VALUE;
+  };
+  return find_devices(api).at(0).score;
+}
+
+TEST(OpenClDevices, ScoreByWhatTheyAreMadeOf) {
+  const int discrete = score_of<CL_DEVICE_TYPE_GPU, CL_FALSE>(), integrated = score_of<CL_DEVICE_TYPE_GPU, CL_TRUE>();
+  EXPECT_GT(discrete, integrated);
+  EXPECT_GT(integrated, kCpuBackendScore);
+  EXPECT_LT((score_of<CL_DEVICE_TYPE_CPU, CL_TRUE>()), kCpuBackendScore);
+  EXPECT_LT((score_of<CL_DEVICE_TYPE_CPU, CL_FALSE>()), kCpuBackendScore);
+  EXPECT_LT((score_of<CL_DEVICE_TYPE_ACCELERATOR, CL_FALSE>()), kCpuBackendScore);
+  EXPECT_LT((score_of<CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT, CL_TRUE>()), kCpuBackendScore);
+}
+
+TEST(OpenClDevices, OfThisMachineThatRunOnItsProcessorComeBehindTheCpuBackend) {
+  for (const DeviceInfo& device : require_backend(DeviceKind::opencl).probe()) {
+    const bool processor =
+        device.caps.name.starts_with("pthread") || device.caps.name.starts_with("cpu") || device.caps.name.starts_with("llvmpipe");
+    if (processor) {
+      EXPECT_LT(device.score, kCpuBackendScore) << device.caps.name;
+    }
+  }
 }
 
 TEST(OpenClDevices, ThereAreNoneWithoutAPlatform) {

@@ -74,10 +74,7 @@ InstructionSet choose_set(const std::string& variant) {
   fail(ErrorCode::invalid_argument, "cpu: no instruction set '{}' here; this machine runs {}", variant, fmt::join(names, ", "));
 }
 
-std::vector<DeviceInfo> probe() {
-  // Any accelerator scores above the CPU, which is always there.
-  return {{0, describe(usable_cores(), usable_instruction_sets().back()), 100}};
-}
+std::vector<DeviceInfo> probe() { return {{0, describe(usable_cores(), usable_instruction_sets().back()), kCpuBackendScore}}; }
 
 std::vector<VariantInfo> variants() {
   const std::vector<InstructionSet> usable = usable_instruction_sets();

@@ -8,6 +8,7 @@
 #include "backend/opencl/quirks.h"
 #include "backend/opencl/status.h"
 #include "base/log.h"
+#include "device/device_score.h"
 
 namespace wick::opencl {
 namespace {
@@ -15,6 +16,9 @@ namespace {
 // Of extensions whose headers are younger than the oldest that we build with.
 constexpr cl_device_info kSubgroupSizes = 0x4108;                                        // CL_DEVICE_SUB_GROUP_SIZES_INTEL
 constexpr cl_device_info kComputeCapability = 0x4000, kComputeCapabilityMinor = 0x4001;  // CL_DEVICE_COMPUTE_CAPABILITY_*_NV
+
+// Behind Vulkan, which see, on the same hardware.
+constexpr int kPreference = 1;
 
 // An answer of get_platform_info or get_device_info; empty where there is none.
 template <class Function, class Handle>
@@ -103,11 +107,12 @@ DeviceCaps describe(const Answers& device, const std::string& platform, bool ver
   return caps;
 }
 
-// Wick's own CPU backend has 100.
-int score_of(const Answers& device) {
+Hardware hardware_of(const Answers& device) {
   const auto type = device.number<cl_device_type>(CL_DEVICE_TYPE, CL_DEVICE_TYPE_CPU);
-  if ((type & CL_DEVICE_TYPE_GPU) != 0) return device.number<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY, CL_TRUE) == CL_TRUE ? 200 : 500;
-  return (type & CL_DEVICE_TYPE_CPU) != 0 ? 20 : 50;
+  if ((type & CL_DEVICE_TYPE_CPU) != 0) return Hardware::processor;
+  if ((type & CL_DEVICE_TYPE_GPU) == 0) return Hardware::other;
+  const bool shares_memory = device.number<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY, CL_TRUE) == CL_TRUE;
+  return shares_memory ? Hardware::integrated_gpu : Hardware::discrete_gpu;
 }
 
 // What the text may use as assembler, by the first processors that have it.
@@ -123,12 +128,16 @@ void describe_nvidia(const Answers& answers, FoundDevice& device) {
 FoundDevice found(const Api& api, cl_device_id id, const std::string& platform) {
   const Answers device(api, id);
   const bool version_3 = compiles_version_3(device);
-  FoundDevice result{.id = id, .caps = describe(device, platform, version_3), .score = score_of(device), .build_options = {}};
+  FoundDevice result{.id = id,
+                     .caps = describe(device, platform, version_3),
+                     .score = device_score(hardware_of(device), kPreference),
+                     .build_options = {}};
   const bool needs_3 = result.caps.int8_dot || result.caps.max_subgroup_size > 1;
   describe_nvidia(device, result);
   apply_quirks(result);
   result.build_options = needs_3 ? "-cl-std=CL3.0" : "-cl-std=CL1.2";
   const auto floats = device.number<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG, 0);
+  result.caps.f32_subnormals = (floats & CL_FP_DENORM) != 0;
   if ((floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0) result.build_options += " -cl-fp32-correctly-rounded-divide-sqrt";
   // What has no such instruction would emulate it with hundreds of others.
   if ((floats & CL_FP_FMA) == 0) result.build_options += " -Dfma=mad";

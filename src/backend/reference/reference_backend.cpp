@@ -34,6 +34,8 @@ std::byte* address(const Buffer& buffer, size_t offset) {
 
 class ReferenceQueue final : public Queue {
  public:
+  explicit ReferenceQueue(bool keeps_subnormals) : keeps_subnormals_(keeps_subnormals) {}
+
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override {
     std::memcpy(address(target, offset), source, bytes);
   }
@@ -46,8 +48,11 @@ class ReferenceQueue final : public Queue {
   void fill(Buffer& target, size_t offset, size_t bytes, std::byte value) override {
     std::memset(address(target, offset), static_cast<int>(value), bytes);
   }
-  void launch(const Launch& launch) override { interpret(launch); }
+  void launch(const Launch& launch) override { interpret(launch, keeps_subnormals_); }
   void synchronize() override {}
+
+ private:
+  bool keeps_subnormals_;
 };
 
 // The first is the least that a device may be, so that every lowering is used; the second has all there is.
@@ -77,7 +82,7 @@ DeviceCaps caps_of(std::string_view variant) {
 
 class ReferenceDriver final : public KernelDriver {
  public:
-  explicit ReferenceDriver(std::string_view variant) : caps_(caps_of(variant)) {}
+  explicit ReferenceDriver(std::string_view variant) : caps_(caps_of(variant)), queue_(caps_.f32_subnormals) {}
 
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return caps_; }
   [[nodiscard]] Queue& queue() noexcept override { return queue_; }

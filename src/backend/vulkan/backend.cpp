@@ -28,28 +28,30 @@ class Driver final : public KernelDriver {
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return memory_.allocate(bytes); }
   [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::glsl_dialect(); }
   // SPIR-V is the same for all devices; what drivers make of it they keep themselves.
-  [[nodiscard]] std::string binary_key() const override { return compiler_version() + (keeps_subnormals() ? ", subnormals" : ""); }
+  [[nodiscard]] std::string binary_key() const override { return compiler_version() + (caps().f32_subnormals ? ", subnormals" : ""); }
   [[nodiscard]] std::vector<std::byte> compile(const ir::Kernel& /*prepared*/, const std::string& text) override {
-    return compile_glsl(text, keeps_subnormals());
+    return compile_glsl(text, caps().f32_subnormals);
   }
   [[nodiscard]] std::shared_ptr<const wick::Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override {
     return Program::load(queue_, std::move(prepared), binary);
   }
+
   [[nodiscard]] bool is_lost() const noexcept override { return queue_->is_lost(); }
 
  private:
-  [[nodiscard]] bool keeps_subnormals() const noexcept { return queue_->device().physical().keeps_subnormals; }
-
   std::shared_ptr<Queue> queue_;
   Memory memory_;
 };
+
+// Before OpenCL: a model of 8 B parameters in Q4_K_M decodes 177 tokens/s through Vulkan and 136 through OpenCL on one H200.
+constexpr int kPreference = 2;
 
 std::vector<DeviceInfo> probe() {
   std::vector<DeviceInfo> found;
   const std::vector<VkPhysicalDevice> devices = physical_devices();
   for (size_t i = 0; i < devices.size(); ++i) {
     const PhysicalDevice device(devices[i]);
-    if (device.unsuitable.empty()) found.push_back({static_cast<int>(i), device.caps, device.score()});
+    if (device.unsuitable.empty()) found.push_back({static_cast<int>(i), device.caps, device_score(device.hardware(), kPreference)});
   }
   return found;
 }

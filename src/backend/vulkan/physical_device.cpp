@@ -112,11 +112,11 @@ PhysicalDevice::PhysicalDevice(VkPhysicalDevice device) : handle(device), featur
   caps.f64_arithmetic = features.f64();
   caps.f32_atomic_add = features.f32_atomic_add();
   if (features.tiles() && features.f16() && caps.min_subgroup_size > 1) caps.tiles = tile_shapes(device);
+  caps.f32_subnormals = properties.vulkan12.shaderDenormPreserveFloat32 == VK_TRUE;  // shaders then ask for it
   apply_quirks(caps, core, properties.vulkan12.driverID);
 
   vkGetPhysicalDeviceMemoryProperties(device, &memory);
   caps.memory_bytes = device_local_bytes(memory);
-  keeps_subnormals = properties.vulkan12.shaderDenormPreserveFloat32 == VK_TRUE;
   max_allocation = properties.vulkan11.maxMemoryAllocationSize;
   shares_memory =
       (type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || type == VK_PHYSICAL_DEVICE_TYPE_CPU) &&
@@ -134,13 +134,13 @@ PhysicalDevice::PhysicalDevice(VkPhysicalDevice device) : handle(device), featur
   if (family->timestampValidBits == 64) seconds_per_tick = core.limits.timestampPeriod * 1e-9;
 }
 
-int PhysicalDevice::score() const noexcept {
+Hardware PhysicalDevice::hardware() const noexcept {
   switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return 500;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return 200;
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return 150;
-    case VK_PHYSICAL_DEVICE_TYPE_CPU: return 20;  // a driver of the processor, slower than the CPU's own kernels
-    default: return 10;
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return Hardware::discrete_gpu;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return Hardware::integrated_gpu;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return Hardware::virtual_gpu;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return Hardware::processor;
+    default: return Hardware::other;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/vulkan/features.h"
+#include "device/device_score.h"
 #include "ir/device_caps.h"
 
 namespace wick::vulkan {
@@ -17,15 +18,13 @@ struct PhysicalDevice {
   VkPhysicalDeviceType type{};
   Features features;
   VkPhysicalDeviceMemoryProperties memory{};
-  uint64_t max_allocation = 0;    // bytes of one piece of memory
-  bool keeps_subnormals = false;  // where a shader asks for it
-  bool shares_memory = false;     // with the processor: the host can write where kernels read
+  uint64_t max_allocation = 0;  // bytes of one piece of memory
+  bool shares_memory = false;   // with the processor: the host can write where kernels read
   uint32_t queue_family = 0;
   double seconds_per_tick = 0;  // of timestamps; 0: it has none
   DeviceCaps caps;
 
-  // How well it suits inference, beside the CPU's 100.
-  [[nodiscard]] int score() const noexcept;
+  [[nodiscard]] Hardware hardware() const noexcept;
 };
 
 }  // namespace wick::vulkan
