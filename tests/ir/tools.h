@@ -36,10 +36,12 @@ struct CommandResult {
 
 // A case prepared for a device and printed.
 struct Text {
-  KernelCase source;
+  KernelCase source;  // without buffers: a kernel that is only compiled
   Kernel prepared;
   std::string text;
+  [[nodiscard]] bool runs() const noexcept { return !source.buffers.empty(); }
 };
+// Every case, and two kernels of each function of the library, chosen by text_seed(): no text twice.
 [[nodiscard]] std::vector<Text> texts(const Dialect& dialect, const DeviceCaps& caps);
 
 // The text without its lines that begin with "#include", and with every `from` written as `to`.
