@@ -76,7 +76,8 @@ class TileProduct {
     return left().rows * left().words / 4 % lanes() == 0 && right().rows * right().words / 4 % lanes() == 0;
   }
 
-  // Σ over `depth` left · right; then `result` for each of the lane's elements, by its row and column in the block.
+  // Σ over `depth` left · right; then `result` for each of the lane's elements, by its row and column in the block. Neighbouring lanes
+  // hold neighbours of a row, or with along_columns of a column.
   void run(ir::KernelBuilder& k, const ir::Value& depth, TileSource& left, TileSource& right,
            const std::function<void(const ir::Value& row, const ir::Value& column, const ir::Value& value)>& result,
            bool along_columns = false) const;
