@@ -82,7 +82,10 @@ Value round(const Value& x) {
   return select(half, whole + select(x < 0.0, number_like(x, -1), 1.0), whole);
 }
 
-Value square_root(const Value& x) { return select(x < 0.0, nan_like(x), sqrt(select(x < 0.0, 0.0, x))); }
+Value square_root(const Value& x) {
+  // A zero keeps its sign, which a compiler may lose where it makes a maximum of the choice.
+  return select(x < 0.0, nan_like(x), select(x == 0.0, x, sqrt(select(x < 0.0, 0.0, x))));
+}
 
 // f32: 2^(x·log2(e)), whose product is rounded, and its error, which the exponent would magnify, comes back as a factor 1 + error·ln(2).
 Value exp(const Value& x) {

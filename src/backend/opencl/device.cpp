@@ -17,8 +17,9 @@ namespace {
 constexpr cl_device_info kSubgroupSizes = 0x4108;                                        // CL_DEVICE_SUB_GROUP_SIZES_INTEL
 constexpr cl_device_info kComputeCapability = 0x4000, kComputeCapabilityMinor = 0x4001;  // CL_DEVICE_COMPUTE_CAPABILITY_*_NV
 
-// Behind Vulkan, which see, on the same hardware.
-constexpr int kPreference = 1;
+// On the same hardware behind Vulkan, but for NVIDIA's driver with PTX: a model of 8 B parameters in Q4_K_M decodes 307 tokens/s there and
+// 278 through Vulkan, and reads 7,002 and 6,400 (one H200).
+constexpr int kPreference = 1, kPreferenceWithPtx = 3;
 
 // An answer of get_platform_info or get_device_info; empty where there is none.
 template <class Function, class Handle>
@@ -120,6 +121,7 @@ void describe_nvidia(const Answers& answers, FoundDevice& device) {
   const cl_uint capability = 10 * answers.number<cl_uint>(kComputeCapability, 0) + answers.number<cl_uint>(kComputeCapabilityMinor, 0);
   if (!answers.has("cl_nv_device_attribute_query") || capability < 50) return;
   device.dialect = &ir::opencl_nvidia_dialect();
+  device.score = device_score(hardware_of(answers), kPreferenceWithPtx);
   device.caps.min_subgroup_size = device.caps.max_subgroup_size = 32;
   device.caps.int8_dot = capability >= 61;
   if (capability >= 70) device.caps.tiles = {{16, 16, 16}};

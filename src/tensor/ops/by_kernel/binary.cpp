@@ -15,12 +15,19 @@ using ir::Variable;
 Value smaller(const Value& a, const Value& b) { return select(kernels::is_nan(a), a, select(kernels::is_nan(b), b, select(a < b, a, b))); }
 Value larger(const Value& a, const Value& b) { return select(kernels::is_nan(a), a, select(kernels::is_nan(b), b, select(a < b, b, a))); }
 
-Value float_value(BinaryKind kind, const Value& a, const Value& b) {
+// A device may multiply by 1 / b, and count that as zero where it is subnormal: such a b is made smaller, and a with it.
+Value ratio(const Value& a, const Value& b, const DeviceCaps& caps) {
+  if (caps.f32_subnormals || a.type() != Type::f32) return a / b;
+  const Value factor = select(abs(b) > 0x1p125F, a.builder()->constant(0x1p-24F), 1.0F);
+  return (a * factor) / (b * factor);
+}
+
+Value float_value(BinaryKind kind, const Value& a, const Value& b, const DeviceCaps& caps) {
   switch (kind) {
     case BinaryKind::add: return a + b;
     case BinaryKind::sub: return a - b;
     case BinaryKind::mul: return a * b;
-    case BinaryKind::div: return a / b;
+    case BinaryKind::div: return ratio(a, b, caps);
     case BinaryKind::minimum: return smaller(a, b);
     case BinaryKind::maximum: return larger(a, b);
     case BinaryKind::pow: return kernels::pow(a, b);
@@ -76,11 +83,10 @@ void binary(const OpCall& call) {
   const DType dtype = call.inputs[0].dtype;
   const auto make = [&] {
     const std::string name = std::string(kBinaryNames[static_cast<size_t>(kind)]) + "_" + std::string(to_string(dtype));
-    return kernels::Elementwise{
-        name,      {dtype, dtype},
-        dtype,     0,
-        Type::u32, [&](auto x, auto /*p*/) {
-                                  return is_float(dtype) ? float_value(kind, x[0], x[1]) : whole_value(kind, x[0], x[1]); }};
+    return kernels::Elementwise{name, {dtype, dtype}, dtype, 0, Type::u32, [&](auto x, auto /*p*/) {
+                                  return is_float(dtype) ? float_value(kind, x[0], x[1], call.runtime->caps())
+                                                         : whole_value(kind, x[0], x[1]);
+                                }};
   };
   const bool quads = dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
   launch_elementwise(call, {"binary", {static_cast<uint32_t>(kind), number_of(dtype)}}, make, quads);
