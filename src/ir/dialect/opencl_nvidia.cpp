@@ -110,8 +110,9 @@ Dialect make() {
   d.tile_multiply = "$n = wick_tile_multiply($l, $p, $n);";
   d.tile_store = "wick_tile_store(&$m[$i], $n, $t);";
   static const std::vector<Spelling> spellings = [] {
-    std::vector<Spelling> all(kOwn.begin(), kOwn.end());
-    all.insert(all.end(), opencl_dialect().spellings.begin(), opencl_dialect().spellings.end());
+    std::vector<Spelling> all;
+    for (const Spelling& row : kOwn) all.push_back(row);
+    for (const Spelling& row : opencl_dialect().spellings) all.push_back(row);
     return all;
   }();
   d.spellings = spellings;
