@@ -61,6 +61,15 @@ class CpuRuntime final : public Runtime {
 
 [[nodiscard]] inline CpuRuntime& runtime_of(const OpCall& call) { return static_cast<CpuRuntime&>(*call.runtime); }
 
+// Calls body(scratch, begin, end) on an equal part of [0, count) in each thread, with that thread's scratch; on all of it in the calling
+// thread where there is one thread only or it is not worth a fork.
+template <class Body>
+void share_equally(CpuRuntime& runtime, int64_t count, bool worth_a_fork, const Body& body) {
+  if (!worth_a_fork || runtime.threads().size() == 1) return body(runtime.scratch(0), int64_t{0}, count);
+  runtime.threads().run(
+      [&](int index, int threads) { body(runtime.scratch(index), count * index / threads, count * (index + 1) / threads); });
+}
+
 // The first element of an operand as T*, its layout's offset applied.
 template <class T>
 [[nodiscard]] T* data_of(const Operand& operand) {

@@ -79,10 +79,7 @@ void rope_into_cache_any(const OpCall& call) {
   const auto run_share = [&](Scratch& scratch, int64_t begin, int64_t end) {
     for (int64_t token = begin; token < end; ++token) job.run(token, scratch);
   };
-  if (tokens == 1 || tokens * job.elements_per_token() < 2 * kElementsPerThread || runtime.threads().size() == 1)
-    return run_share(runtime.scratch(0), 0, tokens);
-  runtime.threads().run(
-      [&](int index, int threads) { run_share(runtime.scratch(index), tokens * index / threads, tokens * (index + 1) / threads); });
+  share_equally(runtime, tokens, tokens > 1 && tokens * job.elements_per_token() >= 2 * kElementsPerThread, run_share);
 }
 
 }  // namespace wick::cpu

@@ -17,6 +17,8 @@ namespace {
 
 // A thread's share is worth a fork only from about this many elements on.
 constexpr int64_t kElementsPerThread = 16384;
+
+bool has_rows_for_threads(int64_t count, int64_t length) { return count > std::max<int64_t>(1, kElementsPerThread / length); }
 // Rows longer than this are split.
 constexpr int64_t kLongRow = 1 << 18;
 constexpr int64_t kPiece = 1 << 16;
@@ -154,11 +156,9 @@ void for_each_row(const OpCall& call, const Body& body) {
       row += together;
     }
   };
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / rows.length);
-  if (is_long || count <= grain || runtime.threads().size() == 1)
-    return run_share(runtime.scratch(0), is_long ? &runtime.threads() : nullptr, 0, count);
-  runtime.threads().run(
-      [&](int index, int threads) { run_share(runtime.scratch(index), nullptr, count * index / threads, count * (index + 1) / threads); });
+  if (is_long) return run_share(runtime.scratch(0), &runtime.threads(), 0, count);
+  share_equally(runtime, count, has_rows_for_threads(count, rows.length),
+                [&](Scratch& scratch, int64_t begin, int64_t end) { run_share(scratch, nullptr, begin, end); });
 }
 
 template <class T>
@@ -241,10 +241,7 @@ void add_and_normalize(const OpCall& call) {
       write_numbers(kernels, norm, length, x.dtype, row_of(call.outputs[1], row));
     }
   };
-  if (count <= std::max<int64_t>(1, kElementsPerThread / length) || runtime.threads().size() == 1)
-    return run_share(runtime.scratch(0), 0, count);
-  runtime.threads().run(
-      [&](int index, int threads) { run_share(runtime.scratch(index), count * index / threads, count * (index + 1) / threads); });
+  share_equally(runtime, count, has_rows_for_threads(count, length), run_share);
 }
 
 // rope's operands, in elements.
@@ -282,10 +279,7 @@ void rope(const OpCall& call) {
       }
     }
   };
-  if (shape.elements() < 2 * kElementsPerThread || shape[0] == 1 || runtime.threads().size() == 1)
-    return turn_tokens(runtime.scratch(0), 0, shape[0]);
-  runtime.threads().run(
-      [&](int index, int threads) { turn_tokens(runtime.scratch(index), shape[0] * index / threads, shape[0] * (index + 1) / threads); });
+  share_equally(runtime, shape[0], shape[0] > 1 && shape.elements() >= 2 * kElementsPerThread, turn_tokens);
 }
 
 // Calls body(a number of the type that the op computes in).
