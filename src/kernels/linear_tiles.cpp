@@ -121,8 +121,7 @@ std::optional<LinearTiles> linear_tiles_of(const LinearForm& form, int64_t rows,
     const TileProduct product = product_of(tiles);
     const TileShape block = product.block();
     const uint32_t unit = form.access == RowAccess::blocks ? 16 : 8;
-    const bool even = product.is_even() && block.k % unit == 0 && WeightSource::units(product.left(), unit) % product.lanes() == 0;
-    if (!even || product.lanes() > caps.max_group_size || product.shared_bytes() > caps.max_shared_bytes) continue;
+    if (!product.fits(caps) || block.k % unit != 0 || WeightSource::units(product.left_slice(), unit) % product.lanes() != 0) continue;
     best = tiles;
     // A large block pays even where a quarter of the device has none (on an H200, of three quarters, one, and one and a half).
     if (4 * ((rows + block.m - 1) / block.m) * ((tokens + block.n - 1) / block.n) >= 3 * int64_t{caps.compute_units}) break;
@@ -137,28 +136,19 @@ ir::Kernel linear_tiles(const LinearForm& form, const LinearTiles& tiles) {
   KernelBuilder k(fmt::format("linear_tiles_{}_{}x{}", to_string(form.dtype), block.m, block.n),
                   {.group_size = product.lanes(), .subgroup_size = tiles.subgroup_size});
   const Value first_row = k.group_id(0) * block.m, first_token = k.group_id(1) * block.n;
-  // f16 is taken as it lies.
-  const bool plain = form.dtype == DType::f16;
-  const std::optional<WeightRows> weight = plain ? std::nullopt : std::optional<WeightRows>(std::in_place, k, form.dtype, form.access);
-  const std::optional<Memory> words = plain ? std::optional<Memory>(k.buffer("w", Element::u32)) : std::nullopt;
-  const auto number = [&](const char* name) { return k.parameter(name, Type::u32); };
+  const WeightRows weight(k, form.dtype, form.access);
   const Memory halves = k.buffer("halves", Element::u32), y = k.output("y", Element::f32);
-  Value weight_first, row_stride;
-  if (plain) {
-    weight_first = number("weight_offset") / 2U;
-    row_stride = number("row_stride") / 2U;
-    (void)number("column_stride");
-  }
-  const Value columns = number("columns"), rows = number("rows"), y_offset = number("y_offset"), tokens = number("tokens"),
-              token_words = number("token_words");
+  const Value columns = k.parameter("columns", Type::u32), rows = k.parameter("rows", Type::u32),
+              y_offset = k.parameter("y_offset", Type::u32), tokens = k.parameter("tokens", Type::u32),
+              token_words = k.parameter("token_words", Type::u32);
   std::unique_ptr<TileSource> left;
-  if (plain) {
-    const WordSource::Matrix matrix{*words, weight_first, row_stride, rows, columns / 2U};
-    left = std::make_unique<WordSource>(k, matrix, product.left(), WordSource::Depth::along_rows, first_row);
+  if (form.dtype == DType::f16) {  // taken as it lies
+    const WordSource::Matrix matrix{weight.words(), weight.offset() / 2U, weight.row_stride() / 2U, rows, columns / 2U};
+    left = std::make_unique<WordSource>(k, matrix, product.left_slice(), WordSource::Depth::along_rows, first_row);
   } else {
-    left = std::make_unique<WeightSource>(k, *weight, product.left(), first_row, rows, columns);
+    left = std::make_unique<WeightSource>(k, weight, product.left_slice(), first_row, rows, columns);
   }
-  WordSource right(k, {halves, k.constant(0U), token_words, columns, token_words}, product.right(), WordSource::Depth::down_columns,
+  WordSource right(k, {halves, k.constant(0U), token_words, columns, token_words}, product.right_slice(), WordSource::Depth::down_columns,
                    first_token);
   const auto store = [&](const Value& in_row, const Value& in_token, const Value& value) {
     const Value row = first_row + in_row, token = first_token + in_token;

@@ -174,7 +174,9 @@ constexpr TileGroup kTileGroup{2, 2, 4, 4};
 
 TileShape tile_block(const TileShape& shape) { return TileProduct(shape, kTileGroup, 1).block(); }
 
-uint64_t tile_shared_bytes(const TileShape& shape) { return TileProduct(shape, kTileGroup, 1).shared_bytes(); }
+bool tiles_fit(const TileShape& shape, uint32_t subgroup_size, const DeviceCaps& caps) {
+  return TileProduct(shape, kTileGroup, subgroup_size).fits(caps);
+}
 
 Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size) {
   const TileProduct product(shape, kTileGroup, subgroup_size);
@@ -190,8 +192,8 @@ Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size) {
   const auto words_of = [&](const Memory& memory, const Problem::Matrix& matrix, const Value& height, const Value& width) {
     return WordSource::Matrix{memory, p.first(matrix) / 2U, matrix.row_stride / 2U, height, width / 2U};
   };
-  WordSource left(k, words_of(a, p.a, p.m, p.depth), product.left(), WordSource::Depth::along_rows, first_row);
-  WordSource right(k, words_of(b, p.b, p.depth, p.n), product.right(), WordSource::Depth::down_columns, first_column);
+  WordSource left(k, words_of(a, p.a, p.m, p.depth), product.left_slice(), WordSource::Depth::along_rows, first_row);
+  WordSource right(k, words_of(b, p.b, p.depth, p.n), product.right_slice(), WordSource::Depth::down_columns, first_column);
   const Value c_first = p.first_of_c();
   product.run(k, p.depth, left, right, [&](const Value& row, const Value& column, const Value& value) {
     const Value at_row = first_row + row, at_column = first_column + column;

@@ -28,7 +28,7 @@ struct MatmulBlock {
 [[nodiscard]] ir::Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size);
 // Rows and columns that one group computes, 8 × the tile's, and the depth that it holds in shared memory at a time, 2 × the tile's.
 [[nodiscard]] TileShape tile_block(const TileShape& shape);
-// Shared memory that such a group takes.
-[[nodiscard]] uint64_t tile_shared_bytes(const TileShape& shape);
+// Whether a device's groups and shared memory are large enough for it, and its lanes share the work evenly.
+[[nodiscard]] bool tiles_fit(const TileShape& shape, uint32_t subgroup_size, const DeviceCaps& caps);
 
 }  // namespace wick::kernels

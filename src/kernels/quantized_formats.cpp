@@ -114,16 +114,9 @@ Sixteen read_q2_0(const BlockBytes& b, const Value& sixteen) {
 
 // --- super-blocks -----------------------------------------------------------------------------------------------------------------
 
-// The 6-bit scale and minimum of run 0 to 7 among the 12 bytes from `at` on (ScaleMin in quant/blocks.h).
-struct RunScale {
-  Value scale, minimum;
-};
 RunScale six_bit_scales(const BlockBytes& b, uint32_t at, const Value& run) {
-  const Value zero = builder(run).constant(0U), shift = run % 4U * 8U;
-  const Value s0 = b.word(at, zero, 4) >> shift, s1 = b.word(at + 4, zero, 4) >> shift, s2 = b.word(at + 8, zero, 4) >> shift;
-  const Value low_run = run < 4U;
-  return {select(low_run, s0 & 63U, (s2 & 15U) | (((s0 >> 6) & 3U) << 4)),
-          select(low_run, s1 & 63U, ((s2 >> 4) & 15U) | (((s1 >> 6) & 3U) << 4))};
+  const Value zero = builder(run).constant(0U);
+  return six_bit_scale({b.word(at, zero, 4), b.word(at + 4, zero, 4), b.word(at + 8, zero, 4)}, run);
 }
 
 Sixteen affine(const BlockBytes& b, const Words& codes, const RunScale& run) {
@@ -224,6 +217,13 @@ Sixteen read_iq4_xs(const BlockBytes& b, const Value& sixteen) {
 }
 
 }  // namespace
+
+RunScale six_bit_scale(const std::array<Value, 3>& words, const Value& run) {
+  const Value shift = run % 4U * 8U, s0 = words[0] >> shift, s1 = words[1] >> shift, s2 = words[2] >> shift;
+  const Value low_run = run < 4U;
+  return {select(low_run, s0 & 63U, (s2 & 15U) | (((s0 >> 6) & 3U) << 4)),
+          select(low_run, s1 & 63U, ((s2 >> 4) & 15U) | (((s1 >> 6) & 3U) << 4))};
+}
 
 Value BlockBytes::word(uint32_t at, const Value& varying, uint32_t step) const {
   const Value address = first + varying + at;

@@ -23,6 +23,12 @@ struct BlockBytes {
   [[nodiscard]] ir::Value f16(uint32_t at) const;
 };
 
+// The 6-bit scale and minimum of run 0 to 7 in the 12 bytes that q4_k and q5_k have for them (ScaleMin in quant/blocks.h).
+struct RunScale {
+  ir::Value scale, minimum;
+};
+[[nodiscard]] RunScale six_bit_scale(const std::array<ir::Value, 3>& words, const ir::Value& run);
+
 using FormatReader = Sixteen (*)(const BlockBytes& block, const ir::Value& sixteen);
 // nullptr for a dtype that is none of the formats.
 [[nodiscard]] FormatReader find_format(DType dtype) noexcept;

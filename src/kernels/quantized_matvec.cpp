@@ -91,13 +91,8 @@ Value part_of_q4_k(const Memory& w, const Activations& x, const Value& block, co
   const Value d = unpack_half(header[0]), d_minimum = unpack_half(header[0] >> 16);
   Value sum = base.builder()->constant(0.0F);
   for (uint32_t high = 0; high < 2; ++high) {
-    // Runs 0 to 3 have their six bits in bytes 0 to 3 (scale) and 4 to 7 (minimum); runs 4 to 7 have four bits in the nibbles of bytes 8
-    // to 11, and two above those six.
-    const Value run = j * 2U + high, shift = run % 4U * 8U;
-    const Value s0 = header[1] >> shift, s1 = header[2] >> shift, s2 = header[3] >> shift;
-    const Value low_run = run < 4U;
-    const Value scale = select(low_run, s0 & 63U, (s2 & 15U) | (((s0 >> 6) & 3U) << 4));
-    const Value minimum = select(low_run, s1 & 63U, ((s2 >> 4) & 15U) | (((s1 >> 6) & 3U) << 4));
+    const Value run = j * 2U + high;
+    const auto [scale, minimum] = six_bit_scale({header[1], header[2], header[3]}, run);
     Words quants;
     for (uint32_t i = 0; i < 4; ++i) quants[i] = (high == 0 ? nibbles[i] : nibbles[i] >> 4) & 0x0f0f0f0fU;
     const Value x_block = in_row * 8U + run;

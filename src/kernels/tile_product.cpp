@@ -32,17 +32,18 @@ void WordSource::store(const Memory& shared, const Value& place) const {
   }
 }
 
-uint64_t TileProduct::shared_bytes() const {
-  return sizeof(uint32_t) * (2 * (left().size() + right().size()) + uint64_t{group_.subgroups()} * tile_.m * tile_.n);
+bool TileProduct::fits(const DeviceCaps& caps) const {
+  const uint64_t patches = uint64_t{group_.subgroups()} * tile_.m * tile_.n;
+  const uint64_t shared_bytes = sizeof(uint32_t) * (2 * (left_slice().size() + right_slice().size()) + patches);
+  return is_even() && lanes() <= caps.max_group_size && shared_bytes <= caps.max_shared_bytes;
 }
 
 void TileProduct::run(KernelBuilder& k, const Value& depth, TileSource& left, TileSource& right,
                       const std::function<void(const Value&, const Value&, const Value&)>& result, bool along_columns) const {
   // Two slices of each: one is filled while the other is multiplied.
-  const Memory left_shared = k.shared(Element::u32, 2 * this->left().size()),
-               right_shared = k.shared(Element::u32, 2 * this->right().size());
-  const uint32_t left_size = this->left().size(), right_size = this->right().size();
-  const uint32_t left_stride = this->left().stride(), right_stride = this->right().stride();
+  const uint32_t left_size = left_slice().size(), right_size = right_slice().size();
+  const uint32_t left_stride = left_slice().stride(), right_stride = right_slice().stride();
+  const Memory left_shared = k.shared(Element::u32, 2 * left_size), right_shared = k.shared(Element::u32, 2 * right_size);
   const uint32_t tile_rows = group_.tile_rows, tile_columns = group_.tile_columns;
   const Value row = k.subgroup_id() / group_.subgroup_columns * (tile_rows * tile_.m);
   const Value column = k.subgroup_id() % group_.subgroup_columns * (tile_columns * tile_.n);

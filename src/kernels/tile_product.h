@@ -67,14 +67,15 @@ class TileProduct {
   [[nodiscard]] TileShape block() const {
     return {group_.subgroup_rows * group_.tile_rows * tile_.m, group_.subgroup_columns * group_.tile_columns * tile_.n, 2 * tile_.k};
   }
-  [[nodiscard]] SliceShape left() const { return {block().m, block().k / 2}; }
-  [[nodiscard]] SliceShape right() const { return {block().k, block().n / 2}; }
+  [[nodiscard]] SliceShape left_slice() const { return {block().m, block().k / 2}; }
+  [[nodiscard]] SliceShape right_slice() const { return {block().k, block().n / 2}; }
   [[nodiscard]] uint32_t lanes() const { return group_.subgroups() * subgroup_size_; }
-  [[nodiscard]] uint64_t shared_bytes() const;
   // Whether the lanes share the slices' vectors evenly.
   [[nodiscard]] bool is_even() const {
-    return left().rows * left().words / 4 % lanes() == 0 && right().rows * right().words / 4 % lanes() == 0;
+    return left_slice().rows * left_slice().words / 4 % lanes() == 0 && right_slice().rows * right_slice().words / 4 % lanes() == 0;
   }
+  // Whether, moreover, a device's groups and shared memory are large enough.
+  [[nodiscard]] bool fits(const DeviceCaps& caps) const;
 
   // Σ over `depth` left · right; then `result` for each of the lane's elements, by its row and column in the block. Neighbouring lanes
   // hold neighbours of a row, or with along_columns of a column.

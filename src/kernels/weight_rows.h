@@ -35,6 +35,8 @@ class UnitReader {
   [[nodiscard]] WeightUnit read(const ir::Value& place) const;
   // Element `column` of the row that begins at `place`.
   [[nodiscard]] ir::Value read_one(const ir::Value& place, const ir::Value& column) const;
+  // Of vectors of 16-bit floats: the buffer, as words of two elements.
+  [[nodiscard]] const ir::Memory& words() const { return *plain_; }
   // How far the next unit is, in what `place` counts.
   [[nodiscard]] uint32_t step() const noexcept { return access_ == RowAccess::blocks ? 1 : unit_; }
 
@@ -57,6 +59,10 @@ class WeightRows {
   [[nodiscard]] uint32_t unit() const noexcept { return reader_.unit(); }
   // Elements unit() · at and following of a row.
   [[nodiscard]] WeightUnit read(const ir::Value& row, const ir::Value& at) const;
+  // As UnitReader has it, and where in it, in elements, the rows are.
+  [[nodiscard]] const ir::Memory& words() const { return reader_.words(); }
+  [[nodiscard]] const ir::Value& offset() const noexcept { return offset_; }
+  [[nodiscard]] const ir::Value& row_stride() const noexcept { return row_stride_; }
 
  private:
   UnitReader reader_;

@@ -56,6 +56,11 @@ void check_range(const Operand& operand);
 // Where a row-major result begins.
 [[nodiscard]] int64_t first_of(const Operand& result);
 
+// How many groups take `extent` elements, `size` of them each.
+[[nodiscard]] constexpr uint32_t groups_along(int64_t extent, uint32_t size) noexcept {
+  return static_cast<uint32_t>((extent + size - 1) / size);
+}
+
 // A grid of at least so many groups, spread over two dimensions.
 [[nodiscard]] inline ir::Grid group_grid(const Program& program, int64_t groups, const DeviceCaps& caps) {
   return kernels::groups_for(program.kernel(), static_cast<uint64_t>(groups) * program.kernel().group_size, caps);

@@ -216,7 +216,7 @@ class LinearCall {
     arguments.buffer(*x_.buffer).buffer(y);
     arguments.size(x_.offset).size(x_.columns).size(rows).size(offset).size(x_.rows);
     const uint32_t block = kernels::linear_block(caps());
-    launch(runtime_, program, {blocks(rows, block), blocks(x_.rows, block), 1}, arguments);
+    launch(runtime_, program, {groups_along(rows, block), groups_along(x_.rows, block), 1}, arguments);
   }
 
   // The activations in halves, made once for all weights.
@@ -225,7 +225,7 @@ class LinearCall {
     token_words_ = (x_.rows + 7) / 8 * 4;
     halves_ = runtime_.allocate(static_cast<size_t>(x_.columns * token_words_) * sizeof(uint32_t), Lifetime::transient);
     const Program& program = runtime_.program({"halves_by_column", {}}, [&] { return kernels::halves_by_column(caps()); });
-    const ir::Grid grid{blocks(x_.columns, kernels::kHalvesColumns), blocks(token_words_, kernels::kHalvesWords), 1};
+    const ir::Grid grid{groups_along(x_.columns, kernels::kHalvesColumns), groups_along(token_words_, kernels::kHalvesWords), 1};
     launch(runtime_, program, grid,
            Arguments().buffer(*x_.buffer).buffer(*halves_).size(x_.offset).size(x_.columns).size(x_.rows).size(token_words_));
   }
@@ -240,10 +240,8 @@ class LinearCall {
     Arguments arguments = weight_arguments(runtime_, weights);
     arguments.buffer(*halves_).buffer(y);
     arguments.size(x_.columns).size(rows).size(offset).size(x_.rows).size(token_words_);
-    launch(runtime_, program, {blocks(rows, tiles.block().m), blocks(x_.rows, tiles.block().n), 1}, arguments);
+    launch(runtime_, program, {groups_along(rows, tiles.block().m), groups_along(x_.rows, tiles.block().n), 1}, arguments);
   }
-
-  static uint32_t blocks(int64_t extent, uint32_t size) { return static_cast<uint32_t>((extent + size - 1) / size); }
 
   Runtime& runtime_;
   bool precise_;

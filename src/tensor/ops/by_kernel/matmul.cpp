@@ -70,11 +70,9 @@ std::optional<Choice> by_tiles(Runtime& runtime, const Problem& p) {
   const TileShape shape = caps.tiles.front(), block = kernels::tile_block(shape);
   const auto subgroup = static_cast<uint32_t>(caps.max_subgroup_size);
   // A block of c is worth it where it is filled to a good part.
-  if (4 * subgroup > caps.max_group_size || 2 * p.m < block.m || 2 * p.n < block.n || p.k < block.k) return std::nullopt;
-  if (kernels::tile_shared_bytes(shape) > caps.max_shared_bytes) return std::nullopt;
+  if (2 * p.m < block.m || 2 * p.n < block.n || p.k < block.k || !kernels::tiles_fit(shape, subgroup, caps)) return std::nullopt;
   const Program& program = runtime.program({"matmul_tiles", {subgroup}}, [&] { return kernels::matmul_tiles(shape, subgroup); });
-  const auto blocks = [](int64_t extent, uint32_t size) { return static_cast<uint32_t>((extent + size - 1) / size); };
-  return Choice{&program, {blocks(p.n, block.n), blocks(p.m, block.m), 1}};
+  return Choice{&program, {groups_along(p.n, block.n), groups_along(p.m, block.m), 1}};
 }
 
 Choice choose(Runtime& runtime, const Problem& p) {
@@ -93,8 +91,7 @@ Choice choose(Runtime& runtime, const Problem& p) {
   }
   const Program& program = runtime.program({"matmul_blocks", {number}}, [&] { return kernels::matmul_blocks(dtype, caps); });
   const kernels::MatmulBlock block = kernels::matmul_block(caps);
-  const auto blocks = [](int64_t extent, uint32_t size) { return static_cast<uint32_t>((extent + size - 1) / size); };
-  return {&program, {blocks(p.n, block.columns), blocks(p.m, block.rows), 1}};
+  return {&program, {groups_along(p.n, block.columns), groups_along(p.m, block.rows), 1}};
 }
 
 // Two dimensions of batches, from these offsets on.
