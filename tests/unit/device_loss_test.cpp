@@ -15,6 +15,7 @@
 #include "device/kernel_runtime.h"
 #include "tensor/ops/normalize.h"
 #include "tensor/tensor.h"
+#include "unit/host_block.h"
 #include "unit/temporary_folder.h"
 
 namespace wick {
@@ -39,21 +40,6 @@ struct Health {
     if (failure && (at_once || waits)) throw Error(*failure);
   }
 };
-
-class FragileBlock final : public Buffer {
- public:
-  explicit FragileBlock(size_t bytes) : bytes_(bytes) {}
-  [[nodiscard]] size_t bytes() const noexcept override { return bytes_.size(); }
-  [[nodiscard]] std::byte* host_data() noexcept override { return bytes_.data(); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-std::byte* address(const Buffer& buffer, size_t offset) {
-  const auto [block, first] = buffer.place();
-  return block->host_data() + first + offset;
-}
 
 class FragileQueue final : public Queue {
  public:
@@ -102,7 +88,7 @@ class FragileDriver final : public KernelDriver {
     } catch (const Error&) {
       return nullptr;
     }
-    return health_.failure ? nullptr : std::make_unique<FragileBlock>(bytes);
+    return health_.failure ? nullptr : std::make_unique<HostBlock>(bytes);
   }
   [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::opencl_dialect(); }
   [[nodiscard]] std::string binary_key() const override { return {}; }

@@ -10,26 +10,12 @@
 #include "base/error.h"
 #include "device/kernel_runtime.h"
 #include "ir/builder.h"
+#include "unit/host_block.h"
 
 namespace wick {
 namespace {
 
 using testing::HasSubstr;
-
-class HostBlock final : public Buffer {
- public:
-  explicit HostBlock(size_t bytes) : bytes_(bytes) {}
-  [[nodiscard]] size_t bytes() const noexcept override { return bytes_.size(); }
-  [[nodiscard]] std::byte* host_data() noexcept override { return bytes_.data(); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-std::byte* address(const Buffer& buffer, size_t offset) {
-  const auto [block, first] = buffer.place();
-  return block->host_data() + first + offset;
-}
 
 // A launch writes one byte to its last buffer, at the place that its parameter says, wherever that is.
 class StrayQueue final : public Queue {
