@@ -104,13 +104,13 @@ int main(int argument_count, char** arguments) {
   wick::Console console = wick::standard_console("custom-kernel");
   return wick::run_guarded(console, [&] {
     wick::Options options;
-    CLI::App app(
+    wick::Flags flags(
         "Runs x + residual and its RMS norm as one kernel on every device of this program, beside the library's own functions. The CPU and "
         "the reference device run it in the interpreter: right, but slow.",
-        console.name);
-    wick::add_integer(app, "--rows", "rows of the matrix (64)", options.rows, 1, 65535);
-    wick::add_integer(app, "--columns", "columns of the matrix (1024)", options.columns, 1, 1 << 16);
-    app.footer(wick::examples({"custom-kernel", "custom-kernel --rows 512 --columns 4096"}));
-    if (wick::parse_flags(app, {arguments + 1, arguments + argument_count}, console)) wick::run(console, options);
+        console);
+    flags.add_integer("--rows", "rows of the matrix (64)", options.rows, 1, 65535);
+    flags.add_integer("--columns", "columns of the matrix (1024)", options.columns, 1, 1 << 16);
+    flags.footer(wick::examples({"custom-kernel", "custom-kernel --rows 512 --columns 4096"}));
+    if (flags.parse({arguments + 1, arguments + argument_count})) wick::run(console, options);
   });
 }

@@ -132,12 +132,12 @@ int main(int argument_count, char** arguments) {
   wick::Console console = wick::standard_console("custom-op");
   return wick::run_guarded(console, [&] {
     wick::Options options;
-    CLI::App app("Defines silu(a) * b as an op of its own, checks its gradient, and compares it with the library's two functions.",
-                 console.name);
-    wick::add_integer(app, "--elements", "how many to time it on (1048576)", options.elements, 1, int64_t{1} << 30);
-    wick::add_device(app, options.device);
-    wick::add_threads(app, options.threads);
-    app.footer(wick::examples({"custom-op", "custom-op --elements 10000000"}));
-    if (wick::parse_flags(app, {arguments + 1, arguments + argument_count}, console)) wick::run(console, options);
+    wick::Flags flags("Defines silu(a) * b as an op of its own, checks its gradient, and compares it with the library's two functions.",
+                      console);
+    flags.add_integer("--elements", "how many to time it on (1048576)", options.elements, 1, int64_t{1} << 30);
+    wick::add_device(flags, options.device);
+    wick::add_threads(flags, options.threads);
+    flags.footer(wick::examples({"custom-op", "custom-op --elements 10000000"}));
+    if (flags.parse({arguments + 1, arguments + argument_count})) wick::run(console, options);
   });
 }

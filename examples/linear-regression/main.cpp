@@ -73,17 +73,17 @@ int main(int argument_count, char** arguments) {
   wick::Console console = wick::standard_console("linear-regression");
   return wick::run_guarded(console, [&] {
     wick::Options options;
-    CLI::App app("Fits y = W x + b to noisy measurements by stochastic gradient descent and prints what it found.", console.name);
-    wick::add_integer(app, "--steps", "steps of gradient descent (300)", options.steps, 1, 1000000);
-    wick::add_integer(app, "--samples", "measurements (256)", options.samples, 4, 1000000);
-    wick::add_decimal(app, "--noise", "the deviation of the measurements' noise (0.05)", options.noise, 0, 100);
-    wick::add_decimal(app, "--learning-rate", "of gradient descent (0.1)", options.rate, 0, 10);
-    wick::add_decimal(app, "--at-most", "fail where a number is off by more than X", options.at_most, 0, 1e6);
-    wick::add_value(app, "--seed", "N", "of the measurements and of the first guess (1)",
+    wick::Flags flags("Fits y = W x + b to noisy measurements by stochastic gradient descent and prints what it found.", console);
+    flags.add_integer("--steps", "steps of gradient descent (300)", options.steps, 1, 1000000);
+    flags.add_integer("--samples", "measurements (256)", options.samples, 4, 1000000);
+    flags.add_decimal("--noise", "the deviation of the measurements' noise (0.05)", options.noise, 0, 100);
+    flags.add_decimal("--learning-rate", "of gradient descent (0.1)", options.rate, 0, 10);
+    flags.add_decimal("--at-most", "fail where a number is off by more than X", options.at_most, 0, 1e6);
+    flags.add_value("--seed", "N", "of the measurements and of the first guess (1)",
                     [&](const std::string& text) { options.seed = wick::parse_seed("--seed", text); });
-    wick::add_device(app, options.device);
-    wick::add_threads(app, options.threads);
-    app.footer(wick::examples({"linear-regression", "linear-regression --noise 0.5 --samples 10000"}));
-    if (wick::parse_flags(app, {arguments + 1, arguments + argument_count}, console)) wick::run(console, options);
+    wick::add_device(flags, options.device);
+    wick::add_threads(flags, options.threads);
+    flags.footer(wick::examples({"linear-regression", "linear-regression --noise 0.5 --samples 10000"}));
+    if (flags.parse({arguments + 1, arguments + argument_count})) wick::run(console, options);
   });
 }

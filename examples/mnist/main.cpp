@@ -28,16 +28,16 @@ struct Options {
   TrainOptions train{.save = "mnist-trained.safetensors", .plot = "mnist-loss.svg"};
 };
 
-void add_path(CLI::App& app, const std::string& flag, const std::string& description, std::filesystem::path& target) {
-  add_value(app, flag, "PATH", description, [&target](const std::string& text) { target = text; });
+void add_path(Flags& flags, const std::string& flag, const std::string& description, std::filesystem::path& target) {
+  flags.add_value(flag, "PATH", description, [&target](const std::string& text) { target = text; });
 }
 
-void add_common_flags(CLI::App& app, Options& options) {
-  add_path(app, "--data", "the folder of t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz (../shared/data/mnist)", options.data);
-  add_integer(app, "--limit", "use the first N images only", options.limit, 10);
-  add_decimal(app, "--at-least", "fail where fewer than X per cent are right", options.at_least, 0, 100);
-  add_device(app, options.device);
-  add_threads(app, options.threads);
+void add_common_flags(Flags& flags, Options& options) {
+  add_path(flags, "--data", "the folder of t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz (../shared/data/mnist)", options.data);
+  flags.add_integer("--limit", "use the first N images only", options.limit, 10);
+  flags.add_decimal("--at-least", "fail where fewer than X per cent are right", options.at_least, 0, 100);
+  add_device(flags, options.device);
+  add_threads(flags, options.threads);
 }
 
 void check_accuracy(const Result& result, const Options& options) {
@@ -83,35 +83,35 @@ void run_train(const Console& console, const Options& options) {
 void train_command(Console& console, const Arguments& arguments) {
   Options options;
   console.name += " train";
-  CLI::App app(
+  Flags flags(
       "Trains a small convolutional net from nothing, on four of five images of the test set (the training set is not needed),\n"
       "and says how many of the others it knows.",
-      console.name);
-  add_integer(app, "--epochs", "how often each image is seen (20)", options.train.epochs, 1, 1000);
-  add_integer(app, "--batch", "images of one step (64)", options.train.batch, 1, 10000);
-  add_value(app, "--learning-rate", "X", "the highest of one cycle (0.006)",
-            [&](const std::string& text) { options.train.learning_rate = parse_decimal("--learning-rate", text, 0, 10); });
-  add_value(app, "--seed", "N", "of weights, order, shifts and dropout (1)",
-            [&](const std::string& text) { options.train.seed = parse_seed("--seed", text); });
-  add_integer(app, "--hold-out", "of N images, hold one out (5)", options.train.hold_out, 2, 100);
-  add_path(app, "--save", "where the net is written (mnist-trained.safetensors)", options.train.save);
-  add_path(app, "--plot", "where the plot of the losses is written (mnist-loss.svg)", options.train.plot);
-  add_common_flags(app, options);
-  app.footer(examples({"mnist train", "mnist train --epochs 10 --seed 7 --plot loss.svg"}));
-  if (parse_flags(app, arguments, console)) run_train(console, options);
+      console);
+  flags.add_integer("--epochs", "how often each image is seen (20)", options.train.epochs, 1, 1000);
+  flags.add_integer("--batch", "images of one step (64)", options.train.batch, 1, 10000);
+  flags.add_value("--learning-rate", "X", "the highest of one cycle (0.006)",
+                  [&](const std::string& text) { options.train.learning_rate = parse_decimal("--learning-rate", text, 0, 10); });
+  flags.add_value("--seed", "N", "of weights, order, shifts and dropout (1)",
+                  [&](const std::string& text) { options.train.seed = parse_seed("--seed", text); });
+  flags.add_integer("--hold-out", "of N images, hold one out (5)", options.train.hold_out, 2, 100);
+  add_path(flags, "--save", "where the net is written (mnist-trained.safetensors)", options.train.save);
+  add_path(flags, "--plot", "where the plot of the losses is written (mnist-loss.svg)", options.train.plot);
+  add_common_flags(flags, options);
+  flags.footer(examples({"mnist train", "mnist train --epochs 10 --seed 7 --plot loss.svg"}));
+  if (flags.parse(arguments)) run_train(console, options);
 }
 
 void classify_command(Console& console, const Arguments& arguments) {
   Options options;
-  CLI::App app(
+  Flags flags(
       "Reads the 10,000 handwritten digits of MNIST's test set with a convolutional net from a file.\n"
       "\"mnist train\" trains one: see \"mnist train --help\".",
-      console.name);
-  add_path(app, "--model", "the net: DATA/mnist.safetensors, or what \"mnist train\" saved", options.model);
-  add_integer(app, "--batch", "images at once (200)", options.batch, 1, 10000);
-  add_common_flags(app, options);
-  app.footer(examples({"mnist --data FOLDER", "mnist --model mnist-trained.safetensors", "mnist train"}));
-  if (parse_flags(app, arguments, console)) run_classify(console, options);
+      console);
+  add_path(flags, "--model", "the net: DATA/mnist.safetensors, or what \"mnist train\" saved", options.model);
+  flags.add_integer("--batch", "images at once (200)", options.batch, 1, 10000);
+  add_common_flags(flags, options);
+  flags.footer(examples({"mnist --data FOLDER", "mnist --model mnist-trained.safetensors", "mnist train"}));
+  if (flags.parse(arguments)) run_classify(console, options);
 }
 
 }  // namespace

@@ -110,40 +110,39 @@ void bench_model(Console& console, const Options& options) {
 void bench_command(Console& console, const Arguments& arguments) {
   Options options;
   SuiteOptions suite;
-  CLI::App app(
+  Flags flags(
       "Measures speed: prefill of a prompt, and decoding token by token, both from the same place in the cache; medians of the\n"
       "repetitions after one that warms up. --suite cpu does so for models of several types with random weights, beside what memory and\n"
       "cores can do at most, measured right before and after.",
-      console.name);
-  add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
-  add_integer(app, "--prompt-tokens", "tokens of the prompt; 0: no prefill (512)", options.speed.prompt_tokens, 0);
-  auto* gen_tokens =
-      add_integer(app, "--gen-tokens", "tokens to decode; 0: no decoding (128; with --suite 64)", options.speed.gen_tokens, 0);
-  add_integer(app, "--reps", "repetitions (3)", options.speed.reps, 1, 1000);
-  add_integer(app, "--depth", "tokens that are in the cache before (0)", options.speed.depth, 0);
-  add_value(app, "--suite", "NAME", "cpu: synthetic models of several types, and their shares of the machine's limits",
-            [&](const std::string& value) { options.suite = value; });
-  add_value(app, "--types", "LIST", "types of the suite's models (q8_0 q4_0 q4_k_m bf16 f16 tq2_0)",
-            [&](const std::string& value) { suite.types = split_types(value); });
-  add_value(app, "--shape", "SHAPE", "shape of the suite's models, as `wick synth` takes it (1b)",
-            [&](const std::string& value) { suite.shape = value; });
-  add_value(app, "--folder", "DIR", "where the suite writes its models, one at a time (the system's for temporary files)",
-            [&](const std::string& value) { suite.folder = value; });
-  add_device(app, options.device);
-  add_threads(app, options.threads);
-  add_precision(app, options.precision);
-  app.add_flag("--json", options.json, "print JSON: medians, and _min and _max beside them");
-  app.add_flag("--quiet", console.quiet, "say nothing but errors");
-  add_version(app, console);
-  app.footer(examples({"wick bench --prompt-tokens 256",
-                       "wick bench --model FILE.gguf --prompt-tokens 512 --gen-tokens 128 --threads 2 --reps 5 --json",
-                       "wick bench --suite cpu --types q8_0,q4_0 --threads 2"}));
-  if (!parse_flags(app, arguments, console)) return;
+      console);
+  flags.add_value("--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
+  flags.add_integer("--prompt-tokens", "tokens of the prompt; 0: no prefill (512)", options.speed.prompt_tokens, 0);
+  const Flags::Added gen_tokens =
+      flags.add_integer("--gen-tokens", "tokens to decode; 0: no decoding (128; with --suite 64)", options.speed.gen_tokens, 0);
+  flags.add_integer("--reps", "repetitions (3)", options.speed.reps, 1, 1000);
+  flags.add_integer("--depth", "tokens that are in the cache before (0)", options.speed.depth, 0);
+  flags.add_value("--suite", "NAME", "cpu: synthetic models of several types, and their shares of the machine's limits",
+                  [&](const std::string& value) { options.suite = value; });
+  flags.add_value("--types", "LIST", "types of the suite's models (q8_0 q4_0 q4_k_m bf16 f16 tq2_0)",
+                  [&](const std::string& value) { suite.types = split_types(value); });
+  flags.add_value("--shape", "SHAPE", "shape of the suite's models, as `wick synth` takes it (1b)",
+                  [&](const std::string& value) { suite.shape = value; });
+  flags.add_value("--folder", "DIR", "where the suite writes its models, one at a time (the system's for temporary files)",
+                  [&](const std::string& value) { suite.folder = value; });
+  add_device(flags, options.device);
+  add_threads(flags, options.threads);
+  add_precision(flags, options.precision);
+  flags.add_switch("--json", "print JSON: medians, and _min and _max beside them", options.json);
+  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  flags.footer(examples({"wick bench --prompt-tokens 256",
+                         "wick bench --model FILE.gguf --prompt-tokens 512 --gen-tokens 128 --threads 2 --reps 5 --json",
+                         "wick bench --suite cpu --types q8_0,q4_0 --threads 2"}));
+  if (!flags.parse(arguments)) return;
   if (options.speed.prompt_tokens == 0 && options.speed.gen_tokens == 0) {
     fail(ErrorCode::invalid_argument, "--prompt-tokens 0 and --gen-tokens 0: nothing is left to measure");
   }
   if (options.suite.empty()) return bench_model(console, options);
-  bench_suite(console, options, suite, gen_tokens->count() > 0);
+  bench_suite(console, options, suite, gen_tokens.given());
 }
 
 }  // namespace wick

@@ -42,17 +42,16 @@ std::string render_json(const std::vector<CoverageEntry>& entries) {
 void coverage_command(Console& console, const Arguments& arguments) {
   bool json = false;
   bool markdown = false;
-  CLI::App app(
+  Flags flags(
       "Lists which device carries out which op on which dtype: native, kernel (a portable one), reference (the op's\n"
       "plain loops, for truth and not for speed), or none and why.",
-      console.name);
+      console);
   std::vector<std::string> kinds;
-  app.add_option("devices", kinds, "cpu, vulkan and so on (all that are linked)");
-  auto* json_flag = app.add_flag("--json", json, "print JSON");
-  app.add_flag("--markdown", markdown, "print tables for a document")->excludes(json_flag);
-  add_version(app, console);
-  app.footer(examples({"wick coverage", "wick coverage --markdown cpu reference > coverage.md", "wick coverage --json"}));
-  if (!parse_flags(app, arguments, console)) return;
+  flags.add_arguments("devices", "cpu, vulkan and so on (all that are linked)", kinds);
+  const Flags::Added json_flag = flags.add_switch("--json", "print JSON", json);
+  flags.add_switch("--markdown", "print tables for a document", markdown).excludes(json_flag);
+  flags.footer(examples({"wick coverage", "wick coverage --markdown cpu reference > coverage.md", "wick coverage --json"}));
+  if (!flags.parse(arguments)) return;
   const std::vector<CoverageEntry> entries = coverage(devices_of(kinds));
   if (json) {
     console.out << render_json(entries);

@@ -15,17 +15,16 @@ void detokenize_command(Console& console, const Arguments& arguments) {
   std::optional<std::string> tokens;
   std::optional<std::string> file;
   bool special = false;
-  CLI::App app("Turns token ids into text. A line break is added on a terminal only.", console.name);
-  add_value(app, "--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
-            [&](const std::string& value) { model = value; });
-  auto* tokens_flag = add_value(app, "--tokens", "IDS", "like 0,5,9 or [0, 5, 9] (default: standard input)",
-                                [&](const std::string& value) { tokens = value; });
-  add_value(app, "--file", "FILE", "a file with the ids", [&](const std::string& value) { file = value; })->excludes(tokens_flag);
-  app.add_flag("--special", special, "spell control tokens out");
-  add_version(app, console);
-  app.footer(examples({"wick detokenize --model FILE.gguf --tokens 0,5,9",
-                       "wick tokenize --model FILE.gguf --text \"a b c\" --json | wick detokenize --model FILE.gguf"}));
-  if (!parse_flags(app, arguments, console)) return;
+  Flags flags("Turns token ids into text. A line break is added on a terminal only.", console);
+  flags.add_value("--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
+                  [&](const std::string& value) { model = value; });
+  const Flags::Added tokens_flag = flags.add_value("--tokens", "IDS", "like 0,5,9 or [0, 5, 9] (default: standard input)",
+                                                   [&](const std::string& value) { tokens = value; });
+  flags.add_value("--file", "FILE", "a file with the ids", [&](const std::string& value) { file = value; }).excludes(tokens_flag);
+  flags.add_switch("--special", "spell control tokens out", special);
+  flags.footer(examples({"wick detokenize --model FILE.gguf --tokens 0,5,9",
+                         "wick tokenize --model FILE.gguf --text \"a b c\" --json | wick detokenize --model FILE.gguf"}));
+  if (!flags.parse(arguments)) return;
 
   const auto tokenizer = Tokenizer::load(resolve_tokenizer(console, model));
   std::vector<TokenId> ids;

@@ -53,13 +53,12 @@ void devices_command(Console& console, const Arguments& arguments) {
   bool json = false;
   bool measure = false;
   int threads = 0;
-  CLI::App app("Lists the devices that this program can use. `auto` is the one with the highest score.", console.name);
-  app.add_flag("--measure", measure, "measure how fast each reads memory and computes: half a second and 1 GiB on the CPU");
-  add_threads(app, threads);
-  app.add_flag("--json", json, "print JSON");
-  add_version(app, console);
-  app.footer(examples({"wick devices", "wick devices --json", "wick devices --measure --threads 2"}));
-  if (!parse_flags(app, arguments, console)) return;
+  Flags flags("Lists the devices that this program can use. `auto` is the one with the highest score.", console);
+  flags.add_switch("--measure", "measure how fast each reads memory and computes: half a second and 1 GiB on the CPU", measure);
+  add_threads(flags, threads);
+  flags.add_switch("--json", "print JSON", json);
+  flags.footer(examples({"wick devices", "wick devices --json", "wick devices --measure --threads 2"}));
+  if (!flags.parse(arguments)) return;
 
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   if (!json) console.out << fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", "device", "driver", "units", "memory", "score", "name");

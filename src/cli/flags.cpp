@@ -1,5 +1,7 @@
 #include "cli/flags.h"
 
+#include <CLI/CLI.hpp>
+
 #include <charconv>
 #include <cmath>
 #include <ostream>
@@ -66,58 +68,107 @@ uint64_t parse_seed(std::string_view flag, std::string_view text) {
   return value;
 }
 
-CLI::Option* add_value(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& description,
-                       std::function<void(const std::string&)> take) {
-  return app.add_option_function<std::string>(flag, std::move(take), description)->option_text(value_name)->take_last();
+Flags::Added& Flags::Added::required() {
+  option_->required();
+  return *this;
 }
 
-CLI::Option* add_decimal(CLI::App& app, const std::string& flag, const std::string& description, float& target, double minimum,
-                         double maximum) {
-  return add_value(app, flag, "X", description, [flag, &target, minimum, maximum](const std::string& text) {
+Flags::Added& Flags::Added::excludes(const Added& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Flags::Added& Flags::Added::value_name(const std::string& name) {
+  option_->option_text(name);
+  return *this;
+}
+
+Flags::Added& Flags::Added::group(const std::string& heading) {
+  option_->group(heading);
+  return *this;
+}
+
+Flags::Added& Flags::Added::hidden() { return group(""); }
+
+Flags::Added& Flags::Added::value_optional() {
+  option_->expected(0, 1);
+  return *this;
+}
+
+bool Flags::Added::given() const { return option_->count() > 0; }
+
+Flags::Flags(const std::string& description, const Console& console)
+    : console_(console), app_(std::make_unique<CLI::App>(description, console.name)) {}
+
+Flags::~Flags() = default;
+
+Flags::Added Flags::add_value(const std::string& flag, const std::string& value_name, const std::string& description,
+                              std::function<void(const std::string&)> take) {
+  return Added(*app_->add_option_function<std::string>(flag, std::move(take), description)->option_text(value_name)->take_last());
+}
+
+Flags::Added Flags::add_decimal(const std::string& flag, const std::string& description, float& target, double minimum, double maximum) {
+  return add_value(flag, "X", description, [flag, &target, minimum, maximum](const std::string& text) {
     target = static_cast<float>(parse_decimal(flag, text, minimum, maximum));
   });
 }
 
-CLI::Option* add_threads(CLI::App& app, int& threads) {
-  return add_integer(app, "--threads", "threads to compute with, 1 to 1024 (default: one for each core)", threads, 1, 1024);
+Flags::Added Flags::add_switch(const std::string& flag, const std::string& description, bool& target) {
+  return Added(*app_->add_flag(flag, target, description));
 }
 
-void add_device(CLI::App& app, DeviceChoice& choice) {
-  add_value(app, "--device", "DEVICE", "auto, cpu, vulkan:1 and so on (auto: the best one here)",
-            [&choice](const std::string& text) { choice.name = text; });
-  add_value(app, "--trace", "FILE", "write what an accelerator ran, and when, for Chrome's trace viewer",
-            [&choice](const std::string& text) { choice.trace_file = text; });
-  app.add_flag("--validate", choice.validate, "check what an accelerator's kernels touch: slow");
+Flags::Added Flags::add_values(const std::string& flag, const std::string& value_name, const std::string& description,
+                               std::vector<std::string>& target) {
+  return Added(*app_->add_option(flag, target, description)->option_text(value_name)->allow_extra_args(false));
 }
 
-void add_version(CLI::App& app, const Console& console) {
-  app.set_version_flag("--version", fmt::format("{} {} ({})", console.name, build_info().version, build_info().commit),
-                       "print the version");
+Flags::Added Flags::add_argument(const std::string& name, const std::string& description, std::string& target) {
+  return Added(*app_->add_option(name, target, description));
 }
 
-bool parse_flags(CLI::App& app, const Arguments& arguments, const Console& console) {
-  app.set_help_flag("-h,--help", "print this help");
-  app.get_formatter()->column_width(34);
+Flags::Added Flags::add_arguments(const std::string& name, const std::string& description, std::vector<std::string>& target) {
+  return Added(*app_->add_option(name, target, description));
+}
+
+void Flags::footer(const std::string& text) { app_->footer(text); }
+
+bool Flags::parse(const Arguments& arguments) {
+  app_->set_version_flag("--version", fmt::format("{} {} ({})", console_.name, build_info().version, build_info().commit),
+                         "print the version");
+  app_->set_help_flag("-h,--help", "print this help");
+  app_->get_formatter()->column_width(34);
   std::vector<std::string> split = split_empty_values(arguments);
   std::vector<std::string> reversed(split.rbegin(), split.rend());
   try {
-    app.parse(std::move(reversed));
+    app_->parse(std::move(reversed));
   } catch (const CLI::Success& success) {
-    app.exit(success, console.out, console.err);
+    app_->exit(success, console_.out, console_.err);
     return false;
   } catch (const CLI::ExtrasError&) {
-    const std::vector<std::string> extras = app.remaining(true);
+    const std::vector<std::string> extras = app_->remaining(true);
     const std::string& first = extras.front();
     fail(ErrorCode::invalid_argument, "{} '{}'; {} --help lists what there is",
-         first.starts_with('-') ? "unknown flag" : "unexpected argument", first, console.name);
+         first.starts_with('-') ? "unknown flag" : "unexpected argument", first, console_.name);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string_view text = error.what();
-    if (!text.ends_with("missing")) fail(ErrorCode::invalid_argument, "{}; see {} --help", text, console.name);
-    fail(ErrorCode::invalid_argument, "{}: its value is missing; see {} --help", text.substr(0, text.find(':')), console.name);
+    if (!text.ends_with("missing")) fail(ErrorCode::invalid_argument, "{}; see {} --help", text, console_.name);
+    fail(ErrorCode::invalid_argument, "{}: its value is missing; see {} --help", text.substr(0, text.find(':')), console_.name);
   } catch (const CLI::ParseError& error) {
-    fail(ErrorCode::invalid_argument, "{}; see {} --help", error.what(), console.name);
+    fail(ErrorCode::invalid_argument, "{}; see {} --help", error.what(), console_.name);
   }
   return true;
+}
+
+void add_threads(Flags& flags, int& threads) {
+  flags.add_integer("--threads", "threads to compute with, 1 to 1024 (default: one for each core)", threads, 1, 1024);
+}
+
+void add_device(Flags& flags, DeviceChoice& choice) {
+  flags.add_value("--device", "DEVICE", "auto, cpu, vulkan:1 and so on (auto: the best one here)",
+                  [&choice](const std::string& text) { choice.name = text; });
+  flags.add_value("--trace", "FILE", "write what an accelerator ran, and when, for Chrome's trace viewer",
+                  [&choice](const std::string& text) { choice.trace_file = text; });
+  flags.add_switch("--validate", "check what an accelerator's kernels touch: slow", choice.validate);
 }
 
 std::string examples(std::initializer_list<std::string> lines) {

@@ -16,26 +16,29 @@
 namespace wick {
 namespace {
 
-void add_sampling_flags(CLI::App& app, SamplingParams& sampling) {
+void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
   const char* group = "Sampling";
-  add_decimal(app, "--temperature", "0: always the likeliest token; higher: more surprises; 0 to 2 (0.8)", sampling.temperature, 0, 2)
-      ->group(group);
-  add_integer(app, "--top-k", "choose among the K likeliest tokens; 0: all (40)", sampling.top_k, 0)->group(group);
-  add_decimal(app, "--top-p", "choose among the likeliest tokens that together reach this probability; 0 to 1 (0.95)", sampling.top_p, 0, 1)
-      ->group(group);
-  add_decimal(app, "--min-p", "leave out tokens less likely than this share of the likeliest; 0 to 1 (0.05)", sampling.min_p, 0, 1)
-      ->group(group);
-  add_decimal(app, "--repetition-penalty", "above 1: tokens that were there become less likely; 1 and 0: off; 0 to 2 (1)",
-              sampling.repetition_penalty, 0, 2)
-      ->group(group);
-  add_decimal(app, "--presence-penalty", "taken from the logit of tokens that were there; -2 to 2 (0)", sampling.presence_penalty, -2, 2)
-      ->group(group);
-  add_decimal(app, "--frequency-penalty", "taken from it once for each time; -2 to 2 (0)", sampling.frequency_penalty, -2, 2)->group(group);
-  add_integer(app, "--penalty-window", "tokens that penalties look back on; -1: all, 0: none (64)", sampling.penalty_window, -1)
-      ->group(group);
-  add_value(app, "--seed", "N", "same seed, same text (random, and printed)", [&sampling](const std::string& text) {
-    sampling.seed = parse_seed("--seed", text);
-  })->group(group);
+  flags.add_decimal("--temperature", "0: always the likeliest token; higher: more surprises; 0 to 2 (0.8)", sampling.temperature, 0, 2)
+      .group(group);
+  flags.add_integer("--top-k", "choose among the K likeliest tokens; 0: all (40)", sampling.top_k, 0).group(group);
+  flags
+      .add_decimal("--top-p", "choose among the likeliest tokens that together reach this probability; 0 to 1 (0.95)", sampling.top_p, 0, 1)
+      .group(group);
+  flags.add_decimal("--min-p", "leave out tokens less likely than this share of the likeliest; 0 to 1 (0.05)", sampling.min_p, 0, 1)
+      .group(group);
+  flags
+      .add_decimal("--repetition-penalty", "above 1: tokens that were there become less likely; 1 and 0: off; 0 to 2 (1)",
+                   sampling.repetition_penalty, 0, 2)
+      .group(group);
+  flags.add_decimal("--presence-penalty", "taken from the logit of tokens that were there; -2 to 2 (0)", sampling.presence_penalty, -2, 2)
+      .group(group);
+  flags.add_decimal("--frequency-penalty", "taken from it once for each time; -2 to 2 (0)", sampling.frequency_penalty, -2, 2).group(group);
+  flags.add_integer("--penalty-window", "tokens that penalties look back on; -1: all, 0: none (64)", sampling.penalty_window, -1)
+      .group(group);
+  flags
+      .add_value("--seed", "N", "same seed, same text (random, and printed)",
+                 [&sampling](const std::string& text) { sampling.seed = parse_seed("--seed", text); })
+      .group(group);
 }
 
 // The whole of standard input, without the line break that ends it: `echo text | program` means text.
@@ -105,25 +108,23 @@ void prompt_loop(Console& console, Generator& generator, const GenerationParams&
 
 }  // namespace
 
-void add_generate_flags(CLI::App& app, GenerateOptions& options, Console& console) {
-  add_value(app, "--model", "FILE|DIR", "a GGUF model, or a folder with one (default: the model that comes with Wick)",
-            [&options](const std::string& text) {
-              if (text.empty()) fail(ErrorCode::invalid_argument, "--model: an empty name; name a .gguf file");
-              options.model = text;
-            });
-  add_value(app, "--prompt", "TEXT", "the text to continue (default: standard input; on a terminal, a prompt loop)",
-            [&options](const std::string& text) { options.prompt = text; });
-  add_integer(app, "--max-tokens", "the most tokens to generate (256)", options.params.max_tokens, 0);
-  app.add_option("--stop", options.params.stop, "end before this text; may come several times")
-      ->option_text("TEXT")
-      ->allow_extra_args(false);
-  app.add_flag("--ignore-eos", options.params.ignore_eos, "go on when the model ends its text");
-  app.add_flag("--parse-special", options.params.parse_special, "control tokens spelled out in the prompt are those tokens");
-  add_integer(app, "--context", "the most tokens that prompt and text may have together (the model's)", options.context, 1);
-  add_threads(app, options.threads);
-  add_precision(app, options.precision);
-  app.add_flag("--quiet", console.quiet, "say nothing but errors");
-  add_sampling_flags(app, options.params.sampling);
+void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console) {
+  flags.add_value("--model", "FILE|DIR", "a GGUF model, or a folder with one (default: the model that comes with Wick)",
+                  [&options](const std::string& text) {
+                    if (text.empty()) fail(ErrorCode::invalid_argument, "--model: an empty name; name a .gguf file");
+                    options.model = text;
+                  });
+  flags.add_value("--prompt", "TEXT", "the text to continue (default: standard input; on a terminal, a prompt loop)",
+                  [&options](const std::string& text) { options.prompt = text; });
+  flags.add_integer("--max-tokens", "the most tokens to generate (256)", options.params.max_tokens, 0);
+  flags.add_values("--stop", "TEXT", "end before this text; may come several times", options.params.stop);
+  flags.add_switch("--ignore-eos", "go on when the model ends its text", options.params.ignore_eos);
+  flags.add_switch("--parse-special", "control tokens spelled out in the prompt are those tokens", options.params.parse_special);
+  flags.add_integer("--context", "the most tokens that prompt and text may have together (the model's)", options.context, 1);
+  add_threads(flags, options.threads);
+  add_precision(flags, options.precision);
+  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  add_sampling_flags(flags, options.params.sampling);
 }
 
 void check_generate_options(const GenerateOptions& options) {

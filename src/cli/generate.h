@@ -22,7 +22,7 @@ struct GenerateOptions {
   Precision precision;
 };
 
-void add_generate_flags(CLI::App& app, GenerateOptions& options, Console& console);
+void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console);
 
 // Errors: invalid_argument naming the flag, for parameters that parsing lets through.
 void check_generate_options(const GenerateOptions& options);

@@ -71,22 +71,21 @@ void collect(const Console& console, const Options& options) {
 
 void imatrix_command(Console& console, const Arguments& arguments) {
   Options options;
-  CLI::App app(
+  Flags flags(
       "Runs a text through a model and writes down how large the inputs of each weight are: an importance matrix, which lets wick "
       "quantize\n"
       "spend precision where it counts. FILE ending in .dat gets the older form of such files, all others GGUF.",
-      console.name);
-  add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
-  add_value(app, "--file", "FILE", "the text", [&](const std::string& value) { options.file = value; })->required();
-  add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { options.out = value; })->required();
-  add_integer(app, "--ctx", "tokens of a chunk (512)", options.context, 2);
-  add_integer(app, "--chunks", "only the first K chunks (all)", options.chunks, 1)->option_text("K");
-  add_device(app, options.device);
-  add_threads(app, options.threads);
-  app.add_flag("--quiet", console.quiet, "say nothing but errors");
-  add_version(app, console);
-  app.footer(examples({"wick imatrix --model model-f16.gguf --file text.txt --out model.imatrix.gguf --chunks 100"}));
-  if (!parse_flags(app, arguments, console)) return;
+      console);
+  flags.add_value("--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
+  flags.add_value("--file", "FILE", "the text", [&](const std::string& value) { options.file = value; }).required();
+  flags.add_value("--out", "FILE", "the file to write", [&](const std::string& value) { options.out = value; }).required();
+  flags.add_integer("--ctx", "tokens of a chunk (512)", options.context, 2);
+  flags.add_integer("--chunks", "only the first K chunks (all)", options.chunks, 1).value_name("K");
+  add_device(flags, options.device);
+  add_threads(flags, options.threads);
+  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  flags.footer(examples({"wick imatrix --model model-f16.gguf --file text.txt --out model.imatrix.gguf --chunks 100"}));
+  if (!flags.parse(arguments)) return;
   collect(console, options);
 }
 

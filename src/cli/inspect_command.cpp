@@ -146,16 +146,15 @@ void print_gguf(const Console& console, const GgufFile& file) {
 void inspect_command(Console& console, const Arguments& arguments) {
   std::string path;
   bool json = false;
-  CLI::App app(
+  Flags flags(
       "Shows the metadata and the tensors of a GGUF, safetensors, npy, npz or PyTorch (.pt, .pth) file, or of a sharded\n"
       "safetensors model by its index or folder. Shapes are written outermost first: a weight [out, in]. Offsets are bytes\n"
       "from the file's beginning. Of long arrays the first elements are shown. Nothing in a PyTorch file is run.",
-      console.name);
-  app.add_option("file", path, "the file")->required()->option_text("FILE");
-  app.add_flag("--json", json, "print JSON");
-  add_version(app, console);
-  app.footer(examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect FILE.gguf --json", "wick inspect checkpoint.pt"}));
-  if (!parse_flags(app, arguments, console)) return;
+      console);
+  flags.add_argument("file", "the file", path).required().value_name("FILE");
+  flags.add_switch("--json", "print JSON", json);
+  flags.footer(examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect FILE.gguf --json", "wick inspect checkpoint.pt"}));
+  if (!flags.parse(arguments)) return;
 
   if (inspect_tensors(console, path, json)) return;
   const GgufFile file = GgufFile::open(path);

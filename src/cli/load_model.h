@@ -36,7 +36,7 @@ struct Precision {
 };
 
 // --precise and --kv-type.
-void add_precision(CLI::App& app, Precision& precision);
+void add_precision(Flags& flags, Precision& precision);
 
 enum class WithTokenizer { no, yes };
 

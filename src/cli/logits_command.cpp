@@ -44,22 +44,22 @@ void logits_command(Console& console, const Arguments& arguments) {
   std::string out;
   int threads = 0;
   Precision precision;
-  CLI::App app("Writes the logits that a model gives after each token of a text: f32 [tokens, vocabulary] in a .npy file.", console.name);
-  add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { model_name = value; });
-  auto* text_flag = add_value(app, "--text", "TEXT", "the text; BOS is added if the model's file asks for it",
-                              [&](const std::string& value) { text = value; });
-  add_value(app, "--tokens", "IDS", "token ids like 0,5,9 instead, exactly as they are", [&](const std::string& value) {
-    token_list = value;
-  })->excludes(text_flag);
-  add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
-  add_precision(app, precision);
-  add_device(app, device);
-  add_threads(app, threads);
-  app.add_flag("--quiet", console.quiet, "say nothing but errors");
-  add_version(app, console);
-  app.footer(examples({"wick logits --model FILE.gguf --text \"Once upon a time\" --out logits.npy",
-                       "wick logits --model FILE.gguf --tokens 0,5,9 --out logits.npy --precise"}));
-  if (!parse_flags(app, arguments, console)) return;
+  Flags flags("Writes the logits that a model gives after each token of a text: f32 [tokens, vocabulary] in a .npy file.", console);
+  flags.add_value("--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { model_name = value; });
+  const Flags::Added text_flag = flags.add_value("--text", "TEXT", "the text; BOS is added if the model's file asks for it",
+                                                 [&](const std::string& value) { text = value; });
+  flags
+      .add_value("--tokens", "IDS", "token ids like 0,5,9 instead, exactly as they are",
+                 [&](const std::string& value) { token_list = value; })
+      .excludes(text_flag);
+  flags.add_value("--out", "FILE", "the file to write", [&](const std::string& value) { out = value; }).required();
+  add_precision(flags, precision);
+  add_device(flags, device);
+  add_threads(flags, threads);
+  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  flags.footer(examples({"wick logits --model FILE.gguf --text \"Once upon a time\" --out logits.npy",
+                         "wick logits --model FILE.gguf --tokens 0,5,9 --out logits.npy --precise"}));
+  if (!flags.parse(arguments)) return;
   if (!text && !token_list) fail(ErrorCode::invalid_argument, "nothing to compute: give --text or --tokens");
   if (text) check_prompt(*text);
 

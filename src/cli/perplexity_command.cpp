@@ -136,26 +136,26 @@ void measure(const Console& console, const Options& options, const LoadedModel& 
 
 void perplexity_command(Console& console, const Arguments& arguments) {
   Options options;
-  CLI::App app(
+  Flags flags(
       "Measures how well a model predicts a text: the mean negative log-likelihood of a token (NLL) and its exponential. The text is cut "
       "into\n"
       "chunks of N tokens; each token is predicted from BOS and the chunk's tokens before it. A rest shorter than a chunk is left out.",
-      console.name);
-  add_value(app, "--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
-  add_value(app, "--file", "FILE", "the text", [&](const std::string& value) { options.file = value; })->required();
-  add_integer(app, "--ctx", "tokens of a chunk (512)", options.context, 1);
-  add_integer(app, "--chunks", "only the first K chunks (all)", options.chunks, 1)->option_text("K");
-  app.add_flag("--second-half", options.second_half,
-               "score the second half of each chunk only, and let BOS take the place of its first token, as llama-perplexity does");
-  add_precision(app, options.precision);
-  app.add_flag("--json", options.json, "print JSON");
-  add_device(app, options.device);
-  add_threads(app, options.threads);
-  app.add_flag("--quiet", console.quiet, "say nothing but errors");
-  add_version(app, console);
-  app.footer(examples({"wick perplexity --model FILE.gguf --file text.txt --ctx 512",
-                       "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json"}));
-  if (!parse_flags(app, arguments, console)) return;
+      console);
+  flags.add_value("--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
+  flags.add_value("--file", "FILE", "the text", [&](const std::string& value) { options.file = value; }).required();
+  flags.add_integer("--ctx", "tokens of a chunk (512)", options.context, 1);
+  flags.add_integer("--chunks", "only the first K chunks (all)", options.chunks, 1).value_name("K");
+  flags.add_switch("--second-half",
+                   "score the second half of each chunk only, and let BOS take the place of its first token, as llama-perplexity does",
+                   options.second_half);
+  add_precision(flags, options.precision);
+  flags.add_switch("--json", "print JSON", options.json);
+  add_device(flags, options.device);
+  add_threads(flags, options.threads);
+  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  flags.footer(examples({"wick perplexity --model FILE.gguf --file text.txt --ctx 512",
+                         "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json"}));
+  if (!flags.parse(arguments)) return;
   const auto path = resolve_model(console, options.model);
   measure(console, options, load_model(console, path, open_device(console, options.device, options.threads), options.precision));
 }

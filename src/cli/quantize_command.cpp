@@ -62,24 +62,21 @@ void quantize(const Console& console, const Request& request) {
 
 void quantize_command(Console& console, const Arguments& arguments) {
   Request request;
-  CLI::App app("Turns a GGUF model into one of another type. IN and OUT are files; TYPE is one of\n" + mix_names() +
-                   ".\nTensors get the types that llama.cpp gives them in that mix; the file is written beside OUT and takes its name when "
-                   "it is whole.",
-               console.name);
-  app.add_option("IN", request.in, "the model")->required();
-  app.add_option("OUT", request.out, "the file to write")->required();
-  app.add_option("TYPE", request.type, "the mix, such as Q4_K_M")->required();
-  add_value(app, "--imatrix", "FILE", "importance of the weights, from wick imatrix",
-            [&](const std::string& value) { request.importance = value; });
-  app.add_option("--keep", request.keep, "tensors whose names the pattern finds get TYPE; may be given again and again")
-      ->option_text("REGEX=TYPE")
-      ->allow_extra_args(false);
-  add_threads(app, request.threads);
-  app.add_flag("--quiet", console.quiet, "say nothing but errors");
-  add_version(app, console);
-  app.footer(examples({"wick quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M",
-                       "wick quantize model-f16.gguf model-iq2_xs.gguf IQ2_XS --imatrix model.imatrix.gguf --keep 'attn_v=q8_0'"}));
-  if (!parse_flags(app, arguments, console)) return;
+  Flags flags("Turns a GGUF model into one of another type. IN and OUT are files; TYPE is one of\n" + mix_names() +
+                  ".\nTensors get the types that llama.cpp gives them in that mix; the file is written beside OUT and takes its name when "
+                  "it is whole.",
+              console);
+  flags.add_argument("IN", "the model", request.in).required();
+  flags.add_argument("OUT", "the file to write", request.out).required();
+  flags.add_argument("TYPE", "the mix, such as Q4_K_M", request.type).required();
+  flags.add_value("--imatrix", "FILE", "importance of the weights, from wick imatrix",
+                  [&](const std::string& value) { request.importance = value; });
+  flags.add_values("--keep", "REGEX=TYPE", "tensors whose names the pattern finds get TYPE; may be given again and again", request.keep);
+  add_threads(flags, request.threads);
+  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  flags.footer(examples({"wick quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M",
+                         "wick quantize model-f16.gguf model-iq2_xs.gguf IQ2_XS --imatrix model.imatrix.gguf --keep 'attn_v=q8_0'"}));
+  if (!flags.parse(arguments)) return;
   quantize(console, request);
 }
 

@@ -18,29 +18,28 @@ void synth_command(Console& console, const Arguments& arguments) {
   std::string out;
   bool untied = false;
   options.threads = usable_cores();
-  CLI::App app("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.",
-               console.name);
-  add_value(app, "--arch", "NAME", "the architecture: llama, bitnet, bitnet-b1.58 (llama)",
-            [&](const std::string& value) { options.architecture = value; });
-  add_value(app, "--shape", "SHAPE", "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary", [&](const std::string& value) {
-    shape = value;
-  })->required();
-  add_value(app, "--type", "TYPE", "the weights' type or mix, see below (q8_0)", [&](const std::string& value) { options.type = value; });
-  app.add_flag("--untied", untied, "a head of its own instead of the embedding, for shapes in numbers");
-  add_value(app, "--out", "FILE", "the file to write", [&](const std::string& value) { out = value; })->required();
-  add_value(app, "--seed", "N", "same seed, same file (1)", [&](const std::string& value) { options.seed = parse_seed("--seed", value); });
-  add_threads(app, options.threads);
-  app.add_flag("--quiet", console.quiet, "say nothing but errors");
-  add_version(app, console);
+  Flags flags("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.", console);
+  flags.add_value("--arch", "NAME", "the architecture: llama, bitnet, bitnet-b1.58 (llama)",
+                  [&](const std::string& value) { options.architecture = value; });
+  flags
+      .add_value("--shape", "SHAPE", "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary",
+                 [&](const std::string& value) { shape = value; })
+      .required();
+  flags.add_value("--type", "TYPE", "the weights' type or mix, see below (q8_0)", [&](const std::string& value) { options.type = value; });
+  flags.add_switch("--untied", "a head of its own instead of the embedding, for shapes in numbers", untied);
+  flags.add_value("--out", "FILE", "the file to write", [&](const std::string& value) { out = value; }).required();
+  flags.add_value("--seed", "N", "same seed, same file (1)", [&](const std::string& value) { options.seed = parse_seed("--seed", value); });
+  add_threads(flags, options.threads);
+  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
   const std::string types = fmt::format(
       "types: {}\nA storage format is that of every matrix; of the other names, each is a mix as wick quantize makes it. Weights are "
       "random\n"
       "codes and scales, not the blocks nearest to random numbers. BitNet's embedding is f16.\n",
       fmt::join(synthetic_types(), " "));
-  app.footer(types + examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
-                               "wick synth --arch bitnet --shape 1b --type tq2_0 --out bitnet-1b.gguf",
-                               "wick synth --shape 4,256,768,8,4,1000 --type q8_0 --out tiny.gguf --seed 7"}));
-  if (!parse_flags(app, arguments, console)) return;
+  flags.footer(types + examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
+                                 "wick synth --arch bitnet --shape 1b --type tq2_0 --out bitnet-1b.gguf",
+                                 "wick synth --shape 4,256,768,8,4,1000 --type q8_0 --out tiny.gguf --seed 7"}));
+  if (!flags.parse(arguments)) return;
 
   options.shape = parse_synthetic_shape(shape);
   if (untied) options.shape.tied = false;

@@ -42,19 +42,19 @@ void tokenize_command(Console& console, const Arguments& arguments) {
   bool no_special = false;
   bool parse_special = false;
   bool json = false;
-  CLI::App app("Turns text into the token ids of a model's vocabulary: one id and its spelling a line.", console.name);
-  add_value(app, "--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
-            [&](const std::string& value) { model = value; });
-  auto* text_flag = add_value(app, "--text", "TEXT", "the text (default: standard input)", [&](const std::string& value) { text = value; });
-  add_value(app, "--file", "FILE", "a file with the text", [&](const std::string& value) { file = value; })->excludes(text_flag);
-  app.add_flag("--no-special", no_special, "leave out the BOS and EOS that the model's file asks for");
-  app.add_flag("--parse-special", parse_special, "control tokens spelled out in the text are those tokens");
-  app.add_flag("--json", json, "print an array of ids");
-  add_version(app, console);
-  app.footer(examples({"wick tokenize --model FILE.gguf --text \"Once upon a time\"",
-                       "wick tokenize --model tokenizer.json --file novel.txt --json",
-                       "echo -n \"<s>Hello\" | wick tokenize --model FILE.gguf --no-special --parse-special"}));
-  if (!parse_flags(app, arguments, console)) return;
+  Flags flags("Turns text into the token ids of a model's vocabulary: one id and its spelling a line.", console);
+  flags.add_value("--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
+                  [&](const std::string& value) { model = value; });
+  const Flags::Added text_flag =
+      flags.add_value("--text", "TEXT", "the text (default: standard input)", [&](const std::string& value) { text = value; });
+  flags.add_value("--file", "FILE", "a file with the text", [&](const std::string& value) { file = value; }).excludes(text_flag);
+  flags.add_switch("--no-special", "leave out the BOS and EOS that the model's file asks for", no_special);
+  flags.add_switch("--parse-special", "control tokens spelled out in the text are those tokens", parse_special);
+  flags.add_switch("--json", "print an array of ids", json);
+  flags.footer(examples({"wick tokenize --model FILE.gguf --text \"Once upon a time\"",
+                         "wick tokenize --model tokenizer.json --file novel.txt --json",
+                         "echo -n \"<s>Hello\" | wick tokenize --model FILE.gguf --no-special --parse-special"}));
+  if (!flags.parse(arguments)) return;
 
   const auto tokenizer = Tokenizer::load(resolve_tokenizer(console, model));
   if (file) text = read_text_file(*file);

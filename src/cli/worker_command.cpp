@@ -36,34 +36,34 @@ void take_backend(const Console& console, const std::string& text, DeviceKind ow
 }
 
 // --cuda-device N and its like: the hive writes them for every kind of worker.
-void add_device_flags(CLI::App& app, const Console& console, DeviceLocation& location) {
+void add_device_flags(Flags& flags, const Console& console, DeviceLocation& location) {
   const std::string_view own = to_string(location.kind);
-  add_value(app, "--device", "DEVICE", fmt::format("{0}, or {0}:N for the N-th one ({0})", own),
-            [&console, &location](const std::string& text) { take_device(console, text, location); });
-  add_value(app, "--backend", "NAME", fmt::format("must be {}: a worker holds one backend", own),
-            [&console, &location](const std::string& text) { take_backend(console, text, location.kind); })
-      ->group("");
+  flags.add_value("--device", "DEVICE", fmt::format("{0}, or {0}:N for the N-th one ({0})", own),
+                  [&console, &location](const std::string& text) { take_device(console, text, location); });
+  flags
+      .add_value("--backend", "NAME", fmt::format("must be {}: a worker holds one backend", own),
+                 [&console, &location](const std::string& text) { take_backend(console, text, location.kind); })
+      .hidden();
   for (const std::string_view kind : kDeviceKindNames) {
     const std::string flag = fmt::format("--{}-device", kind);
-    add_value(app, flag, "N", "", [&console, &location, flag, kind](const std::string& text) {
-      if (kind != to_string(location.kind)) refuse_backend(console, flag, kind, location.kind);
-      location.index = static_cast<int>(parse_integer(flag, text, 0, 1024));
-    })->group("");
+    flags
+        .add_value(flag, "N", "",
+                   [&console, &location, flag, kind](const std::string& text) {
+                     if (kind != to_string(location.kind)) refuse_backend(console, flag, kind, location.kind);
+                     location.index = static_cast<int>(parse_integer(flag, text, 0, 1024));
+                   })
+        .hidden();
   }
 }
 
 // The hive's flags for a worker that serves.
-void add_serving_flags(CLI::App& app) {
+void add_serving_flags(Flags& flags) {
   for (const char* flag : {"--worker-id", "--model-ref", "--port", "--hive-url", "--queen-url", "--callback-url", "--local-mode"}) {
-    app.add_option_function<std::string>(
-           flag,
-           [flag](const std::string&) {
-             fail(ErrorCode::unsupported,
-                  "{}: serving over HTTP is not in this version; give --prompt TEXT or write the prompt to standard input", flag);
-           },
-           "")
-        ->expected(0, 1)
-        ->group("");
+    const auto refuse = [flag](const std::string&) {
+      fail(ErrorCode::unsupported, "{}: serving over HTTP is not in this version; give --prompt TEXT or write the prompt to standard input",
+           flag);
+    };
+    flags.add_value(flag, "", "", refuse).value_optional().hidden();
   }
 }
 
@@ -75,19 +75,18 @@ int run_worker(Console& console, const Arguments& arguments) {
     DeviceLocation location{.kind = linked_backends().front()->kind, .index = 0};
     GenerateOptions options;
     bool wants_build_info = false;
-    CLI::App app(fmt::format("Continues a text with a language model on the {} backend. The continuation alone goes to standard output;\n"
-                             "notes go to standard error.",
-                             to_string(location.kind)),
-                 console.name);
-    add_generate_flags(app, options, console);
-    add_device_flags(app, console, location);
-    add_serving_flags(app);
-    app.add_flag("--build-info", wants_build_info, "print as JSON what this program was built from and with");
-    add_version(app, console);
-    app.footer(examples({fmt::format("{} --prompt \"Once upon a time\" --max-tokens 200", console.name),
-                         fmt::format("echo '\"My dear,\"' | {} --temperature 0", console.name),
-                         fmt::format("{} --model FILE.gguf --prompt \"Dear Sir,\" --seed 7 --stop \"Yours\"", console.name)}));
-    if (!parse_flags(app, arguments, console)) return;
+    Flags flags(fmt::format("Continues a text with a language model on the {} backend. The continuation alone goes to standard output;\n"
+                            "notes go to standard error.",
+                            to_string(location.kind)),
+                console);
+    add_generate_flags(flags, options, console);
+    add_device_flags(flags, console, location);
+    add_serving_flags(flags);
+    flags.add_switch("--build-info", "print as JSON what this program was built from and with", wants_build_info);
+    flags.footer(examples({fmt::format("{} --prompt \"Once upon a time\" --max-tokens 200", console.name),
+                           fmt::format("echo '\"My dear,\"' | {} --temperature 0", console.name),
+                           fmt::format("{} --model FILE.gguf --prompt \"Dear Sir,\" --seed 7 --stop \"Yours\"", console.name)}));
+    if (!flags.parse(arguments)) return;
     if (wants_build_info) {
       console.out << build_info_json() << '\n';
       return;

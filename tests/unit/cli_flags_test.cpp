@@ -44,15 +44,14 @@ Parsed parse(const Arguments& arguments) {
   std::ostringstream out;
   std::ostringstream err;
   const Console console{.name = "tool", .executable = {}, .in = in, .out = out, .err = err};
-  CLI::App app("Does things.", "tool");
-  add_integer(app, "--count", "a count", parsed.count, 1, 10);
-  add_decimal(app, "--share", "a share", parsed.share, 0, 1);
-  add_value(app, "--text", "TEXT", "a text", [&](const std::string& text) { parsed.text = text; });
-  app.add_option("--several", parsed.several, "texts")->allow_extra_args(false);
-  app.add_flag("--flag", parsed.flag, "a flag");
-  add_version(app, console);
-  app.footer(examples({"tool --count 3"}));
-  parsed.error = error_of([&] { parsed.goes_on = parse_flags(app, arguments, console); });
+  Flags flags("Does things.", console);
+  flags.add_integer("--count", "a count", parsed.count, 1, 10);
+  flags.add_decimal("--share", "a share", parsed.share, 0, 1);
+  flags.add_value("--text", "TEXT", "a text", [&](const std::string& text) { parsed.text = text; });
+  flags.add_values("--several", "TEXT", "texts", parsed.several);
+  flags.add_switch("--flag", "a flag", parsed.flag);
+  flags.footer(examples({"tool --count 3"}));
+  parsed.error = error_of([&] { parsed.goes_on = flags.parse(arguments); });
   parsed.out = out.str();
   return parsed;
 }
