@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,24 +22,30 @@ std::string all_of(const Dialect& dialect, const DeviceCaps& caps, std::vector<T
   return error_of([&] { all = texts(dialect, caps); });
 }
 
+struct Language {
+  const Dialect& dialect;
+  std::vector<DeviceCaps> devices;
+};
+
+std::vector<Language> languages() {
+  return {{cuda_dialect(), {cuda_caps()}},
+          {hip_dialect(), {hip_caps(32), hip_caps(64)}},
+          {msl_dialect(), {msl_caps()}},
+          {opencl_dialect(), {opencl_caps(), opencl_full_caps()}},
+          {glsl_dialect(), {subgroup_caps(), bare_caps()}},
+          {wgsl_dialect(), {wgsl_caps(1), wgsl_caps(8)}}};
+}
+
 // What ./dev test has time for. The rest of the library's kernels is reached by other seeds: WICK_TEXT_SEED=7.
 TEST(Texts, OfALanguageAreThreeHundredAtMost) {
   constexpr std::size_t kMost = 300;
-  const std::vector<std::pair<const Dialect*, std::vector<DeviceCaps>>> languages = {
-      {&cuda_dialect(), {cuda_caps()}},
-      {&hip_dialect(), {hip_caps(32), hip_caps(64)}},
-      {&msl_dialect(), {msl_caps()}},
-      {&opencl_dialect(), {opencl_caps(), opencl_full_caps()}},
-      {&glsl_dialect(), {subgroup_caps(), bare_caps()}},
-      {&wgsl_dialect(), {wgsl_caps(1), wgsl_caps(8)}},
-  };
-  for (const auto& [dialect, devices] : languages) {
+  for (const auto& [dialect, devices] : languages()) {
     std::set<std::string> distinct;
     for (const DeviceCaps& caps : devices) {
-      for (const Text& text : texts(*dialect, caps)) distinct.insert(text.text);
+      for (const Text& text : texts(dialect, caps)) distinct.insert(text.text);
     }
-    fmt::print("{}: {} distinct texts\n", dialect->name, distinct.size());
-    EXPECT_LE(distinct.size(), kMost) << dialect->name;
+    fmt::print("{}: {} distinct texts\n", dialect.name, distinct.size());
+    EXPECT_LE(distinct.size(), kMost) << dialect.name;
   }
 }
 
@@ -53,6 +60,19 @@ TEST(Texts, OtherSeedsChooseOtherKernelsAndTheSameSeedTheSame) {
   std::set<std::string> all;
   for (uint64_t seed = 0; seed < 50; ++seed) all.merge(names(seed));
   EXPECT_GT(all.size(), 300U);
+}
+
+// tests/ir/compare_compilers runs this in two builds of Wick and compares the files.
+TEST(Texts, AreWrittenToAFile) {
+  const char* path = std::getenv("WICK_TEXTS");
+  if (path == nullptr) GTEST_SKIP() << "WICK_TEXTS names no file";
+  std::ofstream file(path);
+  for (const auto& [dialect, devices] : languages()) {
+    for (const DeviceCaps& caps : devices) {
+      for (const Text& text : texts(dialect, caps)) file << fmt::format("==== {} in {}\n{}", text.prepared.name, dialect.name, text.text);
+    }
+  }
+  ASSERT_TRUE(file.flush()) << path;
 }
 
 TEST(Cuda, RunsOnTheHost) {
