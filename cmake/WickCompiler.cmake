@@ -7,13 +7,24 @@ target_compile_options(wick_compiler INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-res
 target_compile_options(wick_compiler INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 # Floating-point contraction would make a result depend on the compiler: the kernels say fma where they mean it.
 target_compile_options(wick_compiler INTERFACE -ffp-contract=off)
-# Headers that nearly every source includes, read once for each target. For a build that only checks: elsewhere a source must include what
-# it uses.
+# Headers that nearly every source includes, read once for each target. Tests do so everywhere; the sources only in builds that check what
+# another one has compiled without, for a source must include what it uses.
 option(WICK_PRECOMPILE "Precompile the headers of the standard library" OFF)
-if(WICK_PRECOMPILE)
-  target_precompile_headers(wick_compiler INTERFACE
+
+#   wick_precompile(<target> <PRIVATE|INTERFACE> <further headers…>)
+function(wick_precompile target scope)
+  target_precompile_headers(${target} ${scope}
     <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <cmath> <filesystem> <fstream> <functional> <map> <memory> <mutex> <optional> <span>
-    <string> <string_view> <unordered_map> <vector>)
+    <string> <string_view> <unordered_map> <vector> ${ARGN})
+  # What ccache needs to look into precompiled headers, with the launcher below.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${target} ${scope} "SHELL:-Xclang -fno-pch-timestamp")
+  else()
+    target_compile_options(${target} ${scope} -fpch-preprocess)
+  endif()
+endfunction()
+if(WICK_PRECOMPILE)
+  wick_precompile(wick_compiler INTERFACE)
 endif()
 if(WICK_SANITIZE)
   add_compile_options(-fsanitize=${WICK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -23,7 +34,7 @@ endif()
 # ccache, where it is installed, makes a second build quick.
 find_program(WICK_CCACHE ccache)
 if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${WICK_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${WICK_CCACHE})
 endif()
 
 # The commit that --build-info names; a source archive has none.
