@@ -106,46 +106,62 @@ std::string in_namespaces(const std::vector<Text>& all, const std::string& inclu
   return program;
 }
 
-// NVIDIA's run-time compiler, opened at run time.
-class Nvrtc {
+// A vendor's run-time compiler, opened at run time: NVRTC, and hiprtc, whose functions differ in their first letters only.
+class RunTimeCompiler {
  public:
-  Nvrtc() {
-    for (const char* path : {"libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"}) {
+  RunTimeCompiler(std::string prefix, std::initializer_list<const char*> libraries) : prefix_(std::move(prefix)) {
+    for (const char* path : libraries) {
       if (library_ == nullptr) library_ = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
   }
   [[nodiscard]] bool found() const { return library_ != nullptr; }
   // The compiler's log, if it refuses the program.
-  [[nodiscard]] std::string refusal(const std::string& program, const std::string& architecture) const {
+  [[nodiscard]] std::string refusal(const std::string& program, const std::string& architecture,
+                                    std::vector<const char*> options = {}) const {
     void* handle = nullptr;
-    call<int(void**, const char*, const char*, int, const char* const*, const char* const*)>("nvrtcCreateProgram")(
+    call<int(void**, const char*, const char*, int, const char* const*, const char* const*)>("CreateProgram")(
         &handle, program.c_str(), "kernels.cu", 0, nullptr, nullptr);
     const std::string target = "--gpu-architecture=" + architecture;
-    const char* options[] = {target.c_str(), "--std=c++17", "-I/usr/local/cuda/include"};
-    const int status = call<int(void*, int, const char* const*)>("nvrtcCompileProgram")(handle, 3, options);
+    options.insert(options.end(), {target.c_str(), "--std=c++17"});
+    const int status =
+        call<int(void*, int, const char* const*)>("CompileProgram")(handle, static_cast<int>(options.size()), options.data());
     std::size_t size = 0;
-    call<int(void*, std::size_t*)>("nvrtcGetProgramLogSize")(handle, &size);
+    call<int(void*, std::size_t*)>("GetProgramLogSize")(handle, &size);
     std::string log(size, ' ');
-    call<int(void*, char*)>("nvrtcGetProgramLog")(handle, log.data());
-    call<int(void**)>("nvrtcDestroyProgram")(&handle);
+    call<int(void*, char*)>("GetProgramLog")(handle, log.data());
+    call<int(void**)>("DestroyProgram")(&handle);
     return status == 0 ? "" : architecture + ": " + log.substr(0, 4000);
   }
 
  private:
   template <class F>
   F* call(const char* name) const {
-    return reinterpret_cast<F*>(dlsym(library_, name));
+    return reinterpret_cast<F*>(dlsym(library_, (prefix_ + name).c_str()));
   }
+  std::string prefix_;
   void* library_ = nullptr;
 };
 
 TEST(Cuda, IsAcceptedByNvrtc) {
-  const Nvrtc nvrtc;
+  const RunTimeCompiler nvrtc("nvrtc", {"libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
   if (!nvrtc.found()) GTEST_SKIP() << "no libnvrtc.so";
   std::vector<Text> all;
   ASSERT_EQ(all_of(cuda_dialect(), cuda_caps(), all), "");
   const std::string program = in_namespaces(all, "#include <cuda_fp16.h>\n#include <mma.h>\n");
-  for (const char* architecture : {"sm_80", "sm_90", "sm_100"}) EXPECT_EQ(nvrtc.refusal(program, architecture), "");
+  for (const char* architecture : {"sm_80", "sm_90", "sm_100"}) {
+    EXPECT_EQ(nvrtc.refusal(program, architecture, {"-I/usr/local/cuda/include"}), "");
+  }
+}
+
+// hiprtc 5.2, Debian's: it needs no GPU.
+TEST(Hip, IsAcceptedByHiprtc) {
+  const RunTimeCompiler hiprtc("hiprtc", {"libhiprtc.so", "libamdhip64.so", "libamdhip64.so.5"});
+  if (!hiprtc.found()) GTEST_SKIP() << "no libamdhip64.so";
+  for (const auto& [subgroup, architecture] : {std::pair(64, "gfx90a"), std::pair(32, "gfx1030")}) {
+    std::vector<Text> all;
+    ASSERT_EQ(all_of(hip_dialect(), hip_caps(subgroup), all), "");
+    EXPECT_EQ(hiprtc.refusal(in_namespaces(all, ""), architecture), "");
+  }
 }
 
 TEST(Hip, IsAcceptedByClang) {
