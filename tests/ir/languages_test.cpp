@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -248,6 +249,13 @@ TEST(Glsl, WithMatrixTilesIsAcceptedByGlslang) {
   EXPECT_GE(with_tiles, 2);
 }
 
+// run_wgsl.py with the Python that ./dev made for it, else the machine's.
+CommandResult run_wgsl_script(const std::string& argument) {
+  const std::filesystem::path own = source_root() / "build/python/bin/python3";
+  const std::string python = std::filesystem::exists(own) ? own.string() : "python3";
+  return run_command(fmt::format("{} {}/tests/ir/run_wgsl.py {}", python, source_root().string(), argument));
+}
+
 // Writes the cases for run_wgsl.py, runs it, and compares.
 void run_wgsl(const std::vector<Text>& all, const ScratchFolder& folder) {
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -263,7 +271,7 @@ void run_wgsl(const std::vector<Text>& all, const ScratchFolder& folder) {
       (void)folder.write(fmt::format("{}.{}.in", i, b), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     }
   }
-  const CommandResult result = run_command(fmt::format("python3 {}/tests/ir/run_wgsl.py {}", source_root().string(), folder.path("")));
+  const CommandResult result = run_wgsl_script(folder.path(""));
   EXPECT_EQ(result.status, 0) << result.output;
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::vector<std::vector<std::byte>> outputs;
@@ -280,7 +288,7 @@ void run_wgsl(const std::vector<Text>& all, const ScratchFolder& folder) {
 }
 
 TEST(Wgsl, RunsInWgpu) {
-  const CommandResult check = run_command(fmt::format("python3 {}/tests/ir/run_wgsl.py --check", source_root().string()));
+  const CommandResult check = run_wgsl_script("--check");
   if (check.status != 0) GTEST_SKIP() << check.output;
   for (const DeviceCaps& caps : {wgsl_caps(1), wgsl_caps(8)}) {
     const ScratchFolder folder;
