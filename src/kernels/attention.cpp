@@ -148,7 +148,8 @@ class Attention {
     for (uint32_t r = 0; r < form_.rows; ++r) {
       const Value exists = (position < end) & (position <= past_ + (first_row + r) / heads_per_kv_);
       const Value masked = select(exists, scores[r], k_.lowest());
-      const Value largest = max(running[r].largest, group_(Reduce::maximum, masked));
+      const Value largest_here = group_(Reduce::maximum, masked);  // behind its barriers, what is running is read
+      const Value largest = max(running[r].largest, largest_here);
       (*weights_)[k_.local_id() + r * lanes_] = running[r].add(largest, masked, exists);
     }
     k_.barrier();

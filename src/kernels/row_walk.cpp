@@ -52,7 +52,10 @@ Value RowWalk::together(GroupReduce& group, Reduce op, const Value& value) const
 
 Value RowWalk::reduce(GroupReduce& group, Reduce op, const Value& initial, const std::function<Value(const Value&)>& f) const {
   Variable sum = k_.variable(initial);
-  each([&](const Value& column) { sum = combine(op, sum, f(column)); });
+  each([&](const Value& column) {
+    const Value next = f(column);  // which may write; the sum is read behind that
+    sum = combine(op, sum, next);
+  });
   return together(group, op, sum);
 }
 
