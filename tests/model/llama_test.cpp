@@ -301,17 +301,23 @@ TEST_F(LlamaTest, TheNumberOfThreadsChangesNothingBeyondRounding) {
   tiny.dtype = DType::q8_0;
   const std::filesystem::path path = folder_.path() / "tiny.gguf";
   write_tiny_model(tiny, path);
-  std::vector<std::vector<float>> results;
-  for (const int threads : {1, 2, 3, 1}) {
-    const GgufFile file = GgufFile::open(path);
+  const GgufFile file = GgufFile::open(path);
+  // Of a prompt, and of tokens one by one behind it.
+  const auto logits = [&](int threads) {
     const auto model = load_language_model(file, Device::open({DeviceKind::cpu, 0}, {.threads = threads, .variant = {}}));
     const auto cache = model->new_cache(64);
-    results.push_back(model->forward(some_tokens(40, tiny.vocab), *cache, LogitRows::all).to_vector<float>());
-  }
-  EXPECT_EQ(results[0], results[3]);  // identical from run to run
-  for (size_t i = 0; i < results[0].size(); ++i) {
-    EXPECT_NEAR(results[0][i], results[1][i], 1e-5);
-    EXPECT_NEAR(results[0][i], results[2][i], 1e-5);
+    std::vector<float> values = model->forward(some_tokens(40, tiny.vocab), *cache, LogitRows::all).to_vector<float>();
+    for (const int32_t token : some_tokens(5, tiny.vocab)) {
+      const std::vector<float> next = model->forward(std::span(&token, 1), *cache, LogitRows::last).to_vector<float>();
+      values.insert(values.end(), next.begin(), next.end());
+    }
+    return values;
+  };
+  const std::vector<float> alone = logits(1);
+  for (const int threads : {1, 2, 3, 5}) {
+    const std::vector<float> first = logits(threads);
+    EXPECT_EQ(logits(threads), first) << threads << " threads: from run to run";
+    for (size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(first[i], alone[i], 1e-5) << threads << " threads";
   }
 }
 

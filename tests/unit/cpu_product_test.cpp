@@ -1,12 +1,15 @@
 // The register tiles and packing loops of matrix products, for every instruction set that runs here.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 #include <vector>
 
 #include "backend/cpu/simd/simd_kernels.h"
 #include "device/device.h"
+#include "quant/block_format.h"
+#include "tensor/ops/linear.h"
 #include "tensor/ops/matmul.h"
 
 namespace wick::cpu {
@@ -122,6 +125,42 @@ TEST(CpuProduct, TheNumberOfThreadsChangesNoBit) {
              {{131, 301}, {301, 143}}, {{3, 65, 300}, {3, 300, 67}}, {{2, 1000}, {1000, 1500}}, {{1500, 999}, {999, 1}}}) {
       const std::vector<std::byte> alone = product_bytes(1, dtype, left, right);
       for (const int threads : {2, 3, 5}) EXPECT_EQ(product_bytes(threads, dtype, left, right), alone) << threads << to_string(dtype);
+    }
+  }
+}
+
+std::vector<float> normal_numbers(int64_t count, uint32_t seed) {
+  std::mt19937 generator(seed);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = std::normal_distribution<float>()(generator);
+  return values;
+}
+
+std::vector<std::byte> packed_numbers(DType dtype, int64_t count, uint32_t seed) {
+  std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(dtype, count)));
+  find_block_format(dtype)->pack(normal_numbers(count, seed), bytes.data());
+  return bytes;
+}
+
+// The threads take ranges of weight rows in another order each time.
+TEST(CpuProduct, NeitherThreadsNorTheirTurnsChangeABitOfProductsWithWeights) {
+  const Shape shape{520, 256};
+  for (const DType dtype : {DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k, DType::iq4_nl, DType::tq2_0}) {
+    const std::array bytes{packed_numbers(dtype, shape.elements(), 1), packed_numbers(dtype, shape.elements(), 2)};
+    for (const int64_t rows : {1, 3, 40}) {
+      std::vector<std::vector<std::byte>> alone;
+      for (const int threads : {1, 2, 3, 5}) {
+        const Device device = Device::open({DeviceKind::cpu, 0}, {.threads = threads, .variant = {}});
+        const Tensor x = Tensor::from_vector(normal_numbers(rows * shape.last(), 3), {rows, shape.last()}, device);
+        const Tensor gate = repack_for_linear(Tensor::from_bytes(bytes[0], shape, dtype, device));
+        const Tensor up = repack_for_linear(Tensor::from_bytes(bytes[1], shape, dtype, device));
+        for (int turn = 0; turn < 3; ++turn) {
+          std::vector<std::vector<std::byte>> results{gated_linear(x, gate, up).to_bytes()};
+          for (const Tensor& product : linear(x, std::array{&gate, &up})) results.push_back(product.to_bytes());
+          if (alone.empty()) alone = results;
+          EXPECT_EQ(results, alone) << to_string(dtype) << ", rows " << rows << ", threads " << threads;
+        }
+      }
     }
   }
 }
