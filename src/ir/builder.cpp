@@ -201,7 +201,8 @@ void KernelBuilder::append(Statement statement) {
     case StatementKind::end:
     case StatementKind::tile_fill:
     case StatementKind::tile_load:
-    case StatementKind::tile_multiply: break;
+    case StatementKind::tile_multiply:
+    case StatementKind::tile_scale: break;
   }
   kernel_.body.push_back(std::move(statement));
 }
@@ -278,6 +279,13 @@ void KernelBuilder::tile_multiply(uint32_t accumulator, uint32_t left, uint32_t 
   statement.slot = accumulator;
   statement.left = left;
   statement.right = right;
+  append(std::move(statement));
+}
+
+void KernelBuilder::tile_scale(uint32_t accumulator, uint32_t factors) {
+  Statement statement = statement_of(StatementKind::tile_scale);
+  statement.slot = accumulator;
+  statement.left = factors;
   append(std::move(statement));
 }
 

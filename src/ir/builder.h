@@ -178,6 +178,7 @@ class KernelBuilder {
   void tile_fill(uint32_t tile, const Operand& value);
   void tile_load(uint32_t tile, Memory memory, const Operand& first, const Operand& row_stride);
   void tile_multiply(uint32_t accumulator, uint32_t left, uint32_t right);
+  void tile_scale(uint32_t accumulator, uint32_t factors);
   void tile_store(uint32_t tile, Memory memory, const Operand& first, const Operand& row_stride);
 
   // The node that is equal to this one; reads are equal only as long as nothing writes to what they read.

@@ -198,6 +198,7 @@ class Interpreter {
       case StatementKind::tile_fill:
       case StatementKind::tile_load:
       case StatementKind::tile_multiply:
+      case StatementKind::tile_scale:
       case StatementKind::tile_store:
         require_all(mask, "a matrix tile");
         for (uint32_t subgroup = 0; subgroup < lanes_ / kernel_.subgroup_size; ++subgroup) run_tile(statement, subgroup);
@@ -373,6 +374,9 @@ class Interpreter {
           tile[i] = std::fma(left[i / shape.columns * inner + k], right[k * shape.columns + i % shape.columns], tile[i]);
         }
       }
+    } else if (statement.kind == StatementKind::tile_scale) {
+      const std::vector<float>& factors = tiles_[statement.left][subgroup];
+      for (uint32_t i = 0; i < tile.size(); ++i) tile[i] *= factors[i];
     } else {
       move_tile(statement, shape, tile, lane);
     }

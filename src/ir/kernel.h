@@ -33,6 +33,7 @@ enum class StatementKind : uint8_t {
                   // Of an array of u32, a tile of f16 takes two elements from each word, the lower bits first; operands count words.
                   // Here and in tile_store the operands are multiples of 16 bytes, or of a tile's row if that is shorter
   tile_multiply,  // tile `slot` += tile `left` × tile `right`, products and sums in f32, in any order
+  tile_scale,     // tile `slot` *= tile `left`, element by element; both are accumulators
   tile_store,     // tile `slot`, an accumulator, to element operand 0 + row * operand 1 + column of `source` in `space`
 };
 // Between a tile_load from memory and the last tile_multiply that uses the tile, nothing may be written there: a device without matrix

@@ -30,6 +30,9 @@ class TileLowering final : public Rebuild {
         return;
       case StatementKind::tile_load: return load(s);
       case StatementKind::tile_multiply: return multiply(s);
+      case StatementKind::tile_scale:
+        for (uint32_t i = 0; i < elements_per_lane(s.slot); ++i) sums_[s.slot][i] = sums_[s.slot][i] * sums_[s.left][i];
+        return;
       case StatementKind::tile_store: store(s); return forget(s.space, s.source);
       case StatementKind::store:
       case StatementKind::atomic: copy_statement(index); return forget(s.space, s.slot);

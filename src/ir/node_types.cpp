@@ -265,6 +265,12 @@ struct StatementCheck {
             ErrorCode::shape_mismatch);
     require(sum.element == Element::f32 && left.element == Element::f16 && right.element == Element::f16, "f16 x f16 into f32");
   }
+  void tile_scale() const {
+    const Tile &scaled = tile(statement.slot), &factors = tile(statement.left);
+    require(scaled.role == TileRole::accumulator && factors.role == TileRole::accumulator, "only accumulators are scaled, by accumulators");
+    require(scaled.rows == factors.rows && scaled.columns == factors.columns,
+            fmt::format("[{}, {}] is not [{}, {}]", scaled.rows, scaled.columns, factors.rows, factors.columns), ErrorCode::shape_mismatch);
+  }
 };
 
 }  // namespace
@@ -293,6 +299,7 @@ void check_statement(const Kernel& kernel, const Statement& statement) {
     case StatementKind::tile_fill: return (void)check.tile(statement.slot), check.scalar(0, Type::f32, "the value");
     case StatementKind::tile_load: return check.tile_memory(false);
     case StatementKind::tile_multiply: return check.tile_multiply();
+    case StatementKind::tile_scale: return check.tile_scale();
     case StatementKind::tile_store: return check.tile_memory(true);
   }
 }

@@ -103,6 +103,7 @@ void Rebuild::copy_statement(std::size_t index) {
     case StatementKind::tile_fill:
     case StatementKind::tile_load:
     case StatementKind::tile_multiply:
+    case StatementKind::tile_scale:
     case StatementKind::tile_store: {
       Statement renewed = old;
       for (NodeId& operand : renewed.operands) {

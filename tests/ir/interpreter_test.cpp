@@ -197,6 +197,20 @@ TEST(Interpreter, TilesMultiplyMatrices) {
   EXPECT_THAT(out, ElementsAre(0, 194, 244, 0, 299, 412));
 }
 
+TEST(Interpreter, ATileIsScaledElementByElement) {
+  KernelBuilder k("tiles", {.group_size = 4, .subgroup_size = 4});
+  const Memory a = k.buffer("a", Element::f32), b = k.buffer("b", Element::f32), c = k.output("c", Element::f32);
+  const uint32_t scaled = k.tile(TileRole::accumulator, Element::f32, 2, 2), factors = k.tile(TileRole::accumulator, Element::f32, 2, 2);
+  k.tile_load(scaled, a, 0, 2);
+  k.tile_load(factors, b, 0, 2);
+  k.tile_scale(scaled, factors);
+  k.tile_store(scaled, c, 0, 2);
+  std::vector<float> x{1, 2, 3, 4}, y{10, -1, 0.5F, 0};
+  std::vector<float> out(4);
+  launch(k.finish(), {}, arguments(x, y, out));
+  EXPECT_THAT(out, ElementsAre(10, -2, 1.5F, 0));
+}
+
 std::string race_of(const std::function<void(KernelBuilder&, Memory, Memory, Value)>& body, uint32_t groups = 1) {
   KernelBuilder k("race", {.group_size = 4});
   const Memory y = k.output("y", Element::u32), scratch = k.shared(Element::u32, 8);

@@ -154,6 +154,14 @@ TEST(Verifier, RefusesTilesThatDoNotFit) {
   EXPECT_EQ(product(16), "kernel bad: tile_multiply: [8, 8] x [16, 8] does not give [8, 8]");
   EXPECT_EQ(refusal([](auto& k, const Words& w) { k.tile_store(k.tile(TileRole::accumulator, Element::f32, 8, 8), w.out, w.lane, 8); }),
             "kernel bad: tile_store: lanes of a subgroup disagree on an operand, which depends on local_id");
+  const auto scaled_by = [](TileRole role, uint32_t rows) {
+    return refusal([=](auto& k, const Words&) {
+      k.tile_scale(k.tile(TileRole::accumulator, Element::f32, 8, 8),
+                   k.tile(role, role == TileRole::left ? Element::f16 : Element::f32, rows, 8));
+    });
+  };
+  EXPECT_EQ(scaled_by(TileRole::left, 8), "kernel bad: tile_scale: only accumulators are scaled, by accumulators");
+  EXPECT_EQ(scaled_by(TileRole::accumulator, 16), "kernel bad: tile_scale: [8, 8] is not [16, 8]");
   const std::string unlike = "kernel bad: tile_load: tile and memory hold one element type, or the memory words of two f16";
   EXPECT_EQ(refusal([](auto& k, const Words& w) { k.tile_load(k.tile(TileRole::left, Element::f16, 8, 8), w.in, 0, 8); }), unlike);
   const auto from_words = [](uint32_t columns) {

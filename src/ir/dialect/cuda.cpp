@@ -97,6 +97,8 @@ Dialect make() {
   d.tile_load = "nvcuda::wmma::load_matrix_sync($n, &$m[$i], $t);";
   d.tile_load_words = "nvcuda::wmma::load_matrix_sync($n, reinterpret_cast<const __half*>(&$m[$i]), 2u * $t);";
   d.tile_multiply = "nvcuda::wmma::mma_sync($n, $l, $p, $n);";
+  d.tile_load_sums = "nvcuda::wmma::load_matrix_sync($n, &$m[$i], $t, nvcuda::wmma::mem_row_major);";
+  d.tile_scale = "for (int e = 0; e < $n.num_elements; ++e) $n.x[e] *= $l.x[e];";
   d.tile_store = "nvcuda::wmma::store_matrix_sync(&$m[$i], $n, $t, nvcuda::wmma::mem_row_major);";
   d.spellings = kSpellings;
   d.conversions = kConversions;

@@ -108,8 +108,9 @@ struct Dialect {
   std::string_view atomic_load = {}, atomic_store = {};  // of arrays that atomics touch, where the language wants them told apart
   // Matrix tiles: $n tile, $R its role (which may hold the others), $E its element, $r rows, $c columns, $M $N $K the product, $l and $p
   // left and right, $t row stride.
-  std::string_view tile_type, tile_fill, tile_load, tile_multiply, tile_store;
+  std::string_view tile_type, tile_fill, tile_load, tile_multiply, tile_scale, tile_store;
   std::string_view tile_load_words = {};  // of f16 from an array of u32, two in each
+  std::string_view tile_load_sums = {};   // of an accumulator
   std::array<std::string_view, 3> tile_roles{};
   std::span<const Spelling> spellings{}, family{};
   std::span<const Conversion> conversions{};

@@ -72,6 +72,14 @@ std::string tile_declarations(const Kernel& kernel, const Usage& usage, const Di
     }
   }
   for (const Statement& s : kernel.body) {
+    if (s.kind == StatementKind::tile_scale)
+      add("spirv_instruction(id = 133) Tile$R$rx$c tile_scale(Tile$R$rx$c a, Tile$R$rx$c b);\n", kernel.tiles[s.slot]);
+    if (s.kind == StatementKind::tile_load && kernel.tiles[s.slot].role == TileRole::accumulator) {
+      const bool wide = usage.widths[static_cast<std::size_t>(s.space)][s.source] == 4;
+      add(expand("spirv_instruction(id = 4457) Tile$R$rx$c tile_load_$R$rx$c(spirv_by_reference $e m, uint layout_, uint stride);\n",
+                 {{'e', wide ? "vec4" : "float"}}),
+          kernel.tiles[s.slot]);
+    }
     if (s.kind != StatementKind::tile_multiply) continue;
     const Tile &a = kernel.tiles[s.left], &b = kernel.tiles[s.right], &c = kernel.tiles[s.slot];
     add(expand("spirv_instruction(id = 4459) Tile$R$rx$c tile_multiply(TileA$mx$k a, TileB$kx$n b, Tile$R$rx$c sum);\n",
@@ -128,6 +136,8 @@ Dialect make() {
   d.tile_load = "$n = tile_load_$R$rx$c($m[$i], 0u, $t);";
   d.tile_load_words = d.tile_load;  // index and stride count the array's elements, of whatever type
   d.tile_multiply = "$n = tile_multiply($l, $p, $n);";
+  d.tile_load_sums = d.tile_load;
+  d.tile_scale = "$n = tile_scale($n, $l);";
   d.tile_store = "tile_store($m[$i], $n, 0u, $t);";
   d.spellings = kOwn;
   d.family = kCommonSpellings;

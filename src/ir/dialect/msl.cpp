@@ -85,6 +85,8 @@ Dialect make() {
   d.tile_load = "simdgroup_load($n, &$m[$i], $t);";
   d.tile_load_words = "simdgroup_load($n, (const $S half*)&$m[$i], 2u * $t);";
   d.tile_multiply = "simdgroup_multiply_accumulate($n, $l, $p, $n);";
+  d.tile_load_sums = d.tile_load;
+  d.tile_scale = "$n.thread_elements() *= $l.thread_elements();";
   d.tile_store = "simdgroup_store($n, &$m[$i], $t);";
   d.spellings = kSpellings;
   d.family = kCommonSpellings;

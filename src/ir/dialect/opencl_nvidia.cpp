@@ -82,6 +82,17 @@ wick_tile_c wick_tile_fill(float x) {
   const wick_tile_c t = {x, x, x, x, x, x, x, x};
   return t;
 }
+wick_tile_c wick_tile_c_load(const __local float* p, uint stride) {
+  wick_tile_c t;
+  __asm__ volatile("wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"
+               : "=f"(t.x0), "=f"(t.x1), "=f"(t.x2), "=f"(t.x3), "=f"(t.x4), "=f"(t.x5), "=f"(t.x6), "=f"(t.x7)
+               : "l"(p), "r"(stride) : "memory");
+  return t;
+}
+wick_tile_c wick_tile_scale(wick_tile_c t, wick_tile_c f) {
+  const wick_tile_c scaled = {t.x0 * f.x0, t.x1 * f.x1, t.x2 * f.x2, t.x3 * f.x3, t.x4 * f.x4, t.x5 * f.x5, t.x6 * f.x6, t.x7 * f.x7};
+  return scaled;
+}
 void wick_tile_store(__local float* p, wick_tile_c t, uint stride) {
   __asm__ volatile("wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8}, %9;"
                : : "l"(p), "f"(t.x0), "f"(t.x1), "f"(t.x2), "f"(t.x3), "f"(t.x4), "f"(t.x5), "f"(t.x6), "f"(t.x7), "r"(stride) : "memory");
@@ -108,6 +119,8 @@ Dialect make() {
   d.tile_fill = "$n = wick_tile_fill($x);";
   d.tile_load_words = "$n = $R_load(&$m[$i], $t);";
   d.tile_multiply = "$n = wick_tile_multiply($l, $p, $n);";
+  d.tile_load_sums = "$n = wick_tile_c_load(&$m[$i], $t);";
+  d.tile_scale = "$n = wick_tile_scale($n, $l);";
   d.tile_store = "wick_tile_store(&$m[$i], $n, $t);";
   static const std::vector<Spelling> spellings = [] {
     std::vector<Spelling> all;

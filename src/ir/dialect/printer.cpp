@@ -279,6 +279,7 @@ class Printer {
   }
 
   [[nodiscard]] std::string_view tile_load(const Statement& s) const {
+    if (kernel_.tiles[s.slot].role == TileRole::accumulator) return dialect_.tile_load_sums;
     const bool words = kernel_.element_of(s.space, s.source) != kernel_.tiles[s.slot].element;
     return words ? dialect_.tile_load_words : dialect_.tile_load;
   }
@@ -287,6 +288,7 @@ class Printer {
     const std::string_view pattern = s.kind == StatementKind::tile_fill       ? dialect_.tile_fill
                                      : s.kind == StatementKind::tile_load     ? tile_load(s)
                                      : s.kind == StatementKind::tile_multiply ? dialect_.tile_multiply
+                                     : s.kind == StatementKind::tile_scale    ? dialect_.tile_scale
                                                                               : dialect_.tile_store;
     const bool moves = s.kind == StatementKind::tile_load || s.kind == StatementKind::tile_store;
     const uint32_t wide = moves ? width(s.space, s.source) : 1;  // places and strides are multiples of it
@@ -336,6 +338,7 @@ class Printer {
       case StatementKind::tile_fill:
       case StatementKind::tile_load:
       case StatementKind::tile_multiply:
+      case StatementKind::tile_scale:
       case StatementKind::tile_store: return print_tile(s);
     }
   }

@@ -38,6 +38,9 @@ class UsageScan {
       for (const NodeId operand : s.operands) visit(operand);
       if (s.kind == StatementKind::let) visit(s.target);
     }
+    for (const Statement& s : kernel_.body) {
+      if (s.kind == StatementKind::tile_scale) usage_.tile_shapes[s.left] = usage_.tile_shapes[s.slot];
+    }
     for (std::size_t space = 0; space < 2; ++space) {
       for (std::size_t i = 0; i < widths_[space].size(); ++i) {
         const bool wide = dialect_.vector_load.empty() && !usage_.atomic[space][i];

@@ -127,13 +127,20 @@ struct fragment<matrix_a, m, n, k, T, row_major> : shim::Tile<T, m, k> {};
 template <unsigned m, unsigned n, unsigned k, class T>
 struct fragment<matrix_b, m, n, k, T, row_major> : shim::Tile<T, k, n> {};
 template <unsigned m, unsigned n, unsigned k, class T>
-struct fragment<accumulator, m, n, k, T> : shim::Tile<T, m, n> {};
+struct fragment<accumulator, m, n, k, T> : shim::Tile<T, m, n> {
+  static constexpr int num_elements = m * n;
+  T (&x)[m * n] = reinterpret_cast<T (&)[m * n]>(this->at);
+};
 template <class F>
 void fill_fragment(F& f, float v) {
   f.fill(v);
 }
 template <class F, class T>
 void load_matrix_sync(F& f, const T* from, unsigned stride) {
+  f.load(from, stride);
+}
+template <class F, class T>
+void load_matrix_sync(F& f, const T* from, unsigned stride, layout_t) {
   f.load(from, stride);
 }
 template <class F, class T>

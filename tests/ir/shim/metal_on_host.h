@@ -137,7 +137,15 @@ SHIM_ATOMIC(atomic_exchange_explicit, v)
 #undef SHIM_ATOMIC
 
 template <class T, unsigned columns, unsigned rows>
-struct simdgroup_matrix : shim::Tile<T, rows, columns> {};
+struct simdgroup_matrix : shim::Tile<T, rows, columns> {
+  simdgroup_matrix& thread_elements() { return *this; }
+  simdgroup_matrix& operator*=(const simdgroup_matrix& factors) {
+    for (unsigned r = 0; r < rows; ++r) {
+      for (unsigned c = 0; c < columns; ++c) this->at[r][c] *= factors.at[r][c];
+    }
+    return *this;
+  }
+};
 template <class T, unsigned columns, unsigned rows>
 simdgroup_matrix<T, columns, rows> make_filled_simdgroup_matrix(T v) {
   simdgroup_matrix<T, columns, rows> m;
