@@ -254,9 +254,12 @@ inline constexpr std::array<DType, 4> kCacheDTypes = {DType::f32, DType::f16, DT
 
 // Inputs: query [tokens, heads, head_dim] f32; key and value [kv_heads, positions, head_dim], both of one of kCacheDTypes, of which the
 // first past + tokens positions are filled. Token t sees positions 0 … past + t. heads must be a multiple of kv_heads.
+// precise: all numbers stay what they are; otherwise a device may round scaled queries, keys, values and weights to f16, and an infinity or
+// NaN among the values of one of these tokens may reach those before it.
 struct AttentionParams {
   float scale = 1;
   int64_t past = 0;
+  bool precise = false;
 };
 
 // One operand of a call. The layout's offset is in elements of dtype from the buffer's start.

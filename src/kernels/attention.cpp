@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/attention_arguments.h"
 #include "kernels/group_options.h"
 #include "kernels/group_reduce.h"
 #include "kernels/math.h"
@@ -20,20 +21,6 @@ using ir::Variable;
 namespace {
 
 ir::KernelOptions options_of(const DeviceCaps& caps) { return group_options(caps, 128); }
-
-// Keys, or values: where a position's numbers are.
-struct CacheView {
-  Value offset, head_stride, position_stride;
-
-  CacheView(KernelBuilder& k, std::string_view name)
-      : offset(k.parameter(fmt::format("{}_offset", name), Type::u32)),
-        head_stride(k.parameter(fmt::format("{}_head", name), Type::u32)),
-        position_stride(k.parameter(fmt::format("{}_position", name), Type::u32)) {}
-
-  [[nodiscard]] Value place(const Value& head, const Value& position) const {
-    return offset + head * head_stride + position * position_stride;
-  }
-};
 
 // The softmax of one row as far as it has come: the largest score, the same in all lanes; the lane's own sum and its columns of the output.
 struct Running {
@@ -66,54 +53,36 @@ class Attention {
         key_units_(k_, form.cache, form.access, "k"),
         value_units_(k_, key_units_, "v"),
         out_(k_.output("out", Element::f32)),
+        a_(k_),
         lanes_(options_.group_size),
         group_(k_) {
     if (form.splits) stats_ = k_.output("stats", Element::f32);
   }
 
   Kernel make() {
-    declare();
+    query_.emplace(k_.shared(Element::f32, form_.rows * row_stride()));
+    weights_.emplace(k_.shared(Element::f32, form_.rows * lanes_));
     const Value tile = k_.group_id(0), first_row = tile * form_.rows, kv_head = k_.group_id(1);
     load_queries(first_row, kv_head);
     std::vector<Running> running;
     for (uint32_t r = 0; r < form_.rows; ++r) running.emplace_back(k_, form_.columns);
     // Positions that the last row of the tile sees; those of its earlier rows end before.
-    const Value last_row = min(first_row + form_.rows, rows_count_) - 1U, visible = past_ + last_row / heads_per_kv_ + 1U;
-    const Value begin = k_.group_id(2) * split_length_, end = min(visible, begin + split_length_);
+    const Value last_row = min(first_row + form_.rows, a_.rows) - 1U, visible = a_.past + last_row / a_.group + 1U;
+    const Value begin = k_.group_id(2) * a_.split_length, end = min(visible, begin + a_.split_length);
     k_.loop(begin, end, lanes_, [&](const Value& first) { add_positions(running, first, end, first_row, kv_head); });
     for (uint32_t r = 0; r < form_.rows; ++r) store_row(running[r], first_row + r, kv_head);
     return k_.finish();
   }
 
  private:
-  void declare() {
-    const auto number = [&](const char* name) { return k_.parameter(name, Type::u32); };
-    width_ = number("width");
-    q_offset_ = number("q_offset");
-    keys_.emplace(k_, "k");
-    values_.emplace(k_, "v");
-    heads_per_kv_ = number("group");
-    heads_ = number("heads");
-    past_ = number("past");
-    rows_count_ = number("rows");
-    split_length_ = number("split_length");
-    scale_ = k_.parameter("scale", Type::f32);
-    out_offset_ = number("out_offset");
-    query_.emplace(k_.shared(Element::f32, form_.rows * row_stride()));
-    weights_.emplace(k_.shared(Element::f32, form_.rows * lanes_));
-  }
   [[nodiscard]] uint32_t row_stride() const { return form_.columns * lanes_; }
-  // Of token and head in [tokens, heads].
-  [[nodiscard]] Value output_row(const Value& row, const Value& kv_head) const {
-    return row / heads_per_kv_ * heads_ + kv_head * heads_per_kv_ + row % heads_per_kv_;
-  }
 
   // The tile's queries, scaled; rows beyond the last repeat it.
   void load_queries(const Value& first_row, const Value& kv_head) {
     for (uint32_t r = 0; r < form_.rows; ++r) {
-      const Value first = q_offset_ + output_row(min(first_row + r, rows_count_ - 1U), kv_head) * width_;
+      const Value first = a_.q_offset + a_.output_row(min(first_row + r, a_.rows - 1U), kv_head) * a_.width;
       k_.loop(k_.local_id(), row_stride(), lanes_, [&](const Value& c) {
-        (*query_)[c + r * row_stride()] = q_.load_if(c < width_, first + min(c, width_ - 1U), 0.0F) * scale_;
+        (*query_)[c + r * row_stride()] = q_.load_if(c < a_.width, first + min(c, a_.width - 1U), 0.0F) * a_.scale;
       });
     }
     k_.barrier();
@@ -122,7 +91,7 @@ class Attention {
   // A lane's scores of its position for every row.
   void score(std::vector<Variable>& scores, const Value& place) {
     const uint32_t unit = key_units_.unit();
-    k_.loop(0, width_ / unit, 1, [&](const Value& at) {
+    k_.loop(0, a_.width / unit, 1, [&](const Value& at) {
       const WeightUnit key = key_units_.read(place + at * key_units_.step());
       for (uint32_t r = 0; r < form_.rows; ++r) {
         Value sum = scores[r];
@@ -144,9 +113,9 @@ class Attention {
     std::vector<Variable> scores;
     for (uint32_t r = 0; r < form_.rows; ++r) scores.push_back(k_.variable(0.0F));
     // Lanes beyond the end read the last position again, and give it no weight.
-    score(scores, keys_->place(kv_head, min(position, end - 1U)));
+    score(scores, a_.keys.place(kv_head, min(position, end - 1U)));
     for (uint32_t r = 0; r < form_.rows; ++r) {
-      const Value exists = (position < end) & (position <= past_ + (first_row + r) / heads_per_kv_);
+      const Value exists = (position < end) & (position <= a_.past + (first_row + r) / a_.group);
       const Value masked = select(exists, scores[r], k_.lowest());
       const Value largest_here = group_(Reduce::maximum, masked);  // behind its barriers, what is running is read
       const Value largest = max(running[r].largest, largest_here);
@@ -161,9 +130,9 @@ class Attention {
   void add_values(std::vector<Running>& running, const Value& first, const Value& count, const Value& kv_head) {
     for (uint32_t c = 0; c < form_.columns; ++c) {
       const Value column = k_.local_id() + c * lanes_;
-      k_.when(column < width_, [&] {
+      k_.when(column < a_.width, [&] {
         k_.loop(0, count, 1, [&](const Value& p) {
-          const Value value = value_units_.read_one(values_->place(kv_head, first + p), column);
+          const Value value = value_units_.read_one(a_.values.place(kv_head, first + p), column);
           for (uint32_t r = 0; r < form_.rows; ++r) running[r].columns[c] = fma((*weights_)[p + r * lanes_], value, running[r].columns[c]);
         });
       });
@@ -171,13 +140,13 @@ class Attention {
   }
 
   void store_row(const Running& running, const Value& row, const Value& kv_head) {
-    const Value total = group_(Reduce::add, running.sum), exists = row < rows_count_;
+    const Value total = group_(Reduce::add, running.sum), exists = row < a_.rows;
     const Value splits = k_.group_count(2), split = k_.group_id(2);
-    const Value at = form_.splits ? output_row(row, kv_head) * splits + split : output_row(row, kv_head);
+    const Value at = form_.splits ? a_.output_row(row, kv_head) * splits + split : a_.output_row(row, kv_head);
     for (uint32_t c = 0; c < form_.columns; ++c) {
       const Value column = k_.local_id() + c * lanes_;
       const Value result = form_.splits ? Value(running.columns[c]) : running.columns[c] / total;
-      out_.store_if(exists & (column < width_), out_offset_ + at * width_ + column, result);
+      out_.store_if(exists & (column < a_.width), a_.out_offset + at * a_.width + column, result);
     }
     if (!stats_) return;
     k_.when(exists & (k_.local_id() == 0U), [&] {
@@ -192,11 +161,10 @@ class Attention {
   Memory q_;
   UnitReader key_units_, value_units_;
   Memory out_;
+  AttentionArguments a_;
   uint32_t lanes_;
   GroupReduce group_;
   std::optional<Memory> stats_, query_, weights_;
-  std::optional<CacheView> keys_, values_;
-  Value width_, q_offset_, heads_per_kv_, heads_, past_, rows_count_, split_length_, scale_, out_offset_;
 };
 
 }  // namespace

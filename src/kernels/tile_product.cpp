@@ -1,5 +1,8 @@
 #include "kernels/tile_product.h"
 
+#include <limits>
+#include <utility>
+
 namespace wick::kernels {
 
 using ir::Element;
@@ -8,6 +11,33 @@ using ir::Memory;
 using ir::TileRole;
 using ir::Value;
 using ir::Vector;
+
+namespace {
+
+constexpr float kLargestHalf = 65504;
+// Of numbers that have a scale, at most 128 in size, and an offset: together no more than an f16 holds.
+constexpr float kLargestScale = 255, kLargestOffset = 32000;
+
+// Larger numbers become the limit; infinities and NaNs stay what they are.
+Value limited(const Value& value, float limit) {
+  const Value size = abs(value);
+  return select((size > limit) & (size <= std::numeric_limits<float>::max()), max(min(value, limit), -limit), value);
+}
+
+}  // namespace
+
+Value pack_limited(const Value& low, const Value& high) { return pack_halves(limited(low, kLargestHalf), limited(high, kLargestHalf)); }
+
+void store_halves(const Memory& words, const Value& place, const UnitSource::Unit& unit) {
+  WeightUnit numbers = unit.numbers;
+  if (numbers.scale) numbers.scale = limited(*numbers.scale, kLargestScale);
+  if (numbers.offset) numbers.offset = limited(*numbers.offset, kLargestOffset);
+  const auto word = [&](uint32_t i) {
+    const Value low = numbers.element(2 * i), high = numbers.element(2 * i + 1);
+    return select(unit.exists, numbers.scale ? pack_halves(low, high) : pack_limited(low, high), 0U);
+  };
+  for (uint32_t i = 0; i < numbers.numbers.size() / 2; i += 4) words.store(place + i, {word(i), word(i + 1), word(i + 2), word(i + 3)});
+}
 
 WordSource::WordSource(KernelBuilder& k, const Matrix& matrix, SliceShape shape, Depth depth, const Value& across)
     : k_(k), matrix_(matrix), shape_(shape), depth_(depth), across_(across) {}
@@ -29,6 +59,24 @@ void WordSource::store(const Memory& shared, const Value& place) const {
     const Value e = (k_.local_id() + i * k_.kernel().group_size) * 4U;
     const Vector& four = held_[i];
     shared.store(place + e / shape_.words * shape_.stride() + e % shape_.words, {four[0], four[1], four[2], four[3]});
+  }
+}
+
+UnitSource::UnitSource(KernelBuilder& k, uint32_t unit, SliceShape shape, Read read)
+    : k_(k), unit_(unit), shape_(shape), read_(std::move(read)) {}
+
+void UnitSource::load(const Value& depth) {
+  held_.clear();
+  for (uint32_t i = 0; i < units(shape_, unit_); i += k_.kernel().group_size) {
+    const Value e = k_.local_id() + i;
+    held_.push_back(read_(e / per_row(), e % per_row() * unit_, depth));
+  }
+}
+
+void UnitSource::store(const Memory& shared, const Value& place) const {
+  for (uint32_t i = 0; i < held_.size(); ++i) {
+    const Value e = k_.local_id() + i * k_.kernel().group_size;
+    store_halves(shared, place + e / per_row() * shape_.stride() + e % per_row() * (unit_ / 2), held_[i]);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/builder.h"
 #include "ir/device_caps.h"
+#include "kernels/weight_rows.h"
 
 namespace wick::kernels {
 
@@ -49,6 +50,39 @@ class WordSource final : public TileSource {
   ir::Value across_;
   std::vector<ir::Vector> held_;
 };
+
+// Units of rows of numbers of any format, rounded to f16; what f16 does not hold becomes its largest number.
+class UnitSource final : public TileSource {
+ public:
+  // A unit, which counts as zeros unless it exists.
+  struct Unit {
+    WeightUnit numbers;
+    ir::Value exists;
+  };
+  // Of a slice's row, beginning at a column of it; the slice begins at `depth`.
+  using Read = std::function<Unit(const ir::Value& row, const ir::Value& column, const ir::Value& depth)>;
+  UnitSource(ir::KernelBuilder& k, uint32_t unit, SliceShape shape, Read read);
+  void load(const ir::Value& depth) override;
+  void store(const ir::Memory& shared, const ir::Value& place) const override;
+
+  // How many units, each of a multiple of eight elements, a slice has: a multiple of the group's lanes.
+  [[nodiscard]] static uint32_t units(const SliceShape& shape, uint32_t unit) { return shape.rows * shape.words * 2 / unit; }
+
+ private:
+  [[nodiscard]] uint32_t per_row() const { return shape_.words * 2 / unit_; }
+
+  ir::KernelBuilder& k_;
+  uint32_t unit_;
+  SliceShape shape_;
+  Read read_;
+  std::vector<Unit> held_;
+};
+
+// The words of a unit, from `place` on; of blocks 8, of vectors of 16-bit floats 4.
+void store_halves(const ir::Memory& words, const ir::Value& place, const UnitSource::Unit& unit);
+
+// Two f32 as a word of f16; what f16 does not hold becomes its largest number, but infinities and NaNs stay what they are.
+[[nodiscard]] ir::Value pack_limited(const ir::Value& low, const ir::Value& high);
 
 // How a group shares a block: in each of the two directions so many subgroups, each with so many tiles.
 struct TileGroup {

@@ -174,7 +174,7 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& norme
   const Tensor query =
       rope_into_cache(heads_of(qkv[0], config_.heads), heads_of(qkv[1], config_.kv_heads), heads_of(qkv[2], config_.kv_heads), angles,
                       config_.rope_style, cache.next_keys(index, tokens), cache.next_values(index, tokens));
-  const AttentionParams params{1.0F / std::sqrt(static_cast<float>(config_.head_dim)), cache.length()};
+  const AttentionParams params{1.0F / std::sqrt(static_cast<float>(config_.head_dim)), cache.length(), linear_.precise};
   const Tensor mixed = attention(query, cache.keys(index), cache.values(index), params);
   Tensor heads = mixed.reshape({tokens, config_.heads * config_.head_dim});
   if (layer.attention_sub_norm) heads = rms_norm(heads, *layer.attention_sub_norm, config_.norm_epsilon);

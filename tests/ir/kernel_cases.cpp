@@ -7,6 +7,7 @@
 #include "ir/launch.h"
 #include "kernels/angles.h"
 #include "kernels/attention.h"
+#include "kernels/attention_tiles.h"
 #include "kernels/conversions.h"
 #include "kernels/cumsum.h"
 #include "kernels/elementwise.h"
@@ -483,6 +484,46 @@ KernelCase attention_case(uint32_t rows, kernels::RowAccess access, const Device
   return result;
 }
 
+// 45 tokens after 40, in two blocks of rows, of which the second is not full; with splits in two.
+KernelCase attention_tiles_case(DType cache, bool splits, const kernels::AttentionTiles& tiles) {
+  constexpr std::size_t kHeads = 4, kGroup = 2, kWidth = 32, kTokens = 45, kPast = 40, kPositions = kPast + kTokens, kCapacity = 96;
+  const Element element = cache == DType::f16 ? Element::f16 : Element::bf16;
+  const Numbers q = numbers(Element::f32, kTokens * kHeads * kWidth, 15, 4), k = numbers(element, kHeads / kGroup * kCapacity * kWidth, 16),
+                v = numbers(element, kHeads / kGroup * kCapacity * kWidth, 17);
+  const std::size_t split_length = splits ? 64 : kPositions, parts = splits ? 2 : 1;
+  Numbers out, stats;
+  for (std::size_t at = 0; at < kTokens * kHeads * parts; ++at) {
+    const std::size_t row = at / parts, begin = at % parts * split_length, end = std::min(kPast + row / kHeads + 1, begin + split_length);
+    const std::size_t head = row % kHeads / kGroup * kCapacity * kWidth;
+    Numbers weights, sums(kWidth);
+    double largest = static_cast<double>(std::numeric_limits<float>::lowest()), sum = 0;
+    for (std::size_t p = begin; p < end; ++p) {
+      double score = 0;
+      for (std::size_t d = 0; d < kWidth; ++d) score += 0.125 * q[row * kWidth + d] * k[head + p * kWidth + d];
+      weights.push_back(score);
+      largest = std::max(largest, score);
+    }
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const double weight = std::exp(weights[i] - largest);
+      sum += weight;
+      for (std::size_t d = 0; d < kWidth; ++d) sums[d] += weight * v[head + (begin + i) * kWidth + d];
+    }
+    for (const double value : sums) out.push_back(splits ? value : value / sum);
+    stats.insert(stats.end(), {largest, sum});
+  }
+  KernelCase result;
+  result.kernel = kernels::attention_tiles({.cache = cache, .access = kernels::RowAccess::vectors, .splits = splits}, kWidth, tiles);
+  result.name = result.kernel.name;
+  const uint32_t rows = kTokens * kGroup, head = kCapacity * kWidth;
+  result.grid = {(rows + tiles.rows() - 1) / tiles.rows(), kHeads / kGroup, static_cast<uint32_t>(parts)};
+  result.buffers = {input(Element::f32, q), input(element, k), input(element, v), output(Element::f32, out, 2e-3, 2e-3)};
+  if (splits) result.buffers.push_back(output(Element::f32, stats, 2e-3, 2e-3));
+  result.parameters = {
+      kWidth, 0, 0, head, kWidth, 0, head, kWidth, kGroup, kHeads, kPast, rows, static_cast<uint32_t>(split_length), parameter_bits(0.125F),
+      0};
+  return result;
+}
+
 KernelCase attention_join_case(const DeviceCaps& caps) {
   const std::size_t heads = 3, splits = 5, dim = 64;
   const Numbers sums = numbers(Element::f32, heads * splits * dim, 18);
@@ -638,6 +679,10 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   for (const kernels::RowAccess access : {kernels::RowAccess::vectors, kernels::RowAccess::elements}) {
     cases.push_back(attention_case(1, access, caps));
     cases.push_back(attention_case(2, access, caps));
+  }
+  for (const DType cache : {DType::f16, DType::bf16}) {
+    const auto tiles = kernels::attention_tiles_of({.cache = cache, .access = kernels::RowAccess::vectors}, 32, caps);
+    if (tiles) cases.push_back(attention_tiles_case(cache, cache == DType::bf16, *tiles));
   }
   cases.push_back(linear_case(DType::q6_k, 2, caps));
   cases.push_back(linear_case(DType::iq4_nl, 1, caps));

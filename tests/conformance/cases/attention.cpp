@@ -17,7 +17,9 @@ struct Sizes {
 };
 
 // A score errs by δ = (4 + 2 √d) · u · scale · Σ |q·k|, so a weight e^(score - max) by 2 δ of itself, and the mean of the values by that
-// and the roundings of a sum of p terms, times the largest value.
+// and the roundings of a sum of p terms, times the largest value. Where f16 is allowed, rounding queries and keys adds 4 · 2^-11 · scale ·
+// √Σ (q·k)² to δ, which is √d roundings of each and some, and to the whole the roundings of weights and values; f16 below 2^-14 are
+// multiples of 2^-24.
 Bound attention_bound(const AttentionParams& params) {
   return [params](Inputs inputs, const ReferenceTensor& expected) {
     const auto width = static_cast<size_t>(inputs[0].shape[2]);
@@ -30,16 +32,29 @@ Bound attention_bound(const AttentionParams& params) {
       const size_t shared = row % heads / group * positions * width;
       double score = 0;
       double value = 0;
+      double rounded = 0;  // what f16 adds to δ
       for (size_t position = 0; position < visible; ++position) {
         double sum = 0;
+        double squares = 0;
+        double keys = 0;
         for (size_t i = 0; i < width; ++i) {
-          sum += std::fabs(inputs[0].values[row * width + i] * inputs[1].values[shared + position * width + i]);
+          const double key = inputs[1].values[shared + position * width + i];
+          const double product = inputs[0].values[row * width + i] * key;
+          sum += std::fabs(product);
+          squares += product * product;
+          keys += std::fabs(key);
           value = std::max(value, std::fabs(inputs[2].values[shared + position * width + i]));
         }
         score = std::max(score, sum * params.scale);
+        rounded = std::max(rounded, 4 * 0x1p-11 * std::sqrt(squares) * params.scale + keys * 0x1p-24);
       }
-      const double delta = (4 + 2 * std::sqrt(static_cast<double>(width))) * 0x1p-24 * score;
-      const double error = 2 * delta + (16 + 2 * score + 2 * std::sqrt(static_cast<double>(visible))) * 0x1p-24;
+      double delta = (4 + 2 * std::sqrt(static_cast<double>(width))) * 0x1p-24 * score;
+      double error = (16 + 2 * score + 2 * std::sqrt(static_cast<double>(visible))) * 0x1p-24;
+      if (!params.precise) {
+        delta += rounded;
+        error += 2 * 0x1p-11 + static_cast<double>(visible) * 0x1p-24;
+      }
+      error += 2 * delta;
       std::fill_n(bounds.begin() + static_cast<std::ptrdiff_t>(row * width), width, error * value);
     }
     return bounds;
@@ -66,23 +81,25 @@ Tensor make_cache(Trial& trial, const Sizes& s, DType dtype, Cache kind) {
   return trial.input(shape, dtype);
 }
 
-void add(CaseList& list, const Sizes& s, DType dtype, Cache cache = Cache::contiguous, View query_view = View::contiguous,
-         double reach = 2) {
+void add(CaseList& list, const Sizes& s, DType dtype, Cache cache = Cache::contiguous, View query_view = View::contiguous, double reach = 2,
+         bool precise = true) {
   const std::string name =
-      fmt::format("tokens {} past {}/heads {} of {}/width {}/capacity {}/cache {}/query {}/{}", s.tokens, s.past, s.heads, s.kv_heads,
-                  s.width, s.positions, kCacheNames[static_cast<size_t>(cache)], to_string(query_view), reach);
+      fmt::format("tokens {} past {}/heads {} of {}/width {}/capacity {}/cache {}/query {}/{}{}", s.tokens, s.past, s.heads, s.kv_heads,
+                  s.width, s.positions, kCacheNames[static_cast<size_t>(cache)], to_string(query_view), reach, precise ? "/precise" : "");
   list.add(OpId::attention, dtype, name, [=](Trial& trial) {
     const Tensor query = trial.input({s.tokens, s.heads, s.width}, DType::f32, query_view, {-reach, reach});
     const Tensor key = make_cache(trial, s, dtype, cache);
     const Tensor value = make_cache(trial, s, dtype, cache);
-    const AttentionParams params{1 / std::sqrt(static_cast<float>(s.width)), s.past};
+    const AttentionParams params{1 / std::sqrt(static_cast<float>(s.width)), s.past, precise};
     trial.expect(OpId::attention, &params, {&query, &key, &value}, attention(query, key, value, params), attention_bound(params));
   });
 }
 
 // What lies in the cache behind the filled positions, or behind what a token may see, must not matter, whatever it is.
-void add_unfilled(CaseList& list, const Sizes& s, DType dtype) {
-  list.add(OpId::attention, dtype, fmt::format("tokens {} past {}/NaN behind the filled positions", s.tokens, s.past), [=](Trial& trial) {
+void add_unfilled(CaseList& list, const Sizes& s, DType dtype, bool precise = true) {
+  const std::string name =
+      fmt::format("tokens {} past {}/width {}/NaN behind the filled positions{}", s.tokens, s.past, s.width, precise ? "/precise" : "");
+  list.add(OpId::attention, dtype, name, [=](Trial& trial) {
     const Tensor query = trial.input({s.tokens, s.heads, s.width}, DType::f32);
     const int64_t row = s.positions * s.width;
     std::vector<double> values(static_cast<size_t>(s.kv_heads * row));
@@ -92,14 +109,37 @@ void add_unfilled(CaseList& list, const Sizes& s, DType dtype) {
     }
     const Tensor key = trial.input_of(values, {s.kv_heads, s.positions, s.width}, dtype);
     const Tensor value = trial.input_of(values, {s.kv_heads, s.positions, s.width}, dtype);
-    const AttentionParams params{0.25F, s.past};
+    const AttentionParams params{0.25F, s.past, precise};
     trial.expect(OpId::attention, &params, {&query, &key, &value}, attention(query, key, value, params), attention_bound(params));
   });
+}
+
+// Rows enough for matrix tiles, with f16 allowed: blocks of rows and of positions that are full and that are not, splits, every cache.
+void add_rounded(CaseList& list, DType dtype) {
+  const auto add_one = [&](const Sizes& s, Cache cache = Cache::contiguous, View view = View::contiguous, double reach = 2) {
+    add(list, s, dtype, cache, view, reach, false);
+  };
+  for (const int64_t tokens : {1, 5, 9, 16, 17, 33, 70}) {
+    for (const int64_t past : {0, 1, 31, 600}) {
+      for (const int64_t group : {1, 3, 4}) add_one({tokens, 2 * group, 2, 64, past, past + tokens + 3});
+    }
+  }
+  for (const int64_t width : {32, 64, 96, 128, 160, 192, 256, 288}) add_one({50, 6, 2, width, 77, 130});
+  if (dtype != DType::q8_0) {
+    for (const int64_t width : {8, 16, 20, 24, 40, 48, 80, 112}) add_one({50, 6, 2, width, 77, 130});
+    for (const Cache cache : {Cache::narrowed, Cache::flipped, Cache::shared_heads}) add_one({33, 6, 3, 64, 9, 60}, cache);
+    for (const View view : views_of({33, 4, 16})) add_one({33, 4, 2, 16, 5, 38}, Cache::contiguous, view);
+    add_unfilled(list, {33, 6, 3, 32, 17, 61}, dtype, false);
+  }
+  add_one({33, 6, 3, 64, 9, 60}, Cache::positions_first);
+  add_one({300, 4, 2, 64, 1100, 1400});
+  add_one({33, 4, 2, 64, 100, 133}, Cache::contiguous, View::contiguous, 200);
 }
 
 }  // namespace
 
 void add_attention_cases(CaseList& list) {
+  for (const DType dtype : kCacheDTypes) add_rounded(list, dtype);
   for (const int64_t tokens : {1, 4, 5, 33, 70}) {
     for (const int64_t past : {0, 17, 100, 600}) {
       for (const int64_t group : {1, 3, 4, 8}) add(list, {tokens, 2 * group, 2, 32, past, past + tokens + 3}, DType::q8_0);

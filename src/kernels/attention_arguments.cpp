@@ -1,0 +1,28 @@
+#include "kernels/attention_arguments.h"
+
+#include <fmt/format.h>
+
+namespace wick::kernels {
+
+using ir::KernelBuilder;
+using ir::Type;
+
+CacheView::CacheView(KernelBuilder& k, std::string_view name)
+    : offset(k.parameter(fmt::format("{}_offset", name), Type::u32)),
+      head_stride(k.parameter(fmt::format("{}_head", name), Type::u32)),
+      position_stride(k.parameter(fmt::format("{}_position", name), Type::u32)) {}
+
+AttentionArguments::AttentionArguments(KernelBuilder& k)
+    : width(k.parameter("width", Type::u32)),
+      q_offset(k.parameter("q_offset", Type::u32)),
+      keys(k, "k"),
+      values(k, "v"),
+      group(k.parameter("group", Type::u32)),
+      heads(k.parameter("heads", Type::u32)),
+      past(k.parameter("past", Type::u32)),
+      rows(k.parameter("rows", Type::u32)),
+      split_length(k.parameter("split_length", Type::u32)),
+      scale(k.parameter("scale", Type::f32)),
+      out_offset(k.parameter("out_offset", Type::u32)) {}
+
+}  // namespace wick::kernels
