@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernels/group_options.h"
+#include "kernels/strided.h"
 #include "kernels/tile_product.h"
 
 namespace wick::kernels {
@@ -44,6 +45,16 @@ ir::Kernel halves_by_column(const DeviceCaps& caps) {
     halves.store_if((first_column + column < columns) & (first_word + word < token_words),
                     (first_column + column) * token_words + first_word + word, pack_limited(low, high));
   });
+  return k.finish();
+}
+
+ir::Kernel halves_of_weight(DType dtype, const DeviceCaps& caps) {
+  KernelBuilder k(fmt::format("halves_of_{}", to_string(dtype)), {.group_size = group_options(caps, 128).group_size});
+  const WeightRows weight(k, dtype, RowAccess::blocks);
+  const Memory halves = k.output("halves", Element::u32);
+  const Value columns = k.parameter("columns", Type::u32), units = k.parameter("units", Type::u32);
+  const Value i = global_lane(k), per_row = columns / 16U;
+  k.when(i < units, [&] { store_halves(halves, i * 8U, {weight.read(i / per_row, i % per_row), i < units}); });
   return k.finish();
 }
 

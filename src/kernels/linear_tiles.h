@@ -15,6 +15,10 @@ namespace wick::kernels {
 [[nodiscard]] ir::Kernel halves_by_column(const DeviceCaps& caps);
 inline constexpr uint32_t kHalvesColumns = 32, kHalvesWords = 16;
 
+// A weight's rows as linear_tiles rounds them. Buffers w (and its codebook), halves of u32: [rows, columns / 2]. Parameters: those of
+// WeightRows; columns; units, of which a row has columns / 16. Grid: groups_for(units). Of RowAccess::blocks.
+[[nodiscard]] ir::Kernel halves_of_weight(DType dtype, const DeviceCaps& caps);
+
 // How a device's tiles are used; none where it has no tiles, or they do not fit its groups and shared memory.
 struct LinearTiles {
   TileShape tile;

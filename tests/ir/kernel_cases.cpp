@@ -379,6 +379,21 @@ KernelCase halves_case(const DeviceCaps& caps) {
   return result;
 }
 
+KernelCase halves_of_weight_case(DType dtype, const DeviceCaps& caps) {
+  constexpr uint32_t columns = LinearNumbers::columns, units = LinearNumbers::rows * columns / 16;
+  auto [blocks, x, y] = LinearNumbers(dtype, 1, Element::f32);
+  std::vector<float> weights(std::size_t{LinearNumbers::rows} * columns);
+  find_block_format(dtype)->unpack(blocks.data(), weights);
+  KernelCase result;
+  result.kernel = kernels::halves_of_weight(dtype, caps);
+  result.name = result.kernel.name;
+  result.grid = {(units + result.kernel.group_size - 1) / result.kernel.group_size, 1, 1};
+  result.buffers = {raw_input(Element::u32, std::move(blocks)),
+                    output(Element::f16, Numbers(weights.begin(), weights.end()), 1e-7, epsilon(Element::f16))};
+  result.parameters = {0, columns / 16, 1, columns, units};
+  return result;
+}
+
 // By matrix tiles, the weights rounded to f16.
 KernelCase linear_tiles_case(DType dtype, const kernels::LinearTiles& tiles) {
   constexpr uint32_t rows = LinearNumbers::rows, columns = LinearNumbers::columns;
@@ -667,6 +682,7 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(matmul_case(caps));
   cases.push_back(tiles_case(caps));
   cases.push_back(halves_case(caps));
+  cases.push_back(halves_of_weight_case(DType::q4_k, caps));
   const kernels::LinearForm blocks{DType::q4_k, kernels::RowAccess::blocks, false};
   if (const auto tiles = kernels::linear_tiles_of(blocks, LinearNumbers::rows, kTileTokens, caps)) {
     cases.push_back(linear_tiles_case(blocks.dtype, *tiles));

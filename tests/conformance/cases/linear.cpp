@@ -215,6 +215,7 @@ void add_blocks(CaseList& list, DType dtype) {
     add_linear(list, dtype, {tokens, 512}, 19, false);
     add_gated(list, dtype, {tokens, 256}, 35, false, true);
   }
+  add_linear(list, dtype, {130, 256}, 21, false);  // enough for blocks of tokens that share the weight's rounding
   for (const int64_t n : {1, 5, 16, 40}) {
     add_gated(list, dtype, {2, 256}, n, true);
     add_gated(list, dtype, {2, 512}, n, false, true);

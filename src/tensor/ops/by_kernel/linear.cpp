@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "base/error.h"
+#include "base/half.h"
 #include "kernels/linear.h"
 #include "kernels/linear_tiles.h"
 #include "kernels/quantized_matvec.h"
@@ -207,7 +209,8 @@ class LinearCall {
     }
     const LinearForm form{weight.dtype, access_of(weight), false};
     if (const auto tiles = precise_ ? std::nullopt : kernels::linear_tiles_of(form, rows, x_.rows, caps())) {
-      return multiply_tiles(form, *tiles, weight, y, offset);
+      if (pays_to_halve(weight, *tiles)) return multiply_halves(weight, y, offset);
+      return multiply_tiles(form, *tiles, weight_arguments(runtime_, std::array<const Operand*, 1>{&weight}), rows, y, offset);
     }
     const Program& program = runtime_.program({"linear_blocks", {number_of(form.dtype), static_cast<uint32_t>(form.access)}},
                                               [&] { return kernels::linear_blocks(form, caps()); });
@@ -230,14 +233,32 @@ class LinearCall {
            Arguments().buffer(*x_.buffer).buffer(*halves_).size(x_.offset).size(x_.columns).size(x_.rows).size(token_words_));
   }
 
-  void multiply_tiles(const LinearForm& form, const kernels::LinearTiles& tiles, const Operand& weight, const Buffer& y, int64_t offset) {
+  // Whether to round a weight once for all: where several groups would each do it for their tokens.
+  [[nodiscard]] bool pays_to_halve(const Operand& weight, const kernels::LinearTiles& tiles) const {
+    constexpr int64_t kMostElements = 128 << 20;  // that are kept twice
+    return is_quantized(weight.dtype) && x_.rows > tiles.block().n && weight.layout->elements() <= kMostElements;
+  }
+
+  void multiply_halves(const Operand& weight, const Buffer& y, int64_t offset) {
+    const int64_t rows = weight.layout->shape()[0], units = rows * x_.columns / 16;
+    const std::unique_ptr<Buffer> halves = runtime_.allocate(static_cast<size_t>(rows * x_.columns) * sizeof(f16), Lifetime::transient);
+    const Program& program =
+        runtime_.program({"halves_of_weight", {number_of(weight.dtype)}}, [&] { return kernels::halves_of_weight(weight.dtype, caps()); });
+    launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(units), caps()),
+           weight_arguments(runtime_, std::array<const Operand*, 1>{&weight}).buffer(*halves).size(x_.columns).size(units));
+    const LinearForm form{DType::f16, RowAccess::vectors, false};
+    const auto tiles = kernels::linear_tiles_of(form, rows, x_.rows, caps());
+    WICK_ASSERT(tiles.has_value());
+    multiply_tiles(form, *tiles, Arguments().buffer(*halves).size(0).size(x_.columns).size(1), rows, y, offset);
+  }
+
+  // `arguments` are those of the weight.
+  void multiply_tiles(const LinearForm& form, const kernels::LinearTiles& tiles, Arguments arguments, int64_t rows, const Buffer& y,
+                      int64_t offset) {
     transpose_activations();
-    const int64_t rows = weight.layout->shape()[0];
     const Program& program =
         runtime_.program({"linear_tiles", {number_of(form.dtype), static_cast<uint32_t>(form.access), tiles.block().m, tiles.block().n}},
                          [&] { return kernels::linear_tiles(form, tiles); });
-    const std::array<const Operand*, 1> weights{&weight};
-    Arguments arguments = weight_arguments(runtime_, weights);
     arguments.buffer(*halves_).buffer(y);
     arguments.size(x_.columns).size(rows).size(offset).size(x_.rows).size(token_words_);
     launch(runtime_, program, {groups_along(rows, tiles.block().m), groups_along(x_.rows, tiles.block().n), 1}, arguments);
