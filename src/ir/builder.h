@@ -9,7 +9,8 @@
 //
 // Numbers among the operands take the type of the Value beside them. A wrong type is Error{dtype_mismatch} where it is written.
 // The kernel does not depend on the order in which a compiler evaluates operands: equal expressions are one node, and reads get their place
-// at the next effect, in an order that follows from what they read. In one C++ expression, effects and reads are in no order: write two lines.
+// at the next effect, in an order that follows from what they read. In one C++ expression, effects and reads are in no order: write two
+// lines.
 #pragma once
 
 #include <concepts>
