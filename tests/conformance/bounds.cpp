@@ -24,16 +24,16 @@ FloatFormat format_of(DType dtype) {
   }
 }
 
-// Calls visit(x, w, largest |x| / 127 of the block) with the spans of each block of 32 columns of each pair of rows.
+// Calls visit(element of the result, w, largest |x| / 127 of the block) with the weights of each block of columns of each pair of rows.
 template <class Visit>
-void for_each_block(const ReferenceTensor& x, const ReferenceTensor& weight, Visit&& visit) {
-  constexpr size_t kBlock = 32;
+void for_each_block(const ReferenceTensor& x, const ReferenceTensor& weight, int64_t block_columns, Visit&& visit) {
+  const auto block = static_cast<size_t>(block_columns);
   const auto k = static_cast<size_t>(x.shape.last());
   const size_t rows = k == 0 ? 0 : x.values.size() / k;
   const auto outputs = static_cast<size_t>(weight.shape[0]);
   for (size_t row = 0; row < rows; ++row) {
-    for (size_t begin = 0; begin < k; begin += kBlock) {
-      const size_t count = std::min(kBlock, k - begin);
+    for (size_t begin = 0; begin < k; begin += block) {
+      const size_t count = std::min(block, k - begin);
       double largest = 0;
       for (size_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(x.values[row * k + begin + i]));
       for (size_t output = 0; output < outputs; ++output) {
@@ -83,19 +83,21 @@ std::vector<double> product_bound(OpId op, const void* params, double u, int64_t
   return sums[0].values;
 }
 
-std::vector<double> activation_rounding_bound(const ReferenceTensor& x, const ReferenceTensor& weight) {
+int64_t activation_block(DType weight) noexcept { return info(weight).block_elements == 256 ? 256 : 32; }
+
+std::vector<double> activation_rounding_bound(const ReferenceTensor& x, const ReferenceTensor& weight, int64_t block) {
   std::vector<double> bounds(x.values.size() / static_cast<size_t>(std::max<int64_t>(x.shape.last(), 1)) *
                              static_cast<size_t>(weight.shape[0]));
-  for_each_block(x, weight, [&](size_t at, std::span<const double> w, double scale) {
+  for_each_block(x, weight, block, [&](size_t at, std::span<const double> w, double scale) {
     for (const double value : w) bounds[at] += scale / 2 * std::fabs(value);
   });
   return bounds;
 }
 
-std::vector<double> activation_rounding_deviation(const ReferenceTensor& x, const ReferenceTensor& weight) {
+std::vector<double> activation_rounding_deviation(const ReferenceTensor& x, const ReferenceTensor& weight, int64_t block) {
   std::vector<double> variances(x.values.size() / static_cast<size_t>(std::max<int64_t>(x.shape.last(), 1)) *
                                 static_cast<size_t>(weight.shape[0]));
-  for_each_block(x, weight, [&](size_t at, std::span<const double> w, double scale) {
+  for_each_block(x, weight, block, [&](size_t at, std::span<const double> w, double scale) {
     for (const double value : w) variances[at] += scale * scale / 12 * value * value;
   });
   for (double& variance : variances) variance = std::sqrt(variance);

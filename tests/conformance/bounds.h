@@ -29,10 +29,12 @@ using Bound = std::function<std::vector<double>(Inputs inputs, const ReferenceTe
 // independent; allowed is (4 + 2 √k) · u · Σ |a·b|, the sum being the op's own reference on absolute values.
 [[nodiscard]] std::vector<double> product_bound(OpId op, const void* params, double u, int64_t k, Inputs inputs, const Shape& shape);
 
-// Activations rounded to 8 bits: x = s · q + e with s = max |x| / 127 over the block of 32 and |e| ≤ s / 2, so that a product with a
+// Columns whose activations may share a scale in a product with weights of that dtype: 256 where its blocks have 256, else 32.
+[[nodiscard]] int64_t activation_block(DType weight) noexcept;
+// Activations rounded to 8 bits: x = s · q + e with s = max |x| / 127 over the block of columns and |e| ≤ s / 2, so that a product with a
 // weight row w errs by at most Σ over blocks of max |x| / 254 · Σ |w| over the block.
-[[nodiscard]] std::vector<double> activation_rounding_bound(const ReferenceTensor& x, const ReferenceTensor& weight);
+[[nodiscard]] std::vector<double> activation_rounding_bound(const ReferenceTensor& x, const ReferenceTensor& weight, int64_t block);
 // The standard deviation of that error where roundings are independent: e is uniform in ± s / 2, so σ² = Σ s² / 12 · Σ w².
-[[nodiscard]] std::vector<double> activation_rounding_deviation(const ReferenceTensor& x, const ReferenceTensor& weight);
+[[nodiscard]] std::vector<double> activation_rounding_deviation(const ReferenceTensor& x, const ReferenceTensor& weight, int64_t block);
 
 }  // namespace wick::conformance

@@ -156,32 +156,46 @@ TEST(SimdKernels, CacheRowsKeepWhatIsNoNumber) {
 }
 
 TEST(SimdKernels, QuantizedActivationsAreWithinHalfAStep) {
-  std::vector<float> x(96);
-  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * (i < 32 ? 1e-3F : 50.0F);
-  std::fill(x.begin() + 64, x.end(), 0.0F);
+  constexpr size_t kColumns = 768;
+  std::vector<float> x(kColumns);
+  for (size_t i = 0; i < kColumns; ++i) x[i] = std::sin(static_cast<float>(i)) * (i % 256 < 64 ? 1e-3F : 50.0F);
+  std::fill(x.begin() + 512, x.end(), 0.0F);
+  const std::vector<ActivationForm> forms = {{.start = -8, .sum_columns = 16, .minimum_columns = 16},
+                                             {.start = 3, .minimum_columns = 32},
+                                             {.start = 5, .columns = 256, .sum_columns = 256, .minimum_columns = 16},
+                                             {.start = 7, .columns = 256, .sum_columns = 32, .minimum_columns = 256}};
   for (const InstructionSet set : usable_instruction_sets()) {
-    std::vector<int8_t> quants(96);
-    std::vector<float> scales(3);
-    std::vector<int32_t> starts(6);
-    std::vector<float> sums(6);
-    const auto round = [&](const ActivationForm& form) {
-      simd_kernels(set).quantize_row(x.data(), 96, form, quants.data(), scales.data(), starts.data(), sums.data());
-    };
-    round({.start = -8, .halves = true, .minimum = true});
-    for (size_t i = 0; i < x.size(); ++i) {
-      EXPECT_LE(std::fabs(static_cast<float>(quants[i]) * scales[i / 32] - x[i]), scales[i / 32] * 0.5001F) << to_string(set);
+    for (const ActivationForm& form : forms) {
+      const auto block = static_cast<size_t>(form.columns);
+      std::vector<int8_t> quants(kColumns);
+      std::vector<float> scales(kColumns / block);
+      std::vector<int32_t> starts(kColumns / static_cast<size_t>(form.sum_columns));
+      std::vector<float> sums(kColumns / static_cast<size_t>(form.minimum_columns));
+      simd_kernels(set).quantize_row(x.data(), kColumns, form, 1, quants.data(), scales.data(), starts.data(), sums.data());
+      for (size_t i = 0; i < kColumns; ++i) {
+        EXPECT_LE(std::fabs(static_cast<float>(quants[i]) * scales[i / block] - x[i]), scales[i / block] * 0.5001F) << to_string(set);
+      }
+      const auto sum_of = [&](size_t first, size_t count) { return std::accumulate(&quants[first], &quants[first] + count, 0); };
+      for (size_t at = 0; at < starts.size(); ++at) {
+        const auto count = static_cast<size_t>(form.sum_columns);
+        EXPECT_EQ(starts[at], form.start * sum_of(at * count, count)) << to_string(set);
+      }
+      for (size_t at = 0; at < sums.size(); ++at) {
+        const auto count = static_cast<size_t>(form.minimum_columns);
+        EXPECT_FLOAT_EQ(sums[at], scales[at * count / block] * static_cast<float>(sum_of(at * count, count))) << to_string(set);
+      }
+      EXPECT_EQ(scales.back(), 0.0F);
+      // The same as the second row of a panel of three.
+      std::vector<int8_t> panel_quants(3 * quants.size());
+      std::vector<float> panel_scales(3 * scales.size());
+      std::vector<int32_t> panel_starts(3 * starts.size());
+      std::vector<float> panel_sums(3 * sums.size());
+      simd_kernels(set).quantize_row(x.data(), kColumns, form, 3, &panel_quants[4], &panel_scales[1], &panel_starts[1], &panel_sums[1]);
+      for (size_t i = 0; i < quants.size(); ++i) EXPECT_EQ(panel_quants[(i / 4 * 3 + 1) * 4 + i % 4], quants[i]) << to_string(set);
+      for (size_t i = 0; i < scales.size(); ++i) EXPECT_EQ(panel_scales[3 * i + 1], scales[i]) << to_string(set);
+      for (size_t i = 0; i < starts.size(); ++i) EXPECT_EQ(panel_starts[3 * i + 1], starts[i]) << to_string(set);
+      for (size_t i = 0; i < sums.size(); ++i) EXPECT_EQ(panel_sums[3 * i + 1], sums[i]) << to_string(set);
     }
-    const auto sum_of = [&](size_t first, size_t count) { return std::accumulate(&quants[first], &quants[first] + count, 0); };
-    for (size_t half = 0; half < 6; ++half) {
-      EXPECT_EQ(starts[half], -8 * sum_of(half * 16, 16));
-      EXPECT_FLOAT_EQ(sums[half], scales[half / 2] * static_cast<float>(sum_of(half * 16, 16)));
-    }
-    round({.start = 3, .halves = false, .minimum = true});
-    for (size_t block = 0; block < 3; ++block) {
-      EXPECT_EQ(starts[block], 3 * sum_of(block * 32, 32));
-      EXPECT_FLOAT_EQ(sums[block], scales[block] * static_cast<float>(sum_of(block * 32, 32)));
-    }
-    EXPECT_EQ(scales[2], 0.0F);
   }
 }
 
@@ -195,7 +209,7 @@ TEST(SimdKernels, ActivationsThatAreNoNumbersPoisonTheirBlockOnly) {
         std::vector<int8_t> quants(64);
         std::vector<float> scales(2);
         std::vector<int32_t> starts(2);
-        simd_kernels(set).quantize_row(x.data(), 64, {}, quants.data(), scales.data(), starts.data(), nullptr);
+        simd_kernels(set).quantize_row(x.data(), 64, {}, 1, quants.data(), scales.data(), starts.data(), nullptr);
         EXPECT_TRUE(std::isnan(scales[0])) << to_string(set);
         EXPECT_FLOAT_EQ(scales[1], 0.5F / 127) << to_string(set);
       }

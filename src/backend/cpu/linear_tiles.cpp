@@ -17,7 +17,7 @@ constexpr int64_t kTilesOfUnit = 2;
 constexpr int64_t kTilesOfRun = 32;
 // Two expanded chunks take a half to two thirds of a first-level cache of 32 KiB.
 constexpr int64_t kChunkColumns = 512;
-constexpr int64_t kChunkBytes = 10 * 1024;
+constexpr int64_t kChunkBytes = 11 * 1024;
 // Tiles that are multiplied as they lie in memory come from the second-level cache as quickly: longer chunks store sums less often.
 constexpr int64_t kChunkColumnsInPlace = 1024;
 
@@ -30,21 +30,32 @@ struct TilePlan {
   int64_t chunk;  // columns that are expanded at once
 };
 
+// Calls body(first row, rows) for each panel of activations.
+template <class Body>
+void for_each_panel(const LinearJob& job, const ActivationForm& form, Body&& body) {
+  const TokenPanels panels{job.rows, form.panel_rows};
+  job.runtime->threads().parallel_for(panels.count, std::max<int64_t>(1, 32768 / (job.k * form.panel_rows)),
+                                      [&](int64_t begin, int64_t end) {
+                                        for (int64_t panel = begin; panel < end; ++panel)
+                                          body(panels.first(panel), panels.first(panel + 1) - panels.first(panel));
+                                      });
+}
+
 // All activations of the call, rounded to 8 bits by all threads; they lie in the scratch of the calling thread.
 void quantize(const LinearJob& job, const ActivationForm& form, Activations& x) {
   Scratch& scratch = job.runtime->scratch(0);
-  x.parts = job.k / (form.halves ? kActivationBlock / 2 : kActivationBlock);
-  const auto elements = static_cast<size_t>(job.rows * job.k);
-  const auto parts = static_cast<size_t>(job.rows * x.parts);
-  const int64_t blocks = job.k / kActivationBlock;
-  auto* quants = scratch.get<int8_t>(kQuants, elements);
-  auto* scales = scratch.get<float>(kScales, elements / kActivationBlock);
-  auto* starts = scratch.get<int32_t>(kStarts, parts);
-  auto* sums = form.minimum ? scratch.get<float>(kSums, parts) : nullptr;
-  job.runtime->threads().parallel_for(job.rows, std::max<int64_t>(1, 32768 / job.k), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      job.runtime->kernels().quantize_row(job.x + row * job.k, job.k, form, quants + row * job.k, scales + row * blocks,
-                                          starts + row * x.parts, sums == nullptr ? nullptr : sums + row * x.parts);
+  const int64_t blocks = job.k / form.columns;
+  const int64_t starts_of_row = job.k / form.sum_columns;
+  const int64_t sums_of_row = form.minimum_columns == 0 ? 0 : job.k / form.minimum_columns;
+  auto* quants = scratch.get<int8_t>(kQuants, static_cast<size_t>(job.rows * job.k));
+  auto* scales = scratch.get<float>(kScales, static_cast<size_t>(job.rows * blocks));
+  auto* starts = scratch.get<int32_t>(kStarts, static_cast<size_t>(job.rows * starts_of_row));
+  auto* sums = sums_of_row == 0 ? nullptr : scratch.get<float>(kSums, static_cast<size_t>(job.rows * sums_of_row));
+  for_each_panel(job, form, [&](int64_t first, int64_t rows) {
+    for (int64_t row = 0; row < rows; ++row) {
+      job.runtime->kernels().quantize_row(job.x + (first + row) * job.k, job.k, form, rows, quants + first * job.k + 4 * row,
+                                          scales + first * blocks + row, starts + first * starts_of_row + row,
+                                          sums == nullptr ? nullptr : sums + first * sums_of_row + row);
     }
   });
   x.quants = quants;
@@ -53,20 +64,15 @@ void quantize(const LinearJob& job, const ActivationForm& form, Activations& x) 
   x.sums = sums;
 }
 
-// All activations rounded to bf16 by all threads, in panels.
-void round_panels(const LinearJob& job, Activations& x) {
+// All activations rounded to bf16 by all threads.
+void round_panels(const LinearJob& job, const ActivationForm& form, Activations& x) {
   auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
-  const TokenPanels panels{job.rows};
-  job.runtime->threads().parallel_for(panels.count, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t first = panels.first(panel);
-      const int64_t rows = panels.first(panel + 1) - first;
-      for (int64_t row = 0; row < rows; ++row) {
-        const float* source = job.x + (first + row) * job.k;
-        bf16* target = rounded + first * job.k + row * kActivationBlock;
-        for (int64_t column = 0; column < job.k; column += kActivationBlock) {
-          job.runtime->kernels().f32_to_bf16(source + column, reinterpret_cast<uint16_t*>(target + column * rows), kActivationBlock);
-        }
+  for_each_panel(job, form, [&](int64_t first, int64_t rows) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* source = job.x + (first + row) * job.k;
+      bf16* target = rounded + first * job.k + row * kActivationBlock;
+      for (int64_t column = 0; column < job.k; column += kActivationBlock) {
+        job.runtime->kernels().f32_to_bf16(source + column, reinterpret_cast<uint16_t*>(target + column * rows), kActivationBlock);
       }
     }
   });
@@ -75,8 +81,8 @@ void round_panels(const LinearJob& job, Activations& x) {
 
 int64_t chunk_columns(const TileKernels& kernels, int64_t k, int64_t block) {
   if (kernels.expand == nullptr) return std::min(kChunkColumnsInPlace, k);
-  const int64_t bytes = kernels.expanded_bytes / kActivationBlock;  // of a column
-  const int64_t columns = std::min({kChunkColumns, k, kChunkBytes / bytes});
+  const int64_t fitting = kChunkBytes * kWideActivationBlock / kernels.expanded_bytes;
+  const int64_t columns = std::min({kChunkColumns, k, fitting});
   return std::max(block, columns / block * block);
 }
 
@@ -90,7 +96,7 @@ TilePlan make_plan(const OpCall& call) {
   TilePlan plan{job, &kernels, few, {.rows = job.rows, .columns = job.k, .values = job.x}, 0};
   const ActivationForm& form = few ? kernels.few_form : kernels.many_form;
   if (form.kind == Kind::int8) quantize(job, form, plan.x);
-  if (form.kind == Kind::bf16) round_panels(job, plan.x);
+  if (form.kind == Kind::bf16) round_panels(job, form, plan.x);
   if (!few) plan.chunk = chunk_columns(kernels, job.k, info(dtype).block_elements);
   return plan;
 }
@@ -105,7 +111,7 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
       plan.kernels->multiply(rows + tile * tile_bytes, plan.x, out + tile * kInterleavedRows, out_stride);
     return;
   }
-  const int64_t expanded_bytes = plan.kernels->expanded_bytes * (plan.chunk / kActivationBlock);
+  const int64_t expanded_bytes = plan.kernels->expanded_bytes * plan.chunk / kWideActivationBlock;
   std::byte* expanded = nullptr;
   if (plan.kernels->expand != nullptr)
     expanded = job.runtime->scratch(thread).get<std::byte>(kExpanded, static_cast<size_t>(expanded_bytes * tiles));

@@ -16,11 +16,11 @@ namespace {
 Tensor activations(Trial& trial, const Shape& shape, View view = View::contiguous) { return trial.input(shape, DType::f32, view, {-2, 2}); }
 
 // product_bound for the sum, and the bound of rounded activations on top unless the call asks for exact ones.
-Bound linear_bound(const LinearParams& params) {
-  return [params](Inputs inputs, const ReferenceTensor& expected) {
+Bound linear_bound(const LinearParams& params, DType dtype) {
+  return [params, dtype](Inputs inputs, const ReferenceTensor& expected) {
     std::vector<double> bounds = product_bound(OpId::linear, &params, 0x1p-24, inputs[0].shape.last(), inputs, expected.shape);
     if (params.precise) return bounds;
-    const std::vector<double> rounding = activation_rounding_bound(inputs[0], inputs[1]);
+    const std::vector<double> rounding = activation_rounding_bound(inputs[0], inputs[1], activation_block(dtype));
     for (size_t i = 0; i < bounds.size(); ++i) bounds[i] += rounding[i];
     return bounds;
   };
@@ -34,7 +34,7 @@ void expect_usual_error(Trial& trial, const Tensor& x, const Tensor& weight, con
   std::vector<ReferenceTensor> expected = {{result.shape(), std::vector<double>(static_cast<size_t>(result.elements()))}};
   const LinearParams params;
   rule(OpId::linear).reference(&params, inputs, expected);
-  const std::vector<double> deviation = activation_rounding_deviation(inputs[0], inputs[1]);
+  const std::vector<double> deviation = activation_rounding_deviation(inputs[0], inputs[1], activation_block(weight.dtype()));
   const std::vector<double> exact = product_bound(OpId::linear, &params, 0x1p-24, inputs[0].shape.last(), inputs, expected[0].shape);
   const ReferenceTensor got = trial.values_of(result);
   double squares = 0;
@@ -57,7 +57,7 @@ void add_linear(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool
     const Tensor x = activations(trial, shape, view);
     const Tensor weight = trial.weight(n, shape.last(), dtype);
     const Tensor result = linear(x, weight, params);
-    trial.expect(OpId::linear, &params, {&x, &weight}, result, linear_bound(params));
+    trial.expect(OpId::linear, &params, {&x, &weight}, result, linear_bound(params, dtype));
     if (!precise) expect_usual_error(trial, x, weight, result);
   });
 }
@@ -68,7 +68,7 @@ void add_repacked(CaseList& list, DType dtype, const Shape& shape, int64_t n) {
     const Tensor x = activations(trial, shape);
     const Tensor weight = repack_for_linear(trial.weight(n, shape.last(), dtype));
     const Tensor result = linear(x, weight);
-    trial.expect(OpId::linear, nullptr, {&x, &weight}, result, linear_bound({}));
+    trial.expect(OpId::linear, nullptr, {&x, &weight}, result, linear_bound({}, dtype));
     expect_usual_error(trial, x, weight, result);
   });
 }
@@ -89,7 +89,8 @@ void add_weights(CaseList& list, const std::vector<DType>& dtypes, const std::ve
     }
     for (const Tensor& weight : weights) pointers.push_back(&weight);
     const std::vector<Tensor> results = linear(x, pointers, params);
-    for (size_t i = 0; i < weights.size(); ++i) trial.expect(OpId::linear, &params, {&x, &weights[i]}, results[i], linear_bound(params));
+    for (size_t i = 0; i < weights.size(); ++i)
+      trial.expect(OpId::linear, &params, {&x, &weights[i]}, results[i], linear_bound(params, dtypes[i]));
   });
 }
 
@@ -98,7 +99,7 @@ void add_weight_view(CaseList& list, DType dtype, View view) {
     const LinearParams params{true};
     const Tensor x = activations(trial, {3, 33});
     const Tensor weight = trial.input({7, 33}, dtype, view, {-1, 1});
-    trial.expect(OpId::linear, &params, {&x, &weight}, linear(x, weight, params), linear_bound(params));
+    trial.expect(OpId::linear, &params, {&x, &weight}, linear(x, weight, params), linear_bound(params, dtype));
   });
 }
 
@@ -148,14 +149,14 @@ void add_any_bytes(CaseList& list, DType dtype, int64_t tokens) {
 }
 
 // |silu'| ≤ 1.1, so gate's error Δg moves the result by 1.1 · Δg · |u| and up's error Δu by |silu(g)| · Δu.
-Bound gated_bound(const LinearParams& params) {
-  return [params](Inputs inputs, const ReferenceTensor& expected) {
+Bound gated_bound(const LinearParams& params, DType dtype) {
+  return [params, dtype](Inputs inputs, const ReferenceTensor& expected) {
     const auto part = [&](size_t which, std::vector<double>& values) {
       const std::vector<ReferenceTensor> operands = {inputs[0], inputs[which]};
       std::vector<ReferenceTensor> sums = {expected};
       rule(OpId::linear).reference(&params, operands, sums);
       values = sums[0].values;
-      return linear_bound(params)(operands, expected);
+      return linear_bound(params, dtype)(operands, expected);
     };
     std::vector<double> gate;
     std::vector<double> up;
@@ -179,7 +180,7 @@ void add_gated(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool 
     Tensor up = trial.weight(n, shape.last(), dtype);
     if (repack) gate = repack_for_linear(gate);
     if (repack) up = repack_for_linear(up);
-    trial.expect(OpId::gated_linear, &params, {&x, &gate, &up}, gated_linear(x, gate, up, params), gated_bound(params));
+    trial.expect(OpId::gated_linear, &params, {&x, &gate, &up}, gated_linear(x, gate, up, params), gated_bound(params, dtype));
   });
 }
 

@@ -126,9 +126,9 @@ HWY_INLINE Bytes bytes_add(Bytes a, Bytes b) { return _mm256_add_epi8(a, b); }
 HWY_INLINE Bytes bytes_subtract(Bytes a, Bytes b) { return _mm256_sub_epi8(a, b); }
 // Products of bytes below 256, each byte of b being the same in its lane.
 HWY_INLINE Bytes multiply_bytes(Bytes a, Bytes b) { return _mm256_mullo_epi16(a, bit_and(b, _mm256_set1_epi16(255))); }
-// Each row's byte in all four bytes of its lane.
-HWY_INLINE Bytes splat_rows(RowBytes bytes) {
-  return _mm256_shuffle_epi8(to_ints(bytes), _mm256_broadcastsi128_si256(_mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0)));
+// Each row's number, below 256, in all four bytes of its lane.
+HWY_INLINE Bytes splat_rows(Ints bytes) {
+  return _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(_mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0)));
 }
 
 #include "backend/cpu/simd/byte_look_up-inl.h"  // in the operations above

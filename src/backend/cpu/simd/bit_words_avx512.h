@@ -147,7 +147,7 @@ HWY_INLINE Bytes bytes_add(Bytes a, Bytes b) { return _mm512_add_epi8(a, b); }
 HWY_INLINE Bytes bytes_subtract(Bytes a, Bytes b) { return _mm512_sub_epi8(a, b); }
 // Products of bytes below 256, each byte of b being the same in its lane.
 HWY_INLINE Bytes multiply_bytes(Bytes a, Bytes b) { return _mm512_mullo_epi16(a, bit_and(b, _mm512_set1_epi16(255))); }
-// Each row's byte in all four bytes of its lane.
-HWY_INLINE Bytes splat_rows(RowBytes bytes) {
-  return _mm512_shuffle_epi8(to_ints(bytes), _mm512_broadcast_i32x4(_mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0)));
+// Each row's number, below 256, in all four bytes of its lane.
+HWY_INLINE Bytes splat_rows(Ints bytes) {
+  return _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(_mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0)));
 }

@@ -116,7 +116,7 @@ HWY_INLINE Bytes bytes_add(Bytes a, Bytes b) { return vaddq_u8(a, b); }
 HWY_INLINE Bytes bytes_subtract(Bytes a, Bytes b) { return vsubq_u8(a, b); }
 // Products of bytes below 256, each byte of b being the same in its lane.
 HWY_INLINE Bytes multiply_bytes(Bytes a, Bytes b) { return vmulq_u8(a, b); }
-// Each row's byte in all four bytes of its lane.
-HWY_INLINE Bytes splat_rows(RowBytes bytes) { return vreinterpretq_u8_s32(vmulq_n_s32(to_ints(bytes), 0x01010101)); }
+// Each row's number, below 256, in all four bytes of its lane.
+HWY_INLINE Bytes splat_rows(Ints bytes) { return vreinterpretq_u8_s32(vmulq_n_s32(bytes, 0x01010101)); }
 
 #include "backend/cpu/simd/byte_look_up-inl.h"  // in the operations above

@@ -86,9 +86,9 @@ struct SimdKernels {
   void (*uniform_f32)(const uint32_t* words, int bits, float low, float span, float cap, float* out, size_t n) = nullptr;
   void (*uniform_f64)(const uint32_t* words, double low, double span, double cap, double* out, size_t n) = nullptr;
 
-  // One row of activations (n a multiple of 32) rounded to 8 bits, with the starts and sums that the form asks for; `sums` only where it
-  // has minima. NaN and Inf give a NaN scale.
-  void (*quantize_row)(const float* x, int64_t n, const ActivationForm& form, int8_t* quants, float* scales, int32_t* starts,
+  // One row of activations (n a multiple of form.columns) rounded to 8 bits, with the starts and sums that the form asks for; `sums` only
+  // where it has minima. Written as a row of a panel of `rows`: see Activations. NaN and Inf give a NaN scale.
+  void (*quantize_row)(const float* x, int64_t n, const ActivationForm& form, int64_t rows, int8_t* quants, float* scales, int32_t* starts,
                        float* sums) = nullptr;
   // By interleaved dtype, from kFirstInterleaved on; `multiply` is nullptr where there is no kernel for this instruction set.
   std::array<TileKernels, kDTypeCount - static_cast<int>(kFirstInterleaved)> tiles{};

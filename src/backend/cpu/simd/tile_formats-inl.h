@@ -2,8 +2,8 @@
 // instruction set, behind its words_….h. quant/interleave.cpp says how a tile lies in memory.
 #pragma once
 
-// The quants of one block of 32 columns as unsigned bytes, four columns a vector, and their scales; [1] differs from [0] only in formats
-// with a scale per 16 columns. minimum is set in formats with minima.
+// The quants of one block of 32 columns as unsigned bytes, four columns a vector, and their scales; [1] is set only in formats with a scale
+// per 16 columns. minimum is set likewise in formats with minima.
 struct Block {
   Bytes words[8];
   Floats scale[2];
@@ -17,11 +17,12 @@ HWY_INLINE const std::byte* unit_at(const std::byte* section, int64_t index, int
 }
 
 // A format: kColumns columns of a row take kBytes bytes; they are kGroups groups of kBlocksPerGroup blocks of 32 columns each.
-// header() reads what the block's scales share, load<kIndex>() block kIndex of a group. value = scale · (u - kZero), or with kMinimum
-// scale · u - minimum. kSlow: unpacking takes long enough that memory should be asked for ahead.
+// header() reads what the block's scales share, load<kIndex>() block kIndex of a group. value = scale · (u - kZero), or with minima
+// scale · u - minimum; kScaleColumns columns share a scale, and kMinimumColumns a minimum, 0 where there is none. kSlow: unpacking takes
+// long enough that memory should be asked for ahead.
 struct Q80 {
   static constexpr int kColumns = 32, kBytes = 34, kGroups = 1, kBlocksPerGroup = 1, kZero = 128;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   struct Header {
     Floats scale;
   };
@@ -49,7 +50,7 @@ HWY_INLINE void load_nibbles(const std::byte* units, int row, Block& block) {
 
 struct Q40 {
   static constexpr int kColumns = 32, kBytes = 18, kGroups = 1, kBlocksPerGroup = 1, kZero = 8;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -94,7 +95,7 @@ HWY_INLINE void load_k_scales(const KHeader& h, int row, int run, Block& block) 
 
 struct Q4K {
   static constexpr int kColumns = 256, kBytes = 144, kGroups = 4, kBlocksPerGroup = 2, kZero = 0;
-  static constexpr bool kHalves = false, kMinimum = true;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
   using Header = KHeader;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return k_header(p, row); }
@@ -113,7 +114,8 @@ struct Q4K {
 
 struct Q5K {
   static constexpr int kColumns = 256, kBytes = 176, kGroups = 4, kBlocksPerGroup = 2, kZero = 0;
-  static constexpr bool kHalves = false, kMinimum = true, kSlow = true;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
+  static constexpr bool kSlow = true;
   using Header = KHeader;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return k_header(p, row); }
@@ -135,7 +137,8 @@ struct Q5K {
 
 struct Q6K {
   static constexpr int kColumns = 256, kBytes = 210, kGroups = 2, kBlocksPerGroup = 4, kZero = 32;
-  static constexpr bool kHalves = true, kMinimum = false, kSlow = true;
+  static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
+  static constexpr bool kSlow = true;
   struct Header {
     Floats d;
   };

@@ -55,7 +55,8 @@ HWY_INLINE void load_quarter_scales(const std::byte* packed, int run, int row, F
 
 struct IQ2XXS {
   static constexpr int kColumns = 256, kBytes = 66, kGroups = 8, kBlocksPerGroup = 1, kZero = kZeroIQ2;
-  static constexpr bool kHalves = false, kMinimum = false, kSlow = true;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
+  static constexpr bool kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -78,7 +79,8 @@ struct IQ2XXS {
 // A 16-bit word holds nine bits of a point and seven of signs.
 struct IQ2XS {
   static constexpr int kColumns = 256, kBytes = 74, kGroups = 8, kBlocksPerGroup = 1, kZero = kZeroIQ2;
-  static constexpr bool kHalves = true, kMinimum = false, kSlow = true;
+  static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
+  static constexpr bool kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -103,7 +105,8 @@ struct IQ2XS {
 
 struct IQ2S {
   static constexpr int kColumns = 256, kBytes = 82, kGroups = 2, kBlocksPerGroup = 4, kZero = kZeroIQ2;
-  static constexpr bool kHalves = true, kMinimum = false, kSlow = true;
+  static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
+  static constexpr bool kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -143,7 +146,8 @@ HWY_INLINE void place_signed_fours(const Points& points, Bytes signs, LooseTable
 
 struct IQ3XXS {
   static constexpr int kColumns = 256, kBytes = 98, kGroups = 8, kBlocksPerGroup = 1, kZero = kZeroIQ3XXS;
-  static constexpr bool kHalves = false, kMinimum = false, kSlow = true;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
+  static constexpr bool kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -164,7 +168,8 @@ struct IQ3XXS {
 
 struct IQ3S {
   static constexpr int kColumns = 256, kBytes = 110, kGroups = 2, kBlocksPerGroup = 4, kZero = kZeroIQ3S;
-  static constexpr bool kHalves = false, kMinimum = false, kSlow = true;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
+  static constexpr bool kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -204,7 +209,8 @@ struct IQ1Header {
 
 struct IQ1S {
   static constexpr int kColumns = 256, kBytes = 50, kGroups = 4, kBlocksPerGroup = 2, kZero = 9;
-  static constexpr bool kHalves = false, kMinimum = false, kSlow = true;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
+  static constexpr bool kSlow = true;
   using Header = IQ1Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) {
@@ -218,6 +224,12 @@ struct IQ1S {
     return h;
   }
 
+  // The 3-bit scale of block kIndex of a group.
+  template <int kIndex>
+  static HWY_INLINE Ints scale_bits(const std::byte* p, int row, int group) {
+    return int_bits<16 * kIndex + 12, 3>(as_ints(load_bytes(unit_at<4>(p + 32, group, row))));
+  }
+
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
     constexpr int kHalf = 16 * kIndex;
@@ -228,14 +240,15 @@ struct IQ1S {
     place_shifted_eight<1>(points, raised, block);
     place_shifted_eight<2>(points, raised, block);
     place_shifted_eight<3>(points, raised, block);
-    const Floats scale = to_floats(int_bits<kHalf + 12, 3>(as_ints(high)));
+    const Floats scale = to_floats(scale_bits<kIndex>(p, row, group));
     block.scale[0] = multiply(h.d, multiply_add(scale, splat(0.25F), splat(0.125F)));
   }
 };
 
 struct IQ1M {
   static constexpr int kColumns = 256, kBytes = 56, kGroups = 4, kBlocksPerGroup = 2, kZero = 9;
-  static constexpr bool kHalves = true, kMinimum = false, kSlow = true;
+  static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
+  static constexpr bool kSlow = true;
   using Header = IQ1Header;
 
   // The scale is spread over the top four bits of the four words of scales.
@@ -260,6 +273,12 @@ struct IQ1M {
     return h;
   }
 
+  // The 3-bit scale of run kRun of 16 columns of a group.
+  template <int kRun>
+  static HWY_INLINE Ints scale_bits(const std::byte* p, int row, int group) {
+    return int_bits<3 * kRun, 3>(load_row_shorts(unit_at<2>(p, group, row)));
+  }
+
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
     constexpr int kHalf = 16 * kIndex;
@@ -270,10 +289,41 @@ struct IQ1M {
     place_shifted_eight<1>(points, bit_xor(spread<kHalf + 7, 0, 1, 1>(high), raised), block);
     place_shifted_eight<2>(points, bit_xor(spread<kHalf + 11, 0, 1, 1>(high), raised), block);
     place_shifted_eight<3>(points, bit_xor(spread<kHalf + 15, 0, 1, 1>(high), raised), block);
-    const Ints scales = load_row_shorts(unit_at<2>(p, group, row));
     const Floats quarter = splat(0.25F);
     const Floats eighth = splat(0.125F);
-    block.scale[0] = multiply(h.d, multiply_add(to_floats(int_bits<6 * kIndex, 3>(scales)), quarter, eighth));
-    block.scale[1] = multiply(h.d, multiply_add(to_floats(int_bits<6 * kIndex + 3, 3>(scales)), quarter, eighth));
+    block.scale[0] = multiply(h.d, multiply_add(to_floats(scale_bits<2 * kIndex>(p, row, group)), quarter, eighth));
+    block.scale[1] = multiply(h.d, multiply_add(to_floats(scale_bits<2 * kIndex + 1>(p, row, group)), quarter, eighth));
+  }
+};
+
+// iq1_s or iq1_m with the scales multiplied into the quants. With a 3-bit scale s and a quant u, which is even,
+//   value = d / 8 · (2 s + 1) · (u - 9) = d / 8 · (2 b - 135)     for the byte b = (2 s + 1) · u / 2 + 9 · (7 - s), at most 135.
+template <class Format>
+struct ScaledIQ1 {
+  static constexpr int kColumns = 256, kBytes = Format::kBytes, kGroups = 4, kBlocksPerGroup = 2, kZero = 0;
+  static constexpr int kScaleColumns = 256, kMinimumColumns = 256;
+  using Header = IQ1Header;
+
+  static HWY_INLINE Header header(const std::byte* p, int row) { return Format::header(p, row); }
+
+  template <int kCount>
+  static HWY_INLINE void scale_words(Ints scale, Bytes* words) {
+    const Bytes factor = splat_rows(ints_add(ints_add(scale, scale), splat_int(1)));
+    const Bytes base = bytes_subtract(splat_byte(63), multiply_bytes(splat_byte(9), splat_rows(scale)));
+#pragma GCC unroll 8
+    for (int w = 0; w < kCount; ++w) words[w] = bytes_add(multiply_bytes(shift_right<1>(words[w]), factor), base);
+  }
+
+  template <int kIndex>
+  static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
+    Format::template load<kIndex>(p, row, h, group, block);
+    if constexpr (Format::kScaleColumns == 32) {
+      scale_words<8>(Format::template scale_bits<kIndex>(p, row, group), block.words);
+    } else {
+      scale_words<4>(Format::template scale_bits<2 * kIndex>(p, row, group), block.words);
+      scale_words<4>(Format::template scale_bits<2 * kIndex + 1>(p, row, group), block.words + 4);
+    }
+    block.scale[0] = multiply(h.d, splat(0.25F));
+    block.minimum[0] = multiply(h.d, splat(135.0F / 8));
   }
 };

@@ -12,7 +12,7 @@ HWY_INLINE void add_fifth_bits(Bytes bits, Block& block) {
 
 struct Q41 {
   static constexpr int kColumns = 32, kBytes = 20, kGroups = 1, kBlocksPerGroup = 1, kZero = 0;
-  static constexpr bool kHalves = false, kMinimum = true;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
   struct Header {
     Floats scale;
     Floats minimum;
@@ -32,7 +32,7 @@ struct Q41 {
 
 struct Q50 {
   static constexpr int kColumns = 32, kBytes = 22, kGroups = 1, kBlocksPerGroup = 1, kZero = 16;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -47,7 +47,7 @@ struct Q50 {
 
 struct Q51 {
   static constexpr int kColumns = 32, kBytes = 24, kGroups = 1, kBlocksPerGroup = 1, kZero = 0;
-  static constexpr bool kHalves = false, kMinimum = true;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
   using Header = Q41::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return Q41::header(p, row); }
@@ -73,7 +73,8 @@ HWY_INLINE void load_pairs_of_bits(const std::byte* units, int64_t first, int ro
 
 struct Q2K {
   static constexpr int kColumns = 256, kBytes = 84, kGroups = 2, kBlocksPerGroup = 4, kZero = 0;
-  static constexpr bool kHalves = true, kMinimum = true, kSlow = true;
+  static constexpr int kScaleColumns = 16, kMinimumColumns = 16;
+  static constexpr bool kSlow = true;
   struct Header {
     Floats d;
     Floats dmin;
@@ -95,9 +96,39 @@ struct Q2K {
   }
 };
 
+// Multiplies kCount words by their rows' factors, all products being bytes.
+template <int kCount>
+HWY_INLINE void scale_words(RowBytes factors, Bytes* words) {
+  const Bytes factor = splat_rows(to_ints(factors));
+#pragma GCC unroll 8
+  for (int w = 0; w < kCount; ++w) words[w] = multiply_bytes(words[w], factor);
+}
+
+// The same with the scales multiplied into the quants: 15 · 3 is a byte.
+struct ScaledQ2K {
+  static constexpr int kColumns = 256, kBytes = 84, kGroups = 2, kBlocksPerGroup = 4, kZero = 0;
+  static constexpr int kScaleColumns = 256, kMinimumColumns = 16;
+  using Header = Q2K::Header;
+
+  static HWY_INLINE Header header(const std::byte* p, int row) { return Q2K::header(p, row); }
+
+  template <int kIndex>
+  static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
+    load_pairs_of_bits<kIndex>(p + 64 + 256, group * 8, row, block);
+    block.scale[0] = h.d;
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const RowBytes packed = row_byte(p + 64, 8 * group + 2 * kIndex + half, row);
+      scale_words<4>(row_bytes_and(packed, 15), block.words + 4 * half);
+      block.minimum[half] = multiply(h.dmin, unsigned_to_floats(row_bytes_and(row_bytes_right<4>(packed), 15)));
+    }
+  }
+};
+
 struct Q3K {
   static constexpr int kColumns = 256, kBytes = 110, kGroups = 1, kBlocksPerGroup = 8, kZero = 4;
-  static constexpr bool kHalves = true, kMinimum = false, kSlow = true;
+  static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
+  static constexpr bool kSlow = true;
   using Header = Q6K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -137,14 +168,14 @@ struct Q3K {
 // whose products are bytes too.
 struct ScaledQ3K {
   static constexpr int kColumns = 256, kBytes = 110, kGroups = 1, kBlocksPerGroup = 8, kZero = 124;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 256, kMinimumColumns = 0;
   using Header = Q3K::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return Q3K::header(p, row); }
 
   template <int kRun>
   static HWY_INLINE void scale_half(const std::byte* packed, int row, Bytes* words) {
-    const Bytes scale = splat_rows(Q3K::scale_bits<kRun>(packed, row));
+    const Bytes scale = splat_rows(to_ints(Q3K::scale_bits<kRun>(packed, row)));
     const Bytes base = bytes_subtract(splat_byte(252), shift_left<2>(scale));
     const Bytes low_bits = splat_byte(3);
     const Bytes high_bit = splat_byte(4);
@@ -168,7 +199,7 @@ struct ScaledQ3K {
 // Signs: a set bit is +1, a clear one -1.
 struct Q10 {
   static constexpr int kColumns = 128, kBytes = 18, kGroups = 4, kBlocksPerGroup = 1, kZero = 1;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -190,7 +221,7 @@ struct Q10 {
 
 struct Q20 {
   static constexpr int kColumns = 64, kBytes = 18, kGroups = 2, kBlocksPerGroup = 1, kZero = 1;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -214,7 +245,7 @@ struct Q20 {
 
 struct TQ20 {
   static constexpr int kColumns = 256, kBytes = 66, kGroups = 2, kBlocksPerGroup = 4, kZero = 1;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 256, kMinimumColumns = 0;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -230,7 +261,7 @@ struct TQ20 {
 // words. See BlockTQ1_0.
 struct TQ10 {
   static constexpr int kColumns = 256, kBytes = 54, kGroups = 1, kBlocksPerGroup = 8, kZero = 1;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 256, kMinimumColumns = 0;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }

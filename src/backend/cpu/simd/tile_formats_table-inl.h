@@ -11,7 +11,7 @@ HWY_INLINE void look_up_words(const uint8_t* table, Block& block) {
 
 struct IQ4NL {
   static constexpr int kColumns = 32, kBytes = 18, kGroups = 1, kBlocksPerGroup = 1, kZero = kNonlinearZero;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -26,7 +26,7 @@ struct IQ4NL {
 
 struct IQ4XS {
   static constexpr int kColumns = 256, kBytes = 136, kGroups = 4, kBlocksPerGroup = 2, kZero = kNonlinearZero;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   struct Header {
     Floats d;
     Ints high_scales;
@@ -49,7 +49,7 @@ struct IQ4XS {
 
 struct MXFP4 {
   static constexpr int kColumns = 32, kBytes = 17, kGroups = 1, kBlocksPerGroup = 1, kZero = kFloat4Zero;
-  static constexpr bool kHalves = false, kMinimum = false;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   using Header = Q80::Header;
 
   // 2^(e - 128) as the product of two powers whose exponents are within those of normal numbers.
@@ -72,7 +72,7 @@ struct MXFP4 {
 // Each run of 16 columns has two units, and its scale is a float of 4 exponent and 3 mantissa bits.
 struct NVFP4 {
   static constexpr int kColumns = 64, kBytes = 36, kGroups = 1, kBlocksPerGroup = 2, kZero = kFloat4Zero;
-  static constexpr bool kHalves = true, kMinimum = false;
+  static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
   struct Header {};
 
   static HWY_INLINE Header header(const std::byte* /*p*/, int /*row*/) { return {}; }

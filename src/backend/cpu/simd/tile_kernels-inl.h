@@ -22,21 +22,26 @@ HWY_INLINE void ask_ahead(const std::byte* group) {
   }
 }
 
+// Integer sums of a block of 32 columns: one for each scale.
+template <class Format>
+inline constexpr int kPartsOfBlock = Format::kScaleColumns < kActivationBlock ? int{kActivationBlock} / Format::kScaleColumns : 1;
+
 // sum += the product of one block with its columns, number `index`, of one activation row.
 template <class Format>
 HWY_INLINE Floats add_block(const Block& block, const Activations& x, int64_t row, int64_t index, Floats sum) {
-  constexpr int kParts = Format::kHalves ? 2 : 1;
+  constexpr int kParts = kPartsOfBlock<Format>;
   constexpr int kWords = 8 / kParts;
+  const int64_t blocks = x.columns / kActivationBlock;
   const int8_t* quants = x.quants + row * x.columns + index * kActivationBlock;
-  const Floats scale = splat(x.scales[row * (x.columns / kActivationBlock) + index]);
+  const Floats scale = splat(x.scales[row * blocks + index]);
 #pragma GCC unroll 2
   for (int part = 0; part < kParts; ++part) {
-    const int64_t at = row * x.parts + index * kParts + part;
+    const int64_t at = (row * blocks + index) * kParts + part;
     Ints sums = splat_int(x.starts[at]);
 #pragma GCC unroll 8
     for (int w = part * kWords; w < (part + 1) * kWords; ++w) sums = dot(sums, block.words[w], splat_word(quants + 4 * w));
     sum = multiply_add(to_floats(sums), multiply(block.scale[part], scale), sum);
-    if constexpr (Format::kMinimum) sum = multiply_subtract(block.minimum[part], splat(x.sums[at]), sum);
+    if constexpr (Format::kMinimumColumns > 0) sum = multiply_subtract(block.minimum[part], splat(x.sums[at]), sum);
   }
   return sum;
 }
@@ -91,119 +96,145 @@ void multiply_tile(const std::byte* tile, const Activations& x, float* out, int6
 
 // --- many rows: a chunk of a tile is expanded once, and all activations pass over it --------------------------------------------------
 
-// Vectors of an expanded block: quants, scales, minima.
-template <bool kHalves, bool kMinimum>
-inline constexpr int kExpandedVectors = 8 + (kHalves ? 2 : 1) * (kMinimum ? 2 : 1);
+// An expanded group: columns that share a scale of the activations, for one vector of rows. Its quants come first, then its scales, one
+// vector for each kScaleColumns columns, then its minima, one for each kMinimumColumns columns, if there are any.
+template <int kGroupColumns, int kScaleColumns, int kMinimumColumns>
+struct ExpandedGroup {
+  static constexpr int kColumns = kGroupColumns;
+  static constexpr int kScales = kColumns / kScaleColumns;
+  static constexpr int kMinima = kMinimumColumns == 0 ? 0 : kColumns / std::max(kMinimumColumns, 1);
+  static constexpr int kWords = kColumns / 4;
+  static constexpr int64_t kBytes = int64_t{kWords + kScales + kMinima} * kVectorBytes;
+  static constexpr ActivationForm form(int32_t start) {
+    return {ActivationForm::Kind::int8, kRunTokens, start, kColumns, kScaleColumns, kMinimumColumns};
+  }
 
+  static HWY_INLINE std::byte* scale(std::byte* group, int column) { return group + (kWords + column / kScaleColumns) * kVectorBytes; }
+  static HWY_INLINE std::byte* minimum(std::byte* group, int column) {
+    return group + (kWords + kScales + column / std::max(kMinimumColumns, 1)) * kVectorBytes;
+  }
+};
 template <class Format>
-HWY_INLINE void store_block(const Block& block, std::byte* target) {
-  constexpr int kParts = Format::kHalves ? 2 : 1;
+using GroupOf = ExpandedGroup<Format::kColumns == kWideActivationBlock ? kWideActivationBlock : kActivationBlock, Format::kScaleColumns,
+                              Format::kMinimumColumns>;
+
+// `column`: of the block's first column in its group.
+template <class Format>
+HWY_INLINE void store_block(const Block& block, std::byte* group, int column) {
+  using Group = GroupOf<Format>;
+  constexpr int kScales = kPartsOfBlock<Format>;
+  constexpr int kMinima = Group::kMinima == 0 ? 0 : Format::kMinimumColumns < kActivationBlock ? 2 : 1;
 #pragma GCC unroll 8
-  for (int w = 0; w < 8; ++w) store_bytes(block.words[w], target + w * kVectorBytes);
-  auto* floats = reinterpret_cast<float*>(target + 8 * kVectorBytes);
+  for (int w = 0; w < 8; ++w) store_bytes(block.words[w], group + (column / 4 + w) * kVectorBytes);
 #pragma GCC unroll 2
-  for (int part = 0; part < kParts; ++part) {
-    store(block.scale[part], floats + part * kVectorRows);
-    if constexpr (Format::kMinimum) store(block.minimum[part], floats + (kParts + part) * kVectorRows);
+  for (int part = 0; part < kScales; ++part) {
+    store(block.scale[part], reinterpret_cast<float*>(Group::scale(group, column + 16 * part)));
+  }
+#pragma GCC unroll 2
+  for (int part = 0; part < kMinima; ++part) {
+    store(block.minimum[part], reinterpret_cast<float*>(Group::minimum(group, column + 16 * part)));
   }
 }
 
+// Block kIndex of a group of the format, then the ones behind it, to where the format's block is expanded.
 template <class Format, int kIndex>
 HWY_INLINE void expand_group(const std::byte* p, int lane, const typename Format::Header& header, int group, std::byte* target) {
   if constexpr (kIndex < Format::kBlocksPerGroup) {
+    constexpr int kColumns = GroupOf<Format>::kColumns;
     Block block;
     Format::template load<kIndex>(p, lane, header, group, block);
-    store_block<Format>(block, target);
-    expand_group<Format, kIndex + 1>(p, lane, header, group, target + kExpandedVectors<Format::kHalves, Format::kMinimum> * kVectorBytes);
+    const int column = (group * Format::kBlocksPerGroup + kIndex) * int{kActivationBlock};
+    store_block<Format>(block, target + column / kColumns * GroupOf<Format>::kBytes, column % kColumns);
+    expand_group<Format, kIndex + 1>(p, lane, header, group, target);
   }
 }
 
 template <class Format>
 void expand_tile(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) {
-  constexpr int64_t kGroupBytes = Format::kBlocksPerGroup * kExpandedVectors<Format::kHalves, Format::kMinimum> * kVectorBytes;
+  constexpr int64_t kBlockBytes = Format::kColumns / GroupOf<Format>::kColumns * GroupOf<Format>::kBytes;
   for (int lane = 0; lane < 16; lane += kVectorRows) {
-    for (int64_t column = chunk.first; column < chunk.first + chunk.count; column += Format::kColumns) {
+    for (int64_t column = chunk.first; column < chunk.first + chunk.count; column += Format::kColumns, expanded += kBlockBytes) {
       const std::byte* p = tile + column / Format::kColumns * Format::kBytes * 16;
       const typename Format::Header header = Format::header(p, lane);
-      for (int group = 0; group < Format::kGroups; ++group, expanded += kGroupBytes) {
-        expand_group<Format, 0>(p, lane, header, group, expanded);
-      }
+      for (int group = 0; group < Format::kGroups; ++group) expand_group<Format, 0>(p, lane, header, group, expanded);
     }
   }
 }
 
-// kVectors vectors of weight rows times kTokens rows of activations. `runs`: where each vector's blocks begin.
-template <bool kHalves, bool kMinimum, int kVectors, int kTokens>
+// kVectors vectors of weight rows times the kTokens rows of a panel of activations, of which `row` is the first. `runs`: where each
+// vector's groups begin.
+template <class Group, int kVectors, int kTokens>
 void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row, bool accumulate,
                    float* const (&out)[kVectors], int64_t out_stride) {
-  constexpr int kParts = kHalves ? 2 : 1;
-  constexpr int kWords = 8 / kParts;
-  constexpr int64_t kBlockBytes = kExpandedVectors<kHalves, kMinimum> * kVectorBytes;
-  const int64_t first = chunk.first / kActivationBlock;
-  const int64_t scale_stride = x.columns / kActivationBlock;
-  const int8_t* quants = x.quants + row * x.columns + chunk.first;
-  const float* scales = x.scales + row * scale_stride + first;
-  const int32_t* starts = x.starts + row * x.parts + first * kParts;
-  const float* minimum_sums = kMinimum ? x.sums + row * x.parts + first * kParts : nullptr;
+  constexpr int kWordsOfScale = Group::kWords / Group::kScales;
+  const int64_t first = (row * x.columns + chunk.first * kTokens) / Group::kColumns;  // the panel's group there
+  const int8_t* quants = x.quants + first * Group::kColumns;
+  const float* scales = x.scales + first;
+  const int32_t* starts = x.starts + first * Group::kScales;
+  const float* minimum_sums = Group::kMinima > 0 ? x.sums + first * Group::kMinima : nullptr;
   Floats sums[kTokens][kVectors];
 #pragma GCC unroll 8
   for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sums[t][v] = zero();
   }
-  const int64_t bytes = chunk.count / kActivationBlock * kBlockBytes;
-  for (int64_t at = 0; at < bytes; at += kBlockBytes) {
-    // Of formats with a scale per 16 columns: what the first half gives, in units of the activations' scale.
-    [[maybe_unused]] Floats halves[kTokens][kVectors];
+  const int64_t bytes = chunk.count / Group::kColumns * Group::kBytes;
+  for (int64_t at = 0; at < bytes; at += Group::kBytes) {
+    Floats values[kTokens][kVectors];  // in units of the activations' scale
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) values[t][v] = zero();
+    }
 #pragma GCC unroll 2
-    for (int part = 0; part < kParts; ++part) {
+    for (int part = 0; part < Group::kScales; ++part) {
       Ints dots[kTokens][kVectors];
 #pragma GCC unroll 8
       for (int t = 0; t < kTokens; ++t) {
-        const Ints start = splat_int(starts[t * x.parts + part]);
+        const Ints start = splat_int(starts[part * kTokens + t]);
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) dots[t][v] = start;
       }
 #pragma GCC unroll 8
-      for (int w = part * kWords; w < (part + 1) * kWords; ++w) {
+      for (int w = part * kWordsOfScale; w < (part + 1) * kWordsOfScale; ++w) {
         Bytes words[kVectors];
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) words[v] = load_bytes(runs[v] + at + w * kVectorBytes);
 #pragma GCC unroll 8
         for (int t = 0; t < kTokens; ++t) {
-          const Ints word = splat_word(quants + t * x.columns + 4 * w);
+          const Ints word = splat_word(quants + 4 * (w * kTokens + t));
 #pragma GCC unroll 4
           for (int v = 0; v < kVectors; ++v) dots[t][v] = dot(dots[t][v], words[v], word);
         }
       }
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
-        const auto* floats = reinterpret_cast<const float*>(runs[v] + at + 8 * kVectorBytes);
-        const Floats scale = load(floats + part * kVectorRows);
+        const Floats scale = load(reinterpret_cast<const float*>(runs[v] + at) + (Group::kWords + part) * kVectorRows);
+#pragma GCC unroll 8
+        for (int t = 0; t < kTokens; ++t) values[t][v] = multiply_add(to_floats(dots[t][v]), scale, values[t][v]);
+      }
+    }
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) {
+      const Floats scale = splat(scales[t]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sums[t][v] = multiply_add(values[t][v], scale, sums[t][v]);
+    }
+#pragma GCC unroll 2
+    for (int part = 0; part < Group::kMinima; ++part) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        const Floats minimum = load(reinterpret_cast<const float*>(runs[v] + at) + (Group::kWords + Group::kScales + part) * kVectorRows);
 #pragma GCC unroll 8
         for (int t = 0; t < kTokens; ++t) {
-          const Floats value = to_floats(dots[t][v]);
-          if constexpr (!kHalves) {
-            sums[t][v] = multiply_add(value, multiply(scale, splat(scales[t * scale_stride])), sums[t][v]);
-          } else if (part == 0) {
-            halves[t][v] = multiply(value, scale);
-          } else {
-            sums[t][v] = multiply_add(multiply_add(value, scale, halves[t][v]), splat(scales[t * scale_stride]), sums[t][v]);
-          }
-        }
-        if constexpr (kMinimum) {
-          const Floats minimum = load(floats + (kParts + part) * kVectorRows);
-#pragma GCC unroll 8
-          for (int t = 0; t < kTokens; ++t) {
-            sums[t][v] = multiply_subtract(minimum, splat(minimum_sums[t * x.parts + part]), sums[t][v]);
-          }
+          sums[t][v] = multiply_subtract(minimum, splat(minimum_sums[part * kTokens + t]), sums[t][v]);
         }
       }
     }
-    quants += kActivationBlock;
-    scales += 1;
-    starts += kParts;
-    if constexpr (kMinimum) minimum_sums += kParts;
+    quants += Group::kColumns * kTokens;
+    scales += kTokens;
+    starts += Group::kScales * kTokens;
+    if constexpr (Group::kMinima > 0) minimum_sums += Group::kMinima * kTokens;
   }
 #pragma GCC unroll 8
   for (int t = 0; t < kTokens; ++t) {
@@ -215,23 +246,23 @@ void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, 
   }
 }
 
-template <bool kHalves, bool kMinimum, int kVectors, int kTokens>
-HWY_INLINE int64_t multiply_run_rows(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row,
-                                     bool accumulate, float* const (&out)[kVectors], int64_t out_stride) {
-  for (; row + kTokens <= x.rows; row += kTokens) {
-    multiply_runs<kHalves, kMinimum, kVectors, kTokens>(runs, chunk, x, row, accumulate, out, out_stride);
+template <class Group, int kVectors, int kTokens = kRunTokens>
+void multiply_panel(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row, int64_t rows,
+                    bool accumulate, float* const (&out)[kVectors], int64_t out_stride) {
+  if constexpr (kTokens > 1) {
+    if (rows < kTokens) return multiply_panel<Group, kVectors, kTokens - 1>(runs, chunk, x, row, rows, accumulate, out, out_stride);
   }
-  return row;
+  multiply_runs<Group, kVectors, kTokens>(runs, chunk, x, row, accumulate, out, out_stride);
 }
 
-template <bool kHalves, bool kMinimum, int kVectors>
+template <class Group, int kVectors>
 void multiply_vectors(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, bool accumulate,
                       float* const (&out)[kVectors], int64_t out_stride) {
-  int64_t row = multiply_run_rows<kHalves, kMinimum, kVectors, kRunTokens>(runs, chunk, x, 0, accumulate, out, out_stride);
-  if constexpr (kRunTokens > 2) {
-    row = multiply_run_rows<kHalves, kMinimum, kVectors, 2>(runs, chunk, x, row, accumulate, out, out_stride);
+  const TokenPanels panels{x.rows, kRunTokens};
+  for (int64_t panel = 0; panel < panels.count; ++panel) {
+    const int64_t row = panels.first(panel);
+    multiply_panel<Group>(runs, chunk, x, row, panels.first(panel + 1) - row, accumulate, out, out_stride);
   }
-  multiply_run_rows<kHalves, kMinimum, kVectors, 1>(runs, chunk, x, row, accumulate, out, out_stride);
 }
 
 // Where the run of vector `vector`, counted over all tiles, begins.
@@ -239,10 +270,10 @@ HWY_INLINE const std::byte* run_start(const ExpandedTiles& tiles, int64_t run, i
   return tiles.data + vector / kVectorsOfTile * tiles.stride + vector % kVectorsOfTile * run;
 }
 
-template <bool kHalves, bool kMinimum>
+template <class Group>
 void multiply_expanded(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
                        int64_t out_stride) {
-  const int64_t run = chunk.count / kActivationBlock * kExpandedVectors<kHalves, kMinimum> * kVectorBytes;
+  const int64_t run = chunk.count / Group::kColumns * Group::kBytes;
   const int64_t vectors = tiles.count * kVectorsOfTile;
   int64_t vector = 0;
   for (; vector + kRunVectors <= vectors; vector += kRunVectors) {
@@ -252,12 +283,12 @@ void multiply_expanded(const ExpandedTiles& tiles, ColumnChunk chunk, const Acti
       runs[v] = run_start(tiles, run, vector + v);
       targets[v] = out + (vector + v) * kVectorRows;
     }
-    multiply_vectors<kHalves, kMinimum, kRunVectors>(runs, chunk, x, accumulate, targets, out_stride);
+    multiply_vectors<Group, kRunVectors>(runs, chunk, x, accumulate, targets, out_stride);
   }
   for (; vector < vectors; ++vector) {
     const std::byte* runs[1] = {run_start(tiles, run, vector)};
     float* targets[1] = {out + vector * kVectorRows};
-    multiply_vectors<kHalves, kMinimum, 1>(runs, chunk, x, accumulate, targets, out_stride);
+    multiply_vectors<Group, 1>(runs, chunk, x, accumulate, targets, out_stride);
   }
 }
 
@@ -266,11 +297,13 @@ template <class Format, class Many = Format>
 TileKernels kernels_of() {
   TileKernels kernels;
   kernels.few_rows = kFewRows;
-  kernels.few_form = {ActivationForm::Kind::int8, kDotBias - Format::kZero, Format::kHalves, Format::kMinimum};
+  kernels.few_form = {ActivationForm::Kind::int8, 1, kDotBias - Format::kZero, kActivationBlock, kActivationBlock / kPartsOfBlock<Format>,
+                      Format::kMinimumColumns};
   kernels.multiply = multiply_tile<Format>;
-  kernels.many_form = {ActivationForm::Kind::int8, kDotBias - Many::kZero, Many::kHalves, Many::kMinimum};
+  using Group = GroupOf<Many>;
+  kernels.many_form = Group::form(kDotBias - Many::kZero);
   kernels.expand = expand_tile<Many>;
-  kernels.expanded_bytes = int64_t{kExpandedVectors<Many::kHalves, Many::kMinimum>} * kVectorBytes * kVectorsOfTile;
-  kernels.multiply_expanded = multiply_expanded<Many::kHalves, Many::kMinimum>;
+  kernels.expanded_bytes = kWideActivationBlock / Group::kColumns * Group::kBytes * kVectorsOfTile;
+  kernels.multiply_expanded = multiply_expanded<Group>;
   return kernels;
 }

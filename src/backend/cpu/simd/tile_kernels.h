@@ -1,10 +1,11 @@
 // Products of interleaved weights (quant/interleave.h) with activations: what the kernels of one format look like.
 //
 // A block of 32 columns of a quantized format holds unsigned quants u with w = scale · (u - zero) or w = scale · u - minimum; scale and
-// minimum may belong to 16 columns. For activations x ≈ s · q, rounded to 8 bits,
-//   Σ w·x = scale · s · (Σ u·q - zero · Σ q)     or     scale · s · Σ u·q - minimum · (s · Σ q),
+// minimum may belong to 16 columns, or to 256. For activations x ≈ s · q, rounded to 8 bits,
+//   Σ w·x = s · scale · (Σ u·q - zero · Σ q)     or     s · scale · Σ u·q - minimum · (s · Σ q),
 // so that all formats need the same integer dot products. What depends on the activations alone is made once, when they are rounded:
-// the number each integer sum starts from, -zero · Σ q, and the sums s · Σ q that the minima are multiplied with.
+// the number each integer sum starts from, -zero · Σ q, and the sums s · Σ q that the minima are multiplied with. s belongs to 32 columns,
+// or to 256 where many rows of activations meet a format whose blocks have 256: then it is multiplied in once for all of them.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +17,14 @@ namespace wick::cpu {
 
 // Columns of activations that share a scale.
 inline constexpr int64_t kActivationBlock = 32;
+inline constexpr int64_t kWideActivationBlock = 256;
 
-// Rows of bf16 activations that kernels take at once: `rows` of them are split into as many panels as they need, equally but for one row.
-inline constexpr int64_t kPanelTokens = 12;
+// Rows of activations that kernels take at once, at most `most` of them: `rows` are split into as many panels as they need, equally but for
+// one row.
 struct TokenPanels {
   int64_t rows;
-  int64_t count = (rows + kPanelTokens - 1) / kPanelTokens;
+  int64_t most;
+  int64_t count = (rows + most - 1) / most;
   [[nodiscard]] int64_t first(int64_t panel) const noexcept { return rows * panel / count; }
 };
 
@@ -29,26 +32,27 @@ struct TokenPanels {
 struct ActivationForm {
   enum class Kind : uint8_t { f32, bf16, int8 };
   Kind kind = Kind::int8;
+  int64_t panel_rows = 1;  // the most rows of a panel
   // Of int8:
-  int32_t start = 0;     // each integer sum starts from start · Σ q
-  bool halves = false;   // the weights' scales and minima belong to 16 columns, and so do starts and sums
-  bool minimum = false;  // the weights have minima
+  int32_t start = 0;                       // each integer sum starts from start · Σ q
+  int64_t columns = kActivationBlock;      // that share a scale
+  int64_t sum_columns = kActivationBlock;  // of an integer sum: those that share a scale of the weights, at most `columns`
+  int64_t minimum_columns = 0;             // that share a minimum of the weights; 0: there is none
 };
 
-// Rows of activations in the form that a kernel wants; the other forms' pointers are nullptr. Row-major but for `rounded`.
+// Rows of activations in the form that a kernel wants; the other forms' pointers are nullptr. They are written panel by panel, so that what
+// is read in turns lies together: row-major, the rows could lie a power of two apart, in one set of the cache. A panel begins where its
+// first row would without panels; the shapes are those of panels of one row.
 struct Activations {
   int64_t rows = 0;
   int64_t columns = 0;
-  const float* values = nullptr;  // [rows, columns]
-  // Panel by panel; in it 32 columns of each row, then the next 32 of each, so that what is read in turns lies together: a panel begins at
-  // element first row · columns. Row-major, the rows could lie a power of two apart, in one set of the cache.
-  const bf16* rounded = nullptr;
-  // value ≈ scale · quant. `parts` is columns / 32, or columns / 16 where the form has halves.
-  int64_t parts = 0;
+  const float* values = nullptr;  // [rows, columns], always row-major
+  const bf16* rounded = nullptr;  // [rows, columns]: in a panel 32 columns of each row, then the next 32 of each
+  // value ≈ scale · quant. In a panel one word of four quants of each row, then the next of each; one scale of each row, and so on.
   const int8_t* quants = nullptr;   // [rows, columns]
-  const float* scales = nullptr;    // [rows, columns / 32]
-  const int32_t* starts = nullptr;  // [rows, parts]
-  const float* sums = nullptr;      // [rows, parts]: scale · Σ quants, where the form has minima
+  const float* scales = nullptr;    // [rows, columns / form.columns]
+  const int32_t* starts = nullptr;  // [rows, columns / form.sum_columns]
+  const float* sums = nullptr;      // [rows, columns / form.minimum_columns]: scale · Σ quants, where the weights have minima
 };
 
 // Columns of a tile; multiples of the format's block.
@@ -58,8 +62,9 @@ struct ColumnChunk {
 };
 
 // Tiles of 16 weight rows as the general kernel of many rows reads them, `stride` bytes from one to the next. What `expand` writes is up to
-// the instruction set: for each vector of rows one run of blocks of 32 columns, and in each block 8 vectors of unsigned quants, then one or
-// two of f32 scales, then as many of minima if there are any. Float formats: pairs of bf16, or f32, column by column.
+// the instruction set: for each vector of rows one run of groups of columns that share a scale of the activations, and in each group
+// vectors of unsigned quants, four columns each, then of f32 scales, then of minima if there are any. Float formats: pairs of bf16, or f32,
+// column by column.
 struct ExpandedTiles {
   const std::byte* data;
   int64_t stride;
@@ -77,7 +82,7 @@ struct TileKernels {
   ActivationForm many_form;
   // nullptr where multiply_expanded reads the tile as it is.
   void (*expand)(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) = nullptr;
-  // Bytes of 32 columns of an expanded tile.
+  // Bytes of 256 columns of an expanded tile.
   int64_t expanded_bytes = 0;
   // Those columns of the tiles times the activations': out[row · out_stride + 0 … 16 · count - 1] = …, or += … with `accumulate`.
   void (*multiply_expanded)(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,

@@ -125,7 +125,7 @@ TileKernels float_kernels_of() {
   kernels.multiply = multiply_float_tile<Pairs>;
   kernels.many_form = kernels.few_form;
   kernels.expand = expand_floats<Pairs>;
-  kernels.expanded_bytes = 32 * 16 * int64_t{sizeof(float)};
+  kernels.expanded_bytes = kWideActivationBlock * 16 * int64_t{sizeof(float)};
   kernels.multiply_expanded = multiply_expanded_floats;
   return kernels;
 }

@@ -19,10 +19,10 @@ inline void fill_tiles(SimdKernels& kernels) {
   kernels.tile_kernels(DType::q4_1_x16) = kernels_of<Q41>();
   kernels.tile_kernels(DType::q5_0_x16) = kernels_of<Q50>();
   kernels.tile_kernels(DType::q5_1_x16) = kernels_of<Q51>();
-  kernels.tile_kernels(DType::q2_k_x16) = kernels_of<Q2K>();
+  kernels.tile_kernels(DType::q2_k_x16) = kernels_of<Q2K, ScaledQ2K>();
   kernels.tile_kernels(DType::q3_k_x16) = kernels_of<Q3K, ScaledQ3K>();
-  kernels.tile_kernels(DType::iq1_s_x16) = kernels_of<IQ1S>();
-  kernels.tile_kernels(DType::iq1_m_x16) = kernels_of<IQ1M>();
+  kernels.tile_kernels(DType::iq1_s_x16) = kernels_of<IQ1S, ScaledIQ1<IQ1S>>();
+  kernels.tile_kernels(DType::iq1_m_x16) = kernels_of<IQ1M, ScaledIQ1<IQ1M>>();
   kernels.tile_kernels(DType::iq2_xxs_x16) = kernels_of<IQ2XXS>();
   kernels.tile_kernels(DType::iq2_xs_x16) = kernels_of<IQ2XS>();
   kernels.tile_kernels(DType::iq2_s_x16) = kernels_of<IQ2S>();

@@ -10,6 +10,7 @@ HWY_PUSH_ATTRIBUTES("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx51
 namespace wick::cpu {
 namespace {
 
+constexpr int kPanelTokens = 12;
 constexpr int64_t kTileRows = 16;
 constexpr int64_t kWordBytes = kTileRows * 4;  // of 16 rows, two columns each
 
@@ -76,7 +77,7 @@ void multiply_rows(int64_t rows, const std::byte* const (&tiles)[kTiles], int64_
 template <int kTiles>
 void multiply_tiles(const std::byte* const (&tiles)[kTiles], ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
                     int64_t out_stride) {
-  const TokenPanels panels{x.rows};
+  const TokenPanels panels{x.rows, kPanelTokens};
   for (int64_t panel = 0; panel < panels.count; ++panel) {
     const int64_t row = panels.first(panel);
     const int64_t rows = panels.first(panel + 1) - row;
@@ -115,8 +116,8 @@ void fill_tiles_avx512_bf16(SimdKernels& kernels) {
   if (!kernels.product.prefers_bf16_pairs) return;
   for (const DType dtype : {DType::f16_x16, DType::bf16_x16}) {
     TileKernels& tiles = kernels.tile_kernels(dtype);
-    tiles.many_form = {.kind = ActivationForm::Kind::bf16};
-    tiles.expanded_bytes = kActivationBlock / 2 * kWordBytes;
+    tiles.many_form = {.kind = ActivationForm::Kind::bf16, .panel_rows = kPanelTokens};
+    tiles.expanded_bytes = kWideActivationBlock / 2 * kWordBytes;
     tiles.expand = dtype == DType::f16_x16 ? round_f16_pairs : nullptr;
     tiles.multiply_expanded = dtype == DType::f16_x16 ? multiply_expanded_pairs : multiply_pairs_in_place;
   }

@@ -1,4 +1,6 @@
 // Tile kernels by AVX2 with AVX-VNNI.
+#include <algorithm>
+
 #include "backend/cpu/simd/simd_kernels.h"
 #include "backend/cpu/simd/tile_tables.h"
 

@@ -1,4 +1,6 @@
 // Tile kernels by NEON of ARMv8.0.
+#include <algorithm>
+
 #include "backend/cpu/simd/simd_kernels.h"
 #include "backend/cpu/simd/tile_tables.h"
 

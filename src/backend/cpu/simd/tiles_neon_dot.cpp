@@ -1,4 +1,6 @@
 // Tile kernels by NEON with the dot products of ARMv8.2.
+#include <algorithm>
+
 #include "backend/cpu/simd/simd_kernels.h"
 #include "backend/cpu/simd/tile_tables.h"
 

@@ -1,4 +1,6 @@
 // Tile kernels by NEON with the mixed dot products of ARMv8.6.
+#include <algorithm>
+
 #include "backend/cpu/simd/simd_kernels.h"
 #include "backend/cpu/simd/tile_tables.h"
 
