@@ -18,8 +18,8 @@ constexpr int64_t kTilesOfRun = 32;
 // Two expanded chunks take a half to two thirds of a first-level cache of 32 KiB.
 constexpr int64_t kChunkColumns = 512;
 constexpr int64_t kChunkBytes = 11 * 1024;
-// Tiles that are multiplied as they lie in memory come from the second-level cache as quickly: longer chunks store sums less often.
-constexpr int64_t kChunkColumnsInPlace = 1024;
+// Pairs of bf16 come from the second-level cache as quickly: longer chunks store sums less often.
+constexpr int64_t kChunkColumnsOfPairs = 1024;
 
 // How one call is computed: with the kernels for few rows or for many.
 struct TilePlan {
@@ -80,7 +80,7 @@ void round_panels(const LinearJob& job, const ActivationForm& form, Activations&
 }
 
 int64_t chunk_columns(const TileKernels& kernels, int64_t k, int64_t block) {
-  if (kernels.expand == nullptr) return std::min(kChunkColumnsInPlace, k);
+  if (kernels.many_form.kind == Kind::bf16) return std::min(kChunkColumnsOfPairs, k);
   const int64_t fitting = kChunkBytes * kWideActivationBlock / kernels.expanded_bytes;
   const int64_t columns = std::min({kChunkColumns, k, fitting});
   return std::max(block, columns / block * block);

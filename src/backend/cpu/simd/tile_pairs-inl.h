@@ -2,35 +2,49 @@
 // tile_kernels-inl.h. A lane of a word holds two columns of a row.
 #pragma once
 
+// low() and high() are the lanes' first and second columns. For few rows of activations a word is taken apart as it comes cheapest: first()
+// times first_factor() plus second() times second_factor(), summed up over the words, make the rows' sums by join().
 struct Bf16Pairs {
   static HWY_INLINE Floats low(Bytes pairs) { return low_bf16(pairs); }
   static HWY_INLINE Floats high(Bytes pairs) { return high_bf16(pairs); }
+  static HWY_INLINE Floats first(const std::byte* word) { return low(load_bytes(word)); }
+  static HWY_INLINE Floats second(const std::byte* word) { return high(load_bytes(word)); }
+  static HWY_INLINE Floats first_factor(const float* values) { return splat(values[0]); }
+  static HWY_INLINE Floats second_factor(const float* values) { return splat(values[1]); }
+  static HWY_INLINE Floats join(Floats first, Floats second) { return add(first, second); }
 };
 
+// Both columns of the first half of the rows, then of the second: processors widen f16 that lie side by side.
 struct F16Pairs {
   static HWY_INLINE Floats low(Bytes pairs) { return low_f16(pairs); }
   static HWY_INLINE Floats high(Bytes pairs) { return high_f16(pairs); }
+  static HWY_INLINE Floats first(const std::byte* word) { return load_f16(word); }
+  static HWY_INLINE Floats second(const std::byte* word) { return load_f16(word + kVectorBytes / 2); }
+  static HWY_INLINE Floats first_factor(const float* values) { return splat_pair(values); }
+  static HWY_INLINE Floats second_factor(const float* values) { return splat_pair(values); }
+  static HWY_INLINE Floats join(Floats first, Floats second) { return add_neighbours(first, second); }
 };
 
 template <class Pairs, int kTokens>
 void multiply_pairs(const std::byte* tile, int lane, const Activations& x, int64_t row, float* out, int64_t out_stride) {
-  Floats low_sums[kTokens];
-  Floats high_sums[kTokens];
+  Floats first_sums[kTokens];
+  Floats second_sums[kTokens];
 #pragma GCC unroll 8
-  for (int t = 0; t < kTokens; ++t) low_sums[t] = high_sums[t] = zero();
+  for (int t = 0; t < kTokens; ++t) first_sums[t] = second_sums[t] = zero();
   const float* values = x.values + row * x.columns;
 #pragma GCC unroll 4
   for (int64_t word = 0; word < x.columns / 2; ++word) {
-    const Bytes pairs = load_bytes(unit_at<4>(tile, word, lane));
-    const Floats low = Pairs::low(pairs);
-    const Floats high = Pairs::high(pairs);
+    const std::byte* pairs = unit_at<4>(tile, word, lane);
+    const Floats first = Pairs::first(pairs);
+    const Floats second = Pairs::second(pairs);
 #pragma GCC unroll 8
     for (int t = 0; t < kTokens; ++t) {
-      low_sums[t] = multiply_add(low, splat(values[t * x.columns + 2 * word]), low_sums[t]);
-      high_sums[t] = multiply_add(high, splat(values[t * x.columns + 2 * word + 1]), high_sums[t]);
+      const float* factors = values + t * x.columns + 2 * word;
+      first_sums[t] = multiply_add(first, Pairs::first_factor(factors), first_sums[t]);
+      second_sums[t] = multiply_add(second, Pairs::second_factor(factors), second_sums[t]);
     }
   }
-  for (int t = 0; t < kTokens; ++t) store(add(low_sums[t], high_sums[t]), out + (row + t) * out_stride + lane);
+  for (int t = 0; t < kTokens; ++t) store(Pairs::join(first_sums[t], second_sums[t]), out + (row + t) * out_stride + lane);
 }
 
 template <class Pairs>

@@ -78,6 +78,15 @@ HWY_INLINE Floats low_f16(Bytes pairs) {
   return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1)));
 }
 HWY_INLINE Floats high_f16(Bytes pairs) { return low_f16(_mm256_srli_epi32(pairs, 16)); }
+// values[0] in even lanes, values[1] in odd ones; and the sums of two lanes side by side, of a and then of b.
+HWY_INLINE Floats splat_pair(const float* values) {
+  int64_t pair;
+  __builtin_memcpy(&pair, values, sizeof(pair));
+  return _mm256_castsi256_ps(_mm256_set1_epi64x(pair));
+}
+HWY_INLINE Floats add_neighbours(Floats a, Floats b) {
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_hadd_ps(a, b)), 0b11'01'10'00));
+}
 
 // The register tiles of many rows fit 16 registers: four integer sums and four sums, or twelve of floats.
 inline constexpr int kRunVectors = 2;

@@ -64,6 +64,17 @@ HWY_INLINE Floats low_bf16(Bytes pairs) { return _mm512_castsi512_ps(_mm512_slli
 HWY_INLINE Floats high_bf16(Bytes pairs) { return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(-65536))); }
 HWY_INLINE Floats low_f16(Bytes pairs) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(pairs)); }
 HWY_INLINE Floats high_f16(Bytes pairs) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(pairs, 16))); }
+// values[0] in even lanes, values[1] in odd ones; and the sums of two lanes side by side, of a and then of b.
+HWY_INLINE Floats splat_pair(const float* values) {
+  int64_t pair;
+  __builtin_memcpy(&pair, values, sizeof(pair));
+  return _mm512_castsi512_ps(_mm512_set1_epi64(pair));
+}
+HWY_INLINE Floats add_neighbours(Floats a, Floats b) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+  return _mm512_add_ps(_mm512_permutex2var_ps(a, even, b), _mm512_permutex2var_ps(a, odd, b));
+}
 
 // The register tile of many rows: two vectors of weights times five rows of activations are ten chains of dot products, which with their
 // sums take the registers up. Four rows are up to 4 % slower, six as fast where columns share one scale and slower where they do not.

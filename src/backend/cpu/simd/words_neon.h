@@ -88,6 +88,13 @@ HWY_INLINE Floats low_bf16(Bytes pairs) { return vreinterpretq_f32_u32(vshlq_n_u
 HWY_INLINE Floats high_bf16(Bytes pairs) { return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_u8(pairs), vdupq_n_u32(0xffff0000))); }
 HWY_INLINE Floats low_f16(Bytes pairs) { return vcvt_f32_f16(vreinterpret_f16_u16(vmovn_u32(vreinterpretq_u32_u8(pairs)))); }
 HWY_INLINE Floats high_f16(Bytes pairs) { return vcvt_f32_f16(vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_u8(pairs), 16))); }
+// values[0] in even lanes, values[1] in odd ones; and the sums of two lanes side by side, of a and then of b.
+HWY_INLINE Floats splat_pair(const float* values) {
+  double pair;
+  __builtin_memcpy(&pair, values, sizeof(pair));
+  return vreinterpretq_f32_f64(vdupq_n_f64(pair));
+}
+HWY_INLINE Floats add_neighbours(Floats a, Floats b) { return vpaddq_f32(a, b); }
 
 // The register tiles of many rows: eight integer sums and eight sums, or sixteen of floats.
 inline constexpr int kRunVectors = 4;
