@@ -60,9 +60,9 @@ struct Arithmetic {
 };
 
 Arithmetic arithmetic_of(const std::string& type, bool precise, const MeasuredPeaks& peaks) {
-  const bool plain = type == "f32" || type == "f16" || type == "bf16";
-  if (!precise && !plain && peaks.int8_operations > 0) return {"int8", &MeasuredPeaks::int8_operations};
-  if (!precise && type == "bf16" && peaks.bf16_operations > 0) return {"bf16", &MeasuredPeaks::bf16_operations};
+  const bool halves = type == "f16" || type == "bf16";
+  if (!precise && !halves && type != "f32" && peaks.int8_operations > 0) return {"int8", &MeasuredPeaks::int8_operations};
+  if (!precise && halves && peaks.bf16_operations > 0) return {"bf16", &MeasuredPeaks::bf16_operations};
   return {"f32", &MeasuredPeaks::f32_operations};
 }
 
