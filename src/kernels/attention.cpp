@@ -66,10 +66,8 @@ class Attention {
     load_queries(first_row, kv_head);
     std::vector<Running> running;
     for (uint32_t r = 0; r < form_.rows; ++r) running.emplace_back(k_, form_.columns);
-    // Positions that the last row of the tile sees; those of its earlier rows end before.
-    const Value last_row = min(first_row + form_.rows, a_.rows) - 1U, visible = a_.past + last_row / a_.group + 1U;
-    const Value begin = k_.group_id(2) * a_.split_length, end = min(visible, begin + a_.split_length);
-    k_.loop(begin, end, lanes_, [&](const Value& first) { add_positions(running, first, end, first_row, kv_head); });
+    const auto [begin, end] = a_.positions(k_, first_row, form_.rows);
+    k_.loop(begin, end, lanes_, [&, &end = end](const Value& first) { add_positions(running, first, end, first_row, kv_head); });
     for (uint32_t r = 0; r < form_.rows; ++r) store_row(running[r], first_row + r, kv_head);
     return k_.finish();
   }
@@ -141,8 +139,7 @@ class Attention {
 
   void store_row(const Running& running, const Value& row, const Value& kv_head) {
     const Value total = group_(Reduce::add, running.sum), exists = row < a_.rows;
-    const Value splits = k_.group_count(2), split = k_.group_id(2);
-    const Value at = form_.splits ? a_.output_row(row, kv_head) * splits + split : a_.output_row(row, kv_head);
+    const Value at = a_.written_row(k_, form_.splits, row, kv_head);
     for (uint32_t c = 0; c < form_.columns; ++c) {
       const Value column = k_.local_id() + c * lanes_;
       const Value result = form_.splits ? Value(running.columns[c]) : running.columns[c] / total;

@@ -25,4 +25,15 @@ AttentionArguments::AttentionArguments(KernelBuilder& k)
       scale(k.parameter("scale", Type::f32)),
       out_offset(k.parameter("out_offset", Type::u32)) {}
 
+ir::Value AttentionArguments::written_row(KernelBuilder& k, bool splits, const ir::Value& row, const ir::Value& kv_head) const {
+  const ir::Value place = output_row(row, kv_head);
+  return splits ? place * k.group_count(2) + k.group_id(2) : place;
+}
+
+AttentionArguments::Positions AttentionArguments::positions(KernelBuilder& k, const ir::Value& first_row, uint32_t row_count) const {
+  const ir::Value last_row = min(first_row + row_count, rows) - 1U, visible = past + last_row / group + 1U;
+  const ir::Value begin = k.group_id(2) * split_length;
+  return {begin, min(visible, begin + split_length)};
+}
+
 }  // namespace wick::kernels

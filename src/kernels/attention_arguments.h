@@ -1,6 +1,7 @@
 // The parameters that every kernel of attention has, in their order.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "ir/builder.h"
@@ -28,6 +29,14 @@ struct AttentionArguments {
   [[nodiscard]] ir::Value output_row(const ir::Value& row, const ir::Value& kv_head) const {
     return row / group * heads + kv_head * group + row % group;
   }
+  // The row of a group of lanes in what it writes: with splits, each split has one of its own.
+  [[nodiscard]] ir::Value written_row(ir::KernelBuilder& k, bool splits, const ir::Value& row, const ir::Value& kv_head) const;
+
+  // The positions of a group of lanes with so many rows: those of its split that the last row sees. Those of earlier rows end before.
+  struct Positions {
+    ir::Value begin, end;
+  };
+  [[nodiscard]] Positions positions(ir::KernelBuilder& k, const ir::Value& first_row, uint32_t row_count) const;
 };
 
 }  // namespace wick::kernels

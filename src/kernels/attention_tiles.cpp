@@ -70,8 +70,7 @@ class TiledAttention {
   Kernel make() {
     // The groups with the most positions begin first.
     first_row_ = (k_.group_count(0) - 1U - k_.group_id(0)) * tiles_.rows();
-    const Value last_row = min(first_row_ + tiles_.rows(), a_.rows) - 1U, visible = a_.past + last_row / a_.group + 1U;
-    const Value begin = k_.group_id(2) * a_.split_length, end = min(visible, begin + a_.split_length);
+    const auto [begin, end] = a_.positions(k_, first_row_, tiles_.rows());
     // The lanes of a subgroup whose numbers differ by tile.n share a row.
     row_ = k_.subgroup_id() * tile_.n + k_.subgroup_lane() % tile_.n;
     part_ = k_.subgroup_lane() / tile_.n;
@@ -214,8 +213,7 @@ class TiledAttention {
     Value total = sum_;
     for (uint32_t mask = tile_.n; mask < tiles_.subgroup_size; mask *= 2) total = total + subgroup_shuffle_xor(total, mask);
     const Value row = first_row_ + row_, exists = row < a_.rows;
-    const Value splits = k_.group_count(2), split = k_.group_id(2);
-    const Value at = form_.splits ? a_.output_row(row, k_.group_id(1)) * splits + split : a_.output_row(row, k_.group_id(1));
+    const Value at = a_.written_row(k_, form_.splits, row, k_.group_id(1));
     const uint32_t columns = tile_.n / parts();
     const Value tile = k_.subgroup_id() * tile_.n, place = k_.subgroup_lane() % tile_.n * shapes_.score_stride + tile + part_ * columns;
     for (uint32_t i = 0; i < output_.size(); ++i) {
