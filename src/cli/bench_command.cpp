@@ -49,6 +49,7 @@ void print_json(const Console& console, const Options& options, const LoadedMode
   add("prefill_tokens_per_second", options.speed.prompt_tokens, speed.prefill);
   add("decode_tokens_per_second", options.speed.gen_tokens, speed.decode);
   json["load_seconds"] = loaded.load_seconds;
+  json["first_token_seconds"] = loaded.load_seconds + speed.first_token_seconds;
   json["model_bytes"] = loaded.model->info().file_bytes;
   json["peak_rss_bytes"] = peak_resident_bytes();
   console.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
@@ -56,9 +57,10 @@ void print_json(const Console& console, const Options& options, const LoadedMode
 
 void print_table(const Console& console, const Options& options, const LoadedModel& loaded, const Speed& speed) {
   const Device& device = loaded.model->device();
-  console.out << fmt::format("{}, {}, {} ({}), threads {}, load {:.3f} s, peak memory {}\n", loaded.model->info().name,
+  console.out << fmt::format("{}, {}, {} ({}), threads {}, first token after {:.3f} s, peak memory {}\n", loaded.model->info().name,
                              format_bytes(loaded.model->info().file_bytes), device.location().to_string(), device.caps().driver,
-                             device.caps().compute_units, loaded.load_seconds, format_bytes(peak_resident_bytes()));
+                             device.caps().compute_units, loaded.load_seconds + speed.first_token_seconds,
+                             format_bytes(peak_resident_bytes()));
   console.out << fmt::format("{:<20} {:>12} {:>12} {:>12}\n", "tokens/s", "median", "min", "max");
   const auto print = [&](const std::string& name, int64_t tokens, const Summary& summary) {
     if (tokens == 0) return;

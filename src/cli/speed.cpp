@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "base/error.h"
 #include "cli/progress_bar.h"
@@ -36,6 +37,10 @@ class Stopwatch {
     tokens_ = spread_tokens(std::max(longest, options.depth), model.info().vocab_size);
     cache_ = model.new_cache(options.depth + longest);
     if (options.depth > 0) (void)model.forward(first_tokens(options.depth), *cache_, LogitRows::last);
+  }
+
+  double time_first_token() {
+    return timed([&] { (void)model_.forward(first_tokens(1), *cache_, LogitRows::last); });
   }
 
   // In seconds; 0 if there is nothing to do.
@@ -73,8 +78,10 @@ class Stopwatch {
 
 }  // namespace
 
-Speed measure_speed(const Console& console, const LanguageModel& model, const SpeedOptions& options) {
+Speed measure_speed(const Console& console, LanguageModel& model, const SpeedOptions& options) {
   Stopwatch stopwatch(model, options);
+  const double first_token_seconds = stopwatch.time_first_token();
+  (void)model.rearrange(std::numeric_limits<double>::infinity());
   std::vector<double> prefill;
   std::vector<double> decode;
   ProgressBar bar(console, "bench");
@@ -87,7 +94,7 @@ Speed measure_speed(const Console& console, const LanguageModel& model, const Sp
     if (prefill_seconds > 0) prefill.push_back(static_cast<double>(options.prompt_tokens) / prefill_seconds);
     if (decode_seconds > 0) decode.push_back(static_cast<double>(options.gen_tokens) / decode_seconds);
   }
-  return {summarize(prefill), summarize(decode)};
+  return {first_token_seconds, summarize(prefill), summarize(decode)};
 }
 
 }  // namespace wick

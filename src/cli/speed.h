@@ -24,11 +24,13 @@ struct Summary {
 };
 
 struct Speed {
+  double first_token_seconds = 0;  // one token through a model just loaded
   Summary prefill;
   Summary decode;
 };
 
-// Errors: context_full where the context of the model does not hold so many tokens.
-[[nodiscard]] Speed measure_speed(const Console& console, const LanguageModel& model, const SpeedOptions& options);
+// The model's weights are rearranged behind the first token. Errors: context_full where the context of the model does not hold so many
+// tokens.
+[[nodiscard]] Speed measure_speed(const Console& console, LanguageModel& model, const SpeedOptions& options);
 
 }  // namespace wick

@@ -91,7 +91,7 @@ double GenerationResult::decode_tokens_per_second() const noexcept {
   return decode_seconds > 0 ? static_cast<double>(decode_steps) / decode_seconds : 0;
 }
 
-Generator::Generator(const LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context)
+Generator::Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context)
     : model_(model), tokenizer_(std::move(tokenizer)), context_(context) {
   const ModelInfo& info = model.info();
   if (context < 1 || context > info.context_length) {
@@ -167,8 +167,11 @@ GenerationResult Generator::generate(std::string_view prompt, const GenerationPa
       break;
     }
     sampler.accept(token);
+    const Clock::time_point step = Clock::now();
     logits = model_.forward(std::span(&token, 1), *cache_, LogitRows::last).to_vector<float>();
     ++result.decode_steps;
+    // As long as decoding took: whenever the text ends, that has at most doubled its time, or it would have been worth it from the start.
+    if (!rearranged_) rearranged_ = model_.rearrange(seconds_since(step));
   }
   result.decode_seconds = seconds_since(first_token);
   return std::move(result);

@@ -58,9 +58,9 @@ using TextCallback = std::function<bool(std::string_view text)>;
 class Generator {
  public:
   // `context`: the most positions of prompt and continuation together. Each request takes the memory that it can need, no more.
-  // The model must outlive the generator.
+  // The model must outlive the generator, which rearranges its weights while it decodes, in as much time as decoding takes.
   // Errors: invalid_argument if the context is longer than the model's, or if the tokenizer has more tokens than the model.
-  Generator(const LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context);
+  Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context);
 
   // Continues the prompt; nothing is left of earlier requests. An empty prompt continues from BOS.
   // Errors: context_full if the prompt does not fit; out_of_memory; invalid_argument for bad parameters, a prompt that is no
@@ -74,10 +74,11 @@ class Generator {
   // Empties the cache, or takes a larger one, so that these tokens and `max_tokens` more fit as far as the context allows.
   void prepare_cache(int64_t prompt_tokens, int64_t max_tokens);
 
-  const LanguageModel& model_;
+  LanguageModel& model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   int64_t context_;
   std::unique_ptr<KvCache> cache_;
+  bool rearranged_ = false;
 };
 
 }  // namespace wick

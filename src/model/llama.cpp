@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -55,15 +56,15 @@ LlamaLayer read_layer(WeightReader& weights, const LlamaConfig& config, int64_t 
 }
 
 LlamaWeights read_weights(const GgufFile& file, WeightReader& reader, const LlamaConfig& config, int64_t vocabulary) {
-  // The head may be the embedding itself, which is then multiplied as well as looked up.
   const bool tied = file.find_tensor("output.weight") == nullptr;
-  const ScaledMatrix embedding =
+  ScaledMatrix embedding =
       tied ? reader.matrix("token_embd", vocabulary, config.width) : reader.table("token_embd", vocabulary, config.width);
   std::vector<LlamaLayer> layers;
   for (int64_t index = 0; index < config.layers; ++index) layers.push_back(read_layer(reader, config, index));
   Tensor output_norm = reader.vector("output_norm.weight", config.width);
-  ScaledMatrix head = tied ? embedding : reader.matrix("output", vocabulary, config.width);
-  return {embedding, std::move(layers), std::move(output_norm), std::move(head)};
+  std::optional<ScaledMatrix> head;
+  if (!tied) head = reader.matrix("output", vocabulary, config.width);
+  return {std::move(embedding), std::move(layers), std::move(output_norm), std::move(head)};
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ std::unique_ptr<Llama> Llama::load(const GgufFile& file, const Device& device, c
   const DType kv_type = options.cache_dtype();
   KvCache::check_dtype(kv_type, config.head_dim);
   const int64_t vocabulary = vocabulary_rows(file);
-  WeightReader reader(file, device, !options.precise, options.progress);
+  WeightReader reader(file, device, options.progress);
   LlamaWeights weights = read_weights(file, reader, config, vocabulary);
   // Llama 3.1 files bring the divisors of their frequencies as a tensor.
   if (const auto divisors = reader.find_vector("rope_freqs.weight", config.rope.dims / 2)) {
@@ -95,7 +96,29 @@ Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weigh
       linear_{options.precise},
       rope_(config.rope),
       kv_type_(kv_type),
-      observe_(options.observe) {}
+      observe_(options.observe) {
+  if (linear_.precise) return;
+  plain_.push_back({weights_.own_head ? &*weights_.own_head : &weights_.embedding});
+  for (LlamaLayer& layer : weights_.layers) {
+    plain_.push_back({&layer.query, &layer.key, &layer.value});
+    plain_.push_back({&layer.output});
+    plain_.push_back({&layer.gate, &layer.up});
+    plain_.push_back({&layer.down});
+  }
+}
+
+bool Llama::rearrange(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  while (!plain_.empty()) {
+    for (ScaledMatrix* matrix : plain_.back()) {
+      if (matrix != nullptr) matrix->rearrange();
+    }
+    plain_.pop_back();
+    if (std::chrono::duration<double>(Clock::now() - start).count() >= seconds) break;
+  }
+  return plain_.empty();
+}
 
 void Llama::show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const {
   if (!observe_) return;
@@ -205,7 +228,8 @@ Tensor Llama::feed_forward(const LlamaLayer& layer, int64_t index, const Tensor&
 
 Tensor Llama::logits_of(Hidden hidden) const {
   const Tensor normed = normalize(hidden, weights_.output_norm);
-  return weights_.head.scaled(linear(normed, weights_.head.weight, linear_));
+  const ScaledMatrix& head = weights_.head();
+  return head.scaled(linear(normed, head.weight, linear_));
 }
 
 }  // namespace wick

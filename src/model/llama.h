@@ -2,6 +2,7 @@
 // GGUF. BitNet (Ma et al. 2024, Wang et al. 2025) is Llama with ternary weights, two more norms a layer and squared ReLU.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,8 +27,10 @@ struct LlamaLayer {
 struct LlamaWeights {
   ScaledMatrix embedding;  // [vocab, width]
   std::vector<LlamaLayer> layers;
-  Tensor output_norm;  // [width]
-  ScaledMatrix head;   // [vocab, width]; the embedding itself where the file ties them
+  Tensor output_norm;                    // [width]
+  std::optional<ScaledMatrix> own_head;  // [vocab, width]; none where the embedding is the head too
+
+  [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head ? *own_head : embedding; }
 };
 
 class Llama final : public LanguageModel {
@@ -39,6 +42,7 @@ class Llama final : public LanguageModel {
   [[nodiscard]] const Device& device() const noexcept override { return device_; }
   [[nodiscard]] std::unique_ptr<KvCache> new_cache(int64_t capacity) const override;
   [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const override;
+  bool rearrange(double seconds) override;
 
  private:
   Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, DType kv_type, const LoadOptions& options);
@@ -70,6 +74,8 @@ class Llama final : public LanguageModel {
   RopeTable rope_;
   DType kv_type_;
   InputObserver observe_;
+  // Those of weights_ that are to be rearranged, the next ones last. What one call multiplies goes together.
+  std::vector<std::array<ScaledMatrix*, 3>> plain_;
 };
 
 }  // namespace wick

@@ -12,8 +12,17 @@
 
 namespace wick {
 
-WeightReader::WeightReader(const GgufFile& file, const Device& device, bool rearrange, std::function<void(uint64_t, uint64_t)> progress)
-    : file_(file), device_(device), rearrange_(rearrange), progress_(std::move(progress)) {}
+void ScaledMatrix::rearrange() {
+  Tensor rearranged = repack_for_linear(weight);
+  if (rearranged.storage() == weight.storage()) return;
+  weight = std::move(rearranged);
+  if (file == nullptr) return;
+  file->forget(data);
+  file.reset();
+}
+
+WeightReader::WeightReader(const GgufFile& file, const Device& device, std::function<void(uint64_t, uint64_t)> progress)
+    : file_(file), device_(device), progress_(std::move(progress)) {}
 
 void WeightReader::check_shape(const GgufTensor& tensor, const Shape& shape) const {
   if (tensor.shape == shape) return;
@@ -72,9 +81,9 @@ double WeightReader::scale(const std::string& name) const {
 
 ScaledMatrix WeightReader::read(const std::string& name, OpId op, const Shape& shape) {
   const GgufTensor& tensor = find(name + ".weight", op);
-  const bool ternary = tensor.dtype == DType::i2_s;
-  const double own_scale = ternary ? i2_s_scale(tensor.data) : 1;
-  return {ternary ? import_rewritten(tensor, shape) : import(tensor, shape), own_scale * scale(name + ".scale")};
+  const double file_scale = scale(name + ".scale");
+  if (tensor.dtype == DType::i2_s) return {import_rewritten(tensor, shape), i2_s_scale(tensor.data) * file_scale};
+  return {import(tensor, shape), file_scale, tensor.file, tensor.data};
 }
 
 ScaledMatrix WeightReader::table(const std::string& name, int64_t rows, int64_t columns) {
@@ -82,13 +91,7 @@ ScaledMatrix WeightReader::table(const std::string& name, int64_t rows, int64_t 
 }
 
 ScaledMatrix WeightReader::matrix(const std::string& name, int64_t rows, int64_t columns) {
-  ScaledMatrix matrix = read(name, OpId::linear, {rows, columns});
-  if (!rearrange_) return matrix;
-  Tensor rearranged = repack_for_linear(matrix.weight);
-  const GgufTensor& tensor = *file_.find_tensor(name + ".weight");
-  if (rearranged.storage() != matrix.weight.storage() && tensor.file != nullptr) tensor.file->forget(tensor.data);
-  matrix.weight = std::move(rearranged);
-  return matrix;
+  return read(name, OpId::linear, {rows, columns});
 }
 
 std::optional<Tensor> WeightReader::find_vector(const std::string& name, int64_t length) {

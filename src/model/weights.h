@@ -15,6 +15,12 @@ namespace wick {
 struct ScaledMatrix {
   Tensor weight;
   double scale = 1;
+  // What of a file `weight` still is; no file if it is memory of its own.
+  std::shared_ptr<MappedFile> file = {};
+  std::span<const std::byte> data = {};
+
+  // Takes `weight` into the device's favourite layout, if it has one, and forgets the pages of the file, so that it is in memory once.
+  void rearrange();
 
   // What a product with `weight` (or a row of it) stands for.
   [[nodiscard]] Tensor scaled(const Tensor& product) const { return scale == 1 ? product : product * scale; }
@@ -22,15 +28,13 @@ struct ScaledMatrix {
 
 class WeightReader {
  public:
-  // `rearrange`: matrices are rearranged into the device's favourite layout, and their pages of the file are forgotten, so that a
-  // weight is in memory once.
-  WeightReader(const GgufFile& file, const Device& device, bool rearrange, std::function<void(uint64_t done, uint64_t total)> progress);
+  WeightReader(const GgufFile& file, const Device& device, std::function<void(uint64_t done, uint64_t total)> progress);
 
   // The matrix "<name>.weight" [rows, columns] for linear. Its scale is "<name>.scale", if the file has one; I2_S, whose one scale no
   // kernel reads, becomes ternary blocks of scale 1 (quant/i2_s.h), and its scale counts too.
   // Errors: not_found, shape_mismatch, unsupported (a dtype that the device cannot multiply); each names file and tensor.
   [[nodiscard]] ScaledMatrix matrix(const std::string& name, int64_t rows, int64_t columns);
-  // A matrix whose rows are looked up, not multiplied: it stays as it is, in the file, unless it is I2_S.
+  // A matrix whose rows are looked up, not multiplied.
   [[nodiscard]] ScaledMatrix table(const std::string& name, int64_t rows, int64_t columns);
   // A vector of `length` floats.
   [[nodiscard]] Tensor vector(const std::string& name, int64_t length);
@@ -53,7 +57,6 @@ class WeightReader {
 
   const GgufFile& file_;
   Device device_;
-  bool rearrange_;
   std::function<void(uint64_t, uint64_t)> progress_;
   uint64_t done_bytes_ = 0;
   int64_t parameters_ = 0;

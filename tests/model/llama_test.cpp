@@ -247,6 +247,37 @@ TEST_F(LlamaTest, ACacheOfBlocksNeedsHeadsOfBlocks) {
   }
 }
 
+// Weights may be rearranged between any two steps: no number changes, whichever have been.
+TEST_F(LlamaTest, RearrangingChangesNoLogit) {
+  for (const DType dtype : {DType::q4_0, DType::q4_k, DType::bf16, DType::f16, DType::tq2_0}) {
+    for (const bool tied : {false, true}) {
+      TinyModel tiny;
+      tiny.dtype = dtype;
+      tiny.tied = tied;
+      tiny.width = 256;
+      tiny.heads = 16;
+      tiny.feed_forward = 512;
+      tiny.vocab = 100;
+      SCOPED_TRACE(std::string(to_string(dtype)) + (tied ? ", tied" : ""));
+      const Opened opened = open(tiny, false);
+      const std::vector<int32_t> ids = some_tokens(30, tiny.vocab);
+      const auto logits = [&] {
+        const auto cache = opened.model->new_cache(32);
+        std::vector<float> values = opened.model->forward(std::span(ids).first(29), *cache, LogitRows::all).to_vector<float>();
+        const std::vector<float> last = opened.model->forward(std::span(ids).last(1), *cache, LogitRows::last).to_vector<float>();
+        values.insert(values.end(), last.begin(), last.end());
+        return values;
+      };
+      const std::vector<float> want = logits();
+      int steps = 1;
+      for (; !opened.model->rearrange(0); ++steps) ASSERT_EQ(logits(), want) << "after step " << steps;
+      EXPECT_EQ(steps, 4 * tiny.layers + 1);  // qkv, output, gate and up, down; and the head
+      EXPECT_EQ(logits(), want);
+      EXPECT_TRUE(opened.model->rearrange(0));
+    }
+  }
+}
+
 // LESSONS: decode steps once passed position 1, 2, 3 instead of prompt_len + i.
 TEST_F(LlamaTest, PrefillThenDecodeEqualsPrefillOfAll) {
   for (const int run : {0, 1, 2, 3}) {

@@ -183,7 +183,7 @@ TEST(Generator, APromptThatFillsTheContextGivesOneToken) {
 
 TEST(Generator, AnEmptyPromptContinuesFromBos) {
   const auto tokenizer = fake_tokenizer();
-  const FakeLanguageModel model(tokenizer->vocab_size(), 8, [&](const std::vector<int32_t>&) { return *tokenizer->eos(); });
+  FakeLanguageModel model(tokenizer->vocab_size(), 8, [&](const std::vector<int32_t>&) { return *tokenizer->eos(); });
   Generator generator(model, tokenizer, 8);
   const GenerationResult result = generator.generate("", greedy(), {});
   EXPECT_EQ(result.prompt_tokens, 1);
@@ -192,7 +192,7 @@ TEST(Generator, AnEmptyPromptContinuesFromBos) {
 
 TEST(Generator, AnEmptyPromptWithoutBosIsAnError) {
   const auto tokenizer = fake_tokenizer(600, false);
-  const FakeLanguageModel model(tokenizer->vocab_size(), 8, [&](const std::vector<int32_t>&) { return *tokenizer->eos(); });
+  FakeLanguageModel model(tokenizer->vocab_size(), 8, [&](const std::vector<int32_t>&) { return *tokenizer->eos(); });
   Generator generator(model, tokenizer, 8);
   EXPECT_THAT(error_of([&] { (void)generator.generate("", greedy(), {}); }), HasSubstr("no BOS token"));
 }
@@ -226,6 +226,18 @@ TEST(Generator, ASecondRequestIsLikeAFreshOne) {
   EXPECT_EQ(second.prompt_tokens, first.prompt_tokens);
 }
 
+// The first token waits for nothing; each one behind it makes the next ones quicker, until the model says that nothing is left.
+TEST(Generator, WeightsAreRearrangedBehindTheFirstToken) {
+  Story story("one two three");
+  Generator generator(story.model, story.tokenizer, 64);
+  (void)generator.generate("ab", greedy(1), {});
+  EXPECT_EQ(story.model.rearranged(), 0);
+  (void)generator.generate("ab", greedy(3), {});
+  EXPECT_EQ(story.model.rearranged(), 2);
+  (void)generator.generate("ab", greedy(5), {});
+  EXPECT_EQ(story.model.rearranged(), 3);
+}
+
 TEST(Generator, ALongerRequestAfterAShortOneFits) {
   Story story(std::string(300, '7'), 1000);
   Generator generator(story.model, story.tokenizer, 1000);
@@ -241,7 +253,7 @@ TEST(Generator, AContextLongerThanTheModelsIsRefused) {
 
 TEST(Generator, TheSameSeedGivesTheSameTextAndItIsTold) {
   const auto tokenizer = fake_tokenizer();
-  const FakeLanguageModel model(tokenizer->vocab_size(), 64, [](const std::vector<int32_t>&) { return 70; });
+  FakeLanguageModel model(tokenizer->vocab_size(), 64, [](const std::vector<int32_t>&) { return 70; });
   Generator generator(model, tokenizer, 64);
   GenerationParams params;
   params.max_tokens = 40;
@@ -257,7 +269,7 @@ TEST(Generator, TheSameSeedGivesTheSameTextAndItIsTold) {
 TEST(Generator, PenaltiesCountThePrompt) {
   const auto tokenizer = fake_tokenizer();
   const auto prompt_token = tokenizer->encode("7", {.add_special = false, .parse_special = false}).front();
-  const FakeLanguageModel model(tokenizer->vocab_size(), 64, [&](const std::vector<int32_t>&) { return prompt_token; });
+  FakeLanguageModel model(tokenizer->vocab_size(), 64, [&](const std::vector<int32_t>&) { return prompt_token; });
   Generator generator(model, tokenizer, 64);
   GenerationParams params = greedy(1);
   EXPECT_EQ(generator.generate("7", params, {}).tokens.front(), prompt_token);
@@ -267,7 +279,7 @@ TEST(Generator, PenaltiesCountThePrompt) {
 
 TEST(Generator, ATokenizerOfAnotherModelIsRefused) {
   const auto tokenizer = fake_tokenizer();
-  const FakeLanguageModel model(100, 8, [](const std::vector<int32_t>&) { return 0; });
+  FakeLanguageModel model(100, 8, [](const std::vector<int32_t>&) { return 0; });
   EXPECT_THAT(error_of([&] { const Generator generator(model, tokenizer, 8); }), HasSubstr("600 tokens"));
 }
 

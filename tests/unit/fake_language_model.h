@@ -55,14 +55,18 @@ class FakeLanguageModel final : public LanguageModel {
     logits[static_cast<size_t>(next_(seen_))] = 10.0F;
     return Tensor::from_vector(logits, {1, info_.vocab_size}, device_);
   }
+  bool rearrange(double /*seconds*/) override { return ++rearranged_ == 3; }
   // The tokens in the cache.
   [[nodiscard]] const std::vector<int32_t>& seen() const noexcept { return seen_; }
+  // Calls of rearrange(), of which the third says that nothing is left.
+  [[nodiscard]] int rearranged() const noexcept { return rearranged_; }
 
  private:
   ModelInfo info_;
   Device device_;
   Next next_;
   mutable std::vector<int32_t> seen_;
+  int rearranged_ = 0;
 };
 
 }  // namespace wick

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/cpu/cpu_runtime.h"
+#include "backend/cpu/linear_job.h"
 #include "backend/cpu/op_table.h"
 #include "base/error.h"
 #include "base/process.h"
@@ -126,10 +127,7 @@ std::shared_ptr<const Program> CpuRuntime::compile(const ir::Kernel& kernel) { r
 OpFunction CpuRuntime::override_for(OpId op, DType dtype) const noexcept {
   // Rearranging pays only where there are tile kernels to read the result; elsewhere interleaved weights are the reference loops' business.
   const bool multiplies_tiles = is_interleaved(dtype) && (op == OpId::linear || op == OpId::gated_linear);
-  if (op == OpId::repack || multiplies_tiles) {
-    const DType tiles = interleaved_dtype(dtype);
-    if (!is_interleaved(tiles) || kernels_.tile_kernels(tiles).multiply == nullptr) return nullptr;
-  }
+  if ((op == OpId::repack || multiplies_tiles) && !has_tile_kernels(kernels_, dtype)) return nullptr;
   return op_function(op, dtype);
 }
 

@@ -1,4 +1,5 @@
-// linear and gated_linear on plain weights, which are widened to f32 a few rows at a time and multiplied in f32.
+// linear and gated_linear on plain weights: as tiles where that is possible and allowed (linear_tiles.cpp), else widened to f32 a few rows
+// at a time and multiplied in f32.
 #include "backend/cpu/linear_job.h"
 #include "backend/cpu/op_table.h"
 #include "backend/cpu/unpack.h"
@@ -91,6 +92,7 @@ const bf16* round_where_possible(const OpCall& call, const LinearJob& job) {
 }  // namespace
 
 void linear_plain(const OpCall& call) {
+  if (can_multiply_tiles(call)) return linear_tiles(call);
   const LinearJob job = make_plain_job(call);
   const bf16* rounded = round_where_possible(call, job);
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
@@ -100,6 +102,7 @@ void linear_plain(const OpCall& call) {
 }
 
 void gated_linear_plain(const OpCall& call) {
+  if (can_multiply_tiles(call)) return gated_linear_tiles(call);
   const LinearJob job = make_plain_job(call);
   const bf16* rounded = round_where_possible(call, job);
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {

@@ -12,7 +12,7 @@ namespace wick::cpu {
 inline constexpr size_t kMaxWeights = 3;
 
 // Scratch slots of a thread.
-enum LinearSlot : size_t { kWeightRows, kGate, kUp, kQuants, kScales, kStarts, kSums, kExpanded = 18 };
+enum LinearSlot : size_t { kWeightRows, kGate, kUp, kQuants, kScales, kStarts, kSums, kExpanded = 18, kTiles };
 
 // One weight matrix of a call and where its products go.
 struct Product {
@@ -40,6 +40,11 @@ struct LinearJob {
   size_t count;
   std::array<Product, kMaxWeights> products;
 };
+
+// Whether linear on this dtype, plain or interleaved, is done by tiles of interleaved rows.
+[[nodiscard]] bool has_tile_kernels(const SimdKernels& kernels, DType dtype);
+// Whether a call of linear or gated_linear on plain weights may be done by tiles: it rounds activations.
+[[nodiscard]] bool can_multiply_tiles(const OpCall& call);
 
 // Units of `unit` weight rows. gated_linear has one product for gate and up.
 [[nodiscard]] LinearJob make_job(const OpCall& call, int64_t unit);

@@ -60,8 +60,8 @@ Table build_table() {
     set(table, OpId::repack, format.dtype, repack);
     set(table, OpId::embedding, interleaved, embedding_any);
     set(table, OpId::copy, interleaved, copy_quantized);
-    set(table, OpId::linear, interleaved, linear_interleaved);
-    set(table, OpId::gated_linear, interleaved, gated_linear_interleaved);
+    set(table, OpId::linear, interleaved, linear_tiles);
+    set(table, OpId::gated_linear, interleaved, gated_linear_tiles);
   }
   set(table, OpId::copy, DType::i2_s, copy_quantized);
   return table;

@@ -54,9 +54,9 @@ void max_pool_any(const OpCall& call);
 void upsample_any(const OpCall& call);
 // linear.cpp
 void linear_plain(const OpCall& call);
-void linear_interleaved(const OpCall& call);
+void linear_tiles(const OpCall& call);
 void gated_linear_plain(const OpCall& call);
-void gated_linear_interleaved(const OpCall& call);
+void gated_linear_tiles(const OpCall& call);
 void repack(const OpCall& call);
 // attention.cpp
 void attention_any(const OpCall& call);

@@ -1,4 +1,5 @@
-// Blocks whose scale is zero, infinite or NaN, on every code path of the CPU: the rows that hold them show it, no other row does.
+// linear on every code path of the CPU: plain weights give the numbers of rearranged ones; blocks whose scale is zero, infinite or NaN show
+// it in their rows, and in no other.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -64,6 +65,36 @@ std::vector<float> product(const Device& device, DType dtype, const std::vector<
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i)) + 0.1f;
   const Tensor x = Tensor::from_vector(values, {tokens, kColumns}, device);
   return linear(x, rearranged ? repack_for_linear(weight) : weight).to_vector<float>();
+}
+
+// 35 rows of waves, packed.
+std::vector<std::byte> waves(const BlockFormat& format) {
+  std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(format.dtype, kRows * kColumns)));
+  std::vector<float> row(kColumns);
+  const std::vector<float> importance(kColumns, 1);
+  for (int64_t index = 0; index < kRows; ++index) {
+    for (size_t i = 0; i < row.size(); ++i) row[i] = std::sin(static_cast<float>(i) * 0.7f + static_cast<float>(index));
+    std::byte* blocks = bytes.data() + storage_bytes(format.dtype, index * kColumns);
+    format.pack != nullptr ? format.pack(row, blocks) : format.pack_weighted(row, importance, blocks);
+  }
+  return bytes;
+}
+
+// A model answers before its weights are rearranged, and no word may depend on when they are.
+TEST(PlainWeights, GiveTheNumbersOfRearrangedOnes) {
+  int compared = 0;
+  for (const Device& device : code_paths()) {
+    for (const BlockFormat& format : block_formats()) {
+      if (device.runtime().override_for(OpId::repack, format.dtype) == nullptr) continue;
+      const std::vector<std::byte> bytes = waves(format);
+      for (const int64_t tokens : {1, 3, 40}) {
+        ASSERT_EQ(product(device, format.dtype, bytes, tokens, false), product(device, format.dtype, bytes, tokens, true))
+            << device.caps().driver << " " << to_string(format.dtype) << " tokens " << tokens;
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GE(compared, 3 * 27);
 }
 
 TEST(BadWeights, AnInfiniteOrNaNScaleShowsInItsRowAlone) {
