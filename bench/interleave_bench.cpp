@@ -1,5 +1,5 @@
-// Times how fast the rows of a weight become tiles, with the rows read from memory: what loading a model for the CPU waits for.
-// bytes_per_second counts each weight once.
+// Times how fast the rows of a weight become tiles, with the rows read from memory: to a second place in memory, as weights are rearranged,
+// and to a place in the cache, as a model just loaded is decoded. bytes_per_second counts each weight once.
 #include "quant/interleave.h"
 
 #include <benchmark/benchmark.h>
@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "backend/cpu/simd/simd_kernels.h"
 
 namespace wick {
 namespace {
@@ -21,14 +23,15 @@ std::vector<std::byte> random_bytes(size_t count) {
   return bytes;
 }
 
-void interleave_matrix(benchmark::State& state, DType dtype) {
+void interleave_matrix(benchmark::State& state, DType dtype, bool to_memory) {
+  const GatherWords gather = cpu::simd_kernels(cpu::usable_instruction_sets().back()).gather_words;
   const int64_t tile_bytes = storage_bytes(dtype, kColumns * kInterleavedRows);
   const int64_t tiles = kMatrixBytes / tile_bytes;
   static const std::vector<std::byte> source = random_bytes(kMatrixBytes);
   static std::vector<std::byte> target(kMatrixBytes);
   for (auto _ : state) {
     for (int64_t tile = 0; tile < tiles; ++tile) {
-      interleave_tile(dtype, source.data() + tile * tile_bytes, kColumns, target.data() + tile * tile_bytes);
+      interleave_tile(dtype, source.data() + tile * tile_bytes, kColumns, target.data() + (to_memory ? tile * tile_bytes : 0), gather);
     }
     benchmark::ClobberMemory();
   }
@@ -39,8 +42,10 @@ void register_all() {
   for (int id = 0; id < static_cast<int>(kFirstInterleaved); ++id) {
     const auto dtype = static_cast<DType>(id);
     if (interleaved_dtype(dtype) == dtype) continue;
-    const std::string name = "interleave/" + std::string(to_string(dtype));
-    benchmark::RegisterBenchmark(name.c_str(), [dtype](benchmark::State& state) { interleave_matrix(state, dtype); });
+    for (const bool to_memory : {true, false}) {
+      const std::string name = "interleave/" + std::string(to_string(dtype)) + (to_memory ? "/memory" : "/cache");
+      benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { interleave_matrix(state, dtype, to_memory); });
+    }
   }
 }
 

@@ -58,7 +58,7 @@ using TextCallback = std::function<bool(std::string_view text)>;
 class Generator {
  public:
   // `context`: the most positions of prompt and continuation together. Each request takes the memory that it can need, no more.
-  // The model must outlive the generator, which rearranges its weights while it decodes, in as much time as decoding takes.
+  // The model must outlive the generator, which rearranges its weights while it decodes, in half as much time as decoding takes.
   // Errors: invalid_argument if the context is longer than the model's, or if the tokenizer has more tokens than the model.
   Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context);
 

@@ -135,21 +135,6 @@ Quad transpose(const Quad& source) {
            __builtin_shufflevector(high01, high23, 0, 1, 4, 5), __builtin_shufflevector(high01, high23, 2, 3, 6, 7)}};
 }
 
-// Moves four words between each of 16 rows `row_bytes` apart and four runs of 16 words. Four rows at a time, so that a line of memory
-// is not left before it is used up.
-void gather_quads(const std::byte* rows, int64_t row_bytes, int count, uint8_t flip, std::byte* tile) {
-  const uint32_t flips = flip * 0x01010101u;
-  for (int row = 0; row < kRows; row += 4) {
-    const std::byte* source = rows + row * row_bytes;
-    for (int index = 0; index < count; index += 4) {
-      const std::byte* from = source + index * 4;
-      const Quad words = transpose(
-          {{load<Words>(from), load<Words>(from + row_bytes), load<Words>(from + 2 * row_bytes), load<Words>(from + 3 * row_bytes)}});
-      for (int word = 0; word < 4; ++word) store(words.rows[word] ^ flips, tile + ((index + word) * kRows + row) * 4);
-    }
-  }
-}
-
 // Four bytes of each of 16 rows into four runs of 16 bytes: byte b of row r goes from 4 r + b to 16 b + r, a rotation of the bits of
 // the position, which four interleavings of the first half with the second make.
 void gather_byte_quads(const std::byte* rows, int64_t row_bytes, int count, std::byte* tile) {
@@ -188,7 +173,11 @@ void flip_bits(std::byte* bytes, int count, uint8_t mask) {
   for (int index = 0; index < count; ++index) bytes[index] ^= static_cast<std::byte>(mask);
 }
 
-void interleave_section(const Section& section, uint8_t flip, const std::byte* rows, int64_t row_bytes, std::byte* tile) {
+// Whether a block is words and nothing else, so that those of a whole row are one run.
+bool is_words(const Interleaving& format) { return format.sections[0].unit == 4 && format.sections[1].count == 0; }
+
+void interleave_section(const Section& section, uint8_t flip, const std::byte* rows, int64_t row_bytes, std::byte* tile,
+                        GatherWords gather) {
   const int quads = section.count / 4 * 4;
   const int rest = section.count - quads;
   const std::byte* behind = rows + quads * section.unit;
@@ -199,22 +188,16 @@ void interleave_section(const Section& section, uint8_t flip, const std::byte* r
   } else if (section.unit == 2) {
     gather_units<2>(rows, row_bytes, section.count, tile);
   } else {
-    gather_quads(rows, row_bytes, quads, flip, tile);
+    gather(rows, row_bytes, quads, flip * 0x01010101u, tile);
     gather_units<4>(behind, row_bytes, rest, target);
     if (flip != 0) flip_bits(target, rest * 4 * kRows, flip);
   }
 }
 
-// Sixteen rows in as many pages are more streams than processors follow on their own.
-void prefetch_rows(const std::byte* rows, int64_t row_bytes) {
-  constexpr int64_t kAhead = 512;
-  for (int row = 0; row < kRows; ++row) __builtin_prefetch(rows + row * row_bytes + kAhead, 0, 2);
-}
-
-void interleave_block(const Interleaving& format, const std::byte* rows, int64_t row_bytes, std::byte* tile) {
+void interleave_block(const Interleaving& format, const std::byte* rows, int64_t row_bytes, std::byte* tile, GatherWords gather) {
   for (const Section& section : format.sections) {
     if (section.count == 0) return;
-    interleave_section(section, format.quant_flip, rows + section.begin, row_bytes, tile);
+    interleave_section(section, format.quant_flip, rows + section.begin, row_bytes, tile, gather);
     tile += section.unit * section.count * kRows;
   }
 }
@@ -244,15 +227,31 @@ DType plain_dtype(DType dtype) noexcept {
   return format == nullptr ? dtype : format->plain;
 }
 
-void interleave_tile(DType plain, const std::byte* rows, int64_t columns, std::byte* tile) {
+// Four rows at a time, so that a line of memory is not left before it is used up.
+void gather_words(const std::byte* rows, int64_t row_bytes, int64_t count, uint32_t flips, std::byte* tile) {
+  for (int row = 0; row < kRows; row += 4) {
+    const std::byte* source = rows + row * row_bytes;
+    for (int64_t index = 0; index < count; index += 4) {
+      const std::byte* from = source + index * 4;
+      const Quad words = transpose(
+          {{load<Words>(from), load<Words>(from + row_bytes), load<Words>(from + 2 * row_bytes), load<Words>(from + 3 * row_bytes)}});
+      for (int word = 0; word < 4; ++word) store(words.rows[word] ^ flips, tile + ((index + word) * kRows + row) * 4);
+    }
+  }
+}
+
+void interleave_tile(DType plain, const std::byte* rows, int64_t columns, std::byte* tile, GatherWords gather) {
   const Interleaving& format = interleaving_of(plain);
   const DTypeInfo& entry = info(format.interleaved);
   const int64_t blocks = columns / entry.block_elements;
   const int64_t row_bytes = blocks * entry.block_bytes;
+  if (is_words(format)) return gather(rows, row_bytes, row_bytes / 4, 0, tile);
+  // Sixteen rows are more streams than processors follow on their own: ask for the next sixteen, from end to end, meanwhile.
+  const std::byte* next = rows + kRows * row_bytes;
   for (int64_t index = 0; index < blocks; ++index) {
-    const std::byte* source = rows + index * entry.block_bytes;
-    prefetch_rows(source, row_bytes);
-    interleave_block(format, source, row_bytes, tile + index * entry.block_bytes * kRows);
+    const int64_t at = index * entry.block_bytes;
+    for (const std::byte* behind = next + kRows * entry.block_bytes; next < behind; next += 64) __builtin_prefetch(next, 0, 2);
+    interleave_block(format, rows + at, row_bytes, tile + at * kRows, gather);
   }
 }
 

@@ -23,9 +23,14 @@ inline constexpr int64_t kInterleavedRows = 16;
 // q4_0_x16 -> q4_0; the dtype itself otherwise.
 [[nodiscard]] DType plain_dtype(DType dtype) noexcept;
 
+// The loop that most of a tile goes through: words 0 … count - 1, a multiple of four, of each of 16 rows that are `row_bytes` apart, to
+// word 16 · w + r of the tile, each exclusive-ored with `flips`.
+using GatherWords = void (*)(const std::byte* rows, int64_t row_bytes, int64_t count, uint32_t flips, std::byte* tile);
+void gather_words(const std::byte* rows, int64_t row_bytes, int64_t count, uint32_t flips, std::byte* tile);
+
 // Rearranges 16 plain rows of `columns` elements (a multiple of the block length) into a tile, and back. Sizes are equal;
-// source and target must not overlap.
-void interleave_tile(DType plain, const std::byte* rows, int64_t columns, std::byte* tile);
+// source and target must not overlap. A processor may bring a quicker loop.
+void interleave_tile(DType plain, const std::byte* rows, int64_t columns, std::byte* tile, GatherWords gather = gather_words);
 void deinterleave_tile(DType plain, const std::byte* tile, int64_t columns, std::byte* rows);
 
 // Whether unpack_row reads the quantized dtype; true for plain numbers too.

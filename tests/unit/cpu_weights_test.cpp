@@ -97,6 +97,29 @@ TEST(PlainWeights, GiveTheNumbersOfRearrangedOnes) {
   EXPECT_GE(compared, 3 * 27);
 }
 
+// Many rows of activations may meet f16 weights rounded to bf16, to nearest and half to even; a vector holds numbers of every kind.
+TEST(PlainWeights, EveryF16IsKeptOrRoundedToBf16) {
+  constexpr int64_t kValues = 65536, kPerRow = 32;
+  std::vector<f16> values(kValues);
+  for (int64_t bits = 0; bits < kValues; ++bits) {
+    f16& value = values[static_cast<size_t>(bits)];
+    value.bits = static_cast<uint16_t>(bits * 40503);  // all of them, in no order
+    if (!std::isfinite(static_cast<float>(value))) value = f16(1);
+  }
+  std::vector<float> one_by_one(kPerRow * kPerRow);
+  for (int64_t i = 0; i < kPerRow; ++i) one_by_one[static_cast<size_t>(i * (kPerRow + 1))] = 1;
+  for (const Device& device : code_paths()) {
+    const Tensor weight = Tensor::from_vector(values, {kValues / kPerRow, kPerRow}, device);
+    const Tensor x = Tensor::from_vector(one_by_one, {kPerRow, kPerRow}, device);
+    const std::vector<float> result = linear(x, weight).t().contiguous().to_vector<float>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      const float value = values[i];
+      ASSERT_TRUE(result[i] == value || result[i] == static_cast<float>(bf16(value)))
+          << device.caps().driver << " " << value << " " << result[i];
+    }
+  }
+}
+
 TEST(BadWeights, AnInfiniteOrNaNScaleShowsInItsRowAlone) {
   for (const Device& device : code_paths()) {
     for (const auto& [dtype, scale_at] : kScales) {

@@ -109,7 +109,8 @@ const std::byte* interleaved(const LinearJob& job, int thread, DType dtype, cons
   if (is_interleaved(dtype)) return rows;
   const int64_t tile_bytes = storage_bytes(dtype, kInterleavedRows * job.k);
   auto* copy = job.runtime->scratch(thread).get<std::byte>(kTiles, static_cast<size_t>(tiles * tile_bytes));
-  for (int64_t tile = 0; tile < tiles; ++tile) interleave_tile(dtype, rows + tile * tile_bytes, job.k, copy + tile * tile_bytes);
+  for (int64_t tile = 0; tile < tiles; ++tile)
+    interleave_tile(dtype, rows + tile * tile_bytes, job.k, copy + tile * tile_bytes, job.runtime->kernels().gather_words);
   return copy;
 }
 

@@ -17,7 +17,7 @@ void repack(const OpCall& call) {
   CpuRuntime& runtime = runtime_of(call);
   runtime.threads().run([&](int thread, int threads) {
     for (int64_t tile = tiles * thread / threads; tile < tiles * (thread + 1) / threads; ++tile) {
-      interleave_tile(weight.dtype, source + tile * tile_bytes, columns, target + tile * tile_bytes);
+      interleave_tile(weight.dtype, source + tile * tile_bytes, columns, target + tile * tile_bytes, runtime.kernels().gather_words);
     }
   });
   // The rows behind the last whole tile stay plain.

@@ -14,6 +14,7 @@ SimdKernels build(InstructionSet set) {
   fill_convert_kernels(kernels);
   fill_float_kernels(kernels);
   fill_integer_loops(kernels);
+  fill_interleave_kernels(kernels);
   fill_number_conversions(kernels);
   fill_panel_kernels(kernels);
   fill_peak_kernels(kernels);

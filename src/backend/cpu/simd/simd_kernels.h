@@ -14,6 +14,7 @@
 #include "backend/cpu/simd/tile_kernels.h"
 #include "base/half.h"
 #include "layout/dtype.h"
+#include "quant/interleave.h"
 
 namespace wick::cpu {
 
@@ -90,6 +91,8 @@ struct SimdKernels {
   // where it has minima. Written as a row of a panel of `rows`: see Activations. NaN and Inf give a NaN scale.
   void (*quantize_row)(const float* x, int64_t n, const ActivationForm& form, int64_t rows, int8_t* quants, float* scales, int32_t* starts,
                        float* sums) = nullptr;
+  // Of interleave_tile().
+  GatherWords gather_words = wick::gather_words;
   // By interleaved dtype, from kFirstInterleaved on; `multiply` is nullptr where there is no kernel for this instruction set.
   std::array<TileKernels, kDTypeCount - static_cast<int>(kFirstInterleaved)> tiles{};
 
@@ -113,6 +116,7 @@ void fill_compare_loops(SimdKernels& kernels);
 void fill_convert_kernels(SimdKernels& kernels);
 void fill_float_kernels(SimdKernels& kernels);
 void fill_integer_loops(SimdKernels& kernels);
+void fill_interleave_kernels(SimdKernels& kernels);
 void fill_number_conversions(SimdKernels& kernels);
 void fill_panel_kernels(SimdKernels& kernels);
 void fill_peak_kernels(SimdKernels& kernels);
