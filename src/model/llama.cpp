@@ -19,7 +19,7 @@ namespace {
 
 // Tokens that go through the layers together: enough to use each weight many times, few enough that their activations stay small.
 // On a GPU, whose many groups share a matrix by blocks of tokens and which may round the weights for each batch, those are more.
-constexpr size_t kHostBatch = 256, kKernelBatch = 2048;
+constexpr size_t kHostBatch = 512, kKernelBatch = 2048;
 
 int64_t vocabulary_rows(const GgufFile& file) {
   const GgufTensor* embedding = file.find_tensor("token_embd.weight");

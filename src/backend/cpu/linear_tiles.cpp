@@ -22,7 +22,7 @@ constexpr int64_t kTilesOfRun = 32;
 constexpr int64_t kChunkColumns = 512;
 constexpr int64_t kChunkBytes = 11 * 1024;
 // Pairs of bf16 come from the second-level cache as quickly: longer chunks store sums less often.
-constexpr int64_t kChunkColumnsOfPairs = 1024;
+constexpr int64_t kChunkColumnsOfPairs = 512;
 
 // How one call is computed: with the kernels for few rows or for many.
 struct TilePlan {
