@@ -62,8 +62,8 @@ class LanguageModel {
   [[nodiscard]] virtual Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const = 0;
   // A loaded model reads its weights where the file is mapped, which answers at once. A CPU decodes two to three times as fast from weights
   // that are rearranged for it; prefill and results are the same. This takes the next matrices into that layout until `seconds` have
-  // passed, at least one. Returns whether none is left. Not while another thread is in forward(). Errors: out_of_memory, with the model as
-  // it was.
+  // passed, at least one; where memory is short the rest stays in the file. Returns whether nothing is left to do. Not while another thread
+  // is in forward().
   virtual bool rearrange(double /*seconds*/) { return true; }
 };
 

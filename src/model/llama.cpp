@@ -67,6 +67,21 @@ LlamaWeights read_weights(const GgufFile& file, WeightReader& reader, const Llam
   return {std::move(embedding), std::move(layers), std::move(output_norm), std::move(head)};
 }
 
+// All of these, or none where memory is short.
+bool rearrange_together(std::span<ScaledMatrix* const> matrices) {
+  std::vector<Tensor> rearranged;
+  try {
+    for (const ScaledMatrix* matrix : matrices) {
+      if (matrix != nullptr) rearranged.push_back(repack_for_linear(matrix->weight));
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return false;
+  }
+  for (size_t index = 0; index < rearranged.size(); ++index) matrices[index]->replace(std::move(rearranged[index]));
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<Llama> Llama::load(const GgufFile& file, const Device& device, const LoadOptions& options) {
@@ -111,8 +126,9 @@ bool Llama::rearrange(double seconds) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   while (!plain_.empty()) {
-    for (ScaledMatrix* matrix : plain_.back()) {
-      if (matrix != nullptr) matrix->rearrange();
+    if (!rearrange_together(plain_.back())) {
+      plain_.clear();  // the rest stays where it is
+      break;
     }
     plain_.pop_back();
     if (std::chrono::duration<double>(Clock::now() - start).count() >= seconds) break;

@@ -12,8 +12,7 @@
 
 namespace wick {
 
-void ScaledMatrix::rearrange() {
-  Tensor rearranged = repack_for_linear(weight);
+void ScaledMatrix::replace(Tensor rearranged) {
   if (rearranged.storage() == weight.storage()) return;
   weight = std::move(rearranged);
   if (file == nullptr) return;

@@ -19,8 +19,8 @@ struct ScaledMatrix {
   std::shared_ptr<MappedFile> file = {};
   std::span<const std::byte> data = {};
 
-  // Takes `weight` into the device's favourite layout, if it has one, and forgets the pages of the file, so that it is in memory once.
-  void rearrange();
+  // Takes `rearranged`, of repack_for_linear(), in the place of `weight` and forgets the pages of the file, so that it is in memory once.
+  void replace(Tensor rearranged);
 
   // What a product with `weight` (or a row of it) stands for.
   [[nodiscard]] Tensor scaled(const Tensor& product) const { return scale == 1 ? product : product * scale; }

@@ -22,10 +22,12 @@ PageArena::~PageArena() {
 std::byte* PageArena::take(size_t bytes) {
   const size_t size = round_up(std::max<size_t>(bytes, 1), kAlignment);
   if (mappings_.empty() || mappings_.back().capacity - mappings_.back().used < size) {
-    const size_t capacity = std::max(kMappingBytes, round_up(size, kHugePageBytes));
-    auto* data = static_cast<std::byte*>(map_zeroed_pages(capacity));
+    const size_t least = round_up(size, kHugePageBytes);
+    size_t capacity = std::max(kMappingBytes, least);
+    void* data = map_zeroed_pages(capacity);
+    if (data == nullptr) data = map_zeroed_pages(capacity = least);  // where address space is limited (ulimit -v)
     if (data == nullptr) return nullptr;
-    mappings_.push_back({data, capacity, 0, 0});
+    mappings_.push_back({static_cast<std::byte*>(data), capacity, 0, 0});
   }
   Mapping& mapping = mappings_.back();
   std::byte* const block = mapping.data + mapping.used;
