@@ -60,7 +60,7 @@ class LanguageModel {
   // so that scratch memory does not grow with them; with LogitRows::all the result itself does.
   // Errors: context_full, leaving the cache as it was; index_out_of_range for a token outside the vocabulary.
   [[nodiscard]] virtual Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const = 0;
-  // A loaded model reads its weights where the file is mapped, which answers at once. A CPU decodes two to three times as fast from weights
+  // A loaded model reads its weights where the file is mapped, which answers at once. A CPU decodes about twice as fast from weights
   // that are rearranged for it; prefill and results are the same. This takes the next matrices into that layout until `seconds` have
   // passed, at least one; where memory is short the rest stays in the file. Returns whether nothing is left to do. Not while another thread
   // is in forward().

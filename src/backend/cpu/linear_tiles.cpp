@@ -1,6 +1,6 @@
 // linear and gated_linear on tiles of interleaved weights. For few rows of activations each tile is unpacked in registers as it streams by;
 // for many, a chunk of two tiles is expanded once in the first-level cache and all activations pass over it. Plain weights are interleaved
-// on the way, tile by tile, so that results are the same: that costs no memory, and decode about a third of its speed.
+// on the way, tile by tile, so that results are the same: that costs no memory, and decode about half of its speed.
 #include <algorithm>
 
 #include "backend/cpu/linear_job.h"
@@ -21,8 +21,6 @@ constexpr int64_t kTilesOfRun = 32;
 // Two expanded chunks take a half to two thirds of a first-level cache of 32 KiB.
 constexpr int64_t kChunkColumns = 512;
 constexpr int64_t kChunkBytes = 11 * 1024;
-// Pairs of bf16 come from the second-level cache as quickly: longer chunks store sums less often.
-constexpr int64_t kChunkColumnsOfPairs = 512;
 
 // How one call is computed: with the kernels for few rows or for many.
 struct TilePlan {
@@ -83,7 +81,7 @@ void round_panels(const LinearJob& job, const ActivationForm& form, Activations&
 }
 
 int64_t chunk_columns(const TileKernels& kernels, int64_t k, int64_t block) {
-  if (kernels.many_form.kind == Kind::bf16) return std::min(kChunkColumnsOfPairs, k);
+  if (kernels.many_form.kind == Kind::bf16) return std::min(kChunkColumns, k);  // which come from the second-level cache as quickly
   const int64_t fitting = kChunkBytes * kWideActivationBlock / kernels.expanded_bytes;
   const int64_t columns = std::min({kChunkColumns, k, fitting});
   return std::max(block, columns / block * block);

@@ -9,8 +9,8 @@
 namespace wick {
 
 // x f32 [..., k], row-major; weight [n, k] of any dtype. Result: f32 [..., n]. With `precise` both stay what they are; without it a device
-// may round activations to 8 bits per block of 32, or of 256 where the weight's blocks have 256, or x and weights that are not f32 to f16,
-// which saturates beyond ±65504 (of weights already beyond ±32,000). Errors: shape_mismatch, dtype_mismatch.
+// may round activations to 8 bits per block of 32, or of 256 where the weight's blocks have 256, or x and weights that are not f32 to bf16
+// or f16, which saturates beyond ±65504 (of weights already beyond ±32,000). Errors: shape_mismatch, dtype_mismatch.
 [[nodiscard]] Tensor linear(const Tensor& x, const Tensor& weight, const LinearParams& params = {});
 // One result a weight (at most three), for less than the calls one by one: the activations are read and rounded once.
 [[nodiscard]] std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params = {});
