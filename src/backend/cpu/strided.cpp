@@ -71,8 +71,9 @@ void arrange(Loop& loop) {
   }
   const auto farther = [](const Dimension& a, const Dimension& b) { return a.step[0] > b.step[0]; };
   if (std::is_sorted(begin, end, farther)) return;
-  for (auto dim = begin; dim != end; ++dim) {  // stable, without the memory that std::stable_sort takes
-    for (auto at = dim; at != begin && farther(*at, *(at - 1)); --at) std::swap(*at, *(at - 1));
+  const auto rank = static_cast<size_t>(end - begin);
+  for (size_t dim = 1; dim < rank; ++dim) {  // stable, without the memory that std::stable_sort takes
+    for (size_t at = dim; at > 0 && farther(loop.dims[at], loop.dims[at - 1]); --at) std::swap(loop.dims[at], loop.dims[at - 1]);
   }
 }
 
