@@ -71,8 +71,7 @@ void arrange(Loop& loop) {
   }
   const auto farther = [](const Dimension& a, const Dimension& b) { return a.step[0] > b.step[0]; };
   if (std::is_sorted(begin, end, farther)) return;
-  const auto rank = static_cast<size_t>(end - begin);
-  for (size_t dim = 1; dim < rank; ++dim) {  // stable, without the memory that std::stable_sort takes
+  for (size_t dim = 1; dim < static_cast<size_t>(loop.rank); ++dim) {  // stable, without the memory that std::stable_sort takes
     for (size_t at = dim; at > 0 && farther(loop.dims[at], loop.dims[at - 1]); --at) std::swap(loop.dims[at], loop.dims[at - 1]);
   }
 }
