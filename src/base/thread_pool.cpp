@@ -1,5 +1,6 @@
 #include "base/thread_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -18,6 +19,7 @@ constexpr int kSpinsBeforeYield = 20000;
 ThreadPool::ThreadPool(int threads) {
   if (threads < 1) fail(ErrorCode::invalid_argument, "thread pool: {} threads asked for; at least 1 is needed", threads);
   claims_ = std::vector<Claim>(static_cast<size_t>(threads));
+  parts_ = std::vector<Part>(static_cast<size_t>(threads));
   workers_.reserve(static_cast<size_t>(threads - 1));
   for (int index = 1; index < threads; ++index) workers_.emplace_back([this, index] { worker_loop(index); });
 }
@@ -32,16 +34,20 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::run_erased(ErasedTask task, const void* context) {
+void ThreadPool::run_erased(ErasedTask task, const void* context, int64_t count) {
   const std::lock_guard turn(callers_);
-  const int count = size();
-  if (count == 1) {
+  const int shares = size();
+  if (shares == 1) {
     task(context, 0, 1);
     return;
   }
+  for (int share = 0; share < shares && count > 0; ++share) {
+    const Range part{static_cast<uint32_t>(count * share / shares), static_cast<uint32_t>(count * (share + 1) / shares)};
+    parts_[static_cast<size_t>(share)].left.store(part, std::memory_order_relaxed);
+  }
   task_ = task;
   context_ = context;
-  pending_.store(count, std::memory_order_relaxed);
+  pending_.store(shares, std::memory_order_relaxed);
   const uint64_t generation =
       generation_.fetch_add(1) + 1;  // sequentially consistent: ordered against a worker's announcement that it parks
   if (parked_.load() > 0) {
@@ -50,7 +56,7 @@ void ThreadPool::run_erased(ErasedTask task, const void* context) {
     }
     park_.notify_all();
   }
-  for (int share = 0; share < count; ++share) run_share(share, generation);
+  for (int share = 0; share < shares; ++share) run_share(share, generation);
   for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
     if (spins < kSpinsBeforeYield) {
       platform::spin_pause();
@@ -76,6 +82,33 @@ void ThreadPool::run_share(int share, uint64_t generation) noexcept {
     if (!failed_.exchange(true)) failure_ = std::current_exception();
   }
   pending_.fetch_sub(1, std::memory_order_release);
+}
+
+ThreadPool::Range ThreadPool::take(int share) noexcept {
+  std::atomic<Range>& left = parts_[static_cast<size_t>(share)].left;
+  do {
+    Range part = left.load(std::memory_order_relaxed);
+    while (part.begin < part.end) {
+      // Shorter and shorter, so that there is something to steal until the end.
+      const Range range{part.begin, part.begin + std::max(1U, (part.end - part.begin) / 4)};
+      if (left.compare_exchange_weak(part, {range.end, part.end}, std::memory_order_relaxed)) return range;
+    }
+  } while (steal(share));
+  return {0, 0};
+}
+
+bool ThreadPool::steal(int share) noexcept {
+  for (int step = 1; step < size(); ++step) {
+    std::atomic<Range>& left = parts_[static_cast<size_t>((share + step) % size())].left;
+    Range part = left.load(std::memory_order_relaxed);
+    while (part.begin < part.end) {
+      const uint32_t middle = part.begin + (part.end - part.begin) / 2;
+      if (!left.compare_exchange_weak(part, {part.begin, middle}, std::memory_order_relaxed)) continue;
+      parts_[static_cast<size_t>(share)].left.store({middle, part.end}, std::memory_order_relaxed);
+      return true;
+    }
+  }
+  return false;
 }
 
 void ThreadPool::worker_loop(int index) {

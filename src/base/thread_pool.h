@@ -46,37 +46,48 @@ class ThreadPool {
     });
   }
 
-  // Splits [0, count) into ranges and calls body(share, begin, end) on each, in order for a share, so that all threads are done at about
-  // the same time although one is slower: a range is an equal part of what is left (guided self-scheduling, Polychronopoulos and Kuck
-  // 1987), long enough at first to be read as one stream, short at last. Which share gets which range differs from call to call.
+  // Calls body(share, begin, end) on ranges that make up [0, count), so that all threads are done at about the same time although one
+  // is slower. Each share has an equal part, the same in each call, and goes through it in order, so that memory is read as one stream; a
+  // share that is done takes half of what is left to another, from the end of it (work stealing). `count` is below 2³².
   template <class Body>
   void share_out(int64_t count, const Body& body) {
-    std::atomic<int64_t> next{0};
-    run([&](int share, int shares) {
-      int64_t begin = next.load(std::memory_order_relaxed);
-      while (begin < count) {
-        const int64_t part = (count - begin) / (2 * shares);
-        const int64_t end = shares == 1 ? count : begin + (part > 1 ? part : 1);
-        if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
-        body(share, begin, end);
-        begin = next.load(std::memory_order_relaxed);
-      }
-    });
+    if (size() == 1) {
+      if (count > 0) body(0, int64_t{0}, count);
+      return;
+    }
+    const auto task = [&](int share, int) {
+      for (Range range = take(share); range.begin < range.end; range = take(share)) body(share, int64_t{range.begin}, int64_t{range.end});
+    };
+    run_erased([](const void* context, int share, int shares) { (*static_cast<const decltype(task)*>(context))(share, shares); }, &task,
+               count);
   }
 
  private:
   using ErasedTask = void (*)(const void* context, int index, int count);
-  void run_erased(ErasedTask task, const void* context);
+  // `count`: what share_out() splits.
+  void run_erased(ErasedTask task, const void* context, int64_t count = 0);
   void worker_loop(int index);
   // Runs the share in this generation, unless somebody else has taken it.
   void run_share(int share, uint64_t generation) noexcept;
 
+  struct Range {
+    uint32_t begin;
+    uint32_t end;
+  };
+  // What share_out() has left: the next range of a share, from its own part or from another's; an empty one when there is nothing.
+  Range take(int share) noexcept;
+  bool steal(int share) noexcept;
+
   struct alignas(64) Claim {
     std::atomic<uint64_t> generation{0};  // the last in which this share was taken
+  };
+  struct alignas(64) Part {
+    std::atomic<Range> left{};
   };
 
   std::vector<std::thread> workers_;
   std::vector<Claim> claims_;
+  std::vector<Part> parts_;
   std::mutex callers_;  // one fork-join at a time
 
   // The generation counts fork-joins; a worker that sees it move takes part in the next one.

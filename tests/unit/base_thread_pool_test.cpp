@@ -47,19 +47,37 @@ TEST(ThreadPool, ParallelForCoversEachIndexOnceInRangesOfWholeGrains) {
   }
 }
 
-TEST(ThreadPool, ShareOutCoversEachIndexOnceInRisingRanges) {
+TEST(ThreadPool, ShareOutCoversEachIndexOnce) {
   for (const int threads : {1, 2, 5}) {
     ThreadPool pool(threads);
     for (const int64_t count : {0, 1, 2, 7, 64, 1000}) {
       std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
-      std::vector<int64_t> ends(static_cast<size_t>(threads));
-      pool.share_out(count, [&](int share, int64_t begin, int64_t end) {
+      pool.share_out(count, [&](int /*share*/, int64_t begin, int64_t end) {
         EXPECT_LT(begin, end);
-        EXPECT_LE(ends[static_cast<size_t>(share)], begin);
-        ends[static_cast<size_t>(share)] = end;
         for (int64_t i = begin; i < end; ++i) visits[static_cast<size_t>(i)].fetch_add(1);
       });
       for (const auto& visited : visits) EXPECT_EQ(visited.load(), 1);
+    }
+  }
+}
+
+TEST(ThreadPool, ShareOutGivesEachThreadTheSamePartInEachCall) {
+  ThreadPool pool(3);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> arrived = 0;
+    std::vector<int64_t> begins(3, -1), ends(3, -1);
+    pool.share_out(90, [&](int share, int64_t begin, int64_t end) {
+      const auto index = static_cast<size_t>(share);
+      if (begins[index] < 0) {  // nobody steals before all have come
+        begins[index] = ends[index] = begin;
+        arrived.fetch_add(1);
+        while (arrived.load() < 3) std::this_thread::yield();
+      }
+      if (begin == ends[index]) ends[index] = end;  // else it is stolen
+    });
+    for (size_t share = 0; share < 3; ++share) {
+      EXPECT_EQ(begins[share], static_cast<int64_t>(30 * share));
+      EXPECT_GT(ends[share], begins[share]);
     }
   }
 }
