@@ -13,18 +13,19 @@ namespace {
 
 constexpr int kRows = static_cast<int>(kInterleavedRows);
 
-// A run of `count` units of `unit` bytes, from byte `begin` of the plain block on.
+// A run of `count` units of `unit` bytes, from byte `begin` of the plain block on. The units of `zip` sections of one size take turns.
 struct Section {
   int begin;
   int unit;
   int count;
+  int zip = 1;
 };
 
 // How one format is interleaved: its sections in the tile's order.
 struct Interleaving {
   DType plain;
   DType interleaved;
-  std::array<Section, 6> sections;
+  std::array<Section, 8> sections;
   uint8_t quant_flip = 0;  // exclusive-ored into each byte of a 4-byte unit
 };
 
@@ -49,10 +50,13 @@ constexpr std::array<Interleaving, 27> kInterleavings = {{
     {DType::q2_k, DType::q2_k_x16, {{{80, 2, 1}, {82, 2, 1}, {0, 1, 16}, {16, 4, 16}}}},
     // d, 12 bytes of 6-bit scales, high bits, low bits.
     {DType::q3_k, DType::q3_k_x16, {{{108, 2, 1}, {96, 1, 12}, {0, 4, 8}, {32, 4, 16}}}},
-    // d, dmin, 12 bytes of 6-bit scales, quants; q5_k has its high bits before the quants, also q6_k, for each half of its columns.
-    {DType::q4_k, DType::q4_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 12}, {16, 4, 32}}}},
-    {DType::q5_k, DType::q5_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 12}, {16, 4, 8}, {48, 4, 32}}}},
-    {DType::q6_k, DType::q6_k_x16, {{{208, 2, 1}, {192, 1, 16}, {128, 4, 8}, {0, 4, 16}, {160, 4, 8}, {64, 4, 16}}}},
+    // d, dmin, 12 bytes of 6-bit scales, quants; q5_k has its high bits before the quants. q6_k has d, the scales, and for each half of
+    // its columns high bits and the low ones that they belong to in turns.
+    {DType::q4_k, DType::q4_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 3}, {16, 4, 32}}}},
+    {DType::q5_k, DType::q5_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 3}, {16, 4, 8}, {48, 4, 32}}}},
+    {DType::q6_k,
+     DType::q6_k_x16,
+     {{{208, 2, 1}, {192, 1, 16}, {128, 4, 8, 3}, {0, 4, 8, 3}, {32, 4, 8, 3}, {160, 4, 8, 3}, {64, 4, 8, 3}, {96, 4, 8, 3}}}},
     // d, the scales' high bits, their low ones, quants.
     {DType::iq4_xs, DType::iq4_xs_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 4}, {8, 4, 32}}}},
     // d, digits of base 3.
@@ -164,9 +168,10 @@ void gather_units(const std::byte* rows, int64_t row_bytes, int count, std::byte
   }
 }
 
+// `step`: units of the tile from one of the section to its next.
 template <int kUnit>
-void scatter_units(const std::byte* tile, int row, int count, std::byte* block) {
-  for (int index = 0; index < count; ++index) std::memcpy(block + index * kUnit, tile + (index * kRows + row) * kUnit, kUnit);
+void scatter_units(const std::byte* tile, int step, int row, int count, std::byte* block) {
+  for (int index = 0; index < count; ++index) std::memcpy(block + index * kUnit, tile + (index * step * kRows + row) * kUnit, kUnit);
 }
 
 void flip_bits(std::byte* bytes, int count, uint8_t mask) {
@@ -194,25 +199,40 @@ void interleave_section(const Section& section, uint8_t flip, const std::byte* r
   }
 }
 
-void interleave_block(const Interleaving& format, const std::byte* rows, int64_t row_bytes, std::byte* tile, GatherWords gather) {
-  for (const Section& section : format.sections) {
-    if (section.count == 0) return;
-    interleave_section(section, format.quant_flip, rows + section.begin, row_bytes, tile, gather);
-    tile += section.unit * section.count * kRows;
+// Calls body(section, its first unit in the tile) for each section.
+template <class Body>
+void for_each_section(const Interleaving& format, const Body& body) {
+  int64_t first = 0;
+  for (size_t index = 0; index < format.sections.size() && format.sections[index].count > 0;) {
+    const Section& turn = format.sections[index];
+    const int64_t unit_bytes = turn.unit * kRows;
+    for (int member = 0; member < turn.zip; ++member, ++index) body(format.sections[index], first + member * unit_bytes);
+    first += turn.zip * turn.count * unit_bytes;
   }
 }
 
+void interleave_block(const Interleaving& format, const std::byte* rows, int64_t row_bytes, std::byte* tile, GatherWords gather) {
+  for_each_section(format, [&](const Section& section, int64_t first) {
+    if (section.zip == 1) return interleave_section(section, format.quant_flip, rows + section.begin, row_bytes, tile + first, gather);
+    std::array<std::byte, 8 * 4 * kRows> units;
+    const auto unit_bytes = static_cast<size_t>(section.unit * kRows);
+    WICK_ASSERT(section.count * unit_bytes <= units.size());
+    interleave_section(section, format.quant_flip, rows + section.begin, row_bytes, units.data(), gather);
+    for (size_t index = 0; index < static_cast<size_t>(section.count); ++index)
+      std::memcpy(tile + first + index * static_cast<size_t>(section.zip) * unit_bytes, units.data() + index * unit_bytes, unit_bytes);
+  });
+}
+
 void deinterleave_block(const Interleaving& format, const std::byte* tile, int row, std::byte* block) {
-  for (const Section& section : format.sections) {
+  for_each_section(format, [&](const Section& section, int64_t first) {
     std::byte* target = block + section.begin;
-    if (section.unit == 1) scatter_units<1>(tile, row, section.count, target);
-    if (section.unit == 2) scatter_units<2>(tile, row, section.count, target);
+    if (section.unit == 1) scatter_units<1>(tile + first, section.zip, row, section.count, target);
+    if (section.unit == 2) scatter_units<2>(tile + first, section.zip, row, section.count, target);
     if (section.unit == 4) {
-      scatter_units<4>(tile, row, section.count, target);
+      scatter_units<4>(tile + first, section.zip, row, section.count, target);
       if (format.quant_flip != 0) flip_bits(target, section.count * 4, format.quant_flip);
     }
-    tile += section.unit * section.count * kRows;
-  }
+  });
 }
 
 }  // namespace

@@ -98,7 +98,14 @@ HWY_INLINE Bytes complete_signs(Bytes bytes) {
 // Integers of 32 bits, one a row.
 HWY_INLINE Ints as_ints(Bytes lanes) { return lanes; }
 HWY_INLINE Ints ints_add(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
+HWY_INLINE Ints ints_and(Ints a, Ints b) { return _mm256_and_si256(a, b); }
+HWY_INLINE Ints ints_multiply(Ints a, Ints b) { return _mm256_mullo_epi32(a, b); }
 HWY_INLINE Ints ints_right(Ints a, int bits) { return _mm256_srl_epi32(a, _mm_cvtsi32_si128(bits)); }
+// Signed.
+template <int kBits>
+HWY_INLINE Ints ints_down(Ints a) {
+  return _mm256_srai_epi32(a, kBits);
+}
 template <int kBits>
 HWY_INLINE Ints ints_left(Ints a) {
   return _mm256_slli_epi32(a, kBits);
@@ -113,6 +120,7 @@ HWY_INLINE Floats f16_bits_to_floats(Ints bits) {
   return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(bits), _mm256_extracti128_si256(bits, 1)));
 }
 HWY_INLINE Ints load_row_shorts(const std::byte* p) { return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+HWY_INLINE Ints signed_to_ints(RowBytes bytes) { return _mm256_cvtepi8_epi32(bytes); }
 HWY_INLINE Ints to_ints(RowBytes bytes) { return _mm256_cvtepu8_epi32(bytes); }
 template <int kBits>
 HWY_INLINE RowBytes row_bytes_left(RowBytes a) {

@@ -119,7 +119,14 @@ HWY_INLINE Bytes complete_signs(Bytes bytes) {
 // Integers of 32 bits, one a row.
 HWY_INLINE Ints as_ints(Bytes lanes) { return lanes; }
 HWY_INLINE Ints ints_add(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
+HWY_INLINE Ints ints_and(Ints a, Ints b) { return _mm512_and_si512(a, b); }
+HWY_INLINE Ints ints_multiply(Ints a, Ints b) { return _mm512_mullo_epi32(a, b); }
 HWY_INLINE Ints ints_right(Ints a, int bits) { return _mm512_srl_epi32(a, _mm_cvtsi32_si128(bits)); }
+// Signed.
+template <int kBits>
+HWY_INLINE Ints ints_down(Ints a) {
+  return _mm512_srai_epi32(a, kBits);
+}
 template <int kBits>
 HWY_INLINE Ints ints_left(Ints a) {
   return _mm512_slli_epi32(a, kBits);
@@ -134,6 +141,7 @@ HWY_INLINE Floats f16_bits_to_floats(Ints bits) { return _mm512_cvtph_ps(_mm512_
 HWY_INLINE Ints load_row_shorts(const std::byte* p) {
   return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
+HWY_INLINE Ints signed_to_ints(RowBytes bytes) { return _mm512_cvtepi8_epi32(bytes); }
 HWY_INLINE Ints to_ints(RowBytes bytes) { return _mm512_cvtepu8_epi32(bytes); }
 template <int kBits>
 HWY_INLINE RowBytes row_bytes_left(RowBytes a) {

@@ -90,7 +90,14 @@ HWY_INLINE Bytes complete_signs(Bytes bytes) {
 // Integers of 32 bits, one a row.
 HWY_INLINE Ints as_ints(Bytes lanes) { return vreinterpretq_s32_u8(lanes); }
 HWY_INLINE Ints ints_add(Ints a, Ints b) { return vaddq_s32(a, b); }
+HWY_INLINE Ints ints_and(Ints a, Ints b) { return vandq_s32(a, b); }
+HWY_INLINE Ints ints_multiply(Ints a, Ints b) { return vmulq_s32(a, b); }
 HWY_INLINE Ints ints_right(Ints a, int bits) { return vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-bits))); }
+// Signed.
+template <int kBits>
+HWY_INLINE Ints ints_down(Ints a) {
+  return vshrq_n_s32(a, kBits);
+}
 template <int kBits>
 HWY_INLINE Ints ints_left(Ints a) {
   return vshlq_n_s32(a, kBits);
@@ -105,6 +112,7 @@ HWY_INLINE Floats f16_bits_to_floats(Ints bits) { return vcvt_f32_f16(vreinterpr
 HWY_INLINE Ints load_row_shorts(const std::byte* p) {
   return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(reinterpret_cast<const uint16_t*>(p))));
 }
+HWY_INLINE Ints signed_to_ints(RowBytes bytes) { return vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(bytes)))); }
 HWY_INLINE Ints to_ints(RowBytes bytes) { return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes)))); }
 template <int kBits>
 HWY_INLINE RowBytes row_bytes_left(RowBytes a) {

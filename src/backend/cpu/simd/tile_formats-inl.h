@@ -10,6 +10,17 @@ struct Block {
   Floats minimum[2];
 };
 
+// The quants that stand side by side in bytes, kBits each: masked, and moved down where dot() takes them in their range only.
+template <int kBits, int kPlace = 0, int kPlaces>
+HWY_INLINE void place_words(Bytes bytes, Bytes (&words)[kPlaces]) {
+  if constexpr (kPlace < kPlaces) {
+    constexpr int kMask = (1 << kBits) - 1;
+    if constexpr (kDotBias == 0) words[kPlace] = bit_and(bytes, splat_byte(kMask << (kBits * kPlace)));
+    if constexpr (kDotBias != 0) words[kPlace] = bit_and(shift_right<kBits * kPlace>(bytes), splat_byte(kMask));
+    place_words<kBits, kPlace + 1>(bytes, words);
+  }
+}
+
 // Unit `index` of a section whose units have kUnit bytes: a unit stands 16 times, once for each row, and the vector begins with `row`.
 template <int kUnit>
 HWY_INLINE const std::byte* unit_at(const std::byte* section, int64_t index, int row) {
@@ -62,43 +73,62 @@ struct Q40 {
   }
 };
 
-// d, dmin and the 12 bytes of 6-bit scales and minima of q4_k and q5_k.
-struct KHeader {
-  Floats d;
-  Floats dmin;
-  const std::byte* packed;
-};
-
-HWY_INLINE KHeader k_header(const std::byte* p, int row) {
-  return {load_f16(unit_at<2>(p, 0, row)), load_f16(unit_at<2>(p, 1, row)), p + 64};
-}
-
 // Byte `index` of each row in a section of bytes.
 HWY_INLINE RowBytes row_byte(const std::byte* section, int index, int row) { return load_row_bytes(unit_at<1>(section, index, row)); }
 
-HWY_INLINE void load_k_scales(const KHeader& h, int row, int run, Block& block) {
-  RowBytes scale;
-  RowBytes minimum;
-  if (run < 4) {
-    scale = row_bytes_and(row_byte(h.packed, run, row), 63);
-    minimum = row_bytes_and(row_byte(h.packed, run + 4, row), 63);
-  } else {
-    const RowBytes nibbles = row_byte(h.packed, run + 4, row);
-    const RowBytes scale_top = row_bytes_and(row_bytes_right<2>(row_byte(h.packed, run - 4, row)), 0x30);
-    const RowBytes minimum_top = row_bytes_and(row_bytes_right<2>(row_byte(h.packed, run, row)), 0x30);
-    scale = row_bytes_or(row_bytes_and(nibbles, 15), scale_top);
-    minimum = row_bytes_or(row_bytes_and(row_bytes_right<4>(nibbles), 15), minimum_top);
-  }
-  block.scale[0] = multiply(h.d, unsigned_to_floats(scale));
-  block.minimum[0] = multiply(h.dmin, unsigned_to_floats(minimum));
+// d and dmin of q4_k and q5_k, and the 6-bit factors of their blocks: lane by lane those of blocks 0 to 3, then of 4 to 7.
+struct KHeader {
+  Floats scale;
+  Floats minimum;
+  Bytes factors[2];
+  Bytes minima[2];
+};
+
+HWY_INLINE KHeader k_header(const std::byte* p, int row) {
+  const Bytes six = splat_byte(63);
+  const Bytes four = splat_byte(15);
+  const Bytes top = splat_byte(0x30);
+  const Bytes factors = load_bytes(unit_at<4>(p + 64, 0, row));
+  const Bytes minima = load_bytes(unit_at<4>(p + 64, 1, row));
+  const Bytes nibbles = load_bytes(unit_at<4>(p + 64, 2, row));
+  return {load_f16(unit_at<2>(p, 0, row)),
+          load_f16(unit_at<2>(p, 1, row)),
+          {bit_and(factors, six), bit_or(bit_and(nibbles, four), bit_and(shift_right<2>(factors), top))},
+          {bit_and(minima, six), bit_or(bit_and(shift_right<4>(nibbles), four), bit_and(shift_right<2>(minima), top))}};
 }
 
-struct Q4K {
-  static constexpr int kColumns = 256, kBytes = 144, kGroups = 4, kBlocksPerGroup = 2, kZero = 0;
-  static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
+struct KFormat {
   using Header = KHeader;
+  static constexpr int kPlaces = 2;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return k_header(p, row); }
+
+  template <int kPlace, int kPart>
+  static HWY_INLINE Ints factor(const std::byte* /*p*/, int /*row*/, const Header& h, int group) {
+    return byte_of(h.factors[group / 2], 2 * (group % 2) + kPlace);
+  }
+  template <int kPlace, int kPart>
+  static HWY_INLINE Floats minimum(const std::byte* /*p*/, int /*row*/, const Header& h, int group) {
+    return to_floats(byte_of(h.minima[group / 2], 2 * (group % 2) + kPlace));
+  }
+
+  static HWY_INLINE Ints byte_of(Bytes lanes, int index) { return ints_and(ints_right(as_ints(lanes), 8 * index), splat_int(255)); }
+
+  static HWY_INLINE void load_scales(const Header& h, int run, Block& block) {
+    block.scale[0] = multiply(h.scale, to_floats(byte_of(h.factors[run / 4], run % 4)));
+    block.minimum[0] = multiply(h.minimum, to_floats(byte_of(h.minima[run / 4], run % 4)));
+  }
+};
+
+struct Q4K : KFormat {
+  static constexpr int kColumns = 256, kBytes = 144, kGroups = 4, kBlocksPerGroup = 2, kZero = 0;
+  static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
+  static constexpr int kPlaceBits = 4;
+
+  static HWY_INLINE void load_places(const std::byte* p, int row, int group, int w, Bytes (&words)[kPlaces]) {
+    const Bytes bytes = load_bytes(unit_at<4>(p + 256, group * 8 + w, row));
+    place_words<kPlaceBits>(bytes, words);
+  }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
@@ -108,17 +138,22 @@ struct Q4K {
       const Bytes bytes = load_bytes(unit_at<4>(p + 256, group * 8 + w, row));
       block.words[w] = bit_and(kIndex == 0 ? bytes : shift_right<4>(bytes), mask);
     }
-    load_k_scales(h, row, 2 * group + kIndex, block);
+    load_scales(h, 2 * group + kIndex, block);
   }
 };
 
-struct Q5K {
+struct Q5K : KFormat {
   static constexpr int kColumns = 256, kBytes = 176, kGroups = 4, kBlocksPerGroup = 2, kZero = 0;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
-  static constexpr bool kSlow = true;
-  using Header = KHeader;
 
-  static HWY_INLINE Header header(const std::byte* p, int row) { return k_header(p, row); }
+  static HWY_INLINE void load_places(const std::byte* p, int row, int group, int w, Bytes (&words)[kPlaces]) {
+    const Bytes bytes = load_bytes(unit_at<4>(p + 256 + 512, group * 8 + w, row));
+    const Bytes bits = shift_right(load_bytes(unit_at<4>(p + 256, w, row)), 2 * group);
+    const Bytes mask = splat_byte(15);
+    const Bytes high = splat_byte(16);
+    words[0] = bit_or(bit_and(bytes, mask), bit_and(shift_left<4>(bits), high));
+    words[1] = bit_or(bit_and(shift_right<4>(bytes), mask), bit_and(shift_left<3>(bits), high));
+  }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
@@ -131,31 +166,45 @@ struct Q5K {
       const Bytes low = bit_and(kIndex == 0 ? bytes : shift_right<4>(bytes), mask);
       block.words[w] = bit_or(low, bit_and(shift_left<4 - kIndex>(bits), high));
     }
-    load_k_scales(h, row, 2 * group + kIndex, block);
+    load_scales(h, 2 * group + kIndex, block);
   }
 };
 
 struct Q6K {
   static constexpr int kColumns = 256, kBytes = 210, kGroups = 2, kBlocksPerGroup = 4, kZero = 32;
   static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
-  static constexpr bool kSlow = true;
-  struct Header {
-    Floats d;
-  };
+  static constexpr int kPlaces = 4;
+  using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
+
+  template <int kPlace, int kPart>
+  static HWY_INLINE Ints factor(const std::byte* p, int row, const Header& /*h*/, int group) {
+    return signed_to_ints(row_byte(p + 32, 8 * group + 2 * kPlace + kPart, row));
+  }
+
+  static HWY_INLINE void load_places(const std::byte* p, int row, int group, int w, Bytes (&words)[kPlaces]) {
+    const std::byte* units = p + 32 + 256 + group * (8 + 16) * 64;
+    const Bytes bits = load_bytes(unit_at<4>(units, 3 * w, row));
+    const Bytes first = load_bytes(unit_at<4>(units, 3 * w + 1, row));
+    const Bytes second = load_bytes(unit_at<4>(units, 3 * w + 2, row));
+    const Bytes mask = splat_byte(15);
+    const Bytes high = splat_byte(0x30);
+    words[0] = bit_or(bit_and(first, mask), bit_and(shift_left<4>(bits), high));
+    words[1] = bit_or(bit_and(second, mask), bit_and(shift_left<2>(bits), high));
+    words[2] = bit_or(bit_and(shift_right<4>(first), mask), bit_and(bits, high));
+    words[3] = bit_or(bit_and(shift_right<4>(second), mask), bit_and(shift_right<2>(bits), high));
+  }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
     const Bytes mask = splat_byte(15);
     const Bytes high_mask = splat_byte(0x30);
-    // Each half of the columns has its high bits and then its low bits, so that memory is read in order.
-    const std::byte* high = p + 32 + 256 + group * (8 + 16) * 64;
-    const std::byte* low = high + 8 * 64;
+    const std::byte* units = p + 32 + 256 + group * (8 + 16) * 64;
 #pragma GCC unroll 8
     for (int w = 0; w < 8; ++w) {
-      const Bytes bytes = load_bytes(unit_at<4>(low, kIndex % 2 * 8 + w, row));
-      const Bytes bits = load_bytes(unit_at<4>(high, w, row));
+      const Bytes bytes = load_bytes(unit_at<4>(units, 3 * w + 1 + kIndex % 2, row));
+      const Bytes bits = load_bytes(unit_at<4>(units, 3 * w, row));
       const Bytes nibbles = bit_and(kIndex < 2 ? bytes : shift_right<4>(bytes), mask);
       Bytes upper = bits;
       if constexpr (kIndex == 0) upper = shift_left<4>(bits);
@@ -166,7 +215,7 @@ struct Q6K {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
       const RowBytes factors = row_byte(p + 32, 8 * group + 2 * kIndex + half, row);
-      block.scale[half] = multiply(h.d, signed_to_floats(factors));
+      block.scale[half] = multiply(h.scale, signed_to_floats(factors));
     }
   }
 };

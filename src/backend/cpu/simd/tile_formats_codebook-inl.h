@@ -72,7 +72,7 @@ struct IQ2XXS {
     place_signed_eight<2, 2>(points, signs, values, block);
     place_signed_eight<3, 3>(points, signs, values, block);
     const Floats scale = to_floats(int_bits<28, 4>(as_ints(word)));
-    block.scale[0] = multiply(h.d, multiply_add(scale, splat(0.25F), splat(0.125F)));
+    block.scale[0] = multiply(h.scale, multiply_add(scale, splat(0.25F), splat(0.125F)));
   }
 };
 
@@ -99,7 +99,7 @@ struct IQ2XS {
     place_signed_eight<2, 1>(points, signs, values, block);
     place_signed_eight<1, 2>(points, signs, values, block);
     place_signed_eight<3, 3>(points, signs, values, block);
-    load_quarter_scales(p + 32, group, row, h.d, block);
+    load_quarter_scales(p + 32, group, row, h.scale, block);
   }
 };
 
@@ -124,7 +124,7 @@ struct IQ2S {
     place_signed_eight<1, 1>(points, signs, values, block);
     place_signed_eight<2, 2>(points, signs, values, block);
     place_signed_eight<3, 3>(points, signs, values, block);
-    load_quarter_scales(p + 32, run, row, h.d, block);
+    load_quarter_scales(p + 32, run, row, h.scale, block);
   }
 };
 
@@ -162,7 +162,7 @@ struct IQ3XXS {
     place_signed_fours<0>(look_up_points<0>(kPlanesIQ3XXS, load_bytes(unit_at<4>(units, 2 * group, row)), none), signs, values, block);
     place_signed_fours<4>(look_up_points<0>(kPlanesIQ3XXS, load_bytes(unit_at<4>(units, 2 * group + 1, row)), none), signs, values, block);
     const Floats scale = to_floats(int_bits<28, 4>(as_ints(word)));
-    block.scale[0] = multiply(h.d, multiply_add(scale, splat(0.5F), splat(0.25F)));
+    block.scale[0] = multiply(h.scale, multiply_add(scale, splat(0.5F), splat(0.25F)));
   }
 };
 
@@ -187,7 +187,7 @@ struct IQ3S {
     place_signed_fours<0>(look_up_points<1>(kPlanesIQ3S, load_bytes(unit_at<4>(low, 2 * run, row)), top0), signs, values, block);
     place_signed_fours<4>(look_up_points<1>(kPlanesIQ3S, load_bytes(unit_at<4>(low, 2 * run + 1, row)), top1), signs, values, block);
     const Ints scale = int_bits<4 * (kIndex % 2), 4>(to_ints(row_byte(p + 32, 2 * group + kIndex / 2, row)));
-    block.scale[0] = multiply(h.d, multiply_add(to_floats(scale), splat(2), splat(1)));
+    block.scale[0] = multiply(h.scale, multiply_add(to_floats(scale), splat(2), splat(1)));
   }
 };
 
@@ -200,7 +200,7 @@ HWY_INLINE void place_shifted_eight(const Points& points, Bytes raised, Block& b
 
 // The codebook of iq1 is so long that all points of a block of 256 columns are looked up together.
 struct IQ1Header {
-  Floats d;
+  Floats scale;
   Bytes first[8];
   Bytes second[8];
 
@@ -215,7 +215,7 @@ struct IQ1S {
 
   static HWY_INLINE Header header(const std::byte* p, int row) {
     Header h;
-    h.d = load_f16(unit_at<2>(p, 0, row));
+    h.scale = load_f16(unit_at<2>(p, 0, row));
     Bytes low[8];
     Bytes high[8];
     spread_units<2, 16, 3, 3>(p + 32, row, high);
@@ -241,7 +241,7 @@ struct IQ1S {
     place_shifted_eight<2>(points, raised, block);
     place_shifted_eight<3>(points, raised, block);
     const Floats scale = to_floats(scale_bits<kIndex>(p, row, group));
-    block.scale[0] = multiply(h.d, multiply_add(scale, splat(0.25F), splat(0.125F)));
+    block.scale[0] = multiply(h.scale, multiply_add(scale, splat(0.25F), splat(0.125F)));
   }
 };
 
@@ -264,7 +264,7 @@ struct IQ1M {
 
   static HWY_INLINE Header header(const std::byte* p, int row) {
     Header h;
-    h.d = load_scale(p, row);
+    h.scale = load_scale(p, row);
     Bytes low[8];
     Bytes high[8];
     spread_units<2, 16, 4, 3>(p + 4 * 32, row, high);
@@ -291,8 +291,8 @@ struct IQ1M {
     place_shifted_eight<3>(points, bit_xor(spread<kHalf + 15, 0, 1, 1>(high), raised), block);
     const Floats quarter = splat(0.25F);
     const Floats eighth = splat(0.125F);
-    block.scale[0] = multiply(h.d, multiply_add(to_floats(scale_bits<2 * kIndex>(p, row, group)), quarter, eighth));
-    block.scale[1] = multiply(h.d, multiply_add(to_floats(scale_bits<2 * kIndex + 1>(p, row, group)), quarter, eighth));
+    block.scale[0] = multiply(h.scale, multiply_add(to_floats(scale_bits<2 * kIndex>(p, row, group)), quarter, eighth));
+    block.scale[1] = multiply(h.scale, multiply_add(to_floats(scale_bits<2 * kIndex + 1>(p, row, group)), quarter, eighth));
   }
 };
 
@@ -323,7 +323,7 @@ struct ScaledIQ1 {
       scale_words<4>(Format::template scale_bits<2 * kIndex>(p, row, group), block.words);
       scale_words<4>(Format::template scale_bits<2 * kIndex + 1>(p, row, group), block.words + 4);
     }
-    block.scale[0] = multiply(h.d, splat(0.25F));
-    block.minimum[0] = multiply(h.d, splat(135.0F / 8));
+    block.scale[0] = multiply(h.scale, splat(0.25F));
+    block.minimum[0] = multiply(h.scale, splat(135.0F / 8));
   }
 };

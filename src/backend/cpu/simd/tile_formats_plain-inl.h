@@ -76,8 +76,8 @@ struct Q2K {
   static constexpr int kScaleColumns = 16, kMinimumColumns = 16;
   static constexpr bool kSlow = true;
   struct Header {
-    Floats d;
-    Floats dmin;
+    Floats scale;
+    Floats minimum;
   };
 
   static HWY_INLINE Header header(const std::byte* p, int row) {
@@ -90,8 +90,8 @@ struct Q2K {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
       const RowBytes packed = row_byte(p + 64, 8 * group + 2 * kIndex + half, row);
-      block.scale[half] = multiply(h.d, unsigned_to_floats(row_bytes_and(packed, 15)));
-      block.minimum[half] = multiply(h.dmin, unsigned_to_floats(row_bytes_and(row_bytes_right<4>(packed), 15)));
+      block.scale[half] = multiply(h.scale, unsigned_to_floats(row_bytes_and(packed, 15)));
+      block.minimum[half] = multiply(h.minimum, unsigned_to_floats(row_bytes_and(row_bytes_right<4>(packed), 15)));
     }
   }
 };
@@ -115,12 +115,12 @@ struct ScaledQ2K {
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
     load_pairs_of_bits<kIndex>(p + 64 + 256, group * 8, row, block);
-    block.scale[0] = h.d;
+    block.scale[0] = h.scale;
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
       const RowBytes packed = row_byte(p + 64, 8 * group + 2 * kIndex + half, row);
       scale_words<4>(row_bytes_and(packed, 15), block.words + 4 * half);
-      block.minimum[half] = multiply(h.dmin, unsigned_to_floats(row_bytes_and(row_bytes_right<4>(packed), 15)));
+      block.minimum[half] = multiply(h.minimum, unsigned_to_floats(row_bytes_and(row_bytes_right<4>(packed), 15)));
     }
   }
 };
@@ -157,8 +157,8 @@ struct Q3K {
       block.words[w] = and_or(bits, mask, block.words[w]);
     }
     const Floats zero_point = splat(-32);
-    block.scale[0] = multiply(h.d, add(unsigned_to_floats(scale_bits<2 * kIndex>(packed, row)), zero_point));
-    block.scale[1] = multiply(h.d, add(unsigned_to_floats(scale_bits<2 * kIndex + 1>(packed, row)), zero_point));
+    block.scale[0] = multiply(h.scale, add(unsigned_to_floats(scale_bits<2 * kIndex>(packed, row)), zero_point));
+    block.scale[1] = multiply(h.scale, add(unsigned_to_floats(scale_bits<2 * kIndex + 1>(packed, row)), zero_point));
   }
 };
 
@@ -192,7 +192,7 @@ struct ScaledQ3K {
     Q3K::load<kIndex>(p, row, h, group, block);
     scale_half<2 * kIndex>(p + 32, row, block.words);
     scale_half<2 * kIndex + 1>(p + 32, row, block.words + 4);
-    block.scale[0] = h.d;
+    block.scale[0] = h.scale;
   }
 };
 
@@ -246,9 +246,14 @@ struct Q20 {
 struct TQ20 {
   static constexpr int kColumns = 256, kBytes = 66, kGroups = 2, kBlocksPerGroup = 4, kZero = 1;
   static constexpr int kScaleColumns = 256, kMinimumColumns = 0;
+  static constexpr int kPlaces = 4, kPlaceBits = 2;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
+
+  static HWY_INLINE void load_places(const std::byte* p, int row, int group, int w, Bytes (&words)[kPlaces]) {
+    place_words<kPlaceBits>(load_bytes(unit_at<4>(p + 32, group * 8 + w, row)), words);
+  }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {

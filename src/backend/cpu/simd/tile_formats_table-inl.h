@@ -28,7 +28,7 @@ struct IQ4XS {
   static constexpr int kColumns = 256, kBytes = 136, kGroups = 4, kBlocksPerGroup = 2, kZero = kNonlinearZero;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   struct Header {
-    Floats d;
+    Floats scale;
     Ints high_scales;
   };
 
@@ -43,7 +43,7 @@ struct IQ4XS {
     const Ints low = int_bits<4 * kIndex, 4>(to_ints(row_byte(p + 64, group, row)));
     const Ints high = int_bits<2 * kIndex, 2>(ints_right(h.high_scales, 4 * group));
     const Floats scale = multiply_add(to_floats(high), splat(16), add(to_floats(low), splat(-32)));
-    block.scale[0] = multiply(h.d, scale);
+    block.scale[0] = multiply(h.scale, scale);
   }
 };
 

@@ -8,8 +8,8 @@ inline constexpr int kVectorsOfTile = 16 / kVectorRows;
 // --- few rows of activations: a tile is unpacked in registers as it streams by. ---------------------------------------------------------
 
 // Where unpacking leaves the processor too little room to run ahead to later loads, or reads a block out of order, memory is asked for this
-// far ahead, into the second-level cache: on Zen 4 that took iq3_s from 0.29 to 0.63 of the read bandwidth, q6_k from 0.7 to 0.93. Quick
-// formats are best left to the processor's own prefetchers, which lose the stream when they are helped (down to 0.7).
+// far ahead, into the second-level cache: on Zen 4 that took iq3_s from 0.29 to 0.63 of the read bandwidth. Formats that are read in order
+// are best left to the processor's own prefetchers, which lose the stream when they are helped: q6_k went from 0.95 to 0.6.
 inline constexpr int64_t kBytesAhead = 8192;
 template <class Format>
 inline constexpr bool kAsksAhead = requires { Format::kSlow; };
@@ -91,6 +91,132 @@ void multiply_tile(const std::byte* tile, const Activations& x, float* out, int6
     for (; row + 4 <= x.rows; row += 4) multiply_rows<Format, 4>(tile, lane, x, row, out, out_stride);
     for (; row + 2 <= x.rows; row += 2) multiply_rows<Format, 2>(tile, lane, x, row, out, out_stride);
     for (; row < x.rows; ++row) multiply_rows<Format, 1>(tile, lane, x, row, out, out_stride);
+  }
+}
+
+// Formats of which a unit holds columns of several blocks of 32, in kPlaces places of its bits, and whose blocks of 256 columns have one
+// scale, apart from factors that are integers. Each unit is loaded once, in the order of memory, each place has a sum of its own, and all
+// columns of a block are summed up as integers, with one scale of the activations.
+template <class Format>
+inline constexpr bool kHasPlaces = requires { Format::kPlaces; };
+
+// Bits that the quants of a place stand too far left, as masking them was enough.
+template <class Format>
+HWY_INLINE constexpr int left_by(int place) {
+  if constexpr (requires { Format::kPlaceBits; }) return kDotBias == 0 ? Format::kPlaceBits * place : 0;
+  return 0;
+}
+
+// totals and minima += the products of place kPlace, in which `dots` are the sums of a part of a group.
+template <class Format, int kTokens, int kPart, int kPlace = 0>
+HWY_INLINE void add_places(const std::byte* p, int lane, const typename Format::Header& header, int group, const Activations& x,
+                           int64_t first, const Ints (&dots)[kTokens][Format::kPlaces], Ints (&totals)[kTokens],
+                           Floats (&minima)[kTokens]) {
+  if constexpr (kPlace < Format::kPlaces) {
+    constexpr int kLeftBy = left_by<Format>(kPlace);
+    Ints factor;
+    if constexpr (Format::kScaleColumns < Format::kColumns) factor = Format::template factor<kPlace, kPart>(p, lane, header, group);
+    Floats minimum;
+    if constexpr (Format::kMinimumColumns > 0) minimum = Format::template minimum<kPlace, kPart>(p, lane, header, group);
+#pragma GCC unroll 4
+    for (int t = 0; t < kTokens; ++t) {
+      Ints sum = dots[t][kPlace];
+      if constexpr (kLeftBy > 0) sum = ints_down<kLeftBy>(sum);
+      if constexpr (Format::kScaleColumns < Format::kColumns) sum = ints_multiply(sum, factor);
+      totals[t] = ints_add(totals[t], sum);
+      if constexpr (Format::kMinimumColumns > 0) {
+        const int64_t at = (t * x.columns / kActivationBlock + first + kPlace) * kPartsOfBlock<Format> + kPart;
+        minima[t] = multiply_add(minimum, splat(x.sums[at]), minima[t]);
+      }
+    }
+    add_places<Format, kTokens, kPart, kPlace + 1>(p, lane, header, group, x, first, dots, totals, minima);
+  }
+}
+
+// The same for parts kPart and those behind it of a group, whose first block of 32 columns is number `first` of the activations.
+template <class Format, int kTokens, int kPart = 0>
+HWY_INLINE void add_parts(const std::byte* p, int lane, const typename Format::Header& header, int group, const Activations& x,
+                          int64_t first, Ints (&totals)[kTokens], Floats (&minima)[kTokens]) {
+  constexpr int kParts = kPartsOfBlock<Format>;
+  if constexpr (kPart < kParts) {
+    constexpr int kPlaces = Format::kPlaces;
+    constexpr bool kStarts = Format::kScaleColumns < Format::kColumns && kDotBias != Format::kZero;
+    Ints dots[kTokens][kPlaces];
+#pragma GCC unroll 4
+    for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 8
+      for (int place = 0; place < kPlaces; ++place) {
+        const int64_t at = (t * x.columns / kActivationBlock + first + place) * kParts + kPart;
+        dots[t][place] = splat_int(kStarts ? x.starts[at] : 0);
+      }
+    }
+#pragma GCC unroll 8
+    for (int w = kPart * 8 / kParts; w < (kPart + 1) * 8 / kParts; ++w) {
+      Bytes words[kPlaces];
+      Format::load_places(p, lane, group, w, words);
+#pragma GCC unroll 8
+      for (int place = 0; place < kPlaces; ++place) {
+#pragma GCC unroll 4
+        for (int t = 0; t < kTokens; ++t) {
+          const int8_t* quants = x.quants + t * x.columns + (first + place) * kActivationBlock;
+          dots[t][place] = dot(dots[t][place], words[place], splat_word(quants + 4 * w));
+        }
+      }
+    }
+    add_places<Format, kTokens, kPart>(p, lane, header, group, x, first, dots, totals, minima);
+    add_parts<Format, kTokens, kPart + 1>(p, lane, header, group, x, first, totals, minima);
+  }
+}
+
+template <class Format, int kTokens>
+void multiply_places(const std::byte* tile, int lane, const Activations& all, int64_t row, float* out, int64_t out_stride) {
+  constexpr bool kOneStart = Format::kScaleColumns == Format::kColumns;
+  const int64_t blocks = all.columns / kWideActivationBlock;
+  Activations x = all;  // from `row` on
+  x.quants += row * x.columns;
+  x.scales += row * blocks;
+  x.starts += row * (kOneStart ? blocks : x.columns / Format::kScaleColumns);
+  if constexpr (Format::kMinimumColumns > 0) x.sums += row * (x.columns / Format::kMinimumColumns);
+  Floats sums[kTokens];
+#pragma GCC unroll 4
+  for (int t = 0; t < kTokens; ++t) sums[t] = zero();
+  for (int64_t block = 0; block < blocks; ++block) {
+    const std::byte* p = tile + block * Format::kBytes * 16;
+    const typename Format::Header header = Format::header(p, lane);
+    Ints totals[kTokens];
+    Floats minima[kTokens];
+#pragma GCC unroll 4
+    for (int t = 0; t < kTokens; ++t) {
+      totals[t] = splat_int(kOneStart ? x.starts[t * blocks + block] : 0);
+      minima[t] = zero();
+    }
+    // Not unrolled: with more instructions that load, processors follow the stream worse (q5_k on Zen 4: 0.65 instead of 0.9).
+#pragma GCC unroll 1
+    for (int group = 0; group < Format::kGroups; ++group) {
+      add_parts<Format, kTokens>(p, lane, header, group, x, block * 8 + group * Format::kPlaces, totals, minima);
+    }
+#pragma GCC unroll 4
+    for (int t = 0; t < kTokens; ++t) {
+      sums[t] = multiply_add(to_floats(totals[t]), multiply(header.scale, splat(x.scales[t * blocks + block])), sums[t]);
+      if constexpr (Format::kMinimumColumns > 0) sums[t] = multiply_subtract(minima[t], header.minimum, sums[t]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int t = 0; t < kTokens; ++t) store(sums[t], out + (row + t) * out_stride + lane);
+}
+
+template <class Format>
+void multiply_tile_places(const std::byte* tile, const Activations& x, float* out, int64_t out_stride) {
+  constexpr int kMost = std::min(4, kSums / Format::kPlaces);
+  for (int lane = 0; lane < 16; lane += kVectorRows) {
+    int64_t row = 0;
+    if constexpr (kMost >= 4) {
+      for (; row + 4 <= x.rows; row += 4) multiply_places<Format, 4>(tile, lane, x, row, out, out_stride);
+    }
+    if constexpr (kMost >= 2) {
+      for (; row + 2 <= x.rows; row += 2) multiply_places<Format, 2>(tile, lane, x, row, out, out_stride);
+    }
+    for (; row < x.rows; ++row) multiply_places<Format, 1>(tile, lane, x, row, out, out_stride);
   }
 }
 
@@ -300,6 +426,11 @@ TileKernels kernels_of() {
   kernels.few_form = {ActivationForm::Kind::int8, 1, kDotBias - Format::kZero, kActivationBlock, kActivationBlock / kPartsOfBlock<Format>,
                       Format::kMinimumColumns};
   kernels.multiply = multiply_tile<Format>;
+  if constexpr (kHasPlaces<Format>) {
+    kernels.few_form.columns = kWideActivationBlock;
+    if (Format::kScaleColumns == Format::kColumns) kernels.few_form.sum_columns = kWideActivationBlock;
+    kernels.multiply = multiply_tile_places<Format>;
+  }
   using Group = GroupOf<Many>;
   kernels.many_form = Group::form(kDotBias - Many::kZero);
   kernels.expand = expand_tile<Many>;

@@ -5,7 +5,8 @@
 //   Σ w·x = s · scale · (Σ u·q - zero · Σ q)     or     s · scale · Σ u·q - minimum · (s · Σ q),
 // so that all formats need the same integer dot products. What depends on the activations alone is made once, when they are rounded:
 // the number each integer sum starts from, -zero · Σ q, and the sums s · Σ q that the minima are multiplied with. s belongs to 32 columns,
-// or to 256 where many rows of activations meet a format whose blocks have 256: then it is multiplied in once for all of them.
+// or to 256 where many rows of activations meet a format whose blocks have 256, or few rows one whose scales are integers times one f16:
+// then it is multiplied in once for all of them.
 #pragma once
 
 #include <cstddef>

@@ -92,5 +92,7 @@ HWY_INLINE Floats add_neighbours(Floats a, Floats b) {
 inline constexpr int kRunVectors = 2;
 inline constexpr int kRunTokens = 2;
 inline constexpr int kFloatTokens = 6;
+// Integer sums that few rows of activations may have at once.
+inline constexpr int kSums = 8;
 inline constexpr int64_t kFewRows = 4;
 inline constexpr int64_t kFewFloatRows = 4;

@@ -82,5 +82,7 @@ inline constexpr int kRunVectors = 2;
 inline constexpr int kRunTokens = 5;
 // Of floats: 24 sums.
 inline constexpr int kFloatTokens = 12;
+// Integer sums that few rows of activations may have at once.
+inline constexpr int kSums = 16;
 inline constexpr int64_t kFewRows = 8;
 inline constexpr int64_t kFewFloatRows = 4;

@@ -100,5 +100,7 @@ HWY_INLINE Floats add_neighbours(Floats a, Floats b) { return vpaddq_f32(a, b); 
 inline constexpr int kRunVectors = 4;
 inline constexpr int kRunTokens = 2;
 inline constexpr int kFloatTokens = 8;
+// Integer sums that few rows of activations may have at once.
+inline constexpr int kSums = 16;
 inline constexpr int64_t kFewRows = 4;
 inline constexpr int64_t kFewFloatRows = 4;
