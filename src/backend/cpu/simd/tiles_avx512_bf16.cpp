@@ -15,33 +15,14 @@ constexpr int64_t kTileRows = 16;
 constexpr int64_t kWordBytes = kTileRows * 4;  // of 16 rows, two columns each
 
 HWY_INLINE __m512bh as_pairs(__m512i bits) { return reinterpret_cast<const __m512bh&>(bits); }
-HWY_INLINE __m512i widen(__m256bh halves) { return _mm512_cvtepu16_epi32(reinterpret_cast<const __m256i&>(halves)); }
-
-// By f32: any f16.
-HWY_INLINE __m512i round_pairs(__m512i pairs) {
-  const __m512 low = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(pairs));
-  const __m512 high = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(pairs, 16)));
-  return _mm512_or_si512(widen(_mm512_cvtneps_pbh(low)), _mm512_slli_epi32(widen(_mm512_cvtneps_pbh(high)), 16));
-}
-
-// Where all are normal numbers, three bits of the fraction are rounded off, half to even, and the exponent's bias goes from 15 to 127.
+// Half to even. Any f16 but 0 is a normal number as f32.
 void round_f16_pairs(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) {
-  const __m512i sign = _mm512_set1_epi16(INT16_MIN);
-  const __m512i smallest = _mm512_set1_epi16(0x0400), normal = _mm512_set1_epi16(0x7800);
-  const __m512i one = _mm512_set1_epi16(1), below_half = _mm512_set1_epi16(3), bias = _mm512_set1_epi16(112 << 7);
   const std::byte* source = tile + chunk.first / 2 * kWordBytes;
   for (int64_t at = 0; at < chunk.count / 2 * kWordBytes; at += kWordBytes) {
-    const __m512i pairs = _mm512_loadu_si512(source + at);
-    const __m512i magnitude = _mm512_andnot_si512(sign, pairs);
-    __m512i rounded;
-    if (_mm512_cmpge_epu16_mask(_mm512_sub_epi16(magnitude, smallest), normal) == 0) {
-      const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(magnitude, 3), one);
-      const __m512i up = _mm512_srli_epi16(_mm512_add_epi16(_mm512_add_epi16(magnitude, below_half), odd), 3);
-      rounded = _mm512_or_si512(_mm512_add_epi16(up, bias), _mm512_and_si512(pairs, sign));
-    } else {
-      rounded = round_pairs(pairs);
-    }
-    _mm512_storeu_si512(expanded + at, rounded);
+    const auto* halves = reinterpret_cast<const __m256i*>(source + at);
+    const __m512bh rounded =
+        _mm512_cvtne2ps_pbh(_mm512_cvtph_ps(_mm256_loadu_si256(halves + 1)), _mm512_cvtph_ps(_mm256_loadu_si256(halves)));
+    __builtin_memcpy(expanded + at, &rounded, sizeof(rounded));
   }
 }
 
