@@ -53,7 +53,7 @@ DeviceCaps describe(int threads, InstructionSet set) {
   caps.memory_bytes = physical_memory_bytes();
   caps.compute_units = threads;
   caps.int8_dot = simd_kernels(set).tile_kernels(DType::q8_0_x16).multiply != nullptr;
-  caps.bf16_arithmetic = simd_kernels(set).panel_bf16_pairs != nullptr;
+  caps.bf16_arithmetic = simd_kernels(set).product.bf16_pairs.multiply != nullptr;
   caps.host_memory = true;
   // Of the interpreter, which runs kernels here.
   caps.max_group_size = 1024;

@@ -48,8 +48,8 @@ const T* contiguous_row(const Operand& weight, DType dtype, int64_t first) {
 }
 
 // out[t · out_stride + r] for the tokens t of the block, counted from its first, and `count` rows r of a plain weight.
-void multiply_plain(const LinearJob& job, int thread, const bf16* rounded, const Operand& weight, int64_t first, int64_t count,
-                    Tokens tokens, float* out, int64_t out_stride) {
+void multiply_plain(const LinearJob& job, int thread, const Operand& weight, int64_t first, int64_t count, Tokens tokens, float* out,
+                    int64_t out_stride) {
   const SimdKernels& kernels = job.runtime->kernels();
   const float* x = job.x + tokens.first * job.k;
   const int64_t stride = weight.layout->stride(0);
@@ -57,8 +57,7 @@ void multiply_plain(const LinearJob& job, int thread, const bf16* rounded, const
     return kernels.panel_f16(rows, stride, count, x, job.k, tokens.count, job.k, out, out_stride);
   }
   if (const auto* rows = contiguous_row<bf16>(weight, DType::bf16, first)) {
-    if (rounded == nullptr) return kernels.panel_bf16(rows, stride, count, x, job.k, tokens.count, job.k, out, out_stride);
-    return kernels.panel_bf16_pairs(rows, stride, count, rounded + tokens.first * job.k, job.k, tokens.count, job.k, out, out_stride);
+    return kernels.panel_bf16(rows, stride, count, x, job.k, tokens.count, job.k, out, out_stride);
   }
   const WeightRows rows = widen_rows(job, thread, weight, first, count);
   kernels.panel(rows.data, rows.stride, count, x, job.k, tokens.count, job.k, out, out_stride);
@@ -72,43 +71,23 @@ LinearJob make_plain_job(const OpCall& call) {
   return job;
 }
 
-// All activations, rounded to bf16 by all threads; they lie in the scratch of the calling thread.
-const bf16* round_to_bf16(const LinearJob& job) {
-  auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
-  job.runtime->threads().parallel_for(job.rows * job.k, 32768, [&](int64_t begin, int64_t end) {
-    job.runtime->kernels().f32_to_bf16(job.x + begin, reinterpret_cast<uint16_t*>(rounded + begin), static_cast<size_t>(end - begin));
-  });
-  return rounded;
-}
-
-// The activations rounded to bf16, where weights and processor make a bf16 dot product possible and the caller allows it; else nullptr.
-const bf16* round_where_possible(const OpCall& call, const LinearJob& job) {
-  const SimdKernels& kernels = job.runtime->kernels();
-  const bool possible = call.inputs[1].dtype == DType::bf16 && kernels.panel_bf16_pairs != nullptr && job.k % 32 == 0;
-  if (!possible || call.parameters<LinearParams>().precise) return nullptr;
-  return round_to_bf16(job);
-}
-
 }  // namespace
 
 void linear_plain(const OpCall& call) {
   if (can_multiply_tiles(call)) return linear_tiles(call);
   const LinearJob job = make_plain_job(call);
-  const bf16* rounded = round_where_possible(call, job);
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     float* out = product.out + tokens.first * product.outputs + first;
-    multiply_plain(job, thread, rounded, *product.weight, first, count, tokens, out, product.outputs);
+    multiply_plain(job, thread, *product.weight, first, count, tokens, out, product.outputs);
   });
 }
 
 void gated_linear_plain(const OpCall& call) {
   if (can_multiply_tiles(call)) return gated_linear_tiles(call);
   const LinearJob job = make_plain_job(call);
-  const bf16* rounded = round_where_possible(call, job);
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
-    gate_unit(job, thread, product, first, count, tokens, [&](size_t which, float* out) {
-      multiply_plain(job, thread, rounded, call.inputs[which + 1], first, count, tokens, out, count);
-    });
+    gate_unit(job, thread, product, first, count, tokens,
+              [&](size_t which, float* out) { multiply_plain(job, thread, call.inputs[which + 1], first, count, tokens, out, count); });
   });
 }
 

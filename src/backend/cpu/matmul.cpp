@@ -159,8 +159,8 @@ ThinWay thin_way(const ProductKernels& kernels, DType dtype, const Layout& many,
 }
 
 template <class T>
-void multiply_thin_part(ThinProduct<T> by_rows, SimdKernels::Panel<T, float> by_columns, ThinWay way, const ThinProblem& thin,
-                        const float* few, int64_t k, int64_t column, int64_t columns, float* out, int64_t out_stride) {
+void multiply_thin_part(ThinProduct<T> by_rows, SimdKernels::Panel<T> by_columns, ThinWay way, const ThinProblem& thin, const float* few,
+                        int64_t k, int64_t column, int64_t columns, float* out, int64_t out_stride) {
   const T* many = reinterpret_cast<const T*>(thin.many.at(0, column).data);
   if (way == ThinWay::rows) return by_rows(few, k, thin.rows, many, thin.many.row_stride, columns, k, out, out_stride, false);
   for (int64_t at = 0; at < columns; at += kPanelRows) {

@@ -14,52 +14,6 @@ namespace wick::cpu {
 #if defined(__x86_64__)
 namespace {
 
-constexpr int64_t kPairLanes = 32;
-
-WICK_BF16_INLINE __m512bh load_pairs(const bf16* p) {
-  const __m512i bits = _mm512_loadu_si512(p);
-  return reinterpret_cast<const __m512bh&>(bits);
-}
-
-template <int kRows, int kTokens>
-WICK_BF16 void dot_pairs(const bf16* weights, int64_t weight_stride, const bf16* x, int64_t x_stride, int64_t k, float* out,
-                         int64_t out_stride) {
-  __m512 sums[kTokens][kRows];
-  for (int t = 0; t < kTokens; ++t) {
-    for (int r = 0; r < kRows; ++r) sums[t][r] = _mm512_setzero_ps();
-  }
-  for (int64_t i = 0; i < k; i += kPairLanes) {
-    __m512bh w[kRows];
-    for (int r = 0; r < kRows; ++r) w[r] = load_pairs(weights + r * weight_stride + i);
-    for (int t = 0; t < kTokens; ++t) {
-      const __m512bh value = load_pairs(x + t * x_stride + i);
-      for (int r = 0; r < kRows; ++r) sums[t][r] = _mm512_dpbf16_ps(sums[t][r], w[r], value);
-    }
-  }
-  for (int t = 0; t < kTokens; ++t) {
-    for (int r = 0; r < kRows; ++r) out[t * out_stride + r] = _mm512_reduce_add_ps(sums[t][r]);
-  }
-}
-
-template <int kRows>
-void panel_rows(const bf16* weights, int64_t weight_stride, const bf16* x, int64_t x_stride, int64_t tokens, int64_t k, float* out,
-                int64_t out_stride) {
-  int64_t t = 0;
-  for (; t + 4 <= tokens; t += 4)
-    dot_pairs<kRows, 4>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
-  for (; t < tokens; ++t) dot_pairs<kRows, 1>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
-}
-
-void panel(const bf16* weights, int64_t weight_stride, int64_t weight_rows, const bf16* x, int64_t x_stride, int64_t tokens, int64_t k,
-           float* out, int64_t out_stride) {
-  switch (weight_rows) {
-    case 1: return panel_rows<1>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
-    case 2: return panel_rows<2>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
-    case 3: return panel_rows<3>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
-    default: return panel_rows<4>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
-  }
-}
-
 constexpr int kTileRows = 14;
 constexpr int kLanes = 16;
 
@@ -134,7 +88,6 @@ void fill_bf16_kernels(SimdKernels& kernels) {
 #if defined(__x86_64__)
   // Ice Lake has VNNI without bf16, so the instruction set alone does not tell. Highway has checked the operating system.
   if (kernels.set != InstructionSet::avx512_vnni || !__builtin_cpu_supports("avx512bf16")) return;
-  kernels.panel_bf16_pairs = panel;
   kernels.product.bf16_pairs.rows = kTileRows;
   kernels.product.bf16_pairs.columns = 2 * kLanes;
   kernels.product.bf16_pairs.multiply = multiply_pairs;

@@ -61,14 +61,12 @@ struct SimdKernels {
   void (*q4_0_to_f32)(const std::byte* blocks, float* out, size_t n) = nullptr;
 
   // out[t · out_stride + r] = x[t] · weights[r] over k columns, for `tokens` rows of x and 1 to kPanelRows rows of weights. Sums in f32.
-  template <class Weight, class Activation>
-  using Panel = void (*)(const Weight* weights, int64_t weight_stride, int64_t weight_rows, const Activation* x, int64_t x_stride,
+  template <class Weight>
+  using Panel = void (*)(const Weight* weights, int64_t weight_stride, int64_t weight_rows, const float* x, int64_t x_stride,
                          int64_t tokens, int64_t k, float* out, int64_t out_stride);
-  Panel<float, float> panel = nullptr;
-  Panel<f16, float> panel_f16 = nullptr;
-  Panel<bf16, float> panel_bf16 = nullptr;
-  // By the processor's bf16 dot product; nullptr where it has none. k is a multiple of 32.
-  Panel<bf16, bf16> panel_bf16_pairs = nullptr;
+  Panel<float> panel = nullptr;
+  Panel<f16> panel_f16 = nullptr;
+  Panel<bf16> panel_bf16 = nullptr;
   // Register tiles and packing of matrix products of any size (gemm.h).
   ProductKernels product;
   PeakKernels peaks;
