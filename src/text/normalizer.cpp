@@ -187,7 +187,7 @@ std::string SentencePieceNormalizer::apply(std::string_view text, RegexScratch&)
     text.remove_prefix(prefix.consumed);
   }
   if (options_.remove_extra_whitespaces) {
-    while (result.ends_with(space)) result.resize(result.size() - space.size());
+    while (result.ends_with(space)) result.erase(result.size() - space.size());
   }
   if (options_.add_dummy_prefix && options_.treat_whitespace_as_suffix) result += space;
   return result;
