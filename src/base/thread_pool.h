@@ -51,10 +51,8 @@ class ThreadPool {
   // share that is done takes half of what is left to another, from the end of it (work stealing). `count` is below 2³².
   template <class Body>
   void share_out(int64_t count, const Body& body) {
-    if (size() == 1) {
-      if (count > 0) body(0, int64_t{0}, count);
-      return;
-    }
+    if (count == 0) return;
+    if (size() == 1) return body(0, int64_t{0}, count);
     const auto task = [&](int share, int) {
       for (Range range = take(share); range.begin < range.end; range = take(share)) body(share, int64_t{range.begin}, int64_t{range.end});
     };

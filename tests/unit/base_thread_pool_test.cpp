@@ -97,6 +97,15 @@ TEST(ThreadPool, ShareOutGivesASlowThreadLess) {
   EXPECT_GT(others.load(), 32);
 }
 
+TEST(ThreadPool, WhatAFailureLeftOfAShareOutIsNotTheNextOnes) {
+  ThreadPool pool(2);
+  EXPECT_THROW(pool.share_out(64, [](int, int64_t, int64_t) { fail(ErrorCode::out_of_memory, "no memory"); }), Error);
+  pool.share_out(0, [](int, int64_t begin, int64_t end) { ADD_FAILURE() << begin << " to " << end; });
+  std::atomic<int64_t> sum = 0;
+  pool.share_out(3, [&](int, int64_t begin, int64_t end) { sum.fetch_add(end - begin); });
+  EXPECT_EQ(sum.load(), 3);
+}
+
 TEST(ThreadPool, CallersFromSeveralThreadsTakeTurns) {
   ThreadPool pool(2);
   int64_t sum = 0;  // unguarded: only the pool's turns keep its writers apart
