@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "backend/cpu/cpu_runtime.h"
 
@@ -12,7 +11,7 @@ namespace wick::cpu {
 inline constexpr size_t kMaxWeights = 3;
 
 // Scratch slots of a thread.
-enum LinearSlot : size_t { kWeightRows, kGate, kUp, kQuants, kScales, kStarts, kSums, kExpanded = 18, kTiles };
+enum LinearSlot : size_t { kWeightRows, kGate, kUp, kQuants, kScales, kStarts, kSums, kExpanded = 18, kTiles, kChunkSums };
 
 // One weight matrix of a call and where its products go.
 struct Product {
@@ -68,14 +67,6 @@ void run_units(const LinearJob& job, Body&& body) {
   });
 }
 
-// Copies `values` [tokens, count] to where a unit of work has its results.
-inline void copy_unit(const Product& product, int64_t first, int64_t count, Tokens tokens, const float* values) {
-  for (int64_t token = 0; token < tokens.count; ++token) {
-    float* out = product.out + (tokens.first + token) * product.outputs + first;
-    std::memcpy(out, values + token * count, static_cast<size_t>(count) * sizeof(float));
-  }
-}
-
 // Computes gate and up side by side for a unit of rows, then silu(gate) · up: multiply(which, out) fills [tokens, count].
 template <class Multiply>
 void gate_unit(const LinearJob& job, int thread, const Product& product, int64_t first, int64_t count, Tokens tokens, Multiply&& multiply) {
@@ -85,8 +76,10 @@ void gate_unit(const LinearJob& job, int thread, const Product& product, int64_t
   auto* up = scratch.get<float>(kUp, elements);
   multiply(0, gate);
   multiply(1, up);
-  job.runtime->kernels().silu_multiply(gate, up, gate, elements);
-  copy_unit(product, first, count, tokens, gate);
+  for (int64_t token = 0; token < tokens.count; ++token) {
+    float* out = product.out + (tokens.first + token) * product.outputs + first;
+    job.runtime->kernels().silu_multiply(gate + token * count, up + token * count, out, static_cast<size_t>(count));
+  }
 }
 
 }  // namespace wick::cpu

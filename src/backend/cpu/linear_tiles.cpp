@@ -21,6 +21,8 @@ constexpr int64_t kTilesOfRun = 32;
 // Two expanded chunks take a half to two thirds of a first-level cache of 32 KiB.
 constexpr int64_t kChunkColumns = 512;
 constexpr int64_t kChunkBytes = 11 * 1024;
+// Pairs of bf16 come from the second-level cache as quickly.
+constexpr int64_t kPairColumns = 2048;
 
 // How one call is computed: with the kernels for few rows or for many.
 struct TilePlan {
@@ -70,18 +72,14 @@ void round_panels(const LinearJob& job, const ActivationForm& form, Activations&
   auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
   for_each_panel(job, form, [&](int64_t first, int64_t rows) {
     for (int64_t row = 0; row < rows; ++row) {
-      const float* source = job.x + (first + row) * job.k;
-      bf16* target = rounded + first * job.k + row * kActivationBlock;
-      for (int64_t column = 0; column < job.k; column += kActivationBlock) {
-        job.runtime->kernels().f32_to_bf16(source + column, reinterpret_cast<uint16_t*>(target + column * rows), kActivationBlock);
-      }
+      job.runtime->kernels().round_row(job.x + (first + row) * job.k, job.k, rows, rounded + first * job.k + row * kActivationBlock);
     }
   });
   x.rounded = rounded;
 }
 
 int64_t chunk_columns(const TileKernels& kernels, int64_t k, int64_t block) {
-  if (kernels.many_form.kind == Kind::bf16) return std::min(kChunkColumns, k);  // which come from the second-level cache as quickly
+  if (kernels.many_form.kind == Kind::bf16) return std::min(kPairColumns, k);
   const int64_t fitting = kChunkBytes * kWideActivationBlock / kernels.expanded_bytes;
   const int64_t columns = std::min({kChunkColumns, k, fitting});
   return std::max(block, columns / block * block);
@@ -127,16 +125,21 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
   rows = interleaved(job, thread, weight.dtype, rows, tiles);
   const int64_t expanded_bytes = plan.kernels->expanded_bytes * plan.chunk / kWideActivationBlock;
   std::byte* expanded = nullptr;
-  if (plan.kernels->expand != nullptr)
-    expanded = job.runtime->scratch(thread).get<std::byte>(kExpanded, static_cast<size_t>(expanded_bytes * tiles));
+  if (expanded_bytes > 0) expanded = job.runtime->scratch(thread).get<std::byte>(kExpanded, static_cast<size_t>(expanded_bytes * tiles));
+  // Rows of the result may lie a power of two apart, which would fall into one set of the cache: sum up elsewhere.
+  const int64_t lanes = tiles * kInterleavedRows;
+  float* sums = nullptr;
+  if (plan.chunk < job.k) sums = job.runtime->scratch(thread).get<float>(kChunkSums, static_cast<size_t>(job.rows * lanes));
   for (int64_t first = 0; first < job.k; first += plan.chunk) {
     const ColumnChunk chunk{first, std::min(plan.chunk, job.k - first)};
-    ExpandedTiles chunks{rows, tile_bytes, tiles};
-    if (expanded != nullptr) {
+    const bool last = first + chunk.count == job.k;
+    ExpandedTiles chunks{rows, tile_bytes, tiles, expanded};
+    if (plan.kernels->expand != nullptr) {
       for (int64_t tile = 0; tile < tiles; ++tile) plan.kernels->expand(rows + tile * tile_bytes, chunk, expanded + tile * expanded_bytes);
-      chunks = {expanded, expanded_bytes, tiles};
+      chunks = {expanded, expanded_bytes, tiles, nullptr};
     }
-    plan.kernels->multiply_expanded(chunks, chunk, plan.x, first > 0, out, out_stride);
+    plan.kernels->multiply_expanded(chunks, chunk, plan.x,
+                                    {first > 0 ? sums : nullptr, lanes, last ? out : sums, last ? out_stride : lanes});
   }
 }
 
@@ -181,11 +184,7 @@ void linear_tiles(const OpCall& call) {
   const TilePlan plan = make_plan(call);
   const LinearJob& job = plan.job;
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
-    if (plan.few) return multiply_rows(plan, thread, *product.weight, first, count, product.out + first, product.outputs);
-    // Rows of the result may lie a power of two apart, which would fall into one set of the cache: sum up elsewhere.
-    auto* sums = job.runtime->scratch(thread).get<float>(kGate, static_cast<size_t>(job.rows * count));
-    multiply_rows(plan, thread, *product.weight, first, count, sums, count);
-    copy_unit(product, first, count, tokens, sums);
+    multiply_rows(plan, thread, *product.weight, first, count, product.out + tokens.first * product.outputs + first, product.outputs);
   });
 }
 

@@ -287,11 +287,17 @@ void expand_tile(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) 
   }
 }
 
+// `sum` and what was there before, `vector` vectors and `token` rows behind where `target` begins.
+HWY_INLINE void store_sum(Floats sum, const ChunkSums& target, int token, int vector) {
+  if (target.earlier != nullptr) sum = add(load(target.earlier + token * target.earlier_stride + vector * kVectorRows), sum);
+  store(sum, target.out + token * target.out_stride + vector * kVectorRows);
+}
+
 // kVectors vectors of weight rows times the kTokens rows of a panel of activations, of which `row` is the first. `runs`: where each
 // vector's groups begin.
 template <class Group, int kVectors, int kTokens>
-void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row, bool accumulate,
-                   float* const (&out)[kVectors], int64_t out_stride) {
+void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row,
+                   const ChunkSums& target) {
   constexpr int kWordsOfScale = Group::kWords / Group::kScales;
   const int64_t first = (row * x.columns + chunk.first * kTokens) / Group::kColumns;  // the panel's group there
   const int8_t* quants = x.quants + first * Group::kColumns;
@@ -365,29 +371,26 @@ void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, 
 #pragma GCC unroll 8
   for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      float* target = out[v] + (row + t) * out_stride;
-      store(accumulate ? add(load(target), sums[t][v]) : sums[t][v], target);
-    }
+    for (int v = 0; v < kVectors; ++v) store_sum(sums[t][v], target, t, v);
   }
 }
 
 template <class Group, int kVectors, int kTokens = kRunTokens>
 void multiply_panel(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row, int64_t rows,
-                    bool accumulate, float* const (&out)[kVectors], int64_t out_stride) {
+                    const ChunkSums& target) {
   if constexpr (kTokens > 1) {
-    if (rows < kTokens) return multiply_panel<Group, kVectors, kTokens - 1>(runs, chunk, x, row, rows, accumulate, out, out_stride);
+    if (rows < kTokens) return multiply_panel<Group, kVectors, kTokens - 1>(runs, chunk, x, row, rows, target);
   }
-  multiply_runs<Group, kVectors, kTokens>(runs, chunk, x, row, accumulate, out, out_stride);
+  multiply_runs<Group, kVectors, kTokens>(runs, chunk, x, row, target);
 }
 
 template <class Group, int kVectors>
-void multiply_vectors(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, bool accumulate,
-                      float* const (&out)[kVectors], int64_t out_stride) {
+void multiply_vectors(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, const ChunkSums& sums,
+                      int64_t lane) {
   const TokenPanels panels{x.rows, kRunTokens};
   for (int64_t panel = 0; panel < panels.count; ++panel) {
     const int64_t row = panels.first(panel);
-    multiply_panel<Group>(runs, chunk, x, row, panels.first(panel + 1) - row, accumulate, out, out_stride);
+    multiply_panel<Group>(runs, chunk, x, row, panels.first(panel + 1) - row, sums.from(row, lane));
   }
 }
 
@@ -397,24 +400,18 @@ HWY_INLINE const std::byte* run_start(const ExpandedTiles& tiles, int64_t run, i
 }
 
 template <class Group>
-void multiply_expanded(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
-                       int64_t out_stride) {
+void multiply_expanded(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) {
   const int64_t run = chunk.count / Group::kColumns * Group::kBytes;
   const int64_t vectors = tiles.count * kVectorsOfTile;
   int64_t vector = 0;
   for (; vector + kRunVectors <= vectors; vector += kRunVectors) {
     const std::byte* runs[kRunVectors];
-    float* targets[kRunVectors];
-    for (int v = 0; v < kRunVectors; ++v) {
-      runs[v] = run_start(tiles, run, vector + v);
-      targets[v] = out + (vector + v) * kVectorRows;
-    }
-    multiply_vectors<Group, kRunVectors>(runs, chunk, x, accumulate, targets, out_stride);
+    for (int v = 0; v < kRunVectors; ++v) runs[v] = run_start(tiles, run, vector + v);
+    multiply_vectors<Group, kRunVectors>(runs, chunk, x, sums, vector * kVectorRows);
   }
   for (; vector < vectors; ++vector) {
     const std::byte* runs[1] = {run_start(tiles, run, vector)};
-    float* targets[1] = {out + vector * kVectorRows};
-    multiply_vectors<Group, 1>(runs, chunk, x, accumulate, targets, out_stride);
+    multiply_vectors<Group, 1>(runs, chunk, x, sums, vector * kVectorRows);
   }
 }
 

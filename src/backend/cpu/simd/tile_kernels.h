@@ -69,7 +69,22 @@ struct ColumnChunk {
 struct ExpandedTiles {
   const std::byte* data;
   int64_t stride;
-  int64_t count;  // 1 or 2
+  int64_t count;       // 1 or 2
+  std::byte* scratch;  // `expanded_bytes` of each tile for a kernel that expands tiles itself
+};
+
+// Where the products of a chunk of columns go: out[row · out_stride + r] = products + earlier[row · earlier_stride + r]. `earlier` are the
+// sums over the chunks before, nullptr with the first one.
+struct ChunkSums {
+  const float* earlier;
+  int64_t earlier_stride;
+  float* out;
+  int64_t out_stride;
+
+  [[nodiscard]] ChunkSums from(int64_t row, int64_t lane) const noexcept {
+    return {earlier == nullptr ? nullptr : earlier + row * earlier_stride + lane, earlier_stride, out + row * out_stride + lane,
+            out_stride};
+  }
 };
 
 // The kernels of one interleaved format on one instruction set.
@@ -81,13 +96,12 @@ struct TileKernels {
   void (*multiply)(const std::byte* tile, const Activations& x, float* out, int64_t out_stride) = nullptr;
 
   ActivationForm many_form;
-  // nullptr where multiply_expanded reads the tile as it is.
+  // nullptr where multiply_expanded reads the tile as it is, from its first column on.
   void (*expand)(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) = nullptr;
-  // Bytes of 256 columns of an expanded tile.
+  // Bytes of 256 columns of an expanded tile; 0 where none is ever made.
   int64_t expanded_bytes = 0;
-  // Those columns of the tiles times the activations': out[row · out_stride + 0 … 16 · count - 1] = …, or += … with `accumulate`.
-  void (*multiply_expanded)(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
-                            int64_t out_stride) = nullptr;
+  // Those columns of the tiles times the activations', to lanes 0 … 16 · count - 1 of `sums`.
+  void (*multiply_expanded)(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) = nullptr;
 };
 
 }  // namespace wick::cpu

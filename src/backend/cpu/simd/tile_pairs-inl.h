@@ -71,8 +71,8 @@ void expand_floats(const std::byte* tile, ColumnChunk chunk, std::byte* expanded
 }
 
 template <int kVectors, int kTokens>
-void multiply_columns(const float* const (&columns)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row, bool accumulate,
-                      float* const (&out)[kVectors], int64_t out_stride) {
+void multiply_columns(const float* const (&columns)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row,
+                      const ChunkSums& target) {
   Floats sums[kTokens][kVectors];
 #pragma GCC unroll 16
   for (int t = 0; t < kTokens; ++t) {
@@ -94,21 +94,18 @@ void multiply_columns(const float* const (&columns)[kVectors], ColumnChunk chunk
 #pragma GCC unroll 16
   for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      float* target = out[v] + (row + t) * out_stride;
-      store(accumulate ? add(load(target), sums[t][v]) : sums[t][v], target);
-    }
+    for (int v = 0; v < kVectors; ++v) store_sum(sums[t][v], target, t, v);
   }
 }
 
 template <int kVectors>
-void multiply_column_rows(const float* const (&columns)[kVectors], ColumnChunk chunk, const Activations& x, bool accumulate,
-                          float* const (&out)[kVectors], int64_t out_stride) {
+void multiply_column_rows(const float* const (&columns)[kVectors], ColumnChunk chunk, const Activations& x, const ChunkSums& sums,
+                          int64_t lane) {
   int64_t row = 0;
   for (; row + kFloatTokens <= x.rows; row += kFloatTokens)
-    multiply_columns<kVectors, kFloatTokens>(columns, chunk, x, row, accumulate, out, out_stride);
-  for (; row + 2 <= x.rows; row += 2) multiply_columns<kVectors, 2>(columns, chunk, x, row, accumulate, out, out_stride);
-  for (; row < x.rows; ++row) multiply_columns<kVectors, 1>(columns, chunk, x, row, accumulate, out, out_stride);
+    multiply_columns<kVectors, kFloatTokens>(columns, chunk, x, row, sums.from(row, lane));
+  for (; row + 2 <= x.rows; row += 2) multiply_columns<kVectors, 2>(columns, chunk, x, row, sums.from(row, lane));
+  for (; row < x.rows; ++row) multiply_columns<kVectors, 1>(columns, chunk, x, row, sums.from(row, lane));
 }
 
 // Where the columns of vector `vector`, counted over all tiles, begin.
@@ -116,19 +113,16 @@ HWY_INLINE const float* column_at(const ExpandedTiles& tiles, int64_t vector) {
   return reinterpret_cast<const float*>(tiles.data + vector / kVectorsOfTile * tiles.stride) + vector % kVectorsOfTile * kVectorRows;
 }
 
-inline void multiply_expanded_floats(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
-                                     int64_t out_stride) {
+inline void multiply_expanded_floats(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) {
   const int64_t vectors = tiles.count * kVectorsOfTile;
   int64_t vector = 0;
   for (; vector + 2 <= vectors; vector += 2) {
     const float* columns[2] = {column_at(tiles, vector), column_at(tiles, vector + 1)};
-    float* targets[2] = {out + vector * kVectorRows, out + (vector + 1) * kVectorRows};
-    multiply_column_rows<2>(columns, chunk, x, accumulate, targets, out_stride);
+    multiply_column_rows<2>(columns, chunk, x, sums, vector * kVectorRows);
   }
   if (vector == vectors) return;
   const float* columns[1] = {column_at(tiles, vector)};
-  float* targets[1] = {out + vector * kVectorRows};
-  multiply_column_rows<1>(columns, chunk, x, accumulate, targets, out_stride);
+  multiply_column_rows<1>(columns, chunk, x, sums, vector * kVectorRows);
 }
 
 template <class Pairs>

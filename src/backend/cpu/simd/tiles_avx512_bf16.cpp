@@ -15,21 +15,34 @@ constexpr int64_t kTileRows = 16;
 constexpr int64_t kWordBytes = kTileRows * 4;  // of 16 rows, two columns each
 
 HWY_INLINE __m512bh as_pairs(__m512i bits) { return reinterpret_cast<const __m512bh&>(bits); }
-// Half to even. Any f16 but 0 is a normal number as f32.
-void round_f16_pairs(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) {
-  const std::byte* source = tile + chunk.first / 2 * kWordBytes;
-  for (int64_t at = 0; at < chunk.count / 2 * kWordBytes; at += kWordBytes) {
-    const auto* halves = reinterpret_cast<const __m256i*>(source + at);
+
+// Where the words of a tile's chunk come from: `at` bytes behind its first one.
+struct PairsInPlace {
+  static HWY_INLINE __m512bh word(const std::byte* tile, std::byte* /*expanded*/, int64_t at) {
+    return as_pairs(_mm512_loadu_si512(tile + at));
+  }
+};
+
+// f16, rounded half to even and kept for the panels to come. Any f16 but 0 is a normal number as f32.
+struct RoundedPairs {
+  static HWY_INLINE __m512bh word(const std::byte* tile, std::byte* expanded, int64_t at) {
+    const auto* halves = reinterpret_cast<const __m256i*>(tile + at);
     const __m512bh rounded =
         _mm512_cvtne2ps_pbh(_mm512_cvtph_ps(_mm256_loadu_si256(halves + 1)), _mm512_cvtph_ps(_mm256_loadu_si256(halves)));
     __builtin_memcpy(expanded + at, &rounded, sizeof(rounded));
+    return rounded;
   }
-}
+};
+
+template <int kTiles>
+struct TileWords {
+  const std::byte* tiles[kTiles];
+  std::byte* expanded[kTiles];
+};
 
 // kTiles tiles times the kTokens rows of a panel of activations, whose first 32 columns of the chunk lie at `values`.
-template <int kTiles, int kTokens>
-void multiply_panel(const std::byte* const (&tiles)[kTiles], int64_t columns, const bf16* values, bool accumulate, float* out,
-                    int64_t out_stride) {
+template <class Words, int kTiles, int kTokens>
+void multiply_panel(const TileWords<kTiles>& tiles, int64_t columns, const bf16* values, const ChunkSums& target) {
   __m512 sums[kTokens][kTiles];
 #pragma GCC unroll 16
   for (int t = 0; t < kTokens; ++t) {
@@ -42,7 +55,7 @@ void multiply_panel(const std::byte* const (&tiles)[kTiles], int64_t columns, co
     for (int pair = 0; pair < kActivationBlock / 2; ++pair, at += kWordBytes) {
       __m512bh words[kTiles];
 #pragma GCC unroll 2
-      for (int v = 0; v < kTiles; ++v) words[v] = as_pairs(_mm512_loadu_si512(tiles[v] + at));
+      for (int v = 0; v < kTiles; ++v) words[v] = Words::word(tiles.tiles[v], tiles.expanded[v], at);
 #pragma GCC unroll 16
       for (int t = 0; t < kTokens; ++t) {
         int32_t bits;
@@ -57,49 +70,54 @@ void multiply_panel(const std::byte* const (&tiles)[kTiles], int64_t columns, co
   for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 2
     for (int v = 0; v < kTiles; ++v) {
-      float* target = out + t * out_stride + v * kTileRows;
-      _mm512_storeu_ps(target, accumulate ? _mm512_add_ps(_mm512_loadu_ps(target), sums[t][v]) : sums[t][v]);
+      __m512 sum = sums[t][v];
+      if (target.earlier != nullptr) sum = _mm512_add_ps(_mm512_loadu_ps(target.earlier + t * target.earlier_stride + v * kTileRows), sum);
+      _mm512_storeu_ps(target.out + t * target.out_stride + v * kTileRows, sum);
     }
   }
 }
 
-template <int kTiles, int kTokens = kPanelTokens>
-void multiply_rows(int64_t rows, const std::byte* const (&tiles)[kTiles], int64_t columns, const bf16* values, bool accumulate, float* out,
-                   int64_t out_stride) {
+template <class Words, int kTiles, int kTokens = kPanelTokens>
+void multiply_rows(int64_t rows, const TileWords<kTiles>& tiles, int64_t columns, const bf16* values, const ChunkSums& target) {
   if constexpr (kTokens > 1) {
-    if (rows < kTokens) return multiply_rows<kTiles, kTokens - 1>(rows, tiles, columns, values, accumulate, out, out_stride);
+    if (rows < kTokens) return multiply_rows<Words, kTiles, kTokens - 1>(rows, tiles, columns, values, target);
   }
-  multiply_panel<kTiles, kTokens>(tiles, columns, values, accumulate, out, out_stride);
+  multiply_panel<Words, kTiles, kTokens>(tiles, columns, values, target);
 }
 
-template <int kTiles>
-void multiply_tiles(const std::byte* const (&tiles)[kTiles], ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
-                    int64_t out_stride) {
+// The first panel takes the words as `First` has them.
+template <class First, int kTiles>
+void multiply_tiles(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) {
+  TileWords<kTiles> words;
+  for (int v = 0; v < kTiles; ++v) {
+    words.tiles[v] = tiles.data + v * tiles.stride + chunk.first / 2 * kWordBytes;
+    words.expanded[v] = tiles.scratch + v * (chunk.count / 2 * kWordBytes);
+  }
   const TokenPanels panels{x.rows, kPanelTokens};
   for (int64_t panel = 0; panel < panels.count; ++panel) {
     const int64_t row = panels.first(panel);
     const int64_t rows = panels.first(panel + 1) - row;
-    multiply_rows<kTiles>(rows, tiles, chunk.count, x.rounded + row * x.columns + chunk.first * rows, accumulate, out + row * out_stride,
-                          out_stride);
+    const bf16* values = x.rounded + row * x.columns + chunk.first * rows;
+    if (!std::is_same_v<First, PairsInPlace> && panel == 0) {
+      multiply_rows<First>(rows, words, chunk.count, values, sums.from(row, 0));
+      for (int v = 0; v < kTiles; ++v) words.tiles[v] = words.expanded[v];
+    } else {
+      multiply_rows<PairsInPlace>(rows, words, chunk.count, values, sums.from(row, 0));
+    }
   }
 }
 
-// `skipped`: columns of the chunk that lie before `tiles.data` is to be read.
-void multiply_from(const ExpandedTiles& tiles, int64_t skipped, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
-                   int64_t out_stride) {
-  const std::byte* first = tiles.data + skipped / 2 * kWordBytes;
-  if (tiles.count == 2) return multiply_tiles<2>({first, first + tiles.stride}, chunk, x, accumulate, out, out_stride);
-  multiply_tiles<1>({first}, chunk, x, accumulate, out, out_stride);
+template <class First>
+void multiply_pairs(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) {
+  if (tiles.count == 2) return multiply_tiles<First, 2>(tiles, chunk, x, sums);
+  multiply_tiles<First, 1>(tiles, chunk, x, sums);
 }
 
-void multiply_expanded_pairs(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
-                             int64_t out_stride) {
-  multiply_from(tiles, 0, chunk, x, accumulate, out, out_stride);
-}
-
-void multiply_pairs_in_place(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, bool accumulate, float* out,
-                             int64_t out_stride) {
-  multiply_from(tiles, chunk.first, chunk, x, accumulate, out, out_stride);
+void round_row(const float* x, int64_t n, int64_t rows, bf16* rounded) {
+  for (int64_t column = 0; column < n; column += kActivationBlock) {
+    const __m512bh pairs = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + column + 16), _mm512_loadu_ps(x + column));
+    _mm512_storeu_si512(rounded + column * rows, reinterpret_cast<const __m512i&>(pairs));
+  }
 }
 
 }  // namespace
@@ -112,12 +130,13 @@ namespace wick::cpu {
 void fill_tiles_avx512_bf16(SimdKernels& kernels) {
 #if defined(__x86_64__)
   if (!kernels.product.prefers_bf16_pairs) return;
+  kernels.round_row = round_row;
   for (const DType dtype : {DType::f16_x16, DType::bf16_x16}) {
     TileKernels& tiles = kernels.tile_kernels(dtype);
     tiles.many_form = {.kind = ActivationForm::Kind::bf16, .panel_rows = kPanelTokens};
-    tiles.expanded_bytes = kWideActivationBlock / 2 * kWordBytes;
-    tiles.expand = dtype == DType::f16_x16 ? round_f16_pairs : nullptr;
-    tiles.multiply_expanded = dtype == DType::f16_x16 ? multiply_expanded_pairs : multiply_pairs_in_place;
+    tiles.expand = nullptr;
+    tiles.expanded_bytes = dtype == DType::f16_x16 ? kWideActivationBlock / 2 * kWordBytes : 0;
+    tiles.multiply_expanded = dtype == DType::f16_x16 ? multiply_pairs<RoundedPairs> : multiply_pairs<PairsInPlace>;
   }
 #else
   (void)kernels;
