@@ -27,7 +27,7 @@ class ThreadPool {
   // space), the first exception is thrown here once all shares are done. Calls from several threads take turns.
   template <class Task>
   void run(const Task& task) {
-    run_erased([](const void* context, int index, int count) { (*static_cast<const Task*>(context))(index, count); }, &task);
+    run_sharing(0, task);
   }
 
   // Splits [0, count) into one contiguous range per thread, each a multiple of `grain` long but for the last, and calls
@@ -53,17 +53,19 @@ class ThreadPool {
   void share_out(int64_t count, const Body& body) {
     if (count == 0) return;
     if (size() == 1) return body(0, int64_t{0}, count);
-    const auto task = [&](int share, int) {
+    run_sharing(count, [&](int share, int) {
       for (Range range = take(share); range.begin < range.end; range = take(share)) body(share, int64_t{range.begin}, int64_t{range.end});
-    };
-    run_erased([](const void* context, int share, int shares) { (*static_cast<const decltype(task)*>(context))(share, shares); }, &task,
-               count);
+    });
   }
 
  private:
-  using ErasedTask = void (*)(const void* context, int index, int count);
+  using ErasedTask = void (*)(const void* context, int share, int shares);
   // `count`: what share_out() splits.
-  void run_erased(ErasedTask task, const void* context, int64_t count = 0);
+  template <class Task>
+  void run_sharing(int64_t count, const Task& task) {
+    run_erased([](const void* context, int share, int shares) { (*static_cast<const Task*>(context))(share, shares); }, &task, count);
+  }
+  void run_erased(ErasedTask task, const void* context, int64_t count);
   void worker_loop(int index);
   // Runs the share in this generation, unless somebody else has taken it.
   void run_share(int share, uint64_t generation) noexcept;

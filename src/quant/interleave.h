@@ -4,8 +4,8 @@
 //
 // A plain block is a list of sections, each a list of units: 2-byte scales, 1-byte scales, 4-byte words of quants. A tile's block is the
 // same list in the order of the table in interleave.cpp, each unit standing 16 times, once for each row: u₀r₀ u₀r₁ … u₀r₁₅ u₁r₀ …
-// The order is that of use: a processor's prefetchers follow one stream, but lose three that run side by side.
-// So word w of the quants is one 64-byte vector with the same four bytes of 16 rows. q8_0's quants are stored as quant + 128 (unsigned).
+// So word w of the quants is one 64-byte vector with the same four bytes of 16 rows. The order is that of use: a processor's prefetchers
+// follow one stream, but lose three that run side by side. q8_0's quants are stored as quant + 128 (unsigned).
 // f16 and bf16 have blocks of 32 columns here, two columns a word.
 #pragma once
 

@@ -10,14 +10,14 @@ struct Block {
   Floats minimum[2];
 };
 
-// The quants that stand side by side in bytes, kBits each: masked, and moved down where dot() takes them in their range only.
-template <int kBits, int kPlace = 0, int kPlaces>
+// The quants that stand side by side in bytes, kBits each: masked, and with kDown moved down.
+template <bool kDown, int kBits, int kPlace = 0, int kPlaces>
 HWY_INLINE void place_words(Bytes bytes, Bytes (&words)[kPlaces]) {
   if constexpr (kPlace < kPlaces) {
     constexpr int kMask = (1 << kBits) - 1;
-    if constexpr (kDotBias == 0) words[kPlace] = bit_and(bytes, splat_byte(kMask << (kBits * kPlace)));
-    if constexpr (kDotBias != 0) words[kPlace] = bit_and(shift_right<kBits * kPlace>(bytes), splat_byte(kMask));
-    place_words<kBits, kPlace + 1>(bytes, words);
+    if constexpr (kDown) words[kPlace] = bit_and(shift_right<kBits * kPlace>(bytes), splat_byte(kMask));
+    if constexpr (!kDown) words[kPlace] = bit_and(bytes, splat_byte(kMask << (kBits * kPlace)));
+    place_words<kDown, kBits, kPlace + 1>(bytes, words);
   }
 }
 
@@ -30,7 +30,9 @@ HWY_INLINE const std::byte* unit_at(const std::byte* section, int64_t index, int
 // A format: kColumns columns of a row take kBytes bytes; they are kGroups groups of kBlocksPerGroup blocks of 32 columns each.
 // header() reads what the block's scales share, load<kIndex>() block kIndex of a group. value = scale · (u - kZero), or with minima
 // scale · u - minimum; kScaleColumns columns share a scale, and kMinimumColumns a minimum, 0 where there is none. kSlow: unpacking takes
-// long enough that memory should be asked for ahead.
+// long enough that memory should be asked for ahead. Formats of kPlaces blocks a group have load_places() instead of load(): word w of each
+// block of the group, and factor() and minimum() of a block, or of the halves that have their own. With kPlaceBits the quants may stay
+// where they stand in the bytes, that many bits further left from block to block, unless kDown is set.
 struct Q80 {
   static constexpr int kColumns = 32, kBytes = 34, kGroups = 1, kBlocksPerGroup = 1, kZero = 128;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
@@ -84,24 +86,22 @@ struct KHeader {
   Bytes minima[2];
 };
 
-HWY_INLINE KHeader k_header(const std::byte* p, int row) {
-  const Bytes six = splat_byte(63);
-  const Bytes four = splat_byte(15);
-  const Bytes top = splat_byte(0x30);
-  const Bytes factors = load_bytes(unit_at<4>(p + 64, 0, row));
-  const Bytes minima = load_bytes(unit_at<4>(p + 64, 1, row));
-  const Bytes nibbles = load_bytes(unit_at<4>(p + 64, 2, row));
-  return {load_f16(unit_at<2>(p, 0, row)),
-          load_f16(unit_at<2>(p, 1, row)),
-          {bit_and(factors, six), bit_or(bit_and(nibbles, four), bit_and(shift_right<2>(factors), top))},
-          {bit_and(minima, six), bit_or(bit_and(shift_right<4>(nibbles), four), bit_and(shift_right<2>(minima), top))}};
-}
-
 struct KFormat {
   using Header = KHeader;
   static constexpr int kPlaces = 2;
 
-  static HWY_INLINE Header header(const std::byte* p, int row) { return k_header(p, row); }
+  static HWY_INLINE Header header(const std::byte* p, int row) {
+    const Bytes six = splat_byte(63);
+    const Bytes four = splat_byte(15);
+    const Bytes top = splat_byte(0x30);
+    const Bytes factors = load_bytes(unit_at<4>(p + 64, 0, row));
+    const Bytes minima = load_bytes(unit_at<4>(p + 64, 1, row));
+    const Bytes nibbles = load_bytes(unit_at<4>(p + 64, 2, row));
+    return {load_f16(unit_at<2>(p, 0, row)),
+            load_f16(unit_at<2>(p, 1, row)),
+            {bit_and(factors, six), bit_or(bit_and(nibbles, four), bit_and(shift_right<2>(factors), top))},
+            {bit_and(minima, six), bit_or(bit_and(shift_right<4>(nibbles), four), bit_and(shift_right<2>(minima), top))}};
+  }
 
   template <int kPlace, int kPart>
   static HWY_INLINE Ints factor(const std::byte* /*p*/, int /*row*/, const Header& h, int group) {
@@ -113,39 +113,24 @@ struct KFormat {
   }
 
   static HWY_INLINE Ints byte_of(Bytes lanes, int index) { return ints_and(ints_right(as_ints(lanes), 8 * index), splat_int(255)); }
-
-  static HWY_INLINE void load_scales(const Header& h, int run, Block& block) {
-    block.scale[0] = multiply(h.scale, to_floats(byte_of(h.factors[run / 4], run % 4)));
-    block.minimum[0] = multiply(h.minimum, to_floats(byte_of(h.minima[run / 4], run % 4)));
-  }
 };
 
 struct Q4K : KFormat {
-  static constexpr int kColumns = 256, kBytes = 144, kGroups = 4, kBlocksPerGroup = 2, kZero = 0;
+  static constexpr int kColumns = 256, kBytes = 144, kGroups = 4, kZero = 0;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
   static constexpr int kPlaceBits = 4;
 
+  template <bool kDown>
   static HWY_INLINE void load_places(const std::byte* p, int row, int group, int w, Bytes (&words)[kPlaces]) {
-    const Bytes bytes = load_bytes(unit_at<4>(p + 256, group * 8 + w, row));
-    place_words<kPlaceBits>(bytes, words);
-  }
-
-  template <int kIndex>
-  static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
-    const Bytes mask = splat_byte(15);
-#pragma GCC unroll 8
-    for (int w = 0; w < 8; ++w) {
-      const Bytes bytes = load_bytes(unit_at<4>(p + 256, group * 8 + w, row));
-      block.words[w] = bit_and(kIndex == 0 ? bytes : shift_right<4>(bytes), mask);
-    }
-    load_scales(h, 2 * group + kIndex, block);
+    place_words<kDown, kPlaceBits>(load_bytes(unit_at<4>(p + 256, group * 8 + w, row)), words);
   }
 };
 
 struct Q5K : KFormat {
-  static constexpr int kColumns = 256, kBytes = 176, kGroups = 4, kBlocksPerGroup = 2, kZero = 0;
+  static constexpr int kColumns = 256, kBytes = 176, kGroups = 4, kZero = 0;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
 
+  template <bool kDown>
   static HWY_INLINE void load_places(const std::byte* p, int row, int group, int w, Bytes (&words)[kPlaces]) {
     const Bytes bytes = load_bytes(unit_at<4>(p + 256 + 512, group * 8 + w, row));
     const Bytes bits = shift_right(load_bytes(unit_at<4>(p + 256, w, row)), 2 * group);
@@ -154,24 +139,10 @@ struct Q5K : KFormat {
     words[0] = bit_or(bit_and(bytes, mask), bit_and(shift_left<4>(bits), high));
     words[1] = bit_or(bit_and(shift_right<4>(bytes), mask), bit_and(shift_left<3>(bits), high));
   }
-
-  template <int kIndex>
-  static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
-    const Bytes mask = splat_byte(15);
-    const Bytes high = splat_byte(16);
-#pragma GCC unroll 8
-    for (int w = 0; w < 8; ++w) {
-      const Bytes bytes = load_bytes(unit_at<4>(p + 256 + 512, group * 8 + w, row));
-      const Bytes bits = shift_right(load_bytes(unit_at<4>(p + 256, w, row)), 2 * group);
-      const Bytes low = bit_and(kIndex == 0 ? bytes : shift_right<4>(bytes), mask);
-      block.words[w] = bit_or(low, bit_and(shift_left<4 - kIndex>(bits), high));
-    }
-    load_scales(h, 2 * group + kIndex, block);
-  }
 };
 
 struct Q6K {
-  static constexpr int kColumns = 256, kBytes = 210, kGroups = 2, kBlocksPerGroup = 4, kZero = 32;
+  static constexpr int kColumns = 256, kBytes = 210, kGroups = 2, kZero = 32;
   static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
   static constexpr int kPlaces = 4;
   using Header = Q80::Header;
@@ -183,6 +154,7 @@ struct Q6K {
     return signed_to_ints(row_byte(p + 32, 8 * group + 2 * kPlace + kPart, row));
   }
 
+  template <bool kDown>
   static HWY_INLINE void load_places(const std::byte* p, int row, int group, int w, Bytes (&words)[kPlaces]) {
     const std::byte* units = p + 32 + 256 + group * (8 + 16) * 64;
     const Bytes bits = load_bytes(unit_at<4>(units, 3 * w, row));
@@ -194,28 +166,5 @@ struct Q6K {
     words[1] = bit_or(bit_and(second, mask), bit_and(shift_left<2>(bits), high));
     words[2] = bit_or(bit_and(shift_right<4>(first), mask), bit_and(bits, high));
     words[3] = bit_or(bit_and(shift_right<4>(second), mask), bit_and(shift_right<2>(bits), high));
-  }
-
-  template <int kIndex>
-  static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
-    const Bytes mask = splat_byte(15);
-    const Bytes high_mask = splat_byte(0x30);
-    const std::byte* units = p + 32 + 256 + group * (8 + 16) * 64;
-#pragma GCC unroll 8
-    for (int w = 0; w < 8; ++w) {
-      const Bytes bytes = load_bytes(unit_at<4>(units, 3 * w + 1 + kIndex % 2, row));
-      const Bytes bits = load_bytes(unit_at<4>(units, 3 * w, row));
-      const Bytes nibbles = bit_and(kIndex < 2 ? bytes : shift_right<4>(bytes), mask);
-      Bytes upper = bits;
-      if constexpr (kIndex == 0) upper = shift_left<4>(bits);
-      if constexpr (kIndex == 1) upper = shift_left<2>(bits);
-      if constexpr (kIndex == 3) upper = shift_right<2>(bits);
-      block.words[w] = bit_or(nibbles, bit_and(upper, high_mask));
-    }
-#pragma GCC unroll 2
-    for (int half = 0; half < 2; ++half) {
-      const RowBytes factors = row_byte(p + 32, 8 * group + 2 * kIndex + half, row);
-      block.scale[half] = multiply(h.scale, signed_to_floats(factors));
-    }
   }
 };

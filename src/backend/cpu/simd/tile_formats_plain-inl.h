@@ -244,21 +244,16 @@ struct Q20 {
 };
 
 struct TQ20 {
-  static constexpr int kColumns = 256, kBytes = 66, kGroups = 2, kBlocksPerGroup = 4, kZero = 1;
+  static constexpr int kColumns = 256, kBytes = 66, kGroups = 2, kZero = 1;
   static constexpr int kScaleColumns = 256, kMinimumColumns = 0;
   static constexpr int kPlaces = 4, kPlaceBits = 2;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
+  template <bool kDown>
   static HWY_INLINE void load_places(const std::byte* p, int row, int group, int w, Bytes (&words)[kPlaces]) {
-    place_words<kPlaceBits>(load_bytes(unit_at<4>(p + 32, group * 8 + w, row)), words);
-  }
-
-  template <int kIndex>
-  static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
-    load_pairs_of_bits<kIndex>(p + 32, group * 8, row, block);
-    block.scale[0] = h.scale;
+    place_words<kDown, kPlaceBits>(load_bytes(unit_at<4>(p + 32, group * 8 + w, row)), words);
   }
 };
 

@@ -153,7 +153,7 @@ HWY_INLINE void add_parts(const std::byte* p, int lane, const typename Format::H
 #pragma GCC unroll 8
     for (int w = kPart * 8 / kParts; w < (kPart + 1) * 8 / kParts; ++w) {
       Bytes words[kPlaces];
-      Format::load_places(p, lane, group, w, words);
+      Format::template load_places<kDotBias != 0>(p, lane, group, w, words);
 #pragma GCC unroll 8
       for (int place = 0; place < kPlaces; ++place) {
 #pragma GCC unroll 4
@@ -275,6 +275,37 @@ HWY_INLINE void expand_group(const std::byte* p, int lane, const typename Format
   }
 }
 
+// The scales of part kPart of a group, from place kPlace on; kPlaces blocks lie side by side in a group.
+template <class Format, int kPart, int kPlace = 0>
+HWY_INLINE void expand_factors(const std::byte* p, int lane, const typename Format::Header& header, int group, std::byte* target) {
+  if constexpr (kPlace < Format::kPlaces) {
+    const int column = (group * Format::kPlaces + kPlace) * int{kActivationBlock} + 16 * kPart;
+    Floats scale = header.scale;
+    if constexpr (Format::kScaleColumns < Format::kColumns)
+      scale = multiply(scale, to_floats(Format::template factor<kPlace, kPart>(p, lane, header, group)));
+    store(scale, reinterpret_cast<float*>(GroupOf<Format>::scale(target, column)));
+    if constexpr (Format::kMinimumColumns > 0) {
+      const Floats minimum = multiply(header.minimum, Format::template minimum<kPlace, kPart>(p, lane, header, group));
+      store(minimum, reinterpret_cast<float*>(GroupOf<Format>::minimum(target, column)));
+    }
+    expand_factors<Format, kPart, kPlace + 1>(p, lane, header, group, target);
+  }
+}
+
+template <class Format>
+HWY_INLINE void expand_places(const std::byte* p, int lane, const typename Format::Header& header, int group, std::byte* target) {
+#pragma GCC unroll 8
+  for (int w = 0; w < 8; ++w) {
+    Bytes words[Format::kPlaces];
+    Format::template load_places<true>(p, lane, group, w, words);
+#pragma GCC unroll 4
+    for (int place = 0; place < Format::kPlaces; ++place)
+      store_bytes(words[place], target + ((group * Format::kPlaces + place) * 8 + w) * kVectorBytes);
+  }
+  expand_factors<Format, 0>(p, lane, header, group, target);
+  if constexpr (kPartsOfBlock<Format> == 2) expand_factors<Format, 1>(p, lane, header, group, target);
+}
+
 template <class Format>
 void expand_tile(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) {
   constexpr int64_t kBlockBytes = Format::kColumns / GroupOf<Format>::kColumns * GroupOf<Format>::kBytes;
@@ -282,7 +313,13 @@ void expand_tile(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) 
     for (int64_t column = chunk.first; column < chunk.first + chunk.count; column += Format::kColumns, expanded += kBlockBytes) {
       const std::byte* p = tile + column / Format::kColumns * Format::kBytes * 16;
       const typename Format::Header header = Format::header(p, lane);
-      for (int group = 0; group < Format::kGroups; ++group) expand_group<Format, 0>(p, lane, header, group, expanded);
+      for (int group = 0; group < Format::kGroups; ++group) {
+        if constexpr (kHasPlaces<Format>) {
+          expand_places<Format>(p, lane, header, group, expanded);
+        } else {
+          expand_group<Format, 0>(p, lane, header, group, expanded);
+        }
+      }
     }
   }
 }
@@ -422,11 +459,12 @@ TileKernels kernels_of() {
   kernels.few_rows = kFewRows;
   kernels.few_form = {ActivationForm::Kind::int8, 1, kDotBias - Format::kZero, kActivationBlock, kActivationBlock / kPartsOfBlock<Format>,
                       Format::kMinimumColumns};
-  kernels.multiply = multiply_tile<Format>;
   if constexpr (kHasPlaces<Format>) {
     kernels.few_form.columns = kWideActivationBlock;
     if (Format::kScaleColumns == Format::kColumns) kernels.few_form.sum_columns = kWideActivationBlock;
     kernels.multiply = multiply_tile_places<Format>;
+  } else {
+    kernels.multiply = multiply_tile<Format>;
   }
   using Group = GroupOf<Many>;
   kernels.many_form = Group::form(kDotBias - Many::kZero);
