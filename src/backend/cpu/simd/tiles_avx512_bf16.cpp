@@ -16,20 +16,22 @@ constexpr int64_t kWordBytes = kTileRows * 4;  // of 16 rows, two columns each
 
 HWY_INLINE __m512bh as_pairs(__m512i bits) { return reinterpret_cast<const __m512bh&>(bits); }
 
-// Where the words of a tile's chunk come from: `at` bytes behind its first one.
+// Where the words of a tile's chunk come from: `at` bytes behind its first one. kKeeps: they are written to `kept` for later panels.
 struct PairsInPlace {
-  static HWY_INLINE __m512bh word(const std::byte* tile, std::byte* /*expanded*/, int64_t at) {
+  static constexpr bool kKeeps = false;
+  static HWY_INLINE __m512bh word(const std::byte* tile, std::byte* /*kept*/, int64_t at) {
     return as_pairs(_mm512_loadu_si512(tile + at));
   }
 };
 
-// f16, rounded half to even and kept for the panels to come. Any f16 but 0 is a normal number as f32.
+// f16, rounded half to even. Any f16 but 0 is a normal number as f32.
 struct RoundedPairs {
-  static HWY_INLINE __m512bh word(const std::byte* tile, std::byte* expanded, int64_t at) {
+  static constexpr bool kKeeps = true;
+  static HWY_INLINE __m512bh word(const std::byte* tile, std::byte* kept, int64_t at) {
     const auto* halves = reinterpret_cast<const __m256i*>(tile + at);
     const __m512bh rounded =
         _mm512_cvtne2ps_pbh(_mm512_cvtph_ps(_mm256_loadu_si256(halves + 1)), _mm512_cvtph_ps(_mm256_loadu_si256(halves)));
-    __builtin_memcpy(expanded + at, &rounded, sizeof(rounded));
+    _mm512_storeu_si512(kept + at, reinterpret_cast<const __m512i&>(rounded));
     return rounded;
   }
 };
@@ -37,7 +39,7 @@ struct RoundedPairs {
 template <int kTiles>
 struct TileWords {
   const std::byte* tiles[kTiles];
-  std::byte* expanded[kTiles];
+  std::byte* kept[kTiles];
 };
 
 // kTiles tiles times the kTokens rows of a panel of activations, whose first 32 columns of the chunk lie at `values`.
@@ -55,7 +57,7 @@ void multiply_panel(const TileWords<kTiles>& tiles, int64_t columns, const bf16*
     for (int pair = 0; pair < kActivationBlock / 2; ++pair, at += kWordBytes) {
       __m512bh words[kTiles];
 #pragma GCC unroll 2
-      for (int v = 0; v < kTiles; ++v) words[v] = Words::word(tiles.tiles[v], tiles.expanded[v], at);
+      for (int v = 0; v < kTiles; ++v) words[v] = Words::word(tiles.tiles[v], tiles.kept[v], at);
 #pragma GCC unroll 16
       for (int t = 0; t < kTokens; ++t) {
         int32_t bits;
@@ -88,19 +90,19 @@ void multiply_rows(int64_t rows, const TileWords<kTiles>& tiles, int64_t columns
 // The first panel takes the words as `First` has them.
 template <class First, int kTiles>
 void multiply_tiles(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) {
-  TileWords<kTiles> words;
+  TileWords<kTiles> words{};
   for (int v = 0; v < kTiles; ++v) {
     words.tiles[v] = tiles.data + v * tiles.stride + chunk.first / 2 * kWordBytes;
-    words.expanded[v] = tiles.scratch + v * (chunk.count / 2 * kWordBytes);
+    if constexpr (First::kKeeps) words.kept[v] = tiles.scratch + v * (chunk.count / 2 * kWordBytes);
   }
   const TokenPanels panels{x.rows, kPanelTokens};
   for (int64_t panel = 0; panel < panels.count; ++panel) {
     const int64_t row = panels.first(panel);
     const int64_t rows = panels.first(panel + 1) - row;
     const bf16* values = x.rounded + row * x.columns + chunk.first * rows;
-    if (!std::is_same_v<First, PairsInPlace> && panel == 0) {
+    if (First::kKeeps && panel == 0) {
       multiply_rows<First>(rows, words, chunk.count, values, sums.from(row, 0));
-      for (int v = 0; v < kTiles; ++v) words.tiles[v] = words.expanded[v];
+      for (int v = 0; v < kTiles; ++v) words.tiles[v] = words.kept[v];
     } else {
       multiply_rows<PairsInPlace>(rows, words, chunk.count, values, sums.from(row, 0));
     }
