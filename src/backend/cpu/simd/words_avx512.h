@@ -57,7 +57,6 @@ HWY_INLINE RowBytes row_bytes_right(RowBytes a) {
   return _mm_srli_epi16(a, kBits);
 }
 HWY_INLINE Floats unsigned_to_floats(RowBytes bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)); }
-HWY_INLINE Floats signed_to_floats(RowBytes bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)); }
 
 // The two 16-bit floats of each lane as f32: of bf16 or f16, the one in the low half or in the high one.
 HWY_INLINE Floats low_bf16(Bytes pairs) { return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)); }

@@ -81,7 +81,6 @@ HWY_INLINE RowBytes row_bytes_right(RowBytes a) {
   return vshl_u8(a, vdup_n_s8(-kBits));
 }
 HWY_INLINE Floats unsigned_to_floats(RowBytes bytes) { return vcvtq_f32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes)))); }
-HWY_INLINE Floats signed_to_floats(RowBytes bytes) { return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(bytes))))); }
 
 // The two 16-bit floats of each lane as f32: of bf16 or f16, the one in the low half or in the high one.
 HWY_INLINE Floats low_bf16(Bytes pairs) { return vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_u8(pairs), 16)); }
