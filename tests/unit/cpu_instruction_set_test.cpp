@@ -64,6 +64,10 @@ TEST(InstructionSet, AgreesWithWhatTheSystemSaysOfTheProcessor) {
   if (contains(usable, InstructionSet::avx512_vnni)) {
     EXPECT_TRUE(has({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"}));
   }
+  // The system may refuse AMX's registers to a processor that has them.
+  if (contains(usable, InstructionSet::avx512_amx)) {
+    EXPECT_TRUE(contains(usable, InstructionSet::avx512_vnni) && has({"avx512_bf16", "amx_tile", "amx_bf16", "amx_int8"}));
+  }
 }
 
 TEST(InstructionSet, TheBestUsableOneIsChosenAndNamedAsTheDriver) {

@@ -11,7 +11,7 @@ namespace wick::cpu {
 inline constexpr size_t kMaxWeights = 3;
 
 // Scratch slots of a thread.
-enum LinearSlot : size_t { kWeightRows, kGate, kUp, kQuants, kScales, kStarts, kSums, kExpanded = 18, kTiles, kChunkSums };
+enum LinearSlot : size_t { kWeightRows, kGate, kUp, kQuants, kScales, kStarts, kSums, kExpanded = 18, kTiles, kChunkSums, kPairs };
 
 // One weight matrix of a call and where its products go.
 struct Product {

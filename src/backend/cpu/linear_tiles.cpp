@@ -1,6 +1,6 @@
 // linear and gated_linear on tiles of interleaved weights. For few rows of activations each tile is unpacked in registers as it streams by;
 // for many, a chunk of two tiles is expanded once in the first-level cache and all activations pass over it. Plain weights are interleaved
-// on the way, tile by tile, so that results are the same: that costs no memory, and decode about half of its speed.
+// on the way, so that results are the same: that costs no memory, and decode about half of its speed.
 #include <algorithm>
 
 #include "backend/cpu/linear_job.h"
@@ -13,8 +13,9 @@ namespace {
 
 using Kind = ActivationForm::Kind;
 
-// For many rows of activations.
+// Threads share out units of so many tiles when there are many rows of activations: more at once where there is enough of them.
 constexpr int64_t kTilesOfUnit = 2;
+constexpr int64_t kUnitsOfThread = 8;
 // For few: of one weight before another's turn. Tile by tile, memory gives two streams at once half of what it gives one (0.5 to 0.7 of it
 // on Zen 4 with 18 KiB at a time, 0.9 to 1.0 with 72 KiB).
 constexpr int64_t kTilesOfRun = 32;
@@ -30,7 +31,8 @@ struct TilePlan {
   const TileKernels* kernels;
   bool few;
   Activations x;
-  int64_t chunk;  // columns that are expanded at once
+  int64_t chunk;     // columns that are multiplied at once
+  int64_t expanded;  // columns that are expanded at once
 };
 
 // Calls body(first row, rows) for each panel of activations.
@@ -78,11 +80,20 @@ void round_panels(const LinearJob& job, const ActivationForm& form, Activations&
   x.rounded = rounded;
 }
 
-int64_t chunk_columns(const TileKernels& kernels, int64_t k, int64_t block) {
-  if (kernels.many_form.kind == Kind::bf16) return std::min(kPairColumns, k);
+// Columns that are expanded in the first-level cache.
+int64_t expanded_columns(const TileKernels& kernels, int64_t k, int64_t block) {
+  if (kernels.expanded_bytes == 0) return k;
   const int64_t fitting = kChunkBytes * kWideActivationBlock / kernels.expanded_bytes;
   const int64_t columns = std::min({kChunkColumns, k, fitting});
   return std::max(block, columns / block * block);
+}
+
+// Tiles of a unit of work for many rows of activations: as many as the kernel takes at once, fewer where threads would wait for each other.
+int64_t tiles_of_unit(const OpCall& call, const TileKernels& kernels) {
+  int64_t tiles = 0;
+  for (const Operand& output : call.outputs) tiles += output.layout->shape().last() / kInterleavedRows;
+  const int64_t shared = tiles / (kUnitsOfThread * runtime_of(call).threads().size());
+  return std::clamp(shared / kTilesOfUnit * kTilesOfUnit, kTilesOfUnit, kernels.many_tiles);
 }
 
 TilePlan make_plan(const OpCall& call) {
@@ -90,13 +101,16 @@ TilePlan make_plan(const OpCall& call) {
   const Layout& x = *call.inputs[0].layout;
   const TileKernels& kernels = runtime_of(call).kernels().tile_kernels(dtype);
   const bool few = x.elements() / x.shape().last() <= kernels.few_rows;
-  LinearJob job = make_job(call, few ? kInterleavedRows : kTilesOfUnit * kInterleavedRows);
-  if (few) job.run_rows = kTilesOfRun * kInterleavedRows;
-  TilePlan plan{job, &kernels, few, {.rows = job.rows, .columns = job.k, .values = job.x}, 0};
+  LinearJob job = make_job(call, few ? kInterleavedRows : tiles_of_unit(call, kernels) * kInterleavedRows);
+  job.run_rows = (few ? kTilesOfRun : kernels.many_tiles) * kInterleavedRows;
+  TilePlan plan{job, &kernels, few, {.rows = job.rows, .columns = job.k, .values = job.x}, 0, 0};
   const ActivationForm& form = few ? kernels.few_form : kernels.many_form;
   if (form.kind == Kind::int8) quantize(job, form, plan.x);
   if (form.kind == Kind::bf16) round_panels(job, form, plan.x);
-  if (!few) plan.chunk = chunk_columns(kernels, job.k, info(dtype).block_elements);
+  if (few) return plan;
+  plan.chunk = plan.expanded = expanded_columns(kernels, job.k, info(dtype).block_elements);
+  if (form.kind == Kind::bf16) plan.chunk = std::min(kPairColumns, job.k);
+  if (kernels.widen == nullptr) plan.expanded = plan.chunk;
   return plan;
 }
 
@@ -108,6 +122,34 @@ const std::byte* interleaved(const LinearJob& job, int thread, DType dtype, cons
   for (int64_t tile = 0; tile < tiles; ++tile)
     interleave_tile(dtype, rows + tile * tile_bytes, job.k, copy + tile * tile_bytes, job.runtime->kernels().gather_words);
   return copy;
+}
+
+// A chunk of whole tiles as the kernel of many rows reads it.
+ExpandedTiles expand_chunk(const TilePlan& plan, Scratch& scratch, const ExpandedTiles& tiles, ColumnChunk chunk) {
+  const TileKernels& kernels = *plan.kernels;
+  const int64_t expanded_bytes = kernels.expanded_bytes * plan.expanded / kWideActivationBlock;
+  const int64_t expanded_tiles = kernels.widen == nullptr ? tiles.count : 1;
+  std::byte* expanded = nullptr;
+  if (expanded_bytes > 0) expanded = scratch.get<std::byte>(kExpanded, static_cast<size_t>(expanded_bytes * expanded_tiles));
+  if (kernels.widen == nullptr) {
+    if (kernels.expand == nullptr) return {tiles.data, tiles.stride, tiles.count, expanded};
+    for (int64_t tile = 0; tile < tiles.count; ++tile)
+      kernels.expand(tiles.data + tile * tiles.stride, chunk, expanded + tile * expanded_bytes);
+    return {expanded, expanded_bytes, tiles.count, nullptr};
+  }
+  constexpr int64_t kPairBytes = kInterleavedRows * int64_t{sizeof(bf16)};  // of a column
+  const int64_t pair_stride = plan.chunk * kPairBytes;
+  auto* pairs = scratch.get<std::byte>(kPairs, static_cast<size_t>(pair_stride * tiles.count));
+  for (int64_t tile = 0; tile < tiles.count; ++tile) {
+    const std::byte* data = tiles.data + tile * tiles.stride;
+    for (int64_t column = 0; column < chunk.count; column += plan.expanded) {
+      const ColumnChunk part{chunk.first + column, std::min(plan.expanded, chunk.count - column)};
+      if (kernels.expand != nullptr) kernels.expand(data, part, expanded);
+      kernels.widen(kernels.expand != nullptr ? expanded : data + part.first * kPairBytes, kernels.expanded_form, part.count,
+                    pairs + tile * pair_stride + column * kPairBytes);
+    }
+  }
+  return {pairs, pair_stride, tiles.count, nullptr};
 }
 
 // out[token · out_stride + 0 … 16 · tiles - 1] for whole tiles.
@@ -123,22 +165,15 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
     return;
   }
   rows = interleaved(job, thread, weight.dtype, rows, tiles);
-  const int64_t expanded_bytes = plan.kernels->expanded_bytes * plan.chunk / kWideActivationBlock;
-  std::byte* expanded = nullptr;
-  if (expanded_bytes > 0) expanded = job.runtime->scratch(thread).get<std::byte>(kExpanded, static_cast<size_t>(expanded_bytes * tiles));
+  Scratch& scratch = job.runtime->scratch(thread);
   // Rows of the result may lie a power of two apart, which would fall into one set of the cache: sum up elsewhere.
   const int64_t lanes = tiles * kInterleavedRows;
   float* sums = nullptr;
-  if (plan.chunk < job.k) sums = job.runtime->scratch(thread).get<float>(kChunkSums, static_cast<size_t>(job.rows * lanes));
+  if (plan.chunk < job.k) sums = scratch.get<float>(kChunkSums, static_cast<size_t>(job.rows * lanes));
   for (int64_t first = 0; first < job.k; first += plan.chunk) {
     const ColumnChunk chunk{first, std::min(plan.chunk, job.k - first)};
     const bool last = first + chunk.count == job.k;
-    ExpandedTiles chunks{rows, tile_bytes, tiles, expanded};
-    if (plan.kernels->expand != nullptr) {
-      for (int64_t tile = 0; tile < tiles; ++tile) plan.kernels->expand(rows + tile * tile_bytes, chunk, expanded + tile * expanded_bytes);
-      chunks = {expanded, expanded_bytes, tiles, nullptr};
-    }
-    plan.kernels->multiply_expanded(chunks, chunk, plan.x,
+    plan.kernels->multiply_expanded(expand_chunk(plan, scratch, {rows, tile_bytes, tiles, nullptr}, chunk), chunk, plan.x,
                                     {first > 0 ? sums : nullptr, lanes, last ? out : sums, last ? out_stride : lanes});
   }
 }

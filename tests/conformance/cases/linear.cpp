@@ -229,6 +229,7 @@ void add_blocks(CaseList& list, DType dtype) {
   add_repacked(list, dtype, {2, 3, 2, 256}, 17);
   add_repacked(list, dtype, {1, 2048}, 50);
   add_repacked(list, dtype, {33, 4352}, 35);  // several chunks of columns and a rest, whose sums meet
+  add_repacked(list, dtype, {47, 768}, 560);  // panels of unequal rows, and more tiles than any kernel takes at once
   for (const int64_t tokens : {3, 33}) add_bad_activation(list, dtype, tokens, std::nan(""));
   const int64_t block = info(dtype).block_elements;
   for (const int64_t tokens : {1, 3, 9, 33}) {

@@ -87,7 +87,7 @@ void multiply_pairs(int64_t k, const uint32_t* a, const uint32_t* b, int64_t b_s
 void fill_bf16_kernels(SimdKernels& kernels) {
 #if defined(__x86_64__)
   // Ice Lake has VNNI without bf16, so the instruction set alone does not tell. Highway has checked the operating system.
-  if (kernels.set != InstructionSet::avx512_vnni || !__builtin_cpu_supports("avx512bf16")) return;
+  if (!has_avx512_vnni(kernels.set) || !__builtin_cpu_supports("avx512bf16")) return;
   kernels.product.bf16_pairs.rows = kTileRows;
   kernels.product.bf16_pairs.columns = 2 * kLanes;
   kernels.product.bf16_pairs.multiply = multiply_pairs;

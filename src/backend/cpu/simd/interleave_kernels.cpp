@@ -105,7 +105,7 @@ namespace wick::cpu {
 
 void fill_interleave_kernels(SimdKernels& kernels) {
 #if defined(__x86_64__)
-  const bool wide = kernels.set == InstructionSet::avx512 || kernels.set == InstructionSet::avx512_vnni;
+  const bool wide = kernels.set == InstructionSet::avx512 || has_avx512_vnni(kernels.set);
   if (wide) kernels.gather_words = gather_words_avx512;
 #else
   (void)kernels;

@@ -67,6 +67,8 @@ HWY_AFTER_NAMESPACE();
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#include "backend/cpu/simd/amx.h"
 #endif
 
 namespace wick::cpu {
@@ -114,15 +116,64 @@ __attribute__((target("avx512f,avx512bf16"))) double bf16_chains(int64_t count) 
   return _mm512_reduce_add_ps(total) < 0 ? 0 : static_cast<double>(count) * kDotChains * kLanes * 2 * 2;
 }
 
+// Products of two tiles each: registers 0 to 3 hold the sums, 4 to 7 zeros.
+constexpr int kTileChains = 4;
+
+__attribute__((target("amx-tile"))) void use_all_tiles() {
+  amx::Shapes shapes;
+  for (size_t tile = 0; tile < 8; ++tile) shapes.set(tile, amx::kRows);
+  amx::use(shapes);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_zero(4);
+  _tile_zero(5);
+  _tile_zero(6);
+  _tile_zero(7);
+}
+
+// A chain's multiplications: each of 16 times 16 sums gets `depth` products.
+constexpr double tile_operations(int64_t count, int depth) {
+  return static_cast<double>(count) * kTileChains * amx::kRows * kLanes * depth * 2;
+}
+
+__attribute__((target("amx-tile,amx-int8"))) double int8_tiles(int64_t count) {
+  use_all_tiles();
+  for (int64_t i = 0; i < count; ++i) {
+    _tile_dpbsud(0, 4, 6);
+    _tile_dpbsud(1, 4, 7);
+    _tile_dpbsud(2, 5, 6);
+    _tile_dpbsud(3, 5, 7);
+  }
+  _tile_release();
+  return tile_operations(count, 64);
+}
+
+__attribute__((target("amx-tile,amx-bf16"))) double bf16_tiles(int64_t count) {
+  use_all_tiles();
+  for (int64_t i = 0; i < count; ++i) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_release();
+  return tile_operations(count, 32);
+}
+
 }  // namespace
 #endif
 
 void fill_peak_kernels(SimdKernels& kernels) {
   WICK_CALL_FOR_SET(kernels.set, fill_peak, kernels);
 #if defined(__x86_64__)
-  if (kernels.set != InstructionSet::avx512_vnni) return;
+  if (!has_avx512_vnni(kernels.set)) return;
   kernels.peaks.int8 = int8_chains;
   if (__builtin_cpu_supports("avx512bf16")) kernels.peaks.bf16 = bf16_chains;
+  if (kernels.set != InstructionSet::avx512_amx) return;
+  kernels.peaks.int8 = int8_tiles;
+  kernels.peaks.bf16 = bf16_tiles;
 #endif
 }
 

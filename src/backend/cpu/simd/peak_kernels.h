@@ -10,8 +10,8 @@ namespace wick::cpu {
 // nullptr where the processor has no such instruction.
 struct PeakKernels {
   double (*f32)(int64_t count) = nullptr;   // fused multiply-adds
-  double (*int8)(int64_t count) = nullptr;  // dot products of four unsigned and signed bytes
-  double (*bf16)(int64_t count) = nullptr;  // dot products of two bf16
+  double (*int8)(int64_t count) = nullptr;  // dot products of unsigned and signed bytes
+  double (*bf16)(int64_t count) = nullptr;  // dot products of bf16
   // Reads everything once, in order; returns a number that depends on all of it. bytes: a multiple of 1024.
   uint64_t (*read)(const std::byte* data, size_t bytes) = nullptr;
 };

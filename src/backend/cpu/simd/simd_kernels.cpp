@@ -34,6 +34,7 @@ SimdKernels build(InstructionSet set) {
   fill_tiles_neon_i8mm(kernels);
   fill_bf16_kernels(kernels);
   fill_tiles_avx512_bf16(kernels);
+  fill_tiles_amx(kernels);
   return kernels;
 }
 

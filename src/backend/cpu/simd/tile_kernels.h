@@ -69,7 +69,7 @@ struct ColumnChunk {
 struct ExpandedTiles {
   const std::byte* data;
   int64_t stride;
-  int64_t count;       // 1 or 2
+  int64_t count;       // 1 … TileKernels::many_tiles
   std::byte* scratch;  // `expanded_bytes` of each tile for a kernel that expands tiles itself
 };
 
@@ -96,11 +96,17 @@ struct TileKernels {
   void (*multiply)(const std::byte* tile, const Activations& x, float* out, int64_t out_stride) = nullptr;
 
   ActivationForm many_form;
+  // Tiles that multiply_expanded takes at most.
+  int64_t many_tiles = 2;
   // nullptr where multiply_expanded reads the tile as it is, from its first column on.
   void (*expand)(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) = nullptr;
   // Bytes of 256 columns of an expanded tile; 0 where none is ever made.
   int64_t expanded_bytes = 0;
-  // Those columns of the tiles times the activations', to lanes 0 … 16 · count - 1 of `sums`.
+  // Where weights are multiplied as pairs of bf16 that they are not yet: makes such pairs of `columns` columns of a tile, expanded for
+  // integer products of `expanded_form`, or as the tile has them where there is no `expand`. multiply_expanded takes the pairs.
+  void (*widen)(const std::byte* columns_of_tile, const ActivationForm& expanded_form, int64_t columns, std::byte* pairs) = nullptr;
+  ActivationForm expanded_form;
+  // Those columns of the tiles times the activations', to lanes 0 … 16 · tiles.count - 1 of `sums`.
   void (*multiply_expanded)(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) = nullptr;
 };
 

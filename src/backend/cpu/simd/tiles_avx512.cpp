@@ -24,7 +24,7 @@ namespace wick::cpu {
 
 void fill_tiles_avx512(SimdKernels& kernels) {
 #if defined(__x86_64__)
-  if (kernels.set == InstructionSet::avx512_vnni) fill_tiles(kernels);
+  if (has_avx512_vnni(kernels.set)) fill_tiles(kernels);
 #else
   (void)kernels;
 #endif

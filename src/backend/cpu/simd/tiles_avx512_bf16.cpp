@@ -131,8 +131,9 @@ namespace wick::cpu {
 
 void fill_tiles_avx512_bf16(SimdKernels& kernels) {
 #if defined(__x86_64__)
-  if (!kernels.product.prefers_bf16_pairs) return;
+  if (kernels.product.bf16_pairs.multiply == nullptr) return;
   kernels.round_row = round_row;
+  if (!kernels.product.prefers_bf16_pairs) return;
   for (const DType dtype : {DType::f16_x16, DType::bf16_x16}) {
     TileKernels& tiles = kernels.tile_kernels(dtype);
     tiles.many_form = {.kind = ActivationForm::Kind::bf16, .panel_rows = kPanelTokens};

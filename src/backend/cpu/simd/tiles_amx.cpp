@@ -1,0 +1,228 @@
+// Tile kernels for many rows of activations by AMX: an instruction multiplies 16 rows of activations by 16 rows of weights over 32 columns
+// of bf16, which takes 16 cycles. Other weights are rounded to bf16 on the way, as the activations are: a scale for every 32 columns would
+// cost more after products of integers than products of bf16 cost. Subnormal bf16 count as zero.
+#include <algorithm>
+#include <array>
+
+#include "backend/cpu/simd/amx.h"
+#include "backend/cpu/simd/simd_kernels.h"
+
+#if defined(__x86_64__)
+#include <hwy/base.h>
+#include <immintrin.h>
+
+HWY_PUSH_ATTRIBUTES("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16")
+namespace wick::cpu {
+namespace {
+
+// A row of a tile register holds 32 columns of a row of activations, two columns of 16 rows of weights, or 16 sums.
+using amx::kRowBytes;
+using amx::kTileBytes;
+constexpr int64_t kTileRows = amx::kRows;
+constexpr int64_t kPanelTokens = amx::kRows;
+constexpr int64_t kStepColumns = 32;
+// Tiles of weights that a pair of panels is multiplied by in turn: their sums stay in the first-level cache, and the activations come from
+// the second or third so much less often.
+constexpr int64_t kManyTiles = 16;
+// Columns of the pair of panels, and of two tiles, that are in the first-level cache meanwhile.
+constexpr int64_t kStretchColumns = 256;
+
+// The rows of a pair of panels of activations; the second may be empty.
+using PairRows = std::array<int64_t, 2>;
+
+// Registers 0 to 3 hold sums, of panel p and tile t in 2p + t, 4 and 5 the panels, 6 and 7 the tiles.
+void use_shapes(const PairRows& rows) {
+  amx::Shapes shapes;
+  for (size_t panel = 0; panel < 2; ++panel) {
+    for (const size_t tile : {2 * panel, 2 * panel + 1, 4 + panel}) shapes.set(tile, rows[panel]);
+    shapes.set(6 + panel, kTileRows);
+  }
+  amx::use(shapes);
+}
+
+// Sums of a pair of panels and two tiles: rows `stride` bytes apart, the tiles side by side, the second panel's rows behind the first's.
+struct Sums {
+  std::byte* data;
+  int64_t stride;
+};
+
+// Some columns of a pair of panels and of two tiles of weights. to = from + products, or without `from.data` the products alone.
+struct Stretch {
+  PairRows rows;
+  std::array<const std::byte*, 2> panels;
+  std::array<const std::byte*, 2> tiles;
+  int64_t columns;
+  Sums from;
+  Sums to;
+};
+
+template <bool kTwoPanels, bool kTwoTiles>
+void add_products(const Stretch& s) {
+  _tile_zero(0);
+  if constexpr (kTwoTiles) _tile_zero(1);
+  if constexpr (kTwoPanels) _tile_zero(2);
+  if constexpr (kTwoPanels && kTwoTiles) _tile_zero(3);
+  if (s.from.data != nullptr) {
+    std::byte* second = s.from.data + s.rows[0] * s.from.stride;
+    _tile_loadd(0, s.from.data, s.from.stride);
+    if constexpr (kTwoTiles) _tile_loadd(1, s.from.data + kRowBytes, s.from.stride);
+    if constexpr (kTwoPanels) _tile_loadd(2, second, s.from.stride);
+    if constexpr (kTwoPanels && kTwoTiles) _tile_loadd(3, second + kRowBytes, s.from.stride);
+  }
+  const auto [panel, next_panel] = s.panels;
+  const auto [tile, next_tile] = s.tiles;
+  for (int64_t step = 0; step < s.columns / kStepColumns; ++step) {
+    _tile_loadd(6, tile + step * kTileBytes, kRowBytes);
+    _tile_loadd(4, panel + step * s.rows[0] * kRowBytes, kRowBytes);
+    _tile_dpbf16ps(0, 4, 6);
+    if constexpr (kTwoTiles) {
+      _tile_loadd(7, next_tile + step * kTileBytes, kRowBytes);
+      _tile_dpbf16ps(1, 4, 7);
+    }
+    if constexpr (kTwoPanels) {
+      _tile_loadd(5, next_panel + step * s.rows[1] * kRowBytes, kRowBytes);
+      _tile_dpbf16ps(2, 5, 6);
+      if constexpr (kTwoTiles) _tile_dpbf16ps(3, 5, 7);
+    }
+  }
+  std::byte* second = s.to.data + s.rows[0] * s.to.stride;
+  _tile_stored(0, s.to.data, s.to.stride);
+  if constexpr (kTwoTiles) _tile_stored(1, s.to.data + kRowBytes, s.to.stride);
+  if constexpr (kTwoPanels) _tile_stored(2, second, s.to.stride);
+  if constexpr (kTwoPanels && kTwoTiles) _tile_stored(3, second + kRowBytes, s.to.stride);
+}
+
+void add_products(const Stretch& stretch, bool two_panels, bool two_tiles) {
+  if (two_panels) return two_tiles ? add_products<true, true>(stretch) : add_products<true, false>(stretch);
+  two_tiles ? add_products<false, true>(stretch) : add_products<false, false>(stretch);
+}
+
+// A pair of panels, whose first row is `row`, times the chunk of all tiles, of which the first one's lies at `tiles`.
+void multiply_pair(const std::byte* tiles, int64_t tile_stride, int64_t count, ColumnChunk chunk, const Activations& x, int64_t row,
+                   const PairRows& rows, const ChunkSums& target) {
+  // Of two tiles each, between stretches.
+  alignas(64) std::array<std::byte, kManyTiles * 2 * kTileBytes> kept;
+  constexpr int64_t kKeptStride = 2 * kRowBytes;
+  const auto values = [&](int64_t first_row, int64_t panel_rows, int64_t column) {
+    return reinterpret_cast<const std::byte*>(x.rounded + first_row * x.columns + (chunk.first + column) * panel_rows);
+  };
+  for (int64_t column = 0; column < chunk.count; column += kStretchColumns) {
+    const int64_t columns = std::min(kStretchColumns, chunk.count - column);
+    const bool last = column + columns == chunk.count;
+    for (int64_t tile = 0; tile < count; tile += 2) {
+      const bool two_tiles = tile + 1 < count;
+      const std::byte* words = tiles + tile * tile_stride + column / kStepColumns * kTileBytes;
+      const Sums between{kept.data() + tile * 2 * kTileBytes, kKeptStride};
+      const ChunkSums sums = target.from(0, tile * kTileRows);
+      // Tiles are loaded from memory that is not const.
+      const Sums earlier{reinterpret_cast<std::byte*>(const_cast<float*>(sums.earlier)), sums.earlier_stride * int64_t{sizeof(float)}};
+      const Sums out{reinterpret_cast<std::byte*>(sums.out), sums.out_stride * int64_t{sizeof(float)}};
+      add_products({rows,
+                    {values(row, rows[0], column), values(row + rows[0], rows[1], column)},
+                    {words, words + (two_tiles ? tile_stride : 0)},
+                    columns,
+                    column == 0 ? earlier : between,
+                    last ? out : between},
+                   rows[1] > 0, two_tiles);
+    }
+  }
+}
+
+// kInPlace: tiles are pairs of bf16 from their first column on; else of the chunk alone.
+template <bool kInPlace>
+void multiply_pairs(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& target) {
+  asm volatile("" : : : "memory");  // the compiler does not know what tile registers read
+  const std::byte* data = tiles.data + (kInPlace ? chunk.first / kStepColumns * kTileBytes : 0);
+  const TokenPanels panels{x.rows, kPanelTokens};
+  PairRows used{};
+  for (int64_t panel = 0; panel < panels.count; panel += 2) {
+    const int64_t row = panels.first(panel);
+    const int64_t middle = panels.first(panel + 1);
+    const PairRows rows{middle - row, panel + 1 < panels.count ? panels.first(panel + 2) - middle : 0};
+    if (rows != used) use_shapes(used = rows);
+    multiply_pair(data, tiles.stride, tiles.count, chunk, x, row, rows, target.from(row, 0));
+  }
+  _tile_release();
+}
+
+// Two columns of 16 rows as pairs.
+HWY_INLINE void store_pairs(__m512 first, __m512 second, std::byte* pairs) {
+  alignas(64) static constexpr std::array<uint16_t, 32> kTurns = [] {
+    std::array<uint16_t, 32> turns{};
+    for (size_t i = 0; i < 32; ++i) turns[i] = static_cast<uint16_t>(i / 2 + i % 2 * 16);
+    return turns;
+  }();
+  const __m512bh rounded = _mm512_cvtne2ps_pbh(second, first);
+  _mm512_storeu_si512(pairs, _mm512_permutexvar_epi16(_mm512_load_si512(kTurns.data()), reinterpret_cast<const __m512i&>(rounded)));
+}
+
+// Of groups that tile_kernels-inl.h expands: `form` tells how they look, and which unsigned quant is zero.
+void widen_groups(const std::byte* group, const ActivationForm& form, int64_t columns, std::byte* pairs) {
+  constexpr int64_t kRun = 16;  // columns that share a scale and a minimum at least
+  const auto scale_shift = __builtin_ctzll(static_cast<unsigned long long>(form.sum_columns));
+  const bool has_minima = form.minimum_columns > 0;
+  const auto minimum_shift = has_minima ? __builtin_ctzll(static_cast<unsigned long long>(form.minimum_columns)) : 0;
+  const __m512i byte_mask = _mm512_set1_epi32(255);
+  const __m512 start = _mm512_set1_ps(static_cast<float>(form.start));
+  const int64_t quant_bytes = form.columns * kTileRows;
+  const int64_t minima_at = quant_bytes + (form.columns >> scale_shift) * kRowBytes;
+  const int64_t group_bytes = minima_at + (has_minima ? form.columns >> minimum_shift : 0) * kRowBytes;
+  for (int64_t first = 0; first < columns; first += form.columns, group += group_bytes) {
+    for (int64_t column = 0; column < form.columns; column += kRun) {
+      const __m512 scale = _mm512_loadu_ps(group + quant_bytes + (column >> scale_shift) * kRowBytes);
+      const __m512 offset =
+          has_minima ? _mm512_sub_ps(_mm512_setzero_ps(), _mm512_loadu_ps(group + minima_at + (column >> minimum_shift) * kRowBytes))
+                     : _mm512_mul_ps(scale, start);
+#pragma GCC unroll 4
+      for (int64_t word = 0; word < kRun / 4; ++word, pairs += 2 * kRowBytes) {
+        const __m512i quants = _mm512_loadu_si512(group + column * kTileRows + word * kRowBytes);
+        const auto value = [&](__m512i quant) { return _mm512_fmadd_ps(_mm512_cvtepi32_ps(quant), scale, offset); };
+        store_pairs(value(_mm512_and_si512(quants, byte_mask)), value(_mm512_and_si512(_mm512_srli_epi32(quants, 8), byte_mask)), pairs);
+        store_pairs(value(_mm512_and_si512(_mm512_srli_epi32(quants, 16), byte_mask)), value(_mm512_srli_epi32(quants, 24)),
+                    pairs + kRowBytes);
+      }
+    }
+  }
+}
+
+// f16 in the order of a tile's words. Any f16 but 0 is a normal number as f32.
+void widen_halves(const std::byte* halves, const ActivationForm& /*form*/, int64_t columns, std::byte* pairs) {
+  for (int64_t at = 0; at < columns / 2 * kRowBytes; at += kRowBytes) {
+    const auto* words = reinterpret_cast<const __m256i*>(halves + at);
+    const __m512bh rounded =
+        _mm512_cvtne2ps_pbh(_mm512_cvtph_ps(_mm256_loadu_si256(words + 1)), _mm512_cvtph_ps(_mm256_loadu_si256(words)));
+    _mm512_storeu_si512(pairs + at, reinterpret_cast<const __m512i&>(rounded));
+  }
+}
+
+}  // namespace
+}  // namespace wick::cpu
+HWY_POP_ATTRIBUTES
+#endif
+
+namespace wick::cpu {
+
+void fill_tiles_amx(SimdKernels& kernels) {
+#if defined(__x86_64__)
+  if (kernels.set != InstructionSet::avx512_amx) return;
+  for (TileKernels& tiles : kernels.tiles) {
+    if (tiles.multiply == nullptr) continue;
+    const bool in_place = &tiles == &kernels.tile_kernels(DType::bf16_x16);
+    if (tiles.many_form.kind == ActivationForm::Kind::int8) {
+      tiles.expanded_form = tiles.many_form;
+      tiles.widen = widen_groups;
+    } else {
+      tiles.expand = nullptr;
+      tiles.expanded_bytes = 0;
+      if (!in_place) tiles.widen = widen_halves;
+    }
+    tiles.many_form = {.kind = ActivationForm::Kind::bf16, .panel_rows = kPanelTokens};
+    tiles.many_tiles = kManyTiles;
+    tiles.multiply_expanded = in_place ? multiply_pairs<true> : multiply_pairs<false>;
+  }
+#else
+  (void)kernels;
+#endif
+}
+
+}  // namespace wick::cpu
