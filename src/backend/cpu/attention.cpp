@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/cpu/attention_block.h"
 #include "backend/cpu/convert.h"
-#include "backend/cpu/cpu_runtime.h"
 #include "backend/cpu/op_table.h"
 
 namespace wick::cpu {
@@ -15,19 +15,7 @@ namespace {
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-enum Slot : size_t { kScores = 8, kKeys, kValues, kOutput, kLargest, kSums, kQueries, kWide, kPartials };
-
-struct Shapes {
-  int64_t tokens, heads, width, kv_heads, group;
-  int64_t past;
-  float scale;
-  const Operand* key;
-  const Operand* value;
-  const float* query;
-  float* out;
-
-  [[nodiscard]] DType cache() const noexcept { return key->dtype; }
-};
+using Shapes = AttentionShapes;
 
 Shapes shapes_of(const OpCall& call) {
   const auto& params = call.parameters<AttentionParams>();
@@ -40,6 +28,7 @@ Shapes shapes_of(const OpCall& call) {
           query[1] / kv_heads,
           params.past,
           params.scale,
+          params.precise,
           &call.inputs[1],
           &call.inputs[2],
           data_of<const float>(call.inputs[0]),
@@ -137,41 +126,33 @@ void attend_few(CpuRuntime& runtime, const Shapes& s) {
 
 // --- Many tokens: blocks of queries times blocks of keys and values, widened and rearranged for the register tile ---
 
-constexpr int64_t kKeyBlock = 128;   // positions whose keys and values are rearranged and used at once
-constexpr int64_t kBlockRows = 128;  // about as many rows as a block of queries has; a row is a token's query head
-
-// Scratch of one block of queries: rows = tokens × heads of one key/value head.
-struct QueryBlock {
-  int64_t first_token, tokens, rows;
-  float* queries;  // [parts of the width, rows, kProductStride], scaled
-  float* scores;   // [rows, kProductStride]
-  float* output;   // [rows, width], not yet divided by the sum
-  float* largest;  // [rows]
-  float* sums;     // [rows]
-  float* keys;     // panels [width, tile columns] of positions
-  float* values;   // panels [kKeyBlock, tile columns] of the width
-  float* wide;     // [kKeyBlock, width]
-};
+// About as many rows as a block of queries has; a row is a token's query head. Where products are quick, the rearranging is shared by more.
+constexpr int64_t kBlockRows = 128;
+constexpr int64_t kSplitBlockRows = 256;
 
 int64_t panels_of(int64_t extent, int64_t columns) { return (extent + columns - 1) / columns; }
 
-int64_t tokens_of_block(const Shapes& s) { return std::clamp<int64_t>(kBlockRows / s.group, 8, 64); }
+int64_t tokens_of_block(const SimdKernels& kernels, const Shapes& s) {
+  if (can_split(kernels, s)) return std::clamp<int64_t>(kSplitBlockRows / s.group, 8, 128);
+  return std::clamp<int64_t>(kBlockRows / s.group, 8, 64);
+}
 
 QueryBlock make_block(const SimdKernels& kernels, Scratch& scratch, const Shapes& s, int64_t kv_head, int64_t first_token) {
-  const int64_t tokens = std::min(tokens_of_block(s), s.tokens - first_token);
+  const int64_t tokens = std::min(tokens_of_block(kernels, s), s.tokens - first_token);
   const int64_t rows = tokens * s.group;
   const int64_t columns = kernels.product.f32.columns;
+  const int64_t room = panels_of(rows, kSplitRows) * kSplitRows;
   // The tile may read one row more.
-  const auto packed = static_cast<size_t>((rows + 1) * kProductStride);
+  const auto packed = static_cast<size_t>((room + 1) * kProductStride);
   const int64_t parts = panels_of(s.width, kProductDepth);
   QueryBlock block{first_token,
                    tokens,
                    rows,
                    scratch.get<float>(kQueries, static_cast<size_t>(parts) * packed),
                    scratch.get<float>(kScores, packed),
-                   scratch.get<float>(kOutput, static_cast<size_t>(rows * s.width)),
+                   scratch.get<float>(kOutput, static_cast<size_t>(room * s.width)),
                    scratch.get<float>(kLargest, static_cast<size_t>(rows)),
-                   scratch.get<float>(kSums, static_cast<size_t>(rows)),
+                   scratch.get<float>(kRowSums, static_cast<size_t>(rows)),
                    scratch.get<float>(kKeys, static_cast<size_t>(panels_of(kKeyBlock, columns) * columns * s.width)),
                    scratch.get<float>(kValues, static_cast<size_t>(panels_of(s.width, columns) * columns * kKeyBlock)),
                    scratch.get<float>(kWide, static_cast<size_t>(kKeyBlock * s.width))};
@@ -190,35 +171,19 @@ QueryBlock make_block(const SimdKernels& kernels, Scratch& scratch, const Shapes
   return block;
 }
 
-void widen(const SimdKernels& kernels, const Operand& cache, int64_t head, int64_t first, int64_t count, int64_t width, float* out) {
-  for (int64_t position = first; position < first + count; ++position, out += width) {
-    const std::byte* row = cache_row(cache, head, position);
-    if (cache.dtype == DType::q8_0) {
-      kernels.q8_0_to_f32(row, out, static_cast<size_t>(width));
-    } else {
-      convert_elements(kernels, cache.dtype, row, DType::f32, reinterpret_cast<std::byte*>(out), width);
-    }
-  }
-}
-
 // Keys as right panels of queries · keysᵀ, values as right panels of weights · values.
 void pack_cache(const SimdKernels& kernels, const Shapes& s, int64_t kv_head, int64_t first, int64_t count, QueryBlock& block) {
   const ProductTile<float, float>& tile = kernels.product.f32;
-  widen(kernels, *s.key, kv_head, first, count, s.width, block.wide);
+  widen_cache(kernels, *s.key, kv_head, first, count, s.width, block.wide);
   for (int64_t position = 0; position < count; position += tile.columns) {
     tile.transpose(block.wide + position * s.width, s.width, std::min(tile.columns, count - position), s.width,
                    block.keys + position * s.width, tile.columns);
   }
-  widen(kernels, *s.value, kv_head, first, count, s.width, block.wide);
+  widen_cache(kernels, *s.value, kv_head, first, count, s.width, block.wide);
   for (int64_t column = 0; column < s.width; column += tile.columns) {
     tile.copy(block.wide + column, s.width, count, std::min(tile.columns, s.width - column), block.values + column * kKeyBlock,
               tile.columns);
   }
-}
-
-// How many of `count` positions from `first` on the row may see.
-int64_t visible_to(const Shapes& s, const QueryBlock& block, int64_t row, int64_t first, int64_t count) {
-  return std::clamp<int64_t>(s.past + block.first_token + row / s.group + 1 - first, 0, count);
 }
 
 // scores = queries · keysᵀ, but for tiles of which no row sees anything.
@@ -271,9 +236,17 @@ void add_values(const SimdKernels& kernels, const Shapes& s, QueryBlock& block, 
 
 void attend_block(const SimdKernels& kernels, Scratch& scratch, const Shapes& s, int64_t kv_head, int64_t first_token) {
   QueryBlock block = make_block(kernels, scratch, s, kv_head, first_token);
+  SplitBlock split;
+  if (can_split(kernels, s)) split = split_queries(kernels, scratch, s, block);
   const int64_t positions = s.past + first_token + block.tokens;
   for (int64_t first = 0; first < positions; first += kKeyBlock) {
     const int64_t count = std::min(kKeyBlock, positions - first);
+    if (split.usable && pack_cache_split(kernels, s, kv_head, first, count, block, split)) {
+      score_positions_split(kernels, s, block, split, first, count);
+      weigh(kernels, s, block, first, count);
+      add_values_split(kernels, s, block, split, first, count);
+      continue;
+    }
     pack_cache(kernels, s, kv_head, first, count, block);
     score_positions(kernels, s, block, first, count);
     weigh(kernels, s, block, first, count);
@@ -291,7 +264,7 @@ void attend_block(const SimdKernels& kernels, Scratch& scratch, const Shapes& s,
 }
 
 void attend_many(CpuRuntime& runtime, const Shapes& s) {
-  const int64_t tokens = tokens_of_block(s);
+  const int64_t tokens = tokens_of_block(runtime.kernels(), s);
   const int64_t blocks = panels_of(s.tokens, tokens);
   // Later blocks see more positions: the longest tasks come first.
   take_turns(runtime, s.kv_heads * blocks, [&](Scratch& scratch, int64_t task) {
@@ -300,6 +273,17 @@ void attend_many(CpuRuntime& runtime, const Shapes& s) {
 }
 
 }  // namespace
+
+void widen_cache(const SimdKernels& kernels, const Operand& cache, int64_t head, int64_t first, int64_t count, int64_t width, float* out) {
+  for (int64_t position = first; position < first + count; ++position, out += width) {
+    const std::byte* row = cache_row(cache, head, position);
+    if (cache.dtype == DType::q8_0) {
+      kernels.q8_0_to_f32(row, out, static_cast<size_t>(width));
+    } else {
+      convert_elements(kernels, cache.dtype, row, DType::f32, reinterpret_cast<std::byte*>(out), width);
+    }
+  }
+}
 
 void attention_any(const OpCall& call) {
   const Shapes s = shapes_of(call);

@@ -51,6 +51,33 @@ template <class T>
 using ThinProduct = void (*)(const float* x, int64_t x_stride, int64_t rows, const T* b, int64_t b_stride, int64_t columns, int64_t k,
                              float* c, int64_t c_stride, bool accumulate);
 
+// f32 as the sum of a bf16 and another one, much smaller, that keep 16 bits of it. Rows of the left operand, kSplitRows of them, `stride`
+// elements apart; and of the right one pairs of rows, the first in a word's low half: words of 16 columns side by side, `stride` words from
+// one pair to the next, `panel` words to the next 16 columns.
+inline constexpr int64_t kSplitRows = 32;
+inline constexpr int64_t kSplitColumns = 16;
+struct SplitRows {
+  const bf16* high;
+  const bf16* low;
+  int64_t stride;
+};
+struct SplitPairs {
+  const uint32_t* high;
+  const uint32_t* low;
+  int64_t stride;
+  int64_t panel;
+};
+
+// nullptr where f32 is multiplied as fast.
+struct SplitProduct {
+  // Whether all numbers are finite and not too large for bf16; high and low mean nothing where one is not.
+  bool (*split)(const float* x, int64_t n, bf16* high, bf16* low) = nullptr;
+  // c [kSplitRows, columns] = or, with `accumulate`, += a · b, without the products of two low parts. k is a multiple of 32, `columns` of
+  // kSplitColumns.
+  void (*multiply)(int64_t k, const SplitRows& a, const SplitPairs& b, float* c, int64_t c_stride, int64_t columns,
+                   bool accumulate) = nullptr;
+};
+
 struct ProductKernels {
   ProductTile<float, float> f32;
   ProductTile<double, double> f64;
@@ -60,6 +87,7 @@ struct ProductKernels {
   // Whether the dot product beats f32 multiplications of widened numbers. It does not on Intel's Golden Cove cores: vdpbf16ps starts
   // once in two cycles there (32 products), vfmadd231ps four times (64).
   bool prefers_bf16_pairs = false;
+  SplitProduct split;
   // out[i] = first[i] in the low half, second[i] in the high one
   void (*interleave)(const uint16_t* first, const uint16_t* second, int64_t n, uint32_t* out) = nullptr;
   ThinProduct<float> thin_f32 = nullptr;

@@ -24,6 +24,7 @@ SimdKernels build(InstructionSet set) {
   fill_random_kernels(kernels);
   fill_reduce_loops(kernels);
   fill_row_loops(kernels);
+  fill_split_product(kernels);
   fill_unary_f32_loops(kernels);
   fill_unary_f64_loops(kernels);
   fill_tiles_avx2(kernels);

@@ -128,6 +128,7 @@ void fill_reduce_loops(SimdKernels& kernels);
 void fill_row_loops(SimdKernels& kernels);
 void fill_unary_f32_loops(SimdKernels& kernels);
 void fill_unary_f64_loops(SimdKernels& kernels);
+void fill_split_product(SimdKernels& kernels);
 void fill_tiles_amx(SimdKernels& kernels);
 void fill_tiles_avx2(SimdKernels& kernels);
 void fill_tiles_avx512(SimdKernels& kernels);
