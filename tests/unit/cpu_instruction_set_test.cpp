@@ -90,7 +90,7 @@ TEST(InstructionSet, EveryTableIsComplete) {
          {DType::q4_0_x16, DType::q8_0_x16, DType::q4_k_x16, DType::q5_k_x16, DType::q6_k_x16, DType::f16_x16, DType::bf16_x16}) {
       const TileKernels& tiles = kernels.tile_kernels(dtype);
       const bool expected = set != InstructionSet::scalar;
-      EXPECT_EQ(tiles.multiply != nullptr && tiles.multiply_expanded != nullptr, expected) << to_string(set);
+      EXPECT_EQ(tiles.multiply != nullptr && tiles.many.multiply != nullptr, expected) << to_string(set);
     }
   }
 }

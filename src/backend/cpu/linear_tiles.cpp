@@ -25,11 +25,11 @@ constexpr int64_t kChunkBytes = 11 * 1024;
 // Pairs of bf16 come from the second-level cache as quickly.
 constexpr int64_t kPairColumns = 2048;
 
-// How one call is computed: with the kernels for few rows or for many.
+// How one call is computed.
 struct TilePlan {
   LinearJob job;
   const TileKernels* kernels;
-  bool few;
+  const ManyRows* many;  // nullptr: with the kernel for few rows
   Activations x;
   int64_t chunk;     // columns that are multiplied at once
   int64_t expanded;  // columns that are expanded at once
@@ -81,36 +81,37 @@ void round_panels(const LinearJob& job, const ActivationForm& form, Activations&
 }
 
 // Columns that are expanded in the first-level cache.
-int64_t expanded_columns(const TileKernels& kernels, int64_t k, int64_t block) {
-  if (kernels.expanded_bytes == 0) return k;
-  const int64_t fitting = kChunkBytes * kWideActivationBlock / kernels.expanded_bytes;
+int64_t expanded_columns(const ManyRows& many, int64_t k, int64_t block) {
+  if (many.expanded_bytes == 0) return k;
+  const int64_t fitting = kChunkBytes * kWideActivationBlock / many.expanded_bytes;
   const int64_t columns = std::min({kChunkColumns, k, fitting});
   return std::max(block, columns / block * block);
 }
 
 // Tiles of a unit of work for many rows of activations: as many as the kernel takes at once, fewer where threads would wait for each other.
-int64_t tiles_of_unit(const OpCall& call, const TileKernels& kernels) {
+int64_t tiles_of_unit(const OpCall& call, const ManyRows& many) {
   int64_t tiles = 0;
   for (const Operand& output : call.outputs) tiles += output.layout->shape().last() / kInterleavedRows;
   const int64_t shared = tiles / (kUnitsOfThread * runtime_of(call).threads().size());
-  return std::clamp(shared / kTilesOfUnit * kTilesOfUnit, kTilesOfUnit, kernels.many_tiles);
+  return std::clamp(shared / kTilesOfUnit * kTilesOfUnit, kTilesOfUnit, many.tiles);
 }
 
 TilePlan make_plan(const OpCall& call) {
   const DType dtype = interleaved_dtype(call.inputs[1].dtype);
   const Layout& x = *call.inputs[0].layout;
   const TileKernels& kernels = runtime_of(call).kernels().tile_kernels(dtype);
-  const bool few = x.elements() / x.shape().last() <= kernels.few_rows;
-  LinearJob job = make_job(call, few ? kInterleavedRows : tiles_of_unit(call, kernels) * kInterleavedRows);
-  job.run_rows = (few ? kTilesOfRun : kernels.many_tiles) * kInterleavedRows;
-  TilePlan plan{job, &kernels, few, {.rows = job.rows, .columns = job.k, .values = job.x}, 0, 0};
-  const ActivationForm& form = few ? kernels.few_form : kernels.many_form;
+  const int64_t rows = x.elements() / x.shape().last();
+  const ManyRows* many = rows <= kernels.few_rows ? nullptr : rows < kernels.bulk_rows ? &kernels.many : &kernels.bulk;
+  LinearJob job = make_job(call, many == nullptr ? kInterleavedRows : tiles_of_unit(call, *many) * kInterleavedRows);
+  job.run_rows = (many == nullptr ? kTilesOfRun : many->tiles) * kInterleavedRows;
+  TilePlan plan{job, &kernels, many, {.rows = job.rows, .columns = job.k, .values = job.x}, 0, 0};
+  const ActivationForm& form = many == nullptr ? kernels.few_form : many->form;
   if (form.kind == Kind::int8) quantize(job, form, plan.x);
   if (form.kind == Kind::bf16) round_panels(job, form, plan.x);
-  if (few) return plan;
-  plan.chunk = plan.expanded = expanded_columns(kernels, job.k, info(dtype).block_elements);
+  if (many == nullptr) return plan;
+  plan.chunk = plan.expanded = expanded_columns(*many, job.k, info(dtype).block_elements);
   if (form.kind == Kind::bf16) plan.chunk = std::min(kPairColumns, job.k);
-  if (kernels.widen == nullptr) plan.expanded = plan.chunk;
+  if (many->widen == nullptr) plan.expanded = plan.chunk;
   return plan;
 }
 
@@ -124,17 +125,17 @@ const std::byte* interleaved(const LinearJob& job, int thread, DType dtype, cons
   return copy;
 }
 
-// A chunk of whole tiles as the kernel of many rows reads it.
+// A chunk of whole tiles, interleaved from their first column on, as the kernel of many rows reads it.
 ExpandedTiles expand_chunk(const TilePlan& plan, Scratch& scratch, const ExpandedTiles& tiles, ColumnChunk chunk) {
-  const TileKernels& kernels = *plan.kernels;
-  const int64_t expanded_bytes = kernels.expanded_bytes * plan.expanded / kWideActivationBlock;
-  const int64_t expanded_tiles = kernels.widen == nullptr ? tiles.count : 1;
+  const ManyRows& many = *plan.many;
+  const int64_t expanded_bytes = many.expanded_bytes * plan.expanded / kWideActivationBlock;
+  const int64_t expanded_tiles = many.widen == nullptr ? tiles.count : 1;
   std::byte* expanded = nullptr;
   if (expanded_bytes > 0) expanded = scratch.get<std::byte>(kExpanded, static_cast<size_t>(expanded_bytes * expanded_tiles));
-  if (kernels.widen == nullptr) {
-    if (kernels.expand == nullptr) return {tiles.data, tiles.stride, tiles.count, expanded};
+  if (many.widen == nullptr) {
+    if (many.expand == nullptr) return {tiles.data, tiles.stride, tiles.count, expanded};
     for (int64_t tile = 0; tile < tiles.count; ++tile)
-      kernels.expand(tiles.data + tile * tiles.stride, chunk, expanded + tile * expanded_bytes);
+      many.expand(tiles.data + tile * tiles.stride, chunk, expanded + tile * expanded_bytes);
     return {expanded, expanded_bytes, tiles.count, nullptr};
   }
   constexpr int64_t kPairBytes = kInterleavedRows * int64_t{sizeof(bf16)};  // of a column
@@ -144,9 +145,9 @@ ExpandedTiles expand_chunk(const TilePlan& plan, Scratch& scratch, const Expande
     const std::byte* data = tiles.data + tile * tiles.stride;
     for (int64_t column = 0; column < chunk.count; column += plan.expanded) {
       const ColumnChunk part{chunk.first + column, std::min(plan.expanded, chunk.count - column)};
-      if (kernels.expand != nullptr) kernels.expand(data, part, expanded);
-      kernels.widen(kernels.expand != nullptr ? expanded : data + part.first * kPairBytes, kernels.expanded_form, part.count,
-                    pairs + tile * pair_stride + column * kPairBytes);
+      if (many.expand != nullptr) many.expand(data, part, expanded);
+      many.widen(many.expand != nullptr ? expanded : data + part.first * kPairBytes, plan.kernels->many.form, part.count,
+                 pairs + tile * pair_stride + column * kPairBytes);
     }
   }
   return {pairs, pair_stride, tiles.count, nullptr};
@@ -157,7 +158,7 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
                     int64_t out_stride) {
   const LinearJob& job = plan.job;
   const int64_t tile_bytes = storage_bytes(weight.dtype, kInterleavedRows * job.k);
-  if (plan.few) {
+  if (plan.many == nullptr) {
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const std::byte* one = interleaved(job, thread, weight.dtype, rows + tile * tile_bytes, 1);
       plan.kernels->multiply(one, plan.x, out + tile * kInterleavedRows, out_stride);
@@ -173,8 +174,8 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
   for (int64_t first = 0; first < job.k; first += plan.chunk) {
     const ColumnChunk chunk{first, std::min(plan.chunk, job.k - first)};
     const bool last = first + chunk.count == job.k;
-    plan.kernels->multiply_expanded(expand_chunk(plan, scratch, {rows, tile_bytes, tiles, nullptr}, chunk), chunk, plan.x,
-                                    {first > 0 ? sums : nullptr, lanes, last ? out : sums, last ? out_stride : lanes});
+    plan.many->multiply(expand_chunk(plan, scratch, {rows, tile_bytes, tiles, nullptr}, chunk), chunk, plan.x,
+                        {first > 0 ? sums : nullptr, lanes, last ? out : sums, last ? out_stride : lanes});
   }
 }
 

@@ -467,9 +467,9 @@ TileKernels kernels_of() {
     kernels.multiply = multiply_tile<Format>;
   }
   using Group = GroupOf<Many>;
-  kernels.many_form = Group::form(kDotBias - Many::kZero);
-  kernels.expand = expand_tile<Many>;
-  kernels.expanded_bytes = kWideActivationBlock / Group::kColumns * Group::kBytes * kVectorsOfTile;
-  kernels.multiply_expanded = multiply_expanded<Group>;
+  kernels.many.form = Group::form(kDotBias - Many::kZero);
+  kernels.many.expand = expand_tile<Many>;
+  kernels.many.expanded_bytes = kWideActivationBlock / Group::kColumns * Group::kBytes * kVectorsOfTile;
+  kernels.many.multiply = multiply_expanded<Group>;
   return kernels;
 }

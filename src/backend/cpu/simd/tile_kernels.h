@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "base/half.h"
 
@@ -69,7 +70,7 @@ struct ColumnChunk {
 struct ExpandedTiles {
   const std::byte* data;
   int64_t stride;
-  int64_t count;       // 1 … TileKernels::many_tiles
+  int64_t count;       // 1 … ManyRows::tiles
   std::byte* scratch;  // `expanded_bytes` of each tile for a kernel that expands tiles itself
 };
 
@@ -87,27 +88,33 @@ struct ChunkSums {
   }
 };
 
+// How many rows of activations are multiplied: a chunk of columns of some tiles is made ready once, and all rows pass over it.
+struct ManyRows {
+  ActivationForm form;
+  int64_t tiles = 2;  // that `multiply` takes at most
+  // nullptr where `multiply` reads the tile as it is, from its first column on.
+  void (*expand)(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) = nullptr;
+  // Bytes of 256 columns of an expanded tile; 0 where none is ever made.
+  int64_t expanded_bytes = 0;
+  // Makes pairs of bf16, for a `multiply` that reads nothing else: of `columns` columns of a tile that were expanded for products of
+  // integers of the form `integers`, or of those columns as the tile has them where there is no `expand`.
+  void (*widen)(const std::byte* columns_of_tile, const ActivationForm& integers, int64_t columns, std::byte* pairs) = nullptr;
+  // Those columns of the tiles times the activations', to lanes 0 … 16 · tiles.count - 1 of `sums`.
+  void (*multiply)(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) = nullptr;
+};
+
 // The kernels of one interleaved format on one instruction set.
 struct TileKernels {
-  // The most rows of activations that `multiply` is quick for; the other two functions are made for more.
+  // The most rows of activations that `multiply` is quick for.
   int64_t few_rows = 0;
   ActivationForm few_form;
   // A tile times all activations: out[row · out_stride + 0…15] = …
   void (*multiply)(const std::byte* tile, const Activations& x, float* out, int64_t out_stride) = nullptr;
 
-  ActivationForm many_form;
-  // Tiles that multiply_expanded takes at most.
-  int64_t many_tiles = 2;
-  // nullptr where multiply_expanded reads the tile as it is, from its first column on.
-  void (*expand)(const std::byte* tile, ColumnChunk chunk, std::byte* expanded) = nullptr;
-  // Bytes of 256 columns of an expanded tile; 0 where none is ever made.
-  int64_t expanded_bytes = 0;
-  // Where weights are multiplied as pairs of bf16 that they are not yet: makes such pairs of `columns` columns of a tile, expanded for
-  // integer products of `expanded_form`, or as the tile has them where there is no `expand`. multiply_expanded takes the pairs.
-  void (*widen)(const std::byte* columns_of_tile, const ActivationForm& expanded_form, int64_t columns, std::byte* pairs) = nullptr;
-  ActivationForm expanded_form;
-  // Those columns of the tiles times the activations', to lanes 0 … 16 · tiles.count - 1 of `sums`.
-  void (*multiply_expanded)(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) = nullptr;
+  ManyRows many;
+  // From so many rows on there is a quicker way, which takes longer to make ready.
+  int64_t bulk_rows = std::numeric_limits<int64_t>::max();
+  ManyRows bulk;
 };
 
 }  // namespace wick::cpu

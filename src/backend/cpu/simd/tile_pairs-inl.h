@@ -131,9 +131,9 @@ TileKernels float_kernels_of() {
   kernels.few_rows = kFewFloatRows;
   kernels.few_form = {.kind = ActivationForm::Kind::f32};
   kernels.multiply = multiply_float_tile<Pairs>;
-  kernels.many_form = kernels.few_form;
-  kernels.expand = expand_floats<Pairs>;
-  kernels.expanded_bytes = kWideActivationBlock * 16 * int64_t{sizeof(float)};
-  kernels.multiply_expanded = multiply_expanded_floats;
+  kernels.many.form = kernels.few_form;
+  kernels.many.expand = expand_floats<Pairs>;
+  kernels.many.expanded_bytes = kWideActivationBlock * 16 * int64_t{sizeof(float)};
+  kernels.many.multiply = multiply_expanded_floats;
   return kernels;
 }

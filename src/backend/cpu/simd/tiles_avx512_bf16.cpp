@@ -135,11 +135,11 @@ void fill_tiles_avx512_bf16(SimdKernels& kernels) {
   kernels.round_row = round_row;
   if (!kernels.product.prefers_bf16_pairs) return;
   for (const DType dtype : {DType::f16_x16, DType::bf16_x16}) {
-    TileKernels& tiles = kernels.tile_kernels(dtype);
-    tiles.many_form = {.kind = ActivationForm::Kind::bf16, .panel_rows = kPanelTokens};
-    tiles.expand = nullptr;
-    tiles.expanded_bytes = dtype == DType::f16_x16 ? kWideActivationBlock / 2 * kWordBytes : 0;
-    tiles.multiply_expanded = dtype == DType::f16_x16 ? multiply_pairs<RoundedPairs> : multiply_pairs<PairsInPlace>;
+    ManyRows& many = kernels.tile_kernels(dtype).many;
+    many.form = {.kind = ActivationForm::Kind::bf16, .panel_rows = kPanelTokens};
+    many.expand = nullptr;
+    many.expanded_bytes = dtype == DType::f16_x16 ? kWideActivationBlock / 2 * kWordBytes : 0;
+    many.multiply = dtype == DType::f16_x16 ? multiply_pairs<RoundedPairs> : multiply_pairs<PairsInPlace>;
   }
 #else
   (void)kernels;
