@@ -22,9 +22,9 @@ struct alignas(64) Shapes {
   std::array<uint16_t, 16> row_bytes{};
   std::array<uint8_t, 16> rows{};
 
-  constexpr void set(size_t tile, int64_t count) noexcept {
+  constexpr void set(size_t tile, int64_t count, int64_t bytes = kRowBytes) noexcept {
     rows[tile] = static_cast<uint8_t>(count);
-    row_bytes[tile] = count == 0 ? 0 : kRowBytes;
+    row_bytes[tile] = static_cast<uint16_t>(count == 0 ? 0 : bytes);
   }
 };
 

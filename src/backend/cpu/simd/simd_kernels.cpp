@@ -24,7 +24,6 @@ SimdKernels build(InstructionSet set) {
   fill_random_kernels(kernels);
   fill_reduce_loops(kernels);
   fill_row_loops(kernels);
-  fill_split_product(kernels);
   fill_unary_f32_loops(kernels);
   fill_unary_f64_loops(kernels);
   fill_tiles_avx2(kernels);
@@ -36,6 +35,7 @@ SimdKernels build(InstructionSet set) {
   fill_bf16_kernels(kernels);
   fill_tiles_avx512_bf16(kernels);
   fill_tiles_amx(kernels);
+  fill_amx_products(kernels);
   return kernels;
 }
 

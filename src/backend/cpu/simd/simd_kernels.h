@@ -109,6 +109,7 @@ struct SimdKernels {
 [[nodiscard]] const SimdKernels& simd_kernels(InstructionSet set);
 
 // Each source file under simd/ fills its part of the table.
+void fill_amx_products(SimdKernels& kernels);
 void fill_bf16_kernels(SimdKernels& kernels);
 void fill_binary_loops(SimdKernels& kernels);
 void fill_cache_kernels(SimdKernels& kernels);
@@ -128,7 +129,6 @@ void fill_reduce_loops(SimdKernels& kernels);
 void fill_row_loops(SimdKernels& kernels);
 void fill_unary_f32_loops(SimdKernels& kernels);
 void fill_unary_f64_loops(SimdKernels& kernels);
-void fill_split_product(SimdKernels& kernels);
 void fill_tiles_amx(SimdKernels& kernels);
 void fill_tiles_avx2(SimdKernels& kernels);
 void fill_tiles_avx512(SimdKernels& kernels);
