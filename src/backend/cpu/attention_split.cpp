@@ -19,20 +19,29 @@ SplitRows rows_from(const std::array<bf16*, 2>& parts, int64_t row, int64_t stri
   return {parts[0] + row * stride, parts[1] + row * stride, stride};
 }
 
+// `count` positions of the block from `first` on, in the form of `rows` rows, of which those behind them are zeros. False where a number is
+// none, or too large.
+bool split_rows(const SimdKernels& kernels, const AttentionShapes& s, int64_t first, int64_t count, int64_t rows, const QueryBlock& block,
+                const SplitBlock& split) {
+  bool usable = true;
+  for (int64_t row = 0; row < rows; ++row) {
+    bf16* high = split.rows[0] + row * split.depth;
+    bf16* low = split.rows[1] + row * split.depth;
+    if (row < count) {
+      usable &= kernels.product.split.split(block.wide + (first + row) * s.width, s.width, high, low);
+    } else {
+      std::fill_n(high, s.width, bf16{});
+      std::fill_n(low, s.width, bf16{});
+    }
+  }
+  return usable;
+}
+
 // Sixteen positions at a time, four words of each of them side by side.
 bool pack_keys(const SimdKernels& kernels, const AttentionShapes& s, int64_t count, const QueryBlock& block, const SplitBlock& split) {
   bool usable = true;
   for (int64_t position = 0; position < count; position += kSplitColumns) {
-    for (int64_t row = 0; row < kSplitColumns; ++row) {
-      bf16* high = split.rows[0] + row * split.depth;
-      bf16* low = split.rows[1] + row * split.depth;
-      if (position + row < count) {
-        usable &= kernels.product.split.split(block.wide + (position + row) * s.width, s.width, high, low);
-      } else {
-        std::fill_n(high, s.width, bf16{});
-        std::fill_n(low, s.width, bf16{});
-      }
-    }
+    usable &= split_rows(kernels, s, position, std::min<int64_t>(kSplitColumns, count - position), kSplitColumns, block, split);
     for (size_t part = 0; part < 2; ++part) {
       kernels.gather_words(reinterpret_cast<const std::byte*>(split.rows[part]), split.depth * int64_t{sizeof(bf16)}, split.depth / 2, 0,
                            reinterpret_cast<std::byte*>(split.key_words[part] + position * split.depth / 2));
@@ -44,16 +53,7 @@ bool pack_keys(const SimdKernels& kernels, const AttentionShapes& s, int64_t cou
 bool pack_values(const SimdKernels& kernels, const AttentionShapes& s, int64_t count, const QueryBlock& block, const SplitBlock& split) {
   bool usable = true;
   for (int64_t position = 0; position < count; position += 2) {
-    for (int64_t row = 0; row < 2; ++row) {
-      bf16* high = split.rows[0] + row * split.depth;
-      bf16* low = split.rows[1] + row * split.depth;
-      if (position + row < count) {
-        usable &= kernels.product.split.split(block.wide + (position + row) * s.width, s.width, high, low);
-      } else {
-        std::fill_n(high, s.width, bf16{});
-        std::fill_n(low, s.width, bf16{});
-      }
-    }
+    usable &= split_rows(kernels, s, position, std::min<int64_t>(2, count - position), 2, block, split);
     for (size_t part = 0; part < 2; ++part) {
       const auto* row = reinterpret_cast<const uint16_t*>(split.rows[part]);
       kernels.product.interleave(row, row + split.depth, s.width, split.value_words[part] + position / 2 * s.width);

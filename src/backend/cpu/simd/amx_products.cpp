@@ -12,7 +12,14 @@ HWY_PUSH_ATTRIBUTES("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16
 namespace wick::cpu {
 namespace {
 
-// Registers as in tiles_amx.cpp: sums in 0 to 3, two tiles of rows in 4 and 5, two of columns in 6 and 7.
+const std::byte* bytes_of(const void* data) { return static_cast<const std::byte*>(data); }
+
+// Two tiles of sums one below the other.
+amx::TilePair sums_at(float* c, int64_t stride) {
+  auto* first = reinterpret_cast<std::byte*>(c);
+  const int64_t bytes = stride * int64_t{sizeof(float)};
+  return {first, first + amx::kRows * bytes, bytes};
+}
 
 // --- bf16: a ProductTile of up to 32 rows and columns ---
 
@@ -32,40 +39,14 @@ struct PairCall {
 template <bool kTwoRows, bool kTwoColumns>
 void multiply_steps(const PairCall& call, int64_t steps, bool accumulate) {
   constexpr auto kWord = int64_t{sizeof(uint32_t)};
-  constexpr int64_t kStride = kProductStride * kWord;
-  const int64_t b_stride = call.b_stride * kWord;
-  const int64_t c_stride = call.c_stride * kWord;
-  float* second = call.c + amx::kRows * call.c_stride;
-  _tile_zero(0);
-  if constexpr (kTwoColumns) _tile_zero(1);
-  if constexpr (kTwoRows) _tile_zero(2);
-  if constexpr (kTwoRows && kTwoColumns) _tile_zero(3);
-  if (accumulate) {
-    _tile_loadd(0, call.c, c_stride);
-    if constexpr (kTwoColumns) _tile_loadd(1, call.c + kTileColumns, c_stride);
-    if constexpr (kTwoRows) _tile_loadd(2, second, c_stride);
-    if constexpr (kTwoRows && kTwoColumns) _tile_loadd(3, second + kTileColumns, c_stride);
-  }
-  const uint32_t* a = call.a;
-  const uint32_t* b = call.b;
-  for (int64_t step = 0; step < steps; ++step, a += kPairsOfStep, b += kPairsOfStep * call.b_stride) {
-    _tile_loadd(6, b, b_stride);
-    _tile_loadd(4, a, kStride);
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (kTwoColumns) {
-      _tile_loadd(7, b + kTileColumns, b_stride);
-      _tile_dpbf16ps(1, 4, 7);
-    }
-    if constexpr (kTwoRows) {
-      _tile_loadd(5, a + amx::kRows * kProductStride, kStride);
-      _tile_dpbf16ps(2, 5, 6);
-      if constexpr (kTwoColumns) _tile_dpbf16ps(3, 5, 7);
-    }
-  }
-  _tile_stored(0, call.c, c_stride);
-  if constexpr (kTwoColumns) _tile_stored(1, call.c + kTileColumns, c_stride);
-  if constexpr (kTwoRows) _tile_stored(2, second, c_stride);
-  if constexpr (kTwoRows && kTwoColumns) _tile_stored(3, second + kTileColumns, c_stride);
+  const amx::TilePair sums = sums_at(call.c, call.c_stride);
+  const int64_t b_step = kPairsOfStep * call.b_stride * kWord;
+  amx::load_sums<kTwoRows, kTwoColumns>(accumulate ? sums : amx::TilePair{});
+  amx::add_products<kTwoRows, kTwoColumns>(
+      {bytes_of(call.a), bytes_of(call.a + (kTwoRows ? amx::kRows * kProductStride : 0)), kProductStride * kWord, amx::kRowBytes,
+       amx::kRowBytes},
+      {bytes_of(call.b), bytes_of(call.b + (kTwoColumns ? kTileColumns : 0)), call.b_stride * kWord, b_step, b_step}, steps);
+  amx::store_sums<kTwoRows, kTwoColumns>(sums);
 }
 
 // Steps of `pairs` pairs each, at most kPairsOfStep: of fewer there is one.
@@ -93,7 +74,6 @@ void multiply_steps(const PairCall& call, int64_t steps, int64_t pairs, bool acc
 
 void multiply_pairs(int64_t k, const uint32_t* a, const uint32_t* b, int64_t b_stride, float* c, int64_t c_stride, int64_t rows,
                     int64_t columns, bool accumulate, ReadAhead* /*ahead*/) {
-  asm volatile("" : : : "memory");  // the compiler does not know what tile registers read
   const int64_t whole = k / kPairsOfStep;
   const int64_t rest = k % kPairsOfStep;
   const int64_t at = whole * kPairsOfStep;
@@ -106,61 +86,26 @@ void multiply_pairs(int64_t k, const uint32_t* a, const uint32_t* b, int64_t b_s
 
 constexpr int64_t kStep = 32;  // of a sum
 
-struct Factors {
-  const bf16* rows;
-  int64_t row_stride;
-  const uint32_t* pairs;
-  int64_t pair_stride;
-  int64_t panel;
-};
-
 template <bool kTwoPanels>
-HWY_INLINE void add_products(int64_t k, const Factors& f) {
-  const int64_t row_bytes = f.row_stride * int64_t{sizeof(bf16)};
-  const int64_t pair_bytes = f.pair_stride * int64_t{sizeof(uint32_t)};
-  for (int64_t step = 0; step < k; step += kStep) {
-    const bf16* rows = f.rows + step;
-    const uint32_t* pairs = f.pairs + step / 2 * f.pair_stride;
-    _tile_loadd(6, pairs, pair_bytes);
-    _tile_loadd(4, rows, row_bytes);
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (kTwoPanels) {
-      _tile_loadd(7, pairs + f.panel, pair_bytes);
-      _tile_dpbf16ps(1, 4, 7);
-    }
-    _tile_loadd(5, rows + amx::kRows * f.row_stride, row_bytes);
-    _tile_dpbf16ps(2, 5, 6);
-    if constexpr (kTwoPanels) _tile_dpbf16ps(3, 5, 7);
-  }
-}
-
-template <bool kTwoPanels>
-HWY_INLINE void multiply_panels(int64_t k, const SplitRows& a, const SplitPairs& b, int64_t column, float* c, int64_t c_stride,
-                                bool accumulate) {
-  const int64_t stride = c_stride * int64_t{sizeof(float)};
-  float* second = c + amx::kRows * c_stride;
-  _tile_zero(0);
-  _tile_zero(2);
-  if constexpr (kTwoPanels) _tile_zero(1);
-  if constexpr (kTwoPanels) _tile_zero(3);
-  if (accumulate) {
-    _tile_loadd(0, c, stride);
-    _tile_loadd(2, second, stride);
-    if constexpr (kTwoPanels) _tile_loadd(1, c + kSplitColumns, stride);
-    if constexpr (kTwoPanels) _tile_loadd(3, second + kSplitColumns, stride);
-  }
-  const int64_t at = column / kSplitColumns * b.panel;
-  add_products<kTwoPanels>(k, {a.high, a.stride, b.high + at, b.stride, b.panel});
-  add_products<kTwoPanels>(k, {a.low, a.stride, b.high + at, b.stride, b.panel});
-  add_products<kTwoPanels>(k, {a.high, a.stride, b.low + at, b.stride, b.panel});
-  _tile_stored(0, c, stride);
-  _tile_stored(2, second, stride);
-  if constexpr (kTwoPanels) _tile_stored(1, c + kSplitColumns, stride);
-  if constexpr (kTwoPanels) _tile_stored(3, second + kSplitColumns, stride);
+void multiply_panels(int64_t k, const SplitRows& a, const SplitPairs& b, int64_t column, float* c, int64_t c_stride, bool accumulate) {
+  const amx::TilePair sums = sums_at(c, c_stride);
+  const auto rows_of = [&](const bf16* part) {
+    const int64_t stride = a.stride * int64_t{sizeof(bf16)};
+    return amx::Factor{bytes_of(part), bytes_of(part + amx::kRows * a.stride), stride, amx::kRowBytes, amx::kRowBytes};
+  };
+  const auto columns_of = [&](const uint32_t* part) {
+    const int64_t stride = b.stride * int64_t{sizeof(uint32_t)};
+    const uint32_t* first = part + column / kSplitColumns * b.panel;
+    return amx::Factor{bytes_of(first), bytes_of(first + (kTwoPanels ? b.panel : 0)), stride, kStep / 2 * stride, kStep / 2 * stride};
+  };
+  amx::load_sums<true, kTwoPanels>(accumulate ? sums : amx::TilePair{});
+  amx::add_products<true, kTwoPanels>(rows_of(a.high), columns_of(b.high), k / kStep);
+  amx::add_products<true, kTwoPanels>(rows_of(a.low), columns_of(b.high), k / kStep);
+  amx::add_products<true, kTwoPanels>(rows_of(a.high), columns_of(b.low), k / kStep);
+  amx::store_sums<true, kTwoPanels>(sums);
 }
 
 void multiply(int64_t k, const SplitRows& a, const SplitPairs& b, float* c, int64_t c_stride, int64_t columns, bool accumulate) {
-  asm volatile("" : : : "memory");  // the compiler does not know what tile registers read
   static constexpr amx::Shapes kShapes = [] {
     amx::Shapes shapes;
     for (size_t tile = 0; tile < 8; ++tile) shapes.set(tile, amx::kRows);

@@ -33,7 +33,7 @@ constexpr int64_t kStretchColumns = 256;
 // The rows of a pair of panels of activations; the second may be empty.
 using PairRows = std::array<int64_t, 2>;
 
-// Registers 0 to 3 hold sums, of panel p and tile t in 2p + t, 4 and 5 the panels, 6 and 7 the tiles.
+// Panels are the rows of a product, tiles of weights its columns.
 void use_shapes(const PairRows& rows) {
   amx::Shapes shapes;
   for (size_t panel = 0; panel < 2; ++panel) {
@@ -43,90 +43,59 @@ void use_shapes(const PairRows& rows) {
   amx::use(shapes);
 }
 
-// Sums of a pair of panels and two tiles: rows `stride` bytes apart, the tiles side by side, the second panel's rows behind the first's.
-struct Sums {
-  std::byte* data;
-  int64_t stride;
-};
-
-// Some columns of a pair of panels and of two tiles of weights. to = from + products, or without `from.data` the products alone.
+// Some columns of a pair of panels and of two tiles of weights. to = from + products, or without `from.first` the products alone.
 struct Stretch {
-  PairRows rows;
-  std::array<const std::byte*, 2> panels;
-  std::array<const std::byte*, 2> tiles;
-  int64_t columns;
-  Sums from;
-  Sums to;
+  amx::Factor panels;
+  amx::Factor tiles;
+  int64_t steps;
+  amx::TilePair from;
+  amx::TilePair to;
 };
 
 template <bool kTwoPanels, bool kTwoTiles>
-void add_products(const Stretch& s) {
-  _tile_zero(0);
-  if constexpr (kTwoTiles) _tile_zero(1);
-  if constexpr (kTwoPanels) _tile_zero(2);
-  if constexpr (kTwoPanels && kTwoTiles) _tile_zero(3);
-  if (s.from.data != nullptr) {
-    std::byte* second = s.from.data + s.rows[0] * s.from.stride;
-    _tile_loadd(0, s.from.data, s.from.stride);
-    if constexpr (kTwoTiles) _tile_loadd(1, s.from.data + kRowBytes, s.from.stride);
-    if constexpr (kTwoPanels) _tile_loadd(2, second, s.from.stride);
-    if constexpr (kTwoPanels && kTwoTiles) _tile_loadd(3, second + kRowBytes, s.from.stride);
-  }
-  const auto [panel, next_panel] = s.panels;
-  const auto [tile, next_tile] = s.tiles;
-  for (int64_t step = 0; step < s.columns / kStepColumns; ++step) {
-    _tile_loadd(6, tile + step * kTileBytes, kRowBytes);
-    _tile_loadd(4, panel + step * s.rows[0] * kRowBytes, kRowBytes);
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (kTwoTiles) {
-      _tile_loadd(7, next_tile + step * kTileBytes, kRowBytes);
-      _tile_dpbf16ps(1, 4, 7);
-    }
-    if constexpr (kTwoPanels) {
-      _tile_loadd(5, next_panel + step * s.rows[1] * kRowBytes, kRowBytes);
-      _tile_dpbf16ps(2, 5, 6);
-      if constexpr (kTwoTiles) _tile_dpbf16ps(3, 5, 7);
-    }
-  }
-  std::byte* second = s.to.data + s.rows[0] * s.to.stride;
-  _tile_stored(0, s.to.data, s.to.stride);
-  if constexpr (kTwoTiles) _tile_stored(1, s.to.data + kRowBytes, s.to.stride);
-  if constexpr (kTwoPanels) _tile_stored(2, second, s.to.stride);
-  if constexpr (kTwoPanels && kTwoTiles) _tile_stored(3, second + kRowBytes, s.to.stride);
+void multiply_stretch(const Stretch& stretch) {
+  amx::load_sums<kTwoPanels, kTwoTiles>(stretch.from);
+  amx::add_products<kTwoPanels, kTwoTiles>(stretch.panels, stretch.tiles, stretch.steps);
+  amx::store_sums<kTwoPanels, kTwoTiles>(stretch.to);
 }
 
-void add_products(const Stretch& stretch, bool two_panels, bool two_tiles) {
-  if (two_panels) return two_tiles ? add_products<true, true>(stretch) : add_products<true, false>(stretch);
-  two_tiles ? add_products<false, true>(stretch) : add_products<false, false>(stretch);
+void multiply_stretch(const Stretch& stretch, bool two_panels, bool two_tiles) {
+  if (two_panels) return two_tiles ? multiply_stretch<true, true>(stretch) : multiply_stretch<true, false>(stretch);
+  two_tiles ? multiply_stretch<false, true>(stretch) : multiply_stretch<false, false>(stretch);
+}
+
+// Rows of the second panel lie behind the first's.
+amx::TilePair sums_at(const float* sums, int64_t stride, const PairRows& rows) {
+  if (sums == nullptr) return {nullptr, nullptr, 0};
+  auto* first = reinterpret_cast<std::byte*>(const_cast<float*>(sums));  // which are written to only where they are not const
+  const int64_t bytes = stride * int64_t{sizeof(float)};
+  return {first, first + rows[0] * bytes, bytes};
 }
 
 // A pair of panels, whose first row is `row`, times the chunk of all tiles, of which the first one's lies at `tiles`.
 void multiply_pair(const std::byte* tiles, int64_t tile_stride, int64_t count, ColumnChunk chunk, const Activations& x, int64_t row,
                    const PairRows& rows, const ChunkSums& target) {
-  // Of two tiles each, between stretches.
-  alignas(64) std::array<std::byte, kManyTiles * 2 * kTileBytes> kept;
-  constexpr int64_t kKeptStride = 2 * kRowBytes;
+  // Between stretches: of two tiles side by side, then of the next two.
+  alignas(64) std::array<float, kManyTiles * 2 * kPanelTokens * kTileRows> kept;
   const auto values = [&](int64_t first_row, int64_t panel_rows, int64_t column) {
     return reinterpret_cast<const std::byte*>(x.rounded + first_row * x.columns + (chunk.first + column) * panel_rows);
   };
   for (int64_t column = 0; column < chunk.count; column += kStretchColumns) {
     const int64_t columns = std::min(kStretchColumns, chunk.count - column);
     const bool last = column + columns == chunk.count;
+    const amx::Factor panels{values(row, rows[0], column), values(row + rows[0], rows[1], column), kRowBytes, rows[0] * kRowBytes,
+                             rows[1] * kRowBytes};
     for (int64_t tile = 0; tile < count; tile += 2) {
       const bool two_tiles = tile + 1 < count;
       const std::byte* words = tiles + tile * tile_stride + column / kStepColumns * kTileBytes;
-      const Sums between{kept.data() + tile * 2 * kTileBytes, kKeptStride};
+      const amx::TilePair between = sums_at(kept.data() + tile * 2 * kPanelTokens * kTileRows, 2 * kTileRows, rows);
       const ChunkSums sums = target.from(0, tile * kTileRows);
-      // Tiles are loaded from memory that is not const.
-      const Sums earlier{reinterpret_cast<std::byte*>(const_cast<float*>(sums.earlier)), sums.earlier_stride * int64_t{sizeof(float)}};
-      const Sums out{reinterpret_cast<std::byte*>(sums.out), sums.out_stride * int64_t{sizeof(float)}};
-      add_products({rows,
-                    {values(row, rows[0], column), values(row + rows[0], rows[1], column)},
-                    {words, words + (two_tiles ? tile_stride : 0)},
-                    columns,
-                    column == 0 ? earlier : between,
-                    last ? out : between},
-                   rows[1] > 0, two_tiles);
+      multiply_stretch({panels,
+                        {words, words + (two_tiles ? tile_stride : 0), kRowBytes, kTileBytes, kTileBytes},
+                        columns / kStepColumns,
+                        column == 0 ? sums_at(sums.earlier, sums.earlier_stride, rows) : between,
+                        last ? sums_at(sums.out, sums.out_stride, rows) : between},
+                       rows[1] > 0, two_tiles);
     }
   }
 }
@@ -134,7 +103,6 @@ void multiply_pair(const std::byte* tiles, int64_t tile_stride, int64_t count, C
 // kInPlace: tiles are pairs of bf16 from their first column on; else of the chunk alone.
 template <bool kInPlace>
 void multiply_pairs(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& target) {
-  asm volatile("" : : : "memory");  // the compiler does not know what tile registers read
   const std::byte* data = tiles.data + (kInPlace ? chunk.first / kStepColumns * kTileBytes : 0);
   const TokenPanels panels{x.rows, kPanelTokens};
   PairRows used{};
