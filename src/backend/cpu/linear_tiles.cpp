@@ -159,9 +159,10 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
   const LinearJob& job = plan.job;
   const int64_t tile_bytes = storage_bytes(weight.dtype, kInterleavedRows * job.k);
   if (plan.many == nullptr) {
+    const int64_t bytes_ahead = is_interleaved(weight.dtype) ? plan.kernels->bytes_ahead : 0;
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const std::byte* one = interleaved(job, thread, weight.dtype, rows + tile * tile_bytes, 1);
-      plan.kernels->multiply(one, plan.x, out + tile * kInterleavedRows, out_stride);
+      plan.kernels->multiply(one, bytes_ahead, plan.x, out + tile * kInterleavedRows, out_stride);
     }
     return;
   }

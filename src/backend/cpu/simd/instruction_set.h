@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -25,5 +26,9 @@ inline constexpr std::array<std::string_view, 9> kInstructionSetNames = {"scalar
 [[nodiscard]] std::vector<InstructionSet> compiled_instruction_sets();
 // The compiled ones that this processor and its operating system support. Linux is asked for AMX's registers once, for the whole process.
 [[nodiscard]] std::vector<InstructionSet> usable_instruction_sets();
+
+// How many bytes ahead of its use a stream of weights is best asked for, into the second-level cache, whatever its format; 0: this
+// processor's own prefetchers do as well or better.
+[[nodiscard]] int64_t stream_bytes_ahead() noexcept;
 
 }  // namespace wick::cpu

@@ -8,19 +8,27 @@ inline constexpr int kVectorsOfTile = 16 / kVectorRows;
 // --- few rows of activations: a tile is unpacked in registers as it streams by. ---------------------------------------------------------
 
 // Where unpacking leaves the processor too little room to run ahead to later loads, or reads a block out of order, memory is asked for this
-// far ahead, into the second-level cache: on Zen 4 that took iq3_s from 0.29 to 0.63 of the read bandwidth. Formats that are read in order
-// are best left to the processor's own prefetchers, which lose the stream when they are helped: q6_k went from 0.95 to 0.6.
-inline constexpr int64_t kBytesAhead = 8192;
-template <class Format>
-inline constexpr bool kAsksAhead = requires { Format::kSlow; };
+// far ahead on every processor: on Zen 4 that took iq3_s from 0.29 to 0.63 of the read bandwidth. Formats that are read in order are best
+// left to that processor's own prefetchers, which lose the stream when they are helped: q6_k went from 0.95 to 0.6.
+inline constexpr int64_t kBytesAheadOfSlow = 8192;
 
 template <class Format>
-HWY_INLINE void ask_ahead(const std::byte* group) {
-  if constexpr (kAsksAhead<Format>) {
-#pragma GCC unroll 32
-    for (int at = 0; at < Format::kBytes * 16 / Format::kGroups; at += 64) __builtin_prefetch(group + kBytesAhead + at, 0, 2);
-  }
+int64_t best_bytes_ahead() {
+  const int64_t bytes = stream_bytes_ahead();
+  if constexpr (requires { Format::kSlow; }) return bytes == 0 ? kBytesAheadOfSlow : bytes;
+  return bytes;
 }
+
+template <int kBytes>
+HWY_INLINE void ask_ahead(const std::byte* data, int64_t bytes_ahead) {
+  if (bytes_ahead == 0) return;
+#pragma GCC unroll 32
+  for (int at = 0; at < kBytes; at += 64) __builtin_prefetch(data + bytes_ahead + at, 0, 2);
+}
+
+// Bytes of a group of blocks of a tile.
+template <class Format>
+inline constexpr int kGroupBytes = Format::kBytes * 16 / Format::kGroups;
 
 // Integer sums of a block of 32 columns: one for each scale.
 template <class Format>
@@ -68,7 +76,8 @@ HWY_INLINE void add_group(const std::byte* p, int lane, const typename Format::H
 }
 
 template <class Format, int kTokens>
-void multiply_rows(const std::byte* tile, int lane, const Activations& x, int64_t row, float* out, int64_t out_stride) {
+void multiply_rows(const std::byte* tile, int64_t bytes_ahead, int lane, const Activations& x, int64_t row, float* out,
+                   int64_t out_stride) {
   Floats sums[kTokens];
   for (int t = 0; t < kTokens; ++t) sums[t] = zero();
   const int64_t blocks = x.columns / Format::kColumns;
@@ -76,7 +85,7 @@ void multiply_rows(const std::byte* tile, int lane, const Activations& x, int64_
     const std::byte* p = tile + block * Format::kBytes * 16;
     const typename Format::Header header = Format::header(p, lane);
     for (int group = 0; group < Format::kGroups; ++group) {
-      ask_ahead<Format>(p + group * (Format::kBytes * 16 / Format::kGroups));
+      ask_ahead<kGroupBytes<Format>>(p + group * kGroupBytes<Format>, bytes_ahead);
       add_group<Format, kTokens, 0>(p, lane, header, group, x, row, block * (Format::kColumns / kActivationBlock), sums);
     }
   }
@@ -84,13 +93,13 @@ void multiply_rows(const std::byte* tile, int lane, const Activations& x, int64_
 }
 
 template <class Format>
-void multiply_tile(const std::byte* tile, const Activations& x, float* out, int64_t out_stride) {
+void multiply_tile(const std::byte* tile, int64_t bytes_ahead, const Activations& x, float* out, int64_t out_stride) {
   for (int lane = 0; lane < 16; lane += kVectorRows) {
     int64_t row = 0;
-    for (; row + 8 <= x.rows; row += 8) multiply_rows<Format, 8>(tile, lane, x, row, out, out_stride);
-    for (; row + 4 <= x.rows; row += 4) multiply_rows<Format, 4>(tile, lane, x, row, out, out_stride);
-    for (; row + 2 <= x.rows; row += 2) multiply_rows<Format, 2>(tile, lane, x, row, out, out_stride);
-    for (; row < x.rows; ++row) multiply_rows<Format, 1>(tile, lane, x, row, out, out_stride);
+    for (; row + 8 <= x.rows; row += 8) multiply_rows<Format, 8>(tile, bytes_ahead, lane, x, row, out, out_stride);
+    for (; row + 4 <= x.rows; row += 4) multiply_rows<Format, 4>(tile, bytes_ahead, lane, x, row, out, out_stride);
+    for (; row + 2 <= x.rows; row += 2) multiply_rows<Format, 2>(tile, bytes_ahead, lane, x, row, out, out_stride);
+    for (; row < x.rows; ++row) multiply_rows<Format, 1>(tile, bytes_ahead, lane, x, row, out, out_stride);
   }
 }
 
@@ -169,7 +178,8 @@ HWY_INLINE void add_parts(const std::byte* p, int lane, const typename Format::H
 }
 
 template <class Format, int kTokens>
-void multiply_places(const std::byte* tile, int lane, const Activations& all, int64_t row, float* out, int64_t out_stride) {
+void multiply_places(const std::byte* tile, int64_t bytes_ahead, int lane, const Activations& all, int64_t row, float* out,
+                     int64_t out_stride) {
   constexpr bool kOneStart = Format::kScaleColumns == Format::kColumns;
   const int64_t blocks = all.columns / kWideActivationBlock;
   Activations x = all;  // from `row` on
@@ -193,6 +203,7 @@ void multiply_places(const std::byte* tile, int lane, const Activations& all, in
     // Not unrolled: compilers would mix the groups' loads, and prefetchers lose them (q5_k on Zen 4: 0.36 of the bandwidth, not 1.0).
 #pragma GCC unroll 1
     for (int group = 0; group < Format::kGroups; ++group) {
+      ask_ahead<kGroupBytes<Format>>(p + group * kGroupBytes<Format>, bytes_ahead);
       add_parts<Format, kTokens>(p, lane, header, group, x, block * 8 + group * Format::kPlaces, totals, minima);
     }
 #pragma GCC unroll 4
@@ -206,17 +217,17 @@ void multiply_places(const std::byte* tile, int lane, const Activations& all, in
 }
 
 template <class Format>
-void multiply_tile_places(const std::byte* tile, const Activations& x, float* out, int64_t out_stride) {
+void multiply_tile_places(const std::byte* tile, int64_t bytes_ahead, const Activations& x, float* out, int64_t out_stride) {
   constexpr int kMost = std::min(4, kSums / Format::kPlaces);
   for (int lane = 0; lane < 16; lane += kVectorRows) {
     int64_t row = 0;
     if constexpr (kMost >= 4) {
-      for (; row + 4 <= x.rows; row += 4) multiply_places<Format, 4>(tile, lane, x, row, out, out_stride);
+      for (; row + 4 <= x.rows; row += 4) multiply_places<Format, 4>(tile, bytes_ahead, lane, x, row, out, out_stride);
     }
     if constexpr (kMost >= 2) {
-      for (; row + 2 <= x.rows; row += 2) multiply_places<Format, 2>(tile, lane, x, row, out, out_stride);
+      for (; row + 2 <= x.rows; row += 2) multiply_places<Format, 2>(tile, bytes_ahead, lane, x, row, out, out_stride);
     }
-    for (; row < x.rows; ++row) multiply_places<Format, 1>(tile, lane, x, row, out, out_stride);
+    for (; row < x.rows; ++row) multiply_places<Format, 1>(tile, bytes_ahead, lane, x, row, out, out_stride);
   }
 }
 
@@ -466,6 +477,7 @@ TileKernels kernels_of() {
   } else {
     kernels.multiply = multiply_tile<Format>;
   }
+  kernels.bytes_ahead = best_bytes_ahead<Format>();
   using Group = GroupOf<Many>;
   kernels.many.form = Group::form(kDotBias - Many::kZero);
   kernels.many.expand = expand_tile<Many>;

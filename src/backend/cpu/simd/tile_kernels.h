@@ -108,8 +108,11 @@ struct TileKernels {
   // The most rows of activations that `multiply` is quick for.
   int64_t few_rows = 0;
   ActivationForm few_form;
-  // A tile times all activations: out[row · out_stride + 0…15] = …
-  void (*multiply)(const std::byte* tile, const Activations& x, float* out, int64_t out_stride) = nullptr;
+  // A tile times all activations: out[row · out_stride + 0…15] = … While it reads the tile it asks for memory `bytes_ahead` further on, or
+  // for none if that is 0.
+  void (*multiply)(const std::byte* tile, int64_t bytes_ahead, const Activations& x, float* out, int64_t out_stride) = nullptr;
+  // What is best for tiles that lie one behind the other.
+  int64_t bytes_ahead = 0;
 
   ManyRows many;
   // From so many rows on there is a quicker way, which takes longer to make ready.

@@ -26,7 +26,8 @@ struct F16Pairs {
 };
 
 template <class Pairs, int kTokens>
-void multiply_pairs(const std::byte* tile, int lane, const Activations& x, int64_t row, float* out, int64_t out_stride) {
+void multiply_pairs(const std::byte* tile, int64_t bytes_ahead, int lane, const Activations& x, int64_t row, float* out,
+                    int64_t out_stride) {
   Floats first_sums[kTokens];
   Floats second_sums[kTokens];
 #pragma GCC unroll 8
@@ -35,6 +36,7 @@ void multiply_pairs(const std::byte* tile, int lane, const Activations& x, int64
 #pragma GCC unroll 4
   for (int64_t word = 0; word < x.columns / 2; ++word) {
     const std::byte* pairs = unit_at<4>(tile, word, lane);
+    ask_ahead<kVectorBytes>(pairs, bytes_ahead);
     const Floats first = Pairs::first(pairs);
     const Floats second = Pairs::second(pairs);
 #pragma GCC unroll 8
@@ -48,12 +50,12 @@ void multiply_pairs(const std::byte* tile, int lane, const Activations& x, int64
 }
 
 template <class Pairs>
-void multiply_float_tile(const std::byte* tile, const Activations& x, float* out, int64_t out_stride) {
+void multiply_float_tile(const std::byte* tile, int64_t bytes_ahead, const Activations& x, float* out, int64_t out_stride) {
   for (int lane = 0; lane < 16; lane += kVectorRows) {
     int64_t row = 0;
-    for (; row + 4 <= x.rows; row += 4) multiply_pairs<Pairs, 4>(tile, lane, x, row, out, out_stride);
-    for (; row + 2 <= x.rows; row += 2) multiply_pairs<Pairs, 2>(tile, lane, x, row, out, out_stride);
-    for (; row < x.rows; ++row) multiply_pairs<Pairs, 1>(tile, lane, x, row, out, out_stride);
+    for (; row + 4 <= x.rows; row += 4) multiply_pairs<Pairs, 4>(tile, bytes_ahead, lane, x, row, out, out_stride);
+    for (; row + 2 <= x.rows; row += 2) multiply_pairs<Pairs, 2>(tile, bytes_ahead, lane, x, row, out, out_stride);
+    for (; row < x.rows; ++row) multiply_pairs<Pairs, 1>(tile, bytes_ahead, lane, x, row, out, out_stride);
   }
 }
 
@@ -131,6 +133,7 @@ TileKernels float_kernels_of() {
   kernels.few_rows = kFewFloatRows;
   kernels.few_form = {.kind = ActivationForm::Kind::f32};
   kernels.multiply = multiply_float_tile<Pairs>;
+  kernels.bytes_ahead = stream_bytes_ahead();
   kernels.many.form = kernels.few_form;
   kernels.many.expand = expand_floats<Pairs>;
   kernels.many.expanded_bytes = kWideActivationBlock * 16 * int64_t{sizeof(float)};
