@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "backend/cpu/simd/select.h"
@@ -23,40 +24,44 @@ void quantize_row(const float* x, int64_t n, const ActivationForm& form, int64_t
   const hn::Rebind<int8_t, decltype(df)> d8;
   const auto lanes = static_cast<int64_t>(hn::Lanes(df));
   constexpr int64_t kRun = 16;  // the least columns of an integer sum
-  int32_t start_count = 0;      // Σ quants of the integer sum so far
-  int32_t minimum_count = 0;    // and of the minimum
+  constexpr int32_t kInfinityBits = 0x7f800000;
+  const int64_t sum_mask = form.sum_columns - 1;
+  const int64_t minimum_mask = form.minimum_columns - 1;
+  auto start_sums = hn::Zero(di);    // Σ quants of the integer sum so far
+  auto minimum_sums = hn::Zero(di);  // and of the minimum
   for (int64_t first = 0; first < n; first += form.columns) {
-    auto largest = hn::Zero(df);
-    // x − x is 0 for a number and NaN for NaN and Inf: their sum poisons the scale, so that a bad activation is not hidden.
-    auto poison = hn::Zero(df);
-    for (int64_t i = first; i < first + form.columns; i += lanes) {
-      const auto value = hn::LoadU(df, x + i);
-      largest = hn::Max(largest, hn::Abs(value));
-      poison = hn::Add(poison, hn::Sub(value, value));
-    }
-    const float bad = hn::GetLane(hn::SumOfLanes(df, poison));
-    const float magnitude = bad == 0.0F ? hn::GetLane(hn::MaxOfLanes(df, largest)) : 0.0F;
-    const float maximum = magnitude > 1e-30F ? magnitude : 0.0F;  // 127 / maximum must stay finite
-    const float scale = maximum / 127.0F + bad;
+    // Bits of magnitudes are in the order of the magnitudes, those of Inf and NaN above all others.
+    auto largest = hn::Zero(di);
+    for (int64_t i = first; i < first + form.columns; i += lanes)
+      largest = hn::Max(largest, hn::BitCast(di, hn::Abs(hn::LoadU(df, x + i))));
+    const int32_t bits = hn::GetLane(hn::MaxOfLanes(di, largest));
+    float magnitude;
+    std::memcpy(&magnitude, &bits, sizeof(magnitude));
+    // A NaN or Inf poisons the scale, so that a bad activation is not hidden.
+    const bool bad = bits >= kInfinityBits;
+    const float maximum = !bad && magnitude > 1e-30F ? magnitude : 0.0F;  // 127 / maximum must stay finite
+    const float scale = bad ? std::numeric_limits<float>::quiet_NaN() : maximum / 127.0F;
     const auto inverse = hn::Set(df, maximum > 0.0F ? 127.0F / maximum : 0.0F);
     *std::exchange(scales, scales + rows) = scale;
     for (int64_t run = first; run < first + form.columns; run += kRun) {
       int8_t run_quants[kRun];
-      auto sum = hn::Zero(di);
       for (int64_t i = run; i < run + kRun; i += lanes) {
         // A bad block has scale NaN; its quants are 0.
-        const auto value = bad == 0.0F ? hn::Mul(hn::LoadU(df, x + i), inverse) : hn::Zero(df);
+        const auto value = bad ? hn::Zero(df) : hn::Mul(hn::LoadU(df, x + i), inverse);
         const auto rounded = hn::NearestInt(value);
-        sum = hn::Add(sum, rounded);
+        start_sums = hn::Add(start_sums, rounded);
+        minimum_sums = hn::Add(minimum_sums, rounded);
         hn::StoreU(hn::DemoteTo(d8, rounded), d8, run_quants + (i - run));
       }
       for (int64_t word = 0; word < kRun; word += 4) std::memcpy(quants + (run + word) * rows, run_quants + word, 4);
-      const int32_t count = hn::GetLane(hn::SumOfLanes(di, sum));
-      start_count += count;
-      minimum_count += count;
-      if ((run + kRun) % form.sum_columns == 0) *std::exchange(starts, starts + rows) = form.start * std::exchange(start_count, 0);
-      if (form.minimum_columns > 0 && (run + kRun) % form.minimum_columns == 0)
-        *std::exchange(sums, sums + rows) = scale * static_cast<float>(std::exchange(minimum_count, 0));
+      if (((run + kRun) & sum_mask) == 0) {
+        *std::exchange(starts, starts + rows) = form.start * hn::GetLane(hn::SumOfLanes(di, start_sums));
+        start_sums = hn::Zero(di);
+      }
+      if (form.minimum_columns > 0 && ((run + kRun) & minimum_mask) == 0) {
+        *std::exchange(sums, sums + rows) = scale * static_cast<float>(hn::GetLane(hn::SumOfLanes(di, minimum_sums)));
+        minimum_sums = hn::Zero(di);
+      }
     }
   }
 }
