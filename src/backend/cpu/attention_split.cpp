@@ -5,8 +5,6 @@
 namespace wick::cpu {
 namespace {
 
-constexpr int64_t kStep = 32;  // of a sum
-
 constexpr int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 // Calls body(first row, last row) for runs of kSplitRows rows.
@@ -60,7 +58,7 @@ bool pack_values(const SimdKernels& kernels, const AttentionShapes& s, int64_t c
     }
   }
   const int64_t pairs = (count + 1) / 2;
-  for (uint32_t* words : split.value_words) std::fill(words + pairs * s.width, words + round_up(count, kStep) / 2 * s.width, 0U);
+  for (uint32_t* words : split.value_words) std::fill(words + pairs * s.width, words + round_up(count, kSplitDepth) / 2 * s.width, 0U);
   return usable;
 }
 
@@ -71,7 +69,7 @@ bool can_split(const SimdKernels& kernels, const AttentionShapes& s) {
 }
 
 SplitBlock split_queries(const SimdKernels& kernels, Scratch& scratch, const AttentionShapes& s, const QueryBlock& block) {
-  SplitBlock split{.usable = true, .depth = round_up(s.width, kStep)};
+  SplitBlock split{.usable = true, .depth = round_up(s.width, kSplitDepth)};
   const int64_t rows = round_up(block.rows, kSplitRows);
   // Elements of bf16 of one part.
   const int64_t queries = rows * split.depth;
@@ -87,8 +85,9 @@ SplitBlock split_queries(const SimdKernels& kernels, Scratch& scratch, const Att
     split.value_words[part] = reinterpret_cast<uint32_t*>(std::exchange(memory, memory + values));
     split.rows[part] = std::exchange(memory, memory + cache_rows);
     // Behind the width there must be zeros.
-    std::fill_n(split.queries[part], queries, bf16{});
-    std::fill_n(split.rows[part], cache_rows, bf16{});
+    for (int64_t row = 0; row < rows; ++row) std::fill_n(split.queries[part] + row * split.depth + s.width, split.depth - s.width, bf16{});
+    for (int64_t row = 0; row < kSplitColumns; ++row)
+      std::fill_n(split.rows[part] + row * split.depth + s.width, split.depth - s.width, bf16{});
   }
   for (int64_t row = 0; row < block.rows; ++row) {
     for (int64_t at = 0; at < s.width; at += kProductDepth) {
@@ -123,7 +122,7 @@ void add_values_split(const SimdKernels& kernels, const AttentionShapes& s, cons
                       int64_t count) {
   const SplitPairs values{split.value_words[0], split.value_words[1], s.width, kSplitColumns};
   for_each_run(block, [&](int64_t row, int64_t last) {
-    const int64_t depth = round_up(visible_to(s, block, last, first, count), kStep);
+    const int64_t depth = round_up(visible_to(s, block, last, first, count), kSplitDepth);
     if (depth == 0) return;
     for (int64_t r = row; r <= last; ++r) {
       const int64_t visible = visible_to(s, block, r, first, count);

@@ -45,6 +45,15 @@ struct TilePair {
   int64_t stride;
 };
 
+// Of sums `stride` numbers from row to row, the second tile below the first one's `rows` rows; nowhere without `sums`, which are written to
+// only where they are not const.
+[[nodiscard]] inline TilePair sums_at(const float* sums, int64_t stride, int64_t rows = kRows) noexcept {
+  if (sums == nullptr) return {nullptr, nullptr, 0};
+  auto* first = reinterpret_cast<std::byte*>(const_cast<float*>(sums));
+  const int64_t bytes = stride * int64_t{sizeof(float)};
+  return {first, first + rows * bytes, bytes};
+}
+
 // The sums' tiles: the columns' side by side, rows of the second tile of rows at `second`. Without `first` they begin with zeros.
 template <bool kTwoRows, bool kTwoColumns>
 __attribute__((target("amx-tile"))) inline void load_sums(const TilePair& from) noexcept {

@@ -14,13 +14,6 @@ namespace {
 
 const std::byte* bytes_of(const void* data) { return static_cast<const std::byte*>(data); }
 
-// Two tiles of sums one below the other.
-amx::TilePair sums_at(float* c, int64_t stride) {
-  auto* first = reinterpret_cast<std::byte*>(c);
-  const int64_t bytes = stride * int64_t{sizeof(float)};
-  return {first, first + amx::kRows * bytes, bytes};
-}
-
 // --- bf16: a ProductTile of up to 32 rows and columns ---
 
 constexpr int64_t kPairsOfStep = 16;
@@ -39,7 +32,7 @@ struct PairCall {
 template <bool kTwoRows, bool kTwoColumns>
 void multiply_steps(const PairCall& call, int64_t steps, bool accumulate) {
   constexpr auto kWord = int64_t{sizeof(uint32_t)};
-  const amx::TilePair sums = sums_at(call.c, call.c_stride);
+  const amx::TilePair sums = amx::sums_at(call.c, call.c_stride);
   const int64_t b_step = kPairsOfStep * call.b_stride * kWord;
   amx::load_sums<kTwoRows, kTwoColumns>(accumulate ? sums : amx::TilePair{});
   amx::add_products<kTwoRows, kTwoColumns>(
@@ -84,11 +77,9 @@ void multiply_pairs(int64_t k, const uint32_t* a, const uint32_t* b, int64_t b_s
 
 // --- f32 as sums of bf16 ---
 
-constexpr int64_t kStep = 32;  // of a sum
-
 template <bool kTwoPanels>
 void multiply_panels(int64_t k, const SplitRows& a, const SplitPairs& b, int64_t column, float* c, int64_t c_stride, bool accumulate) {
-  const amx::TilePair sums = sums_at(c, c_stride);
+  const amx::TilePair sums = amx::sums_at(c, c_stride);
   const auto rows_of = [&](const bf16* part) {
     const int64_t stride = a.stride * int64_t{sizeof(bf16)};
     return amx::Factor{bytes_of(part), bytes_of(part + amx::kRows * a.stride), stride, amx::kRowBytes, amx::kRowBytes};
@@ -96,12 +87,13 @@ void multiply_panels(int64_t k, const SplitRows& a, const SplitPairs& b, int64_t
   const auto columns_of = [&](const uint32_t* part) {
     const int64_t stride = b.stride * int64_t{sizeof(uint32_t)};
     const uint32_t* first = part + column / kSplitColumns * b.panel;
-    return amx::Factor{bytes_of(first), bytes_of(first + (kTwoPanels ? b.panel : 0)), stride, kStep / 2 * stride, kStep / 2 * stride};
+    return amx::Factor{bytes_of(first), bytes_of(first + (kTwoPanels ? b.panel : 0)), stride, kSplitDepth / 2 * stride,
+                       kSplitDepth / 2 * stride};
   };
   amx::load_sums<true, kTwoPanels>(accumulate ? sums : amx::TilePair{});
-  amx::add_products<true, kTwoPanels>(rows_of(a.high), columns_of(b.high), k / kStep);
-  amx::add_products<true, kTwoPanels>(rows_of(a.low), columns_of(b.high), k / kStep);
-  amx::add_products<true, kTwoPanels>(rows_of(a.high), columns_of(b.low), k / kStep);
+  amx::add_products<true, kTwoPanels>(rows_of(a.high), columns_of(b.high), k / kSplitDepth);
+  amx::add_products<true, kTwoPanels>(rows_of(a.low), columns_of(b.high), k / kSplitDepth);
+  amx::add_products<true, kTwoPanels>(rows_of(a.high), columns_of(b.low), k / kSplitDepth);
   amx::store_sums<true, kTwoPanels>(sums);
 }
 

@@ -56,6 +56,7 @@ using ThinProduct = void (*)(const float* x, int64_t x_stride, int64_t rows, con
 // one pair to the next, `panel` words to the next 16 columns.
 inline constexpr int64_t kSplitRows = 32;
 inline constexpr int64_t kSplitColumns = 16;
+inline constexpr int64_t kSplitDepth = 32;  // of a sum: what a step takes
 struct SplitRows {
   const bf16* high;
   const bf16* low;
@@ -72,8 +73,8 @@ struct SplitPairs {
 struct SplitProduct {
   // Whether all numbers are finite and not too large for bf16; high and low mean nothing where one is not.
   bool (*split)(const float* x, int64_t n, bf16* high, bf16* low) = nullptr;
-  // c [kSplitRows, columns] = or, with `accumulate`, += a · b, without the products of two low parts. k is a multiple of 32, `columns` of
-  // kSplitColumns.
+  // c [kSplitRows, columns] = or, with `accumulate`, += a · b, without the products of two low parts. k is a multiple of kSplitDepth,
+  // `columns` of kSplitColumns.
   void (*multiply)(int64_t k, const SplitRows& a, const SplitPairs& b, float* c, int64_t c_stride, int64_t columns,
                    bool accumulate) = nullptr;
 };

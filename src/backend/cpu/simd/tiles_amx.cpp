@@ -5,6 +5,7 @@
 #include <array>
 
 #include "backend/cpu/simd/amx.h"
+#include "backend/cpu/simd/round_halves.h"
 #include "backend/cpu/simd/simd_kernels.h"
 
 #if defined(__x86_64__)
@@ -64,14 +65,6 @@ void multiply_stretch(const Stretch& stretch, bool two_panels, bool two_tiles) {
   two_tiles ? multiply_stretch<false, true>(stretch) : multiply_stretch<false, false>(stretch);
 }
 
-// Rows of the second panel lie behind the first's.
-amx::TilePair sums_at(const float* sums, int64_t stride, const PairRows& rows) {
-  if (sums == nullptr) return {nullptr, nullptr, 0};
-  auto* first = reinterpret_cast<std::byte*>(const_cast<float*>(sums));  // which are written to only where they are not const
-  const int64_t bytes = stride * int64_t{sizeof(float)};
-  return {first, first + rows[0] * bytes, bytes};
-}
-
 // A pair of panels, whose first row is `row`, times the chunk of all tiles, of which the first one's lies at `tiles`.
 void multiply_pair(const std::byte* tiles, int64_t tile_stride, int64_t count, ColumnChunk chunk, const Activations& x, int64_t row,
                    const PairRows& rows, const ChunkSums& target) {
@@ -88,13 +81,13 @@ void multiply_pair(const std::byte* tiles, int64_t tile_stride, int64_t count, C
     for (int64_t tile = 0; tile < count; tile += 2) {
       const bool two_tiles = tile + 1 < count;
       const std::byte* words = tiles + tile * tile_stride + column / kStepColumns * kTileBytes;
-      const amx::TilePair between = sums_at(kept.data() + tile * 2 * kPanelTokens * kTileRows, 2 * kTileRows, rows);
+      const amx::TilePair between = amx::sums_at(kept.data() + tile * 2 * kPanelTokens * kTileRows, 2 * kTileRows, rows[0]);
       const ChunkSums sums = target.from(0, tile * kTileRows);
       multiply_stretch({panels,
                         {words, words + (two_tiles ? tile_stride : 0), kRowBytes, kTileBytes, kTileBytes},
                         columns / kStepColumns,
-                        column == 0 ? sums_at(sums.earlier, sums.earlier_stride, rows) : between,
-                        last ? sums_at(sums.out, sums.out_stride, rows) : between},
+                        column == 0 ? amx::sums_at(sums.earlier, sums.earlier_stride, rows[0]) : between,
+                        last ? amx::sums_at(sums.out, sums.out_stride, rows[0]) : between},
                        rows[1] > 0, two_tiles);
     }
   }
@@ -156,14 +149,9 @@ void widen_groups(const std::byte* group, const ActivationForm& form, int64_t co
   }
 }
 
-// f16 in the order of a tile's words. Any f16 but 0 is a normal number as f32.
+// f16 in the order of a tile's words.
 void widen_halves(const std::byte* halves, const ActivationForm& /*form*/, int64_t columns, std::byte* pairs) {
-  for (int64_t at = 0; at < columns / 2 * kRowBytes; at += kRowBytes) {
-    const auto* words = reinterpret_cast<const __m256i*>(halves + at);
-    const __m512bh rounded =
-        _mm512_cvtne2ps_pbh(_mm512_cvtph_ps(_mm256_loadu_si256(words + 1)), _mm512_cvtph_ps(_mm256_loadu_si256(words)));
-    _mm512_storeu_si512(pairs + at, reinterpret_cast<const __m512i&>(rounded));
-  }
+  for (int64_t at = 0; at < columns / 2 * kRowBytes; at += kRowBytes) _mm512_storeu_si512(pairs + at, round_halves(halves + at));
 }
 
 }  // namespace

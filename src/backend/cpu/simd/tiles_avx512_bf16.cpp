@@ -1,5 +1,6 @@
 // Tile kernels for many rows of activations by AVX-512 BF16: each instruction adds 32 products of bf16 into 16 f32 sums. It takes subnormal
 // numbers for zero. f16 weights are rounded to bf16 on the way; so are the activations.
+#include "backend/cpu/simd/round_halves.h"
 #include "backend/cpu/simd/simd_kernels.h"
 
 #if defined(__x86_64__)
@@ -24,15 +25,13 @@ struct PairsInPlace {
   }
 };
 
-// f16, rounded half to even. Any f16 but 0 is a normal number as f32.
+// f16, rounded.
 struct RoundedPairs {
   static constexpr bool kKeeps = true;
   static HWY_INLINE __m512bh word(const std::byte* tile, std::byte* kept, int64_t at) {
-    const auto* halves = reinterpret_cast<const __m256i*>(tile + at);
-    const __m512bh rounded =
-        _mm512_cvtne2ps_pbh(_mm512_cvtph_ps(_mm256_loadu_si256(halves + 1)), _mm512_cvtph_ps(_mm256_loadu_si256(halves)));
-    _mm512_storeu_si512(kept + at, reinterpret_cast<const __m512i&>(rounded));
-    return rounded;
+    const __m512i rounded = round_halves(tile + at);
+    _mm512_storeu_si512(kept + at, rounded);
+    return as_pairs(rounded);
   }
 };
 
