@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <cstring>
+#include <utility>
 
 #include "backend/cpu/simd/select.h"
 #include "backend/cpu/simd/simd_kernels.h"
@@ -19,9 +20,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-// One format of rows: elements i, i + 1, … as a vector, and element i alone.
+// One format of rows: elements i, i + 1, … as a vector, and element i alone; the bytes of n elements.
 template <class T>
 struct FloatRows {
+  static constexpr int64_t bytes(int64_t n) { return n * int64_t{sizeof(T)}; }
   static HWY_INLINE V load(const std::byte* row, int64_t i) { return load_wide(reinterpret_cast<const T*>(row) + i); }
   static float one(const std::byte* row, int64_t i) { return static_cast<float>(reinterpret_cast<const T*>(row)[i]); }
 };
@@ -30,6 +32,7 @@ struct FloatRows {
 struct Q80Rows {
   static constexpr int64_t kBlock = 32;
   static constexpr int64_t kBytes = 34;
+  static constexpr int64_t bytes(int64_t n) { return n * kBytes / kBlock; }
   static HWY_INLINE float scale(const std::byte* block) {
 #if HWY_TARGET == HWY_SCALAR
     uint16_t bits;
@@ -55,6 +58,16 @@ struct Q80Rows {
     return scale(block) * static_cast<float>(static_cast<int8_t>(block[2 + i % kBlock]));
   }
 };
+
+// How many rows ahead of their use rows are asked for; 0: none are.
+int64_t rows_ahead(int64_t stride) {
+  const int64_t bytes = stream_bytes_ahead();
+  return stride <= 0 ? 0 : (bytes + stride - 1) / stride;
+}
+
+HWY_INLINE void ask_for(const std::byte* data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(data + at, 0, 2);
+}
 
 constexpr int kTogether = 4;  // positions whose sums over lanes are taken at once
 
@@ -110,12 +123,15 @@ HWY_INLINE void scores_of_four(const float* q, int64_t n, const std::byte* keys,
 }
 
 template <class Rows, int kHeads>
-void scores_of(const float* q, int64_t n, const std::byte* keys, int64_t stride, int64_t positions, float* scores, int64_t score_stride) {
+void scores_of(const float* q, int64_t n, const std::byte* keys, int64_t stride, int64_t ahead, int64_t positions, float* scores,
+               int64_t score_stride) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t position = 0;
-  for (; position + kTogether <= positions; position += kTogether)
+  for (; position + kTogether <= positions; position += kTogether) {
+    for (int p = 0; ahead > 0 && p < kTogether; ++p) ask_for(keys + (position + ahead + p) * stride, Rows::bytes(n));
     scores_of_four<Rows, kHeads>(q, n, keys + position * stride, stride, scores + position, score_stride);
+  }
   for (; position < positions; ++position) {
     const std::byte* key = keys + position * stride;
     for (int h = 0; h < kHeads; ++h) {
@@ -132,7 +148,7 @@ void scores_of(const float* q, int64_t n, const std::byte* keys, int64_t stride,
 // Columns [i, i + kVectors · lanes) of the sums.
 template <class Rows, int kHeads, int kVectors>
 HWY_INLINE void sum_columns(const float* weights, int64_t weight_stride, int64_t n, int64_t i, const std::byte* values, int64_t stride,
-                            int64_t positions, float* out) {
+                            int64_t ahead, int64_t positions, float* out) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   V sums[kHeads][kVectors];
@@ -140,6 +156,7 @@ HWY_INLINE void sum_columns(const float* weights, int64_t weight_stride, int64_t
     for (int v = 0; v < kVectors; ++v) sums[h][v] = hn::LoadU(d, out + h * n + i + v * lanes);
   }
   for (int64_t position = 0; position < positions; ++position) {
+    if (ahead > 0) ask_for(values + (position + ahead) * stride + Rows::bytes(i), Rows::bytes(kVectors * lanes));
     V value[kVectors];
     for (int v = 0; v < kVectors; ++v) value[v] = Rows::load(values + position * stride, i + v * lanes);
     for (int h = 0; h < kHeads; ++h) {
@@ -153,14 +170,14 @@ HWY_INLINE void sum_columns(const float* weights, int64_t weight_stride, int64_t
 }
 
 template <class Rows, int kHeads>
-void weighted_sum_of(const float* weights, int64_t weight_stride, int64_t n, const std::byte* values, int64_t stride, int64_t positions,
-                     float* out) {
+void weighted_sum_of(const float* weights, int64_t weight_stride, int64_t n, const std::byte* values, int64_t stride, int64_t ahead,
+                     int64_t positions, float* out) {
   constexpr int kVectors = HWY_TARGET == HWY_AVX2 ? 2 : 4;  // of 16 registers or of 32
   const auto lanes = static_cast<int64_t>(hn::Lanes(D()));
   int64_t i = 0;
   for (; i + kVectors * lanes <= n; i += kVectors * lanes)
-    sum_columns<Rows, kHeads, kVectors>(weights, weight_stride, n, i, values, stride, positions, out);
-  for (; i + lanes <= n; i += lanes) sum_columns<Rows, kHeads, 1>(weights, weight_stride, n, i, values, stride, positions, out);
+    sum_columns<Rows, kHeads, kVectors>(weights, weight_stride, n, i, values, stride, ahead, positions, out);
+  for (; i + lanes <= n; i += lanes) sum_columns<Rows, kHeads, 1>(weights, weight_stride, n, i, values, stride, ahead, positions, out);
   for (; i < n; ++i) {
     for (int h = 0; h < kHeads; ++h) {
       for (int64_t position = 0; position < positions; ++position)
@@ -172,20 +189,25 @@ void weighted_sum_of(const float* weights, int64_t weight_stride, int64_t n, con
 template <class Rows>
 void scores(const float* q, int64_t heads, int64_t n, const std::byte* keys, int64_t stride, int64_t positions, float* out,
             int64_t score_stride) {
+  int64_t ahead = rows_ahead(stride);  // for the first heads; the others find the rows in the cache
   int64_t head = 0;
   for (; head + 4 <= heads; head += 4)
-    scores_of<Rows, 4>(q + head * n, n, keys, stride, positions, out + head * score_stride, score_stride);
-  for (; head < heads; ++head) scores_of<Rows, 1>(q + head * n, n, keys, stride, positions, out + head * score_stride, score_stride);
+    scores_of<Rows, 4>(q + head * n, n, keys, stride, std::exchange(ahead, 0), positions, out + head * score_stride, score_stride);
+  for (; head < heads; ++head)
+    scores_of<Rows, 1>(q + head * n, n, keys, stride, std::exchange(ahead, 0), positions, out + head * score_stride, score_stride);
 }
 
 template <class Rows>
 void weighted_sum(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const std::byte* values, int64_t stride,
                   int64_t positions, float* out) {
+  int64_t ahead = rows_ahead(stride);
   int64_t head = 0;
   for (; head + 4 <= heads; head += 4)
-    weighted_sum_of<Rows, 4>(weights + head * weight_stride, weight_stride, n, values, stride, positions, out + head * n);
+    weighted_sum_of<Rows, 4>(weights + head * weight_stride, weight_stride, n, values, stride, std::exchange(ahead, 0), positions,
+                             out + head * n);
   for (; head < heads; ++head)
-    weighted_sum_of<Rows, 1>(weights + head * weight_stride, weight_stride, n, values, stride, positions, out + head * n);
+    weighted_sum_of<Rows, 1>(weights + head * weight_stride, weight_stride, n, values, stride, std::exchange(ahead, 0), positions,
+                             out + head * n);
 }
 
 void fill_cache(SimdKernels& kernels) {
