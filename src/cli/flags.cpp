@@ -103,8 +103,8 @@ Flags::Flags(const std::string& description, const Console& console)
 Flags::~Flags() = default;
 
 Flags::Added Flags::add_value(const std::string& flag, const std::string& value_name, const std::string& description,
-                              std::function<void(const std::string&)> take) {
-  return Added(*app_->add_option_function<std::string>(flag, std::move(take), description)->option_text(value_name)->take_last());
+                              const std::function<void(const std::string&)>& take) {
+  return Added(*app_->add_option_function<std::string>(flag, take, description)->option_text(value_name)->take_last());
 }
 
 Flags::Added Flags::add_decimal(const std::string& flag, const std::string& description, float& target, double minimum, double maximum) {

@@ -50,7 +50,7 @@ class Flags {
 
   // A flag with one value that `take` is given. The last one counts if there are several.
   Added add_value(const std::string& flag, const std::string& value_name, const std::string& description,
-                  std::function<void(const std::string&)> take);
+                  const std::function<void(const std::string&)>& take);
 
   // A flag with a whole number.
   template <class T>

@@ -50,7 +50,7 @@ std::filesystem::path only_model_of(const std::filesystem::path& folder) {
 std::filesystem::path find_default_model(const std::filesystem::path& executable) {
   const std::filesystem::path folder = executable.parent_path();
   if (folder.empty()) return {};
-  const std::filesystem::path installed = folder.parent_path() / "share" / "wick" / "models" / kDefaultModel;
+  std::filesystem::path installed = folder.parent_path() / "share" / "wick" / "models" / kDefaultModel;
   if (is_file(installed)) return installed;
   for (std::filesystem::path at = folder;; at = at.parent_path()) {
     std::filesystem::path candidate = at / "models" / kDefaultModel;

@@ -85,7 +85,7 @@ int run_worker(Console& console, const Arguments& arguments) {
     flags.add_switch("--build-info", "print as JSON what this program was built from and with", wants_build_info);
     flags.footer(examples({fmt::format("{} --prompt \"Once upon a time\" --max-tokens 200", console.name),
                            fmt::format("echo '\"My dear,\"' | {} --temperature 0", console.name),
-                           fmt::format("{} --model FILE.gguf --prompt \"Dear Sir,\" --seed 7 --stop \"Yours\"", console.name)}));
+                           fmt::format(R"({} --model FILE.gguf --prompt "Dear Sir," --seed 7 --stop "Yours")", console.name)}));
     if (!flags.parse(arguments)) return;
     if (wants_build_info) {
       console.out << build_info_json() << '\n';

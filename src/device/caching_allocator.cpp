@@ -45,7 +45,7 @@ size_t block_bytes(size_t bytes, Lifetime lifetime) {
   const size_t whole = std::max(kGranule, (bytes + kGranule - 1) / kGranule * kGranule);
   if (lifetime == Lifetime::persistent || whole <= 4 * kGranule) return whole;
   const size_t step = std::bit_floor(whole) / 4;
-  return (whole + step - 1) / step * step;
+  return (whole + step - 1) / step * step;  // NOLINT(clang-analyzer-core.DivideZero): of more than four granules
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
   while (std::getline(file, line)) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   }
   return "CPU";
 }

@@ -51,6 +51,7 @@ std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   std::vector<FoundDevice> found = devices();
   if (index < 0 || static_cast<size_t>(index) >= found.size()) {
     std::vector<std::string> names;
+    names.reserve(found.size());
     for (const FoundDevice& device : found) names.push_back(fmt::format("opencl:{} ({})", names.size(), device.caps.name));
     if (!names.empty()) fail(ErrorCode::no_device, "opencl:{}: there are {}: {}", index, names.size(), fmt::join(names, ", "));
     const std::string& reason = loader().reason;

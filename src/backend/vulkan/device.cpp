@@ -29,6 +29,7 @@ VkDescriptorSetLayout Device::set_layout(size_t buffers) {
   const std::lock_guard lock(mutex_);
   while (set_layouts_.size() <= buffers) {
     std::vector<VkDescriptorSetLayoutBinding> bindings;
+    bindings.reserve(set_layouts_.size());
     for (uint32_t i = 0; i < set_layouts_.size(); ++i) {
       bindings.push_back({i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
     }

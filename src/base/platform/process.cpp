@@ -21,7 +21,7 @@ uint64_t kilobytes_entry(const char* path, const std::string& key) {
   std::ifstream file(path);
   std::string line;
   while (std::getline(file, line)) {
-    if (line.compare(0, key.size(), key) == 0) return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;
+    if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;
   }
   return 0;
 }
@@ -100,6 +100,7 @@ void release_pages(void* address, size_t bytes) noexcept {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(address) + page - 1) / page * page;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + bytes) / page * page;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address that is rounded
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 

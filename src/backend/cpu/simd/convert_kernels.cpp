@@ -57,7 +57,7 @@ void f32_to_bf16(const float* x, uint16_t* out, size_t n) {
 }
 
 float block_scale(const std::byte* block) {
-  uint16_t bits;
+  uint16_t bits = 0;
   std::memcpy(&bits, block, sizeof(bits));
   return f16_bits_to_float(bits);
 }

@@ -85,7 +85,7 @@ void multiply_tile(const TileCall<T>& call) {
     for (int v = 0; v < kVectors; ++v) right[v] = hn::LoadU(d, b + v * lanes);
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-      const Vector<T> left = hn::Set(d, a[r * kProductStride]);
+      const Vector<T> left = hn::Set(d, a[r * kProductStride]);  // NOLINT(clang-analyzer-core.NullDereference): callers have one
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(left, right[v], sums[r][v]);
     }

@@ -4,6 +4,7 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -35,8 +36,7 @@ void quantize_row(const float* x, int64_t n, const ActivationForm& form, int64_t
     for (int64_t i = first; i < first + form.columns; i += lanes)
       largest = hn::Max(largest, hn::BitCast(di, hn::Abs(hn::LoadU(df, x + i))));
     const int32_t bits = hn::GetLane(hn::MaxOfLanes(di, largest));
-    float magnitude;
-    std::memcpy(&magnitude, &bits, sizeof(magnitude));
+    const auto magnitude = std::bit_cast<float>(bits);
     // A NaN or Inf poisons the scale, so that a bad activation is not hidden.
     const bool bad = bits >= kInfinityBits;
     const float maximum = !bad && magnitude > 1e-30F ? magnitude : 0.0F;  // 127 / maximum must stay finite

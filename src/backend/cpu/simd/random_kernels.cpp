@@ -94,7 +94,7 @@ void uniform_f32(const uint32_t* words, int bits, float low, float span, float c
   const hn::RebindToFloat<decltype(d)> df;
   const hn::RebindToSigned<decltype(d)> di;
   const float unit = std::ldexp(1.0F, -bits);
-  const size_t lanes = hn::Lanes(d);
+  const size_t lanes = hn::Lanes(d);  // NOLINT(clang-analyzer-deadcode.DeadStores): not on every target
   size_t i = 0;
   for (; kNativeRandom && i + lanes <= n; i += lanes) {
     const auto numbers = hn::ShiftRightSame(hn::LoadU(d, words + i), 32 - bits);

@@ -59,7 +59,7 @@ void multiply_panel(const TileWords<kTiles>& tiles, int64_t columns, const bf16*
       for (int v = 0; v < kTiles; ++v) words[v] = Words::word(tiles.tiles[v], tiles.kept[v], at);
 #pragma GCC unroll 16
       for (int t = 0; t < kTokens; ++t) {
-        int32_t bits;
+        int32_t bits = 0;
         __builtin_memcpy(&bits, values + t * kActivationBlock + 2 * pair, sizeof(bits));
         const __m512bh value = as_pairs(_mm512_set1_epi32(bits));
 #pragma GCC unroll 2

@@ -26,7 +26,7 @@ HWY_INLINE Bytes shift_right(Bytes a, int bits) { return _mm256_srl_epi16(a, _mm
 
 HWY_INLINE Ints splat_int(int32_t value) { return _mm256_set1_epi32(value); }
 HWY_INLINE Ints splat_word(const int8_t* p) {
-  int32_t word;
+  int32_t word = 0;
   __builtin_memcpy(&word, p, sizeof(word));
   return _mm256_set1_epi32(word);
 }
@@ -79,7 +79,7 @@ HWY_INLINE Floats low_f16(Bytes pairs) {
 HWY_INLINE Floats high_f16(Bytes pairs) { return low_f16(_mm256_srli_epi32(pairs, 16)); }
 // values[0] in even lanes, values[1] in odd ones; and the sums of two lanes side by side, of a and then of b.
 HWY_INLINE Floats splat_pair(const float* values) {
-  int64_t pair;
+  int64_t pair = 0;
   __builtin_memcpy(&pair, values, sizeof(pair));
   return _mm256_castsi256_ps(_mm256_set1_epi64x(pair));
 }
