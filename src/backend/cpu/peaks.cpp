@@ -46,14 +46,15 @@ MeasuredPeaks CpuRuntime::measure_peaks() {
   };
   threads_.run([&](int share, int shares) { std::memset(data + part(share, shares), 1, part(share + 1, shares) - part(share, shares)); });
   MeasuredPeaks peaks;
-  for (const int64_t bytes_ahead : {int64_t{0}, stream_bytes_ahead()}) {
-    const double rate = best_rate(threads_, [&](int share, int shares) {
+  const auto read_rate = [&](int64_t bytes_ahead) {
+    return best_rate(threads_, [&](int share, int shares) {
       const size_t bytes = part(share + 1, shares) - part(share, shares);
       (void)kernels_.peaks.read(data + part(share, shares), bytes, bytes_ahead);
       return static_cast<double>(bytes);
     });
-    peaks.read_bytes = std::max(peaks.read_bytes, rate);
-  }
+  };
+  peaks.read_bytes = read_rate(0);
+  if (stream_bytes_ahead() > 0) peaks.read_bytes = std::max(peaks.read_bytes, read_rate(stream_bytes_ahead()));
   peaks.int8_operations = chain_rate(threads_, kernels_.peaks.int8);
   peaks.bf16_operations = chain_rate(threads_, kernels_.peaks.bf16);
   peaks.f32_operations = chain_rate(threads_, kernels_.peaks.f32);

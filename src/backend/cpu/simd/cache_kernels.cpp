@@ -66,7 +66,7 @@ int64_t rows_ahead(int64_t stride) {
 }
 
 HWY_INLINE void ask_for(const std::byte* data, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(data + at, 0, 2);
+  for (int64_t at = 0; at < bytes; at += 64) ask_for_line(data + at);
 }
 
 constexpr int kTogether = 4;  // positions whose sums over lanes are taken at once

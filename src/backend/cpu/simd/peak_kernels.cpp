@@ -45,12 +45,12 @@ uint64_t read_memory(const std::byte* data, size_t bytes, int64_t bytes_ahead) {
 #pragma GCC unroll 8
   for (size_t sum = 0; sum < kSums; ++sum) sums[sum] = hn::Zero(d);
   for (size_t i = 0; i < bytes / sizeof(uint64_t); i += kSums * lanes) {
-    if (bytes_ahead > 0) {
-      const std::byte* ahead = data + i * sizeof(uint64_t) + bytes_ahead;
-      for (size_t at = 0; at < kSums * lanes * sizeof(uint64_t); at += 64) __builtin_prefetch(ahead + at, 0, 2);
-    }
 #pragma GCC unroll 8
-    for (size_t sum = 0; sum < kSums; ++sum) sums[sum] = hn::Xor(sums[sum], hn::LoadU(d, words + i + sum * lanes));
+    for (size_t sum = 0; sum < kSums; ++sum) {
+      const uint64_t* part = words + i + sum * lanes;
+      if (bytes_ahead > 0 && sum * lanes * sizeof(uint64_t) % 64 == 0) ask_for_line(reinterpret_cast<const std::byte*>(part) + bytes_ahead);
+      sums[sum] = hn::Xor(sums[sum], hn::LoadU(d, part));
+    }
   }
   auto total = hn::Zero(d);
 #pragma GCC unroll 8

@@ -19,11 +19,14 @@ int64_t best_bytes_ahead() {
   return bytes;
 }
 
-template <int kBytes>
-HWY_INLINE void ask_ahead(const std::byte* data, int64_t bytes_ahead) {
+// Asks for what lies ahead of one of kParts parts of kBytes bytes.
+template <int kBytes, int kParts>
+HWY_INLINE void ask_ahead(const std::byte* data, int64_t bytes_ahead, int part) {
   if (bytes_ahead == 0) return;
-#pragma GCC unroll 32
-  for (int at = 0; at < kBytes; at += 64) __builtin_prefetch(data + bytes_ahead + at, 0, 2);
+#pragma GCC unroll 64
+  for (int at = 0; at < kBytes; at += 64) {
+    if (at * kParts / kBytes == part) ask_for_line(data + bytes_ahead + at);
+  }
 }
 
 // Bytes of a group of blocks of a tile.
@@ -34,9 +37,11 @@ inline constexpr int kGroupBytes = Format::kBytes * 16 / Format::kGroups;
 template <class Format>
 inline constexpr int kPartsOfBlock = Format::kScaleColumns < kActivationBlock ? int{kActivationBlock} / Format::kScaleColumns : 1;
 
-// sum += the product of one block with its columns, number `index`, of one activation row.
-template <class Format>
-HWY_INLINE Floats add_block(const Block& block, const Activations& x, int64_t row, int64_t index, Floats sum) {
+// sum += the product of one block with its columns, number `index`, of one activation row. Meanwhile memory ahead of block kAsk of `group`
+// is asked for, unless that is negative.
+template <class Format, int kAsk>
+HWY_INLINE Floats add_block(const Block& block, const std::byte* group, int64_t bytes_ahead, const Activations& x, int64_t row,
+                            int64_t index, Floats sum) {
   constexpr int kParts = kPartsOfBlock<Format>;
   constexpr int kWords = 8 / kParts;
   const int64_t blocks = x.columns / kActivationBlock;
@@ -47,7 +52,10 @@ HWY_INLINE Floats add_block(const Block& block, const Activations& x, int64_t ro
     const int64_t at = (row * blocks + index) * kParts + part;
     Ints sums = splat_int(x.starts[at]);
 #pragma GCC unroll 8
-    for (int w = part * kWords; w < (part + 1) * kWords; ++w) sums = dot(sums, block.words[w], splat_word(quants + 4 * w));
+    for (int w = part * kWords; w < (part + 1) * kWords; ++w) {
+      if constexpr (kAsk >= 0) ask_ahead<kGroupBytes<Format>, 8 * Format::kBlocksPerGroup>(group, bytes_ahead, 8 * kAsk + w);
+      sums = dot(sums, block.words[w], splat_word(quants + 4 * w));
+    }
     sum = multiply_add(to_floats(sums), multiply(block.scale[part], scale), sum);
     if constexpr (Format::kMinimumColumns > 0) sum = multiply_subtract(block.minimum[part], splat(x.sums[at]), sum);
   }
@@ -55,23 +63,26 @@ HWY_INLINE Floats add_block(const Block& block, const Activations& x, int64_t ro
 }
 
 // The same for rows row + kToken … row + kTokens - 1; a recursion instead of a loop keeps the sums in registers.
-template <class Format, int kTokens, int kToken = 0>
-HWY_INLINE void add_tokens(const Block& block, const Activations& x, int64_t row, int64_t index, Floats (&sums)[kTokens]) {
+template <class Format, int kIndex, int kTokens, int kToken = 0>
+HWY_INLINE void add_tokens(const Block& block, const std::byte* group, int64_t bytes_ahead, const Activations& x, int64_t row,
+                           int64_t index, Floats (&sums)[kTokens]) {
   if constexpr (kToken < kTokens) {
-    sums[kToken] = add_block<Format>(block, x, row + kToken, index, sums[kToken]);
-    add_tokens<Format, kTokens, kToken + 1>(block, x, row, index, sums);
+    constexpr int kAsk = kToken == 0 ? kIndex : -1;
+    sums[kToken] = add_block<Format, kAsk>(block, group, bytes_ahead, x, row + kToken, index, sums[kToken]);
+    add_tokens<Format, kIndex, kTokens, kToken + 1>(block, group, bytes_ahead, x, row, index, sums);
   }
 }
 
 // Block kIndex of a group, then the ones behind it, for kTokens rows of activations from `row` on.
 template <class Format, int kTokens, int kIndex>
-HWY_INLINE void add_group(const std::byte* p, int lane, const typename Format::Header& header, int group, const Activations& x, int64_t row,
-                          int64_t first_block, Floats (&sums)[kTokens]) {
+HWY_INLINE void add_group(const std::byte* p, int64_t bytes_ahead, int lane, const typename Format::Header& header, int group,
+                          const Activations& x, int64_t row, int64_t first_block, Floats (&sums)[kTokens]) {
   if constexpr (kIndex < Format::kBlocksPerGroup) {
     Block block;
     Format::template load<kIndex>(p, lane, header, group, block);
-    add_tokens<Format, kTokens>(block, x, row, first_block + group * Format::kBlocksPerGroup + kIndex, sums);
-    add_group<Format, kTokens, kIndex + 1>(p, lane, header, group, x, row, first_block, sums);
+    add_tokens<Format, kIndex, kTokens>(block, p + group * kGroupBytes<Format>, bytes_ahead, x, row,
+                                        first_block + group * Format::kBlocksPerGroup + kIndex, sums);
+    add_group<Format, kTokens, kIndex + 1>(p, bytes_ahead, lane, header, group, x, row, first_block, sums);
   }
 }
 
@@ -85,8 +96,7 @@ void multiply_rows(const std::byte* tile, int64_t bytes_ahead, int lane, const A
     const std::byte* p = tile + block * Format::kBytes * 16;
     const typename Format::Header header = Format::header(p, lane);
     for (int group = 0; group < Format::kGroups; ++group) {
-      ask_ahead<kGroupBytes<Format>>(p + group * kGroupBytes<Format>, bytes_ahead);
-      add_group<Format, kTokens, 0>(p, lane, header, group, x, row, block * (Format::kColumns / kActivationBlock), sums);
+      add_group<Format, kTokens, 0>(p, bytes_ahead, lane, header, group, x, row, block * (Format::kColumns / kActivationBlock), sums);
     }
   }
   for (int t = 0; t < kTokens; ++t) store(sums[t], out + (row + t) * out_stride + lane);
@@ -144,8 +154,8 @@ HWY_INLINE void add_places(const std::byte* p, int lane, const typename Format::
 
 // The same for parts kPart and those behind it of a group, whose first block of 32 columns is number `first` of the activations.
 template <class Format, int kTokens, int kPart = 0>
-HWY_INLINE void add_parts(const std::byte* p, int lane, const typename Format::Header& header, int group, const Activations& x,
-                          int64_t first, Ints (&totals)[kTokens], Floats (&minima)[kTokens]) {
+HWY_INLINE void add_parts(const std::byte* p, int64_t bytes_ahead, int lane, const typename Format::Header& header, int group,
+                          const Activations& x, int64_t first, Ints (&totals)[kTokens], Floats (&minima)[kTokens]) {
   constexpr int kParts = kPartsOfBlock<Format>;
   if constexpr (kPart < kParts) {
     constexpr int kPlaces = Format::kPlaces;
@@ -165,6 +175,7 @@ HWY_INLINE void add_parts(const std::byte* p, int lane, const typename Format::H
       Format::template load_places<kDotBias != 0>(p, lane, group, w, words);
 #pragma GCC unroll 8
       for (int place = 0; place < kPlaces; ++place) {
+        ask_ahead<kGroupBytes<Format>, 8 * kPlaces>(p + group * kGroupBytes<Format>, bytes_ahead, w * kPlaces + place);
 #pragma GCC unroll 4
         for (int t = 0; t < kTokens; ++t) {
           const int8_t* quants = x.quants + t * x.columns + (first + place) * kActivationBlock;
@@ -173,7 +184,7 @@ HWY_INLINE void add_parts(const std::byte* p, int lane, const typename Format::H
       }
     }
     add_places<Format, kTokens, kPart>(p, lane, header, group, x, first, dots, totals, minima);
-    add_parts<Format, kTokens, kPart + 1>(p, lane, header, group, x, first, totals, minima);
+    add_parts<Format, kTokens, kPart + 1>(p, bytes_ahead, lane, header, group, x, first, totals, minima);
   }
 }
 
@@ -203,8 +214,7 @@ void multiply_places(const std::byte* tile, int64_t bytes_ahead, int lane, const
     // Not unrolled: compilers would mix the groups' loads, and prefetchers lose them (q5_k on Zen 4: 0.36 of the bandwidth, not 1.0).
 #pragma GCC unroll 1
     for (int group = 0; group < Format::kGroups; ++group) {
-      ask_ahead<kGroupBytes<Format>>(p + group * kGroupBytes<Format>, bytes_ahead);
-      add_parts<Format, kTokens>(p, lane, header, group, x, block * 8 + group * Format::kPlaces, totals, minima);
+      add_parts<Format, kTokens>(p, bytes_ahead, lane, header, group, x, block * 8 + group * Format::kPlaces, totals, minima);
     }
 #pragma GCC unroll 4
     for (int t = 0; t < kTokens; ++t) {

@@ -36,7 +36,7 @@ void multiply_pairs(const std::byte* tile, int64_t bytes_ahead, int lane, const 
 #pragma GCC unroll 4
   for (int64_t word = 0; word < x.columns / 2; ++word) {
     const std::byte* pairs = unit_at<4>(tile, word, lane);
-    ask_ahead<kVectorBytes>(pairs, bytes_ahead);
+    if (bytes_ahead > 0) ask_for_line(pairs + bytes_ahead);
     const Floats first = Pairs::first(pairs);
     const Floats second = Pairs::second(pairs);
 #pragma GCC unroll 8
