@@ -90,7 +90,7 @@ ThreadPool::Range ThreadPool::take(int share) noexcept {
     Range part = left.load(std::memory_order_relaxed);
     while (part.begin < part.end) {
       // Shorter and shorter, so that there is something to steal until the end.
-      const Range range{part.begin, part.begin + std::max(1U, (part.end - part.begin) / 4)};
+      const Range range{part.begin, part.begin + std::max(1U, (part.end - part.begin) / 2)};
       if (left.compare_exchange_weak(part, {range.end, part.end}, std::memory_order_relaxed)) return range;
     }
   } while (steal(share));
