@@ -176,15 +176,14 @@ bool inspect_tensors(const Console& console, const std::string& path, bool json)
   const bool is_folder = std::filesystem::is_directory(path, ignored);
   const std::string head = is_folder ? "" : head_of(path);
   Listing listing;
-  if (is_folder || std::filesystem::path(path).extension() == ".json") {
+  if (is_folder || std::filesystem::path(path).extension() == ".json") {  // NOLINT(bugprone-branch-clone): asked in this order
     listing = list_safetensors(path);
   } else if (head.starts_with("\x93NUMPY")) {
     listing = list_npy(path);
   } else if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) {
     listing = has_pickle(ZipFile::open(path)) ? list_pytorch(path) : list_npz(path);
-  } else if (head.starts_with('\x80') && !(head.size() > 8 && head[8] == '{')) {
-    listing = list_pytorch(path);
-  } else if (head.size() == kHeadBytes && head.ends_with("ustar")) {
+  } else if ((head.starts_with('\x80') && !(head.size() > 8 && head[8] == '{')) ||  // a pickle
+             (head.size() == kHeadBytes && head.ends_with("ustar"))) {
     listing = list_pytorch(path);
   } else if (head.size() > 8 && head[8] == '{' && !head.starts_with("GGUF")) {
     // A safetensors file begins with the length of its header, and the header with '{'.

@@ -78,16 +78,17 @@ SplitBlock split_queries(const SimdKernels& kernels, Scratch& scratch, const Att
   const int64_t values = kKeyBlock * s.width;
   const int64_t cache_rows = kSplitColumns * split.depth;
   auto* memory = scratch.get<bf16>(kSplit, static_cast<size_t>(2 * (queries + weights + keys + values + cache_rows)));
+  const auto zero_behind_width = [&](bf16* first, int64_t count) {
+    for (int64_t row = 0; row < count; ++row) std::fill_n(first + row * split.depth + s.width, split.depth - s.width, bf16{});
+  };
   for (size_t part = 0; part < 2; ++part) {
     split.queries[part] = std::exchange(memory, memory + queries);
     split.weights[part] = std::exchange(memory, memory + weights);
     split.key_words[part] = reinterpret_cast<uint32_t*>(std::exchange(memory, memory + keys));
     split.value_words[part] = reinterpret_cast<uint32_t*>(std::exchange(memory, memory + values));
     split.rows[part] = std::exchange(memory, memory + cache_rows);
-    // Behind the width there must be zeros.
-    for (int64_t row = 0; row < rows; ++row) std::fill_n(split.queries[part] + row * split.depth + s.width, split.depth - s.width, bf16{});
-    for (int64_t row = 0; row < kSplitColumns; ++row)
-      std::fill_n(split.rows[part] + row * split.depth + s.width, split.depth - s.width, bf16{});
+    zero_behind_width(split.queries[part], rows);
+    zero_behind_width(split.rows[part], kSplitColumns);
   }
   for (int64_t row = 0; row < block.rows; ++row) {
     for (int64_t at = 0; at < s.width; at += kProductDepth) {

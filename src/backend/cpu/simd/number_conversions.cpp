@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 
 template <class To, class From>
 HWY_INLINE To converted(From value) {
-  if constexpr (std::is_floating_point_v<To>) {
+  if constexpr (std::is_floating_point_v<To>) {  // NOLINT(bugprone-branch-clone): it rounds here, and cuts off at the end
     return static_cast<To>(value);
   } else if constexpr (std::is_floating_point_v<From>) {
     return saturated<To>(static_cast<double>(value));
