@@ -1,8 +1,8 @@
-// The program wick: the arguments, the streams and the exit code; src/cli does the rest.
+// The program wick: the arguments, the streams and the exit code; wick/cli does the rest.
 #include <iostream>
 
-#include "cli/wick_command.h"
 #include "environment.h"
+#include "wick/cli/wick_command.h"
 
 int main(int argument_count, char** arguments) {
   std::ios::sync_with_stdio(false);

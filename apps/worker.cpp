@@ -1,8 +1,8 @@
-// A worker: the arguments, the streams and the exit code; src/cli does the rest.
+// A worker: the arguments, the streams and the exit code; wick/cli does the rest.
 #include <iostream>
 
-#include "cli/worker_command.h"
 #include "environment.h"
+#include "wick/cli/worker_command.h"
 
 int main(int argument_count, char** arguments) {
   std::ios::sync_with_stdio(false);

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/thread_pool.h"
-#include "device/device.h"
-#include "tensor/ops/normalize.h"
-#include "tensor/ops/unary.h"
-#include "tensor/tensor.h"
+#include "wick/base/thread_pool.h"
+#include "wick/device/device.h"
+#include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/ops/unary.h"
+#include "wick/tensor/tensor.h"
 
 namespace {
 

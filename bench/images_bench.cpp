@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "matmul_bench.h"
-#include "tensor/tensor.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/thread_pool.h"
-#include "device/device.h"
-#include "tensor/tensor.h"
+#include "wick/base/thread_pool.h"
+#include "wick/device/device.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

@@ -1,6 +1,6 @@
 // Times how fast the rows of a weight become tiles, with the rows read from memory: to a second place in memory, as weights are rearranged,
 // and to a place in the cache, as a model just loaded is decoded. bytes_per_second counts each weight once.
-#include "quant/interleave.h"
+#include "wick/quant/interleave.h"
 
 #include <benchmark/benchmark.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/simd/simd_kernels.h"
+#include "wick/backend/cpu/simd/simd_kernels.h"
 
 namespace wick {
 namespace {

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
-#include "ir/dialect/dialect.h"
-#include "ir/passes.h"
-#include "kernels/attention.h"
-#include "kernels/linear.h"
-#include "kernels/matmul.h"
-#include "kernels/quantized_matvec.h"
+#include "wick/base/error.h"
+#include "wick/ir/dialect/dialect.h"
+#include "wick/ir/passes.h"
+#include "wick/kernels/attention.h"
+#include "wick/kernels/linear.h"
+#include "wick/kernels/matmul.h"
+#include "wick/kernels/quantized_matvec.h"
 
 namespace wick {
 namespace {

@@ -5,14 +5,14 @@
 #include <cstring>
 #include <random>
 
-#include "device/device.h"
 #include "elementwise_bench.h"
 #include "matmul_bench.h"
-#include "quant/block_format.h"
-#include "tensor/ops/attention.h"
-#include "tensor/ops/linear.h"
-#include "tensor/ops/normalize.h"
 #include "thread_pool_bench.h"
+#include "wick/device/device.h"
+#include "wick/quant/block_format.h"
+#include "wick/tensor/ops/attention.h"
+#include "wick/tensor/ops/linear.h"
+#include "wick/tensor/ops/normalize.h"
 
 namespace wick {
 namespace {

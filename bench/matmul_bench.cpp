@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "backend/cpu/simd/simd_kernels.h"
-#include "base/thread_pool.h"
-#include "device/device.h"
-#include "tensor/ops/matmul.h"
+#include "wick/backend/cpu/simd/simd_kernels.h"
+#include "wick/base/thread_pool.h"
+#include "wick/device/device.h"
+#include "wick/tensor/ops/matmul.h"
 
 namespace wick {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "tensor/tensor.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "base/thread_pool.h"
+#include "wick/base/thread_pool.h"
 
 namespace wick {
 namespace {

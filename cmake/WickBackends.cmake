@@ -1,4 +1,4 @@
-# A backend is one directory, src/backend/<name>/, and one line in src/backend/CMakeLists.txt.
+# A backend is one directory, wick/backend/<name>/, and one line in wick/backend/CMakeLists.txt.
 # Which backends a program holds is decided where it is linked: add_worker() generates the one table that names them.
 
 #   add_backend(<name> SOURCES … LINK … [ALWAYS])

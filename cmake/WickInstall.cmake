@@ -1,11 +1,33 @@
 # What an outside program needs: headers, static libraries, find_package(wick COMPONENTS cpu) and wick.pc; the component "development".
-# Installed, the rooms' folders lie in include/wick/, which is a place where the compiler looks: so they include each other as they do here.
+# Headers are included from the root of the repository, as "wick/room/file.h", in the tree as installed.
 
-# Where users of a library find its headers, here and installed. The umbrella headers, include/wick/, are for other projects only.
+# Where users of a library find its headers, here and installed.
 function(wick_find_headers target scope)
   target_include_directories(${target} ${scope}
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/wick> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endfunction()
+
+#   wick_header_closure(<variable> <header>…)
+# The headers of wick/ that these include, and those that they include in turn, from the repository's root; CMake configures anew when one
+# of them changes.
+function(wick_header_closure variable)
+  set(open ${ARGN})
+  set(closure)
+  while(open)
+    list(POP_FRONT open header)
+    if(header IN_LIST closure)
+      continue()
+    endif()
+    list(APPEND closure ${header})
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${header} lines REGEX "^[ \t]*#[ \t]*include[ \t]+[\"<]wick/")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE ".*[\"<](wick/[^\">]+)[\">].*" "\\1" included "${line}")
+      list(APPEND open ${included})
+    endforeach()
+  endwhile()
+  list(SORT closure)
+  set(${variable} ${closure} PARENT_SCOPE)
 endfunction()
 
 # Installs a room or a backend as wick::<name>; the bodies of the subcommands (cli) are of no use elsewhere.
@@ -20,9 +42,18 @@ endfunction()
 
 # Headers and package files; called when all libraries are known.
 function(wick_install_development)
-  install(DIRECTORY include/wick DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-  foreach(room base layout quant formats ir kernels device tensor nn text model engine)
-    install(DIRECTORY src/${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wick COMPONENT development FILES_MATCHING PATTERN "*.h")
+  # The umbrella headers, each built backend's own header, and what they include; nothing else.
+  set(public wick/wick.h wick/tensor.h wick/nn.h wick/llm.h)
+  get_property(built GLOBAL PROPERTY WICK_BACKENDS_BUILT)
+  foreach(backend IN LISTS built)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/wick/backend/${backend}/${backend}.h)
+      list(APPEND public wick/backend/${backend}/${backend}.h)
+    endif()
+  endforeach()
+  wick_header_closure(headers ${public})
+  foreach(header IN LISTS headers)
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT development)
   endforeach()
 
   set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/wick)

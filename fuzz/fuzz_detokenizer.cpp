@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "outcome.h"
-#include "text/byte_alphabet.h"
-#include "text/streaming_detokenizer.h"
-#include "text/tokenizer.h"
-#include "text/unicode.h"
+#include "wick/base/error.h"
+#include "wick/text/byte_alphabet.h"
+#include "wick/text/streaming_detokenizer.h"
+#include "wick/text/tokenizer.h"
+#include "wick/text/unicode.h"
 
 namespace {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "formats/gguf.h"
-#include "formats/gguf_type.h"
 #include "outcome.h"
-#include "quant/block_format.h"
+#include "wick/base/error.h"
+#include "wick/formats/gguf.h"
+#include "wick/formats/gguf_type.h"
+#include "wick/quant/block_format.h"
 
 namespace {
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <string>
 
-#include "base/error.h"
-#include "formats/npy.h"
-#include "formats/npz.h"
 #include "outcome.h"
+#include "wick/base/error.h"
+#include "wick/formats/npy.h"
+#include "wick/formats/npz.h"
 
 namespace {
 

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
-#include "formats/pickle.h"
-#include "formats/pytorch.h"
-#include "formats/pytorch_structure.h"
 #include "outcome.h"
+#include "wick/base/error.h"
+#include "wick/formats/pickle.h"
+#include "wick/formats/pytorch.h"
+#include "wick/formats/pytorch_structure.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "device/program_cache.h"
 #include "outcome.h"
+#include "wick/device/program_cache.h"
 
 namespace {
 

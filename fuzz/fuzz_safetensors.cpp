@@ -5,11 +5,11 @@
 #include <span>
 #include <string>
 
-#include "base/error.h"
-#include "formats/safetensors.h"
-#include "formats/safetensors_dtype.h"
-#include "formats/sharded_safetensors.h"
 #include "outcome.h"
+#include "wick/base/error.h"
+#include "wick/formats/safetensors.h"
+#include "wick/formats/safetensors_dtype.h"
+#include "wick/formats/sharded_safetensors.h"
 
 namespace {
 

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
-#include "formats/gguf.h"
 #include "outcome.h"
-#include "text/byte_alphabet.h"
-#include "text/streaming_detokenizer.h"
-#include "text/tokenizer.h"
-#include "text/unicode.h"
+#include "wick/base/error.h"
+#include "wick/formats/gguf.h"
+#include "wick/text/byte_alphabet.h"
+#include "wick/text/streaming_detokenizer.h"
+#include "wick/text/tokenizer.h"
+#include "wick/text/unicode.h"
 
 namespace {
 

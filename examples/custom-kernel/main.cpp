@@ -7,14 +7,14 @@
 #include <ostream>
 #include <vector>
 
-#include "base/error.h"
-#include "cli/flags.h"
-#include "device/registry.h"
-#include "ir/builder.h"
-#include "kernels/group_options.h"
-#include "kernels/group_reduce.h"
-#include "tensor/compiled_kernel.h"
-#include "tensor/ops/normalize.h"
+#include "wick/base/error.h"
+#include "wick/cli/flags.h"
+#include "wick/device/registry.h"
+#include "wick/ir/builder.h"
+#include "wick/kernels/group_options.h"
+#include "wick/kernels/group_reduce.h"
+#include "wick/tensor/compiled_kernel.h"
+#include "wick/tensor/ops/normalize.h"
 
 namespace wick {
 namespace {

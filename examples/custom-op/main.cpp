@@ -8,12 +8,12 @@
 #include <ostream>
 #include <vector>
 
-#include "base/error.h"
-#include "cli/flags.h"
-#include "cli/load_model.h"
-#include "tensor/backward.h"
-#include "tensor/custom_op.h"
-#include "tensor/variable.h"
+#include "wick/base/error.h"
+#include "wick/cli/flags.h"
+#include "wick/cli/load_model.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/custom_op.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 namespace {

@@ -4,12 +4,12 @@
 #include <ostream>
 #include <vector>
 
-#include "base/error.h"
-#include "cli/flags.h"
-#include "cli/load_model.h"
-#include "nn/linear.h"
-#include "nn/loss.h"
-#include "nn/optimizer.h"
+#include "wick/base/error.h"
+#include "wick/cli/flags.h"
+#include "wick/cli/load_model.h"
+#include "wick/nn/linear.h"
+#include "wick/nn/loss.h"
+#include "wick/nn/optimizer.h"
 
 namespace wick {
 namespace {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "nn/loss.h"
+#include "wick/nn/loss.h"
 
 namespace wick::mnist {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "mnist/images.h"
-#include "nn/module.h"
+#include "wick/nn/module.h"
 
 namespace wick::mnist {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/error.h"
+#include "wick/base/error.h"
 
 namespace wick::mnist {
 namespace {

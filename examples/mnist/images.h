@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tensor/tensor.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick::mnist {
 

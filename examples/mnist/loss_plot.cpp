@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/atomic_file.h"
+#include "wick/base/atomic_file.h"
 
 namespace wick::mnist {
 namespace {

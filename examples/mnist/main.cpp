@@ -4,15 +4,15 @@
 #include <chrono>
 #include <ostream>
 
-#include "base/error.h"
-#include "cli/flags.h"
-#include "cli/load_model.h"
-#include "cli/progress_bar.h"
 #include "mnist/classify.h"
 #include "mnist/images.h"
 #include "mnist/nets.h"
 #include "mnist/train.h"
-#include "model/tensor_files.h"
+#include "wick/base/error.h"
+#include "wick/cli/flags.h"
+#include "wick/cli/load_model.h"
+#include "wick/cli/progress_bar.h"
+#include "wick/model/tensor_files.h"
 
 namespace wick::mnist {
 namespace {

@@ -1,11 +1,11 @@
 // Two nets that tell digits apart: images [n, 1, 28, 28] -> logits [n, 10].
 #pragma once
 
-#include "nn/batch_norm.h"
-#include "nn/convolution.h"
-#include "nn/dropout.h"
-#include "nn/linear.h"
-#include "nn/module.h"
+#include "wick/nn/batch_norm.h"
+#include "wick/nn/convolution.h"
+#include "wick/nn/dropout.h"
+#include "wick/nn/linear.h"
+#include "wick/nn/module.h"
 
 namespace wick::mnist {
 

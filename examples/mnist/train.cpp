@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
-#include "cli/progress_bar.h"
 #include "mnist/loss_plot.h"
 #include "mnist/nets.h"
-#include "model/tensor_files.h"
-#include "nn/loss.h"
-#include "nn/optimizer.h"
-#include "nn/schedule.h"
+#include "wick/base/error.h"
+#include "wick/cli/progress_bar.h"
+#include "wick/model/tensor_files.h"
+#include "wick/nn/loss.h"
+#include "wick/nn/optimizer.h"
+#include "wick/nn/schedule.h"
 
 namespace wick::mnist {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "cli/console.h"
 #include "mnist/classify.h"
+#include "wick/cli/console.h"
 
 namespace wick::mnist {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <memory>
 
-#include "tensor/ops/reference.h"
+#include "wick/tensor/ops/reference.h"
 
 namespace wick::conformance {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "layout/dtype.h"
-#include "tensor/ops/op_rule.h"
+#include "wick/layout/dtype.h"
+#include "wick/tensor/ops/op_rule.h"
 
 namespace wick::conformance {
 

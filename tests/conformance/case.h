@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "conformance/trial.h"
-#include "device/op.h"
+#include "wick/device/op.h"
 
 namespace wick::conformance {
 

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "tensor/ops/dispatch.h"
-#include "tensor/ops/op_rule.h"
+#include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/op_rule.h"
 
 namespace wick::conformance {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "device/runtime.h"
+#include "wick/device/runtime.h"
 
 namespace wick::conformance {
 

@@ -6,16 +6,16 @@
 #include <cmath>
 
 #include "conformance/runner.h"
-#include "device/registry.h"
-#include "tensor/ops/attention.h"
-#include "tensor/ops/copy.h"
-#include "tensor/ops/coverage.h"
-#include "tensor/ops/embedding.h"
-#include "tensor/ops/linear.h"
-#include "tensor/ops/matmul.h"
-#include "tensor/ops/normalize.h"
-#include "tensor/ops/rope.h"
-#include "tensor/ops/unary.h"
+#include "wick/device/registry.h"
+#include "wick/tensor/ops/attention.h"
+#include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/coverage.h"
+#include "wick/tensor/ops/embedding.h"
+#include "wick/tensor/ops/linear.h"
+#include "wick/tensor/ops/matmul.h"
+#include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/ops/rope.h"
+#include "wick/tensor/ops/unary.h"
 
 namespace wick::conformance {
 namespace {

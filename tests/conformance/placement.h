@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "layout/layout.h"
+#include "wick/layout/layout.h"
 
 namespace wick::conformance {
 

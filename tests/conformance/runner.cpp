@@ -8,10 +8,10 @@
 #include <memory>
 #include <regex>
 
-#include "base/error.h"
 #include "conformance/guarded_runtime.h"
-#include "device/registry.h"
-#include "tensor/ops/dispatch.h"
+#include "wick/base/error.h"
+#include "wick/device/registry.h"
+#include "wick/tensor/ops/dispatch.h"
 
 namespace wick::conformance {
 namespace {

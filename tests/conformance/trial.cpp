@@ -6,11 +6,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/half.h"
-#include "quant/block_format.h"
-#include "quant/interleave.h"
-#include "tensor/ops/dispatch.h"
-#include "tensor/ops/reference.h"
+#include "wick/base/half.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/interleave.h"
+#include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/reference.h"
 
 namespace wick::conformance {
 namespace {

@@ -9,7 +9,7 @@
 #include "conformance/bounds.h"
 #include "conformance/placement.h"
 #include "conformance/random.h"
-#include "tensor/tensor.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick::conformance {
 

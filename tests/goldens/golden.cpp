@@ -8,10 +8,10 @@
 #include <limits>
 #include <numeric>
 
-#include "base/error.h"
-#include "base/half.h"
-#include "formats/safetensors.h"
 #include "source_root.h"
+#include "wick/base/error.h"
+#include "wick/base/half.h"
+#include "wick/formats/safetensors.h"
 
 namespace wick::goldens {
 namespace {

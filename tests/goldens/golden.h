@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "device/device.h"
-#include "layout/dtype.h"
-#include "layout/shape.h"
-#include "tensor/tensor.h"
+#include "wick/device/device.h"
+#include "wick/layout/dtype.h"
+#include "wick/layout/shape.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick::goldens {
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "device/registry.h"
 #include "goldens/golden.h"
 #include "goldens/ops.h"
 #include "goldens/tolerance.h"
-#include "tensor/backward.h"
-#include "tensor/variable.h"
+#include "wick/device/registry.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/variable.h"
 
 namespace wick::goldens {
 

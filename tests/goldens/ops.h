@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tensor/tensor.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick::goldens {
 

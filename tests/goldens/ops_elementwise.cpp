@@ -1,5 +1,5 @@
 #include "goldens/ops.h"
-#include "tensor/ops/unary.h"
+#include "wick/tensor/ops/unary.h"
 
 namespace wick::goldens {
 namespace {

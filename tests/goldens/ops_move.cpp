@@ -1,5 +1,5 @@
 #include "goldens/ops.h"
-#include "tensor/display.h"
+#include "wick/tensor/display.h"
 
 namespace wick::goldens {
 namespace {

@@ -1,21 +1,21 @@
 #include <memory>
 #include <string>
 
-#include "base/error.h"
 #include "goldens/ops.h"
-#include "nn/activation.h"
-#include "nn/attention.h"
-#include "nn/batch_norm.h"
-#include "nn/gradient_clipping.h"
-#include "nn/linear.h"
-#include "nn/loss.h"
-#include "nn/normalization.h"
-#include "nn/optimizer.h"
-#include "nn/pixels.h"
-#include "nn/prelu.h"
-#include "nn/recurrent.h"
-#include "nn/rotary.h"
-#include "nn/schedule.h"
+#include "wick/base/error.h"
+#include "wick/nn/activation.h"
+#include "wick/nn/attention.h"
+#include "wick/nn/batch_norm.h"
+#include "wick/nn/gradient_clipping.h"
+#include "wick/nn/linear.h"
+#include "wick/nn/loss.h"
+#include "wick/nn/normalization.h"
+#include "wick/nn/optimizer.h"
+#include "wick/nn/pixels.h"
+#include "wick/nn/prelu.h"
+#include "wick/nn/recurrent.h"
+#include "wick/nn/rotary.h"
+#include "wick/nn/schedule.h"
 
 namespace wick::goldens {
 namespace {

@@ -1,5 +1,5 @@
 #include "goldens/ops.h"
-#include "tensor/ops/einsum.h"
+#include "wick/tensor/ops/einsum.h"
 
 namespace wick::goldens {
 namespace {

@@ -1,5 +1,5 @@
 #include "goldens/ops.h"
-#include "tensor/ops/normalize.h"
+#include "wick/tensor/ops/normalize.h"
 
 namespace wick::goldens {
 namespace {

@@ -1,5 +1,5 @@
 // What the texts look like: literals, names, and whole kernels as they were looked at when they were last changed.
-#include "ir/dialect/dialect.h"
+#include "wick/ir/dialect/dialect.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,15 +9,15 @@
 #include <fstream>
 #include <sstream>
 
-#include "ir/builder.h"
-#include "ir/dialect/hex_float.h"
-#include "ir/dialect_caps.h"
-#include "ir/launch.h"
-#include "ir/passes.h"
-#include "kernels/matmul.h"
-#include "kernels/quantized_matvec.h"
-#include "kernels/rows.h"
 #include "source_root.h"
+#include "wick/ir/builder.h"
+#include "wick/ir/dialect/hex_float.h"
+#include "wick/ir/dialect_caps.h"
+#include "wick/ir/launch.h"
+#include "wick/ir/passes.h"
+#include "wick/kernels/matmul.h"
+#include "wick/kernels/quantized_matvec.h"
+#include "wick/kernels/rows.h"
 
 namespace wick::ir {
 namespace {

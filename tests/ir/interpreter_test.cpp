@@ -1,4 +1,4 @@
-#include "ir/interpreter.h"
+#include "wick/ir/interpreter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/half.h"
-#include "ir/builder.h"
-#include "ir/launch.h"
+#include "wick/base/half.h"
+#include "wick/ir/builder.h"
+#include "wick/ir/launch.h"
 
 namespace wick::ir {
 namespace {

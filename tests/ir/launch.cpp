@@ -1,4 +1,4 @@
-#include "ir/launch.h"
+#include "wick/ir/launch.h"
 
 namespace wick::ir {
 

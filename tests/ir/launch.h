@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/error.h"
-#include "ir/interpreter.h"
+#include "wick/base/error.h"
+#include "wick/ir/interpreter.h"
 
 namespace wick::ir {
 

@@ -1,26 +1,26 @@
-#include "ir/library_kernels.h"
+#include "wick/ir/library_kernels.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <random>
 
-#include "kernels/attention.h"
-#include "kernels/cumsum.h"
-#include "kernels/dequantize.h"
-#include "kernels/fill.h"
-#include "kernels/images.h"
-#include "kernels/indexing.h"
-#include "kernels/linear.h"
-#include "kernels/matmul.h"
-#include "kernels/numbers.h"
-#include "kernels/quantize.h"
-#include "kernels/quantized_matvec.h"
-#include "kernels/random.h"
-#include "kernels/reduce.h"
-#include "kernels/rope.h"
-#include "kernels/rows.h"
-#include "kernels/sort.h"
+#include "wick/kernels/attention.h"
+#include "wick/kernels/cumsum.h"
+#include "wick/kernels/dequantize.h"
+#include "wick/kernels/fill.h"
+#include "wick/kernels/images.h"
+#include "wick/kernels/indexing.h"
+#include "wick/kernels/linear.h"
+#include "wick/kernels/matmul.h"
+#include "wick/kernels/numbers.h"
+#include "wick/kernels/quantize.h"
+#include "wick/kernels/quantized_matvec.h"
+#include "wick/kernels/random.h"
+#include "wick/kernels/reduce.h"
+#include "wick/kernels/rope.h"
+#include "wick/kernels/rows.h"
+#include "wick/kernels/sort.h"
 
 namespace wick::ir {
 namespace {

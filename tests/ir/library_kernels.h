@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/device_caps.h"
-#include "ir/kernel.h"
+#include "wick/ir/device_caps.h"
+#include "wick/ir/kernel.h"
 
 namespace wick::ir {
 

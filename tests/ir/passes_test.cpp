@@ -1,5 +1,5 @@
 // What single passes do; that they keep the meaning is in kernels_test.cpp.
-#include "ir/passes.h"
+#include "wick/ir/passes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <cmath>
 #include <limits>
 
-#include "base/half.h"
-#include "ir/builder.h"
-#include "ir/kernel_cases.h"
-#include "ir/launch.h"
-#include "ir/lowering.h"
+#include "wick/base/half.h"
+#include "wick/ir/builder.h"
+#include "wick/ir/kernel_cases.h"
+#include "wick/ir/launch.h"
+#include "wick/ir/lowering.h"
 
 namespace wick::ir {
 namespace {

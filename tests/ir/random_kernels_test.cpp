@@ -4,11 +4,11 @@
 
 #include <random>
 
-#include "ir/builder.h"
-#include "ir/kernel_cases.h"
-#include "ir/launch.h"
-#include "ir/passes.h"
-#include "ir/verify.h"
+#include "wick/ir/builder.h"
+#include "wick/ir/kernel_cases.h"
+#include "wick/ir/launch.h"
+#include "wick/ir/passes.h"
+#include "wick/ir/verify.h"
 
 namespace wick::ir {
 namespace {

@@ -1,4 +1,4 @@
-#include "ir/tools.h"
+#include "wick/ir/tools.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -11,9 +11,9 @@
 #include <sstream>
 #include <unordered_set>
 
-#include "ir/library_kernels.h"
-#include "ir/passes.h"
 #include "source_root.h"
+#include "wick/ir/library_kernels.h"
+#include "wick/ir/passes.h"
 
 namespace wick::ir {
 

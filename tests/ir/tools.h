@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "ir/device_caps.h"
-#include "ir/dialect/dialect.h"
-#include "ir/kernel_cases.h"
+#include "wick/ir/device_caps.h"
+#include "wick/ir/dialect/dialect.h"
+#include "wick/ir/kernel_cases.h"
 
 namespace wick::ir {
 

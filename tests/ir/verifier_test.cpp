@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
-#include "ir/launch.h"
-#include "ir/verify.h"
+#include "wick/ir/builder.h"
+#include "wick/ir/launch.h"
+#include "wick/ir/verify.h"
 
 namespace wick::ir {
 namespace {

@@ -7,12 +7,12 @@
 #include <fstream>
 #include <iterator>
 
-#include "device/registry.h"
-#include "formats/safetensors.h"
-#include "model/language_model.h"
-#include "text/streaming_detokenizer.h"
-#include "text/tokenizer.h"
 #include "unit/shared_data.h"
+#include "wick/device/registry.h"
+#include "wick/formats/safetensors.h"
+#include "wick/model/language_model.h"
+#include "wick/text/streaming_detokenizer.h"
+#include "wick/text/tokenizer.h"
 
 namespace wick {
 namespace {

@@ -8,11 +8,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/gguf_writer.h"
-#include "formats/safetensors.h"
-#include "model/language_model.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
+#include "wick/formats/gguf_writer.h"
+#include "wick/formats/safetensors.h"
+#include "wick/model/language_model.h"
 
 namespace wick {
 namespace {

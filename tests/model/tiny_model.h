@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "formats/gguf.h"
-#include "formats/gguf_writer.h"
-#include "quant/block_format.h"
-#include "quant/interleave.h"
+#include "wick/formats/gguf.h"
+#include "wick/formats/gguf_writer.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/interleave.h"
 
 namespace wick {
 

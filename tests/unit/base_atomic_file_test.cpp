@@ -1,4 +1,4 @@
-#include "base/atomic_file.h"
+#include "wick/base/atomic_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
 
 namespace wick {
 namespace {

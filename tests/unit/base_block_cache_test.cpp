@@ -1,4 +1,4 @@
-#include "base/block_cache.h"
+#include "wick/base/block_cache.h"
 
 #include <gtest/gtest.h>
 

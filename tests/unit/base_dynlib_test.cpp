@@ -1,9 +1,9 @@
-#include "base/dynlib.h"
+#include "wick/base/dynlib.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "wick/base/error.h"
 
 namespace wick {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
-#include "base/log.h"
+#include "wick/base/error.h"
+#include "wick/base/log.h"
 
 namespace wick {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/half.h"
+#include "wick/base/half.h"
 
 namespace wick {
 namespace {

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <string>
 
-#include "base/error.h"
-#include "base/mapped_file.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/base/mapped_file.h"
 
 namespace wick {
 namespace {

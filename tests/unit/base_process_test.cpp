@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/process.h"
+#include "wick/base/process.h"
 
 namespace wick {
 namespace {

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/error.h"
-#include "base/thread_pool.h"
+#include "wick/base/error.h"
+#include "wick/base/thread_pool.h"
 
 namespace wick {
 namespace {

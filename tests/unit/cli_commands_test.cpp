@@ -9,12 +9,12 @@
 #include <sstream>
 #include <string>
 
-#include "cli/wick_command.h"
-#include "formats/npy.h"
-#include "formats/safetensors_writer.h"
-#include "model/synthetic.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
+#include "wick/cli/wick_command.h"
+#include "wick/formats/npy.h"
+#include "wick/formats/safetensors_writer.h"
+#include "wick/model/synthetic.h"
 
 namespace wick {
 namespace {

@@ -8,12 +8,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/error.h"
-#include "base/log.h"
-#include "cli/console.h"
-#include "cli/model_path.h"
-#include "cli/wick_command.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/base/log.h"
+#include "wick/cli/console.h"
+#include "wick/cli/model_path.h"
+#include "wick/cli/wick_command.h"
 
 namespace wick {
 namespace {

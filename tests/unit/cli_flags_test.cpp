@@ -1,5 +1,5 @@
 // What flags and lists on the command line mean.
-#include "cli/flags.h"
+#include "wick/cli/flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "cli/text_format.h"
-#include "cli/text_input.h"
+#include "wick/base/error.h"
+#include "wick/cli/text_format.h"
+#include "wick/cli/text_input.h"
 
 namespace wick {
 namespace {

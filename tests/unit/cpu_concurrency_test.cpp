@@ -4,11 +4,11 @@
 #include <thread>
 #include <vector>
 
-#include "quant/block_format.h"
-#include "tensor/ops/attention.h"
-#include "tensor/ops/linear.h"
-#include "tensor/ops/matmul.h"
-#include "tensor/ops/normalize.h"
+#include "wick/quant/block_format.h"
+#include "wick/tensor/ops/attention.h"
+#include "wick/tensor/ops/linear.h"
+#include "wick/tensor/ops/matmul.h"
+#include "wick/tensor/ops/normalize.h"
 
 namespace wick {
 namespace {

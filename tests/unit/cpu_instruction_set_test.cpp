@@ -1,4 +1,4 @@
-#include "backend/cpu/simd/instruction_set.h"
+#include "wick/backend/cpu/simd/instruction_set.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/simd/simd_kernels.h"
-#include "base/half.h"
-#include "device/device.h"
+#include "wick/backend/cpu/simd/simd_kernels.h"
+#include "wick/base/half.h"
+#include "wick/device/device.h"
 
 namespace wick::cpu {
 namespace {

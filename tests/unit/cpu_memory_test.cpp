@@ -1,4 +1,4 @@
-#include "backend/cpu/cpu_memory.h"
+#include "wick/backend/cpu/cpu_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/platform/build_mode.h"
-#include "base/process.h"
-#include "tensor/tensor.h"
+#include "wick/base/platform/build_mode.h"
+#include "wick/base/process.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

@@ -6,11 +6,11 @@
 #include <random>
 #include <vector>
 
-#include "backend/cpu/simd/simd_kernels.h"
-#include "device/device.h"
-#include "quant/block_format.h"
-#include "tensor/ops/linear.h"
-#include "tensor/ops/matmul.h"
+#include "wick/backend/cpu/simd/simd_kernels.h"
+#include "wick/device/device.h"
+#include "wick/quant/block_format.h"
+#include "wick/tensor/ops/linear.h"
+#include "wick/tensor/ops/matmul.h"
 
 namespace wick::cpu {
 namespace {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/half.h"
-#include "device/registry.h"
-#include "quant/block_format.h"
-#include "tensor/ops/linear.h"
+#include "wick/base/half.h"
+#include "wick/device/registry.h"
+#include "wick/quant/block_format.h"
+#include "wick/tensor/ops/linear.h"
 
 namespace wick {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "base/log.h"
-#include "device/device.h"
-#include "device/registry.h"
+#include "wick/base/error.h"
+#include "wick/base/log.h"
+#include "wick/device/device.h"
+#include "wick/device/registry.h"
 
 namespace wick {
 namespace {

@@ -1,15 +1,15 @@
 // Recorded work: replays give what the calls gave, on every device of this program that has kernels, and under validation.
-#include "device/graph.h"
+#include "wick/device/graph.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <optional>
 
-#include "base/error.h"
-#include "device/registry.h"
-#include "ir/builder.h"
-#include "tensor/ops/normalize.h"
+#include "wick/base/error.h"
+#include "wick/device/registry.h"
+#include "wick/ir/builder.h"
+#include "wick/tensor/ops/normalize.h"
 
 namespace wick {
 namespace {

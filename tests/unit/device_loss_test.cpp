@@ -7,16 +7,16 @@
 #include <memory>
 #include <optional>
 
-#include "base/error.h"
-#include "base/log.h"
-#include "device/device_lost.h"
-#include "device/graph.h"
-#include "device/interpreted_program.h"
-#include "device/kernel_runtime.h"
-#include "tensor/ops/normalize.h"
-#include "tensor/tensor.h"
 #include "unit/host_block.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/base/log.h"
+#include "wick/device/device_lost.h"
+#include "wick/device/graph.h"
+#include "wick/device/interpreted_program.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

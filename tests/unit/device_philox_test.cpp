@@ -1,13 +1,13 @@
 // Philox 4x32-10 against the known answers that come with Random123 (kat_vectors), and the stream's layout.
-#include "device/philox.h"
+#include "wick/device/philox.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 #include <vector>
 
-#include "device/random_stream.h"
-#include "device/uniform_range.h"
+#include "wick/device/random_stream.h"
+#include "wick/device/uniform_range.h"
 
 namespace wick {
 namespace {

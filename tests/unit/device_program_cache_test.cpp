@@ -1,5 +1,5 @@
 // The folder of compiled programs, and what KernelRuntime makes of it: with a driver that counts what it is asked for.
-#include "device/program_cache.h"
+#include "wick/device/program_cache.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,11 +13,11 @@
 #include <fstream>
 #include <thread>
 
-#include "base/error.h"
-#include "base/log.h"
-#include "device/kernel_runtime.h"
-#include "ir/builder.h"
 #include "temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/base/log.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/ir/builder.h"
 
 namespace wick {
 namespace {

@@ -1,14 +1,14 @@
 // What a traced device writes about its launches.
-#include "device/trace.h"
+#include "wick/device/trace.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "device/device.h"
 #include "temporary_folder.h"
-#include "tensor/tensor.h"
+#include "wick/device/device.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

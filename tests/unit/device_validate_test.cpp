@@ -1,5 +1,5 @@
 // What a device opened with DeviceOptions::validate finds, with a driver that writes where a kernel's name says.
-#include "device/validate.h"
+#include "wick/device/validate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,10 @@
 #include <cstring>
 #include <functional>
 
-#include "base/error.h"
-#include "device/kernel_runtime.h"
-#include "ir/builder.h"
 #include "unit/host_block.h"
+#include "wick/base/error.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/ir/builder.h"
 
 namespace wick {
 namespace {

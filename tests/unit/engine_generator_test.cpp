@@ -1,4 +1,4 @@
-#include "engine/generator.h"
+#include "wick/engine/generator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "unit/fake_language_model.h"
+#include "wick/base/error.h"
 
 namespace wick {
 namespace {

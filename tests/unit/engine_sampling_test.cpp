@@ -1,4 +1,4 @@
-#include "engine/sampling.h"
+#include "wick/engine/sampling.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "base/error.h"
+#include "wick/base/error.h"
 
 namespace wick {
 namespace {

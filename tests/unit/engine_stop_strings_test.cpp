@@ -1,11 +1,11 @@
-#include "engine/stop_strings.h"
+#include "wick/engine/stop_strings.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "wick/base/error.h"
 
 namespace wick {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/language_model.h"
-#include "model/synthetic_vocabulary.h"
-#include "text/tokenizer.h"
 #include "unit/gguf_samples.h"
+#include "wick/model/language_model.h"
+#include "wick/model/synthetic_vocabulary.h"
+#include "wick/text/tokenizer.h"
 
 namespace wick {
 

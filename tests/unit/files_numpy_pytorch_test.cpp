@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "tensor/files.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/tensor/files.h"
 
 namespace wick {
 namespace {

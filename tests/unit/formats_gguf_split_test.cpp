@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "base/error.h"
-#include "formats/gguf.h"
 #include "unit/gguf_samples.h"
+#include "wick/base/error.h"
+#include "wick/formats/gguf.h"
 
 namespace wick {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/gguf.h"
+#include "wick/formats/gguf.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "formats/gguf_type.h"
 #include "unit/gguf_samples.h"
 #include "unit/shared_data.h"
+#include "wick/base/error.h"
+#include "wick/formats/gguf_type.h"
 
 namespace wick {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/gguf_writer.h"
+#include "wick/formats/gguf_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
-#include "formats/gguf.h"
 #include "unit/gguf_samples.h"
 #include "unit/shared_data.h"
+#include "wick/base/error.h"
+#include "wick/formats/gguf.h"
 
 namespace wick {
 namespace {

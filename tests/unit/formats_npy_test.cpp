@@ -1,4 +1,4 @@
-#include "formats/npy.h"
+#include "wick/formats/npy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
-#include "base/half.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/base/half.h"
 
 namespace wick {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/npz.h"
+#include "wick/formats/npz.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "formats/zip.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/formats/zip.h"
 
 namespace wick {
 namespace {

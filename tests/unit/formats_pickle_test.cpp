@@ -1,4 +1,4 @@
-#include "formats/pickle.h"
+#include "wick/formats/pickle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "wick/base/error.h"
 
 namespace wick {
 namespace {

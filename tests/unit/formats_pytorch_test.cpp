@@ -1,4 +1,4 @@
-#include "formats/pytorch.h"
+#include "wick/formats/pytorch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "base/mapped_file.h"
-#include "formats/npz.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/base/mapped_file.h"
+#include "wick/formats/npz.h"
 
 namespace wick {
 namespace {

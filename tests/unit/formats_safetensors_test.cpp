@@ -1,4 +1,4 @@
-#include "formats/safetensors.h"
+#include "wick/formats/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "unit/shared_data.h"
+#include "wick/base/error.h"
 
 namespace wick {
 namespace {

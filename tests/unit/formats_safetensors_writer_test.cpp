@@ -1,4 +1,4 @@
-#include "formats/safetensors_writer.h"
+#include "wick/formats/safetensors_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "formats/safetensors.h"
-#include "formats/sharded_safetensors.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/formats/safetensors.h"
+#include "wick/formats/sharded_safetensors.h"
 
 namespace wick {
 namespace {

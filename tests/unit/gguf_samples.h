@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "formats/gguf.h"
-#include "formats/gguf_writer.h"
-#include "quant/block_format.h"
 #include "unit/temporary_folder.h"
+#include "wick/formats/gguf.h"
+#include "wick/formats/gguf_writer.h"
+#include "wick/quant/block_format.h"
 
 namespace wick {
 

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "tensor/backward.h"
-#include "tensor/tensor.h"
-#include "tensor/variable.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/tensor.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 

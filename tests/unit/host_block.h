@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "device/buffer.h"
+#include "wick/device/buffer.h"
 
 namespace wick {
 

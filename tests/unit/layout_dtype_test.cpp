@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "layout/dtype.h"
+#include "wick/layout/dtype.h"
 
 namespace wick {
 namespace {

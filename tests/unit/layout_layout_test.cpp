@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "layout/layout.h"
+#include "wick/base/error.h"
+#include "wick/layout/layout.h"
 
 namespace wick {
 namespace {

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include "tensor/backward.h"
-#include "tensor/variable.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 

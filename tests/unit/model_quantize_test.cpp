@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "formats/gguf_type.h"
-#include "formats/gguf_writer.h"
-#include "formats/importance_matrix.h"
-#include "model/quantize_file.h"
 #include "unit/sha256.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/formats/gguf_type.h"
+#include "wick/formats/gguf_writer.h"
+#include "wick/formats/importance_matrix.h"
+#include "wick/model/quantize_file.h"
 
 namespace wick {
 namespace {

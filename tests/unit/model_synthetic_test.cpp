@@ -1,4 +1,4 @@
-#include "model/synthetic.h"
+#include "wick/model/synthetic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "formats/gguf.h"
-#include "formats/gguf_type.h"
-#include "model/language_model.h"
-#include "model/quantize_plan.h"
-#include "model/random_rows.h"
-#include "model/synthetic_vocabulary.h"
-#include "quant/block_format.h"
-#include "text/tokenizer.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/formats/gguf.h"
+#include "wick/formats/gguf_type.h"
+#include "wick/model/language_model.h"
+#include "wick/model/quantize_plan.h"
+#include "wick/model/random_rows.h"
+#include "wick/model/synthetic_vocabulary.h"
+#include "wick/quant/block_format.h"
+#include "wick/text/tokenizer.h"
 
 namespace wick {
 namespace {

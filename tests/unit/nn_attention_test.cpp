@@ -1,13 +1,13 @@
-#include "nn/attention.h"
+#include "wick/nn/attention.h"
 
 #include <gmock/gmock.h>
 
 #include <limits>
 
-#include "base/error.h"
 #include "nn_values.h"
-#include "tensor/backward.h"
-#include "tensor/variable.h"
+#include "wick/base/error.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/variable.h"
 
 namespace wick::nn {
 namespace {

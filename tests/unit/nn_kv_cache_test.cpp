@@ -1,9 +1,9 @@
 // Key/value caches, against positions counted by hand.
-#include "nn/kv_cache.h"
+#include "wick/nn/kv_cache.h"
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "wick/base/error.h"
 
 namespace wick::nn {
 namespace {

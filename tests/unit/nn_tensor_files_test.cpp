@@ -1,11 +1,11 @@
-#include "model/tensor_files.h"
+#include "wick/model/tensor_files.h"
 
 #include <gmock/gmock.h>
 
-#include "base/error.h"
-#include "nn/var_builder.h"
 #include "shared_data.h"
 #include "temporary_folder.h"
+#include "wick/base/error.h"
+#include "wick/nn/var_builder.h"
 
 namespace wick {
 namespace {

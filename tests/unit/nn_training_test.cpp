@@ -2,17 +2,17 @@
 
 #include <cmath>
 
-#include "base/error.h"
-#include "nn/batch_norm.h"
-#include "nn/gradient_clipping.h"
-#include "nn/init.h"
-#include "nn/linear.h"
-#include "nn/loss.h"
-#include "nn/optimizer.h"
-#include "nn/schedule.h"
-#include "nn/var_builder.h"
-#include "nn/var_map.h"
 #include "nn_values.h"
+#include "wick/base/error.h"
+#include "wick/nn/batch_norm.h"
+#include "wick/nn/gradient_clipping.h"
+#include "wick/nn/init.h"
+#include "wick/nn/linear.h"
+#include "wick/nn/loss.h"
+#include "wick/nn/optimizer.h"
+#include "wick/nn/schedule.h"
+#include "wick/nn/var_builder.h"
+#include "wick/nn/var_map.h"
 
 namespace wick::nn {
 namespace {

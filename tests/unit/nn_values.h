@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "shared_data.h"
-#include "tensor/tensor.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 

@@ -6,11 +6,11 @@
 #include <array>
 #include <cstring>
 
-#include "backend/opencl/device.h"
-#include "base/error.h"
-#include "base/log.h"
-#include "device/device.h"
-#include "device/registry.h"
+#include "wick/backend/opencl/device.h"
+#include "wick/base/error.h"
+#include "wick/base/log.h"
+#include "wick/device/device.h"
+#include "wick/device/registry.h"
 
 namespace wick::opencl {
 namespace {

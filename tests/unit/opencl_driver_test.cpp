@@ -1,5 +1,5 @@
 // The driver's memory, queue, events and compiler, on every device of this machine.
-#include "backend/opencl/driver.h"
+#include "wick/backend/opencl/driver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <numeric>
 #include <vector>
 
-#include "base/error.h"
-#include "device/kernel_runtime.h"
-#include "ir/builder.h"
+#include "wick/base/error.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/ir/builder.h"
 
 namespace wick::opencl {
 namespace {

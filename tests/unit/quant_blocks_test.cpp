@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/half.h"
-#include "quant/block_format.h"
-#include "quant/blocks.h"
-#include "quant/scale_search.h"
+#include "wick/base/half.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/blocks.h"
+#include "wick/quant/scale_search.h"
 
 namespace wick {
 namespace {

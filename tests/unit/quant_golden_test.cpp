@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/safetensors.h"
-#include "quant/block_format.h"
 #include "unit/shared_data.h"
+#include "wick/formats/safetensors.h"
+#include "wick/quant/block_format.h"
 
 namespace wick {
 namespace {

@@ -1,4 +1,4 @@
-#include "quant/i2_s.h"
+#include "wick/quant/i2_s.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "quant/block_format.h"
-#include "quant/interleave.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/interleave.h"
 
 namespace wick {
 namespace {

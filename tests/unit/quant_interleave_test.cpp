@@ -1,4 +1,4 @@
-#include "quant/interleave.h"
+#include "wick/quant/interleave.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "quant/block_format.h"
-#include "quant/blocks.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/blocks.h"
 
 namespace wick {
 namespace {

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "conformance/random.h"
-#include "tensor/backward.h"
-#include "tensor/ops/normalize.h"
-#include "tensor/tensor.h"
-#include "tensor/variable.h"
+#include "wick/base/error.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/tensor.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 namespace {

@@ -1,4 +1,4 @@
-#include "tensor/ops/attention.h"
+#include "wick/tensor/ops/attention.h"
 
 #include <gtest/gtest.h>
 

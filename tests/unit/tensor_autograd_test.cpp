@@ -1,12 +1,12 @@
 // The tape: gradients of simple expressions against exact arithmetic.
 #include <gtest/gtest.h>
 
-#include "base/error.h"
-#include "tensor/backward.h"
-#include "tensor/ops/copy.h"
-#include "tensor/ops/fill.h"
-#include "tensor/ops/linear.h"
-#include "tensor/variable.h"
+#include "wick/base/error.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/fill.h"
+#include "wick/tensor/ops/linear.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 namespace {

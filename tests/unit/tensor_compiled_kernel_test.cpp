@@ -1,5 +1,5 @@
 // Kernels of users: the same numbers as plain loops on every device of the program, and what is refused.
-#include "tensor/compiled_kernel.h"
+#include "wick/tensor/compiled_kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 #include <functional>
 #include <numeric>
 
-#include "device/registry.h"
-#include "kernels/group_options.h"
-#include "kernels/group_reduce.h"
-#include "kernels/math.h"
-#include "tensor/backward.h"
-#include "tensor/variable.h"
+#include "wick/device/registry.h"
+#include "wick/kernels/group_options.h"
+#include "wick/kernels/group_reduce.h"
+#include "wick/kernels/math.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 namespace {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <random>
 
-#include "base/error.h"
-#include "quant/block_format.h"
-#include "tensor/ops/copy.h"
+#include "wick/base/error.h"
+#include "wick/quant/block_format.h"
+#include "wick/tensor/ops/copy.h"
 
 namespace wick {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "base/error.h"
-#include "tensor/tensor.h"
 #include "unit/linear_function.h"
+#include "wick/base/error.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

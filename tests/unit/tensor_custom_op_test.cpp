@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "tensor/backward.h"
-#include "tensor/custom_op.h"
-#include "tensor/variable.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/custom_op.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 namespace {

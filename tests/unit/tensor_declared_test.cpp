@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "source_root.h"
-#include "tensor/custom_op.h"
-#include "tensor/tensor.h"
+#include "wick/tensor/custom_op.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 
@@ -287,7 +287,7 @@ std::string text_of(const std::string& path) {
 }
 
 TEST(Declared, EveryPublicFunctionOfTensorIsNamedAbove) {
-  const std::string header = text_of("/src/tensor/tensor.h");
+  const std::string header = text_of("/wick/tensor/tensor.h");
   const size_t begin = header.find("class Tensor {");
   const size_t end = header.find(" private:", begin);
   ASSERT_LT(end, header.size());

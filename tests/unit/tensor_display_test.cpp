@@ -1,5 +1,5 @@
 // Tensors as text against PyTorch's own (tests/data/display.txt, written by tests/goldens/make_display).
-#include "tensor/display.h"
+#include "wick/tensor/display.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/error.h"
-#include "quant/block_format.h"
 #include "source_root.h"
+#include "wick/base/error.h"
+#include "wick/quant/block_format.h"
 
 namespace wick {
 namespace {

@@ -1,5 +1,5 @@
 // einsum against the loops that its definition states, over whole numbers, so that every result is exact.
-#include "tensor/ops/einsum.h"
+#include "wick/tensor/ops/einsum.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "base/error.h"
 #include "unit/linear_function.h"
+#include "wick/base/error.h"
 
 namespace wick {
 namespace {

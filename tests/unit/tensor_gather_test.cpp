@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
-#include "tensor/backward.h"
-#include "tensor/variable.h"
+#include "wick/base/error.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 namespace {

@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "device/op.h"
-#include "tensor/indexer.h"
-#include "tensor/ops/embedding.h"
-#include "tensor/ops/linear.h"
-#include "tensor/ops/normalize.h"
-#include "tensor/ops/op_rule.h"
-#include "tensor/ops/rope.h"
-#include "tensor/ops/unary.h"
 #include "unit/gradcheck.h"
+#include "wick/device/op.h"
+#include "wick/tensor/indexer.h"
+#include "wick/tensor/ops/embedding.h"
+#include "wick/tensor/ops/linear.h"
+#include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/ops/op_rule.h"
+#include "wick/tensor/ops/rope.h"
+#include "wick/tensor/ops/unary.h"
 
 namespace wick {
 namespace {

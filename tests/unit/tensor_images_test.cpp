@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "base/error.h"
-#include "tensor/tensor.h"
+#include "wick/base/error.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

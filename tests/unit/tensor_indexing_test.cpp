@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
-#include "tensor/tensor.h"
 #include "unit/linear_function.h"
+#include "wick/base/error.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

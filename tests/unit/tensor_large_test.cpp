@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tensor/tensor.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
-#include "tensor/tensor.h"
+#include "wick/base/error.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

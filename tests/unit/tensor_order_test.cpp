@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
-#include "base/error.h"
-#include "tensor/backward.h"
-#include "tensor/variable.h"
+#include "wick/base/error.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 namespace {

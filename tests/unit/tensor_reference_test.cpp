@@ -7,14 +7,14 @@
 #include <limits>
 #include <vector>
 
-#include "base/half.h"
-#include "tensor/ops/binary.h"
-#include "tensor/ops/copy.h"
-#include "tensor/ops/matmul.h"
-#include "tensor/ops/normalize.h"
-#include "tensor/ops/reference.h"
-#include "tensor/ops/rope.h"
-#include "tensor/ops/unary.h"
+#include "wick/base/half.h"
+#include "wick/tensor/ops/binary.h"
+#include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/matmul.h"
+#include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/ops/reference.h"
+#include "wick/tensor/ops/rope.h"
+#include "wick/tensor/ops/unary.h"
 
 namespace wick {
 namespace {

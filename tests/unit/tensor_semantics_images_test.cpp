@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "base/error.h"
-#include "tensor/tensor.h"
+#include "wick/base/error.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

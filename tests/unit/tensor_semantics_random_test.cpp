@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tensor/tensor.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

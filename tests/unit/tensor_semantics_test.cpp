@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "base/error.h"
-#include "tensor/indexer.h"
-#include "tensor/ops/normalize.h"
-#include "tensor/tensor.h"
+#include "wick/base/error.h"
+#include "wick/tensor/indexer.h"
+#include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

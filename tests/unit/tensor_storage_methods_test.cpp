@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "base/error.h"
-#include "tensor/custom_op.h"
-#include "tensor/device_storage.h"
-#include "tensor/ops/unary.h"
+#include "wick/base/error.h"
+#include "wick/tensor/custom_op.h"
+#include "wick/tensor/device_storage.h"
+#include "wick/tensor/ops/unary.h"
 
 namespace wick {
 namespace {

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "device/op.h"
-#include "tensor/backward.h"
-#include "tensor/ops/attention.h"
-#include "tensor/ops/linear.h"
-#include "tensor/ops/op_rule.h"
-#include "tensor/tape.h"
-#include "tensor/variable.h"
+#include "wick/base/error.h"
+#include "wick/device/op.h"
+#include "wick/tensor/backward.h"
+#include "wick/tensor/ops/attention.h"
+#include "wick/tensor/ops/linear.h"
+#include "wick/tensor/ops/op_rule.h"
+#include "wick/tensor/tape.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 namespace {

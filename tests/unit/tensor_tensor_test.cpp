@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "base/error.h"
-#include "tensor/tensor.h"
+#include "wick/base/error.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {

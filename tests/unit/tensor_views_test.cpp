@@ -4,16 +4,16 @@
 #include <functional>
 #include <vector>
 
-#include "base/error.h"
-#include "quant/block_format.h"
-#include "tensor/ops/attention.h"
-#include "tensor/ops/binary.h"
-#include "tensor/ops/copy.h"
-#include "tensor/ops/embedding.h"
-#include "tensor/ops/linear.h"
-#include "tensor/ops/matmul.h"
-#include "tensor/ops/normalize.h"
-#include "tensor/ops/rope.h"
+#include "wick/base/error.h"
+#include "wick/quant/block_format.h"
+#include "wick/tensor/ops/attention.h"
+#include "wick/tensor/ops/binary.h"
+#include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/embedding.h"
+#include "wick/tensor/ops/linear.h"
+#include "wick/tensor/ops/matmul.h"
+#include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/ops/rope.h"
 
 namespace wick {
 namespace {

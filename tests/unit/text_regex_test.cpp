@@ -1,12 +1,12 @@
-#include "text/regex.h"
+#include "wick/text/regex.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "base/error.h"
-#include "text/pre_tokenizer_patterns.h"
+#include "wick/base/error.h"
+#include "wick/text/pre_tokenizer_patterns.h"
 
 namespace wick {
 namespace {

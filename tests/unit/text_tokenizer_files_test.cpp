@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "base/error.h"
 #include "shared_data.h"
-#include "text/tokenizer.h"
 #include "text_vectors.h"
+#include "wick/base/error.h"
+#include "wick/text/tokenizer.h"
 
 namespace wick {
 namespace {

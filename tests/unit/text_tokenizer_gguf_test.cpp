@@ -6,15 +6,15 @@
 #include <filesystem>
 #include <functional>
 
-#include "base/error.h"
-#include "base/log.h"
-#include "formats/gguf.h"
-#include "formats/gguf_writer.h"
 #include "shared_data.h"
-#include "text/byte_alphabet.h"
-#include "text/streaming_detokenizer.h"
-#include "text/tokenizer.h"
-#include "text/unicode.h"
+#include "wick/base/error.h"
+#include "wick/base/log.h"
+#include "wick/formats/gguf.h"
+#include "wick/formats/gguf_writer.h"
+#include "wick/text/byte_alphabet.h"
+#include "wick/text/streaming_detokenizer.h"
+#include "wick/text/tokenizer.h"
+#include "wick/text/unicode.h"
 
 namespace wick {
 namespace {

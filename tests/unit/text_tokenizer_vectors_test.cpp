@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "shared_data.h"
-#include "text/streaming_detokenizer.h"
-#include "text/tokenizer.h"
-#include "text/unicode.h"
 #include "text_vectors.h"
+#include "wick/text/streaming_detokenizer.h"
+#include "wick/text/tokenizer.h"
+#include "wick/text/unicode.h"
 
 namespace wick {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/unicode.h"
+#include "wick/text/unicode.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/tokenizer.h"
+#include "wick/text/tokenizer.h"
 
 namespace wick {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "device/device.h"
-#include "device/kernel_runtime.h"
-#include "device/registry.h"
-#include "ir/builder.h"
+#include "wick/device/device.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/device/registry.h"
+#include "wick/ir/builder.h"
 
 namespace wick::vulkan {
 

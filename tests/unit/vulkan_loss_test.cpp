@@ -4,12 +4,12 @@
 #include <functional>
 #include <sstream>
 
-#include "backend/vulkan/api.h"
-#include "base/error.h"
-#include "cli/wick_command.h"
-#include "model/synthetic.h"
 #include "unit/temporary_folder.h"
 #include "unit/vulkan_device.h"
+#include "wick/backend/vulkan/api.h"
+#include "wick/base/error.h"
+#include "wick/cli/wick_command.h"
+#include "wick/model/synthetic.h"
 
 namespace wick::vulkan {
 namespace {

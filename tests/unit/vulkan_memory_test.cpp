@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "base/error.h"
 #include "unit/vulkan_device.h"
+#include "wick/base/error.h"
 
 namespace wick::vulkan {
 namespace {

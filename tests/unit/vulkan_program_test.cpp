@@ -6,11 +6,11 @@
 #include <set>
 #include <vector>
 
-#include "backend/vulkan/shader_compiler.h"
-#include "base/error.h"
-#include "ir/passes.h"
-#include "kernels/linear_tiles.h"
 #include "unit/vulkan_device.h"
+#include "wick/backend/vulkan/shader_compiler.h"
+#include "wick/base/error.h"
+#include "wick/ir/passes.h"
+#include "wick/kernels/linear_tiles.h"
 
 namespace wick::vulkan {
 namespace {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <thread>
 
-#include "base/error.h"
 #include "unit/vulkan_device.h"
+#include "wick/base/error.h"
 
 namespace wick::vulkan {
 namespace {

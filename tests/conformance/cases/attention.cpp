@@ -1,5 +1,5 @@
 // attention: grouped heads, odd widths, prefill and decode, caches of every dtype that are larger than what is filled.
-#include "tensor/ops/attention.h"
+#include "wick/tensor/ops/attention.h"
 
 #include <fmt/format.h>
 

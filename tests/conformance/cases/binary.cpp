@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "conformance/case.h"
-#include "tensor/ops/binary.h"
+#include "wick/tensor/ops/binary.h"
 
 namespace wick::conformance {
 namespace {

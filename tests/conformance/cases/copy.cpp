@@ -1,5 +1,5 @@
 // copy and fill: every pair of plain dtypes, every layout on both sides, dequantizing, and the numbers that do not fit.
-#include "tensor/ops/copy.h"
+#include "wick/tensor/ops/copy.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "conformance/case.h"
-#include "quant/block_format.h"
-#include "quant/interleave.h"
-#include "tensor/ops/fill.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/interleave.h"
+#include "wick/tensor/ops/fill.h"
 
 namespace wick::conformance {
 namespace {

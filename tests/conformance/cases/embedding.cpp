@@ -1,14 +1,14 @@
 // embedding: rows of tables of every dtype, by ids of every dtype and layout.
-#include "tensor/ops/embedding.h"
+#include "wick/tensor/ops/embedding.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "base/error.h"
 #include "conformance/case.h"
-#include "quant/block_format.h"
-#include "quant/interleave.h"
+#include "wick/base/error.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/interleave.h"
 
 namespace wick::conformance {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
 #include "conformance/case.h"
+#include "wick/base/error.h"
 
 namespace wick::conformance {
 namespace {

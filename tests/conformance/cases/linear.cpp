@@ -1,13 +1,13 @@
 // linear, gated_linear and repack: every weight dtype, odd numbers of rows, several weights at once, activations exact and rounded.
-#include "tensor/ops/linear.h"
+#include "wick/tensor/ops/linear.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "conformance/case.h"
-#include "quant/block_format.h"
-#include "quant/interleave.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/interleave.h"
 
 namespace wick::conformance {
 namespace {

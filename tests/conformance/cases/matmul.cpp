@@ -1,5 +1,5 @@
 // matmul: odd sizes, batches that broadcast, operands of any strides, every float dtype.
-#include "tensor/ops/matmul.h"
+#include "wick/tensor/ops/matmul.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "conformance/case.h"
-#include "tensor/ops/dispatch.h"
+#include "wick/tensor/ops/dispatch.h"
 
 namespace wick::conformance {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "conformance/case.h"
-#include "tensor/ops/dispatch.h"
+#include "wick/tensor/ops/dispatch.h"
 
 namespace wick::conformance {
 namespace {

@@ -1,5 +1,5 @@
 // rope: both pairings, part of a head rotated, tables shared by all tokens.
-#include "tensor/ops/rope.h"
+#include "wick/tensor/ops/rope.h"
 
 #include <fmt/format.h>
 

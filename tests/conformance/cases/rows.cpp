@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "conformance/case.h"
-#include "tensor/ops/normalize.h"
+#include "wick/tensor/ops/normalize.h"
 
 namespace wick::conformance {
 namespace {

@@ -1,5 +1,5 @@
 // unary: every function, every rank, every layout, every plain dtype, and the numbers that are not.
-#include "tensor/ops/unary.h"
+#include "wick/tensor/ops/unary.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,25 @@
+// convert_elements: contiguous elements of any plain dtype as any other, as copy defines it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "wick/backend/cpu/simd/simd_kernels.h"
+#include "wick/layout/dtype.h"
+
+namespace wick::cpu {
+
+// The two do not overlap.
+void convert_elements(const SimdKernels& kernels, DType from, const std::byte* source, DType to, std::byte* target, int64_t n);
+
+// What a narrow dtype is computed from and to: n contiguous elements as f32 (as f64 for f64), and back, rounded once.
+template <class T>
+void read_numbers(const SimdKernels& kernels, DType dtype, const std::byte* source, int64_t n, T* out) {
+  convert_elements(kernels, dtype, source, sizeof(T) == 8 ? DType::f64 : DType::f32, reinterpret_cast<std::byte*>(out), n);
+}
+template <class T>
+void write_numbers(const SimdKernels& kernels, const T* source, int64_t n, DType dtype, std::byte* out) {
+  convert_elements(kernels, sizeof(T) == 8 ? DType::f64 : DType::f32, reinterpret_cast<const std::byte*>(source), dtype, out, n);
+}
+
+}  // namespace wick::cpu

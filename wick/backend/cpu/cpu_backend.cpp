@@ -1,0 +1,137 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "wick/backend/cpu/cpu_runtime.h"
+#include "wick/backend/cpu/linear_job.h"
+#include "wick/backend/cpu/op_table.h"
+#include "wick/base/error.h"
+#include "wick/base/process.h"
+#include "wick/device/interpreted_program.h"
+#include "wick/device/registry.h"
+#include "wick/quant/interleave.h"
+
+namespace wick::cpu {
+namespace {
+
+// Host memory is copied at once.
+class CpuQueue final : public Queue {
+ public:
+  void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override {
+    if (bytes > 0) std::memcpy(target.host_data() + offset, source, bytes);
+  }
+  void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override {
+    if (bytes > 0) std::memcpy(target, source.host_data() + offset, bytes);
+  }
+  void copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) override {
+    std::memmove(target.host_data() + target_offset, source.host_data() + source_offset, bytes);
+  }
+  void fill(Buffer& target, size_t offset, size_t bytes, std::byte value) override {
+    std::memset(target.host_data() + offset, static_cast<int>(value), bytes);
+  }
+  // Kernels of users; the library's own ops are native code.
+  void launch(const Launch& launch) override { interpret(launch); }
+  void synchronize() override {}
+};
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "CPU";
+}
+
+DeviceCaps describe(int threads, InstructionSet set) {
+  DeviceCaps caps;
+  caps.name = processor_name();
+  caps.driver = to_string(set);
+  caps.memory_bytes = physical_memory_bytes();
+  caps.compute_units = threads;
+  caps.int8_dot = simd_kernels(set).tile_kernels(DType::q8_0_x16).multiply != nullptr;
+  caps.bf16_arithmetic = simd_kernels(set).product.bf16_pairs.multiply != nullptr;
+  caps.host_memory = true;
+  // Of the interpreter, which runs kernels here.
+  caps.max_group_size = 1024;
+  caps.max_shared_bytes = 65536;
+  caps.max_parameter_bytes = 128;
+  caps.buffer_offset_alignment = 16;
+  caps.int64 = caps.f64_arithmetic = caps.storage_8bit = caps.storage_16bit = caps.f16_arithmetic = caps.f32_atomic_add = true;
+  return caps;
+}
+
+InstructionSet choose_set(const std::string& variant) {
+  const std::vector<InstructionSet> usable = usable_instruction_sets();
+  if (variant.empty()) return usable.back();
+  std::vector<std::string_view> names;
+  for (const InstructionSet set : usable) {
+    if (to_string(set) == variant) return set;
+    names.push_back(to_string(set));
+  }
+  fail(ErrorCode::invalid_argument, "cpu: no instruction set '{}' here; this machine runs {}", variant, fmt::join(names, ", "));
+}
+
+std::vector<DeviceInfo> probe() { return {{0, describe(usable_cores(), usable_instruction_sets().back()), kCpuBackendScore}}; }
+
+std::vector<VariantInfo> variants() {
+  const std::vector<InstructionSet> usable = usable_instruction_sets();
+  std::vector<VariantInfo> found;
+  for (const InstructionSet set : compiled_instruction_sets()) {
+    found.push_back({std::string(to_string(set)), std::find(usable.begin(), usable.end(), set) != usable.end()});
+  }
+  return found;
+}
+
+std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
+  if (index != 0) fail(ErrorCode::no_device, "cpu:{}: there is one cpu device, cpu:0", index);
+  if (options.threads < 0) fail(ErrorCode::invalid_argument, "cpu: {} threads asked for; at least 1 is needed", options.threads);
+  return std::make_unique<CpuRuntime>(options.threads == 0 ? usable_cores() : options.threads, choose_set(options.variant));
+}
+
+}  // namespace
+
+std::byte* Scratch::get_bytes(size_t slot, size_t bytes) {
+  if (slot >= blocks_.size()) blocks_.resize(slot + 1);
+  std::unique_ptr<Buffer>& buffer = blocks_[slot];
+  if (buffer == nullptr || buffer->bytes() < bytes) {
+    buffer.reset();
+    buffer = memory_->allocate(bytes, Lifetime::transient);
+  }
+  return buffer->host_data();
+}
+
+Scratch& CpuRuntime::callers_scratch() noexcept {
+  static thread_local Scratch scratch;
+  return scratch;
+}
+
+CpuRuntime::CpuRuntime(int threads, InstructionSet set)
+    : caps_(describe(threads, set)),
+      queue_(std::make_unique<CpuQueue>()),
+      kernels_(simd_kernels(set)),
+      threads_(threads),
+      scratch_(static_cast<size_t>(threads)) {}
+
+std::unique_ptr<Buffer> CpuRuntime::import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) {
+  return wrap_host_memory(data, bytes, std::move(owner));
+}
+
+Queue& CpuRuntime::queue() noexcept { return *queue_; }
+
+std::shared_ptr<const Program> CpuRuntime::compile(const ir::Kernel& kernel) { return interpreted_program(kernel, caps_); }
+
+OpFunction CpuRuntime::override_for(OpId op, DType dtype) const noexcept {
+  // Rearranging pays only where there are tile kernels to read the result; elsewhere interleaved weights are the reference loops' business.
+  const bool multiplies_tiles = is_interleaved(dtype) && (op == OpId::linear || op == OpId::gated_linear);
+  if ((op == OpId::repack || multiplies_tiles) && !has_tile_kernels(kernels_, dtype)) return nullptr;
+  return op_function(op, dtype);
+}
+
+extern const Backend kBackend;
+const Backend kBackend = {DeviceKind::cpu, probe, open, variants};
+
+}  // namespace wick::cpu

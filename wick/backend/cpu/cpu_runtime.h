@@ -1,0 +1,79 @@
+// The CPU behind the seam: its runtime, and what the implementations of ops find in it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wick/backend/cpu/cpu_memory.h"
+#include "wick/backend/cpu/simd/simd_kernels.h"
+#include "wick/base/thread_pool.h"
+#include "wick/device/runtime.h"
+
+namespace wick::cpu {
+
+// Scratch memory of one thread, grown on demand and kept: ops borrow it for the length of one call.
+class Scratch {
+ public:
+  // At least `count` uninitialised elements, aligned to 64 bytes; slots keep several uses apart.
+  template <class T>
+  [[nodiscard]] T* get(size_t slot, size_t count) {
+    return reinterpret_cast<T*>(get_bytes(slot, count * sizeof(T)));
+  }
+
+ private:
+  [[nodiscard]] std::byte* get_bytes(size_t slot, size_t bytes);
+
+  std::vector<std::unique_ptr<Buffer>> blocks_;
+  std::shared_ptr<MemoryPool> memory_ = std::make_shared<MemoryPool>();
+};
+
+class CpuRuntime final : public Runtime {
+ public:
+  CpuRuntime(int threads, InstructionSet set);
+
+  [[nodiscard]] const DeviceCaps& caps() const noexcept override { return caps_; }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override { return memory_->allocate(bytes, lifetime); }
+  [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
+  [[nodiscard]] Queue& queue() noexcept override;
+  [[nodiscard]] OpFunction override_for(OpId op, DType dtype) const noexcept override;
+  [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
+  [[nodiscard]] size_t allocated_bytes() const noexcept override { return memory_->allocated_bytes(); }
+  [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return memory_->peak_allocated_bytes(); }
+  [[nodiscard]] MeasuredPeaks measure_peaks() override;
+
+  [[nodiscard]] ThreadPool& threads() noexcept { return threads_; }
+  [[nodiscard]] const SimdKernels& kernels() const noexcept { return kernels_; }
+  // Of thread `index` of the pool while it runs a task. Index 0 is the calling thread, which may also use it outside tasks; as several
+  // threads may call at once, each has its own.
+  [[nodiscard]] Scratch& scratch(int index) noexcept { return index == 0 ? callers_scratch() : scratch_[static_cast<size_t>(index)]; }
+
+ private:
+  [[nodiscard]] static Scratch& callers_scratch() noexcept;
+
+  DeviceCaps caps_;
+  std::shared_ptr<MemoryPool> memory_ = std::make_shared<MemoryPool>();
+  std::unique_ptr<Queue> queue_;
+  const SimdKernels& kernels_;
+  ThreadPool threads_;
+  std::vector<Scratch> scratch_;
+};
+
+[[nodiscard]] inline CpuRuntime& runtime_of(const OpCall& call) { return static_cast<CpuRuntime&>(*call.runtime); }
+
+// Calls body(scratch, begin, end) on an equal part of [0, count) in each thread, with that thread's scratch; on all of it in the calling
+// thread where there is one thread only or it is not worth a fork.
+template <class Body>
+void share_equally(CpuRuntime& runtime, int64_t count, bool worth_a_fork, const Body& body) {
+  if (!worth_a_fork || runtime.threads().size() == 1) return body(runtime.scratch(0), int64_t{0}, count);
+  runtime.threads().run(
+      [&](int index, int threads) { body(runtime.scratch(index), count * index / threads, count * (index + 1) / threads); });
+}
+
+// The first element of an operand as T*, its layout's offset applied.
+template <class T>
+[[nodiscard]] T* data_of(const Operand& operand) {
+  return reinterpret_cast<T*>(operand.buffer->host_data()) + operand.layout->offset();
+}
+
+}  // namespace wick::cpu

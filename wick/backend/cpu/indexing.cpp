@@ -1,0 +1,321 @@
+// Elements by index: gather, index_select, scatter and index_add, all as one walk over the ids. Ids are checked before anything moves.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "wick/backend/cpu/cpu_runtime.h"
+#include "wick/backend/cpu/index_walk.h"
+#include "wick/backend/cpu/op_table.h"
+#include "wick/backend/cpu/visit_dtype.h"
+#include "wick/device/index_range.h"
+
+namespace wick::cpu {
+namespace {
+
+constexpr int64_t kElementsPerThread = 16384;
+
+template <class Id>
+bool all_inside(const Id* ids, int64_t count, int64_t extent) {
+  // As unsigned numbers negative ids are large ones.
+  using Unsigned = std::make_unsigned_t<Id>;
+  Unsigned largest = 0;
+  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, static_cast<Unsigned>(ids[i]));
+  return static_cast<uint64_t>(largest) < static_cast<uint64_t>(extent) && (std::is_unsigned_v<Id> || static_cast<Id>(largest) >= 0);
+}
+
+// The id that means "nothing": device/op.h.
+template <class Id>
+bool is_nothing(Id id, int64_t extent) {
+  return id == std::numeric_limits<Id>::max() && static_cast<uint64_t>(id) >= static_cast<uint64_t>(extent);
+}
+
+// Throws index_out_of_range for the first id that is none. Returns whether some mean "nothing".
+bool check_ids(const OpCall& call, const Operand& ids, int dim, int64_t extent) {
+  const Layout& layout = *ids.layout;
+  bool holes = false;
+  visit_ids(ids.dtype, [&]<class Id>(Id) {
+    const auto* base = reinterpret_cast<const Id*>(ids.buffer->host_data());
+    if (layout.is_contiguous()) {
+      std::atomic<bool> inside{true};
+      runtime_of(call).threads().parallel_for(layout.elements(), kElementsPerThread, [&](int64_t begin, int64_t end) {
+        if (!all_inside(base + layout.offset() + begin, end - begin, extent)) inside = false;
+      });
+      if (inside) return;
+    }
+    int64_t at = 0;
+    for_each_offset(layout, [&](int64_t offset) {
+      const auto id = static_cast<int64_t>(base[offset]);
+      if (is_nothing(base[offset], extent)) {
+        holes = true;
+      } else if (id < 0 || id >= extent) {
+        fail_index(call.op, id, layout.shape(), at, dim, extent);
+      }
+      ++at;
+    });
+  });
+  return holes;
+}
+
+// A vector of ids for slices of `dim`, seen as one id for each element of `shape`.
+Layout spread(const Layout& ids, const Shape& shape, int dim) {
+  std::array<int64_t, kMaxRank> strides{};
+  strides[static_cast<size_t>(dim)] = ids.stride(0);
+  return Layout(shape, std::span<const int64_t>(strides).first(static_cast<size_t>(shape.rank())), ids.offset());
+}
+
+template <class Word>
+void copy_row(const Word* source, int64_t source_stride, Word* target, int64_t target_stride, int64_t count) {
+  if (source_stride == 1 && target_stride == 1) {
+    // A call of memcpy costs more than a few elements.
+    if (count >= 32) {
+      std::memcpy(target, source, static_cast<size_t>(count) * sizeof(Word));
+    } else {
+      for (int64_t i = 0; i < count; ++i) target[i] = source[i];
+    }
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) target[i * target_stride] = source[i * source_stride];
+}
+
+template <class Id, class Word>
+void gather_row(const WalkRow& row, const Id* all_ids, int64_t step, const Word* indexed, Word* values) {
+  const Id* ids = all_ids + row.offsets[kIds];
+  const Word* source = indexed + row.offsets[kIndexed];
+  Word* target = values + row.offsets[kValues];
+  const int64_t stride = row.strides[kIndexed];
+  if (row.strides[kIds] == 0) {
+    return copy_row(source + static_cast<int64_t>(*ids) * step, stride, target, row.strides[kValues], row.count);
+  }
+  if (row.strides[kIds] == 1 && row.strides[kValues] == 1) {
+    if (stride == 0 && step == 1) {
+      for (int64_t i = 0; i < row.count; ++i) target[i] = source[static_cast<int64_t>(ids[i])];
+    } else {
+      for (int64_t i = 0; i < row.count; ++i) target[i] = source[static_cast<int64_t>(ids[i]) * step + i * stride];
+    }
+    return;
+  }
+  for (int64_t i = 0; i < row.count; ++i) {
+    target[i * row.strides[kValues]] = source[static_cast<int64_t>(ids[i * row.strides[kIds]]) * step + i * stride];
+  }
+}
+
+// The same where some ids mean "nothing".
+template <class Id, class Word>
+void gather_row_with_holes(const WalkRow& row, const Id* ids, int64_t step, int64_t extent, const Word* indexed, Word* values) {
+  for (int64_t i = 0; i < row.count; ++i) {
+    const Id id = ids[row.offsets[kIds] + i * row.strides[kIds]];
+    const int64_t chosen = row.offsets[kIndexed] + i * row.strides[kIndexed];
+    values[row.offsets[kValues] + i * row.strides[kValues]] =
+        is_nothing(id, extent) ? Word{} : indexed[chosen + static_cast<int64_t>(id) * step];
+  }
+}
+
+void gather_walk(const OpCall& call, const Layout& ids_layout, bool holes) {
+  const Operand& x = call.inputs[0];
+  const Operand& ids = call.inputs[1];
+  const int dim = call.parameters<IndexParams>().dim;
+  const int64_t extent = x.layout->shape()[dim];
+  const IndexWalk walk(ids_layout, *call.outputs[0].layout, *x.layout, dim);
+  visit_word(x.dtype, [&]<class Word>(Word) {
+    visit_ids(ids.dtype, [&]<class Id>(Id) {
+      const auto* id_base = reinterpret_cast<const Id*>(ids.buffer->host_data());
+      const auto* source = reinterpret_cast<const Word*>(x.buffer->host_data());
+      auto* target = reinterpret_cast<Word*>(call.outputs[0].buffer->host_data());
+      runtime_of(call).threads().parallel_for(walk.elements(), kElementsPerThread, [&](int64_t begin, int64_t end) {
+        walk.for_each_row(begin, end, [&](const WalkRow& row) {
+          if (holes) return gather_row_with_holes(row, id_base, walk.step(), extent, source, target);
+          gather_row(row, id_base, walk.step(), source, target);
+        });
+      });
+    });
+  });
+}
+
+// target = source, or target += source; Sum is wider than Value where sums are.
+template <bool kAdd, class Sum, class Value>
+void put(Sum& target, const Value& value) {
+  if constexpr (!kAdd) {
+    target = value;
+  } else if constexpr (std::is_integral_v<Sum>) {
+    target = static_cast<Sum>(static_cast<uint64_t>(target) + static_cast<uint64_t>(value));
+  } else {
+    target += static_cast<Sum>(value);
+  }
+}
+
+template <bool kAdd, class Id, class Sum, class Value>
+void scatter_row(const WalkRow& row, const Id* all_ids, int64_t step, const Value* values, Sum* indexed) {
+  const Id* ids = all_ids + row.offsets[kIds];
+  const Value* source = values + row.offsets[kValues];
+  Sum* target = indexed + row.offsets[kIndexed];
+  const int64_t stride = row.strides[kIndexed];
+  if (row.strides[kIds] == 0) {
+    target += static_cast<int64_t>(*ids) * step;
+    if (stride == 1 && row.strides[kValues] == 1) {
+      for (int64_t i = 0; i < row.count; ++i) put<kAdd>(target[i], source[i]);
+    } else {
+      for (int64_t i = 0; i < row.count; ++i) put<kAdd>(target[i * stride], source[i * row.strides[kValues]]);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < row.count; ++i) {
+    put<kAdd>(target[static_cast<int64_t>(ids[i * row.strides[kIds]]) * step + i * stride], source[i * row.strides[kValues]]);
+  }
+}
+
+// The same where some ids mean "nothing".
+template <bool kAdd, class Id, class Sum, class Value>
+void scatter_row_with_holes(const WalkRow& row, const Id* ids, int64_t step, int64_t extent, const Value* values, Sum* indexed) {
+  for (int64_t i = 0; i < row.count; ++i) {
+    const Id id = ids[row.offsets[kIds] + i * row.strides[kIds]];
+    if (is_nothing(id, extent)) continue;
+    const int64_t chosen = row.offsets[kIndexed] + i * row.strides[kIndexed];
+    put<kAdd>(indexed[chosen + static_cast<int64_t>(id) * step], values[row.offsets[kValues] + i * row.strides[kValues]]);
+  }
+}
+
+// The dimension other than dim with the largest extent: places that differ in it never write to the same element, so threads share it
+// out and each element's writes stay in order. -1: there is none.
+int dimension_to_split(const Shape& shape, int dim) {
+  int best = -1;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (d != dim && (best < 0 || shape[d] > shape[best])) best = d;
+  }
+  return best;
+}
+
+struct ScatterJob {
+  const Operand& ids;
+  Layout ids_layout;  // of the source's shape
+  const Operand& source;
+  Layout target;
+  int dim;
+  bool holes;  // some ids mean "nothing"
+};
+
+template <bool kAdd, class Sum, class Value>
+void scatter_walk(const OpCall& call, const ScatterJob& job, Sum* target) {
+  const Shape& shape = job.source.layout->shape();
+  const auto* values = reinterpret_cast<const Value*>(job.source.buffer->host_data());
+  visit_ids(job.ids.dtype, [&]<class Id>(Id) {
+    const auto* ids = reinterpret_cast<const Id*>(job.ids.buffer->host_data());
+    const auto run = [&](const Layout& id_part, const Layout& source_part, const Layout& target_part) {
+      const IndexWalk walk(id_part, source_part, target_part, job.dim);
+      const int64_t extent = job.target.shape()[job.dim];
+      walk.for_each_row(0, walk.elements(), [&](const WalkRow& row) {
+        if (job.holes) return scatter_row_with_holes<kAdd>(row, ids, walk.step(), extent, values, target);
+        scatter_row<kAdd>(row, ids, walk.step(), values, target);
+      });
+    };
+    const int split = dimension_to_split(shape, job.dim);
+    if (split < 0) return run(job.ids_layout, *job.source.layout, job.target);
+    const int64_t grain = std::max<int64_t>(1, kElementsPerThread * shape[split] / std::max<int64_t>(1, shape.elements()));
+    runtime_of(call).threads().parallel_for(shape[split], grain, [&](int64_t begin, int64_t end) {
+      run(job.ids_layout.narrow(split, begin, end - begin), job.source.layout->narrow(split, begin, end - begin),
+          job.target.narrow(split, begin, end - begin));
+    });
+  });
+}
+
+// Sums of a dtype narrower than f32: a row-major f32 copy of the whole target takes them, and is rounded back once.
+template <class T>
+void scatter_add_narrow(const OpCall& call, ScatterJob job) {
+  const Layout layout = job.target;
+  auto* target = reinterpret_cast<T*>(call.outputs[0].buffer->host_data());
+  auto* sums = runtime_of(call).scratch(0).get<float>(0, static_cast<size_t>(layout.elements()));
+  size_t at = 0;
+  for_each_offset(layout, [&](int64_t offset) { sums[at++] = static_cast<float>(target[offset]); });
+  job.target = Layout(layout.shape());
+  scatter_walk<true, float, T>(call, job, sums);
+  at = 0;
+  for_each_offset(layout, [&](int64_t offset) { target[offset] = T(sums[at++]); });
+}
+
+void add_any(const OpCall& call, const ScatterJob& job) {
+  visit_dtype(job.source.dtype, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, f8e4m3>) {
+      scatter_add_narrow<T>(call, job);
+    } else {
+      scatter_walk<true, T, T>(call, job, reinterpret_cast<T*>(call.outputs[0].buffer->host_data()));
+    }
+  });
+}
+
+// Whole rows of memory by number. The processor cannot guess where the next ones are, so they are asked for ahead of their turn.
+template <class Id>
+void select_rows(const OpCall& call, const Id* ids, size_t row_bytes) {
+  constexpr int64_t kAhead = 8;
+  constexpr size_t kLine = 64;
+  const Operand& x = call.inputs[0];
+  const int64_t size = info(x.dtype).block_bytes;
+  const int64_t ids_stride = call.inputs[1].layout->stride(0);
+  const std::byte* source = x.buffer->host_data() + x.layout->offset() * size;
+  const int64_t step = x.layout->stride(0) * size;
+  std::byte* target = call.outputs[0].buffer->host_data() + call.outputs[0].layout->offset() * size;
+  const int64_t rows = call.outputs[0].layout->shape()[0];
+  const auto place = [&](int64_t row) { return source + static_cast<int64_t>(ids[row * ids_stride]) * step; };
+  const int64_t grain = std::max<int64_t>(1, kElementsPerThread * 4 / static_cast<int64_t>(row_bytes));
+  runtime_of(call).threads().parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      if (row + kAhead < end) {
+        const std::byte* next = place(row + kAhead);
+        for (size_t line = 0; line < std::min(row_bytes, 4 * kLine); line += kLine) __builtin_prefetch(next + line);
+      }
+      std::memcpy(target + static_cast<size_t>(row) * row_bytes, place(row), row_bytes);
+    }
+  });
+}
+
+// Whether each slice of the first dimension is one run of memory, long enough for memcpy.
+bool has_solid_rows(const Layout& layout) {
+  constexpr int64_t kShortest = 8;
+  const Layout row = layout.narrow(0, 0, 1);
+  return row.elements() >= kShortest && row.is_contiguous();
+}
+
+}  // namespace
+
+void gather_any(const OpCall& call) {
+  const int dim = call.parameters<IndexParams>().dim;
+  const bool holes = check_ids(call, call.inputs[1], dim, call.inputs[0].layout->shape()[dim]);
+  gather_walk(call, *call.inputs[1].layout, holes);
+}
+
+void index_select_any(const OpCall& call) {
+  const Operand& x = call.inputs[0];
+  const Operand& ids = call.inputs[1];
+  const int dim = call.parameters<IndexParams>().dim;
+  const bool holes = check_ids(call, ids, dim, x.layout->shape()[dim]);
+  if (!holes && dim == 0 && has_solid_rows(*x.layout)) {
+    const int64_t row_elements = x.layout->elements() / x.layout->shape()[0];
+    visit_ids(ids.dtype, [&]<class Id>(Id) {
+      select_rows(call, data_of<const Id>(ids), static_cast<size_t>(row_elements * info(x.dtype).block_bytes));
+    });
+    return;
+  }
+  gather_walk(call, spread(*ids.layout, call.outputs[0].layout->shape(), dim), holes);
+}
+
+void scatter_any(const OpCall& call) {
+  const auto& [dim, add] = call.parameters<ScatterParams>();
+  const Operand& target = call.outputs[0];
+  const bool holes = check_ids(call, call.inputs[0], dim, target.layout->shape()[dim]);
+  const ScatterJob job{call.inputs[0], *call.inputs[0].layout, call.inputs[1], *target.layout, dim, holes};
+  if (add) return add_any(call, job);
+  visit_word(target.dtype,
+             [&]<class Word>(Word) { scatter_walk<false, Word, Word>(call, job, reinterpret_cast<Word*>(target.buffer->host_data())); });
+}
+
+void index_add_any(const OpCall& call) {
+  const int dim = call.parameters<IndexParams>().dim;
+  const Operand& ids = call.inputs[0];
+  const Operand& source = call.inputs[1];
+  const bool holes = check_ids(call, ids, dim, call.outputs[0].layout->shape()[dim]);
+  add_any(call, {ids, spread(*ids.layout, source.layout->shape(), dim), source, *call.outputs[0].layout, dim, holes});
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,94 @@
+// linear and gated_linear on plain weights: as tiles where that is possible and allowed (linear_tiles.cpp), else widened to f32 a few rows
+// at a time and multiplied in f32.
+#include "wick/backend/cpu/linear_job.h"
+#include "wick/backend/cpu/op_table.h"
+#include "wick/backend/cpu/unpack.h"
+
+namespace wick::cpu {
+namespace {
+
+// Rows [first, first + count) of a plain weight as f32: in place if it is f32 already, else widened into scratch.
+struct WeightRows {
+  const float* data;
+  int64_t stride;
+};
+
+WeightRows widen_rows(const LinearJob& job, int thread, const Operand& weight, int64_t first, int64_t count) {
+  const Layout& layout = *weight.layout;
+  const bool quantized = is_quantized(weight.dtype);
+  if (weight.dtype == DType::f32 && layout.stride(1) == 1)
+    return {data_of<const float>(weight) + first * layout.stride(0), layout.stride(0)};
+  auto* rows = job.runtime->scratch(thread).get<float>(kWeightRows, static_cast<size_t>(kPanelRows * job.k));
+  const int64_t element = quantized ? 0 : info(weight.dtype).block_bytes;
+  for (int64_t row = 0; row < count; ++row) {
+    const std::span<float> target(rows + row * job.k, static_cast<size_t>(job.k));
+    const std::byte* base = weight.buffer->host_data();
+    if (quantized) {
+      unpack_rows(job.runtime->kernels(), weight.dtype, base + storage_bytes(weight.dtype, layout.offset() + (first + row) * job.k),
+                  target);
+      continue;
+    }
+    const std::byte* source = base + (layout.offset() + (first + row) * layout.stride(0)) * element;
+    if (layout.stride(1) == 1) {
+      unpack_rows(job.runtime->kernels(), weight.dtype, source, target);
+      continue;
+    }
+    for (int64_t i = 0; i < job.k; ++i) {
+      unpack_rows(job.runtime->kernels(), weight.dtype, source + i * layout.stride(1) * element, target.subspan(static_cast<size_t>(i), 1));
+    }
+  }
+  return {rows, job.k};
+}
+
+// Row `first` of a float weight whose rows are contiguous; nullptr otherwise.
+template <class T>
+const T* contiguous_row(const Operand& weight, DType dtype, int64_t first) {
+  if (weight.dtype != dtype || weight.layout->stride(1) != 1) return nullptr;
+  return data_of<const T>(weight) + first * weight.layout->stride(0);
+}
+
+// out[t · out_stride + r] for the tokens t of the block, counted from its first, and `count` rows r of a plain weight.
+void multiply_plain(const LinearJob& job, int thread, const Operand& weight, int64_t first, int64_t count, Tokens tokens, float* out,
+                    int64_t out_stride) {
+  const SimdKernels& kernels = job.runtime->kernels();
+  const float* x = job.x + tokens.first * job.k;
+  const int64_t stride = weight.layout->stride(0);
+  if (const auto* rows = contiguous_row<f16>(weight, DType::f16, first)) {
+    return kernels.panel_f16(rows, stride, count, x, job.k, tokens.count, job.k, out, out_stride);
+  }
+  if (const auto* rows = contiguous_row<bf16>(weight, DType::bf16, first)) {
+    return kernels.panel_bf16(rows, stride, count, x, job.k, tokens.count, job.k, out, out_stride);
+  }
+  const WeightRows rows = widen_rows(job, thread, weight, first, count);
+  kernels.panel(rows.data, rows.stride, count, x, job.k, tokens.count, job.k, out, out_stride);
+}
+
+// A job on plain weights. A quantized one is widened for every block, so there all activations are one block.
+LinearJob make_plain_job(const OpCall& call) {
+  LinearJob job = make_job(call, kPanelRows);
+  block_tokens(job, sizeof(float));
+  if (is_quantized(call.inputs[1].dtype)) job.block = job.rows;
+  return job;
+}
+
+}  // namespace
+
+void linear_plain(const OpCall& call) {
+  if (can_multiply_tiles(call)) return linear_tiles(call);
+  const LinearJob job = make_plain_job(call);
+  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
+    float* out = product.out + tokens.first * product.outputs + first;
+    multiply_plain(job, thread, *product.weight, first, count, tokens, out, product.outputs);
+  });
+}
+
+void gated_linear_plain(const OpCall& call) {
+  if (can_multiply_tiles(call)) return gated_linear_tiles(call);
+  const LinearJob job = make_plain_job(call);
+  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
+    gate_unit(job, thread, product, first, count, tokens,
+              [&](size_t which, float* out) { multiply_plain(job, thread, call.inputs[which + 1], first, count, tokens, out, count); });
+  });
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,85 @@
+// What linear and gated_linear on plain and on interleaved weights share: the call taken apart, and the threads' work handed out.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "wick/backend/cpu/cpu_runtime.h"
+
+namespace wick::cpu {
+
+inline constexpr size_t kMaxWeights = 3;
+
+// Scratch slots of a thread.
+enum LinearSlot : size_t { kWeightRows, kGate, kUp, kQuants, kScales, kStarts, kSums, kExpanded = 18, kTiles, kChunkSums, kPairs };
+
+// One weight matrix of a call and where its products go.
+struct Product {
+  const Operand* weight;
+  int64_t outputs;     // rows of the weight
+  int64_t first_unit;  // number of its first unit of work, counted over all weights of the call
+  float* out;          // [rows, outputs]
+};
+
+// Rows of activations that are multiplied with a unit of weights before the next unit's turn.
+struct Tokens {
+  int64_t first;
+  int64_t count;
+};
+
+struct LinearJob {
+  CpuRuntime* runtime;
+  const float* x;
+  int64_t rows;
+  int64_t k;
+  int64_t unit;  // weight rows in a unit of work
+  int64_t units;
+  int64_t block;     // rows of activations in a block: at first all
+  int64_t run_rows;  // the most weight rows that are worked on at once: at first those of a unit
+  size_t count;
+  std::array<Product, kMaxWeights> products;
+};
+
+// Whether linear on this dtype, plain or interleaved, is done by tiles of interleaved rows.
+[[nodiscard]] bool has_tile_kernels(const SimdKernels& kernels, DType dtype);
+// Whether a call of linear or gated_linear on plain weights may be done by tiles: it rounds activations.
+[[nodiscard]] bool can_multiply_tiles(const OpCall& call);
+
+// Units of `unit` weight rows. gated_linear has one product for gate and up.
+[[nodiscard]] LinearJob make_job(const OpCall& call, int64_t unit);
+// Makes blocks of activations that stay in the second-level cache beside the weights; `element` is their size as the kernel reads them.
+void block_tokens(LinearJob& job, int64_t element);
+
+// Calls body(thread, product, first row, rows, tokens) for runs of units of one weight, block of tokens by block.
+template <class Body>
+void run_units(const LinearJob& job, Body&& body) {
+  job.runtime->threads().share_out(job.units, [&](int thread, int64_t begin, int64_t end) {
+    for (int64_t token = 0; token < job.rows; token += job.block) {
+      const Tokens tokens{token, std::min(job.block, job.rows - token)};
+      for (size_t index = 0; index < job.count; ++index) {
+        const Product& product = job.products[index];
+        const int64_t last = std::min(product.outputs, (end - product.first_unit) * job.unit);
+        for (int64_t row = std::max<int64_t>(0, begin - product.first_unit) * job.unit; row < last; row += job.run_rows) {
+          body(thread, product, row, std::min(job.run_rows, last - row), tokens);
+        }
+      }
+    }
+  });
+}
+
+// Computes gate and up side by side for a unit of rows, then silu(gate) · up: multiply(which, out) fills [tokens, count].
+template <class Multiply>
+void gate_unit(const LinearJob& job, int thread, const Product& product, int64_t first, int64_t count, Tokens tokens, Multiply&& multiply) {
+  Scratch& scratch = job.runtime->scratch(thread);
+  const auto elements = static_cast<size_t>(tokens.count * count);
+  auto* gate = scratch.get<float>(kGate, elements);
+  auto* up = scratch.get<float>(kUp, elements);
+  multiply(0, gate);
+  multiply(1, up);
+  for (int64_t token = 0; token < tokens.count; ++token) {
+    float* out = product.out + (tokens.first + token) * product.outputs + first;
+    job.runtime->kernels().silu_multiply(gate + token * count, up + token * count, out, static_cast<size_t>(count));
+  }
+}
+
+}  // namespace wick::cpu

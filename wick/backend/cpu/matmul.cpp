@@ -1,0 +1,275 @@
+// Batched matrix product of float operands at any strides: blocked and packed, or, where one side has few rows, straight from memory.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "wick/backend/cpu/cpu_runtime.h"
+#include "wick/backend/cpu/gemm.h"
+#include "wick/backend/cpu/matrix_source.h"
+#include "wick/backend/cpu/op_table.h"
+
+namespace wick::cpu {
+namespace {
+
+constexpr size_t kSumsSlot = 10;
+constexpr size_t kThinSlot = 11;
+
+// Columns of a thin product that one share takes at once.
+constexpr int64_t kThinColumns = 512;
+
+struct Problem {
+  CpuRuntime* runtime;
+  int64_t batches, m, k, n;
+  const Layout* left;
+  const Layout* right;
+  DType dtype;
+  const std::byte* left_data;
+  const std::byte* right_data;
+  std::byte* out;
+};
+
+Problem problem_of(const OpCall& call) {
+  const Operand& left = call.inputs[0];
+  const Operand& right = call.inputs[1];
+  const int rank = left.layout->rank();
+  const Shape& shape = left.layout->shape();
+  const Shape& result = call.outputs[0].layout->shape();
+  const int64_t m = shape[rank - 2];
+  const int64_t n = result[rank - 1];
+  int64_t batches = 1;
+  for (int dim = 0; dim < rank - 2; ++dim) batches *= shape[dim];
+  return {&runtime_of(call),
+          batches,
+          m,
+          shape[rank - 1],
+          n,
+          left.layout,
+          right.layout,
+          left.dtype,
+          left.buffer->host_data(),
+          right.buffer->host_data(),
+          call.outputs[0].buffer->host_data() + call.outputs[0].layout->offset() * info(left.dtype).block_bytes};
+}
+
+// Matrix `batch` of an operand whose batch dimensions are counted in row-major order.
+MatrixSource matrix_of(const Layout& layout, DType dtype, const std::byte* data, int64_t batch) {
+  const int rank = layout.rank();
+  int64_t offset = layout.offset();
+  for (int dim = rank - 3; dim >= 0; --dim) {
+    offset += batch % layout.shape()[dim] * layout.stride(dim);
+    batch /= layout.shape()[dim];
+  }
+  return {data + offset * info(dtype).block_bytes, dtype, layout.stride(rank - 2), layout.stride(rank - 1)};
+}
+
+MatrixSource left_of(const Problem& problem, int64_t batch) { return matrix_of(*problem.left, problem.dtype, problem.left_data, batch); }
+MatrixSource right_of(const Problem& problem, int64_t batch) { return matrix_of(*problem.right, problem.dtype, problem.right_data, batch); }
+std::byte* result_of(const Problem& problem, int64_t batch) {
+  return problem.out + batch * problem.m * problem.n * info(problem.dtype).block_bytes;
+}
+
+// Rows of the right operand that no second left panel would read again are not worth packing.
+template <class T>
+DirectRight<T> direct_right(const MatrixSource& right, DType dtype, int64_t rows, int64_t tile_rows) {
+  if (rows > tile_rows || right.dtype != dtype || right.column_stride != 1) return {};
+  return {reinterpret_cast<const T*>(right.data), right.row_stride};
+}
+
+// Sums of type T written where they belong.
+template <class T>
+void multiply_in_place(const Problem& problem, const ProductTile<T, T>& tile, DType dtype) {
+  for_each_part(
+      problem.runtime->threads(), problem.batches, problem.m, problem.n, problem.k, tile.rows, tile.columns,
+      [&](int thread, int64_t batch, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+        const SimdKernels& kernels = problem.runtime->kernels();
+        Scratch& scratch = problem.runtime->scratch(thread);
+        const MatrixSource left = left_of(problem, batch);
+        const MatrixSource right = right_of(problem, batch);
+        T* out = reinterpret_cast<T*>(result_of(problem, batch));
+        multiply_region(
+            tile, scratch, {row_begin, row_end, column_begin, column_end, problem.k, row_end - row_begin},
+            [&](int64_t row, int64_t rows, int64_t depth, int64_t part, T* packed) {
+              pack_rows(kernels, scratch, left.at(row, depth), rows, part, packed, kProductStride);
+            },
+            [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
+              pack_rows(kernels, scratch, right.at(depth, column), part, columns, packed, tile.columns);
+            },
+            direct_right<T>(right, dtype, row_end - row_begin, tile.rows), {left, right},
+            [&](int64_t row, int64_t, int64_t column, int64_t) { return ProductTarget<T>{out + row * problem.n + column, problem.n}; },
+            [](int64_t, int64_t, int64_t, int64_t) {});
+      });
+}
+
+// Sums in f32, kept aside until they are complete and then rounded once. `step`: columns of the left operand in a packed element.
+template <class Packed, class PackLeft, class PackRight>
+void multiply_and_round(const Problem& problem, const ProductTile<Packed, float>& tile, int64_t step, const PackLeft& pack_left,
+                        const PackRight& pack_right) {
+  for_each_part(
+      problem.runtime->threads(), problem.batches, problem.m, problem.n, problem.k, tile.rows, tile.columns,
+      [&](int thread, int64_t batch, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+        Scratch& scratch = problem.runtime->scratch(thread);
+        const MatrixSource left = left_of(problem, batch);
+        const MatrixSource right = right_of(problem, batch);
+        const int64_t element = info(problem.dtype).block_bytes;
+        std::byte* out = result_of(problem, batch);
+        float* sums = nullptr;
+        multiply_region(
+            tile, scratch,
+            {row_begin, row_end, column_begin, column_end, (problem.k + step - 1) / step, even_passes(row_end - row_begin, tile.rows)},
+            [&](int64_t row, int64_t rows, int64_t depth, int64_t part, Packed* packed) {
+              const int64_t width = std::min(part * step, problem.k - depth * step);
+              pack_left(scratch, left.at(row, depth * step), rows, width, packed);
+            },
+            [&](int64_t depth, int64_t part, int64_t column, int64_t columns, Packed* packed) {
+              const int64_t width = std::min(part * step, problem.k - depth * step);
+              pack_right(scratch, right.at(depth * step, column), width, columns, packed);
+            },
+            DirectRight<Packed>{}, {left, right, step},
+            [&](int64_t, int64_t rows, int64_t, int64_t columns) {
+              sums = scratch.get<float>(kSumsSlot, static_cast<size_t>(rows * columns));
+              return ProductTarget<float>{sums, columns};
+            },
+            [&](int64_t first, int64_t rows, int64_t column, int64_t columns) {
+              for (int64_t row = 0; row < rows; ++row) {
+                narrow(problem.runtime->kernels(), sums + row * columns, columns, problem.dtype,
+                       out + ((first + row) * problem.n + column) * element);
+              }
+            });
+      });
+}
+
+// How a product with few rows reads its other operand where it lies.
+enum class ThinWay { none, rows, columns };
+
+// few [rows, k] times many [k, columns]; `transposed`: the result's rows are the columns of the product.
+struct ThinProblem {
+  MatrixSource few;
+  MatrixSource many;
+  int64_t rows;
+  int64_t columns;
+  bool transposed;
+};
+
+ThinWay thin_way(const ProductKernels& kernels, DType dtype, const Layout& many, bool transposed) {
+  const bool has_kernel = dtype == DType::f32 || dtype == DType::bf16 || (dtype == DType::f16 && kernels.thin_f16 != nullptr);
+  if (!has_kernel) return ThinWay::none;
+  const int rank = many.rank();
+  if (many.stride(transposed ? rank - 2 : rank - 1) == 1) return ThinWay::rows;
+  return many.stride(transposed ? rank - 1 : rank - 2) == 1 ? ThinWay::columns : ThinWay::none;
+}
+
+template <class T>
+void multiply_thin_part(ThinProduct<T> by_rows, SimdKernels::Panel<T> by_columns, ThinWay way, const ThinProblem& thin, const float* few,
+                        int64_t k, int64_t column, int64_t columns, float* out, int64_t out_stride) {
+  const T* many = reinterpret_cast<const T*>(thin.many.at(0, column).data);
+  if (way == ThinWay::rows) return by_rows(few, k, thin.rows, many, thin.many.row_stride, columns, k, out, out_stride, false);
+  for (int64_t at = 0; at < columns; at += kPanelRows) {
+    by_columns(many + at * thin.many.column_stride, thin.many.column_stride, std::min(kPanelRows, columns - at), few, k, thin.rows, k,
+               out + at, out_stride);
+  }
+}
+
+void multiply_thin(const Problem& problem, ThinWay way, bool transposed) {
+  ThreadPool& pool = problem.runtime->threads();
+  const SimdKernels& kernels = problem.runtime->kernels();
+  const int64_t rows = transposed ? problem.n : problem.m;
+  const int64_t all_columns = transposed ? problem.m : problem.n;
+  const int64_t element = info(problem.dtype).block_bytes;
+  const int64_t chunks = (all_columns + kThinColumns - 1) / kThinColumns;
+  const auto share = [&](int thread, int64_t first, int64_t last) {
+    Scratch& scratch = problem.runtime->scratch(thread);
+    auto* few = scratch.get<float>(kThinSlot, static_cast<size_t>(rows * problem.k));
+    auto* sums = scratch.get<float>(kSumsSlot, static_cast<size_t>(rows * kThinColumns));
+    int64_t packed_batch = -1;
+    ThinProblem thin{};
+    for (int64_t task = first; task < last; ++task) {
+      const int64_t batch = task / chunks;
+      if (batch != packed_batch) {
+        const MatrixSource left = left_of(problem, batch);
+        const MatrixSource right = right_of(problem, batch);
+        thin = {transposed ? right.transposed() : left, transposed ? left.transposed() : right, rows, all_columns, transposed};
+        pack_rows(kernels, scratch, thin.few, rows, problem.k, few, problem.k);
+        packed_batch = batch;
+      }
+      const int64_t column = task % chunks * kThinColumns;
+      const int64_t columns = std::min(kThinColumns, all_columns - column);
+      switch (problem.dtype) {
+        case DType::f16:
+          multiply_thin_part<f16>(kernels.product.thin_f16, kernels.panel_f16, way, thin, few, problem.k, column, columns, sums, columns);
+          break;
+        case DType::bf16:
+          multiply_thin_part<bf16>(kernels.product.thin_bf16, kernels.panel_bf16, way, thin, few, problem.k, column, columns, sums,
+                                   columns);
+          break;
+        default:
+          multiply_thin_part<float>(kernels.product.thin_f32, kernels.panel, way, thin, few, problem.k, column, columns, sums, columns);
+          break;
+      }
+      std::byte* out = result_of(problem, batch);
+      if (!transposed || rows == 1) {
+        for (int64_t row = 0; row < rows; ++row) {
+          narrow(kernels, sums + row * columns, columns, problem.dtype, out + (row * all_columns + column) * element);
+        }
+        continue;
+      }
+      for (int64_t at = 0; at < columns; ++at) {
+        std::array<float, kThinRows> gathered{};
+        for (int64_t row = 0; row < rows; ++row) gathered[static_cast<size_t>(row)] = sums[row * columns + at];
+        narrow(kernels, gathered.data(), rows, problem.dtype, out + (column + at) * rows * element);
+      }
+    }
+  };
+  const int64_t tasks = problem.batches * chunks;
+  if (pool.size() == 1 || tasks == 1 || problem.batches * rows * all_columns * problem.k < kParallelWork) return share(0, 0, tasks);
+  pool.run([&](int thread, int threads) { share(thread, tasks * thread / threads, tasks * (thread + 1) / threads); });
+}
+
+// Products in which one side has so few rows that each element of the other is read about once.
+bool try_thin(const Problem& problem) {
+  const bool transposed = problem.m > kThinRows;
+  if (std::min(problem.m, problem.n) > kThinRows || std::max(problem.m, problem.n) < 2 * kThinRows) return false;
+  const ThinWay way = thin_way(problem.runtime->kernels().product, problem.dtype, transposed ? *problem.left : *problem.right, transposed);
+  if (way == ThinWay::none) return false;
+  multiply_thin(problem, way, transposed);
+  return true;
+}
+
+}  // namespace
+
+void matmul_f32(const OpCall& call) {
+  const Problem problem = problem_of(call);
+  if (!try_thin(problem)) multiply_in_place(problem, problem.runtime->kernels().product.f32, DType::f32);
+}
+
+void matmul_f64(const OpCall& call) {
+  const Problem problem = problem_of(call);
+  multiply_in_place(problem, problem.runtime->kernels().product.f64, DType::f64);
+}
+
+void matmul_narrow(const OpCall& call) {
+  const Problem problem = problem_of(call);
+  if (try_thin(problem)) return;
+  const SimdKernels& kernels = problem.runtime->kernels();
+  const ProductTile<uint32_t, float>& pairs = kernels.product.bf16_pairs;
+  if (problem.dtype == DType::bf16 && kernels.product.prefers_bf16_pairs) {
+    return multiply_and_round<uint32_t>(
+        problem, pairs, 2,
+        [&](Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, uint32_t* out) {
+          pack_row_pairs(kernels, scratch, source, rows, columns, out, kProductStride);
+        },
+        [&](Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, uint32_t* out) {
+          pack_column_pairs(kernels, scratch, source, rows, columns, out, pairs.columns);
+        });
+  }
+  const ProductTile<float, float>& tile = kernels.product.f32;
+  multiply_and_round<float>(
+      problem, tile, 1,
+      [&](Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, float* out) {
+        pack_rows(kernels, scratch, source, rows, columns, out, kProductStride);
+      },
+      [&](Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, float* out) {
+        pack_rows(kernels, scratch, source, rows, columns, out, tile.columns);
+      });
+}
+
+}  // namespace wick::cpu

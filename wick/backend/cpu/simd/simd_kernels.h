@@ -1,0 +1,141 @@
+// The table of inner loops, one instance per instruction set. Each is compiled from one source for all of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "wick/backend/cpu/simd/cache_kernels.h"
+#include "wick/backend/cpu/simd/instruction_set.h"
+#include "wick/backend/cpu/simd/number_loops.h"
+#include "wick/backend/cpu/simd/peak_kernels.h"
+#include "wick/backend/cpu/simd/product_kernels.h"
+#include "wick/backend/cpu/simd/row_loops.h"
+#include "wick/backend/cpu/simd/tile_kernels.h"
+#include "wick/base/half.h"
+#include "wick/layout/dtype.h"
+#include "wick/quant/interleave.h"
+
+namespace wick::cpu {
+
+// The most rows of weights that a panel takes at once.
+inline constexpr int64_t kPanelRows = 4;
+
+struct SimdKernels {
+  InstructionSet set = InstructionSet::scalar;
+
+  // Loops over contiguous elements, by number type.
+  AllNumberLoops number_loops;
+  ChooseLoops<uint8_t> choose_u8{};
+  ChooseLoops<uint32_t> choose_u32{};
+  ChooseLoops<int64_t> choose_i64{};
+  template <class T>
+  [[nodiscard]] NumberLoops<T>& numbers() noexcept {
+    return std::get<NumberLoops<T>>(number_loops);
+  }
+  template <class T>
+  [[nodiscard]] const NumberLoops<T>& numbers() const noexcept {
+    return std::get<NumberLoops<T>>(number_loops);
+  }
+  AllRowLoops row_loops;
+  template <class T>
+  [[nodiscard]] const RowLoops<T>& rows() const noexcept {
+    return std::get<RowLoops<T>>(row_loops);
+  }
+  template <class Body>
+  void for_each_number(const Body& body) {
+    std::apply([&](auto&... loops) { (body(loops), ...); }, number_loops);
+  }
+
+  // silu(gate) · up over n floats; out may be an operand.
+  void (*silu_multiply)(const float* gate, const float* up, float* out, size_t n) = nullptr;
+
+  // Conversions of n elements.
+  void (*f16_to_f32)(const uint16_t* x, float* out, size_t n) = nullptr;
+  void (*f32_to_f16)(const float* x, uint16_t* out, size_t n) = nullptr;
+  void (*bf16_to_f32)(const uint16_t* x, float* out, size_t n) = nullptr;
+  void (*f32_to_bf16)(const float* x, uint16_t* out, size_t n) = nullptr;
+  void (*q8_0_to_f32)(const std::byte* blocks, float* out, size_t n) = nullptr;
+  // The bytes of pack() (quant/block_format.h); a block with NaN or Inf in it gets a NaN for its scale. n is a multiple of 32.
+  void (*f32_to_q8_0)(const float* x, std::byte* blocks, size_t n) = nullptr;
+  void (*q4_0_to_f32)(const std::byte* blocks, float* out, size_t n) = nullptr;
+
+  // out[t · out_stride + r] = x[t] · weights[r] over k columns, for `tokens` rows of x and 1 to kPanelRows rows of weights. Sums in f32.
+  template <class Weight>
+  using Panel = void (*)(const Weight* weights, int64_t weight_stride, int64_t weight_rows, const float* x, int64_t x_stride,
+                         int64_t tokens, int64_t k, float* out, int64_t out_stride);
+  Panel<float> panel = nullptr;
+  Panel<f16> panel_f16 = nullptr;
+  Panel<bf16> panel_bf16 = nullptr;
+  // Register tiles and packing of matrix products of any size (gemm.h).
+  ProductKernels product;
+  PeakKernels peaks;
+  // Online-softmax helpers: largest of n scores; out = e^(x - largest), returning their sum.
+  float (*largest)(const float* x, size_t n) = nullptr;
+  float (*exp_and_sum)(const float* x, float largest, float* out, size_t n) = nullptr;
+  void (*scale)(float* x, float factor, size_t n) = nullptr;
+  // Attention of single tokens, by the format of the cache's rows.
+  CacheKernels cache_f32;
+  CacheKernels cache_f16;
+  CacheKernels cache_bf16;
+  CacheKernels cache_q8_0;
+
+  // `blocks` blocks of the stream of random numbers from number `block` on, and uniform numbers from n words (f64: 2n) of it.
+  void (*philox)(uint64_t seed, uint64_t block, uint32_t* words, size_t blocks) = nullptr;
+  void (*uniform_f32)(const uint32_t* words, int bits, float low, float span, float cap, float* out, size_t n) = nullptr;
+  void (*uniform_f64)(const uint32_t* words, double low, double span, double cap, double* out, size_t n) = nullptr;
+
+  // One row of activations (n a multiple of form.columns) rounded to 8 bits, with the starts and sums that the form asks for; `sums` only
+  // where it has minima. Written as a row of a panel of `rows`: see Activations. NaN and Inf give a NaN scale.
+  void (*quantize_row)(const float* x, int64_t n, const ActivationForm& form, int64_t rows, int8_t* quants, float* scales, int32_t* starts,
+                       float* sums) = nullptr;
+  // The same rounded to bf16, n a multiple of 32; nullptr where no kernel wants that.
+  void (*round_row)(const float* x, int64_t n, int64_t rows, bf16* rounded) = nullptr;
+  // Of interleave_tile().
+  GatherWords gather_words = wick::gather_words;
+  // By interleaved dtype, from kFirstInterleaved on; `multiply` is nullptr where there is no kernel for this instruction set.
+  std::array<TileKernels, kDTypeCount - static_cast<int>(kFirstInterleaved)> tiles{};
+
+  [[nodiscard]] TileKernels& tile_kernels(DType interleaved) noexcept { return tiles[tile_index(interleaved)]; }
+  [[nodiscard]] const TileKernels& tile_kernels(DType interleaved) const noexcept { return tiles[tile_index(interleaved)]; }
+
+ private:
+  [[nodiscard]] static constexpr size_t tile_index(DType interleaved) noexcept {
+    return static_cast<size_t>(interleaved) - static_cast<size_t>(kFirstInterleaved);
+  }
+};
+
+// The table of that instruction set, which must be usable here.
+[[nodiscard]] const SimdKernels& simd_kernels(InstructionSet set);
+
+// Each source file under simd/ fills its part of the table.
+void fill_amx_products(SimdKernels& kernels);
+void fill_bf16_kernels(SimdKernels& kernels);
+void fill_binary_loops(SimdKernels& kernels);
+void fill_cache_kernels(SimdKernels& kernels);
+void fill_compare_loops(SimdKernels& kernels);
+void fill_convert_kernels(SimdKernels& kernels);
+void fill_float_kernels(SimdKernels& kernels);
+void fill_integer_loops(SimdKernels& kernels);
+void fill_interleave_kernels(SimdKernels& kernels);
+void fill_number_conversions(SimdKernels& kernels);
+void fill_panel_kernels(SimdKernels& kernels);
+void fill_peak_kernels(SimdKernels& kernels);
+void fill_pow_loops(SimdKernels& kernels);
+void fill_product_kernels(SimdKernels& kernels);
+void fill_quantize_kernels(SimdKernels& kernels);
+void fill_random_kernels(SimdKernels& kernels);
+void fill_reduce_loops(SimdKernels& kernels);
+void fill_row_loops(SimdKernels& kernels);
+void fill_unary_f32_loops(SimdKernels& kernels);
+void fill_unary_f64_loops(SimdKernels& kernels);
+void fill_tiles_amx(SimdKernels& kernels);
+void fill_tiles_avx2(SimdKernels& kernels);
+void fill_tiles_avx512(SimdKernels& kernels);
+void fill_tiles_avx512_bf16(SimdKernels& kernels);
+void fill_tiles_avx_vnni(SimdKernels& kernels);
+void fill_tiles_neon(SimdKernels& kernels);
+void fill_tiles_neon_dot(SimdKernels& kernels);
+void fill_tiles_neon_i8mm(SimdKernels& kernels);
+
+}  // namespace wick::cpu

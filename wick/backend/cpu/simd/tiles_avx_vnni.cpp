@@ -1,0 +1,35 @@
+// Tile kernels by AVX2 with AVX-VNNI.
+#include <algorithm>
+
+#include "wick/backend/cpu/simd/simd_kernels.h"
+#include "wick/backend/cpu/simd/tile_tables.h"
+
+#if defined(__x86_64__)
+#include <hwy/base.h>
+#include <immintrin.h>
+
+#define WICK_AVX_VNNI
+
+HWY_PUSH_ATTRIBUTES("avx2,fma,f16c,bmi2,avxvnni")
+namespace wick::cpu {
+namespace {
+
+#include "wick/backend/cpu/simd/bit_words_avx2.h"
+#include "wick/backend/cpu/simd/tile_table-inl.h"
+
+}  // namespace
+}  // namespace wick::cpu
+HWY_POP_ATTRIBUTES
+#endif
+
+namespace wick::cpu {
+
+void fill_tiles_avx_vnni(SimdKernels& kernels) {
+#if defined(__x86_64__)
+  if (kernels.set == InstructionSet::avx2_vnni) fill_tiles(kernels);
+#else
+  (void)kernels;
+#endif
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,77 @@
+// The OpenCL backend: every device of every driver that the machine's loader finds.
+#include <fmt/ranges.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "wick/backend/opencl/driver.h"
+#include "wick/base/error.h"
+#include "wick/base/log.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/device/plain_caps.h"
+#include "wick/device/registry.h"
+
+namespace wick::opencl {
+namespace {
+
+constexpr const char* kLoader = "libOpenCL.so.1";
+constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
+
+// The loader's functions, or why there are none.
+struct Loader {
+  std::shared_ptr<const Api> api;
+  std::string reason;
+};
+
+// Opened once: drivers read their settings when the loader starts.
+const Loader& loader() {
+  static const Loader instance = [] {
+    Loader opened;
+    try {
+      opened.api = std::make_shared<const Api>(load_api(kLoader));
+    } catch (const Error& error) {
+      opened.reason = error.what();
+      log_info("no OpenCL: {}", error.what());
+    }
+    return opened;
+  }();
+  return instance;
+}
+
+std::vector<FoundDevice> devices() { return loader().api != nullptr ? find_devices(*loader().api) : std::vector<FoundDevice>(); }
+
+std::vector<DeviceInfo> probe() {
+  std::vector<DeviceInfo> list;
+  for (const FoundDevice& device : devices()) list.push_back({static_cast<int>(list.size()), device.caps, device.score});
+  return list;
+}
+
+std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
+  std::vector<FoundDevice> found = devices();
+  if (index < 0 || static_cast<size_t>(index) >= found.size()) {
+    std::vector<std::string> names;
+    names.reserve(found.size());
+    for (const FoundDevice& device : found) names.push_back(fmt::format("opencl:{} ({})", names.size(), device.caps.name));
+    if (!names.empty()) fail(ErrorCode::no_device, "opencl:{}: there are {}: {}", index, names.size(), fmt::join(names, ", "));
+    const std::string& reason = loader().reason;
+    fail(ErrorCode::no_device, "opencl:{}: this machine has no OpenCL device: {}", index,
+         reason.empty() ? "no driver names one; `clinfo` lists the drivers" : reason);
+  }
+  FoundDevice& device = found[static_cast<size_t>(index)];
+  if (options.variant == kVariants[0]) {
+    device.caps = plain_caps(std::move(device.caps));
+  } else if (!options.variant.empty() && options.variant != kVariants[1]) {
+    fail(ErrorCode::invalid_argument, "opencl:{}: no variant '{}'; it has {}", index, options.variant, fmt::join(kVariants, " and "));
+  }
+  return std::make_unique<KernelRuntime>(std::make_unique<OpenClDriver>(loader().api, std::move(device), index), options);
+}
+
+std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
+
+}  // namespace
+
+extern const Backend kBackend;
+const Backend kBackend = {DeviceKind::opencl, probe, open, variants};
+
+}  // namespace wick::opencl

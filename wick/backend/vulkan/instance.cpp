@@ -1,0 +1,40 @@
+#include "wick/backend/vulkan/instance.h"
+
+#include <fmt/format.h>
+
+namespace wick::vulkan {
+namespace {
+
+Instance open_instance() {
+  if (volkInitialize() != VK_SUCCESS) return {VK_NULL_HANDLE, "there is no Vulkan loader here (libvulkan.so.1): install a driver"};
+  const uint32_t version = volkGetInstanceVersion();
+  if (version < VK_API_VERSION_1_2) {
+    return {VK_NULL_HANDLE, fmt::format("the Vulkan loader is of version {}.{}, and 1.2 is needed", VK_API_VERSION_MAJOR(version),
+                                        VK_API_VERSION_MINOR(version))};
+  }
+  VkApplicationInfo application = typed<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
+  application.pApplicationName = application.pEngineName = "wick";
+  application.apiVersion = VK_API_VERSION_1_3;
+  VkInstanceCreateInfo info = typed<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
+  info.pApplicationInfo = &application;
+  Instance opened;
+  if (const VkResult result = vkCreateInstance(&info, nullptr, &opened.handle); result != VK_SUCCESS) {
+    return {VK_NULL_HANDLE, fmt::format("the Vulkan loader finds no driver (vkCreateInstance: {})", to_string(result))};
+  }
+  volkLoadInstance(opened.handle);
+  return opened;
+}
+
+}  // namespace
+
+const Instance& instance() {
+  static const Instance opened = open_instance();
+  return opened;
+}
+
+std::vector<VkPhysicalDevice> physical_devices() {
+  if (instance().handle == VK_NULL_HANDLE) return {};
+  return list<VkPhysicalDevice>(vkEnumeratePhysicalDevices, instance().handle);
+}
+
+}  // namespace wick::vulkan

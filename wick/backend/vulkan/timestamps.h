@@ -1,0 +1,33 @@
+// Timestamps of the device, for events that measure.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "wick/backend/vulkan/device.h"
+
+namespace wick::vulkan {
+
+class Timestamps {
+ public:
+  explicit Timestamps(const Device& device);
+  ~Timestamps();
+  Timestamps(const Timestamps&) = delete;
+  Timestamps& operator=(const Timestamps&) = delete;
+
+  // Records a timestamp into a slot that is free; none where the device has no clock, or all slots are taken.
+  [[nodiscard]] std::optional<uint32_t> record(VkCommandBuffer commands);
+  // Seconds on the device's clock, once it has got there.
+  [[nodiscard]] std::optional<double> seconds(uint32_t slot) const;
+  void give_back(uint32_t slot);
+
+ private:
+  const Device& device_;
+  VkQueryPool pool_ = VK_NULL_HANDLE;
+  std::mutex mutex_;
+  std::vector<uint32_t> free_;
+};
+
+}  // namespace wick::vulkan

@@ -1,0 +1,107 @@
+#include "wick/base/process.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+namespace wick {
+namespace {
+
+// The number behind `key` in a file of lines "Key:   123 kB", in bytes; 0 where there is none.
+uint64_t kilobytes_entry(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;
+  }
+  return 0;
+}
+
+// cgroup v2's "max 100000" or "150000 100000": quota and period in microseconds.
+int cgroup_core_limit() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
+  return std::max(1, static_cast<int>(std::ceil(std::strtod(quota.c_str(), nullptr) / period)));
+}
+
+}  // namespace
+
+uint64_t peak_resident_bytes() noexcept { return kilobytes_entry("/proc/self/status", "VmHWM:"); }
+uint64_t physical_memory_bytes() noexcept { return kilobytes_entry("/proc/meminfo", "MemTotal:"); }
+uint64_t available_memory_bytes() noexcept { return kilobytes_entry("/proc/meminfo", "MemAvailable:"); }
+
+int usable_cores() noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int cores = 1;
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0) cores = std::max(1, CPU_COUNT(&set));
+  const int limit = cgroup_core_limit();
+  return limit > 0 ? std::min(cores, limit) : cores;
+}
+
+double seconds_since_process_start() noexcept {
+  std::ifstream file("/proc/self/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  // Field 22, counted behind the program's name, which stands in parentheses and may hold spaces.
+  size_t at = text.rfind(')');
+  if (at == std::string::npos) return 0;
+  at += 1;
+  for (int field = 3; field <= 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
+  if (at == std::string::npos) return 0;
+  // From field 2's end, 20 separators on, stands the start in clock ticks since boot.
+  const size_t begin = text.rfind(' ', at - 1) + 1;
+  const double ticks = std::strtod(text.c_str() + begin, nullptr);
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  const double uptime = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  return uptime - ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+std::filesystem::path executable_path() {
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::filesystem::path() : path;
+}
+
+bool is_terminal(int descriptor) noexcept { return ::isatty(descriptor) == 1; }
+
+void* map_zeroed_pages(size_t bytes) noexcept {
+  const size_t slack = bytes < kHugePageBytes ? 0 : kHugePageBytes;
+  void* address = ::mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) return nullptr;
+  if (slack != 0) {
+    auto* const begin = static_cast<std::byte*>(address);
+    const size_t before = (kHugePageBytes - reinterpret_cast<uintptr_t>(begin) % kHugePageBytes) % kHugePageBytes;
+    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t end = before + (bytes + page - 1) / page * page;
+    if (before > 0) ::munmap(begin, before);
+    if (end < bytes + slack) ::munmap(begin + end, bytes + slack - end);
+    address = begin + before;
+  }
+  // Weights are read from end to end for each token: with huge pages the processor walks fewer tables. Only a hint.
+  ::madvise(address, bytes, MADV_HUGEPAGE);
+  return address;
+}
+
+void unmap_pages(void* address, size_t bytes) noexcept { ::munmap(address, bytes); }
+
+void release_pages(void* address, size_t bytes) noexcept {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(address) + page - 1) / page * page;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + bytes) / page * page;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address that is rounded
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+}  // namespace wick

@@ -1,0 +1,42 @@
+#include <optional>
+#include <ostream>
+
+#include "wick/base/error.h"
+#include "wick/cli/flags.h"
+#include "wick/cli/model_path.h"
+#include "wick/cli/text_input.h"
+#include "wick/cli/wick_command.h"
+#include "wick/text/tokenizer.h"
+
+namespace wick {
+
+void detokenize_command(Console& console, const Arguments& arguments) {
+  std::string model;
+  std::optional<std::string> tokens;
+  std::optional<std::string> file;
+  bool special = false;
+  Flags flags("Turns token ids into text. A line break is added on a terminal only.", console);
+  flags.add_value("--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
+                  [&](const std::string& value) { model = value; });
+  const Flags::Added tokens_flag = flags.add_value("--tokens", "IDS", "like 0,5,9 or [0, 5, 9] (default: standard input)",
+                                                   [&](const std::string& value) { tokens = value; });
+  flags.add_value("--file", "FILE", "a file with the ids", [&](const std::string& value) { file = value; }).excludes(tokens_flag);
+  flags.add_switch("--special", "spell control tokens out", special);
+  flags.footer(examples({"wick detokenize --model FILE.gguf --tokens 0,5,9",
+                         "wick tokenize --model FILE.gguf --text \"a b c\" --json | wick detokenize --model FILE.gguf"}));
+  if (!flags.parse(arguments)) return;
+
+  const auto tokenizer = Tokenizer::load(resolve_tokenizer(console, model));
+  std::vector<TokenId> ids;
+  if (tokens) {
+    ids = parse_tokens(*tokens, "--tokens");
+  } else if (file) {
+    ids = parse_tokens(read_text_file(*file), *file);
+  } else {
+    ids = parse_tokens(read_standard_input(console, "give --tokens or --file"), "standard input");
+  }
+  console.out << tokenizer->decode(ids, !special);
+  if (console.output_is_terminal) console.out << '\n';
+}
+
+}  // namespace wick

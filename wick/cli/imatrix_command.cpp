@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+
+#include "wick/base/error.h"
+#include "wick/cli/flags.h"
+#include "wick/cli/load_model.h"
+#include "wick/cli/model_path.h"
+#include "wick/cli/progress_bar.h"
+#include "wick/cli/text_input.h"
+#include "wick/cli/wick_command.h"
+#include "wick/formats/importance_matrix.h"
+#include "wick/model/importance_collector.h"
+
+namespace wick {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string file;
+  std::string out;
+  DeviceChoice device;
+  int64_t context = 512;
+  int64_t chunks = 0;
+  int threads = 0;
+};
+
+void collect(const Console& console, const Options& options) {
+  ImportanceCollector collector;
+  const auto path = resolve_model(console, options.model);
+  const LoadedModel loaded =
+      load_model(console, path, open_device(console, options.device, options.threads), Precision{.precise = true, .kv_type = {}},
+                 WithTokenizer::yes, [&](std::string_view weight, const Tensor& input) { collector.add(weight, input); });
+  const ModelInfo& info = loaded.model->info();
+  if (options.context > info.context_length) {
+    fail(ErrorCode::context_full, "--ctx {}: the context of {} holds {}", options.context, info.name, info.context_length);
+  }
+  const std::optional<TokenId> bos = loaded.tokenizer->bos();
+  std::vector<TokenId> tokens;
+  if (bos) tokens.push_back(*bos);
+  const auto text = loaded.tokenizer->encode(read_text_file(options.file), {.add_special = false, .parse_special = false});
+  tokens.insert(tokens.end(), text.begin(), text.end());
+  const int64_t available = static_cast<int64_t>(tokens.size()) / options.context;
+  if (available == 0 || options.chunks > available) {
+    fail(ErrorCode::invalid_argument, "{}: {} tokens are {} chunks of {}; give a longer text, fewer --chunks or a smaller --ctx",
+         options.file, tokens.size(), available, options.context);
+  }
+  const int64_t chunks = options.chunks > 0 ? options.chunks : available;
+  const std::unique_ptr<KvCache> cache = loaded.model->new_cache(options.context);
+  {
+    ProgressBar bar(console, "imatrix");
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      const auto part = std::span(tokens).subspan(static_cast<size_t>(chunk * options.context), static_cast<size_t>(options.context));
+      if (bos) part[0] = *bos;  // each chunk begins as texts do, as in llama.cpp
+      cache->truncate(0);
+      static_cast<void>(loaded.model->forward(part, *cache, LogitRows::last));
+      bar.update(static_cast<uint64_t>(chunk + 1), static_cast<uint64_t>(chunks));
+    }
+  }
+  const ImportanceMatrix matrix{.entries = collector.entries(),
+                                .datasets = {options.file},
+                                .chunks = static_cast<uint32_t>(chunks),
+                                .chunk_tokens = static_cast<uint32_t>(options.context)};
+  matrix.write(options.out);
+  console.note(fmt::format("wrote {}: the importance of {} weights from {} chunks of {} tokens", options.out, matrix.entries.size(), chunks,
+                           options.context));
+}
+
+}  // namespace
+
+void imatrix_command(Console& console, const Arguments& arguments) {
+  Options options;
+  Flags flags(
+      "Runs a text through a model and writes down how large the inputs of each weight are: an importance matrix, which lets wick "
+      "quantize\n"
+      "spend precision where it counts. FILE ending in .dat gets the older form of such files, all others GGUF.",
+      console);
+  flags.add_value("--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
+  flags.add_value("--file", "FILE", "the text", [&](const std::string& value) { options.file = value; }).required();
+  flags.add_value("--out", "FILE", "the file to write", [&](const std::string& value) { options.out = value; }).required();
+  flags.add_integer("--ctx", "tokens of a chunk (512)", options.context, 2);
+  flags.add_integer("--chunks", "only the first K chunks (all)", options.chunks, 1).value_name("K");
+  add_device(flags, options.device);
+  add_threads(flags, options.threads);
+  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  flags.footer(examples({"wick imatrix --model model-f16.gguf --file text.txt --out model.imatrix.gguf --chunks 100"}));
+  if (!flags.parse(arguments)) return;
+  collect(console, options);
+}
+
+}  // namespace wick

@@ -1,0 +1,168 @@
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+
+#include "wick/base/error.h"
+#include "wick/cli/flags.h"
+#include "wick/cli/inspect_tensors.h"
+#include "wick/cli/text_format.h"
+#include "wick/cli/wick_command.h"
+#include "wick/formats/gguf.h"
+#include "wick/formats/gguf_type.h"
+#include "wick/formats/printable.h"
+
+namespace wick {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Elements of an array that are shown.
+constexpr uint64_t kShownElements = 8;
+
+Json first_elements(const GgufArray& array) {
+  Json list = Json::array();
+  const uint64_t count = std::min(array.size, kShownElements);
+  if (array.element_type == GgufType::string) {
+    for (uint64_t index = 0; index < count; ++index) list.push_back(array.strings[index]);
+  } else if (array.element_type == GgufType::array) {
+    for (uint64_t index = 0; index < count; ++index) {
+      const GgufArray& inner = array.arrays[index];
+      list.push_back({{"element_type", to_string(inner.element_type)}, {"length", inner.size}, {"first", first_elements(inner)}});
+    }
+  } else {
+    // Only the bytes of the first elements are converted.
+    GgufArray head{.element_type = array.element_type, .size = count, .packed = {}, .strings = {}, .arrays = {}};
+    if (array.size > 0) head.packed = array.packed.first(array.packed.size() / array.size * count);
+    const bool decimal = array.element_type == GgufType::f32 || array.element_type == GgufType::f64;
+    if (decimal) {
+      for (const float value : head.to_vector<float>()) list.push_back(value);
+    } else {
+      for (const int64_t value : head.to_vector<int64_t>()) list.push_back(value);
+    }
+  }
+  return list;
+}
+
+Json to_json(const GgufValue& value) {
+  return std::visit(
+      []<class T>(const T& held) -> Json {
+        if constexpr (std::is_same_v<T, GgufArray>) {
+          if (held.size <= kShownElements && held.element_type != GgufType::array) return first_elements(held);
+          return {{"element_type", to_string(held.element_type)}, {"length", held.size}, {"first", first_elements(held)}};
+        } else {
+          return held;
+        }
+      },
+      value.value);
+}
+
+std::string dump(const Json& json, int indent = -1) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
+
+// Where a tensor's bytes begin in its (part of the) file.
+uint64_t offset_of(const GgufTensor& tensor) {
+  return tensor.file == nullptr ? 0 : static_cast<uint64_t>(tensor.data.data() - tensor.file->bytes().data());
+}
+
+Json dims_of(const Shape& shape) {
+  Json dims = Json::array();
+  for (const int64_t extent : shape.dims()) dims.push_back(extent);
+  return dims;
+}
+
+struct Totals {
+  int64_t elements = 0;
+  uint64_t bytes = 0;
+};
+
+Totals totals_of(const GgufFile& file) {
+  Totals totals;
+  for (const GgufTensor& tensor : file.tensors()) {
+    totals.elements += tensor.shape.elements();
+    totals.bytes += tensor.data.size();
+  }
+  return totals;
+}
+
+Json gguf_json(const GgufFile& file) {
+  const Totals totals = totals_of(file);
+  Json json = {{"file", file.name()},
+               {"format", "GGUF"},
+               {"version", file.version()},
+               {"alignment", file.alignment()},
+               {"file_bytes", file.file_bytes()},
+               {"tensor_count", file.tensors().size()},
+               {"tensor_bytes", totals.bytes},
+               {"parameters", totals.elements}};
+  Json metadata = Json::object();
+  for (const auto& [key, value] : file.metadata()) metadata[std::string(key)] = to_json(value);
+  json["metadata"] = std::move(metadata);
+  Json tensors = Json::array();
+  for (const GgufTensor& tensor : file.tensors()) {
+    tensors.push_back({{"name", tensor.name},
+                       {"type", ggml_name(tensor.dtype)},
+                       {"shape", dims_of(tensor.shape)},
+                       {"offset", offset_of(tensor)},
+                       {"bytes", tensor.data.size()}});
+  }
+  json["tensors"] = std::move(tensors);
+  return json;
+}
+
+std::string describe_type(const GgufValue& value) {
+  const auto* array = std::get_if<GgufArray>(&value.value);
+  return array == nullptr ? std::string(to_string(value.type())) : fmt::format("{}[{}]", to_string(array->element_type), array->size);
+}
+
+std::string describe_value(const GgufValue& value) {
+  if (const auto* text = std::get_if<std::string_view>(&value.value)) return printable(*text);
+  if (const auto* array = std::get_if<GgufArray>(&value.value)) {
+    std::string list = dump(first_elements(*array));
+    if (array->size > kShownElements) list.insert(list.size() - 1, ",…");
+    return list;
+  }
+  return dump(to_json(value));
+}
+
+void print_gguf(const Console& console, const GgufFile& file) {
+  const Totals totals = totals_of(file);
+  console.out << fmt::format("{}: GGUF version {}, alignment {}, {}, {} metadata entries, {} tensors with {} elements in {}\n", file.name(),
+                             file.version(), file.alignment(), format_bytes(file.file_bytes()), file.metadata().size(),
+                             file.tensors().size(), format_count(static_cast<uint64_t>(totals.elements)), format_bytes(totals.bytes));
+  if (!file.metadata().empty()) console.out << "\nMetadata\n";
+  for (const auto& [key, value] : file.metadata()) {
+    console.out << fmt::format("  {:<44} {:<14} {}\n", key, describe_type(value), describe_value(value));
+  }
+  if (!file.tensors().empty())
+    console.out << fmt::format("\n{:<46} {:<8} {:<22} {:>14} {:>14}\n", "Tensor", "type", "shape", "offset", "bytes");
+  for (const GgufTensor& tensor : file.tensors()) {
+    console.out << fmt::format("  {:<44} {:<8} {:<22} {:>14} {:>14}\n", tensor.name, ggml_name(tensor.dtype), tensor.shape.to_string(),
+                               offset_of(tensor), tensor.data.size());
+  }
+}
+
+}  // namespace
+
+void inspect_command(Console& console, const Arguments& arguments) {
+  std::string path;
+  bool json = false;
+  Flags flags(
+      "Shows the metadata and the tensors of a GGUF, safetensors, npy, npz or PyTorch (.pt, .pth) file, or of a sharded\n"
+      "safetensors model by its index or folder. Shapes are written outermost first: a weight [out, in]. Offsets are bytes\n"
+      "from the file's beginning. Of long arrays the first elements are shown. Nothing in a PyTorch file is run.",
+      console);
+  flags.add_argument("file", "the file", path).required().value_name("FILE");
+  flags.add_switch("--json", "print JSON", json);
+  flags.footer(examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect FILE.gguf --json", "wick inspect checkpoint.pt"}));
+  if (!flags.parse(arguments)) return;
+
+  if (inspect_tensors(console, path, json)) return;
+  const GgufFile file = GgufFile::open(path);
+  if (json) {
+    console.out << dump(gguf_json(file), 2) << '\n';
+  } else {
+    print_gguf(console, file);
+  }
+}
+
+}  // namespace wick

@@ -1,0 +1,14 @@
+// What `wick inspect` shows of files that are named tensors and little else: safetensors, npy, npz, PyTorch.
+#pragma once
+
+#include <string>
+
+#include "wick/cli/console.h"
+
+namespace wick {
+
+// Shows the file if it is one of these, and says whether it was. A folder, or a file whose name ends in ".json", is a sharded model.
+// Errors: those of the formats.
+[[nodiscard]] bool inspect_tensors(const Console& console, const std::string& path, bool json);
+
+}  // namespace wick

@@ -1,0 +1,60 @@
+#include "wick/cli/load_model.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "wick/base/error.h"
+#include "wick/cli/progress_bar.h"
+#include "wick/cli/text_format.h"
+
+namespace wick {
+
+Device open_device(const Console& console, const DeviceChoice& choice, int threads) {
+  const DeviceOptions options{
+      .threads = threads, .cache_directory = console.cache_directory, .validate = choice.validate, .trace_file = choice.trace_file};
+  return choice.name == "auto" ? Device::best(options) : Device::parse(choice.name, options);
+}
+
+std::string Precision::describe() const {
+  std::string text = precise ? ", precise" : "";
+  if (kv_type) text += fmt::format(", KV {}", to_string(*kv_type));
+  return text;
+}
+
+void add_precision(Flags& flags, Precision& precision) {
+  flags.add_switch("--precise", "f32 activations and KV cache throughout: slower", precision.precise);
+  flags.add_value("--kv-type", "TYPE", "what the KV cache holds: f32 f16 bf16 q8_0 (f16; with --precise f32)",
+                  [&precision](const std::string& text) {
+                    const std::optional<DType> dtype = parse_dtype(text);
+                    if (!dtype || !is_cache_dtype(*dtype))
+                      fail(ErrorCode::invalid_argument, "--kv-type '{}': it must be f32, f16, bf16 or q8_0", text);
+                    precision.kv_type = dtype;
+                  });
+}
+
+LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device, const Precision& precision,
+                       WithTokenizer with_tokenizer, InputObserver observe) {
+  const auto start = std::chrono::steady_clock::now();
+  // Weights may be rearranged where they lie; the file itself stays as it is.
+  LoadedModel loaded{.file = GgufFile::open(path), .tokenizer = {}, .model = {}};
+  {
+    ProgressBar bar(console, "loading");
+    loaded.model = load_language_model(loaded.file, device,
+                                       {.precise = precision.precise,
+                                        .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); },
+                                        .observe = std::move(observe),
+                                        .kv_type = precision.kv_type});
+  }
+  if (with_tokenizer == WithTokenizer::yes) loaded.tokenizer = Tokenizer::from_gguf(loaded.file);
+  loaded.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const ModelInfo& info = loaded.model->info();
+  const DeviceCaps& caps = device.caps();
+  console.note(fmt::format("loaded {} ({}, {} parameters, {}) in {:.3f} s on {} ({}), threads {}{}", info.name, info.architecture,
+                           format_count(static_cast<uint64_t>(info.parameters)), format_bytes(info.file_bytes), loaded.load_seconds,
+                           device.location().to_string(), caps.driver, caps.compute_units, precision.describe()));
+  return loaded;
+}
+
+}  // namespace wick

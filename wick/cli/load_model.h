@@ -1,0 +1,48 @@
+// Opening a model file as a language model with its tokenizer, on a chosen device.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "wick/cli/console.h"
+#include "wick/cli/flags.h"
+#include "wick/device/device.h"
+#include "wick/formats/gguf.h"
+#include "wick/model/language_model.h"
+#include "wick/text/tokenizer.h"
+
+namespace wick {
+
+struct LoadedModel {
+  GgufFile file;
+  std::shared_ptr<const Tokenizer> tokenizer;  // none if it was not asked for
+  std::unique_ptr<LanguageModel> model;
+  double load_seconds = 0;
+};
+
+// The device of that name; "auto": the linked one that suits best. Errors: Device::parse's.
+[[nodiscard]] Device open_device(const Console& console, const DeviceChoice& choice, int threads);
+
+// How numbers are kept while a model runs.
+struct Precision {
+  bool precise = false;
+  std::optional<DType> kv_type;  // the model's choice, if none is given
+
+  [[nodiscard]] DType cache_dtype() const noexcept { return LoadOptions{.precise = precise, .kv_type = kv_type}.cache_dtype(); }
+  // ", precise, KV q8_0": what is not usual; empty if nothing is.
+  [[nodiscard]] std::string describe() const;
+};
+
+// --precise and --kv-type.
+void add_precision(Flags& flags, Precision& precision);
+
+enum class WithTokenizer { no, yes };
+
+// Says what was loaded, and shows progress. Errors: those of GgufFile, Tokenizer and load_language_model.
+[[nodiscard]] LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device,
+                                     const Precision& precision, WithTokenizer with_tokenizer = WithTokenizer::yes,
+                                     InputObserver observe = {});
+
+}  // namespace wick

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <optional>
+
+#include "wick/base/error.h"
+#include "wick/cli/flags.h"
+#include "wick/cli/load_model.h"
+#include "wick/cli/model_path.h"
+#include "wick/cli/progress_bar.h"
+#include "wick/cli/text_input.h"
+#include "wick/cli/wick_command.h"
+#include "wick/engine/generator.h"
+#include "wick/formats/npy.h"
+
+namespace wick {
+namespace {
+
+// Tokens whose logits are in memory together.
+constexpr int64_t kRowsAtOnce = 64;
+
+void write_logits(const Console& console, const LanguageModel& model, std::span<const TokenId> tokens, const std::string& path) {
+  const auto count = static_cast<int64_t>(tokens.size());
+  if (count > model.info().context_length) {
+    fail(ErrorCode::context_full, "the text has {} tokens and the context of {} holds {}; shorten it", count, model.info().name,
+         model.info().context_length);
+  }
+  const std::unique_ptr<KvCache> cache = model.new_cache(count);
+  NpyWriter writer(path, DType::f32, {count, model.info().vocab_size});
+  ProgressBar bar(console, "logits");
+  for (int64_t done = 0; done < count; done += kRowsAtOnce) {
+    const auto part = tokens.subspan(static_cast<size_t>(done), static_cast<size_t>(std::min(kRowsAtOnce, count - done)));
+    writer.append(model.forward(part, *cache, LogitRows::all).to_bytes());
+    bar.update(static_cast<uint64_t>(done), static_cast<uint64_t>(count));
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+void logits_command(Console& console, const Arguments& arguments) {
+  std::string model_name;
+  DeviceChoice device;
+  std::optional<std::string> text;
+  std::optional<std::string> token_list;
+  std::string out;
+  int threads = 0;
+  Precision precision;
+  Flags flags("Writes the logits that a model gives after each token of a text: f32 [tokens, vocabulary] in a .npy file.", console);
+  flags.add_value("--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { model_name = value; });
+  const Flags::Added text_flag = flags.add_value("--text", "TEXT", "the text; BOS is added if the model's file asks for it",
+                                                 [&](const std::string& value) { text = value; });
+  flags
+      .add_value("--tokens", "IDS", "token ids like 0,5,9 instead, exactly as they are",
+                 [&](const std::string& value) { token_list = value; })
+      .excludes(text_flag);
+  flags.add_value("--out", "FILE", "the file to write", [&](const std::string& value) { out = value; }).required();
+  add_precision(flags, precision);
+  add_device(flags, device);
+  add_threads(flags, threads);
+  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  flags.footer(examples({"wick logits --model FILE.gguf --text \"Once upon a time\" --out logits.npy",
+                         "wick logits --model FILE.gguf --tokens 0,5,9 --out logits.npy --precise"}));
+  if (!flags.parse(arguments)) return;
+  if (!text && !token_list) fail(ErrorCode::invalid_argument, "nothing to compute: give --text or --tokens");
+  if (text) check_prompt(*text);
+
+  const auto path = resolve_model(console, model_name);
+  const LoadedModel loaded = load_model(console, path, open_device(console, device, threads), precision);
+  const std::vector<TokenId> tokens = token_list ? parse_tokens(*token_list, "--tokens") : loaded.tokenizer->encode(*text);
+  if (tokens.empty()) fail(ErrorCode::invalid_argument, "{}: no tokens; at least one is needed", token_list ? "--tokens" : "--text");
+  write_logits(console, *loaded.model, tokens, out);
+}
+
+}  // namespace wick

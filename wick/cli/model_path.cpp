@@ -1,0 +1,87 @@
+#include "wick/cli/model_path.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "wick/base/error.h"
+
+namespace wick {
+namespace {
+
+constexpr std::string_view kDefaultModel = "novelist-20m-q8_0.gguf";
+
+bool is_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+// "-00002-of-00003.gguf": not the first part of a split model.
+bool is_later_part(const std::string& name) {
+  const size_t of = name.rfind("-of-");
+  return of != std::string::npos && of >= 6 && name[of - 6] == '-' && name.compare(of - 5, 5, "00001") != 0 &&
+         std::all_of(name.begin() + static_cast<std::ptrdiff_t>(of) - 5, name.begin() + static_cast<std::ptrdiff_t>(of),
+                     [](char letter) { return letter >= '0' && letter <= '9'; });
+}
+
+std::filesystem::path only_model_of(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (at->path().extension() == ".gguf" && is_file(at->path()) && !is_later_part(name)) names.push_back(name);
+  }
+  if (error) fail(ErrorCode::io, "{}: cannot read the folder: {}", folder.string(), error.message());
+  if (names.empty()) fail(ErrorCode::not_found, "{}: a folder without a .gguf file; name a model file", folder.string());
+  std::sort(names.begin(), names.end());
+  if (names.size() > 1) {
+    const size_t shown = std::min<size_t>(names.size(), 8);
+    fail(ErrorCode::invalid_argument, "{}: a folder with {} .gguf files; name one of them: {}{}", folder.string(), names.size(),
+         fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "), names.size() > shown ? ", …" : "");
+  }
+  return folder / names.front();
+}
+
+}  // namespace
+
+std::filesystem::path find_default_model(const std::filesystem::path& executable) {
+  const std::filesystem::path folder = executable.parent_path();
+  if (folder.empty()) return {};
+  std::filesystem::path installed = folder.parent_path() / "share" / "wick" / "models" / kDefaultModel;
+  if (is_file(installed)) return installed;
+  for (std::filesystem::path at = folder;; at = at.parent_path()) {
+    std::filesystem::path candidate = at / "models" / kDefaultModel;
+    if (is_file(candidate)) return candidate;
+    if (at == at.parent_path()) return {};
+  }
+}
+
+std::filesystem::path resolve_model(const Console& console, const std::string& named) {
+  if (named.empty()) {
+    std::filesystem::path model = find_default_model(console.executable);
+    if (model.empty()) {
+      fail(ErrorCode::not_found,
+           "no --model is given and the default model {} lies neither in ../share/wick/models nor in a models folder above {}",
+           kDefaultModel, console.executable.parent_path().string());
+    }
+    console.note(fmt::format("no --model given: using the default model {}", model.string()));
+    return model;
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(named, ignored)) return only_model_of(named);
+  return named;
+}
+
+std::filesystem::path resolve_tokenizer(const Console& console, const std::string& named) {
+  if (!named.empty()) {
+    for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
+      if (is_file(std::filesystem::path(named) / name)) return named;
+    }
+  }
+  return resolve_model(console, named);
+}
+
+}  // namespace wick

@@ -1,0 +1,22 @@
+// Which model file a program opens: the one that is named, the only one of a folder, or the default model beside the program.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "wick/cli/console.h"
+
+namespace wick {
+
+// `named` may be empty: the default model then, and the program says so.
+// Errors: not_found (a folder without a model, no default model), invalid_argument (a folder with several models).
+[[nodiscard]] std::filesystem::path resolve_model(const Console& console, const std::string& named);
+
+// The same for programs that need no more than the tokenizer: a folder may have a tokenizer.json or tokenizer.model instead.
+[[nodiscard]] std::filesystem::path resolve_tokenizer(const Console& console, const std::string& named);
+
+// Where the default model lies: ../share/wick/models beside the program's folder, else models/ in the program's folder or one above
+// it, as in a build tree. Empty if it is nowhere.
+[[nodiscard]] std::filesystem::path find_default_model(const std::filesystem::path& executable);
+
+}  // namespace wick

@@ -1,0 +1,36 @@
+// Speed of a model: tokens a second of prefill and of decoding, medians of repetitions.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "wick/cli/console.h"
+#include "wick/model/language_model.h"
+
+namespace wick {
+
+struct SpeedOptions {
+  int64_t prompt_tokens = 512;  // 0: no prefill
+  int64_t gen_tokens = 128;     // 0: no decoding
+  int64_t depth = 0;            // positions that are in the cache before
+  int64_t reps = 3;             // after one that warms up
+};
+
+// Of the repetitions; zeros if nothing was measured.
+struct Summary {
+  double median = 0;
+  double minimum = 0;
+  double maximum = 0;
+};
+
+struct Speed {
+  double first_token_seconds = 0;  // one token through a model just loaded
+  Summary prefill;
+  Summary decode;
+};
+
+// The model's weights are rearranged behind the first token. Errors: context_full where the context of the model does not hold so many
+// tokens.
+[[nodiscard]] Speed measure_speed(const Console& console, LanguageModel& model, const SpeedOptions& options);
+
+}  // namespace wick

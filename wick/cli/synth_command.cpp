@@ -1,0 +1,58 @@
+#include <fmt/ranges.h>
+
+#include <ostream>
+
+#include "wick/base/error.h"
+#include "wick/base/process.h"
+#include "wick/cli/flags.h"
+#include "wick/cli/progress_bar.h"
+#include "wick/cli/text_format.h"
+#include "wick/cli/wick_command.h"
+#include "wick/model/synthetic.h"
+
+namespace wick {
+
+void synth_command(Console& console, const Arguments& arguments) {
+  SyntheticOptions options;
+  std::string shape;
+  std::string out;
+  bool untied = false;
+  options.threads = usable_cores();
+  Flags flags("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.", console);
+  flags.add_value("--arch", "NAME", "the architecture: llama, bitnet, bitnet-b1.58 (llama)",
+                  [&](const std::string& value) { options.architecture = value; });
+  flags
+      .add_value("--shape", "SHAPE", "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary",
+                 [&](const std::string& value) { shape = value; })
+      .required();
+  flags.add_value("--type", "TYPE", "the weights' type or mix, see below (q8_0)", [&](const std::string& value) { options.type = value; });
+  flags.add_switch("--untied", "a head of its own instead of the embedding, for shapes in numbers", untied);
+  flags.add_value("--out", "FILE", "the file to write", [&](const std::string& value) { out = value; }).required();
+  flags.add_value("--seed", "N", "same seed, same file (1)", [&](const std::string& value) { options.seed = parse_seed("--seed", value); });
+  add_threads(flags, options.threads);
+  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  const std::string types = fmt::format(
+      "types: {}\nA storage format is that of every matrix; of the other names, each is a mix as wick quantize makes it. Weights are "
+      "random\n"
+      "codes and scales, not the blocks nearest to random numbers. BitNet's embedding is f16.\n",
+      fmt::join(synthetic_types(), " "));
+  flags.footer(types + examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
+                                 "wick synth --arch bitnet --shape 1b --type tq2_0 --out bitnet-1b.gguf",
+                                 "wick synth --shape 4,256,768,8,4,1000 --type q8_0 --out tiny.gguf --seed 7"}));
+  if (!flags.parse(arguments)) return;
+
+  options.shape = parse_synthetic_shape(shape);
+  if (untied) options.shape.tied = false;
+  uint64_t bytes = 0;
+  {
+    ProgressBar bar(console, "writing");
+    options.progress = [&](uint64_t done, uint64_t total) {
+      bytes = done;
+      bar.update(done, total, format_bytes(done));
+    };
+    write_synthetic_model(out, options);
+  }
+  console.note(fmt::format("wrote {}, {} of weights", out, format_bytes(bytes)));
+}
+
+}  // namespace wick

@@ -1,0 +1,62 @@
+#include "wick/cli/text_input.h"
+
+#include <charconv>
+#include <fstream>
+#include <istream>
+#include <iterator>
+#include <system_error>
+
+#include "wick/base/error.h"
+
+namespace wick {
+
+std::string read_text_file(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) fail(ErrorCode::not_found, "{}: no such file", path.string());
+  if (std::filesystem::is_directory(status)) fail(ErrorCode::io, "{}: a folder; name a file", path.string());
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(ErrorCode::io, "{}: cannot be opened for reading", path.string());
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.bad()) fail(ErrorCode::io, "{}: cannot be read", path.string());
+  return text;
+}
+
+std::string read_standard_input(const Console& console, std::string_view remedy) {
+  if (console.input_is_terminal) fail(ErrorCode::invalid_argument, "nothing to read: {}, or write to standard input", remedy);
+  return {std::istreambuf_iterator<char>(console.in), std::istreambuf_iterator<char>()};
+}
+
+std::vector<TokenId> parse_tokens(std::string_view text, std::string_view source) {
+  static constexpr std::string_view kBlank = " \t\r\n";
+  const auto strip = [](std::string_view part) {
+    const size_t begin = part.find_first_not_of(kBlank);
+    return begin == std::string_view::npos ? std::string_view() : part.substr(begin, part.find_last_not_of(kBlank) - begin + 1);
+  };
+  std::string_view rest = strip(text);
+  if (rest.starts_with('[')) {
+    if (!rest.ends_with(']')) fail(ErrorCode::invalid_argument, "{}: a list that begins with '[' must end with ']'", source);
+    rest = strip(rest.substr(1, rest.size() - 2));
+  }
+  std::vector<TokenId> tokens;
+  while (!rest.empty()) {
+    TokenId token = 0;
+    const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), token);
+    if (error != std::errc()) {
+      fail(ErrorCode::invalid_argument, "{}: no token id at byte {}: write ids like 0,5,9", source, rest.data() - text.data());
+    }
+    tokens.push_back(token);
+    const std::string_view after(stop, static_cast<size_t>(rest.data() + rest.size() - stop));
+    rest = strip(after);
+    if (rest.starts_with(',')) {
+      rest = strip(rest.substr(1));
+      if (rest.empty()) fail(ErrorCode::invalid_argument, "{}: a comma without a token id behind it", source);
+    } else if (!rest.empty() && rest.data() == after.data()) {
+      fail(ErrorCode::invalid_argument, "{}: '{}' at byte {} is no separator: write ids like 0,5,9", source, rest.front(),
+           rest.data() - text.data());
+    }
+  }
+  return tokens;
+}
+
+}  // namespace wick

@@ -1,0 +1,70 @@
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <ostream>
+
+#include "wick/base/error.h"
+#include "wick/cli/flags.h"
+#include "wick/cli/model_path.h"
+#include "wick/cli/text_input.h"
+#include "wick/cli/wick_command.h"
+#include "wick/text/tokenizer.h"
+
+namespace wick {
+namespace {
+
+// The vocabulary's spelling on one line: control characters as C writes them.
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (const char letter : text) {
+    switch (letter) {
+      case '\n': line += "\\n"; break;
+      case '\r': line += "\\r"; break;
+      case '\t': line += "\\t"; break;
+      case '\\': line += "\\\\"; break;
+      default:
+        if (static_cast<unsigned char>(letter) < 0x20) {
+          line += fmt::format("\\x{:02x}", static_cast<unsigned char>(letter));
+        } else {
+          line += letter;
+        }
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+void tokenize_command(Console& console, const Arguments& arguments) {
+  std::string model;
+  std::optional<std::string> text;
+  std::optional<std::string> file;
+  bool no_special = false;
+  bool parse_special = false;
+  bool json = false;
+  Flags flags("Turns text into the token ids of a model's vocabulary: one id and its spelling a line.", console);
+  flags.add_value("--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
+                  [&](const std::string& value) { model = value; });
+  const Flags::Added text_flag =
+      flags.add_value("--text", "TEXT", "the text (default: standard input)", [&](const std::string& value) { text = value; });
+  flags.add_value("--file", "FILE", "a file with the text", [&](const std::string& value) { file = value; }).excludes(text_flag);
+  flags.add_switch("--no-special", "leave out the BOS and EOS that the model's file asks for", no_special);
+  flags.add_switch("--parse-special", "control tokens spelled out in the text are those tokens", parse_special);
+  flags.add_switch("--json", "print an array of ids", json);
+  flags.footer(examples({"wick tokenize --model FILE.gguf --text \"Once upon a time\"",
+                         "wick tokenize --model tokenizer.json --file novel.txt --json",
+                         "echo -n \"<s>Hello\" | wick tokenize --model FILE.gguf --no-special --parse-special"}));
+  if (!flags.parse(arguments)) return;
+
+  const auto tokenizer = Tokenizer::load(resolve_tokenizer(console, model));
+  if (file) text = read_text_file(*file);
+  if (!text) text = read_standard_input(console, "give --text or --file");
+  const std::vector<TokenId> ids = tokenizer->encode(*text, {.add_special = !no_special, .parse_special = parse_special});
+  if (json) {
+    console.out << nlohmann::json(ids).dump() << '\n';
+    return;
+  }
+  for (const TokenId id : ids) console.out << id << '\t' << on_one_line(tokenizer->token_text(id)) << '\n';
+}
+
+}  // namespace wick

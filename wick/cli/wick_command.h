@@ -1,0 +1,26 @@
+// The program `wick`: its subcommands, each in a file of its own.
+#pragma once
+
+#include "wick/cli/console.h"
+
+namespace wick {
+
+[[nodiscard]] int run_wick(Console& console, const Arguments& arguments);
+
+// A subcommand's body. The program's name is that of the subcommand: "wick bench".
+using Subcommand = void (*)(Console& console, const Arguments& arguments);
+
+void run_command(Console& console, const Arguments& arguments);
+void inspect_command(Console& console, const Arguments& arguments);
+void tokenize_command(Console& console, const Arguments& arguments);
+void detokenize_command(Console& console, const Arguments& arguments);
+void logits_command(Console& console, const Arguments& arguments);
+void perplexity_command(Console& console, const Arguments& arguments);
+void bench_command(Console& console, const Arguments& arguments);
+void imatrix_command(Console& console, const Arguments& arguments);
+void quantize_command(Console& console, const Arguments& arguments);
+void synth_command(Console& console, const Arguments& arguments);
+void devices_command(Console& console, const Arguments& arguments);
+void coverage_command(Console& console, const Arguments& arguments);
+
+}  // namespace wick

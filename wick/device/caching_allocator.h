@@ -1,0 +1,48 @@
+// A CachingAllocator keeps freed blocks of a device's memory for the next buffers of their size: drivers take long to give and take memory.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "wick/device/kernel_driver.h"
+#include "wick/device/runtime.h"
+
+namespace wick {
+
+// In bytes.
+struct AllocatorStatistics {
+  size_t allocated = 0;       // in buffers that are alive
+  size_t peak_allocated = 0;  // of it at any time
+  size_t reserved = 0;        // taken from the driver: allocated, or kept for later
+  size_t driver_calls = 0;    // blocks ever asked of the driver
+};
+
+// A queue runs in order, so a block may be written again as soon as its buffer is gone: what is queued for it comes first.
+class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
+ public:
+  explicit CachingAllocator(std::shared_ptr<KernelDriver> driver) : driver_(std::move(driver)) {}
+
+  // Errors: out_of_memory, with what was asked for, is in use and is there, after every kept block was given back.
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime);
+  // Another handle on the bytes of a buffer of this allocator, which stay allocated until both are gone.
+  [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
+  // Gives the blocks that no buffer uses back to the driver.
+  void release_kept();
+  [[nodiscard]] AllocatorStatistics statistics() const;
+
+ private:
+  friend struct PooledBlock;
+  void take_back(std::unique_ptr<Buffer> block, size_t bytes, Lifetime lifetime);
+  void give_back_kept();  // the mutex is held
+
+  std::shared_ptr<KernelDriver> driver_;
+  mutable std::mutex mutex_;
+  std::multimap<size_t, std::unique_ptr<Buffer>> kept_;
+  AllocatorStatistics statistics_;
+};
+
+}  // namespace wick

@@ -1,0 +1,105 @@
+// A Device is a cheap handle on one opened device; what users hold.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "wick/device/device_kind.h"
+#include "wick/device/runtime.h"
+
+namespace wick {
+
+// Which device: kind and ordinal. "cpu", "cuda:1".
+struct DeviceLocation {
+  DeviceKind kind = DeviceKind::cpu;
+  int index = 0;
+
+  [[nodiscard]] std::string to_string() const;
+  friend bool operator==(const DeviceLocation&, const DeviceLocation&) = default;
+};
+
+// A device that was found, and its score (device_score.h).
+struct ScoredDevice {
+  DeviceLocation location;
+  int score = 0;
+};
+// The one with the highest score; of equals that whose kind DeviceKind names first, then the lowest ordinal. None where no score is above
+// 0.
+[[nodiscard]] std::optional<DeviceLocation> best_of(std::span<const ScoredDevice> devices);
+
+class Device {
+ public:
+  // Opens a device. Errors: backend_not_linked, no_device.
+  [[nodiscard]] static Device open(DeviceLocation location, const DeviceOptions& options = {});
+  // A handle on a runtime that somebody opened already, such as one behind a decorator.
+  [[nodiscard]] static Device adopt(DeviceLocation location, std::shared_ptr<Runtime> runtime) { return {location, std::move(runtime)}; }
+  // "cpu", "cuda" (ordinal 0), "vulkan:1". Errors: invalid_argument listing the names; and open's.
+  [[nodiscard]] static Device parse(std::string_view text, const DeviceOptions& options = {});
+  [[nodiscard]] static DeviceLocation parse_location(std::string_view text);
+  // best_of the linked devices. Says what it chose through the logging hook: requested= detected= selected=.
+  [[nodiscard]] static Device best(const DeviceOptions& options = {});
+
+  [[nodiscard]] static Device cpu() { return open({DeviceKind::cpu, 0}); }
+  [[nodiscard]] static Device cuda(int index = 0) { return open({DeviceKind::cuda, index}); }
+  [[nodiscard]] static Device rocm(int index = 0) { return open({DeviceKind::rocm, index}); }
+  [[nodiscard]] static Device metal(int index = 0) { return open({DeviceKind::metal, index}); }
+  [[nodiscard]] static Device opencl(int index = 0) { return open({DeviceKind::opencl, index}); }
+  [[nodiscard]] static Device vulkan(int index = 0) { return open({DeviceKind::vulkan, index}); }
+  [[nodiscard]] static Device oneapi(int index = 0) { return open({DeviceKind::oneapi, index}); }
+  [[nodiscard]] static Device webgpu(int index = 0) { return open({DeviceKind::webgpu, index}); }
+  [[nodiscard]] static Device reference() { return open({DeviceKind::reference, 0}); }
+  [[nodiscard]] static Device null() { return open({DeviceKind::null, 0}); }
+
+  // The device if its backend is linked and it is there; the CPU otherwise, and the logging hook is told so.
+  [[nodiscard]] static Device cuda_if_available(int index = 0) { return if_available({DeviceKind::cuda, index}); }
+  [[nodiscard]] static Device rocm_if_available(int index = 0) { return if_available({DeviceKind::rocm, index}); }
+  [[nodiscard]] static Device metal_if_available(int index = 0) { return if_available({DeviceKind::metal, index}); }
+  [[nodiscard]] static Device opencl_if_available(int index = 0) { return if_available({DeviceKind::opencl, index}); }
+  [[nodiscard]] static Device vulkan_if_available(int index = 0) { return if_available({DeviceKind::vulkan, index}); }
+  [[nodiscard]] static Device oneapi_if_available(int index = 0) { return if_available({DeviceKind::oneapi, index}); }
+  [[nodiscard]] static Device webgpu_if_available(int index = 0) { return if_available({DeviceKind::webgpu, index}); }
+
+  [[nodiscard]] DeviceLocation location() const noexcept { return location_; }
+  [[nodiscard]] DeviceKind kind() const noexcept { return location_.kind; }
+  [[nodiscard]] bool is_cpu() const noexcept { return kind() == DeviceKind::cpu; }
+  [[nodiscard]] bool is_cuda() const noexcept { return kind() == DeviceKind::cuda; }
+  [[nodiscard]] bool is_rocm() const noexcept { return kind() == DeviceKind::rocm; }
+  [[nodiscard]] bool is_metal() const noexcept { return kind() == DeviceKind::metal; }
+  [[nodiscard]] bool is_opencl() const noexcept { return kind() == DeviceKind::opencl; }
+  [[nodiscard]] bool is_vulkan() const noexcept { return kind() == DeviceKind::vulkan; }
+  [[nodiscard]] bool is_oneapi() const noexcept { return kind() == DeviceKind::oneapi; }
+  [[nodiscard]] bool is_webgpu() const noexcept { return kind() == DeviceKind::webgpu; }
+  // Itself. Errors: device_mismatch, "expected a rocm device, got cuda:0".
+  [[nodiscard]] const Device& as_kind(DeviceKind kind) const;
+  [[nodiscard]] const Device& as_cpu() const { return as_kind(DeviceKind::cpu); }
+  [[nodiscard]] const Device& as_cuda() const { return as_kind(DeviceKind::cuda); }
+  [[nodiscard]] const Device& as_rocm() const { return as_kind(DeviceKind::rocm); }
+  [[nodiscard]] const Device& as_metal() const { return as_kind(DeviceKind::metal); }
+  [[nodiscard]] const Device& as_opencl() const { return as_kind(DeviceKind::opencl); }
+  [[nodiscard]] const Device& as_vulkan() const { return as_kind(DeviceKind::vulkan); }
+  [[nodiscard]] const Device& as_oneapi() const { return as_kind(DeviceKind::oneapi); }
+  [[nodiscard]] const Device& as_webgpu() const { return as_kind(DeviceKind::webgpu); }
+
+  // The same physical device; options may differ.
+  [[nodiscard]] bool same_device(const Device& other) const noexcept { return location_ == other.location_; }
+  [[nodiscard]] bool supports_bf16() const noexcept { return runtime_->caps().bf16_arithmetic; }
+  [[nodiscard]] const DeviceCaps& caps() const noexcept { return runtime_->caps(); }
+  // Begins the device's stream of random numbers anew (philox.h); the stream belongs to the opened device, all handles share it. A device
+  // that was given no seed has kDefaultSeed.
+  void set_seed(uint64_t seed) const { runtime_->random().set_seed(seed); }
+  [[nodiscard]] uint64_t get_current_seed() const { return runtime_->random().seed(); }
+  void synchronize() const { runtime_->queue().synchronize(); }
+  [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
+
+ private:
+  Device(DeviceLocation location, std::shared_ptr<Runtime> runtime) : location_(location), runtime_(std::move(runtime)) {}
+  [[nodiscard]] static Device if_available(DeviceLocation location);
+
+  DeviceLocation location_;
+  std::shared_ptr<Runtime> runtime_;
+};
+
+}  // namespace wick

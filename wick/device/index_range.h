@@ -1,0 +1,14 @@
+// What every implementation of an op with ids says when one of them is out of range.
+#pragma once
+
+#include <cstdint>
+
+#include "wick/device/op.h"
+
+namespace wick {
+
+// Throws index_out_of_range: "gather: id 9 at [1, 2] is outside the 5 elements of dimension 1". `at` is the id's place in row-major
+// order of `ids`; `extent` the elements that dimension `dim` has.
+[[noreturn]] void fail_index(OpId op, int64_t id, const Shape& ids, int64_t at, int dim, int64_t extent);
+
+}  // namespace wick

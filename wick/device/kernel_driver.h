@@ -1,0 +1,47 @@
+// A KernelDriver is what a GPU backend brings: memory, a queue, and a compiler for one language. KernelRuntime makes a device of it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wick/device/buffer.h"
+#include "wick/device/program.h"
+#include "wick/device/queue.h"
+#include "wick/ir/device_caps.h"
+#include "wick/ir/dialect/dialect.h"
+
+namespace wick {
+
+class KernelDriver {
+ public:
+  KernelDriver() = default;
+  virtual ~KernelDriver() = default;
+  KernelDriver(const KernelDriver&) = delete;
+  KernelDriver& operator=(const KernelDriver&) = delete;
+
+  [[nodiscard]] virtual const DeviceCaps& caps() const noexcept = 0;
+  [[nodiscard]] virtual Queue& queue() noexcept = 0;
+  // A block of uninitialised memory, aligned to caps().buffer_offset_alignment at least; nullptr where the device has no more.
+  [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
+  // Whether the device was seen to fail. Its queue then throws device_lost(…) of device_lost.h wherever it waits, at the latest.
+  [[nodiscard]] virtual bool is_lost() const noexcept { return false; }
+
+  // The language of its compiler; nullptr: it takes kernels as they are, and compile() is not called.
+  [[nodiscard]] virtual const ir::Dialect* dialect() const noexcept = 0;
+  // What a binary depends on beside the text: options, driver and its version, device.
+  [[nodiscard]] virtual std::string binary_key() const = 0;
+  // The driver's binary of a text. Errors: CompilerError with the driver's log.
+  [[nodiscard]] virtual std::vector<std::byte> compile(const ir::Kernel& prepared, const std::string& text) = 0;
+  // The program from such a binary (empty without a dialect); nullptr where the driver refuses it, as it may after an update.
+  [[nodiscard]] virtual std::shared_ptr<const Program> load(ir::Kernel prepared, std::span<const std::byte> binary) = 0;
+};
+
+// What a driver's compiler said of a text that it refused.
+struct CompilerError {
+  std::string log;
+};
+
+}  // namespace wick

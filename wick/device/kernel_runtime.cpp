@@ -1,0 +1,95 @@
+#include "wick/device/kernel_runtime.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "wick/base/error.h"
+#include "wick/ir/passes.h"
+
+namespace wick {
+
+KernelRuntime::KernelRuntime(std::unique_ptr<KernelDriver> driver, const DeviceOptions& options)
+    : driver_(std::move(driver)), allocator_(std::make_shared<CachingAllocator>(driver_)) {
+  if (!options.cache_directory.empty() && driver_->dialect() != nullptr) cache_.emplace(options.cache_directory);
+  if (options.validate) validation_ = std::make_shared<ValidatingQueue>(driver_);
+  if (!options.trace_file.empty()) trace_.emplace(inner_queue(), caps().name, options.trace_file);
+}
+
+std::unique_ptr<Buffer> KernelRuntime::allocate(size_t bytes, Lifetime lifetime) {
+  if (validation_ == nullptr) return allocator_->allocate(bytes, lifetime);
+  return validation_->guard(allocator_->allocate(validation_->guarded_bytes(bytes), lifetime), bytes);
+}
+
+std::unique_ptr<Buffer> KernelRuntime::import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> /*owner*/) {
+  std::unique_ptr<Buffer> buffer = allocate(bytes, Lifetime::persistent);
+  if (bytes > 0) queue().upload(data, *buffer, 0, bytes);
+  return buffer;
+}
+
+std::shared_ptr<const Program> KernelRuntime::compile(const ir::Kernel& kernel) {
+  std::shared_ptr<const Program> program = make(ir::prepare(kernel, caps()));
+  const std::lock_guard lock(compiled_mutex_);
+  std::erase_if(compiled_, [](const auto& entry) { return entry.second.expired(); });
+  compiled_[program.get()] = program;
+  return program;
+}
+
+std::shared_ptr<const Program> KernelRuntime::make(ir::Kernel prepared) {
+  if (driver_->dialect() == nullptr) return driver_->load(std::move(prepared), {});
+  const std::string text = ir::print(prepared, *driver_->dialect());
+  return build(std::move(prepared), text);
+}
+
+std::shared_ptr<Buffer> KernelRuntime::share(Buffer& buffer) {
+  return validation_ ? validation_->share(buffer) : allocator_->share(buffer);
+}
+
+std::shared_ptr<const Program> KernelRuntime::share(const Program& program) {
+  const std::lock_guard lock(compiled_mutex_);
+  const auto found = compiled_.find(&program);
+  WICK_ASSERT(found != compiled_.end());
+  return std::shared_ptr<const Program>(found->second);
+}
+
+std::shared_ptr<const Program> KernelRuntime::build(ir::Kernel prepared, const std::string& text) {
+  const std::string key = fmt::format("{}\n{}\n{}", driver_->dialect()->name, driver_->binary_key(), text);
+  if (cache_) {
+    if (const std::optional<std::vector<std::byte>> kept = cache_->find(key)) {
+      if (std::shared_ptr<const Program> program = driver_->load(prepared, *kept)) return program;
+      cache_->erase(key);
+    }
+  }
+  const std::vector<std::byte> binary = compile_text(prepared, text);
+  if (cache_) cache_->store(key, binary);
+  std::shared_ptr<const Program> program = driver_->load(prepared, binary);
+  if (program == nullptr) driver_->queue().synchronize();  // throws where that is because the device is lost
+  if (program == nullptr) fail(ErrorCode::unsupported, "kernel {}: {} does not load what it compiled itself", prepared.name, caps().name);
+  return program;
+}
+
+std::vector<std::byte> KernelRuntime::compile_text(const ir::Kernel& prepared, const std::string& text) {
+  try {
+    return driver_->compile(prepared, text);
+  } catch (const CompilerError& error) {
+    driver_->queue().synchronize();  // what the compiler of a lost device says is not about the text
+    const ir::Dialect& dialect = *driver_->dialect();
+    const std::string saved = save_refused(fmt::format("wick-refused-{}.{}", prepared.name, dialect.extension), text);
+    fail(ErrorCode::unsupported, "kernel {}: the {} compiler of {} refused it{}{}: {}", prepared.name, dialect.name, caps().name,
+         saved.empty() ? "" : "; its text is in ", saved, error.log);
+  }
+}
+
+std::string KernelRuntime::save_refused(const std::string& name, const std::string& text) const {
+  std::vector<std::filesystem::path> folders{std::filesystem::temp_directory_path()};
+  if (cache_) folders.insert(folders.begin(), cache_->folder());
+  for (const std::filesystem::path& folder : folders) {
+    std::ofstream file(folder / name, std::ios::binary);
+    if (file << text << std::flush) return (folder / name).string();
+  }
+  return {};
+}
+
+}  // namespace wick

@@ -1,0 +1,70 @@
+// A KernelRuntime is a device whose ops are portable kernels: a driver's memory behind a pool, its compiler behind a cache.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "wick/device/caching_allocator.h"
+#include "wick/device/kernel_driver.h"
+#include "wick/device/program_cache.h"
+#include "wick/device/runtime.h"
+#include "wick/device/trace.h"
+#include "wick/device/validate.h"
+
+namespace wick {
+
+class KernelRuntime final : public Runtime {
+ public:
+  explicit KernelRuntime(std::unique_ptr<KernelDriver> driver, const DeviceOptions& options = {});
+  ~KernelRuntime() override { forget_programs(); }
+
+  [[nodiscard]] const DeviceCaps& caps() const noexcept override { return driver_->caps(); }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override;
+  [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
+  [[nodiscard]] Queue& queue() noexcept override { return recorder_ != nullptr ? *recorder_ : outer_queue(); }
+  [[nodiscard]] OpFunction override_for(OpId /*op*/, DType /*dtype*/) const noexcept override { return nullptr; }
+  [[nodiscard]] bool runs_kernels() const noexcept override { return true; }
+  [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
+  void validate(const Launch& launch) override {
+    if (validation_) validation_->check(launch);
+  }
+  [[nodiscard]] bool is_lost() const noexcept override { return driver_->is_lost(); }
+  [[nodiscard]] size_t allocated_bytes() const noexcept override { return allocator_->statistics().allocated; }
+  [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return allocator_->statistics().peak_allocated; }
+
+  [[nodiscard]] KernelDriver& driver() noexcept { return *driver_; }
+
+  // Another handle on the bytes of a buffer of this device, which stay until both are gone; and of a program that compile() gave.
+  [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
+  [[nodiscard]] std::shared_ptr<const Program> share(const Program& program);
+  // What queue() gives from now on; nullptr: the device's queue again. For Graph.
+  void record_with(Queue* recorder) noexcept { recorder_ = recorder; }
+  [[nodiscard]] bool is_recording() const noexcept { return recorder_ != nullptr; }
+
+  [[nodiscard]] CachingAllocator& allocator() noexcept { return *allocator_; }
+
+ private:
+  [[nodiscard]] Queue& inner_queue() noexcept { return validation_ ? *validation_ : driver_->queue(); }
+  [[nodiscard]] Queue& outer_queue() noexcept { return trace_ ? *trace_ : inner_queue(); }
+  [[nodiscard]] std::shared_ptr<const Program> make(ir::Kernel prepared);
+  // The driver's binary of a text: kept from an earlier run, or made now.
+  [[nodiscard]] std::shared_ptr<const Program> build(ir::Kernel prepared, const std::string& text);
+  [[nodiscard]] std::vector<std::byte> compile_text(const ir::Kernel& prepared, const std::string& text);
+  // Where it can: beside the cache's entries, else among temporary files. Gives the path.
+  [[nodiscard]] std::string save_refused(const std::string& name, const std::string& text) const;
+
+  std::shared_ptr<KernelDriver> driver_;
+  std::shared_ptr<CachingAllocator> allocator_;
+  std::optional<ProgramCache> cache_;
+  std::shared_ptr<ValidatingQueue> validation_;  // nullptr: none
+  std::optional<TracingQueue> trace_;
+  Queue* recorder_ = nullptr;
+  std::mutex compiled_mutex_;
+  std::unordered_map<const Program*, std::weak_ptr<const Program>> compiled_;
+};
+
+}  // namespace wick

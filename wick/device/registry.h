@@ -1,0 +1,52 @@
+// The registry: which backends this program holds, what devices they see, and the runtimes that are open.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/device/device_kind.h"
+#include "wick/device/device_score.h"
+#include "wick/device/runtime.h"
+
+namespace wick {
+
+// One device that a backend found on this machine.
+struct DeviceInfo {
+  int index = 0;
+  DeviceCaps caps;
+  // How well it suits inference (device_score.h): the higher the better; 0: usable, never chosen by itself.
+  int score = 0;
+};
+
+// A code path that a device can be opened with by name (DeviceOptions::variant), such as an instruction set.
+struct VariantInfo {
+  std::string name;
+  bool usable = false;  // this machine can run it
+};
+
+// A backend, as the constant table that its room defines (`const Backend wick::<name>::kBackend`).
+struct Backend {
+  DeviceKind kind;
+  std::vector<DeviceInfo> (*probe)();
+  // Errors: no_device, naming the index and how many there are; invalid_argument for an unknown variant.
+  std::unique_ptr<Runtime> (*open)(int index, const DeviceOptions& options);
+  // The variants that are compiled in, in the order of preference: the last usable one is chosen. nullptr: there is but one path.
+  std::vector<VariantInfo> (*variants)() = nullptr;
+};
+
+// Both tables are generated for each program by link_backends() (cmake/WickBackends.cmake).
+[[nodiscard]] std::span<const Backend* const> linked_backends() noexcept;
+[[nodiscard]] std::span<const std::string_view> backends_in_tree() noexcept;
+
+// nullptr if the program does not hold it.
+[[nodiscard]] const Backend* find_backend(DeviceKind kind) noexcept;
+// As find_backend. Errors: backend_not_linked, naming the CMake option if the tree has that backend, and the backends that are there.
+[[nodiscard]] const Backend& require_backend(DeviceKind kind);
+
+// The runtime of that device with these options: the one that is open, or a new one where none is, or it is lost.
+[[nodiscard]] std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOptions& options);
+
+}  // namespace wick

@@ -1,0 +1,90 @@
+// A Runtime is one opened device behind the seam: what it can do, its memory, its queue and its own implementations of ops.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wick/device/buffer.h"
+#include "wick/device/measured_peaks.h"
+#include "wick/device/op.h"
+#include "wick/device/program.h"
+#include "wick/device/program_table.h"
+#include "wick/device/queue.h"
+#include "wick/device/random_stream.h"
+#include "wick/ir/device_caps.h"
+
+namespace wick {
+
+// What a device is opened with.
+struct DeviceOptions {
+  int threads = 0;                   // host threads that its work may use; 0: every usable core
+  std::string variant = {};          // a code path by name, for tests: "avx2"; empty: the best that the machine has
+  std::string cache_directory = {};  // where compiled programs are kept for the next run (program_cache.h); empty: nowhere
+  bool validate = false;             // every launch is checked for what it touches: slow
+  std::string trace_file = {};       // where to write what ran when, for Chrome's trace viewer; empty: nowhere
+
+  friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
+};
+
+// transient: the result of an op, soon gone; its memory is kept for the next one. persistent: weights and caches, which stay; they
+// take exactly what they need.
+enum class Lifetime { transient, persistent };
+
+class Runtime {
+ public:
+  Runtime() = default;
+  virtual ~Runtime() = default;
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  [[nodiscard]] virtual const DeviceCaps& caps() const noexcept = 0;
+  // Uninitialised memory, aligned to 64 bytes; what follows it up to a multiple of 16 bytes is nobody else's. Errors: out_of_memory naming
+  // the device and the size.
+  [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) = 0;
+  // A buffer with these bytes: the same memory where DeviceCaps::host_memory, else a copy.
+  [[nodiscard]] virtual std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) = 0;
+  [[nodiscard]] virtual Queue& queue() noexcept = 0;
+  // The device's own implementation of an op whose defining operand has this dtype (dispatch_dtype in tensor/ops); nullptr: none.
+  [[nodiscard]] virtual OpFunction override_for(OpId op, DType dtype) const noexcept = 0;
+  // Whether portable kernels carry out the ops that the device does not override. Where they do not, programs still run, but slowly.
+  [[nodiscard]] virtual bool runs_kernels() const noexcept { return false; }
+  // Makes a kernel ready for this device. Errors: unsupported, naming the kernel, the language, the driver's log and where the text was
+  // saved; and what ir::prepare() refuses.
+  [[nodiscard]] virtual std::shared_ptr<const Program> compile(const ir::Kernel& kernel) = 0;
+  // The program of the kernel that `make` builds, which is made once for each key.
+  [[nodiscard]] const Program& program(const ProgramKey& key, const std::function<ir::Kernel()>& make);
+  // A buffer of constant words, made once for each key.
+  [[nodiscard]] const Buffer& constant(const ProgramKey& key, const std::function<std::vector<uint32_t>()>& make);
+  // Queues a launch. Errors: invalid_argument for arguments that the kernel does not take, or ranges that leave their buffers; unsupported
+  // for more groups, or larger buffers, than the device has room for, each naming kernel and limit.
+  void launch(const Launch& launch);
+  // Looks at a launch before anything else touches what it names. Errors: those of DeviceOptions::validate, where the device was opened so.
+  virtual void validate(const Launch& /*launch*/) {}
+  // Whether the device was seen to fail (ErrorCode::device_lost): nothing more comes of this runtime, and opening the device makes a new
+  // one.
+  [[nodiscard]] virtual bool is_lost() const noexcept { return false; }
+  // Bytes allocated now and at most; imports are not counted.
+  [[nodiscard]] virtual size_t allocated_bytes() const noexcept = 0;
+  [[nodiscard]] virtual size_t peak_allocated_bytes() const noexcept = 0;
+  // Keeps the device busy for about half a second. Errors: out_of_memory.
+  [[nodiscard]] virtual MeasuredPeaks measure_peaks() { return {}; }
+
+  [[nodiscard]] RandomStream& random() noexcept { return random_; }
+
+ protected:
+  // Gives back what program() and constant() made; for destructors, as both need the device.
+  void forget_programs();
+
+ private:
+  RandomStream random_;
+  ProgramTable programs_;
+  std::mutex constants_mutex_;
+  std::vector<std::pair<ProgramKey, std::unique_ptr<Buffer>>> constants_;
+};
+
+}  // namespace wick

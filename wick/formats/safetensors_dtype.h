@@ -1,0 +1,18 @@
+// The names that safetensors files give to dtypes.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "wick/layout/dtype.h"
+
+namespace wick {
+
+// "F32" for f32; none for a dtype that the format has not.
+[[nodiscard]] std::optional<std::string_view> safetensors_name(DType dtype) noexcept;
+// The dtype of a name. BOOL, a byte that is 0 or 1, reads as u8. None for the names that Wick has no dtype for (U16, F8_E5M2…).
+[[nodiscard]] std::optional<DType> parse_safetensors_dtype(std::string_view name) noexcept;
+// The rank by which the reference implementation orders data: tensors of a higher rank come first, so that each is aligned.
+[[nodiscard]] int safetensors_rank(DType dtype) noexcept;
+
+}  // namespace wick

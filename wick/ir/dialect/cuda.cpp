@@ -1,0 +1,116 @@
+// CUDA C++, for NVRTC and nvcc.
+#include "wick/ir/dialect/cuda_family.h"
+#include "wick/ir/dialect/spellings.h"
+
+namespace wick::ir {
+namespace {
+
+constexpr uint8_t kF16 = types(Type::f16), kF32 = types(Type::f32), kF64 = types(Type::f64);
+
+// clang-format off
+constexpr std::array kOwn{
+    // The _rn functions are never contracted to a fused multiply-add.
+    Spelling{Op::add, kF32, "$0 + $1", "__fadd_rn($0, $1)"},
+    Spelling{Op::subtract, kF32, "$0 - $1", "__fsub_rn($0, $1)"},
+    Spelling{Op::multiply, kF32, "$0 * $1", "__fmul_rn($0, $1)"},
+    Spelling{Op::divide, kF32, "__fdividef($0, $1)", "__fdiv_rn($0, $1)"},
+    Spelling{Op::square_root, kF32, "sqrtf($0)", "__fsqrt_rn($0)"},
+    Spelling{Op::exp2, kF32, "exp2f($0)"},
+    Spelling{Op::log2, kF32, "__log2f($0)", "log2f($0)"},
+    Spelling{Op::sine, kF32, "__sinf($0)", "sinf($0)"},
+    Spelling{Op::add, kF64, "$0 + $1", "__dadd_rn($0, $1)"},
+    Spelling{Op::subtract, kF64, "$0 - $1", "__dsub_rn($0, $1)"},
+    Spelling{Op::multiply, kF64, "$0 * $1", "__dmul_rn($0, $1)"},
+    Spelling{Op::add, kF16, "__hadd($0, $1)", "__hadd_rn($0, $1)"},
+    Spelling{Op::subtract, kF16, "__hsub($0, $1)", "__hsub_rn($0, $1)"},
+    Spelling{Op::multiply, kF16, "__hmul($0, $1)", "__hmul_rn($0, $1)"},
+    Spelling{Op::divide, kF16, "__hdiv($0, $1)"},
+    Spelling{Op::fma, kF16, "__hfma($0, $1, $2)"},
+    Spelling{Op::negate, kF16, "__hneg($0)"},
+    Spelling{Op::absolute, kF16, "__habs($0)"},
+    Spelling{Op::minimum, kF16, "__hmin($0, $1)"},
+    Spelling{Op::maximum, kF16, "__hmax($0, $1)"},
+    Spelling{Op::square_root, kF16, "hsqrt($0)"},
+    Spelling{Op::exp2, kF16, "hexp2($0)"},
+    Spelling{Op::log2, kF16, "hlog2($0)"},
+    Spelling{Op::sine, kF16, "hsin($0)"},
+    Spelling{Op::truncate, kF16, "htrunc($0)"},
+    Spelling{Op::less, kF16, "__hlt($0, $1)"},
+    Spelling{Op::less_equal, kF16, "__hle($0, $1)"},
+    Spelling{Op::equal, kF16, "__heq($0, $1)"},
+    Spelling{Op::dot4, any(), "__dp4a((int)$0, (int)$1, $2)"},
+    Spelling{Op::unpack_half, any(), "__half2float(__ushort_as_half((unsigned short)$0))"},
+    Spelling{Op::pack_halves, any(), "wick_pack_halves($0, $1)"},
+    Spelling{Op::subgroup_shuffle_xor, any(), "__shfl_xor_sync(0xffffffffu, $0, $n)"},
+    Spelling{Op::subgroup_broadcast, any(), "__shfl_sync(0xffffffffu, $0, $n)"},
+};
+constexpr auto kSpellings = join(kOwn, kCudaFamilySpellings);
+
+constexpr std::array kConversions{
+    Conversion{Op::cast, kF32, kF16, "__float2half_rn($0)"},
+    Conversion{Op::cast, kF16, kF32, "__half2float($0)"},
+    Conversion{Op::bitcast, types(Type::u32), kF32, "__uint_as_float($0)"},
+    Conversion{Op::bitcast, types(Type::i32), kF32, "__int_as_float($0)"},
+    Conversion{Op::bitcast, kF32, types(Type::u32), "__float_as_uint($0)"},
+    Conversion{Op::bitcast, kF32, types(Type::i32), "__float_as_int($0)"},
+    Conversion{Op::bitcast, types(Type::i64), kF64, "__longlong_as_double($0)"},
+    Conversion{Op::bitcast, kF64, types(Type::i64), "__double_as_longlong($0)"},
+};
+
+constexpr std::array kPreambles{
+    Preamble{Feature::f16, "#include <cuda_fp16.h>\n"},
+    Preamble{Feature::unpack_half, "#include <cuda_fp16.h>\n"},
+    Preamble{Feature::pack_halves, R"(#include <cuda_fp16.h>
+__device__ __forceinline__ unsigned wick_pack_halves(float a, float b) {
+  const __half2 halves = __floats2half2_rn(a, b);
+  return *reinterpret_cast<const unsigned*>(&halves);
+}
+)"},
+    Preamble{Feature::tiles, "#include <mma.h>\n"},
+    Preamble{Feature::subgroup_reduce, R"(template <class T> __device__ __forceinline__ T wick_subgroup_add(T x) {
+  for (int m = $s / 2; m > 0; m /= 2) x += __shfl_xor_sync(0xffffffffu, x, m);
+  return x;
+}
+template <class T> __device__ __forceinline__ T wick_subgroup_min(T x) {
+  for (int m = $s / 2; m > 0; m /= 2) { const T y = __shfl_xor_sync(0xffffffffu, x, m); x = y < x ? y : x; }
+  return x;
+}
+template <class T> __device__ __forceinline__ T wick_subgroup_max(T x) {
+  for (int m = $s / 2; m > 0; m /= 2) { const T y = __shfl_xor_sync(0xffffffffu, x, m); x = x < y ? y : x; }
+  return x;
+}
+)"},
+};
+// clang-format on
+
+Dialect make() {
+  Dialect d = cuda_family();
+  d.name = "CUDA C++";
+  d.extension = "cu";
+  d.types[static_cast<std::size_t>(Type::f16)] = "__half";
+  d.elements[static_cast<std::size_t>(Element::f16)] = "__half";
+  d.f32_atomic_add = "atomicAdd(&$m[$i], $x)";
+  d.tile_type = "nvcuda::wmma::fragment<nvcuda::wmma::$R";
+  d.tile_roles = {"matrix_a, $M, $N, $K, __half, nvcuda::wmma::row_major>", "matrix_b, $M, $N, $K, __half, nvcuda::wmma::row_major>",
+                  "accumulator, $M, $N, $K, float>"};
+  d.tile_fill = "nvcuda::wmma::fill_fragment($n, $x);";
+  d.tile_load = "nvcuda::wmma::load_matrix_sync($n, &$m[$i], $t);";
+  d.tile_load_words = "nvcuda::wmma::load_matrix_sync($n, reinterpret_cast<const __half*>(&$m[$i]), 2u * $t);";
+  d.tile_multiply = "nvcuda::wmma::mma_sync($n, $l, $p, $n);";
+  d.tile_load_sums = "nvcuda::wmma::load_matrix_sync($n, &$m[$i], $t, nvcuda::wmma::mem_row_major);";
+  d.tile_scale = "for (int e = 0; e < $n.num_elements; ++e) $n.x[e] *= $l.x[e];";
+  d.tile_store = "nvcuda::wmma::store_matrix_sync(&$m[$i], $n, $t, nvcuda::wmma::mem_row_major);";
+  d.spellings = kSpellings;
+  d.conversions = kConversions;
+  d.preambles = kPreambles;
+  return d;
+}
+
+}  // namespace
+
+const Dialect& cuda_dialect() {
+  static const Dialect dialect = make();
+  return dialect;
+}
+
+}  // namespace wick::ir

@@ -1,0 +1,10 @@
+// What a kernel uses of its language.
+#pragma once
+
+#include "wick/ir/dialect/dialect.h"
+
+namespace wick::ir {
+
+[[nodiscard]] Usage usage_of(const Kernel& kernel, const Dialect& dialect);
+
+}  // namespace wick::ir

@@ -1,0 +1,109 @@
+// A Kernel is a program for the lanes of a group: its arguments, its expressions, and the statements that say in which order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wick/ir/node.h"
+
+namespace wick::ir {
+
+enum class AtomicOp : uint8_t { add, minimum, maximum, bit_and, bit_or, exchange };
+enum class BarrierScope : uint8_t { shared, shared_and_buffers };
+enum class TileRole : uint8_t { left, right, accumulator };  // of a product: left [m, k] × right [k, n] added to accumulator [m, n]
+
+// Statements run in order; a lane runs those inside a `when` or a `loop` only where its own condition holds. There is no return and no
+// break, so the control flow of a group is known before it runs.
+enum class StatementKind : uint8_t {
+  comment,        // `text`, for whoever reads the kernel
+  let,            // computes node `target` here. Reads must be let; schedule() gives every other expression its place too
+  variable,       // declares variable `slot` with the value of operand 0; it lives to the end of the enclosing block
+  assign,         // variable `slot` = operand 0
+  store,          // element operand 0 of `slot` in `space` = operand 1, where operand 2 (a b1, if there is one) holds; a vector stores
+                  // its lanes to consecutive elements, from a multiple of their number
+  atomic,         // element operand 0 (i32 or u32; f32 adds by capability) = AtomicOp(element, operand 1), indivisibly; `target` is the
+                  // atomic_result node. Relaxed: it orders no other access
+  loop,           // for (u32 i = operand 0; i < operand 1; i += step); the bounds are computed once; i + step never wraps
+  when,           // if operand 0 (b1)
+  end,            // of the innermost loop or when
+  barrier,        // every lane of the group arrives before any goes on, and sees what the others wrote to `scope` before it
+  tile_fill,      // every element of tile `slot` = operand 0 (f32, the same for all lanes)
+  tile_load,      // tile `slot` = matrix in `space`, array `source`: element (row, column) at operand 0 + row * operand 1 + column.
+                  // Of an array of u32, a tile of f16 takes two elements from each word, the lower bits first; operands count words.
+                  // Here and in tile_store the operands are multiples of 16 bytes, or of a tile's row if that is shorter
+  tile_multiply,  // tile `slot` += tile `left` × tile `right`, products and sums in f32, in any order
+  tile_scale,     // tile `slot` *= tile `left`, element by element; both are accumulators
+  tile_store,     // tile `slot`, an accumulator, to element operand 0 + row * operand 1 + column of `source` in `space`
+};
+// Between a tile_load from memory and the last tile_multiply that uses the tile, nothing may be written there: a device without matrix
+// tiles reads the elements when it multiplies.
+
+struct Statement {
+  StatementKind kind{};
+  Space space{};
+  AtomicOp atomic{};
+  BarrierScope scope{};
+  bool unroll = false;  // loop: a wish
+  uint32_t slot = 0;
+  uint32_t source = 0;
+  uint32_t left = 0, right = 0;
+  uint32_t step = 1;
+  NodeId target = kNoNode;  // let: the node; loop: its loop_index; atomic: its atomic_result
+  std::array<NodeId, 3> operands{kNoNode, kNoNode, kNoNode};
+  std::string text;
+};
+
+enum class Access : uint8_t { read, read_write };
+// Fast lets the language contract and reorder floating-point arithmetic and use its faster functions.
+enum class MathMode : uint8_t { precise, fast };
+
+// Buffers of one launch do not overlap, unless both are only read. They begin at addresses that are multiples of 16 bytes.
+struct BufferArgument {
+  std::string name;
+  Element element{};
+  Access access{};
+};
+struct ParameterArgument {
+  std::string name;
+  Type type{};  // i32, u32 or f32
+};
+struct SharedArray {
+  Element element{};
+  uint32_t count = 0;
+};
+struct Tile {
+  TileRole role{};
+  Element element{};
+  uint32_t rows = 0, columns = 0;
+};
+
+struct Kernel {
+  std::string name;
+  uint32_t group_size = 1;
+  uint32_t subgroup_size = 0;  // 0: no node depends on it
+  MathMode math = MathMode::precise;
+  std::vector<BufferArgument> buffers;
+  std::vector<ParameterArgument> parameters;
+  std::vector<SharedArray> shared;
+  std::vector<Type> variables;
+  std::vector<Tile> tiles;
+  std::vector<Node> nodes;
+  std::vector<Statement> body;
+
+  [[nodiscard]] const Node& node(NodeId id) const { return nodes[id]; }
+  [[nodiscard]] Element element_of(Space space, uint32_t slot) const {
+    return space == Space::buffer ? buffers[slot].element : shared[slot].element;
+  }
+  [[nodiscard]] uint64_t shared_bytes() const noexcept;
+};
+
+[[nodiscard]] std::string_view to_string(StatementKind kind) noexcept;
+[[nodiscard]] std::string_view to_string(AtomicOp op) noexcept;
+
+// How many groups run the kernel.
+struct Grid {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+}  // namespace wick::ir

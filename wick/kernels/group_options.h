@@ -1,0 +1,17 @@
+// How many lanes a kernel gets on a device.
+#pragma once
+
+#include <string>
+
+#include "wick/ir/builder.h"
+#include "wick/ir/device_caps.h"
+
+namespace wick::kernels {
+
+// Groups of at most `wanted` lanes, a power of two, and the device's largest subgroups if it has any that are no larger than the group.
+[[nodiscard]] ir::KernelOptions group_options(const DeviceCaps& caps, uint32_t wanted);
+
+// What the name of a kernel ends in that is made for subgroups of that size: "_s32"; nothing without subgroups.
+[[nodiscard]] std::string subgroup_suffix(const ir::KernelOptions& options);
+
+}  // namespace wick::kernels

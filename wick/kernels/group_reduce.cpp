@@ -1,0 +1,64 @@
+#include "wick/kernels/group_reduce.h"
+
+namespace wick::kernels {
+
+using ir::Memory;
+using ir::Reduce;
+using ir::Value;
+
+namespace {
+
+ir::Element element_of(ir::Type type) {
+  switch (type) {
+    case ir::Type::i32: return ir::Element::i32;
+    case ir::Type::i64: return ir::Element::i64;
+    case ir::Type::f32: return ir::Element::f32;
+    case ir::Type::f64: return ir::Element::f64;
+    default: return ir::Element::u32;
+  }
+}
+
+}  // namespace
+
+Value combine(Reduce reduce, const Value& a, const Value& b) {
+  switch (reduce) {
+    case Reduce::add: return a + b;
+    case Reduce::minimum: return min(a, b);
+    case Reduce::maximum: return max(a, b);
+  }
+  return a;
+}
+
+Value GroupReduce::operator()(Reduce reduce, const Value& value) {
+  const uint32_t group = builder_.kernel().group_size, subgroup = builder_.kernel().subgroup_size;
+  if (subgroup < 2 || info(type_).bytes == 8) return tree(reduce, value);
+  const Value part = subgroup_reduce(reduce, value);
+  if (subgroup == group) return part;
+  // Every lane adds up the parts, which lie in one or two rows of banks: cheaper than a second exchange.
+  const uint32_t parts = group / subgroup;
+  if (!scratch_) scratch_ = builder_.shared(element_of(type_), parts);
+  builder_.barrier();
+  builder_.when(builder_.subgroup_lane() == 0, [&] { (*scratch_)[builder_.subgroup_id()] = part; });
+  builder_.barrier();
+  Value sum = (*scratch_)[0];
+  for (uint32_t i = 1; i < parts; ++i) sum = combine(reduce, sum, (*scratch_)[i]);
+  return sum;
+}
+
+Value GroupReduce::tree(Reduce reduce, const Value& value) {
+  const uint32_t group = builder_.kernel().group_size;
+  if (group == 1) return value;
+  if (!scratch_) scratch_ = builder_.shared(element_of(type_), group);
+  const Memory scratch = *scratch_;
+  const Value t = builder_.local_id();
+  builder_.barrier();
+  scratch[t] = value;
+  for (uint32_t half = group / 2; half > 0; half /= 2) {
+    builder_.barrier();
+    builder_.when(t < half, [&] { scratch[t] = combine(reduce, scratch[t], scratch[t + half]); });
+  }
+  builder_.barrier();
+  return scratch[0];
+}
+
+}  // namespace wick::kernels

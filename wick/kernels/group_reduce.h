@@ -1,0 +1,28 @@
+// A reduction over all lanes of a group, through subgroups where the kernel has them and the type takes part in them.
+#pragma once
+
+#include <optional>
+
+#include "wick/ir/builder.h"
+
+namespace wick::kernels {
+
+class GroupReduce {
+ public:
+  // Of a kernel whose group size is a power of two.
+  explicit GroupReduce(ir::KernelBuilder& builder, ir::Type type = ir::Type::f32) : builder_(builder), type_(type) {}
+
+  // The reduction of every lane's value, in every lane. Stands in uniform control flow, begins and ends with a barrier.
+  [[nodiscard]] ir::Value operator()(ir::Reduce reduce, const ir::Value& value);
+
+ private:
+  [[nodiscard]] ir::Value tree(ir::Reduce reduce, const ir::Value& value);
+
+  ir::KernelBuilder& builder_;
+  ir::Type type_;
+  std::optional<ir::Memory> scratch_;
+};
+
+[[nodiscard]] ir::Value combine(ir::Reduce reduce, const ir::Value& a, const ir::Value& b);
+
+}  // namespace wick::kernels

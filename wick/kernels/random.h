@@ -1,0 +1,18 @@
+// Random numbers of the stream that device/philox.h defines.
+#pragma once
+
+#include "wick/ir/device_caps.h"
+#include "wick/ir/kernel.h"
+#include "wick/layout/dtype.h"
+
+namespace wick::kernels {
+
+enum class RandomNumbers : uint8_t { uniform, normal };
+
+// Buffer y, row-major. Parameters: count, offset; seed and the number of the first block of four words, two words each, the lower one
+// first. Then the numbers that follow, f64 ones as two words: for uniform numbers low, span, cap and scale, which is a power of two; the
+// first two come divided by it, so that no product overflows. For normal ones mean and deviation. A lane computes the elements of a block:
+// four, of f64 two.
+[[nodiscard]] ir::Kernel random(RandomNumbers numbers, DType dtype, const DeviceCaps& caps);
+
+}  // namespace wick::kernels

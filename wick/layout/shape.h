@@ -1,0 +1,49 @@
+// A Shape is the extent of each dimension, outermost first; rank 0 (a scalar) to 8.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "wick/base/error.h"
+
+namespace wick {
+
+inline constexpr int kMaxRank = 8;
+
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+  // Errors: shape_mismatch for a rank above 8, a negative extent, or a product beyond 2^63 - 1.
+  explicit Shape(std::span<const int64_t> dims);
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int64_t operator[](int dim) const noexcept { return dims_[static_cast<size_t>(dim)]; }
+  [[nodiscard]] std::span<const int64_t> dims() const noexcept { return {dims_.data(), static_cast<size_t>(rank_)}; }
+  // 1 for a scalar, 0 if any extent is 0.
+  [[nodiscard]] int64_t elements() const noexcept { return elements_; }
+  // The innermost extent; 1 for a scalar.
+  [[nodiscard]] int64_t last() const noexcept { return rank_ == 0 ? 1 : dims_[static_cast<size_t>(rank_ - 1)]; }
+  // "[2, 3]"
+  [[nodiscard]] std::string to_string() const;
+
+  friend bool operator==(const Shape& lhs, const Shape& rhs) noexcept {
+    return lhs.rank_ == rhs.rank_ && std::equal(lhs.dims_.begin(), lhs.dims_.begin() + lhs.rank_, rhs.dims_.begin());
+  }
+
+ private:
+  std::array<int64_t, kMaxRank> dims_{};
+  int64_t elements_ = 1;
+  int rank_ = 0;
+};
+
+// The shape that both broadcast to (NumPy's rule: align at the last dimension; 1 stretches).
+// Errors: shape_mismatch, naming `op` and both shapes.
+[[nodiscard]] Shape broadcast_shapes(const Shape& lhs, const Shape& rhs, std::string_view op);
+
+}  // namespace wick

@@ -1,0 +1,195 @@
+#include "wick/model/quantize_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string_view>
+
+#include "wick/base/error.h"
+#include "wick/base/thread_pool.h"
+#include "wick/formats/gguf_type.h"
+#include "wick/formats/gguf_writer.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/interleave.h"
+
+namespace wick {
+namespace {
+
+constexpr uint32_t kQuantizationVersion = 2;  // ggml's GGML_QNT_VERSION
+
+void copy_metadata(const GgufFile& source, GgufWriter& writer, const QuantizeOptions& options) {
+  static const std::set<std::string_view> kReplaced = {"general.quantization_version",
+                                                       "general.file_type",
+                                                       "split.no",
+                                                       "split.count",
+                                                       "split.tensors.count",
+                                                       "quantize.imatrix.file",
+                                                       "quantize.imatrix.dataset",
+                                                       "quantize.imatrix.entries_count",
+                                                       "quantize.imatrix.chunks_count"};
+  for (const auto& [key, value] : source.metadata()) {
+    if (!kReplaced.contains(key)) writer.add(key, value);
+  }
+  writer.add_uint("general.quantization_version", kQuantizationVersion);
+  writer.add_uint("general.file_type", options.mix->file_type);
+  if (options.importance == nullptr) return;
+  writer.add_string("quantize.imatrix.file", options.importance_file);
+  if (!options.importance->datasets.empty()) writer.add_string("quantize.imatrix.dataset", options.importance->datasets.front());
+  writer.add_uint("quantize.imatrix.entries_count", static_cast<uint32_t>(options.importance->entries.size()));
+  writer.add_uint("quantize.imatrix.chunks_count", options.importance->chunks);
+}
+
+// One tensor on its way from one type to another.
+struct Conversion {
+  const GgufTensor* tensor = nullptr;
+  const BlockFormat* to = nullptr;  // nullptr: the bytes are copied
+  std::vector<float> importance;    // one row for each matrix of the tensor; empty: none
+};
+
+class Quantizer {
+ public:
+  Quantizer(const QuantizeOptions& options, uint64_t total) : options_(options), total_(total), pool_(options.threads) {}
+
+  void produce(const Conversion& conversion, const GgufWriter::Sink& sink) {
+    const GgufTensor& tensor = *conversion.tensor;
+    if (conversion.to == nullptr) {
+      sink(tensor.data);
+      advance(tensor, tensor.shape.elements());
+      return;
+    }
+    const std::span<const std::byte> data = tensor.data;
+    const int64_t columns = tensor.shape.last();
+    const int64_t rows = columns == 0 ? 0 : tensor.shape.elements() / columns;
+    const int64_t row_bytes = storage_bytes(conversion.to->dtype, columns);
+    constexpr int64_t kElementsAtOnce = int64_t{1} << 20;
+    const int64_t rows_at_once = std::clamp<int64_t>(kElementsAtOnce / std::max<int64_t>(columns, 1), 1, std::max<int64_t>(rows, 1));
+    std::vector<std::byte> packed(static_cast<size_t>(rows_at_once * row_bytes));
+    for (int64_t first = 0; first < rows; first += rows_at_once) {
+      const int64_t count = std::min(rows_at_once, rows - first);
+      convert_rows(conversion, data, first, count, packed);
+      sink(std::span(packed).first(static_cast<size_t>(count * row_bytes)));
+      advance(tensor, count * columns);
+    }
+  }
+
+ private:
+  void advance(const GgufTensor& tensor, int64_t elements) {
+    done_ += static_cast<uint64_t>(elements);
+    if (options_.progress) options_.progress(done_, total_, std::string(tensor.name));
+  }
+
+  void convert_rows(const Conversion& conversion, std::span<const std::byte> data, int64_t first, int64_t count,
+                    std::span<std::byte> packed) {
+    const GgufTensor& tensor = *conversion.tensor;
+    const int64_t columns = tensor.shape.last();
+    const int64_t to_bytes = storage_bytes(conversion.to->dtype, columns);
+    const int64_t matrix_rows = tensor.shape.rank() > 1 ? tensor.shape[tensor.shape.rank() - 2] : 1;
+    constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+    std::atomic<int64_t> bad_row{kNone};
+    // Rows are handed out one by one: searches take longer for some than for others.
+    std::atomic<int64_t> next{0};
+    pool_.run([&](int, int) {
+      std::vector<float> values(static_cast<size_t>(columns));
+      for (int64_t row = next++; row < count; row = next++) {
+        unpack_row(tensor.dtype, data.data(), data.size(), first + row, values);
+        if (is_quantized(conversion.to->dtype) && !std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) {
+          int64_t known = bad_row;
+          while (first + row < known && !bad_row.compare_exchange_weak(known, first + row)) {}
+          continue;
+        }
+        std::byte* target = packed.data() + row * to_bytes;
+        if (conversion.importance.empty() || conversion.to->pack_weighted == nullptr) {
+          conversion.to->pack(values, target);
+        } else {
+          const auto matrix = static_cast<size_t>((first + row) / matrix_rows);
+          const auto width = static_cast<size_t>(columns);
+          conversion.to->pack_weighted(values, std::span(conversion.importance).subspan(matrix * width, width), target);
+        }
+      }
+    });
+    if (bad_row == kNone) return;
+    fail(
+        ErrorCode::invalid_argument,
+        "tensor '{}' row {}: a weight is NaN or infinite, which {} cannot hold; repair the model, or keep this tensor as it is with --keep "
+        "'{}=f16'",
+        tensor.name, bad_row.load(), ggml_name(conversion.to->dtype), tensor.name);
+  }
+
+  const QuantizeOptions& options_;
+  uint64_t total_;
+  uint64_t done_ = 0;
+  ThreadPool pool_;
+};
+
+void notice(const QuantizeOptions& options, const std::string& remark) {
+  if (options.notice) options.notice(remark);
+}
+
+std::vector<float> importance_of(const GgufTensor& tensor, const PlannedType& planned, const QuantizeOptions& options) {
+  if (options.importance == nullptr || find_block_format(planned.dtype)->pack_weighted == nullptr) return {};
+  const ImportanceEntry* entry = options.importance->find(tensor.name);
+  if (entry == nullptr) {
+    notice(options, fmt::format("no importance is known of tensor '{}'", tensor.name));
+    return {};
+  }
+  const int64_t columns = tensor.shape.last();
+  const int64_t matrices = tensor.shape.rank() > 2 ? tensor.shape[tensor.shape.rank() - 3] : 1;
+  if (static_cast<int64_t>(entry->sums.size()) == columns * matrices) return entry->means();
+  if (tensor.name == "token_embd.weight") return {};
+  fail(ErrorCode::invalid_argument,
+       "tensor '{}': the importance has {} values, the tensor {} columns; it was collected with another model: collect it with this one",
+       tensor.name, entry->sums.size(), columns * matrices);
+}
+
+Conversion convert(const GgufTensor& tensor, const PlannedType& planned, const QuantizeOptions& options) {
+  Conversion conversion{.tensor = &tensor, .to = nullptr, .importance = {}};
+  if (planned.dtype != planned.wanted) {
+    notice(options,
+           fmt::format("tensor '{}': rows of {} elements are no multiple of {}'s block of {}; {} stands in", tensor.name,
+                       tensor.shape.last(), ggml_name(planned.wanted), info(planned.wanted).block_elements, ggml_name(planned.dtype)));
+  }
+  if (planned.dtype == tensor.dtype) return conversion;
+  conversion.to = find_block_format(planned.dtype);
+  if (tensor.dtype != DType::i2_s && find_block_format(tensor.dtype) == nullptr) {
+    fail(ErrorCode::unsupported, "tensor '{}': {} cannot be quantized; convert it to F32, F16 or BF16 first", tensor.name,
+         ggml_name(tensor.dtype));
+  }
+  conversion.importance = importance_of(tensor, planned, options);
+  if (conversion.importance.empty() && (planned.needs_importance || conversion.to->pack == nullptr)) {
+    fail(ErrorCode::invalid_argument, "tensor '{}': {} needs an importance matrix; collect one with wick imatrix and give it by --imatrix",
+         tensor.name, ggml_name(planned.dtype));
+  }
+  return conversion;
+}
+
+}  // namespace
+
+void quantize_file(const GgufFile& source, const std::filesystem::path& target, const QuantizeOptions& options) {
+  WICK_ASSERT(options.mix != nullptr);
+  const std::vector<PlannedType> plan =
+      plan_quantization(quantize_source(source), *options.mix, options.keep, options.importance != nullptr);
+  GgufWriter writer;
+  copy_metadata(source, writer, options);
+  uint64_t total = 0;
+  std::vector<Conversion> conversions;
+  for (size_t index = 0; index < plan.size(); ++index) {
+    const GgufTensor& tensor = source.tensors()[index];
+    total += static_cast<uint64_t>(tensor.shape.elements());
+    conversions.push_back(convert(tensor, plan[index], options));
+  }
+  Quantizer quantizer(options, total);
+  for (size_t index = 0; index < plan.size(); ++index) {
+    const GgufTensor& tensor = source.tensors()[index];
+    writer.add_tensor(
+        tensor.name, plan[index].dtype, tensor.shape,
+        [&quantizer, &conversion = conversions[index]](const GgufWriter::Sink& sink) { quantizer.produce(conversion, sink); });
+  }
+  writer.write(target);
+}
+
+}  // namespace wick

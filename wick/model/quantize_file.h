@@ -1,0 +1,33 @@
+// Turns a model file into another type: each tensor is read as numbers and packed into blocks, some rows at a time.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "wick/formats/gguf.h"
+#include "wick/formats/importance_matrix.h"
+#include "wick/model/quantize_plan.h"
+
+namespace wick {
+
+struct QuantizeOptions {
+  const MixInfo* mix = nullptr;
+  std::vector<KeepRule> keep = {};
+  const ImportanceMatrix* importance = nullptr;  // none
+  std::string importance_file = {};              // its name, for the metadata
+  int threads = 1;
+  // Told how many elements are done; may be empty.
+  std::function<void(uint64_t done, uint64_t total, const std::string& tensor)> progress = {};
+  // Told what is not as asked for: a type that had to be replaced, a weight without importance. May be empty.
+  std::function<void(const std::string& remark)> notice = {};
+};
+
+// Writes the file; on an error the target is as it was. The bytes do not depend on the number of threads.
+// Errors: not_found, io; invalid_argument: a weight that is NaN or infinite where blocks are wanted, an importance of another size than
+// its weight, no importance where the type needs it; unsupported: a type that cannot be read, rows that no block divides.
+void quantize_file(const GgufFile& source, const std::filesystem::path& target, const QuantizeOptions& options);
+
+}  // namespace wick

@@ -1,0 +1,232 @@
+#include "wick/model/quantize_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <numeric>
+#include <optional>
+
+#include "wick/base/error.h"
+#include "wick/formats/gguf_type.h"
+#include "wick/model/quantize_rules.h"
+
+namespace wick {
+namespace {
+
+// clang-format off
+constexpr std::array kMixes = {
+    MixInfo{Mix::f32, "F32", DType::f32, 0},             MixInfo{Mix::f16, "F16", DType::f16, 1},
+    MixInfo{Mix::bf16, "BF16", DType::bf16, 32},         MixInfo{Mix::q1_0, "Q1_0", DType::q1_0, 40},
+    MixInfo{Mix::q2_0, "Q2_0", DType::q2_0, 41},         MixInfo{Mix::q4_0, "Q4_0", DType::q4_0, 2},
+    MixInfo{Mix::q4_1, "Q4_1", DType::q4_1, 3},          MixInfo{Mix::q5_0, "Q5_0", DType::q5_0, 8},
+    MixInfo{Mix::q5_1, "Q5_1", DType::q5_1, 9},          MixInfo{Mix::q8_0, "Q8_0", DType::q8_0, 7},
+    MixInfo{Mix::mxfp4_moe, "MXFP4_MOE", DType::mxfp4, 38}, MixInfo{Mix::nvfp4, "NVFP4", DType::nvfp4, 39},
+    MixInfo{Mix::q2_k, "Q2_K", DType::q2_k, 10},         MixInfo{Mix::q2_k_s, "Q2_K_S", DType::q2_k, 21},
+    MixInfo{Mix::q3_k_s, "Q3_K_S", DType::q3_k, 11},     MixInfo{Mix::q3_k_m, "Q3_K_M", DType::q3_k, 12},
+    MixInfo{Mix::q3_k_l, "Q3_K_L", DType::q3_k, 13},     MixInfo{Mix::q4_k_s, "Q4_K_S", DType::q4_k, 14},
+    MixInfo{Mix::q4_k_m, "Q4_K_M", DType::q4_k, 15},     MixInfo{Mix::q5_k_s, "Q5_K_S", DType::q5_k, 16},
+    MixInfo{Mix::q5_k_m, "Q5_K_M", DType::q5_k, 17},     MixInfo{Mix::q6_k, "Q6_K", DType::q6_k, 18},
+    MixInfo{Mix::iq1_s, "IQ1_S", DType::iq1_s, 24},      MixInfo{Mix::iq1_m, "IQ1_M", DType::iq1_m, 31},
+    MixInfo{Mix::iq2_xxs, "IQ2_XXS", DType::iq2_xxs, 19}, MixInfo{Mix::iq2_xs, "IQ2_XS", DType::iq2_xs, 20},
+    MixInfo{Mix::iq2_s, "IQ2_S", DType::iq2_xs, 28},     MixInfo{Mix::iq2_m, "IQ2_M", DType::iq2_s, 29},
+    MixInfo{Mix::iq3_xxs, "IQ3_XXS", DType::iq3_xxs, 23}, MixInfo{Mix::iq3_xs, "IQ3_XS", DType::iq3_s, 22},
+    MixInfo{Mix::iq3_s, "IQ3_S", DType::iq3_s, 26},      MixInfo{Mix::iq3_m, "IQ3_M", DType::iq3_s, 27},
+    MixInfo{Mix::iq4_nl, "IQ4_NL", DType::iq4_nl, 25},   MixInfo{Mix::iq4_xs, "IQ4_XS", DType::iq4_xs, 30},
+    MixInfo{Mix::tq1_0, "TQ1_0", DType::tq1_0, 36},      MixInfo{Mix::tq2_0, "TQ2_0", DType::tq2_0, 37},
+};
+// clang-format on
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& letter : result) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return result;
+}
+
+// Vectors and what models are known to suffer from.
+bool may_be_quantized(const GgufTensor& tensor) {
+  int dims = tensor.shape.rank();
+  while (dims > 0 && tensor.shape[tensor.shape.rank() - dims] == 1) --dims;  // ggml does not count leading dimensions of 1
+  if (dims < 2 || !tensor.name.ends_with("weight")) return false;
+  if (is_integer(tensor.dtype)) return false;
+  constexpr std::string_view kExempt[] = {"_norm.weight",
+                                          "ffn_gate_inp.weight",
+                                          "ffn_gate_tid2eid.weight",
+                                          "altup",
+                                          "laurel",
+                                          "per_layer_model_proj",
+                                          "ssm_conv1d",
+                                          "shortconv.conv.weight",
+                                          "indexer.k_proj.weight",
+                                          "indexer.q_proj.weight",
+                                          "time_mix_first.weight",
+                                          "time_mix_w0.weight",
+                                          "time_mix_w1.weight",
+                                          "time_mix_w2.weight",
+                                          "time_mix_v0.weight",
+                                          "time_mix_v1.weight",
+                                          "time_mix_v2.weight",
+                                          "time_mix_a0.weight",
+                                          "time_mix_a1.weight",
+                                          "time_mix_a2.weight",
+                                          "time_mix_g1.weight",
+                                          "time_mix_g2.weight",
+                                          "time_mix_decay_w1.weight",
+                                          "time_mix_decay_w2.weight",
+                                          "time_mix_lerp_fused.weight",
+                                          "attn_rel_b.weight",
+                                          ".position_embd",
+                                          "sam.pos_embd",
+                                          "sam.neck.",
+                                          "sam.net_",
+                                          ".rel_pos",
+                                          ".patch_embd",
+                                          ".patch_merger",
+                                          "a.rvq.codebook",
+                                          "mm.a.code_embd"};
+  if (tensor.name == "position_embd.weight" || tensor.name == "token_types.weight") return false;
+  return std::none_of(std::begin(kExempt), std::end(kExempt),
+                      [&](std::string_view part) { return tensor.name.find(part) != std::string_view::npos; });
+}
+
+// The number of "blk.7.attn_v.weight"; -1 for tensors of no layer.
+int64_t layer_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "blk.";
+  if (!name.starts_with(kPrefix)) return -1;
+  int64_t layer = -1;
+  std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
+  return layer;
+}
+
+// Layer by layer, then by name: the order in which llama.cpp counts tensors of a kind.
+std::vector<size_t> counting_order(std::span<const GgufTensor> tensors) {
+  std::vector<size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t lhs, size_t rhs) {
+    const int64_t left = layer_of(tensors[lhs].name);
+    const int64_t right = layer_of(tensors[rhs].name);
+    return left != right ? left < right : tensors[lhs].name < tensors[rhs].name;
+  });
+  return order;
+}
+
+// What stands in for a type whose block does not divide the rows.
+DType fall_back(const GgufTensor& tensor, DType wanted) {
+  const int64_t columns = tensor.shape.last();
+  if (columns % info(wanted).block_elements == 0) return wanted;
+  DType stand_in = wanted;
+  switch (wanted) {
+    case DType::iq1_s:
+    case DType::iq1_m:
+    case DType::iq2_xxs:
+    case DType::iq2_xs:
+    case DType::iq2_s:
+    case DType::iq3_xxs:
+    case DType::iq3_s:
+    case DType::iq4_xs: stand_in = DType::iq4_nl; break;
+    case DType::q2_0:
+    case DType::q2_k:
+    case DType::q3_k:
+    case DType::tq1_0:
+    case DType::tq2_0: stand_in = DType::q4_0; break;
+    case DType::q4_k: stand_in = DType::q5_0; break;
+    case DType::q5_k: stand_in = DType::q5_1; break;
+    case DType::q6_k: stand_in = DType::q8_0; break;
+    default:
+      if (info(wanted).block_elements <= 32) break;
+      fail(ErrorCode::unsupported, "tensor '{}': rows of {} elements are no multiple of {}'s block of {}, and no type stands in for it",
+           tensor.name, columns, ggml_name(wanted), info(wanted).block_elements);
+  }
+  return columns % info(stand_in).block_elements == 0 ? stand_in : DType::f16;
+}
+
+bool needs_importance(std::string_view name, DType dtype, Mix mix) {
+  if (name == "token_embd.weight" || name == "per_layer_token_embd.weight" || name == "output.weight") return false;
+  switch (dtype) {
+    case DType::iq3_xxs:
+    case DType::iq2_xxs:
+    case DType::iq2_xs:
+    case DType::iq2_s:
+    case DType::iq1_m:
+    case DType::iq1_s: return true;
+    case DType::q2_k: return mix == Mix::q2_k_s;
+    default: return false;
+  }
+}
+
+// The number, or the first of an array with one for each layer.
+int64_t first_number(const GgufFile& file, const std::string& key, int64_t absent) {
+  const GgufValue* value = file.find(key);
+  if (value == nullptr) return absent;
+  if (const auto* array = std::get_if<GgufArray>(&value->value)) {
+    return array->size == 0 ? absent : array->to_vector<int64_t>().front();
+  }
+  return static_cast<int64_t>(file.get_uint(key));
+}
+
+}  // namespace
+
+std::span<const MixInfo> mix_infos() noexcept { return kMixes; }
+
+const MixInfo& parse_mix(std::string_view name) {
+  std::string wanted = upper(name);
+  if (wanted == "Q3_K" || wanted == "Q4_K" || wanted == "Q5_K") wanted += "_M";
+  std::string known;
+  for (const MixInfo& entry : kMixes) {
+    if (entry.name == wanted) return entry;
+    known += known.empty() ? "" : " ";
+    known += entry.name;
+  }
+  fail(ErrorCode::invalid_argument, "type '{}' is unknown; there are {}", name, known);
+}
+
+KeepRule parse_keep_rule(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    fail(ErrorCode::invalid_argument, "--keep {}: write REGEX=TYPE, such as 'attn_v=q8_0'", text);
+  }
+  std::string type = text.substr(equals + 1);
+  for (char& letter : type) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const std::optional<DType> dtype = parse_dtype(type);
+  if (!dtype || !is_quantization_target(*dtype)) {
+    fail(ErrorCode::invalid_argument, "--keep {}: '{}' is no type that tensors can be quantized to, such as q8_0, q6_k or f16", text, type);
+  }
+  try {
+    return {text, std::regex(text.substr(0, equals)), *dtype};
+  } catch (const std::regex_error& error) {
+    fail(ErrorCode::invalid_argument, "--keep {}: the pattern is no regular expression: {}", text, error.what());
+  }
+}
+
+QuantizeSource quantize_source(const GgufFile& file) {
+  QuantizeSource source{.architecture = std::string(file.find_string("general.architecture").value_or("")), .tensors = file.tensors()};
+  const auto number = [&](const char* key, int64_t absent) { return first_number(file, source.architecture + key, absent); };
+  source.layers = number(".block_count", 0);
+  source.experts = number(".expert_count", 0);
+  source.heads = number(".attention.head_count", 1);
+  source.kv_heads = number(".attention.head_count_kv", source.heads);
+  return source;
+}
+
+std::vector<PlannedType> plan_quantization(const QuantizeSource& source, const MixInfo& mix, std::span<const KeepRule> keep,
+                                           bool has_importance) {
+  QuantizeRules rules(source, mix, has_importance);
+  std::vector<PlannedType> plan(source.tensors.size());
+  for (const size_t index : counting_order(source.tensors)) {
+    const GgufTensor& tensor = source.tensors[index];
+    PlannedType& planned = plan[index];
+    planned.dtype = planned.wanted = tensor.dtype;
+    if (!may_be_quantized(tensor)) continue;
+    const auto rule = std::find_if(keep.begin(), keep.end(), [&](const KeepRule& entry) {
+      return std::regex_search(tensor.name.begin(), tensor.name.end(), entry.pattern);
+    });
+    planned.wanted = rule != keep.end() ? rule->dtype : is_quantized(mix.base) ? rules.choose(tensor) : mix.base;
+    planned.dtype = fall_back(tensor, planned.wanted);
+    planned.needs_importance = needs_importance(tensor.name, planned.dtype, mix.mix);
+  }
+  return plan;
+}
+
+}  // namespace wick

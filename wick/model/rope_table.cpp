@@ -1,0 +1,73 @@
+#include "wick/model/rope_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "wick/base/error.h"
+
+namespace wick {
+namespace {
+
+// Llama 3.1's rule: long wavelengths are divided by the factor, short ones kept, those between blended.
+double llama3_frequency(double frequency, const RopeConfig& config) {
+  const auto context = static_cast<double>(config.original_context);
+  const double wavelength = 2 * std::numbers::pi / frequency;
+  if (wavelength > context / config.low_frequency_factor) return frequency / config.factor;
+  if (wavelength < context / config.high_frequency_factor) return frequency;
+  const double blend = (context / wavelength - config.low_frequency_factor) / (config.high_frequency_factor - config.low_frequency_factor);
+  return (1 - blend) * frequency / config.factor + blend * frequency;
+}
+
+// The pair number, as a real one, that turns `turns` times within the original context (YaRN, section 3.2).
+double yarn_pair(double turns, const RopeConfig& config) {
+  const auto dims = static_cast<double>(config.dims);
+  return dims * std::log(static_cast<double>(config.original_context) / (turns * 2 * std::numbers::pi)) / (2 * std::log(config.base));
+}
+
+double yarn_frequency(double frequency, int64_t pair, const RopeConfig& config) {
+  const double low = std::max(0.0, std::floor(yarn_pair(config.beta_fast, config)));
+  const double high = std::min(static_cast<double>(config.dims - 1), std::ceil(yarn_pair(config.beta_slow, config)));
+  const double ramp = std::clamp((static_cast<double>(pair) - low) / std::max(0.001, high - low), 0.0, 1.0);
+  return frequency / config.factor * ramp + frequency * (1 - ramp);
+}
+
+double scaled_frequency(double frequency, int64_t pair, const RopeConfig& config) {
+  switch (config.scaling) {
+    case RopeScaling::none: return frequency;
+    case RopeScaling::linear: return frequency / config.factor;
+    case RopeScaling::llama3: return llama3_frequency(frequency, config);
+    case RopeScaling::yarn: return yarn_frequency(frequency, pair, config);
+  }
+  return frequency;
+}
+
+}  // namespace
+
+RopeTable::RopeTable(const RopeConfig& config) {
+  WICK_ASSERT(config.dims > 0 && config.dims % 2 == 0);
+  const int64_t pairs = config.dims / 2;
+  WICK_ASSERT(config.frequency_divisors.empty() || static_cast<int64_t>(config.frequency_divisors.size()) == pairs);
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    double frequency = std::pow(config.base, -2.0 * static_cast<double>(pair) / static_cast<double>(config.dims));
+    if (!config.frequency_divisors.empty()) frequency /= config.frequency_divisors[static_cast<size_t>(pair)];
+    frequencies_.push_back(scaled_frequency(frequency, pair, config));
+  }
+  if (config.scaling == RopeScaling::yarn) magnitude_ = config.attention_factor * (1 + 0.1 * std::log(config.factor));
+}
+
+Tensor RopeTable::table(int64_t first, int64_t count, const Device& device) const {
+  const auto pairs = static_cast<int64_t>(frequencies_.size());
+  std::vector<float> values;
+  values.reserve(static_cast<size_t>(count * pairs * 2));
+  for (int64_t position = first; position < first + count; ++position) {
+    for (const double frequency : frequencies_) {
+      const double angle = static_cast<double>(position) * frequency;
+      values.push_back(static_cast<float>(std::cos(angle) * magnitude_));
+      values.push_back(static_cast<float>(std::sin(angle) * magnitude_));
+    }
+  }
+  return Tensor::from_vector(values, {count, pairs, 2}, device);
+}
+
+}  // namespace wick

@@ -1,0 +1,47 @@
+// Rotary angles: which frequency each pair of a head turns with, and the table of cosines and sines for a run of positions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "wick/tensor/tensor.h"
+
+namespace wick {
+
+enum class RopeScaling { none, linear, llama3, yarn };
+
+// How positions become angles. Pair i of `dims / 2` turns by position · base^(−2i/dims), before scaling.
+struct RopeConfig {
+  int64_t dims = 0;
+  double base = 10000;
+  RopeScaling scaling = RopeScaling::none;
+  double factor = 1;             // the context is stretched by this much
+  int64_t original_context = 0;  // what the model was trained for, before stretching: llama3 and yarn
+  // llama3 (Llama 3.1): wavelengths above original_context / low_frequency_factor are stretched, below …/ high_… are kept.
+  double low_frequency_factor = 1;
+  double high_frequency_factor = 4;
+  // yarn (Peng et al. 2023): pairs that turn more than beta_fast times in the original context are kept, less than beta_slow stretched.
+  double beta_fast = 32;
+  double beta_slow = 1;
+  double attention_factor = 1;  // multiplies yarn's own 1 + 0.1·ln(factor)
+  // Divisors of each frequency that the file brings along (GGUF's rope_freqs.weight); empty: none.
+  std::vector<float> frequency_divisors;
+};
+
+class RopeTable {
+ public:
+  explicit RopeTable(const RopeConfig& config);
+
+  // f32 [count, dims / 2, 2]: cosine and sine of each pair's angle at positions first … first + count − 1. Angles are computed in f64.
+  [[nodiscard]] Tensor table(int64_t first, int64_t count, const Device& device) const;
+  [[nodiscard]] const std::vector<double>& frequencies() const noexcept { return frequencies_; }
+  // What cosines and sines are multiplied with; 1 but for yarn.
+  [[nodiscard]] double magnitude() const noexcept { return magnitude_; }
+
+ private:
+  std::vector<double> frequencies_;
+  double magnitude_ = 1;
+};
+
+}  // namespace wick

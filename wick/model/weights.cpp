@@ -1,0 +1,111 @@
+#include "wick/model/weights.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "wick/base/error.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/i2_s.h"
+#include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/linear.h"
+
+namespace wick {
+
+void ScaledMatrix::replace(Tensor rearranged) {
+  if (rearranged.storage() == weight.storage()) return;
+  weight = std::move(rearranged);
+  if (file == nullptr) return;
+  file->forget(data);
+  file.reset();
+}
+
+WeightReader::WeightReader(const GgufFile& file, const Device& device, std::function<void(uint64_t, uint64_t)> progress)
+    : file_(file), device_(device), progress_(std::move(progress)) {}
+
+void WeightReader::check_shape(const GgufTensor& tensor, const Shape& shape) const {
+  if (tensor.shape == shape) return;
+  fail(ErrorCode::shape_mismatch, "{}: tensor '{}' has shape {}, the metadata asks for {}; file and metadata do not belong together",
+       file_.name(), tensor.name, tensor.shape.to_string(), shape.to_string());
+}
+
+void WeightReader::count(const GgufTensor& tensor) {
+  parameters_ += tensor.shape.elements();
+  done_bytes_ += tensor.data.size();
+  if (progress_) progress_(done_bytes_, file_.file_bytes());
+}
+
+Tensor WeightReader::import(const GgufTensor& tensor, const Shape& shape) {
+  check_shape(tensor, shape);
+  count(tensor);
+  return Tensor::import_host(tensor.data, shape, tensor.dtype, device_, tensor.file);
+}
+
+Tensor WeightReader::import_rewritten(const GgufTensor& tensor, const Shape& shape) {
+  check_shape(tensor, shape);
+  const DType blocks = ternary_blocks_for(shape.last());
+  const auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(storage_bytes(blocks, shape.elements())));
+  rewrite_i2_s(tensor.data.data(), shape.elements(), blocks, bytes->data());
+  if (tensor.file != nullptr) tensor.file->forget(tensor.data);
+  count(tensor);
+  return Tensor::import_host(*bytes, shape, blocks, device_, bytes);
+}
+
+const GgufTensor& WeightReader::find(const std::string& name, OpId op) const {
+  const GgufTensor* tensor = file_.find_tensor(name);
+  if (tensor == nullptr) fail_missing(name);
+  const DType used = tensor->dtype == DType::i2_s ? ternary_blocks_for(tensor->shape.last()) : tensor->dtype;
+  if (support(device_, op, used) == Support::none) {
+    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}, which {} cannot read yet; convert the file to Q8_0, Q4_0, a K-quant or F16",
+         file_.name(), tensor->name, to_string(tensor->dtype), device_.location().to_string());
+  }
+  return *tensor;
+}
+
+void WeightReader::fail_missing(const std::string& name) const {
+  fail(ErrorCode::not_found, "{}: tensor '{}' is missing; the file is incomplete or of another architecture", file_.name(), name);
+}
+
+double WeightReader::scale(const std::string& name) const {
+  const GgufTensor* tensor = file_.find_tensor(name);
+  if (tensor == nullptr) return 1;
+  check_shape(*tensor, {1});
+  if (tensor->dtype != DType::f32 && tensor->dtype != DType::f16 && tensor->dtype != DType::bf16) {
+    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; F32, F16 or BF16 is needed", file_.name(), name, to_string(tensor->dtype));
+  }
+  float value = 1;
+  find_block_format(tensor->dtype)->unpack(tensor->data.data(), std::span(&value, 1));
+  return value;
+}
+
+ScaledMatrix WeightReader::read(const std::string& name, OpId op, const Shape& shape) {
+  const GgufTensor& tensor = find(name + ".weight", op);
+  const double file_scale = scale(name + ".scale");
+  if (tensor.dtype == DType::i2_s) return {import_rewritten(tensor, shape), i2_s_scale(tensor.data) * file_scale};
+  return {import(tensor, shape), file_scale, tensor.file, tensor.data};
+}
+
+ScaledMatrix WeightReader::table(const std::string& name, int64_t rows, int64_t columns) {
+  return read(name, OpId::embedding, {rows, columns});
+}
+
+ScaledMatrix WeightReader::matrix(const std::string& name, int64_t rows, int64_t columns) {
+  return read(name, OpId::linear, {rows, columns});
+}
+
+std::optional<Tensor> WeightReader::find_vector(const std::string& name, int64_t length) {
+  const GgufTensor* tensor = file_.find_tensor(name);
+  if (tensor == nullptr) return std::nullopt;
+  if (!is_float(tensor->dtype)) {
+    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; a float type is needed", file_.name(), tensor->name,
+         to_string(tensor->dtype));
+  }
+  return import(*tensor, {length});
+}
+
+Tensor WeightReader::vector(const std::string& name, int64_t length) {
+  if (std::optional<Tensor> weight = find_vector(name, length)) return *std::move(weight);
+  fail_missing(name);
+}
+
+}  // namespace wick

@@ -1,0 +1,65 @@
+// Takes a model's tensors out of a GGUF file: checked against the shapes that the architecture wants, mapped rather than copied.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "wick/formats/gguf.h"
+#include "wick/tensor/tensor.h"
+
+namespace wick {
+
+// A matrix for linear, and the number that its products are multiplied by: a file may give one scale for a whole matrix.
+struct ScaledMatrix {
+  Tensor weight;
+  double scale = 1;
+  // What of a file `weight` still is; no file if it is memory of its own.
+  std::shared_ptr<MappedFile> file = {};
+  std::span<const std::byte> data = {};
+
+  // Takes `rearranged`, of repack_for_linear(), in the place of `weight` and forgets the pages of the file, so that it is in memory once.
+  void replace(Tensor rearranged);
+
+  // What a product with `weight` (or a row of it) stands for.
+  [[nodiscard]] Tensor scaled(const Tensor& product) const { return scale == 1 ? product : product * scale; }
+};
+
+class WeightReader {
+ public:
+  WeightReader(const GgufFile& file, const Device& device, std::function<void(uint64_t done, uint64_t total)> progress);
+
+  // The matrix "<name>.weight" [rows, columns] for linear. Its scale is "<name>.scale", if the file has one; I2_S, whose one scale no
+  // kernel reads, becomes ternary blocks of scale 1 (quant/i2_s.h), and its scale counts too.
+  // Errors: not_found, shape_mismatch, unsupported (a dtype that the device cannot multiply); each names file and tensor.
+  [[nodiscard]] ScaledMatrix matrix(const std::string& name, int64_t rows, int64_t columns);
+  // A matrix whose rows are looked up, not multiplied.
+  [[nodiscard]] ScaledMatrix table(const std::string& name, int64_t rows, int64_t columns);
+  // A vector of `length` floats.
+  [[nodiscard]] Tensor vector(const std::string& name, int64_t length);
+  [[nodiscard]] std::optional<Tensor> find_vector(const std::string& name, int64_t length);
+  // The number of elements of all tensors read so far.
+  [[nodiscard]] int64_t parameters() const noexcept { return parameters_; }
+
+ private:
+  // Errors: not_found; unsupported if the device cannot do `op` with its dtype.
+  [[nodiscard]] const GgufTensor& find(const std::string& name, OpId op) const;
+  [[noreturn]] void fail_missing(const std::string& name) const;
+  void check_shape(const GgufTensor& tensor, const Shape& shape) const;
+  void count(const GgufTensor& tensor);
+  [[nodiscard]] Tensor import(const GgufTensor& tensor, const Shape& shape);
+  // The blocks that stand for I2_S, a copy.
+  [[nodiscard]] Tensor import_rewritten(const GgufTensor& tensor, const Shape& shape);
+  // The one number of tensor `name`; 1 if there is none. Errors: shape_mismatch, unsupported (not f32, f16 or bf16).
+  [[nodiscard]] double scale(const std::string& name) const;
+  [[nodiscard]] ScaledMatrix read(const std::string& name, OpId op, const Shape& shape);
+
+  const GgufFile& file_;
+  Device device_;
+  std::function<void(uint64_t, uint64_t)> progress_;
+  uint64_t done_bytes_ = 0;
+  int64_t parameters_ = 0;
+};
+
+}  // namespace wick

@@ -1,0 +1,66 @@
+#include "wick/nn/loss.h"
+
+#include "wick/base/error.h"
+#include "wick/nn/activation.h"
+#include "wick/tensor/ops/normalize.h"
+
+namespace wick::nn {
+namespace {
+
+void check_classes(const char* name, const Tensor& x, const Tensor& target) {
+  if (x.rank() != 2 || target.rank() != 1 || x.shape()[0] != target.shape()[0]) {
+    fail(ErrorCode::shape_mismatch, "{}: x {} must be [batch, classes] and target {} [batch]", name, x.describe(), target.describe());
+  }
+  if (!is_float(x.dtype()) || !is_integer(target.dtype())) {
+    fail(ErrorCode::dtype_mismatch, "{}: x {} must be a float tensor and target {} class numbers", name, x.describe(), target.describe());
+  }
+  if (x.shape()[0] == 0) fail(ErrorCode::shape_mismatch, "{}: x {} is an empty batch, which has no mean", name, x.describe());
+}
+
+void check_pair(const char* name, const Tensor& x, const Tensor& target) {
+  if (x.shape() != target.shape()) {
+    fail(ErrorCode::shape_mismatch, "{}: x {} and target {} must have one shape", name, x.describe(), target.describe());
+  }
+  if (x.elements() == 0) fail(ErrorCode::shape_mismatch, "{}: x {} is empty and has no mean", name, x.describe());
+  if (!is_float(x.dtype()) || x.dtype() != target.dtype()) {
+    fail(ErrorCode::dtype_mismatch, "{}: x {} and target {} must have one float dtype", name, x.describe(), target.describe());
+  }
+}
+
+Tensor picked(const Tensor& log_probabilities, const Tensor& target) {
+  const bool indexes = target.dtype() == DType::u8 || target.dtype() == DType::u32;
+  return log_probabilities.gather((indexes ? target : target.to_dtype(DType::i64)).unsqueeze(1), 1).mean_all().neg();
+}
+
+}  // namespace
+
+Tensor nll(const Tensor& log_probabilities, const Tensor& target) {
+  check_classes("nll", log_probabilities, target);
+  return picked(log_probabilities, target);
+}
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
+  check_classes("cross_entropy", logits, target);
+  return picked(log_softmax(logits, -1), target);
+}
+
+Tensor mse(const Tensor& x, const Tensor& target) {
+  check_pair("mse", x, target);
+  return (x - target).sqr().mean_all();
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target) {
+  check_pair("binary_cross_entropy_with_logits", logits, target);
+  // -log sigmoid(x) = softplus(-x): exact for large x of either sign, and smooth at 0.
+  return (target * softplus(logits.neg()) + (1.0 - target) * softplus(logits)).mean_all();
+}
+
+Tensor huber(const Tensor& x, const Tensor& target, double delta) {
+  check_pair("huber", x, target);
+  if (!(delta > 0)) fail(ErrorCode::invalid_argument, "huber: a delta of {}", delta);
+  const Tensor difference = x - target;
+  const Tensor distance = difference.abs();
+  return distance.le(delta).where_cond(difference.sqr() * 0.5, (distance - 0.5 * delta) * delta).mean_all();
+}
+
+}  // namespace wick::nn

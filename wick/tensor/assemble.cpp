@@ -1,0 +1,124 @@
+// Tensors made by placing others side by side.
+#include <algorithm>
+#include <vector>
+
+#include "wick/base/error.h"
+#include "wick/tensor/ops/copy.h"
+#include "wick/tensor/tape.h"
+#include "wick/tensor/tensor.h"
+
+namespace wick {
+namespace {
+
+Shape with_extent(const Shape& shape, int dim, int64_t extent) {
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  dims[static_cast<size_t>(dim)] = extent;
+  return Shape(std::span<const int64_t>(dims));
+}
+
+void check_parts(std::span<const Tensor> tensors, int axis) {
+  const Tensor& first = tensors.front();
+  for (const Tensor& tensor : tensors) {
+    if (tensor.dtype() != first.dtype()) {
+      fail(ErrorCode::dtype_mismatch, "cat: {} beside {}; convert one", tensor.describe(), first.describe());
+    }
+    if (tensor.rank() != first.rank() || with_extent(tensor.shape(), axis, 0) != with_extent(first.shape(), axis, 0)) {
+      fail(ErrorCode::shape_mismatch, "cat: {} beside {} along dimension {}: the other extents must be equal", tensor.describe(),
+           first.describe(), axis);
+    }
+    if (&tensor.device().runtime() != &first.device().runtime()) {
+      fail(ErrorCode::device_mismatch, "cat: {} beside {}; move them to one device first", tensor.describe(), first.describe());
+    }
+  }
+}
+
+}  // namespace
+
+Tensor Tensor::cat(std::span<const Tensor> tensors, int dim) {
+  if (tensors.empty()) fail(ErrorCode::invalid_argument, "cat: no tensor given");
+  const int axis = tensors.front().normalize_axis(dim);
+  check_parts(tensors, axis);
+  int64_t extent = 0;
+  for (const Tensor& tensor : tensors) extent += tensor.shape()[axis];
+  Tensor result = empty(with_extent(tensors.front().shape(), axis, extent), tensors.front().dtype(), tensors.front().device());
+  std::vector<const Tensor*> inputs;
+  int64_t start = 0;
+  for (const Tensor& tensor : tensors) {
+    wick::copy(tensor.detach(), result.narrow(axis, start, tensor.shape()[axis]));
+    start += tensor.shape()[axis];
+    inputs.push_back(&tensor);
+  }
+  const auto gradient = [axis](GradientContext& context) {
+    int64_t from = 0;
+    for (size_t index = 0; index < context.inputs(); ++index) {
+      const int64_t length = context.input_shape(index)[axis];
+      context.give(index, context.gradient().narrow(axis, from, length));
+      from += length;
+    }
+  };
+  record("cat", gradient, inputs, result);
+  return result;
+}
+
+Tensor Tensor::stack(std::span<const Tensor> tensors, int dim) {
+  if (tensors.empty()) fail(ErrorCode::invalid_argument, "stack: no tensor given");
+  const int axis = dim < 0 ? dim + tensors.front().rank() + 1 : dim;
+  std::vector<Tensor> parts;
+  for (const Tensor& tensor : tensors) parts.push_back(tensor.unsqueeze(axis));
+  return cat(parts, axis);
+}
+
+Tensor Tensor::pad_with_zeros(int dim, int64_t left, int64_t right) const {
+  const int axis = normalize_axis(dim);
+  if (left < 0 || right < 0) {
+    fail(ErrorCode::invalid_argument, "pad_with_zeros: {} and {} elements beside dimension {} of {}", left, right, dim, describe());
+  }
+  const int64_t length = shape()[axis];
+  Tensor result = zeros(with_extent(shape(), axis, left + length + right), dtype(), device());
+  wick::copy(detach(), result.narrow(axis, left, length));
+  const auto gradient = [axis, left, length](GradientContext& context) { context.give(0, context.gradient().narrow(axis, left, length)); };
+  const Tensor* const input = this;
+  record("pad_with_zeros", gradient, std::span(&input, 1), result);
+  return result;
+}
+
+Tensor Tensor::pad_with_same(int dim, int64_t left, int64_t right) const {
+  const int axis = normalize_axis(dim);
+  const int64_t length = shape()[axis];
+  if (left < 0 || right < 0) {
+    fail(ErrorCode::invalid_argument, "pad_with_same: {} and {} slices beside dimension {} of {}", left, right, dim, describe());
+  }
+  if (left == 0 && right == 0) return *this;
+  if (length == 0) fail(ErrorCode::shape_mismatch, "pad_with_same: dimension {} of {} has no slice to repeat", dim, describe());
+  const Tensor first = narrow(axis, 0, 1).broadcast_to(with_extent(shape(), axis, left));
+  const Tensor last = narrow(axis, length - 1, 1).broadcast_to(with_extent(shape(), axis, right));
+  return cat({first, *this, last}, axis);
+}
+
+Tensor Tensor::roll(int64_t shift, int dim) const {
+  const int axis = normalize_axis(dim);
+  const int64_t length = shape()[axis];
+  if (length == 0) return *this;
+  const int64_t places = (shift % length + length) % length;
+  if (places == 0) return *this;
+  return cat({narrow(axis, length - places, places), narrow(axis, 0, length - places)}, axis);
+}
+
+Tensor Tensor::repeat(const Shape& times) const {
+  if (times.rank() < rank()) {
+    fail(ErrorCode::shape_mismatch, "repeat: {} times for {}: one number for each dimension is needed", times.to_string(), describe());
+  }
+  Tensor result = broadcast_left(Shape(std::vector<int64_t>(static_cast<size_t>(times.rank() - rank()), 1)));
+  // From the innermost dimension outwards each step repeats larger blocks.
+  for (int dim = times.rank() - 1; dim >= 0; --dim) {
+    if (times[dim] == 1) continue;
+    int64_t outer = 1;
+    for (int before = 0; before < dim; ++before) outer *= result.shape()[before];
+    const int64_t block = outer == 0 ? 0 : result.elements() / outer;
+    const Shape repeated = with_extent(result.shape(), dim, result.shape()[dim] * times[dim]);
+    result = result.reshape({outer, 1, block}).broadcast_to({outer, times[dim], block}).reshape(repeated);
+  }
+  return result;
+}
+
+}  // namespace wick

@@ -1,0 +1,54 @@
+// backward: the gradients of a scalar with respect to everything that it was computed from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "wick/tensor/tensor.h"
+#include "wick/tensor/variable.h"
+
+namespace wick {
+
+// Gradients by tensor.
+class GradStore {
+ public:
+  // The gradient of a tracked tensor; none if nothing flowed to it.
+  [[nodiscard]] std::optional<Tensor> get(const Tensor& tensor) const;
+  [[nodiscard]] std::optional<Tensor> get_id(uint64_t id) const;
+  std::optional<Tensor> remove(const Tensor& tensor);
+  // Returns what was there before. Errors: invalid_argument for a tensor that is not tracked.
+  std::optional<Tensor> insert(const Tensor& tensor, const Tensor& gradient);
+  std::optional<Tensor> insert_id(uint64_t id, const Tensor& gradient);
+  void extend(const GradStore& other);
+  [[nodiscard]] std::vector<uint64_t> get_ids() const;
+  [[nodiscard]] size_t size() const noexcept { return gradients_.size(); }
+
+ private:
+  friend GradStore backward(const Tensor& root, const struct BackwardOptions& options);
+  void pass_back(const TapeNode& node, const Tensor& gradient, bool track);
+  void accumulate(uint64_t id, const Tensor& gradient);
+
+  std::unordered_map<uint64_t, Tensor> gradients_;
+};
+
+struct BackwardOptions {
+  // The gradients are tracked themselves, for gradients of gradients.
+  bool create_graph = false;
+  // The result has the gradients of intermediate tensors too, not only those of variables.
+  bool keep_intermediates = false;
+  // Of the root; ones where none is given.
+  std::optional<Tensor> gradient = std::nullopt;
+};
+
+// The id of a tracked tensor, by which its gradient is found. Errors: invalid_argument for one that is not tracked.
+[[nodiscard]] uint64_t tape_id(const Tensor& tensor);
+// The nodes that a tensor was computed from, each before all that it depends on.
+[[nodiscard]] std::vector<std::shared_ptr<const TapeNode>> sorted_nodes(const Tensor& root);
+
+// Gradients of `root`, which is summed up if it has several elements.
+// Errors: invalid_argument for a root that is not tracked, or where a tensor that a gradient needs was written to since.
+[[nodiscard]] GradStore backward(const Tensor& root, const BackwardOptions& options = {});
+
+}  // namespace wick

@@ -1,0 +1,41 @@
+// Tensors made from numbers alone.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "wick/base/error.h"
+#include "wick/tensor/tensor.h"
+
+namespace wick {
+
+Tensor Tensor::arange(double start, double end, double step, DType dtype, const Device& device) {
+  if (step == 0 || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step)) {
+    fail(ErrorCode::invalid_argument, "arange: from {} to {} by {}: the step must not be 0, and all must be finite", start, end, step);
+  }
+  const double count = std::ceil((end - start) / step);
+  if (count > 0x1p53) fail(ErrorCode::out_of_memory, "arange: {} elements from {} to {} by {}", count, start, end, step);
+  std::vector<double> values(static_cast<size_t>(std::max(count, 0.0)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = start + static_cast<double>(i) * step;
+  return from_vector(values, {static_cast<int64_t>(values.size())}, device).to_dtype(dtype);
+}
+
+std::vector<Tensor> Tensor::meshgrid(std::span<const Tensor> tensors, bool xy_indexing) {
+  if (tensors.empty()) fail(ErrorCode::invalid_argument, "meshgrid: no tensor given");
+  std::vector<int64_t> extents;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.rank() != 1) fail(ErrorCode::shape_mismatch, "meshgrid: {} must be a vector", tensor.describe());
+    extents.push_back(tensor.elements());
+  }
+  const auto dim_of = [&](size_t index) { return xy_indexing && index < 2 && tensors.size() > 1 ? 1 - index : index; };
+  if (dim_of(0) != 0) std::swap(extents[0], extents[1]);
+  const Shape shape{std::span<const int64_t>(extents)};
+  std::vector<Tensor> grids;
+  for (size_t index = 0; index < tensors.size(); ++index) {
+    std::vector<int64_t> own(tensors.size(), 1);
+    own[dim_of(index)] = tensors[index].elements();
+    grids.push_back(tensors[index].reshape(Shape(std::span<const int64_t>(own))).broadcast_to(shape));
+  }
+  return grids;
+}
+
+}  // namespace wick

@@ -1,0 +1,111 @@
+// What the diagonals of matrices bound and hold: eye, tril, triu, diagonal, diag.
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "wick/base/error.h"
+#include "wick/tensor/ops/copy.h"
+#include "wick/tensor/tape.h"
+#include "wick/tensor/tensor.h"
+
+namespace wick {
+namespace {
+
+// Diagonal `offset` (0 is the main one, 1 the one above) of the matrices that lie in two dimensions.
+struct DiagonalParams {
+  int offset;
+  int row_dim;
+  int column_dim;
+};
+
+// The view: the other dimensions, then the place on the diagonal.
+Layout diagonal_layout(const Layout& layout, const DiagonalParams& params) {
+  const auto& [offset, row_dim, column_dim] = params;
+  const int64_t first_row = std::max(0, -offset);
+  const int64_t first_column = std::max(0, offset);
+  const int64_t length = std::min(layout.shape()[row_dim] - first_row, layout.shape()[column_dim] - first_column);
+  std::vector<int64_t> extents;
+  std::vector<int64_t> strides;
+  for (int dim = 0; dim < layout.rank(); ++dim) {
+    if (dim == row_dim || dim == column_dim) continue;
+    extents.push_back(layout.shape()[dim]);
+    strides.push_back(layout.stride(dim));
+  }
+  extents.push_back(std::max<int64_t>(length, 0));
+  strides.push_back(layout.stride(row_dim) + layout.stride(column_dim));
+  const int64_t start = length > 0 ? first_row * layout.stride(row_dim) + first_column * layout.stride(column_dim) : 0;
+  return Layout(Shape(std::span<const int64_t>(extents)), std::span<const int64_t>(strides), layout.offset() + start);
+}
+
+Tensor diagonal_of(const Tensor& x, const DiagonalParams& params);
+
+// Zeros of that shape with `values` on a diagonal: what diagonal_of takes apart, and its gradient.
+Tensor on_diagonal(const Tensor& values, const Shape& shape, const DiagonalParams& params) {
+  Tensor result = Tensor::zeros(shape, values.dtype(), values.device());
+  copy(values.detach(), Tensor(result.storage(), diagonal_layout(result.layout(), params)));
+  const auto gradient = [](GradientContext& context) {
+    context.give(0, diagonal_of(context.gradient(), context.parameters<DiagonalParams>()));
+  };
+  const Tensor* const input = &values;
+  record("diag", gradient, bytes_of(params), std::span(&input, 1), result);
+  return result;
+}
+
+Tensor diagonal_of(const Tensor& x, const DiagonalParams& params) {
+  Tensor result(x.storage(), diagonal_layout(x.layout(), params));
+  const auto gradient = [](GradientContext& context) {
+    context.give(0, on_diagonal(context.gradient(), context.input_shape(0), context.parameters<DiagonalParams>()));
+  };
+  const Tensor* const input = &x;
+  record("diagonal", gradient, bytes_of(params), std::span(&input, 1), result);
+  return result;
+}
+
+// u8 [rows, columns]: 1 where the column lies at or left of the row's place on the diagonal.
+Tensor lower_triangle(int64_t rows, int64_t columns, int64_t diagonal, const Device& device) {
+  const Tensor limit = Tensor::arange(static_cast<double>(diagonal), static_cast<double>(diagonal + rows), DType::i64, device);
+  return Tensor::arange(0, static_cast<double>(columns), DType::i64, device).le(limit.unsqueeze(1));
+}
+
+// The mask of tril is 1 on the diagonal, that of triu is 0 only below it.
+Tensor triangle_of(const Tensor& x, std::string_view name, int diagonal, bool lower) {
+  if (x.rank() < 2) fail(ErrorCode::shape_mismatch, "{}: {} must have rank 2 or more", name, x.describe());
+  const Tensor mask = lower_triangle(x.dim(-2), x.dim(-1), lower ? diagonal : int64_t{diagonal} - 1, x.device());
+  const Tensor zero = Tensor::zeros({}, x.dtype(), x.device());
+  return lower ? mask.where_cond(x, zero) : mask.where_cond(zero, x);
+}
+
+}  // namespace
+
+Tensor Tensor::eye(int64_t n, DType dtype, const Device& device) {
+  Tensor result = zeros({n, n}, dtype, device);
+  result.view(diagonal_layout(result.layout(), {0, 0, 1})).one_set();
+  return result;
+}
+
+Tensor Tensor::tril2(int64_t n, DType dtype, const Device& device) { return lower_triangle(n, n, 0, device).to_dtype(dtype); }
+
+Tensor Tensor::triu2(int64_t n, DType dtype, const Device& device) {
+  return lower_triangle(n, n, 0, device).t().contiguous().to_dtype(dtype);
+}
+
+Tensor Tensor::tril(int diagonal) const { return triangle_of(*this, "tril", diagonal, true); }
+Tensor Tensor::triu(int diagonal) const { return triangle_of(*this, "triu", diagonal, false); }
+
+Tensor Tensor::diagonal(int offset, int row_dim, int column_dim) const {
+  const DiagonalParams params{offset, normalize_axis(row_dim), normalize_axis(column_dim)};
+  if (params.row_dim == params.column_dim) {
+    fail(ErrorCode::invalid_argument, "diagonal: dimensions {} and {} of {} are one", row_dim, column_dim, describe());
+  }
+  if (is_quantized(dtype())) fail(ErrorCode::unsupported, "diagonal: {}: rows of a quantized tensor must stay whole", describe());
+  return diagonal_of(*this, params);
+}
+
+Tensor Tensor::diag(int offset) const {
+  if (rank() == 2) return diagonal(offset);
+  if (rank() != 1) fail(ErrorCode::shape_mismatch, "diag: {} must be a vector or a matrix", describe());
+  const int64_t side = elements() + std::abs(int64_t{offset});
+  return on_diagonal(*this, {side, side}, {offset, 0, 1});
+}
+
+}  // namespace wick

@@ -1,0 +1,53 @@
+#include <vector>
+
+#include "wick/formats/safetensors.h"
+#include "wick/formats/safetensors_writer.h"
+#include "wick/formats/sharded_safetensors.h"
+#include "wick/tensor/files.h"
+#include "wick/tensor/host_bytes.h"
+
+namespace wick {
+namespace {
+
+NamedTensors import_all(std::span<const SafetensorsTensor> tensors, const Device& device) {
+  NamedTensors loaded;
+  for (const SafetensorsTensor& tensor : tensors) {
+    loaded.emplace(tensor.name, tensor_of_host_bytes(tensor.data, tensor.shape, tensor.dtype, device, tensor.file));
+  }
+  return loaded;
+}
+
+// Tensors come to the host one by one, as they are written.
+SafetensorsWriter writer_of(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
+  SafetensorsWriter writer;
+  for (const auto& [key, value] : metadata) writer.add_metadata(key, value);
+  for (const auto& [name, tensor] : tensors) {
+    writer.add_tensor(name, tensor.dtype(), tensor.shape(), [&tensor](const SafetensorsWriter::Sink& sink) { sink(tensor.to_bytes()); });
+  }
+  return writer;
+}
+
+}  // namespace
+
+NamedTensors load_safetensors(const std::filesystem::path& path, const Device& device) {
+  return import_all(ShardedSafetensors::open(path, MapAccess::copy_on_write).tensors(), device);
+}
+
+NamedTensors load_safetensors(std::span<const std::filesystem::path> paths, const Device& device) {
+  return import_all(ShardedSafetensors::open_files(paths, MapAccess::copy_on_write).tensors(), device);
+}
+
+NamedTensors load_safetensors(std::span<const std::byte> bytes, const std::string& name, const Device& device) {
+  return import_all(SafetensorsFile::parse(bytes, name).tensors(), device);
+}
+
+void save_safetensors(const NamedTensors& tensors, const std::filesystem::path& path, const std::map<std::string, std::string>& metadata) {
+  writer_of(tensors, metadata).write(path);
+}
+
+std::filesystem::path save_safetensors_sharded(const NamedTensors& tensors, const std::filesystem::path& folder, uint64_t max_shard_bytes,
+                                               const std::map<std::string, std::string>& metadata) {
+  return writer_of(tensors, metadata).write_sharded(folder, max_shard_bytes);
+}
+
+}  // namespace wick

@@ -1,0 +1,95 @@
+#include "wick/base/error.h"
+#include "wick/kernels/math.h"
+#include "wick/kernels/numbers.h"
+#include "wick/tensor/ops/by_kernel/by_kernel.h"
+#include "wick/tensor/ops/by_kernel/launcher.h"
+
+namespace wick::by_kernel {
+namespace {
+
+using ir::Type;
+using ir::Value;
+using ir::Variable;
+
+// NaN in either operand gives NaN.
+Value smaller(const Value& a, const Value& b) { return select(kernels::is_nan(a), a, select(kernels::is_nan(b), b, select(a < b, a, b))); }
+Value larger(const Value& a, const Value& b) { return select(kernels::is_nan(a), a, select(kernels::is_nan(b), b, select(a < b, b, a))); }
+
+// A device may multiply by 1 / b, and count that as zero where it is subnormal: such a b is made smaller, and a with it.
+Value ratio(const Value& a, const Value& b, const DeviceCaps& caps) {
+  if (caps.f32_subnormals || a.type() != Type::f32) return a / b;
+  const Value factor = select(abs(b) > 0x1p125F, a.builder()->constant(0x1p-24F), 1.0F);
+  return (a * factor) / (b * factor);
+}
+
+Value float_value(BinaryKind kind, const Value& a, const Value& b, const DeviceCaps& caps) {
+  switch (kind) {
+    case BinaryKind::add: return a + b;
+    case BinaryKind::sub: return a - b;
+    case BinaryKind::mul: return a * b;
+    case BinaryKind::div: return ratio(a, b, caps);
+    case BinaryKind::minimum: return smaller(a, b);
+    case BinaryKind::maximum: return larger(a, b);
+    case BinaryKind::pow: return kernels::pow(a, b);
+  }
+  assertion_failed("a binary function of no kind");
+}
+
+// A division by zero gives 0; by -1 it wraps around where a negation does.
+Value quotient(const Value& a, const Value& b) {
+  const auto number = [&](int64_t value) { return a.builder()->number_of(a.type(), 0, value); };
+  const bool is_signed = a.type() != Type::u32;
+  const Value minus_one = is_signed ? b == number(-1) : b == number(0);
+  const Value divisor = select((b == number(0)) | minus_one, number(1), b);
+  const Value result = select(b == number(0), number(0), a / divisor);
+  return is_signed ? select(minus_one, number(0) - a, result) : result;
+}
+
+// By squaring, in two's complement. Of the powers with negative exponents those of 1 and -1 are whole.
+Value power(const Value& base, const Value& exponent) {
+  ir::KernelBuilder& k = *base.builder();
+  const auto number = [&](int64_t value) { return k.number_of(base.type(), 0, value); };
+  Variable result = k.variable(number(1)), square = k.variable(base), rest = k.variable(exponent);
+  k.loop(0, base.type() == Type::i64 ? 64 : 32, 1, [&](const Value& /*bit*/) {
+    const Value last = Value(rest) & number(1);
+    result = Value(result) * select(last == number(1), Value(square), number(1));
+    square = Value(square) * Value(square);
+    rest = Value(rest) >> 1;
+  });
+  if (base.type() == Type::u32) return result;
+  const Value is_odd = (exponent & number(1)) == number(1);
+  const Value of_minus_one = select(is_odd, number(-1), number(1));
+  const Value fraction = select(base == number(1), number(1), select(base == number(-1), of_minus_one, number(0)));
+  return select(exponent < number(0), fraction, result);
+}
+
+Value whole_value(BinaryKind kind, const Value& a, const Value& b) {
+  switch (kind) {
+    case BinaryKind::add: return a + b;
+    case BinaryKind::sub: return a - b;
+    case BinaryKind::mul: return a * b;
+    case BinaryKind::div: return quotient(a, b);
+    case BinaryKind::minimum: return min(a, b);
+    case BinaryKind::maximum: return max(a, b);
+    case BinaryKind::pow: return power(a, b);
+  }
+  assertion_failed("a binary function of no kind");
+}
+
+}  // namespace
+
+void binary(const OpCall& call) {
+  const BinaryKind kind = call.parameters<BinaryParams>().kind;
+  const DType dtype = call.inputs[0].dtype;
+  const auto make = [&] {
+    const std::string name = std::string(kBinaryNames[static_cast<size_t>(kind)]) + "_" + std::string(to_string(dtype));
+    return kernels::Elementwise{name, {dtype, dtype}, dtype, 0, Type::u32, [&](auto x, auto /*p*/) {
+                                  return is_float(dtype) ? float_value(kind, x[0], x[1], call.runtime->caps())
+                                                         : whole_value(kind, x[0], x[1]);
+                                }};
+  };
+  const bool quads = dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+  launch_elementwise(call, {"binary", {static_cast<uint32_t>(kind), number_of(dtype)}}, make, quads);
+}
+
+}  // namespace wick::by_kernel

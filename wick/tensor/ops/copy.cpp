@@ -1,0 +1,75 @@
+#include "wick/tensor/ops/copy.h"
+
+#include "wick/base/error.h"
+#include "wick/tensor/ops/by_kernel/by_kernel.h"
+#include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/op_rule.h"
+#include "wick/tensor/ops/reference.h"
+
+namespace wick {
+namespace {
+
+void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  outputs[0].values = inputs[0].values;
+  if (!is_integer(inputs[0].dtype) || !is_integer(outputs[0].dtype)) return;
+  for (double& value : outputs[0].values) value = wrap_integer(outputs[0].dtype, as_integer(value));
+}
+
+void gradient(GradientContext& context) { context.give(0, context.gradient().to_dtype(context.input_dtype(0))); }
+
+Tensor copied(const Tensor& source, DType dtype) {
+  if (is_quantized(dtype))
+    fail(ErrorCode::unsupported, "to_dtype: {} to {}: quantize on the host instead", source.describe(), to_string(dtype));
+  Tensor result = Tensor::empty(source.shape(), dtype, source.device());
+  if (is_float(dtype)) {
+    apply(OpId::copy, {&source}, {&result});
+  } else {
+    const Tensor untracked = source.detach();  // whole numbers have no derivative
+    apply(OpId::copy, {&untracked}, {&result});
+  }
+  return result;
+}
+
+}  // namespace
+
+const OpRule kCopyRule = {.op = OpId::copy,
+                          .defining_operand = 0,
+                          .reference = reference,
+                          .gradient_kind = GradientKind::function,
+                          .gradient = gradient,
+                          .by_kernel = by_kernel::copy};
+
+void refuse_tracked(std::string_view name, std::initializer_list<const Tensor*> tensors) {
+  for (const Tensor* tensor : tensors) {
+    if (!tensor->is_tracked()) continue;
+    fail(ErrorCode::unsupported, "{}: {} is tracked, and a tape cannot see a write in place; detach it, or use a function that copies",
+         name, tensor->describe());
+  }
+}
+
+void copy(const Tensor& source, const Tensor& target) {
+  if (is_quantized(target.dtype()) && (target.dtype() != DType::q8_0 || source.dtype() != DType::f32)) {
+    fail(ErrorCode::unsupported, "copy: the target {} is quantized, which works for f32 to q8_0 only; quantize on the host instead",
+         target.describe());
+  }
+  if (source.shape() != target.shape()) {
+    fail(ErrorCode::shape_mismatch, "copy: source {} and target {} differ in shape", source.describe(), target.describe());
+  }
+  refuse_tracked("copy", {&source, &target});
+  dispatch(OpId::copy, nullptr, {&source}, {&target});
+}
+
+Tensor Tensor::to_dtype(DType dtype) const { return dtype == this->dtype() ? *this : copied(*this, dtype); }
+
+Tensor Tensor::contiguous() const { return is_contiguous() ? *this : copy(); }
+
+Tensor Tensor::copy() const {
+  if (is_quantized(dtype())) {
+    if (!is_contiguous())
+      fail(ErrorCode::unsupported, "copy: {} is quantized and not row-major; convert it with to_dtype first", describe());
+    return from_bytes(to_bytes(), shape(), dtype(), device());
+  }
+  return copied(*this, dtype());
+}
+
+}  // namespace wick

@@ -1,0 +1,92 @@
+#include "wick/tensor/ops/dispatch.h"
+
+#include <algorithm>
+#include <array>
+
+#include "wick/base/error.h"
+#include "wick/quant/interleave.h"
+#include "wick/tensor/ops/op_rule.h"
+#include "wick/tensor/ops/reference.h"
+
+namespace wick {
+namespace {
+
+constexpr size_t kMaxOperands = 8;
+
+}  // namespace
+
+std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept {
+  if (dtype == DType::f64 && !caps.f64_arithmetic) return "the device has no f64 arithmetic";
+  if (dtype == DType::i64 && !caps.int64) return "the device has no 64-bit integers";
+  return {};
+}
+
+OpFunction implementation(const Runtime& runtime, OpId op, DType dtype) noexcept {
+  if (const OpFunction function = runtime.override_for(op, dtype)) return function;
+  const OpRule& op_rule = rule(op);
+  if (!runtime.runs_kernels() || is_interleaved(dtype) || (op_rule.hole != nullptr && !op_rule.hole(dtype).empty())) return nullptr;
+  return missing_ability(runtime.caps(), dtype).empty() ? op_rule.by_kernel : nullptr;
+}
+
+Support support(const Device& device, OpId op, DType dtype) noexcept {
+  if (device.runtime().override_for(op, dtype) != nullptr) return Support::native;
+  if (implementation(device.runtime(), op, dtype) != nullptr) return Support::kernel;
+  if (device.caps().host_memory && rule(op).reference != nullptr && is_readable(dtype)) return Support::reference;
+  return Support::none;
+}
+
+void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) {
+  WICK_ASSERT(inputs.size() <= kMaxOperands && !outputs.empty() && outputs.size() <= kMaxOperands);
+  const Device& device = outputs.front()->device();
+  for (const std::span<const Tensor* const> group : {inputs, outputs}) {
+    for (const Tensor* tensor : group) {
+      if (&tensor->device().runtime() == &device.runtime()) continue;
+      fail(ErrorCode::device_mismatch, "{}: operands on {} and {}; move them to one device first", to_string(op),
+           inputs.front()->device().location().to_string(), (tensor == inputs.front() ? device : tensor->device()).location().to_string());
+    }
+  }
+  if (std::all_of(outputs.begin(), outputs.end(), [](const Tensor* output) { return output->elements() == 0; })) return;
+  const OpRule& op_rule = rule(op);
+  const auto& defining =
+      op_rule.defining_operand == kFirstOutput ? *outputs.front() : *inputs[static_cast<size_t>(op_rule.defining_operand)];
+  std::array<Operand, kMaxOperands> input_operands;
+  std::array<Operand, kMaxOperands> output_operands;
+  for (size_t index = 0; index < inputs.size(); ++index) input_operands[index] = operand_of(*inputs[index]);
+  for (size_t index = 0; index < outputs.size(); ++index) {
+    output_operands[index] = operand_of(*outputs[index]);
+    outputs[index]->storage()->bump_version();
+  }
+  const OpCall call{op, params, std::span(input_operands).first(inputs.size()), std::span(output_operands).first(outputs.size()),
+                    &device.runtime()};
+  if (const OpFunction function = implementation(device.runtime(), op, defining.dtype())) {
+    function(call);
+    return;
+  }
+  if (support(device, op, defining.dtype()) != Support::reference) {
+    fail(ErrorCode::unsupported, "{}: {} has no implementation for dtype {}", to_string(op), device.location().to_string(),
+         to_string(defining.dtype()));
+  }
+  run_reference(call);
+}
+
+void apply(OpId op, const void* params, std::span<const std::byte> param_bytes, std::span<const Tensor* const> inputs,
+           std::span<Tensor* const> outputs) {
+  const bool tracked = any_tracked(inputs);
+  if (tracked && rule(op).gradient_kind == GradientKind::missing) {
+    fail(ErrorCode::unsupported, "{}: an operand is tracked, and this op has no gradient; detach the operand if none is wanted",
+         to_string(op));
+  }
+  dispatch(op, params, inputs, std::span<const Tensor* const>(outputs.data(), outputs.size()));
+  if (tracked && rule(op).gradient_kind == GradientKind::function) {
+    record(to_string(op), rule(op).gradient, param_bytes, inputs, *outputs.front());
+  }
+}
+
+void check_dtype(OpId op, std::string_view name, const Tensor& tensor) {
+  const HoleFunction hole = rule(op).hole;
+  if (hole == nullptr) return;
+  const std::string_view reason = hole(tensor.dtype());
+  if (!reason.empty()) fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, tensor.describe(), reason);
+}
+
+}  // namespace wick

@@ -1,0 +1,38 @@
+#include "wick/tensor/ops/fill.h"
+
+#include <algorithm>
+
+#include "wick/base/error.h"
+#include "wick/tensor/ops/by_kernel/by_kernel.h"
+#include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/op_rule.h"
+
+namespace wick {
+namespace {
+
+void reference(const void* params, std::span<const ReferenceTensor> /*inputs*/, std::span<ReferenceTensor> outputs) {
+  std::fill(outputs[0].values.begin(), outputs[0].values.end(), static_cast<const FillParams*>(params)->value);
+}
+
+std::string_view hole(DType dtype) { return is_quantized(dtype) ? "a single value has no block form" : ""; }
+
+}  // namespace
+
+const OpRule kFillRule = {.op = OpId::fill,
+                          .defining_operand = kFirstOutput,
+                          .reference = reference,
+                          .hole = hole,
+                          .gradient_kind = GradientKind::none,
+                          .by_kernel = by_kernel::fill};
+
+void fill(const Tensor& target, double value) {
+  check_dtype(OpId::fill, "fill", target);
+  refuse_tracked("fill", {&target});
+  const FillParams params{value};
+  dispatch(OpId::fill, &params, {}, {&target});
+}
+
+void Tensor::const_set(double value) const { fill(*this, value); }
+
+}  // namespace wick

@@ -1,0 +1,116 @@
+#include "wick/tensor/ops/matmul.h"
+
+#include <array>
+
+#include <vector>
+
+#include "wick/base/error.h"
+#include "wick/tensor/ops/by_kernel/by_kernel.h"
+#include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/op_rule.h"
+
+namespace wick {
+namespace {
+
+void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  const Shape& left = inputs[0].shape;
+  const auto k = static_cast<size_t>(left[left.rank() - 1]);
+  const auto m = static_cast<size_t>(left[left.rank() - 2]);
+  const auto n = static_cast<size_t>(outputs[0].shape.last());
+  const size_t batches = m * n == 0 ? 0 : outputs[0].values.size() / (m * n);
+  for (size_t batch = 0; batch < batches; ++batch) {
+    const double* a = inputs[0].values.data() + batch * m * k;
+    const double* b = inputs[1].values.data() + batch * k * n;
+    double* c = outputs[0].values.data() + batch * m * n;
+    for (size_t row = 0; row < m; ++row) {
+      for (size_t column = 0; column < n; ++column) {
+        double sum = 0;
+        for (size_t inner = 0; inner < k; ++inner) sum += a[row * k + inner] * b[inner * n + column];
+        c[row * n + column] = sum;
+      }
+    }
+  }
+}
+
+// batch's dimensions followed by the matrix's two.
+Shape with_batch(const Shape& batch, int64_t rows, int64_t columns) {
+  std::vector<int64_t> dims(batch.dims().begin(), batch.dims().end());
+  dims.push_back(rows);
+  dims.push_back(columns);
+  return Shape(std::span<const int64_t>(dims));
+}
+
+Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(static_cast<size_t>(shape.rank() - 2))); }
+
+void gradient(GradientContext& context) {
+  const Tensor& g = context.gradient();
+  if (context.wants(0)) context.give(0, g.matmul(context.input(1).t()));
+  if (context.wants(1)) context.give(1, context.input(0).t().matmul(g));
+}
+
+std::string_view hole(DType dtype) {
+  return is_integer(dtype) ? kFloatsOnly : is_quantized(dtype) ? "linear multiplies by quantized weights" : "";
+}
+
+}  // namespace
+
+const OpRule kMatmulRule = {.op = OpId::matmul,
+                            .defining_operand = 0,
+                            .reference = reference,
+                            .hole = hole,
+                            .gradient_kind = GradientKind::function,
+                            .gradient = gradient,
+                            .by_kernel = by_kernel::matmul};
+
+Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
+  if (lhs.rank() < 2 || rhs.rank() < 2) {
+    fail(ErrorCode::shape_mismatch, "matmul: lhs {} and rhs {} must have rank 2 or more", lhs.describe(), rhs.describe());
+  }
+  if (lhs.dtype() != rhs.dtype() || !is_float(lhs.dtype())) {
+    fail(ErrorCode::dtype_mismatch, "matmul: lhs {} and rhs {} must have the same float dtype", lhs.describe(), rhs.describe());
+  }
+  const int64_t m = lhs.dim(-2);
+  const int64_t k = lhs.dim(-1);
+  const int64_t n = rhs.dim(-1);
+  if (rhs.dim(-2) != k) {
+    fail(ErrorCode::shape_mismatch, "matmul: lhs {} and rhs {}: inner dimensions {} and {} differ", lhs.shape().to_string(),
+         rhs.shape().to_string(), k, rhs.dim(-2));
+  }
+  const Shape batch = broadcast_shapes(batch_of(lhs.shape()), batch_of(rhs.shape()), "matmul");
+  Tensor result = Tensor::empty(with_batch(batch, m, n), lhs.dtype(), lhs.device());
+  const Tensor left = lhs.broadcast_to(with_batch(batch, m, k));
+  const Tensor right = rhs.broadcast_to(with_batch(batch, k, n));
+  if (k == 0) {  // sums of nothing: zeros, tracked where an operand is
+    result = result.zeros_like();
+    const std::array<const Tensor*, 2> operands = {&left, &right};
+    record(to_string(OpId::matmul), kMatmulRule.gradient, {}, operands, result);
+    return result;
+  }
+  apply(OpId::matmul, {&left, &right}, {&result});
+  return result;
+}
+
+Tensor Tensor::matmul(const Tensor& other) const { return wick::matmul(*this, other); }
+
+Tensor Tensor::dot(const Tensor& other) const {
+  if (rank() != 1 || other.rank() != 1 || shape() != other.shape()) {
+    fail(ErrorCode::shape_mismatch, "dot: {} and {} must be vectors of one length", describe(), other.describe());
+  }
+  return unsqueeze(0).matmul(other.unsqueeze(1)).reshape(Shape());
+}
+
+Tensor Tensor::outer(const Tensor& other) const {
+  if (rank() != 1 || other.rank() != 1) {
+    fail(ErrorCode::shape_mismatch, "outer: {} and {} must be vectors", describe(), other.describe());
+  }
+  return unsqueeze(1).mul(other);
+}
+
+Tensor Tensor::mv(const Tensor& vector) const {
+  if (rank() != 2 || vector.rank() != 1 || shape()[1] != vector.shape()[0]) {
+    fail(ErrorCode::shape_mismatch, "mv: {} must be a matrix and {} a vector of its row length", describe(), vector.describe());
+  }
+  return matmul(vector.unsqueeze(1)).squeeze(1);
+}
+
+}  // namespace wick

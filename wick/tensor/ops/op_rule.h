@@ -1,0 +1,69 @@
+// An OpRule states an op once for all backends: which operand's dtype chooses the implementation, what it means, as loops in f64, how
+// gradients pass back through it, and which dtypes it refuses.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "wick/device/op.h"
+#include "wick/layout/shape.h"
+#include "wick/tensor/tape.h"
+
+namespace wick {
+
+// An operand of the reference loops: its elements in row-major order, dequantized and widened.
+struct ReferenceTensor {
+  Shape shape;
+  std::vector<double> values;
+  DType dtype = DType::f64;  // of the operand itself
+};
+
+// Computes every output (its shape is set, its values are sized; they are the output's own where the op updates) from the inputs. It is
+// truth, not speed.
+using ReferenceFunction = void (*)(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs);
+// Why no device carries out the op on that dtype of its defining operand; empty if every device should.
+using HoleFunction = std::string_view (*)(DType dtype);
+
+// What becomes of gradients.
+//   function: `gradient` passes them on.
+//   none: the result does not depend on its operands in a way that has a derivative (indices, comparisons): it is not tracked.
+//   missing: there is none, and a tracked operand is refused.
+enum class GradientKind { function, none, missing };
+
+// Carries out the op on a device by portable kernels: chooses them for the call's shapes, and launches them. What a dtype needs of the
+// device (missing_ability in dispatch.h) is there.
+using KernelFunction = OpFunction;
+
+struct OpRule {
+  OpId op;
+  // The operand whose dtype chooses the implementation: an input's number, or kFirstOutput.
+  int defining_operand;
+  // nullptr: the op has no meaning of its own beyond the bytes it moves (repack).
+  ReferenceFunction reference;
+  HoleFunction hole = nullptr;
+  GradientKind gradient_kind = GradientKind::missing;
+  GradientFunction gradient = nullptr;
+  bool updates = false;  // the outputs' own elements are read too
+  KernelFunction by_kernel = nullptr;
+};
+
+inline constexpr int kFirstOutput = -1;
+
+[[nodiscard]] const OpRule& rule(OpId op) noexcept;
+
+// Reasons for holes that several ops share.
+inline constexpr std::string_view kDequantizeFirst = "quantized numbers are for weights: convert them with to_dtype first";
+inline constexpr std::string_view kFloatsOnly = "the result is a fraction: convert to a float dtype first";
+[[nodiscard]] inline std::string_view refuse_quantized(DType dtype) { return is_quantized(dtype) ? kDequantizeFirst : std::string_view(); }
+[[nodiscard]] inline std::string_view refuse_all_but_floats(DType dtype) {
+  return is_integer(dtype) ? kFloatsOnly : refuse_quantized(dtype);
+}
+
+// The rules, each defined in its op's own file.
+extern const OpRule kFillRule, kCopyRule, kUnaryRule, kBinaryRule, kCompareRule, kWhereCondRule, kReduceRule, kCumsumRule, kSortRule,
+    kSoftmaxRule, kRmsNormRule, kAddRmsNormRule, kLayerNormRule, kRopeRule, kRopeIntoCacheRule, kEmbeddingRule, kIndexSelectRule,
+    kGatherRule, kScatterRule, kIndexAddRule, kMatmulRule, kLinearRule, kGatedLinearRule, kAttentionRule, kConv2dRule, kConvTranspose2dRule,
+    kAvgPool2dRule, kMaxPool2dRule, kUpsample2dRule, kRandomRule, kRepackRule;
+
+}  // namespace wick

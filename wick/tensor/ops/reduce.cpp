@@ -1,0 +1,191 @@
+// Reductions over any dimensions: the reduced ones are moved to the end by a view, so that every device sees one form of the op.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "wick/base/error.h"
+#include "wick/tensor/ops/by_kernel/by_kernel.h"
+#include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/op_rule.h"
+#include "wick/tensor/ops/reference.h"
+
+namespace wick {
+namespace {
+
+bool gives_index(ReduceKind kind) { return kind == ReduceKind::argmin || kind == ReduceKind::argmax; }
+
+// The place of the smallest (largest) value; NaN is more extreme than any.
+size_t extreme_place(std::span<const double> values, bool smallest) {
+  size_t best = 0;
+  for (size_t i = 1; i < values.size() && !std::isnan(values[best]); ++i) {
+    const bool better = smallest ? values[i] < values[best] : values[i] > values[best];
+    if (better || std::isnan(values[i])) best = i;
+  }
+  return best;
+}
+
+double sum_of(std::span<const double> values, DType dtype) {
+  if (is_integer(dtype)) {
+    uint64_t sum = 0;
+    for (const double value : values) sum += static_cast<uint64_t>(as_integer(value));
+    return wrap_integer(dtype, static_cast<int64_t>(sum));
+  }
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum;
+}
+
+double reduced(ReduceKind kind, std::span<const double> values, DType dtype) {
+  switch (kind) {
+    case ReduceKind::sum: return sum_of(values, dtype);
+    case ReduceKind::mean: return sum_of(values, DType::f64) / static_cast<double>(values.size());
+    case ReduceKind::min: return values[extreme_place(values, true)];
+    case ReduceKind::max: return values[extreme_place(values, false)];
+    case ReduceKind::argmin: return static_cast<double>(extreme_place(values, true));
+    case ReduceKind::argmax: return static_cast<double>(extreme_place(values, false));
+  }
+  return 0;
+}
+
+void reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  const ReduceKind kind = static_cast<const ReduceParams*>(params)->kind;
+  const size_t results = outputs[0].values.size();
+  const size_t length = results == 0 ? 0 : inputs[0].values.size() / results;
+  for (size_t i = 0; i < results; ++i) {
+    outputs[0].values[i] = reduced(kind, std::span(inputs[0].values).subspan(i * length, length), inputs[0].dtype);
+  }
+}
+
+// `kept` with extents of 1 in place of the reduced dimensions, which are the last ones of `full`, and stretched over them.
+Tensor stretch(const Tensor& kept, const Shape& full) {
+  std::vector<int64_t> dims(kept.dims().begin(), kept.dims().end());
+  dims.resize(static_cast<size_t>(full.rank()), 1);
+  return kept.reshape(Shape(std::span<const int64_t>(dims))).broadcast_to(full);
+}
+
+void gradient(GradientContext& context) {
+  const ReduceParams& params = context.parameters<ReduceParams>();
+  if (gives_index(params.kind)) return;
+  const Shape& full = context.input_shape(0);
+  const Tensor g = stretch(context.gradient(), full);
+  if (params.kind == ReduceKind::sum) return context.give(0, g);
+  const auto count = static_cast<double>(full.elements()) / static_cast<double>(context.gradient().elements());
+  if (params.kind == ReduceKind::mean) return context.give(0, g * (1 / count));
+  // Ties share the gradient.
+  const Tensor x = context.input(0);
+  const Tensor chosen = x.eq(stretch(context.output().detach(), full)).to_dtype(x.dtype());
+  std::vector<int> last;
+  for (int dim = full.rank() - params.dims; dim < full.rank(); ++dim) last.push_back(dim);
+  context.give(0, g * (chosen / chosen.sum_keepdim(Dims(last))));
+}
+
+// What a reduction over no element gives: a sum is 0, a mean NaN; the others have no value. Tracked where x is.
+Tensor reduce_nothing(const ReduceParams& params, std::string_view name, const Tensor& x, const Shape& shape) {
+  if (params.kind != ReduceKind::sum && params.kind != ReduceKind::mean) {
+    fail(ErrorCode::shape_mismatch, "{}: {} has no element to choose along the reduced dimensions", name, x.describe());
+  }
+  const double value = params.kind == ReduceKind::sum ? 0 : std::numeric_limits<double>::quiet_NaN();
+  Tensor result = Tensor::full(shape, value, x.dtype(), x.device());
+  const Tensor* input = &x;
+  record(to_string(OpId::reduce), kReduceRule.gradient, bytes_of(params), std::span(&input, 1), result);
+  return result;
+}
+
+Tensor reduce(ReduceKind kind, const Tensor& x, const std::vector<int>& dims) {
+  const std::string_view name = kReduceNames[static_cast<size_t>(kind)];
+  check_dtype(OpId::reduce, name, x);
+  if (kind == ReduceKind::mean && is_integer(x.dtype())) {
+    fail(ErrorCode::unsupported, "mean: not defined for {}: {}", x.describe(), kFloatsOnly);
+  }
+  std::vector<int> order;
+  std::vector<int64_t> kept;
+  for (int dim = 0; dim < x.rank(); ++dim) {
+    if (std::find(dims.begin(), dims.end(), dim) != dims.end()) continue;
+    order.push_back(dim);
+    kept.push_back(x.shape()[dim]);
+  }
+  order.insert(order.end(), dims.begin(), dims.end());
+  const Shape shape{std::span<const int64_t>(kept)};
+  const ReduceParams params{kind, static_cast<int>(dims.size())};
+  const Tensor arranged = std::is_sorted(order.begin(), order.end()) ? x : x.permute(order);
+  if (x.elements() == 0 && shape.elements() > 0) return reduce_nothing(params, name, arranged, shape);
+  Tensor result = Tensor::empty(shape, gives_index(kind) ? DType::u32 : x.dtype(), x.device());
+  if (gives_index(kind)) {
+    const Tensor untracked = arranged.detach();
+    apply(OpId::reduce, params, {&untracked}, {&result});
+  } else {
+    apply(OpId::reduce, params, {&arranged}, {&result});
+  }
+  return result;
+}
+
+Tensor with_kept_dims(const Tensor& result, const Shape& full, const std::vector<int>& dims) {
+  std::vector<int64_t> extents(full.dims().begin(), full.dims().end());
+  for (const int dim : dims) extents[static_cast<size_t>(dim)] = 1;
+  return result.reshape(Shape(std::span<const int64_t>(extents)));
+}
+
+Tensor reduce_dims(ReduceKind kind, const Tensor& x, const Dims& dims, bool keep) {
+  const std::vector<int> resolved = dims.resolve(x.shape(), kReduceNames[static_cast<size_t>(kind)]);
+  const Tensor result = reduce(kind, x, resolved);
+  return keep ? with_kept_dims(result, x.shape(), resolved) : result;
+}
+
+Tensor reduce_all(ReduceKind kind, const Tensor& x) {
+  std::vector<int> dims;
+  for (int dim = 0; dim < x.rank(); ++dim) dims.push_back(dim);
+  return reduce(kind, x, dims);
+}
+
+Tensor variance(const Tensor& x, const Dims& dims, bool keep) {
+  const std::vector<int> resolved = dims.resolve(x.shape(), "var");
+  int64_t count = 1;
+  for (const int dim : resolved) count *= x.shape()[dim];
+  const Tensor squares = (x - x.mean_keepdim(dims)).sqr();
+  const Tensor sum = keep ? squares.sum_keepdim(dims) : squares.sum(dims);
+  return sum / static_cast<double>(count - 1);
+}
+
+}  // namespace
+
+const OpRule kReduceRule = {.op = OpId::reduce,
+                            .defining_operand = 0,
+                            .reference = reference,
+                            .hole = refuse_quantized,
+                            .gradient_kind = GradientKind::function,
+                            .gradient = gradient,
+                            .by_kernel = by_kernel::reduce};
+
+Tensor Tensor::sum(const Dims& dims) const { return reduce_dims(ReduceKind::sum, *this, dims, false); }
+Tensor Tensor::mean(const Dims& dims) const { return reduce_dims(ReduceKind::mean, *this, dims, false); }
+Tensor Tensor::var(const Dims& dims) const { return variance(*this, dims, false); }
+Tensor Tensor::min(const Dims& dims) const { return reduce_dims(ReduceKind::min, *this, dims, false); }
+Tensor Tensor::max(const Dims& dims) const { return reduce_dims(ReduceKind::max, *this, dims, false); }
+Tensor Tensor::argmin(int dim) const { return reduce_dims(ReduceKind::argmin, *this, dim, false); }
+Tensor Tensor::argmax(int dim) const { return reduce_dims(ReduceKind::argmax, *this, dim, false); }
+Tensor Tensor::sum_keepdim(const Dims& dims) const { return reduce_dims(ReduceKind::sum, *this, dims, true); }
+Tensor Tensor::mean_keepdim(const Dims& dims) const { return reduce_dims(ReduceKind::mean, *this, dims, true); }
+Tensor Tensor::var_keepdim(const Dims& dims) const { return variance(*this, dims, true); }
+Tensor Tensor::min_keepdim(const Dims& dims) const { return reduce_dims(ReduceKind::min, *this, dims, true); }
+Tensor Tensor::max_keepdim(const Dims& dims) const { return reduce_dims(ReduceKind::max, *this, dims, true); }
+Tensor Tensor::argmin_keepdim(int dim) const { return reduce_dims(ReduceKind::argmin, *this, dim, true); }
+Tensor Tensor::argmax_keepdim(int dim) const { return reduce_dims(ReduceKind::argmax, *this, dim, true); }
+Tensor Tensor::sum_all() const { return reduce_all(ReduceKind::sum, *this); }
+Tensor Tensor::mean_all() const { return reduce_all(ReduceKind::mean, *this); }
+Tensor Tensor::min_all() const { return reduce_all(ReduceKind::min, *this); }
+Tensor Tensor::max_all() const { return reduce_all(ReduceKind::max, *this); }
+
+Tensor Tensor::norm() const { return sqr().sum_all().sqrt(); }
+
+Tensor Tensor::log_sum_exp(const Dims& dims) const {
+  const std::vector<int> resolved = dims.resolve(shape(), "log_sum_exp");
+  const Tensor largest = detach().max_keepdim(dims);
+  // Where the largest is infinite, the difference is not a number; there nothing is subtracted.
+  const Tensor finite = largest.abs().lt(std::numeric_limits<double>::infinity());
+  const Tensor shift = finite.where_cond(largest, largest.zeros_like());
+  const Tensor sum = (*this - shift).exp().sum(dims).log();
+  return sum + shift.reshape(sum.shape());
+}
+
+}  // namespace wick

@@ -1,0 +1,23 @@
+// Runs an op's reference loops on operands in host memory: every dtype, every layout.
+#pragma once
+
+#include "wick/device/op.h"
+#include "wick/tensor/ops/op_rule.h"
+
+namespace wick {
+
+// A whole number read from an operand as an integer; saturates where i64 ends.
+[[nodiscard]] int64_t as_integer(double value) noexcept;
+// What is left of `value` in that integer dtype: its low bits, as two's complement has them.
+[[nodiscard]] double wrap_integer(DType dtype, int64_t value) noexcept;
+
+// The operand's elements as doubles, in row-major order.
+[[nodiscard]] ReferenceTensor read_reference(const Operand& operand);
+// The same of an operand on any device, whose queue brings its bytes; no other op is needed.
+[[nodiscard]] ReferenceTensor download_reference(Runtime& runtime, const Operand& operand);
+// Rounds the elements to the operand's dtype and stores them through its layout. Integers truncate and saturate; NaN becomes 0.
+void write_reference(const ReferenceTensor& tensor, const Operand& operand);
+// read, loop, write. The call's buffers must be in host memory.
+void run_reference(const OpCall& call);
+
+}  // namespace wick

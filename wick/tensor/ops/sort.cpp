@@ -1,0 +1,75 @@
+// sort: elements in order along the last dimension, and the order itself. Gradients of values are those of gather by the order.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "wick/base/error.h"
+#include "wick/tensor/ops/by_kernel/by_kernel.h"
+#include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/index_ids.h"
+
+namespace wick {
+namespace {
+
+// NaN is larger than any number, and equal to itself.
+bool is_less(double lhs, double rhs) { return std::isnan(rhs) ? !std::isnan(lhs) : lhs < rhs; }
+
+void reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  const bool descending = static_cast<const SortParams*>(params)->descending;
+  const auto length = static_cast<size_t>(inputs[0].shape.last());
+  const auto kept = static_cast<size_t>(outputs[0].shape.last());
+  std::vector<size_t> order(length);
+  for (size_t row = 0; row * length < inputs[0].values.size(); ++row) {
+    const double* x = inputs[0].values.data() + row * length;
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return descending ? is_less(x[b], x[a]) : is_less(x[a], x[b]); });
+    for (size_t i = 0; i < kept; ++i) {
+      outputs[0].values[row * kept + i] = x[order[i]];
+      outputs[1].values[row * kept + i] = static_cast<double>(order[i]);
+    }
+  }
+}
+
+// The first `count` of the order along the last dimension: values and indices.
+std::pair<Tensor, Tensor> ordered(std::string_view name, const Tensor& x, bool descending, int64_t count) {
+  check_dtype(OpId::sort, name, x);
+  const int last = x.normalize_axis(-1);
+  if (x.shape()[last] > std::numeric_limits<uint32_t>::max()) {
+    fail(ErrorCode::unsupported, "{}: the last dimension of {} is too long for indices of u32", name, x.describe());
+  }
+  const Shape shape = with_extent(x.shape(), last, count);
+  const Tensor values = Tensor::empty(shape, x.dtype(), x.device());
+  const Tensor indices = Tensor::empty(shape, DType::u32, x.device());
+  const Tensor untracked = x.detach();
+  const SortParams params{descending};
+  dispatch(OpId::sort, &params, {&untracked}, {&values, &indices});
+  return {x.is_tracked() ? x.gather(indices, last) : values, indices};
+}
+
+}  // namespace
+
+const OpRule kSortRule = {.op = OpId::sort,
+                          .defining_operand = 0,
+                          .reference = reference,
+                          .hole = refuse_quantized,
+                          .gradient_kind = GradientKind::none,
+                          .by_kernel = by_kernel::sort};
+
+Tensor Tensor::arg_sort_last_dim(bool ascending) const { return ordered("arg_sort_last_dim", detach(), !ascending, dim(-1)).second; }
+
+std::pair<Tensor, Tensor> Tensor::sort_last_dim(bool ascending) const { return ordered("sort_last_dim", *this, !ascending, dim(-1)); }
+
+std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int dim, bool largest) const {
+  const int axis = normalize_axis(dim);
+  if (k < 0 || k > shape()[axis]) {
+    fail(ErrorCode::invalid_argument, "topk: {} elements along dimension {} of {}", k, dim, describe());
+  }
+  if (axis == rank() - 1) return ordered("topk", *this, largest, k);
+  const auto [values, indices] = ordered("topk", transpose(axis, -1), largest, k);
+  return {values.transpose(axis, -1).contiguous(), indices.transpose(axis, -1).contiguous()};
+}
+
+}  // namespace wick

@@ -1,0 +1,180 @@
+#include "wick/tensor/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "wick/base/block_cache.h"
+#include "wick/base/error.h"
+#include "wick/base/platform/build_mode.h"
+#include "wick/quant/block_format.h"
+#include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/fill.h"
+#include "wick/tensor/tape.h"
+
+namespace wick {
+
+int64_t storage_bytes_of(const Shape& shape, DType dtype) {
+  const DTypeInfo& entry = info(dtype);
+  if (shape.elements() > 0 && shape.last() % entry.block_elements != 0) {
+    fail(ErrorCode::shape_mismatch, "tensor {} of {}: the last extent {} is not a multiple of the block length {}", shape.to_string(),
+         entry.name, shape.last(), entry.block_elements);
+  }
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(shape.elements() / entry.block_elements, entry.block_bytes, &bytes) ||
+      __builtin_add_overflow(bytes, entry.tail_bytes, &bytes)) {
+    fail(ErrorCode::out_of_memory, "tensor {} of {}: more than 2^63 - 1 bytes", shape.to_string(), entry.name);
+  }
+  return bytes;
+}
+
+std::vector<int> Dims::resolve(const Shape& shape, std::string_view op) const {
+  std::vector<int> resolved;
+  for (const int named : dims_) {
+    const int dim = named < 0 ? named + shape.rank() : named;
+    if (dim < 0 || dim >= shape.rank()) {
+      fail(ErrorCode::index_out_of_range, "{}: dimension {} of shape {}", op, named, shape.to_string());
+    }
+    resolved.push_back(dim);
+  }
+  std::sort(resolved.begin(), resolved.end());
+  if (std::adjacent_find(resolved.begin(), resolved.end()) != resolved.end()) {
+    fail(ErrorCode::invalid_argument, "{}: a dimension of shape {} is named twice", op, shape.to_string());
+  }
+  return resolved;
+}
+
+namespace {
+
+// The objects around a result's elements, too, are made of blocks that this thread has freed.
+std::shared_ptr<const Storage> storage_of(const Device& device, DType dtype, std::unique_ptr<Buffer> buffer) {
+  std::shared_ptr<Buffer> shared(buffer.release(), std::default_delete<Buffer>(), BlockAllocator<Buffer>());
+  return std::allocate_shared<Storage>(BlockAllocator<Storage>(), device, dtype, std::move(shared));
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime) {
+  std::unique_ptr<Buffer> buffer = device.runtime().allocate(static_cast<size_t>(storage_bytes_of(shape, dtype)), lifetime);
+  if (platform::kSpoilsFreshMemory && lifetime == Lifetime::transient && device.caps().host_memory)
+    std::memset(buffer->host_data(), 0xff, buffer->bytes());
+  return Tensor(storage_of(device, dtype, std::move(buffer)), Layout(shape));
+}
+
+Tensor Tensor::full(const Shape& shape, double value, DType dtype, const Device& device) {
+  Tensor result = empty(shape, dtype, device);
+  fill(result, value);
+  return result;
+}
+
+Tensor Tensor::zeros(const Shape& shape, DType dtype, const Device& device) { return full(shape, 0, dtype, device); }
+
+Tensor Tensor::from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device) {
+  const int64_t expected = storage_bytes_of(shape, dtype);
+  if (static_cast<int64_t>(bytes.size()) != expected) {
+    fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(),
+         expected);
+  }
+  Tensor result = empty(shape, dtype, device);
+  device.runtime().queue().upload(bytes.data(), result.storage_->buffer(), 0, bytes.size());
+  return result;
+}
+
+Tensor Tensor::import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
+                           std::shared_ptr<const void> owner) {
+  const int64_t expected = storage_bytes_of(shape, dtype);
+  if (static_cast<int64_t>(bytes.size()) != expected) {
+    fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(),
+         expected);
+  }
+  std::shared_ptr<Buffer> buffer =
+      device.runtime().import_host(const_cast<std::byte*>(bytes.data()), bytes.size(), std::move(owner));  // NOLINT: see import_host
+  return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(shape));
+}
+
+int Tensor::normalize_axis(int dim) const {
+  const int axis = dim < 0 ? dim + rank() : dim;
+  if (axis < 0 || axis >= rank()) fail(ErrorCode::index_out_of_range, "dimension {} of shape {}", dim, shape().to_string());
+  return axis;
+}
+
+int64_t Tensor::dim(int index) const { return shape()[normalize_axis(index)]; }
+
+bool Tensor::is_fortran_contiguous() const noexcept {
+  int64_t expected = 1;
+  for (int dim = 0; dim < rank(); ++dim) {
+    if (shape()[dim] != 1 && layout_.stride(dim) != expected) return false;
+    expected *= shape()[dim];
+  }
+  return true;
+}
+
+Tensor Tensor::view(const Layout& layout) const {
+  if (is_quantized(dtype())) {
+    const int last = layout.rank() - 1;
+    const bool whole = last >= 0 && layout.shape().last() == shape().last() && (layout.elements() == 0 || layout.stride(last) == 1);
+    if (!whole) fail(ErrorCode::unsupported, "{}: rows of a quantized tensor must stay whole; convert it with to_dtype first", describe());
+    if (info(dtype()).tail_bytes > 0 && layout.elements() != elements()) {
+      fail(ErrorCode::unsupported, "{}: a part of it would leave the scale behind; convert it with to_dtype first", describe());
+    }
+  }
+  return Tensor(storage_, layout);
+}
+
+Tensor Tensor::to_device(const Device& device) const {
+  if (&device.runtime() == &this->device().runtime()) return *this;
+  Tensor result = from_bytes(to_bytes(), shape(), dtype(), device);
+  const Tensor* const input = this;
+  record(
+      "to_device", [](GradientContext& context) { context.give(0, context.gradient().to_device(context.input(0).device())); },
+      std::span(&input, 1), result);
+  return result;
+}
+
+void Tensor::check_scalar() const { check_rank(0); }
+
+void Tensor::check_rank(int rank) const {
+  if (this->rank() != rank) {
+    fail(ErrorCode::shape_mismatch, "{} has rank {}, not {}: reshape it, or choose a part", describe(), this->rank(), rank);
+  }
+}
+
+double Tensor::item() const {
+  if (elements() != 1) fail(ErrorCode::shape_mismatch, "{} has {} elements, not one", describe(), elements());
+  return to_vector<double>().front();
+}
+
+std::vector<std::byte> Tensor::to_bytes() const {
+  const Tensor source = contiguous();
+  std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes_of(shape(), dtype())));
+  const auto offset = static_cast<size_t>(storage_bytes(dtype(), source.layout().offset()));
+  device().runtime().queue().download(source.storage_->buffer(), offset, bytes.data(), bytes.size());
+  return bytes;
+}
+
+template <class T>
+std::vector<T> Tensor::to_vector() const {
+  const Tensor source = dtype() == DTypeOf<T>::value ? *this : detach().to_dtype(DTypeOf<T>::value);
+  const std::vector<std::byte> bytes = source.to_bytes();
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+template std::vector<uint8_t> Tensor::to_vector() const;
+template std::vector<uint32_t> Tensor::to_vector() const;
+template std::vector<int8_t> Tensor::to_vector() const;
+template std::vector<int16_t> Tensor::to_vector() const;
+template std::vector<int32_t> Tensor::to_vector() const;
+template std::vector<int64_t> Tensor::to_vector() const;
+template std::vector<bf16> Tensor::to_vector() const;
+template std::vector<f16> Tensor::to_vector() const;
+template std::vector<float> Tensor::to_vector() const;
+template std::vector<double> Tensor::to_vector() const;
+template std::vector<f8e4m3> Tensor::to_vector() const;
+
+std::string Tensor::describe() const {
+  const std::string place = device().is_cpu() ? "" : ", " + device().location().to_string();
+  return fmt::format("Tensor[{}, {}{}]", shape().to_string(), to_string(dtype()), place);
+}
+
+}  // namespace wick

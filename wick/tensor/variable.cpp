@@ -1,0 +1,29 @@
+#include "wick/tensor/variable.h"
+
+#include "wick/base/error.h"
+#include "wick/tensor/ops/copy.h"
+#include "wick/tensor/tape.h"
+
+namespace wick {
+
+Var Var::from_tensor(const Tensor& tensor) {
+  if (!is_float(tensor.dtype())) {
+    fail(ErrorCode::unsupported, "variable: {} has no gradient; convert it to a float dtype first", tensor.describe());
+  }
+  const Tensor own = tensor.detach().copy();
+  return Var(Tensor(own.storage(), own.layout(), std::make_shared<const TapeNode>()));
+}
+
+void Var::set(const Tensor& value) const {
+  if (value.dtype() != tensor_.dtype()) {
+    fail(ErrorCode::dtype_mismatch, "variable: {} set to {}; convert it first", tensor_.describe(), value.describe());
+  }
+  if (value.shape() != tensor_.shape()) {
+    fail(ErrorCode::shape_mismatch, "variable: {} set to {}", tensor_.describe(), value.describe());
+  }
+  // The new elements may be computed from, or be a view of, the old ones.
+  const bool shared = value.storage() == tensor_.storage();
+  copy(shared ? value.detach().copy() : value.detach(), tensor_.detach());
+}
+
+}  // namespace wick

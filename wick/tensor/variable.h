@@ -1,0 +1,49 @@
+// A Var is a tensor that gradients are wanted of: what is computed from it is tracked, and `backward` finds its gradient.
+#pragma once
+
+#include "wick/tensor/tensor.h"
+
+namespace wick {
+
+class Var {
+ public:
+  // A copy of the elements, contiguous, in memory of its own. Errors: unsupported for a dtype that is not a float.
+  [[nodiscard]] static Var from_tensor(const Tensor& tensor);
+  [[nodiscard]] static Var zeros(const Shape& shape, DType dtype, const Device& device) {
+    return from_tensor(Tensor::zeros(shape, dtype, device));
+  }
+  [[nodiscard]] static Var ones(const Shape& shape, DType dtype, const Device& device) {
+    return from_tensor(Tensor::ones(shape, dtype, device));
+  }
+  [[nodiscard]] static Var rand(double low, double high, const Shape& shape, DType dtype, const Device& device) {
+    return from_tensor(Tensor::rand(low, high, shape, dtype, device));
+  }
+  [[nodiscard]] static Var randn(double mean, double deviation, const Shape& shape, DType dtype, const Device& device) {
+    return from_tensor(Tensor::randn(mean, deviation, shape, dtype, device));
+  }
+  template <class T>
+  [[nodiscard]] static Var of(const Nested<T>& values, const Device& device) {
+    return from_tensor(Tensor::of<T>(values, device));
+  }
+  template <class T>
+  [[nodiscard]] static Var from_vector(const std::vector<T>& values, const Shape& shape, const Device& device) {
+    return from_tensor(Tensor::from_vector(values, shape, device));
+  }
+
+  // The tracked tensor. It stays the same one when the variable is set.
+  [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_; }
+  operator const Tensor&() const noexcept { return tensor_; }  // NOLINT: a variable is a tensor
+  const Tensor* operator->() const noexcept { return &tensor_; }
+  // The elements alone, not tracked, in the same memory.
+  [[nodiscard]] Tensor as_detached_tensor() const { return tensor_.detach(); }
+
+  // Overwrites the elements. Errors: shape_mismatch, dtype_mismatch; device_mismatch.
+  void set(const Tensor& value) const;
+
+ private:
+  explicit Var(Tensor tensor) : tensor_(std::move(tensor)) {}
+
+  Tensor tensor_;
+};
+
+}  // namespace wick

@@ -1,0 +1,50 @@
+// AddedTokens finds tokens that stand in a text by their own spelling, before the text between them is encoded.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/text/byte_trie.h"
+#include "wick/text/regex.h"
+#include "wick/text/vocabulary.h"
+
+namespace wick {
+
+struct AddedToken {
+  std::string text;
+  TokenId id = kNoToken;
+  bool special = false;      // parsed only on demand
+  bool normalized = false;   // sought in the normalized text, in its own normalized spelling
+  bool strip_left = false;   // takes the white space before it along
+  bool strip_right = false;  // and behind it
+  bool single_word = false;  // only where no word character touches it
+};
+
+// A token, or (id == kNoToken) text between tokens.
+struct TextSegment {
+  Range range;
+  TokenId id = kNoToken;
+};
+
+class AddedTokens {
+ public:
+  void add(AddedToken token);
+
+  // Cuts `text` at the leftmost longest tokens: those sought in raw or in normalized text, the special ones only if asked for.
+  // Text segments are never empty.
+  [[nodiscard]] std::vector<TextSegment> split(std::string_view text, bool normalized, bool parse_special) const;
+  // Whether split() could find anything.
+  [[nodiscard]] bool any(bool normalized, bool parse_special) const noexcept { return !trie(normalized, parse_special).empty(); }
+  [[nodiscard]] const std::vector<AddedToken>& tokens() const noexcept { return tokens_; }
+
+ private:
+  [[nodiscard]] const ByteTrie& trie(bool normalized, bool parse_special) const noexcept {
+    return tries_[(normalized ? 2u : 0u) + (parse_special ? 1u : 0u)];
+  }
+
+  std::vector<AddedToken> tokens_;
+  std::vector<ByteTrie> tries_ = std::vector<ByteTrie>(4);  // values: indices of tokens_
+};
+
+}  // namespace wick

@@ -1,0 +1,31 @@
+#include "wick/text/streaming_detokenizer.h"
+
+#include <utility>
+
+#include "wick/text/tokenizer_parts.h"
+
+namespace wick {
+
+StreamingDetokenizer::StreamingDetokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool continues_text, bool skip_special)
+    : tokenizer_(std::move(tokenizer)),
+      continues_text_(continues_text),
+      skip_special_(skip_special),
+      state_{.first_token = !continues_text, .any_text = continues_text, .word_ended = false} {}
+
+std::string StreamingDetokenizer::push(TokenId id) {
+  tokenizer_->check_id(id);
+  held_back_ += tokenizer_->next_bytes(id, skip_special_, state_);
+  const size_t complete = held_back_.size() - incomplete_suffix(held_back_);
+  if (complete == 0) return {};
+  std::string text = std::exchange(held_back_, held_back_.substr(complete));
+  text.resize(complete);
+  return is_valid_utf8(text) ? text : replace_invalid(text, tokenizer_->parts_->decoder.rules().invalid);
+}
+
+std::string StreamingDetokenizer::finish() {
+  state_ = {.first_token = !continues_text_, .any_text = continues_text_, .word_ended = false};
+  const std::string rest = std::exchange(held_back_, {});
+  return replace_invalid(rest, tokenizer_->parts_->decoder.rules().invalid);
+}
+
+}  // namespace wick

@@ -1,0 +1,30 @@
+// The steps of a tokenizer.json, each as Hugging Face's tokenizers library defines it.
+#pragma once
+
+#include "wick/text/json_reader.h"
+#include "wick/text/tokenizer_parts.h"
+
+namespace wick {
+
+// Appends the normalizers that `json` (an object of any type, or a Sequence) stands for. Errors: corrupt_file, unsupported.
+void append_json_normalizers(const JsonReader& json, Normalizers& steps);
+
+// What pre-tokenizers tell the model.
+struct JsonPreTokenizerFacts {
+  bool byte_level = false;       // pieces are to be spelled in the byte alphabet
+  bool letters_written = false;  // a step has done so already
+};
+void append_json_pre_tokenizers(const JsonReader& json, PreTokenizers& steps, JsonPreTokenizerFacts& facts);
+
+// The vocabulary must hold the added tokens already.
+[[nodiscard]] DecodeRules read_json_decoder(const JsonReader& json);
+
+// The tokens that the post-processor puts around a text.
+void read_json_post_processor(const JsonReader& json, TokenizerParts& parts);
+
+// A pattern as Split and Replace have it: {"String": "…"} or {"Regex": "…"}.
+[[nodiscard]] Regex read_json_pattern(const JsonReader& json);
+// The text of a {"String": "…"} pattern; none for a Regex.
+[[nodiscard]] std::optional<std::string> read_literal_pattern(const JsonReader& json);
+
+}  // namespace wick

@@ -1,0 +1,50 @@
+// What a Tokenizer is made of, and the readers of each file format that make it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/text/added_tokens.h"
+#include "wick/text/normalizer.h"
+#include "wick/text/pre_tokenizer.h"
+#include "wick/text/token_decoder.h"
+#include "wick/text/token_model.h"
+#include "wick/text/vocabulary.h"
+
+namespace wick {
+
+class GgufFile;
+
+struct TokenizerParts {
+  std::string name;  // of the file, for errors
+  Vocabulary vocabulary;
+  AddedTokens added;
+  Normalizers normalizers;
+  PreTokenizers pre_tokenizers;
+  std::unique_ptr<TokenModel> model;
+  TokenDecoder decoder;
+  bool accepts_invalid = false;  // pre-tokenizers and model take bytes that are no UTF-8
+  bool invalid_whole = false;    // text that is not all UTF-8 goes to the model in one piece
+  bool caches_words = false;     // pieces are words, which come again
+
+  std::vector<TokenId> prefix;  // what add_special puts before the text
+  std::vector<TokenId> suffix;  // and behind it
+  std::optional<TokenId> bos, eos, unk, pad;
+  std::vector<TokenId> end_of_generation;
+
+  // Normalizes text that is not yet valid UTF-8 too.
+  [[nodiscard]] std::string normalize(std::string_view text, RegexScratch& scratch) const;
+};
+
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_gguf_tokenizer(const GgufFile& file);
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_tokenizer_json(std::string_view bytes, const std::string& name);
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes, const std::string& name);
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_tiktoken_model(std::string_view bytes, const std::string& name);
+
+// Adds tokens that end a generation by their well-known texts, makes all that end it control tokens, and sorts them.
+void complete_end_of_generation(TokenizerParts& parts);
+
+}  // namespace wick

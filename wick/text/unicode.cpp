@@ -1,0 +1,222 @@
+#include "wick/text/unicode.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "wick/base/error.h"
+
+namespace wick {
+namespace {
+
+utf8proc_category_t category(char32_t code) noexcept { return utf8proc_category(static_cast<utf8proc_int32_t>(code)); }
+
+struct FreeDeleter {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
+
+}  // namespace
+
+uint32_t sequence_length(unsigned char first) noexcept {
+  if (first >= 0xC2 && first <= 0xDF) return 2;
+  if (first >= 0xE0 && first <= 0xEF) return 3;
+  if (first >= 0xF0 && first <= 0xF4) return 4;
+  return 1;
+}
+
+DecodedCharacter decode_character(std::string_view text, size_t offset) noexcept {
+  const auto byte = [&](size_t index) { return static_cast<unsigned char>(text[offset + index]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return {first, 1, true};
+  const uint32_t length = sequence_length(first);
+  if (length == 1) return {kReplacementCharacter, 1, false};
+  // The second byte's range excludes overlong forms, surrogates and codes beyond U+10FFFF (Unicode 15, table 3-7).
+  const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  char32_t code = first & (0xFFu >> (length + 1));
+  for (uint32_t index = 1; index < length; ++index) {
+    if (offset + index >= text.size()) return {kReplacementCharacter, index, false};
+    const unsigned char next = byte(index);
+    const bool fits = index == 1 ? next >= low && next <= high : next >= 0x80 && next <= 0xBF;
+    if (!fits) return {kReplacementCharacter, index, false};
+    code = (code << 6) | (next & 0x3Fu);
+  }
+  return {code, length, true};
+}
+
+void append_character(std::string& text, char32_t code) {
+  const auto push = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
+  if (code < 0x80) {
+    push(code);
+  } else if (code < 0x800) {
+    push(0xC0 | (code >> 6));
+    push(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    push(0xE0 | (code >> 12));
+    push(0x80 | ((code >> 6) & 0x3F));
+    push(0x80 | (code & 0x3F));
+  } else {
+    push(0xF0 | (code >> 18));
+    push(0x80 | ((code >> 12) & 0x3F));
+    push(0x80 | ((code >> 6) & 0x3F));
+    push(0x80 | (code & 0x3F));
+  }
+}
+
+bool is_ascii(std::string_view text) noexcept {
+  size_t index = 0;
+  for (; index + 8 <= text.size(); index += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, text.data() + index, 8);
+    if ((word & 0x8080808080808080u) != 0) return false;
+  }
+  for (; index < text.size(); ++index) {
+    if (static_cast<unsigned char>(text[index]) >= 0x80) return false;
+  }
+  return true;
+}
+
+bool is_valid_utf8(std::string_view text) noexcept {
+  if (is_ascii(text)) return true;
+  for (size_t offset = 0; offset < text.size();) {
+    const DecodedCharacter character = decode_character(text, offset);
+    if (!character.valid) return false;
+    offset += character.length;
+  }
+  return true;
+}
+
+size_t incomplete_suffix(std::string_view text) noexcept {
+  const size_t limit = std::min<size_t>(3, text.size());
+  for (size_t back = 1; back <= limit; ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if (byte < 0x80) return 0;
+    if (byte < 0xC0) continue;
+    const DecodedCharacter character = decode_character(text, text.size() - back);
+    return !character.valid && character.length == back && sequence_length(byte) > back ? back : 0;
+  }
+  return 0;
+}
+
+std::string replace_invalid(std::string_view text, InvalidBytes policy) {
+  std::string result;
+  result.reserve(text.size());
+  for (size_t offset = 0; offset < text.size();) {
+    const DecodedCharacter character = decode_character(text, offset);
+    if (character.valid) {
+      result.append(text.substr(offset, character.length));
+    } else {
+      const uint32_t count = policy == InvalidBytes::one_per_byte ? character.length : 1;
+      for (uint32_t index = 0; index < count; ++index) append_character(result, kReplacementCharacter);
+    }
+    offset += character.length;
+  }
+  return result;
+}
+
+bool is_whitespace(char32_t code) noexcept {
+  if (code < 0x80) return code == ' ' || (code >= '\t' && code <= '\r');
+  return code == 0x85 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 ||
+         code == 0x202F || code == 0x205F || code == 0x3000;
+}
+
+bool is_number(char32_t code) noexcept {
+  if (code < 0x80) return code >= '0' && code <= '9';
+  const utf8proc_category_t kind = category(code);
+  return kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO;
+}
+
+bool is_punctuation(char32_t code) noexcept {
+  if (code < 0x80) {
+    return (code >= '!' && code <= '/') || (code >= ':' && code <= '@') || (code >= '[' && code <= '`') || (code >= '{' && code <= '~');
+  }
+  const utf8proc_category_t kind = category(code);
+  return kind >= UTF8PROC_CATEGORY_PC && kind <= UTF8PROC_CATEGORY_PO;
+}
+
+bool is_mark(char32_t code) noexcept {
+  if (code < 0x300) return false;
+  const utf8proc_category_t kind = category(code);
+  return kind >= UTF8PROC_CATEGORY_MN && kind <= UTF8PROC_CATEGORY_ME;
+}
+
+bool is_nonspacing_mark(char32_t code) noexcept { return code >= 0x300 && category(code) == UTF8PROC_CATEGORY_MN; }
+
+bool is_control(char32_t code) noexcept {
+  if (code < 0x80) return code < 0x20 || code == 0x7F;
+  const utf8proc_category_t kind = category(code);
+  return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF || kind == UTF8PROC_CATEGORY_CO;
+}
+
+bool is_word(char32_t code) noexcept {
+  if (code < 0x80) return code == '_' || (code >= '0' && code <= '9') || ((code | 0x20) >= 'a' && (code | 0x20) <= 'z');
+  if (code == 0x200C || code == 0x200D) return true;
+  if ((code >= 0x24B6 && code <= 0x24E9) || (code >= 0x1F130 && code <= 0x1F149) || (code >= 0x1F150 && code <= 0x1F169) ||
+      (code >= 0x1F170 && code <= 0x1F189)) {
+    return true;  // circled and squared letters: symbols that are Alphabetic
+  }
+  const utf8proc_category_t kind = category(code);
+  return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_NL) || kind == UTF8PROC_CATEGORY_PC;
+}
+
+bool is_cjk_ideograph(char32_t code) noexcept {
+  // 0x2B920 is what Hugging Face's BERT splits by; the block begins at 0x2B820.
+  return (code >= 0x4E00 && code <= 0x9FFF) || (code >= 0x3400 && code <= 0x4DBF) || (code >= 0x20000 && code <= 0x2A6DF) ||
+         (code >= 0x2A700 && code <= 0x2B73F) || (code >= 0x2B740 && code <= 0x2B81F) || (code >= 0x2B920 && code <= 0x2CEAF) ||
+         (code >= 0xF900 && code <= 0xFAFF) || (code >= 0x2F800 && code <= 0x2FA1F);
+}
+
+std::string normalize(std::string_view text, NormalForm form) {
+  if (is_ascii(text)) return std::string(text);
+  int options = UTF8PROC_STABLE;
+  switch (form) {
+    case NormalForm::nfc: options |= UTF8PROC_COMPOSE; break;
+    case NormalForm::nfd: options |= UTF8PROC_DECOMPOSE; break;
+    case NormalForm::nfkc: options |= UTF8PROC_COMPOSE | UTF8PROC_COMPAT; break;
+    case NormalForm::nfkd: options |= UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT; break;
+  }
+  utf8proc_uint8_t* output = nullptr;
+  const utf8proc_ssize_t length =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()), &output,
+                   static_cast<utf8proc_option_t>(options));
+  const std::unique_ptr<utf8proc_uint8_t, FreeDeleter> owner(output);
+  if (length == UTF8PROC_ERROR_NOMEM) throw std::bad_alloc();
+  if (length < 0) fail(ErrorCode::invalid_argument, "normalize: {}", utf8proc_errmsg(length));
+  return {reinterpret_cast<const char*>(output), static_cast<size_t>(length)};
+}
+
+std::string lowercase(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (size_t offset = 0; offset < text.size();) {
+    const DecodedCharacter character = decode_character(text, offset);
+    if (character.code == 0x130) {
+      result += "i\xCC\x87";  // the one letter whose lower case is two characters
+    } else {
+      append_character(result, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(character.code))));
+    }
+    offset += character.length;
+  }
+  return result;
+}
+
+size_t grapheme_length(std::string_view text, size_t offset) noexcept {
+  utf8proc_int32_t state = 0;
+  DecodedCharacter previous = decode_character(text, offset);
+  size_t length = previous.length;
+  while (offset + length < text.size()) {
+    const DecodedCharacter next = decode_character(text, offset + length);
+    if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(previous.code), static_cast<utf8proc_int32_t>(next.code), &state)) {
+      break;
+    }
+    length += next.length;
+    previous = next;
+  }
+  return length;
+}
+
+}  // namespace wick

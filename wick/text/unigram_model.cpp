@@ -1,0 +1,88 @@
+#include "wick/text/unigram_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "wick/text/unicode.h"
+
+namespace wick {
+namespace {
+
+constexpr double kUnknownPenalty = 10.0;  // an unknown character scores so much below the worst piece
+
+}  // namespace
+
+UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options) : vocabulary_(vocabulary), options_(options) {
+  double lowest = std::numeric_limits<double>::max();
+  double highest = std::numeric_limits<double>::lowest();
+  for (TokenId id = 0; id < vocabulary.size(); ++id) {
+    const TokenKind kind = vocabulary.kind(id);
+    if (kind == TokenKind::normal) {
+      lowest = std::min<double>(lowest, vocabulary.score(id));
+      highest = std::max<double>(highest, vocabulary.score(id));
+    }
+    const bool user_defined = kind == TokenKind::user_defined && options.match_user_defined;
+    if (kind == TokenKind::normal || user_defined) pieces_.insert(vocabulary.text(id), id);
+  }
+  if (lowest > highest) lowest = highest = 0;
+  unknown_score_ = lowest - kUnknownPenalty;
+  highest_score_ = highest;
+  if (options_.single_precision) unknown_score_ = static_cast<float>(unknown_score_);
+  if (options_.byte_fallback) fallback_ = ByteFallback(vocabulary);
+}
+
+double UnigramModel::score_of(TokenId id, size_t length) const noexcept {
+  if (vocabulary_.kind(id) != TokenKind::user_defined) return vocabulary_.score(id);
+  // High enough to be chosen wherever it stands in the text.
+  return options_.single_precision ? static_cast<double>(static_cast<float>(length) * static_cast<float>(highest_score_)) - 0.1 : 0.0;
+}
+
+void UnigramModel::offer(Step& step, double score, size_t begin, TokenId id) const noexcept {
+  if (step.begin >= 0 && !(score > step.score)) return;
+  step = {options_.single_precision ? static_cast<double>(static_cast<float>(score)) : score, static_cast<int32_t>(begin), id};
+}
+
+void UnigramModel::extend(std::string_view piece, size_t begin, std::vector<Step>& steps) const {
+  const double so_far = steps[begin].score;
+  const size_t character = decode_character(piece, begin).length;
+  bool whole_character = false;
+  ByteTrie::Node node = ByteTrie::kRoot;
+  for (size_t end = begin; end < piece.size();) {
+    node = pieces_.child(node, static_cast<unsigned char>(piece[end]));
+    if (node == ByteTrie::kNoNode) break;
+    ++end;
+    const TokenId id = pieces_.value(node);
+    if (id < 0) continue;
+    offer(steps[end], so_far + score_of(id, end - begin), begin, id);
+    whole_character = whole_character || end - begin == character;
+  }
+  if (!whole_character) offer(steps[begin + character], so_far + unknown_score_, begin, options_.unknown);
+}
+
+void UnigramModel::encode(std::string_view piece, EncodeScratch&, std::vector<TokenId>& ids) const {
+  if (piece.empty()) return;
+  std::vector<Step> steps(piece.size() + 1);
+  steps[0].begin = 0;
+  for (size_t begin = 0; begin < piece.size(); begin += decode_character(piece, begin).length) extend(piece, begin, steps);
+  const size_t first = ids.size();
+  // Backwards; a run of unknown characters is one unknown token, or all its bytes.
+  for (size_t end = piece.size(); end > 0;) {
+    const Step& step = steps[end];
+    auto begin = static_cast<size_t>(step.begin);
+    if (step.id != options_.unknown) {
+      ids.push_back(step.id);
+    } else {
+      const std::string_view text = piece.substr(begin, end - begin);
+      if (options_.byte_fallback && fallback_.covers(text)) {
+        for (size_t index = text.size(); index-- > 0;) ids.push_back(fallback_[text[index]]);
+      } else if (options_.unknown != kNoToken && (ids.size() == first || ids.back() != options_.unknown)) {
+        ids.push_back(options_.unknown);
+      }
+    }
+    end = begin;
+  }
+  std::reverse(ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end());
+}
+
+}  // namespace wick

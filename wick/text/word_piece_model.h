@@ -1,0 +1,33 @@
+// WordPiece: each word is cut into the longest tokens from left to right (Wu et al. 2016, as BERT does it).
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/text/token_model.h"
+
+namespace wick {
+
+struct WordPieceOptions {
+  std::string first_prefix = {};                             // before a word's first token: "" in Hugging Face's files, "▁" in GGUF
+  std::string continuing_prefix = "##";                      // before its other tokens: "" in GGUF
+  size_t longest_word = std::numeric_limits<size_t>::max();  // in characters; a longer word is unknown
+  TokenId unknown = kNoToken;
+};
+
+class WordPieceModel final : public TokenModel {
+ public:
+  // `vocabulary` must outlive the model.
+  WordPieceModel(const Vocabulary& vocabulary, WordPieceOptions options);
+
+  // `piece` is one word. A word that cannot be cut is one unknown token.
+  void encode(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const override;
+
+ private:
+  const Vocabulary& vocabulary_;
+  WordPieceOptions options_;
+};
+
+}  // namespace wick
