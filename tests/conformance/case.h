@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "conformance/trial.h"
-#include "wick/device/op.h"
+#include "wick/op/op.h"
 
 namespace wick::conformance {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "wick/device/philox.h"
 #include "wick/ir/launch.h"
 #include "wick/kernels/angles.h"
 #include "wick/kernels/attention.h"
@@ -22,6 +21,7 @@
 #include "wick/kernels/rope.h"
 #include "wick/kernels/rows.h"
 #include "wick/kernels/strided.h"
+#include "wick/op/philox.h"
 #include "wick/quant/block_format.h"
 
 namespace wick::ir {

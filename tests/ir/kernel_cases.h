@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::ir {
 

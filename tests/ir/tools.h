@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/dialect/dialect.h"
 #include "wick/ir/kernel_cases.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::ir {
 

@@ -1,5 +1,5 @@
 // Philox 4x32-10 against the known answers that come with Random123 (kat_vectors), and the stream's layout.
-#include "wick/device/philox.h"
+#include "wick/op/philox.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "wick/device/random_stream.h"
-#include "wick/device/uniform_range.h"
+#include "wick/op/uniform_range.h"
 
 namespace wick {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "unit/gradcheck.h"
-#include "wick/device/op.h"
+#include "wick/op/op.h"
 #include "wick/tensor/indexer.h"
 #include "wick/tensor/ops/embedding.h"
 #include "wick/tensor/ops/linear.h"

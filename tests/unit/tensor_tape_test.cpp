@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wick/base/error.h"
-#include "wick/device/op.h"
+#include "wick/op/op.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/linear.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "wick/device/program.h"
-#include "wick/ir/device_caps.h"
+#include "wick/op/device_caps.h"
 
 namespace wick {
 

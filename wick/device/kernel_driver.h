@@ -10,8 +10,8 @@
 #include "wick/device/buffer.h"
 #include "wick/device/program.h"
 #include "wick/device/queue.h"
-#include "wick/ir/device_caps.h"
 #include "wick/ir/dialect/dialect.h"
+#include "wick/op/device_caps.h"
 
 namespace wick {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "wick/ir/device_caps.h"
+#include "wick/op/device_caps.h"
 
 namespace wick {
 

@@ -11,12 +11,12 @@
 
 #include "wick/device/buffer.h"
 #include "wick/device/measured_peaks.h"
-#include "wick/device/op.h"
+#include "wick/device/op_call.h"
 #include "wick/device/program.h"
 #include "wick/device/program_table.h"
 #include "wick/device/queue.h"
 #include "wick/device/random_stream.h"
-#include "wick/ir/device_caps.h"
+#include "wick/op/device_caps.h"
 
 namespace wick {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wick/ir/builder.h"
-#include "wick/ir/device_caps.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::ir {
 

@@ -1,8 +1,8 @@
 // Passes: kernels in, kernels of the same meaning out.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::ir {
 

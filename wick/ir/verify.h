@@ -1,8 +1,8 @@
 // The verifier: refuses kernels that mean nothing, or that a device cannot run, before any driver sees them.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::ir {
 

@@ -1,9 +1,9 @@
 // Attention over a cache of keys and values.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/kernels/weight_rows.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

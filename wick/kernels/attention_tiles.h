@@ -4,10 +4,10 @@
 
 #include <optional>
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/kernels/attention.h"
 #include "wick/layout/dtype.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

@@ -1,9 +1,9 @@
 // Quantized tensors as plain ones.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/layout/dtype.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "wick/ir/builder.h"
-#include "wick/ir/device_caps.h"
 #include "wick/layout/dtype.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

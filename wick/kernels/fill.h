@@ -1,8 +1,8 @@
 // One number in every element.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

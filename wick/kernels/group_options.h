@@ -4,7 +4,7 @@
 #include <string>
 
 #include "wick/ir/builder.h"
-#include "wick/ir/device_caps.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

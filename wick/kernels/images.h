@@ -1,16 +1,16 @@
 // Convolutions, pooling and resizing of images, one lane for each element of the result.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/layout/dtype.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 
 // Grid of all: groups_for(count), where count is that of the result's elements, [batch, channels, height, width], row-major.
 
 // Buffers x, weight, y, row-major. Parameters count; x_first, weight_first, y_first; of the result channels, height, width; of x channels,
-// height, width; groups; then of height and width: kernel, padding, stride, dilation. ConvParams in device/op.h has the formulas. Sums are
+// height, width; groups; then of height and width: kernel, padding, stride, dilation. ConvParams in op/op.h has the formulas. Sums are
 // in compute_type(dtype).
 enum class ConvDirection { forward, transposed };
 [[nodiscard]] ir::Kernel conv2d(DType dtype, ConvDirection direction, const DeviceCaps& caps);

@@ -1,13 +1,13 @@
 // Elements read and written where ids say.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/layout/dtype.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 
-// What check_ids makes of an id that means "nothing" (IndexParams in device/op.h).
+// What check_ids makes of an id that means "nothing" (IndexParams in op/op.h).
 inline constexpr uint32_t kNoId = 0xffffffffU;
 
 // Buffers fault (one u32), ids (i64: as words), y (u32). Parameters of a StridedGrid with views "ids" and "y"; extent. y = the id, or kNoId

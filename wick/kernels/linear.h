@@ -1,9 +1,9 @@
 // Products of activations with the rows of a weight: y[token, row] = Σ over columns x[token, column] · weight[row, column], in f32.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/kernels/weight_rows.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

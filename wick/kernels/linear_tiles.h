@@ -2,10 +2,10 @@
 // column]. Both operands are rounded to f16, sums are in f32.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/kernels/linear.h"
 #include "wick/kernels/tile_product.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

@@ -1,10 +1,10 @@
 // Products of batches of matrices of one dtype: c[i] = a[i] · b[i], a of [m, k] and b of [k, n] in any strides, c row-major.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/kernels/row_walk.h"
 #include "wick/layout/dtype.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

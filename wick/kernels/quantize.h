@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "wick/ir/builder.h"
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/layout/dtype.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

@@ -1,9 +1,9 @@
-// Random numbers of the stream that device/philox.h defines.
+// Random numbers of the stream that op/philox.h defines.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/layout/dtype.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

@@ -1,10 +1,10 @@
 // Sums and extremes of rows.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/kernels/row_walk.h"
 #include "wick/layout/dtype.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

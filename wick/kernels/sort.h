@@ -1,9 +1,9 @@
 // Sorting of rows: keys of their elements, blocks in shared memory, runs merged through buffers.
 #pragma once
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
 #include "wick/layout/dtype.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wick/ir/builder.h"
-#include "wick/ir/device_caps.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "wick/ir/builder.h"
-#include "wick/ir/device_caps.h"
 #include "wick/kernels/weight_rows.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::kernels {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "wick/device/op.h"
 #include "wick/formats/gguf.h"
 #include "wick/model/rope_table.h"
+#include "wick/op/op.h"
 
 namespace wick {
 

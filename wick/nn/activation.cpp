@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "wick/base/error.h"
-#include "wick/device/op.h"
+#include "wick/op/op.h"
 #include "wick/tensor/ops/unary.h"
 
 namespace wick::nn {

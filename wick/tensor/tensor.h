@@ -108,7 +108,7 @@ class Tensor {
   // For vectors of lengths n0, n1, …: one view [n0, n1, n2, …] each ([n1, n0, n2, …] with xy_indexing, as NumPy's 'xy').
   // Errors: shape_mismatch for one that is no vector; invalid_argument where none is given.
   [[nodiscard]] static std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool xy_indexing);
-  // Uniform in [low, high), and normal, from the device's own stream (Device::set_seed; device/philox.h defines the numbers).
+  // Uniform in [low, high), and normal, from the device's own stream (Device::set_seed; op/philox.h defines the numbers).
   [[nodiscard]] static Tensor rand(double low, double high, const Shape& shape, DType dtype, const Device& device);
   [[nodiscard]] static Tensor randn(double mean, double deviation, const Shape& shape, DType dtype, const Device& device);
   [[nodiscard]] Tensor rand_like(double low, double high) const { return rand(low, high, shape(), dtype(), device()); }

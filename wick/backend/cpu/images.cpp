@@ -7,7 +7,7 @@
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/op_table.h"
 #include "wick/base/half.h"
-#include "wick/device/interpolation.h"
+#include "wick/op/interpolation.h"
 
 namespace wick::cpu {
 namespace {

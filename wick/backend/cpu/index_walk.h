@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "wick/device/op.h"
+#include "wick/op/op.h"
 
 namespace wick::cpu {
 

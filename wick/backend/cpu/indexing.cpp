@@ -11,7 +11,7 @@
 #include "wick/backend/cpu/index_walk.h"
 #include "wick/backend/cpu/op_table.h"
 #include "wick/backend/cpu/visit_dtype.h"
-#include "wick/device/index_range.h"
+#include "wick/op/index_range.h"
 
 namespace wick::cpu {
 namespace {
@@ -27,7 +27,7 @@ bool all_inside(const Id* ids, int64_t count, int64_t extent) {
   return static_cast<uint64_t>(largest) < static_cast<uint64_t>(extent) && (std::is_unsigned_v<Id> || static_cast<Id>(largest) >= 0);
 }
 
-// The id that means "nothing": device/op.h.
+// The id that means "nothing": op/op.h.
 template <class Id>
 bool is_nothing(Id id, int64_t extent) {
   return id == std::numeric_limits<Id>::max() && static_cast<uint64_t>(id) >= static_cast<uint64_t>(extent);

@@ -1,7 +1,7 @@
 // The CPU's implementations of ops: one constant table, [op][dtype of the defining operand].
 #pragma once
 
-#include "wick/device/op.h"
+#include "wick/device/op_call.h"
 
 namespace wick::cpu {
 

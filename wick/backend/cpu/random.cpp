@@ -8,7 +8,7 @@
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/op_table.h"
 #include "wick/backend/cpu/visit_dtype.h"
-#include "wick/device/uniform_range.h"
+#include "wick/op/uniform_range.h"
 
 namespace wick::cpu {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "wick/backend/opencl/api.h"
-#include "wick/ir/device_caps.h"
 #include "wick/ir/dialect/dialect.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::opencl {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "wick/backend/vulkan/api.h"
-#include "wick/ir/device_caps.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::vulkan {
 

@@ -6,7 +6,7 @@
 
 #include "wick/backend/vulkan/features.h"
 #include "wick/device/device_score.h"
-#include "wick/ir/device_caps.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::vulkan {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wick/backend/vulkan/api.h"
-#include "wick/ir/device_caps.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::vulkan {
 

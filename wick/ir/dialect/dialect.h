@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/ir/device_caps.h"
 #include "wick/ir/kernel.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::ir {
 

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "wick/device/op.h"
+#include "wick/device/op_call.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "wick/base/error.h"
-#include "wick/device/index_range.h"
+#include "wick/op/index_range.h"
 #include "wick/tensor/ops/reference.h"
 
 namespace wick {

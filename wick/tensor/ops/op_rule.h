@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/device/op.h"
+#include "wick/device/op_call.h"
 #include "wick/layout/shape.h"
 #include "wick/tensor/tape.h"
 

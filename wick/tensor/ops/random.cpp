@@ -1,11 +1,11 @@
-// Random numbers from the device's stream (device/philox.h, which defines each of them).
+// Random numbers from the device's stream (op/philox.h, which defines each of them).
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "wick/base/error.h"
-#include "wick/device/philox.h"
-#include "wick/device/uniform_range.h"
+#include "wick/op/philox.h"
+#include "wick/op/uniform_range.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"

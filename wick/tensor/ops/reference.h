@@ -1,7 +1,7 @@
 // Runs an op's reference loops on operands in host memory: every dtype, every layout.
 #pragma once
 
-#include "wick/device/op.h"
+#include "wick/device/op_call.h"
 #include "wick/tensor/ops/op_rule.h"
 
 namespace wick {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "wick/base/error.h"
-#include "wick/device/interpolation.h"
+#include "wick/op/interpolation.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"

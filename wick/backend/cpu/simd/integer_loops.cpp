@@ -12,7 +12,7 @@
 #include "wick/backend/cpu/simd/saturate.h"
 #include "wick/backend/cpu/simd/select.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
-#include "wick/device/op.h"
+#include "wick/op/op.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::cpu {

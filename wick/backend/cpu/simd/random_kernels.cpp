@@ -1,4 +1,4 @@
-// Blocks of Philox 4x32-10, one block a lane, and uniform numbers from them (device/philox.h defines both).
+// Blocks of Philox 4x32-10, one block a lane, and uniform numbers from them (op/philox.h defines both).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "wick/backend/cpu/simd/random_kernels.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -10,7 +10,7 @@
 
 #include "wick/backend/cpu/simd/select.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
-#include "wick/device/philox.h"
+#include "wick/op/philox.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::cpu {

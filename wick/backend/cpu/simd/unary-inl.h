@@ -8,7 +8,7 @@
 
 #include "wick/backend/cpu/simd/math-inl.h"
 #include "wick/backend/cpu/simd/number_loops.h"
-#include "wick/device/op.h"
+#include "wick/op/op.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::cpu {

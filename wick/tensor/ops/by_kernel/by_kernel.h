@@ -1,7 +1,7 @@
 // The ops as portable kernels carry them out: OpRule::by_kernel of each. One file a family; none knows what device it is for.
 #pragma once
 
-#include "wick/device/op.h"
+#include "wick/device/op_call.h"
 
 namespace wick::by_kernel {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "wick/device/op.h"
+#include "wick/device/op_call.h"
 #include "wick/device/runtime.h"
 
 namespace wick::by_kernel {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "wick/device/interpolation.h"
+#include "wick/op/interpolation.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/by_kernel/row_view.h"
 

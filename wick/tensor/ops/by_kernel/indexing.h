@@ -1,7 +1,7 @@
 // Elements chosen by checked ids: what index_select, gather and sort share.
 #pragma once
 
-#include "wick/device/op.h"
+#include "wick/device/op_call.h"
 #include "wick/device/runtime.h"
 
 namespace wick::by_kernel {

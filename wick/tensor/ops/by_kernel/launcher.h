@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "wick/device/op.h"
+#include "wick/device/op_call.h"
 #include "wick/device/runtime.h"
 #include "wick/kernels/elementwise.h"
 #include "wick/kernels/strided.h"

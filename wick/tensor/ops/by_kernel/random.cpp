@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "wick/base/error.h"
-#include "wick/device/uniform_range.h"
 #include "wick/kernels/numbers.h"
+#include "wick/op/uniform_range.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/by_kernel/launcher.h"
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "wick/device/op.h"
+#include "wick/device/op_call.h"
 #include "wick/kernels/row_walk.h"
 #include "wick/tensor/ops/by_kernel/launcher.h"
 

@@ -1,19 +1,14 @@
-// The vocabulary that the library and the backends share: which ops there are, their parameters, and how one call looks.
+// The vocabulary that the library and the backends share: which ops there are, and their parameters.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
-#include "wick/device/buffer.h"
 #include "wick/layout/dtype.h"
-#include "wick/layout/layout.h"
 
 namespace wick {
-
-class Runtime;
 
 enum class OpId : uint8_t {
   fill,              // every element of out = value
@@ -169,7 +164,7 @@ struct LayerNormParams {
 };
 
 // index_select and gather: inputs x and ids (u8, u32, i32 or i64). index_add: inputs ids and source. ids of index_select and index_add are
-// 1-d. An id outside its dimension: index_out_of_range (fail_index in device/index_range.h), before anything is written.
+// 1-d. An id outside its dimension: index_out_of_range (fail_index in op/index_range.h), before anything is written.
 // But the largest number of the ids' dtype, where it is outside, means "nothing": zeros are read there and nothing is written, as candle
 // has it for padding.
 struct IndexParams {
@@ -205,7 +200,7 @@ struct PoolParams {
 };
 
 enum class UpsampleMode : uint8_t { nearest, bilinear };
-// x [batch, channels, h, w] to the output's extents. step, bilinear's: input pixels per output pixel. device/interpolation.h says where
+// x [batch, channels, h, w] to the output's extents. step, bilinear's: input pixels per output pixel. op/interpolation.h says where
 // each pixel comes from.
 struct UpsampleParams {
   UpsampleMode mode = UpsampleMode::nearest;
@@ -214,7 +209,7 @@ struct UpsampleParams {
 };
 
 // uniform: [a, b). normal: mean a and standard deviation b. The output's elements in row-major order take the words of the stream from
-// `offset` on, which is a multiple of 4; device/philox.h defines them.
+// `offset` on, which is a multiple of 4; op/philox.h defines them.
 enum class RandomKind : uint8_t { uniform, normal };
 struct RandomParams {
   RandomKind kind = RandomKind::uniform;
@@ -261,28 +256,5 @@ struct AttentionParams {
   int64_t past = 0;
   bool precise = false;
 };
-
-// One operand of a call. The layout's offset is in elements of dtype from the buffer's start.
-struct Operand {
-  Buffer* buffer = nullptr;
-  DType dtype = DType::f32;
-  const Layout* layout = nullptr;
-};
-
-struct OpCall {
-  OpId op;
-  const void* params = nullptr;  // the op's parameter struct
-  std::span<const Operand> inputs;
-  std::span<const Operand> outputs;
-  Runtime* runtime = nullptr;
-
-  template <class Params>
-  [[nodiscard]] const Params& parameters() const noexcept {
-    return *static_cast<const Params*>(params);
-  }
-};
-
-// An implementation of an op for one device. The library has checked every operand before it is called.
-using OpFunction = void (*)(const OpCall& call);
 
 }  // namespace wick

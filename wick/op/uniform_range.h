@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "wick/base/half.h"
-#include "wick/device/philox.h"
+#include "wick/op/philox.h"
 
 namespace wick {
 

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "wick/device/op.h"
+#include "wick/layout/layout.h"
+#include "wick/op/op.h"
 
 namespace wick {
 

@@ -1,4 +1,4 @@
-#include "wick/device/index_range.h"
+#include "wick/op/index_range.h"
 
 #include <fmt/ranges.h>
 
