@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "ir/kernel_cases.h"
+#include "ir/launch.h"
 #include "wick/device/registry.h"
-#include "wick/ir/kernel_cases.h"
-#include "wick/ir/launch.h"
 
 namespace wick::ir {
 namespace {

@@ -1,7 +1,7 @@
 // Devices that each language is tried on.
 #pragma once
 
-#include "wick/ir/kernel_cases.h"
+#include "ir/kernel_cases.h"
 
 namespace wick::ir {
 

@@ -9,11 +9,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "ir/dialect_caps.h"
+#include "ir/launch.h"
 #include "source_root.h"
 #include "wick/ir/builder.h"
 #include "wick/ir/dialect/hex_float.h"
-#include "wick/ir/dialect_caps.h"
-#include "wick/ir/launch.h"
 #include "wick/ir/passes.h"
 #include "wick/kernels/matmul.h"
 #include "wick/kernels/quantized_matvec.h"

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "ir/launch.h"
 #include "wick/base/half.h"
 #include "wick/ir/builder.h"
-#include "wick/ir/launch.h"
 
 namespace wick::ir {
 namespace {

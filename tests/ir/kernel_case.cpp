@@ -3,10 +3,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "ir/kernel_cases.h"
 #include "wick/base/half.h"
 #include "wick/ir/arithmetic.h"
 #include "wick/ir/interpreter.h"
-#include "wick/ir/kernel_cases.h"
 
 namespace wick::ir {
 

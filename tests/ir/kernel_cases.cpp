@@ -1,9 +1,9 @@
-#include "wick/ir/kernel_cases.h"
+#include "ir/kernel_cases.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "wick/ir/launch.h"
+#include "ir/launch.h"
 #include "wick/kernels/angles.h"
 #include "wick/kernels/attention.h"
 #include "wick/kernels/attention_tiles.h"

@@ -1,8 +1,8 @@
 // Every kernel and every node, in the interpreter: as written, and as the passes leave it for each kind of device.
 #include <gtest/gtest.h>
 
-#include "wick/ir/kernel_cases.h"
-#include "wick/ir/launch.h"
+#include "ir/kernel_cases.h"
+#include "ir/launch.h"
 #include "wick/ir/passes.h"
 #include "wick/ir/verify.h"
 

@@ -10,11 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ir/dialect_caps.h"
+#include "ir/launch.h"
+#include "ir/library_kernels.h"
+#include "ir/tools.h"
 #include "source_root.h"
-#include "wick/ir/dialect_caps.h"
-#include "wick/ir/launch.h"
-#include "wick/ir/library_kernels.h"
-#include "wick/ir/tools.h"
 
 namespace wick::ir {
 namespace {

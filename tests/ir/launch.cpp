@@ -1,4 +1,4 @@
-#include "wick/ir/launch.h"
+#include "ir/launch.h"
 
 namespace wick::ir {
 

@@ -1,4 +1,4 @@
-#include "wick/ir/library_kernels.h"
+#include "ir/library_kernels.h"
 
 #include <algorithm>
 #include <cstdlib>

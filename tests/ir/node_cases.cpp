@@ -3,10 +3,10 @@
 #include <bit>
 #include <cmath>
 
+#include "ir/kernel_cases.h"
+#include "ir/launch.h"
 #include "wick/base/half.h"
 #include "wick/ir/builder.h"
-#include "wick/ir/kernel_cases.h"
-#include "wick/ir/launch.h"
 
 namespace wick::ir {
 namespace {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/kernel_cases.h"
+#include "ir/launch.h"
 #include "wick/base/half.h"
 #include "wick/ir/builder.h"
-#include "wick/ir/kernel_cases.h"
-#include "wick/ir/launch.h"
 #include "wick/ir/lowering.h"
 
 namespace wick::ir {

@@ -4,9 +4,9 @@
 
 #include <random>
 
+#include "ir/kernel_cases.h"
+#include "ir/launch.h"
 #include "wick/ir/builder.h"
-#include "wick/ir/kernel_cases.h"
-#include "wick/ir/launch.h"
 #include "wick/ir/passes.h"
 #include "wick/ir/verify.h"
 

@@ -1,4 +1,4 @@
-#include "wick/ir/tools.h"
+#include "ir/tools.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "ir/library_kernels.h"
 #include "source_root.h"
-#include "wick/ir/library_kernels.h"
 #include "wick/ir/passes.h"
 
 namespace wick::ir {

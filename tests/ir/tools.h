@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ir/kernel_cases.h"
 #include "wick/ir/dialect/dialect.h"
-#include "wick/ir/kernel_cases.h"
 #include "wick/op/device_caps.h"
 
 namespace wick::ir {

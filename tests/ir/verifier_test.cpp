@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/launch.h"
 #include "wick/ir/builder.h"
-#include "wick/ir/launch.h"
 #include "wick/ir/verify.h"
 
 namespace wick::ir {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "model/tiny_model.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
 #include "wick/model/language_model.h"
-#include "wick/model/tiny_model.h"
 
 namespace wick {
 namespace {
