@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "wick/layout/layout.h"
 #include "wick/op/op.h"
 
 namespace wick::cpu {
