@@ -7,9 +7,8 @@ target_compile_options(wick_compiler INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-res
 target_compile_options(wick_compiler INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 # Floating-point contraction would make a result depend on the compiler: the kernels say fma where they mean it.
 target_compile_options(wick_compiler INTERFACE -ffp-contract=off)
-# Headers that nearly every source includes, read once for each target. Tests do so everywhere; the sources only in builds that check what
-# another one has compiled without, for a source must include what it uses.
-option(WICK_PRECOMPILE "Precompile the headers of the standard library" OFF)
+# A program holds no section that nothing refers to, and needs no library that it calls nothing of.
+target_link_options(wick_compiler INTERFACE LINKER:--gc-sections LINKER:--as-needed)
 
 #   wick_precompile(<target> <PRIVATE|INTERFACE> <further headers…>)
 function(wick_precompile target scope)

@@ -1,7 +1,10 @@
 // What a user's first program does.
+#include <wick/config.h>
 #include <wick/wick.h>
 
 #include <iostream>
+
+static_assert(WICK_HAS_CPU == 1 && wick::config::has_cpu && wick::config::has_vulkan == (WICK_HAS_VULKAN == 1));
 
 int main() {
   const wick::Device device = wick::Device::cpu();
