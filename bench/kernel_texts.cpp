@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/dialect/dialect.h"
 #include "wick/ir/passes.h"
 #include "wick/kernels/attention.h"

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/flags.h"
 #include "wick/device/registry.h"
 #include "wick/ir/builder.h"

@@ -8,7 +8,7 @@
 #include <ostream>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/tensor/backward.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::mnist {
 namespace {

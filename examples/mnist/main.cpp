@@ -8,7 +8,7 @@
 #include "mnist/images.h"
 #include "mnist/nets.h"
 #include "mnist/train.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/progress_bar.h"

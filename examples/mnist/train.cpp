@@ -11,7 +11,7 @@
 
 #include "mnist/loss_plot.h"
 #include "mnist/nets.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/model/tensor_files.h"
 #include "wick/nn/loss.h"

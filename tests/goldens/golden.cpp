@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "source_root.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/formats/safetensors.h"
 

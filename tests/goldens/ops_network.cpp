@@ -2,7 +2,7 @@
 #include <string>
 
 #include "goldens/ops.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/nn/activation.h"
 #include "wick/nn/attention.h"
 #include "wick/nn/batch_norm.h"

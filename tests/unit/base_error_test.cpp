@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/log.h"
 
 namespace wick {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/thread_pool.h"
 
 namespace wick {

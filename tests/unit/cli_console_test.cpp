@@ -9,7 +9,7 @@
 #include <string>
 
 #include "unit/temporary_folder.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/cli/console.h"
 #include "wick/cli/model_path.h"

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/device/registry.h"
 #include "wick/ir/builder.h"
 #include "wick/tensor/ops/normalize.h"

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "wick/formats/pytorch.h"
 
 #include <gmock/gmock.h>

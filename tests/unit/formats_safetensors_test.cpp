@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "wick/formats/safetensors.h"
 
 #include <gmock/gmock.h>

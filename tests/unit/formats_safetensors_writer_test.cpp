@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "wick/formats/safetensors_writer.h"
 
 #include <gmock/gmock.h>

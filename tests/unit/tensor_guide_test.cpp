@@ -1,4 +1,6 @@
 // The snippets of docs/tensors.md, run, and the page itself: its lines of code are these lines.
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <wick/wick.h>
@@ -20,7 +22,7 @@ TEST(Guide, SnippetsDoWhatTheySay) {
   const Tensor zeros = Tensor::zeros({2, 3}, DType::bf16, device);
   const Tensor steps = Tensor::arange(0, 1, 0.25, DType::f64, device);
   const Tensor owned = Tensor::from_owned(std::vector<int64_t>{1, 2, 3, 4}, {2, 2}, device);  // no copy
-  const std::string text = to_string(x * 0.5);  // also std::cout << x, fmt::format("{}", x)
+  const std::string text = to_string(x * 0.5);  // also std::cout << x
   // [[0.5000, 1.0000, 1.5000],
   //  [2.0000, 2.5000, 3.0000]]
   // Tensor[[2, 3], f32]

@@ -1,4 +1,4 @@
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 #include <cstdio>
 #include <cstdlib>

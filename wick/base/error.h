@@ -1,13 +1,9 @@
 // An Error says what went wrong, where, and what to do about it; it is the caller's or the world's fault, never ours.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <source_location>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
-#include <utility>
 
 namespace wick {
 
@@ -45,31 +41,4 @@ class Error : public std::runtime_error {
   std::source_location where_;
 };
 
-// A format string that remembers the line it was written on, so that fail() can be variadic and still know its caller.
-template <class... Args>
-struct LocatedFormat {
-  fmt::format_string<Args...> text;
-  std::source_location where;
-
-  template <class Text>
-  consteval LocatedFormat(const Text& format, std::source_location caller = std::source_location::current())  // NOLINT
-      : text(format), where(caller) {}
-};
-
-// Throws an Error: fail(ErrorCode::not_found, "{}: no tensor '{}'", path, name).
-template <class... Args>
-[[noreturn]] void fail(ErrorCode code, LocatedFormat<std::type_identity_t<Args>...> format, Args&&... args) {
-  throw Error(code, fmt::format(format.text, std::forward<Args>(args)...), format.where);
-}
-
-// Reports a broken promise of our own code and aborts.
-[[noreturn]] void assertion_failed(const char* expression, std::source_location where = std::source_location::current());
-
 }  // namespace wick
-
-// For promises that our own code makes to itself; never for a file, a shape or a driver.
-#define WICK_ASSERT(expression)              \
-  do {                                       \
-    if (!(expression)) [[unlikely]]          \
-      ::wick::assertion_failed(#expression); \
-  } while (false)

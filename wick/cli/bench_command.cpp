@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/process.h"
 #include "wick/cli/bench_suite.h"
 #include "wick/cli/flags.h"

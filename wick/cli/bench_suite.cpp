@@ -6,7 +6,7 @@
 #include <random>
 #include <system_error>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/process.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_format.h"

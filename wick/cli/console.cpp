@@ -7,7 +7,7 @@
 #include <ostream>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/base/process.h"
 

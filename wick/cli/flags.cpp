@@ -7,7 +7,7 @@
 #include <ostream>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
 
 namespace wick {

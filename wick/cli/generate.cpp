@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/process.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <ostream>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"

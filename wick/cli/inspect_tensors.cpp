@@ -1,5 +1,7 @@
 #include "wick/cli/inspect_tensors.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <filesystem>
 #include <fstream>

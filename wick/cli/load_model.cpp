@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_format.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

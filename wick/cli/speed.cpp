@@ -4,7 +4,7 @@
 #include <chrono>
 #include <limits>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/progress_bar.h"
 
 namespace wick {

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <system_error>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 

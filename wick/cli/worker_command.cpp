@@ -4,7 +4,7 @@
 #include <ostream>
 #include <string>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/generate.h"
 #include "wick/device/registry.h"

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/device/registry.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/device/kernel_runtime.h"
 
 namespace wick {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/interpreter.h"
 #include "wick/ir/passes.h"
 

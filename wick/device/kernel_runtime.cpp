@@ -6,7 +6,7 @@
 #include <fstream>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/passes.h"
 
 namespace wick {

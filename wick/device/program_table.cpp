@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 

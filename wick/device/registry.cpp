@@ -6,7 +6,7 @@
 #include <cctype>
 #include <mutex>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

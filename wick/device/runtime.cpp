@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/verify.h"
 
 namespace wick {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

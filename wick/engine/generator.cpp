@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/engine/stop_strings.h"
 #include "wick/text/streaming_detokenizer.h"
 #include "wick/text/unicode.h"

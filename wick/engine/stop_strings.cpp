@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/text/unicode.h"
 
 namespace wick {

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 
 namespace wick {

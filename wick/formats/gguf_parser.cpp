@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/printable.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "wick/base/atomic_file.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "wick/base/atomic_file.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/gguf_writer.h"

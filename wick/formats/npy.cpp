@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/npy_header.h"
 #include "wick/layout/layout.h"

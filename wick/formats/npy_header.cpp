@@ -10,7 +10,7 @@
 #include <limits>
 #include <string_view>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 
 namespace wick {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 
 namespace wick {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/pickle.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/pytorch_structure.h"

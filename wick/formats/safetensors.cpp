@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/safetensors_dtype.h"
 #include "wick/formats/strict_json.h"

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/strict_json.h"

@@ -3,7 +3,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 
 namespace wick {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 
 namespace wick {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/zip.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 
 namespace wick::ir {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/arithmetic.h"
 #include "wick/ir/node_types.h"
 

@@ -1,5 +1,5 @@
 // The operators and functions of Value: each makes one node.
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/builder.h"
 
 namespace wick::ir {

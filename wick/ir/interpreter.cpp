@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/ir/arithmetic.h"
 #include "wick/ir/passes.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/lowering.h"
 #include "wick/ir/rebuild.h"
 

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/arithmetic.h"
 
 namespace wick::ir {

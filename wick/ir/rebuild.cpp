@@ -1,6 +1,6 @@
 #include "wick/ir/rebuild.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::ir {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/passes.h"
 
 namespace wick::ir {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <set>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/node_types.h"
 #include "wick/ir/provable_bounds.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/group_options.h"
 #include "wick/kernels/math.h"
 #include "wick/kernels/row_ranges.h"

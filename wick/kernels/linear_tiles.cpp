@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/group_options.h"
 #include "wick/kernels/strided.h"
 #include "wick/kernels/tile_product.h"

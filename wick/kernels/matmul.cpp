@@ -7,7 +7,7 @@
 #include <bit>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/group_options.h"
 #include "wick/kernels/numbers.h"
 #include "wick/kernels/strided.h"

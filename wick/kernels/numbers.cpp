@@ -1,6 +1,6 @@
 #include "wick/kernels/numbers.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/ir/lowering.h"
 
 namespace wick::kernels {

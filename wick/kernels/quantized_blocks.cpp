@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/quantized_formats.h"
 #include "wick/quant/blocks.h"
 #include "wick/quant/codebooks.h"

@@ -1,5 +1,7 @@
 #include "wick/layout/layout.h"
 
+#include "wick/base/fail.h"
+
 #include <algorithm>
 
 namespace wick {

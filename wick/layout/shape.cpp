@@ -1,5 +1,7 @@
 #include "wick/layout/shape.h"
 
+#include "wick/base/fail.h"
+
 #include <fmt/ranges.h>
 
 #include <string_view>

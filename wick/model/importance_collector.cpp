@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 

@@ -1,6 +1,6 @@
 #include "wick/model/kv_cache.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/embedding.h"

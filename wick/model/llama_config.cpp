@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <string_view>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/thread_pool.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/gguf_writer.h"

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <optional>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/model/quantize_rules.h"
 

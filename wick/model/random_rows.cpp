@@ -7,7 +7,7 @@
 #include <numbers>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/quant/block_format.h"
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/thread_pool.h"
 #include "wick/formats/gguf_writer.h"
 #include "wick/model/quantize_plan.h"

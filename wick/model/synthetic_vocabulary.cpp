@@ -1,6 +1,6 @@
 #include "wick/model/synthetic_vocabulary.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/text/byte_alphabet.h"
 #include "wick/text/vocabulary.h"
 

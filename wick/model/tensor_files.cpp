@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/formats/gguf.h"
 #include "wick/tensor/files.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/quant/block_format.h"
 #include "wick/quant/i2_s.h"
 #include "wick/tensor/ops/dispatch.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/op/op.h"
 #include "wick/tensor/ops/unary.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/normalize.h"
 

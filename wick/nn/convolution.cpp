@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::nn {
 namespace {

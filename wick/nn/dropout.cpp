@@ -1,6 +1,6 @@
 #include "wick/nn/dropout.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::nn {
 namespace {

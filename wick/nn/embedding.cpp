@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/embedding.h"
 
 namespace wick::nn {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::nn {
 namespace {

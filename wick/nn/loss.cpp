@@ -1,6 +1,6 @@
 #include "wick/nn/loss.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/nn/activation.h"
 #include "wick/tensor/ops/normalize.h"
 

@@ -1,6 +1,6 @@
 #include "wick/nn/rotary.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/rope.h"
 
 namespace wick::nn {

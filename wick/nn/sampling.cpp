@@ -1,6 +1,6 @@
 #include "wick/nn/sampling.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::nn {
 

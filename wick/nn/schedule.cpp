@@ -5,7 +5,7 @@
 #include <numbers>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::nn::schedule {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::nn {
 namespace {

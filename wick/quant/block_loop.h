@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/quant/blocks.h"
 
 namespace wick::quant {

@@ -4,7 +4,7 @@
 #include <cfloat>
 #include <cmath>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/quant/scale_search.h"
 
 namespace wick::quant {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/quant/blocks.h"
 

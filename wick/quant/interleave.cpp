@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/quant/block_format.h"
 #include "wick/quant/i2_s.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/quant/block_loop.h"
 #include "wick/quant/rows.h"

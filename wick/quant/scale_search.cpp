@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::quant {
 namespace {

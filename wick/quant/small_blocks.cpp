@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/quant/blocks.h"
 #include "wick/quant/rounding.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/tape.h"
 
 namespace wick {

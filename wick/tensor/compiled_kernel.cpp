@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/numbers.h"
 
 namespace wick {

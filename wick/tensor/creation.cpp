@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {

@@ -1,9 +1,17 @@
 #include "wick/tensor/custom_op.h"
 
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/tape.h"
 
 namespace wick {
+
+void custom_op::fail_gradient(std::string_view op) { fail(ErrorCode::unsupported, "{}: no gradient; override backward, or detach", op); }
+
+void custom_op::fail_device(std::string_view op, DeviceKind kind) {
+  fail(ErrorCode::unsupported, "{}: no {} implementation", op, to_string(kind));
+}
+
 namespace {
 
 CustomOperand operand_of(const Tensor& tensor) { return {*tensor.storage(), tensor.layout()}; }

@@ -9,7 +9,6 @@
 #include <span>
 #include <string_view>
 
-#include "wick/base/error.h"
 #include "wick/device/device_kind.h"
 #include "wick/tensor/tensor.h"
 
@@ -41,6 +40,12 @@ struct CustomOperand {
   void check_contiguous() const;
 };
 
+namespace custom_op {
+// Errors: unsupported, naming the op.
+[[noreturn]] void fail_gradient(std::string_view op);
+[[noreturn]] void fail_device(std::string_view op, DeviceKind kind);
+}  // namespace custom_op
+
 // A forward for the CPU and one for all other kinds of devices, each refusing until it is overridden.
 template <class Result, class... Operands>
 class CustomForward {
@@ -65,10 +70,10 @@ class CustomForward {
   CustomForward& operator=(const CustomForward&) = default;
   CustomForward& operator=(CustomForward&&) noexcept = default;
 
-  [[noreturn]] void refuse_gradient() const { fail(ErrorCode::unsupported, "{}: no gradient; override backward, or detach", name()); }
+  [[noreturn]] void refuse_gradient() const { custom_op::fail_gradient(name()); }
 
  private:
-  [[noreturn]] void refuse(DeviceKind kind) const { fail(ErrorCode::unsupported, "{}: no {} implementation", name(), to_string(kind)); }
+  [[noreturn]] void refuse(DeviceKind kind) const { custom_op::fail_device(name(), kind); }
 };
 
 // The gradients of the operands in `backward`, none for one that has no gradient. They have the operand's shape and dtype.

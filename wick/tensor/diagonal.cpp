@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

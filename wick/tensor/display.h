@@ -5,8 +5,6 @@
 //   Tensor[[2, 2], f32]
 #pragma once
 
-#include <fmt/format.h>
-
 #include <iosfwd>
 #include <limits>
 #include <optional>
@@ -33,12 +31,3 @@ struct PrinterOptions {
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace wick
-
-// fmt::format("{}", tensor)
-template <>
-struct fmt::formatter<wick::Tensor> : fmt::formatter<std::string> {
-  template <class Context>
-  auto format(const wick::Tensor& tensor, Context& context) const {
-    return fmt::formatter<std::string>::format(wick::to_string(tensor), context);
-  }
-};

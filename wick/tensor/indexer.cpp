@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/tape.h"
 

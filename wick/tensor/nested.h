@@ -6,10 +6,12 @@
 #include <initializer_list>
 #include <vector>
 
-#include "wick/base/error.h"
 #include "wick/layout/shape.h"
 
 namespace wick {
+
+// Errors: shape_mismatch, naming both shapes.
+[[noreturn]] void fail_ragged(const Shape& part, const Shape& first);
 
 template <class T>
 class Nested {
@@ -24,8 +26,7 @@ class Nested {
       const Shape& first = parts.begin()->shape_;
       for (const Nested& part : parts) {
         if (!(part.shape_ == first)) {
-          fail(ErrorCode::shape_mismatch, "nested braces: a part of shape {} beside one of shape {}", part.shape_.to_string(),
-               first.to_string());
+          fail_ragged(part.shape_, first);
         }
         values_.insert(values_.end(), part.values_.begin(), part.values_.end());
       }

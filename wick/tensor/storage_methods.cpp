@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/custom_op.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/fill.h"

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

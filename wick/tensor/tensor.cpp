@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "wick/base/block_cache.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/platform/build_mode.h"
 #include "wick/quant/block_format.h"
 #include "wick/tensor/ops/copy.h"

@@ -1,6 +1,6 @@
 #include "wick/tensor/variable.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/tape.h"
 

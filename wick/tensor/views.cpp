@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"
 

@@ -1,6 +1,6 @@
 #include "wick/text/character_map.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "wick/text/tokenizer_json_parts.h"
 
 namespace wick {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "wick/text/pre_tokenizer_patterns.h"
 #include "wick/text/tokenizer_json_parts.h"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/formats/gguf.h"
 #include "wick/text/byte_pair_model.h"

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/text/piece_merge_model.h"
 #include "wick/text/tokenizer_parts.h"
 #include "wick/text/unigram_model.h"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/text/byte_alphabet.h"
 #include "wick/text/byte_pair_model.h"

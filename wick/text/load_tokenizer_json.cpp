@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "wick/base/fail.h"
 #include "wick/text/byte_pair_model.h"
 #include "wick/text/tokenizer_json_parts.h"
 #include "wick/text/unigram_model.h"

@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/gguf.h"
 #include "wick/text/tokenizer_parts.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <new>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 

@@ -8,7 +8,7 @@
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/linear_job.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/process.h"
 #include "wick/device/interpreted_program.h"
 #include "wick/device/registry.h"

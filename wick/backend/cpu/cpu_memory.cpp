@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "wick/base/block_cache.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/process.h"
 
 namespace wick::cpu {

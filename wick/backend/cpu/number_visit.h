@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "wick/backend/cpu/simd/number_loops.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/layout/dtype.h"
 
 namespace wick::cpu {

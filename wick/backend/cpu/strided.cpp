@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::cpu {
 namespace {

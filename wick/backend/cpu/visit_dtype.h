@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/layout/dtype.h"
 

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/device/registry.h"
 
 namespace wick::null {

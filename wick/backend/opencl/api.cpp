@@ -1,6 +1,6 @@
 #include "wick/backend/opencl/api.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::opencl {
 namespace {

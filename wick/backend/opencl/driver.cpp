@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "wick/backend/opencl/status.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::opencl {
 

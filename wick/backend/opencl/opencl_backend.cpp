@@ -6,7 +6,7 @@
 #include <string>
 
 #include "wick/backend/opencl/driver.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/plain_caps.h"

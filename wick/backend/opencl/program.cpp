@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "wick/backend/opencl/status.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/device/kernel_driver.h"
 #include "wick/ir/dialect/dialect.h"
 

@@ -1,5 +1,7 @@
 #include "wick/backend/opencl/queue.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>

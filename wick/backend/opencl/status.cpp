@@ -7,7 +7,7 @@
 #include <array>
 #include <iterator>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::opencl {
 namespace {

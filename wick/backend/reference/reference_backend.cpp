@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/device/interpreted_program.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/plain_caps.h"

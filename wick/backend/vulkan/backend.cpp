@@ -10,7 +10,7 @@
 #include "wick/backend/vulkan/program.h"
 #include "wick/backend/vulkan/queue.h"
 #include "wick/backend/vulkan/shader_compiler.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/plain_caps.h"
 #include "wick/device/registry.h"

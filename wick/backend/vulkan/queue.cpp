@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "wick/backend/vulkan/program.h"
+#include "wick/base/fail.h"
 #include "wick/device/device_lost.h"
 
 namespace wick::vulkan {

@@ -1,6 +1,6 @@
 #include "wick/backend/vulkan/submission.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick::vulkan {
 namespace {

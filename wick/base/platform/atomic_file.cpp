@@ -9,7 +9,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 

@@ -1,7 +1,7 @@
 #include <bit>
 #include <unordered_map>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/ir/arithmetic.h"
 #include "wick/ir/dialect/dialect.h"

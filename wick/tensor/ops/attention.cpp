@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/normalize.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/quant/interleave.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"

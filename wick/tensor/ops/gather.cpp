@@ -1,7 +1,7 @@
 // gather and scatter: elements read and written where ids say along one dimension.
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/dispatch.h"

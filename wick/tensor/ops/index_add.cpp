@@ -1,7 +1,7 @@
 // index_select and index_add: whole slices of a dimension, read and added to by number.
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/embedding.h"

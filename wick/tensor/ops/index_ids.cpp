@@ -3,7 +3,7 @@
 #include <array>
 #include <limits>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/op/index_range.h"
 #include "wick/tensor/ops/reference.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"

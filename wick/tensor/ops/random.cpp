@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/op/philox.h"
 #include "wick/op/uniform_range.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/quant/block_format.h"
 #include "wick/quant/interleave.h"

@@ -1,7 +1,7 @@
 // A slice of one tensor put in the place of a part of another.
 #include <algorithm>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/index_ids.h"
 #include "wick/tensor/tape.h"

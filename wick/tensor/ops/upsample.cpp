@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/op/interpolation.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/attention_tiles.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/by_kernel/launcher.h"

@@ -1,4 +1,4 @@
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/math.h"
 #include "wick/kernels/numbers.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"

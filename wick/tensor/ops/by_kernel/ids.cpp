@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/indexing.h"
 #include "wick/tensor/ops/by_kernel/launcher.h"
 #include "wick/tensor/ops/index_ids.h"

@@ -5,7 +5,7 @@
 #include <bit>
 #include <limits>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/dispatch.h"
 
 namespace wick::by_kernel {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/kernels/linear.h"
 #include "wick/kernels/linear_tiles.h"

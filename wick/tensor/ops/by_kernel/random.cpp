@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/numbers.h"
 #include "wick/op/uniform_range.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/tensor/ops/dispatch.h"
 
 namespace wick::by_kernel {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/angles.h"
 #include "wick/kernels/conversions.h"
 #include "wick/kernels/math.h"

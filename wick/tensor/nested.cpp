@@ -1,0 +1,11 @@
+#include "wick/tensor/nested.h"
+
+#include "wick/base/fail.h"
+
+namespace wick {
+
+void fail_ragged(const Shape& part, const Shape& first) {
+  fail(ErrorCode::shape_mismatch, "nested braces: a part has shape {}, another one {}", part.to_string(), first.to_string());
+}
+
+}  // namespace wick
