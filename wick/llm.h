@@ -1,7 +1,7 @@
-// Language models: read a GGUF file, tokenize, generate.
+// Language models: load a file, tokenize, generate, stream, sample.
 #pragma once
 
-#include "wick/engine/generator.h"
-#include "wick/formats/gguf.h"
-#include "wick/model/language_model.h"
+#include "wick/base/error.h"
+#include "wick/engine/llm.h"
+#include "wick/engine/sampling.h"
 #include "wick/text/tokenizer.h"

@@ -1,0 +1,53 @@
+// What a text generation takes and returns: its parameters, its result, and why it ended.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/engine/sampling.h"
+#include "wick/text/vocabulary.h"
+
+namespace wick {
+
+struct GenerationParams {
+  SamplingParams sampling = {};
+  // The most tokens to generate. 0: none, the prompt is only read.
+  int64_t max_tokens = 256;
+  // The text ends before the first of them that it would hold.
+  std::vector<std::string> stop = {};
+  // Tokens that end a generation are tokens like any other; they add no text.
+  bool ignore_eos = false;
+  // Control tokens spelled out in the prompt are taken for those tokens.
+  bool parse_special = false;
+};
+
+// Why a generation ended. After each token they are looked at in this order: end_of_sequence, max_tokens, stop_sequence; then whether
+// the callback wants more; then whether the context has room for another token.
+enum class StopReason { end_of_sequence, max_tokens, stop_sequence, cancelled, context_full };
+// The worker API's name: "EOS", "MAX_TOKENS", "STOP_SEQUENCE", "CANCELLED", "CONTEXT_FULL".
+[[nodiscard]] std::string_view to_string(StopReason reason) noexcept;
+
+struct GenerationResult {
+  std::string text;             // everything that the callback was given
+  std::vector<TokenId> tokens;  // generated; one that ended the generation is the last
+  int64_t prompt_tokens = 0;    // BOS counted
+  StopReason stop_reason = StopReason::max_tokens;
+  std::optional<std::string> stop_sequence_matched = {};
+  uint64_t seed = 0;
+  double prefill_seconds = 0;      // from the request to the prompt's logits
+  double time_to_first_token = 0;  // to the first token's choice
+  double decode_seconds = 0;       // from there to the end
+  int64_t decode_steps = 0;        // tokens computed in decode_seconds: all but the first
+
+  [[nodiscard]] double prefill_tokens_per_second() const noexcept;
+  [[nodiscard]] double decode_tokens_per_second() const noexcept;  // 0 if there was no step
+};
+
+// Takes text as it is written: valid UTF-8, never empty. Returning false cancels.
+using TextCallback = std::function<bool(std::string_view text)>;
+
+}  // namespace wick

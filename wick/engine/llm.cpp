@@ -1,0 +1,71 @@
+#include "wick/engine/llm.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/engine/generator.h"
+#include "wick/formats/gguf.h"
+#include "wick/model/language_model.h"
+#include "wick/text/tokenizer.h"
+
+namespace wick {
+
+struct Llm::State {
+  State(GgufFile opened, const Device& device, const LlmOptions& options)
+      : file(std::move(opened)),
+        tokenizer(Tokenizer::from_gguf(file)),
+        model(load_language_model(file, device, {.precise = options.precise, .progress = options.progress, .kv_type = options.kv_dtype})),
+        generator(*model, tokenizer, options.context > 0 ? options.context : std::min(model->info().context_length, kDefaultContext)) {
+    const ModelInfo& from = model->info();
+    info = {.architecture = from.architecture,
+            .name = from.name,
+            .context_length = from.context_length,
+            .vocab_size = from.vocab_size,
+            .layers = from.layers,
+            .parameters = from.parameters};
+  }
+
+  // The cache of a whole context is only allocated as far as a request needs it; this bounds what a careless request can take.
+  static constexpr int64_t kDefaultContext = 4096;
+
+  GgufFile file;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  std::unique_ptr<LanguageModel> model;
+  Generator generator;
+  LlmInfo info;
+  std::mutex running;
+};
+
+Llm Llm::load(const std::filesystem::path& path, const LlmOptions& options) {
+  if (options.context < 0) fail(ErrorCode::invalid_argument, "Llm::load: context {}: must be 0 or more", options.context);
+  GgufFile file = GgufFile::open(path);
+  return Llm(std::make_shared<State>(std::move(file), options.device ? *options.device : Device::best(), options));
+}
+
+const LlmInfo& Llm::info() const noexcept { return state_->info; }
+const Device& Llm::device() const noexcept { return state_->model->device(); }
+const Tokenizer& Llm::tokenizer() const noexcept { return *state_->tokenizer; }
+
+std::vector<TokenId> Llm::tokenize(std::string_view text) const { return state_->generator.encode_prompt(text, false); }
+
+std::string Llm::detokenize(std::span<const TokenId> ids) const { return state_->tokenizer->decode(ids); }
+
+GenerationResult Llm::generate(std::string_view prompt, const GenerationParams& params, const TextCallback& on_text) const {
+  const std::lock_guard lock(state_->running);
+  return state_->generator.generate(prompt, params, on_text);
+}
+
+Tensor Llm::logits(std::span<const TokenId> ids) const {
+  if (ids.empty()) fail(ErrorCode::invalid_argument, "Llm::logits: no token ids; give at least one");
+  const auto count = static_cast<int64_t>(ids.size());
+  if (count > state_->generator.context()) {
+    fail(ErrorCode::context_full, "Llm::logits: {} tokens and the context holds {}", count, state_->generator.context());
+  }
+  const std::lock_guard lock(state_->running);
+  const std::unique_ptr<KvCache> cache = state_->model->new_cache(count);
+  return state_->model->forward(ids, *cache, LogitRows::all);
+}
+
+}  // namespace wick
