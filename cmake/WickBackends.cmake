@@ -128,7 +128,7 @@ function(add_worker program)
   target_compile_definitions(${program} PRIVATE WICK_PROGRAM_NAME="${program}")
   target_link_libraries(${program} PRIVATE wick_compiler wick::cli)
   link_backends(${program} ${WORKER_BACKENDS})
-  install(TARGETS ${program})
+  wick_install_program(${program})
 endfunction()
 
 # One line for each gate: built, off or missing, and why.

@@ -7,6 +7,11 @@ target_compile_options(wick_compiler INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-res
 target_compile_options(wick_compiler INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 # Floating-point contraction would make a result depend on the compiler: the kernels say fma where they mean it.
 target_compile_options(wick_compiler INTERFACE -ffp-contract=off)
+# Only what the public headers declare is visible outside of a shared library: their namespaces carry the attribute.
+target_compile_options(wick_compiler INTERFACE -fvisibility=hidden -fvisibility-inlines-hidden)
+# Error::where() and the debugger's information name files from the root of the repository, so that a program tells nothing of the machine
+# that built it, and is the same wherever it is built.
+target_compile_options(wick_compiler INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 # A program holds no section that nothing refers to, and needs no library that it calls nothing of.
 target_link_options(wick_compiler INTERFACE LINKER:--gc-sections LINKER:--as-needed)
 

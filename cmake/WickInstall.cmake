@@ -30,14 +30,27 @@ function(wick_header_closure variable)
   set(${variable} ${closure} PARENT_SCOPE)
 endfunction()
 
-# Installs a room or a backend as wick::<name>; the bodies of the subcommands (cli) are of no use elsewhere.
+# Installs a room or a backend as wick::<name>, but not the bodies of the subcommands (cli) and the backends that only tests use.
 function(wick_install_library target name)
-  if(name STREQUAL "cli")
+  if(name MATCHES "^(cli|backend_null|backend_reference)$")
     return()
   endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   install(TARGETS ${target} EXPORT wick ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
   set_property(GLOBAL APPEND PROPERTY WICK_INSTALLED_LIBRARIES ${target})
+endfunction()
+
+# The installed libraries that are archives, by their targets.
+function(wick_installed_archives variable)
+  get_property(libraries GLOBAL PROPERTY WICK_INSTALLED_LIBRARIES)
+  set(archives "")
+  foreach(library IN LISTS libraries)
+    get_target_property(type ${library} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      list(APPEND archives ${library})
+    endif()
+  endforeach()
+  set(${variable} ${archives} PARENT_SCOPE)
 endfunction()
 
 # Headers and package files; called when all libraries are known.
@@ -56,6 +69,16 @@ function(wick_install_development)
     install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT development)
   endforeach()
 
+  wick_public_backends(WICK_PUBLIC_COMPONENTS)
+  if(TARGET wick_shared)
+    list(APPEND WICK_PUBLIC_COMPONENTS shared)
+  endif()
+  list(JOIN WICK_PUBLIC_COMPONENTS ", " WICK_PUBLIC_COMPONENTS)
+  wick_installed_archives(archives)
+  list(TRANSFORM archives REPLACE "(.+)" "lib\\1.a" OUTPUT_VARIABLE WICK_ARCHIVES)
+  list(JOIN WICK_ARCHIVES ":" WICK_ARCHIVES)
+  list(JOIN WICK_GATES " " WICK_GATES)
+
   set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/wick)
   include(CMakePackageConfigHelpers)
   get_property(WICK_BACKENDS_IN_TREE GLOBAL PROPERTY WICK_BACKENDS_IN_TREE)
@@ -67,19 +90,102 @@ function(wick_install_development)
                 cmake/linked_backends.cpp.in
           DESTINATION ${folder} COMPONENT development)
 
-  # pkg-config knows no components: its program holds the CPU backend, whose table is a library of its own.
-  write_backend_table(${PROJECT_BINARY_DIR}/wick_only_cpu.cpp BACKENDS cpu IN_TREE ${WICK_BACKENDS_IN_TREE})
-  add_library(wick_only_cpu STATIC ${PROJECT_BINARY_DIR}/wick_only_cpu.cpp)
-  target_link_libraries(wick_only_cpu PRIVATE wick_compiler wick::device)
-  install(TARGETS wick_only_cpu ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-  set(WICK_PC_LIBRARIES "-lwick_only_cpu")
-  get_property(libraries GLOBAL PROPERTY WICK_INSTALLED_LIBRARIES)
-  foreach(library IN LISTS libraries)
-    get_target_property(type ${library} TYPE)
-    if(type STREQUAL "STATIC_LIBRARY")
-      string(APPEND WICK_PC_LIBRARIES " -l${library}")
-    endif()
-  endforeach()
+  wick_install_pkg_config()
+endfunction()
+
+# wick.pc. pkg-config knows no components: with WICK_SHARED it names libwick.so, else the static libraries and the CPU backend alone, whose
+# table is a library of its own.
+function(wick_install_pkg_config)
+  if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+    wick_refuse("CMAKE_INSTALL_LIBDIR and CMAKE_INSTALL_INCLUDEDIR must be relative to the prefix: wick.pc follows the files when they move.")
+  endif()
+  file(RELATIVE_PATH WICK_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  string(REGEX REPLACE "/$" "" WICK_PC_PREFIX "${WICK_PC_PREFIX}")
+  wick_installed_archives(archives)
+  list(PREPEND archives wick_only_cpu)
+  list(TRANSFORM archives PREPEND -l OUTPUT_VARIABLE static)
+  list(JOIN static " " static)
+  list(TRANSFORM archives REPLACE "(.+)" "lib\\1.a")
+  list(JOIN archives ":" archives)
+  set(requires "fmt libhwy zlib libutf8proc libpcre2-8")
+  if(TARGET wick_shared)
+    set(WICK_PC_CONTENT "")
+    set(WICK_PC_REQUIRES "")
+    set(WICK_PC_LINK "Libs: -L\${libdir} -lwick")
+  else()
+    get_property(WICK_BACKENDS_IN_TREE GLOBAL PROPERTY WICK_BACKENDS_IN_TREE)
+    write_backend_table(${PROJECT_BINARY_DIR}/wick_only_cpu.cpp BACKENDS cpu IN_TREE ${WICK_BACKENDS_IN_TREE})
+    add_library(wick_only_cpu STATIC ${PROJECT_BINARY_DIR}/wick_only_cpu.cpp)
+    target_link_libraries(wick_only_cpu PRIVATE wick_compiler wick::device)
+    install(TARGETS wick_only_cpu ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+    set(WICK_PC_CONTENT ", with the CPU backend")
+    set(WICK_PC_REQUIRES "Requires: ${requires}")
+    # A shared library that is linked with these exports nothing of theirs.
+    set(WICK_PC_LINK "Libs: -L\${libdir} -Wl,--exclude-libs,${archives} -Wl,--start-group ${static} -Wl,--end-group -pthread")
+  endif()
   configure_file(cmake/wick.pc.in ${PROJECT_BINARY_DIR}/wick.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/wick.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endfunction()
+
+# The backends that users of the library can ask for: null only plans, reference interprets kernels for tests.
+function(wick_public_backends variable)
+  get_property(built GLOBAL PROPERTY WICK_BACKENDS_BUILT)
+  list(REMOVE_ITEM built null reference)
+  set(${variable} ${built} PARENT_SCOPE)
+endfunction()
+
+# wick::wick for a project that adds this one by add_subdirectory: all libraries, and the table of every backend that is built.
+function(wick_add_umbrella_library)
+  wick_public_backends(backends)
+  get_property(in_tree GLOBAL PROPERTY WICK_BACKENDS_IN_TREE)
+  write_backend_table(${PROJECT_BINARY_DIR}/wick_umbrella_backends.cpp BACKENDS ${backends} IN_TREE ${in_tree})
+  add_library(wick_umbrella INTERFACE)
+  add_library(wick::wick ALIAS wick_umbrella)
+  target_sources(wick_umbrella INTERFACE ${PROJECT_BINARY_DIR}/wick_umbrella_backends.cpp)
+  target_link_libraries(wick_umbrella INTERFACE wick::engine wick::nn)
+  list(TRANSFORM backends PREPEND wick::backend_)
+  target_link_libraries(wick_umbrella INTERFACE ${backends})
+endfunction()
+
+# libwick.so: every library but cli, and the table of every backend that is built. Its exports are what the public headers declare
+# (cmake/libwick.map); its name changes with the minor version.
+function(wick_add_shared_library)
+  wick_public_backends(backends)
+  wick_installed_archives(archives)
+  add_library(wick_shared SHARED)
+  add_library(wick::shared ALIAS wick_shared)
+  # The table alone: whole archives hold the backends.
+  get_property(in_tree GLOBAL PROPERTY WICK_BACKENDS_IN_TREE)
+  write_backend_table(${PROJECT_BINARY_DIR}/wick_shared_backends.cpp BACKENDS ${backends} IN_TREE ${in_tree})
+  target_sources(wick_shared PRIVATE ${PROJECT_BINARY_DIR}/wick_shared_backends.cpp)
+  set(map ${PROJECT_SOURCE_DIR}/cmake/libwick.map)
+  set_target_properties(wick_shared PROPERTIES OUTPUT_NAME wick EXPORT_NAME shared VERSION ${PROJECT_VERSION}
+                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINK_DEPENDS ${map})
+  target_link_libraries(wick_shared PRIVATE wick_compiler -Wl,--whole-archive ${archives} -Wl,--no-whole-archive)
+  target_link_options(wick_shared PRIVATE LINKER:--version-script=${map} LINKER:--no-undefined)
+  target_compile_features(wick_shared INTERFACE cxx_std_20)
+  wick_find_headers(wick_shared INTERFACE)
+  install(TARGETS wick_shared EXPORT wick LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libraries
+          NAMELINK_COMPONENT development)
+endfunction()
+
+# Installs a program as a component of its own, with the licences; the interpreter's worker is for tests.
+function(wick_install_program program)
+  if(NOT WICK_INSTALL OR program STREQUAL "wick-worker-reference")
+    return()
+  endif()
+  install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${program})
+  wick_install_licences(${program})
+  set_property(GLOBAL APPEND PROPERTY WICK_INSTALLED_PROGRAMS ${program})
+endfunction()
+
+function(wick_install_licences component)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/LICENSE-APACHE ${PROJECT_SOURCE_DIR}/LICENSE-MIT
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${component} COMPONENT ${component})
+endfunction()
+
+# The default model, 21 MB, which wick and the workers find above their folder.
+function(wick_install_data)
+  install(FILES ${PROJECT_SOURCE_DIR}/models/novelist-20m-q8_0.gguf DESTINATION ${CMAKE_INSTALL_DATADIR}/wick/models COMPONENT wick-model)
+  wick_install_licences(wick-model)
 endfunction()

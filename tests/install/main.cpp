@@ -4,6 +4,8 @@
 
 #include <iostream>
 
+#include "base/error.h"
+
 static_assert(WICK_HAS_CPU == 1 && wick::config::has_cpu && wick::config::has_vulkan == (WICK_HAS_VULKAN == 1));
 
 int main() {
@@ -11,5 +13,11 @@ int main() {
   const wick::Var x = wick::Var::of<float>({{1, 2}, {3, 4}}, device);
   const wick::Tensor y = wick::einsum("ij,jk->ik", {x, x});
   std::cout << y << "\n" << *wick::backward(y.sum_all()).get(x) << "\n";
-  return y.to_vec2<float>() == std::vector<std::vector<float>>{{7, 10}, {15, 22}} ? 0 : 1;
+  try {
+    (void)wick::Llm::load("/no/such/model.gguf", {.device = device});
+    return 1;
+  } catch (const wick::Error& error) {
+    std::cout << error.what() << "\n";
+  }
+  return y.to_vec2<float>() == std::vector<std::vector<float>>{{7, 10}, {15, 22}} ? OwnError().code - 3 : 1;
 }

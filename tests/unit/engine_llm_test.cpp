@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "source_root.h"
+#include "unit/shared_data.h"
 #include "wick/base/error.h"
 #include "wick/engine/generator.h"
 #include "wick/engine/sampling.h"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 enum class ErrorCode {
   invalid_argument,    // a flag, parameter or request that cannot be

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 [[nodiscard]] constexpr float f16_bits_to_float(uint16_t bits) noexcept {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 class Buffer {
  public:

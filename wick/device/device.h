@@ -10,7 +10,7 @@
 #include "wick/device/device_kind.h"
 #include "wick/device/runtime.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // Which device: kind and ordinal. "cpu", "cuda:1".
 struct DeviceLocation {

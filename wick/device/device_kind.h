@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // The eight accelerator kinds; `reference`, which runs kernels in the interpreter; and `null`, which plans without memory and computes
 // nothing.

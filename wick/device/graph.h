@@ -12,7 +12,7 @@
 #include "wick/device/device.h"
 #include "wick/device/program.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // Launches, copies, fills and uploads, in their order, with the arguments that they had; an upload brings the same bytes again. What they
 // touch stays, also when its owner has freed it. Random numbers are those of the recording.

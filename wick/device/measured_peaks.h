@@ -1,7 +1,7 @@
 // MeasuredPeaks are what an opened device can do at most, measured on the spot: the bounds that a speed is compared with.
 #pragma once
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // Each a second, by everything that the device was opened with (all its threads); 0: the device has no such instruction, or does not
 // measure it. A multiplication and its addition are two operations.

@@ -8,7 +8,7 @@
 #include "wick/layout/layout.h"
 #include "wick/op/op.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 class Runtime;
 

@@ -10,7 +10,7 @@
 #include "wick/device/buffer.h"
 #include "wick/ir/kernel.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 class Program {
  public:

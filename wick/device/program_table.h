@@ -13,14 +13,14 @@
 
 #include "wick/device/program.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // Names a kernel before it is built: the function that builds it, and what that function is given.
 struct ProgramKey {
   static constexpr size_t kMaxNumbers = 12;
 
-  // `name` lives as long as the program: a literal.
-  ProgramKey(std::string_view name, std::initializer_list<uint32_t> values) : name(name) {
+  // `kernel` lives as long as the program: a literal.
+  ProgramKey(std::string_view kernel, std::initializer_list<uint32_t> values) : name(kernel) {
     std::copy_n(values.begin(), std::min(values.size(), kMaxNumbers), numbers.begin());
     count = static_cast<uint32_t>(values.size());
   }

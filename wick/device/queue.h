@@ -8,7 +8,7 @@
 #include "wick/device/buffer.h"
 #include "wick/device/program.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // A point in a queue's order.
 class Event {

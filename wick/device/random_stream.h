@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // The seed of a device that was given none.
 inline constexpr uint64_t kDefaultSeed = 299792458;

@@ -18,7 +18,7 @@
 #include "wick/device/random_stream.h"
 #include "wick/op/device_caps.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // What a device is opened with.
 struct DeviceOptions {

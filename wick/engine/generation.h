@@ -11,7 +11,7 @@
 #include "wick/engine/sampling.h"
 #include "wick/text/vocabulary.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 struct GenerationParams {
   SamplingParams sampling = {};

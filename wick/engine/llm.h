@@ -20,7 +20,7 @@
 #include "wick/layout/dtype.h"
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 class Tokenizer;
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // The steps are taken in this order, llama.cpp's default: penalties, top_k, top_p, min_p, temperature. The filters thus see the
 // model's own distribution, so a high temperature flattens what is left but lets nothing unlikely in.

@@ -22,7 +22,8 @@
 
 #include "wick/ir/kernel.h"
 
-namespace wick::ir {
+namespace [[gnu::visibility("default")]] wick {
+namespace ir {
 
 class KernelBuilder;
 
@@ -258,4 +259,5 @@ class KernelBuilder {
 [[nodiscard]] Value subgroup_shuffle_xor(const Value& a, uint32_t mask);
 [[nodiscard]] Value subgroup_broadcast(const Value& a, uint32_t lane);
 
-}  // namespace wick::ir
+}  // namespace ir
+}  // namespace wick

@@ -7,7 +7,8 @@
 
 #include "wick/ir/node.h"
 
-namespace wick::ir {
+namespace [[gnu::visibility("default")]] wick {
+namespace ir {
 
 enum class AtomicOp : uint8_t { add, minimum, maximum, bit_and, bit_or, exchange };
 enum class BarrierScope : uint8_t { shared, shared_and_buffers };
@@ -106,4 +107,5 @@ struct Grid {
   uint32_t x = 1, y = 1, z = 1;
 };
 
-}  // namespace wick::ir
+}  // namespace ir
+}  // namespace wick

@@ -7,7 +7,8 @@
 
 #include "wick/ir/type.h"
 
-namespace wick::ir {
+namespace [[gnu::visibility("default")]] wick {
+namespace ir {
 
 // An expression has no side effect and no order: nodes that compute the same from the same operands are one node. The exceptions are reads
 // (load, read, the subgroup nodes): their place among the statements is a `let`.
@@ -111,4 +112,5 @@ struct Node {
 [[nodiscard]] constexpr bool is_subgroup(Op op) noexcept { return op >= Op::subgroup_reduce; }
 [[nodiscard]] constexpr bool is_comparison(Op op) noexcept { return op == Op::less || op == Op::less_equal || op == Op::equal; }
 
-}  // namespace wick::ir
+}  // namespace ir
+}  // namespace wick

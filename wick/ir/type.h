@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace wick::ir {
+namespace [[gnu::visibility("default")]] wick {
+namespace ir {
 
 // The type of one lane's value. i64 and f64 exist where the device has them; f16 arithmetic is lowered where it has not.
 enum class Type : uint8_t { b1, i32, u32, i64, f16, f32, f64 };
@@ -50,4 +51,5 @@ inline constexpr std::array<ElementInfo, kElementCount> kElements{{{"i8", 1, Typ
 [[nodiscard]] constexpr bool is_integer(Type type) noexcept { return type == Type::i32 || type == Type::u32 || type == Type::i64; }
 [[nodiscard]] constexpr bool is_narrow(Element element) noexcept { return info(element).bytes < 4; }
 
-}  // namespace wick::ir
+}  // namespace ir
+}  // namespace wick

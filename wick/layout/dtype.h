@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // clang-format off
 enum class DType : uint8_t {

@@ -9,7 +9,7 @@
 
 #include "wick/layout/shape.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 class Layout {
  public:

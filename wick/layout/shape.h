@@ -11,7 +11,7 @@
 
 #include "wick/base/error.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 inline constexpr int kMaxRank = 8;
 

@@ -7,7 +7,8 @@
 
 #include "wick/nn/module.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 [[nodiscard]] inline Tensor sigmoid(const Tensor& x) { return x.sigmoid(); }
 [[nodiscard]] inline Tensor silu(const Tensor& x) { return x.silu(); }
@@ -66,4 +67,5 @@ class Activation final : public Module {
   double parameter_;
 };
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

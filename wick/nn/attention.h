@@ -6,7 +6,8 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 // A score is q · k · scale, then softcap, ALiBi and an additive mask, in that order; what is hidden is -inf before the softmax. The last
 // query sees the last position: query t of T stands at position p = positions - T + t.
@@ -35,4 +36,5 @@ struct AttentionOptions {
 [[nodiscard]] Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                                   const AttentionOptions& options = {});
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

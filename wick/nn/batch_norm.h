@@ -8,7 +8,8 @@
 #include "wick/nn/var_builder.h"
 #include "wick/tensor/variable.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 struct BatchNormConfig {
   double epsilon = 1e-5;
@@ -55,4 +56,5 @@ class BatchNorm final : public Module {
 // "running_mean", "running_var" and, if affine, "weight" and "bias" below the builder's prefix.
 [[nodiscard]] BatchNorm batch_norm(int64_t channels, const BatchNormConfig& config, const VarBuilder& builder);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

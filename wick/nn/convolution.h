@@ -7,7 +7,8 @@
 #include "wick/nn/module.h"
 #include "wick/nn/var_builder.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 struct ConvConfig {
   int64_t padding = 0;
@@ -100,4 +101,5 @@ class ConvTranspose2d final : public ConvBase {
 [[nodiscard]] ConvTranspose2d conv_transpose2d_no_bias(int64_t in, int64_t out, int64_t kernel, const ConvTransposeConfig& config,
                                                        const VarBuilder& builder);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

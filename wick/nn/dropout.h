@@ -3,7 +3,8 @@
 
 #include "wick/nn/module.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 // Each element is 0 with that probability, else x / (1 - probability). The numbers come from the device's own stream: the same seed
 // (Device::set_seed) drops the same elements. Errors: invalid_argument for a probability outside [0, 1).
@@ -21,4 +22,5 @@ class Dropout final : public Module {
   double probability_;
 };
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

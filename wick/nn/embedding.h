@@ -4,7 +4,8 @@
 #include "wick/nn/module.h"
 #include "wick/nn/var_builder.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 class Embedding final : public Module {
  public:
@@ -24,4 +25,5 @@ class Embedding final : public Module {
 // "weight" below the builder's prefix; a new one is drawn from the standard normal distribution.
 [[nodiscard]] Embedding embedding(int64_t rows, int64_t width, const VarBuilder& builder);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

@@ -5,7 +5,8 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 namespace init {
 
@@ -58,4 +59,5 @@ using Init = std::variant<init::Constant, init::Randn, init::Uniform, init::Kaim
 // Random numbers come from the device's own stream (Device::set_seed).
 [[nodiscard]] Tensor draw(const Init& init, const Shape& shape, DType dtype, const Device& device);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

@@ -9,7 +9,8 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 // Up to `capacity` positions, in memory that is taken once, when the first ones come.
 class Cache {
@@ -184,4 +185,5 @@ class ScatteredCacheBuilder {
   std::vector<int64_t> positions_;
 };
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

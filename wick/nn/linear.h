@@ -6,7 +6,8 @@
 #include "wick/nn/module.h"
 #include "wick/nn/var_builder.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 class Linear final : public Module {
  public:
@@ -28,4 +29,5 @@ class Linear final : public Module {
 [[nodiscard]] Linear linear_no_bias(int64_t in, int64_t out, const VarBuilder& builder);
 [[nodiscard]] Linear linear_b(int64_t in, int64_t out, bool bias, const VarBuilder& builder);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

@@ -3,7 +3,8 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 // log_probabilities [batch, classes], target [batch] of u8, u32 or i64: -mean(log_probabilities[i, target[i]]).
 // Errors: shape_mismatch, dtype_mismatch; index_out_of_range for a target that is no class.
@@ -17,4 +18,5 @@ namespace wick::nn {
 // mean(d² / 2 where |d| ≤ δ, else δ · (|d| - δ / 2)) for d = x - target (Huber 1964). Errors: invalid_argument for a δ of 0 or less.
 [[nodiscard]] Tensor huber(const Tensor& x, const Tensor& target, double delta = 1);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

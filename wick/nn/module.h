@@ -3,7 +3,8 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 // Whether a net is being used or trained: dropout and batch normalisation differ.
 enum class Mode { evaluate, train };
@@ -25,4 +26,5 @@ class Module {
   Module& operator=(Module&&) = default;
 };
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

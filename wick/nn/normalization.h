@@ -7,7 +7,8 @@
 #include "wick/nn/var_builder.h"
 #include "wick/tensor/ops/normalize.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 using wick::log_softmax;
 using wick::softmax;
@@ -79,4 +80,5 @@ class GroupNorm final : public Module {
 [[nodiscard]] RmsNorm rms_norm(int64_t size, double epsilon, const VarBuilder& builder);
 [[nodiscard]] GroupNorm group_norm(int64_t groups, int64_t channels, double epsilon, const VarBuilder& builder);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

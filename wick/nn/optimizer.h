@@ -8,7 +8,8 @@
 #include "wick/tensor/backward.h"
 #include "wick/tensor/variable.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 class Optimizer {
  public:
@@ -99,4 +100,5 @@ class AdamW final : public Adam {
       : AdamW(std::move(vars), AdamConfig{.learning_rate = learning_rate, .weight_decay = 0.01}) {}
 };
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

@@ -3,7 +3,8 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 // [batch, channels · f², h, w] -> [batch, channels, h · f, w · f]: each pixel's f² channels become a square (Shi et al. 2016).
 [[nodiscard]] Tensor pixel_shuffle(const Tensor& x, int64_t factor);
@@ -12,4 +13,5 @@ namespace wick::nn {
 // The pixels of the border, repeated `padding` times on every side.
 [[nodiscard]] Tensor replication_pad2d(const Tensor& x, int64_t padding);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

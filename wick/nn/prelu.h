@@ -6,7 +6,8 @@
 #include "wick/nn/module.h"
 #include "wick/nn/var_builder.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 class PReLU final : public Module {
  public:
@@ -24,4 +25,5 @@ class PReLU final : public Module {
 // "weight" below the builder's prefix, of one slope where no channels are given; new slopes are 0.25.
 [[nodiscard]] PReLU prelu(std::optional<int64_t> channels, const VarBuilder& builder);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

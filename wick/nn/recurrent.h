@@ -8,7 +8,8 @@
 #include "wick/nn/var_builder.h"
 #include "wick/tensor/tensor.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 // A layer with a state, which each step of a sequence moves on. Sequences are [batch, steps, features].
 template <class State>
@@ -97,4 +98,5 @@ struct RecurrentConfig {
 [[nodiscard]] Lstm lstm(int64_t features, int64_t hidden, const RecurrentConfig& config, const VarBuilder& builder);
 [[nodiscard]] Gru gru(int64_t features, int64_t hidden, const RecurrentConfig& config, const VarBuilder& builder);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

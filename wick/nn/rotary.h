@@ -7,7 +7,8 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 // x [batch, heads, tokens, head_dim]; pairs (i, i + head_dim / 2), as Hugging Face's checkpoints have them.
 [[nodiscard]] Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin);
@@ -20,4 +21,5 @@ namespace wick::nn {
 [[nodiscard]] Tensor rope_i_slow(const Tensor& x, const Tensor& cos, const Tensor& sin);
 [[nodiscard]] Tensor rope_thd_slow(const Tensor& x, const Tensor& cos, const Tensor& sin);
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <functional>
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 using Schedule = std::function<double(int64_t step)>;
 
@@ -31,4 +32,5 @@ struct OneCycleConfig {
 
 }  // namespace schedule
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

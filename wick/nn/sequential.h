@@ -9,7 +9,8 @@
 
 #include "wick/nn/module.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 class Identity final : public Module {
  public:
@@ -54,4 +55,5 @@ class Sequential final : public Module {
   std::vector<std::unique_ptr<const Module>> layers_;
 };
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

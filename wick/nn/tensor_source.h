@@ -10,7 +10,8 @@
 #include "wick/tensor/tensor.h"
 #include "wick/tensor/variable.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 // What a layer asks a source for.
 struct TensorRequest {
@@ -43,4 +44,5 @@ class TensorSink {
   virtual void put(std::string_view name, const Tensor& tensor) = 0;
 };
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

@@ -16,7 +16,8 @@
 #include "wick/nn/tensor_source.h"
 #include "wick/nn/var_map.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 class VarBuilder {
  public:
@@ -68,4 +69,5 @@ class VarBuilder {
   std::string prefix_;
 };
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

@@ -12,7 +12,8 @@
 #include "wick/nn/tensor_source.h"
 #include "wick/tensor/variable.h"
 
-namespace wick::nn {
+namespace [[gnu::visibility("default")]] wick {
+namespace nn {
 
 class VarMap {
  public:
@@ -51,4 +52,5 @@ class VarMap {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace wick::nn
+}  // namespace nn
+}  // namespace wick

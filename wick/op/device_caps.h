@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // One product of matrix tiles that a subgroup computes together: f16 [m, k] × f16 [k, n] into f32 [m, n].
 struct TileShape {

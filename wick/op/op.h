@@ -8,7 +8,7 @@
 
 #include "wick/layout/dtype.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 enum class OpId : uint8_t {
   fill,              // every element of out = value

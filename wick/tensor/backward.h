@@ -9,7 +9,7 @@
 #include "wick/tensor/tensor.h"
 #include "wick/tensor/variable.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // Gradients by tensor.
 class GradStore {

@@ -12,7 +12,7 @@
 #include "wick/tensor/custom_op.h"
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // What a launch gives for one buffer of the kernel: a tensor, or an operand of a custom op.
 class KernelBuffer {

@@ -12,7 +12,7 @@
 #include "wick/device/device_kind.h"
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // One operand of a custom op.
 struct CustomOperand {

@@ -12,7 +12,7 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 struct PrinterOptions {
   int precision = 4;               // digits after the point

@@ -6,7 +6,7 @@
 #include "wick/base/half.h"
 #include "wick/layout/dtype.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 template <class T>
 struct DTypeOf;

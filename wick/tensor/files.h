@@ -15,7 +15,7 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 

@@ -21,7 +21,7 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // [start, end) by `step`; a part that is left out reaches to that end of the dimension.
 struct Range {

@@ -8,7 +8,7 @@
 
 #include "wick/layout/shape.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // Errors: shape_mismatch, naming both shapes.
 [[noreturn]] void fail_ragged(const Shape& part, const Shape& first);

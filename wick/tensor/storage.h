@@ -13,7 +13,7 @@
 #include "wick/device/device.h"
 #include "wick/layout/dtype.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 class CustomOp1;
 class CustomOp2;

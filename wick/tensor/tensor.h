@@ -26,7 +26,7 @@
 #include "wick/tensor/nested.h"
 #include "wick/tensor/storage.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 class Index;
 class CustomOp1;

@@ -3,7 +3,7 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 class Var {
  public:

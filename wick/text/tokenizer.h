@@ -12,7 +12,7 @@
 
 #include "wick/text/vocabulary.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 class GgufFile;
 struct DecodeState;

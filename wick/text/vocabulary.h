@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 using TokenId = int32_t;
 inline constexpr TokenId kNoToken = -1;

@@ -3,7 +3,7 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // query f32 [tokens, heads, head_dim]; key and value [kv_heads, positions, head_dim], both f32, f16, bf16 or q8_0, views of a cache of
 // which the first past + tokens positions are filled. Head h reads key/value head h / (heads / kv_heads); no copy of shared heads is made.

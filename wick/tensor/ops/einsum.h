@@ -7,7 +7,7 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // einsum("bij,bjk->bik", {x, y}): each operand has a term, each dimension of it a letter (a-z, A-Z). The result has the dimensions behind
 // the arrow; products of elements that agree in their letters are summed up over the letters that are not there.

@@ -6,7 +6,7 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // x f32 [..., k], row-major; weight [n, k] of any dtype. Result: f32 [..., n]. With `precise` both stay what they are; without it a device
 // may round activations to 8 bits per block of 32, or of 256 where the weight's blocks have 256, or x and weights that are not f32 to bf16

@@ -3,7 +3,7 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // e^(x - max) / Σ e^(x - max). Float dtypes. A row of only -inf becomes NaN, as in PyTorch.
 [[nodiscard]] Tensor softmax(const Tensor& x, int dim);

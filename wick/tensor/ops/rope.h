@@ -3,7 +3,7 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // x [tokens, heads, head_dim]; table f32 [tokens, pairs, 2] with (cos, sin) of each token's angles, 2·pairs ≤ head_dim.
 // Pair (a, b) becomes (a·cos − b·sin, a·sin + b·cos); elements behind the pairs are copied. Result: x's shape and dtype, row-major.

@@ -3,7 +3,7 @@
 
 #include "wick/tensor/tensor.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // op/op.h defines each function. Integers: neg, abs and sqr wrap around (neg of u8 1 is 255), affine and clamp are computed in f64,
 // truncated toward zero and saturated, floor, ceil and round change nothing; the others leave the integers (unsupported).
