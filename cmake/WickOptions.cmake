@@ -43,7 +43,7 @@ wick_option(WICK_FUZZ "Build the fuzz targets (libFuzzer with clang, a mutation 
 wick_option(WICK_PRECOMPILE "Precompile the headers of the standard library" OFF)
 wick_setting(WICK_SANITIZE "Sanitizers to build with: address,undefined or thread" "")
 wick_setting(WICK_TEST_SET
-             "Which tests: all; parsers, those of the rooms that read untrusted bytes; kernels, those of the tensors and the CPU backend" all)
+             "Which tests: all; parsers, those of the rooms that read untrusted bytes; kernels, those of the tensors and the CPU backend; models, the rest" all)
 
 # Features that other libraries have, and why they are no option here.
 set(WICK_REFUSED_CUDNN "convolutions and attention are kernels of Wick's own on every GPU, so there is nothing for cuDNN to do")

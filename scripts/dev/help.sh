@@ -1,0 +1,101 @@
+# What ./dev and its commands say of themselves.
+# shellcheck shell=bash
+
+usage() {
+  cat <<'TEXT'
+usage: ./dev [--yes] COMMAND
+
+  run       build wick-worker-cpu and let it write a story
+  test      build one tree and run its tests; with -R, only the program that holds the test
+  check     further checks, by name: sanitizers, the other compiler, the GPU languages, lint …
+  bench     build and run "wick bench" on the default model, or the benchmarks of the kernels
+  example   build and run one of examples/
+  fuzz      run each fuzz target with libFuzzer
+  format    format the sources with clang-format-19
+  lint      the same as check lint
+  build     configure and build a preset, under build/PRESET
+  setup     install packages
+  clean     delete build/
+
+./dev COMMAND --help says more. A command names the packages that it misses and asks before it installs them with apt-get, as root or
+with sudo; it does not ask with --yes, with CI=true, or where no one can answer (no terminal). packages.txt lists the packages.
+WICK_JOBS=N sets the number of compilers at once; WICK_SHARED=FOLDER names the shared test data if it is not ../shared.
+TEXT
+}
+
+help_of() {
+  case $1 in
+    run) cat <<'TEXT' ;;
+usage: ./dev run [ARGUMENTS]
+
+Builds wick-worker-cpu (preset cpu) and passes the arguments on to it. Without --prompt it begins "Once upon a time".
+./dev run -- --help shows the flags of the program.
+
+  ./dev run --prompt '"My dear,"' --temperature 0
+TEXT
+    test) cat <<'TEXT' ;;
+usage: ./dev test [CTEST OPTIONS]
+
+Builds the preset dev (g++-12, warnings as errors) and runs its tests: the unit tests, the conformance suite on the CPU and on one driver
+each of OpenCL and Vulkan, and the goldens. With -R, only the programs that hold the tests are built. The last line counts the tests.
+
+  ./dev test -R Sampling          tests whose names match a regular expression
+  ./dev test -L parsers           tests with a label: parsers kernels devices goldens conformance nn unit model ir programs …
+  ./dev test --rerun-failed       those that failed before
+
+CTest options: -R -E -L -LE -I -N -V -VV -Q -j -U --rerun-failed --repeat --timeout --stop-on-failure --progress --schedule-random
+TEXT
+    check) cat <<'TEXT' ;;
+usage: ./dev check [NAME… | all]
+
+Runs legs of tests/legs.txt: checks that ./dev test leaves out. Without a name it lists them, with the minutes that each takes from
+nothing on 2 cores. The last line counts the tests.
+
+  ./dev check parsers lint
+TEXT
+    bench) cat <<'TEXT' ;;
+usage: ./dev bench [ARGUMENTS]
+       ./dev bench kernels [ARGUMENTS]
+
+Builds "wick bench" (preset cpu) and runs it on the default model; the second form builds and runs the benchmarks of the kernels, whose
+arguments are Google Benchmark's. ./dev bench -- --help shows the flags of the program.
+TEXT
+    example) cat <<'TEXT' ;;
+usage: ./dev example [NAME [ARGUMENTS]]
+
+Builds and runs examples/NAME; without a name it lists the examples.
+
+  ./dev example mnist train
+TEXT
+    fuzz) cat <<'TEXT' ;;
+usage: ./dev fuzz SECONDS
+
+Builds the fuzz targets (clang-19, libFuzzer, ASan, UBSan) and runs each for its part of SECONDS. What they find is saved in build/fuzz/.
+TEXT
+    format) cat <<'TEXT' ;;
+usage: ./dev format [--check]
+
+Formats the C++ sources with clang-format-19, or says which are not formatted.
+TEXT
+    lint) cat <<'TEXT' ;;
+usage: ./dev lint
+
+clang-format-19, clang-tidy-19 over wick/ and apps/, shellcheck, and scripts/check_rooms. The same as ./dev check lint.
+TEXT
+    build) cat <<'TEXT' ;;
+usage: ./dev build [PRESET [TARGET…]]
+
+Configures and builds a preset of CMakePresets.json under build/PRESET; dev if none is named.
+TEXT
+    setup) cat <<'TEXT' ;;
+usage: ./dev setup [GROUP…]
+
+Installs groups of packages.txt; without a name, those of every command.
+TEXT
+    clean) cat <<'TEXT' ;;
+usage: ./dev clean
+
+Deletes build/.
+TEXT
+  esac
+}

@@ -1,0 +1,102 @@
+# ./dev check: the legs of tests/legs.txt.
+# shellcheck shell=bash
+
+# tree PRESET [TARGET…] [-- CTEST ARGUMENTS…]: a leg that builds and runs ctest.
+tree() {
+  local preset=$1
+  local -a targets=()
+  shift
+  while (($#)) && [[ $1 != -- ]]; do
+    targets+=("$1")
+    shift
+  done
+  if ! build "$preset" "${targets[@]}"; then
+    failed=$((failed + 1))
+    return 1
+  fi
+  run_ctest "$preset" "${@:2}"
+}
+
+# The leg texts: the texts of this compiler, of clang's build, and every language's own compiler.
+texts() {
+  if ! build clang tests/ir/wick_language_tests; then
+    failed=$((failed + 1))
+    return 1
+  fi
+  tree dev tests/ir/wick_language_tests -- -L '^leg\.texts$'
+}
+
+# A leg whose command is a program or another function: one test, or as many as its last line counts.
+run_program() {
+  local log=build/leg.log status=0
+  mkdir -p build
+  "$@" 2>&1 </dev/null | tee "$log" | sed -u -E '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d' || status=1
+  if [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+    passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2])) skipped=$((skipped + BASH_REMATCH[3]))
+    ((status && !BASH_REMATCH[2])) && failed=$((failed + 1))
+  elif ((status)); then
+    failed=$((failed + 1))
+  else
+    passed=$((passed + 1))
+  fi
+  return $status
+}
+
+# The columns of tests/legs.txt, in the order of its rows; .ci/run reads them too.
+# shellcheck disable=SC2034
+leg_names=() leg_packages=() leg_seconds=() leg_words=() leg_inputs=() leg_commands=()
+read_legs() {
+  local line name packages seconds what inputs command
+  while IFS= read -r line; do
+    [[ -z $line || $line == '#'* ]] && continue
+    IFS='|' read -r name packages seconds what inputs command <<<"$(sed -E 's/[[:space:]]*\|[[:space:]]*/|/g' <<<"$line")"
+    [[ -n $command && $seconds =~ ^[0-9]+$ ]] || die "tests/legs.txt: this line is not a leg of six columns: $line"
+    leg_names+=("$name") leg_packages+=("$packages") leg_seconds+=("$seconds") leg_words+=("$what") leg_inputs+=("$inputs")
+    leg_commands+=("$command")
+  done <tests/legs.txt
+}
+
+# run_leg INDEX: installs what it needs and runs it in this shell, which counts its tests.
+run_leg() {
+  local name=${leg_names[$1]} begin=$SECONDS status=0
+  local -a packages command
+  read -ra packages <<<"${leg_packages[$1]}"
+  read -ra command <<<"${leg_commands[$1]}"
+  say "$name: ${leg_words[$1]}"
+  need "${packages[@]}"
+  if [[ " ${packages[*]} " == *' texts '* ]]; then need_python; fi
+  case ${command[0]} in
+    tree | texts) "${command[@]}" || status=1 ;;
+    *) run_program "${command[@]}" || status=1 ;;
+  esac
+  if ((status)); then say "$name: failed after $((SECONDS - begin)) s"; else say "$name: passed in $((SECONDS - begin)) s"; fi
+  return $status
+}
+
+list_legs() {
+  local i
+  for i in "${!leg_names[@]}"; do
+    printf '%-14s %4.1f min  %s\n' "${leg_names[i]}" "$(awk "BEGIN { print ${leg_seconds[i]} / 60 }")" "${leg_words[i]}"
+  done
+  echo "all            all of these"
+}
+
+command_check() {
+  read_legs
+  if (($# == 0)); then
+    list_legs
+    return
+  fi
+  local name i status=0
+  local -a chosen=()
+  for name in "$@"; do
+    local found=""
+    for i in "${!leg_names[@]}"; do
+      if [[ $name == all || $name == "${leg_names[i]}" ]]; then chosen+=("$i") found=1; fi
+    done
+    [[ -n $found ]] || die "check: no leg '$name'; ./dev check lists them"
+  done
+  for i in "${chosen[@]}"; do run_leg "$i" || status=1; done
+  print_count
+  return $status
+}
