@@ -53,11 +53,12 @@ function(wick_backend_wish name wish reason)
   endif()
 endfunction()
 
-#   add_backend(<name> SOURCES … LINK … [NEEDS "header volk.h libvulkan-volk-dev" …] [ALWAYS])
+#   add_backend(<name> SOURCES … LINK … [NEEDS "header volk.h libvulkan-volk-dev" …] [ALWAYS] [RUNS_KERNELS])
 # defines wick::backend_<name>, whose sources define `const wick::Backend wick::<name>::kBackend`.
+# RUNS_KERNELS: its devices carry out ops by portable kernels (Runtime::runs_kernels()), which programs that link it then hold.
 # Unless ALWAYS is given, the option WICK_<NAME> gates the directory.
 macro(add_backend name)
-  cmake_parse_arguments(BACKEND "ALWAYS" "" "SOURCES;LINK;NEEDS" ${ARGN})
+  cmake_parse_arguments(BACKEND "ALWAYS;RUNS_KERNELS" "" "SOURCES;LINK;NEEDS" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY WICK_BACKENDS_IN_TREE ${name})
   set(backend_wish ON)
   set(backend_missing "")
@@ -102,32 +103,50 @@ function(wick_define_backend name)
       set_property(GLOBAL APPEND PROPERTY WICK_BACKEND_PACKAGES ${needed})
     endif()
   endforeach()
+  set_target_properties(wick_backend_${name} PROPERTIES WICK_RUNS_KERNELS ${BACKEND_RUNS_KERNELS} EXPORT_PROPERTIES WICK_RUNS_KERNELS)
   wick_install_library(wick_backend_${name} backend_${name})
   set_property(GLOBAL APPEND PROPERTY WICK_BACKENDS_BUILT ${name})
 endfunction()
 
-#   link_backends(<target> cpu null …)
-# generates the table of exactly these backends and links them into the target.
+#   link_backends(<target> [WITHOUT_INTERPRETER] cpu null …)
+# generates the table of exactly these backends and links them into the target, with what they need to run kernels. WITHOUT_INTERPRETER:
+# the CPU then runs no kernels of users.
 function(link_backends target)
-  foreach(name IN LISTS ARGN)
+  cmake_parse_arguments(LINK "WITHOUT_INTERPRETER" "" "" ${ARGN})
+  set(interpreter "")
+  if(LINK_WITHOUT_INTERPRETER)
+    set(interpreter WITHOUT_INTERPRETER)
+  endif()
+  foreach(name IN LISTS LINK_UNPARSED_ARGUMENTS)
     if(NOT TARGET wick_backend_${name})
       message(FATAL_ERROR "${target} asks for backend ${name}, which is not built: set WICK_${name}=ON or take it out")
     endif()
     target_link_libraries(${target} PRIVATE wick::backend_${name})
   endforeach()
   get_property(in_tree GLOBAL PROPERTY WICK_BACKENDS_IN_TREE)
-  write_backend_table(${CMAKE_CURRENT_BINARY_DIR}/${target}_backends.cpp BACKENDS ${ARGN} IN_TREE ${in_tree})
+  write_backend_table(${CMAKE_CURRENT_BINARY_DIR}/${target}_backends.cpp BACKENDS ${LINK_UNPARSED_ARGUMENTS} IN_TREE ${in_tree}
+                      ${interpreter})
+  wick_runs_kernels(runs_kernels ${LINK_UNPARSED_ARGUMENTS})
+  if(runs_kernels)
+    target_link_libraries(${target} PRIVATE wick::by_kernel)
+  endif()
   target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${target}_backends.cpp)
 endfunction()
 
 #   add_worker(<program> BACKENDS cuda)
-# One program from apps/worker.cpp that holds exactly these backends.
+# One program from apps/worker.cpp that holds exactly these backends. With one backend it holds no interpreter of kernels: a worker runs
+# models, and only wick runs custom kernels on the CPU.
 function(add_worker program)
   cmake_parse_arguments(WORKER "" "" "BACKENDS" ${ARGN})
   add_executable(${program} ${PROJECT_SOURCE_DIR}/apps/worker.cpp)
   target_compile_definitions(${program} PRIVATE WICK_PROGRAM_NAME="${program}")
   target_link_libraries(${program} PRIVATE wick_compiler wick::cli)
-  link_backends(${program} ${WORKER_BACKENDS})
+  list(LENGTH WORKER_BACKENDS count)
+  set(interpreter "")
+  if(count EQUAL 1)
+    set(interpreter WITHOUT_INTERPRETER)
+  endif()
+  link_backends(${program} ${interpreter} ${WORKER_BACKENDS})
   wick_install_program(${program})
 endfunction()
 

@@ -1,4 +1,4 @@
-# A room is one folder under wick/ and one static library, wick::<room>.
+# A room is one folder under wick/ and one static library, wick::<room>. A part of a room that only some programs link is a library too.
 
 #   add_room(<name> SOURCES a.cpp b.cpp LINK wick::base fmt::fmt)
 # A room without sources (headers only) is an interface library.

@@ -80,14 +80,14 @@ void release(Runtime& runtime, const GuardedOutput& guarded, const Operand& outp
 
 }  // namespace
 
-OpFunction GuardedRuntime::override_for(OpId op, DType dtype) const noexcept {
-  return implementation(*inner_, op, dtype) == nullptr ? nullptr : guarded_call;
+OpFunction GuardedRuntime::override_for(OpId op, int kind, DType dtype) const noexcept {
+  return implementation(*inner_, op, kind, dtype) == nullptr ? nullptr : guarded_call;
 }
 
 void GuardedRuntime::call(const OpCall& call) {
   const int defining = rule(call.op).defining_operand;
   const DType dtype = defining == kFirstOutput ? call.outputs[0].dtype : call.inputs[static_cast<size_t>(defining)].dtype;
-  const OpFunction function = implementation(*inner_, call.op, dtype);
+  const OpFunction function = implementation(*inner_, call.op, kind_of(call.op, call.params), dtype);
   OpCall inner = call;
   inner.runtime = inner_.get();
   std::vector<Bytes> inputs;

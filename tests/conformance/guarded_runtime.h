@@ -18,7 +18,7 @@ class GuardedRuntime final : public Runtime {
     return inner_->import_host(data, bytes, std::move(owner));
   }
   [[nodiscard]] Queue& queue() noexcept override { return inner_->queue(); }
-  [[nodiscard]] OpFunction override_for(OpId op, DType dtype) const noexcept override;
+  [[nodiscard]] OpFunction override_for(OpId op, int kind, DType dtype) const noexcept override;
   [[nodiscard]] bool runs_kernels() const noexcept override { return inner_->runs_kernels(); }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override { return inner_->compile(kernel); }
   void validate(const Launch& launch) override { inner_->validate(launch); }

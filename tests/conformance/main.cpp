@@ -15,17 +15,21 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND,…] [--variant NAME] [--seed N] [--fraction F]\n"
-    "                        [--cases N] [--validate] [--markdown]\n"
+    "                        [--cases N] [--validate] [--markdown] [--ops]\n"
     "  test     runs the cases; one line a failure; fails if one fails or there is none; 77 if none can run here\n"
     "  perf     times ops at the shapes of models\n"
     "  support  prints which device carries out which op on which dtype\n"
-    "  list     prints the names of the cases\n";
+    "  list     prints the names of the cases; with --ops those of the ops, each of which must have cases\n";
 
 bool parse_options(std::span<char*> arguments, Options& options) {
   for (size_t at = 0; at < arguments.size(); ++at) {
     const std::string_view flag = arguments[at];
     if (flag == "--markdown") {
       options.markdown = true;
+      continue;
+    }
+    if (flag == "--ops") {
+      options.ops = true;
       continue;
     }
     if (flag == "--validate") {
@@ -54,6 +58,10 @@ bool parse_options(std::span<char*> arguments, Options& options) {
 }
 
 int list_cases(const Options& options) {
+  if (options.ops) {
+    for (const OpInfo& row : kOps) fmt::print("{}\n", row.name);
+    return 0;
+  }
   for (const Case& entry : select_cases(options)) fmt::print("{}\n", entry.name);
   return 0;
 }

@@ -18,6 +18,7 @@ struct Options {
   double fraction = 1;  // the part of the cases to run, chosen by the seed
   int cases = 0;        // run about so many of them at most; 0: no limit
   bool markdown = false;
+  bool ops = false;
   bool validate = false;  // open devices with DeviceOptions::validate
 };
 

@@ -85,7 +85,7 @@ TEST(PlainWeights, GiveTheNumbersOfRearrangedOnes) {
   int compared = 0;
   for (const Device& device : code_paths()) {
     for (const BlockFormat& format : block_formats()) {
-      if (device.runtime().override_for(OpId::repack, format.dtype) == nullptr) continue;
+      if (device.runtime().override_for(OpId::repack, 0, format.dtype) == nullptr) continue;
       const std::vector<std::byte> bytes = waves(format);
       for (const int64_t tokens : {1, 3, 40}) {
         ASSERT_EQ(product(device, format.dtype, bytes, tokens, false), product(device, format.dtype, bytes, tokens, true))

@@ -11,6 +11,7 @@
 #include "unit/shared_data.h"
 #include "wick/base/error.h"
 #include "wick/base/half.h"
+#include "wick/device/linked_kernels.h"
 #include "wick/device/registry.h"
 #include "wick/quant/block_format.h"
 #include "wick/quant/interleave.h"
@@ -126,6 +127,28 @@ TEST(Coverage, HasOneEntryForEachDeviceOpAndStoredDType) {
   EXPECT_EQ(entries.size(), static_cast<size_t>(2 * stored * (kOpCount - 1)));
   EXPECT_EQ(entries.front().device, DeviceKind::cpu);
   EXPECT_EQ(entries.back().device, DeviceKind::null);
+}
+
+// A kind that no loop was written for, here one that no row has, must not be looked for behind the end of a table of loops.
+TEST(Kinds, WithoutALoopRunByTheReferenceLoops) {
+  for (const Device& device : all_devices()) {
+    if (device.kind() != DeviceKind::cpu) continue;
+    for (const OpId op : {OpId::unary, OpId::binary, OpId::compare}) {
+      const int none = info(op).kinds;
+      EXPECT_NE(device.runtime().override_for(op, 0, DType::f32), nullptr);
+      EXPECT_EQ(device.runtime().override_for(op, none, DType::f32), nullptr);
+      EXPECT_EQ(support(device, op, DType::f32, none), Support::reference);
+    }
+    const Tensor x = Tensor::full({5}, 2.5, DType::f32, device), y = Tensor::full({5}, 7, DType::f32, device);
+    const UnaryParams params{static_cast<UnaryKind>(kUnaryKindCount)};
+    dispatch(OpId::unary, &params, {&x}, {&y});
+    EXPECT_EQ(y.to_vec1<float>(), std::vector<float>(5, 0)) << "the reference loops know no such function";
+  }
+}
+
+TEST(Launchers, AreThereForEveryOpThatHasAKernel) {
+  ASSERT_NE(linked_launchers(), nullptr);
+  for (const OpInfo& row : kOps) EXPECT_EQ((*linked_launchers())[static_cast<size_t>(row.id)] != nullptr, row.has_kernel) << row.name;
 }
 
 TEST(Coverage, MarkdownNamesEveryOpAndReason) {

@@ -62,11 +62,11 @@ UnaryParams parameters(UnaryKind kind) {
 }
 
 void add_unary(Checks& checks) {
-  for (size_t i = 0; i < kUnaryNames.size(); ++i) {
+  for (size_t i = 0; i < kUnaryKinds.size(); ++i) {
     const UnaryParams params = parameters(static_cast<UnaryKind>(i));
     const auto [low, high] = domain(params.kind);
     checks.push_back(
-        {std::string(kUnaryNames[i]), [params](const Inputs& in) { return unary(params, in[0]); }, {spread({2, 7}, low, high)}});
+        {std::string(kUnaryKinds[i].name), [params](const Inputs& in) { return unary(params, in[0]); }, {spread({2, 7}, low, high)}});
   }
 }
 

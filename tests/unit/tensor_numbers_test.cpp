@@ -166,7 +166,7 @@ TEST(Numbers, AnyNumberIsComparedByItsValue) {
         const std::vector<uint8_t> got = tensor.compare(kind, number).to_vector<uint8_t>();
         for (size_t i = 0; i < values.size(); ++i) {
           EXPECT_EQ(got[i] != 0, holds(kind, values[i], rhs))
-              << to_string(format.dtype) << " " << values[i] << " " << kCompareNames[static_cast<size_t>(kind)] << " " << number;
+              << to_string(format.dtype) << " " << values[i] << " " << to_string(kind) << " " << number;
         }
       }
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wick/base/fail.h"
+#include "wick/device/linked_kernels.h"
 #include "wick/ir/interpreter.h"
 #include "wick/ir/passes.h"
 
@@ -28,5 +29,7 @@ void interpret(const Launch& launch, bool keeps_subnormals) {
   arguments.parameters.assign(launch.parameters.begin(), launch.parameters.end());
   ir::interpret(kernel, launch.grid, arguments);
 }
+
+const KernelInterpreter kKernelInterpreter = {interpreted_program, interpret};
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// Programs where the interpreter is the device: on the CPU, for kernels of users, and in the reference backend.
+// Programs where the interpreter is the device: on the CPU, for kernels of users (through linked_kernels.h), and in the reference backend.
 #pragma once
 
 #include <memory>

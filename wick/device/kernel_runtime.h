@@ -26,7 +26,7 @@ class KernelRuntime final : public Runtime {
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override;
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
   [[nodiscard]] Queue& queue() noexcept override { return recorder_ != nullptr ? *recorder_ : outer_queue(); }
-  [[nodiscard]] OpFunction override_for(OpId /*op*/, DType /*dtype*/) const noexcept override { return nullptr; }
+  [[nodiscard]] OpFunction override_for(OpId /*op*/, int /*kind*/, DType /*dtype*/) const noexcept override { return nullptr; }
   [[nodiscard]] bool runs_kernels() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
   void validate(const Launch& launch) override {
@@ -43,7 +43,7 @@ class KernelRuntime final : public Runtime {
   [[nodiscard]] std::shared_ptr<const Program> share(const Program& program);
   // What queue() gives from now on; nullptr: the device's queue again. For Graph.
   void record_with(Queue* recorder) noexcept { recorder_ = recorder; }
-  [[nodiscard]] bool is_recording() const noexcept { return recorder_ != nullptr; }
+  [[nodiscard]] bool is_recording() const noexcept override { return recorder_ != nullptr; }
 
   [[nodiscard]] CachingAllocator& allocator() noexcept { return *allocator_; }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "wick/base/fail.h"
+#include "wick/device/linked_kernels.h"
 
 namespace wick {
 namespace {
@@ -66,6 +67,8 @@ std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOp
     if (std::shared_ptr<Runtime> runtime = entry.runtime.lock(); runtime != nullptr && !runtime->is_lost()) return runtime;
   }
   std::shared_ptr<Runtime> runtime = backend.open(index, options);
+  // A backend whose devices run kernels says RUNS_KERNELS in its CMakeLists.txt, and programs that link it hold the launchers.
+  WICK_ASSERT(!runtime->runs_kernels() || linked_launchers() != nullptr);
   open.entries.push_back({kind, index, options, runtime});
   return runtime;
 }

@@ -49,9 +49,9 @@ class Runtime {
   // A buffer with these bytes: the same memory where DeviceCaps::host_memory, else a copy.
   [[nodiscard]] virtual std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) = 0;
   [[nodiscard]] virtual Queue& queue() noexcept = 0;
-  // The device's own implementation of an op whose defining operand has this dtype (dispatch_dtype in tensor/ops); nullptr: none.
-  [[nodiscard]] virtual OpFunction override_for(OpId op, DType dtype) const noexcept = 0;
-  // Whether portable kernels carry out the ops that the device does not override. Where they do not, programs still run, but slowly.
+  // The device's own implementation of a kind of an op (kind_of in op/op.h) whose defining operand has this dtype; nullptr: none.
+  [[nodiscard]] virtual OpFunction override_for(OpId op, int kind, DType dtype) const noexcept = 0;
+  // Whether portable kernels carry out the ops that the device does not override: then its backend says RUNS_KERNELS to add_backend().
   [[nodiscard]] virtual bool runs_kernels() const noexcept { return false; }
   // Makes a kernel ready for this device. Errors: unsupported, naming the kernel, the language, the driver's log and where the text was
   // saved; and what ir::prepare() refuses.
@@ -68,6 +68,8 @@ class Runtime {
   // Whether the device was seen to fail (ErrorCode::device_lost): nothing more comes of this runtime, and opening the device makes a new
   // one.
   [[nodiscard]] virtual bool is_lost() const noexcept { return false; }
+  // Whether a Graph is being recorded: what is queued will run again on other numbers, so nothing may depend on those that are there now.
+  [[nodiscard]] virtual bool is_recording() const noexcept { return false; }
   // Bytes allocated now and at most; imports are not counted.
   [[nodiscard]] virtual size_t allocated_bytes() const noexcept = 0;
   [[nodiscard]] virtual size_t peak_allocated_bytes() const noexcept = 0;

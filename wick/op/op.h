@@ -1,140 +1,149 @@
-// The vocabulary that the library and the backends share: which ops there are, and their parameters.
+// The vocabulary that the library and the backends share: one row for each op and for each kind of op, and their parameters.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "wick/layout/dtype.h"
 
 namespace [[gnu::visibility("default")]] wick {
 
-enum class OpId : uint8_t {
-  fill,              // every element of out = value
-  copy,              // out = in, converted to out's dtype
-  unary,             // out = f(in)
-  binary,            // out = f(lhs, rhs); operands come broadcast to out's shape
-  compare,           // out u8 = lhs ? rhs; operands come broadcast to out's shape
-  where_cond,        // out = cond != 0 ? on_true : on_false; operands come broadcast to out's shape
-  reduce,            // sum, mean, min, max, argmin, argmax over the last dimensions
-  cumsum,            // running sums along the last dimension, into out's layout
-  sort,              // stable, along the last dimension; out: values and u32 indices, all of them or the first few
-  softmax,           // along the last dimension
-  rms_norm,          // in / sqrt(mean(in²) + ε) · weight along the last dimension
-  add_rms_norm,      // sum = x + y, and rms_norm of it
-  layer_norm,        // (in - mean) / sqrt(variance + ε) · weight + bias along the last dimension
-  rope,              // rotary position embedding
-  rope_into_cache,   // rope of queries and of keys, and keys and values written into a cache
-  embedding,         // rows of a table, dequantized
-  index_select,      // slices of a dimension by number
-  gather,            // out[i, j, k] = in[i, ids[i, j, k], k]
-  scatter,           // out[i, ids[i, j, k], k] = (or +=) source[i, j, k], into out's own elements
-  index_add,         // slices added into out's slices by number
-  matmul,            // batched [m, k] · [k, n]
-  linear,            // in · weightᵀ for one to three weights at once
-  gated_linear,      // silu(in · gateᵀ) · (in · upᵀ)
-  attention,         // causal scaled dot-product attention over a key/value cache
-  conv2d,            // cross-correlation with a kernel
-  conv_transpose2d,  // its adjoint
-  avg_pool2d,        // means over windows
-  max_pool2d,        // maxima over windows, and where they were
-  upsample2d,        // nearest or bilinear interpolation to a larger (or smaller) image
-  random,            // numbers from Philox 4x32-10
-  repack,            // a weight's bytes rearranged into the layout that linear likes best on this device
-};
-inline constexpr int kOpCount = static_cast<int>(OpId::repack) + 1;
+// The ops, one row each: ROW(name, parameter struct, fewest inputs, most inputs, most outputs, kinds). Everything that has one entry for
+// each op derives from these rows: the enumerators, their number and names, the rules (tensor/ops), the launchers (tensor/ops/by_kernel)
+// and the tests of the conformance suite. `kinds` is the number of functions that an op stands for; its parameter struct begins with them.
+// clang-format off
+#define WICK_KERNEL_OPS(ROW)                                                                                                             \
+  ROW(fill, FillParams, 0, 0, 1, 1)              /* every element of out = value */                                                      \
+  ROW(copy, NoParams, 1, 1, 1, 1)                /* out = in, converted to out's dtype */                                                \
+  ROW(unary, UnaryParams, 1, 1, 1, kUnaryKindCount)     /* out = f(in) */                                                                \
+  ROW(binary, BinaryParams, 2, 2, 1, kBinaryKindCount)  /* out = f(lhs, rhs); operands come broadcast to out's shape */                  \
+  ROW(compare, CompareParams, 2, 2, 1, kCompareKindCount)  /* out u8 = lhs ? rhs; operands come broadcast to out's shape */              \
+  ROW(where_cond, NoParams, 3, 3, 1, 1)          /* out = cond != 0 ? on_true : on_false; operands come broadcast to out's shape */      \
+  ROW(reduce, ReduceParams, 1, 1, 1, kReduceKindCount)  /* over the last dimensions */                                                   \
+  ROW(cumsum, NoParams, 1, 1, 1, 1)              /* running sums along the last dimension, into out's layout */                          \
+  ROW(sort, SortParams, 1, 1, 2, 1)              /* stable, along the last dimension; values and u32 indices, all or the first few */    \
+  ROW(softmax, SoftmaxParams, 1, 1, 1, 1)        /* along the last dimension */                                                          \
+  ROW(rms_norm, RmsNormParams, 2, 2, 1, 1)       /* in / sqrt(mean(in^2) + epsilon) * weight along the last dimension */                 \
+  ROW(add_rms_norm, RmsNormParams, 3, 3, 2, 1)   /* sum = x + y, and rms_norm of it */                                                   \
+  ROW(layer_norm, LayerNormParams, 3, 3, 1, 1)   /* (in - mean) / sqrt(variance + epsilon) * weight + bias along the last dimension */   \
+  ROW(rope, RopeParams, 2, 2, 1, 1)              /* rotary position embedding */                                                         \
+  ROW(rope_into_cache, RopeParams, 4, 4, 3, 1)   /* rope of queries and of keys, and keys and values written into a cache */             \
+  ROW(embedding, NoParams, 2, 2, 1, 1)           /* rows of a table, dequantized */                                                      \
+  ROW(index_select, IndexParams, 2, 2, 1, 1)     /* slices of a dimension by number */                                                   \
+  ROW(gather, IndexParams, 2, 2, 1, 1)           /* out[i, j, k] = in[i, ids[i, j, k], k] */                                             \
+  ROW(scatter, ScatterParams, 2, 2, 1, 1)        /* out[i, ids[i, j, k], k] = (or +=) source[i, j, k], into out's own elements */        \
+  ROW(index_add, IndexParams, 2, 2, 1, 1)        /* slices added into out's slices by number */                                          \
+  ROW(matmul, NoParams, 2, 2, 1, 1)              /* batched [m, k] x [k, n] */                                                           \
+  ROW(linear, LinearParams, 2, 4, 3, 1)          /* in x transposed weight for one to three weights at once */                           \
+  ROW(gated_linear, LinearParams, 3, 3, 1, 1)    /* silu(in x transposed gate) * (in x transposed up) */                                 \
+  ROW(attention, AttentionParams, 3, 3, 1, 1)    /* causal scaled dot-product attention over a key/value cache */                        \
+  ROW(conv2d, ConvParams, 2, 2, 1, 1)            /* cross-correlation with a kernel */                                                   \
+  ROW(conv_transpose2d, ConvParams, 2, 2, 1, 1)  /* its adjoint */                                                                       \
+  ROW(avg_pool2d, PoolParams, 1, 1, 1, 1)        /* means over windows */                                                                \
+  ROW(max_pool2d, PoolParams, 1, 1, 2, 1)        /* maxima over windows, and where they were */                                          \
+  ROW(upsample2d, UpsampleParams, 1, 1, 1, 1)    /* nearest or bilinear interpolation to a larger (or smaller) image */                  \
+  ROW(random, RandomParams, 0, 0, 1, 1)          /* numbers from Philox 4x32-10 */
+// These have no portable kernel: a device carries them out by code of its own, or does without.
+#define WICK_NATIVE_OPS(ROW)                                                                                                             \
+  ROW(repack, NoParams, 1, 1, 1, 1)              /* a weight's bytes rearranged into the layout that linear likes best on this device */
+#define WICK_OPS(ROW) WICK_KERNEL_OPS(ROW) WICK_NATIVE_OPS(ROW)
+// clang-format on
 
-inline constexpr std::array<std::string_view, kOpCount> kOpNames = {"fill",
-                                                                    "copy",
-                                                                    "unary",
-                                                                    "binary",
-                                                                    "compare",
-                                                                    "where_cond",
-                                                                    "reduce",
-                                                                    "cumsum",
-                                                                    "sort",
-                                                                    "softmax",
-                                                                    "rms_norm",
-                                                                    "add_rms_norm",
-                                                                    "layer_norm",
-                                                                    "rope",
-                                                                    "rope_into_cache",
-                                                                    "embedding",
-                                                                    "index_select",
-                                                                    "gather",
-                                                                    "scatter",
-                                                                    "index_add",
-                                                                    "matmul",
-                                                                    "linear",
-                                                                    "gated_linear",
-                                                                    "attention",
-                                                                    "conv2d",
-                                                                    "conv_transpose2d",
-                                                                    "avg_pool2d",
-                                                                    "max_pool2d",
-                                                                    "upsample2d",
-                                                                    "random",
-                                                                    "repack"};
-[[nodiscard]] constexpr std::string_view to_string(OpId op) noexcept { return kOpNames[static_cast<size_t>(op)]; }
+#define WICK_ENUMERATOR(name, ...) name,
+enum class OpId : uint8_t { WICK_OPS(WICK_ENUMERATOR) };
+
+struct NoParams {};
 
 struct FillParams {
   double value = 0;
 };
 
 // Functions of one element x; a and b are UnaryParams'. NaN stays NaN in all of them. The sources of the definitions are in
-// tensor/ops/unary.cpp.
-enum class UnaryKind : uint8_t {
-  neg,
-  abs,
-  sign,  // -1, 0 (also of -0) or 1
-  floor,
-  ceil,
-  round,  // to the nearest whole number, halves away from zero
-  sqr,    // x²
-  sqrt,
-  rsqrt,  // 1 / √x
-  recip,  // 1 / x
-  exp,
-  log,
-  sin,
-  cos,
-  tanh,
-  erf,
-  sigmoid,       // 1 / (1 + e^-x)
-  silu,          // x · sigmoid(x)
-  relu,          // max(x, 0)
-  gelu,          // x / 2 · (1 + tanh(√(2/π) (x + 0.044715 x³)))
-  gelu_erf,      // x / 2 · (1 + erf(x / √2))
-  softplus,      // log(1 + e^x)
-  mish,          // x · tanh(softplus(x))
-  hard_sigmoid,  // clamp(x / 6 + 1/2, 0, 1)
-  hard_swish,    // x · hard_sigmoid(x)
-  affine,        // a · x + b, in f64 for integers, then as copy converts
-  powf,          // x^a
-  elu,           // x for x > 0, else a · (e^x - 1)
-  leaky_relu,    // x for x > 0, else a · x
-  clamp,         // max(a, min(x, b))
+// tensor/ops/unary.cpp. ROW(name, domain, how many of a and b it takes); a function of `numbers` maps integers to integers, one of
+// `floats` is refused for them.
+// clang-format off
+#define WICK_UNARY_KINDS(ROW)                                                                  \
+  ROW(neg, numbers, 0)                                                                         \
+  ROW(abs, numbers, 0)                                                                         \
+  ROW(sign, numbers, 0)          /* -1, 0 (also of -0) or 1 */                                 \
+  ROW(floor, numbers, 0)                                                                       \
+  ROW(ceil, numbers, 0)                                                                        \
+  ROW(round, numbers, 0)         /* to the nearest whole number, halves away from zero */      \
+  ROW(sqr, numbers, 0)           /* x^2 */                                                     \
+  ROW(sqrt, floats, 0)                                                                         \
+  ROW(rsqrt, floats, 0)          /* 1 / sqrt(x) */                                             \
+  ROW(recip, floats, 0)          /* 1 / x */                                                   \
+  ROW(exp, floats, 0)                                                                          \
+  ROW(log, floats, 0)                                                                          \
+  ROW(sin, floats, 0)                                                                          \
+  ROW(cos, floats, 0)                                                                          \
+  ROW(tanh, floats, 0)                                                                         \
+  ROW(erf, floats, 0)                                                                          \
+  ROW(sigmoid, floats, 0)        /* 1 / (1 + e^-x) */                                          \
+  ROW(silu, floats, 0)           /* x * sigmoid(x) */                                          \
+  ROW(relu, numbers, 0)          /* max(x, 0) */                                               \
+  ROW(gelu, floats, 0)           /* x / 2 * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */     \
+  ROW(gelu_erf, floats, 0)       /* x / 2 * (1 + erf(x / sqrt(2))) */                          \
+  ROW(softplus, floats, 0)       /* log(1 + e^x) */                                            \
+  ROW(mish, floats, 0)           /* x * tanh(softplus(x)) */                                   \
+  ROW(hard_sigmoid, floats, 0)   /* clamp(x / 6 + 1/2, 0, 1) */                                \
+  ROW(hard_swish, floats, 0)     /* x * hard_sigmoid(x) */                                     \
+  ROW(affine, numbers, 2)        /* a * x + b, in f64 for integers, then as copy converts */   \
+  ROW(powf, floats, 1)           /* x^a */                                                     \
+  ROW(elu, floats, 1)            /* x for x > 0, else a * (e^x - 1) */                         \
+  ROW(leaky_relu, floats, 1)     /* x for x > 0, else a * x */                                 \
+  ROW(clamp, numbers, 2)         /* max(a, min(x, b)) */
+// clang-format on
+enum class UnaryKind : uint8_t { WICK_UNARY_KINDS(WICK_ENUMERATOR) };
+
+enum class UnaryDomain : uint8_t { numbers, floats };
+struct UnaryInfo {
+  UnaryKind kind;
+  std::string_view name;
+  UnaryDomain domain;
+  int parameters;
 };
-inline constexpr std::array<std::string_view, 30> kUnaryNames = {
-    "neg",      "abs",      "sign", "floor",        "ceil",       "round",  "sqr",     "sqrt", "rsqrt",      "recip",
-    "exp",      "log",      "sin",  "cos",          "tanh",       "erf",    "sigmoid", "silu", "relu",       "gelu",
-    "gelu_erf", "softplus", "mish", "hard_sigmoid", "hard_swish", "affine", "powf",    "elu",  "leaky_relu", "clamp"};
+#define WICK_UNARY_INFO(name, domain, parameters) UnaryInfo{UnaryKind::name, #name, UnaryDomain::domain, parameters},
+inline constexpr auto kUnaryKinds = std::to_array<UnaryInfo>({WICK_UNARY_KINDS(WICK_UNARY_INFO)});
+inline constexpr int kUnaryKindCount = static_cast<int>(kUnaryKinds.size());
+[[nodiscard]] constexpr const UnaryInfo& info(UnaryKind kind) noexcept { return kUnaryKinds[static_cast<size_t>(kind)]; }
+
 struct UnaryParams {
   UnaryKind kind = UnaryKind::neg;
   double a = 0;
   double b = 0;
 };
 
-enum class BinaryKind : uint8_t { add, sub, mul, div, minimum, maximum, pow };
-inline constexpr std::array<std::string_view, 7> kBinaryNames = {"add", "sub", "mul", "div", "minimum", "maximum", "pow"};
+// A row of kinds that have nothing but a name.
+template <class Kind>
+struct KindInfo {
+  Kind kind;
+  std::string_view name;
+};
+
+// clang-format off
+#define WICK_BINARY_KINDS(ROW) ROW(add) ROW(sub) ROW(mul) ROW(div) ROW(minimum) ROW(maximum) ROW(pow)
+// clang-format on
+enum class BinaryKind : uint8_t { WICK_BINARY_KINDS(WICK_ENUMERATOR) };
+#define WICK_BINARY_INFO(name) KindInfo<BinaryKind>{BinaryKind::name, #name},
+inline constexpr auto kBinaryKinds = std::to_array({WICK_BINARY_KINDS(WICK_BINARY_INFO)});
+inline constexpr int kBinaryKindCount = static_cast<int>(kBinaryKinds.size());
 struct BinaryParams {
   BinaryKind kind = BinaryKind::add;
 };
 
 // Each is false where an operand is NaN, but for ne, which is true.
-enum class CompareKind : uint8_t { eq, ne, le, ge, lt, gt };
-inline constexpr std::array<std::string_view, 6> kCompareNames = {"eq", "ne", "le", "ge", "lt", "gt"};
+// clang-format off
+#define WICK_COMPARE_KINDS(ROW) ROW(eq) ROW(ne) ROW(le) ROW(ge) ROW(lt) ROW(gt)
+// clang-format on
+enum class CompareKind : uint8_t { WICK_COMPARE_KINDS(WICK_ENUMERATOR) };
+#define WICK_COMPARE_INFO(name) KindInfo<CompareKind>{CompareKind::name, #name},
+inline constexpr auto kCompareKinds = std::to_array({WICK_COMPARE_KINDS(WICK_COMPARE_INFO)});
+inline constexpr int kCompareKindCount = static_cast<int>(kCompareKinds.size());
 struct CompareParams {
   CompareKind kind = CompareKind::eq;
 };
@@ -142,8 +151,13 @@ struct CompareParams {
 // Over the last `dims` dimensions of the input, in any layout; out has the dimensions before them. Sums of floats are in f32 (f64 for
 // f64), of integers in their own dtype, wrapping around. argmin and argmax give the u32 place among the reduced elements in row-major
 // order, the first of equal ones; NaN counts as smallest and as largest, and min and max of a NaN are NaN.
-enum class ReduceKind : uint8_t { sum, mean, min, max, argmin, argmax };
-inline constexpr std::array<std::string_view, 6> kReduceNames = {"sum", "mean", "min", "max", "argmin", "argmax"};
+// clang-format off
+#define WICK_REDUCE_KINDS(ROW) ROW(sum) ROW(mean) ROW(min) ROW(max) ROW(argmin) ROW(argmax)
+// clang-format on
+enum class ReduceKind : uint8_t { WICK_REDUCE_KINDS(WICK_ENUMERATOR) };
+#define WICK_REDUCE_INFO(name) KindInfo<ReduceKind>{ReduceKind::name, #name},
+inline constexpr auto kReduceKinds = std::to_array({WICK_REDUCE_KINDS(WICK_REDUCE_INFO)});
+inline constexpr int kReduceKindCount = static_cast<int>(kReduceKinds.size());
 struct ReduceParams {
   ReduceKind kind = ReduceKind::sum;
   int dims = 1;
@@ -256,5 +270,68 @@ struct AttentionParams {
   int64_t past = 0;
   bool precise = false;
 };
+
+// The table of ops.
+struct OpInfo {
+  OpId id;
+  std::string_view name;
+  size_t param_bytes;  // of the parameter struct; 0: the op has none
+  int min_inputs, max_inputs, max_outputs;
+  int kinds;
+  bool has_kernel;
+};
+#define WICK_OP_INFO(name, params, min_in, max_in, out, kinds, has_kernel) \
+  OpInfo{OpId::name, #name, std::is_same_v<params, NoParams> ? 0 : sizeof(params), min_in, max_in, out, kinds, has_kernel},
+#define WICK_KERNEL_OP_INFO(...) WICK_OP_INFO(__VA_ARGS__, true)
+#define WICK_NATIVE_OP_INFO(...) WICK_OP_INFO(__VA_ARGS__, false)
+inline constexpr auto kOps = std::to_array<OpInfo>({WICK_KERNEL_OPS(WICK_KERNEL_OP_INFO) WICK_NATIVE_OPS(WICK_NATIVE_OP_INFO)});
+inline constexpr int kOpCount = static_cast<int>(kOps.size());
+[[nodiscard]] constexpr const OpInfo& info(OpId op) noexcept { return kOps[static_cast<size_t>(op)]; }
+[[nodiscard]] constexpr std::string_view to_string(OpId op) noexcept { return info(op).name; }
+
+#undef WICK_ENUMERATOR
+#undef WICK_UNARY_INFO
+#undef WICK_BINARY_INFO
+#undef WICK_COMPARE_INFO
+#undef WICK_REDUCE_INFO
+#undef WICK_OP_INFO
+#undef WICK_KERNEL_OP_INFO
+#undef WICK_NATIVE_OP_INFO
+
+[[nodiscard]] constexpr std::string_view to_string(UnaryKind kind) noexcept { return info(kind).name; }
+[[nodiscard]] constexpr std::string_view to_string(BinaryKind kind) noexcept { return kBinaryKinds[static_cast<size_t>(kind)].name; }
+[[nodiscard]] constexpr std::string_view to_string(CompareKind kind) noexcept { return kCompareKinds[static_cast<size_t>(kind)].name; }
+[[nodiscard]] constexpr std::string_view to_string(ReduceKind kind) noexcept { return kReduceKinds[static_cast<size_t>(kind)].name; }
+// The name of a kind by its number: "tanh" of unary; the op's own where it has but one.
+[[nodiscard]] constexpr std::string_view kind_name(OpId op, int kind) noexcept {
+  switch (op) {
+    case OpId::unary: return to_string(static_cast<UnaryKind>(kind));
+    case OpId::binary: return to_string(static_cast<BinaryKind>(kind));
+    case OpId::compare: return to_string(static_cast<CompareKind>(kind));
+    case OpId::reduce: return to_string(static_cast<ReduceKind>(kind));
+    default: return to_string(op);
+  }
+}
+// The number of the kind that an op's parameters name; 0 for an op with one kind.
+[[nodiscard]] constexpr int kind_of(OpId op, const void* params) noexcept {
+  return info(op).kinds == 1 ? 0 : *static_cast<const uint8_t*>(params);
+}
+
+// Rows are found by their enumerator's number, and kinds at the beginning of their parameters.
+template <class Rows>
+[[nodiscard]] consteval bool in_order(const Rows& rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if constexpr (requires { rows[i].kind; }) {
+      if (static_cast<size_t>(rows[i].kind) != i) return false;
+    } else {
+      if (static_cast<size_t>(rows[i].id) != i) return false;
+    }
+    if (rows[i].name.empty()) return false;
+  }
+  return !rows.empty();
+}
+static_assert(in_order(kOps) && in_order(kUnaryKinds) && in_order(kBinaryKinds) && in_order(kCompareKinds) && in_order(kReduceKinds));
+static_assert(offsetof(UnaryParams, kind) == 0 && offsetof(BinaryParams, kind) == 0 && offsetof(CompareParams, kind) == 0 &&
+              offsetof(ReduceParams, kind) == 0);
 
 }  // namespace wick

@@ -37,8 +37,8 @@ Bound binary_bound(BinaryKind kind, DType dtype) {
 }
 
 void add_binary(CaseList& list, BinaryKind kind, const Shape& left, const Shape& right, DType dtype, View left_view, View right_view) {
-  const std::string name = fmt::format("{}/{} {}/{} {}", kBinaryNames[static_cast<size_t>(kind)], left.to_string(), to_string(left_view),
-                                       right.to_string(), to_string(right_view));
+  const std::string name =
+      fmt::format("{}/{} {}/{} {}", to_string(kind), left.to_string(), to_string(left_view), right.to_string(), to_string(right_view));
   list.add(OpId::binary, dtype, name, [=](Trial& trial) {
     const Tensor lhs = trial.input(left, dtype, left_view);
     const Tensor rhs = trial.input(right, dtype, right_view, {1, 5});
@@ -53,8 +53,7 @@ void add_binary(CaseList& list, BinaryKind kind, const Shape& left, const Shape&
 // Every pair of special numbers: one along rows, one along columns.
 void add_binary_specials(CaseList& list, BinaryKind kind, DType dtype, const std::vector<double>& values, bool row_major) {
   const auto n = static_cast<int64_t>(values.size());
-  const std::string name =
-      fmt::format("{}/special numbers/{}", kBinaryNames[static_cast<size_t>(kind)], row_major ? "contiguous" : "broadcast");
+  const std::string name = fmt::format("{}/special numbers/{}", to_string(kind), row_major ? "contiguous" : "broadcast");
   list.add(OpId::binary, dtype, name, [=](Trial& trial) {
     std::vector<double> columns;
     for (const double value : values) columns.insert(columns.end(), values.size(), value);
@@ -114,8 +113,8 @@ void add_binaries(CaseList& list, BinaryKind kind) {
 }
 
 void add_compare(CaseList& list, CompareKind kind, const Shape& left, const Shape& right, DType dtype, View left_view, View right_view) {
-  const std::string name = fmt::format("{}/{} {}/{} {}", kCompareNames[static_cast<size_t>(kind)], left.to_string(), to_string(left_view),
-                                       right.to_string(), to_string(right_view));
+  const std::string name =
+      fmt::format("{}/{} {}/{} {}", to_string(kind), left.to_string(), to_string(left_view), right.to_string(), to_string(right_view));
   list.add(OpId::compare, dtype, name, [=](Trial& trial) {
     // Few different numbers, so that many pairs are equal.
     const auto few = [&](const Shape& shape, View view) {
@@ -134,7 +133,7 @@ void add_compare(CaseList& list, CompareKind kind, const Shape& left, const Shap
 }
 
 void add_compare_specials(CaseList& list, CompareKind kind, DType dtype) {
-  list.add(OpId::compare, dtype, fmt::format("{}/special numbers", kCompareNames[static_cast<size_t>(kind)]), [=](Trial& trial) {
+  list.add(OpId::compare, dtype, fmt::format("{}/special numbers", to_string(kind)), [=](Trial& trial) {
     const auto n = static_cast<int64_t>(kSpecials.size());
     const Shape square{n, n};
     const Tensor values = trial.input_of(kSpecials, {n}, dtype);
@@ -149,7 +148,7 @@ void add_compare_specials(CaseList& list, CompareKind kind, DType dtype) {
 }
 
 void add_comparisons(CaseList& list) {
-  for (size_t id = 0; id < kCompareNames.size(); ++id) {
+  for (size_t id = 0; id < kCompareKinds.size(); ++id) {
     const auto kind = static_cast<CompareKind>(id);
     for (const Shape& shape : ranks()) {
       for (const View view : views_of(shape)) {

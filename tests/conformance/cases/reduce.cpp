@@ -17,7 +17,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 const std::vector<ReduceKind> kKinds = {ReduceKind::sum, ReduceKind::mean,   ReduceKind::min,
                                         ReduceKind::max, ReduceKind::argmin, ReduceKind::argmax};
 
-std::string_view name_of(ReduceKind kind) { return kReduceNames[static_cast<size_t>(kind)]; }
+std::string_view name_of(ReduceKind kind) { return to_string(kind); }
 
 // A sum of n terms in any order errs by about √n roundings of Σ |x| where they are independent; a mean is that divided, and rounded once
 // more. In f64 the reference errs too, and it adds one after another: equal terms can cost it n roundings.

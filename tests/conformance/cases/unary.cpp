@@ -25,7 +25,7 @@ const std::vector<double> kSpecials = {0.0,        -0.0,  1,     -1,   kNaN,  kI
 
 // A function's name with its parameters.
 std::string name_of(const UnaryParams& params) {
-  const std::string_view name = kUnaryNames[static_cast<size_t>(params.kind)];
+  const std::string_view name = to_string(params.kind);
   return params.a == 0 && params.b == 0 ? std::string(name) : fmt::format("{}({}, {})", name, params.a, params.b);
 }
 
@@ -88,21 +88,7 @@ Bound bound_of(const UnaryParams& params, DType dtype) {
   });
 }
 
-bool takes(UnaryKind kind, DType dtype) {
-  switch (kind) {
-    case UnaryKind::neg:
-    case UnaryKind::abs:
-    case UnaryKind::sign:
-    case UnaryKind::floor:
-    case UnaryKind::ceil:
-    case UnaryKind::round:
-    case UnaryKind::sqr:
-    case UnaryKind::relu:
-    case UnaryKind::affine:
-    case UnaryKind::clamp: return true;
-    default: return !is_integer(dtype);
-  }
-}
+bool takes(UnaryKind kind, DType dtype) { return !is_integer(dtype) || info(kind).domain == UnaryDomain::numbers; }
 
 // Where a narrow dtype ends, a result that errs may be the largest number instead of infinity; that is the business of copy's cases.
 Range range_of(UnaryKind kind, DType dtype) {
@@ -134,7 +120,7 @@ std::vector<Shape> ranks() {
 
 std::vector<UnaryParams> functions() {
   std::vector<UnaryParams> list;
-  for (size_t kind = 0; kind < kUnaryNames.size(); ++kind) {
+  for (size_t kind = 0; kind < kUnaryKinds.size(); ++kind) {
     switch (const auto id = static_cast<UnaryKind>(kind)) {
       case UnaryKind::affine: list.insert(list.end(), {{id, 2.5, -1.25}, {id, -1, 300}, {id, 1, 0.1}}); break;
       case UnaryKind::powf:

@@ -10,7 +10,7 @@
 #include "wick/backend/cpu/op_table.h"
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
-#include "wick/device/interpreted_program.h"
+#include "wick/device/linked_kernels.h"
 #include "wick/device/registry.h"
 #include "wick/quant/interleave.h"
 
@@ -33,7 +33,7 @@ class CpuQueue final : public Queue {
     std::memset(target.host_data() + offset, static_cast<int>(value), bytes);
   }
   // Kernels of users; the library's own ops are native code.
-  void launch(const Launch& launch) override { interpret(launch); }
+  void launch(const Launch& launch) override { require_interpreter(launch.program->kernel().name).run(launch, /*keeps_subnormals=*/true); }
   void synchronize() override {}
 };
 
@@ -122,13 +122,15 @@ std::unique_ptr<Buffer> CpuRuntime::import_host(std::byte* data, size_t bytes, s
 
 Queue& CpuRuntime::queue() noexcept { return *queue_; }
 
-std::shared_ptr<const Program> CpuRuntime::compile(const ir::Kernel& kernel) { return interpreted_program(kernel, caps_); }
+std::shared_ptr<const Program> CpuRuntime::compile(const ir::Kernel& kernel) {
+  return require_interpreter(kernel.name).prepare(kernel, caps_);
+}
 
-OpFunction CpuRuntime::override_for(OpId op, DType dtype) const noexcept {
+OpFunction CpuRuntime::override_for(OpId op, int kind, DType dtype) const noexcept {
   // Rearranging pays only where there are tile kernels to read the result; elsewhere interleaved weights are the reference loops' business.
   const bool multiplies_tiles = is_interleaved(dtype) && (op == OpId::linear || op == OpId::gated_linear);
   if ((op == OpId::repack || multiplies_tiles) && !has_tile_kernels(kernels_, dtype)) return nullptr;
-  return op_function(op, dtype);
+  return has_loop(kernels_, op, kind, dtype) ? op_function(op, dtype) : nullptr;
 }
 
 extern const Backend kBackend;

@@ -36,7 +36,7 @@ class CpuRuntime final : public Runtime {
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override { return memory_->allocate(bytes, lifetime); }
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
   [[nodiscard]] Queue& queue() noexcept override;
-  [[nodiscard]] OpFunction override_for(OpId op, DType dtype) const noexcept override;
+  [[nodiscard]] OpFunction override_for(OpId op, int kind, DType dtype) const noexcept override;
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return memory_->allocated_bytes(); }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return memory_->peak_allocated_bytes(); }

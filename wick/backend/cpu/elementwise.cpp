@@ -96,6 +96,20 @@ void choose(const OpCall& call, const ChooseLoops<Condition>& loops) {
 
 }  // namespace
 
+bool has_loop(const SimdKernels& kernels, OpId op, int kind, DType dtype) noexcept {
+  if (kind < 0 || kind >= info(op).kinds) return false;
+  if (is_quantized(dtype) || (op != OpId::unary && op != OpId::binary && op != OpId::compare)) return true;
+  bool found = false;
+  const auto at = static_cast<size_t>(kind);
+  visit_number(dtype, [&]<class T>(T) {
+    const NumberLoops<T>& loops = kernels.numbers<T>();
+    found = op == OpId::unary    ? loops.unary[at] != nullptr
+            : op == OpId::binary ? loops.binary[at].front() != nullptr
+                                 : loops.compare[at].front() != nullptr;
+  });
+  return found;
+}
+
 void unary_any(const OpCall& call) {
   const UnaryParams& params = call.parameters<UnaryParams>();
   const DType dtype = call.inputs[0].dtype;

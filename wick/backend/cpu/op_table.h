@@ -1,12 +1,16 @@
-// The CPU's implementations of ops: one constant table, [op][dtype of the defining operand].
+// The CPU's implementations of ops: one constant table, [op][dtype of the defining operand], and which kinds of an op have a loop.
 #pragma once
 
 #include "wick/device/op_call.h"
 
 namespace wick::cpu {
 
+struct SimdKernels;
+
 // nullptr: the CPU has no implementation of its own, and the reference loops serve.
 [[nodiscard]] OpFunction op_function(OpId op, DType dtype) noexcept;
+// Whether op_function's implementation knows that kind of the op on these numbers; else the reference loops serve. (elementwise.cpp)
+[[nodiscard]] bool has_loop(const SimdKernels& kernels, OpId op, int kind, DType dtype) noexcept;
 
 // The implementations, by file.
 // copy.cpp

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/normalize.h"
 #include "wick/tensor/ops/op_rule.h"
@@ -74,8 +73,7 @@ std::string_view hole(DType dtype) { return is_cache_dtype(dtype) ? "" : "a key/
 }  // namespace
 
 // The tape sees its parts.
-const OpRule kAttentionRule = {
-    .op = OpId::attention, .defining_operand = 1, .reference = reference, .hole = hole, .by_kernel = by_kernel::attention};
+const OpRule rules::attention = {.defining_operand = 1, .reference = reference, .hole = hole};
 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionParams& params) {
   const bool fits = query.rank() == 3 && key.rank() == 3 && key.shape() == value.shape() && query.shape()[2] == key.shape()[2] &&

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -123,13 +122,8 @@ void gradient(GradientContext& context) {
 
 }  // namespace
 
-const OpRule kBinaryRule = {.op = OpId::binary,
-                            .defining_operand = 0,
-                            .reference = reference,
-                            .hole = refuse_quantized,
-                            .gradient_kind = GradientKind::function,
-                            .gradient = gradient,
-                            .by_kernel = by_kernel::binary};
+const OpRule rules::binary = {
+    .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::function, .gradient = gradient};
 
 Shape broadcast_operands(std::string_view name, const Tensor& lhs, const Tensor& rhs) {
   if (lhs.dtype() != rhs.dtype()) {
@@ -139,7 +133,7 @@ Shape broadcast_operands(std::string_view name, const Tensor& lhs, const Tensor&
 }
 
 Tensor binary(BinaryKind kind, const Tensor& lhs, const Tensor& rhs) {
-  const std::string_view name = kBinaryNames[static_cast<size_t>(kind)];
+  const std::string_view name = to_string(kind);
   check_dtype(OpId::binary, name, lhs);
   const Shape shape = broadcast_operands(name, lhs, rhs);
   Tensor result = Tensor::empty(shape, lhs.dtype(), lhs.device());

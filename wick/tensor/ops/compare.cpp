@@ -5,7 +5,6 @@
 
 #include "wick/base/fail.h"
 #include "wick/tensor/ops/binary.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -90,22 +89,16 @@ ScalarComparison representable(CompareKind kind, double other, DType dtype) {
 
 }  // namespace
 
-const OpRule kCompareRule = {.op = OpId::compare,
-                             .defining_operand = 0,
-                             .reference = compare_reference,
-                             .hole = refuse_quantized,
-                             .gradient_kind = GradientKind::none,
-                             .by_kernel = by_kernel::compare};
-const OpRule kWhereCondRule = {.op = OpId::where_cond,
-                               .defining_operand = 1,
-                               .reference = where_reference,
-                               .hole = refuse_quantized,
-                               .gradient_kind = GradientKind::function,
-                               .gradient = where_gradient,
-                               .by_kernel = by_kernel::where_cond};
+const OpRule rules::compare = {
+    .defining_operand = 0, .reference = compare_reference, .hole = refuse_quantized, .gradient_kind = GradientKind::none};
+const OpRule rules::where_cond = {.defining_operand = 1,
+                                  .reference = where_reference,
+                                  .hole = refuse_quantized,
+                                  .gradient_kind = GradientKind::function,
+                                  .gradient = where_gradient};
 
 Tensor Tensor::compare(CompareKind kind, const Tensor& other) const {
-  const std::string_view name = kCompareNames[static_cast<size_t>(kind)];
+  const std::string_view name = to_string(kind);
   check_dtype(OpId::compare, name, *this);
   const Shape common = broadcast_operands(name, *this, other);
   Tensor result = Tensor::empty(common, DType::u8, device());

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -234,20 +233,16 @@ void check_line(std::string_view op, const Tensor& x, const Tensor& kernel) {
 
 }  // namespace
 
-const OpRule kConv2dRule = {.op = OpId::conv2d,
-                            .defining_operand = 0,
-                            .reference = conv_reference,
-                            .hole = refuse_quantized,
-                            .gradient_kind = GradientKind::function,
-                            .gradient = conv_gradient,
-                            .by_kernel = by_kernel::conv2d};
-const OpRule kConvTranspose2dRule = {.op = OpId::conv_transpose2d,
-                                     .defining_operand = 0,
-                                     .reference = transpose_reference,
-                                     .hole = refuse_quantized,
-                                     .gradient_kind = GradientKind::function,
-                                     .gradient = transpose_gradient,
-                                     .by_kernel = by_kernel::conv_transpose2d};
+const OpRule rules::conv2d = {.defining_operand = 0,
+                              .reference = conv_reference,
+                              .hole = refuse_quantized,
+                              .gradient_kind = GradientKind::function,
+                              .gradient = conv_gradient};
+const OpRule rules::conv_transpose2d = {.defining_operand = 0,
+                                        .reference = transpose_reference,
+                                        .hole = refuse_quantized,
+                                        .gradient_kind = GradientKind::function,
+                                        .gradient = transpose_gradient};
 
 Tensor Tensor::conv2d(const Tensor& kernel, const ConvParams& params) const { return conv("conv2d", *this, kernel, params); }
 

@@ -1,7 +1,6 @@
 #include "wick/tensor/ops/copy.h"
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -32,12 +31,7 @@ Tensor copied(const Tensor& source, DType dtype) {
 
 }  // namespace
 
-const OpRule kCopyRule = {.op = OpId::copy,
-                          .defining_operand = 0,
-                          .reference = reference,
-                          .gradient_kind = GradientKind::function,
-                          .gradient = gradient,
-                          .by_kernel = by_kernel::copy};
+const OpRule rules::copy = {.defining_operand = 0, .reference = reference, .gradient_kind = GradientKind::function, .gradient = gradient};
 
 void refuse_tracked(std::string_view name, std::initializer_list<const Tensor*> tensors) {
   for (const Tensor* tensor : tensors) {

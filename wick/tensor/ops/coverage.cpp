@@ -1,6 +1,7 @@
 #include "wick/tensor/ops/coverage.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -24,6 +25,38 @@ std::string unreadable_formats() {
   return text;
 }
 
+// repack is linear's own business.
+bool is_listed(const OpInfo& row) { return row.has_kernel; }
+
+std::vector<std::string_view> kinds_by_reference(const Device& device, const OpInfo& row, DType dtype, Support found) {
+  std::vector<std::string_view> kinds;
+  if (found != Support::native && found != Support::kernel) return kinds;
+  for (int kind = 0; kind < row.kinds; ++kind) {
+    const bool leaves_integers = row.id == OpId::unary && info(static_cast<UnaryKind>(kind)).domain == UnaryDomain::floats;
+    if (is_integer(dtype) && leaves_integers) continue;
+    if (support(device, row.id, dtype, kind) == Support::reference) kinds.push_back(kind_name(row.id, kind));
+  }
+  return kinds;
+}
+
+// "unary: tan, asin (f32, f64)": the kinds of an op on a device, one line for each list of kinds.
+std::string reference_kinds_text(std::span<const CoverageEntry> entries, DeviceKind device) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const CoverageEntry& entry : entries) {
+    if (entry.device != device || entry.kinds_by_reference.empty()) continue;
+    const std::string kinds = fmt::format("{}: {}", to_string(entry.op), fmt::join(entry.kinds_by_reference, ", "));
+    const auto found = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return line.first == kinds; });
+    if (found == lines.end()) {
+      lines.emplace_back(kinds, to_string(entry.dtype));
+    } else {
+      found->second += fmt::format(", {}", to_string(entry.dtype));
+    }
+  }
+  std::string text;
+  for (const auto& [kinds, dtypes] : lines) text += fmt::format("- {} ({})\n", kinds, dtypes);
+  return text;
+}
+
 size_t reason_number(std::vector<std::string_view>& reasons, std::string_view reason) {
   const auto found = std::find(reasons.begin(), reasons.end(), reason);
   const auto index = static_cast<size_t>(found - reasons.begin());
@@ -33,11 +66,13 @@ size_t reason_number(std::vector<std::string_view>& reasons, std::string_view re
 
 void render_device(std::span<const CoverageEntry> entries, DeviceKind device, std::vector<std::string_view>& reasons, std::string& text) {
   text += fmt::format("\n## {}\n\n| dtype |", to_string(device));
-  for (int op = 0; op < kOpCount; ++op) {
-    if (static_cast<OpId>(op) != OpId::repack) text += fmt::format(" {} |", kOpNames[static_cast<size_t>(op)]);
+  std::string line = "\n|---|";
+  for (const OpInfo& row : kOps) {
+    if (!is_listed(row)) continue;
+    text += fmt::format(" {} |", row.name);
+    line += "---|";
   }
-  text += "\n|---|";
-  for (int op = 1; op < kOpCount; ++op) text += "---|";
+  text += line;
   for (int id = 0; id < kDTypeCount; ++id) {
     const auto dtype = static_cast<DType>(id);
     if (!has_row(dtype)) continue;
@@ -50,6 +85,9 @@ void render_device(std::span<const CoverageEntry> entries, DeviceKind device, st
     }
   }
   text += "\n";
+  if (const std::string kinds = reference_kinds_text(entries, device); !kinds.empty()) {
+    text += fmt::format("\nThese kinds of ops have no code of their own here, and run by the reference loops:\n\n{}", kinds);
+  }
 }
 
 }  // namespace
@@ -63,15 +101,16 @@ std::string_view declared_hole(OpId op, DType dtype) noexcept {
 std::vector<CoverageEntry> coverage(std::span<const Device> devices) {
   std::vector<CoverageEntry> entries;
   for (const Device& device : devices) {
-    for (int op = 0; op < kOpCount; ++op) {
-      if (static_cast<OpId>(op) == OpId::repack) continue;
+    for (const OpInfo& row : kOps) {
+      if (!is_listed(row)) continue;
+      const OpId op = row.id;
       for (int id = 0; id < kDTypeCount; ++id) {
         const auto dtype = static_cast<DType>(id);
         if (is_interleaved(dtype)) continue;
-        std::string_view reason = declared_hole(static_cast<OpId>(op), dtype);
-        const Support found = reason.empty() ? support(device, static_cast<OpId>(op), dtype) : Support::none;
+        std::string_view reason = declared_hole(op, dtype);
+        const Support found = reason.empty() ? support(device, op, dtype) : Support::none;
         if (found == Support::none && reason.empty()) reason = missing_ability(device.caps(), dtype);
-        entries.push_back({static_cast<OpId>(op), dtype, device.kind(), found, reason});
+        entries.push_back({op, dtype, device.kind(), found, reason, kinds_by_reference(device, row, dtype, found)});
       }
     }
   }

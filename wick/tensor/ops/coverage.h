@@ -17,6 +17,8 @@ struct CoverageEntry {
   Support support;
   // Why there is nothing, where that is meant to be so; empty elsewhere. An entry with Support::none and no reason is a mistake.
   std::string_view reason;
+  // The op's kinds that the reference loops carry out, although the others have an implementation.
+  std::vector<std::string_view> kinds_by_reference = {};
 };
 
 // Why no device carries out this op on this dtype; empty if it should.

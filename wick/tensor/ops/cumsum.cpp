@@ -1,5 +1,4 @@
 // cumsum: running sums along a dimension, which a view moves to the end.
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/index_ids.h"
 
@@ -20,13 +19,8 @@ void gradient(GradientContext& context) { context.give(0, context.gradient().fli
 
 }  // namespace
 
-const OpRule kCumsumRule = {.op = OpId::cumsum,
-                            .defining_operand = 0,
-                            .reference = reference,
-                            .hole = refuse_quantized,
-                            .gradient_kind = GradientKind::function,
-                            .gradient = gradient,
-                            .by_kernel = by_kernel::cumsum};
+const OpRule rules::cumsum = {
+    .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::function, .gradient = gradient};
 
 Tensor Tensor::cumsum(int dim) const {
   check_dtype(OpId::cumsum, "cumsum", *this);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "wick/base/fail.h"
+#include "wick/device/linked_kernels.h"
 #include "wick/quant/interleave.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -13,6 +14,15 @@ namespace {
 
 constexpr size_t kMaxOperands = 8;
 
+// Whether a call has what the op's row says.
+bool fits(const OpInfo& row, const void* params, size_t inputs, size_t outputs) {
+  const bool has_inputs = inputs >= static_cast<size_t>(row.min_inputs) && inputs <= static_cast<size_t>(row.max_inputs);
+  return has_inputs && outputs >= 1 && outputs <= static_cast<size_t>(row.max_outputs) && (params != nullptr) == (row.param_bytes > 0);
+}
+static_assert(std::all_of(kOps.begin(), kOps.end(), [](const OpInfo& row) {
+  return static_cast<size_t>(row.max_inputs) <= kMaxOperands && static_cast<size_t>(row.max_outputs) <= kMaxOperands;
+}));
+
 }  // namespace
 
 std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept {
@@ -21,22 +31,24 @@ std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept {
   return {};
 }
 
-OpFunction implementation(const Runtime& runtime, OpId op, DType dtype) noexcept {
-  if (const OpFunction function = runtime.override_for(op, dtype)) return function;
+OpFunction implementation(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept {
+  if (const OpFunction function = runtime.override_for(op, kind, dtype)) return function;
   const OpRule& op_rule = rule(op);
   if (!runtime.runs_kernels() || is_interleaved(dtype) || (op_rule.hole != nullptr && !op_rule.hole(dtype).empty())) return nullptr;
-  return missing_ability(runtime.caps(), dtype).empty() ? op_rule.by_kernel : nullptr;
+  const LauncherTable* launchers = linked_launchers();
+  if (launchers == nullptr || !missing_ability(runtime.caps(), dtype).empty()) return nullptr;
+  return (*launchers)[static_cast<size_t>(op)];
 }
 
-Support support(const Device& device, OpId op, DType dtype) noexcept {
-  if (device.runtime().override_for(op, dtype) != nullptr) return Support::native;
-  if (implementation(device.runtime(), op, dtype) != nullptr) return Support::kernel;
+Support support(const Device& device, OpId op, DType dtype, int kind) noexcept {
+  if (device.runtime().override_for(op, kind, dtype) != nullptr) return Support::native;
+  if (implementation(device.runtime(), op, kind, dtype) != nullptr) return Support::kernel;
   if (device.caps().host_memory && rule(op).reference != nullptr && is_readable(dtype)) return Support::reference;
   return Support::none;
 }
 
 void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) {
-  WICK_ASSERT(inputs.size() <= kMaxOperands && !outputs.empty() && outputs.size() <= kMaxOperands);
+  WICK_ASSERT(fits(info(op), params, inputs.size(), outputs.size()));
   const Device& device = outputs.front()->device();
   for (const std::span<const Tensor* const> group : {inputs, outputs}) {
     for (const Tensor* tensor : group) {
@@ -58,11 +70,12 @@ void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs
   }
   const OpCall call{op, params, std::span(input_operands).first(inputs.size()), std::span(output_operands).first(outputs.size()),
                     &device.runtime()};
-  if (const OpFunction function = implementation(device.runtime(), op, defining.dtype())) {
+  const int kind = kind_of(op, params);
+  if (const OpFunction function = implementation(device.runtime(), op, kind, defining.dtype())) {
     function(call);
     return;
   }
-  if (support(device, op, defining.dtype()) != Support::reference) {
+  if (support(device, op, defining.dtype(), kind) != Support::reference) {
     fail(ErrorCode::unsupported, "{}: {} has no implementation for dtype {}", to_string(op), device.location().to_string(),
          to_string(defining.dtype()));
   }

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "wick/base/error.h"
 #include "wick/device/op_call.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"
@@ -15,12 +16,12 @@ namespace wick {
 
 // What a device lacks for numbers of that dtype: "the device has no f64 arithmetic"; empty if nothing.
 [[nodiscard]] std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept;
-// The device's own implementation, or that by portable kernels; nullptr if there is neither.
-[[nodiscard]] OpFunction implementation(const Runtime& runtime, OpId op, DType dtype) noexcept;
+// The device's own implementation of a kind of an op, or that by portable kernels; nullptr if there is neither.
+[[nodiscard]] OpFunction implementation(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept;
 
-// How a device carries out an op on a dtype.
+// How a device carries out a kind of an op on a dtype.
 enum class Support { none, native, kernel, reference };
-[[nodiscard]] Support support(const Device& device, OpId op, DType dtype) noexcept;
+[[nodiscard]] Support support(const Device& device, OpId op, DType dtype, int kind = 0) noexcept;
 
 // Runs the op, unless all outputs are empty. `params` is the op's parameter struct. Errors: device_mismatch naming op and both devices;
 // unsupported naming op, dtype and device. The tape does not see it.
@@ -36,6 +37,7 @@ void apply(OpId op, const void* params, std::span<const std::byte> param_bytes, 
            std::span<Tensor* const> outputs);
 template <class Params>
 void apply(OpId op, const Params& params, std::initializer_list<const Tensor*> inputs, std::initializer_list<Tensor*> outputs) {
+  WICK_ASSERT(info(op).param_bytes == sizeof(Params));
   apply(op, &params, bytes_of(params), std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
 }
 inline void apply(OpId op, std::initializer_list<const Tensor*> inputs, std::initializer_list<Tensor*> outputs) {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -29,12 +28,8 @@ void gradient(GradientContext& context) {
 
 }  // namespace
 
-const OpRule kEmbeddingRule = {.op = OpId::embedding,
-                               .defining_operand = 0,
-                               .reference = reference,
-                               .gradient_kind = GradientKind::function,
-                               .gradient = gradient,
-                               .by_kernel = by_kernel::embedding};
+const OpRule rules::embedding = {
+    .defining_operand = 0, .reference = reference, .gradient_kind = GradientKind::function, .gradient = gradient};
 
 Tensor embedding(const Tensor& table, const Tensor& ids) {
   if (table.rank() != 2) fail(ErrorCode::shape_mismatch, "embedding: the table {} must be [rows, width]", table.describe());

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "wick/base/error.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
@@ -19,12 +18,7 @@ std::string_view hole(DType dtype) { return is_quantized(dtype) ? "a single valu
 
 }  // namespace
 
-const OpRule kFillRule = {.op = OpId::fill,
-                          .defining_operand = kFirstOutput,
-                          .reference = reference,
-                          .hole = hole,
-                          .gradient_kind = GradientKind::none,
-                          .by_kernel = by_kernel::fill};
+const OpRule rules::fill = {.defining_operand = kFirstOutput, .reference = reference, .hole = hole, .gradient_kind = GradientKind::none};
 
 void fill(const Tensor& target, double value) {
   check_dtype(OpId::fill, "fill", target);

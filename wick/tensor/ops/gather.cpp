@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/index_ids.h"
@@ -116,20 +115,13 @@ void scatter_in_place(std::string_view name, const Tensor& target, const Tensor&
 
 }  // namespace
 
-const OpRule kGatherRule = {.op = OpId::gather,
-                            .defining_operand = 0,
-                            .reference = gather_reference,
-                            .hole = refuse_quantized,
-                            .gradient_kind = GradientKind::function,
-                            .gradient = gather_gradient,
-                            .by_kernel = by_kernel::gather};
+const OpRule rules::gather = {.defining_operand = 0,
+                              .reference = gather_reference,
+                              .hole = refuse_quantized,
+                              .gradient_kind = GradientKind::function,
+                              .gradient = gather_gradient};
 // The tape sees scatter and scatter_add as wholes: the copy and the writes.
-const OpRule kScatterRule = {.op = OpId::scatter,
-                             .defining_operand = kFirstOutput,
-                             .reference = scatter_reference,
-                             .hole = refuse_quantized,
-                             .updates = true,
-                             .by_kernel = by_kernel::scatter};
+const OpRule rules::scatter = {.defining_operand = kFirstOutput, .reference = scatter_reference, .hole = refuse_quantized, .updates = true};
 
 Tensor Tensor::gather(const Tensor& ids, int dim) const {
   check_id_dtype("gather", ids);

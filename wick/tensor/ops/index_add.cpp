@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/embedding.h"
 #include "wick/tensor/ops/index_ids.h"
@@ -51,20 +50,13 @@ void check_ids(std::string_view op, const Tensor& ids) {
 
 }  // namespace
 
-const OpRule kIndexSelectRule = {.op = OpId::index_select,
-                                 .defining_operand = 0,
-                                 .reference = select_reference,
-                                 .hole = refuse_quantized,
-                                 .gradient_kind = GradientKind::function,
-                                 .gradient = select_gradient,
-                                 .by_kernel = by_kernel::index_select};
+const OpRule rules::index_select = {.defining_operand = 0,
+                                    .reference = select_reference,
+                                    .hole = refuse_quantized,
+                                    .gradient_kind = GradientKind::function,
+                                    .gradient = select_gradient};
 // The tape sees index_add as a whole: the copy and the additions.
-const OpRule kIndexAddRule = {.op = OpId::index_add,
-                              .defining_operand = kFirstOutput,
-                              .reference = add_reference,
-                              .hole = refuse_quantized,
-                              .updates = true,
-                              .by_kernel = by_kernel::index_add};
+const OpRule rules::index_add = {.defining_operand = kFirstOutput, .reference = add_reference, .hole = refuse_quantized, .updates = true};
 
 Tensor Tensor::index_select(const Tensor& ids, int dim) const {
   check_ids("index_select", ids);

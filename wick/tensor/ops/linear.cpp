@@ -6,7 +6,6 @@
 
 #include "wick/base/fail.h"
 #include "wick/quant/interleave.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/fill.h"
 #include "wick/tensor/ops/op_rule.h"
@@ -79,9 +78,7 @@ void linear_gradient(GradientContext& context) {
 }
 
 bool share_call(const Tensor& a, const Tensor& b) {
-  const auto by_kernel = [](const Tensor& weight) {
-    return implementation(weight.device().runtime(), OpId::linear, weight.dtype()) == by_kernel::linear;
-  };
+  const auto by_kernel = [](const Tensor& weight) { return support(weight.device(), OpId::linear, weight.dtype()) == Support::kernel; };
   return a.dtype() == b.dtype() || (by_kernel(a) && by_kernel(b));
 }
 
@@ -89,17 +86,14 @@ std::string_view hole(DType dtype) { return is_integer(dtype) ? "weights are flo
 
 }  // namespace
 
-const OpRule kLinearRule = {.op = OpId::linear,
-                            .defining_operand = 1,
-                            .reference = linear_reference,
-                            .hole = hole,
-                            .gradient_kind = GradientKind::function,
-                            .gradient = linear_gradient,
-                            .by_kernel = by_kernel::linear};
+const OpRule rules::linear = {.defining_operand = 1,
+                              .reference = linear_reference,
+                              .hole = hole,
+                              .gradient_kind = GradientKind::function,
+                              .gradient = linear_gradient};
 // The tape sees its parts: see gated_linear below.
-const OpRule kGatedLinearRule = {
-    .op = OpId::gated_linear, .defining_operand = 1, .reference = gated_reference, .hole = hole, .by_kernel = by_kernel::gated_linear};
-const OpRule kRepackRule = {.op = OpId::repack, .defining_operand = 0, .reference = nullptr};
+const OpRule rules::gated_linear = {.defining_operand = 1, .reference = gated_reference, .hole = hole};
+const OpRule rules::repack = {.defining_operand = 0, .reference = nullptr};
 
 std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params) {
   WICK_ASSERT(!weights.empty() && weights.size() <= kMaxWeights);
@@ -113,7 +107,7 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weigh
   if (x.elements() == 0) {
     for (size_t index = 0; index < weights.size(); ++index) {
       if (results[index].elements() > 0) fill(results[index], 0);  // a sum over no column
-      record(to_string(OpId::linear), kLinearRule.gradient, bytes_of(params), std::array{&activations, weights[index]}, results[index]);
+      record(to_string(OpId::linear), rules::linear.gradient, bytes_of(params), std::array{&activations, weights[index]}, results[index]);
     }
     return results;
   }
@@ -163,7 +157,7 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
 
 Tensor repack_for_linear(const Tensor& weight) {
   const DType target = interleaved_dtype(weight.dtype());
-  const OpFunction function = weight.device().runtime().override_for(OpId::repack, weight.dtype());
+  const OpFunction function = weight.device().runtime().override_for(OpId::repack, 0, weight.dtype());
   if (target == weight.dtype() || function == nullptr || weight.elements() == 0 || weight.rank() != 2 || !weight.is_contiguous())
     return weight;
   if (weight.shape()[1] % info(target).block_elements != 0) return weight;  // of f16 and bf16, whose plain rows have any length

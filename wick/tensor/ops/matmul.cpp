@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -54,13 +53,8 @@ std::string_view hole(DType dtype) {
 
 }  // namespace
 
-const OpRule kMatmulRule = {.op = OpId::matmul,
-                            .defining_operand = 0,
-                            .reference = reference,
-                            .hole = hole,
-                            .gradient_kind = GradientKind::function,
-                            .gradient = gradient,
-                            .by_kernel = by_kernel::matmul};
+const OpRule rules::matmul = {
+    .defining_operand = 0, .reference = reference, .hole = hole, .gradient_kind = GradientKind::function, .gradient = gradient};
 
 Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   if (lhs.rank() < 2 || rhs.rank() < 2) {
@@ -83,7 +77,7 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   if (k == 0) {  // sums of nothing: zeros, tracked where an operand is
     result = result.zeros_like();
     const std::array<const Tensor*, 2> operands = {&left, &right};
-    record(to_string(OpId::matmul), kMatmulRule.gradient, {}, operands, result);
+    record(to_string(OpId::matmul), rules::matmul.gradient, {}, operands, result);
     return result;
   }
   apply(OpId::matmul, {&left, &right}, {&result});

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -124,33 +123,23 @@ Tensor row_of_weights(const char* op, const char* name, const Tensor& x, const T
 
 }  // namespace
 
-const OpRule kSoftmaxRule = {.op = OpId::softmax,
-                             .defining_operand = 0,
-                             .reference = softmax_reference,
-                             .hole = refuse_all_but_floats,
-                             .gradient_kind = GradientKind::function,
-                             .gradient = softmax_gradient,
-                             .by_kernel = by_kernel::softmax};
-const OpRule kRmsNormRule = {.op = OpId::rms_norm,
-                             .defining_operand = 0,
-                             .reference = rms_norm_reference,
-                             .hole = refuse_all_but_floats,
-                             .gradient_kind = GradientKind::function,
-                             .gradient = rms_norm_gradient,
-                             .by_kernel = by_kernel::rms_norm};
-// The tape sees its parts.
-const OpRule kAddRmsNormRule = {.op = OpId::add_rms_norm,
-                                .defining_operand = 0,
-                                .reference = add_rms_norm_reference,
-                                .hole = refuse_all_but_floats,
-                                .by_kernel = by_kernel::add_rms_norm};
-const OpRule kLayerNormRule = {.op = OpId::layer_norm,
-                               .defining_operand = 0,
-                               .reference = layer_norm_reference,
+const OpRule rules::softmax = {.defining_operand = 0,
+                               .reference = softmax_reference,
                                .hole = refuse_all_but_floats,
                                .gradient_kind = GradientKind::function,
-                               .gradient = layer_norm_gradient,
-                               .by_kernel = by_kernel::layer_norm};
+                               .gradient = softmax_gradient};
+const OpRule rules::rms_norm = {.defining_operand = 0,
+                                .reference = rms_norm_reference,
+                                .hole = refuse_all_but_floats,
+                                .gradient_kind = GradientKind::function,
+                                .gradient = rms_norm_gradient};
+// The tape sees its parts.
+const OpRule rules::add_rms_norm = {.defining_operand = 0, .reference = add_rms_norm_reference, .hole = refuse_all_but_floats};
+const OpRule rules::layer_norm = {.defining_operand = 0,
+                                  .reference = layer_norm_reference,
+                                  .hole = refuse_all_but_floats,
+                                  .gradient_kind = GradientKind::function,
+                                  .gradient = layer_norm_gradient};
 
 Tensor softmax(const Tensor& x, int dim) { return softmax_of(x, dim, false); }
 

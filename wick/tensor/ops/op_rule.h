@@ -31,12 +31,7 @@ using HoleFunction = std::string_view (*)(DType dtype);
 //   missing: there is none, and a tracked operand is refused.
 enum class GradientKind { function, none, missing };
 
-// Carries out the op on a device by portable kernels: chooses them for the call's shapes, and launches them. What a dtype needs of the
-// device (missing_ability in dispatch.h) is there.
-using KernelFunction = OpFunction;
-
 struct OpRule {
-  OpId op;
   // The operand whose dtype chooses the implementation: an input's number, or kFirstOutput.
   int defining_operand;
   // nullptr: the op has no meaning of its own beyond the bytes it moves (repack).
@@ -45,7 +40,6 @@ struct OpRule {
   GradientKind gradient_kind = GradientKind::missing;
   GradientFunction gradient = nullptr;
   bool updates = false;  // the outputs' own elements are read too
-  KernelFunction by_kernel = nullptr;
 };
 
 inline constexpr int kFirstOutput = -1;
@@ -61,9 +55,10 @@ inline constexpr std::string_view kFloatsOnly = "the result is a fraction: conve
 }
 
 // The rules, each defined in its op's own file.
-extern const OpRule kFillRule, kCopyRule, kUnaryRule, kBinaryRule, kCompareRule, kWhereCondRule, kReduceRule, kCumsumRule, kSortRule,
-    kSoftmaxRule, kRmsNormRule, kAddRmsNormRule, kLayerNormRule, kRopeRule, kRopeIntoCacheRule, kEmbeddingRule, kIndexSelectRule,
-    kGatherRule, kScatterRule, kIndexAddRule, kMatmulRule, kLinearRule, kGatedLinearRule, kAttentionRule, kConv2dRule, kConvTranspose2dRule,
-    kAvgPool2dRule, kMaxPool2dRule, kUpsample2dRule, kRandomRule, kRepackRule;
+namespace rules {
+#define WICK_RULE(name, ...) extern const OpRule name;
+WICK_OPS(WICK_RULE)
+#undef WICK_RULE
+}  // namespace rules
 
 }  // namespace wick

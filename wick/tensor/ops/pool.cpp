@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -96,19 +95,13 @@ Tensor flat_places(const Tensor& places, int64_t area) {
 
 }  // namespace
 
-const OpRule kAvgPool2dRule = {.op = OpId::avg_pool2d,
-                               .defining_operand = 0,
-                               .reference = avg_reference,
-                               .hole = refuse_all_but_floats,
-                               .gradient_kind = GradientKind::function,
-                               .gradient = avg_gradient,
-                               .by_kernel = by_kernel::avg_pool2d};
+const OpRule rules::avg_pool2d = {.defining_operand = 0,
+                                  .reference = avg_reference,
+                                  .hole = refuse_all_but_floats,
+                                  .gradient_kind = GradientKind::function,
+                                  .gradient = avg_gradient};
 // The tape sees max_pool2d with its indices, which the second output has.
-const OpRule kMaxPool2dRule = {.op = OpId::max_pool2d,
-                               .defining_operand = 0,
-                               .reference = max_reference,
-                               .hole = refuse_quantized,
-                               .by_kernel = by_kernel::max_pool2d};
+const OpRule rules::max_pool2d = {.defining_operand = 0, .reference = max_reference, .hole = refuse_quantized};
 
 Tensor Tensor::avg_pool2d(std::array<int64_t, 2> kernel, std::optional<std::array<int64_t, 2>> stride) const {
   const PoolParams params = check("avg_pool2d", OpId::avg_pool2d, *this, kernel, stride);

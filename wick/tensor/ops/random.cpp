@@ -6,7 +6,6 @@
 #include "wick/base/fail.h"
 #include "wick/op/philox.h"
 #include "wick/op/uniform_range.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -61,12 +60,8 @@ Tensor draw(std::string_view name, RandomParams params, const Shape& shape, DTyp
 
 }  // namespace
 
-const OpRule kRandomRule = {.op = OpId::random,
-                            .defining_operand = kFirstOutput,
-                            .reference = reference,
-                            .hole = refuse_all_but_floats,
-                            .gradient_kind = GradientKind::none,
-                            .by_kernel = by_kernel::random};
+const OpRule rules::random = {
+    .defining_operand = kFirstOutput, .reference = reference, .hole = refuse_all_but_floats, .gradient_kind = GradientKind::none};
 
 Tensor Tensor::rand(double low, double high, const Shape& shape, DType dtype, const Device& device) {
   const double span = dtype == DType::f64 ? high - low : static_cast<float>(high - low);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -88,12 +87,12 @@ Tensor reduce_nothing(const ReduceParams& params, std::string_view name, const T
   const double value = params.kind == ReduceKind::sum ? 0 : std::numeric_limits<double>::quiet_NaN();
   Tensor result = Tensor::full(shape, value, x.dtype(), x.device());
   const Tensor* input = &x;
-  record(to_string(OpId::reduce), kReduceRule.gradient, bytes_of(params), std::span(&input, 1), result);
+  record(to_string(OpId::reduce), rules::reduce.gradient, bytes_of(params), std::span(&input, 1), result);
   return result;
 }
 
 Tensor reduce(ReduceKind kind, const Tensor& x, const std::vector<int>& dims) {
-  const std::string_view name = kReduceNames[static_cast<size_t>(kind)];
+  const std::string_view name = to_string(kind);
   check_dtype(OpId::reduce, name, x);
   if (kind == ReduceKind::mean && is_integer(x.dtype())) {
     fail(ErrorCode::unsupported, "mean: not defined for {}: {}", x.describe(), kFloatsOnly);
@@ -127,7 +126,7 @@ Tensor with_kept_dims(const Tensor& result, const Shape& full, const std::vector
 }
 
 Tensor reduce_dims(ReduceKind kind, const Tensor& x, const Dims& dims, bool keep) {
-  const std::vector<int> resolved = dims.resolve(x.shape(), kReduceNames[static_cast<size_t>(kind)]);
+  const std::vector<int> resolved = dims.resolve(x.shape(), to_string(kind));
   const Tensor result = reduce(kind, x, resolved);
   return keep ? with_kept_dims(result, x.shape(), resolved) : result;
 }
@@ -149,13 +148,8 @@ Tensor variance(const Tensor& x, const Dims& dims, bool keep) {
 
 }  // namespace
 
-const OpRule kReduceRule = {.op = OpId::reduce,
-                            .defining_operand = 0,
-                            .reference = reference,
-                            .hole = refuse_quantized,
-                            .gradient_kind = GradientKind::function,
-                            .gradient = gradient,
-                            .by_kernel = by_kernel::reduce};
+const OpRule rules::reduce = {
+    .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::function, .gradient = gradient};
 
 Tensor Tensor::sum(const Dims& dims) const { return reduce_dims(ReduceKind::sum, *this, dims, false); }
 Tensor Tensor::mean(const Dims& dims) const { return reduce_dims(ReduceKind::mean, *this, dims, false); }

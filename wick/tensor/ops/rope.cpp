@@ -3,7 +3,6 @@
 #include <array>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -76,13 +75,11 @@ void gradient(GradientContext& context) {
 
 }  // namespace
 
-const OpRule kRopeRule = {.op = OpId::rope,
-                          .defining_operand = 0,
-                          .reference = rope_reference,
-                          .hole = refuse_all_but_floats,
-                          .gradient_kind = GradientKind::function,
-                          .gradient = gradient,
-                          .by_kernel = by_kernel::rope};
+const OpRule rules::rope = {.defining_operand = 0,
+                            .reference = rope_reference,
+                            .hole = refuse_all_but_floats,
+                            .gradient_kind = GradientKind::function,
+                            .gradient = gradient};
 
 Tensor rope(const Tensor& x, const Tensor& table, RopeStyle style) {
   check_rotation("rope", x, table);
@@ -92,11 +89,7 @@ Tensor rope(const Tensor& x, const Tensor& table, RopeStyle style) {
   return result;
 }
 
-const OpRule kRopeIntoCacheRule = {.op = OpId::rope_into_cache,
-                                   .defining_operand = kFirstOutput,
-                                   .reference = rope_into_cache_reference,
-                                   .hole = cache_hole,
-                                   .by_kernel = by_kernel::rope_into_cache};
+const OpRule rules::rope_into_cache = {.defining_operand = kFirstOutput, .reference = rope_into_cache_reference, .hole = cache_hole};
 
 Tensor rope_into_cache(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& table, RopeStyle style,
                        const Tensor& keys, const Tensor& values) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/index_ids.h"
 
@@ -51,12 +50,7 @@ std::pair<Tensor, Tensor> ordered(std::string_view name, const Tensor& x, bool d
 
 }  // namespace
 
-const OpRule kSortRule = {.op = OpId::sort,
-                          .defining_operand = 0,
-                          .reference = reference,
-                          .hole = refuse_quantized,
-                          .gradient_kind = GradientKind::none,
-                          .by_kernel = by_kernel::sort};
+const OpRule rules::sort = {.defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::none};
 
 Tensor Tensor::arg_sort_last_dim(bool ascending) const { return ordered("arg_sort_last_dim", detach(), !ascending, dim(-1)).second; }
 

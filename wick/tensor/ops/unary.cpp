@@ -4,7 +4,6 @@
 #include <numbers>
 
 #include "wick/base/fail.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -57,21 +56,7 @@ double value_of(const UnaryParams& params, double x) {
   return 0;
 }
 
-bool keeps_integers(UnaryKind kind) {
-  switch (kind) {
-    case UnaryKind::neg:
-    case UnaryKind::abs:
-    case UnaryKind::sign:
-    case UnaryKind::floor:
-    case UnaryKind::ceil:
-    case UnaryKind::round:
-    case UnaryKind::sqr:
-    case UnaryKind::relu:
-    case UnaryKind::affine:
-    case UnaryKind::clamp: return true;
-    default: return false;
-  }
-}
+bool keeps_integers(UnaryKind kind) { return info(kind).domain == UnaryDomain::numbers; }
 
 // The result of a function that stays among the integers, in that integer's two's complement.
 double integer_value_of(const UnaryParams& params, DType dtype, double x) {
@@ -166,16 +151,11 @@ Tensor of_kind(UnaryKind kind, const Tensor& x, double a = 0, double b = 0) { re
 
 }  // namespace
 
-const OpRule kUnaryRule = {.op = OpId::unary,
-                           .defining_operand = 0,
-                           .reference = reference,
-                           .hole = refuse_quantized,
-                           .gradient_kind = GradientKind::function,
-                           .gradient = gradient,
-                           .by_kernel = by_kernel::unary};
+const OpRule rules::unary = {
+    .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::function, .gradient = gradient};
 
 Tensor unary(const UnaryParams& params, const Tensor& x) {
-  const std::string_view name = kUnaryNames[static_cast<size_t>(params.kind)];
+  const std::string_view name = to_string(params.kind);
   check_dtype(OpId::unary, name, x);
   if (is_integer(x.dtype()) && !keeps_integers(params.kind)) {
     fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, x.describe(), kFloatsOnly);

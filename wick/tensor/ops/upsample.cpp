@@ -4,7 +4,6 @@
 
 #include "wick/base/fail.h"
 #include "wick/op/interpolation.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -95,13 +94,8 @@ double bilinear_step(int64_t from, int64_t to, bool align_corners, std::optional
 
 }  // namespace
 
-const OpRule kUpsample2dRule = {.op = OpId::upsample2d,
-                                .defining_operand = 0,
-                                .reference = reference,
-                                .hole = refuse_quantized,
-                                .gradient_kind = GradientKind::function,
-                                .gradient = gradient,
-                                .by_kernel = by_kernel::upsample2d};
+const OpRule rules::upsample2d = {
+    .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::function, .gradient = gradient};
 
 Tensor Tensor::upsample_nearest2d(int64_t height, int64_t width) const {
   return run("upsample_nearest2d", *this, height, width, {.mode = UpsampleMode::nearest});

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <tuple>
 
+#include "wick/op/op.h"
+
 namespace wick::cpu {
 
 // out[i] = f(x[i]); out may be x. a and b are UnaryParams'.
@@ -43,12 +45,12 @@ template <class T>
 struct NumberLoops {
   using Sum = typename SumOf<T>::Type;
 
-  // By UnaryKind; nullptr where the function leaves the integers.
-  std::array<UnaryLoop<T>, 30> unary{};
-  // By BinaryKind and Splat.
-  std::array<std::array<BinaryLoop<T>, kSplats>, 7> binary{};
+  // By UnaryKind; nullptr where the function leaves the integers, or has no loop (has_loop in op_table.h).
+  std::array<UnaryLoop<T>, kUnaryKinds.size()> unary{};
+  // By BinaryKind and Splat; nullptr where there is no loop.
+  std::array<std::array<BinaryLoop<T>, kSplats>, kBinaryKinds.size()> binary{};
   // By CompareKind; without Splat::lhs, which is the mirrored kind with Splat::rhs.
-  std::array<std::array<CompareLoop<T>, 2>, 6> compare{};
+  std::array<std::array<CompareLoop<T>, 2>, kCompareKinds.size()> compare{};
   // To each type of Numbers, as copy converts: floats to integers toward zero and saturating, integers to integers by their low bits.
   std::array<void (*)(const T* x, void* out, size_t n), kNumbers> convert{};
   // To a float that may be rounded once more without harm (round_to_odd in base/half.h).

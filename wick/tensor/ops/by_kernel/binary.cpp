@@ -82,7 +82,7 @@ void binary(const OpCall& call) {
   const BinaryKind kind = call.parameters<BinaryParams>().kind;
   const DType dtype = call.inputs[0].dtype;
   const auto make = [&] {
-    const std::string name = std::string(kBinaryNames[static_cast<size_t>(kind)]) + "_" + std::string(to_string(dtype));
+    const std::string name = std::string(to_string(kind)) + "_" + std::string(to_string(dtype));
     return kernels::Elementwise{name, {dtype, dtype}, dtype, 0, Type::u32, [&](auto x, auto /*p*/) {
                                   return is_float(dtype) ? float_value(kind, x[0], x[1], call.runtime->caps())
                                                          : whole_value(kind, x[0], x[1]);

@@ -54,7 +54,7 @@ Contiguous contiguous(Runtime& runtime, const Operand& x) {
                     Layout(x.layout->shape())};
   result.buffer = result.copy.get();
   const Operand target{result.copy.get(), x.dtype, &result.layout};
-  const OpFunction copy = implementation(runtime, OpId::copy, x.dtype);
+  const OpFunction copy = implementation(runtime, OpId::copy, 0, x.dtype);
   WICK_ASSERT(copy != nullptr);
   copy({OpId::copy, nullptr, {&x, 1}, {&target, 1}, &runtime});
   return result;

@@ -73,20 +73,9 @@ Value whole_value(UnaryKind kind, const Value& x) {
   }
 }
 
-uint32_t parameter_count(UnaryKind kind) {
-  switch (kind) {
-    case UnaryKind::affine:
-    case UnaryKind::clamp: return 2;
-    case UnaryKind::powf:
-    case UnaryKind::elu:
-    case UnaryKind::leaky_relu: return 1;
-    default: return 0;
-  }
-}
+uint32_t parameter_count(UnaryKind kind) { return static_cast<uint32_t>(info(kind).parameters); }
 
-std::string name_of(UnaryKind kind, DType dtype) {
-  return std::string(kUnaryNames[static_cast<size_t>(kind)]) + "_" + std::string(to_string(dtype));
-}
+std::string name_of(UnaryKind kind, DType dtype) { return std::string(to_string(kind)) + "_" + std::string(to_string(dtype)); }
 
 // Dtypes whose quads have kernels of their own: those of activations.
 bool has_quads(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }

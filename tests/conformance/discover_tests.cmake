@@ -1,0 +1,17 @@
+# Read when ctest starts: one test for each op that the program names, so that a new op is tested without an edit here. `program` is
+# wick_conformance.
+set(ops "")
+if(EXISTS "${program}")
+  execute_process(COMMAND "${program}" list --ops OUTPUT_VARIABLE ops OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" ops "${ops}")
+else()
+  add_test(wick_conformance_NOT_BUILT wick_conformance_NOT_BUILT)
+endif()
+
+#   discover_conformance_tests(<prefix> <labels> <environment> <arguments…>)
+function(discover_conformance_tests prefix labels environment)
+  foreach(op IN LISTS ops)
+    add_test("${prefix}${op}" "${program}" test --filter "^${op}/" ${ARGN})
+    set_tests_properties("${prefix}${op}" PROPERTIES TIMEOUT 600 LABELS "${labels}" SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
+  endforeach()
+endfunction()

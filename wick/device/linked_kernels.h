@@ -1,0 +1,32 @@
+// What a program holds beside its backends so that kernels run in it: the launchers of the library's ops, where one of the backends runs
+// kernels, and the interpreter, which is how the CPU runs kernels of users. Both tables are generated for each program, as
+// linked_backends() is, so that a program which needs neither holds no kernel code.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string_view>
+
+#include "wick/device/op_call.h"
+#include "wick/device/program.h"
+#include "wick/op/device_caps.h"
+
+namespace wick {
+
+// By OpId; nullptr: the op has no portable kernel.
+using LauncherTable = std::array<OpFunction, kOpCount>;
+
+struct KernelInterpreter {
+  std::shared_ptr<const Program> (*prepare)(const ir::Kernel& kernel, const DeviceCaps& caps);
+  void (*run)(const Launch& launch, bool keeps_subnormals);
+};
+extern const KernelInterpreter kKernelInterpreter;
+
+// nullptr: no linked backend runs kernels.
+[[nodiscard]] const LauncherTable* linked_launchers() noexcept;
+// nullptr: the program was linked without it.
+[[nodiscard]] const KernelInterpreter* linked_interpreter() noexcept;
+// linked_interpreter(). Errors: unsupported, naming the kernel and the program that holds the interpreter.
+[[nodiscard]] const KernelInterpreter& require_interpreter(std::string_view kernel);
+
+}  // namespace wick

@@ -1,0 +1,9 @@
+#include "wick/tensor/ops/by_kernel/by_kernel.h"
+
+namespace wick::by_kernel {
+
+#define WICK_LAUNCHER(name, ...) name,
+const LauncherTable kLaunchers = {WICK_KERNEL_OPS(WICK_LAUNCHER)};
+#undef WICK_LAUNCHER
+
+}  // namespace wick::by_kernel
