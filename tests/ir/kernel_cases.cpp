@@ -9,6 +9,7 @@
 #include "wick/kernels/attention_tiles.h"
 #include "wick/kernels/conversions.h"
 #include "wick/kernels/cumsum.h"
+#include "wick/kernels/elementary.h"
 #include "wick/kernels/elementwise.h"
 #include "wick/kernels/linear.h"
 #include "wick/kernels/linear_tiles.h"
@@ -69,6 +70,15 @@ const UnaryFunction kUnaryFunctions[] = {
     {"softplus", kernels::softplus, [](double x) { return std::log1p(std::exp(x)); }, 8, 0},
     {"mish", kernels::mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }, 8, 0},
     {"silu", kernels::silu, [](double x) { return x / (1 + std::exp(-x)); }, 8, 0},
+    {"arc_tangent", kernels::arc_tangent, [](double x) { return std::atan(x); }, 8, 0},
+    {"area_sine", kernels::area_sine, [](double x) { return std::asinh(x); }, 8, 0},
+    {"area_cosine", [](const Value& x) { return kernels::area_cosine(x + 1.0); }, [](double x) { return std::acosh(x + 1); }, 0, 4},
+    {"hyperbolic_sine", kernels::hyperbolic_sine, [](double x) { return std::sinh(x); }, 2, 0},
+    {"exp_minus_1", kernels::exp_minus_1, [](double x) { return std::expm1(x); }, 2, 0},
+    {"power_of_2", kernels::power_of_2, [](double x) { return std::exp2(x); }, 4, 0},
+    {"log_2", kernels::log_2, [](double x) { return std::log2(x); }, 0, 0},
+    {"log_10", kernels::log_10, [](double x) { return std::log10(x); }, 0, 0},
+    {"log_1_plus", kernels::log_1_plus, [](double x) { return std::log1p(x); }, 0, 0},
 };
 
 Element element_of(DType dtype) { return kernels::element_of(dtype); }
@@ -126,6 +136,8 @@ const BinaryFunction kBinaryFunctions[] = {
     {"divide", [](const Value& a, const Value& b) { return a / b; }, [](double a, double b) { return a / b; }},
     {"pow", [](const Value& a, const Value& b) { return kernels::pow(abs(a), b); },
      [](double a, double b) { return std::pow(std::fabs(a), b); }},
+    {"remainder_toward_zero", kernels::remainder_toward_zero, [](double a, double b) { return std::fmod(a, b); }},
+    {"arc_tangent2", kernels::arc_tangent2, [](double a, double b) { return std::atan2(a, b); }},
 };
 
 // a[2][1][3][4] and b[1][5][1][4], repeated to [2][5][3][4]; by lanes of one element and of four.

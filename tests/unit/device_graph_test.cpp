@@ -168,6 +168,31 @@ TEST_P(GraphTest, RecordingEndsWithAnErrorAndWrongNumbersAreRefused) {
   }
 }
 
+// The shape of a result that depends on elements could be another one when the graph is replayed.
+TEST_P(GraphTest, WhatDependsOnElementsIsRefused) {
+  for (const Device& device : devices()) {
+    const Tensor x = Tensor::of<float>({1, 0, 2, 1}, device);
+    const std::vector<std::pair<std::string, std::function<void()>>> calls = {
+        {"nonzero", [&] { (void)x.nonzero(); }},
+        {"unique", [&] { (void)x.unique(); }},
+        {"unique", [&] { (void)x.unique_with_counts(); }},
+        {"masked_select", [&] { (void)x.masked_select(x); }},
+        {"boolean_mask", [&] { (void)x.boolean_mask(x); }},
+    };
+    for (const auto& [name, call] : calls) {
+      std::string message = "nothing was thrown";
+      try {
+        (void)Graph::record(device, call);
+      } catch (const Error& error) {
+        message = error.what();
+        EXPECT_EQ(error.code(), ErrorCode::unsupported);
+      }
+      EXPECT_EQ(message.find(name + ": the shape of the result depends on the elements of Tensor[[4], f32"), 0U) << message;
+      EXPECT_NO_THROW(call()) << "after the recording";
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, GraphTest, testing::Bool(), [](const auto& info) { return std::string(info.param ? "validated" : "plain"); });
 
 TEST(Graph, TheCpuHasNoQueueToRecord) {

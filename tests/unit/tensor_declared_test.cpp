@@ -22,6 +22,7 @@ std::vector<Tensor> everything_reduced(const Tensor& x, const Tensor& y, const D
 std::vector<Tensor> everything_by_index(const Tensor& x, const Tensor& y, std::span<const Index> indices);
 std::vector<Tensor> everything_custom(const Tensor& x, const CustomOp1& op1, const CustomOp2& op2, const CustomOp3& op3,
                                       const InplaceOp1& inplace1, const InplaceOp2& inplace2, const InplaceOp3& inplace3);
+std::vector<Tensor> everything_of_the_array_api(const Tensor& x, const Tensor& y, const Dims& dims);
 void everything_else(const Tensor& x, const Tensor& y);
 
 std::vector<Tensor> everything_created(const Shape& shape, DType dtype, const Device& device, std::span<const Tensor> list,
@@ -244,6 +245,62 @@ std::vector<Tensor> everything_custom(const Tensor& x, const CustomOp1& op1, con
           x.apply_op1_no_backward(op1),
           x.apply_op2_no_backward(x, op2),
           x.apply_op3_no_backward(x, x, op3)};
+}
+
+std::vector<Tensor> everything_of_the_array_api(const Tensor& x, const Tensor& y, const Dims& dims) {
+  return {x.tan(),
+          x.asin(),
+          x.acos(),
+          x.atan(),
+          x.sinh(),
+          x.cosh(),
+          x.asinh(),
+          x.acosh(),
+          x.atanh(),
+          x.exp2(),
+          x.expm1(),
+          x.log2(),
+          x.log10(),
+          x.log1p(),
+          x.trunc(),
+          x.logical_not(),
+          x.isnan(),
+          x.isinf(),
+          x.isfinite(),
+          x.var_all(),
+          x.std_all(),
+          x.prod_all(),
+          x.any_all(),
+          x.all_all(),
+          x.median_all(),
+          x.nonzero(),
+          x.unique(),
+          x.fmod(y),
+          x.remainder(y),
+          x.floor_divide(y),
+          x.atan2(y),
+          x.logical_and(y),
+          x.logical_or(y),
+          x.logical_xor(y),
+          x.masked_select(y),
+          x.boolean_mask(y),
+          x.fmod(1.0),
+          x.remainder(1.0),
+          x.floor_divide(1.0),
+          x.std(dims),
+          x.std_keepdim(dims),
+          x.prod(dims),
+          x.prod_keepdim(dims),
+          x.any(dims),
+          x.any_keepdim(dims),
+          x.all(dims),
+          x.all_keepdim(dims),
+          x.masked_fill(y, 1),
+          x.cumprod(0),
+          x.argsort(0),
+          x.sort(0).first,
+          x.median(0).first,
+          x.unique_with_counts().second};
 }
 
 void everything_else(const Tensor& x, const Tensor& y) {

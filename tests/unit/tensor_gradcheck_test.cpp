@@ -46,7 +46,15 @@ std::pair<double, double> domain(UnaryKind kind) {
     case UnaryKind::rsqrt:
     case UnaryKind::recip:
     case UnaryKind::log:
+    case UnaryKind::log2:
+    case UnaryKind::log10:
     case UnaryKind::powf: return {0.4, 2.5};
+    case UnaryKind::log1p: return {-0.6, 2.5};
+    case UnaryKind::tan: return {-1.1, 1.2};
+    case UnaryKind::asin:
+    case UnaryKind::acos:
+    case UnaryKind::atanh: return {-0.8, 0.77};
+    case UnaryKind::acosh: return {1.3, 3.1};
     case UnaryKind::hard_sigmoid:
     case UnaryKind::hard_swish: return {-4.1, 4.3};
     default: return {-1.93, 2.11};
@@ -81,6 +89,10 @@ void add_binary(Checks& checks) {
   checks.push_back({"pow", [](const Inputs& in) { return in[0].pow(in[1]); }, {positive, row}});
   checks.push_back({"minimum", [](const Inputs& in) { return in[0].minimum(in[1]).sqr(); }, {positive, row}});
   checks.push_back({"maximum", [](const Inputs& in) { return in[0].maximum(in[1]).sqr(); }, {positive, row}});
+  checks.push_back({"fmod", [](const Inputs& in) { return in[0].fmod(in[1]).sqr(); }, {positive, row}});
+  checks.push_back({"remainder", [](const Inputs& in) { return in[0].remainder(in[1]).sqr(); }, {row, positive.neg()}});
+  checks.push_back({"floor_divide", [](const Inputs& in) { return in[0].floor_divide(in[1]) * in[0]; }, {positive, row}});
+  checks.push_back({"atan2", [](const Inputs& in) { return in[0].atan2(in[1]); }, {x_of({2, 3, 4}), row}});
   checks.push_back({"mul_by_itself", [](const Inputs& in) { return in[0] * in[0] * in[0]; }, {positive}});
   checks.push_back({"where_cond",
                     [](const Inputs& in) { return in[0].gt(in[1]).where_cond(in[0].sqr(), in[1].exp()); },
@@ -93,6 +105,21 @@ void add_reductions(Checks& checks) {
   checks.push_back({"sum_keepdim", [](const Inputs& in) { return in[0].sqr().sum_keepdim(1); }, {x}});
   checks.push_back({"mean", [](const Inputs& in) { return in[0].sqr().mean(-1); }, {x}});
   checks.push_back({"var", [](const Inputs& in) { return in[0].var(1); }, {x}});
+  checks.push_back({"std", [](const Inputs& in) { return in[0].std({0, 1}); }, {x}});
+  checks.push_back({"prod", [](const Inputs& in) { return in[0].prod({0, 2}); }, {x}});
+  checks.push_back({"prod_keepdim", [](const Inputs& in) { return in[0].prod_keepdim(1); }, {x}});
+  // Gradients of products do not divide by their factors.
+  const Tensor with_zero = Tensor::of<double>({{1.5, 0, -0.7, 2}, {0, 0.4, 0, 1.1}}, Device::cpu());
+  checks.push_back({"prod_with_zeros", [](const Inputs& in) { return in[0].prod(1); }, {with_zero}});
+  checks.push_back({"cumprod", [](const Inputs& in) { return in[0].cumprod(1); }, {with_zero}});
+  checks.push_back({"cumprod_of_first", [](const Inputs& in) { return in[0].cumprod(0); }, {x}});
+  checks.push_back({"median", [](const Inputs& in) { return in[0].median(2).first.sqr(); }, {x}});
+  checks.push_back({"sort", [](const Inputs& in) { return in[0].sort(0, true).first.sqr(); }, {x}});
+  const Tensor mask = x.gt(0.1);
+  checks.push_back({"masked_fill", [mask](const Inputs& in) { return in[0].masked_fill(mask, 3).sqr(); }, {x}});
+  checks.push_back({"masked_select", [mask](const Inputs& in) { return in[0].masked_select(mask).sqr(); }, {x}});
+  checks.push_back(
+      {"boolean_mask", [](const Inputs& in) { return in[0].boolean_mask(Tensor::of<uint8_t>({0, 1}, Device::cpu())).sqr(); }, {x}});
   checks.push_back({"min", [](const Inputs& in) { return in[0].min(1).sqr(); }, {x}});
   checks.push_back({"max", [](const Inputs& in) { return in[0].max({0, 2}).sqr(); }, {x}});
   checks.push_back({"log_sum_exp", [](const Inputs& in) { return in[0].log_sum_exp({1, 2}); }, {x}});

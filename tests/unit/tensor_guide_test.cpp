@@ -52,11 +52,17 @@ TEST(Guide, SnippetsDoWhatTheySay) {
   const Tensor centred = x - x.mean_keepdim(1);
   const Tensor mask = x.gt(2.5);  // u8
   const Tensor clipped = mask.where_cond(x, x.zeros_like());
+  const Tensor filled = x.masked_fill(mask, 9);
+  const Tensor large = x.masked_select(mask);  // [3, 4, 5, 6]: waits for the device, as nonzero and unique do
+  const Tensor spread = x.std(1) + x.prod(1).log1p();
   const Tensor product = x.matmul(x.t());  // [[14, 32], [32, 77]]
   const Tensor same = einsum("ij,kj->ik", {x, x});
   EXPECT_NEAR(sum.i(0, 0).item(), std::exp(1.0), 1e-6);
   EXPECT_EQ(centred.to_vector<float>(), (std::vector<float>{-1, 0, 1, -1, 0, 1}));
   EXPECT_EQ(clipped.to_vector<float>(), (std::vector<float>{0, 0, 3, 4, 5, 6}));
+  EXPECT_EQ(filled.to_vector<float>(), (std::vector<float>{1, 2, 9, 9, 9, 9}));
+  EXPECT_EQ(large.to_vec1<float>(), (std::vector<float>{3, 4, 5, 6}));
+  EXPECT_NEAR(spread.i(1).item(), 1 + std::log(121.0), 1e-5);
   EXPECT_EQ(product.to_vector<float>(), (std::vector<float>{14, 32, 32, 77}));
   EXPECT_EQ(same.to_vector<float>(), product.to_vector<float>());
 

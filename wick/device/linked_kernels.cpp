@@ -1,6 +1,6 @@
 #include "wick/device/linked_kernels.h"
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 

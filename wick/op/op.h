@@ -96,18 +96,33 @@ struct FillParams {
   ROW(powf, floats, 1)           /* x^a */                                                     \
   ROW(elu, floats, 1)            /* x for x > 0, else a * (e^x - 1) */                         \
   ROW(leaky_relu, floats, 1)     /* x for x > 0, else a * x */                                 \
-  ROW(clamp, numbers, 2)         /* max(a, min(x, b)) */
+  ROW(clamp, numbers, 2)         /* max(a, min(x, b)) */                                       \
+  ROW(trunc, numbers, 0)         /* toward zero */                                             \
+  ROW(tan, floats, 0)                                                                          \
+  ROW(asin, floats, 0)                                                                         \
+  ROW(acos, floats, 0)                                                                         \
+  ROW(atan, floats, 0)                                                                         \
+  ROW(sinh, floats, 0)                                                                         \
+  ROW(cosh, floats, 0)                                                                         \
+  ROW(asinh, floats, 0)                                                                        \
+  ROW(acosh, floats, 0)                                                                        \
+  ROW(atanh, floats, 0)                                                                        \
+  ROW(exp2, floats, 0)           /* 2^x */                                                     \
+  ROW(expm1, floats, 0)          /* e^x - 1 */                                                 \
+  ROW(log2, floats, 0)                                                                         \
+  ROW(log10, floats, 0)                                                                        \
+  ROW(log1p, floats, 0)          /* log(1 + x) */
 // clang-format on
 enum class UnaryKind : uint8_t { WICK_UNARY_KINDS(WICK_ENUMERATOR) };
 
-enum class UnaryDomain : uint8_t { numbers, floats };
+enum class Domain : uint8_t { numbers, floats };
 struct UnaryInfo {
   UnaryKind kind;
   std::string_view name;
-  UnaryDomain domain;
+  Domain domain;
   int parameters;
 };
-#define WICK_UNARY_INFO(name, domain, parameters) UnaryInfo{UnaryKind::name, #name, UnaryDomain::domain, parameters},
+#define WICK_UNARY_INFO(name, domain, parameters) UnaryInfo{UnaryKind::name, #name, Domain::domain, parameters},
 inline constexpr auto kUnaryKinds = std::to_array<UnaryInfo>({WICK_UNARY_KINDS(WICK_UNARY_INFO)});
 inline constexpr int kUnaryKindCount = static_cast<int>(kUnaryKinds.size());
 [[nodiscard]] constexpr const UnaryInfo& info(UnaryKind kind) noexcept { return kUnaryKinds[static_cast<size_t>(kind)]; }
@@ -125,13 +140,23 @@ struct KindInfo {
   std::string_view name;
 };
 
+// fmod: what division toward zero leaves, with lhs' sign; remainder: what division toward minus infinity leaves, with rhs' sign;
+// floor_divide: that quotient; atan2: the angle of the point (rhs, lhs). ROW(name, domain), as for unary kinds.
 // clang-format off
-#define WICK_BINARY_KINDS(ROW) ROW(add) ROW(sub) ROW(mul) ROW(div) ROW(minimum) ROW(maximum) ROW(pow)
+#define WICK_BINARY_KINDS(ROW)                                                                                                        \
+  ROW(add, numbers) ROW(sub, numbers) ROW(mul, numbers) ROW(div, numbers) ROW(minimum, numbers) ROW(maximum, numbers) ROW(pow, numbers) \
+  ROW(fmod, numbers) ROW(remainder, numbers) ROW(floor_divide, numbers) ROW(atan2, floats)
 // clang-format on
 enum class BinaryKind : uint8_t { WICK_BINARY_KINDS(WICK_ENUMERATOR) };
-#define WICK_BINARY_INFO(name) KindInfo<BinaryKind>{BinaryKind::name, #name},
+struct BinaryInfo {
+  BinaryKind kind;
+  std::string_view name;
+  Domain domain;
+};
+#define WICK_BINARY_INFO(name, domain) BinaryInfo{BinaryKind::name, #name, Domain::domain},
 inline constexpr auto kBinaryKinds = std::to_array({WICK_BINARY_KINDS(WICK_BINARY_INFO)});
 inline constexpr int kBinaryKindCount = static_cast<int>(kBinaryKinds.size());
+[[nodiscard]] constexpr const BinaryInfo& info(BinaryKind kind) noexcept { return kBinaryKinds[static_cast<size_t>(kind)]; }
 struct BinaryParams {
   BinaryKind kind = BinaryKind::add;
 };
@@ -299,7 +324,7 @@ inline constexpr int kOpCount = static_cast<int>(kOps.size());
 #undef WICK_NATIVE_OP_INFO
 
 [[nodiscard]] constexpr std::string_view to_string(UnaryKind kind) noexcept { return info(kind).name; }
-[[nodiscard]] constexpr std::string_view to_string(BinaryKind kind) noexcept { return kBinaryKinds[static_cast<size_t>(kind)].name; }
+[[nodiscard]] constexpr std::string_view to_string(BinaryKind kind) noexcept { return info(kind).name; }
 [[nodiscard]] constexpr std::string_view to_string(CompareKind kind) noexcept { return kCompareKinds[static_cast<size_t>(kind)].name; }
 [[nodiscard]] constexpr std::string_view to_string(ReduceKind kind) noexcept { return kReduceKinds[static_cast<size_t>(kind)].name; }
 // The name of a kind by its number: "tanh" of unary; the op's own where it has but one.
@@ -311,6 +336,12 @@ inline constexpr int kOpCount = static_cast<int>(kOps.size());
     case OpId::reduce: return to_string(static_cast<ReduceKind>(kind));
     default: return to_string(op);
   }
+}
+// Whether a kind maps numbers of integer dtypes to such numbers.
+[[nodiscard]] constexpr bool takes_integers(OpId op, int kind) noexcept {
+  if (op == OpId::unary) return info(static_cast<UnaryKind>(kind)).domain == Domain::numbers;
+  if (op == OpId::binary) return info(static_cast<BinaryKind>(kind)).domain == Domain::numbers;
+  return true;
 }
 // The number of the kind that an op's parameters name; 0 for an op with one kind.
 [[nodiscard]] constexpr int kind_of(OpId op, const void* params) noexcept {

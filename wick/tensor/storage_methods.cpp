@@ -4,6 +4,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/tensor/custom_op.h"
+#include "wick/tensor/ops/binary.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/fill.h"
 #include "wick/tensor/ops/unary.h"
@@ -64,19 +65,6 @@ Tensor reduced(const Tensor& x, ReduceKind kind, std::span<const int> dims) {
   return x;
 }
 
-Tensor combined(BinaryKind kind, const Tensor& lhs, const Tensor& rhs) {
-  switch (kind) {
-    case BinaryKind::add: return lhs.add(rhs);
-    case BinaryKind::sub: return lhs.sub(rhs);
-    case BinaryKind::mul: return lhs.mul(rhs);
-    case BinaryKind::div: return lhs.div(rhs);
-    case BinaryKind::minimum: return lhs.minimum(rhs);
-    case BinaryKind::maximum: return lhs.maximum(rhs);
-    case BinaryKind::pow: return lhs.pow(rhs);
-  }
-  return lhs;
-}
-
 }  // namespace
 
 SharedStorage Storage::try_clone(const Layout& layout) const { return view(*this, layout).copy().storage(); }
@@ -134,7 +122,7 @@ SharedStorage Storage::unary_impl(const UnaryParams& params, const Layout& layou
 }
 
 SharedStorage Storage::binary_impl(BinaryKind kind, const Storage& rhs, const Layout& layout, const Layout& rhs_layout) const {
-  return row_major(combined(kind, view(*this, layout), view(rhs, rhs_layout)));
+  return row_major(binary(kind, view(*this, layout), view(rhs, rhs_layout)));
 }
 
 SharedStorage Storage::conv1d(const Layout& layout, const Storage& kernel, const Layout& kernel_layout, const ConvParams& params) const {

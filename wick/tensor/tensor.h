@@ -272,6 +272,8 @@ class Tensor {
   [[nodiscard]] Tensor ceil() const;
   // Halves away from zero.
   [[nodiscard]] Tensor round() const;
+  // Toward zero.
+  [[nodiscard]] Tensor trunc() const;
   // To that many decimals; negative ones round to tens, hundreds…
   [[nodiscard]] Tensor round_to(int decimals) const;
   [[nodiscard]] Tensor sqr() const;
@@ -282,7 +284,21 @@ class Tensor {
   [[nodiscard]] Tensor log() const;
   [[nodiscard]] Tensor sin() const;
   [[nodiscard]] Tensor cos() const;
+  [[nodiscard]] Tensor tan() const;
+  [[nodiscard]] Tensor asin() const;
+  [[nodiscard]] Tensor acos() const;
+  [[nodiscard]] Tensor atan() const;
+  [[nodiscard]] Tensor sinh() const;
+  [[nodiscard]] Tensor cosh() const;
   [[nodiscard]] Tensor tanh() const;
+  [[nodiscard]] Tensor asinh() const;
+  [[nodiscard]] Tensor acosh() const;
+  [[nodiscard]] Tensor atanh() const;
+  [[nodiscard]] Tensor exp2() const;
+  [[nodiscard]] Tensor expm1() const;
+  [[nodiscard]] Tensor log2() const;
+  [[nodiscard]] Tensor log10() const;
+  [[nodiscard]] Tensor log1p() const;
   [[nodiscard]] Tensor erf() const;
   [[nodiscard]] Tensor sigmoid() const;
   [[nodiscard]] Tensor silu() const;
@@ -302,6 +318,17 @@ class Tensor {
   // Of integers: toward zero; by zero it gives 0.
   [[nodiscard]] Tensor div(const Tensor& other) const;
   [[nodiscard]] Tensor pow(const Tensor& other) const;
+  // What division toward zero leaves, with this tensor's sign; and toward minus infinity, with other's sign, as % in Python. Of integers by
+  // zero: 0.
+  [[nodiscard]] Tensor fmod(const Tensor& other) const;
+  [[nodiscard]] Tensor remainder(const Tensor& other) const;
+  // The quotient toward minus infinity.
+  [[nodiscard]] Tensor floor_divide(const Tensor& other) const;
+  [[nodiscard]] Tensor fmod(double other) const;
+  [[nodiscard]] Tensor remainder(double other) const;
+  [[nodiscard]] Tensor floor_divide(double other) const;
+  // The angle of the point (other, this), in (-π, π].
+  [[nodiscard]] Tensor atan2(const Tensor& other) const;
   // NaN in either operand gives NaN.
   [[nodiscard]] Tensor minimum(const Tensor& other) const;
   [[nodiscard]] Tensor maximum(const Tensor& other) const;
@@ -334,8 +361,19 @@ class Tensor {
   [[nodiscard]] Tensor ge(double other) const { return compare(CompareKind::ge, other); }
   [[nodiscard]] Tensor lt(double other) const { return compare(CompareKind::lt, other); }
   [[nodiscard]] Tensor gt(double other) const { return compare(CompareKind::gt, other); }
+  // u8, of whether elements are 0 or not: NaN is not. Operands may differ in dtype.
+  [[nodiscard]] Tensor logical_and(const Tensor& other) const;
+  [[nodiscard]] Tensor logical_or(const Tensor& other) const;
+  [[nodiscard]] Tensor logical_xor(const Tensor& other) const;
+  [[nodiscard]] Tensor logical_not() const;
+  // u8; integers are finite.
+  [[nodiscard]] Tensor isnan() const;
+  [[nodiscard]] Tensor isinf() const;
+  [[nodiscard]] Tensor isfinite() const;
   // This tensor (u8, u32 or i64) is the condition: on_true where it is not 0, else on_false.
   [[nodiscard]] Tensor where_cond(const Tensor& on_true, const Tensor& on_false) const;
+  // A copy with `value` where the mask, which broadcasts to this shape, is not 0. Errors: shape_mismatch.
+  [[nodiscard]] Tensor masked_fill(const Tensor& mask, double value) const;
 
   // --- Reductions: ops/reduce.h ---
 
@@ -343,6 +381,13 @@ class Tensor {
   [[nodiscard]] Tensor mean(const Dims& dims) const;
   // Unbiased: Σ (x - mean)² / (n - 1).
   [[nodiscard]] Tensor var(const Dims& dims) const;
+  // √ var.
+  [[nodiscard]] Tensor std(const Dims& dims) const;
+  // Products; integers wrap around, of no element it is 1.
+  [[nodiscard]] Tensor prod(const Dims& dims) const;
+  // u8: whether an element is not 0, or none is 0; of no element 0 and 1.
+  [[nodiscard]] Tensor any(const Dims& dims) const;
+  [[nodiscard]] Tensor all(const Dims& dims) const;
   [[nodiscard]] Tensor min(const Dims& dims) const;
   [[nodiscard]] Tensor max(const Dims& dims) const;
   // u32; the first of equal ones.
@@ -351,12 +396,21 @@ class Tensor {
   [[nodiscard]] Tensor sum_keepdim(const Dims& dims) const;
   [[nodiscard]] Tensor mean_keepdim(const Dims& dims) const;
   [[nodiscard]] Tensor var_keepdim(const Dims& dims) const;
+  [[nodiscard]] Tensor std_keepdim(const Dims& dims) const;
+  [[nodiscard]] Tensor prod_keepdim(const Dims& dims) const;
+  [[nodiscard]] Tensor any_keepdim(const Dims& dims) const;
+  [[nodiscard]] Tensor all_keepdim(const Dims& dims) const;
   [[nodiscard]] Tensor min_keepdim(const Dims& dims) const;
   [[nodiscard]] Tensor max_keepdim(const Dims& dims) const;
   [[nodiscard]] Tensor argmin_keepdim(int dim) const;
   [[nodiscard]] Tensor argmax_keepdim(int dim) const;
   [[nodiscard]] Tensor sum_all() const;
   [[nodiscard]] Tensor mean_all() const;
+  [[nodiscard]] Tensor var_all() const;
+  [[nodiscard]] Tensor std_all() const;
+  [[nodiscard]] Tensor prod_all() const;
+  [[nodiscard]] Tensor any_all() const;
+  [[nodiscard]] Tensor all_all() const;
   [[nodiscard]] Tensor min_all() const;
   [[nodiscard]] Tensor max_all() const;
   // log Σ e^x, without overflow.
@@ -364,12 +418,20 @@ class Tensor {
   // √ Σ x² over all elements.
   [[nodiscard]] Tensor norm() const;
   [[nodiscard]] Tensor cumsum(int dim) const;
+  // Running products: log2 of the extent steps, each of which multiplies all elements.
+  [[nodiscard]] Tensor cumprod(int dim) const;
 
   // --- Order: ops/sort.h ---
 
   // Stable; NaN counts as largest. Indices are u32.
   [[nodiscard]] Tensor arg_sort_last_dim(bool ascending) const;
   [[nodiscard]] std::pair<Tensor, Tensor> sort_last_dim(bool ascending) const;
+  [[nodiscard]] std::pair<Tensor, Tensor> sort(int dim, bool descending = false) const;
+  [[nodiscard]] Tensor argsort(int dim, bool descending = false) const;
+  // The smaller one of the two in the middle where the number is even, and where it is; NaN where there is one. Errors: shape_mismatch for
+  // a dimension without elements.
+  [[nodiscard]] std::pair<Tensor, Tensor> median(int dim) const;
+  [[nodiscard]] Tensor median_all() const;
   // The k largest (smallest) along a dimension, in order, and their indices.
   [[nodiscard]] std::pair<Tensor, Tensor> topk(int64_t k, int dim = -1, bool largest = true) const;
 
@@ -389,6 +451,17 @@ class Tensor {
 
   // Slices of `dim` in the order of `ids` (1-d).
   [[nodiscard]] Tensor index_select(const Tensor& ids, int dim) const;
+  // The shapes of these results depend on elements: they wait for the device. Errors: unsupported while a Graph is recorded.
+  // [n, rank] u32: where the n elements are that are not 0, in row-major order.
+  [[nodiscard]] Tensor nonzero() const;
+  // A vector of the elements where the mask is not 0; both broadcast to one shape.
+  [[nodiscard]] Tensor masked_select(const Tensor& mask) const;
+  // x[mask] of NumPy: the mask has the shape of the first dimensions, and each of its elements that is not 0 chooses what is left of them:
+  // [n, other dimensions…]. Errors: shape_mismatch.
+  [[nodiscard]] Tensor boolean_mask(const Tensor& mask) const;
+  // The different elements, in ascending order; each NaN is different. With counts: also how often each occurs (u32).
+  [[nodiscard]] Tensor unique() const;
+  [[nodiscard]] std::pair<Tensor, Tensor> unique_with_counts() const;
   // Rows of a table [rows, width] for ids of any shape.
   [[nodiscard]] Tensor embedding(const Tensor& ids) const;
   [[nodiscard]] Tensor gather(const Tensor& ids, int dim) const;

@@ -76,6 +76,23 @@ double allowed_error(const UnaryParams& params, double u, double x, double y) {
     case UnaryKind::elu: return 6 * u * std::fabs(y) + 2 * u * std::fabs(params.a);
     case UnaryKind::leaky_relu: return 2 * u * std::fabs(y);
     case UnaryKind::clamp: return u * std::fabs(y);
+    case UnaryKind::trunc: return 0;
+    // A quotient of a sine and a cosine, whose errors are absolute.
+    case UnaryKind::tan: return 8 * u * (1 + y * y);
+    case UnaryKind::asin:
+    case UnaryKind::atan: return 10 * u * std::fabs(y) + kFlushed;
+    case UnaryKind::acos:
+    case UnaryKind::asinh:
+    case UnaryKind::acosh:
+    case UnaryKind::atanh: return 12 * u * std::fabs(y) + kFlushed;
+    // Through the square of e^(|x|/2).
+    case UnaryKind::sinh:
+    case UnaryKind::cosh: return (12 + 4 * magnitude(x)) * u * std::fabs(y) + kFlushed;
+    case UnaryKind::exp2: return exponential * u * y + kFlushed;
+    case UnaryKind::expm1: return (6 + exponential) * u * std::fabs(y) + kFlushed;
+    case UnaryKind::log2:
+    case UnaryKind::log10:
+    case UnaryKind::log1p: return 6 * u * std::fabs(y) + kFlushed;
   }
   return 0;
 }
@@ -88,12 +105,17 @@ Bound bound_of(const UnaryParams& params, DType dtype) {
   });
 }
 
-bool takes(UnaryKind kind, DType dtype) { return !is_integer(dtype) || info(kind).domain == UnaryDomain::numbers; }
+bool takes(UnaryKind kind, DType dtype) { return !is_integer(dtype) || info(kind).domain == Domain::numbers; }
 
 // Where a narrow dtype ends, a result that errs may be the largest number instead of infinity; that is the business of copy's cases.
 Range range_of(UnaryKind kind, DType dtype) {
   if (kind == UnaryKind::recip || kind == UnaryKind::rsqrt) return {0.1, 4};
-  if (kind == UnaryKind::exp && dtype == DType::f8e4m3) return {-4, 4};
+  const bool grows = kind == UnaryKind::exp || kind == UnaryKind::exp2 || kind == UnaryKind::expm1 || kind == UnaryKind::sinh ||
+                     kind == UnaryKind::cosh || kind == UnaryKind::tan;
+  if (grows && dtype == DType::f8e4m3) return {-4, 4};
+  if (kind == UnaryKind::asin || kind == UnaryKind::acos || kind == UnaryKind::atanh) return {-1, 1};
+  if (kind == UnaryKind::acosh) return {1, 9};
+  if (kind == UnaryKind::log1p) return {-1, 9};
   return {-9, 9};
 }
 

@@ -18,6 +18,20 @@ double pick(double lhs, double rhs, bool smaller) {
   return (lhs < rhs) == smaller ? lhs : rhs;
 }
 
+// What division toward minus infinity leaves, as PyTorch has it: C's remainder, moved to the divisor's sign.
+double floor_remainder(double lhs, double rhs) {
+  const double rest = std::fmod(lhs, rhs);
+  return rest != 0 && (rest < 0) != (rhs < 0) ? rest + rhs : rest;
+}
+
+// That quotient. lhs - rest is a whole number of times rhs but for roundings, which the nearest whole number undoes.
+double floor_quotient(double lhs, double rhs) {
+  if (rhs == 0) return lhs / rhs;
+  const double rest = std::fmod(lhs, rhs);
+  const double quotient = (lhs - rest) / rhs - (rest != 0 && (rest < 0) != (rhs < 0) ? 1 : 0);
+  return quotient == 0 ? std::copysign(0.0, lhs / rhs) : std::round(quotient);
+}
+
 double apply(BinaryKind kind, double lhs, double rhs) {
   switch (kind) {
     case BinaryKind::add: return lhs + rhs;
@@ -27,6 +41,10 @@ double apply(BinaryKind kind, double lhs, double rhs) {
     case BinaryKind::minimum: return pick(lhs, rhs, true);
     case BinaryKind::maximum: return pick(lhs, rhs, false);
     case BinaryKind::pow: return std::pow(lhs, rhs);
+    case BinaryKind::fmod: return std::fmod(lhs, rhs);
+    case BinaryKind::remainder: return floor_remainder(lhs, rhs);
+    case BinaryKind::floor_divide: return floor_quotient(lhs, rhs);
+    case BinaryKind::atan2: return std::atan2(lhs, rhs);
   }
   return 0;
 }
@@ -55,6 +73,17 @@ int64_t apply_integer(BinaryKind kind, int64_t lhs, int64_t rhs) {
     case BinaryKind::minimum: return std::min(lhs, rhs);
     case BinaryKind::maximum: return std::max(lhs, rhs);
     case BinaryKind::pow: return integer_power(lhs, rhs);
+    case BinaryKind::fmod: return rhs == 0 || rhs == -1 ? 0 : lhs % rhs;
+    case BinaryKind::remainder: {
+      if (rhs == 0 || rhs == -1) return 0;
+      const int64_t rest = lhs % rhs;
+      return rest != 0 && (rest < 0) != (rhs < 0) ? rest + rhs : rest;
+    }
+    case BinaryKind::floor_divide: {
+      if (rhs == 0 || rhs == -1) return rhs == 0 ? 0 : static_cast<int64_t>(0 - left);
+      return lhs / rhs - (lhs % rhs != 0 && (lhs < 0) != (rhs < 0) ? 1 : 0);
+    }
+    case BinaryKind::atan2: return 0;  // of floats only
   }
   return 0;
 }
@@ -117,6 +146,19 @@ void gradient(GradientContext& context) {
       return;
     }
     case BinaryKind::pow: return pow_gradient(context);
+    // lhs less a whole number of times rhs, which changes in steps.
+    case BinaryKind::fmod:
+    case BinaryKind::remainder:
+      context.give(0, g);
+      if (context.wants(1)) context.give(1, (g * ((context.input(0) - context.output()) / context.input(1)).round()).neg());
+      return;
+    case BinaryKind::floor_divide: context.give(0, g.zeros_like()); return context.give(1, g.zeros_like());
+    case BinaryKind::atan2: {
+      const Tensor y = context.input(0), x = context.input(1), share = g / (y.sqr() + x.sqr());
+      if (context.wants(0)) context.give(0, share * x);
+      if (context.wants(1)) context.give(1, (share * y).neg());
+      return;
+    }
   }
 }
 
@@ -135,6 +177,9 @@ Shape broadcast_operands(std::string_view name, const Tensor& lhs, const Tensor&
 Tensor binary(BinaryKind kind, const Tensor& lhs, const Tensor& rhs) {
   const std::string_view name = to_string(kind);
   check_dtype(OpId::binary, name, lhs);
+  if (is_integer(lhs.dtype()) && info(kind).domain == Domain::floats) {
+    fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, lhs.describe(), kFloatsOnly);
+  }
   const Shape shape = broadcast_operands(name, lhs, rhs);
   Tensor result = Tensor::empty(shape, lhs.dtype(), lhs.device());
   const BinaryParams params{kind};
@@ -153,6 +198,13 @@ Tensor Tensor::sub(const Tensor& other) const { return binary(BinaryKind::sub, *
 Tensor Tensor::mul(const Tensor& other) const { return binary(BinaryKind::mul, *this, other); }
 Tensor Tensor::div(const Tensor& other) const { return binary(BinaryKind::div, *this, other); }
 Tensor Tensor::pow(const Tensor& other) const { return binary(BinaryKind::pow, *this, other); }
+Tensor Tensor::fmod(const Tensor& other) const { return binary(BinaryKind::fmod, *this, other); }
+Tensor Tensor::remainder(const Tensor& other) const { return binary(BinaryKind::remainder, *this, other); }
+Tensor Tensor::floor_divide(const Tensor& other) const { return binary(BinaryKind::floor_divide, *this, other); }
+Tensor Tensor::atan2(const Tensor& other) const { return binary(BinaryKind::atan2, *this, other); }
+Tensor Tensor::fmod(double other) const { return fmod(Tensor::full({}, other, dtype(), device())); }
+Tensor Tensor::remainder(double other) const { return remainder(Tensor::full({}, other, dtype(), device())); }
+Tensor Tensor::floor_divide(double other) const { return floor_divide(Tensor::full({}, other, dtype(), device())); }
 Tensor Tensor::minimum(const Tensor& other) const { return binary(BinaryKind::minimum, *this, other); }
 Tensor Tensor::maximum(const Tensor& other) const { return binary(BinaryKind::maximum, *this, other); }
 Tensor Tensor::minimum(double other) const { return minimum(Tensor::full({}, other, dtype(), device())); }

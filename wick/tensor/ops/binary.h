@@ -5,8 +5,8 @@
 
 namespace wick {
 
-// Errors: dtype_mismatch, shape_mismatch, unsupported for quantized dtypes. Integer division by zero gives 0; overflow wraps; a negative
-// power of an integer is what is left of it toward zero.
+// Errors: dtype_mismatch, shape_mismatch, unsupported for quantized dtypes. Integer division by zero and what it leaves are 0; overflow
+// wraps; a negative power of an integer is what is left of it toward zero.
 [[nodiscard]] Tensor binary(BinaryKind kind, const Tensor& lhs, const Tensor& rhs);
 
 // The common checks of functions of two tensors: one dtype, shapes that broadcast. Returns the common shape.

@@ -32,8 +32,7 @@ std::vector<std::string_view> kinds_by_reference(const Device& device, const OpI
   std::vector<std::string_view> kinds;
   if (found != Support::native && found != Support::kernel) return kinds;
   for (int kind = 0; kind < row.kinds; ++kind) {
-    const bool leaves_integers = row.id == OpId::unary && info(static_cast<UnaryKind>(kind)).domain == UnaryDomain::floats;
-    if (is_integer(dtype) && leaves_integers) continue;
+    if (is_integer(dtype) && !takes_integers(row.id, kind)) continue;
     if (support(device, row.id, dtype, kind) == Support::reference) kinds.push_back(kind_name(row.id, kind));
   }
   return kinds;

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/device/op_call.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"

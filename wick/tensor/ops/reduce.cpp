@@ -170,6 +170,11 @@ Tensor Tensor::mean_all() const { return reduce_all(ReduceKind::mean, *this); }
 Tensor Tensor::min_all() const { return reduce_all(ReduceKind::min, *this); }
 Tensor Tensor::max_all() const { return reduce_all(ReduceKind::max, *this); }
 
+Tensor Tensor::std(const Dims& dims) const { return var(dims).sqrt(); }
+Tensor Tensor::std_keepdim(const Dims& dims) const { return var_keepdim(dims).sqrt(); }
+Tensor Tensor::var_all() const { return flatten_all().var(0); }
+Tensor Tensor::std_all() const { return var_all().sqrt(); }
+
 Tensor Tensor::norm() const { return sqr().sum_all().sqrt(); }
 
 Tensor Tensor::log_sum_exp(const Dims& dims) const {

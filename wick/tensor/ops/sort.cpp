@@ -48,6 +48,12 @@ std::pair<Tensor, Tensor> ordered(std::string_view name, const Tensor& x, bool d
   return {x.is_tracked() ? x.gather(indices, last) : values, indices};
 }
 
+std::pair<Tensor, Tensor> ordered_along(std::string_view name, const Tensor& x, int axis, bool descending, int64_t count) {
+  if (axis == x.rank() - 1) return ordered(name, x, descending, count);
+  const auto [values, indices] = ordered(name, x.transpose(axis, -1), descending, count);
+  return {values.transpose(axis, -1).contiguous(), indices.transpose(axis, -1).contiguous()};
+}
+
 }  // namespace
 
 const OpRule rules::sort = {.defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::none};
@@ -61,9 +67,33 @@ std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int dim, bool largest) const {
   if (k < 0 || k > shape()[axis]) {
     fail(ErrorCode::invalid_argument, "topk: {} elements along dimension {} of {}", k, dim, describe());
   }
-  if (axis == rank() - 1) return ordered("topk", *this, largest, k);
-  const auto [values, indices] = ordered("topk", transpose(axis, -1), largest, k);
-  return {values.transpose(axis, -1).contiguous(), indices.transpose(axis, -1).contiguous()};
+  return ordered_along("topk", *this, axis, largest, k);
 }
+
+std::pair<Tensor, Tensor> Tensor::sort(int dim, bool descending) const {
+  const int axis = normalize_axis(dim);
+  return ordered_along("sort", *this, axis, descending, shape()[axis]);
+}
+
+Tensor Tensor::argsort(int dim, bool descending) const {
+  const int axis = normalize_axis(dim);
+  return ordered_along("argsort", detach(), axis, descending, shape()[axis]).second;
+}
+
+std::pair<Tensor, Tensor> Tensor::median(int dim) const {
+  const int axis = normalize_axis(dim);
+  const int64_t count = shape()[axis];
+  if (count == 0) fail(ErrorCode::shape_mismatch, "median: {} has no element along dimension {}", describe(), axis);
+  const Tensor order = ordered_along("median", detach(), axis, false, count).second;
+  Tensor chosen = order.narrow(axis, (count - 1) / 2, 1);
+  if (is_float(dtype())) {
+    const Tensor missing = detach().isnan();
+    chosen = missing.max_keepdim(axis).where_cond(missing.argmax_keepdim(axis), chosen);
+  }
+  chosen = chosen.contiguous();
+  return {gather(chosen, axis).squeeze(axis), chosen.squeeze(axis)};
+}
+
+Tensor Tensor::median_all() const { return flatten_all().median(0).first; }
 
 }  // namespace wick

@@ -52,11 +52,26 @@ double value_of(const UnaryParams& params, double x) {
     case UnaryKind::elu: return x > 0 ? x : params.a * std::expm1(x);
     case UnaryKind::leaky_relu: return x > 0 ? x : params.a * x;
     case UnaryKind::clamp: return std::fmin(std::fmax(x, params.a), params.b);
+    case UnaryKind::trunc: return std::trunc(x);
+    case UnaryKind::tan: return std::tan(x);
+    case UnaryKind::asin: return std::asin(x);
+    case UnaryKind::acos: return std::acos(x);
+    case UnaryKind::atan: return std::atan(x);
+    case UnaryKind::sinh: return std::sinh(x);
+    case UnaryKind::cosh: return std::cosh(x);
+    case UnaryKind::asinh: return std::asinh(x);
+    case UnaryKind::acosh: return std::acosh(x);
+    case UnaryKind::atanh: return std::atanh(x);
+    case UnaryKind::exp2: return std::exp2(x);
+    case UnaryKind::expm1: return std::expm1(x);
+    case UnaryKind::log2: return std::log2(x);
+    case UnaryKind::log10: return std::log10(x);
+    case UnaryKind::log1p: return std::log1p(x);
   }
   return 0;
 }
 
-bool keeps_integers(UnaryKind kind) { return info(kind).domain == UnaryDomain::numbers; }
+bool keeps_integers(UnaryKind kind) { return info(kind).domain == Domain::numbers; }
 
 // The result of a function that stays among the integers, in that integer's two's complement.
 double integer_value_of(const UnaryParams& params, DType dtype, double x) {
@@ -110,7 +125,8 @@ Tensor input_gradient(const GradientContext& context, const UnaryParams& params)
     case UnaryKind::sign:
     case UnaryKind::floor:
     case UnaryKind::ceil:
-    case UnaryKind::round: return g.zeros_like();
+    case UnaryKind::round:
+    case UnaryKind::trunc: return g.zeros_like();
     case UnaryKind::sqr: return g * x() * 2.0;
     case UnaryKind::sqrt: return g / y() * 0.5;
     case UnaryKind::rsqrt: return g * y() * y().sqr() * -0.5;
@@ -141,6 +157,20 @@ Tensor input_gradient(const GradientContext& context, const UnaryParams& params)
       const Tensor outside = x().lt(params.a).maximum(x().gt(params.b));
       return outside.where_cond(g.zeros_like(), g);
     }
+    case UnaryKind::tan: return g * (y().sqr() + 1.0);
+    case UnaryKind::asin: return g * (1.0 - x().sqr()).rsqrt();
+    case UnaryKind::acos: return g.neg() * (1.0 - x().sqr()).rsqrt();
+    case UnaryKind::atan: return g / (x().sqr() + 1.0);
+    case UnaryKind::sinh: return g * x().cosh();
+    case UnaryKind::cosh: return g * x().sinh();
+    case UnaryKind::asinh: return g * (x().sqr() + 1.0).rsqrt();
+    case UnaryKind::acosh: return g * ((x() - 1.0) * (x() + 1.0)).rsqrt();
+    case UnaryKind::atanh: return g / (1.0 - x().sqr());
+    case UnaryKind::exp2: return g * y() * std::numbers::ln2;
+    case UnaryKind::expm1: return g * (y() + 1.0);
+    case UnaryKind::log2: return g / (x() * std::numbers::ln2);
+    case UnaryKind::log10: return g / (x() * std::numbers::ln10);
+    case UnaryKind::log1p: return g / (x() + 1.0);
   }
   return g;
 }
@@ -190,6 +220,22 @@ Tensor Tensor::affine(double multiplier, double addend) const { return of_kind(U
 Tensor Tensor::powf(double exponent) const { return of_kind(UnaryKind::powf, *this, exponent); }
 Tensor Tensor::elu(double alpha) const { return of_kind(UnaryKind::elu, *this, alpha); }
 Tensor Tensor::clamp(double low, double high) const { return of_kind(UnaryKind::clamp, *this, low, high); }
+
+Tensor Tensor::trunc() const { return of_kind(UnaryKind::trunc, *this); }
+Tensor Tensor::tan() const { return of_kind(UnaryKind::tan, *this); }
+Tensor Tensor::asin() const { return of_kind(UnaryKind::asin, *this); }
+Tensor Tensor::acos() const { return of_kind(UnaryKind::acos, *this); }
+Tensor Tensor::atan() const { return of_kind(UnaryKind::atan, *this); }
+Tensor Tensor::sinh() const { return of_kind(UnaryKind::sinh, *this); }
+Tensor Tensor::cosh() const { return of_kind(UnaryKind::cosh, *this); }
+Tensor Tensor::asinh() const { return of_kind(UnaryKind::asinh, *this); }
+Tensor Tensor::acosh() const { return of_kind(UnaryKind::acosh, *this); }
+Tensor Tensor::atanh() const { return of_kind(UnaryKind::atanh, *this); }
+Tensor Tensor::exp2() const { return of_kind(UnaryKind::exp2, *this); }
+Tensor Tensor::expm1() const { return of_kind(UnaryKind::expm1, *this); }
+Tensor Tensor::log2() const { return of_kind(UnaryKind::log2, *this); }
+Tensor Tensor::log10() const { return of_kind(UnaryKind::log10, *this); }
+Tensor Tensor::log1p() const { return of_kind(UnaryKind::log1p, *this); }
 
 Tensor Tensor::round_to(int decimals) const {
   const double unit = std::pow(10.0, decimals);

@@ -6,7 +6,7 @@
 namespace [[gnu::visibility("default")]] wick {
 
 // op/op.h defines each function. Integers: neg, abs and sqr wrap around (neg of u8 1 is 255), affine and clamp are computed in f64,
-// truncated toward zero and saturated, floor, ceil and round change nothing; the others leave the integers (unsupported).
+// truncated toward zero and saturated, floor, ceil, round and trunc change nothing; the others leave the integers (unsupported).
 [[nodiscard]] Tensor unary(const UnaryParams& params, const Tensor& x);
 
 }  // namespace wick

@@ -96,7 +96,7 @@ void fill_unary_of(NumberLoops<T>& loops) {
   set(UnaryKind::neg, map<T, Negate>);
   set(UnaryKind::abs, map<T, Absolute>);
   set(UnaryKind::sign, map<T, Sign>);
-  for (const UnaryKind kind : {UnaryKind::floor, UnaryKind::ceil, UnaryKind::round}) set(kind, map<T, Same>);
+  for (const UnaryKind kind : {UnaryKind::floor, UnaryKind::ceil, UnaryKind::round, UnaryKind::trunc}) set(kind, map<T, Same>);
   set(UnaryKind::sqr, map<T, Square>);
   set(UnaryKind::relu, map<T, Relu>);
   set(UnaryKind::affine, affine<T>);

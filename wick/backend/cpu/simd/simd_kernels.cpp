@@ -11,6 +11,7 @@ SimdKernels build(InstructionSet set) {
   fill_binary_loops(kernels);
   fill_cache_kernels(kernels);
   fill_compare_loops(kernels);
+  fill_division_loops(kernels);
   fill_convert_kernels(kernels);
   fill_float_kernels(kernels);
   fill_integer_loops(kernels);

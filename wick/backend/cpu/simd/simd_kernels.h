@@ -115,6 +115,7 @@ void fill_binary_loops(SimdKernels& kernels);
 void fill_cache_kernels(SimdKernels& kernels);
 void fill_compare_loops(SimdKernels& kernels);
 void fill_convert_kernels(SimdKernels& kernels);
+void fill_division_loops(SimdKernels& kernels);
 void fill_float_kernels(SimdKernels& kernels);
 void fill_integer_loops(SimdKernels& kernels);
 void fill_interleave_kernels(SimdKernels& kernels);

@@ -40,6 +40,7 @@ WICK_UNARY(Sign, {
 });
 WICK_UNARY(Floor, return hn::Floor(x););
 WICK_UNARY(Ceil, return hn::Ceil(x););
+WICK_UNARY(Truncate, return hn::Trunc(x););
 // |x| - trunc |x| is exact, so that a number just below one half stays below.
 WICK_UNARY(Round, {
   const V magnitude = hn::Abs(x);
@@ -118,7 +119,7 @@ void map_unary(const T* x, T* out, size_t n, double a, double b) {
   for (size_t j = 0; j < n - i; ++j) out[i + j] = buffer[j];
 }
 
-// All but powf, which is in pow_loops.cpp.
+// powf is in pow_loops.cpp; the kinds that have no loop run by the reference loops.
 template <class T>
 void fill_unary(NumberLoops<T>& loops) {
   const auto set = [&](UnaryKind kind, UnaryLoop<T> loop) { loops.unary[static_cast<size_t>(kind)] = loop; };
@@ -151,6 +152,7 @@ void fill_unary(NumberLoops<T>& loops) {
   set(UnaryKind::elu, map_unary<T, Elu>);
   set(UnaryKind::leaky_relu, map_unary<T, LeakyRelu>);
   set(UnaryKind::clamp, map_unary<T, Clamp>);
+  set(UnaryKind::trunc, map_unary<T, Truncate>);
 }
 
 }  // namespace HWY_NAMESPACE

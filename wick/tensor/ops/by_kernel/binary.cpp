@@ -1,4 +1,5 @@
 #include "wick/base/fail.h"
+#include "wick/kernels/elementary.h"
 #include "wick/kernels/math.h"
 #include "wick/kernels/numbers.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
@@ -22,6 +23,22 @@ Value ratio(const Value& a, const Value& b, const DeviceCaps& caps) {
   return (a * factor) / (b * factor);
 }
 
+// C's remainder, moved to the divisor's sign.
+Value floor_remainder(const Value& a, const Value& b) {
+  const Value rest = kernels::remainder_toward_zero(a, b);
+  return select((rest != 0.0) & ((rest < 0.0) != (b < 0.0)), rest + b, rest);
+}
+
+// a less its remainder is a whole number of times b, but for roundings, which the nearest whole number undoes. A zero has the sign that a
+// quotient of a and b has.
+Value floor_quotient(const Value& a, const Value& b, const DeviceCaps& caps) {
+  const Value rest = kernels::remainder_toward_zero(a, b), plain = ratio(a, b, caps);
+  const Value below = select((rest != 0.0) & ((rest < 0.0) != (b < 0.0)), a.builder()->number_of(a.type(), 1, 0), 0.0);
+  const Value whole = kernels::round(ratio(a - rest, b, caps) - below);
+  const Value zero = select(plain < 0.0, -(rest * 0.0), rest * 0.0);
+  return select(b == 0.0, plain, select(kernels::is_nan(rest), rest, select(whole == 0.0, zero, whole)));
+}
+
 Value float_value(BinaryKind kind, const Value& a, const Value& b, const DeviceCaps& caps) {
   switch (kind) {
     case BinaryKind::add: return a + b;
@@ -31,6 +48,10 @@ Value float_value(BinaryKind kind, const Value& a, const Value& b, const DeviceC
     case BinaryKind::minimum: return smaller(a, b);
     case BinaryKind::maximum: return larger(a, b);
     case BinaryKind::pow: return kernels::pow(a, b);
+    case BinaryKind::fmod: return kernels::remainder_toward_zero(a, b);
+    case BinaryKind::remainder: return floor_remainder(a, b);
+    case BinaryKind::floor_divide: return floor_quotient(a, b, caps);
+    case BinaryKind::atan2: return kernels::arc_tangent2(a, b);
   }
   assertion_failed("a binary function of no kind");
 }
@@ -43,6 +64,16 @@ Value quotient(const Value& a, const Value& b) {
   const Value divisor = select((b == number(0)) | minus_one, number(1), b);
   const Value result = select(b == number(0), number(0), a / divisor);
   return is_signed ? select(minus_one, number(0) - a, result) : result;
+}
+
+// What division toward zero leaves, or with the divisor's sign that toward minus infinity; 0 of a division by zero.
+Value rest_of(const Value& a, const Value& b, bool signed_by_divisor) {
+  const auto number = [&](int64_t value) { return a.builder()->number_of(a.type(), 0, value); };
+  const bool is_signed = a.type() != Type::u32;
+  const Value none = is_signed ? (b == number(0)) | (b == number(-1)) : b == number(0);
+  const Value rest = select(none, number(0), a % select(none, number(1), b));
+  if (!is_signed || !signed_by_divisor) return rest;
+  return select((rest != number(0)) & ((rest < number(0)) != (b < number(0))), rest + b, rest);
 }
 
 // By squaring, in two's complement. Of the powers with negative exponents those of 1 and -1 are whole.
@@ -72,6 +103,16 @@ Value whole_value(BinaryKind kind, const Value& a, const Value& b) {
     case BinaryKind::minimum: return min(a, b);
     case BinaryKind::maximum: return max(a, b);
     case BinaryKind::pow: return power(a, b);
+    case BinaryKind::fmod: return rest_of(a, b, false);
+    case BinaryKind::remainder: return rest_of(a, b, true);
+    case BinaryKind::floor_divide: {
+      const Value whole = quotient(a, b);
+      if (a.type() == Type::u32) return whole;
+      const auto number = [&](int64_t value) { return a.builder()->number_of(a.type(), 0, value); };
+      const Value below = (rest_of(a, b, false) != number(0)) & ((a < number(0)) != (b < number(0)));
+      return select(below, whole - number(1), whole);
+    }
+    case BinaryKind::atan2: break;
   }
   assertion_failed("a binary function of no kind");
 }

@@ -5,6 +5,7 @@
 #include "wick/base/fail.h"
 #include "wick/kernels/angles.h"
 #include "wick/kernels/conversions.h"
+#include "wick/kernels/elementary.h"
 #include "wick/kernels/math.h"
 #include "wick/kernels/numbers.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
@@ -56,6 +57,21 @@ Value float_value(UnaryKind kind, const Value& x, std::span<const Value> p) {
     case UnaryKind::elu: return kernels::elu(x, p[0]);
     case UnaryKind::leaky_relu: return select(x > 0.0, x, x * p[0]);
     case UnaryKind::clamp: return min(max(x, p[0]), p[1]);
+    case UnaryKind::trunc: return trunc(x);
+    case UnaryKind::tan: return kernels::tangent(x);
+    case UnaryKind::asin: return kernels::arc_sine(x);
+    case UnaryKind::acos: return kernels::arc_cosine(x);
+    case UnaryKind::atan: return kernels::arc_tangent(x);
+    case UnaryKind::sinh: return kernels::hyperbolic_sine(x);
+    case UnaryKind::cosh: return kernels::hyperbolic_cosine(x);
+    case UnaryKind::asinh: return kernels::area_sine(x);
+    case UnaryKind::acosh: return kernels::area_cosine(x);
+    case UnaryKind::atanh: return kernels::area_tangent(x);
+    case UnaryKind::exp2: return kernels::power_of_2(x);
+    case UnaryKind::expm1: return kernels::exp_minus_1(x);
+    case UnaryKind::log2: return kernels::log_2(x);
+    case UnaryKind::log10: return kernels::log_10(x);
+    case UnaryKind::log1p: return kernels::log_1_plus(x);
   }
   assertion_failed("a function of no kind");
 }
@@ -69,7 +85,7 @@ Value whole_value(UnaryKind kind, const Value& x) {
     case UnaryKind::sign: return sign(x);
     case UnaryKind::sqr: return x * x;
     case UnaryKind::relu: return max(x, zero);
-    default: return x;  // floor, ceil, round
+    default: return x;  // floor, ceil, round, trunc
   }
 }
 
