@@ -1,6 +1,8 @@
 // A Case is one fact about an op: (op, dtype, shape, layout, parameters). Cases know no device; the runner tries each on every one.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -30,9 +32,19 @@ class CaseList {
   std::vector<Case> cases_;
 };
 
-inline constexpr DType kPlainDTypes[] = {DType::u8,   DType::u32, DType::i8,  DType::i16, DType::i32,   DType::i64,
-                                         DType::bf16, DType::f16, DType::f32, DType::f64, DType::f8e4m3};
-inline constexpr DType kFloatDTypes[] = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::f8e4m3};
+// The dtypes that a predicate holds for, in the order of their rows.
+template <auto kHolds>
+[[nodiscard]] consteval auto dtypes_where() {
+  constexpr auto holds = [](const DTypeInfo& row) { return kHolds(row.dtype); };
+  std::array<DType, static_cast<size_t>(std::count_if(kDTypeRows.begin(), kDTypeRows.end(), holds))> list{};
+  size_t count = 0;
+  for (const DTypeInfo& row : kDTypeRows) {
+    if (holds(row)) list[count++] = row.dtype;
+  }
+  return list;
+}
+inline constexpr auto kPlainDTypes = dtypes_where<[](DType dtype) { return !is_quantized(dtype); }>();
+inline constexpr auto kFloatDTypes = dtypes_where<is_float>();
 
 // One function a family of ops, in cases/.
 void add_attention_cases(CaseList& list);
