@@ -268,14 +268,5 @@ TEST(Elementary, IntegersAreRefusedByName) {
   EXPECT_THROW((void)x.atan2(x), Error);
 }
 
-// What has no loop of the CPU's own is computed by the reference loops, and the tables say so.
-TEST(Kinds, OfTheReferenceLoopsAreListed) {
-  const Device cpu = Device::cpu();
-  EXPECT_EQ(support(cpu, OpId::unary, DType::f32, static_cast<int>(UnaryKind::tan)), Support::reference);
-  EXPECT_EQ(support(cpu, OpId::binary, DType::f32, static_cast<int>(BinaryKind::fmod)), Support::reference);
-  EXPECT_EQ(support(cpu, OpId::binary, DType::i64, static_cast<int>(BinaryKind::fmod)), Support::native);
-  EXPECT_EQ(support(cpu, OpId::unary, DType::f32, static_cast<int>(UnaryKind::trunc)), Support::native);
-}
-
 }  // namespace
 }  // namespace wick

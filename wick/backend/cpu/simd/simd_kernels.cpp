@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "wick/backend/cpu/simd/library_loops.h"
+
 namespace wick::cpu {
 namespace {
 
@@ -16,6 +18,7 @@ SimdKernels build(InstructionSet set) {
   fill_float_kernels(kernels);
   fill_integer_loops(kernels);
   fill_interleave_kernels(kernels);
+  fill_library_loops(kernels);
   fill_number_conversions(kernels);
   fill_panel_kernels(kernels);
   fill_peak_kernels(kernels);
