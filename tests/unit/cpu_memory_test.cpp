@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "wick/base/error.h"
 #include "wick/base/platform/build_mode.h"
 #include "wick/base/process.h"
 #include "wick/tensor/tensor.h"
@@ -93,6 +94,15 @@ TEST(CpuMemory, FreshElementsAreNotNumbersInBuildsWithAssertions) {
     for (const double value : Tensor::empty({3, 5}, dtype, Device::cpu()).to_dtype(DType::f64).to_vector<double>())
       EXPECT_TRUE(std::isnan(value));
   }
+}
+
+// The system hands out address space that it has no memory for; what nobody has written to yet counts all the same.
+TEST(CpuMemory, BuffersThatTogetherExceedTheMemoryAreRefused) {
+  const auto pool = std::make_shared<cpu::MemoryPool>();
+  const auto bytes = static_cast<size_t>(available_memory_bytes() / 10 * 6);
+  const std::unique_ptr<Buffer> first = pool->allocate(bytes, Lifetime::persistent);
+  EXPECT_THROW((void)pool->allocate(bytes, Lifetime::persistent), Error);
+  EXPECT_THROW((void)pool->allocate(bytes, Lifetime::transient), Error);
 }
 
 }  // namespace

@@ -9,10 +9,13 @@ namespace wick {
 
 // The largest resident set that this process has had, in bytes (VmHWM); 0 where the system does not tell.
 [[nodiscard]] uint64_t peak_resident_bytes() noexcept;
-// Memory that this machine has, and that a new allocation could get, in bytes; 0 where the system does not tell.
+// The part of it that is memory of its own, not pages of files; 0 where the system does not tell.
+[[nodiscard]] uint64_t anonymous_resident_bytes() noexcept;
+// Memory that this machine has, and that a new allocation could get, in bytes; 0 where the system does not tell. Limits of cgroups
+// count, of v1 and v2.
 [[nodiscard]] uint64_t physical_memory_bytes() noexcept;
 [[nodiscard]] uint64_t available_memory_bytes() noexcept;
-// Cores that this process may run on: the affinity mask and a cgroup's CPU quota counted, at least 1.
+// Cores that this process may run on: the affinity mask and the CPU quotas of cgroups (v1 and v2) counted, at least 1.
 [[nodiscard]] int usable_cores() noexcept;
 // Seconds since this process was started by the operating system.
 [[nodiscard]] double seconds_since_process_start() noexcept;

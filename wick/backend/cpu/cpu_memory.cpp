@@ -18,13 +18,18 @@ namespace {
        available_memory_bytes());
 }
 
-// The system gives address space freely and kills whoever then writes to it, so a request beyond the memory is refused here.
-bool fits(size_t bytes) {
+// The system gives address space freely and kills whoever then writes to too much of it, so a request beyond the memory is refused here:
+// beyond what is available and not handed out already, though nobody has written to it yet.
+bool fits(size_t bytes, uint64_t handed_out) {
   const uint64_t available = available_memory_bytes();
-  return available == 0 || bytes <= available;
+  if (available == 0) return true;
+  const uint64_t promised = handed_out - std::min<uint64_t>(handed_out, anonymous_resident_bytes());
+  return promised <= available && bytes <= available - promised;
 }
 
-std::byte* map(size_t bytes) { return fits(bytes) ? static_cast<std::byte*>(map_zeroed_pages(bytes)) : nullptr; }
+std::byte* map(size_t bytes, uint64_t handed_out) {
+  return fits(bytes, handed_out) ? static_cast<std::byte*>(map_zeroed_pages(bytes)) : nullptr;
+}
 
 }  // namespace
 
@@ -108,13 +113,13 @@ MemoryPool::LargeBlock MemoryPool::take(size_t capacity, size_t size_class) {
     if (size_class == kKept) {
       if (const LargeBlock block = take_kept(capacity); block.data != nullptr) return block;
     }
-    data = map(capacity);
+    data = map(capacity, allocated_bytes());
     if (data == nullptr) {
       {
         const std::lock_guard lock(mutex_);
         drop_kept(0);
       }
-      data = map(capacity);
+      data = map(capacity, allocated_bytes());
     }
   }
   if (data == nullptr) fail_for_lack_of(capacity);
@@ -123,8 +128,8 @@ MemoryPool::LargeBlock MemoryPool::take(size_t capacity, size_t size_class) {
 
 std::byte* MemoryPool::take_persistent(size_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (!fits(bytes)) drop_kept(0);
-  return fits(bytes) ? arena_.take(bytes) : nullptr;
+  if (!fits(bytes, allocated_bytes())) drop_kept(0);
+  return fits(bytes, allocated_bytes()) ? arena_.take(bytes) : nullptr;
 }
 
 // The kept block that fits best, at most an eighth too large.

@@ -10,8 +10,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <system_error>
+
+#include "wick/base/cgroup.h"
 
 namespace wick {
 namespace {
@@ -26,28 +29,40 @@ uint64_t kilobytes_entry(const char* path, const std::string& key) {
   return 0;
 }
 
-// cgroup v2's "max 100000" or "150000 100000": quota and period in microseconds.
-int cgroup_core_limit() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
-  return std::max(1, static_cast<int>(std::ceil(std::strtod(quota.c_str(), nullptr) / period)));
+// A process stays in its groups; their files are read anew each time.
+const Cgroup& own_cgroup() {
+  static const Cgroup cgroup;
+  return cgroup;
+}
+
+// The smaller of both, where 0 is what the system does not tell.
+uint64_t smaller(uint64_t machine, std::optional<uint64_t> group) noexcept {
+  if (!group) return machine;
+  return machine == 0 ? *group : std::min(machine, *group);
 }
 
 }  // namespace
 
 uint64_t peak_resident_bytes() noexcept { return kilobytes_entry("/proc/self/status", "VmHWM:"); }
-uint64_t physical_memory_bytes() noexcept { return kilobytes_entry("/proc/meminfo", "MemTotal:"); }
-uint64_t available_memory_bytes() noexcept { return kilobytes_entry("/proc/meminfo", "MemAvailable:"); }
+uint64_t anonymous_resident_bytes() noexcept { return kilobytes_entry("/proc/self/status", "RssAnon:"); }
+
+uint64_t physical_memory_bytes() noexcept { return smaller(kilobytes_entry("/proc/meminfo", "MemTotal:"), own_cgroup().memory_limit()); }
+
+uint64_t available_memory_bytes() noexcept {
+  std::optional<uint64_t> group = own_cgroup().available_memory();
+  // Beyond the limit the system kills, so a sixteenth of it is left for stacks, page tables and what others of the group take meanwhile.
+  if (group) *group -= std::min(*group, own_cgroup().memory_limit().value_or(0) / 16);
+  const uint64_t bytes = smaller(kilobytes_entry("/proc/meminfo", "MemAvailable:"), group);
+  return group ? std::max<uint64_t>(bytes, 1) : bytes;  // 0 would mean unknown
+}
 
 int usable_cores() noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
   int cores = 1;
   if (::sched_getaffinity(0, sizeof(set), &set) == 0) cores = std::max(1, CPU_COUNT(&set));
-  const int limit = cgroup_core_limit();
-  return limit > 0 ? std::min(cores, limit) : cores;
+  const std::optional<double> quota = own_cgroup().cores();
+  return quota ? std::clamp(static_cast<int>(std::ceil(std::min(*quota, 1e6))), 1, cores) : cores;
 }
 
 double seconds_since_process_start() noexcept {
