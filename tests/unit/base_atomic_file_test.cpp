@@ -119,5 +119,18 @@ TEST(AtomicFile, ErrorsNameThePath) {
   }
 }
 
+TEST(AtomicFile, NamesMayBeAsLongAsTheFileSystemAllowsAndLongerOnesAreRefusedAtOnce) {
+  const TemporaryFolder folder;
+  for (const size_t length : {240UL, 241UL, 255UL}) {
+    const std::string name(length, 'n');
+    AtomicFile file(folder / name);
+    file.write(std::as_bytes(std::span("abc", 3)));
+    file.commit();
+    EXPECT_TRUE(std::filesystem::exists(folder / name)) << length;
+  }
+  EXPECT_EQ(folder.names().size(), 3U);
+  EXPECT_THROW(AtomicFile(folder / std::string(256, 'n')), Error);
+}
+
 }  // namespace
 }  // namespace wick

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <string>
 
+#include <sys/stat.h>
+
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
 #include "wick/base/mapped_file.h"
@@ -59,6 +61,26 @@ TEST(MappedFile, RefusalsNameThePathAndTheReason) {
   expect_refused(folder.path(), ErrorCode::io, "is a directory");
   expect_refused(folder / "empty", ErrorCode::corrupt_file, "empty");
   expect_refused("/dev/null", ErrorCode::io, "not a regular file");
+}
+
+TEST(MappedFile, AFifoIsRefusedAtOnce) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  expect_refused(folder / "pipe", ErrorCode::io, "not a regular file");
+}
+
+TEST(MappedFileDeathTest, AFileThatIsCutOffWhileItIsReadEndsTheProgramWithAMessage) {
+  const TemporaryFolder folder;
+  const std::string name = "cut \x1b[31m.bin";
+  write_text(folder / name, std::string(1 << 20, 'x'));
+  const auto read_what_is_gone = [&] {
+    report_cut_files("wick run");
+    const auto file = MappedFile::open(folder / name);
+    std::filesystem::resize_file(folder / name, 4096);
+    volatile std::byte byte = file->bytes()[(1 << 20) - 1];
+    static_cast<void>(byte);
+  };
+  EXPECT_EXIT(read_what_is_gone(), testing::ExitedWithCode(2), "wick run: error: [^\x1b]*cut \\[31m.bin: the file was cut off");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include <atomic>
 #include <chrono>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/base/process.h"
 #include "wick/base/thread_pool.h"
 
 namespace wick {
@@ -164,6 +167,54 @@ TEST(ThreadPool, RefusesZeroThreads) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
   }
+}
+
+// Processor time of all threads of this process, in seconds.
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+TEST(ThreadPool, MoreThreadsThanCoresDoNotSpin) {
+  ThreadPool pool(usable_cores() + 3);
+  std::atomic<int> calls = 0;
+  for (int round = 0; round < 200; ++round) pool.run([&](int, int) { calls.fetch_add(1); });
+  EXPECT_EQ(calls.load(), 200 * (usable_cores() + 3));
+  // One share sleeps, and neither the caller nor the other threads burn time meanwhile.
+  const double before = processor_seconds();
+  pool.run([](int share, int) {
+    if (share == 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  });
+  EXPECT_LT(processor_seconds() - before, 0.1);
+}
+
+TEST(ThreadPool, HundredsOfThreadsRunEachShareOnceInLittleTime) {
+  ThreadPool pool(usable_cores() + 300);
+  std::vector<std::atomic<int>> calls(static_cast<size_t>(pool.size()));
+  const auto start = std::chrono::steady_clock::now();
+  for (int round = 0; round < 500; ++round) pool.run([&](int share, int) { calls[static_cast<size_t>(share)].fetch_add(1); });
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5.0);
+  for (const auto& called : calls) EXPECT_EQ(called.load(), 500);
+}
+
+TEST(ThreadPool, ThreadsThatTheSystemDoesNotStartAreAnError) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer needs more address space than any limit leaves";
+#endif
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &old), 0);
+  // Each thread's stack is address space; a pool that gets half of its threads must end them again.
+  const rlimit tight{size_t{2} << 30, old.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &tight), 0);
+  std::string message;
+  try {
+    const ThreadPool pool(1024);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &old), 0);
+  EXPECT_NE(message.find("--threads"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -5,11 +5,16 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string_view>
 
 namespace wick {
 
 // Whether the bytes may be written to. Nothing that is written reaches the file: its page becomes memory of this process.
 enum class MapAccess { read_only, copy_on_write };
+
+// From now on a file that is cut off while it is mapped, so that its pages are gone, ends the process with one line on standard error,
+// "<program>: error: …", and exit code 2, where the system's signal would kill it without a word. For programs, not for libraries.
+void report_cut_files(std::string_view program);
 
 class MappedFile {
  public:
@@ -31,6 +36,7 @@ class MappedFile {
   std::filesystem::path path_;
   std::byte* data_;
   size_t size_;
+  int slot_;  // in the list that report_cut_files looks into; -1 if that was full
 };
 
 }  // namespace wick

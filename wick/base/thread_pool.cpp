@@ -1,10 +1,12 @@
 #include "wick/base/thread_pool.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/base/platform/spin.h"
+#include "wick/base/process.h"
 
 namespace wick {
 namespace {
@@ -13,6 +15,14 @@ namespace {
 constexpr int kSpinsBeforePark = 4000;
 // A joiner that spun this long lets others run: the machine may have fewer free cores than the pool has threads.
 constexpr int kSpinsBeforeYield = 20000;
+// In a pool of more threads than cores nobody spins, since whoever is waited for may need the core; and as many are woken at most: those
+// run the others' shares too, for waking hundreds of threads costs more than an op.
+constexpr int kMostWoken = 16;
+
+bool has_cores_for(int threads) noexcept {
+  static const int cores = usable_cores();
+  return threads <= cores;
+}
 
 }  // namespace
 
@@ -21,7 +31,19 @@ ThreadPool::ThreadPool(int threads) {
   claims_ = std::vector<Claim>(static_cast<size_t>(threads));
   parts_ = std::vector<Part>(static_cast<size_t>(threads));
   workers_.reserve(static_cast<size_t>(threads - 1));
-  for (int index = 1; index < threads; ++index) workers_.emplace_back([this, index] { worker_loop(index); });
+  try {
+    for (int index = 1; index < threads; ++index) workers_.emplace_back([this, index] { worker_loop(index); });
+  } catch (const std::system_error& error) {
+    const size_t started = workers_.size() + 1;
+    stopping_.store(true);
+    generation_.fetch_add(1);
+    { const std::lock_guard lock(park_mutex_); }
+    park_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+    fail(ErrorCode::out_of_memory, "the system starts no more threads after {} of {} ({}); use fewer --threads", started, threads,
+         error.code().message());
+  }
 }
 
 ThreadPool::~ThreadPool() {
@@ -54,11 +76,19 @@ void ThreadPool::run_erased(ErasedTask task, const void* context, int64_t count)
     {
       const std::lock_guard lock(park_mutex_);
     }
-    park_.notify_all();
+    if (shares <= kMostWoken || has_cores_for(shares)) {
+      park_.notify_all();
+    } else {
+      for (int woken = 0; woken < kMostWoken; ++woken) park_.notify_one();
+    }
   }
   for (int share = 0; share < shares; ++share) run_share(share, generation);
-  for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
-    if (spins < kSpinsBeforeYield) {
+  const bool may_spin = has_cores_for(shares);
+  for (int spins = 0, left = pending_.load(std::memory_order_acquire); left != 0;
+       left = pending_.load(std::memory_order_acquire), ++spins) {
+    if (!may_spin) {
+      pending_.wait(left, std::memory_order_acquire);
+    } else if (spins < kSpinsBeforeYield) {
       platform::spin_pause();
     } else {
       std::this_thread::yield();
@@ -81,7 +111,7 @@ void ThreadPool::run_share(int share, uint64_t generation) noexcept {
     // pending_ orders this write before run_erased() reads it.
     if (!failed_.exchange(true)) failure_ = std::current_exception();
   }
-  pending_.fetch_sub(1, std::memory_order_release);
+  if (pending_.fetch_sub(1, std::memory_order_release) == 1 && !has_cores_for(size())) pending_.notify_one();
 }
 
 ThreadPool::Range ThreadPool::take(int share) noexcept {
@@ -113,8 +143,9 @@ bool ThreadPool::steal(int share) noexcept {
 
 void ThreadPool::worker_loop(int index) {
   uint64_t seen = 0;
+  bool may_spin = false;  // how many threads there are is known once the first call has come
   while (true) {
-    int spins = 0;
+    int spins = may_spin ? 0 : kSpinsBeforePark;
     while (generation_.load(std::memory_order_acquire) == seen && spins < kSpinsBeforePark) {
       platform::spin_pause();
       ++spins;
@@ -127,7 +158,9 @@ void ThreadPool::worker_loop(int index) {
     }
     seen = generation_.load(std::memory_order_acquire);
     if (stopping_.load()) return;
+    may_spin = has_cores_for(size());
     run_share(index, seen);
+    for (int share = 0; !may_spin && size() > kMostWoken && share < size(); ++share) run_share(share, seen);
   }
 }
 

@@ -17,10 +17,14 @@ namespace {
 constexpr size_t kBufferBytes = 1 << 16;
 constexpr int kNameAttempts = 100;
 
-// ".model.gguf.1234.0.part" beside the target: hidden, and told apart by process and attempt.
+// ".model.gguf.1234.0.part" beside the target: hidden, and told apart by process and attempt. Of a long name the beginning, so that this
+// one is no longer than a name may be.
 std::filesystem::path temporary_name(const std::filesystem::path& target, int attempt) {
-  return target.parent_path() / fmt::format(".{}.{}.{}.part", target.filename().string(), ::getpid(), attempt);
+  constexpr size_t kKept = 200;
+  return target.parent_path() / fmt::format(".{}.{}.{}.part", target.filename().string().substr(0, kKept), ::getpid(), attempt);
 }
+
+std::string path_of_descriptor(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
 
 }  // namespace
 
@@ -37,6 +41,12 @@ AtomicFile::AtomicFile(const std::filesystem::path& target) : shown_(target) {
   std::error_code error;
   target_ = std::filesystem::weakly_canonical(target, error);
   if (error) target_ = target;
+  const std::filesystem::path folder = target_.parent_path().empty() ? "." : target_.parent_path();
+  const long longest = ::pathconf(folder.c_str(), _PC_NAME_MAX);
+  if (longest > 0 && target_.filename().string().size() > static_cast<size_t>(longest)) {
+    fail(ErrorCode::io, "{}: the name has {} bytes and the folder's file system takes {}; use a shorter one", shown_.string(),
+         target_.filename().string().size(), longest);
+  }
   open_temporary();
   if (descriptor_ < 0) {
     if (errno == ENOENT || errno == ENOTDIR) {
@@ -58,7 +68,12 @@ void AtomicFile::open_temporary() {
 #ifdef O_TMPFILE
   const std::filesystem::path folder = target_.parent_path().empty() ? "." : target_.parent_path();
   descriptor_ = ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-  nameless_ = descriptor_ >= 0;
+  // commit() names it by way of /proc, which may not be mounted.
+  nameless_ = descriptor_ >= 0 && ::access(path_of_descriptor(descriptor_).c_str(), F_OK) == 0;
+  if (descriptor_ >= 0 && !nameless_) {
+    ::close(descriptor_);
+    descriptor_ = -1;
+  }
 #endif
   for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
     temporary_ = temporary_name(target_, attempt);
@@ -69,7 +84,7 @@ void AtomicFile::open_temporary() {
 }
 
 void AtomicFile::name_temporary() {
-  const std::string source = fmt::format("/proc/self/fd/{}", descriptor_);
+  const std::string source = path_of_descriptor(descriptor_);
   for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
     temporary_ = temporary_name(target_, attempt);
     if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) {

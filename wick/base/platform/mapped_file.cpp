@@ -1,10 +1,13 @@
 #include "wick/base/mapped_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -29,11 +32,89 @@ class FileDescriptor {
   int fd_;
 };
 
+// The mappings that are open, for the signal handler, which may neither allocate nor lock. A slot belongs to the mapping whose `begin` it
+// holds; `path` is that mapping's own.
+struct Slot {
+  std::atomic<const std::byte*> begin{nullptr};
+  std::atomic<size_t> size{0};
+  std::atomic<const char*> path{nullptr};
+};
+constexpr size_t kSlots = 512;
+std::array<Slot, kSlots> open_mappings;
+std::array<char, 64> program_name{};
+
+int list_mapping(const std::byte* begin, size_t size, const char* path) noexcept {
+  for (size_t index = 0; index < kSlots; ++index) {
+    const std::byte* none = nullptr;
+    Slot& slot = open_mappings[index];
+    if (!slot.begin.compare_exchange_strong(none, begin)) continue;
+    slot.size.store(size);
+    slot.path.store(path);
+    return static_cast<int>(index);
+  }
+  return -1;
+}
+
+void unlist_mapping(int index) noexcept {
+  if (index < 0) return;
+  Slot& slot = open_mappings[static_cast<size_t>(index)];
+  slot.size.store(0);
+  slot.path.store(nullptr);
+  slot.begin.store(nullptr);
+}
+
+void write_text(const char* text) noexcept {
+  const size_t length = std::strlen(text);
+  if (::write(STDERR_FILENO, text, length) < 0) return;  // nobody is left to be told
+}
+
+// Bytes that a terminal would obey are left out.
+void write_path(const char* path) noexcept {
+  std::array<char, 512> shown{};
+  size_t length = 0;
+  for (; *path != '\0' && length + 1 < shown.size(); ++path) {
+    if (static_cast<unsigned char>(*path) >= 0x20 && *path != 0x7f) shown[length++] = *path;
+  }
+  write_text(shown.data());
+}
+
+void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
+  const auto* address = static_cast<const std::byte*>(info->si_addr);
+  for (const Slot& slot : open_mappings) {
+    const std::byte* begin = slot.begin.load();
+    const char* path = slot.path.load();
+    if (begin == nullptr || path == nullptr || address < begin || address >= begin + slot.size.load()) continue;
+    if (::isatty(STDERR_FILENO) == 1) write_text("\n");  // a progress bar may stand on this line
+    write_text(program_name.data());
+    write_text(": error: ");
+    write_path(path);
+    write_text(": the file was cut off or cannot be read any more while it was in use; copy or download it again, then start again\n");
+    ::_exit(2);
+  }
+  // Another fault: as if there were no handler.
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
 }  // namespace
 
-MappedFile::MappedFile(std::filesystem::path path, std::byte* data, size_t size) : path_(std::move(path)), data_(data), size_(size) {}
+void report_cut_files(std::string_view program) {
+  program_name.fill('\0');
+  program.copy(program_name.data(), program_name.size() - 1);
+  struct sigaction action{};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO | SA_RESETHAND;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGBUS, &action, nullptr);
+}
 
-MappedFile::~MappedFile() { ::munmap(data_, size_); }
+MappedFile::MappedFile(std::filesystem::path path, std::byte* data, size_t size)
+    : path_(std::move(path)), data_(data), size_(size), slot_(list_mapping(data, size, path_.c_str())) {}
+
+MappedFile::~MappedFile() {
+  unlist_mapping(slot_);
+  ::munmap(data_, size_);
+}
 
 void MappedFile::forget(std::span<const std::byte> bytes) const noexcept {
   // Whole pages only: those at the ends may belong to other bytes too.
@@ -44,7 +125,8 @@ void MappedFile::forget(std::span<const std::byte> bytes) const noexcept {
 }
 
 std::shared_ptr<MappedFile> MappedFile::open(const std::filesystem::path& path, MapAccess access) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK a FIFO would wait for a writer before it could be refused.
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     if (errno == ENOENT || errno == ENOTDIR) fail(ErrorCode::not_found, "{}: no such file; check the path", path.string());
     fail(ErrorCode::io, "{}: cannot open: {}", path.string(), std::strerror(errno));
