@@ -15,21 +15,41 @@ target_compile_options(wick_compiler INTERFACE -ffile-prefix-map=${PROJECT_SOURC
 # A program holds no section that nothing refers to, and needs no library that it calls nothing of.
 target_link_options(wick_compiler INTERFACE LINKER:--gc-sections LINKER:--as-needed)
 
-#   wick_precompile(<target> <PRIVATE|INTERFACE> <further headers…>)
-function(wick_precompile target scope)
-  target_precompile_headers(${target} ${scope}
-    <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <cmath> <filesystem> <fstream> <functional> <map> <memory> <mutex> <optional> <span>
-    <string> <string_view> <unordered_map> <vector> ${ARGN})
-  # What ccache needs to look into precompiled headers, with the launcher below.
+# What ccache needs to look into precompiled headers, with the launcher below.
+function(wick_cached_precompiled target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    target_compile_options(${target} ${scope} "SHELL:-Xclang -fno-pch-timestamp")
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   else()
-    target_compile_options(${target} ${scope} -fpch-preprocess)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
   endif()
 endfunction()
-if(WICK_PRECOMPILE)
-  wick_precompile(wick_compiler INTERFACE)
-endif()
+
+#   wick_precompile(<target> <further headers…>)
+# The target reads these headers once.
+function(wick_precompile target)
+  target_precompile_headers(${target} PRIVATE
+    <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <cmath> <filesystem> <fstream> <functional> <map> <memory> <mutex> <optional> <span>
+    <string> <string_view> <unordered_map> <vector> ${ARGN})
+  wick_cached_precompiled(${target})
+endfunction()
+
+#   wick_reuse_precompiled(<target>)
+# The target takes the headers that wick_precompiled has read, once for all rooms. Its flags and definitions must be a room's: with a
+# definition of its own, compilers refuse them.
+function(wick_reuse_precompiled target)
+  if(NOT WICK_PRECOMPILE)
+    return()
+  endif()
+  if(NOT TARGET wick_precompiled)
+    find_package(fmt REQUIRED)
+    file(WRITE ${PROJECT_BINARY_DIR}/wick_precompiled.cpp "")
+    add_library(wick_precompiled OBJECT ${PROJECT_BINARY_DIR}/wick_precompiled.cpp)
+    target_link_libraries(wick_precompiled PRIVATE wick_compiler fmt::fmt)
+    wick_precompile(wick_precompiled)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM wick_precompiled)
+  wick_cached_precompiled(${target})
+endfunction()
 if(WICK_SANITIZE)
   add_compile_options(-fsanitize=${WICK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   # Among the sanitizers' checks GCC 12 takes parts of its own std::regex for uninitialized.

@@ -38,8 +38,8 @@ wick_option(WICK_SHARED "Build libwick.so too, which holds every backend that is
 wick_option(WICK_EXAMPLES "Build the examples" OFF)
 wick_option(WICK_BENCH "Build the benchmarks of the kernels" OFF)
 wick_option(WICK_FUZZ "Build the fuzz targets (libFuzzer with clang, a mutation driver otherwise)" OFF)
-# Headers that nearly every source includes, read once for each target. Tests do so everywhere; the sources only in builds that check what
-# another one has compiled without, for a source must include what it uses.
+# Headers that nearly every source includes, read once for all rooms. The tests' programs do so everywhere; the rooms only in builds that
+# check what ./dev run and clang-tidy have read without, for a source must include what it uses.
 wick_option(WICK_PRECOMPILE "Precompile the headers of the standard library" OFF)
 wick_setting(WICK_SANITIZE "Sanitizers to build with: address,undefined or thread" "")
 wick_setting(WICK_TEST_SET
