@@ -12,7 +12,7 @@
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/progress_bar.h"
-#include "wick/model/tensor_files.h"
+#include "wick/nn/tensor_files.h"
 
 namespace wick::mnist {
 namespace {

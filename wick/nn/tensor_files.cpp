@@ -1,4 +1,4 @@
-#include "wick/model/tensor_files.h"
+#include "wick/nn/tensor_files.h"
 
 #include <utility>
 
