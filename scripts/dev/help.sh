@@ -12,7 +12,7 @@ usage: ./dev [--yes] COMMAND
   example   build and run one of examples/
   fuzz      run each fuzz target with libFuzzer
   format    format the sources with clang-format-19
-  lint      the same as check lint
+  lint      clang-tidy-19 over the sources, and the rules of the source tree
   build     configure and build a preset, under build/PRESET
   setup     install packages
   clean     delete build/
@@ -80,7 +80,8 @@ TEXT
     lint) cat <<'TEXT' ;;
 usage: ./dev lint
 
-clang-format-19, clang-tidy-19 over wick/ and apps/, shellcheck, and scripts/check_rooms. The same as ./dev check lint.
+clang-format-19, clang-tidy-19 over all of wick/ and apps/, shellcheck, and scripts/check_rooms. ./dev check lint reads a third of the
+sources with clang-tidy, another one with each commit.
 TEXT
     build) cat <<'TEXT' ;;
 usage: ./dev build [PRESET [TARGET…]]

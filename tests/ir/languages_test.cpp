@@ -37,7 +37,7 @@ std::vector<Language> languages() {
           {wgsl_dialect(), {wgsl_caps(1), wgsl_caps(8)}}};
 }
 
-// What ./dev test has time for. The rest of the library's kernels is reached by other seeds: WICK_TEXT_SEED=7.
+// What the leg texts has time for. The rest of the library's kernels is reached by other seeds: WICK_TEXT_SEED=7.
 TEST(Texts, OfALanguageAreThreeHundredAtMost) {
   constexpr std::size_t kMost = 300;
   for (const auto& [dialect, devices] : languages()) {
