@@ -13,10 +13,10 @@
 #include "mnist/nets.h"
 #include "wick/base/fail.h"
 #include "wick/cli/progress_bar.h"
-#include "wick/nn/tensor_files.h"
 #include "wick/nn/loss.h"
 #include "wick/nn/optimizer.h"
 #include "wick/nn/schedule.h"
+#include "wick/nn/tensor_files.h"
 
 namespace wick::mnist {
 namespace {
