@@ -7,7 +7,6 @@
 #include <mutex>
 
 #include "wick/base/fail.h"
-#include "wick/device/linked_kernels.h"
 
 namespace wick {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "wick/device/device_kind.h"
 #include "wick/device/device_score.h"
+#include "wick/device/linked_kernels.h"
 #include "wick/device/runtime.h"
 
 namespace wick {
