@@ -1,7 +1,7 @@
 // The score by which `auto` chooses a device: what it is made of comes first, then which backend drives it.
 #pragma once
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // A processor is one that a GPU's language runs on: slower than the CPU backend's own kernels.
 enum class Hardware { processor, other, virtual_gpu, integrated_gpu, discrete_gpu };

@@ -11,7 +11,7 @@
 #include "wick/device/program.h"
 #include "wick/op/device_caps.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // By OpId; nullptr: the op has no portable kernel.
 using LauncherTable = std::array<OpFunction, kOpCount>;

@@ -12,7 +12,7 @@
 #include "wick/device/linked_kernels.h"
 #include "wick/device/runtime.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // One device that a backend found on this machine.
 struct DeviceInfo {
