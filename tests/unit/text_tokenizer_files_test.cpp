@@ -56,7 +56,7 @@ TEST(TokenizerFiles, JsonPartsThatAreNotKnownAreNamed) {
   expect_refused(json_with(R"("normalizer": {"type": "Rot13"})"), ErrorCode::unsupported, {"normalizer", "Rot13"});
   expect_refused(json_with(R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Scissors"}]})"), ErrorCode::unsupported,
                  {"pre_tokenizer", "[0]", "Scissors"});
-  expect_refused(json_with(R"("decoder": {"type": "CTC"})"), ErrorCode::unsupported, {"decoder", "CTC"});
+  expect_refused(json_with(R"("decoder": {"type": "Morse"})"), ErrorCode::unsupported, {"decoder", "Morse"});
   expect_refused(json_with(R"("post_processor": {"type": "Stamp"})"), ErrorCode::unsupported, {"post_processor", "Stamp"});
   expect_refused(R"({"model": {"type": "WordLevel", "vocab": {"a": 0}}})", ErrorCode::unsupported, {"WordLevel"});
 }

@@ -11,6 +11,7 @@
 #include "wick/base/atomic_file.h"
 #include "wick/base/error.h"
 #include "wick/base/file_lock.h"
+#include "wick/base/hash.h"
 #include "wick/base/log.h"
 
 namespace wick {
@@ -29,16 +30,9 @@ struct Header {
   uint64_t checksum = 0;  // of key and binary
 };
 
-// FNV-1a (Fowler, Noll & Vo), 64 bits.
-constexpr uint64_t kHashSeed = 0xcbf29ce484222325;
-uint64_t hash_of(std::span<const std::byte> bytes, uint64_t hash) {
-  for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<uint64_t>(byte)) * 0x100000001b3;
-  return hash;
-}
-
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-uint64_t checksum_of(std::string_view key, std::span<const std::byte> binary) { return hash_of(binary, hash_of(bytes_of(key), kHashSeed)); }
+uint64_t checksum_of(std::string_view key, std::span<const std::byte> binary) { return fnv1a(fnv1a(kFnvBasis, bytes_of(key)), binary); }
 
 // The whole file; nothing if it is not there or cannot be read.
 std::vector<std::byte> read_file(const fs::path& path) {
@@ -72,7 +66,7 @@ ProgramCache::ProgramCache(fs::path folder, uint64_t max_bytes) : folder_(std::m
 
 // The name is two hashes of the key, so that different keys hardly ever take turns at one file.
 fs::path ProgramCache::path_of(std::string_view key) const {
-  const uint64_t first = hash_of(bytes_of(key), kHashSeed), second = hash_of(bytes_of(key), first ^ key.size());
+  const uint64_t first = fnv1a(kFnvBasis, bytes_of(key)), second = fnv1a(first ^ key.size(), bytes_of(key));
   return folder_ / fmt::format("{:016x}{:016x}{}", first, second, kSuffix);
 }
 

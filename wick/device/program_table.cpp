@@ -3,13 +3,14 @@
 #include <mutex>
 
 #include "wick/base/fail.h"
+#include "wick/base/hash.h"
 
 namespace wick {
 
 // FNV-1a over the numbers; the name by its own hash.
 size_t ProgramTable::Hash::operator()(const ProgramKey& key) const noexcept {
   size_t hash = std::hash<std::string_view>()(key.name);
-  for (uint32_t i = 0; i < key.count; ++i) hash = (hash ^ key.numbers[i]) * 0x100000001b3;
+  for (uint32_t i = 0; i < key.count; ++i) hash = fnv1a(hash, key.numbers[i]);
   return hash;
 }
 

@@ -4,19 +4,14 @@
 #include <cmath>
 
 #include "wick/base/fail.h"
+#include "wick/base/hash.h"
 #include "wick/ir/arithmetic.h"
 #include "wick/ir/node_types.h"
 
 namespace wick::ir {
 namespace {
 
-// The finalizer of SplitMix64 (Steele, Lea & Flood 2014).
-uint64_t mix(uint64_t hash, uint64_t value) noexcept {
-  uint64_t x = hash + 0x9e3779b97f4a7c15U + value;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
+uint64_t mix(uint64_t hash, uint64_t value) noexcept { return split_mix(hash + kSplitMixStep + value); }
 
 uint64_t hash_without_operands(const Node& node) noexcept {
   uint64_t hash = mix(static_cast<uint64_t>(node.op), static_cast<uint64_t>(node.type));

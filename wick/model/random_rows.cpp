@@ -9,6 +9,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/half.h"
+#include "wick/base/hash.h"
 #include "wick/quant/block_format.h"
 
 namespace wick {
@@ -16,16 +17,10 @@ namespace {
 
 constexpr double kDeviation = 0.02;
 
-// SplitMix64 (Steele, Lea and Flood 2014).
 class RandomBits {
  public:
   explicit RandomBits(uint64_t seed) : state_(seed) {}
-  uint64_t next() noexcept {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
+  uint64_t next() noexcept { return split_mix(state_ += kSplitMixStep); }
   // The sum of four uniform numbers is close to normal (Irwin-Hall); scaled to kDeviation.
   float next_weight() noexcept {
     const uint64_t bits = next();

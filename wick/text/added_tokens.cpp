@@ -7,14 +7,7 @@
 namespace wick {
 namespace {
 
-// The beginning of the character that ends before `offset`.
-size_t previous_character(std::string_view text, size_t offset) noexcept {
-  size_t begin = offset - 1;
-  while (begin > 0 && offset - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
-  return begin;
-}
-
-bool touches_word(std::string_view text, Range range) noexcept {
+bool touches_word(std::string_view text, TextSpan range) noexcept {
   if (range.begin > 0 && is_word(decode_character(text, previous_character(text, range.begin)).code)) return true;
   return range.end < text.size() && is_word(decode_character(text, range.end).code);
 }
@@ -59,15 +52,17 @@ std::vector<TextSegment> AddedTokens::split(std::string_view text, bool normaliz
     const auto match = tokens.longest(text.substr(offset));
     const AddedToken* token = match ? &tokens_[static_cast<size_t>(match->value)] : nullptr;
     if (token == nullptr || (token->single_word && touches_word(text, {offset, offset + match->length}))) {
-      ++offset;
+      offset += token == nullptr ? 1 : match->length;
       continue;
     }
-    Range range{offset, offset + match->length};
+    TextSpan range{offset, offset + match->length};
     if (token->strip_left) range.begin = skip_space_left(text, range.begin, done);
     if (token->strip_right) range.end = skip_space_right(text, range.end);
     if (range.begin > done) segments.push_back({{done, range.begin}, kNoToken});
     segments.push_back({range, token->id});
-    done = offset = range.end;
+    // The next token may begin in white space that this one took along.
+    offset += match->length;
+    done = range.end;
   }
   if (done < text.size()) segments.push_back({{done, text.size()}, kNoToken});
   return segments;

@@ -23,7 +23,7 @@ struct AddedToken {
 
 // A token, or (id == kNoToken) text between tokens.
 struct TextSegment {
-  Range range;
+  TextSpan range;
   TokenId id = kNoToken;
 };
 

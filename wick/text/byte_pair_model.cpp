@@ -11,7 +11,8 @@ namespace wick {
 void MergeTable::reserve(size_t entries) {
   const size_t wanted = count_ + entries;
   if (slots_.size() >= wanted + wanted / 2 && !slots_.empty()) return;
-  const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(std::bit_ceil(std::max<size_t>(16, wanted + wanted / 2))));
+  bits_ = static_cast<unsigned>(std::bit_width(std::max<size_t>(15, wanted + wanted / 2)));
+  const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(size_t{1} << bits_));
   for (const Slot& slot : old) {
     if (slot.key == UINT64_MAX) continue;
     size_t place = slot_of(slot.key);
@@ -20,7 +21,7 @@ void MergeTable::reserve(size_t entries) {
   }
 }
 
-void MergeTable::insert(std::span<const Entry> entries) {
+void MergeTable::insert(std::span<const Entry> entries, bool last_stays) {
   const auto key_of = [](const Entry& entry) {
     return (uint64_t{static_cast<uint32_t>(entry.left)} << 32) | static_cast<uint32_t>(entry.right);
   };
@@ -29,9 +30,10 @@ void MergeTable::insert(std::span<const Entry> entries) {
     const uint64_t key = key_of(entry);
     size_t slot = slot_of(key);
     while (slots_[slot].key != UINT64_MAX && slots_[slot].key != key) slot = (slot + 1) & (slots_.size() - 1);
-    if (slots_[slot].key == key) continue;
+    const bool known = slots_[slot].key == key;
+    if (known && !last_stays) continue;
     slots_[slot] = {key, entry.merge};
-    ++count_;
+    if (!known) ++count_;
   }
 }
 
@@ -49,10 +51,10 @@ BytePairModel::BytePairModel(const Vocabulary& vocabulary, BytePairOptions optio
   if (options_.byte_fallback) fallback_ = ByteFallback(vocabulary);
   if (!options_.bytes_to_letters) return;
   for (int byte = 0; byte < 256; ++byte) {
-    const TokenId id = vocabulary.find(byte_to_letter(static_cast<uint8_t>(byte)));
-    // An added token of that text ("õ" in DeepSeek Coder's list) means the character, not the byte.
-    const bool of_model = id != kNoToken && vocabulary.kind(id) != TokenKind::user_defined && vocabulary.kind(id) != TokenKind::control;
-    byte_ids_.push_back(of_model ? id : kNoToken);
+    const TokenId id = vocabulary.find_piece(byte_to_letter(static_cast<uint8_t>(byte)));
+    // Where the file does not say which tokens were added: one of that text ("õ" in DeepSeek Coder's list) means the character.
+    const auto was_added = [&](TokenKind kind) { return kind == TokenKind::user_defined || kind == TokenKind::control; };
+    byte_ids_.push_back(id != kNoToken && !options_.added_letters && was_added(vocabulary.kind(id)) ? kNoToken : id);
   }
 }
 
@@ -78,7 +80,7 @@ std::vector<size_t> BytePairModel::add_merges(std::span<const MergeTexts> merges
       texts.insert(texts.end(), {merge.left, merge.right, std::string_view(joint).substr(offset, length)});
       offset += length;
     }
-    const std::vector<TokenId> ids = vocabulary_.find_all(texts);
+    const std::vector<TokenId> ids = vocabulary_.find_pieces(texts);
     for (size_t index = 0; index < batch.size(); ++index, ++next_rank_) {
       const TokenId* id = &ids[3 * index];
       if (id[0] == kNoToken || id[1] == kNoToken || id[2] == kNoToken) {
@@ -87,23 +89,30 @@ std::vector<size_t> BytePairModel::add_merges(std::span<const MergeTexts> merges
         entries.push_back({id[0], id[1], {next_rank_, id[2]}});
       }
     }
-    merges_.insert(entries);
+    merges_.insert(entries, options_.last_merge_stays);
   }
   return unusable;
 }
 
 void BytePairModel::split_bytes(std::string_view piece, std::vector<Symbol>& symbols) const {
+  // A byte without a token is left out, as in Hugging Face's tokenizers and in llama.cpp.
+  bool previous_unknown = false;
   for (size_t offset = 0; offset < piece.size(); ++offset) {
     const TokenId id = byte_ids_[static_cast<unsigned char>(piece[offset])];
-    const TokenId symbol = id == kNoToken ? options_.unknown : id;
-    const auto begin = static_cast<uint32_t>(offset);
-    if (symbol != kNoToken) {
-      symbols.push_back({begin, 1, symbol, false});
-      continue;
-    }
-    // Bytes that no valid text has (0xF5 …) are in some vocabularies missing: they are read as U+FFFD.
-    for (const unsigned char replacement : {0xEF, 0xBF, 0xBD}) {
-      if (byte_ids_[replacement] != kNoToken) symbols.push_back({begin, 1, byte_ids_[replacement], false});
+    if (id != kNoToken) {
+      symbols.push_back({static_cast<uint32_t>(offset), 1, id, false});
+      previous_unknown = false;
+    } else if (const std::string_view letter = byte_to_letter(static_cast<uint8_t>(piece[offset]));
+               options_.byte_fallback && fallback_.covers(letter)) {
+      for (const char byte : letter) symbols.push_back({static_cast<uint32_t>(offset), 1, fallback_[byte], false});
+      previous_unknown = false;
+    } else if (options_.unknown != kNoToken) {
+      if (previous_unknown && options_.fuse_unknown) {
+        ++symbols.back().length;
+      } else {
+        symbols.push_back({static_cast<uint32_t>(offset), 1, options_.unknown, false});
+      }
+      previous_unknown = true;
     }
   }
 }
@@ -120,12 +129,12 @@ void BytePairModel::split_characters(std::string_view piece, std::vector<Symbol>
     text += character;
     offset += length;
     if (offset == piece.size()) text += options_.word_suffix;
-    const TokenId id = vocabulary_.find(text);
+    const TokenId id = vocabulary_.find_piece(text);
     if (id != kNoToken) {
       symbols.push_back({begin, length, id, false});
       previous_unknown = false;
-    } else if (options_.byte_fallback && fallback_.covers(character)) {
-      for (uint32_t index = 0; index < length; ++index) symbols.push_back({begin + index, 1, fallback_[character[index]], false});
+    } else if (options_.byte_fallback && fallback_.covers(text)) {
+      for (const char byte : text) symbols.push_back({begin, 1, fallback_[byte], false});
       previous_unknown = false;
     } else if (options_.unknown != kNoToken) {
       if (previous_unknown && options_.fuse_unknown) {
@@ -167,8 +176,8 @@ void BytePairModel::encode(std::string_view piece, EncodeScratch& scratch, std::
       append_letters(scratch.letters, piece);
       text = scratch.letters;
     }
-    const TokenId id = text.size() > vocabulary_.longest_text() ? kNoToken : vocabulary_.find(text);
-    if (id != kNoToken) {
+    const TokenId id = text.size() > vocabulary_.longest_text() ? kNoToken : vocabulary_.find_piece(text);
+    if (id != kNoToken && vocabulary_.kind(id) != TokenKind::control) {
       ids.push_back(id);
       return;
     }

@@ -24,8 +24,8 @@ class MergeTable {
 
   // Makes room for so many more entries.
   void reserve(size_t entries);
-  // Of equal pairs the first stays. There must be room.
-  void insert(std::span<const Entry> entries);
+  // Of equal pairs the first stays, or the last. There must be room.
+  void insert(std::span<const Entry> entries, bool last_stays);
   [[nodiscard]] PairMerge find(TokenId left, TokenId right) const noexcept;
 
  private:
@@ -33,9 +33,11 @@ class MergeTable {
     uint64_t key = UINT64_MAX;
     PairMerge merge;
   };
-  [[nodiscard]] size_t slot_of(uint64_t key) const noexcept { return (key * 0x9E3779B97F4A7C15u >> 24) & (slots_.size() - 1); }
+  [[nodiscard]] size_t slot_of(uint64_t key) const noexcept { return keyed_slot(key, bits_, key_); }
 
-  std::vector<Slot> slots_;
+  HashKey key_ = process_hash_key();
+  std::vector<Slot> slots_;  // 2^bits_
+  unsigned bits_ = 0;
   size_t count_ = 0;
 };
 
@@ -51,6 +53,8 @@ struct BytePairOptions {
   bool rank_by_id = false;             // no merge list: any two neighbours that together are a token merge, the lowest id first (tiktoken)
   bool byte_fallback = false;          // a character without a token becomes its byte tokens
   bool fuse_unknown = false;           // a run of unknown characters is one unknown token
+  bool last_merge_stays = false;       // of equal merges the last one's rank counts, as in Hugging Face's BPE
+  bool added_letters = false;          // a letter of the byte alphabet that is an added token too stands for its byte nonetheless
   TokenId unknown = kNoToken;          // for characters without token; they are dropped where there is none
   std::string continuing_prefix = {};  // written before every character but the first ("##"), as in Hugging Face's BPE
   std::string word_suffix = {};        // written after the last character ("</w>")

@@ -4,7 +4,7 @@
 
 namespace wick {
 
-ByteTrie::ByteTrie() : first_(256, kNoNode), edges_(64), mask_(63) {}
+ByteTrie::ByteTrie() : first_(256, kNoNode), edges_(size_t{1} << bits_), mask_(edges_.size() - 1) {}
 
 void ByteTrie::insert(std::string_view text, int32_t value) {
   if (text.empty()) return;
@@ -33,6 +33,7 @@ void ByteTrie::insert(std::string_view text, int32_t value) {
 
 void ByteTrie::grow() {
   std::vector<Edge> old = std::exchange(edges_, std::vector<Edge>(2 * edges_.size()));
+  ++bits_;
   mask_ = edges_.size() - 1;
   for (const Edge& edge : old) {
     if (edge.node == kNoNode) continue;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "wick/base/hash.h"
+
 namespace wick {
 
 class ByteTrie {
@@ -45,14 +47,16 @@ class ByteTrie {
     Node node = kNoNode;
   };
 
-  [[nodiscard]] size_t slot_of(uint64_t key) const noexcept { return (key * 0x9E3779B97F4A7C15u >> 20) & mask_; }
+  [[nodiscard]] size_t slot_of(uint64_t key) const noexcept { return keyed_slot(key, bits_, key_); }
   void grow();
 
   std::vector<int32_t> values_ = {-1};
   std::vector<Node> first_;  // the root's children
-  std::vector<Edge> edges_;  // of all other nodes: open addressing, a power of two
+  unsigned bits_ = 6;
+  std::vector<Edge> edges_;  // of all other nodes: open addressing, 2^bits_
   size_t edge_count_ = 0;
   size_t mask_ = 0;
+  HashKey key_ = process_hash_key();
 };
 
 }  // namespace wick

@@ -1,5 +1,8 @@
 #include "wick/text/character_map.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "wick/base/fail.h"
 
 namespace wick {
@@ -37,7 +40,7 @@ std::optional<CharacterMap::Match> CharacterMap::find(std::string_view text, boo
   if (units_.empty()) return std::nullopt;
   std::optional<Match> best;
   uint32_t node = offset_of(units_[0]);
-  for (size_t index = 0; index < text.size(); ++index) {
+  for (size_t index = 0; index < std::min(text.size(), kLongest); ++index) {
     const auto byte = static_cast<unsigned char>(text[index]);
     if (byte == 0) break;
     node ^= byte;
@@ -48,10 +51,25 @@ std::optional<CharacterMap::Match> CharacterMap::find(std::string_view text, boo
     if (!has_value(unit) || node >= units_.size()) continue;
     const uint32_t begin = value_of(units_[node]);
     if (begin >= replacements_.size()) continue;
-    best = Match{index + 1, std::string_view(replacements_.c_str() + begin)};
+    best = Match{index + 1, std::string_view(replacements_.c_str() + begin, strnlen(replacements_.c_str() + begin, kLongest))};
     if (first_only) break;
   }
   return best;
+}
+
+bool CharacterMap::may_continue(std::string_view text) const noexcept {
+  if (units_.empty() || text.size() >= kLongest) return false;
+  uint32_t node = offset_of(units_[0]);
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    node ^= byte;
+    if (byte == 0 || node >= units_.size() || label_of(units_[node]) != byte) return false;
+    node ^= offset_of(units_[node]);
+  }
+  for (uint32_t byte = 1; byte < 256; ++byte) {
+    if ((node ^ byte) < units_.size() && label_of(units_[node ^ byte]) == byte) return true;
+  }
+  return false;
 }
 
 std::optional<CharacterMap::Match> CharacterMap::longest(std::string_view text) const noexcept { return find(text, false); }

@@ -16,14 +16,19 @@ class CharacterMap {
     std::string_view replacement;  // may be empty
   };
 
+  static constexpr size_t kLongest = 1024;
+
   CharacterMap() = default;
   // `blob`: a u32 size, that many bytes of double array (Darts-clone's layout, little-endian), then zero-terminated replacements.
+  // Sequences and replacements longer than kLongest are not read.
   // `place` names it in errors. Errors: corrupt_file.
   CharacterMap(std::string_view blob, std::string_view place);
 
   [[nodiscard]] bool empty() const noexcept { return units_.empty(); }
   // The longest sequence at the beginning of `text` that the table rewrites.
   [[nodiscard]] std::optional<Match> longest(std::string_view text) const noexcept;
+  // Whether more text behind `text` could make a longer sequence.
+  [[nodiscard]] bool may_continue(std::string_view text) const noexcept;
   // The shortest.
   [[nodiscard]] std::optional<Match> shortest(std::string_view text) const noexcept;
 

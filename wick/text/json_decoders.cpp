@@ -1,51 +1,70 @@
 #include <fmt/format.h>
 
 #include "wick/text/tokenizer_json_parts.h"
+#include "wick/text/unicode.h"
 
 namespace wick {
 namespace {
 
-void add_metaspace(const JsonReader& json, DecodeRules& rules) {
-  rules.replacements.emplace_back(json.text("replacement", std::string(kSpaceMarker)), " ");
-  const std::string scheme = json.text("prepend_scheme", json.flag("add_prefix_space", true) ? "always" : "never");
-  if (scheme != "never") rules.leading_space = LeadingSpace::drop_all_of_first;
-}
-
-void add_strip(const JsonReader& json, DecodeRules& rules) {
-  const int64_t start = json.integer("start", 0);
-  const int64_t stop = json.integer("stop", 0);
-  if (start == 0 && stop == 0) return;
-  if (json.text("content", " ") != " " || start != 1 || stop != 0) json.unsupported("a Strip decoder but for one space at the beginning");
-  rules.leading_space = LeadingSpace::drop_one;
-}
-
-void add_decoder(const JsonReader& json, DecodeRules& rules) {
-  const std::string& type = json.type();
-  if (type == "Sequence") {
-    const JsonReader list = json.get("decoders");
-    for (size_t index = 0; index < list.array_size(); ++index) add_decoder(list.at(index), rules);
-  } else if (type == "ByteLevel") {
-    rules.letters_to_bytes = true;
-  } else if (type == "ByteFallback") {
-    rules.byte_fallback = true;
-  } else if (type == "Metaspace") {
-    add_metaspace(json, rules);
-  } else if (type == "Replace") {
-    const auto literal = read_literal_pattern(json.get("pattern"));
-    if (!literal) json.unsupported("a Replace decoder with a regular expression");
-    rules.replacements.emplace_back(*literal, json.get("content").string());
-  } else if (type == "Strip") {
-    add_strip(json, rules);
-  } else if (type == "WordPiece") {
-    rules.word_pieces = true;
-    rules.continuing_prefix = json.text("prefix", "##");
-    rules.clean_up = json.flag("cleanup", true);
-  } else if (type == "BPEDecoder") {
-    rules.word_suffix = json.text("suffix", "</w>");
-  } else if (type != "Fuse") {
-    json.unsupported(fmt::format("decoder '{}'", type));
+// Builds the steps; `fused` becomes true where a decoder has joined the tokens to one text.
+class DecoderReader {
+ public:
+  void add(const JsonReader& json) {
+    const std::string& type = json.type();
+    if (type == "Sequence") {
+      for_each_step(json, "decoders", [&](const JsonReader& step) { add(step); });
+    } else if (type == "Fuse") {
+      fused_ = true;
+    } else if (type == "ByteLevel") {
+      steps.push_back(std::make_unique<ByteLettersStep>());
+      fused_ = true;
+    } else if (type == "Replace") {
+      add_replace(json);
+    } else if (type == "Strip") {
+      add_strip(json);
+    } else if (type == "Metaspace") {
+      const std::string scheme = json.text("prepend_scheme", json.flag("add_prefix_space", true) ? "always" : "never");
+      steps.push_back(std::make_unique<MetaspaceStep>(json.text("replacement", std::string(kSpaceMarker)), scheme != "never", fused_));
+    } else if (fused_) {
+      json.unsupported(fmt::format("decoder '{}' after one that joins the tokens", type));
+    } else if (type == "ByteFallback") {
+      steps.push_back(std::make_unique<ByteFallbackStep>());
+    } else if (type == "WordPiece") {
+      steps.push_back(std::make_unique<WordPieceStep>(json.text("prefix", "##"), json.flag("cleanup", true)));
+    } else if (type == "BPEDecoder") {
+      steps.push_back(std::make_unique<WordSuffixStep>(json.text("suffix", "</w>")));
+    } else if (type == "CTC") {
+      steps.push_back(
+          std::make_unique<CtcStep>(json.text("pad_token", "<pad>"), json.text("word_delimiter_token", "|"), json.flag("cleanup", true)));
+    } else {
+      json.unsupported(fmt::format("decoder '{}'", type));
+    }
   }
-}
+
+  DecodeSteps steps;
+
+ private:
+  void add_replace(const JsonReader& json) {
+    const JsonReader pattern = json.get("pattern");
+    const std::string& content = json.get("content").string();
+    if (auto literal = read_literal_pattern(pattern)) {
+      steps.push_back(std::make_unique<ReplaceStep>(*std::move(literal), content, fused_));
+    } else {
+      steps.push_back(std::make_unique<ReplaceStep>(read_json_pattern(pattern), content, fused_));
+    }
+  }
+
+  void add_strip(const JsonReader& json) {
+    const int64_t start = json.integer("start", 0);
+    const int64_t stop = json.integer("stop", 0);
+    const std::string content = json.text("content", " ");
+    if (start < 0 || stop < 0) json.corrupt("a negative number of characters");
+    if (content.empty() || decode_character(content, 0).length != content.size()) json.corrupt("its content is not one character");
+    steps.push_back(std::make_unique<StripStep>(content, static_cast<size_t>(start), static_cast<size_t>(stop), fused_));
+  }
+
+  bool fused_ = false;
+};
 
 // The id of a special token that a post-processor names.
 TokenId special_id(const JsonReader& name, const TokenizerParts& parts) {
@@ -65,7 +84,7 @@ TokenId pair_id(const JsonReader& pair, const TokenizerParts& parts) {
 void add_template(const JsonReader& json, TokenizerParts& parts) {
   const JsonReader single = json.get("single");
   std::vector<TokenId> before;
-  std::vector<TokenId> behind;
+  std::vector<TokenId> after;
   bool text_seen = false;
   for (size_t index = 0; index < single.array_size(); ++index) {
     const JsonReader item = single.at(index);
@@ -74,7 +93,7 @@ void add_template(const JsonReader& json, TokenizerParts& parts) {
       continue;
     }
     const JsonReader name = item.get("SpecialToken").get("id");
-    std::vector<TokenId>& ids = text_seen ? behind : before;
+    std::vector<TokenId>& ids = text_seen ? after : before;
     const auto entries = json.find("special_tokens");
     const auto entry = entries ? entries->find(name.string().c_str()) : std::nullopt;
     if (!entry) {
@@ -89,23 +108,21 @@ void add_template(const JsonReader& json, TokenizerParts& parts) {
     }
   }
   parts.prefix.insert(parts.prefix.begin(), before.begin(), before.end());
-  parts.suffix.insert(parts.suffix.end(), behind.begin(), behind.end());
+  parts.suffix.insert(parts.suffix.end(), after.begin(), after.end());
 }
 
 }  // namespace
 
-DecodeRules read_json_decoder(const JsonReader& json) {
-  DecodeRules rules;
-  add_decoder(json, rules);
-  if (rules.byte_fallback) rules.invalid = InvalidBytes::one_per_byte;
-  return rules;
+DecodeSteps read_json_decoder(const JsonReader& json) {
+  DecoderReader reader;
+  reader.add(json);
+  return std::move(reader.steps);
 }
 
 void read_json_post_processor(const JsonReader& json, TokenizerParts& parts) {
   const std::string& type = json.type();
   if (type == "Sequence") {
-    const JsonReader list = json.get("processors");
-    for (size_t index = 0; index < list.array_size(); ++index) read_json_post_processor(list.at(index), parts);
+    for_each_step(json, "processors", [&](const JsonReader& step) { read_json_post_processor(step, parts); });
   } else if (type == "TemplateProcessing") {
     add_template(json, parts);
   } else if (type == "BertProcessing" || type == "RobertaProcessing") {

@@ -1,41 +1,10 @@
 #include <fmt/format.h>
 
+#include "wick/text/base64.h"
 #include "wick/text/tokenizer_json_parts.h"
 
 namespace wick {
 namespace {
-
-// The bytes of a base64 text; characters that are none are an error.
-std::string decode_character_map(const JsonReader& field) {
-  const std::string& text = field.string();
-  std::string bytes;
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char letter : text) {
-    uint32_t digit = 0;
-    if (letter >= 'A' && letter <= 'Z')
-      digit = static_cast<uint32_t>(letter - 'A');
-    else if (letter >= 'a' && letter <= 'z')
-      digit = static_cast<uint32_t>(letter - 'a' + 26);
-    else if (letter >= '0' && letter <= '9')
-      digit = static_cast<uint32_t>(letter - '0' + 52);
-    else if (letter == '+')
-      digit = 62;
-    else if (letter == '/')
-      digit = 63;
-    else if (letter == '=')
-      break;
-    else
-      field.corrupt("not base64");
-    bits = (bits << 6) | digit;
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      bytes.push_back(static_cast<char>(bits >> count));
-    }
-  }
-  return bytes;
-}
 
 std::unique_ptr<Normalizer> read_bert_normalizer(const JsonReader& json) {
   const bool lowercase = json.flag("lowercase", true);
@@ -60,7 +29,9 @@ std::unique_ptr<Normalizer> read_normalizer(const JsonReader& json) {
   if (type == "Nmt") return std::make_unique<NmtNormalizer>();
   if (type == "Precompiled") {
     const JsonReader field = json.get("precompiled_charsmap");
-    return std::make_unique<PrecompiledNormalizer>(CharacterMap(decode_character_map(field), field.where()));
+    const auto map = decode_base64(field.string());
+    if (!map) field.corrupt("not base64");
+    return std::make_unique<PrecompiledNormalizer>(CharacterMap(*map, field.where()));
   }
   json.unsupported(fmt::format("normalizer '{}'", type));
 }
@@ -83,8 +54,7 @@ void append_json_normalizers(const JsonReader& json, Normalizers& steps) {
     steps.push_back(read_normalizer(json));
     return;
   }
-  const JsonReader list = json.get("normalizers");
-  for (size_t index = 0; index < list.array_size(); ++index) append_json_normalizers(list.at(index), steps);
+  for_each_step(json, "normalizers", [&](const JsonReader& step) { append_json_normalizers(step, steps); });
 }
 
 }  // namespace wick

@@ -48,15 +48,21 @@ void append_byte_level(const JsonReader& json, PreTokenizers& steps, JsonPreToke
 std::unique_ptr<PreTokenizer> read_pre_tokenizer(const JsonReader& json) {
   const std::string& type = json.type();
   if (type == "Split") {
-    return std::make_unique<SplitPreTokenizer>(read_json_pattern(json.get("pattern")), read_behavior(json, "behavior", ""),
-                                               json.flag("invert", false));
+    const SplitBehavior behavior = read_behavior(json, "behavior", "");
+    const bool invert = json.flag("invert", false);
+    const auto regex = json.get("pattern").value().is_object() ? json.get("pattern").find("Regex") : std::nullopt;
+    if (regex && behavior == SplitBehavior::isolated && !invert) return make_split(regex->string(), json.where());
+    return std::make_unique<SplitPreTokenizer>(read_json_pattern(json.get("pattern")), behavior, invert);
   }
   if (type == "Digits") {
     return split_by_class(is_number, json.flag("individual_digits", false) ? SplitBehavior::isolated : SplitBehavior::contiguous);
   }
   if (type == "Punctuation") return split_by_class(is_punctuation, read_behavior(json, "behavior", "Isolated"));
   if (type == "Whitespace") {
-    return std::make_unique<SplitPreTokenizer>(Regex(R"(\w+|[^\w\s]+)", json.where()), SplitBehavior::removed, true);
+    // Rust's \w.
+    constexpr std::string_view kWords =
+        R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}\s]+)";
+    return std::make_unique<SplitPreTokenizer>(Regex(kWords, json.where()), SplitBehavior::removed, true);
   }
   if (type == "WhitespaceSplit") return split_by_class(is_whitespace, SplitBehavior::removed);
   if (type == "Metaspace") return read_metaspace(json);
@@ -71,8 +77,7 @@ std::unique_ptr<PreTokenizer> read_pre_tokenizer(const JsonReader& json) {
 void append_json_pre_tokenizers(const JsonReader& json, PreTokenizers& steps, JsonPreTokenizerFacts& facts) {
   const std::string& type = json.type();
   if (type == "Sequence") {
-    const JsonReader list = json.get("pretokenizers");
-    for (size_t index = 0; index < list.array_size(); ++index) append_json_pre_tokenizers(list.at(index), steps, facts);
+    for_each_step(json, "pretokenizers", [&](const JsonReader& step) { append_json_pre_tokenizers(step, steps, facts); });
     return;
   }
   // Steps behind ByteLevel see the byte alphabet; otherwise the model spells it itself.

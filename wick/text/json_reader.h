@@ -17,7 +17,8 @@ class JsonReader {
  public:
   using Json = nlohmann::json;
 
-  JsonReader(const Json& value, const std::string& file, std::string place) : value_(&value), file_(&file), place_(std::move(place)) {}
+  JsonReader(const Json& value, const std::string& file, std::string place, int arrays = 0)
+      : value_(&value), file_(&file), place_(std::move(place)), arrays_(arrays) {}
 
   [[nodiscard]] const Json& value() const noexcept { return *value_; }
   // "file: field", for errors.
@@ -34,13 +35,17 @@ class JsonReader {
     if (!value_->is_object()) corrupt("not an object");
     const auto entry = value_->find(key);
     if (entry == value_->end() || entry->is_null()) return std::nullopt;
-    return JsonReader(*entry, *file_, place_.empty() ? key : place_ + "." + key);
+    return JsonReader(*entry, *file_, place_.empty() ? key : place_ + "." + key, arrays_);
   }
   [[nodiscard]] JsonReader get(const char* key) const {
     if (auto field = find(key)) return *std::move(field);
     corrupt(fmt::format("no field '{}'", key));
   }
-  [[nodiscard]] JsonReader at(size_t index) const { return JsonReader((*value_)[index], *file_, fmt::format("{}[{}]", place_, index)); }
+  [[nodiscard]] JsonReader at(size_t index) const {
+    return JsonReader((*value_)[index], *file_, fmt::format("{}[{}]", place_, index), arrays_ + 1);
+  }
+  // How many arrays this is an element of, inside each other.
+  [[nodiscard]] int arrays() const noexcept { return arrays_; }
 
   [[nodiscard]] const std::string& string() const {
     if (!value_->is_string()) corrupt("not a string");
@@ -83,6 +88,7 @@ class JsonReader {
   const Json* value_;
   const std::string* file_;
   std::string place_;
+  int arrays_ = 0;
 };
 
 }  // namespace wick

@@ -51,7 +51,7 @@ class GgufTokenizerReader {
     } else {
       fail(ErrorCode::unsupported, "{}: {} is '{}'; this build reads llama, gpt2, gemma4, t5 and bert", file_.name(), kModel, *family);
     }
-    complete_end_of_generation(*parts_);
+    complete_tokenizer(*parts_, true);
     collect_added_tokens();
     return std::move(parts_);
   }
@@ -181,7 +181,7 @@ void GgufTokenizerReader::read_sentencepiece() {
   parts_->model = std::make_unique<PieceMergeModel>(
       parts_->vocabulary, PieceMergeOptions{.byte_fallback = true, .lead_byte_lengths = true, .unknown = parts_->unk.value_or(kNoToken)});
   parts_->decoder =
-      TokenDecoder(parts_->vocabulary, DecodeRules{.replacements = {{std::string(kSpaceMarker), " "}},
+      TokenDecoder(parts_->vocabulary, DecodeRules{.space_marker = std::string(kSpaceMarker),
                                                    .leading_space = space_prefix ? LeadingSpace::drop_one : LeadingSpace::kept,
                                                    .literal_user_defined = true,
                                                    .invalid = InvalidBytes::one_per_byte});
@@ -199,7 +199,7 @@ void GgufTokenizerReader::read_byte_pair(bool whole_text) {
   add_ends(set->adds_bos || set->whole_text, false);
   if (set->whole_text) parts_->normalizers.push_back(std::make_unique<ReplaceNormalizer>(Regex(" ", kPre), std::string(kSpaceMarker)));
   for (const std::string_view pattern : set->patterns) {
-    parts_->pre_tokenizers.push_back(std::make_unique<SplitPreTokenizer>(Regex(pattern, name), SplitBehavior::isolated));
+    parts_->pre_tokenizers.push_back(make_split(pattern, name));
   }
   if (set->whole_text && !has_inner_space_marker(parts_->vocabulary)) {
     parts_->pre_tokenizers.push_back(std::make_unique<MarkerPreTokenizer>());
@@ -218,7 +218,7 @@ void GgufTokenizerReader::read_byte_pair(bool whole_text) {
   if (!rank_by_id) read_merges(*model);
   parts_->model = std::move(model);
   DecodeRules rules{.letters_to_bytes = !set->whole_text, .literal_user_defined = true};
-  if (set->whole_text) rules.replacements = {{std::string(kSpaceMarker), " "}};
+  if (set->whole_text) rules.space_marker = std::string(kSpaceMarker);
   parts_->decoder = TokenDecoder(parts_->vocabulary, std::move(rules));
 }
 
@@ -278,7 +278,7 @@ void GgufTokenizerReader::read_unigram() {
       parts_->vocabulary,
       UnigramOptions{.byte_fallback = parts_->vocabulary.find("<0x00>") != kNoToken, .unknown = parts_->unk.value_or(kNoToken)});
   parts_->decoder = TokenDecoder(parts_->vocabulary,
-                                 DecodeRules{.replacements = {{std::string(kSpaceMarker), " "}},
+                                 DecodeRules{.space_marker = std::string(kSpaceMarker),
                                              .leading_space = space_prefix || remove_extra ? LeadingSpace::drop_one : LeadingSpace::kept,
                                              .literal_user_defined = true,
                                              .invalid = InvalidBytes::one_per_byte});
@@ -303,7 +303,7 @@ void GgufTokenizerReader::read_word_piece() {
   parts_->model = std::make_unique<WordPieceModel>(
       parts_->vocabulary,
       WordPieceOptions{.first_prefix = std::string(kSpaceMarker), .continuing_prefix = "", .unknown = parts_->unk.value_or(kNoToken)});
-  parts_->decoder = TokenDecoder(parts_->vocabulary, DecodeRules{.replacements = {{std::string(kSpaceMarker), " "}},
+  parts_->decoder = TokenDecoder(parts_->vocabulary, DecodeRules{.space_marker = std::string(kSpaceMarker),
                                                                  .leading_space = LeadingSpace::drop_one,
                                                                  .clean_up = true,
                                                                  .literal_user_defined = true});

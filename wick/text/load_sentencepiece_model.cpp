@@ -24,6 +24,7 @@ struct Settings {
   int32_t eos_id = 2;
   int32_t pad_id = -1;
   std::string_view character_map;
+  std::string_view denormalizer_map;
   SentencePieceNormalizerOptions normalizer;
 };
 
@@ -62,6 +63,13 @@ void read_trainer(std::string_view message, const std::string& name, Settings& s
   }
 }
 
+// Other settings of the denormalizer are meant for the normalizer; SentencePiece's trainer turns them off.
+void read_denormalizer(std::string_view message, const std::string& name, Settings& settings) {
+  for (WireReader reader(message, name); const auto field = reader.next();) {
+    if (field->number == 2) settings.denormalizer_map = field->bytes;
+  }
+}
+
 void read_normalizer(std::string_view message, const std::string& name, Settings& settings) {
   for (WireReader reader(message, name); const auto field = reader.next();) {
     switch (field->number) {
@@ -85,6 +93,7 @@ Settings read_settings(std::string_view bytes, const std::string& name, Vocabula
         trained = true;
         break;
       case 3: read_normalizer(field->bytes, name, settings); break;
+      case 5: read_denormalizer(field->bytes, name, settings); break;
       default: break;
     }
   }
@@ -149,11 +158,17 @@ std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes,
   const LeadingSpace leading = normalizer.remove_extra_whitespaces ? LeadingSpace::drop_until_text
                                : normalizer.add_dummy_prefix       ? LeadingSpace::drop_one
                                                                    : LeadingSpace::kept;
-  parts->decoder = TokenDecoder(vocabulary, DecodeRules{.replacements = {{std::string(kSpaceMarker), " "}},
-                                                        .leading_space = leading,
-                                                        .unknown_text = settings.unknown_surface,
-                                                        .invalid = InvalidBytes::one_per_byte});
-  complete_end_of_generation(*parts);
+  DecodeSteps steps;
+  if (!settings.denormalizer_map.empty()) {
+    steps.push_back(std::make_unique<CharacterMapStep>(CharacterMap(settings.denormalizer_map, name + ": denormalizer")));
+  }
+  parts->decoder = TokenDecoder(vocabulary,
+                                DecodeRules{.space_marker = std::string(kSpaceMarker),
+                                            .leading_space = leading,
+                                            .unknown_text = settings.unknown_surface,
+                                            .invalid = InvalidBytes::one_per_byte},
+                                std::move(steps));
+  complete_tokenizer(*parts);
   return parts;
 }
 

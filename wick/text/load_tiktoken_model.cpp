@@ -9,6 +9,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
+#include "wick/text/base64.h"
 #include "wick/text/byte_alphabet.h"
 #include "wick/text/byte_pair_model.h"
 #include "wick/text/pre_tokenizer_patterns.h"
@@ -46,6 +47,32 @@ std::vector<std::pair<TokenId, std::string>> llama3_specials() {
   return specials;
 }
 
+// Kimi K2's 256 special tokens: those with a name, the others reserved.
+std::vector<std::pair<TokenId, std::string>> kimi_specials() {
+  constexpr TokenId kFirst = 163584;
+  std::vector<std::pair<TokenId, std::string>> specials;
+  for (TokenId id = kFirst; id < kFirst + 256; ++id) specials.emplace_back(id, fmt::format("<|reserved_token_{}|>", id));
+  const auto name = [&](TokenId index, const char* text) { specials[static_cast<size_t>(index)].second = text; };
+  name(0, "[BOS]");
+  name(1, "[EOS]");
+  name(2, "<|im_end|>");
+  name(3, "<|im_user|>");
+  name(4, "<|im_assistant|>");
+  name(6, "<|start_header_id|>");
+  name(7, "<|end_header_id|>");
+  name(9, "[EOT]");
+  name(10, "<|im_system|>");
+  name(11, "<|tool_calls_section_begin|>");
+  name(12, "<|tool_calls_section_end|>");
+  name(13, "<|tool_call_begin|>");
+  name(14, "<|tool_call_argument_begin|>");
+  name(15, "<|tool_call_end|>");
+  name(17, "<|im_middle|>");
+  name(254, "[UNK]");
+  name(255, "[PAD]");
+  return specials;
+}
+
 std::optional<KnownFile> find_known_file(TokenId ranks) {
   switch (ranks) {
     case 128000: return KnownFile{ranks, "Llama 3", llama3_pattern(), llama3_specials(), "<|begin_of_text|>", "<|end_of_text|>"};
@@ -67,39 +94,10 @@ std::optional<KnownFile> find_known_file(TokenId ranks) {
       return KnownFile{ranks,           "Qwen",
                        qwen2_pattern(), {{151643, "<|endoftext|>"}, {151644, "<|im_start|>"}, {151645, "<|im_end|>"}},
                        nullptr,         "<|endoftext|>"};
+    case 163584: return KnownFile{ranks, "Kimi K2", kimi_pattern(), kimi_specials(), nullptr, "[EOS]"};
     case 50256: return KnownFile{ranks, "r50k_base", gpt2_pattern(), {{50256, "<|endoftext|>"}}, nullptr, "<|endoftext|>"};
     default: return std::nullopt;
   }
-}
-
-int base64_digit(char letter) noexcept {
-  if (letter >= 'A' && letter <= 'Z') return letter - 'A';
-  if (letter >= 'a' && letter <= 'z') return letter - 'a' + 26;
-  if (letter >= '0' && letter <= '9') return letter - '0' + 52;
-  return letter == '+' ? 62 : letter == '/' ? 63 : -1;
-}
-
-std::optional<std::string> decode_base64(std::string_view text) {
-  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
-  const size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-  std::string bytes;
-  uint32_t bits = 0;
-  for (size_t index = 0; index < text.size() - padding; ++index) {
-    const int digit = base64_digit(text[index]);
-    if (digit < 0) return std::nullopt;
-    bits = (bits << 6) | static_cast<uint32_t>(digit);
-    if (index % 4 == 3) {
-      for (const int shift : {16, 8, 0}) bytes.push_back(static_cast<char>(bits >> shift));
-      bits = 0;
-    }
-  }
-  if (padding == 1) {
-    bytes.push_back(static_cast<char>(bits >> 10));
-    bytes.push_back(static_cast<char>(bits >> 2));
-  } else if (padding == 2) {
-    bytes.push_back(static_cast<char>(bits >> 4));
-  }
-  return bytes;
 }
 
 // One line's bytes; its rank must be `rank`, for ranks stand in order and without gaps.
@@ -170,7 +168,7 @@ std::unique_ptr<TokenizerParts> read_tiktoken_model(std::string_view bytes, cons
   // tiktoken looks each word up whole before it merges; for its own vocabularies that changes nothing.
   parts->model = std::make_unique<BytePairModel>(vocabulary, BytePairOptions{.ignore_merges = true, .rank_by_id = true});
   parts->decoder = TokenDecoder(vocabulary, DecodeRules{.letters_to_bytes = true});
-  complete_end_of_generation(*parts);
+  complete_tokenizer(*parts);
   return parts;
 }
 

@@ -1,6 +1,8 @@
 // Hugging Face's tokenizer.json: a list of steps and a model, as https://huggingface.co/docs/tokenizers defines them.
 #include <algorithm>
-#include <array>
+#include <deque>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -22,30 +24,35 @@ class TokenizerJsonReader {
   std::unique_ptr<TokenizerParts> read() {
     const JsonReader model = root_.get("model");
     model_type_ = find_model_type(model);
-    read_vocabulary(model);
     if (const auto steps = root_.find("normalizer")) append_json_normalizers(*steps, parts_->normalizers);
+    read_vocabulary(model);
     if (const auto steps = root_.find("pre_tokenizer")) append_json_pre_tokenizers(*steps, parts_->pre_tokenizers, facts_);
+    if (parts_->normalizers.size() > kMostSteps || parts_->pre_tokenizers.size() > kMostSteps) {
+      root_.unsupported(fmt::format("more than {} normalizers or pre-tokenizers", kMostSteps));
+    }
     read_model(model);
     add_added_tokens();
     if (const auto steps = root_.find("post_processor")) read_json_post_processor(*steps, *parts_);
     read_decoder();
     guess_special_ids();
-    complete_end_of_generation(*parts_);
+    complete_tokenizer(*parts_);
     return std::move(parts_);
   }
 
  private:
   struct Entry {
     std::string_view text;
-    float score = 0;
-    TokenKind kind = TokenKind::normal;
-    bool used = false;
+    double score = 0;
+    TokenKind kind = TokenKind::unused;  // until a token has this id
+    bool piece = true;
   };
 
   static std::string find_model_type(const JsonReader& model);
   void read_vocabulary(const JsonReader& model);
-  void place(const JsonReader& where, int64_t id, std::string_view text, float score, TokenKind kind);
-  void read_added(const JsonReader& list);
+  void add_piece(const JsonReader& where, int64_t id, std::string_view text, double score);
+  TokenId find_piece(const JsonReader& vocab, const std::string& text);
+  void read_added(const JsonReader& vocab, const JsonReader& list);
+  void mark_special(TokenId id);
   void read_model(const JsonReader& model);
   void read_byte_pair(const JsonReader& model);
   void read_merges(const JsonReader& list, BytePairModel& model) const;
@@ -61,6 +68,9 @@ class TokenizerJsonReader {
   std::string model_type_;
   JsonPreTokenizerFacts facts_;
   std::vector<Entry> entries_;  // by id
+  std::vector<std::pair<std::string_view, TokenId>> aliases_;
+  std::deque<std::string> normalized_texts_;            // of added tokens
+  std::map<std::string_view, TokenId> pieces_by_text_;  // of a list
   int64_t id_limit_ = 0;
   std::vector<AddedToken> added_;
 };
@@ -73,11 +83,14 @@ std::string TokenizerJsonReader::find_model_type(const JsonReader& model) {
   return vocab && vocab->value().is_array() ? "Unigram" : "WordPiece";
 }
 
-void TokenizerJsonReader::place(const JsonReader& where, int64_t id, std::string_view text, float score, TokenKind kind) {
+void TokenizerJsonReader::add_piece(const JsonReader& where, int64_t id, std::string_view text, double score) {
   // Ids may leave gaps, but not so large that a small file takes all memory.
   if (id < 0 || id >= id_limit_) where.corrupt(fmt::format("'{}' has the id {}, out of 0 to {}", text, id, id_limit_ - 1));
   if (static_cast<size_t>(id) >= entries_.size()) entries_.resize(static_cast<size_t>(id) + 1);
-  entries_[static_cast<size_t>(id)] = {text, score, kind, true};
+  Entry& entry = entries_[static_cast<size_t>(id)];
+  // Several texts may have one id, which then stands for the last of them.
+  if (entry.kind != TokenKind::unused) aliases_.emplace_back(entry.text, static_cast<TokenId>(id));
+  entry = {.text = text, .score = score, .kind = TokenKind::normal};
 }
 
 void TokenizerJsonReader::read_vocabulary(const JsonReader& model) {
@@ -89,35 +102,81 @@ void TokenizerJsonReader::read_vocabulary(const JsonReader& model) {
     for (size_t index = 0; index < vocab.value().size(); ++index) {
       const JsonReader pair = vocab.at(index);
       if (pair.array_size() != 2) pair.corrupt("not a pair of text and score");
-      place(pair, static_cast<int64_t>(index), pair.at(0).string(), static_cast<float>(pair.at(1).number()), TokenKind::normal);
+      add_piece(pair, static_cast<int64_t>(index), pair.at(0).string(), pair.at(1).number());
     }
   } else if (vocab.value().is_object()) {
     for (const auto& [text, id] : vocab.value().items()) {
       if (!id.is_number_integer()) vocab.corrupt(fmt::format("the id of '{}' is not a whole number", text));
-      place(vocab, id.get<int64_t>(), text, 0.0f, TokenKind::normal);
+      add_piece(vocab, id.get<int64_t>(), text, 0.0);
     }
   } else {
     vocab.corrupt("neither an object nor an array");
   }
-  if (added) read_added(*added);
-  for (const Entry& entry : entries_) parts_->vocabulary.add(entry.text, entry.used ? entry.kind : TokenKind::unused, entry.score);
+  if (added) read_added(vocab, *added);
+  for (const Entry& entry : entries_) parts_->vocabulary.add(entry.text, entry.kind, entry.score, entry.piece);
+  for (const auto& [text, id] : aliases_) parts_->vocabulary.add_alias(text, id);
   parts_->vocabulary.build_index();
   if (parts_->vocabulary.size() == 0) vocab.corrupt("no tokens");
 }
 
-void TokenizerJsonReader::read_added(const JsonReader& list) {
+TokenId TokenizerJsonReader::find_piece(const JsonReader& vocab, const std::string& text) {
+  if (vocab.value().is_object()) {
+    const auto found = vocab.value().find(text);
+    return found == vocab.value().end() ? kNoToken : found->get<TokenId>();
+  }
+  if (pieces_by_text_.empty()) {
+    for (size_t id = 0; id < vocab.value().size(); ++id) pieces_by_text_[entries_[id].text] = static_cast<TokenId>(id);
+  }
+  const auto found = pieces_by_text_.find(text);
+  return found == pieces_by_text_.end() ? kNoToken : found->second;
+}
+
+void TokenizerJsonReader::mark_special(TokenId id) {
+  TokenKind& kind = entries_[static_cast<size_t>(id)].kind;
+  if (std::exchange(kind, TokenKind::control) == TokenKind::control) return;
+  for (AddedToken& token : added_) {
+    if (token.id == id) token.special = true;
+  }
+}
+
+// As Hugging Face's library adds them: a text that the model has keeps the model's id, another gets the next free one. The ids of the
+// file are not read; where it was written by that library they are the same.
+void TokenizerJsonReader::read_added(const JsonReader& vocab, const JsonReader& list) {
+  const auto model_size = static_cast<TokenId>(vocab.value().size());
+  TokenId next = model_size;
+  std::map<std::string_view, TokenId> ids;
+  std::set<TokenId> special_ids;
+  RegexScratch scratch;
   for (size_t index = 0; index < list.array_size(); ++index) {
     const JsonReader item = list.at(index);
-    const int64_t id = item.get("id").integer();
     const bool special = item.flag("special", false);
-    const JsonReader content = item.get("content");
-    const bool known = id >= 0 && static_cast<size_t>(id) < entries_.size() && entries_[static_cast<size_t>(id)].used;
-    const float score = known ? entries_[static_cast<size_t>(id)].score : 0.0f;
-    place(item, id, content.string(), score, special ? TokenKind::control : TokenKind::user_defined);
-    added_.push_back({.text = content.string(),
-                      .id = static_cast<TokenId>(id),
+    const std::string& text = item.get("content").string();
+    if (text.empty()) continue;
+    TokenId id = find_piece(vocab, text);
+    const bool of_model = id != kNoToken;
+    const auto [known, is_new] = ids.try_emplace(text, of_model ? id : next);
+    if (special) special_ids.insert(known->second);
+    if (!is_new) {
+      // Of equal texts the first counts, but each may make it special.
+      if (special) mark_special(known->second);
+      continue;
+    }
+    id = known->second;
+    next = std::max(next, id + 1);
+    if (static_cast<size_t>(id) >= entries_.size()) entries_.resize(static_cast<size_t>(id) + 1);
+    Entry& entry = entries_[static_cast<size_t>(id)];
+    const bool normalized = item.flag("normalized", !special);
+    const std::string& spelled = normalized ? normalized_texts_.emplace_back(parts_->normalize(text, scratch)) : text;
+    if (!of_model) {
+      if (entry.kind != TokenKind::unused) aliases_.emplace_back(entry.text, id);
+      if (spelled != text) aliases_.emplace_back(text, id);
+      entry = {.text = spelled, .piece = false};
+    }
+    entry.kind = special_ids.contains(id) ? TokenKind::control : TokenKind::user_defined;
+    added_.push_back({.text = spelled,
+                      .id = id,
                       .special = special,
-                      .normalized = item.flag("normalized", !special),
+                      .normalized = normalized,
                       .strip_left = item.flag("lstrip", false),
                       .strip_right = item.flag("rstrip", false),
                       .single_word = item.flag("single_word", false)});
@@ -126,7 +185,7 @@ void TokenizerJsonReader::read_added(const JsonReader& list) {
 
 TokenId TokenizerJsonReader::find_unknown(const JsonReader& model) const {
   const auto text = model.find("unk_token");
-  return text ? parts_->vocabulary.find(text->string()) : kNoToken;
+  return text ? parts_->vocabulary.find_piece(text->string()) : kNoToken;
 }
 
 void TokenizerJsonReader::read_model(const JsonReader& model) {
@@ -144,6 +203,8 @@ void TokenizerJsonReader::read_byte_pair(const JsonReader& model) {
                           .ignore_merges = model.flag("ignore_merges", false),
                           .byte_fallback = model.flag("byte_fallback", false),
                           .fuse_unknown = model.flag("fuse_unk", false),
+                          .last_merge_stays = true,
+                          .added_letters = true,
                           .unknown = unknown,
                           .continuing_prefix = model.text("continuing_subword_prefix", ""),
                           .word_suffix = model.text("end_of_word_suffix", "")};
@@ -202,7 +263,7 @@ void TokenizerJsonReader::read_unigram(const JsonReader& model) {
 }
 
 void TokenizerJsonReader::read_word_piece(const JsonReader& model) {
-  const TokenId unknown = parts_->vocabulary.find(model.text("unk_token", "[UNK]"));
+  const TokenId unknown = parts_->vocabulary.find_piece(model.text("unk_token", "[UNK]"));
   if (unknown != kNoToken) parts_->unk = unknown;
   parts_->caches_words = true;
   const int64_t longest = model.integer("max_input_chars_per_word", 100);
@@ -213,22 +274,19 @@ void TokenizerJsonReader::read_word_piece(const JsonReader& model) {
 }
 
 void TokenizerJsonReader::add_added_tokens() {
-  RegexScratch scratch;
-  for (AddedToken& token : added_) {
-    if (token.normalized) token.text = parts_->normalize(token.text, scratch);
-    parts_->added.add(std::move(token));
-  }
+  for (AddedToken& token : added_) parts_->added.add(std::move(token));
 }
 
 void TokenizerJsonReader::read_decoder() {
-  DecodeRules rules;
+  DecodeSteps steps;
   if (const auto decoder = root_.find("decoder")) {
-    rules = read_json_decoder(*decoder);
+    steps = read_json_decoder(*decoder);
+    if (steps.size() > kMostSteps) decoder->unsupported(fmt::format("more than {} decoders", kMostSteps));
   } else {
     // Without a decoder tokens are put together with spaces.
-    rules.word_pieces = true;
+    steps.push_back(std::make_unique<WordPieceStep>("", false));
   }
-  parts_->decoder = TokenDecoder(parts_->vocabulary, std::move(rules));
+  parts_->decoder = TokenDecoder(parts_->vocabulary, DecodeRules{}, std::move(steps));
 }
 
 void TokenizerJsonReader::guess_special_ids() {
@@ -251,6 +309,10 @@ void TokenizerJsonReader::guess_special_ids() {
 }  // namespace
 
 std::unique_ptr<TokenizerParts> read_tokenizer_json(std::string_view bytes, const std::string& name) {
+  constexpr size_t kLargest = size_t{256} << 20;
+  if (bytes.size() > kLargest) {
+    fail(ErrorCode::unsupported, "{}: {} bytes; a tokenizer.json has at most {}", name, bytes.size(), kLargest);
+  }
   JsonReader::Json json;
   try {
     json = JsonReader::Json::parse(bytes);

@@ -81,20 +81,7 @@ std::string StripNormalizer::apply(std::string_view text, RegexScratch&) const {
 }
 
 std::string ReplaceNormalizer::apply(std::string_view text, RegexScratch& scratch) const {
-  std::string result;
-  size_t done = 0;
-  size_t offset = 0;
-  Range match;
-  while (offset <= text.size() && pattern_.find(text, offset, scratch, match)) {
-    result.append(text.substr(done, match.begin - done)).append(content_);
-    done = match.end;
-    offset = match.end;
-    if (match.begin < match.end) continue;
-    // An empty match: go on behind the next character.
-    if (offset == text.size()) break;
-    offset += decode_character(text, offset).length;
-  }
-  return result.append(text.substr(done));
+  return pattern_.replace(text, content_, scratch);
 }
 
 std::string PrependNormalizer::apply(std::string_view text, RegexScratch&) const {
@@ -144,7 +131,8 @@ std::string PrecompiledNormalizer::apply(std::string_view text, RegexScratch&) c
       result += match ? match->replacement : bytes;
     });
   }
-  return result;
+  // Nobody says that a map's replacements are UTF-8.
+  return is_valid_utf8(result) ? result : replace_invalid(result, InvalidBytes::one_per_subpart);
 }
 
 SentencePieceNormalizer::Prefix SentencePieceNormalizer::normalize_prefix(std::string_view text) const noexcept {

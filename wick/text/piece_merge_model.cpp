@@ -62,7 +62,7 @@ void PieceMergeModel::encode(std::string_view piece, EncodeScratch& scratch, std
       splits[std::string(vocabulary_.text(merged))] = {std::string(piece.substr(left.begin, left.length)),
                                                        std::string(piece.substr(right.begin, right.length))};
     }
-    return {priority_of(vocabulary_.score(merged)), merged};
+    return {priority_of(static_cast<float>(vocabulary_.score(merged))), merged};
   });
   for (const Symbol& symbol : scratch.symbols) emit(piece.substr(symbol.begin, symbol.length), symbol.id, splits, 0, ids);
 }

@@ -1,9 +1,9 @@
 // SentencePiece's byte-pair encoding: of all neighbours that together are a piece, those with the highest score merge first.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,7 +29,7 @@ class PieceMergeModel final : public TokenModel {
 
  private:
   // Texts of pieces that are marked unused, and what they were merged from.
-  using UnusedSplits = std::unordered_map<std::string, std::pair<std::string, std::string>>;
+  using UnusedSplits = std::map<std::string, std::pair<std::string, std::string>>;
 
   void split(std::string_view piece, std::vector<Symbol>& symbols) const;
   [[nodiscard]] uint32_t character_length(std::string_view piece, size_t offset) const noexcept;

@@ -1,6 +1,7 @@
 #include "wick/text/pre_tokenizer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "wick/text/byte_alphabet.h"
@@ -11,18 +12,18 @@ namespace wick {
 namespace {
 
 struct Section {
-  Range range;
+  TextSpan range;
   bool match = false;
 };
 
-void add_piece(std::vector<Range>& pieces, Range range) {
+void add_piece(std::vector<TextSpan>& pieces, TextSpan range) {
   if (range.begin < range.end) pieces.push_back(range);
 }
 
 // MergedWithPrevious, or read backwards MergedWithNext: the first match of a run joins its neighbour; others stand alone.
-void merge_matches(std::vector<Section>& sections, bool with_next, std::vector<Range>& pieces) {
+void merge_matches(std::vector<Section>& sections, bool with_next, std::vector<TextSpan>& pieces) {
   if (with_next) std::reverse(sections.begin(), sections.end());
-  std::vector<Range> merged;
+  std::vector<TextSpan> merged;
   bool previous_match = false;
   for (const Section& section : sections) {
     if (section.match && !previous_match && !merged.empty()) {
@@ -33,10 +34,10 @@ void merge_matches(std::vector<Section>& sections, bool with_next, std::vector<R
     previous_match = section.match;
   }
   if (with_next) std::reverse(merged.begin(), merged.end());
-  for (const Range& range : merged) add_piece(pieces, range);
+  for (const TextSpan& range : merged) add_piece(pieces, range);
 }
 
-void apply_behavior(std::vector<Section>& sections, SplitBehavior behavior, std::vector<Range>& pieces) {
+void apply_behavior(std::vector<Section>& sections, SplitBehavior behavior, std::vector<TextSpan>& pieces) {
   switch (behavior) {
     case SplitBehavior::removed:
       for (const Section& section : sections) {
@@ -67,7 +68,7 @@ void apply_behavior(std::vector<Section>& sections, SplitBehavior behavior, std:
 // Cuts each piece into the sections that find_sections(text, emit(begin, end, match)) names.
 template <class FindSections>
 void split_pieces(PieceList& list, SplitBehavior behavior, const FindSections& find_sections) {
-  std::vector<Range> pieces;
+  std::vector<TextSpan> pieces;
   pieces.reserve(list.pieces.size());
   std::vector<Section> sections;
   for (size_t index = 0; index < list.pieces.size(); ++index) {
@@ -76,6 +77,8 @@ void split_pieces(PieceList& list, SplitBehavior behavior, const FindSections& f
     find_sections(list[index], [&](size_t begin, size_t end, bool match) { sections.push_back({{base + begin, base + end}, match}); });
     apply_behavior(sections, behavior, pieces);
   }
+  const auto begin = [](const std::vector<TextSpan>& spans) { return spans.empty() ? SIZE_MAX : spans.front().begin; };
+  list.at_beginning = list.at_beginning && begin(pieces) == begin(list.pieces);
   list.pieces = std::move(pieces);
 }
 
@@ -84,7 +87,7 @@ template <class Append>
 void rewrite_pieces(PieceList& list, const Append& append) {
   std::string text;
   text.reserve(list.text.size() + list.text.size() / 4);
-  std::vector<Range> pieces;
+  std::vector<TextSpan> pieces;
   for (size_t index = 0; index < list.pieces.size(); ++index) {
     const size_t begin = text.size();
     append(text, list[index], index == 0);
@@ -96,12 +99,19 @@ void rewrite_pieces(PieceList& list, const Append& append) {
 
 }  // namespace
 
+std::unique_ptr<PreTokenizer> make_split(std::string_view pattern, std::string_view place) {
+  if (pattern == R"(\d{1,3}(?=(?:\d{3})*))") return std::make_unique<DigitGroupsPreTokenizer>(DigitGrouping::before_word_end);
+  if (pattern == R"(\p{N}{1,3}(?=(?:\p{N}{3})*+(?!\p{N})))") return std::make_unique<DigitGroupsPreTokenizer>(DigitGrouping::any_numbers);
+  if (pattern == R"((?=(\d{3})+(?!\d)))") return std::make_unique<DigitGroupsPreTokenizer>(DigitGrouping::cuts);
+  return std::make_unique<SplitPreTokenizer>(Regex(pattern, place), SplitBehavior::isolated);
+}
+
 void SplitPreTokenizer::apply(PieceList& list, RegexScratch& scratch) const {
   split_pieces(list, behavior_, [&](std::string_view text, const auto& emit) {
     if (!is_valid_utf8(text)) return emit(0, text.size(), false);
     size_t done = 0;
     size_t offset = 0;
-    Range match;
+    TextSpan match;
     while (offset <= text.size() && pattern_.find(text, offset, scratch, match)) {
       if (match.begin > done) emit(done, match.begin, invert_);
       emit(match.begin, match.end, !invert_);
@@ -112,6 +122,47 @@ void SplitPreTokenizer::apply(PieceList& list, RegexScratch& scratch) const {
       offset += decode_character(text, offset).length;
     }
     if (done < text.size()) emit(done, text.size(), invert_);
+  });
+}
+
+void DigitGroupsPreTokenizer::apply(PieceList& list, RegexScratch&) const {
+  const auto is_digit = [&](const DecodedCharacter& character) {
+    const bool any_number = grouping_ == DigitGrouping::any_numbers;
+    return character.valid && (any_number ? is_number(character.code) : is_decimal_digit(character.code));
+  };
+  // Oniguruma's \w.
+  const auto continues_word = [](const DecodedCharacter& character) {
+    const char32_t code = character.code;
+    if (code == 0xB2 || code == 0xB3 || code == 0xB9 || (code >= 0xBC && code <= 0xBE)) return true;
+    return character.valid && is_word(code) && code != 0x200C && code != 0x200D;
+  };
+  split_pieces(list, SplitBehavior::isolated, [&](std::string_view text, const auto& emit) {
+    size_t done = 0;
+    const auto cut = [&](size_t at) {
+      if (at > done) emit(done, at, false);
+      done = at;
+    };
+    std::vector<size_t> begins;  // of the digits of a run
+    for (size_t offset = 0; offset < text.size();) {
+      DecodedCharacter character = decode_character(text, offset);
+      if (!is_digit(character)) {
+        offset += character.length;
+        continue;
+      }
+      begins.clear();
+      while (offset < text.size()) {
+        character = decode_character(text, offset);
+        if (!is_digit(character)) break;
+        begins.push_back(offset);
+        offset += character.length;
+      }
+      if (grouping_ == DigitGrouping::before_word_end && offset < text.size() && continues_word(character)) continue;
+      const size_t first = begins.size() % 3;
+      const bool cuts_only = grouping_ == DigitGrouping::cuts;
+      for (size_t index = cuts_only ? first : 0; index < begins.size(); index += index == 0 && first > 0 ? first : 3) cut(begins[index]);
+      if (!cuts_only) cut(offset);
+    }
+    if (done < text.size()) emit(done, text.size(), false);
   });
 }
 

@@ -15,7 +15,7 @@ namespace wick {
 // Text and the pieces of it that are left, in order; what lies between pieces is dropped.
 struct PieceList {
   std::string text;
-  std::vector<Range> pieces;
+  std::vector<TextSpan> pieces;
   bool at_beginning = false;  // the first piece begins the whole input
 
   [[nodiscard]] std::string_view operator[](size_t index) const noexcept {
@@ -52,6 +52,26 @@ class SplitPreTokenizer final : public PreTokenizer {
   SplitBehavior behavior_;
   bool invert_;
 };
+
+// Groups of three digits, counted from the end of each number. The patterns of models for this look ahead to the number's end at every
+// group, which takes a time that grows with the square of its length.
+enum class DigitGrouping {
+  before_word_end,  // \d{1,3}(?=(?:\d{3})*\b)
+  any_numbers,      // \p{N}{1,3}(?=(?:\p{N}{3})*+(?!\p{N}))
+  cuts,             // (?=(\d{3})+(?!\d)): before each three digits, not around the number
+};
+
+class DigitGroupsPreTokenizer final : public PreTokenizer {
+ public:
+  explicit DigitGroupsPreTokenizer(DigitGrouping grouping) : grouping_(grouping) {}
+  void apply(PieceList& list, RegexScratch& scratch) const override;
+
+ private:
+  DigitGrouping grouping_;
+};
+
+// Cuts by an isolating pattern. Errors: as Regex.
+[[nodiscard]] std::unique_ptr<PreTokenizer> make_split(std::string_view pattern, std::string_view place);
 
 // Cuts at characters of a class.
 class CharacterPreTokenizer final : public PreTokenizer {

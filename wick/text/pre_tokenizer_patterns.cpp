@@ -52,10 +52,10 @@ constexpr std::string_view kGpt4o = Joined<kLowerCased, kMaybeContraction, kUppe
 constexpr std::string_view kTekken = Joined<kLowerCased, kUpperCased, kOneDigitRest>::kText;
 constexpr std::string_view kYoutu = Joined<kLowerCased, kMaybeContraction, kUpperCased, kMaybeContraction, kOneDigitRest>::kText;
 
-// The same with Han apart: Kimi's classes exclude it, which PCRE2 says by looking ahead.
+// The same with Han apart.
 constexpr std::string_view kKimiStart = R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?)";
-constexpr std::string_view kKimiUpper = R"((?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]))";
-constexpr std::string_view kKimiLower = R"((?:(?!\p{Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}]))";
+constexpr std::string_view kKimiUpper = R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]])";
+constexpr std::string_view kKimiLower = R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]])";
 constexpr std::string_view kAny = "*";
 constexpr std::string_view kSome = "+";
 constexpr std::string_view kKimiBetween = R"(|[^\r\n\p{L}\p{N}]?)";
@@ -154,5 +154,6 @@ std::string_view gpt2_pattern() noexcept { return kGpt2; }
 std::string_view llama3_pattern() noexcept { return kLlama3; }
 std::string_view qwen2_pattern() noexcept { return kQwen2; }
 std::string_view gpt4o_pattern() noexcept { return kGpt4o; }
+std::string_view kimi_pattern() noexcept { return kKimiK2; }
 
 }  // namespace wick

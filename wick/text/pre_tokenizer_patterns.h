@@ -25,5 +25,6 @@ struct PatternSet {
 [[nodiscard]] std::string_view llama3_pattern() noexcept;
 [[nodiscard]] std::string_view qwen2_pattern() noexcept;
 [[nodiscard]] std::string_view gpt4o_pattern() noexcept;
+[[nodiscard]] std::string_view kimi_pattern() noexcept;
 
 }  // namespace wick

@@ -9,80 +9,19 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/text/oniguruma_pattern.h"
+#include "wick/text/unicode.h"
 
 namespace wick {
 namespace {
 
-// Oniguruma's and Rust's classes where PCRE2's own differ: its \s has U+180E, its \w no marks.
-constexpr std::string_view kSpaceClass =
-    "\\t-\\r\\x20\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}";
-constexpr std::string_view kWordClass =
-    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200C}\\x{200D}\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}";
-constexpr std::string_view kHexClass = "0-9A-Fa-f";
 constexpr size_t kLongestPattern = size_t{1} << 16;
 
-// Rewrites the escape `letter` for PCRE2, inside or outside a class.
-void append_escape(std::string& result, char letter, bool in_class) {
-  std::string_view members;
-  switch (letter) {
-    case 's':
-    case 'S': members = kSpaceClass; break;
-    case 'w':
-    case 'W': members = kWordClass; break;
-    case 'h':
-    case 'H': members = kHexClass; break;
-    case 'd': result += "\\p{Nd}"; return;
-    case 'D': result += "\\P{Nd}"; return;
-    default: break;
-  }
-  const bool negated = letter == 'S' || letter == 'W' || letter == 'H';
-  if (members.empty() || (in_class && negated)) {
-    result += '\\';
-    result += letter;
-    return;
-  }
-  if (in_class) {
-    result += members;
-    return;
-  }
-  result += negated ? "[^" : "[";
-  result += members;
-  result += ']';
-}
-
-std::string translate(std::string_view pattern, std::string_view place) {
-  std::string result;
-  bool in_class = false;
-  size_t class_begin = 0;
-  for (size_t index = 0; index < pattern.size(); ++index) {
-    const char letter = pattern[index];
-    if (letter == '\\' && index + 1 < pattern.size()) {
-      append_escape(result, pattern[++index], in_class);
-      continue;
-    }
-    if (!in_class && letter == '[') {
-      in_class = true;
-      result += letter;
-      if (index + 1 < pattern.size() && pattern[index + 1] == '^') result += pattern[++index];
-      class_begin = index + 1;
-      continue;
-    }
-    if (in_class && letter == ']' && index != class_begin) in_class = false;
-    if (in_class && letter == '[') {
-      const size_t close = pattern.substr(index).starts_with("[:") ? pattern.find(":]", index) : std::string_view::npos;
-      if (close == std::string_view::npos) {
-        fail(ErrorCode::unsupported, "{}: pattern '{}': a class inside a class (offset {}) is not supported", place, pattern, index);
-      }
-      result += pattern.substr(index, close + 2 - index);
-      index = close + 1;
-      continue;
-    }
-    if (in_class && letter == '&' && pattern.substr(index).starts_with("&&")) {
-      fail(ErrorCode::unsupported, "{}: pattern '{}': a class intersection (&&, offset {}) is not supported", place, pattern, index);
-    }
-    result += letter;
-  }
-  return result;
+// Passes where \y, or \Y, holds.
+int at_cluster_boundary(pcre2_callout_block* block, void*) {
+  const std::string_view text(reinterpret_cast<const char*>(block->subject), block->subject_length);
+  const bool boundary = is_grapheme_boundary(text, block->current_position);
+  return boundary == (block->callout_number == kClusterBoundaryCallout) ? 0 : 1;
 }
 
 std::string pcre2_message(int code) {
@@ -119,6 +58,7 @@ RegexScratch::RegexScratch() : handles_(std::make_unique<Handles>()) {
   handles_->data = require(pcre2_match_data_create(1, nullptr));
   handles_->context = require(pcre2_match_context_create(nullptr));
   pcre2_set_heap_limit(handles_->context, 64 * 1024);
+  pcre2_set_callout(handles_->context, at_cluster_boundary, nullptr);
   handles_->stack = pcre2_jit_stack_create(32 * 1024, 8 * 1024 * 1024, nullptr);
   if (handles_->stack != nullptr) pcre2_jit_stack_assign(handles_->context, nullptr, handles_->stack);
 }
@@ -139,11 +79,11 @@ Regex::Regex(std::string_view pattern, std::string_view place) : code_(std::make
   if (pattern.size() > kLongestPattern) {
     fail(ErrorCode::unsupported, "{}: a pattern of {} bytes; the longest supported is {}", place, pattern.size(), kLongestPattern);
   }
-  const std::string text = translate(pattern, place);
+  const std::string text = translate_oniguruma(pattern, place);
   int error = 0;
   PCRE2_SIZE offset = 0;
   // Oniguruma's ^ and $ match at every line.
-  constexpr uint32_t kOptions = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
+  constexpr uint32_t kOptions = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_DUPNAMES;
   code_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), kOptions, &error, &offset, nullptr);
   if (code_->code == nullptr) {
     fail(ErrorCode::corrupt_file, "{}: pattern '{}': {} (near offset {})", place, pattern, pcre2_message(error), offset);
@@ -155,7 +95,7 @@ Regex::~Regex() = default;
 Regex::Regex(Regex&&) noexcept = default;
 Regex& Regex::operator=(Regex&&) noexcept = default;
 
-bool Regex::find(std::string_view text, size_t offset, RegexScratch& scratch, Range& match) const {
+bool Regex::find(std::string_view text, size_t offset, RegexScratch& scratch, TextSpan& match) const {
   const RegexScratch::Handles& handles = *scratch.handles_;
   // Greedy runs over a long text may give back each character once.
   const size_t limit = 2'000'000 + 4 * text.size();
@@ -175,8 +115,29 @@ bool Regex::find(std::string_view text, size_t offset, RegexScratch& scratch, Ra
   }
   const PCRE2_SIZE* pair = pcre2_get_ovector_pointer(handles.data);
   match = {pair[0], pair[1]};
+  WICK_ASSERT(match.end <= text.size());
   // \K can put the beginning behind the end or before the search began: no such match is taken.
   return match.begin <= match.end && match.begin >= offset;
+}
+
+std::string Regex::replace(std::string_view text, std::string_view content, RegexScratch& scratch) const {
+  std::string result;
+  size_t done = 0;
+  size_t offset = 0;
+  TextSpan match;
+  while (offset <= text.size() && find(text, offset, scratch, match)) {
+    result.append(text.substr(done, match.begin - done)).append(content);
+    if (result.size() > largest_rewriting(text.size())) {
+      fail(ErrorCode::unsupported, "{}: it makes more than {} bytes of a text of {}", place_, result.size(), text.size());
+    }
+    done = match.end;
+    offset = match.end;
+    if (match.begin < match.end) continue;
+    // An empty match: go on behind the next character.
+    if (offset == text.size()) break;
+    offset += decode_character(text, offset).length;
+  }
+  return result.append(text.substr(done));
 }
 
 std::string quote_literal(std::string_view literal) {

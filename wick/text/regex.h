@@ -1,4 +1,4 @@
-// A Regex is a compiled pattern over UTF-8 text (PCRE2, JIT), written as tokenizer files write it: Oniguruma's syntax, Unicode classes.
+// A Regex is a compiled pattern over UTF-8 text (PCRE2, JIT), written as tokenizer files write it: in Oniguruma's syntax.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace wick {
 
-struct Range {
+// The bytes from `begin` up to `end` of a text.
+struct TextSpan {
   size_t begin = 0;
   size_t end = 0;
 };
@@ -29,8 +30,8 @@ class RegexScratch {
 
 class Regex {
  public:
-  // `place` names the pattern's origin in errors. Errors: corrupt_file (a malformed pattern), unsupported (class intersections and
-  // nested classes, which PCRE2 has not).
+  // `place` names the pattern's origin in errors. Errors: corrupt_file (a malformed pattern), unsupported (a construct of Oniguruma's
+  // that this build does not translate).
   Regex(std::string_view pattern, std::string_view place);
   ~Regex();
   Regex(Regex&&) noexcept;
@@ -38,7 +39,10 @@ class Regex {
 
   // Finds the first match at or after `offset`. `text` must be valid UTF-8 and is the whole subject: lookaround sees no further.
   // Errors: unsupported, if the pattern needs more steps or memory than a match may take.
-  [[nodiscard]] bool find(std::string_view text, size_t offset, RegexScratch& scratch, Range& match) const;
+  [[nodiscard]] bool find(std::string_view text, size_t offset, RegexScratch& scratch, TextSpan& match) const;
+
+  // `text` with every match replaced by `content`. Errors: as find(), and unsupported, if the result is longer than any normalizer needs.
+  [[nodiscard]] std::string replace(std::string_view text, std::string_view content, RegexScratch& scratch) const;
 
  private:
   struct Code;

@@ -10,11 +10,11 @@ StreamingDetokenizer::StreamingDetokenizer(std::shared_ptr<const Tokenizer> toke
     : tokenizer_(std::move(tokenizer)),
       continues_text_(continues_text),
       skip_special_(skip_special),
-      state_{.first_token = !continues_text, .any_text = continues_text, .word_ended = false} {}
+      state_(tokenizer_->parts_->decoder.begin(continues_text)) {}
 
 std::string StreamingDetokenizer::push(TokenId id) {
   tokenizer_->check_id(id);
-  held_back_ += tokenizer_->next_bytes(id, skip_special_, state_);
+  held_back_ += tokenizer_->parts_->decoder.next(id, skip_special_, state_);
   const size_t complete = held_back_.size() - incomplete_suffix(held_back_);
   if (complete == 0) return {};
   std::string text = std::exchange(held_back_, held_back_.substr(complete));
@@ -23,9 +23,10 @@ std::string StreamingDetokenizer::push(TokenId id) {
 }
 
 std::string StreamingDetokenizer::finish() {
-  state_ = {.first_token = !continues_text_, .any_text = continues_text_, .word_ended = false};
-  const std::string rest = std::exchange(held_back_, {});
-  return replace_invalid(rest, tokenizer_->parts_->decoder.rules().invalid);
+  const TokenDecoder& decoder = tokenizer_->parts_->decoder;
+  const std::string rest = std::exchange(held_back_, {}) + decoder.finish(state_);
+  state_ = decoder.begin(continues_text_);
+  return replace_invalid(rest, decoder.rules().invalid);
 }
 
 }  // namespace wick

@@ -4,7 +4,7 @@ namespace wick {
 
 ByteFallback::ByteFallback(const Vocabulary& vocabulary) {
   for (int byte = 0; byte < 256; ++byte) {
-    ids_[static_cast<size_t>(byte)] = vocabulary.find(byte_token(static_cast<uint8_t>(byte)));
+    ids_[static_cast<size_t>(byte)] = vocabulary.find_piece(byte_token(static_cast<uint8_t>(byte)));
   }
 }
 

@@ -24,7 +24,7 @@ class Encoder {
       return encode_normalized(text, at_beginning, parse_special);
     }
     const std::string normalized = parts_.normalize(text, scratch_.regex);
-    encode_normalized(normalized, at_beginning, parse_special);
+    encode_normalized(normalized, at_beginning && parts_.keeps_beginning(text, scratch_.regex), parse_special);
   }
 
  private:
@@ -48,9 +48,9 @@ class Encoder {
   }
 
   // Valid text and runs of bytes that are none, apart.
-  static std::vector<Range> valid_runs(std::string_view text) {
+  static std::vector<TextSpan> valid_runs(std::string_view text) {
     if (is_valid_utf8(text)) return {{0, text.size()}};
-    std::vector<Range> runs;
+    std::vector<TextSpan> runs;
     bool valid = false;
     for (size_t offset = 0; offset < text.size();) {
       const DecodedCharacter character = decode_character(text, offset);
@@ -67,7 +67,7 @@ class Encoder {
     if (piece.size() > size_t{INT32_MAX}) {
       fail(ErrorCode::invalid_argument, "{}: a text of {} bytes without a break; at most 2 GiB can be encoded", parts_.name, piece.size());
     }
-    const uint64_t hash = hash_bytes(piece);
+    const uint64_t hash = cache_.hash(piece);
     if (cache_.copy(piece, hash, ids_)) return;
     const size_t begin = ids_.size();
     parts_.model->encode(piece, scratch_, ids_);
@@ -85,11 +85,25 @@ class Encoder {
 std::string TokenizerParts::normalize(std::string_view text, RegexScratch& scratch) const {
   const bool raw = (normalizers.empty() && accepts_invalid) || (!normalizers.empty() && normalizers.front()->accepts_invalid());
   std::string result = raw || is_valid_utf8(text) ? std::string(text) : replace_invalid(text, InvalidBytes::one_per_subpart);
-  for (const auto& step : normalizers) result = step->apply(result, scratch);
+  for (const auto& step : normalizers) {
+    result = step->apply(result, scratch);
+    if (result.size() > largest_rewriting(text.size())) {
+      fail(ErrorCode::unsupported, "{}: the normalizers make more than {} bytes of a text of {}", name, result.size(), text.size());
+    }
+  }
   return result;
 }
 
-void complete_end_of_generation(TokenizerParts& parts) {
+bool TokenizerParts::keeps_beginning(std::string_view text, RegexScratch& scratch) const {
+  if (text.empty()) return true;
+  const DecodedCharacter first = decode_character(text, 0);
+  return !normalize(text.substr(0, first.length), scratch).empty();
+}
+
+namespace {
+
+// Adds tokens that end a generation by their well-known texts. `control`: they become control tokens.
+void complete_end_of_generation(TokenizerParts& parts, bool control) {
   // As they are called in the vocabularies of Llama 3, ChatML, Phi-3, Gemma, GPT-2, Granite, DeepSeek, GPT-OSS, Kimi and others.
   static constexpr std::array<std::string_view, 32> kTexts = {
       "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>", "<|endoftext|>", "</s>",
@@ -103,7 +117,7 @@ void complete_end_of_generation(TokenizerParts& parts) {
   for (const std::string_view text : kTexts) {
     const TokenId id = vocabulary.find(text);
     if (id == kNoToken) continue;
-    vocabulary.set_kind(id, TokenKind::control);
+    if (control) vocabulary.set_kind(id, TokenKind::control);
     ids.push_back(id);
   }
   if (parts.eos) ids.push_back(*parts.eos);
@@ -113,6 +127,18 @@ void complete_end_of_generation(TokenizerParts& parts) {
   if (has("<|tool_response>")) std::erase(ids, vocabulary.find("</s>"));
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+}  // namespace
+
+void complete_tokenizer(TokenizerParts& parts, bool control_by_text) {
+  const Vocabulary& vocabulary = parts.vocabulary;
+  for (TokenId id = 0; id < vocabulary.size() && vocabulary.longest_text() > kLongestToken; ++id) {
+    if (vocabulary.text(id).size() <= kLongestToken) continue;
+    fail(ErrorCode::unsupported, "{}: token {} is {} bytes long; the longest supported is {}", parts.name, id, vocabulary.text(id).size(),
+         kLongestToken);
+  }
+  complete_end_of_generation(parts, control_by_text);
 }
 
 Tokenizer::Tokenizer(std::unique_ptr<TokenizerParts> parts) : parts_(std::move(parts)) {}
@@ -164,11 +190,12 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOption
 
 std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {
   std::string text;
-  DecodeState state;
+  DecodeState state = parts_->decoder.begin(false);
   for (const TokenId id : ids) {
     check_id(id);
-    text += next_bytes(id, skip_special, state);
+    text += parts_->decoder.next(id, skip_special, state);
   }
+  text += parts_->decoder.finish(state);
   return is_valid_utf8(text) ? text : replace_invalid(text, parts_->decoder.rules().invalid);
 }
 
@@ -176,10 +203,6 @@ void Tokenizer::check_id(TokenId id) const {
   if (!parts_->vocabulary.contains(id)) {
     fail(ErrorCode::index_out_of_range, "{}: token id {} is not in the vocabulary of {} tokens", parts_->name, id, vocab_size());
   }
-}
-
-std::string Tokenizer::next_bytes(TokenId id, bool skip_special, DecodeState& state) const {
-  return parts_->decoder.next(id, skip_special, state);
 }
 
 int32_t Tokenizer::vocab_size() const noexcept { return parts_->vocabulary.size(); }

@@ -15,7 +15,6 @@
 namespace [[gnu::visibility("default")]] wick {
 
 class GgufFile;
-struct DecodeState;
 struct TokenizerParts;
 
 struct EncodeOptions {
@@ -73,7 +72,6 @@ class Tokenizer {
   friend class StreamingDetokenizer;
 
   void check_id(TokenId id) const;
-  [[nodiscard]] std::string next_bytes(TokenId id, bool skip_special, DecodeState& state) const;
 
   std::unique_ptr<TokenizerParts> parts_;
 };

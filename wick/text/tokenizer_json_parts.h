@@ -6,6 +6,19 @@
 
 namespace wick {
 
+// Calls visit(step) for each step of the Sequence `json`, whose list is under `key`. Errors: unsupported, where sequences stand deeper
+// inside each other than any tokenizer needs.
+template <class Visit>
+void for_each_step(const JsonReader& json, const char* key, const Visit& visit) {
+  constexpr int kDeepest = 8;
+  const JsonReader list = json.get(key);
+  if (list.arrays() >= kDeepest) list.unsupported(fmt::format("a Sequence inside {} others", kDeepest));
+  for (size_t index = 0; index < list.array_size(); ++index) visit(list.at(index));
+}
+
+// More normalizers, pre-tokenizers or decoders are refused: each of them works on every text.
+inline constexpr size_t kMostSteps = 256;
+
 // Appends the normalizers that `json` (an object of any type, or a Sequence) stands for. Errors: corrupt_file, unsupported.
 void append_json_normalizers(const JsonReader& json, Normalizers& steps);
 
@@ -16,10 +29,9 @@ struct JsonPreTokenizerFacts {
 };
 void append_json_pre_tokenizers(const JsonReader& json, PreTokenizers& steps, JsonPreTokenizerFacts& facts);
 
-// The vocabulary must hold the added tokens already.
-[[nodiscard]] DecodeRules read_json_decoder(const JsonReader& json);
+[[nodiscard]] DecodeSteps read_json_decoder(const JsonReader& json);
 
-// The tokens that the post-processor puts around a text.
+// The tokens that the post-processor puts around a text. The vocabulary must hold the added tokens already.
 void read_json_post_processor(const JsonReader& json, TokenizerParts& parts);
 
 // A pattern as Split and Replace have it: {"String": "…"} or {"Regex": "…"}.

@@ -35,8 +35,10 @@ struct TokenizerParts {
   std::optional<TokenId> bos, eos, unk, pad;
   std::vector<TokenId> end_of_generation;
 
-  // Normalizes text that is not yet valid UTF-8 too.
+  // Normalizes text that is not yet valid UTF-8 too. Errors: unsupported, if normalizers make far more of it than there was.
   [[nodiscard]] std::string normalize(std::string_view text, RegexScratch& scratch) const;
+  // Whether something of the first character of `text` is left when it is normalized.
+  [[nodiscard]] bool keeps_beginning(std::string_view text, RegexScratch& scratch) const;
 };
 
 [[nodiscard]] std::unique_ptr<TokenizerParts> read_gguf_tokenizer(const GgufFile& file);
@@ -44,7 +46,8 @@ struct TokenizerParts {
 [[nodiscard]] std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes, const std::string& name);
 [[nodiscard]] std::unique_ptr<TokenizerParts> read_tiktoken_model(std::string_view bytes, const std::string& name);
 
-// Adds tokens that end a generation by their well-known texts, makes all that end it control tokens, and sorts them.
-void complete_end_of_generation(TokenizerParts& parts);
+// The last step of each reader: finds the tokens that end a generation. `control_by_text`: those known by their texts are control
+// tokens, whatever the file says of them, as in llama.cpp. Errors: unsupported, if a token is longer than kLongestToken.
+void complete_tokenizer(TokenizerParts& parts, bool control_by_text = false);
 
 }  // namespace wick

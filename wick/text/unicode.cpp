@@ -130,6 +130,8 @@ bool is_number(char32_t code) noexcept {
   return kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO;
 }
 
+bool is_decimal_digit(char32_t code) noexcept { return code < 0x80 ? code >= '0' && code <= '9' : category(code) == UTF8PROC_CATEGORY_ND; }
+
 bool is_punctuation(char32_t code) noexcept {
   if (code < 0x80) {
     return (code >= '!' && code <= '/') || (code >= ':' && code <= '@') || (code >= '[' && code <= '`') || (code >= '{' && code <= '~');
@@ -217,6 +219,26 @@ size_t grapheme_length(std::string_view text, size_t offset) noexcept {
     previous = next;
   }
   return length;
+}
+
+size_t previous_character(std::string_view text, size_t offset) noexcept {
+  size_t begin = offset - 1;
+  while (begin > 0 && offset - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  return begin;
+}
+
+bool is_grapheme_boundary(std::string_view text, size_t offset) noexcept {
+  if (offset == 0 || offset >= text.size()) return true;
+  // Whether two characters break depends on those before only through marks, joiners and pairs of regional indicators.
+  size_t begin = offset;
+  while (begin > 0) {
+    begin = previous_character(text, begin);
+    const auto code = static_cast<utf8proc_int32_t>(decode_character(text, begin).code);
+    const auto kind = utf8proc_get_property(code)->boundclass;
+    if (kind != UTF8PROC_BOUNDCLASS_EXTEND && kind != UTF8PROC_BOUNDCLASS_ZWJ && kind != UTF8PROC_BOUNDCLASS_REGIONAL_INDICATOR) break;
+  }
+  while (begin < offset) begin += grapheme_length(text, begin);
+  return begin == offset;
 }
 
 }  // namespace wick

@@ -28,13 +28,17 @@ void append_character(std::string& text, char32_t code);
 // Bytes at the end of `text` that begin a character which more bytes may complete: 0 to 3.
 [[nodiscard]] size_t incomplete_suffix(std::string_view text) noexcept;
 
+// The bytes that rewriting a text of `size` bytes may make of it; a tokenizer that makes more was made to exhaust memory.
+[[nodiscard]] constexpr size_t largest_rewriting(size_t size) noexcept { return 64 * size + 65536; }
+
 // What an invalid sequence becomes: one U+FFFD for each maximal subpart (as Rust and Python decode), or for each byte (as
 // SentencePiece does).
 enum class InvalidBytes { one_per_subpart, one_per_byte };
 [[nodiscard]] std::string replace_invalid(std::string_view text, InvalidBytes policy);
 
-[[nodiscard]] bool is_whitespace(char32_t code) noexcept;   // White_Space
-[[nodiscard]] bool is_number(char32_t code) noexcept;       // N
+[[nodiscard]] bool is_whitespace(char32_t code) noexcept;     // White_Space
+[[nodiscard]] bool is_number(char32_t code) noexcept;         // N
+[[nodiscard]] bool is_decimal_digit(char32_t code) noexcept;  // Nd
 [[nodiscard]] bool is_punctuation(char32_t code) noexcept;  // P, and every ASCII character that is neither letter, digit, space nor control
 [[nodiscard]] bool is_mark(char32_t code) noexcept;         // M
 [[nodiscard]] bool is_nonspacing_mark(char32_t code) noexcept;  // Mn
@@ -49,5 +53,10 @@ enum class NormalForm { nfc, nfd, nfkc, nfkd };
 [[nodiscard]] std::string lowercase(std::string_view text);
 // Bytes of the first grapheme cluster at `offset`. `text` must be valid UTF-8.
 [[nodiscard]] size_t grapheme_length(std::string_view text, size_t offset) noexcept;
+
+// Whether grapheme clusters of `text` meet at `offset`, the beginning of a character or the end. `text` must be valid UTF-8.
+[[nodiscard]] bool is_grapheme_boundary(std::string_view text, size_t offset) noexcept;
+// The beginning of the character that ends before `offset`, which is at least 1.
+[[nodiscard]] size_t previous_character(std::string_view text, size_t offset) noexcept;
 
 }  // namespace wick

@@ -18,12 +18,13 @@ UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options)
   double highest = std::numeric_limits<double>::lowest();
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
     const TokenKind kind = vocabulary.kind(id);
-    if (kind == TokenKind::normal) {
-      lowest = std::min<double>(lowest, vocabulary.score(id));
-      highest = std::max<double>(highest, vocabulary.score(id));
+    const bool scored = kind == TokenKind::normal || !options.match_user_defined;
+    if (!vocabulary.is_piece(id)) continue;
+    if (scored) {
+      lowest = std::min(lowest, vocabulary.score(id));
+      highest = std::max(highest, vocabulary.score(id));
     }
-    const bool user_defined = kind == TokenKind::user_defined && options.match_user_defined;
-    if (kind == TokenKind::normal || user_defined) pieces_.insert(vocabulary.text(id), id);
+    if (kind == TokenKind::normal || kind == TokenKind::user_defined) pieces_.insert(vocabulary.text(id), id);
   }
   if (lowest > highest) lowest = highest = 0;
   unknown_score_ = lowest - kUnknownPenalty;
@@ -33,14 +34,15 @@ UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options)
 }
 
 double UnigramModel::score_of(TokenId id, size_t length) const noexcept {
-  if (vocabulary_.kind(id) != TokenKind::user_defined) return vocabulary_.score(id);
+  if (vocabulary_.kind(id) != TokenKind::user_defined || !options_.match_user_defined) return vocabulary_.score(id);
   // High enough to be chosen wherever it stands in the text.
   return options_.single_precision ? static_cast<double>(static_cast<float>(length) * static_cast<float>(highest_score_)) - 0.1 : 0.0;
 }
 
 void UnigramModel::offer(Step& step, double score, size_t begin, TokenId id) const noexcept {
+  if (options_.single_precision) score = static_cast<float>(score);
   if (step.begin >= 0 && !(score > step.score)) return;
-  step = {options_.single_precision ? static_cast<double>(static_cast<float>(score)) : score, static_cast<int32_t>(begin), id};
+  step = {score, static_cast<int32_t>(begin), id};
 }
 
 void UnigramModel::extend(std::string_view piece, size_t begin, std::vector<Step>& steps) const {
@@ -66,17 +68,18 @@ void UnigramModel::encode(std::string_view piece, EncodeScratch&, std::vector<To
   steps[0].begin = 0;
   for (size_t begin = 0; begin < piece.size(); begin += decode_character(piece, begin).length) extend(piece, begin, steps);
   const size_t first = ids.size();
-  // Backwards; a run of unknown characters is one unknown token, or all its bytes.
+  // Backwards; a run of unknown characters is all its bytes, or one unknown token.
   for (size_t end = piece.size(); end > 0;) {
     const Step& step = steps[end];
     auto begin = static_cast<size_t>(step.begin);
     if (step.id != options_.unknown) {
       ids.push_back(step.id);
     } else {
+      while (begin > 0 && steps[begin].id == options_.unknown) begin = static_cast<size_t>(steps[begin].begin);
       const std::string_view text = piece.substr(begin, end - begin);
       if (options_.byte_fallback && fallback_.covers(text)) {
         for (size_t index = text.size(); index-- > 0;) ids.push_back(fallback_[text[index]]);
-      } else if (options_.unknown != kNoToken && (ids.size() == first || ids.back() != options_.unknown)) {
+      } else if (options_.unknown != kNoToken) {
         ids.push_back(options_.unknown);
       }
     }

@@ -11,8 +11,8 @@ namespace wick {
 
 struct UnigramOptions {
   bool byte_fallback = false;
-  bool match_user_defined = true;  // user-defined pieces are found in the text, before all others
-  bool single_precision = false;   // sums are kept in float, as SentencePiece keeps them, so that ties fall as there
+  bool match_user_defined = true;  // user-defined pieces are found in the text, before all others; false: by their score
+  bool single_precision = false;   // scores are added in float, as in SentencePiece, so that ties fall as there
   TokenId unknown = kNoToken;
 };
 

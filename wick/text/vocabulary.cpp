@@ -5,39 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include "wick/base/fail.h"
 
 namespace wick {
-
-uint64_t hash_bytes(std::string_view bytes) noexcept {
-  // Eight bytes at a time through a multiply and a fold, as wyhash does; the tail is read as one word of fixed-size parts.
-  constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15u;
-  uint64_t hash = kMultiplier ^ bytes.size();
-  const auto mix = [&](uint64_t word) {
-    hash = (hash ^ word) * kMultiplier;
-    hash ^= hash >> 32;
-  };
-  const char* at = bytes.data();
-  size_t left = bytes.size();
-  for (; left >= 8; left -= 8, at += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, at, 8);
-    mix(word);
-  }
-  if (left >= 4) {
-    uint32_t first = 0;
-    uint32_t last = 0;  // overlaps the first
-    std::memcpy(&first, at, 4);
-    std::memcpy(&last, at + left - 4, 4);
-    mix(uint64_t{first} | uint64_t{last} << 32);
-  } else if (left > 0) {
-    const auto byte = [&](size_t index) { return uint64_t{static_cast<unsigned char>(at[index])}; };
-    mix(byte(0) | byte(left / 2) << 8 | byte(left - 1) << 16);
-  }
-  return hash * kMultiplier ^ (hash >> 29);
-}
 
 void Vocabulary::reserve(size_t tokens, size_t text_bytes) {
   texts_.reserve(text_bytes);
@@ -46,29 +17,40 @@ void Vocabulary::reserve(size_t tokens, size_t text_bytes) {
   scores_.reserve(tokens);
 }
 
-TokenId Vocabulary::add(std::string_view text, TokenKind kind, float score) {
-  if (texts_.size() + text.size() > size_t{INT32_MAX} || kinds_.size() >= size_t{INT32_MAX} - 1) {
+void Vocabulary::append_text(std::string_view text) {
+  if (texts_.size() + text.size() > size_t{INT32_MAX} || begins_.size() >= size_t{INT32_MAX} - 1) {
     fail(ErrorCode::unsupported, "vocabulary: the texts of its tokens pass 2 GiB (token {})", kinds_.size());
   }
   texts_ += text;
   begins_.push_back(static_cast<uint32_t>(texts_.size()));
+  longest_text_ = std::max(longest_text_, text.size());
+}
+
+TokenId Vocabulary::add(std::string_view text, TokenKind kind, double score, bool piece) {
+  WICK_ASSERT(aliases_.empty());
+  append_text(text);
   kinds_.push_back(kind);
   scores_.push_back(score);
-  longest_text_ = std::max(longest_text_, text.size());
+  pieces_.push_back(piece);
   return size() - 1;
 }
 
+void Vocabulary::add_alias(std::string_view text, TokenId id) {
+  append_text(text);
+  aliases_.push_back(id);
+}
+
 void Vocabulary::build_index() {
-  slots_.assign(std::bit_ceil(std::max<size_t>(16, 2 * kinds_.size())), Slot{});
+  slots_.assign(std::bit_ceil(std::max<size_t>(16, 2 * begins_.size())), Slot{});
   const size_t mask = slots_.size() - 1;
-  for (TokenId id = 0; id < size(); ++id) {
-    const std::string_view token = text(id);
+  for (int32_t row = 0; row < static_cast<int32_t>(begins_.size()) - 1; ++row) {
+    const std::string_view token = row_text(row);
     if (token.empty()) continue;
-    const uint64_t hash = hash_bytes(token);
+    const uint64_t hash = keyed_hash(token, key_);
     const auto tag = static_cast<uint32_t>(hash >> 32);
     size_t slot = hash & mask;
-    while (slots_[slot].id != kNoToken && !(slots_[slot].tag == tag && text(slots_[slot].id) == token)) slot = (slot + 1) & mask;
-    if (slots_[slot].id == kNoToken) slots_[slot] = {tag, id};
+    while (slots_[slot].row >= 0 && !(slots_[slot].tag == tag && row_text(slots_[slot].row) == token)) slot = (slot + 1) & mask;
+    if (slots_[slot].row < 0) slots_[slot] = {tag, row};
   }
 }
 
@@ -76,13 +58,18 @@ TokenId Vocabulary::find(std::string_view token, uint64_t hash) const noexcept {
   if (slots_.empty()) return kNoToken;
   const size_t mask = slots_.size() - 1;
   const auto tag = static_cast<uint32_t>(hash >> 32);
-  for (size_t slot = hash & mask; slots_[slot].id != kNoToken; slot = (slot + 1) & mask) {
-    if (slots_[slot].tag == tag && text(slots_[slot].id) == token) return slots_[slot].id;
+  for (size_t slot = hash & mask; slots_[slot].row >= 0; slot = (slot + 1) & mask) {
+    if (slots_[slot].tag == tag && row_text(slots_[slot].row) == token) return row_id(slots_[slot].row);
   }
   return kNoToken;
 }
 
-std::vector<TokenId> Vocabulary::find_all(std::span<const std::string_view> texts) const {
+TokenId Vocabulary::find_piece(std::string_view text) const noexcept {
+  const TokenId id = find(text);
+  return id != kNoToken && is_piece(id) ? id : kNoToken;
+}
+
+std::vector<TokenId> Vocabulary::find_pieces(std::span<const std::string_view> texts) const {
   constexpr size_t kBatch = 64;
   std::vector<TokenId> ids(texts.size(), kNoToken);
   if (slots_.empty()) return ids;
@@ -91,13 +78,16 @@ std::vector<TokenId> Vocabulary::find_all(std::span<const std::string_view> text
   for (size_t begin = 0; begin < texts.size(); begin += kBatch) {
     const size_t count = std::min(kBatch, texts.size() - begin);
     for (size_t index = 0; index < count; ++index) {
-      hashes[index] = hash_bytes(texts[begin + index]);
+      hashes[index] = keyed_hash(texts[begin + index], key_);
       __builtin_prefetch(&slots_[hashes[index] & mask]);
     }
-    const auto first_id = [&](size_t index) { return static_cast<size_t>(std::max(0, slots_[hashes[index] & mask].id)); };
-    for (size_t index = 0; index < count; ++index) __builtin_prefetch(&begins_[first_id(index)]);
-    for (size_t index = 0; index < count; ++index) __builtin_prefetch(texts_.data() + begins_[first_id(index)]);
-    for (size_t index = 0; index < count; ++index) ids[begin + index] = find(texts[begin + index], hashes[index]);
+    const auto first_row = [&](size_t index) { return static_cast<size_t>(std::max(0, slots_[hashes[index] & mask].row)); };
+    for (size_t index = 0; index < count; ++index) __builtin_prefetch(&begins_[first_row(index)]);
+    for (size_t index = 0; index < count; ++index) __builtin_prefetch(texts_.data() + begins_[first_row(index)]);
+    for (size_t index = 0; index < count; ++index) {
+      const TokenId id = find(texts[begin + index], hashes[index]);
+      if (id != kNoToken && is_piece(id)) ids[begin + index] = id;
+    }
   }
   return ids;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wick/base/hash.h"
 #include "wick/text/vocabulary.h"
 
 namespace wick {
@@ -17,6 +18,8 @@ class WordCache {
   static constexpr size_t kWorthwhileText = 2048;
 
   explicit WordCache(bool enabled) : slots_(enabled ? kSlots : 0) {}
+
+  [[nodiscard]] uint64_t hash(std::string_view piece) const noexcept { return slots_.empty() ? 0 : keyed_hash(piece, key_); }
 
   // Appends the ids of `piece` from where they stand in `ids`. false if it is not known.
   [[nodiscard]] bool copy(std::string_view piece, uint64_t hash, std::vector<TokenId>& ids) const {
@@ -48,6 +51,7 @@ class WordCache {
     uint32_t count = 0;
   };
 
+  HashKey key_ = process_hash_key();
   std::vector<Slot> slots_;
 };
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wick/text/byte_trie.h"
 #include "wick/text/token_model.h"
 
 namespace wick {
@@ -19,15 +20,17 @@ struct WordPieceOptions {
 
 class WordPieceModel final : public TokenModel {
  public:
-  // `vocabulary` must outlive the model.
   WordPieceModel(const Vocabulary& vocabulary, WordPieceOptions options);
 
   // `piece` is one word. A word that cannot be cut is one unknown token.
   void encode(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const override;
 
  private:
-  const Vocabulary& vocabulary_;
   WordPieceOptions options_;
+  ByteTrie pieces_;
+  // Where the search begins, behind each prefix.
+  ByteTrie::Node first_ = ByteTrie::kRoot;
+  ByteTrie::Node continuing_ = ByteTrie::kRoot;
 };
 
 }  // namespace wick

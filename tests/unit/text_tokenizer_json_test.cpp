@@ -1,0 +1,227 @@
+// What a tokenizer.json means, judged against Hugging Face's tokenizers library (0.23): the expected ids and texts are its own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "wick/base/error.h"
+#include "wick/text/streaming_detokenizer.h"
+#include "wick/text/tokenizer.h"
+
+namespace wick {
+namespace {
+
+using testing::HasSubstr;
+using Ids = std::vector<TokenId>;
+constexpr EncodeOptions kPlain{.add_special = false};
+
+std::shared_ptr<const Tokenizer> parse(const std::string& model, const std::string& fields = "") {
+  return Tokenizer::parse(R"({"model":)" + model + (fields.empty() ? "" : "," + fields) + "}", "test.json");
+}
+
+std::shared_ptr<const Tokenizer> byte_pair(const std::string& vocab, const std::string& fields = "", const std::string& merges = "") {
+  return parse(R"({"type":"BPE","vocab":{)" + vocab + R"(},"merges":[)" + merges + "]}", fields);
+}
+
+std::string split(const std::string& pattern) {
+  return R"("pre_tokenizer":{"type":"Split","pattern":{"Regex":")" + pattern + R"("},"behavior":"Isolated","invert":false})";
+}
+
+std::string decode(const Tokenizer& tokenizer, const Ids& ids) { return tokenizer.decode(ids); }
+
+std::string stream(const std::shared_ptr<const Tokenizer>& tokenizer, const Ids& ids) {
+  StreamingDetokenizer detokenizer(tokenizer);
+  std::string text;
+  for (const TokenId id : ids) text += detokenizer.push(id);
+  return text + detokenizer.finish();
+}
+
+void expect_refused(const std::string& file, const std::string& part) {
+  try {
+    static_cast<void>(Tokenizer::parse(file, "test.json"));
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("test.json"));
+    EXPECT_THAT(error.what(), HasSubstr(part));
+  }
+}
+
+constexpr const char* kByteLevel = R"("pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,"use_regex":true})";
+
+TEST(TokenizerJson, ByteWithoutTokenIsLeftOut) {
+  const auto tokenizer = byte_pair(R"("a":0,"b":1,"ï":2)", kByteLevel);
+  EXPECT_EQ(tokenizer->encode("a b", kPlain), (Ids{0, 1}));
+  EXPECT_EQ(tokenizer->encode("\v", kPlain), (Ids{}));
+}
+
+TEST(TokenizerJson, ByteWithoutTokenIsTheUnknownTokenWhereThereIsOne) {
+  const std::string vocab = R"("type":"BPE","vocab":{"a":0,"b":1,"?":2},"merges":[],"unk_token":"?")";
+  EXPECT_EQ(parse("{" + vocab + "}", kByteLevel)->encode("axyb", kPlain), (Ids{0, 2, 2, 1}));
+  EXPECT_EQ(parse("{" + vocab + R"(,"fuse_unk":true})", kByteLevel)->encode("axyb", kPlain), (Ids{0, 2, 1}));
+}
+
+TEST(TokenizerJson, UnigramScoresAreDoubles) {
+  const auto tokenizer =
+      parse(R"({"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["a",-1],["c",-1],["ab",-1.00000001],["bc",-1.00000002]]})");
+  EXPECT_EQ(tokenizer->encode("abc", kPlain), (Ids{3, 2}));
+}
+
+TEST(TokenizerJson, AddedTokenThatTheModelHasKeepsTheModelsId) {
+  const auto tokenizer =
+      byte_pair(R"("a":0,"b":1,"xy":2)", R"("added_tokens":[{"id":0,"content":"xy","special":false}],)" + std::string(kByteLevel));
+  EXPECT_EQ(tokenizer->encode("xya", kPlain), (Ids{2, 0}));
+  EXPECT_EQ(tokenizer->token_text(0), "a");
+}
+
+TEST(TokenizerJson, AddedTokensGetTheNextFreeIds) {
+  const std::string added = R"("added_tokens":[{"id":9,"content":"<x>"},{"id":5,"content":"<y>","special":true},{"id":9,"content":"c"}])";
+  const auto tokenizer = byte_pair(R"("a":0,"b":1,"c":2)", added);
+  EXPECT_EQ(tokenizer->encode("a<x>b<y>c", {.add_special = false, .parse_special = true}), (Ids{0, 3, 1, 4, 2}));
+  EXPECT_EQ(tokenizer->vocab_size(), 5);
+}
+
+TEST(TokenizerJson, EqualAddedTextsAreOneTokenAndSpecialIfOneOfThemIs) {
+  const auto tokenizer =
+      byte_pair(R"("a":0,"b":1,"c":2)", R"("added_tokens":[{"id":3,"content":"xy"},{"id":4,"content":"xy","special":true}])");
+  EXPECT_EQ(tokenizer->vocab_size(), 4);
+  EXPECT_TRUE(tokenizer->is_control(3));
+  EXPECT_EQ(decode(*tokenizer, {0, 3}), "a");
+}
+
+TEST(TokenizerJson, SeveralTextsMayHaveOneId) {
+  const auto tokenizer = byte_pair(R"("a":0,"b":1,"ab":2,"c":2)", kByteLevel, R"("a b")");
+  EXPECT_EQ(tokenizer->encode("ab", kPlain), (Ids{2}));
+  EXPECT_EQ(tokenizer->encode("c", kPlain), (Ids{2}));
+}
+
+TEST(TokenizerJson, AddedTokensAreNoPiecesOfWords) {
+  const auto tokenizer =
+      parse(R"({"type":"WordPiece","unk_token":"[UNK]","vocab":{"[UNK]":0,"h":1,"##i":2,"##2":3}})",
+            R"("pre_tokenizer":{"type":"BertPreTokenizer"},"added_tokens":[{"id":4,"content":"hi","single_word":true}])");
+  EXPECT_EQ(tokenizer->encode("hi2", kPlain), (Ids{1, 2, 3}));
+  EXPECT_EQ(tokenizer->encode("hi 2", kPlain), (Ids{4, 0}));
+}
+
+TEST(TokenizerJson, EndOfGenerationTokenThatIsNotSpecialIsText) {
+  const auto tokenizer = byte_pair(R"("a":0,"b":1)", R"("added_tokens":[{"id":2,"content":"</s>","special":false}],)"
+                                                     R"("decoder":{"type":"ByteLevel"},)" +
+                                                         std::string(kByteLevel));
+  EXPECT_EQ(decode(*tokenizer, {0, 2, 1}), "a</s>b");
+  EXPECT_TRUE(tokenizer->ends_generation(2));
+}
+
+TEST(TokenizerJson, MetaspaceFirstPrependsOnlyAtTheVeryBeginning) {
+  const auto tokenizer = byte_pair(R"("a":0,"▁a":1,"▁":2)",
+                                   R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},)"
+                                   R"({"type":"Metaspace","replacement":"▁","prepend_scheme":"first","split":true}]})",
+                                   R"("▁ a")");
+  EXPECT_EQ(tokenizer->encode(" a", kPlain), (Ids{0}));
+  EXPECT_EQ(tokenizer->encode("a a", kPlain), (Ids{1, 0}));
+}
+
+TEST(TokenizerJson, DecodersWorkInTheirOrder) {
+  const std::string vocab = R"("▁a":0,"▁":1,"a":2,"<0xE4>":3,"<0xB8>":4,"<0xAD>":5,"<0xFF>":6,"##b":7,"c</w>":8,"!":9,"|":10)";
+  const auto sequence = [](const std::string& steps) { return R"({"type":"Sequence","decoders":[)" + steps + "]}"; };
+  const std::string space = R"({"type":"Replace","pattern":{"String":"▁"},"content":" "})";
+  const std::string strip = R"({"type":"Strip","content":" ","start":1,"stop":0})";
+  const std::string fuse = R"({"type":"Fuse"})";
+  const std::string bytes = R"({"type":"ByteFallback"})";
+  const std::vector<std::tuple<std::string, Ids, std::string>> cases = {
+      {sequence(space + "," + strip + "," + fuse), {0, 0}, "aa"},
+      {sequence(space + "," + fuse + "," + strip), {0, 0}, "a a"},
+      {sequence(fuse + "," + space + "," + strip), {1, 0, 0}, " a a"},
+      {sequence(fuse + R"(,{"type":"Replace","pattern":{"String":"a▁a"},"content":"X"})"), {2, 0, 0}, "X▁a"},
+      {sequence(fuse + R"(,{"type":"Replace","pattern":{"Regex":"a+"},"content":"X"})"), {2, 2, 0}, "X▁X"},
+      {sequence(R"({"type":"Strip","content":"a","start":0,"stop":1})"), {2, 0, 2}, "▁"},
+      {sequence(fuse + R"(,{"type":"Strip","content":"a","start":0,"stop":1})"), {2, 0, 2}, "a▁a"},
+      {sequence(bytes + "," + fuse), {2, 3, 4, 5, 2}, "a中a"},
+      {sequence(bytes + "," + fuse), {3, 4, 5, 6, 2}, "\uFFFD\uFFFD\uFFFD\uFFFDa"},
+      {R"({"type":"WordPiece","prefix":"##","cleanup":true})", {2, 7, 2, 9}, "ab a!"},
+      {R"({"type":"WordPiece","prefix":"##","cleanup":false})", {7, 7, 9}, "##bb !"},
+      {R"({"type":"BPEDecoder","suffix":"</w>"})", {2, 8, 8}, "ac c"},
+      {R"({"type":"CTC","pad_token":"!","word_delimiter_token":"|","cleanup":true})", {2, 2, 9, 2, 10, 2}, "aa a"},
+      {R"({"type":"Metaspace","replacement":"▁","prepend_scheme":"always"})", {0, 0}, "a a"},
+      {R"({"type":"Metaspace","replacement":"▁","prepend_scheme":"never"})", {0, 0}, " a a"}};
+  for (const auto& [decoder, ids, text] : cases) {
+    const auto tokenizer = byte_pair(vocab, "\"decoder\":" + decoder);
+    EXPECT_EQ(decode(*tokenizer, ids), text) << decoder;
+    EXPECT_EQ(stream(tokenizer, ids), text) << decoder;
+  }
+}
+
+TEST(TokenizerJson, NormalizedTextIsValidBeforePatternsSeeIt) {
+  // A map of "a" to the byte 0xE2: the root's unit leads to 'a' (0x61), whose unit leads to the value 0.
+  std::string map("\0\0\0\0", 4);
+  std::vector<uint32_t> units(0x61 + 1, 0);
+  units[0] = 0;
+  units[0x61] = 0x61u | (1u << 8) | (0x60u << 10);  // the value's unit: 0x61 ^ 0x60 = 1
+  units[1] = 0x80000000u;
+  for (const uint32_t unit : units) map.append(reinterpret_cast<const char*>(&unit), 4);
+  const auto bytes = static_cast<uint32_t>(4 * units.size());
+  map.replace(0, 4, reinterpret_cast<const char*>(&bytes), 4);
+  map.append("\xE2\0", 2);
+  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string base64;
+  while (map.size() % 3 != 0) map += '\0';
+  for (size_t at = 0; at < map.size(); at += 3) {
+    const auto byte = [&](size_t index) { return static_cast<uint32_t>(static_cast<unsigned char>(map[at + index])); };
+    const uint32_t bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+    for (const uint32_t shift : {18u, 12u, 6u, 0u}) base64 += kDigits[(bits >> shift) & 63];
+  }
+  const auto tokenizer = byte_pair(R"("a":0,"\uFFFD":1,"x":2)",
+                                   R"("normalizer":{"type":"Sequence","normalizers":[{"type":"Precompiled","precompiled_charsmap":")" +
+                                       base64 + R"("},{"type":"Replace","pattern":{"Regex":"\\X"},"content":"x"}]})");
+  EXPECT_EQ(tokenizer->encode("aa", kPlain), (Ids{2, 2}));
+}
+
+TEST(TokenizerJson, SequencesInsideEachOtherHaveADepthLimit) {
+  const auto nested = [](const std::string& inner, const char* list, int depth) {
+    std::string json = inner;
+    for (int level = 0; level < depth; ++level) json = R"({"type":"Sequence",")" + std::string(list) + "\":[" + json + "]}";
+    return json;
+  };
+  const std::string model = R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]},)";
+  for (const int depth : {9, 20'000}) {
+    expect_refused(model + R"("normalizer":)" + nested(R"({"type":"NFC"})", "normalizers", depth) + "}", "Sequence");
+    expect_refused(model + R"("pre_tokenizer":)" + nested(R"({"type":"Whitespace"})", "pretokenizers", depth) + "}", "Sequence");
+    expect_refused(model + R"("decoder":)" + nested(R"({"type":"Fuse"})", "decoders", depth) + "}", "Sequence");
+    expect_refused(model + R"("post_processor":)" + nested(R"({"type":"ByteLevel"})", "processors", depth) + "}", "Sequence");
+  }
+  EXPECT_NO_THROW(
+      static_cast<void>(Tokenizer::parse(model + R"("normalizer":)" + nested(R"({"type":"NFC"})", "normalizers", 3) + "}", "test.json")));
+}
+
+TEST(TokenizerJson, WhatWouldExhaustMemoryOrTimeIsRefused) {
+  const std::string model = R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]},)";
+  expect_refused(R"({"model":{"type":"BPE","vocab":{")" + std::string(5000, 'a') + R"(":0},"merges":[]}})", "5000 bytes");
+  std::string steps = R"({"type":"NFC"})";
+  for (int index = 0; index < 300; ++index) steps += R"(,{"type":"NFC"})";
+  expect_refused(model + R"("normalizer":{"type":"Sequence","normalizers":[)" + steps + "]}}", "256");
+  std::string doubling = R"({"type":"Replace","pattern":{"String":"a"},"content":"aa"})";
+  for (int index = 0; index < 60; ++index) doubling += R"(,{"type":"Replace","pattern":{"String":"a"},"content":"aa"})";
+  const auto tokenizer = Tokenizer::parse(model + R"("normalizer":{"type":"Sequence","normalizers":[)" + doubling + "]}}", "test.json");
+  EXPECT_THROW(static_cast<void>(tokenizer->encode("aaaa", kPlain)), Error);
+}
+
+TEST(TokenizerJson, PatternsMeanWhatOnigurumaMeans) {
+  const auto words = [](const std::string& pattern, const std::string& text) {
+    return byte_pair(R"("a":0)", R"("added_tokens":[],)" + split(pattern))->encode(text, kPlain);
+  };
+  EXPECT_NO_THROW(static_cast<void>(words(R"([\\u4e00-\\u9fff]|[\\p{L}&&[^\\p{Han}]]+|\\y\\O)", "a中")));
+}
+
+TEST(TokenizerJson, DigitsAreGroupedFromTheEndOfTheNumber) {
+  const std::string vocab = R"("1":0,"11":1,"111":2,"x":3)";
+  const std::string merges = R"("1 1","11 1")";
+  const auto cohere = byte_pair(vocab, split(R"(\\d{1,3}(?=(?:\\d{3})*\\b))"), merges);
+  EXPECT_EQ(cohere->encode("11111", kPlain), (Ids{1, 2}));
+  EXPECT_EQ(cohere->encode("x111", kPlain), (Ids{3, 2}));
+  EXPECT_EQ(cohere->encode("1111x", kPlain), (Ids{2, 0, 3})) << "a number that is part of a word is not cut";
+  const auto afmoe = byte_pair(vocab, split(R"(\\p{N}{1,3}(?=(?:\\p{N}{3})*+(?!\\p{N})))"), merges);
+  EXPECT_EQ(afmoe->encode("1111x", kPlain), (Ids{0, 2, 3}));
+  const auto super = byte_pair(vocab, split(R"((?=(\\d{3})+(?!\\d)))"), merges);
+  EXPECT_EQ(super->encode("11111", kPlain), (Ids{1, 2}));
+}
+
+}  // namespace
+}  // namespace wick

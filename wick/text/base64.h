@@ -1,0 +1,13 @@
+// Base64 (RFC 4648, with padding), as tokenizer files have it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace wick {
+
+// The bytes of `text`; none if it is not base64, or is empty.
+[[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
+
+}  // namespace wick
