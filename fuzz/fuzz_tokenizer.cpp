@@ -1,6 +1,7 @@
 // Reads any bytes as a tokenizer, and encodes any bytes with tokenizers that are right; only wick::Error may come of it.
 //   first byte even: the rest is a tokenizer file of any format
 //   first byte odd:  the rest is text for built-in vocabularies of each family; valid text must survive where the family is lossless
+// An input that begins as a tokenizer file does is one itself, so that real files can be seeds.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -126,8 +127,10 @@ void use(const std::shared_ptr<const Tokenizer>& tokenizer) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (data[0] % 2 == 1) {
+  const std::string_view whole(reinterpret_cast<const char*>(data), size);
+  const bool is_file = whole.starts_with("GGUF") || whole.starts_with("{\"") || whole.starts_with('\n');
+  const std::string_view rest = is_file ? whole : whole.substr(1);
+  if (!is_file && data[0] % 2 == 1) {
     encode_with_built_in(rest);
     ++wick::fuzz::outcome.accepted;
     return 0;

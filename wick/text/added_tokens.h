@@ -1,4 +1,4 @@
-// AddedTokens finds tokens that stand in a text by their own spelling, before the text between them is encoded.
+// AddedTokens finds tokens that are spelled out in a text, before the text between them is encoded.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct AddedToken {
   bool special = false;      // parsed only on demand
   bool normalized = false;   // sought in the normalized text, in its own normalized spelling
   bool strip_left = false;   // takes the white space before it along
-  bool strip_right = false;  // and behind it
+  bool strip_right = false;  // and after it
   bool single_word = false;  // only where no word character touches it
 };
 
@@ -31,7 +31,7 @@ class AddedTokens {
  public:
   void add(AddedToken token);
 
-  // Cuts `text` at the leftmost longest tokens: those sought in raw or in normalized text, the special ones only if asked for.
+  // Cuts `text` at the leftmost longest tokens: those searched in raw or in normalized text, the special ones only with `parse_special`.
   // Text segments are never empty.
   [[nodiscard]] std::vector<TextSegment> split(std::string_view text, bool normalized, bool parse_special) const;
   // Whether split() could find anything.

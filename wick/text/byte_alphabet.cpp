@@ -18,7 +18,7 @@ struct Alphabet {
   std::array<int16_t, 0x144> bytes{};  // by code; -1: no byte
 };
 
-// Printable Latin-1 bytes stand for themselves, the others in order for U+0100, U+0101 ….
+// Printable Latin-1 bytes map to themselves, the others in order to U+0100, U+0101 ….
 constexpr Alphabet make_alphabet() {
   Alphabet alphabet;
   for (int16_t& byte : alphabet.bytes) byte = -1;

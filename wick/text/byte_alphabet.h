@@ -1,4 +1,4 @@
-// The byte alphabet of GPT-2: each byte has a printable character that stands for it in vocabulary texts ("Ġ" is the space).
+// The byte alphabet of GPT-2: each byte is written as a printable character in the texts of a vocabulary ("Ġ" is the space).
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace wick {
 
-// The character that stands for `byte`, in UTF-8: 1 or 2 bytes.
+// The character for `byte`, in UTF-8: 1 or 2 bytes.
 [[nodiscard]] std::string_view byte_to_letter(uint8_t byte) noexcept;
 // Appends the letters of every byte of `text`.
 void append_letters(std::string& result, std::string_view text);
-// The bytes that `letters` stands for; none if a character of it stands for no byte.
+// The bytes of `letters`; none if a character of it is not in the alphabet.
 [[nodiscard]] std::optional<std::string> letters_to_bytes(std::string_view letters);
 
 }  // namespace wick

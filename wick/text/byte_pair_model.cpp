@@ -148,7 +148,7 @@ void BytePairModel::split_characters(std::string_view piece, std::vector<Symbol>
 }
 
 void BytePairModel::merge_tokens_by_id(std::string_view piece, EncodeScratch& scratch) const {
-  // The symbols' texts stand one after another in the letters of the piece.
+  // The letters of the piece hold the texts of the symbols, one after another.
   std::string& letters = scratch.letters;
   letters.clear();
   std::vector<uint32_t> begins;

@@ -54,7 +54,7 @@ struct BytePairOptions {
   bool byte_fallback = false;          // a character without a token becomes its byte tokens
   bool fuse_unknown = false;           // a run of unknown characters is one unknown token
   bool last_merge_stays = false;       // of equal merges the last one's rank counts, as in Hugging Face's BPE
-  bool added_letters = false;          // a letter of the byte alphabet that is an added token too stands for its byte nonetheless
+  bool added_letters = false;          // a letter of the byte alphabet is its byte's token even if it is an added token too
   TokenId unknown = kNoToken;          // for characters without token; they are dropped where there is none
   std::string continuing_prefix = {};  // written before every character but the first ("##"), as in Hugging Face's BPE
   std::string word_suffix = {};        // written after the last character ("</w>")

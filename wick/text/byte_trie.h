@@ -1,4 +1,4 @@
-// A ByteTrie holds byte strings with a number each and finds those that stand at a place in a text.
+// A ByteTrie maps byte strings to numbers and finds the strings that begin at an offset of a text.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class ByteTrie {
   // -1 where no text ends.
   [[nodiscard]] int32_t value(Node node) const noexcept { return values_[node]; }
 
-  // The longest text that stands at the beginning of `text`.
+  // The longest string that `text` begins with.
   [[nodiscard]] std::optional<Match> longest(std::string_view text) const noexcept;
 
  private:

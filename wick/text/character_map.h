@@ -27,7 +27,7 @@ class CharacterMap {
   [[nodiscard]] bool empty() const noexcept { return units_.empty(); }
   // The longest sequence at the beginning of `text` that the table rewrites.
   [[nodiscard]] std::optional<Match> longest(std::string_view text) const noexcept;
-  // Whether more text behind `text` could make a longer sequence.
+  // Whether more text after `text` could make a longer sequence.
   [[nodiscard]] bool may_continue(std::string_view text) const noexcept;
   // The shortest.
   [[nodiscard]] std::optional<Match> shortest(std::string_view text) const noexcept;

@@ -80,7 +80,7 @@ void append_json_pre_tokenizers(const JsonReader& json, PreTokenizers& steps, Js
     for_each_step(json, "pretokenizers", [&](const JsonReader& step) { append_json_pre_tokenizers(step, steps, facts); });
     return;
   }
-  // Steps behind ByteLevel see the byte alphabet; otherwise the model spells it itself.
+  // Steps after ByteLevel see the byte alphabet; otherwise the model spells it itself.
   if (facts.byte_level && !facts.letters_written) {
     steps.push_back(std::make_unique<ByteLettersPreTokenizer>());
     facts.letters_written = true;

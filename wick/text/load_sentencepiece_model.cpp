@@ -98,7 +98,7 @@ Settings read_settings(std::string_view bytes, const std::string& name, Vocabula
     }
   }
   // The settings follow the pieces.
-  if (!trained) fail(ErrorCode::corrupt_file, "{}: no trainer settings behind {} pieces: the file is cut off", name, vocabulary.size());
+  if (!trained) fail(ErrorCode::corrupt_file, "{}: no trainer settings after {} pieces: the file is cut off", name, vocabulary.size());
   if (vocabulary.size() == 0) fail(ErrorCode::corrupt_file, "{}: no pieces: this is no SentencePiece model", name);
   return settings;
 }

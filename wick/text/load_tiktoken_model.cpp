@@ -100,7 +100,7 @@ std::optional<KnownFile> find_known_file(TokenId ranks) {
   }
 }
 
-// One line's bytes; its rank must be `rank`, for ranks stand in order and without gaps.
+// One line's bytes; its rank must be `rank`, ranks are in order and without gaps.
 std::string read_line(std::string_view line, TokenId rank, const std::string& name) {
   const size_t space = line.find(' ');
   const auto bytes = space == std::string_view::npos ? std::nullopt : decode_base64(line.substr(0, space));

@@ -88,7 +88,7 @@ void TokenizerJsonReader::add_piece(const JsonReader& where, int64_t id, std::st
   if (id < 0 || id >= id_limit_) where.corrupt(fmt::format("'{}' has the id {}, out of 0 to {}", text, id, id_limit_ - 1));
   if (static_cast<size_t>(id) >= entries_.size()) entries_.resize(static_cast<size_t>(id) + 1);
   Entry& entry = entries_[static_cast<size_t>(id)];
-  // Several texts may have one id, which then stands for the last of them.
+  // Several texts may have one id, whose text is then the last of them.
   if (entry.kind != TokenKind::unused) aliases_.emplace_back(entry.text, static_cast<TokenId>(id));
   entry = {.text = text, .score = score, .kind = TokenKind::normal};
 }
@@ -152,16 +152,16 @@ void TokenizerJsonReader::read_added(const JsonReader& vocab, const JsonReader& 
     const bool special = item.flag("special", false);
     const std::string& text = item.get("content").string();
     if (text.empty()) continue;
-    TokenId id = find_piece(vocab, text);
-    const bool of_model = id != kNoToken;
-    const auto [known, is_new] = ids.try_emplace(text, of_model ? id : next);
+    const TokenId piece = find_piece(vocab, text);
+    const bool of_model = piece != kNoToken;
+    const auto [known, is_new] = ids.try_emplace(text, of_model ? piece : next);
     if (special) special_ids.insert(known->second);
     if (!is_new) {
       // Of equal texts the first counts, but each may make it special.
       if (special) mark_special(known->second);
       continue;
     }
-    id = known->second;
+    const TokenId id = known->second;
     next = std::max(next, id + 1);
     if (static_cast<size_t>(id) >= entries_.size()) entries_.resize(static_cast<size_t>(id) + 1);
     Entry& entry = entries_[static_cast<size_t>(id)];
@@ -170,7 +170,8 @@ void TokenizerJsonReader::read_added(const JsonReader& vocab, const JsonReader& 
     if (!of_model) {
       if (entry.kind != TokenKind::unused) aliases_.emplace_back(entry.text, id);
       if (spelled != text) aliases_.emplace_back(text, id);
-      entry = {.text = spelled, .piece = false};
+      // Where ids have gaps, the next free one may be a piece's.
+      entry = {.text = spelled, .piece = entry.kind != TokenKind::unused && entry.piece};
     }
     entry.kind = special_ids.contains(id) ? TokenKind::control : TokenKind::user_defined;
     added_.push_back({.text = spelled,
@@ -290,7 +291,7 @@ void TokenizerJsonReader::read_decoder() {
 }
 
 void TokenizerJsonReader::guess_special_ids() {
-  // The file does not name them: what stands first and last around every text, else well-known texts of special tokens.
+  // The file does not name them: what is first and last around every text, else well-known texts of special tokens.
   const auto find = [&](auto... texts) -> std::optional<TokenId> {
     for (const std::string_view text : {std::string_view(texts)...}) {
       const TokenId id = parts_->vocabulary.find(text);
@@ -309,7 +310,7 @@ void TokenizerJsonReader::guess_special_ids() {
 }  // namespace
 
 std::unique_ptr<TokenizerParts> read_tokenizer_json(std::string_view bytes, const std::string& name) {
-  constexpr size_t kLargest = size_t{256} << 20;
+  constexpr size_t kLargest = size_t{128} << 20;
   if (bytes.size() > kLargest) {
     fail(ErrorCode::unsupported, "{}: {} bytes; a tokenizer.json has at most {}", name, bytes.size(), kLargest);
   }

@@ -41,7 +41,7 @@ class LowercaseNormalizer final : public Normalizer {
   [[nodiscard]] std::string apply(std::string_view text, RegexScratch& scratch) const override;
 };
 
-// Drops combining marks; meant to follow a decomposing form.
+// Drops combining marks; use it after a decomposing form.
 class StripAccentsNormalizer final : public Normalizer {
  public:
   [[nodiscard]] std::string apply(std::string_view text, RegexScratch& scratch) const override;
@@ -110,12 +110,12 @@ class PrecompiledNormalizer final : public Normalizer {
   CharacterMap map_;
 };
 
-// SentencePiece's own normalizer: character map, white space, and the markers that stand for spaces.
+// SentencePiece's own normalizer: character map, white space, and the markers for spaces.
 struct SentencePieceNormalizerOptions {
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;           // spaces become "▁"
-  bool treat_whitespace_as_suffix = false;  // the dummy space stands at the end
+  bool treat_whitespace_as_suffix = false;  // the dummy space is at the end
   bool keep_invalid = false;                // invalid bytes stay as they are (GGUF's "llama"); else each becomes U+FFFD
 };
 

@@ -479,7 +479,7 @@ Part Translator::escape(const Options&) {
     case 'G': return {"\\G", 0};
     case 'K': return {"\\K", 0};
     case 'R': return {"\\R", std::nullopt};
-    case 'X': return {"\\X", std::nullopt};
+    case 'X': return {fmt::format("(?>(?s:.)(?:(?C{})(?s:.))*)", kNoClusterBoundaryCallout), std::nullopt};
     case 'N': return {"[^\\n]", 1};
     case 'O': return {"(?s:.)", 1};
     case 'y': return {fmt::format("(?C{})", kClusterBoundaryCallout), 0};
@@ -506,7 +506,7 @@ Part Translator::code_list() {
   return part;
 }
 
-// Behind "[": operands joined by &&, the whole complemented by a leading ^.
+// After "[": operands joined by &&, the whole complemented by a leading ^.
 CharacterSet Translator::bracket() {
   if (++depth_ > kMaxDepth) unsupported(fmt::format("nesting deeper than {} classes", kMaxDepth));
   const bool negated = take("^");
@@ -574,7 +574,7 @@ CharacterSet Translator::bracket_operand() {
       at_ = begin;
     }
     const char32_t first = bracket_code();
-    // A range, unless the '-' is the last member or stands before a set.
+    // A range, unless the '-' is the last member or is before a set.
     const std::string_view rest = pattern_.substr(at_);
     const bool range = rest.size() > 1 && rest[0] == '-' && rest[1] != ']' && rest[1] != '[' && !rest.starts_with("-&&");
     const bool before_set = rest.size() > 2 && rest[1] == '\\' && std::string_view("sSwWdDhHpP").find(rest[2]) != std::string_view::npos;

@@ -6,7 +6,7 @@
 
 namespace wick {
 
-// Numbers of the callouts that stand for \y and \Y: is the position a boundary between grapheme clusters, or not?
+// Numbers of the callouts for \y and \Y: is the position a boundary between grapheme clusters, or not?
 inline constexpr uint32_t kClusterBoundaryCallout = 1;
 inline constexpr uint32_t kNoClusterBoundaryCallout = 2;
 

@@ -15,7 +15,7 @@ namespace wick {
 struct PieceMergeOptions {
   bool byte_fallback = true;        // a character without a piece becomes its byte tokens
   bool fuse_unknown = false;        // a run of unknown characters is one unknown token
-  bool match_user_defined = false;  // user-defined pieces in the text stand for themselves and never merge
+  bool match_user_defined = false;  // user-defined pieces in the text are tokens and never merge
   bool lead_byte_lengths = false;   // a character is as long as its first byte says, even where the bytes are invalid (GGUF files)
   TokenId unknown = kNoToken;
 };

@@ -20,7 +20,7 @@ void add_piece(std::vector<TextSpan>& pieces, TextSpan range) {
   if (range.begin < range.end) pieces.push_back(range);
 }
 
-// MergedWithPrevious, or read backwards MergedWithNext: the first match of a run joins its neighbour; others stand alone.
+// MergedWithPrevious, or read backwards MergedWithNext: the first match of a run joins its neighbor; others stay alone.
 void merge_matches(std::vector<Section>& sections, bool with_next, std::vector<TextSpan>& pieces) {
   if (with_next) std::reverse(sections.begin(), sections.end());
   std::vector<TextSpan> merged;

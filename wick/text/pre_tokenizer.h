@@ -12,7 +12,7 @@
 
 namespace wick {
 
-// Text and the pieces of it that are left, in order; what lies between pieces is dropped.
+// Text and the pieces of it that are left, in order; text between pieces is dropped.
 struct PieceList {
   std::string text;
   std::vector<TextSpan> pieces;

@@ -9,7 +9,7 @@
 namespace wick {
 
 struct PatternSet {
-  std::vector<std::string_view> patterns;  // applied in order: matches and what lies between them are pieces of their own
+  std::vector<std::string_view> patterns;  // applied in order: matches and the text between them are separate pieces
   bool ignore_merges = false;              // a word that is a token is not merged
   bool adds_bos = false;                   // where the file does not say
   bool whole_text = false;                 // characters, not bytes, with "▁" for spaces and byte fallback (Gemma 4)

@@ -54,7 +54,7 @@ struct RegexScratch::Handles {
 };
 
 RegexScratch::RegexScratch() : handles_(std::make_unique<Handles>()) {
-  // One pair: only the whole match is asked for.
+  // One pair: only the whole match is needed.
   handles_->data = require(pcre2_match_data_create(1, nullptr));
   handles_->context = require(pcre2_match_context_create(nullptr));
   pcre2_set_heap_limit(handles_->context, 64 * 1024);
@@ -116,7 +116,7 @@ bool Regex::find(std::string_view text, size_t offset, RegexScratch& scratch, Te
   const PCRE2_SIZE* pair = pcre2_get_ovector_pointer(handles.data);
   match = {pair[0], pair[1]};
   WICK_ASSERT(match.end <= text.size());
-  // \K can put the beginning behind the end or before the search began: no such match is taken.
+  // \K can put the beginning after the end or before the search began: such a match is ignored.
   return match.begin <= match.end && match.begin >= offset;
 }
 
@@ -133,7 +133,7 @@ std::string Regex::replace(std::string_view text, std::string_view content, Rege
     done = match.end;
     offset = match.end;
     if (match.begin < match.end) continue;
-    // An empty match: go on behind the next character.
+    // An empty match: go on after the next character.
     if (offset == text.size()) break;
     offset += decode_character(text, offset).length;
   }

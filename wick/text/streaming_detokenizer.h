@@ -12,7 +12,7 @@ namespace wick {
 // The texts of all calls, put together, are decode() of all tokens.
 class StreamingDetokenizer {
  public:
-  // `continues_text`: other text stands before the first token, as when a prompt is continued, so that its leading space is kept.
+  // `continues_text`: other text comes before the first token, as when a prompt is continued, so that its leading space is kept.
   explicit StreamingDetokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool continues_text = false, bool skip_special = true);
 
   // The text that became complete, valid UTF-8, often empty. Errors: index_out_of_range.

@@ -19,7 +19,7 @@ enum class LeadingSpace {
   drop_until_text,  // one space from each token until there is text (SentencePiece with remove_extra_whitespaces)
 };
 
-// What text a token stands for, before any DecodeStep.
+// The text of a token, before any DecodeStep.
 struct DecodeRules {
   bool letters_to_bytes = false;  // texts are spelled in the byte alphabet; a text that is not is taken as it is
   std::string space_marker = {};  // becomes a space: "▁"

@@ -26,11 +26,11 @@ class TokenModel {
   TokenModel& operator=(const TokenModel&) = delete;
   virtual ~TokenModel() = default;
 
-  // Appends the ids of `piece`. The same piece always gives the same ids, whatever stands around it.
+  // Appends the ids of `piece`. The ids depend on nothing but the piece.
   virtual void encode(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const = 0;
 };
 
-// The tokens that stand for single bytes ("<0x0A>"), for characters that have no token.
+// The tokens of single bytes ("<0x0A>"), for characters without a token.
 class ByteFallback {
  public:
   ByteFallback() = default;
@@ -44,7 +44,7 @@ class ByteFallback {
   std::vector<TokenId> ids_ = std::vector<TokenId>(256, kNoToken);
 };
 
-// Whether a token of the vocabulary has U+2581 ("▁") behind another character. If none has, words that begin with it can be
+// Whether a token of the vocabulary has U+2581 ("▁") after another character. If none has, words that begin with it can be
 // encoded on their own.
 [[nodiscard]] bool has_inner_space_marker(const Vocabulary& vocabulary);
 

@@ -31,7 +31,7 @@ class Tokenizer {
   // From a GGUF file (vocabulary alone will do), a Hugging Face tokenizer.json, a SentencePiece or a tiktoken .model, told apart by
   // what is in them; or from a folder that has a tokenizer.json or tokenizer.model.
   [[nodiscard]] static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path);
-  // From bytes in memory, of any of the formats but GGUF; `name` stands for the path in errors.
+  // From bytes in memory, of any of the formats but GGUF; errors use `name` as the path.
   [[nodiscard]] static std::shared_ptr<const Tokenizer> parse(std::string_view bytes, const std::string& name);
 
   explicit Tokenizer(std::unique_ptr<TokenizerParts> parts);

@@ -6,8 +6,8 @@
 
 namespace wick {
 
-// Calls visit(step) for each step of the Sequence `json`, whose list is under `key`. Errors: unsupported, where sequences stand deeper
-// inside each other than any tokenizer needs.
+// Calls visit(step) for each step of the Sequence `json`, whose list is under `key`. Errors: unsupported, where sequences are nested
+// deeper than any tokenizer needs.
 template <class Visit>
 void for_each_step(const JsonReader& json, const char* key, const Visit& visit) {
   constexpr int kDeepest = 8;
@@ -19,7 +19,7 @@ void for_each_step(const JsonReader& json, const char* key, const Visit& visit) 
 // More normalizers, pre-tokenizers or decoders are refused: each of them works on every text.
 inline constexpr size_t kMostSteps = 256;
 
-// Appends the normalizers that `json` (an object of any type, or a Sequence) stands for. Errors: corrupt_file, unsupported.
+// Appends the normalizers that `json` (an object of any type, or a Sequence) describes. Errors: corrupt_file, unsupported.
 void append_json_normalizers(const JsonReader& json, Normalizers& steps);
 
 // What pre-tokenizers tell the model.

@@ -31,7 +31,7 @@ struct TokenizerParts {
   bool caches_words = false;     // pieces are words, which come again
 
   std::vector<TokenId> prefix;  // what add_special puts before the text
-  std::vector<TokenId> suffix;  // and behind it
+  std::vector<TokenId> suffix;  // and after it
   std::optional<TokenId> bos, eos, unk, pad;
   std::vector<TokenId> end_of_generation;
 

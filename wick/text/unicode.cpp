@@ -3,10 +3,9 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <array>
 #include <cstring>
-#include <memory>
-#include <new>
+#include <vector>
 
 #include "wick/base/fail.h"
 
@@ -15,9 +14,34 @@ namespace {
 
 utf8proc_category_t category(char32_t code) noexcept { return utf8proc_category(static_cast<utf8proc_int32_t>(code)); }
 
-struct FreeDeleter {
-  void operator()(void* memory) const noexcept { std::free(memory); }
-};
+uint16_t combining_class(utf8proc_int32_t code) noexcept { return utf8proc_get_property(code)->combining_class; }
+
+// The characters' full decompositions, each run of marks in the order of their combining classes. utf8proc_decompose does the same, but
+// orders marks in a time that grows with the square of their number.
+std::vector<utf8proc_int32_t> decompose(std::string_view text, utf8proc_option_t options) {
+  std::vector<utf8proc_int32_t> codes;
+  codes.reserve(text.size());
+  int boundclass = 0;
+  for (size_t offset = 0; offset < text.size();) {
+    const DecodedCharacter character = decode_character(text, offset);
+    offset += character.length;
+    std::array<utf8proc_int32_t, 32> parts{};  // the longest decomposition has 18
+    const utf8proc_ssize_t count =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(character.code), parts.data(), parts.size(), options, &boundclass);
+    if (count < 0 || count > static_cast<utf8proc_ssize_t>(parts.size())) {
+      fail(ErrorCode::invalid_argument, "normalize: {}", utf8proc_errmsg(count));
+    }
+    codes.insert(codes.end(), parts.begin(), parts.begin() + count);
+  }
+  const auto before = [](utf8proc_int32_t left, utf8proc_int32_t right) { return combining_class(left) < combining_class(right); };
+  for (auto begin = codes.begin(); begin != codes.end();) {
+    begin = std::find_if(begin, codes.end(), [](utf8proc_int32_t code) { return combining_class(code) != 0; });
+    const auto end = std::find_if(begin, codes.end(), [](utf8proc_int32_t code) { return combining_class(code) == 0; });
+    if (!std::is_sorted(begin, end, before)) std::stable_sort(begin, end, before);
+    begin = end;
+  }
+  return codes;
+}
 
 }  // namespace
 
@@ -174,21 +198,22 @@ bool is_cjk_ideograph(char32_t code) noexcept {
 
 std::string normalize(std::string_view text, NormalForm form) {
   if (is_ascii(text)) return std::string(text);
-  int options = UTF8PROC_STABLE;
+  unsigned options = UTF8PROC_STABLE;
   switch (form) {
     case NormalForm::nfc: options |= UTF8PROC_COMPOSE; break;
     case NormalForm::nfd: options |= UTF8PROC_DECOMPOSE; break;
     case NormalForm::nfkc: options |= UTF8PROC_COMPOSE | UTF8PROC_COMPAT; break;
     case NormalForm::nfkd: options |= UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT; break;
   }
-  utf8proc_uint8_t* output = nullptr;
+  std::vector<utf8proc_int32_t> codes = decompose(text, static_cast<utf8proc_option_t>(options));
   const utf8proc_ssize_t length =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()), &output,
-                   static_cast<utf8proc_option_t>(options));
-  const std::unique_ptr<utf8proc_uint8_t, FreeDeleter> owner(output);
-  if (length == UTF8PROC_ERROR_NOMEM) throw std::bad_alloc();
+      utf8proc_normalize_utf32(codes.data(), static_cast<utf8proc_ssize_t>(codes.size()), static_cast<utf8proc_option_t>(options));
   if (length < 0) fail(ErrorCode::invalid_argument, "normalize: {}", utf8proc_errmsg(length));
-  return {reinterpret_cast<const char*>(output), static_cast<size_t>(length)};
+  std::string result;
+  result.reserve(text.size());
+  for (utf8proc_ssize_t index = 0; index < length; ++index)
+    append_character(result, static_cast<char32_t>(codes[static_cast<size_t>(index)]));
+  return result;
 }
 
 std::string lowercase(std::string_view text) {
@@ -229,8 +254,14 @@ size_t previous_character(std::string_view text, size_t offset) noexcept {
 
 bool is_grapheme_boundary(std::string_view text, size_t offset) noexcept {
   if (offset == 0 || offset >= text.size()) return true;
-  // Whether two characters break depends on those before only through marks, joiners and pairs of regional indicators.
-  size_t begin = offset;
+  size_t begin = previous_character(text, offset);
+  const auto next = static_cast<utf8proc_int32_t>(decode_character(text, offset).code);
+  const auto next_kind = utf8proc_get_property(next)->boundclass;
+  if (next_kind != UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC && next_kind != UTF8PROC_BOUNDCLASS_REGIONAL_INDICATOR) {
+    return utf8proc_grapheme_break(static_cast<utf8proc_int32_t>(decode_character(text, begin).code), next);
+  }
+  // Pictures may be joined, and regional indicators are pairs: what comes before decides.
+  begin = offset;
   while (begin > 0) {
     begin = previous_character(text, begin);
     const auto code = static_cast<utf8proc_int32_t>(decode_character(text, begin).code);

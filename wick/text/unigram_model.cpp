@@ -15,7 +15,8 @@ constexpr double kUnknownPenalty = 10.0;  // an unknown character scores so much
 
 UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options) : vocabulary_(vocabulary), options_(options) {
   double lowest = std::numeric_limits<double>::max();
-  double highest = std::numeric_limits<double>::lowest();
+  // SentencePiece begins with the smallest positive float, so that scores below 0 do not count.
+  double highest = std::numeric_limits<float>::min();
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
     const TokenKind kind = vocabulary.kind(id);
     const bool scored = kind == TokenKind::normal || !options.match_user_defined;
@@ -26,7 +27,7 @@ UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options)
     }
     if (kind == TokenKind::normal || kind == TokenKind::user_defined) pieces_.insert(vocabulary.text(id), id);
   }
-  if (lowest > highest) lowest = highest = 0;
+  if (lowest == std::numeric_limits<double>::max()) lowest = 0;
   unknown_score_ = lowest - kUnknownPenalty;
   highest_score_ = highest;
   if (options_.single_precision) unknown_score_ = static_cast<float>(unknown_score_);
@@ -35,7 +36,7 @@ UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options)
 
 double UnigramModel::score_of(TokenId id, size_t length) const noexcept {
   if (vocabulary_.kind(id) != TokenKind::user_defined || !options_.match_user_defined) return vocabulary_.score(id);
-  // High enough to be chosen wherever it stands in the text.
+  // High enough to be chosen wherever it occurs.
   return options_.single_precision ? static_cast<double>(static_cast<float>(length) * static_cast<float>(highest_score_)) - 0.1 : 0.0;
 }
 

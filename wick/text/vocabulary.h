@@ -80,7 +80,7 @@ class Vocabulary {
   size_t longest_text_ = 0;
 };
 
-// The token "<0xE2>" that stands for one byte: its byte, or -1 if `text` is not of that form.
+// The byte of a token like "<0xE2>", or -1 if `text` is not of that form.
 [[nodiscard]] int parse_byte_token(std::string_view text) noexcept;
 [[nodiscard]] std::string byte_token(uint8_t byte);
 

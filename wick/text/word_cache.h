@@ -1,4 +1,4 @@
-// A WordCache remembers, during one encode() call, where the ids of a short piece already stand, so that words that come again are copied.
+// A WordCache remembers, during one encode() call, where the ids of a short piece are in the result, so that repeated words are copied.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class WordCache {
 
   [[nodiscard]] uint64_t hash(std::string_view piece) const noexcept { return slots_.empty() ? 0 : keyed_hash(piece, key_); }
 
-  // Appends the ids of `piece` from where they stand in `ids`. false if it is not known.
+  // Appends the ids of `piece`, copied from earlier in `ids`. false if it is not known.
   [[nodiscard]] bool copy(std::string_view piece, uint64_t hash, std::vector<TokenId>& ids) const {
     if (slots_.empty() || piece.size() > kLongestWord) return false;
     const Slot& slot = slots_[hash % kSlots];
@@ -30,7 +30,7 @@ class WordCache {
     return true;
   }
 
-  // Remembers that the ids of `piece` stand from `begin` to the end of `ids`.
+  // Remembers that the ids of `piece` are those from `begin` to the end of `ids`.
   void remember(std::string_view piece, uint64_t hash, size_t begin, const std::vector<TokenId>& ids) {
     if (slots_.empty() || piece.size() > kLongestWord || piece.empty() || begin > UINT32_MAX) return;
     Slot& slot = slots_[hash % kSlots];

@@ -28,7 +28,7 @@ class WordPieceModel final : public TokenModel {
  private:
   WordPieceOptions options_;
   ByteTrie pieces_;
-  // Where the search begins, behind each prefix.
+  // Where the search begins, after each prefix.
   ByteTrie::Node first_ = ByteTrie::kRoot;
   ByteTrie::Node continuing_ = ByteTrie::kRoot;
 };
