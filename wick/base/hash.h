@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // SplitMix64 (Steele, Lea & Flood 2014): its step, and its finalizer, in which each bit of `value` reaches each bit of the result.
 inline constexpr uint64_t kSplitMixStep = 0x9E3779B97F4A7C15u;
