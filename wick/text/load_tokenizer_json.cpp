@@ -1,8 +1,6 @@
 // Hugging Face's tokenizer.json: a list of steps and a model, as https://huggingface.co/docs/tokenizers defines them.
 #include <algorithm>
-#include <deque>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -52,7 +50,7 @@ class TokenizerJsonReader {
   void add_piece(const JsonReader& where, int64_t id, std::string_view text, double score);
   TokenId find_piece(const JsonReader& vocab, const std::string& text);
   void read_added(const JsonReader& vocab, const JsonReader& list);
-  void mark_special(TokenId id);
+  void place_added(std::string_view text, const AddedToken& token, bool of_model);
   void read_model(const JsonReader& model);
   void read_byte_pair(const JsonReader& model);
   void read_merges(const JsonReader& list, BytePairModel& model) const;
@@ -69,7 +67,6 @@ class TokenizerJsonReader {
   JsonPreTokenizerFacts facts_;
   std::vector<Entry> entries_;  // by id
   std::vector<std::pair<std::string_view, TokenId>> aliases_;
-  std::deque<std::string> normalized_texts_;            // of added tokens
   std::map<std::string_view, TokenId> pieces_by_text_;  // of a list
   int64_t id_limit_ = 0;
   std::vector<AddedToken> added_;
@@ -131,57 +128,45 @@ TokenId TokenizerJsonReader::find_piece(const JsonReader& vocab, const std::stri
   return found == pieces_by_text_.end() ? kNoToken : found->second;
 }
 
-void TokenizerJsonReader::mark_special(TokenId id) {
-  TokenKind& kind = entries_[static_cast<size_t>(id)].kind;
-  if (std::exchange(kind, TokenKind::control) == TokenKind::control) return;
-  for (AddedToken& token : added_) {
-    if (token.id == id) token.special = true;
-  }
-}
-
 // As Hugging Face's library adds them: a text that the model has keeps the model's id, another gets the next free one. The ids of the
 // file are not read; where it was written by that library they are the same.
 void TokenizerJsonReader::read_added(const JsonReader& vocab, const JsonReader& list) {
-  const auto model_size = static_cast<TokenId>(vocab.value().size());
-  TokenId next = model_size;
-  std::map<std::string_view, TokenId> ids;
-  std::set<TokenId> special_ids;
+  auto next = static_cast<TokenId>(vocab.value().size());
+  std::map<std::string_view, size_t> known;  // indices of added_
   RegexScratch scratch;
   for (size_t index = 0; index < list.array_size(); ++index) {
     const JsonReader item = list.at(index);
-    const bool special = item.flag("special", false);
     const std::string& text = item.get("content").string();
     if (text.empty()) continue;
-    const TokenId piece = find_piece(vocab, text);
-    const bool of_model = piece != kNoToken;
-    const auto [known, is_new] = ids.try_emplace(text, of_model ? piece : next);
-    if (special) special_ids.insert(known->second);
-    if (!is_new) {
-      // Of equal texts the first counts, but each may make it special.
-      if (special) mark_special(known->second);
-      continue;
-    }
-    const TokenId id = known->second;
-    next = std::max(next, id + 1);
-    if (static_cast<size_t>(id) >= entries_.size()) entries_.resize(static_cast<size_t>(id) + 1);
-    Entry& entry = entries_[static_cast<size_t>(id)];
+    const bool special = item.flag("special", false);
     const bool normalized = item.flag("normalized", !special);
-    const std::string& spelled = normalized ? normalized_texts_.emplace_back(parts_->normalize(text, scratch)) : text;
-    if (!of_model) {
-      if (entry.kind != TokenKind::unused) aliases_.emplace_back(entry.text, id);
-      if (spelled != text) aliases_.emplace_back(text, id);
-      // Where ids have gaps, the next free one may be a piece's.
-      entry = {.text = spelled, .piece = entry.kind != TokenKind::unused && entry.piece};
-    }
-    entry.kind = special_ids.contains(id) ? TokenKind::control : TokenKind::user_defined;
-    added_.push_back({.text = spelled,
-                      .id = id,
-                      .special = special,
-                      .normalized = normalized,
-                      .strip_left = item.flag("lstrip", false),
-                      .strip_right = item.flag("rstrip", false),
-                      .single_word = item.flag("single_word", false)});
+    const TokenId piece = find_piece(vocab, text);
+    const auto [entry, is_new] = known.try_emplace(text, added_.size());
+    if (is_new) added_.push_back({.text = {}, .id = piece != kNoToken ? piece : next++});
+    // Of equal texts the last counts, but each may make it special.
+    AddedToken& token = added_[entry->second];
+    token = {.text = normalized ? parts_->normalize(text, scratch) : text,
+             .id = token.id,
+             .special = token.special || special,
+             .normalized = normalized,
+             .strip_left = item.flag("lstrip", false),
+             .strip_right = item.flag("rstrip", false),
+             .single_word = item.flag("single_word", false)};
   }
+  for (const auto& [text, index] : known) place_added(text, added_[index], find_piece(vocab, std::string(text)) != kNoToken);
+}
+
+void TokenizerJsonReader::place_added(std::string_view text, const AddedToken& token, bool of_model) {
+  const auto id = static_cast<size_t>(token.id);
+  if (id >= entries_.size()) entries_.resize(id + 1);
+  Entry& entry = entries_[id];
+  if (!of_model) {
+    if (entry.kind != TokenKind::unused) aliases_.emplace_back(entry.text, token.id);
+    if (token.text != text) aliases_.emplace_back(text, token.id);
+    // Where ids have gaps, the next free one may be a piece's.
+    entry = {.text = token.text, .piece = entry.kind != TokenKind::unused && entry.piece};
+  }
+  entry.kind = token.special ? TokenKind::control : TokenKind::user_defined;
 }
 
 TokenId TokenizerJsonReader::find_unknown(const JsonReader& model) const {
