@@ -74,7 +74,7 @@ TEST(LinearTime, ManyTokens) {
 TEST(LinearTime, TokensWithSimilarBits) {
   const auto token = [](size_t index) {
     std::string text(16, 'a');
-    for (size_t bit = 0; bit < 16; ++bit) text[bit] = static_cast<char>('a' + ((index >> bit) & 1) * ('A' ^ 'a'));
+    for (size_t bit = 0; bit < 16; ++bit) text[bit] = ((index >> bit) & 1) != 0 ? 'A' : 'a';
     return "\"" + text + std::to_string(index >> 16) + "\":" + std::to_string(index);
   };
   expect_linear([&](size_t size) { return model_file(list_of(size, token)); }, read);

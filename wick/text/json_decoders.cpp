@@ -11,6 +11,7 @@ class DecoderReader {
  public:
   void add(const JsonReader& json) {
     const std::string& type = json.type();
+    if (steps.size() == kMostSteps) json.unsupported(fmt::format("more than {} decoders", kMostSteps));
     if (type == "Sequence") {
       for_each_step(json, "decoders", [&](const JsonReader& step) { add(step); });
     } else if (type == "Fuse") {

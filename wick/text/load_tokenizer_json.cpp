@@ -25,9 +25,6 @@ class TokenizerJsonReader {
     if (const auto steps = root_.find("normalizer")) append_json_normalizers(*steps, parts_->normalizers);
     read_vocabulary(model);
     if (const auto steps = root_.find("pre_tokenizer")) append_json_pre_tokenizers(*steps, parts_->pre_tokenizers, facts_);
-    if (parts_->normalizers.size() > kMostSteps || parts_->pre_tokenizers.size() > kMostSteps) {
-      root_.unsupported(fmt::format("more than {} normalizers or pre-tokenizers", kMostSteps));
-    }
     read_model(model);
     add_added_tokens();
     if (const auto steps = root_.find("post_processor")) read_json_post_processor(*steps, *parts_);
@@ -267,7 +264,6 @@ void TokenizerJsonReader::read_decoder() {
   DecodeSteps steps;
   if (const auto decoder = root_.find("decoder")) {
     steps = read_json_decoder(*decoder);
-    if (steps.size() > kMostSteps) decoder->unsupported(fmt::format("more than {} decoders", kMostSteps));
   } else {
     // Without a decoder tokens are put together with spaces.
     steps.push_back(std::make_unique<WordPieceStep>("", false));
