@@ -1,0 +1,45 @@
+// glslang's generator calls SPIRV-Tools where it is told to optimize, validate, strip or print what it made; shader_compiler.cpp tells it
+// none of these. These definitions stand for that part of glslang, so that the linker leaves 4 MB of SPIRV-Tools out of the program. They
+// are weak: a version of glslang that needs more of that part brings its own definitions, and these give way.
+#include <iosfwd>
+#include <vector>
+
+#include "wick/base/fail.h"
+
+namespace spv {
+class SpvBuildLogger;
+}
+
+namespace glslang {
+
+class TIntermediate;
+struct SpvOptions;
+using Words = std::vector<unsigned int>;
+
+[[gnu::weak]] void SpirvToolsDisassemble(std::ostream& out, const Words& spirv);
+[[gnu::weak]] void SpirvToolsStripDebugInfo(const TIntermediate& intermediate, Words& spirv, spv::SpvBuildLogger* logger);
+[[gnu::weak]] void SpirvToolsTransform(const TIntermediate& intermediate, Words& spirv, spv::SpvBuildLogger* logger,
+                                       const SpvOptions* options);
+[[gnu::weak]] void SpirvToolsValidate(const TIntermediate& intermediate, Words& spirv, spv::SpvBuildLogger* logger, bool prelegalization);
+
+namespace {
+constexpr bool kOptionsAskForSpirvTools = false;
+}
+
+void SpirvToolsDisassemble(std::ostream& /*out*/, const Words& /*spirv*/) { WICK_ASSERT(kOptionsAskForSpirvTools); }
+
+void SpirvToolsStripDebugInfo(const TIntermediate& /*intermediate*/, Words& /*spirv*/, spv::SpvBuildLogger* /*logger*/) {
+  WICK_ASSERT(kOptionsAskForSpirvTools);
+}
+
+void SpirvToolsTransform(const TIntermediate& /*intermediate*/, Words& /*spirv*/, spv::SpvBuildLogger* /*logger*/,
+                         const SpvOptions* /*options*/) {
+  WICK_ASSERT(kOptionsAskForSpirvTools);
+}
+
+void SpirvToolsValidate(const TIntermediate& /*intermediate*/, Words& /*spirv*/, spv::SpvBuildLogger* /*logger*/,
+                        bool /*prelegalization*/) {
+  WICK_ASSERT(kOptionsAskForSpirvTools);
+}
+
+}  // namespace glslang
