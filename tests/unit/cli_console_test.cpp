@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <algorithm>
 #include "unit/temporary_folder.h"
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
@@ -106,6 +107,25 @@ TEST(ModelPath, AFolderMeansItsOnlyModelAndTheFirstPartOfASplitOne) {
   write_bytes(folder / "other.gguf", {});
   EXPECT_EQ(resolve(error), std::filesystem::path());
   EXPECT_NE(error.find("2 .gguf files"), std::string::npos) << error;
+}
+
+TEST(Console, NothingInAMessageMovesTheTerminalAndItsLengthIsBounded) {
+  const std::string evil =
+      "\x1b]0;owned\x07\xc2\x9b"
+      "31m\xff\x7f\xe2\x80\xae";
+  const Ended ended = run([&](Console& console) {
+    return run_guarded(console, [&] {
+      console.note(evil);
+      log_warning("{}", evil);
+      fail(ErrorCode::io, "{}{}", evil, std::string(100'000, 'x'));
+    });
+  });
+  for (const char* part : {"\x1b", "\x07", "\xc2\x9b", "\xff", "\x7f", "\xe2\x80\xae"}) {
+    EXPECT_EQ(ended.err.find(part), std::string::npos) << ended.err.substr(0, 300);
+  }
+  EXPECT_NE(ended.err.find("\\x1b]0;owned\\x07\\xc2\\x9b31m\\xff\\x7f\\xe2\\x80\\xae"), std::string::npos) << ended.err.substr(0, 300);
+  EXPECT_LT(ended.err.size(), 6000U);
+  EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 3);
 }
 
 }  // namespace

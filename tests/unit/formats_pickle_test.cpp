@@ -131,7 +131,17 @@ TEST(Pickle, MemoryStaysInProportion) {
   for (int pair = 0; pair < 10'000; ++pair) stream += "K\x01K\x02\x86";
   stream += "e\x85q\x02";
   for (int call = 0; call < 10'000; ++call) stream += "h\x01h\x02R0";
-  EXPECT_THAT(refusal(ErrorCode::corrupt_file, stream + "."), HasSubstr("more pairs"));
+  EXPECT_THAT(refusal(ErrorCode::unsupported, stream + "."), HasSubstr("more than 4194304 values"));
+  // What grows by opcodes that make no value: the stack, the marks, the memo, the elements of a list.
+  EXPECT_THAT(refusal(ErrorCode::unsupported, std::string(5'000'000, 'N')), HasSubstr("more than 4194304 values"));
+  EXPECT_THAT(refusal(ErrorCode::corrupt_file, std::string(5'000'000, '(')), HasSubstr("more marks"));
+  std::string list = "](";
+  for (int item = 0; item < 5'000; ++item) list += 'N';
+  list += "eq\x01";
+  for (int call = 0; call < 1'000; ++call) list += "(" + std::string(5'000, 'N') + "e";
+  EXPECT_THAT(refusal(ErrorCode::unsupported, list + "."), HasSubstr("more than 4194304 values"));
+  // A file may justify fewer.
+  EXPECT_THROW((void)Pickle::parse(std::as_bytes(std::span(std::string_view("NNNN"))), "p", 0, 3), Error);
 }
 
 }  // namespace

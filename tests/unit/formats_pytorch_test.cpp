@@ -161,7 +161,7 @@ TEST(Pytorch, ACheckpointGivesItsTensorsAndListsWhatIsUnknown) {
     EXPECT_THAT(values(file, "state_dict.layer.weight"), ElementsAre(0, 1, 2, 3, 4, 5));
     EXPECT_EQ(file.get("state_dict.tied").storage, file.get("state_dict.layer.weight").storage);
     std::vector<std::string> unknown;
-    for (const PytorchLeftOut& value : file.opaque()) unknown.push_back(value.name + " " + value.what);
+    for (const LeftOut& value : file.opaque()) unknown.push_back(value.name + " " + value.what);
     EXPECT_THAT(unknown, ::testing::Contains("hyper_parameters 'argparse.Namespace'(…)"));
     EXPECT_THAT(unknown, ::testing::Contains("numpy 'numpy.core.multiarray.scalar'(…)"));
     EXPECT_THAT(unknown, ::testing::Contains("array 'numpy.core.multiarray._reconstruct'(…)"));

@@ -9,32 +9,43 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
+#include "wick/base/mapped_file.h"
 #include "wick/base/process.h"
+#include "wick/formats/printable.h"
 
 namespace wick {
 namespace {
 
-// Messages quote what users wrote, newlines too; a message is one line.
+// More than any message needs whose parts are printable(); what is behind that is a text from a file.
+constexpr size_t kLongestMessage = 4096;
+
+// Messages quote what users and files wrote, newlines too; a message is one line, and nothing in it moves the terminal.
 std::string on_one_line(std::string_view message) {
-  std::string line(message);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  std::replace(line.begin(), line.end(), '\r', ' ');
+  std::string line(message.substr(0, kLongestMessage));
+  for (char& byte : line) {
+    if (byte == '\n' || byte == '\r' || byte == '\t') byte = ' ';
+  }
+  line = without_controls(line);
+  if (message.size() > kLongestMessage) line += "…";
   return line;
 }
 
 int report(Console& console, std::string_view message, int code) {
   console.out.flush();
-  console.err << console.name << ": error: " << on_one_line(message) << std::endl;
+  console.error(message);
   return code;
 }
 
 }  // namespace
+
+void Console::error(std::string_view message) const { err << name << ": error: " << on_one_line(message) << std::endl; }
 
 void Console::note(std::string_view message) const {
   if (!quiet) err << name << ": " << on_one_line(message) << std::endl;
 }
 
 Console standard_console(std::string name) {
+  report_cut_files(name);
   return {.name = std::move(name),
           .executable = executable_path(),
           .in = std::cin,

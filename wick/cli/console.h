@@ -29,6 +29,8 @@ struct Console {
 
   // One line on err, unless quiet.
   void note(std::string_view message) const;
+  // The same for what went wrong, quiet or not.
+  void error(std::string_view message) const;
 };
 
 // That of this process: its executable and its standard streams.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <istream>
-#include <iterator>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_format.h"
+#include "wick/cli/text_input.h"
 
 namespace wick {
 namespace {
@@ -36,14 +36,14 @@ void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
   flags.add_integer("--penalty-window", "tokens that penalties look back on; -1: all, 0: none (64)", sampling.penalty_window, -1)
       .group(group);
   flags
-      .add_value("--seed", "N", "same seed, same text (random, and printed)",
+      .add_value("--seed", "N", "same seed, same text, on one kind of processor (random, and printed)",
                  [&sampling](const std::string& text) { sampling.seed = parse_seed("--seed", text); })
       .group(group);
 }
 
 // The whole of standard input, without the line break that ends it: `echo text | program` means text.
-std::string read_prompt(std::istream& in) {
-  std::string prompt((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+std::string read_prompt(const Console& console) {
+  std::string prompt = read_standard_input(console, "give --prompt");
   if (prompt.ends_with('\n')) prompt.pop_back();
   if (prompt.ends_with('\r')) prompt.pop_back();
   return prompt;
@@ -100,7 +100,7 @@ void prompt_loop(Console& console, Generator& generator, const GenerationParams&
       answer(console, generator, line, params, true);
     } catch (const Error& error) {
       // A prompt that does not fit is no reason to leave.
-      console.err << console.name << ": error: " << error.what() << std::endl;
+      console.error(error.what());
     }
   }
   console.err << std::endl;
@@ -142,7 +142,7 @@ void generate(Console& console, const GenerateOptions& options, const Device& de
   if (loop) {
     prompt_loop(console, generator, options.params);
   } else {
-    answer(console, generator, options.prompt ? *options.prompt : read_prompt(console.in), options.params, false);
+    answer(console, generator, options.prompt ? *options.prompt : read_prompt(console), options.params, false);
   }
 }
 

@@ -36,9 +36,12 @@ Json first_elements(const GgufArray& array) {
     // Only the bytes of the first elements are converted.
     GgufArray head{.element_type = array.element_type, .size = count, .packed = {}, .strings = {}, .arrays = {}};
     if (array.size > 0) head.packed = array.packed.first(array.packed.size() / array.size * count);
-    const bool decimal = array.element_type == GgufType::f32 || array.element_type == GgufType::f64;
-    if (decimal) {
+    if (array.element_type == GgufType::f32) {
       for (const float value : head.to_vector<float>()) list.push_back(value);
+    } else if (array.element_type == GgufType::f64) {
+      for (const double value : head.to_vector<double>()) list.push_back(value);
+    } else if (array.element_type == GgufType::u64) {
+      for (const uint64_t value : head.to_vector<uint64_t>()) list.push_back(value);
     } else {
       for (const int64_t value : head.to_vector<int64_t>()) list.push_back(value);
     }
@@ -97,7 +100,9 @@ Json gguf_json(const GgufFile& file) {
                {"tensor_bytes", totals.bytes},
                {"parameters", totals.elements}};
   Json metadata = Json::object();
-  for (const auto& [key, value] : file.metadata()) metadata[std::string(key)] = to_json(value);
+  // Appended, not looked up: a file holds no key twice, and a look-up in a list is a search.
+  auto& entries = metadata.get_ref<Json::object_t&>();
+  for (const auto& [key, value] : file.metadata()) entries.push_back({std::string(key), to_json(value)});
   json["metadata"] = std::move(metadata);
   Json tensors = Json::array();
   for (const GgufTensor& tensor : file.tensors()) {
@@ -128,18 +133,19 @@ std::string describe_value(const GgufValue& value) {
 
 void print_gguf(const Console& console, const GgufFile& file) {
   const Totals totals = totals_of(file);
-  console.out << fmt::format("{}: GGUF version {}, alignment {}, {}, {} metadata entries, {} tensors with {} elements in {}\n", file.name(),
-                             file.version(), file.alignment(), format_bytes(file.file_bytes()), file.metadata().size(),
-                             file.tensors().size(), format_count(static_cast<uint64_t>(totals.elements)), format_bytes(totals.bytes));
+  console.out << fmt::format("{}: GGUF version {}, alignment {}, {}, {} metadata entries, {} tensors with {} elements in {}\n",
+                             without_controls(file.name()), file.version(), file.alignment(), format_bytes(file.file_bytes()),
+                             file.metadata().size(), file.tensors().size(), format_count(static_cast<uint64_t>(totals.elements)),
+                             format_bytes(totals.bytes));
   if (!file.metadata().empty()) console.out << "\nMetadata\n";
   for (const auto& [key, value] : file.metadata()) {
-    console.out << fmt::format("  {:<44} {:<14} {}\n", key, describe_type(value), describe_value(value));
+    console.out << fmt::format("  {:<44} {:<14} {}\n", printable_name(key), describe_type(value), without_controls(describe_value(value)));
   }
   if (!file.tensors().empty())
     console.out << fmt::format("\n{:<46} {:<8} {:<22} {:>14} {:>14}\n", "Tensor", "type", "shape", "offset", "bytes");
   for (const GgufTensor& tensor : file.tensors()) {
-    console.out << fmt::format("  {:<44} {:<8} {:<22} {:>14} {:>14}\n", tensor.name, ggml_name(tensor.dtype), tensor.shape.to_string(),
-                               offset_of(tensor), tensor.data.size());
+    console.out << fmt::format("  {:<44} {:<8} {:<22} {:>14} {:>14}\n", printable_name(tensor.name), ggml_name(tensor.dtype),
+                               tensor.shape.to_string(), offset_of(tensor), tensor.data.size());
   }
 }
 
@@ -161,7 +167,7 @@ void inspect_command(Console& console, const Arguments& arguments) {
   if (inspect_tensors(console, path, json)) return;
   const GgufFile file = GgufFile::open(path);
   if (json) {
-    console.out << dump(gguf_json(file), 2) << '\n';
+    console.out << json_without_controls(dump(gguf_json(file), 2)) << '\n';
   } else {
     print_gguf(console, file);
   }

@@ -5,11 +5,14 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <utility>
 #include <vector>
 
+#include "wick/base/checked.h"
 #include "wick/base/error.h"
 #include "wick/cli/text_format.h"
 #include "wick/formats/npz.h"
@@ -35,17 +38,20 @@ struct Listing {
   std::string format;
   std::vector<Row> rows = {};
   Json metadata = Json::object();
-  std::vector<PytorchLeftOut> refused = {};  // tensors that Wick cannot read, and why
-  std::vector<PytorchLeftOut> opaque = {};   // values that are no tensors
+  std::vector<LeftOut> refused = {};  // tensors that Wick cannot read, and why
+  std::vector<LeftOut> opaque = {};   // values that are no tensors
 };
 
-uint64_t bytes_of(const Row& row) { return static_cast<uint64_t>(tensor_bytes(row.dtype, row.shape.elements())); }
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+// Of plain numbers, as all these formats hold; an expanded tensor may have more than any number.
+int64_t bytes_of(const Row& row) { return (Checked(row.shape.elements()) * info(row.dtype).block_bytes).value_or(kMost); }
 
 Json list_of(std::span<const int64_t> numbers) { return Json(std::vector<int64_t>(numbers.begin(), numbers.end())); }
 
-Json list_of(const std::vector<PytorchLeftOut>& values, const char* what) {
+Json list_of(const std::vector<LeftOut>& values, const char* what) {
   Json list = Json::array();
-  for (const PytorchLeftOut& value : values) list.push_back({{"name", value.name}, {what, value.what}});
+  for (const LeftOut& value : values) list.push_back({{"name", value.name}, {what, value.what}});
   return list;
 }
 
@@ -53,8 +59,10 @@ Listing list_safetensors(const std::string& path) {
   const ShardedSafetensors model = ShardedSafetensors::open(path);
   const size_t shards = model.files().size();
   Listing listing{.format = shards == 1 ? "safetensors" : fmt::format("safetensors in {} shards", shards)};
+  std::map<std::string, std::string> metadata;
   for (const SafetensorsFile& file : model.files()) {
-    for (const auto& [key, value] : file.metadata()) listing.metadata[key] = value;
+    for (const auto& [key, value] : file.metadata()) metadata.insert_or_assign(key, value);
+    listing.refused.insert(listing.refused.end(), file.refused().begin(), file.refused().end());
     for (const SafetensorsTensor& tensor : file.tensors()) {
       Row row{.name = tensor.name, .dtype = tensor.dtype, .shape = tensor.shape};
       row.more["offset"] = tensor.data.data() - tensor.file->bytes().data();
@@ -62,6 +70,9 @@ Listing list_safetensors(const std::string& path) {
       listing.rows.push_back(std::move(row));
     }
   }
+  // Appended, not looked up: a look-up in a list is a search.
+  auto& entries = listing.metadata.get_ref<Json::object_t&>();
+  for (const auto& [key, value] : metadata) entries.push_back({key, value});
   return listing;
 }
 
@@ -73,7 +84,10 @@ Row row_of(std::string name, const NpyHeader& header) {
 }
 
 Listing list_npy(const std::string& path) {
-  return {.format = "npy", .rows = {row_of("", parse_npy_header(MappedFile::open(path)->bytes(), path))}};
+  const auto file = MappedFile::open(path);
+  const NpyHeader header = parse_npy_header(file->bytes(), path);
+  check_npy_size(header, file->bytes().size() - header.data_offset, path);
+  return {.format = "npy", .rows = {row_of("", header)}};
 }
 
 Listing list_npz(const std::string& path) {
@@ -105,7 +119,7 @@ Listing list_pytorch(const std::string& path) {
   return listing;
 }
 
-Json to_json(const std::string& path, const Listing& listing, int64_t elements, uint64_t bytes) {
+Json to_json(const std::string& path, const Listing& listing, int64_t elements, int64_t bytes) {
   Json tensors = Json::array();
   for (const Row& row : listing.rows) {
     Json tensor = {{"name", row.name}, {"type", to_string(row.dtype)}, {"shape", list_of(row.shape.dims())}, {"bytes", bytes_of(row)}};
@@ -119,15 +133,9 @@ Json to_json(const std::string& path, const Listing& listing, int64_t elements, 
   return json;
 }
 
-// A name from an untrusted file; in quotes only where it holds bytes that a terminal would obey.
-std::string shown(const std::string& name) {
-  std::string quoted = printable(name);
-  return quoted.substr(1, quoted.size() - 2) == name ? name : quoted;
-}
-
 // What is unusual about a tensor's place in the file.
 std::string remark(const Row& row) {
-  if (row.more.contains("file")) return row.more["file"].get<std::string>();
+  if (row.more.contains("file")) return printable_name(row.more["file"].get<std::string>());
   if (row.more.value("fortran_order", false)) return "Fortran order";
   if (row.more.value("big_endian", false)) return "big-endian";
   if (row.more.contains("strides") && row.more["strides"] != list_of(Layout(row.shape).strides())) {
@@ -136,27 +144,32 @@ std::string remark(const Row& row) {
   return "";
 }
 
-void print(const Console& console, const std::string& path, const Listing& listing, int64_t elements, uint64_t bytes) {
-  console.out << fmt::format("{}: {}, {} tensors with {} elements in {}\n", path, listing.format, listing.rows.size(),
-                             format_count(static_cast<uint64_t>(elements)), format_bytes(bytes));
+void print(const Console& console, const std::string& path, const Listing& listing, int64_t elements, int64_t bytes) {
+  console.out << fmt::format("{}: {}, {} tensors with {} elements in {}\n", without_controls(path), listing.format, listing.rows.size(),
+                             format_count(static_cast<uint64_t>(elements)), format_bytes(static_cast<uint64_t>(bytes)));
   for (const auto& [key, value] : listing.metadata.items()) {
-    console.out << fmt::format("  {:<44} {}\n", shown(key), printable(value.get<std::string>()));
+    console.out << fmt::format("  {:<44} {}\n", printable_name(key), printable(value.get<std::string>()));
   }
   for (const Row& row : listing.rows) {
-    std::string line = fmt::format("  {:<44} {:<8} {:<22} {:>14}  {}", shown(row.name), to_string(row.dtype), row.shape.to_string(),
-                                   bytes_of(row), remark(row));
+    std::string line = fmt::format("  {:<44} {:<8} {:<22} {:>14}  {}", printable_name(row.name), to_string(row.dtype),
+                                   row.shape.to_string(), bytes_of(row), remark(row));
     line.erase(line.find_last_not_of(' ') + 1);
     console.out << line << '\n';
   }
   if (!listing.refused.empty()) console.out << "\nTensors that cannot be read\n";
-  for (const PytorchLeftOut& value : listing.refused) console.out << fmt::format("  {:<44} {}\n", shown(value.name), value.what);
+  for (const LeftOut& value : listing.refused)
+    console.out << fmt::format("  {:<44} {}\n", printable_name(value.name), without_controls(value.what));
   if (!listing.opaque.empty()) console.out << "\nOther values, left as they are\n";
-  for (const PytorchLeftOut& value : listing.opaque) console.out << fmt::format("  {:<44} {}\n", shown(value.name), value.what);
+  for (const LeftOut& value : listing.opaque)
+    console.out << fmt::format("  {:<44} {}\n", printable_name(value.name), without_controls(value.what));
 }
 
 constexpr size_t kHeadBytes = 262;  // up to a tar archive's magic
 
+// Nothing of a FIFO or a device, which would wait or never end; opening it as a model says what it is.
 std::string head_of(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return "";
   std::string head(kHeadBytes, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -193,16 +206,19 @@ bool inspect_tensors(const Console& console, const std::string& path, bool json)
   } else {
     return false;
   }
-  uint64_t bytes = 0;
-  int64_t elements = 0;
+  // Of views that repeat their elements, as PyTorch's expanded tensors, the sum may be more than any number.
+  Checked bytes = 0;
+  Checked elements = 0;
   for (const Row& row : listing.rows) {
-    bytes += bytes_of(row);
-    elements += row.shape.elements();
+    bytes = bytes + bytes_of(row);
+    elements = elements + row.shape.elements();
   }
   if (json) {
-    console.out << to_json(path, listing, elements, bytes).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    const std::string text =
+        to_json(path, listing, elements.value_or(kMost), bytes.value_or(kMost)).dump(2, ' ', false, Json::error_handler_t::replace);
+    console.out << json_without_controls(text) << '\n';
   } else {
-    print(console, path, listing, elements, bytes);
+    print(console, path, listing, elements.value_or(kMost), bytes.value_or(kMost));
   }
   return true;
 }

@@ -64,7 +64,9 @@ void logits_command(Console& console, const Arguments& arguments) {
   if (text) check_prompt(*text);
 
   const auto path = resolve_model(console, model_name);
-  const LoadedModel loaded = load_model(console, path, open_device(console, device, threads), precision);
+  // Ids need no vocabulary, and a file may have none.
+  const LoadedModel loaded =
+      load_model(console, path, open_device(console, device, threads), precision, token_list ? WithTokenizer::no : WithTokenizer::yes);
   const std::vector<TokenId> tokens = token_list ? parse_tokens(*token_list, "--tokens") : loaded.tokenizer->encode(*text);
   if (tokens.empty()) fail(ErrorCode::invalid_argument, "{}: no tokens; at least one is needed", token_list ? "--tokens" : "--text");
   write_logits(console, *loaded.model, tokens, out);

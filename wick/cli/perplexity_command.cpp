@@ -21,6 +21,9 @@ constexpr int64_t kRowsAtOnce = 64;
 
 // -ln p(target) under the softmax of one row of logits.
 double negative_log_likelihood(std::span<const float> logits, TokenId target) {
+  if (target < 0 || static_cast<size_t>(target) >= logits.size()) {
+    fail(ErrorCode::index_out_of_range, "token {} of the text is outside the model's vocabulary of {}", target, logits.size());
+  }
   const double highest = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - highest);

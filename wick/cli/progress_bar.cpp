@@ -6,10 +6,13 @@
 #include <ostream>
 #include <utility>
 
+#include "wick/formats/printable.h"
+
 namespace wick {
 namespace {
 
 constexpr uint64_t kWidth = 30;
+constexpr size_t kLongestRemark = 64;
 constexpr std::chrono::milliseconds kInterval{100};
 
 }  // namespace
@@ -34,7 +37,7 @@ void ProgressBar::update(uint64_t done, uint64_t total, const std::string& remar
   const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
   const auto filled = static_cast<uint64_t>(share * kWidth);
   console_.err << fmt::format("\r\033[K{} [{}{}] {:3.0f} % {}", label_, std::string(filled, '#'), std::string(kWidth - filled, '.'),
-                              share * 100, remark)
+                              share * 100, without_controls(remark.substr(0, kLongestRemark)))
                << std::flush;
 }
 

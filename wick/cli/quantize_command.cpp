@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include <algorithm>
 #include <optional>
 #include <ostream>
@@ -54,7 +56,10 @@ void quantize(const Console& console, const Request& request) {
     };
     quantize_file(source, request.out, options);
   }
-  const uint64_t bytes = GgufFile::open(request.out).file_bytes();
+  // A device such as /dev/null takes the bytes and keeps none.
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(request.out, ignored)) return console.note(fmt::format("wrote {}", request.out));
+  const uint64_t bytes = std::filesystem::file_size(request.out, ignored);
   const double bits = elements == 0 ? 0 : 8.0 * static_cast<double>(bytes) / static_cast<double>(elements);
   console.note(fmt::format("wrote {}: {} from {}, {:.2f} bits per weight", request.out, format_bytes(bytes),
                            format_bytes(source.file_bytes()), bits));

@@ -30,9 +30,11 @@ class Stopwatch {
  public:
   Stopwatch(const LanguageModel& model, const SpeedOptions& options) : model_(model), options_(options) {
     const int64_t longest = std::max(options.prompt_tokens, options.gen_tokens);
-    if (options.depth + longest > model.info().context_length) {
-      fail(ErrorCode::context_full, "{} tokens are more than the context of {} holds, {}; lower --prompt-tokens, --gen-tokens or --depth",
-           options.depth + longest, model.info().name, model.info().context_length);
+    const int64_t context = model.info().context_length;
+    if (longest > context || options.depth > context - longest) {
+      fail(ErrorCode::context_full,
+           "{} tokens behind a depth of {} are more than the context of {} holds, {}; lower --prompt-tokens, --gen-tokens or --depth",
+           longest, options.depth, model.info().name, context);
     }
     tokens_ = spread_tokens(std::max(longest, options.depth), model.info().vocab_size);
     cache_ = model.new_cache(options.depth + longest);

@@ -3,12 +3,35 @@
 #include <charconv>
 #include <fstream>
 #include <istream>
-#include <iterator>
 #include <system_error>
 
 #include "wick/base/fail.h"
 
 namespace wick {
+
+namespace {
+
+// More than any model reads; an endless stream ends here, not when memory does.
+constexpr size_t kMostText = size_t{1} << 30;
+
+// `name` is what the text comes from, for messages.
+std::string read_all(std::istream& in, std::string_view name) {
+  std::string text;
+  try {
+    std::string piece(size_t{1} << 16, '\0');
+    do {
+      in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+      text.append(piece, 0, static_cast<size_t>(in.gcount()));
+    } while (in && text.size() <= kMostText);
+  } catch (const std::ios_base::failure&) {  // a stream buffer that cannot be read throws through some streams
+    in.setstate(std::ios_base::badbit);
+  }
+  if (in.bad()) fail(ErrorCode::io, "{}: cannot be read; is it a folder, closed, or not yours to read?", name);
+  if (text.size() > kMostText) fail(ErrorCode::invalid_argument, "{}: more than {} bytes of text; give less", name, kMostText);
+  return text;
+}
+
+}  // namespace
 
 std::string read_text_file(const std::filesystem::path& path) {
   std::error_code error;
@@ -17,14 +40,12 @@ std::string read_text_file(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(status)) fail(ErrorCode::io, "{}: a folder; name a file", path.string());
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(ErrorCode::io, "{}: cannot be opened for reading", path.string());
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) fail(ErrorCode::io, "{}: cannot be read", path.string());
-  return text;
+  return read_all(file, path.string());
 }
 
 std::string read_standard_input(const Console& console, std::string_view remedy) {
   if (console.input_is_terminal) fail(ErrorCode::invalid_argument, "nothing to read: {}, or write to standard input", remedy);
-  return {std::istreambuf_iterator<char>(console.in), std::istreambuf_iterator<char>()};
+  return read_all(console.in, "standard input");
 }
 
 std::vector<TokenId> parse_tokens(std::string_view text, std::string_view source) {

@@ -10,6 +10,7 @@
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"
+#include "wick/formats/printable.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
@@ -66,7 +67,7 @@ void tokenize_command(Console& console, const Arguments& arguments) {
     console.out << nlohmann::json(ids).dump() << '\n';
     return;
   }
-  for (const TokenId id : ids) console.out << id << '\t' << on_one_line(tokenizer->token_text(id)) << '\n';
+  for (const TokenId id : ids) console.out << id << '\t' << without_controls(on_one_line(tokenizer->token_text(id))) << '\n';
 }
 
 }  // namespace wick

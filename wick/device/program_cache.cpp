@@ -36,6 +36,9 @@ uint64_t checksum_of(std::string_view key, std::span<const std::byte> binary) { 
 
 // The whole file; nothing if it is not there or cannot be read.
 std::vector<std::byte> read_file(const fs::path& path) {
+  // A folder of that name has no size, and a FIFO would wait for a writer.
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {};
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : 0;
   std::vector<std::byte> bytes(static_cast<size_t>(std::max<std::streamoff>(size, 0)));

@@ -144,7 +144,9 @@ std::vector<T> GgufArray::to_vector() const {
 template std::vector<int32_t> GgufArray::to_vector<int32_t>() const;
 template std::vector<uint32_t> GgufArray::to_vector<uint32_t>() const;
 template std::vector<int64_t> GgufArray::to_vector<int64_t>() const;
+template std::vector<uint64_t> GgufArray::to_vector<uint64_t>() const;
 template std::vector<float> GgufArray::to_vector<float>() const;
+template std::vector<double> GgufArray::to_vector<double>() const;
 
 const GgufValue* GgufFile::find(std::string_view key) const noexcept {
   const auto found = metadata_index_.find(key);

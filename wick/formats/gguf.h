@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "wick/base/keyed_hash.h"
 #include "wick/base/mapped_file.h"
 #include "wick/layout/dtype.h"
 #include "wick/layout/shape.h"
@@ -38,7 +39,7 @@ struct GgufArray {
 
   // The elements as numbers of type T, each converted by value. Errors: dtype_mismatch if they are strings or arrays.
   template <class T>
-  [[nodiscard]] std::vector<T> to_vector() const;  // T: int32_t, uint32_t, int64_t, float
+  [[nodiscard]] std::vector<T> to_vector() const;  // T: int32_t, uint32_t, int64_t, uint64_t, float, double
 };
 
 struct GgufValue {
@@ -104,9 +105,9 @@ class GgufFile {
   uint64_t alignment_ = 32;
   uint64_t file_bytes_ = 0;
   std::vector<std::pair<std::string_view, GgufValue>> metadata_;
-  std::unordered_map<std::string_view, size_t> metadata_index_;
+  std::unordered_map<std::string_view, size_t, KeyedHash> metadata_index_;
   std::vector<GgufTensor> tensors_;
-  std::unordered_map<std::string_view, size_t> tensor_index_;
+  std::unordered_map<std::string_view, size_t, KeyedHash> tensor_index_;
   std::vector<std::shared_ptr<MappedFile>> files_;  // keeps every string_view alive
 };
 

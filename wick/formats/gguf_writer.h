@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "wick/base/keyed_hash.h"
 #include "wick/formats/gguf.h"
 #include "wick/layout/dtype.h"
 #include "wick/layout/shape.h"
@@ -59,8 +60,8 @@ class GgufWriter {
   std::vector<std::byte> metadata_;  // as it stands in the file
   uint64_t metadata_count_ = 0;
   uint64_t alignment_ = 32;
-  std::unordered_set<std::string> keys_;
-  std::unordered_set<std::string> tensor_names_;
+  std::unordered_set<std::string, KeyedHash> keys_;
+  std::unordered_set<std::string, KeyedHash> tensor_names_;
   std::vector<Tensor> tensors_;
 };
 

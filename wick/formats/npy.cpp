@@ -12,8 +12,6 @@
 namespace wick {
 namespace {
 
-constexpr const char* kRemedy = "the file is truncated or corrupt: write it again";
-
 void swap_bytes(std::span<std::byte> elements, size_t element_bytes) {
   for (; !elements.empty(); elements = elements.subspan(element_bytes)) {
     std::reverse(elements.begin(), elements.begin() + static_cast<ptrdiff_t>(element_bytes));
@@ -47,11 +45,7 @@ NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name) {
   NpyArray array{.dtype = header.dtype, .shape = header.shape, .data = {}};
   const std::span<const std::byte> data = bytes.subspan(header.data_offset);
   const auto element_bytes = static_cast<size_t>(info(array.dtype).block_bytes);
-  const auto elements = static_cast<size_t>(array.shape.elements());
-  if (data.size() % element_bytes != 0 || data.size() / element_bytes != elements) {
-    fail(ErrorCode::corrupt_file, "{}: data at byte {}: {} bytes, which is not shape {} as {}; {}", name, header.data_offset, data.size(),
-         array.shape.to_string(), to_string(array.dtype), kRemedy);
-  }
+  check_npy_size(header, data.size(), name);
   if (header.fortran_order) {
     array.data = to_row_major(data, array.shape, element_bytes);
   } else {

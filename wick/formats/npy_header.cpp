@@ -93,7 +93,8 @@ class HeaderReader {
     fail(ErrorCode::corrupt_file, "{}: header at byte {}: {}; {}", name_, begin_ + position_, what, kRemedy);
   }
   void skip_space() {
-    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) ++position_;
+    // What Python takes for space within a literal.
+    while (position_ < text_.size() && std::string_view(" \t\n\r\f").find(text_[position_]) != std::string_view::npos) ++position_;
   }
   bool accept(char wanted) {
     skip_space();
@@ -160,7 +161,10 @@ class HeaderReader {
     expect('(');
     while (!accept(')')) {
       skip_space();
-      if (rank == kMaxRank) fail_here("the shape's rank is above 8");
+      if (rank == kMaxRank) {
+        fail(ErrorCode::unsupported, "{}: header at byte {}: arrays of more than {} dimensions are not supported; reshape it", name_,
+             begin_ + position_, kMaxRank);
+      }
       const char* first = text_.data() + position_;
       const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), dims[rank]);
       if (error != std::errc() || dims[rank] < 0) fail_here("an extent of the shape is no number");
@@ -221,6 +225,14 @@ NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& 
          header.shape.to_string(), to_string(header.dtype), kRemedy);
   }
   return header;
+}
+
+void check_npy_size(const NpyHeader& header, uint64_t data_bytes, const std::string& name) {
+  const auto element_bytes = static_cast<uint64_t>(info(header.dtype).block_bytes);
+  const auto elements = static_cast<uint64_t>(header.shape.elements());
+  if (data_bytes % element_bytes == 0 && data_bytes / element_bytes == elements) return;
+  fail(ErrorCode::corrupt_file, "{}: data at byte {}: {} bytes, which is not shape {} as {}; {}", name, header.data_offset, data_bytes,
+       header.shape.to_string(), to_string(header.dtype), kRemedy);
 }
 
 std::string npy_header_text(DType dtype, const Shape& shape, const std::string& name) {

@@ -22,6 +22,9 @@ struct NpyHeader {
 // Errors: corrupt_file; unsupported, by name, for elements that Wick has no dtype for: i1, u2, u8, complex, text, dates, records, objects.
 [[nodiscard]] NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& name);
 
+// Errors: corrupt_file if `data_bytes`, which follow the header, are not the elements that it tells of.
+void check_npy_size(const NpyHeader& header, uint64_t data_bytes, const std::string& name);
+
 // A header of version 1.0 for elements in row-major order, as numpy.save writes it. Errors: unsupported for a dtype that NumPy has not;
 // `name` is the file's.
 [[nodiscard]] std::string npy_header_text(DType dtype, const Shape& shape, const std::string& name);

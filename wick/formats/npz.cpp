@@ -28,7 +28,11 @@ const ZipEntry& NpzFile::require(std::string_view array) const {
 }
 
 NpyHeader NpzFile::header(std::string_view array) const {
-  return parse_npy_header(zip_.read_prefix(require(array), kHeaderBytes), zip_.name() + ": array " + printable(array));
+  const ZipEntry& entry = require(array);
+  const std::string name = zip_.name() + ": array " + printable(array);
+  const NpyHeader header = parse_npy_header(zip_.read_prefix(entry, kHeaderBytes), name);
+  check_npy_size(header, entry.size - header.data_offset, name);
+  return header;
 }
 
 NpyArray NpzFile::read(std::string_view array) const {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <unordered_map>
+#include <map>
 
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
@@ -14,7 +14,8 @@ namespace wick {
 namespace {
 
 constexpr const char* kRemedy = "the file is truncated or corrupt: download it again";
-constexpr size_t kMaxValues = size_t{1} << 22;
+// More levels than any structure has.
+constexpr size_t kMaxMarks = 10'000;
 
 // Names of the opcodes that are refused, for messages.
 const char* refused_opcode(uint8_t opcode) {
@@ -44,8 +45,8 @@ const char* refused_opcode(uint8_t opcode) {
 
 class PickleMachine {
  public:
-  PickleMachine(std::span<const std::byte> stream, const std::string& name, size_t first_byte)
-      : stream_(stream), name_(name), first_byte_(first_byte) {
+  PickleMachine(std::span<const std::byte> stream, const std::string& name, size_t first_byte, size_t most_values)
+      : stream_(stream), name_(name), first_byte_(first_byte), most_values_(std::min(most_values, Pickle::kMostValues)) {
     add({.kind = PickleKind::none});
     add({.kind = PickleKind::boolean, .integer = 0});
     add({.kind = PickleKind::boolean, .integer = 1});
@@ -115,14 +116,18 @@ class PickleMachine {
   }
 
   PickleId add(PickleValue value) {
-    if (pickle_.values_.size() == kMaxValues) {
-      fail(ErrorCode::unsupported, "{}: pickle at byte {}: more than {} values; save only the tensors", name_, first_byte_ + opcode_at_,
-           kMaxValues);
-    }
+    check_room(pickle_.values_.size());
     pickle_.values_.push_back(std::move(value));
     return static_cast<PickleId>(pickle_.values_.size() - 1);
   }
+  // Values, the stack, the memo and the elements of containers each grow by an opcode of a byte or two.
+  void check_room(size_t taken) const {
+    if (taken < most_values_) return;
+    fail(ErrorCode::unsupported, "{}: pickle at byte {}: more than {} values; save only the tensors", name_, first_byte_ + opcode_at_,
+         most_values_);
+  }
   bool push(PickleId id) {
+    check_room(stack_.size());
     stack_.push_back(id);
     return true;
   }
@@ -237,6 +242,8 @@ class PickleMachine {
     if (container.kind == PickleKind::call) return;
     if (container.kind != wanted) fail_here("elements for a value that cannot hold them");
     if (wanted == PickleKind::dict && items.size() % 2 != 0) fail_here("a key without a value");
+    held_items_ += items.size();
+    check_room(held_items_);
     container.items.insert(container.items.end(), items.begin(), items.end());
   }
 
@@ -299,14 +306,18 @@ class PickleMachine {
       for (const PickleId pair : value(value(arguments).items.front()).items) {
         if (value(pair).items.size() != 2) fail_here("an OrderedDict of elements that are no pairs");
         // The same list may be the argument of many calls.
-        if (++copied_pairs_ > kMaxValues) fail_here("more pairs for OrderedDicts than any file needs");
+        held_items_ += 2;
+        check_room(held_items_);
         dict.items.insert(dict.items.end(), value(pair).items.begin(), value(pair).items.end());
       }
     }
     return push(std::move(dict));
   }
 
-  void put(uint32_t index) { memo_[index] = top(); }
+  void put(uint32_t index) {
+    check_room(memo_.size());
+    memo_[index] = top();
+  }
   bool get(uint32_t index) {
     const auto found = memo_.find(index);
     if (found == memo_.end()) fail_here("a memo that was never written is read");
@@ -326,7 +337,10 @@ class PickleMachine {
 
   bool use_stack(uint8_t opcode) {
     switch (opcode) {
-      case '(': marks_.push_back(stack_.size()); return true;
+      case '(':
+        if (marks_.size() == kMaxMarks) fail_here("more marks than any structure needs");
+        marks_.push_back(stack_.size());
+        return true;
       case '0': pop(); return true;
       case '1': static_cast<void>(pop_to_mark()); return true;
       case '2': return push(top());
@@ -353,12 +367,13 @@ class PickleMachine {
   Pickle pickle_;
   std::vector<PickleId> stack_;
   std::vector<size_t> marks_;
-  std::unordered_map<uint32_t, PickleId> memo_;
-  size_t copied_pairs_ = 0;
+  std::map<uint32_t, PickleId> memo_;  // a file chooses the numbers, so no table of remainders
+  size_t held_items_ = 0;
+  size_t most_values_;
 };
 
-Pickle Pickle::parse(std::span<const std::byte> stream, const std::string& name, size_t first_byte) {
-  return PickleMachine(stream, name, first_byte).run();
+Pickle Pickle::parse(std::span<const std::byte> stream, const std::string& name, size_t first_byte, size_t most_values) {
+  return PickleMachine(stream, name, first_byte, most_values).run();
 }
 
 bool Pickle::is_global(PickleId id, std::string_view module, std::string_view name) const noexcept {

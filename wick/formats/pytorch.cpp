@@ -6,8 +6,8 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -27,6 +27,11 @@ constexpr int64_t kLegacyProtocol = 1001;
 constexpr size_t kTarMagicOffset = 257;
 // A tensor that repeats its storage (strides 0) is read up to this many times the storage's size, and always up to a megabyte.
 constexpr uint64_t kMaxRepeats = 64;
+// Values (and bytes) of a pickle that a file of any size may have.
+constexpr uint64_t kFewValues = uint64_t{1} << 16;
+constexpr uint64_t kMaxPickleRatio = 64;
+constexpr uint64_t kFewUnpackedBytes = uint64_t{16} << 20;
+constexpr uint64_t kMaxPickleBytes = uint64_t{256} << 20;
 
 bool starts_with(std::span<const std::byte> bytes, size_t at, std::string_view text) {
   return bytes.size() >= at + text.size() && std::memcmp(bytes.data() + at, text.data(), text.size()) == 0;
@@ -57,6 +62,22 @@ void check_byte_order(const ZipFile& zip, const std::string& prefix) {
        printable(trimmed(content)));
 }
 
+// Packed storages are unpacked when the file is opened, all of them: to no more than weights can be packed (zeros can be, to a thousandth).
+void check_unpacked_size(const std::string& name, uint64_t unpacked, uint64_t file_bytes) {
+  const uint64_t most = kFewUnpackedBytes + kMaxPickleRatio * file_bytes;
+  if (unpacked <= most) return;
+  fail(ErrorCode::unsupported, "{}: its storages unpack to {} bytes and more, {} are allowed for a file of {}; save them unpacked", name,
+       unpacked, most, file_bytes);
+}
+
+// PyTorch stores the pickle as it is. One that is packed may unpack to what a file of this size justifies, no more.
+const ZipEntry& checked_pickle(const ZipFile& zip, const ZipEntry& entry, uint64_t file_bytes) {
+  const uint64_t most = std::min(kFewValues + kMaxPickleRatio * file_bytes, kMaxPickleBytes);
+  if (entry.size <= most) return entry;
+  fail(ErrorCode::unsupported, "{}: zip entry {}: {} bytes when unpacked, {} are allowed for a file of {}; save only the tensors",
+       zip.name(), printable(entry.name), entry.size, most, file_bytes);
+}
+
 // Reads what follows the pickles of a legacy file: a list of keys, and for each its number of elements and its bytes.
 class LegacyReader {
  public:
@@ -78,10 +99,10 @@ class LegacyReader {
     return next();
   }
 
-  std::unordered_map<std::string, std::span<const std::byte>> storages(const Pickle& structure) {
+  std::map<std::string, std::span<const std::byte>> storages(const Pickle& structure) {
     const auto element_bytes = pytorch_storage_elements(structure, name_);
     const Pickle keys = next();
-    std::unordered_map<std::string, std::span<const std::byte>> found;
+    std::map<std::string, std::span<const std::byte>> found;
     if (keys[keys.root()].kind != PickleKind::list) fail_here("no list of the storages");
     for (const PickleId key : keys[keys.root()].items) {
       const auto known = keys[key].kind == PickleKind::text ? element_bytes.find(keys[key].text) : element_bytes.end();
@@ -153,13 +174,16 @@ PytorchFile PytorchFile::parse(std::span<const std::byte> bytes, const std::stri
     const std::string prefix = find_prefix(zip);
     check_byte_order(zip, prefix);
     const std::string pickle_name = prefix + std::string(kPickleName);
-    const std::vector<std::byte> stream = zip.read(*zip.find(pickle_name));
+    const std::vector<std::byte> stream = zip.read(checked_pickle(zip, *zip.find(pickle_name), bytes.size()));
+    uint64_t unpacked = 0;
     const Source source{.find = [&](std::string_view storage) {
       const std::string entry_name = fmt::format("{}data/{}", prefix, storage);
       const ZipEntry* entry = zip.find(entry_name);
       if (entry == nullptr) fail(ErrorCode::corrupt_file, "{}: zip entry {} is missing; {}", name, printable(entry_name), kRemedy);
       PytorchStorage found{.key = std::string(storage), .data = entry->packed, .owner = nullptr};
       if (entry->method != ZipMethod::stored) {
+        unpacked += entry->size;
+        check_unpacked_size(name, unpacked, bytes.size());
         const auto content = std::make_shared<const std::vector<std::byte>>(zip.read(*entry));
         found.data = *content;
         found.owner = content;
@@ -167,7 +191,7 @@ PytorchFile PytorchFile::parse(std::span<const std::byte> bytes, const std::stri
       return found;
     }};
     const std::string stream_name = fmt::format("{}: zip entry {}", name, printable(pickle_name));
-    file.collect(Pickle::parse(stream, stream_name), source, key);
+    file.collect(Pickle::parse(stream, stream_name, 0, kFewValues + bytes.size()), source, key);
     return file;
   }
   if (starts_with(bytes, kTarMagicOffset, "ustar")) {
@@ -219,10 +243,10 @@ void PytorchFile::collect(const Pickle& pickle, const Source& source, std::strin
     }
     tensors_.push_back({.name = std::move(tensor.name), .dtype = tensor.dtype, .layout = tensor.layout, .storage = place->second});
   }
-  for (PytorchLeftOut& refused : structure.refused) {
+  for (LeftOut& refused : structure.refused) {
     if (is_wanted(refused.name)) refused_.push_back(std::move(refused));
   }
-  for (PytorchLeftOut& opaque : structure.opaque) {
+  for (LeftOut& opaque : structure.opaque) {
     if (is_wanted(opaque.name)) opaque_.push_back(std::move(opaque));
   }
   if (key.empty() || !tensors_.empty() || !refused_.empty()) return;
@@ -239,7 +263,7 @@ const PytorchTensor* PytorchFile::find(std::string_view tensor) const noexcept {
 
 const PytorchTensor& PytorchFile::get(std::string_view tensor) const {
   if (const PytorchTensor* found = find(tensor)) return *found;
-  for (const PytorchLeftOut& refused : refused_) {
+  for (const LeftOut& refused : refused_) {
     if (refused.name == tensor) fail(ErrorCode::unsupported, "{}: tensor {}: {}; convert it", name_, printable(tensor), refused.what);
   }
   fail(ErrorCode::not_found, "{}: no tensor {}; check the name", name_, printable(tensor));

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "wick/base/mapped_file.h"
+#include "wick/formats/left_out.h"
 #include "wick/layout/dtype.h"
 #include "wick/layout/layout.h"
 
@@ -34,12 +35,6 @@ struct PytorchStorage {
   std::string key;
   std::span<const std::byte> data;    // in the mapping, at any alignment; in memory where the archive had it deflated
   std::shared_ptr<const void> owner;  // keeps the data alive; nullptr where the caller of parse() does
-};
-
-// A value that the file holds and that is not given out.
-struct PytorchLeftOut {
-  std::string name;
-  std::string what;  // a tensor: why; else the class
 };
 
 class PytorchFile {
@@ -60,9 +55,9 @@ class PytorchFile {
   [[nodiscard]] std::span<const PytorchTensor> tensors() const noexcept { return tensors_; }
   [[nodiscard]] std::span<const PytorchStorage> storages() const noexcept { return storages_; }
   // Tensors that Wick has no dtype or no layout for: uint16, complex, quantized, sparse…
-  [[nodiscard]] std::span<const PytorchLeftOut> refused() const noexcept { return refused_; }
+  [[nodiscard]] std::span<const LeftOut> refused() const noexcept { return refused_; }
   // Values that are not known.
-  [[nodiscard]] std::span<const PytorchLeftOut> opaque() const noexcept { return opaque_; }
+  [[nodiscard]] std::span<const LeftOut> opaque() const noexcept { return opaque_; }
 
   // nullptr if absent or refused.
   [[nodiscard]] const PytorchTensor* find(std::string_view tensor) const noexcept;
@@ -82,8 +77,8 @@ class PytorchFile {
   std::string_view container_;
   std::vector<PytorchTensor> tensors_;
   std::vector<PytorchStorage> storages_;
-  std::vector<PytorchLeftOut> refused_;
-  std::vector<PytorchLeftOut> opaque_;
+  std::vector<LeftOut> refused_;
+  std::vector<LeftOut> opaque_;
   std::map<std::string, size_t, std::less<>> index_;
 };
 

@@ -393,7 +393,7 @@ class Walker {
     if (++found_ > kMaxFound || name_bytes_ > kMaxNameBytes) fail_limit("more tensors than any checkpoint has");
   }
 
-  void leave_out(std::vector<PytorchLeftOut>& list, std::string what) {
+  void leave_out(std::vector<LeftOut>& list, std::string what) {
     count_found();
     list.push_back({.name = path_, .what = std::move(what)});
   }
@@ -423,9 +423,9 @@ class Walker {
 
 PytorchStructure read_pytorch_structure(const Pickle& pickle, const std::string& name) { return Walker(pickle, name).walk(); }
 
-std::unordered_map<std::string_view, int64_t> pytorch_storage_elements(const Pickle& pickle, const std::string& name) {
+std::map<std::string_view, int64_t> pytorch_storage_elements(const Pickle& pickle, const std::string& name) {
   const TensorReader reader(pickle, name);
-  std::unordered_map<std::string_view, int64_t> sizes;
+  std::map<std::string_view, int64_t> sizes;
   for (PickleId id = 0; id < pickle.size(); ++id) {
     const PickleValue& value = pickle[id];
     if (value.kind != PickleKind::persistent) continue;

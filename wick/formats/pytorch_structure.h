@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "wick/formats/left_out.h"
 #include "wick/formats/pickle.h"
 #include "wick/formats/pytorch.h"
 #include "wick/layout/dtype.h"
@@ -35,8 +36,8 @@ struct PytorchStructure {
     PytorchStorageRef storage;
   };
   std::vector<Tensor> tensors;
-  std::vector<PytorchLeftOut> refused;
-  std::vector<PytorchLeftOut> opaque;
+  std::vector<LeftOut> refused;
+  std::vector<LeftOut> opaque;
 };
 
 // Walks the structure below the pickle's root. Errors: corrupt_file; unsupported for a root that is no tensor and no container of
@@ -45,6 +46,6 @@ struct PytorchStructure {
 
 // Bytes an element of each storage that the pickle refers to, by key; also of those whose tensors are left out. Errors: corrupt_file;
 // unsupported for a class of storages that is not known.
-[[nodiscard]] std::unordered_map<std::string_view, int64_t> pytorch_storage_elements(const Pickle& pickle, const std::string& name);
+[[nodiscard]] std::map<std::string_view, int64_t> pytorch_storage_elements(const Pickle& pickle, const std::string& name);
 
 }  // namespace wick

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -25,6 +26,12 @@ struct Range {
   uint64_t end = 0;
 };
 
+struct Entry {
+  Range range;
+  SafetensorsTensor tensor;
+  bool refused = false;
+};
+
 // What the entries are checked against, and the name for messages.
 struct Context {
   const std::string& file;
@@ -39,21 +46,26 @@ const Json& member(const Context& context, const std::string& tensor, const Json
   return *found;
 }
 
-DType read_dtype(const Context& context, const std::string& tensor, const Json& entry) {
+// None for a dtype that Wick has not; `reason` says so.
+std::optional<DType> read_dtype(const Context& context, const std::string& tensor, const Json& entry, std::string& reason) {
   const Json& value = member(context, tensor, entry, "dtype");
   if (!value.is_string())
     fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'dtype' is no string; {}", context.file, printable(tensor), kRemedy);
   const auto& text = value.get_ref<const std::string&>();
   if (const auto dtype = parse_safetensors_dtype(text)) return *dtype;
-  fail(ErrorCode::unsupported, "{}: tensor {}: dtype {} is not supported; convert the file to another dtype", context.file,
-       printable(tensor), printable(text));
+  reason = fmt::format("dtype {} is not supported", printable(text));
+  return std::nullopt;
 }
 
-Shape read_shape(const Context& context, const std::string& tensor, const Json& entry) {
+// None for a rank that Wick has not; `reason` says so.
+std::optional<Shape> read_shape(const Context& context, const std::string& tensor, const Json& entry, std::string& reason) {
   const Json& value = member(context, tensor, entry, "shape");
-  if (!value.is_array() || value.size() > kMaxRank) {
-    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'shape' is no list of at most {} numbers; {}", context.file, printable(tensor),
-         kMaxRank, kRemedy);
+  if (!value.is_array()) {
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'shape' is no list of numbers; {}", context.file, printable(tensor), kRemedy);
+  }
+  if (value.size() > kMaxRank) {
+    reason = fmt::format("rank {} is not supported; at most {} dimensions are", value.size(), kMaxRank);
+    return std::nullopt;
   }
   std::array<int64_t, kMaxRank> dims{};
   size_t rank = 0;
@@ -128,7 +140,7 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
   SafetensorsFile file;
   file.name_ = name;
   const Context context{.file = file.name_, .data_bytes = data.size()};
-  std::vector<std::pair<Range, SafetensorsTensor>> entries;
+  std::vector<Entry> entries;
   for (const auto& [key, entry] : header.items()) {
     if (!entry.is_object())
       fail(ErrorCode::corrupt_file, "{}: entry {} of the header: not a JSON object; {}", name, printable(key), kRemedy);
@@ -141,25 +153,30 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
       continue;
     }
     const Range range = read_range(context, key, entry);
+    std::string reason;
+    const std::optional<DType> dtype = read_dtype(context, key, entry, reason);
+    const std::optional<Shape> shape = read_shape(context, key, entry, reason);
     SafetensorsTensor tensor{.name = key,
-                             .dtype = read_dtype(context, key, entry),
-                             .shape = read_shape(context, key, entry),
+                             .dtype = dtype.value_or(DType::u8),
+                             .shape = shape.value_or(Shape()),
                              .data = data.subspan(range.begin, range.end - range.begin),
                              .file = nullptr};
-    check_size(context, tensor, range);
-    entries.emplace_back(range, std::move(tensor));
+    if (!reason.empty()) file.refused_.push_back({.name = key, .what = reason});
+    if (reason.empty()) check_size(context, tensor, range);
+    entries.push_back({range, std::move(tensor), !reason.empty()});
   }
   // The format allows neither overlaps nor holes.
   std::sort(entries.begin(), entries.end(), [](const auto& lhs, const auto& rhs) {
-    return std::pair(lhs.first.begin, lhs.first.end) < std::pair(rhs.first.begin, rhs.first.end);
+    return std::pair(lhs.range.begin, lhs.range.end) < std::pair(rhs.range.begin, rhs.range.end);
   });
   uint64_t covered = 0;
-  for (auto& [range, tensor] : entries) {
+  for (auto& [range, tensor, refused] : entries) {
     if (range.begin != covered) {
       fail(ErrorCode::corrupt_file, "{}: tensor {}: its data begin at offset {}, but the tensor before ends at {}; {}", name,
            printable(tensor.name), range.begin, covered, kRemedy);
     }
     covered = range.end;
+    if (refused) continue;
     file.index_.emplace(tensor.name, file.tensors_.size());
     file.tensors_.push_back(std::move(tensor));
   }
@@ -175,9 +192,17 @@ const SafetensorsTensor* SafetensorsFile::find(std::string_view tensor) const no
 }
 
 const SafetensorsTensor& SafetensorsFile::get(std::string_view tensor) const {
-  const SafetensorsTensor* found = find(tensor);
-  if (found == nullptr) fail(ErrorCode::not_found, "{}: no tensor {}; check the name", name_, printable(tensor));
-  return *found;
+  if (const SafetensorsTensor* found = find(tensor)) return *found;
+  for (const LeftOut& refused : refused_) {
+    if (refused.name == tensor) fail(ErrorCode::unsupported, "{}: tensor {}: {}; convert it", name_, printable(tensor), refused.what);
+  }
+  fail(ErrorCode::not_found, "{}: no tensor {}; check the name", name_, printable(tensor));
+}
+
+void SafetensorsFile::require_all() const {
+  if (refused_.empty()) return;
+  fail(ErrorCode::unsupported, "{}: tensor {}: {}; convert it, or take it out of the file", name_, printable(refused_.front().name),
+       refused_.front().what);
 }
 
 }  // namespace wick

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wick/base/mapped_file.h"
+#include "wick/formats/left_out.h"
 #include "wick/layout/dtype.h"
 #include "wick/layout/shape.h"
 
@@ -26,8 +27,8 @@ struct SafetensorsTensor {
 
 class SafetensorsFile {
  public:
-  // Errors: not_found, io, corrupt_file, unsupported (a dtype that Wick has not; BOOL reads as u8); each names path, field and, where there
-  // is one, byte.
+  // Errors: not_found, io, corrupt_file; each names path, field and, where there is one, byte. A tensor that Wick has no dtype for, or
+  // that has more than 8 dimensions, is one of refused(). BOOL reads as u8.
   [[nodiscard]] static SafetensorsFile open(const std::filesystem::path& path, MapAccess access = MapAccess::read_only);
   // Parses bytes that the caller keeps alive; `name` stands for the path in errors.
   [[nodiscard]] static SafetensorsFile parse(std::span<const std::byte> bytes, const std::string& name);
@@ -35,9 +36,13 @@ class SafetensorsFile {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   // In the order of their data.
   [[nodiscard]] std::span<const SafetensorsTensor> tensors() const noexcept { return tensors_; }
-  // nullptr if absent.
+  // Tensors that Wick cannot hold, and why.
+  [[nodiscard]] std::span<const LeftOut> refused() const noexcept { return refused_; }
+  // Errors: unsupported if any tensor was refused, naming the first: for who needs all of them.
+  void require_all() const;
+  // nullptr if absent or refused.
   [[nodiscard]] const SafetensorsTensor* find(std::string_view tensor) const noexcept;
-  // Errors: not_found, naming file and tensor.
+  // Errors: not_found, naming file and tensor; unsupported for one of refused(), with the reason.
   [[nodiscard]] const SafetensorsTensor& get(std::string_view tensor) const;
   // The strings of "__metadata__".
   [[nodiscard]] const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
@@ -47,6 +52,7 @@ class SafetensorsFile {
   std::vector<SafetensorsTensor> tensors_;
   std::map<std::string, size_t, std::less<>> index_;
   std::map<std::string, std::string> metadata_;
+  std::vector<LeftOut> refused_;
 };
 
 }  // namespace wick

@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "wick/base/keyed_hash.h"
 #include "wick/layout/dtype.h"
 #include "wick/layout/shape.h"
 
@@ -53,7 +54,7 @@ class SafetensorsWriter {
   void write_tensors(const std::filesystem::path& path, std::span<const Tensor* const> tensors) const;
 
   std::map<std::string, std::string> metadata_;
-  std::unordered_set<std::string> names_;
+  std::unordered_set<std::string, KeyedHash> names_;
   std::vector<Tensor> tensors_;
 };
 

@@ -77,8 +77,13 @@ ShardedSafetensors ShardedSafetensors::open(const std::filesystem::path& path, M
     }
     model.append(SafetensorsFile::open(file, access));
   }
+  std::set<std::string_view> refused;
+  for (const SafetensorsFile& file : model.files_) {
+    for (const LeftOut& tensor : file.refused()) refused.insert(tensor.name);
+  }
   for (const auto& [tensor, shard] : weight_map) {
     const auto found = model.index_.find(tensor);
+    if (found == model.index_.end() && refused.contains(tensor)) continue;
     if (found == model.index_.end()) {
       fail(ErrorCode::corrupt_file, "{}: weight_map: tensor {} is not in its shard {}; download the files again", model.name_,
            printable(tensor), printable(shard));
@@ -113,15 +118,24 @@ void ShardedSafetensors::append(SafetensorsFile file) {
   files_.push_back(std::move(file));
 }
 
+void ShardedSafetensors::require_all() const {
+  for (const SafetensorsFile& file : files_) file.require_all();
+}
+
 const SafetensorsTensor* ShardedSafetensors::find(std::string_view tensor) const noexcept {
   const auto found = index_.find(tensor);
   return found == index_.end() ? nullptr : &tensors_[found->second.first];
 }
 
 const SafetensorsTensor& ShardedSafetensors::get(std::string_view tensor) const {
-  const SafetensorsTensor* found = find(tensor);
-  if (found == nullptr) fail(ErrorCode::not_found, "{}: no tensor {}; check the name", name_, printable(tensor));
-  return *found;
+  if (const SafetensorsTensor* found = find(tensor)) return *found;
+  for (const SafetensorsFile& file : files_) {
+    const auto refused = file.refused();
+    if (std::any_of(refused.begin(), refused.end(), [&](const LeftOut& left) { return left.name == tensor; })) {
+      return file.get(tensor);  // which says why
+    }
+  }
+  fail(ErrorCode::not_found, "{}: no tensor {}; check the name", name_, printable(tensor));
 }
 
 }  // namespace wick

@@ -31,9 +31,11 @@ class ShardedSafetensors {
   [[nodiscard]] std::span<const SafetensorsFile> files() const noexcept { return files_; }
   // File after file, each in the order of its data. The tensors keep their mappings alive.
   [[nodiscard]] std::span<const SafetensorsTensor> tensors() const noexcept { return tensors_; }
-  // nullptr if absent.
+  // Errors: unsupported if any tensor of any shard was refused (SafetensorsFile::refused).
+  void require_all() const;
+  // nullptr if absent or refused.
   [[nodiscard]] const SafetensorsTensor* find(std::string_view tensor) const noexcept;
-  // Errors: not_found, naming file and tensor.
+  // Errors: not_found, naming file and tensor; unsupported for one that was refused.
   [[nodiscard]] const SafetensorsTensor& get(std::string_view tensor) const;
 
  private:

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/base/keyed_hash.h"
 #include "wick/formats/printable.h"
 
 namespace wick {
@@ -12,7 +13,7 @@ using Json = nlohmann::json;
 
 Json parse_strict_json(std::span<const std::byte> text, int max_depth, const JsonSource& source) {
   // The keys of each object that is open, outermost first. An object's keys come at one more than its own depth.
-  std::vector<std::unordered_set<std::string>> open_objects;
+  std::vector<std::unordered_set<std::string, KeyedHash>> open_objects;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
     if (depth > max_depth) {
       fail(ErrorCode::corrupt_file, "{}: {} at byte {}: nested more than {} deep; {}", source.file, source.part, source.first_byte,

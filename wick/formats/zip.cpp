@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/process.h"
 #include "wick/formats/printable.h"
 
 namespace wick {
@@ -303,6 +304,11 @@ std::vector<std::byte> ZipFile::read(const ZipEntry& entry) const {
   if (entry.method == ZipMethod::stored) {
     content.assign(entry.packed.begin(), entry.packed.end());
   } else {
+    const uint64_t available = available_memory_bytes();
+    if (available != 0 && entry.size > available) {
+      fail(ErrorCode::out_of_memory, "{}: zip entry {}: {} bytes when unpacked, {} bytes of memory are available", name_,
+           printable(entry.name), entry.size, available);
+    }
     content.resize(entry.size);
     if (!inflate_into(entry.packed, content)) {
       fail(ErrorCode::corrupt_file, "{}: zip entry {}: its data do not unpack to its {} bytes; {}", name_, printable(entry.name),

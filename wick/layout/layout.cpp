@@ -3,15 +3,43 @@
 #include "wick/base/fail.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "wick/base/checked.h"
 
 namespace wick {
+namespace {
+
+// The strides of an empty layout are never used, so one that does not fit may be anything.
+int64_t times(int64_t stride, int64_t extent) noexcept { return (Checked(stride) * extent).value_or(0); }
+
+// Errors: invalid_argument for a layout whose elements no int64_t can number.
+void check_range(const Layout& layout) {
+  if (layout.elements() == 0) return;
+  Checked low = layout.offset();
+  Checked high = Checked(layout.offset()) + 1;
+  bool turns = true;  // a stride whose negative is no int64_t cannot be flipped
+  for (int dim = 0; dim < layout.rank(); ++dim) {
+    if (layout.shape()[dim] == 1) continue;
+    const int64_t stride = layout.stride(dim);
+    turns = turns && stride != std::numeric_limits<int64_t>::min();
+    Checked& end = stride < 0 ? low : high;
+    end = end + Checked(stride) * (layout.shape()[dim] - 1);
+  }
+  if (low.fits() && high.fits() && turns) return;
+  fail(ErrorCode::invalid_argument, "layout: shape {} with its strides from element {} on reaches beyond 2^63 - 1 elements",
+       layout.shape().to_string(), layout.offset());
+}
+
+}  // namespace
 
 Layout::Layout(const Shape& shape, int64_t offset) : shape_(shape), offset_(offset) {
   int64_t stride = 1;
   for (int dim = shape.rank() - 1; dim >= 0; --dim) {
     strides_[static_cast<size_t>(dim)] = stride;
-    stride *= std::max<int64_t>(shape[dim], 1);
+    stride = times(stride, std::max<int64_t>(shape[dim], 1));
   }
+  check_range(*this);
 }
 
 Layout::Layout(const Shape& shape, std::span<const int64_t> strides, int64_t offset) : shape_(shape), offset_(offset) {
@@ -19,12 +47,13 @@ Layout::Layout(const Shape& shape, std::span<const int64_t> strides, int64_t off
     fail(ErrorCode::shape_mismatch, "layout: {} strides for shape {}", strides.size(), shape.to_string());
   }
   std::copy(strides.begin(), strides.end(), strides_.begin());
+  check_range(*this);
 }
 
 bool Layout::is_contiguous() const noexcept {
+  if (elements() == 0) return true;
   int64_t expected = 1;
   for (int dim = rank() - 1; dim >= 0; --dim) {
-    if (shape_[dim] == 0) return true;
     if (shape_[dim] != 1 && stride(dim) != expected) return false;
     expected *= shape_[dim];
   }
@@ -36,6 +65,7 @@ std::pair<int64_t, int64_t> Layout::touched_range() const noexcept {
   int64_t low = offset_;
   int64_t high = offset_;
   for (int dim = 0; dim < rank(); ++dim) {
+    if (shape_[dim] == 1) continue;
     const int64_t reach = stride(dim) * (shape_[dim] - 1);
     (reach < 0 ? low : high) += reach;
   }
@@ -56,7 +86,8 @@ Layout Layout::narrow(int dim, int64_t start, int64_t length) const {
   std::array<int64_t, kMaxRank> dims{};
   std::copy(shape_.dims().begin(), shape_.dims().end(), dims.begin());
   dims[static_cast<size_t>(dim)] = length;
-  return Layout(Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank()))), strides(), offset_ + start * stride(dim));
+  const Shape shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank())));
+  return Layout(shape, strides(), shape.elements() == 0 ? offset_ : offset_ + start * stride(dim));
 }
 
 Layout Layout::transpose(int dim0, int dim1) const {
@@ -123,7 +154,7 @@ Layout Layout::unsqueeze(int dim) const {
   for (int from = 0; from <= rank(); ++from) {
     if (from == dim) {
       dims[to] = 1;
-      strides[to++] = from < rank() ? stride(from) * shape_[from] : 1;
+      strides[to++] = from < rank() ? times(stride(from), shape_[from]) : 1;
     }
     if (from == rank()) break;
     dims[to] = shape_[from];
@@ -135,7 +166,8 @@ Layout Layout::unsqueeze(int dim) const {
 Layout Layout::flip(int dim) const {
   check_dim(dim, "flip");
   Layout result = *this;
-  if (shape_[dim] > 0) result.offset_ += (shape_[dim] - 1) * stride(dim);
+  if (elements() == 0 || shape_[dim] == 1) return result;
+  result.offset_ += (shape_[dim] - 1) * stride(dim);
   result.strides_[static_cast<size_t>(dim)] = -stride(dim);
   return result;
 }
@@ -165,7 +197,9 @@ std::optional<Layout> Layout::reshape(const Shape& shape) const {
     int64_t previous = -1;  // the innermost dimension of the run so far whose extent is not 1
     for (int dim = from; dim >= from_begin; --dim) {
       if (shape_[dim] == 1) continue;
-      if (previous >= 0 && stride(dim) != stride(static_cast<int>(previous)) * shape_[static_cast<int>(previous)]) return std::nullopt;
+      if (previous >= 0 && stride(dim) != times(stride(static_cast<int>(previous)), shape_[static_cast<int>(previous)])) {
+        return std::nullopt;
+      }
       previous = dim;
     }
     int64_t run_stride = 1;
@@ -177,7 +211,7 @@ std::optional<Layout> Layout::reshape(const Shape& shape) const {
     }
     for (int dim = to; dim >= to_begin; --dim) {
       strides[static_cast<size_t>(dim)] = run_stride;
-      run_stride *= shape[dim];
+      run_stride = times(run_stride, shape[dim]);
     }
     ++from;
     ++to;
@@ -187,6 +221,7 @@ std::optional<Layout> Layout::reshape(const Shape& shape) const {
 }
 
 StridedBlocks strided_blocks(const Layout& layout) {
+  if (layout.elements() == 0) return {Layout(Shape{}, layout.offset()), 0};
   int64_t length = 1;
   int outer = layout.rank();
   while (outer > 0 && (layout.shape()[outer - 1] == 1 || layout.stride(outer - 1) == length)) length *= layout.shape()[--outer];

@@ -65,6 +65,7 @@ class Quantizer {
     const std::span<const std::byte> data = tensor.data;
     const int64_t columns = tensor.shape.last();
     const int64_t rows = columns == 0 ? 0 : tensor.shape.elements() / columns;
+    if (rows == 0) return;  // its columns may be any number
     const int64_t row_bytes = storage_bytes(conversion.to->dtype, columns);
     constexpr int64_t kElementsAtOnce = int64_t{1} << 20;
     const int64_t rows_at_once = std::clamp<int64_t>(kElementsAtOnce / std::max<int64_t>(columns, 1), 1, std::max<int64_t>(rows, 1));
@@ -170,7 +171,7 @@ Conversion convert(const GgufTensor& tensor, const PlannedType& planned, const Q
 }  // namespace
 
 void quantize_file(const GgufFile& source, const std::filesystem::path& target, const QuantizeOptions& options) {
-  WICK_ASSERT(options.mix != nullptr);
+  if (options.mix == nullptr) fail(ErrorCode::invalid_argument, "quantize: no type chosen; set QuantizeOptions::mix");
   const std::vector<PlannedType> plan =
       plan_quantization(quantize_source(source), *options.mix, options.keep, options.importance != nullptr);
   GgufWriter writer;

@@ -9,9 +9,12 @@
 namespace wick {
 namespace {
 
-NamedTensors import_all(std::span<const SafetensorsTensor> tensors, const Device& device) {
+// All that `file` holds: none may have been refused.
+template <class File>
+NamedTensors import_all(const File& file, const Device& device) {
+  file.require_all();
   NamedTensors loaded;
-  for (const SafetensorsTensor& tensor : tensors) {
+  for (const SafetensorsTensor& tensor : file.tensors()) {
     loaded.emplace(tensor.name, tensor_of_host_bytes(tensor.data, tensor.shape, tensor.dtype, device, tensor.file));
   }
   return loaded;
@@ -30,15 +33,15 @@ SafetensorsWriter writer_of(const NamedTensors& tensors, const std::map<std::str
 }  // namespace
 
 NamedTensors load_safetensors(const std::filesystem::path& path, const Device& device) {
-  return import_all(ShardedSafetensors::open(path, MapAccess::copy_on_write).tensors(), device);
+  return import_all(ShardedSafetensors::open(path, MapAccess::copy_on_write), device);
 }
 
 NamedTensors load_safetensors(std::span<const std::filesystem::path> paths, const Device& device) {
-  return import_all(ShardedSafetensors::open_files(paths, MapAccess::copy_on_write).tensors(), device);
+  return import_all(ShardedSafetensors::open_files(paths, MapAccess::copy_on_write), device);
 }
 
 NamedTensors load_safetensors(std::span<const std::byte> bytes, const std::string& name, const Device& device) {
-  return import_all(SafetensorsFile::parse(bytes, name).tensors(), device);
+  return import_all(SafetensorsFile::parse(bytes, name), device);
 }
 
 void save_safetensors(const NamedTensors& tensors, const std::filesystem::path& path, const std::map<std::string, std::string>& metadata) {
