@@ -41,8 +41,8 @@ void walk(const wick::PytorchFile& file) {
       for (const std::byte byte : file.read(tensor)) consume(std::to_integer<uint64_t>(byte));
     });
   }
-  for (const wick::PytorchLeftOut& value : file.refused()) consume(value.name.size() + value.what.size());
-  for (const wick::PytorchLeftOut& value : file.opaque()) consume(value.name.size() + value.what.size());
+  for (const wick::LeftOut& value : file.refused()) consume(value.name.size() + value.what.size());
+  for (const wick::LeftOut& value : file.opaque()) consume(value.name.size() + value.what.size());
 }
 
 void walk(const wick::Pickle& pickle) {
