@@ -7,6 +7,6 @@
 int main(int argument_count, char** arguments) {
   std::ios::sync_with_stdio(false);
   wick::Console console = wick::standard_console("wick");
-  console.cache_directory = wick::cache_directory();
+  wick::read_environment(console);
   return wick::run_wick(console, wick::Arguments(arguments + 1, arguments + argument_count));
 }

@@ -5,6 +5,7 @@
 #include "wick/device/device.h"
 #include "wick/device/graph.h"
 #include "wick/device/registry.h"
+#include "wick/device/selection.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/compiled_kernel.h"
 #include "wick/tensor/custom_op.h"

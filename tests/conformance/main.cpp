@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND,…] [--variant NAME] [--seed N] [--fraction F]\n"
-    "                        [--cases N] [--validate] [--markdown] [--ops]\n"
+    "                        [--cases N] [--validate] [--fallback] [--markdown] [--ops]\n"
     "  test     runs the cases; one line a failure; fails if one fails or there is none; 77 if none can run here\n"
     "  perf     times ops at the shapes of models\n"
     "  support  prints which device carries out which op on which dtype\n"
@@ -34,6 +34,10 @@ bool parse_options(std::span<char*> arguments, Options& options) {
     }
     if (flag == "--validate") {
       options.validate = true;
+      continue;
+    }
+    if (flag == "--fallback") {
+      options.fallback = true;
       continue;
     }
     if (++at == arguments.size()) return false;

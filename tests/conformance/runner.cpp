@@ -29,7 +29,7 @@ Target open_target(DeviceLocation location, const DeviceOptions& options, bool g
       fmt::format("{}{}{} threads={}", location.to_string(), options.variant.empty() ? "" : " ", options.variant, options.threads);
   const bool values = computes(location.kind);
   std::shared_ptr<Runtime> runtime = open_runtime(location.kind, location.index, options);
-  if (values && guarded) runtime = std::make_shared<GuardedRuntime>(std::move(runtime));
+  if (values && guarded && !options.cpu_fallback) runtime = std::make_shared<GuardedRuntime>(std::move(runtime));
   return {name, Device::adopt(location, std::move(runtime)), values, sample};
 }
 
@@ -100,7 +100,11 @@ std::vector<Target> open_targets(const Options& options, bool guarded) {
         if (variant.usable && (options.variant.empty() || options.variant == variant.name)) variants.push_back(variant.name);
       }
       const auto with = [&](int threads, const std::string& variant) {
-        return DeviceOptions{.threads = threads, .variant = variant, .cache_directory = {}, .validate = options.validate, .trace_file = {}};
+        return DeviceOptions{.threads = threads,
+                             .variant = variant,
+                             .validate = options.validate,
+                             .cpu_fallback = options.fallback,
+                             .fake_holes = options.fallback ? "all" : ""};
       };
       for (const std::string& variant : variants) targets.push_back(open_target(location, with(1, variant), guarded, false));
       // Work split over host threads, three being none of a power of two; the best code path has most of it.

@@ -20,6 +20,7 @@ struct Options {
   bool markdown = false;
   bool ops = false;
   bool validate = false;  // open devices with DeviceOptions::validate
+  bool fallback = false;  // take them to lack every op, and the CPU to run all (DeviceOptions::cpu_fallback)
 };
 
 // One device to try cases on.

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "wick/base/error.h"
-#include "wick/base/log.h"
 #include "wick/device/device.h"
 #include "wick/device/registry.h"
 
@@ -43,39 +42,12 @@ TEST(Device, RefusesUnknownKindsAndOrdinals) {
   }
 }
 
-TEST(Device, ABackendThatIsNotLinkedIsNamedWithThoseThatAre) {
-  const std::vector<std::function<void()>> opens = {
-      [] { (void)Device::cuda(); },   [] { (void)Device::rocm(1); },  [] { (void)Device::metal(); },  [] { (void)Device::opencl(); },
-      [] { (void)Device::vulkan(); }, [] { (void)Device::oneapi(); }, [] { (void)Device::webgpu(); },
-  };
-  const std::vector<std::string> names = {"cuda", "rocm", "metal", "opencl", "vulkan", "oneapi", "webgpu"};
-  for (size_t i = 0; i < opens.size(); ++i) {
-    const std::string message = message_of(ErrorCode::backend_not_linked, opens[i]);
-    EXPECT_NE(message.find("backend " + names[i] + " "), std::string::npos) << message;
-    EXPECT_NE(message.find("cpu"), std::string::npos) << message;
-  }
-}
-
-TEST(Device, AnOrdinalThatIsNotThereIsAnError) {
-  message_of(ErrorCode::no_device, [] { (void)Device::parse("cpu:7"); });
-}
-
 TEST(Device, AsAnotherKindNamesBoth) {
   const Device cpu = Device::cpu();
   EXPECT_TRUE(cpu.is_cpu());
   EXPECT_FALSE(cpu.is_cuda());
   EXPECT_EQ(&cpu.as_cpu(), &cpu);
   EXPECT_EQ(message_of(ErrorCode::device_mismatch, [&] { (void)cpu.as_rocm(); }), "expected a rocm device, got cpu");
-}
-
-TEST(Device, BestIsTheCpuWhereOnlyItComputesAndItSaysSo) {
-  std::vector<std::string> said;
-  set_log_hook([&](LogLevel, std::string_view message) { said.emplace_back(message); });
-  const Device best = Device::best();
-  set_log_hook({});
-  EXPECT_TRUE(best.is_cpu());
-  ASSERT_EQ(said.size(), 1U);
-  for (const char* part : {"requested=auto", "detected=", "selected=cpu"}) EXPECT_NE(said[0].find(part), std::string::npos) << said[0];
 }
 
 TEST(Device, AutoTakesTheFastestHardwareAndThenTheFastestBackendOnIt) {
@@ -105,16 +77,6 @@ TEST(Device, AutoDoesNotDependOnTheOrderInWhichBackendsAreLinked) {
   EXPECT_EQ(best_of({}), std::nullopt);
   const std::vector<ScoredDevice> unwanted = {{{DeviceKind::reference, 0}, 0}};
   EXPECT_EQ(best_of(unwanted), std::nullopt);
-}
-
-TEST(Device, IfAvailableFallsBackToTheCpuAloudly) {
-  int warnings = 0;
-  set_log_hook([&](LogLevel level, std::string_view message) {
-    if (level == LogLevel::warning && message.find("requested=cuda:0 selected=cpu") != std::string_view::npos) ++warnings;
-  });
-  EXPECT_TRUE(Device::cuda_if_available().is_cpu());
-  set_log_hook({});
-  EXPECT_EQ(warnings, 1);
 }
 
 TEST(Device, TwoHandlesOnOneDeviceShareItsRuntime) {

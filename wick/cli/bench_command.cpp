@@ -92,7 +92,7 @@ void bench_suite(Console& console, const Options& options, SuiteOptions& suite, 
   suite.speed.gen_tokens = gen_tokens;
   suite.precision = options.precision;
   suite.json = options.json;
-  run_bench_suite(console, suite, open_device(console, {.name = "cpu", .trace_file = {}}, options.threads));
+  run_bench_suite(console, suite, open_device(console, {.name = "cpu"}, options.threads));
 }
 
 void bench_model(Console& console, const Options& options) {
@@ -100,6 +100,7 @@ void bench_model(Console& console, const Options& options) {
   const LoadedModel loaded =
       load_model(console, path, open_device(console, options.device, options.threads), options.precision, WithTokenizer::no);
   const Speed speed = measure_speed(console, *loaded.model, options.speed);
+  note_fallback_ops(console, loaded.model->device());
   if (options.json) {
     print_json(console, options, loaded, path, speed);
   } else {

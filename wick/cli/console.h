@@ -26,6 +26,8 @@ struct Console {
   bool errors_are_terminal = false;
   bool quiet = false;                // notes are left out
   std::string cache_directory = {};  // where programs for accelerators are kept between runs; empty: nowhere
+  std::string fake_probe = {};       // for tests: WICK_FAKE_PROBE (FakeProbe::parse)
+  std::string fake_holes = {};       // for tests: WICK_FAKE_HOLES (FakeHoles::parse)
 
   // One line on err, unless quiet.
   void note(std::string_view message) const;

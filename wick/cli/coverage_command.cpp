@@ -12,10 +12,12 @@
 namespace wick {
 namespace {
 
-// Those of these kinds, in that order; of every linked backend if none is named.
+// Those of these kinds, in that order; those for users of every linked backend if none is named.
 std::vector<Device> devices_of(const std::vector<std::string>& kinds) {
-  std::vector<const Backend*> backends(linked_backends().begin(), linked_backends().end());
-  if (!kinds.empty()) backends.clear();
+  std::vector<const Backend*> backends;
+  for (const Backend* backend : linked_backends()) {
+    if (kinds.empty() && is_for_users(backend->kind)) backends.push_back(backend);
+  }
   for (const std::string& kind : kinds) backends.push_back(&require_backend(Device::parse_location(kind).kind));
   std::vector<Device> devices;
   for (const Backend* backend : backends) {

@@ -2,22 +2,24 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "wick/cli/flags.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
-#include "wick/device/device.h"
-#include "wick/device/registry.h"
+#include "wick/device/selection.h"
 
 namespace wick {
 namespace {
 
-nlohmann::ordered_json describe(const Backend& backend, const DeviceInfo& device) {
-  const DeviceCaps& caps = device.caps;
-  return {{"device", DeviceLocation{backend.kind, device.index}.to_string()},
-          {"backend", to_string(backend.kind)},
-          {"index", device.index},
+nlohmann::ordered_json to_json(const DetectedDevice& device) {
+  const DeviceCaps& caps = device.info.caps;
+  return {{"device", device.location().to_string()},
+          {"backend", to_string(device.kind)},
+          {"index", device.info.index},
           {"name", caps.name},
           {"driver", caps.driver},
           {"memory_bytes", caps.memory_bytes},
@@ -27,10 +29,14 @@ nlohmann::ordered_json describe(const Backend& backend, const DeviceInfo& device
           {"int8_dot", caps.int8_dot},
           {"matrix_tiles", !caps.tiles.empty()},
           {"f32_subnormals", caps.f32_subnormals},
-          {"score", device.score}};
+          {"score", device.info.score}};
 }
 
+// Only the CPU backend measures them.
+bool was_measured(const MeasuredPeaks& peaks) { return peaks.read_bytes > 0; }
+
 void add_peaks(nlohmann::ordered_json& entry, const MeasuredPeaks& peaks, int threads) {
+  if (!was_measured(peaks)) return;
   entry["threads"] = threads;
   entry["read_bytes_per_second"] = peaks.read_bytes;
   entry["int8_operations_per_second"] = peaks.int8_operations;
@@ -39,6 +45,7 @@ void add_peaks(nlohmann::ordered_json& entry, const MeasuredPeaks& peaks, int th
 }
 
 std::string peaks_line(const MeasuredPeaks& peaks, int threads) {
+  if (!was_measured(peaks)) return "  not measured: this backend has no measurement";
   std::string line = fmt::format("  measured, threads {}: reads {:.1f} GB/s", threads, peaks.read_bytes / 1e9);
   const auto add = [&](const char* what, double operations) {
     if (operations > 0) line += fmt::format(", {} {:.0f} G operations/s", what, operations / 1e9);
@@ -47,6 +54,22 @@ std::string peaks_line(const MeasuredPeaks& peaks, int threads) {
   add("bf16", peaks.bf16_operations);
   add("f32", peaks.f32_operations);
   return line;
+}
+
+std::string table_line(const DetectedDevice& device) {
+  const DeviceCaps& caps = device.info.caps;
+  return fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", device.location().to_string(), caps.driver, caps.compute_units,
+                     caps.memory_bytes > 0 ? format_bytes(caps.memory_bytes) : "unknown", device.info.score, caps.name);
+}
+
+// The linked backends that find nothing here, and why.
+void note_missing(const Console& console, const std::vector<DetectedDevice>& devices) {
+  for (const Backend* backend : linked_backends()) {
+    const auto is_its = [&](const DetectedDevice& device) { return device.kind == backend->kind; };
+    if (!is_for_users(backend->kind) || std::any_of(devices.begin(), devices.end(), is_its)) continue;
+    const std::string reason = backend->missing != nullptr ? backend->missing(0) : "";
+    console.note(fmt::format("{}: no device was found: {}", to_string(backend->kind), reason.empty() ? "no driver lists one" : reason));
+  }
 }
 
 }  // namespace
@@ -64,23 +87,19 @@ void devices_command(Console& console, const Arguments& arguments) {
 
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   if (!json) console.out << fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", "device", "driver", "units", "memory", "score", "name");
-  for (const Backend* backend : linked_backends()) {
-    for (const DeviceInfo& device : backend->probe()) {
-      const DeviceLocation location{backend->kind, device.index};
-      list.push_back(describe(*backend, device));
-      std::string measured;
-      if (measure) {
-        const Device opened = Device::open(location, {.threads = threads, .cache_directory = console.cache_directory});
-        const MeasuredPeaks peaks = opened.runtime().measure_peaks();
-        add_peaks(list.back(), peaks, opened.caps().compute_units);
-        measured = peaks_line(peaks, opened.caps().compute_units) + '\n';
-      }
-      if (json) continue;
-      console.out << fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", location.to_string(), device.caps.driver,
-                                 device.caps.compute_units, format_bytes(device.caps.memory_bytes), device.score, device.caps.name)
-                  << measured;
+  const std::vector<DetectedDevice> devices = detect_devices(FakeProbe::parse(console.fake_probe));
+  for (const DetectedDevice& device : devices) {
+    list.push_back(to_json(device));
+    std::string measured;
+    if (measure && !device.fake) {
+      const Device opened = Device::open(device.location(), {.threads = threads, .cache_directory = console.cache_directory});
+      const MeasuredPeaks peaks = opened.runtime().measure_peaks();
+      add_peaks(list.back(), peaks, opened.caps().compute_units);
+      measured = peaks_line(peaks, opened.caps().compute_units) + '\n';
     }
+    if (!json) console.out << table_line(device) << measured;
   }
+  note_missing(console, devices);
   if (json) console.out << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 

@@ -9,6 +9,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
+#include "wick/device/device_kind.h"
 
 namespace wick {
 namespace {
@@ -166,6 +167,23 @@ void add_threads(Flags& flags, int& threads) {
 void add_device(Flags& flags, DeviceChoice& choice) {
   flags.add_value("--device", "DEVICE", "auto, cpu, vulkan:1 and so on (auto: the best one here)",
                   [&choice](const std::string& text) { choice.name = text; });
+  for (const std::string_view kind : kUserDeviceKindNames) {
+    const std::string flag = fmt::format("--{}-device", kind);
+    flags
+        .add_value(flag, "N", "",
+                   [&choice, flag, kind](const std::string& text) {
+                     choice.name = fmt::format("{}:{}", kind, parse_integer(flag, text, 0, kMaxOrdinal));
+                   })
+        .hidden();
+  }
+  flags.add_switch("--strict", "fail where the best device cannot be opened, instead of taking the next; an explicit --device is strict",
+                   choice.strict);
+  flags.add_value("--fallback-ops", "cpu|none", "what runs the ops that the device lacks: the CPU, slowly, or nothing: an error (none)",
+                  [&choice](const std::string& text) {
+                    if (text != "cpu" && text != "none")
+                      fail(ErrorCode::invalid_argument, "--fallback-ops '{}': must be cpu or none", text);
+                    choice.cpu_fallback = text == "cpu";
+                  });
   flags.add_value("--trace", "FILE", "write what an accelerator ran, and when, for Chrome's trace viewer",
                   [&choice](const std::string& text) { choice.trace_file = text; });
   flags.add_switch("--validate", "check what an accelerator's kernels touch: slow", choice.validate);

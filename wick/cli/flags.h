@@ -89,11 +89,16 @@ class Flags {
 
 // Flags that may stand in no file and come again and again.
 void add_threads(Flags& flags, int& threads);
+// The largest ordinal that a flag takes.
+inline constexpr int64_t kMaxOrdinal = 1024;
+
 // Which device a command runs on, and what is asked of it.
 struct DeviceChoice {
-  std::string name = "auto";
-  std::string trace_file;  // empty: none
+  std::string name = "auto";    // or an explicit one, which is strict
+  std::string trace_file = {};  // empty: none
   bool validate = false;
+  bool strict = false;
+  bool cpu_fallback = false;
 };
 void add_device(Flags& flags, DeviceChoice& choice);
 

@@ -144,6 +144,7 @@ void generate(Console& console, const GenerateOptions& options, const Device& de
   } else {
     answer(console, generator, options.prompt ? *options.prompt : read_prompt(console), options.params, false);
   }
+  note_fallback_ops(console, device);
 }
 
 }  // namespace wick

@@ -65,6 +65,7 @@ void collect(const Console& console, const Options& options) {
   matrix.write(options.out);
   console.note(fmt::format("wrote {}: the importance of {} weights from {} chunks of {} tokens", options.out, matrix.entries.size(), chunks,
                            options.context));
+  note_fallback_ops(console, loaded.model->device());
 }
 
 }  // namespace

@@ -8,13 +8,45 @@
 #include "wick/base/fail.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_format.h"
+#include "wick/device/selection.h"
 
 namespace wick {
 
+void check_fakes(const Console& console, bool strict, bool explicit_device) {
+  if (!console.fake_probe.empty() && (strict || explicit_device)) {
+    fail(ErrorCode::invalid_argument, "WICK_FAKE_PROBE is set, and strict mode ({}) takes no fake devices; unset it",
+         strict ? "--strict" : "an explicit device");
+  }
+  if (!console.fake_holes.empty() && strict) {
+    fail(ErrorCode::invalid_argument, "WICK_FAKE_HOLES is set, and strict mode (--strict) takes no fake holes; unset it");
+  }
+}
+
 Device open_device(const Console& console, const DeviceChoice& choice, int threads) {
-  const DeviceOptions options{
-      .threads = threads, .cache_directory = console.cache_directory, .validate = choice.validate, .trace_file = choice.trace_file};
-  return choice.name == "auto" ? Device::best(options) : Device::parse(choice.name, options);
+  const bool automatic = choice.name == "auto";
+  check_fakes(console, choice.strict, !automatic);
+  if (choice.strict && choice.cpu_fallback) {
+    fail(ErrorCode::invalid_argument, "--fallback-ops cpu: --strict allows no second device; leave one of the two out");
+  }
+  const DeviceOptions options{.threads = threads,
+                              .cache_directory = console.cache_directory,
+                              .validate = choice.validate,
+                              .trace_file = choice.trace_file,
+                              .cpu_fallback = choice.cpu_fallback,
+                              .fake_holes = console.fake_holes};
+  Device device = automatic ? Device::best(options, {.strict = choice.strict, .fake = FakeProbe::parse(console.fake_probe)})
+                            : Device::open_requested(Device::parse_location(choice.name), options, {});
+  if (choice.cpu_fallback && device.is_cpu()) console.note("--fallback-ops cpu: the device is the CPU already, so nothing falls back");
+  return device;
+}
+
+void note_fallback_ops(const Console& console, const Device& device) {
+  const OpFallback* const fallback = device.runtime().op_fallback();
+  if (fallback == nullptr) return;
+  for (const OpFallback::Row& row : fallback->rows()) {
+    console.note(fmt::format("fallback op={} device={} ran_on=cpu calls={} ms={:.3f}", to_string(row.op), device.location().to_string(),
+                             row.calls, row.seconds * 1000));
+  }
 }
 
 std::string Precision::describe() const {

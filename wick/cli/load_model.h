@@ -22,8 +22,14 @@ struct LoadedModel {
   double load_seconds = 0;
 };
 
-// The device of that name; "auto": the linked one that suits best. Errors: Device::parse's.
+// Refuses fakes in strict mode. Errors: invalid_argument.
+void check_fakes(const Console& console, bool strict, bool explicit_device);
+// The device of that name; "auto": the best one. Errors: those of Device::best and Device::parse; invalid_argument for flags that exclude
+// each other, and for fakes in strict mode.
 [[nodiscard]] Device open_device(const Console& console, const DeviceChoice& choice, int threads);
+
+// Says which ops ran on the CPU instead, how often and how long; nothing where none did.
+void note_fallback_ops(const Console& console, const Device& device);
 
 // How numbers are kept while a model runs.
 struct Precision {

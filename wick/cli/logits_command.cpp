@@ -70,6 +70,7 @@ void logits_command(Console& console, const Arguments& arguments) {
   const std::vector<TokenId> tokens = token_list ? parse_tokens(*token_list, "--tokens") : loaded.tokenizer->encode(*text);
   if (tokens.empty()) fail(ErrorCode::invalid_argument, "{}: no tokens; at least one is needed", token_list ? "--tokens" : "--text");
   write_logits(console, *loaded.model, tokens, out);
+  note_fallback_ops(console, loaded.model->device());
 }
 
 }  // namespace wick

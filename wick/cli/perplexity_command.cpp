@@ -160,7 +160,9 @@ void perplexity_command(Console& console, const Arguments& arguments) {
                          "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json"}));
   if (!flags.parse(arguments)) return;
   const auto path = resolve_model(console, options.model);
-  measure(console, options, load_model(console, path, open_device(console, options.device, options.threads), options.precision));
+  const LoadedModel loaded = load_model(console, path, open_device(console, options.device, options.threads), options.precision);
+  measure(console, options, loaded);
+  note_fallback_ops(console, loaded.model->device());
 }
 
 }  // namespace wick

@@ -1,59 +1,86 @@
 #include "wick/cli/worker_command.h"
 
-#include <charconv>
 #include <ostream>
 #include <string>
 
 #include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/generate.h"
-#include "wick/device/registry.h"
+#include "wick/cli/load_model.h"
+#include "wick/device/selection.h"
 
 namespace wick {
 namespace {
 
-[[noreturn]] void refuse_backend(const Console& console, const std::string& flag, std::string_view asked, DeviceKind own) {
-  fail(ErrorCode::backend_not_linked, "{}: {} runs on {} only; the program for {} is wick-worker-{}", flag, console.name, to_string(own),
-       asked, asked);
+// "run wick-worker-vulkan, which a build with -DWICK_VULKAN=ON has": the program for a backend, if this version has one.
+std::string other_program(DeviceKind kind) {
+  if (!BackendTable().has_in_tree(kind)) return fmt::format("this version of Wick has no {} backend", to_string(kind));
+  const std::string option = cmake_option(kind);
+  return fmt::format("run wick-worker-{}{}", to_string(kind), option.empty() ? "" : fmt::format(", which a build with {} has", option));
 }
 
-// "--device cuda:1", "--device 1": a device of this worker's backend.
-void take_device(const Console& console, const std::string& text, DeviceLocation& location) {
-  int index = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error == std::errc() && stop == text.data() + text.size() && index >= 0) {
+[[noreturn]] void refuse_backend(const Console& console, const std::string& flag, DeviceKind asked) {
+  fail(ErrorCode::backend_not_linked, "{}: {} runs on {} only; {}", flag, console.name, to_string(linked_backends().front()->kind),
+       other_program(asked));
+}
+
+// The device that the flags name, if any does.
+struct WorkerDevice {
+  DeviceLocation location;
+  bool is_explicit = false;
+
+  void choose(int index) {
     location.index = index;
-    return;
+    is_explicit = true;
+  }
+};
+
+// "--device cuda:1", "--device 1": a device of this worker's backend.
+void take_device(const Console& console, const std::string& text, WorkerDevice& device) {
+  if (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos) {
+    return device.choose(static_cast<int>(parse_integer("--device", text, 0, kMaxOrdinal)));
   }
   const DeviceLocation asked = Device::parse_location(text);
-  if (asked.kind != location.kind) refuse_backend(console, "--device " + text, to_string(asked.kind), location.kind);
-  location = asked;
+  if (asked.kind != device.location.kind) refuse_backend(console, "--device " + text, asked.kind);
+  device.choose(asked.index);
 }
 
 void take_backend(const Console& console, const std::string& text, DeviceKind own) {
   const DeviceLocation asked = Device::parse_location(text);
-  if (asked.kind != own) refuse_backend(console, "--backend " + text, to_string(asked.kind), own);
+  if (asked.kind != own) refuse_backend(console, "--backend " + text, asked.kind);
 }
 
 // --cuda-device N and its like: the hive writes them for every kind of worker.
-void add_device_flags(Flags& flags, const Console& console, DeviceLocation& location) {
-  const std::string_view own = to_string(location.kind);
+void add_ordinal_flag(Flags& flags, const Console& console, WorkerDevice& device, DeviceKind kind) {
+  const std::string flag = fmt::format("--{}-device", to_string(kind));
+  flags
+      .add_value(flag, "N", "",
+                 [&console, &device, flag, kind](const std::string& text) {
+                   if (kind != device.location.kind) refuse_backend(console, fmt::format("{} {}", flag, text), kind);
+                   device.choose(static_cast<int>(parse_integer(flag, text, 0, kMaxOrdinal)));
+                 })
+      .hidden();
+}
+
+void add_device_flags(Flags& flags, const Console& console, WorkerDevice& device) {
+  const std::string_view own = to_string(device.location.kind);
   flags.add_value("--device", "DEVICE", fmt::format("{0}, or {0}:N for the N-th one ({0})", own),
-                  [&console, &location](const std::string& text) { take_device(console, text, location); });
+                  [&console, &device](const std::string& text) { take_device(console, text, device); });
   flags
       .add_value("--backend", "NAME", fmt::format("must be {}: a worker holds one backend", own),
-                 [&console, &location](const std::string& text) { take_backend(console, text, location.kind); })
+                 [&console, &device](const std::string& text) { take_backend(console, text, device.location.kind); })
       .hidden();
-  for (const std::string_view kind : kDeviceKindNames) {
-    const std::string flag = fmt::format("--{}-device", kind);
-    flags
-        .add_value(flag, "N", "",
-                   [&console, &location, flag, kind](const std::string& text) {
-                     if (kind != to_string(location.kind)) refuse_backend(console, flag, kind, location.kind);
-                     location.index = static_cast<int>(parse_integer(flag, text, 0, 1024));
-                   })
-        .hidden();
-  }
+  for (const std::string_view kind : kUserDeviceKindNames) add_ordinal_flag(flags, console, device, *parse_device_kind(kind));
+  if (!is_for_users(device.location.kind)) add_ordinal_flag(flags, console, device, device.location.kind);
+  flags
+      .add_value("--fallback-ops", "", "",
+                 [&console, own](const std::string& text) {
+                   fail(
+                       ErrorCode::invalid_argument,
+                       "--fallback-ops {0}: {1} holds one backend; run `wick run --device {2} --fallback-ops {0}`, which holds the CPU too",
+                       text, console.name, own);
+                 })
+      .hidden();
 }
 
 // The hive's flags for a worker that serves.
@@ -72,15 +99,17 @@ void add_serving_flags(Flags& flags) {
 int run_worker(Console& console, const Arguments& arguments) {
   return run_guarded(console, [&] {
     WICK_ASSERT(linked_backends().size() == 1);
-    DeviceLocation location{.kind = linked_backends().front()->kind, .index = 0};
+    WorkerDevice device{.location = {.kind = linked_backends().front()->kind, .index = 0}};
+    bool strict = false;
     GenerateOptions options;
     bool wants_build_info = false;
     Flags flags(fmt::format("Continues a text with a language model on the {} backend. The continuation alone goes to standard output;\n"
                             "notes go to standard error.",
-                            to_string(location.kind)),
+                            to_string(device.location.kind)),
                 console);
     add_generate_flags(flags, options, console);
-    add_device_flags(flags, console, location);
+    add_device_flags(flags, console, device);
+    flags.add_switch("--strict", "take no fake devices (WICK_FAKE_PROBE); a worker never uses another device", strict);
     add_serving_flags(flags);
     flags.add_switch("--build-info", "print as JSON what this program was built from and with", wants_build_info);
     flags.footer(examples({fmt::format("{} --prompt \"Once upon a time\" --max-tokens 200", console.name),
@@ -91,7 +120,12 @@ int run_worker(Console& console, const Arguments& arguments) {
       console.out << build_info_json() << '\n';
       return;
     }
-    generate(console, options, Device::open(location, {.threads = options.threads, .cache_directory = console.cache_directory}));
+    check_fakes(console, strict, device.is_explicit);
+    generate(
+        console, options,
+        Device::open_requested(device.location,
+                               {.threads = options.threads, .cache_directory = console.cache_directory, .fake_holes = console.fake_holes},
+                               FakeProbe::parse(console.fake_probe)));
   });
 }
 

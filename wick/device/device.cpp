@@ -2,14 +2,9 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <charconv>
-#include <span>
-#include <tuple>
-#include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/base/log.h"
 #include "wick/device/registry.h"
 
 namespace wick {
@@ -28,8 +23,7 @@ DeviceLocation Device::parse_location(std::string_view text) {
   const size_t colon = text.find(':');
   const std::optional<DeviceKind> kind = parse_device_kind(text.substr(0, colon));
   if (!kind) {
-    fail(ErrorCode::invalid_argument, "device '{}': no such kind; kinds are {}", text,
-         fmt::join(std::span(kDeviceKindNames).first(kDeviceKindNames.size() - 1), ", "));
+    fail(ErrorCode::invalid_argument, "device '{}': no such kind; kinds are {}", text, fmt::join(kUserDeviceKindNames, ", "));
   }
   int index = 0;
   if (colon != std::string_view::npos) {
@@ -45,37 +39,6 @@ DeviceLocation Device::parse_location(std::string_view text) {
 }
 
 Device Device::parse(std::string_view text, const DeviceOptions& options) { return open(parse_location(text), options); }
-
-std::optional<DeviceLocation> best_of(std::span<const ScoredDevice> devices) {
-  const auto rank = [](const ScoredDevice& device) { return std::tuple(-device.score, device.location.kind, device.location.index); };
-  const auto best = std::min_element(devices.begin(), devices.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-  return best == devices.end() || best->score <= 0 ? std::nullopt : std::optional(best->location);
-}
-
-Device Device::best(const DeviceOptions& options) {
-  std::vector<ScoredDevice> devices;
-  std::vector<std::string> detected;
-  for (const Backend* backend : linked_backends()) {
-    for (const DeviceInfo& device : backend->probe()) {
-      devices.push_back({{backend->kind, device.index}, device.score});
-      detected.push_back(devices.back().location.to_string());
-    }
-  }
-  const std::optional<DeviceLocation> selected = best_of(devices);
-  if (!selected) fail(ErrorCode::no_device, "no usable device; detected: {}", fmt::join(detected, ", "));
-  log_info("device requested=auto detected={} selected={}", fmt::join(detected, ","), selected->to_string());
-  return open(*selected, options);
-}
-
-Device Device::if_available(DeviceLocation location) {
-  try {
-    return open(location);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::backend_not_linked && error.code() != ErrorCode::no_device) throw;
-    log_warning("device requested={} selected=cpu: {}", location.to_string(), error.what());
-    return cpu();
-  }
-}
 
 const Device& Device::as_kind(DeviceKind kind) const {
   if (kind != this->kind()) {

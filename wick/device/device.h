@@ -1,6 +1,8 @@
 // A Device is a cheap handle on one opened device; what users hold.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +32,9 @@ struct ScoredDevice {
 // 0.
 [[nodiscard]] std::optional<DeviceLocation> best_of(std::span<const ScoredDevice> devices);
 
+struct FakeProbe;
+struct Selection;
+
 class Device {
  public:
   // Opens a device. Errors: backend_not_linked, no_device.
@@ -39,8 +44,23 @@ class Device {
   // "cpu", "cuda" (ordinal 0), "vulkan:1". Errors: invalid_argument listing the names; and open's.
   [[nodiscard]] static Device parse(std::string_view text, const DeviceOptions& options = {});
   [[nodiscard]] static DeviceLocation parse_location(std::string_view text);
-  // best_of the linked devices. Says what it chose through the logging hook: requested= detected= selected=.
+  // The best of the devices that are linked and detected (best_of). Says what it chose through the logging hook, in one line: requested=
+  // detected= selected=. Where a device cannot be opened, it warns and takes the next one; with Selection::strict (selection.h) it throws.
   [[nodiscard]] static Device best(const DeviceOptions& options = {});
+  [[nodiscard]] static Device best(const DeviceOptions& options, const Selection& selection);
+  // open, with the same line through the logging hook; its `detected` has the devices of that kind only, as no other driver is loaded.
+  [[nodiscard]] static Device open_requested(DeviceLocation location, const DeviceOptions& options, const FakeProbe& fake);
+
+  // Whether the backend is linked and lists that device now.
+  [[nodiscard]] static bool is_available(DeviceKind kind, int index = 0);
+  [[nodiscard]] static bool cpu_is_available() { return is_available(DeviceKind::cpu); }
+  [[nodiscard]] static bool cuda_is_available(int index = 0) { return is_available(DeviceKind::cuda, index); }
+  [[nodiscard]] static bool rocm_is_available(int index = 0) { return is_available(DeviceKind::rocm, index); }
+  [[nodiscard]] static bool metal_is_available(int index = 0) { return is_available(DeviceKind::metal, index); }
+  [[nodiscard]] static bool opencl_is_available(int index = 0) { return is_available(DeviceKind::opencl, index); }
+  [[nodiscard]] static bool vulkan_is_available(int index = 0) { return is_available(DeviceKind::vulkan, index); }
+  [[nodiscard]] static bool oneapi_is_available(int index = 0) { return is_available(DeviceKind::oneapi, index); }
+  [[nodiscard]] static bool webgpu_is_available(int index = 0) { return is_available(DeviceKind::webgpu, index); }
 
   [[nodiscard]] static Device cpu() { return open({DeviceKind::cpu, 0}); }
   [[nodiscard]] static Device cuda(int index = 0) { return open({DeviceKind::cuda, index}); }
@@ -53,7 +73,7 @@ class Device {
   [[nodiscard]] static Device reference() { return open({DeviceKind::reference, 0}); }
   [[nodiscard]] static Device null() { return open({DeviceKind::null, 0}); }
 
-  // The device if its backend is linked and it is there; the CPU otherwise, and the logging hook is told so.
+  // The device if it is available, and the CPU otherwise: then a warning through the logging hook names both, and the reason.
   [[nodiscard]] static Device cuda_if_available(int index = 0) { return if_available({DeviceKind::cuda, index}); }
   [[nodiscard]] static Device rocm_if_available(int index = 0) { return if_available({DeviceKind::rocm, index}); }
   [[nodiscard]] static Device metal_if_available(int index = 0) { return if_available({DeviceKind::metal, index}); }
@@ -103,3 +123,10 @@ class Device {
 };
 
 }  // namespace wick
+
+template <>
+struct std::hash<wick::DeviceLocation> {
+  [[nodiscard]] size_t operator()(const wick::DeviceLocation& location) const noexcept {
+    return std::hash<uint64_t>()(static_cast<uint64_t>(location.kind) << 32U | static_cast<uint32_t>(location.index));
+  }
+};

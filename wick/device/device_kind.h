@@ -4,16 +4,21 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace [[gnu::visibility("default")]] wick {
 
-// The eight accelerator kinds; `reference`, which runs kernels in the interpreter; and `null`, which plans without memory and computes
-// nothing.
+// The eight kinds that users choose among; then two for tests and planning: `reference`, which runs kernels in the interpreter, and `null`,
+// which has no memory and computes nothing.
 enum class DeviceKind : uint8_t { cpu, cuda, rocm, metal, opencl, vulkan, oneapi, webgpu, reference, null };
 
 inline constexpr std::array<std::string_view, 10> kDeviceKindNames = {"cpu",    "cuda",   "rocm",   "metal",     "opencl",
                                                                       "vulkan", "oneapi", "webgpu", "reference", "null"};
+
+// The names of the eight.
+inline constexpr std::span<const std::string_view> kUserDeviceKindNames = std::span(kDeviceKindNames).first<8>();
+[[nodiscard]] constexpr bool is_for_users(DeviceKind kind) noexcept { return static_cast<size_t>(kind) < kUserDeviceKindNames.size(); }
 
 [[nodiscard]] constexpr std::string_view to_string(DeviceKind kind) noexcept { return kDeviceKindNames[static_cast<size_t>(kind)]; }
 

@@ -35,29 +35,70 @@ std::string upper_case(std::string_view text) {
   return result;
 }
 
+// "cpu, opencl": the kinds that users choose among; where there are none, those for tests.
+std::string names_of(std::span<const Backend* const> linked) {
+  std::vector<std::string_view> names, others;
+  for (const Backend* backend : linked) (is_for_users(backend->kind) ? names : others).push_back(to_string(backend->kind));
+  if (names.empty()) names = others;
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
-const Backend* find_backend(DeviceKind kind) noexcept {
-  for (const Backend* backend : linked_backends()) {
+std::string cmake_option(DeviceKind kind) {
+  if (kind == DeviceKind::cpu || !is_for_users(kind)) return "";
+  return fmt::format("-DWICK_{}=ON", upper_case(to_string(kind)));
+}
+
+bool BackendTable::has_in_tree(DeviceKind kind) const noexcept {
+  return std::find(in_tree.begin(), in_tree.end(), to_string(kind)) != in_tree.end();
+}
+
+const Backend* find_backend(DeviceKind kind, const BackendTable& table) noexcept {
+  for (const Backend* backend : table.linked) {
     if (backend->kind == kind) return backend;
   }
   return nullptr;
 }
 
-const Backend& require_backend(DeviceKind kind) {
-  if (const Backend* backend = find_backend(kind)) return *backend;
-  std::vector<std::string_view> linked;
-  for (const Backend* backend : linked_backends()) linked.push_back(to_string(backend->kind));
+const Backend& require_backend(DeviceKind kind, const BackendTable& table) {
+  if (const Backend* backend = find_backend(kind, table)) return *backend;
   const std::string_view name = to_string(kind);
-  const auto tree = backends_in_tree();
-  const bool in_tree = std::find(tree.begin(), tree.end(), name) != tree.end();
-  const std::string remedy = in_tree ? fmt::format("build with -DWICK_{}=ON and a program that links it", upper_case(name))
-                                     : fmt::format("this version of Wick has no {} backend yet", name);
-  fail(ErrorCode::backend_not_linked, "backend {} is not linked into this program; it has: {}; {}", name, fmt::join(linked, ", "), remedy);
+  const std::string linked = names_of(table.linked);
+  if (!table.has_in_tree(kind)) {
+    fail(ErrorCode::backend_not_linked, "backend {}: this version of Wick does not have it; this program has: {}", name, linked);
+  }
+  const std::string option = cmake_option(kind);
+  fail(ErrorCode::backend_not_linked, "backend {}: this program does not link it; it has: {}; {}", name, linked,
+       option.empty() ? "every build of Wick has it: link it" : fmt::format("build Wick with {} and link it", option));
+}
+
+void fail_no_device(DeviceKind kind, int index, std::span<const DeviceInfo> found, const std::string& reason) {
+  if (found.empty()) {
+    fail(ErrorCode::no_device, "{0}:{1}: no {0} device was found: {2}", to_string(kind), index,
+         reason.empty() ? "no driver lists one" : reason);
+  }
+  if (!reason.empty()) fail(ErrorCode::no_device, "{}:{}: this device cannot be used: {}", to_string(kind), index, reason);
+  std::vector<std::string> devices;
+  for (const DeviceInfo& device : found) devices.push_back(fmt::format("{}:{} ({})", to_string(kind), device.index, device.caps.name));
+  fail(ErrorCode::no_device, "{0}:{1}: there is no such device; {0} has {2}: {3}", to_string(kind), index, devices.size(),
+       fmt::join(devices, ", "));
+}
+
+std::unique_ptr<Runtime> open_device(const Backend& backend, int index, const DeviceOptions& options) {
+  std::unique_ptr<Runtime> runtime = index < 0 ? nullptr : backend.open(index, options);
+  if (runtime == nullptr) {
+    fail_no_device(backend.kind, index, backend.probe(), backend.missing != nullptr ? backend.missing(index) : "");
+  }
+  return runtime;
 }
 
 std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOptions& options) {
   const Backend& backend = require_backend(kind);
+  FakeHoles fake_holes = FakeHoles::parse(options.fake_holes);
+  // The CPU has nothing to fall back to.
+  std::shared_ptr<Runtime> cpu;
+  if (options.cpu_fallback && kind != DeviceKind::cpu) cpu = open_runtime(DeviceKind::cpu, 0, {.threads = options.threads});
   OpenRuntimes& open = open_runtimes();
   const std::lock_guard lock(open.mutex);
   std::erase_if(open.entries, [](const OpenRuntime& entry) { return entry.runtime.expired(); });
@@ -65,9 +106,11 @@ std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOp
     if (entry.kind != kind || entry.index != index || entry.options != options) continue;
     if (std::shared_ptr<Runtime> runtime = entry.runtime.lock(); runtime != nullptr && !runtime->is_lost()) return runtime;
   }
-  std::shared_ptr<Runtime> runtime = backend.open(index, options);
+  std::shared_ptr<Runtime> runtime = open_device(backend, index, options);
   // A backend whose devices run kernels says RUNS_KERNELS in its CMakeLists.txt, and programs that link it hold the launchers.
   WICK_ASSERT(!runtime->runs_kernels() || linked_launchers() != nullptr);
+  if (cpu != nullptr) runtime->set_op_fallback(std::make_unique<OpFallback>(std::move(cpu)));
+  runtime->set_fake_holes(std::move(fake_holes));
   open.entries.push_back({kind, index, options, runtime});
   return runtime;
 }

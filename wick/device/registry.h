@@ -32,22 +32,41 @@ struct VariantInfo {
 struct Backend {
   DeviceKind kind;
   std::vector<DeviceInfo> (*probe)();
-  // Errors: no_device, naming the index and how many there are; invalid_argument for an unknown variant.
+  // nullptr where probe() lists no device of that index; open_device() says why. Errors: invalid_argument for an unknown variant.
   std::unique_ptr<Runtime> (*open)(int index, const DeviceOptions& options);
   // The variants that are compiled in, in the order of preference: the last usable one is chosen. nullptr: there is but one path.
   std::vector<VariantInfo> (*variants)() = nullptr;
+  // Why probe() does not list that index, such as a driver that is missing or too old; empty if there is no more to say than that it is
+  // not there. nullptr: always empty.
+  std::string (*missing)(int index) = nullptr;
 };
 
 // Both tables are generated for each program by link_backends() (cmake/WickBackends.cmake).
 [[nodiscard]] std::span<const Backend* const> linked_backends() noexcept;
 [[nodiscard]] std::span<const std::string_view> backends_in_tree() noexcept;
 
-// nullptr if the program does not hold it.
-[[nodiscard]] const Backend* find_backend(DeviceKind kind) noexcept;
-// As find_backend. Errors: backend_not_linked, naming the CMake option if the tree has that backend, and the backends that are there.
-[[nodiscard]] const Backend& require_backend(DeviceKind kind);
+// Which backends there are to choose from: a program's own, or those of a test.
+struct BackendTable {
+  std::span<const Backend* const> linked = linked_backends();
+  std::span<const std::string_view> in_tree = backends_in_tree();
 
-// The runtime of that device with these options: the one that is open, or a new one where none is, or it is lost.
+  [[nodiscard]] bool has_in_tree(DeviceKind kind) const noexcept;
+};
+
+// nullptr if the program does not hold it.
+[[nodiscard]] const Backend* find_backend(DeviceKind kind, const BackendTable& table = {}) noexcept;
+// As find_backend. Errors: backend_not_linked, naming the CMake option if the tree has that backend, and the backends that are linked.
+[[nodiscard]] const Backend& require_backend(DeviceKind kind, const BackendTable& table = {});
+// Why there is no device of that index; `reason` is Backend::missing's.
+[[noreturn]] void fail_no_device(DeviceKind kind, int index, std::span<const DeviceInfo> found, const std::string& reason);
+// Opens a device, whether or not it is open already. Errors: no_device, with the backend's reason, or with the devices that it lists.
+[[nodiscard]] std::unique_ptr<Runtime> open_device(const Backend& backend, int index, const DeviceOptions& options);
+
+// The runtime of that device with these options: the one that is open, or a new one where none is, or it is lost. Errors: those of
+// require_backend and open_device.
 [[nodiscard]] std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOptions& options);
+
+// "-DWICK_VULKAN=ON" of a backend in the tree; empty for one that every build has.
+[[nodiscard]] std::string cmake_option(DeviceKind kind);
 
 }  // namespace wick

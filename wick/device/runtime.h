@@ -12,6 +12,7 @@
 #include "wick/device/buffer.h"
 #include "wick/device/measured_peaks.h"
 #include "wick/device/op_call.h"
+#include "wick/device/op_fallback.h"
 #include "wick/device/program.h"
 #include "wick/device/program_table.h"
 #include "wick/device/queue.h"
@@ -27,6 +28,8 @@ struct DeviceOptions {
   std::string cache_directory = {};  // where compiled programs are kept for the next run (program_cache.h); empty: nowhere
   bool validate = false;             // every launch is checked for what it touches: slow
   std::string trace_file = {};       // where to write what ran when, for Chrome's trace viewer; empty: nowhere
+  bool cpu_fallback = false;         // the CPU runs the ops that the device lacks, with copies there and back: slow (op_fallback.h)
+  std::string fake_holes = {};       // for tests: ops that the device is taken to lack (FakeHoles::parse)
 
   friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
 };
@@ -78,12 +81,21 @@ class Runtime {
 
   [[nodiscard]] RandomStream& random() noexcept { return random_; }
 
+  // What runs the ops that this device lacks; nullptr: they are refused.
+  [[nodiscard]] OpFallback* op_fallback() const noexcept { return op_fallback_.get(); }
+  [[nodiscard]] bool has_fake_hole(OpId op, DType dtype) const noexcept { return fake_holes_.contains(op, dtype); }
+  // Before the device is used: DeviceOptions::cpu_fallback and fake_holes do it.
+  void set_op_fallback(std::unique_ptr<OpFallback> fallback) noexcept { op_fallback_ = std::move(fallback); }
+  void set_fake_holes(FakeHoles holes) noexcept { fake_holes_ = std::move(holes); }
+
  protected:
   // Gives back what program() and constant() made; for destructors, as both need the device.
   void forget_programs();
 
  private:
   RandomStream random_;
+  std::unique_ptr<OpFallback> op_fallback_;
+  FakeHoles fake_holes_;
   ProgramTable programs_;
   std::mutex constants_mutex_;
   std::vector<std::pair<ProgramKey, std::unique_ptr<Buffer>>> constants_;

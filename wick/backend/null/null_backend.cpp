@@ -72,10 +72,11 @@ class NullRuntime final : public Runtime {
   std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
 };
 
+// None: a device that computes nothing is for who asks for it by name.
 std::vector<DeviceInfo> probe() { return {}; }
 
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& /*options*/) {
-  if (index != 0) fail(ErrorCode::no_device, "null:{}: there is one null device, null:0", index);
+  if (index != 0) return nullptr;
   return std::make_unique<NullRuntime>();
 }
 

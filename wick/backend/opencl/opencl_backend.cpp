@@ -7,7 +7,6 @@
 
 #include "wick/backend/opencl/driver.h"
 #include "wick/base/fail.h"
-#include "wick/base/log.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/plain_caps.h"
 #include "wick/device/registry.h"
@@ -32,7 +31,6 @@ const Loader& loader() {
       opened.api = std::make_shared<const Api>(load_api(kLoader));
     } catch (const Error& error) {
       opened.reason = error.what();
-      log_info("no OpenCL: {}", error.what());
     }
     return opened;
   }();
@@ -49,15 +47,7 @@ std::vector<DeviceInfo> probe() {
 
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   std::vector<FoundDevice> found = devices();
-  if (index < 0 || static_cast<size_t>(index) >= found.size()) {
-    std::vector<std::string> names;
-    names.reserve(found.size());
-    for (const FoundDevice& device : found) names.push_back(fmt::format("opencl:{} ({})", names.size(), device.caps.name));
-    if (!names.empty()) fail(ErrorCode::no_device, "opencl:{}: there are {}: {}", index, names.size(), fmt::join(names, ", "));
-    const std::string& reason = loader().reason;
-    fail(ErrorCode::no_device, "opencl:{}: this machine has no OpenCL device: {}", index,
-         reason.empty() ? "no driver names one; `clinfo` lists the drivers" : reason);
-  }
+  if (static_cast<size_t>(index) >= found.size()) return nullptr;
   FoundDevice& device = found[static_cast<size_t>(index)];
   if (options.variant == kVariants[0]) {
     device.caps = plain_caps(std::move(device.caps));
@@ -67,11 +57,16 @@ std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   return std::make_unique<KernelRuntime>(std::make_unique<OpenClDriver>(loader().api, std::move(device), index), options);
 }
 
+std::string missing(int /*index*/) {
+  if (!loader().reason.empty()) return loader().reason;
+  return devices().empty() ? "the OpenCL loader lists no driver with a device; install one, and look with clinfo" : "";
+}
+
 std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
 
 }  // namespace
 
 extern const Backend kBackend;
-const Backend kBackend = {DeviceKind::opencl, probe, open, variants};
+const Backend kBackend = {DeviceKind::opencl, probe, open, variants, missing};
 
 }  // namespace wick::opencl

@@ -60,19 +60,14 @@ std::vector<DeviceInfo> probe() {
 constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
 
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
-  if (instance().handle == VK_NULL_HANDLE) fail(ErrorCode::no_device, "vulkan:{}: {}", index, instance().missing);
   const std::vector<VkPhysicalDevice> devices = physical_devices();
-  if (index < 0 || static_cast<size_t>(index) >= devices.size()) {
-    fail(ErrorCode::no_device, "vulkan:{}: Vulkan's drivers have {} devices, numbered from 0", index, devices.size());
-  }
+  if (static_cast<size_t>(index) >= devices.size()) return nullptr;
   const std::string_view variant = options.variant.empty() ? kVariants.back() : std::string_view(options.variant);
   if (std::find(kVariants.begin(), kVariants.end(), variant) == kVariants.end()) {
     fail(ErrorCode::invalid_argument, "vulkan:{}: no variant '{}'; it has plain and native", index, variant);
   }
   auto device = std::make_unique<PhysicalDevice>(devices[static_cast<size_t>(index)]);
-  if (!device->unsuitable.empty()) {
-    fail(ErrorCode::no_device, "vulkan:{}: {} cannot be used: {}", index, device->caps.name, device->unsuitable);
-  }
+  if (!device->unsuitable.empty()) return nullptr;
   if (variant == "plain") {
     device->caps = plain_caps(device->caps);
     device->shares_memory = false;
@@ -80,11 +75,20 @@ std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   return std::make_unique<KernelRuntime>(std::make_unique<Driver>(std::move(device)), options);
 }
 
+std::string missing(int index) {
+  if (instance().handle == VK_NULL_HANDLE) return instance().missing;
+  const std::vector<VkPhysicalDevice> devices = physical_devices();
+  if (devices.empty()) return "the Vulkan loader finds a driver, but no device; look with vulkaninfo --summary";
+  if (index < 0 || static_cast<size_t>(index) >= devices.size()) return "";
+  const PhysicalDevice device(devices[static_cast<size_t>(index)]);
+  return device.unsuitable.empty() ? "" : fmt::format("{}: {}", device.caps.name, device.unsuitable);
+}
+
 std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
 
 }  // namespace
 
 extern const Backend kBackend;
-const Backend kBackend = {DeviceKind::vulkan, probe, open, variants};
+const Backend kBackend = {DeviceKind::vulkan, probe, open, variants, missing};
 
 }  // namespace wick::vulkan

@@ -6,7 +6,8 @@ namespace wick::vulkan {
 namespace {
 
 Instance open_instance() {
-  if (volkInitialize() != VK_SUCCESS) return {VK_NULL_HANDLE, "there is no Vulkan loader here (libvulkan.so.1): install a driver"};
+  if (volkInitialize() != VK_SUCCESS)
+    return {VK_NULL_HANDLE, "there is no Vulkan loader (libvulkan.so.1); install one, and the driver of the GPU"};
   const uint32_t version = volkGetInstanceVersion();
   if (version < VK_API_VERSION_1_2) {
     return {VK_NULL_HANDLE, fmt::format("the Vulkan loader is of version {}.{}, and 1.2 is needed", VK_API_VERSION_MAJOR(version),
@@ -19,7 +20,8 @@ Instance open_instance() {
   info.pApplicationInfo = &application;
   Instance opened;
   if (const VkResult result = vkCreateInstance(&info, nullptr, &opened.handle); result != VK_SUCCESS) {
-    return {VK_NULL_HANDLE, fmt::format("the Vulkan loader finds no driver (vkCreateInstance: {})", to_string(result))};
+    return {VK_NULL_HANDLE,
+            fmt::format("the Vulkan loader finds no driver (vkCreateInstance: {}); install the driver of the GPU", to_string(result))};
   }
   volkLoadInstance(opened.handle);
   return opened;

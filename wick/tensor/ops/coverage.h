@@ -39,6 +39,7 @@ struct CoverageEntry {
     case Support::native: return "native";
     case Support::kernel: return "kernel";
     case Support::reference: return "reference";
+    case Support::cpu_fallback: return "cpu_fallback";
   }
   return "";
 }

@@ -23,6 +23,33 @@ static_assert(std::all_of(kOps.begin(), kOps.end(), [](const OpInfo& row) {
   return static_cast<size_t>(row.max_inputs) <= kMaxOperands && static_cast<size_t>(row.max_outputs) <= kMaxOperands;
 }));
 
+// `implementation`, and for tests none where a hole is faked.
+OpFunction found(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept {
+  return runtime.has_fake_hole(op, dtype) ? nullptr : implementation(runtime, op, kind, dtype);
+}
+
+bool has_reference(const Runtime& runtime, OpId op, DType dtype) noexcept {
+  return runtime.caps().host_memory && rule(op).reference != nullptr && is_readable(dtype);
+}
+
+// What a device in host memory runs an op with; nullptr: nothing.
+OpFunction on_host(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept {
+  if (const OpFunction function = found(runtime, op, kind, dtype)) return function;
+  return has_reference(runtime, op, dtype) ? run_reference : nullptr;
+}
+
+// Runs an op that its device does not implement.
+void run_elsewhere(const OpCall& call, const Device& device, int kind, DType dtype) {
+  if (has_reference(*call.runtime, call.op, dtype)) return run_reference(call);
+  if (OpFallback* const fallback = call.runtime->op_fallback()) {
+    if (const OpFunction function = on_host(fallback->cpu(), call.op, kind, dtype)) {
+      return fallback->run(call, rule(call.op).updates, function);
+    }
+  }
+  fail(ErrorCode::unsupported, "{}: {} has no implementation for dtype {}", to_string(call.op), device.location().to_string(),
+       to_string(dtype));
+}
+
 }  // namespace
 
 std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept {
@@ -41,10 +68,13 @@ OpFunction implementation(const Runtime& runtime, OpId op, int kind, DType dtype
 }
 
 Support support(const Device& device, OpId op, DType dtype, int kind) noexcept {
-  if (device.runtime().override_for(op, kind, dtype) != nullptr) return Support::native;
-  if (implementation(device.runtime(), op, kind, dtype) != nullptr) return Support::kernel;
-  if (device.caps().host_memory && rule(op).reference != nullptr && is_readable(dtype)) return Support::reference;
-  return Support::none;
+  const Runtime& runtime = device.runtime();
+  if (found(runtime, op, kind, dtype) != nullptr) {
+    return runtime.override_for(op, kind, dtype) != nullptr ? Support::native : Support::kernel;
+  }
+  if (has_reference(runtime, op, dtype)) return Support::reference;
+  const OpFallback* const fallback = runtime.op_fallback();
+  return fallback != nullptr && on_host(fallback->cpu(), op, kind, dtype) != nullptr ? Support::cpu_fallback : Support::none;
 }
 
 void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) {
@@ -71,15 +101,8 @@ void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs
   const OpCall call{op, params, std::span(input_operands).first(inputs.size()), std::span(output_operands).first(outputs.size()),
                     &device.runtime()};
   const int kind = kind_of(op, params);
-  if (const OpFunction function = implementation(device.runtime(), op, kind, defining.dtype())) {
-    function(call);
-    return;
-  }
-  if (support(device, op, defining.dtype(), kind) != Support::reference) {
-    fail(ErrorCode::unsupported, "{}: {} has no implementation for dtype {}", to_string(op), device.location().to_string(),
-         to_string(defining.dtype()));
-  }
-  run_reference(call);
+  if (const OpFunction function = found(device.runtime(), op, kind, defining.dtype())) return function(call);
+  run_elsewhere(call, device, kind, defining.dtype());
 }
 
 void apply(OpId op, const void* params, std::span<const std::byte> param_bytes, std::span<const Tensor* const> inputs,

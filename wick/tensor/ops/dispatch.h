@@ -19,8 +19,8 @@ namespace wick {
 // The device's own implementation of a kind of an op, or that by portable kernels; nullptr if there is neither.
 [[nodiscard]] OpFunction implementation(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept;
 
-// How a device carries out a kind of an op on a dtype.
-enum class Support { none, native, kernel, reference };
+// How a device carries out a kind of an op on a dtype. cpu_fallback: the CPU does (DeviceOptions::cpu_fallback).
+enum class Support { none, native, kernel, reference, cpu_fallback };
 [[nodiscard]] Support support(const Device& device, OpId op, DType dtype, int kind = 0) noexcept;
 
 // Runs the op, unless all outputs are empty. `params` is the op's parameter struct. Errors: device_mismatch naming op and both devices;

@@ -157,9 +157,8 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
 
 Tensor repack_for_linear(const Tensor& weight) {
   const DType target = interleaved_dtype(weight.dtype());
-  const OpFunction function = weight.device().runtime().override_for(OpId::repack, 0, weight.dtype());
-  if (target == weight.dtype() || function == nullptr || weight.elements() == 0 || weight.rank() != 2 || !weight.is_contiguous())
-    return weight;
+  const bool repacks = support(weight.device(), OpId::repack, weight.dtype()) == Support::native;
+  if (target == weight.dtype() || !repacks || weight.elements() == 0 || weight.rank() != 2 || !weight.is_contiguous()) return weight;
   if (weight.shape()[1] % info(target).block_elements != 0) return weight;  // of f16 and bf16, whose plain rows have any length
   const Tensor result = Tensor::empty(weight.shape(), target, weight.device(), Lifetime::persistent);
   dispatch(OpId::repack, nullptr, {&weight}, {&result});
