@@ -74,7 +74,7 @@ class LinkMap:
         self.sections = []  # (name of the section, bytes, library or "", object)
         for line in text.split("\n"):
             found = SECTION.match(line)
-            if not found or int(found[2], 16) == 0 or found[1].startswith((".bss", ".tbss")):
+            if not found or int(found[2], 16) == 0 or found[1].startswith((".bss", ".tbss", ".debug", ".comment", ".gnu.")):
                 continue
             archive = ARCHIVE.search(found[4])
             library, member = (archive[1], archive[2]) if archive else ("", pathlib.Path(found[4]).name)

@@ -1,6 +1,8 @@
-// glslang's generator calls SPIRV-Tools where it is told to optimize, validate, strip or print what it made; shader_compiler.cpp tells it
-// none of these. These definitions stand for that part of glslang, so that the linker leaves 4 MB of SPIRV-Tools out of the program. They
-// are weak: a version of glslang that needs more of that part brings its own definitions, and these give way.
+// glslang's generator calls SPIRV-Tools where it is told to optimize, validate, strip or print what it made. The options here ask for none
+// of these, and the definitions beside them stand for that part of glslang, so that the linker leaves 4 MB of SPIRV-Tools out of the
+// program. They are weak: a version of glslang that needs more of that part brings its own definitions, and these give way.
+#include "wick/backend/vulkan/no_optimizer.h"
+
 #include <iosfwd>
 #include <vector>
 
@@ -43,3 +45,13 @@ void SpirvToolsValidate(const TIntermediate& /*intermediate*/, Words& /*spirv*/,
 }
 
 }  // namespace glslang
+
+namespace wick::vulkan {
+
+glslang_spv_options_t options_without_spirv_tools() {
+  glslang_spv_options_t options{};
+  options.disable_optimizer = true;
+  return options;
+}
+
+}  // namespace wick::vulkan

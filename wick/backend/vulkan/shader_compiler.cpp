@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "wick/backend/vulkan/no_optimizer.h"
 #include "wick/backend/vulkan/spirv.h"
 #include "wick/device/kernel_driver.h"
 
@@ -45,9 +46,7 @@ std::vector<std::byte> compile_glsl(const std::string& text, bool keep_subnormal
   const std::unique_ptr<glslang_program_t, decltype(&glslang_program_delete)> program(glslang_program_create(), glslang_program_delete);
   glslang_program_add_shader(program.get(), shader.get());
   if (glslang_program_link(program.get(), kMessages) == 0) throw CompilerError{glslang_program_get_info_log(program.get())};
-  // Drivers optimize what they are given; SPIRV-Tools is left out of the program (no_optimizer.cpp), and the tests validate every text.
-  glslang_spv_options_t options{};
-  options.disable_optimizer = true;
+  glslang_spv_options_t options = options_without_spirv_tools();
   glslang_program_SPIRV_generate_with_options(program.get(), input.stage, &options);
   const uint32_t* words = glslang_program_SPIRV_get_ptr(program.get());
   std::vector<uint32_t> module(words, words + glslang_program_SPIRV_get_size(program.get()));
