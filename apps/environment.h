@@ -1,8 +1,14 @@
 // What the programs take from the environment; nothing below apps/ reads it.
 #pragma once
 
+#include <unistd.h>
+
+#include <clocale>
 #include <cstdlib>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "wick/cli/console.h"
 
@@ -22,10 +28,33 @@ inline std::string cache_directory() {
   return {};
 }
 
-inline void read_environment(Console& console) {
+// The variables that stand for flags: WICK_MODEL for --model.
+inline std::map<std::string, std::string> flag_variables() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const size_t equals = text.find('=');
+    if (text.starts_with("WICK_") && equals != std::string_view::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+// A terminal that knows no escape sequences.
+inline bool is_plain_terminal() {
+  const char* kind = std::getenv("TERM");
+  return kind == nullptr || std::string_view(kind).empty() || std::string_view(kind) == "dumb";
+}
+
+// The console of this process, with what its environment says.
+inline Console console_of_process(std::string name) {
+  std::setlocale(LC_CTYPE, "");  // the line editor must know how characters are encoded
+  Console console = standard_console(std::move(name));
   console.cache_directory = cache_directory();
+  console.environment = flag_variables();
   console.fake_probe = environment_variable("WICK_FAKE_PROBE");
   console.fake_holes = environment_variable("WICK_FAKE_HOLES");
+  console.plain_terminal = is_plain_terminal();
+  return console;
 }
 
 }  // namespace wick

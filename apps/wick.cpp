@@ -6,7 +6,6 @@
 
 int main(int argument_count, char** arguments) {
   std::ios::sync_with_stdio(false);
-  wick::Console console = wick::standard_console("wick");
-  wick::read_environment(console);
+  wick::Console console = wick::console_of_process("wick");
   return wick::run_wick(console, wick::Arguments(arguments + 1, arguments + argument_count));
 }

@@ -71,7 +71,11 @@ TEST_F(Commands, RunStreamsTheContinuationAlone) {
   const Ended piped = wick(arguments, "some text\n");
   ASSERT_EQ(piped.code, 0) << piped.err;
   EXPECT_FALSE(piped.out.empty());
-  EXPECT_THAT(piped.err, testing::AllOf(HasSubstr("requested=auto"), HasSubstr("seed 1"), HasSubstr("tokens/s"), HasSubstr("peak memory")));
+  EXPECT_THAT(piped.err, testing::AllOf(HasSubstr("running on cpu ("), HasSubstr("seed 1"), HasSubstr("tokens/s"),
+                                        testing::Not(HasSubstr("requested="))));
+  Arguments verbose = arguments;
+  verbose.emplace_back("-v");
+  EXPECT_THAT(wick(verbose, "some text").err, testing::AllOf(HasSubstr("requested=auto"), HasSubstr("peak memory")));
   Arguments named = arguments;
   named.insert(named.end(), {"--prompt", "some text", "--quiet"});
   const Ended quiet = wick(named);
@@ -87,6 +91,73 @@ TEST_F(Commands, RunTellsTheSeedThatRepeatsIt) {
   EXPECT_EQ(
       wick({"run", "--model", model, "--max-tokens", "20", "--temperature", "2", "--top-k", "0", "--prompt", "x", "--seed", seed}).out,
       first.out);
+}
+
+TEST_F(Commands, RunAsJsonTellsTextTokensReasonTimingsAndLogprobs) {
+  const Arguments plain = {"run", "-m", model, "-n", "4", "-p", "some text", "--temp", "0", "--ignore-eos", "-q"};
+  Arguments arguments = plain;
+  arguments.insert(arguments.end(), {"--json", "--logprobs", "3"});
+  const Ended ended = wick(arguments);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const json result = json::parse(ended.out);
+  EXPECT_EQ(result["text"], wick(plain).out);
+  EXPECT_EQ(result["finish_reason"], "length");
+  EXPECT_EQ(result["stop_reason"], "MAX_TOKENS");
+  EXPECT_EQ(result["tokens"].size(), 4U);
+  EXPECT_EQ(result["usage"]["completion_tokens"], 4);
+  EXPECT_GT(result["timings"]["prefill_seconds"].get<double>(), 0);
+  ASSERT_EQ(result["logprobs"].size(), 4U);
+  for (size_t step = 0; step < 4; ++step) {
+    const json& entry = result["logprobs"][step];
+    EXPECT_EQ(entry["id"], result["tokens"][step]);
+    ASSERT_EQ(entry["top"].size(), 3U);
+    EXPECT_EQ(entry["top"][0]["logprob"], entry["logprob"]);  // greedy
+    EXPECT_LE(entry["top"][1]["logprob"], entry["top"][0]["logprob"]);
+    EXPECT_LT(entry["logprob"].get<double>(), 0);
+  }
+}
+
+// The log-probability is ln softmax of the row of logits that wick logits writes.
+TEST_F(Commands, LogprobsAreThoseOfTheLogits) {
+  const std::string out = (folder / "logits.npy").string();
+  ASSERT_EQ(wick({"logits", "--model", model, "--tokens", "398,97", "--out", out, "--precise"}).code, 0);
+  const NpyArray logits = read_npy(out);
+  std::vector<float> values(logits.data.size() / sizeof(float));
+  std::memcpy(values.data(), logits.data.data(), logits.data.size());
+  const json result = json::parse(wick({"run", "-m", model, "-p", "a", "-n", "1", "--temp", "0", "--precise", "--json", "-q"}).out);
+  double sum = 0;
+  for (size_t id = 0; id < 400; ++id) sum += std::exp(static_cast<double>(values[400 + id]));
+  const auto chosen = result["tokens"][0].get<size_t>();
+  EXPECT_NEAR(result["logprobs"][0]["logprob"].get<double>(), values[400 + chosen] - std::log(sum), 1e-5);
+  EXPECT_TRUE(result["timings"]["decode_tokens_per_second"].is_null());  // no token was decoded
+}
+
+TEST_F(Commands, RunReadsPromptsFromFilesAndRefusesEmptyOnes) {
+  const std::string prompt = (folder / "prompt.txt").string();
+  std::ofstream(prompt) << "some text\n";
+  const Arguments arguments = {"run", "-m", model, "-n", "4", "--temp", "0", "--ignore-eos"};
+  const auto with = [&](const Arguments& more, const std::string& input = "") {
+    Arguments all = arguments;
+    all.insert(all.end(), more.begin(), more.end());
+    return wick(all, input);
+  };
+  const std::string text = with({"-p", "some text"}).out;
+  EXPECT_EQ(with({"-f", prompt}).out, text);
+  EXPECT_EQ(with({"-f", "-"}, "some text\n").out, text);
+  for (const Arguments& more : {Arguments{"-p", ""}, Arguments{"-f", "-"}, Arguments{}}) {
+    const Ended ended = with(more);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_THAT(ended.err, HasSubstr("the prompt is empty; give --prompt TEXT"));
+  }
+  EXPECT_THAT(with({"-p", "x", "-f", prompt}).err, HasSubstr("--file excludes --prompt"));
+  EXPECT_THAT(with({"-p", "some text", "-q"}, "more").err, HasSubstr("warning: standard input is not read, since --prompt is given"));
+  EXPECT_EQ(with({"-p", "some text", "-q"}).err, "");
+}
+
+TEST_F(Commands, RunSaysThatTheContextIsFull) {
+  const Ended ended = wick({"run", "-m", model, "-p", "abc", "-c", "6", "-n", "50", "--ignore-eos", "-q"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.err, HasSubstr("warning: the text ends early: the context of 6 tokens is full"));
 }
 
 TEST_F(Commands, LogitsHaveOneRowForEachToken) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <new>
 #include <sstream>
 #include <stdexcept>
@@ -13,8 +14,10 @@
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/cli/console.h"
+#include "wick/cli/flags.h"
 #include "wick/cli/model_path.h"
 #include "wick/cli/wick_command.h"
+#include "wick/cli/wrap.h"
 
 namespace wick {
 namespace {
@@ -69,9 +72,43 @@ TEST(WickCommand, HelpNamesEverySubcommandAndAnUnknownOneIsRefused) {
   for (const char* name : {"run", "inspect", "tokenize", "detokenize", "logits", "perplexity", "bench", "synth", "devices", "coverage"}) {
     EXPECT_NE(help.out.find(std::string("\n  ") + name + " "), std::string::npos) << name;
   }
+  const Ended alone = run([](Console& console) { return run_wick(console, {}); });
+  EXPECT_EQ(alone.code, 1);
+  EXPECT_EQ(alone.out, help.out);
+  EXPECT_EQ(run([](Console& console) { return run_wick(console, {"help"}); }).out, help.out);
   const Ended unknown = run([](Console& console) { return run_wick(console, {"rum"}); });
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_NE(unknown.err.find("'rum'"), std::string::npos) << unknown.err;
+  EXPECT_NE(unknown.err.find("'rum' (did you mean run?)"), std::string::npos) << unknown.err;
+}
+
+TEST(WickCommand, HelpOfASubcommandIsTheSameInBothSpellings) {
+  const Ended one = run([](Console& console) { return run_wick(console, {"help", "run"}); });
+  EXPECT_EQ(one.code, 0);
+  EXPECT_EQ(one.out, run([](Console& console) { return run_wick(console, {"run", "--help"}); }).out);
+  EXPECT_EQ(run([](Console& console) { return run_wick(console, {"help", "rum"}); }).code, 2);
+}
+
+// One name for one thing: what two commands share has one meaning, and every line of a help text fits.
+TEST(WickCommand, FlagsMeanTheSameInEveryCommandAndHelpFits) {
+  std::map<std::string, std::string> owner;  // of each name and letter: the flag's main name
+  run([&](Console& console) {
+    describe_subcommands(console, [&](const std::string& command, const Flags& flags) {
+      for (const FlagRecord& record : flags.records()) {
+        EXPECT_FALSE(record.description.empty() && !record.hidden) << command << " " << record.name;
+        if (record.positional || record.hidden) continue;
+        std::vector<std::string> names = record.aliases;
+        names.push_back(record.name);
+        for (const std::string& name : names) {
+          if (name == "--output") continue;  // of wick bench, as in llama-bench, a format
+          EXPECT_EQ(owner.emplace(name, record.name).first->second, record.name) << command << " " << name;
+        }
+      }
+      std::istringstream help(flags.help());
+      for (std::string line; std::getline(help, line);) EXPECT_LE(columns_of(line), kHelpWidth) << command << ": " << line;
+    });
+    return 0;
+  });
+  EXPECT_GT(owner.size(), 40U);
 }
 
 TEST(ModelPath, TheDefaultModelLiesInstalledBesideTheProgramOrInATreeAboveIt) {

@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "unit/temporary_folder.h"
 #include "wick/base/error.h"
+#include "wick/cli/suggest.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
 
@@ -35,17 +39,18 @@ struct Parsed {
   bool flag = false;
   bool goes_on = false;
   std::string out;
+  std::string err;
   std::string error;
 };
 
-Parsed parse(const Arguments& arguments) {
+Parsed parse(const Arguments& arguments, const std::map<std::string, std::string>& environment = {}) {
   Parsed parsed;
   std::istringstream in;
   std::ostringstream out;
   std::ostringstream err;
-  const Console console{.name = "tool", .executable = {}, .in = in, .out = out, .err = err};
+  const Console console{.name = "tool", .executable = {}, .in = in, .out = out, .err = err, .environment = environment};
   Flags flags("Does things.", console);
-  flags.add_integer("--count", "a count", parsed.count, 1, 10);
+  flags.add_integer("-n,--count,--number", "a count", parsed.count, 1, 10);
   flags.add_decimal("--share", "a share", parsed.share, 0, 1);
   flags.add_value("--text", "TEXT", "a text", [&](const std::string& text) { parsed.text = text; });
   flags.add_values("--several", "TEXT", "texts", parsed.several);
@@ -53,6 +58,7 @@ Parsed parse(const Arguments& arguments) {
   flags.footer(examples({"tool --count 3"}));
   parsed.error = error_of([&] { parsed.goes_on = flags.parse(arguments); });
   parsed.out = out.str();
+  parsed.err = err.str();
   return parsed;
 }
 
@@ -76,7 +82,70 @@ TEST(Flags, TextsMayBeEmptyOrLookLikeFlags) {
   EXPECT_THAT(parse({"--several", "[a,b]", "--several", "c"}).several, testing::ElementsAre("[a,b]", "c"));
 }
 
-TEST(Flags, TheLastOfSeveralValuesCounts) { EXPECT_EQ(parse({"--count", "1", "--count", "2"}).count, 2); }
+TEST(Flags, TheLastOfSeveralValuesCountsAndThatIsSaid) {
+  const Parsed parsed = parse({"--count", "1", "-n", "2"});
+  EXPECT_EQ(parsed.count, 2);
+  EXPECT_EQ(parsed.err, "tool: warning: --count is given 2 times; the last one, '2', counts\n");
+  EXPECT_EQ(parse({"--several", "a", "--several", "b", "--flag", "--flag"}).err, "");
+}
+
+TEST(Flags, LettersAndAliasesAreTheSameFlag) {
+  EXPECT_EQ(parse({"-n", "7"}).count, 7);
+  EXPECT_EQ(parse({"-n7"}).count, 7);
+  EXPECT_EQ(parse({"--number", "7"}).count, 7);
+  EXPECT_EQ(parse({"--number=7"}).count, 7);
+  EXPECT_EQ(parse({"--number", "0"}).error, "--count 0: must be from 1 to 10");
+}
+
+TEST(Flags, TheCommandLineWinsOverTheEnvironmentAndThatOverTheFile) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "wick.toml").string();
+  std::ofstream(file)
+      << "# comment\ncount = 2\n[run]\ncount = 3\ntext = \"a, b # c\"\nseveral = [\"x y\", \"z\"]\nflag = true\n[other]\ncount = 9\n";
+  const Parsed from_file = parse({"--config", file});
+  EXPECT_EQ(from_file.error, "no error");
+  EXPECT_EQ(from_file.count, 3);  // the section is about this command alone
+  EXPECT_EQ(from_file.text, "a, b # c");
+  EXPECT_THAT(from_file.several, testing::ElementsAre("x y", "z"));
+  EXPECT_TRUE(from_file.flag);
+  EXPECT_EQ(parse({}, {{"WICK_CONFIG", file}}).count, 3);
+  const std::map<std::string, std::string> variables = {{"WICK_COUNT", "4"}, {"WICK_FLAG", "off"}, {"WICK_TEXT", ""}};
+  const Parsed from_environment = parse({"--config", file}, variables);
+  EXPECT_EQ(from_environment.count, 4);
+  EXPECT_FALSE(from_environment.flag);
+  EXPECT_EQ(from_environment.text, "a, b # c");  // an empty variable is an unset one
+  EXPECT_EQ(parse({"--config", file, "--count", "5"}, variables).count, 5);
+  EXPECT_EQ(parse({"--count", "5"}, variables).err, "");
+}
+
+TEST(Flags, ValuesFromElsewhereAreCheckedAndNameTheirOrigin) {
+  EXPECT_EQ(parse({}, {{"WICK_COUNT", "11"}}).error, "WICK_COUNT: --count 11: must be from 1 to 10");
+  EXPECT_EQ(parse({}, {{"WICK_FLAG", "perhaps"}}).error, "WICK_FLAG: --flag 'perhaps': must be true or false");
+  const TemporaryFolder folder;
+  const std::string file = (folder / "wick.toml").string();
+  const auto error_with = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    const Parsed parsed = parse({"--config", file});
+    return parsed.error + parsed.err;
+  };
+  EXPECT_EQ(error_with("count = 0\n"), file + ": --count 0: must be from 1 to 10");
+  EXPECT_EQ(error_with("[run]\ncuont = 2\n"), file + ": 'cuont' is no flag of tool (did you mean --count?)");
+  EXPECT_THAT(error_with("cuont = 2\n"), HasSubstr("warning: " + file + ": 'cuont' is no flag of tool"));
+  EXPECT_THAT(error_with("[run]\ntext = a b\n"), HasSubstr("'text' has 2 values and takes one"));
+  EXPECT_THAT(error_with("count = 1\ntext = \"x\"\ncount = 2\n"), HasSubstr("'count' is set twice"));
+  EXPECT_THAT(parse({"--config", (folder / "none.toml").string()}).error, HasSubstr("no such file"));
+}
+
+TEST(Flags, UnknownNamesGetTheNearestKnownOne) {
+  const std::vector<std::string> known = {"--model", "--max-tokens", "--min-p", "--temperature"};
+  EXPECT_EQ(suggest("--modle", known), "--model");
+  EXPECT_EQ(suggest("--max_tokens", known), "--max-tokens");
+  EXPECT_EQ(suggest("--temprature", known), "--temperature");
+  EXPECT_EQ(suggest("--max", known), "--max-tokens");
+  EXPECT_EQ(suggest("--zebra", known), "");
+  EXPECT_EQ(edit_distance("abcd", "acbd"), 1U);
+  EXPECT_EQ(edit_distance("", "abc"), 3U);
+}
 
 TEST(Flags, NumbersOutsideTheirRangeNameFlagValueAndRange) {
   EXPECT_EQ(parse({"--count", "0"}).error, "--count 0: must be from 1 to 10");
@@ -88,8 +157,8 @@ TEST(Flags, NumbersOutsideTheirRangeNameFlagValueAndRange) {
 }
 
 TEST(Flags, UnknownFlagsStrayArgumentsAndMissingValuesAreErrors) {
-  EXPECT_EQ(parse({"--cuont", "3"}).error, "unknown flag '--cuont'; tool --help lists what there is");
-  EXPECT_EQ(parse({"stray"}).error, "unexpected argument 'stray'; tool --help lists what there is");
+  EXPECT_EQ(parse({"--cuont", "3"}).error, "unknown flag '--cuont' (did you mean --count?); tool --help lists the flags");
+  EXPECT_EQ(parse({"stray"}).error, "unexpected argument 'stray'; tool --help lists the flags");
   EXPECT_EQ(parse({"--count"}).error, "--count: its value is missing; see tool --help");
 }
 

@@ -118,7 +118,7 @@ void bench_command(Console& console, const Arguments& arguments) {
       "repetitions after one that warms up. --suite cpu does so for models of several types with random weights, beside what memory and\n"
       "cores can do at most, measured right before and after.",
       console);
-  flags.add_value("--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
+  add_model(flags, options.model);
   flags.add_integer("--prompt-tokens", "tokens of the prompt; 0: no prefill (512)", options.speed.prompt_tokens, 0);
   const Flags::Added gen_tokens =
       flags.add_integer("--gen-tokens", "tokens to decode; 0: no decoding (128; with --suite 64)", options.speed.gen_tokens, 0);
@@ -136,7 +136,7 @@ void bench_command(Console& console, const Arguments& arguments) {
   add_threads(flags, options.threads);
   add_precision(flags, options.precision);
   flags.add_switch("--json", "print JSON: medians, and _min and _max beside them", options.json);
-  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  add_verbosity(flags, console);
   flags.footer(examples({"wick bench --prompt-tokens 256",
                          "wick bench --model FILE.gguf --prompt-tokens 512 --gen-tokens 128 --threads 2 --reps 5 --json",
                          "wick bench --suite cpu --types q8_0,q4_0 --threads 2"}));

@@ -44,6 +44,12 @@ void Console::note(std::string_view message) const {
   if (!quiet) err << name << ": " << on_one_line(message) << std::endl;
 }
 
+void Console::detail(std::string_view message) const {
+  if (verbose) note(message);
+}
+
+void Console::warn(std::string_view message) const { err << name << ": warning: " << on_one_line(message) << std::endl; }
+
 Console standard_console(std::string name) {
   report_cut_files(name);
   return {.name = std::move(name),
@@ -58,15 +64,12 @@ Console standard_console(std::string name) {
 
 int run_guarded(Console& console, const std::function<void()>& body) {
   set_log_hook([&console](LogLevel level, std::string_view message) {
-    if (level == LogLevel::warning) {
-      console.err << console.name << ": warning: " << on_one_line(message) << std::endl;
-    } else if (level == LogLevel::info) {
-      console.note(message);
-    }
+    level == LogLevel::warning ? console.warn(message) : console.detail(message);
   });
   int code = kExitSuccess;
   try {
     body();
+    code = console.exit_code;
     if (!console.out.flush()) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
   } catch (const Error& error) {
     code = report(console, error.what(), error.code() == ErrorCode::device_lost ? kExitInternal : kExitUserError);

@@ -4,16 +4,20 @@
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace wick {
 
+class Flags;
+
 // How programs end; --help says the same.
 inline constexpr int kExitSuccess = 0;
-inline constexpr int kExitInternal = 1;   // a fault of Wick itself, or a device that failed while it worked
-inline constexpr int kExitUserError = 2;  // a bad flag, a bad file, something the machine has not
+inline constexpr int kExitInternal = 1;       // a fault of Wick itself, or a device that failed while it worked
+inline constexpr int kExitUserError = 2;      // a bad flag, a bad file, something the machine has not
+inline constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells count it
 
 struct Console {
   std::string name;                  // "wick-worker-cpu", "wick bench": stands before every message
@@ -24,14 +28,23 @@ struct Console {
   bool input_is_terminal = false;
   bool output_is_terminal = false;
   bool errors_are_terminal = false;
-  bool quiet = false;                // notes are left out
-  std::string cache_directory = {};  // where programs for accelerators are kept between runs; empty: nowhere
-  std::string fake_probe = {};       // for tests: WICK_FAKE_PROBE (FakeProbe::parse)
-  std::string fake_holes = {};       // for tests: WICK_FAKE_HOLES (FakeHoles::parse)
+  bool plain_terminal = false;                          // one that knows no escape sequences (TERM=dumb)
+  bool quiet = false;                                   // notes are left out
+  bool verbose = false;                                 // details are printed
+  int exit_code = kExitSuccess;                         // of a program that ends without an error
+  std::string cache_directory = {};                     // where programs for accelerators are kept between runs; empty: nowhere
+  std::string fake_probe = {};                          // for tests: WICK_FAKE_PROBE (FakeProbe::parse)
+  std::string fake_holes = {};                          // for tests: WICK_FAKE_HOLES (FakeHoles::parse)
+  std::map<std::string, std::string> environment = {};  // the variables WICK_…
+  std::vector<std::string> sections = {};               // that a configuration file may have; empty: any
+  std::function<void(const Flags&)> on_flags = {};      // gets a command's flags instead of running it
 
   // One line on err, unless quiet.
   void note(std::string_view message) const;
-  // The same for what went wrong, quiet or not.
+  // The same, if verbose.
+  void detail(std::string_view message) const;
+  // One line on err, always.
+  void warn(std::string_view message) const;
   void error(std::string_view message) const;
 };
 
@@ -46,7 +59,6 @@ using Arguments = std::vector<std::string>;
 
 // Printed by --help below the flags of every program.
 inline constexpr std::string_view kExitCodeHelp =
-    "Exit codes: 0 success; 1 a fault of the program itself, or of the device while it worked; 2 a bad flag, a bad file or something "
-    "missing.";
+    "Exit codes: 0 success; 1 internal error or device failure; 2 usage error, or a file that is missing or invalid; 130 interrupted.";
 
 }  // namespace wick

@@ -16,14 +16,13 @@ void detokenize_command(Console& console, const Arguments& arguments) {
   std::optional<std::string> file;
   bool special = false;
   Flags flags("Turns token ids into text. A line break is added on a terminal only.", console);
-  flags.add_value("--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
-                  [&](const std::string& value) { model = value; });
+  add_model(flags, model, "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)");
   const Flags::Added tokens_flag = flags.add_value("--tokens", "IDS", "like 0,5,9 or [0, 5, 9] (default: standard input)",
                                                    [&](const std::string& value) { tokens = value; });
-  flags.add_value("--file", "FILE", "a file with the ids", [&](const std::string& value) { file = value; }).excludes(tokens_flag);
-  flags.add_switch("--special", "spell control tokens out", special);
+  flags.add_value("-f,--file", "FILE", "a file with the ids", [&](const std::string& value) { file = value; }).excludes(tokens_flag);
+  flags.add_switch("--special", "write special tokens too", special);
   flags.footer(examples({"wick detokenize --model FILE.gguf --tokens 0,5,9",
-                         "wick tokenize --model FILE.gguf --text \"a b c\" --json | wick detokenize --model FILE.gguf"}));
+                         "wick tokenize --model FILE.gguf --prompt \"a b c\" --json | wick detokenize --model FILE.gguf"}));
   if (!flags.parse(arguments)) return;
 
   const auto tokenizer = Tokenizer::load(resolve_tokenizer(console, model));

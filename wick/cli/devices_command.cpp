@@ -81,7 +81,7 @@ void devices_command(Console& console, const Arguments& arguments) {
   Flags flags("Lists the devices that this program can use. `auto` is the one with the highest score.", console);
   flags.add_switch("--measure", "measure how fast each reads memory and computes: half a second and 1 GiB on the CPU", measure);
   add_threads(flags, threads);
-  flags.add_switch("--json", "print JSON", json);
+  add_json(flags, json);
   flags.footer(examples({"wick devices", "wick devices --json", "wick devices --measure --threads 2"}));
   if (!flags.parse(arguments)) return;
 

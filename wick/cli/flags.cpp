@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <ostream>
@@ -10,13 +11,49 @@
 #include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
 #include "wick/device/device_kind.h"
+#include "wick/cli/flag_sources.h"
+#include "wick/cli/suggest.h"
 
 namespace wick {
+
+// Where a value comes from; a later one wins.
+enum class ValueSource { none, file, environment, command_line };
+
+struct Flags::Flag {
+  FlagRecord record;
+  CLI::Option* option = nullptr;
+  std::function<void(const std::vector<std::string>&)> take = {};
+  std::vector<Flag*> excludes = {};
+  ValueSource source = ValueSource::none;
+  std::vector<std::string> values = {};
+  std::string origin = {};  // "WICK_THREADS: ", before the messages about its value; empty for the command line
+
+  void set(ValueSource from, std::vector<std::string> given, std::string where) {
+    source = from;
+    values = std::move(given);
+    origin = std::move(where);
+  }
+  [[nodiscard]] bool is_switch() const { return !record.positional && record.value_name.empty() && !record.value_optional; }
+};
+
 namespace {
+
+constexpr const char* kDefaultGroup = "Flags";
+constexpr const char* kGeneralGroup = "General";
 
 std::string describe_range(int64_t minimum, int64_t maximum) {
   if (maximum == std::numeric_limits<int64_t>::max()) return fmt::format("{} or more", minimum);
   return fmt::format("from {} to {}", minimum, maximum);
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
 }
 
 // CLI11 takes "--flag=" for a flag whose value is the next argument; it is one whose value is empty.
@@ -31,6 +68,13 @@ std::vector<std::string> split_empty_values(const Arguments& arguments) {
     }
   }
   return split;
+}
+
+// "--max-tokens": "WICK_MAX_TOKENS"
+std::string variable_of(const std::string& name) {
+  std::string variable = "WICK_" + name.substr(2);
+  for (char& letter : variable) letter = letter == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return variable;
 }
 
 }  // namespace
@@ -60,6 +104,23 @@ double parse_decimal(std::string_view flag, std::string_view text, double minimu
   return value;
 }
 
+std::vector<int64_t> parse_integers(std::string_view flag, std::string_view text, int64_t minimum, int64_t maximum) {
+  std::vector<int64_t> values;
+  for (const std::string& part : split(text, ',')) values.push_back(parse_integer(flag, part, minimum, maximum));
+  return values;
+}
+
+bool parse_switch(std::string_view flag, std::string_view text) {
+  const std::string value = CLI::detail::to_lower(std::string(text));
+  for (const char* word : {"true", "yes", "on", "1"}) {
+    if (value == word) return true;
+  }
+  for (const char* word : {"false", "no", "off", "0"}) {
+    if (value == word) return false;
+  }
+  fail(ErrorCode::invalid_argument, "{} '{}': must be true or false", flag, text);
+}
+
 uint64_t parse_seed(std::string_view flag, std::string_view text) {
   uint64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -70,86 +131,154 @@ uint64_t parse_seed(std::string_view flag, std::string_view text) {
 }
 
 Flags::Added& Flags::Added::required() {
-  option_->required();
+  flag_->record.required = true;
   return *this;
 }
 
 Flags::Added& Flags::Added::excludes(const Added& other) {
-  option_->excludes(other.option_);
+  flag_->excludes.push_back(other.flag_);
   return *this;
 }
 
 Flags::Added& Flags::Added::value_name(const std::string& name) {
-  option_->option_text(name);
+  (flag_->record.positional ? flag_->record.name : flag_->record.value_name) = name;
   return *this;
 }
 
 Flags::Added& Flags::Added::group(const std::string& heading) {
-  option_->group(heading);
+  flag_->record.group = heading;
   return *this;
 }
 
-Flags::Added& Flags::Added::hidden() { return group(""); }
+Flags::Added& Flags::Added::hidden() {
+  flag_->record.hidden = true;
+  flag_->record.variable.clear();
+  return *this;
+}
 
 Flags::Added& Flags::Added::value_optional() {
-  option_->expected(0, 1);
+  flag_->record.value_optional = true;
+  flag_->option->expected(0, 1);
   return *this;
 }
 
-bool Flags::Added::given() const { return option_->count() > 0; }
+bool Flags::Added::given() const { return flag_->source != ValueSource::none; }
 
 Flags::Flags(const std::string& description, const Console& console)
-    : console_(console), app_(std::make_unique<CLI::App>(description, console.name)) {}
+    : console_(console), app_(std::make_unique<CLI::App>()), description_(description) {
+  app_->set_help_flag();
+  app_->allow_extras();
+}
 
 Flags::~Flags() = default;
 
-Flags::Added Flags::add_value(const std::string& flag, const std::string& value_name, const std::string& description,
-                              const std::function<void(const std::string&)>& take) {
-  return Added(*app_->add_option_function<std::string>(flag, take, description)->option_text(value_name)->take_last());
+std::string Flags::main_name(const std::string& names) {
+  for (const std::string& name : split(names, ',')) {
+    if (name.starts_with("--")) return name;
+  }
+  return names;
 }
 
-Flags::Added Flags::add_decimal(const std::string& flag, const std::string& description, float& target, double minimum, double maximum) {
-  return add_value(flag, "X", description, [flag, &target, minimum, maximum](const std::string& text) {
+Flags::Flag& Flags::add(const std::string& names, const std::string& value_name, const std::string& description, bool is_switch) {
+  FlagRecord record{.name = main_name(names),
+                    .aliases = {},
+                    .value_name = value_name,
+                    .description = description,
+                    .group = kDefaultGroup,
+                    .variable = {}};
+  for (const std::string& name : split(names, ',')) {
+    if (name == record.name) continue;
+    if (name.starts_with("--")) {
+      record.aliases.push_back(name);
+    } else {
+      record.short_name = name;
+    }
+  }
+  record.positional = !record.name.starts_with('-');
+  if (!record.positional) record.variable = variable_of(record.name);
+  flags_.push_back(std::make_unique<Flag>(Flag{.record = std::move(record)}));
+  Flag& flag = *flags_.back();
+  // CLI11 only sorts the arguments; values are taken when all sources are known.
+  flag.option = is_switch ? app_->add_flag_callback(names, [] {}) : app_->add_option(names, [](const CLI::results_t&) { return true; });
+  flag.option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return flag;
+}
+
+Flags::Added Flags::add_value(const std::string& names, const std::string& value_name, const std::string& description,
+                              const std::function<void(const std::string&)>& take) {
+  Flag& flag = add(names, value_name, description);
+  flag.take = [take](const std::vector<std::string>& values) { take(values.empty() ? std::string() : values.back()); };
+  return Added(flag);
+}
+
+Flags::Added Flags::add_text(const std::string& names, const std::string& value_name, const std::string& description, std::string& target) {
+  return add_value(names, value_name, description, [&target](const std::string& text) { target = text; });
+}
+
+Flags::Added Flags::add_decimal(const std::string& names, const std::string& description, float& target, double minimum, double maximum) {
+  return add_value(names, "X", description, [flag = main_name(names), &target, minimum, maximum](const std::string& text) {
     target = static_cast<float>(parse_decimal(flag, text, minimum, maximum));
   });
 }
 
-Flags::Added Flags::add_switch(const std::string& flag, const std::string& description, bool& target) {
-  return Added(*app_->add_flag(flag, target, description));
+Flags::Added Flags::add_switch(const std::string& names, const std::string& description, bool& target) {
+  Flag& flag = add(names, "", description, true);
+  flag.take = [name = flag.record.name, &target](const std::vector<std::string>& values) {
+    target = values.empty() || parse_switch(name, values.back());
+  };
+  return Added(flag);
 }
 
-Flags::Added Flags::add_values(const std::string& flag, const std::string& value_name, const std::string& description,
+Flags::Added Flags::add_values(const std::string& names, const std::string& value_name, const std::string& description,
                                std::vector<std::string>& target) {
-  return Added(*app_->add_option(flag, target, description)->option_text(value_name)->allow_extra_args(false));
+  Flag& flag = add(names, value_name, description);
+  flag.record.multiple = true;
+  flag.take = [&target](const std::vector<std::string>& values) { target = values; };
+  return Added(flag);
 }
 
 Flags::Added Flags::add_argument(const std::string& name, const std::string& description, std::string& target) {
-  return Added(*app_->add_option(name, target, description));
+  return add_text(name, "", description, target);
 }
 
 Flags::Added Flags::add_arguments(const std::string& name, const std::string& description, std::vector<std::string>& target) {
-  return Added(*app_->add_option(name, target, description));
+  const Added added = add_values(name, "", description, target);
+  added.flag_->option->expected(-1);
+  return added;
 }
 
-void Flags::footer(const std::string& text) { app_->footer(text); }
+void Flags::footer(const std::string& text) { footer_ = text; }
 
-bool Flags::parse(const Arguments& arguments) {
-  app_->set_version_flag("--version", fmt::format("{} {} ({})", console_.name, build_info().version, build_info().commit),
-                         "print the version");
-  app_->set_help_flag("-h,--help", "print this help");
-  app_->get_formatter()->column_width(34);
+std::vector<FlagRecord> Flags::records() const {
+  std::vector<FlagRecord> records;
+  for (const auto& flag : flags_) records.push_back(flag->record);
+  return records;
+}
+
+std::vector<std::string> Flags::long_names() const {
+  std::vector<std::string> names;
+  for (const auto& flag : flags_) {
+    if (flag->record.hidden || flag->record.positional) continue;
+    names.push_back(flag->record.name);
+    names.insert(names.end(), flag->record.aliases.begin(), flag->record.aliases.end());
+  }
+  return names;
+}
+
+Flags::Flag* Flags::find(const std::string& name) {
+  for (const auto& flag : flags_) {
+    if (flag->record.positional || flag->record.hidden) continue;
+    const bool alias = std::find(flag->record.aliases.begin(), flag->record.aliases.end(), name) != flag->record.aliases.end();
+    if (alias || flag->record.name == name) return flag.get();
+  }
+  return nullptr;
+}
+
+void Flags::read_command_line(const Arguments& arguments) {
   std::vector<std::string> split = split_empty_values(arguments);
   std::vector<std::string> reversed(split.rbegin(), split.rend());
   try {
     app_->parse(std::move(reversed));
-  } catch (const CLI::Success& success) {
-    app_->exit(success, console_.out, console_.err);
-    return false;
-  } catch (const CLI::ExtrasError&) {
-    const std::vector<std::string> extras = app_->remaining(true);
-    const std::string& first = extras.front();
-    fail(ErrorCode::invalid_argument, "{} '{}'; {} --help lists what there is",
-         first.starts_with('-') ? "unknown flag" : "unexpected argument", first, console_.name);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string_view text = error.what();
     if (!text.ends_with("missing")) fail(ErrorCode::invalid_argument, "{}; see {} --help", text, console_.name);
@@ -157,16 +286,145 @@ bool Flags::parse(const Arguments& arguments) {
   } catch (const CLI::ParseError& error) {
     fail(ErrorCode::invalid_argument, "{}; see {} --help", error.what(), console_.name);
   }
+  for (const auto& flag : flags_) {
+    if (flag->option->count() > 0) flag->set(ValueSource::command_line, flag->option->results(), "");
+  }
+}
+
+void Flags::read_environment() {
+  for (const auto& flag : flags_) {
+    if (flag->source != ValueSource::none || flag->record.variable.empty()) continue;
+    const auto found = console_.environment.find(flag->record.variable);
+    // An empty variable is an unset one: container tools cannot always leave it out.
+    if (found == console_.environment.end() || found->second.empty()) continue;
+    flag->set(ValueSource::environment, {found->second}, found->first + ": ");
+  }
+}
+
+void Flags::read_configuration() {
+  if (configuration_.empty()) return;
+  const std::string own = section_of(console_.name);
+  for (const ConfigurationEntry& entry : read_configuration_file(configuration_)) {
+    const std::string first = entry.section.substr(0, entry.section.find('.'));
+    if (!entry.section.empty() && entry.section != own) {
+      const std::vector<std::string>& known = console_.sections;
+      if (known.empty() || std::find(known.begin(), known.end(), first) != known.end()) continue;
+      fail(ErrorCode::invalid_argument, "{}: section [{}] is no subcommand{}", configuration_, entry.section, did_you_mean(first, known));
+    }
+    Flag* flag = find("--" + entry.name);
+    if (flag == nullptr || flag->record.name == "--config") {
+      const std::string message = fmt::format("{}: '{}' is no flag of {}{}", configuration_, entry.name, console_.name,
+                                              did_you_mean("--" + entry.name, long_names()));
+      if (!entry.section.empty()) fail(ErrorCode::invalid_argument, "{}", message);
+      console_.warn(message + "; a section such as [run] holds what is for one subcommand");
+      continue;
+    }
+    if (entry.values.size() != 1 && !flag->record.multiple) {
+      fail(ErrorCode::invalid_argument, "{}: '{}' has {} values and takes one; quote a text with spaces or commas", configuration_,
+           entry.name, entry.values.size());
+    }
+    const bool more_special = flag->source == ValueSource::file && entry.section.empty();
+    if (flag->source > ValueSource::file || more_special) continue;
+    flag->set(ValueSource::file, entry.values, configuration_ + ": ");
+  }
+}
+
+// Two flags that exclude each other: that of the better source counts, and two of the same source are an error.
+void Flags::drop_what_is_excluded() {
+  for (const auto& flag : flags_) {
+    for (Flag* other : flag->excludes) {
+      if (flag->source == ValueSource::none || other->source == ValueSource::none) continue;
+      if (flag->source == other->source) {
+        fail(ErrorCode::invalid_argument, "{} excludes {}; give one of them", flag->record.name, other->record.name);
+      }
+      (flag->source < other->source ? *flag : *other).source = ValueSource::none;
+    }
+  }
+}
+
+void Flags::take_values() {
+  for (const auto& flag : flags_) {
+    const FlagRecord& record = flag->record;
+    if (flag->source == ValueSource::none) {
+      if (!record.required) continue;
+      fail(ErrorCode::invalid_argument, "{} is missing: {}; see {} --help", record.name, record.description, console_.name);
+    }
+    const bool single = !record.multiple && !flag->is_switch();
+    if (single && flag->values.size() > 1) {
+      console_.warn(fmt::format("{} is given {} times; the last one, '{}', counts", record.name, flag->values.size(), flag->values.back()));
+    }
+    try {
+      flag->take(flag->values);
+    } catch (const Error& error) {
+      if (flag->origin.empty()) throw;
+      throw Error(error.code(), flag->origin + error.what(), error.where());
+    }
+  }
+}
+
+bool Flags::parse(const Arguments& arguments) {
+  add_text("--config", "FILE",
+           "take flags that are not given from this TOML or INI file; before it count environment variables named after the flags, such as "
+           "WICK_MAX_TOKENS",
+           configuration_)
+      .group(kGeneralGroup);
+  add_switch("-h,--help", "print this help", wants_help_).group(kGeneralGroup);
+  add_switch("--version", "print the version", wants_version_).group(kGeneralGroup);
+  for (const char* name : {"--help", "--version"}) find(name)->record.variable.clear();
+  if (console_.on_flags) {
+    console_.on_flags(*this);
+    return false;
+  }
+  read_command_line(arguments);
+  if (find("--help")->source != ValueSource::none) {
+    console_.out << help();
+    return false;
+  }
+  if (find("--version")->source != ValueSource::none) {
+    console_.out << fmt::format("{} {} ({})\n", console_.name, build_info().version, build_info().commit);
+    return false;
+  }
+  if (const std::vector<std::string> extras = app_->remaining(); !extras.empty()) {
+    const std::string name = extras.front().substr(0, extras.front().find('='));
+    if (!name.starts_with('-')) {
+      fail(ErrorCode::invalid_argument, "unexpected argument '{}'; {} --help lists the flags", name, console_.name);
+    }
+    fail(ErrorCode::invalid_argument, "unknown flag '{}'{}; {} --help lists the flags", name, did_you_mean(name, long_names()),
+         console_.name);
+  }
+  read_environment();
+  if (Flag* file = find("--config"); file->source != ValueSource::none) configuration_ = file->values.back();
+  read_configuration();
+  drop_what_is_excluded();
+  take_values();
   return true;
 }
 
+void add_model(Flags& flags, std::string& model, const std::string& description) {
+  flags.add_value("-m,--model", "FILE|DIR", description, [&model](const std::string& text) {
+    if (text.empty()) fail(ErrorCode::invalid_argument, "--model: an empty name; name a .gguf file");
+    model = text;
+  });
+}
+
+Flags::Added add_context(Flags& flags, int64_t& context, const std::string& description, int64_t minimum) {
+  return flags.add_integer("-c,--context,--ctx-size,--ctx", description, context, minimum);
+}
+
 void add_threads(Flags& flags, int& threads) {
-  flags.add_integer("--threads", "threads to compute with, 1 to 1024 (default: one for each core)", threads, 1, 1024);
+  flags.add_integer("-t,--threads", "threads to compute with, 1 to 1024 (default: one per usable core)", threads, 1, 1024);
+}
+
+void add_json(Flags& flags, bool& json) { flags.add_switch("--json", "print JSON", json); }
+
+void add_verbosity(Flags& flags, Console& console) {
+  flags.add_switch("-q,--quiet", "print nothing but results, warnings and errors", console.quiet).group(kGeneralGroup);
+  flags.add_switch("-v,--verbose", "print how the device was chosen, what was loaded, and all timings", console.verbose)
+      .group(kGeneralGroup);
 }
 
 void add_device(Flags& flags, DeviceChoice& choice) {
-  flags.add_value("--device", "DEVICE", "auto, cpu, vulkan:1 and so on (auto: the best one here)",
-                  [&choice](const std::string& text) { choice.name = text; });
+  flags.add_text("--device", "DEVICE", "auto, cpu, vulkan:1 and so on; wick devices lists them (auto: the fastest one)", choice.name);
   for (const std::string_view kind : kUserDeviceKindNames) {
     const std::string flag = fmt::format("--{}-device", kind);
     flags
@@ -184,9 +442,8 @@ void add_device(Flags& flags, DeviceChoice& choice) {
                       fail(ErrorCode::invalid_argument, "--fallback-ops '{}': must be cpu or none", text);
                     choice.cpu_fallback = text == "cpu";
                   });
-  flags.add_value("--trace", "FILE", "write what an accelerator ran, and when, for Chrome's trace viewer",
-                  [&choice](const std::string& text) { choice.trace_file = text; });
-  flags.add_switch("--validate", "check what an accelerator's kernels touch: slow", choice.validate);
+  flags.add_text("--trace", "FILE", "write the kernels that a GPU ran, and when, as a file for Chrome's trace viewer", choice.trace_file);
+  flags.add_switch("--validate", "check GPU kernels for out-of-bounds and overlapping accesses (slow)", choice.validate);
 }
 
 std::string examples(std::initializer_list<std::string> lines) {

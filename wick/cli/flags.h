@@ -1,4 +1,5 @@
-// Flags of the command line: CLI11 with numbers that have ranges, errors of one line, and help that ends in examples.
+// Flags of the command line: CLI11 with numbers that have ranges, errors of one line, values from the environment and a configuration
+// file, and help that ends in examples. Help texts, and whatever else describes the programs, are made from FlagRecords.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,6 @@
 
 namespace CLI {
 class App;
-class Option;
 }  // namespace CLI
 
 namespace wick {
@@ -21,12 +21,35 @@ namespace wick {
 // A whole number or a decimal one in [minimum, maximum]. Errors: invalid_argument, naming flag, value and range.
 [[nodiscard]] int64_t parse_integer(std::string_view flag, std::string_view text, int64_t minimum, int64_t maximum);
 [[nodiscard]] double parse_decimal(std::string_view flag, std::string_view text, double minimum, double maximum);
+// "128" or "128,512". Errors: parse_integer's; an empty list.
+[[nodiscard]] std::vector<int64_t> parse_integers(std::string_view flag, std::string_view text, int64_t minimum, int64_t maximum);
+// true, yes, on, 1 and their opposites, in any case. Errors: invalid_argument.
+[[nodiscard]] bool parse_switch(std::string_view flag, std::string_view text);
 
 [[nodiscard]] uint64_t parse_seed(std::string_view flag, std::string_view text);
 
-// The flags and arguments of a command. CLI11 is behind it and in flags.cpp alone: its headers take longer to compile than all else that a
-// command includes.
+// What is known of a flag or an argument.
+struct FlagRecord {
+  std::string name;                  // "--model"; of an argument "IN"
+  std::string short_name = {};       // "-m", or empty
+  std::vector<std::string> aliases;  // other long names
+  std::string value_name;            // "FILE"; empty: a switch
+  std::string description;
+  std::string group;     // the heading in the help text
+  std::string variable;  // "WICK_MODEL"; empty: none
+  bool positional = false;
+  bool required = false;
+  bool multiple = false;
+  bool hidden = false;
+  bool value_optional = false;
+};
+
+// The flags and arguments of a command. A value comes from the command line, else from the environment variable that is named after the
+// flag (WICK_MAX_TOKENS), else from the file of --config, else it is the default.
 class Flags {
+ private:
+  struct Flag;
+
  public:
   // What was added, to say more of it.
   class Added {
@@ -34,41 +57,44 @@ class Flags {
     Added& required();
     Added& excludes(const Added& other);
     Added& value_name(const std::string& name);  // in the help text
-    Added& group(const std::string& heading);    // the part of the help text that it stands in
-    Added& hidden();                             // in no help text
-    Added& value_optional();                     // the flag may stand alone; `take` is given an empty text then
+    Added& group(const std::string& heading);    // the part of the help text that it belongs to
+    Added& hidden();                             // in no help text, and from the command line only
+    Added& value_optional();                     // the flag may be used without a value; `take` gets an empty text then
     [[nodiscard]] bool given() const;            // once parsed
 
    private:
     friend class Flags;
-    explicit Added(CLI::Option& option) : option_(&option) {}
-    CLI::Option* option_;
+    explicit Added(Flag& flag) : flag_(&flag) {}
+    Flag* flag_;
   };
 
   Flags(const std::string& description, const Console& console);
   ~Flags();
 
-  // A flag with one value that `take` is given. The last one counts if there are several.
-  Added add_value(const std::string& flag, const std::string& value_name, const std::string& description,
+  // `names` of each kind of flag: "-c,--context,--ctx-size": a letter (may be missing), the name, and aliases.
+  // A flag with one value that `take` gets. The last one counts if there are several, which is said.
+  Added add_value(const std::string& names, const std::string& value_name, const std::string& description,
                   const std::function<void(const std::string&)>& take);
+  // The same, kept as a text.
+  Added add_text(const std::string& names, const std::string& value_name, const std::string& description, std::string& target);
 
   // A flag with a whole number.
   template <class T>
-  Added add_integer(const std::string& flag, const std::string& description, T& target, int64_t minimum,
+  Added add_integer(const std::string& names, const std::string& description, T& target, int64_t minimum,
                     int64_t maximum = std::numeric_limits<int64_t>::max()) {
-    return add_value(flag, "N", description, [flag, &target, minimum, maximum](const std::string& text) {
+    return add_value(names, "N", description, [flag = main_name(names), &target, minimum, maximum](const std::string& text) {
       target = static_cast<T>(parse_integer(flag, text, minimum, maximum));
     });
   }
 
   // A flag with a decimal number.
-  Added add_decimal(const std::string& flag, const std::string& description, float& target, double minimum, double maximum);
+  Added add_decimal(const std::string& names, const std::string& description, float& target, double minimum, double maximum);
 
   // A flag without a value.
-  Added add_switch(const std::string& flag, const std::string& description, bool& target);
+  Added add_switch(const std::string& names, const std::string& description, bool& target);
 
   // A flag with a value that may come several times.
-  Added add_values(const std::string& flag, const std::string& value_name, const std::string& description,
+  Added add_values(const std::string& names, const std::string& value_name, const std::string& description,
                    std::vector<std::string>& target);
 
   // An argument without a flag; any number of them.
@@ -78,17 +104,43 @@ class Flags {
   // The end of the help text.
   void footer(const std::string& text);
 
-  // Reads the arguments. false if --help or --version was asked for and has been printed.
-  // Errors: invalid_argument for whatever is wrong with them.
+  // Reads the arguments, the environment and the configuration file. false if --help or --version was given and has been printed, or if
+  // the console only wants to know the flags. Errors: invalid_argument for whatever is wrong with them; not_found, io of the file.
   [[nodiscard]] bool parse(const Arguments& arguments);
 
+  // Of all flags and arguments, in the order in which they were added.
+  [[nodiscard]] std::vector<FlagRecord> records() const;
+  [[nodiscard]] std::string help() const;
+
  private:
+  static std::string main_name(const std::string& names);
+  Flag& add(const std::string& names, const std::string& value_name, const std::string& description, bool is_switch = false);
+  [[nodiscard]] std::vector<std::string> long_names() const;
+  void read_command_line(const Arguments& arguments);
+  void read_environment();
+  void read_configuration();
+  void drop_what_is_excluded();
+  void take_values();
+  [[nodiscard]] Flag* find(const std::string& name);
+
   const Console& console_;
   std::unique_ptr<CLI::App> app_;
+  std::string description_;
+  std::string footer_;
+  std::vector<std::unique_ptr<Flag>> flags_;
+  bool wants_help_ = false;
+  bool wants_version_ = false;
+  std::string configuration_;
 };
 
-// Flags that may stand in no file and come again and again.
+// Flags that several commands have: each has the same names everywhere.
+void add_model(Flags& flags, std::string& model,
+               const std::string& description = "a GGUF model, or a folder with one (default: Wick's model)");
+Flags::Added add_context(Flags& flags, int64_t& context, const std::string& description, int64_t minimum);
 void add_threads(Flags& flags, int& threads);
+void add_json(Flags& flags, bool& json);
+// --quiet and --verbose.
+void add_verbosity(Flags& flags, Console& console);
 // The largest ordinal that a flag takes.
 inline constexpr int64_t kMaxOrdinal = 1024;
 

@@ -1,16 +1,18 @@
 #include "wick/cli/generate.h"
 
-#include <algorithm>
 #include <istream>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/interrupt.h"
 #include "wick/base/process.h"
+#include "wick/cli/generation_report.h"
+#include "wick/cli/line_editor.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
-#include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
 
 namespace wick {
@@ -18,35 +20,43 @@ namespace {
 
 void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
   const char* group = "Sampling";
-  flags.add_decimal("--temperature", "0: always the likeliest token; higher: more surprises; 0 to 2 (0.8)", sampling.temperature, 0, 2)
-      .group(group);
-  flags.add_integer("--top-k", "choose among the K likeliest tokens; 0: all (40)", sampling.top_k, 0).group(group);
+  flags.add_decimal("--temperature,--temp", "sampling temperature, 0 to 2; 0 = greedy (0.8)", sampling.temperature, 0, 2).group(group);
+  flags.add_integer("--top-k", "sample from the K most likely tokens; 0 = all (40)", sampling.top_k, 0).value_name("K").group(group);
   flags
-      .add_decimal("--top-p", "choose among the likeliest tokens that together reach this probability; 0 to 1 (0.95)", sampling.top_p, 0, 1)
-      .group(group);
-  flags.add_decimal("--min-p", "leave out tokens less likely than this share of the likeliest; 0 to 1 (0.05)", sampling.min_p, 0, 1)
+      .add_decimal("--top-p", "sample from the fewest most likely tokens whose probabilities sum to at least X, 0 to 1; 1 = all (0.95)",
+                   sampling.top_p, 0, 1)
       .group(group);
   flags
-      .add_decimal("--repetition-penalty", "above 1: tokens that were there become less likely; 1 and 0: off; 0 to 2 (1)",
+      .add_decimal("--min-p", "discard tokens whose probability is below X times that of the most likely token, 0 to 1; 0 = off (0.05)",
+                   sampling.min_p, 0, 1)
+      .group(group);
+  flags
+      .add_decimal("--repetition-penalty,--repeat-penalty", "penalize tokens already in the context, 0 to 2; 1 = off (1)",
                    sampling.repetition_penalty, 0, 2)
       .group(group);
-  flags.add_decimal("--presence-penalty", "taken from the logit of tokens that were there; -2 to 2 (0)", sampling.presence_penalty, -2, 2)
-      .group(group);
-  flags.add_decimal("--frequency-penalty", "taken from it once for each time; -2 to 2 (0)", sampling.frequency_penalty, -2, 2).group(group);
-  flags.add_integer("--penalty-window", "tokens that penalties look back on; -1: all, 0: none (64)", sampling.penalty_window, -1)
+  flags
+      .add_decimal("--presence-penalty", "subtracted from the logit of every token that has occurred, -2 to 2 (0)",
+                   sampling.presence_penalty, -2, 2)
       .group(group);
   flags
-      .add_value("--seed", "N", "same seed, same text, on one kind of processor (random, and printed)",
+      .add_decimal("--frequency-penalty", "subtracted from a token's logit once per occurrence, -2 to 2 (0)", sampling.frequency_penalty,
+                   -2, 2)
+      .group(group);
+  flags
+      .add_integer("--penalty-window,--repeat-last-n", "number of last tokens that penalties consider; -1 = all, 0 = none (64)",
+                   sampling.penalty_window, -1)
+      .group(group);
+  flags
+      .add_value("-s,--seed", "N", "the same seed gives the same text on one kind of processor (random; it is printed)",
                  [&sampling](const std::string& text) { sampling.seed = parse_seed("--seed", text); })
       .group(group);
 }
 
-// The whole of standard input, without the line break that ends it: `echo text | program` means text.
-std::string read_prompt(const Console& console) {
-  std::string prompt = read_standard_input(console, "give --prompt");
-  if (prompt.ends_with('\n')) prompt.pop_back();
-  if (prompt.ends_with('\r')) prompt.pop_back();
-  return prompt;
+// `echo text | program` means text: the line break that ends it is left out.
+std::string without_last_break(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
 }
 
 int64_t choose_context(const GenerateOptions& options, const ModelInfo& info) {
@@ -57,47 +67,93 @@ int64_t choose_context(const GenerateOptions& options, const ModelInfo& info) {
   return options.context > 0 ? options.context : info.context_length;
 }
 
-void note_result(const Console& console, const GenerationResult& result, double first_text_after) {
-  const std::string first = first_text_after > 0 ? fmt::format("first text {:.0f} ms after start; ", first_text_after * 1000) : "";
-  console.note(fmt::format(
-      "prefill {} tokens in {:.3f} s ({:.1f} tokens/s); decode {} tokens in {:.3f} s ({:.1f} tokens/s); {}stopped by {}; peak "
-      "memory {}",
-      result.prompt_tokens, result.prefill_seconds, result.prefill_tokens_per_second(), result.tokens.size(), result.decode_seconds,
-      result.decode_tokens_per_second(), first, to_string(result.stop_reason), format_bytes(peak_resident_bytes())));
-}
-
-// One request: text to the output piece by piece, seed and timings to the errors.
-void answer(Console& console, Generator& generator, const std::string& prompt, GenerationParams params, bool loop) {
-  const bool random = !params.sampling.seed;
-  if (random) params.sampling.seed = random_seed();
-  if (params.sampling.temperature > 0) {
-    console.note(random ? fmt::format("seed {0} (random; --seed {0} repeats it)", *params.sampling.seed)
-                        : fmt::format("seed {}", *params.sampling.seed));
+// --prompt, --file or standard input; none: a prompt loop.
+std::optional<std::string> read_prompt(const Console& console, const GenerateOptions& options) {
+  std::string prompt;
+  if (options.prompt) {
+    prompt = *options.prompt;
+  } else if (!options.file.empty() && options.file != "-") {
+    prompt = without_last_break(read_text_file(options.file));
+  } else if (console.input_is_terminal && options.file != "-") {
+    return std::nullopt;
+  } else {
+    prompt = without_last_break(read_standard_input(console, "give --prompt"));
   }
-  double first_text_after = 0;
-  const GenerationResult result = generator.generate(prompt, params, [&](std::string_view text) {
-    console.out << text << std::flush;
-    if (!loop && first_text_after == 0) first_text_after = seconds_since_process_start();
-    if (!console.out) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
-    return true;
-  });
-  // A file or pipe gets the text and nothing else; a terminal's next prompt should stand on a line of its own.
-  if (console.output_is_terminal) console.out << std::endl;
-  note_result(console, result, first_text_after);
+  if (prompt.empty()) {
+    fail(ErrorCode::invalid_argument, "the prompt is empty; give --prompt TEXT or --file FILE, or write the prompt to standard input");
+  }
+  return prompt;
 }
 
-void prompt_loop(Console& console, Generator& generator, const GenerationParams& params) {
-  console.err << "Write the beginning of a text; /help lists commands, /quit or Ctrl-D ends.\n";
-  std::string line;
-  while (console.err << "> " << std::flush, std::getline(console.in, line)) {
-    if (line == "/quit") return;
-    if (line == "/help") {
-      console.err << "/quit  end\n/help  this list\nAnything else is continued by the model; each line is a text of its own.\n";
+// Says once that standard input holds text which nobody reads.
+class UnreadInput {
+ public:
+  UnreadInput(const Console& console, const GenerateOptions& options) : console_(console), flag_(options.prompt ? "--prompt" : "--file") {
+    watched_ = (options.prompt || (!options.file.empty() && options.file != "-")) && !console.input_is_terminal;
+  }
+
+  void check() {
+    if (!watched_ || console_.in.rdbuf()->in_avail() <= 0) return;
+    watched_ = false;
+    console_.warn(fmt::format("standard input is not read, since {} is given; --file - takes the prompt from there", flag_));
+  }
+
+ private:
+  const Console& console_;
+  const char* flag_;
+  bool watched_ = false;
+};
+
+struct Session {
+  Console& console;
+  const GenerateOptions& options;
+  const LoadedModel& loaded;
+  Generator& generator;
+  bool loop = false;
+};
+
+// One request: text to the output piece by piece, or all of it as JSON; seed and timings to the errors. Whether Ctrl-C stopped it.
+bool answer(const Session& session, const std::string& prompt) {
+  Console& console = session.console;
+  const bool json = session.options.json;
+  GenerationParams params = session.options.params;
+  GenerationReport report{.random_seed = !params.sampling.seed};
+  if (report.random_seed) params.sampling.seed = random_seed();
+  const InterruptGuard interrupt;
+  params.is_cancelled = [&interrupt] { return interrupt.requested(); };
+  if (json) params.logprobs = session.options.top_logprobs;
+  report.result = session.generator.generate(prompt, params, [&](std::string_view text) {
+    if (!json) console.out << text << std::flush;
+    if (!session.loop && report.first_text_after == 0) report.first_text_after = seconds_since_process_start();
+    if (!console.out) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
+    return !interrupt.requested();
+  });
+  if (json) {
+    console.out << result_json(session.loaded, report, params) << std::endl;
+  } else if (console.output_is_terminal) {
+    // A file or pipe gets the text and nothing else; a terminal's next prompt should begin a line.
+    console.out << std::endl;
+  }
+  if (report.result.stop_reason == StopReason::context_full) {
+    console.warn(fmt::format("the text ends early: the context of {} tokens is full", session.generator.context()));
+  }
+  if (!session.options.no_timings) console.note(console.verbose ? detailed_line(report, params) : summary_line(report, params));
+  return interrupt.requested();
+}
+
+void prompt_loop(const Session& session) {
+  Console& console = session.console;
+  console.err << "Each line is a prompt of its own, which the model continues; /help lists commands, Ctrl-D ends.\n";
+  LineEditor editor(console);
+  while (const std::optional<std::string> line = editor.read()) {
+    if (*line == "/quit" || *line == "/exit" || *line == "/bye") return;
+    if (*line == "/help" || *line == "/?") {
+      console.err << "/help  print this list\n/quit  end, as Ctrl-D does\nCtrl-C stops an answer; a second one ends the program.\n";
       continue;
     }
-    if (line.empty()) continue;
+    if (line->empty()) continue;
     try {
-      answer(console, generator, line, params, true);
+      (void)answer(session, *line);
     } catch (const Error& error) {
       // A prompt that does not fit is no reason to leave.
       console.error(error.what());
@@ -109,22 +165,25 @@ void prompt_loop(Console& console, Generator& generator, const GenerationParams&
 }  // namespace
 
 void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console) {
-  flags.add_value("--model", "FILE|DIR", "a GGUF model, or a folder with one (default: the model that comes with Wick)",
-                  [&options](const std::string& text) {
-                    if (text.empty()) fail(ErrorCode::invalid_argument, "--model: an empty name; name a .gguf file");
-                    options.model = text;
-                  });
-  flags.add_value("--prompt", "TEXT", "the text to continue (default: standard input; on a terminal, a prompt loop)",
-                  [&options](const std::string& text) { options.prompt = text; });
-  flags.add_integer("--max-tokens", "the most tokens to generate (256)", options.params.max_tokens, 0);
-  flags.add_values("--stop", "TEXT", "end before this text; may come several times", options.params.stop);
-  flags.add_switch("--ignore-eos", "go on when the model ends its text", options.params.ignore_eos);
-  flags.add_switch("--parse-special", "control tokens spelled out in the prompt are those tokens", options.params.parse_special);
-  flags.add_integer("--context", "the most tokens that prompt and text may have together (the model's)", options.context, 1);
+  add_model(flags, options.model);
+  const Flags::Added prompt =
+      flags.add_value("-p,--prompt,--text", "TEXT", "the text to continue (default: standard input; on a terminal, a prompt loop)",
+                      [&options](const std::string& text) { options.prompt = text; });
+  flags.add_text("-f,--file", "FILE", "read the prompt from FILE; - is standard input", options.file).excludes(prompt);
+  flags.add_integer("-n,--max-tokens,--n-predict,--predict,--gen-tokens", "the most tokens to generate (256)", options.params.max_tokens,
+                    0);
+  add_context(flags, options.context, "the most tokens that prompt and text may have together (the model's)", 1);
+  flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end before this text; repeatable", options.params.stop);
+  flags.add_switch("--ignore-eos", "continue after the model's end-of-text token", options.params.ignore_eos);
+  flags.add_switch("--parse-special", "parse special tokens such as <|im_start|> in the prompt", options.params.parse_special);
   add_threads(flags, options.threads);
   add_precision(flags, options.precision);
-  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  flags.add_switch("--json", "print one JSON object: text, tokens, log-probabilities, finish reason, timings", options.json);
+  flags.add_integer("--logprobs,--top-logprobs", "with --json: also the N most likely tokens at each position (0)", options.top_logprobs, 0,
+                    100);
   add_sampling_flags(flags, options.params.sampling);
+  add_verbosity(flags, console);
+  flags.add_switch("--no-timings,--no-show-timings", "do not print seed and speed after the text", options.no_timings).group("General");
 }
 
 void check_generate_options(const GenerateOptions& options) {
@@ -133,18 +192,22 @@ void check_generate_options(const GenerateOptions& options) {
   }
 }
 
-void generate(Console& console, const GenerateOptions& options, const Device& device) {
+void generate(Console& console, const GenerateOptions& options, const std::function<Device()>& open_device) {
   check_generate_options(options);
+  const std::optional<std::string> prompt = read_prompt(console, options);
+  UnreadInput unread(console, options);
+  unread.check();
   const std::filesystem::path path = resolve_model(console, options.model);
-  const bool loop = !options.prompt && console.input_is_terminal;
-  const LoadedModel loaded = load_model(console, path, device, options.precision);
+  const LoadedModel loaded = load_model(console, path, open_device(), options.precision);
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
-  if (loop) {
-    prompt_loop(console, generator, options.params);
-  } else {
-    answer(console, generator, options.prompt ? *options.prompt : read_prompt(console), options.params, false);
+  const Session session{.console = console, .options = options, .loaded = loaded, .generator = generator, .loop = !prompt};
+  if (!prompt) {
+    prompt_loop(session);
+  } else if (answer(session, *prompt)) {
+    console.exit_code = kExitInterrupted;
   }
-  note_fallback_ops(console, device);
+  unread.check();  // what came later
+  note_fallback_ops(console, loaded.model->device());
 }
 
 }  // namespace wick

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -16,10 +17,14 @@ namespace wick {
 struct GenerateOptions {
   std::string model;
   std::optional<std::string> prompt;
+  std::string file;  // that holds the prompt; "-": standard input; empty: none
   GenerationParams params;
   int64_t context = 0;  // 0: the model's
   int threads = 0;
   Precision precision;
+  bool json = false;
+  int64_t top_logprobs = 0;
+  bool no_timings = false;
 };
 
 void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console);
@@ -27,8 +32,9 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
 // Errors: invalid_argument naming the flag, for parameters that parsing lets through.
 void check_generate_options(const GenerateOptions& options);
 
-// Loads the model and continues the prompt: the continuation alone goes to the output, as it is written; everything else to the
-// errors. Without a prompt it is the standard input, and on a terminal a prompt loop.
-void generate(Console& console, const GenerateOptions& options, const Device& device);
+// Reads the prompt, opens device and model, and continues the prompt: the continuation alone goes to the output, as it is written, or all
+// that is known of it as JSON; everything else to the errors. Without --prompt and --file the prompt is the standard input; on a terminal
+// there is a prompt loop. Errors: also invalid_argument for an empty prompt.
+void generate(Console& console, const GenerateOptions& options, const std::function<Device()>& open_device);
 
 }  // namespace wick

@@ -34,7 +34,7 @@ void collect(const Console& console, const Options& options) {
                  WithTokenizer::yes, [&](std::string_view weight, const Tensor& input) { collector.add(weight, input); });
   const ModelInfo& info = loaded.model->info();
   if (options.context > info.context_length) {
-    fail(ErrorCode::context_full, "--ctx {}: the context of {} holds {}", options.context, info.name, info.context_length);
+    fail(ErrorCode::context_full, "--context {}: the context of {} holds {}", options.context, info.name, info.context_length);
   }
   const std::optional<TokenId> bos = loaded.tokenizer->bos();
   std::vector<TokenId> tokens;
@@ -43,7 +43,7 @@ void collect(const Console& console, const Options& options) {
   tokens.insert(tokens.end(), text.begin(), text.end());
   const int64_t available = static_cast<int64_t>(tokens.size()) / options.context;
   if (available == 0 || options.chunks > available) {
-    fail(ErrorCode::invalid_argument, "{}: {} tokens are {} chunks of {}; give a longer text, fewer --chunks or a smaller --ctx",
+    fail(ErrorCode::invalid_argument, "{}: {} tokens are {} chunks of {}; give a longer text, fewer --chunks or a smaller --context",
          options.file, tokens.size(), available, options.context);
   }
   const int64_t chunks = options.chunks > 0 ? options.chunks : available;
@@ -73,18 +73,17 @@ void collect(const Console& console, const Options& options) {
 void imatrix_command(Console& console, const Arguments& arguments) {
   Options options;
   Flags flags(
-      "Runs a text through a model and writes down how large the inputs of each weight are: an importance matrix, which lets wick "
-      "quantize\n"
-      "spend precision where it counts. FILE ending in .dat gets the older form of such files, all others GGUF.",
+      "Runs a text through a model and writes the mean squares of each weight's inputs: an importance matrix for `wick quantize "
+      "--imatrix`. An output file whose name ends in .dat gets llama.cpp's older format, all others GGUF.",
       console);
-  flags.add_value("--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
-  flags.add_value("--file", "FILE", "the text", [&](const std::string& value) { options.file = value; }).required();
-  flags.add_value("--out", "FILE", "the file to write", [&](const std::string& value) { options.out = value; }).required();
-  flags.add_integer("--ctx", "tokens of a chunk (512)", options.context, 2);
-  flags.add_integer("--chunks", "only the first K chunks (all)", options.chunks, 1).value_name("K");
+  add_model(flags, options.model);
+  flags.add_value("-f,--file", "FILE", "the text", [&](const std::string& value) { options.file = value; }).required();
+  flags.add_value("-o,--out,--output", "FILE", "the file to write", [&](const std::string& value) { options.out = value; }).required();
+  add_context(flags, options.context, "tokens per chunk (512)", 2);
+  flags.add_integer("--chunks", "use only the first K chunks (all)", options.chunks, 1).value_name("K");
   add_device(flags, options.device);
   add_threads(flags, options.threads);
-  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  add_verbosity(flags, console);
   flags.footer(examples({"wick imatrix --model model-f16.gguf --file text.txt --out model.imatrix.gguf --chunks 100"}));
   if (!flags.parse(arguments)) return;
   collect(console, options);

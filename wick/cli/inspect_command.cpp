@@ -160,7 +160,7 @@ void inspect_command(Console& console, const Arguments& arguments) {
       "from the file's beginning. Of long arrays the first elements are shown. Nothing in a PyTorch file is run.",
       console);
   flags.add_argument("file", "the file", path).required().value_name("FILE");
-  flags.add_switch("--json", "print JSON", json);
+  add_json(flags, json);
   flags.footer(examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect FILE.gguf --json", "wick inspect checkpoint.pt"}));
   if (!flags.parse(arguments)) return;
 

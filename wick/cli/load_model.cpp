@@ -56,8 +56,8 @@ std::string Precision::describe() const {
 }
 
 void add_precision(Flags& flags, Precision& precision) {
-  flags.add_switch("--precise", "f32 activations and KV cache throughout: slower", precision.precise);
-  flags.add_value("--kv-type", "TYPE", "what the KV cache holds: f32 f16 bf16 q8_0 (f16; with --precise f32)",
+  flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);
+  flags.add_value("--kv-type", "TYPE", "type of the KV cache: f32, f16, bf16 or q8_0 (f16; with --precise f32)",
                   [&precision](const std::string& text) {
                     const std::optional<DType> dtype = parse_dtype(text);
                     if (!dtype || !is_cache_dtype(*dtype))
@@ -83,9 +83,12 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
   loaded.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const ModelInfo& info = loaded.model->info();
   const DeviceCaps& caps = device.caps();
-  console.note(fmt::format("loaded {} ({}, {} parameters, {}) in {:.3f} s on {} ({}), threads {}{}", info.name, info.architecture,
-                           format_count(static_cast<uint64_t>(info.parameters)), format_bytes(info.file_bytes), loaded.load_seconds,
-                           device.location().to_string(), caps.driver, caps.compute_units, precision.describe()));
+  const bool is_cpu = device.location().kind == DeviceKind::cpu;
+  console.note(fmt::format("running on {} ({}, {}{})", device.location().to_string(), caps.name, caps.driver,
+                           is_cpu ? fmt::format(", {} thread{}", caps.compute_units, caps.compute_units == 1 ? "" : "s") : ""));
+  console.detail(fmt::format("loaded {} ({}, {} parameters, {}) in {:.3f} s on {} ({}), threads {}{}", info.name, info.architecture,
+                             format_count(static_cast<uint64_t>(info.parameters)), format_bytes(info.file_bytes), loaded.load_seconds,
+                             device.location().to_string(), caps.driver, caps.compute_units, precision.describe()));
   return loaded;
 }
 

@@ -44,23 +44,23 @@ void logits_command(Console& console, const Arguments& arguments) {
   std::string out;
   int threads = 0;
   Precision precision;
-  Flags flags("Writes the logits that a model gives after each token of a text: f32 [tokens, vocabulary] in a .npy file.", console);
-  flags.add_value("--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { model_name = value; });
-  const Flags::Added text_flag = flags.add_value("--text", "TEXT", "the text; BOS is added if the model's file asks for it",
+  Flags flags("Writes a model's logits after each token of a text: f32 [tokens, vocabulary] in a .npy file.", console);
+  add_model(flags, model_name);
+  const Flags::Added text_flag = flags.add_value("-p,--prompt,--text", "TEXT", "the text; BOS is added if the model's file calls for it",
                                                  [&](const std::string& value) { text = value; });
   flags
       .add_value("--tokens", "IDS", "token ids like 0,5,9 instead, exactly as they are",
                  [&](const std::string& value) { token_list = value; })
       .excludes(text_flag);
-  flags.add_value("--out", "FILE", "the file to write", [&](const std::string& value) { out = value; }).required();
+  flags.add_value("-o,--out,--output", "FILE", "the file to write", [&](const std::string& value) { out = value; }).required();
   add_precision(flags, precision);
   add_device(flags, device);
   add_threads(flags, threads);
-  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
-  flags.footer(examples({"wick logits --model FILE.gguf --text \"Once upon a time\" --out logits.npy",
+  add_verbosity(flags, console);
+  flags.footer(examples({"wick logits --model FILE.gguf --prompt \"Once upon a time\" --out logits.npy",
                          "wick logits --model FILE.gguf --tokens 0,5,9 --out logits.npy --precise"}));
   if (!flags.parse(arguments)) return;
-  if (!text && !token_list) fail(ErrorCode::invalid_argument, "nothing to compute: give --text or --tokens");
+  if (!text && !token_list) fail(ErrorCode::invalid_argument, "nothing to compute: give --prompt or --tokens");
   if (text) check_prompt(*text);
 
   const auto path = resolve_model(console, model_name);
@@ -68,7 +68,7 @@ void logits_command(Console& console, const Arguments& arguments) {
   const LoadedModel loaded =
       load_model(console, path, open_device(console, device, threads), precision, token_list ? WithTokenizer::no : WithTokenizer::yes);
   const std::vector<TokenId> tokens = token_list ? parse_tokens(*token_list, "--tokens") : loaded.tokenizer->encode(*text);
-  if (tokens.empty()) fail(ErrorCode::invalid_argument, "{}: no tokens; at least one is needed", token_list ? "--tokens" : "--text");
+  if (tokens.empty()) fail(ErrorCode::invalid_argument, "{}: no tokens; at least one is needed", token_list ? "--tokens" : "--prompt");
   write_logits(console, *loaded.model, tokens, out);
   note_fallback_ops(console, loaded.model->device());
 }

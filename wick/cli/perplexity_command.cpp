@@ -86,20 +86,20 @@ struct Options {
 void measure(const Console& console, const Options& options, const LoadedModel& loaded) {
   const ModelInfo& info = loaded.model->info();
   if (options.context > info.context_length) {
-    fail(ErrorCode::context_full, "--ctx {}: the context of {} holds {}", options.context, info.name, info.context_length);
+    fail(ErrorCode::context_full, "--context {}: the context of {} holds {}", options.context, info.name, info.context_length);
   }
   const std::optional<TokenId> bos = loaded.tokenizer->bos();
   if (!bos && !options.second_half)
     fail(ErrorCode::unsupported, "{}: the vocabulary has no BOS token, which each chunk begins with", info.name);
   if (options.second_half && options.context < 4) {
-    fail(ErrorCode::invalid_argument, "--ctx {}: half of a chunk must have something to score; give at least 4", options.context);
+    fail(ErrorCode::invalid_argument, "--context {}: half of a chunk must have something to score; give at least 4", options.context);
   }
   const std::vector<TokenId> tokens =
       loaded.tokenizer->encode(read_text_file(options.file), {.add_special = options.second_half, .parse_special = false});
   const int64_t available = static_cast<int64_t>(tokens.size()) / options.context;
   if (available == 0) {
-    fail(ErrorCode::invalid_argument, "{}: {} tokens are less than one chunk of {}; give a longer text or a smaller --ctx", options.file,
-         tokens.size(), options.context);
+    fail(ErrorCode::invalid_argument, "{}: {} tokens are less than one chunk of {}; give a longer text or a smaller --context",
+         options.file, tokens.size(), options.context);
   }
   if (options.chunks > available) {
     fail(ErrorCode::invalid_argument, "--chunks {}: {} has {} chunks of {} tokens", options.chunks, options.file, available,
@@ -144,19 +144,19 @@ void perplexity_command(Console& console, const Arguments& arguments) {
       "into\n"
       "chunks of N tokens; each token is predicted from BOS and the chunk's tokens before it. A rest shorter than a chunk is left out.",
       console);
-  flags.add_value("--model", "FILE", "a GGUF model (default: Wick's model)", [&](const std::string& value) { options.model = value; });
-  flags.add_value("--file", "FILE", "the text", [&](const std::string& value) { options.file = value; }).required();
-  flags.add_integer("--ctx", "tokens of a chunk (512)", options.context, 1);
+  add_model(flags, options.model);
+  flags.add_value("-f,--file", "FILE", "the text", [&](const std::string& value) { options.file = value; }).required();
+  add_context(flags, options.context, "tokens per chunk (512)", 1);
   flags.add_integer("--chunks", "only the first K chunks (all)", options.chunks, 1).value_name("K");
   flags.add_switch("--second-half",
                    "score the second half of each chunk only, and let BOS take the place of its first token, as llama-perplexity does",
                    options.second_half);
   add_precision(flags, options.precision);
-  flags.add_switch("--json", "print JSON", options.json);
+  add_json(flags, options.json);
   add_device(flags, options.device);
   add_threads(flags, options.threads);
-  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
-  flags.footer(examples({"wick perplexity --model FILE.gguf --file text.txt --ctx 512",
+  add_verbosity(flags, console);
+  flags.footer(examples({"wick perplexity --model FILE.gguf --file text.txt --context 512",
                          "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json"}));
   if (!flags.parse(arguments)) return;
   const auto path = resolve_model(console, options.model);

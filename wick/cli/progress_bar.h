@@ -1,4 +1,4 @@
-// A ProgressBar shows on a terminal how far a long task is; elsewhere it is silent.
+// A ProgressBar shows how far a long task is: on a terminal as a bar that moves, elsewhere as a line now and then.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,10 @@ class ProgressBar {
  private:
   const Console& console_;
   std::string label_;
-  bool enabled_;
+  bool moves_;  // it is drawn over itself; else lines
   bool shown_ = false;
+  double last_share_ = 0;
+  std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;
 };
 

@@ -80,7 +80,7 @@ void quantize_command(Console& console, const Arguments& arguments) {
                   [&](const std::string& value) { request.importance = value; });
   flags.add_values("--keep", "REGEX=TYPE", "tensors whose names the pattern finds get TYPE; may be given again and again", request.keep);
   add_threads(flags, request.threads);
-  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  add_verbosity(flags, console);
   flags.footer(examples({"wick quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M",
                          "wick quantize model-f16.gguf model-iq2_xs.gguf IQ2_XS --imatrix model.imatrix.gguf --keep 'attn_v=q8_0'"}));
   if (!flags.parse(arguments)) return;

@@ -25,16 +25,17 @@ void synth_command(Console& console, const Arguments& arguments) {
       .add_value("--shape", "SHAPE", "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary",
                  [&](const std::string& value) { shape = value; })
       .required();
-  flags.add_value("--type", "TYPE", "the weights' type or mix, see below (q8_0)", [&](const std::string& value) { options.type = value; });
-  flags.add_switch("--untied", "a head of its own instead of the embedding, for shapes in numbers", untied);
-  flags.add_value("--out", "FILE", "the file to write", [&](const std::string& value) { out = value; }).required();
-  flags.add_value("--seed", "N", "same seed, same file (1)", [&](const std::string& value) { options.seed = parse_seed("--seed", value); });
+  flags.add_value("--type", "TYPE", "the weights' type or mix, in upper or lower case; see below (q8_0)",
+                  [&](const std::string& value) { options.type = value; });
+  flags.add_switch("--untied", "give the model an output matrix of its own (with a SHAPE in numbers)", untied);
+  flags.add_text("-o,--out,--output", "FILE", "the file to write", out).required();
+  flags.add_value("-s,--seed", "N", "same seed, same file (1)",
+                  [&](const std::string& value) { options.seed = parse_seed("--seed", value); });
   add_threads(flags, options.threads);
-  flags.add_switch("--quiet", "say nothing but errors", console.quiet);
+  add_verbosity(flags, console);
   const std::string types = fmt::format(
-      "types: {}\nA storage format is that of every matrix; of the other names, each is a mix as wick quantize makes it. Weights are "
-      "random\n"
-      "codes and scales, not the blocks nearest to random numbers. BitNet's embedding is f16.\n",
+      "Types: {}\nA block format applies to every matrix; the other names are the mixes of wick quantize. Weights are random codes and "
+      "scales, not quantized random numbers. BitNet's embedding is f16.\n\n",
       fmt::join(synthetic_types(), " "));
   flags.footer(types + examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
                                  "wick synth --arch bitnet --shape 1b --type tq2_0 --out bitnet-1b.gguf",

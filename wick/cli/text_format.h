@@ -10,5 +10,7 @@ namespace wick {
 [[nodiscard]] std::string format_bytes(uint64_t bytes);
 // "20.1 M"
 [[nodiscard]] std::string format_count(uint64_t count);
+// "1 token", "12 tokens"
+[[nodiscard]] std::string format_tokens(int64_t count);
 
 }  // namespace wick

@@ -71,7 +71,7 @@ std::vector<TokenId> parse_tokens(std::string_view text, std::string_view source
     rest = strip(after);
     if (rest.starts_with(',')) {
       rest = strip(rest.substr(1));
-      if (rest.empty()) fail(ErrorCode::invalid_argument, "{}: a comma without a token id behind it", source);
+      if (rest.empty()) fail(ErrorCode::invalid_argument, "{}: no token id after a comma", source);
     } else if (!rest.empty() && rest.data() == after.data()) {
       fail(ErrorCode::invalid_argument, "{}: '{}' at byte {} is no separator: write ids like 0,5,9", source, rest.front(),
            rest.data() - text.data());

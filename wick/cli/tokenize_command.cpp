@@ -46,22 +46,21 @@ void tokenize_command(Console& console, const Arguments& arguments) {
   bool parse_special = false;
   bool json = false;
   Flags flags("Turns text into the token ids of a model's vocabulary: one id and its spelling a line.", console);
-  flags.add_value("--model", "FILE|DIR", "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)",
-                  [&](const std::string& value) { model = value; });
+  add_model(flags, model, "a GGUF file (the vocabulary alone will do), a tokenizer.json or a .model (default: Wick's model)");
   const Flags::Added text_flag =
-      flags.add_value("--text", "TEXT", "the text (default: standard input)", [&](const std::string& value) { text = value; });
-  flags.add_value("--file", "FILE", "a file with the text", [&](const std::string& value) { file = value; }).excludes(text_flag);
-  flags.add_switch("--no-special", "leave out the BOS and EOS that the model's file asks for", no_special);
-  flags.add_switch("--parse-special", "control tokens spelled out in the text are those tokens", parse_special);
-  flags.add_switch("--json", "print an array of ids", json);
-  flags.footer(examples({"wick tokenize --model FILE.gguf --text \"Once upon a time\"",
+      flags.add_value("-p,--prompt,--text", "TEXT", "the text (default: standard input)", [&](const std::string& value) { text = value; });
+  flags.add_value("-f,--file", "FILE", "a file with the text", [&](const std::string& value) { file = value; }).excludes(text_flag);
+  flags.add_switch("--no-special", "leave out the BOS and EOS that the model's file calls for", no_special);
+  flags.add_switch("--parse-special", "parse special tokens such as <|im_start|> in the text", parse_special);
+  flags.add_switch("--json,--ids", "print an array of ids", json);
+  flags.footer(examples({"wick tokenize --model FILE.gguf --prompt \"Once upon a time\"",
                          "wick tokenize --model tokenizer.json --file novel.txt --json",
                          "echo -n \"<s>Hello\" | wick tokenize --model FILE.gguf --no-special --parse-special"}));
   if (!flags.parse(arguments)) return;
 
   const auto tokenizer = Tokenizer::load(resolve_tokenizer(console, model));
   if (file) text = read_text_file(*file);
-  if (!text) text = read_standard_input(console, "give --text or --file");
+  if (!text) text = read_standard_input(console, "give --prompt or --file");
   const std::vector<TokenId> ids = tokenizer->encode(*text, {.add_special = !no_special, .parse_special = parse_special});
   if (json) {
     console.out << nlohmann::json(ids).dump() << '\n';

@@ -1,11 +1,17 @@
 // The program `wick`: its subcommands, each in a file of its own.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "wick/cli/console.h"
 
 namespace wick {
 
 [[nodiscard]] int run_wick(Console& console, const Arguments& arguments);
+
+// Hands out the flags of every subcommand, for what describes them: help texts, man pages, completions.
+void describe_subcommands(Console& console, const std::function<void(const std::string& command, const Flags& flags)>& take);
 
 // A subcommand's body. The program's name is that of the subcommand: "wick bench".
 using Subcommand = void (*)(Console& console, const Arguments& arguments);

@@ -103,7 +103,7 @@ int run_worker(Console& console, const Arguments& arguments) {
     bool strict = false;
     GenerateOptions options;
     bool wants_build_info = false;
-    Flags flags(fmt::format("Continues a text with a language model on the {} backend. The continuation alone goes to standard output;\n"
+    Flags flags(fmt::format("Continues a text with a language model on the {} backend. The continuation alone goes to standard output; "
                             "notes go to standard error.",
                             to_string(device.location.kind)),
                 console);
@@ -121,11 +121,11 @@ int run_worker(Console& console, const Arguments& arguments) {
       return;
     }
     check_fakes(console, strict, device.is_explicit);
-    generate(
-        console, options,
-        Device::open_requested(device.location,
-                               {.threads = options.threads, .cache_directory = console.cache_directory, .fake_holes = console.fake_holes},
-                               FakeProbe::parse(console.fake_probe)));
+    generate(console, options, [&] {
+      return Device::open_requested(
+          device.location, {.threads = options.threads, .cache_directory = console.cache_directory, .fake_holes = console.fake_holes},
+          FakeProbe::parse(console.fake_probe));
+    });
   });
 }
 

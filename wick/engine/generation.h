@@ -23,10 +23,25 @@ struct GenerationParams {
   bool ignore_eos = false;
   // Control tokens spelled out in the prompt are taken for those tokens.
   bool parse_special = false;
+  // With a number, the log-probability of each token is kept, and those of so many most likely ones.
+  std::optional<int64_t> logprobs = {};
+  // Asked before each token whether to stop; may be empty.
+  std::function<bool()> is_cancelled = {};
 };
 
-// Why a generation ended. After each token they are looked at in this order: end_of_sequence, max_tokens, stop_sequence; then whether
-// the callback wants more; then whether the context has room for another token.
+// ln p of a token by the model's own distribution: the softmax of its logits before penalties, filters and temperature.
+struct TokenLogprob {
+  TokenId token = 0;
+  double logprob = 0;
+};
+
+struct GeneratedLogprob {
+  TokenLogprob chosen;
+  std::vector<TokenLogprob> top;  // the most likely tokens, by falling probability, then by token
+};
+
+// Why a generation ended. After each token they are checked in this order: end_of_sequence, max_tokens, stop_sequence; then whether
+// the callback or is_cancelled stops it; then whether the context has room for another token.
 enum class StopReason { end_of_sequence, max_tokens, stop_sequence, cancelled, context_full };
 // The worker API's name: "EOS", "MAX_TOKENS", "STOP_SEQUENCE", "CANCELLED", "CONTEXT_FULL".
 [[nodiscard]] std::string_view to_string(StopReason reason) noexcept;
@@ -34,6 +49,7 @@ enum class StopReason { end_of_sequence, max_tokens, stop_sequence, cancelled, c
 struct GenerationResult {
   std::string text;             // everything that the callback was given
   std::vector<TokenId> tokens;  // generated; one that ended the generation is the last
+  std::vector<GeneratedLogprob> logprobs = {};  // one for each token, if asked for
   int64_t prompt_tokens = 0;    // BOS counted
   StopReason stop_reason = StopReason::max_tokens;
   std::optional<std::string> stop_sequence_matched = {};

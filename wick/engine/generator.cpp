@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -70,6 +73,26 @@ void check_prompt(std::string_view prompt) {
     }
     at += character.length;
   }
+}
+
+GeneratedLogprob logprob_of(std::span<const float> logits, TokenId token, int64_t top) {
+  const double highest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - highest);
+  const double log_sum = highest + std::log(sum);
+  const auto entry = [&](TokenId id) { return TokenLogprob{id, logits[static_cast<size_t>(id)] - log_sum}; };
+  GeneratedLogprob result{.chosen = entry(token), .top = {}};
+  if (top <= 0) return result;
+  std::vector<TokenId> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), TokenId{0});
+  const auto count = std::min<std::ptrdiff_t>(top, std::ssize(ids));
+  std::partial_sort(ids.begin(), ids.begin() + count, ids.end(), [&](TokenId left, TokenId right) {
+    const float a = logits[static_cast<size_t>(left)];
+    const float b = logits[static_cast<size_t>(right)];
+    return a != b ? a > b : left < right;
+  });
+  for (auto id = ids.begin(); id != ids.begin() + count; ++id) result.top.push_back(entry(*id));
+  return result;
 }
 
 std::string_view to_string(StopReason reason) noexcept {
@@ -154,9 +177,14 @@ GenerationResult Generator::generate(std::string_view prompt, const GenerationPa
     return std::move(result);
   }
 
-  Clock::time_point first_token;
+  Clock::time_point first_token = Clock::now();
   for (;;) {
+    if (params.is_cancelled && params.is_cancelled()) {
+      continuation.finish(StopReason::cancelled);
+      break;
+    }
     const TokenId token = sampler.sample(logits);
+    if (params.logprobs) result.logprobs.push_back(logprob_of(logits, token, *params.logprobs));
     if (result.tokens.empty()) {
       first_token = Clock::now();
       result.time_to_first_token = seconds_since(start);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "wick/text/tokenizer.h"
 
 namespace wick {
+
+// The logprob of `token` and the `top` most likely tokens of a row of logits.
+[[nodiscard]] GeneratedLogprob logprob_of(std::span<const float> logits, TokenId token, int64_t top);
 
 // Errors: invalid_argument naming the byte, if the prompt is no UTF-8.
 void check_prompt(std::string_view prompt);

@@ -44,13 +44,14 @@ uint32_t file_type_of(DType dtype) {
   WICK_ASSERT(false);
 }
 
-StorageChoice parse_type(std::string_view name) {
+StorageChoice parse_type(std::string_view spelling) {
+  const std::string name = lower(spelling);
   const std::optional<DType> dtype = parse_dtype(name);
-  if (dtype && has_random_rows(*dtype)) return {std::string(name), *dtype, nullptr, file_type_of(*dtype)};
+  if (dtype && has_random_rows(*dtype)) return {name, *dtype, nullptr, file_type_of(*dtype)};
   for (const MixInfo& mix : mix_infos()) {
-    if (lower(mix.name) == name) return {std::string(name), mix.base, &mix, mix.file_type};
+    if (lower(mix.name) == name) return {name, mix.base, &mix, mix.file_type};
   }
-  fail(ErrorCode::invalid_argument, "type '{}': not one of {}", name, fmt::join(synthetic_types(), " "));
+  fail(ErrorCode::invalid_argument, "type '{}': not one of {}", spelling, fmt::join(synthetic_types(), " "));
 }
 
 bool is_bitnet(const SyntheticOptions& options) { return options.architecture != "llama"; }

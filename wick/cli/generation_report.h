@@ -1,0 +1,28 @@
+// What is told of a generation: lines for people, JSON for programs.
+#pragma once
+
+#include <string>
+
+#include "wick/cli/load_model.h"
+#include "wick/engine/generator.h"
+
+namespace wick {
+
+struct GenerationReport {
+  GenerationResult result = {};
+  bool random_seed = false;     // nobody gave one
+  double first_text_after = 0;  // seconds since the program was started; 0: not known
+};
+
+// "prompt 5 tokens, 812.3 tokens/s; text 40 tokens, 640.1 tokens/s; stopped by MAX_TOKENS; seed 7". A rate of less than two tokens is left
+// out, as is the seed where nothing is drawn.
+[[nodiscard]] std::string summary_line(const GenerationReport& report, const GenerationParams& params);
+// The same with seconds, the time to the first text, and the peak of memory.
+[[nodiscard]] std::string detailed_line(const GenerationReport& report, const GenerationParams& params);
+
+// "stop", "length" or "cancelled", as the OpenAI API calls the reasons.
+[[nodiscard]] std::string_view finish_reason(StopReason reason) noexcept;
+// One line: model, device, text, tokens, logprobs, finish_reason, stop_reason, usage, timings, seed.
+[[nodiscard]] std::string result_json(const LoadedModel& loaded, const GenerationReport& report, const GenerationParams& params);
+
+}  // namespace wick
