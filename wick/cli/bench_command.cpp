@@ -5,6 +5,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
+#include "wick/cli/bench_report.h"
 #include "wick/cli/bench_suite.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
@@ -19,56 +20,116 @@ namespace {
 struct Options {
   std::string model;
   DeviceChoice device;
-  SpeedOptions speed;
-  int threads = 0;
+  std::vector<int64_t> prompt_tokens = {512};
+  std::vector<int64_t> gen_tokens = {128};
+  std::vector<int64_t> depths = {0};
+  std::vector<int64_t> threads = {0};
+  int64_t reps = 3;
   Precision precision;
-  bool json = false;
+  BenchFormat format = BenchFormat::table;
   std::string suite;
 };
 
-void print_json(const Console& console, const Options& options, const LoadedModel& loaded, const std::filesystem::path& path,
-                const Speed& speed) {
+struct Measured {
+  std::vector<BenchRow> rows;
+  // Of the first model that was loaded.
+  double load_seconds = 0;
+  double first_token_seconds = 0;
+};
+
+BenchRow describe(const Options& options, const LoadedModel& loaded) {
+  const ModelInfo& info = loaded.model->info();
   const Device& device = loaded.model->device();
-  nlohmann::ordered_json json;
-  json["model"] = path.string();
-  json["device"] = device.location().to_string();
-  json["variant"] = device.caps().driver;
-  json["threads"] = device.caps().compute_units;
-  json["precise"] = options.precision.precise;
-  json["kv_type"] = to_string(options.precision.cache_dtype());
-  json["prompt_tokens"] = options.speed.prompt_tokens;
-  json["gen_tokens"] = options.speed.gen_tokens;
-  json["depth"] = options.speed.depth;
-  json["reps"] = options.speed.reps;
-  const auto add = [&json](const std::string& name, int64_t tokens, const Summary& summary) {
-    if (tokens == 0) return;
-    json[name] = summary.median;
-    json[name + "_min"] = summary.minimum;
-    json[name + "_max"] = summary.maximum;
-  };
-  add("prefill_tokens_per_second", options.speed.prompt_tokens, speed.prefill);
-  add("decode_tokens_per_second", options.speed.gen_tokens, speed.decode);
-  json["load_seconds"] = loaded.load_seconds;
-  json["first_token_seconds"] = loaded.load_seconds + speed.first_token_seconds;
-  json["model_bytes"] = loaded.model->info().file_bytes;
-  json["peak_rss_bytes"] = peak_resident_bytes();
-  console.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  return {.model = info.name,
+          .model_bytes = info.file_bytes,
+          .parameters = info.parameters,
+          .device = device.location().to_string(),
+          .variant = device.caps().driver,
+          .threads = device.caps().compute_units,
+          .precise = options.precision.precise,
+          .kv_type = std::string(to_string(options.precision.cache_dtype())),
+          .speed = {}};
 }
 
-void print_table(const Console& console, const Options& options, const LoadedModel& loaded, const Speed& speed) {
-  const Device& device = loaded.model->device();
-  console.out << fmt::format("{}, {}, {} ({}), threads {}, first token after {:.3f} s, peak memory {}\n", loaded.model->info().name,
-                             format_bytes(loaded.model->info().file_bytes), device.location().to_string(), device.caps().driver,
-                             device.caps().compute_units, loaded.load_seconds + speed.first_token_seconds,
-                             format_bytes(peak_resident_bytes()));
-  console.out << fmt::format("{:<20} {:>12} {:>12} {:>12}\n", "tokens/s", "median", "min", "max");
-  const auto print = [&](const std::string& name, int64_t tokens, const Summary& summary) {
-    if (tokens == 0) return;
-    console.out << fmt::format("{:<20} {:>12.2f} {:>12.2f} {:>12.2f}\n", fmt::format("{} {}", name, tokens), summary.median,
-                               summary.minimum, summary.maximum);
-  };
-  print("prefill", options.speed.prompt_tokens, speed.prefill);
-  print("decode", options.speed.gen_tokens, speed.decode);
+// The n-th prompt length is measured together with the n-th length of decoding, in turns.
+void measure_depth(const Console& console, const Options& options, const LoadedModel& loaded, int64_t depth, Measured& measured) {
+  const size_t count = std::max(options.prompt_tokens.size(), options.gen_tokens.size());
+  std::vector<BenchRow> decode_rows;
+  for (size_t index = 0; index < count; ++index) {
+    const SpeedOptions speed_options{.prompt_tokens = index < options.prompt_tokens.size() ? options.prompt_tokens[index] : 0,
+                                     .gen_tokens = index < options.gen_tokens.size() ? options.gen_tokens[index] : 0,
+                                     .depth = depth,
+                                     .reps = options.reps};
+    if (speed_options.prompt_tokens == 0 && speed_options.gen_tokens == 0) continue;
+    const Speed speed = measure_speed(console, *loaded.model, speed_options);
+    if (measured.first_token_seconds == 0) {
+      measured.load_seconds = loaded.load_seconds;
+      measured.first_token_seconds = loaded.load_seconds + speed.first_token_seconds;
+    }
+    BenchRow row = describe(options, loaded);
+    row.depth = depth;
+    if (speed_options.prompt_tokens > 0) {
+      row.tokens = speed_options.prompt_tokens;
+      row.speed = speed.prefill;
+      measured.rows.push_back(row);
+    }
+    if (speed_options.gen_tokens > 0) {
+      row.decode = true;
+      row.tokens = speed_options.gen_tokens;
+      row.speed = speed.decode;
+      decode_rows.push_back(row);
+    }
+  }
+  measured.rows.insert(measured.rows.end(), decode_rows.begin(), decode_rows.end());
+}
+
+nlohmann::ordered_json to_json(const Options& options, const std::filesystem::path& path, const Measured& measured,
+                               const BenchMachine& machine) {
+  const BenchRow& first = measured.rows.front();
+  nlohmann::ordered_json json = {{"model", path.string()},     {"device", first.device},   {"variant", first.variant},
+                                 {"threads", first.threads},   {"precise", first.precise}, {"kv_type", first.kv_type},
+                                 {"depth", first.depth},       {"reps", options.reps},     {"cpu", machine.cpu},
+                                 {"version", machine.version}, {"commit", machine.commit}, {"date", machine.date}};
+  // With one test of a kind its numbers are here too.
+  for (const bool decode : {false, true}) {
+    const auto is_kind = [decode](const BenchRow& row) { return row.decode == decode; };
+    if (std::count_if(measured.rows.begin(), measured.rows.end(), is_kind) != 1) continue;
+    const BenchRow& row = *std::find_if(measured.rows.begin(), measured.rows.end(), is_kind);
+    const std::string name = decode ? "decode_tokens_per_second" : "prefill_tokens_per_second";
+    json[decode ? "gen_tokens" : "prompt_tokens"] = row.tokens;
+    json[name] = row.speed.median;
+    json[name + "_min"] = row.speed.minimum;
+    json[name + "_max"] = row.speed.maximum;
+    json[name + "_mean"] = row.speed.mean;
+    json[name + "_stddev"] = row.speed.deviation;
+  }
+  json["results"] = nlohmann::ordered_json::array();
+  for (const BenchRow& row : measured.rows) json["results"].push_back(wick::to_json(row, machine));
+  json["load_seconds"] = measured.load_seconds;
+  json["first_token_seconds"] = measured.first_token_seconds;
+  json["model_bytes"] = first.model_bytes;
+  json["peak_rss_bytes"] = peak_resident_bytes();
+  return json;
+}
+
+void print(const Console& console, const Options& options, const std::filesystem::path& path, const Measured& measured) {
+  const BenchMachine machine = bench_machine();
+  const BenchRow& first = measured.rows.front();
+  switch (options.format) {
+    case BenchFormat::table:
+      console.out << fmt::format("{}, {}, {} ({}), first token after {:.3f} s, peak memory {}\n", first.model,
+                                 format_bytes(first.model_bytes), first.device, first.variant, measured.first_token_seconds,
+                                 format_bytes(peak_resident_bytes()))
+                  << fmt::format("{}, wick {} ({}), {}\n", machine.cpu, machine.version, machine.commit, machine.date)
+                  << render_table(measured.rows);
+      return;
+    case BenchFormat::markdown: console.out << render_markdown(measured.rows, machine); return;
+    case BenchFormat::csv: console.out << render_csv(measured.rows, machine); return;
+    case BenchFormat::jsonl: console.out << render_jsonl(measured.rows, machine); return;
+    case BenchFormat::json:
+      console.out << to_json(options, path, measured, machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+      return;
+  }
 }
 
 // "q8_0 q4_0" or "q8_0,q4_0"
@@ -87,25 +148,30 @@ void bench_suite(Console& console, const Options& options, SuiteOptions& suite, 
   if (options.suite != "cpu") fail(ErrorCode::invalid_argument, "--suite '{}': there is cpu", options.suite);
   if (!options.model.empty())
     fail(ErrorCode::invalid_argument, "--model: --suite makes its own models; choose them with --types and --shape");
-  const int64_t gen_tokens = own_gen_tokens ? options.speed.gen_tokens : suite.speed.gen_tokens;
-  suite.speed = options.speed;
-  suite.speed.gen_tokens = gen_tokens;
+  if (options.format != BenchFormat::table && options.format != BenchFormat::json)
+    fail(ErrorCode::invalid_argument, "--output: --suite prints a table or json");
+  for (const auto* list : {&options.prompt_tokens, &options.gen_tokens, &options.depths, &options.threads}) {
+    if (list->size() > 1) fail(ErrorCode::invalid_argument, "--suite takes one value for each flag, not a list");
+  }
+  suite.speed.prompt_tokens = options.prompt_tokens.front();
+  if (own_gen_tokens) suite.speed.gen_tokens = options.gen_tokens.front();
+  suite.speed.depth = options.depths.front();
+  suite.speed.reps = options.reps;
   suite.precision = options.precision;
-  suite.json = options.json;
-  run_bench_suite(console, suite, open_device(console, {.name = "cpu"}, options.threads));
+  suite.json = options.format == BenchFormat::json;
+  run_bench_suite(console, suite, open_device(console, {.name = "cpu", .trace_file = {}}, static_cast<int>(options.threads.front())));
 }
 
 void bench_model(Console& console, const Options& options) {
   const auto path = resolve_model(console, options.model);
-  const LoadedModel loaded =
-      load_model(console, path, open_device(console, options.device, options.threads), options.precision, WithTokenizer::no);
-  const Speed speed = measure_speed(console, *loaded.model, options.speed);
-  note_fallback_ops(console, loaded.model->device());
-  if (options.json) {
-    print_json(console, options, loaded, path, speed);
-  } else {
-    print_table(console, options, loaded, speed);
+  Measured measured;
+  for (const int64_t threads : options.threads) {
+    const LoadedModel loaded =
+        load_model(console, path, open_device(console, options.device, static_cast<int>(threads)), options.precision, WithTokenizer::no);
+    for (const int64_t depth : options.depths) measure_depth(console, options, loaded, depth, measured);
+    note_fallback_ops(console, loaded.model->device());
   }
+  print(console, options, path, measured);
 }
 
 }  // namespace
@@ -113,36 +179,40 @@ void bench_model(Console& console, const Options& options) {
 void bench_command(Console& console, const Arguments& arguments) {
   Options options;
   SuiteOptions suite;
+  bool json = false;
   Flags flags(
-      "Measures speed: prefill of a prompt, and decoding token by token, both from the same place in the cache; medians of the\n"
-      "repetitions after one that warms up. --suite cpu does so for models of several types with random weights, beside what memory and\n"
-      "cores can do at most, measured right before and after.",
+      "Benchmarks prompt processing and token generation, starting at the same cache depth. Reports mean, standard deviation and median of "
+      "N runs after one warm-up run. LIST is one number or several, such as 128,512. --suite cpu benchmarks synthetic models and compares "
+      "them with the machine's measured memory bandwidth and peak arithmetic rate.",
       console);
   add_model(flags, options.model);
-  flags.add_integer("--prompt-tokens", "tokens of the prompt; 0: no prefill (512)", options.speed.prompt_tokens, 0);
-  const Flags::Added gen_tokens =
-      flags.add_integer("--gen-tokens", "tokens to decode; 0: no decoding (128; with --suite 64)", options.speed.gen_tokens, 0);
-  flags.add_integer("--reps", "repetitions (3)", options.speed.reps, 1, 1000);
-  flags.add_integer("--depth", "tokens that are in the cache before (0)", options.speed.depth, 0);
-  flags.add_value("--suite", "NAME", "cpu: synthetic models of several types, and their shares of the machine's limits",
-                  [&](const std::string& value) { options.suite = value; });
+  flags.add_integers("-p,--prompt-tokens,--n-prompt", "lengths of the prompt; 0 = no prompt processing (512)", options.prompt_tokens, 0);
+  const Flags::Added gen_tokens = flags.add_integers("-n,--max-tokens,--gen-tokens,--n-gen",
+                                                     "tokens to generate; 0 = no generation (128; with --suite 64)", options.gen_tokens, 0);
+  flags.add_integer("-r,--reps,--repetitions", "number of runs (3)", options.reps, 1, 1000);
+  flags.add_integers("-d,--depth,--n-depth", "tokens in the cache before each run (0)", options.depths, 0);
+  flags.add_integers("-t,--threads", "threads to compute with, each 1 to 1024 (one per usable core)", options.threads, 1, 1024);
+  flags.add_value("-o,--format,--output", "FORMAT", "table, md, csv, jsonl or json (table)",
+                  [&](const std::string& text) { options.format = parse_bench_format("--format", text); });
+  flags.add_switch("--json", "the same as --format json", json);
+  flags.add_text("--suite", "NAME", "cpu: synthetic models of several types, compared with the machine's limits", options.suite);
   flags.add_value("--types", "LIST", "types of the suite's models (q8_0 q4_0 q4_k_m bf16 f16 tq2_0)",
                   [&](const std::string& value) { suite.types = split_types(value); });
-  flags.add_value("--shape", "SHAPE", "shape of the suite's models, as `wick synth` takes it (1b)",
-                  [&](const std::string& value) { suite.shape = value; });
-  flags.add_value("--folder", "DIR", "where the suite writes its models, one at a time (the system's for temporary files)",
+  flags.add_text("--shape", "SHAPE", "shape of the suite's models, as in wick synth (1b)", suite.shape);
+  flags.add_value("--folder", "DIR", "where the suite writes its models, one at a time (the system's temporary folder)",
                   [&](const std::string& value) { suite.folder = value; });
   add_device(flags, options.device);
-  add_threads(flags, options.threads);
   add_precision(flags, options.precision);
-  flags.add_switch("--json", "print JSON: medians, and _min and _max beside them", options.json);
   add_verbosity(flags, console);
-  flags.footer(examples({"wick bench --prompt-tokens 256",
-                         "wick bench --model FILE.gguf --prompt-tokens 512 --gen-tokens 128 --threads 2 --reps 5 --json",
+  flags.footer(examples({"wick bench --prompt-tokens 256", "wick bench -m FILE.gguf -p 128,512 -n 64 -t 1,2 -r 5 -o md",
                          "wick bench --suite cpu --types q8_0,q4_0 --threads 2"}));
   if (!flags.parse(arguments)) return;
-  if (options.speed.prompt_tokens == 0 && options.speed.gen_tokens == 0) {
-    fail(ErrorCode::invalid_argument, "--prompt-tokens 0 and --gen-tokens 0: nothing is left to measure");
+  if (json) options.format = BenchFormat::json;
+  const auto measures = [](const std::vector<int64_t>& list) {
+    return std::any_of(list.begin(), list.end(), [](int64_t n) { return n > 0; });
+  };
+  if (!measures(options.prompt_tokens) && !measures(options.gen_tokens)) {
+    fail(ErrorCode::invalid_argument, "--prompt-tokens 0 and --max-tokens 0: nothing is left to measure");
   }
   if (options.suite.empty()) return bench_model(console, options);
   bench_suite(console, options, suite, gen_tokens.given());

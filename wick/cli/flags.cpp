@@ -215,6 +215,13 @@ Flags::Added Flags::add_text(const std::string& names, const std::string& value_
   return add_value(names, value_name, description, [&target](const std::string& text) { target = text; });
 }
 
+Flags::Added Flags::add_integers(const std::string& names, const std::string& description, std::vector<int64_t>& target, int64_t minimum,
+                                 int64_t maximum) {
+  return add_value(names, "LIST", description, [flag = main_name(names), &target, minimum, maximum](const std::string& text) {
+    target = parse_integers(flag, text, minimum, maximum);
+  });
+}
+
 Flags::Added Flags::add_decimal(const std::string& names, const std::string& description, float& target, double minimum, double maximum) {
   return add_value(names, "X", description, [flag = main_name(names), &target, minimum, maximum](const std::string& text) {
     target = static_cast<float>(parse_decimal(flag, text, minimum, maximum));

@@ -87,6 +87,10 @@ class Flags {
     });
   }
 
+  // A flag with whole numbers, such as "128,512".
+  Added add_integers(const std::string& names, const std::string& description, std::vector<int64_t>& target, int64_t minimum,
+                     int64_t maximum = std::numeric_limits<int64_t>::max());
+
   // A flag with a decimal number.
   Added add_decimal(const std::string& names, const std::string& description, float& target, double minimum, double maximum);
 

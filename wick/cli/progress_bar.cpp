@@ -35,8 +35,11 @@ ProgressBar::ProgressBar(const Console& console, std::string label)
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}
 
-ProgressBar::~ProgressBar() {
+ProgressBar::~ProgressBar() { clear(); }
+
+void ProgressBar::clear() {
   if (shown_) console_.err << "\r\033[K" << std::flush;
+  shown_ = false;
 }
 
 void ProgressBar::update(uint64_t done, uint64_t total, const std::string& remark) {

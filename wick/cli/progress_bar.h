@@ -17,6 +17,11 @@ class ProgressBar {
   // Takes the bar away.
   ~ProgressBar();
 
+  // Whether it is drawn over itself, so that a running remark needs no line of its own.
+  [[nodiscard]] bool moves() const noexcept { return moves_; }
+  // Takes the bar away until the next update.
+  void clear();
+
   void update(uint64_t done, uint64_t total, const std::string& remark = {});
 
  private:

@@ -9,36 +9,100 @@
 #include "wick/base/error.h"
 #include "wick/base/process.h"
 #include "wick/cli/flags.h"
+#include "wick/cli/output_file.h"
 #include "wick/cli/progress_bar.h"
+#include "wick/cli/quantize_types.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
 #include "wick/formats/gguf.h"
+#include "wick/formats/gguf_type.h"
 #include "wick/formats/importance_matrix.h"
+#include "wick/formats/printable.h"
 #include "wick/model/quantize_file.h"
 
 namespace wick {
 namespace {
-
-std::string mix_names() {
-  std::string names;
-  for (const MixInfo& mix : mix_infos()) names += (names.empty() ? "" : " ") + std::string(mix.name);
-  return names;
-}
 
 struct Request {
   std::string in;
   std::string out;
   std::string type;
   std::string importance;
-  std::vector<std::string> keep;
+  std::vector<std::string> tensor_types;
   int threads = usable_cores();
+  bool allow_requantize = false;
+  bool dry_run = false;
 };
+
+// "[  3/ 99] blk.0.attn_q.weight  [512, 512]  F16 -> Q4_K  512.0 KiB -> 144.0 KiB"
+std::string tensor_line(const GgufTensor& tensor, DType dtype, size_t number, size_t count) {
+  const int64_t bytes = storage_bytes(dtype, tensor.shape.elements());
+  const std::string types = dtype == tensor.dtype ? fmt::format("{} (kept)", ggml_name(dtype))
+                                                  : fmt::format("{} -> {}", ggml_name(tensor.dtype), ggml_name(dtype));
+  return fmt::format("[{:>4}/{:>4}] {:<36} {:<18} {:<16} {:>10} -> {:>10}", number + 1, count, printable(tensor.name),
+                     tensor.shape.to_string(), types, format_bytes(tensor.data.size()), format_bytes(static_cast<uint64_t>(bytes)));
+}
+
+std::string indented(std::string text) {
+  for (size_t at = text.find('\n'); at != std::string::npos && at + 1 < text.size(); at = text.find('\n', at + 1))
+    text.insert(at + 1, "  ");
+  return text;
+}
+
+// The size of all tensors as planned, and their elements.
+struct PlannedSize {
+  uint64_t bytes = 0;
+  uint64_t elements = 0;
+
+  [[nodiscard]] double bits() const { return elements == 0 ? 0 : 8 * static_cast<double>(bytes) / static_cast<double>(elements); }
+};
+
+PlannedSize size_of(const GgufFile& source, std::span<const PlannedType> plan) {
+  PlannedSize size;
+  for (size_t index = 0; index < plan.size(); ++index) {
+    const int64_t elements = source.tensors()[index].shape.elements();
+    size.bytes += static_cast<uint64_t>(storage_bytes(plan[index].dtype, elements));
+    size.elements += static_cast<uint64_t>(elements);
+  }
+  return size;
+}
+
+void show_plan(const Console& console, const GgufFile& source, std::span<const PlannedType> plan) {
+  for (size_t index = 0; index < plan.size(); ++index) {
+    console.out << tensor_line(source.tensors()[index], plan[index].dtype, index, plan.size()) << '\n';
+  }
+  const PlannedSize size = size_of(source, plan);
+  console.out << fmt::format("tensors: {} from {}, {:.2f} bits per weight; nothing was written\n", format_bytes(size.bytes),
+                             format_bytes(source.file_bytes()), size.bits());
+}
+
+void write_quantized(const Console& console, const Request& request, const GgufFile& source, QuantizeOptions& options) {
+  const std::vector<PlannedType> plan = check_plan(source, options);
+  {
+    ProgressBar bar(console, "quantizing");
+    size_t lines = 0;
+    options.progress = [&](uint64_t done, uint64_t total, const std::string& tensor) {
+      // A line when a tensor begins; those that the writer takes together come together.
+      while (lines < plan.size() && (lines == 0 || source.tensors()[lines - 1].name != tensor)) {
+        bar.clear();
+        if (!console.quiet) console.err << tensor_line(source.tensors()[lines], plan[lines].dtype, lines, plan.size()) << std::endl;
+        ++lines;
+      }
+      bar.update(done, total, tensor);
+    };
+    quantize_file(source, request.out, options);
+  }
+  console.note(fmt::format("wrote {}: {} from {}, {:.2f} bits per weight", request.out,
+                           format_bytes(GgufFile::open(request.out).file_bytes()), format_bytes(source.file_bytes()),
+                           size_of(source, plan).bits()));
+}
 
 void quantize(const Console& console, const Request& request) {
   QuantizeOptions options;
   options.mix = &parse_mix(request.type);
-  for (const std::string& rule : request.keep) options.keep.push_back(parse_keep_rule(rule));
+  for (const std::string& rule : request.tensor_types) options.keep.push_back(parse_keep_rule(rule));
   options.threads = request.threads;
+  options.allow_requantize = request.allow_requantize;
   std::optional<ImportanceMatrix> importance;
   if (!request.importance.empty()) {
     importance = ImportanceMatrix::read(request.importance);
@@ -47,43 +111,41 @@ void quantize(const Console& console, const Request& request) {
   }
   options.notice = [&](const std::string& remark) { console.note(remark); };
   const GgufFile source = GgufFile::open(request.in);
-  uint64_t elements = 0;
-  {
-    ProgressBar bar(console, "quantizing");
-    options.progress = [&](uint64_t done, uint64_t total, const std::string& tensor) {
-      elements = done;
-      bar.update(done, total, tensor);
-    };
-    quantize_file(source, request.out, options);
-  }
-  // A device such as /dev/null takes the bytes and keeps none.
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(request.out, ignored)) return console.note(fmt::format("wrote {}", request.out));
-  const uint64_t bytes = std::filesystem::file_size(request.out, ignored);
-  const double bits = elements == 0 ? 0 : 8.0 * static_cast<double>(bytes) / static_cast<double>(elements);
-  console.note(fmt::format("wrote {}: {} from {}, {:.2f} bits per weight", request.out, format_bytes(bytes),
-                           format_bytes(source.file_bytes()), bits));
+  if (!request.out.empty()) refuse_to_overwrite(source, request.out);
+  if (request.dry_run) return show_plan(console, source, check_plan(source, options));
+  write_quantized(console, request, source, options);
 }
 
 }  // namespace
 
 void quantize_command(Console& console, const Arguments& arguments) {
   Request request;
-  Flags flags("Turns a GGUF model into one of another type. IN and OUT are files; TYPE is one of\n" + mix_names() +
-                  ".\nTensors get the types that llama.cpp gives them in that mix; the file is written beside OUT and takes its name when "
-                  "it is whole.",
-              console);
-  flags.add_argument("IN", "the model", request.in).required();
-  flags.add_argument("OUT", "the file to write", request.out).required();
-  flags.add_argument("TYPE", "the mix, such as Q4_K_M", request.type).required();
-  flags.add_value("--imatrix", "FILE", "importance of the weights, from wick imatrix",
-                  [&](const std::string& value) { request.importance = value; });
-  flags.add_values("--keep", "REGEX=TYPE", "tensors whose names the pattern finds get TYPE; may be given again and again", request.keep);
+  bool list = false;
+  Flags flags("Quantizes a GGUF model with llama.cpp's mixes. OUT is written to a temporary file and renamed on success.", console);
+  flags.add_argument("IN", "the model", request.in);
+  flags.add_argument("OUT", "the file to write", request.out);
+  flags.add_argument("TYPE", "the mix, such as Q4_K_M, in upper or lower case; see below", request.type);
+  flags.add_switch("--list", "print the types with their sizes", list);
+  flags.add_switch("--dry-run", "print what each tensor would become, and the size; write nothing", request.dry_run);
+  flags.add_switch("--allow-requantize", "quantize tensors that are quantized already, which loses more than quantizing once",
+                   request.allow_requantize);
+  flags.add_text("--imatrix", "FILE", "an importance matrix, from wick imatrix", request.importance);
+  flags.add_values("--tensor-type,--keep", "REGEX=TYPE", "use TYPE for tensors whose name matches REGEX; repeatable", request.tensor_types);
   add_threads(flags, request.threads);
   add_verbosity(flags, console);
-  flags.footer(examples({"wick quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M",
-                         "wick quantize model-f16.gguf model-iq2_xs.gguf IQ2_XS --imatrix model.imatrix.gguf --keep 'attn_v=q8_0'"}));
+  flags.footer("Types, with bits per weight and size of a Llama of 8 billion parameters:\n  " + indented(quantization_table()) + "\n" +
+               examples({"wick quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M", "wick quantize model-f16.gguf out.gguf Q4_K_M --dry-run",
+                         "wick quantize in-f16.gguf out.gguf IQ2_XS --imatrix in.imatrix.gguf --tensor-type attn_v=q8_0"}));
   if (!flags.parse(arguments)) return;
+  if (list) {
+    console.out << quantization_table();
+    return;
+  }
+  if (request.dry_run && request.type.empty()) std::swap(request.out, request.type);  // there is no OUT to name
+  for (const auto& [name, value] : {std::pair("IN", &request.in), {"OUT", &request.out}, {"TYPE", &request.type}}) {
+    if (value->empty() && !(request.dry_run && value == &request.out))
+      fail(ErrorCode::invalid_argument, "{} is missing: wick quantize IN OUT TYPE; see wick quantize --help", name);
+  }
   quantize(console, request);
 }
 

@@ -6,16 +6,24 @@
 
 #include "wick/base/fail.h"
 #include "wick/cli/progress_bar.h"
+#include "wick/cli/statistics.h"
 
 namespace wick {
 namespace {
 
 Summary summarize(std::vector<double> values) {
   if (values.empty()) return {};
+  Summary summary{.samples = values};
+  RunningMean mean;
+  for (const double value : values) mean.add(value);
+  summary.mean = mean.mean();
+  summary.deviation = mean.deviation();
   std::sort(values.begin(), values.end());
   const size_t middle = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-  return {median, values.front(), values.back()};
+  summary.median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  summary.minimum = values.front();
+  summary.maximum = values.back();
+  return summary;
 }
 
 // Ids spread over the vocabulary. Speed does not depend on which, but a mixture of experts or a table's pages might.
@@ -33,7 +41,7 @@ class Stopwatch {
     const int64_t context = model.info().context_length;
     if (longest > context || options.depth > context - longest) {
       fail(ErrorCode::context_full,
-           "{} tokens behind a depth of {} are more than the context of {} holds, {}; lower --prompt-tokens, --gen-tokens or --depth",
+           "{} tokens at depth {} are more than the context of {} holds, {}; lower --prompt-tokens, --max-tokens or --depth",
            longest, options.depth, model.info().name, context);
     }
     tokens_ = spread_tokens(std::max(longest, options.depth), model.info().vocab_size);

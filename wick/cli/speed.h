@@ -18,6 +18,9 @@ struct SpeedOptions {
 
 // Of the repetitions; zeros if nothing was measured.
 struct Summary {
+  std::vector<double> samples = {};  // in their order
+  double mean = 0;
+  double deviation = 0;  // standard deviation of the samples; 0 for one
   double median = 0;
   double minimum = 0;
   double maximum = 0;

@@ -114,11 +114,10 @@ class Quantizer {
       }
     });
     if (bad_row == kNone) return;
-    fail(
-        ErrorCode::invalid_argument,
-        "tensor '{}' row {}: a weight is NaN or infinite, which {} cannot hold; repair the model, or keep this tensor as it is with --keep "
-        "'{}=f16'",
-        tensor.name, bad_row.load(), ggml_name(conversion.to->dtype), tensor.name);
+    fail(ErrorCode::invalid_argument,
+         "tensor '{}' row {}: a weight is NaN or infinite, which {} cannot hold; repair the model, or keep this tensor as it is with "
+         "--tensor-type '{}=f16'",
+         tensor.name, bad_row.load(), ggml_name(conversion.to->dtype), tensor.name);
   }
 
   const QuantizeOptions& options_;
@@ -170,10 +169,22 @@ Conversion convert(const GgufTensor& tensor, const PlannedType& planned, const Q
 
 }  // namespace
 
-void quantize_file(const GgufFile& source, const std::filesystem::path& target, const QuantizeOptions& options) {
+std::vector<PlannedType> check_plan(const GgufFile& source, const QuantizeOptions& options) {
   if (options.mix == nullptr) fail(ErrorCode::invalid_argument, "quantize: no type chosen; set QuantizeOptions::mix");
-  const std::vector<PlannedType> plan =
-      plan_quantization(quantize_source(source), *options.mix, options.keep, options.importance != nullptr);
+  std::vector<PlannedType> plan = plan_quantization(quantize_source(source), *options.mix, options.keep, options.importance != nullptr);
+  for (size_t index = 0; index < plan.size() && !options.allow_requantize; ++index) {
+    const GgufTensor& tensor = source.tensors()[index];
+    if (!is_quantized(tensor.dtype) || !is_quantized(plan[index].dtype) || plan[index].dtype == tensor.dtype) continue;
+    fail(ErrorCode::invalid_argument,
+         "tensor '{}' is {} already, and quantizing it again to {} loses accuracy; start from an F16, BF16 or F32 model, or give "
+         "--allow-requantize",
+         tensor.name, ggml_name(tensor.dtype), ggml_name(plan[index].dtype));
+  }
+  return plan;
+}
+
+void quantize_file(const GgufFile& source, const std::filesystem::path& target, const QuantizeOptions& options) {
+  const std::vector<PlannedType> plan = check_plan(source, options);
   GgufWriter writer;
   copy_metadata(source, writer, options);
   uint64_t total = 0;

@@ -19,15 +19,21 @@ struct QuantizeOptions {
   const ImportanceMatrix* importance = nullptr;  // none
   std::string importance_file = {};              // its name, for the metadata
   int threads = 1;
+  // Blocks are packed anew from the numbers of other blocks, which loses more than packing once.
+  bool allow_requantize = false;
   // Told how many elements are done; may be empty.
   std::function<void(uint64_t done, uint64_t total, const std::string& tensor)> progress = {};
   // Told what is not as asked for: a type that had to be replaced, a weight without importance. May be empty.
   std::function<void(const std::string& remark)> notice = {};
 };
 
+// The types of the file's tensors, in their order. Errors: plan_quantization's; invalid_argument where a tensor is in blocks already and
+// would be packed into others, unless options.allow_requantize.
+[[nodiscard]] std::vector<PlannedType> check_plan(const GgufFile& source, const QuantizeOptions& options);
+
 // Writes the file; on an error the target is as it was. The bytes do not depend on the number of threads.
-// Errors: not_found, io; invalid_argument: a weight that is NaN or infinite where blocks are wanted, an importance of another size than
-// its weight, no importance where the type needs it; unsupported: a type that cannot be read, rows that no block divides.
+// Errors: check_plan's; not_found, io; invalid_argument: a weight that is NaN or infinite where blocks are wanted, an importance of another
+// size than its weight, no importance where the type needs it; unsupported: a type that cannot be read, rows that no block divides.
 void quantize_file(const GgufFile& source, const std::filesystem::path& target, const QuantizeOptions& options);
 
 }  // namespace wick

@@ -185,18 +185,19 @@ const MixInfo& parse_mix(std::string_view name) {
 KeepRule parse_keep_rule(const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
-    fail(ErrorCode::invalid_argument, "--keep {}: write REGEX=TYPE, such as 'attn_v=q8_0'", text);
+    fail(ErrorCode::invalid_argument, "--tensor-type {}: write REGEX=TYPE, such as 'attn_v=q8_0'", text);
   }
   std::string type = text.substr(equals + 1);
   for (char& letter : type) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   const std::optional<DType> dtype = parse_dtype(type);
   if (!dtype || !is_quantization_target(*dtype)) {
-    fail(ErrorCode::invalid_argument, "--keep {}: '{}' is no type that tensors can be quantized to, such as q8_0, q6_k or f16", text, type);
+    fail(ErrorCode::invalid_argument, "--tensor-type {}: '{}' is no type that tensors can be quantized to, such as q8_0, q6_k or f16", text,
+         type);
   }
   try {
     return {text, std::regex(text.substr(0, equals)), *dtype};
   } catch (const std::regex_error& error) {
-    fail(ErrorCode::invalid_argument, "--keep {}: the pattern is no regular expression: {}", text, error.what());
+    fail(ErrorCode::invalid_argument, "--tensor-type {}: the pattern is no regular expression: {}", text, error.what());
   }
 }
 

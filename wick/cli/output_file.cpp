@@ -1,0 +1,21 @@
+#include "wick/cli/output_file.h"
+
+#include <system_error>
+
+#include "wick/base/error.h"
+
+namespace wick {
+
+void refuse_to_overwrite(const GgufFile& input, const std::filesystem::path& output) {
+  const auto check = [&](const std::filesystem::path& part) {
+    std::error_code ignored;
+    if (!std::filesystem::equivalent(part, output, ignored)) return;
+    fail(ErrorCode::invalid_argument, "{}: this is the input file; name another file to write", output.string());
+  };
+  check(input.name());
+  for (const GgufTensor& tensor : input.tensors()) {
+    if (tensor.file != nullptr) check(tensor.file->path());
+  }
+}
+
+}  // namespace wick
