@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "unit/sha256.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
+#include "wick/cli/sha256.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/gguf_writer.h"
 #include "wick/formats/importance_matrix.h"
@@ -24,7 +24,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Sha256, IsThatOfTheStandardsExample) {
-  EXPECT_EQ(sha256(std::as_bytes(std::span("abc", 3))), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_of(std::as_bytes(std::span("abc", 3))), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 class QuantizeOracle : public testing::TestWithParam<const char*> {};
@@ -44,7 +44,7 @@ TEST_P(QuantizeOracle, EveryTensorHasTheTypeAndBytesOfLlamaCpp) {
     const GgufTensor* tensor = written.find_tensor(name);
     ASSERT_NE(tensor, nullptr) << name;
     EXPECT_EQ(ggml_name(tensor->dtype), expected[0].get<std::string>()) << name;
-    EXPECT_EQ(sha256(tensor->data), expected[1].get<std::string>()) << name;
+    EXPECT_EQ(sha256_of(tensor->data), expected[1].get<std::string>()) << name;
   }
 }
 

@@ -13,7 +13,9 @@
 #include "wick/cli/line_editor.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
+#include "wick/cli/receipt.h"
 #include "wick/cli/text_input.h"
+#include "wick/tensor/ops/op_counts.h"
 
 namespace wick {
 namespace {
@@ -110,6 +112,7 @@ struct Session {
   const LoadedModel& loaded;
   Generator& generator;
   bool loop = false;
+  const OpCounts* counts = nullptr;  // where a receipt is to be written
 };
 
 // One request: text to the output piece by piece, or all of it as JSON; seed and timings to the errors. Whether Ctrl-C stopped it.
@@ -136,6 +139,15 @@ bool answer(const Session& session, const std::string& prompt) {
   }
   if (report.result.stop_reason == StopReason::context_full) {
     console.warn(fmt::format("the text ends early: the context of {} tokens is full", session.generator.context()));
+  }
+  if (!session.options.receipt.empty()) {
+    write_receipt(session.options.receipt, {.program = console.name,
+                                            .requested_device = session.options.requested_device,
+                                            .loaded = session.loaded,
+                                            .report = report,
+                                            .params = params,
+                                            .prompt = prompt,
+                                            .kernels = session.counts->by_name()});
   }
   if (!session.options.no_timings) console.note(console.verbose ? detailed_line(report, params) : summary_line(report, params));
   return interrupt.requested();
@@ -181,6 +193,8 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
   flags.add_switch("--json", "print one JSON object: text, tokens, log-probabilities, finish reason, timings", options.json);
   flags.add_integer("--logprobs,--top-logprobs", "with --json: also the N most likely tokens at each position (0)", options.top_logprobs, 0,
                     100);
+  flags.add_text("--receipt", "FILE", "write what ran to FILE as JSON: model SHA-256, device, kernel launches, build, timings",
+                 options.receipt);
   add_sampling_flags(flags, options.params.sampling);
   add_verbosity(flags, console);
   flags.add_switch("--no-timings,--no-show-timings", "do not print seed and speed after the text", options.no_timings).group("General");
@@ -195,12 +209,20 @@ void check_generate_options(const GenerateOptions& options) {
 void generate(Console& console, const GenerateOptions& options, const std::function<Device()>& open_device) {
   check_generate_options(options);
   const std::optional<std::string> prompt = read_prompt(console, options);
+  if (!prompt && !options.receipt.empty()) fail(ErrorCode::invalid_argument, "--receipt: it is of one prompt; give --prompt or --file");
+  std::optional<OpCounts> counts;
+  if (!options.receipt.empty()) counts.emplace();
   UnreadInput unread(console, options);
   unread.check();
   const std::filesystem::path path = resolve_model(console, options.model);
   const LoadedModel loaded = load_model(console, path, open_device(), options.precision);
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
-  const Session session{.console = console, .options = options, .loaded = loaded, .generator = generator, .loop = !prompt};
+  const Session session{.console = console,
+                        .options = options,
+                        .loaded = loaded,
+                        .generator = generator,
+                        .loop = !prompt,
+                        .counts = counts ? &*counts : nullptr};
   if (!prompt) {
     prompt_loop(session);
   } else if (answer(session, *prompt)) {

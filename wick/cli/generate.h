@@ -25,6 +25,8 @@ struct GenerateOptions {
   bool json = false;
   int64_t top_logprobs = 0;
   bool no_timings = false;
+  std::string receipt;           // the file to write; empty: none
+  std::string requested_device;  // as it was given, for the receipt
 };
 
 void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console);

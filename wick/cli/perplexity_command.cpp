@@ -261,6 +261,7 @@ void perplexity_command(Console& console, const Arguments& arguments) {
     fail(ErrorCode::invalid_argument, "--kl-divergence: name the other model's log-probabilities with --kl-divergence-base FILE");
   }
   if (!options.compare && options.file.empty()) fail(ErrorCode::invalid_argument, "--file is missing: name the text");
+  if (options.compare && !options.file.empty()) console.warn("--file is not read: the text is that of --kl-divergence-base");
   if (!options.base_file.empty()) options.second_half = true;
   const auto path = resolve_model(console, options.model);
   const LoadedModel loaded = load_model(console, path, open_device(console, options.device, options.threads), options.precision);

@@ -142,7 +142,7 @@ void quantize_command(Console& console, const Arguments& arguments) {
     return;
   }
   if (request.dry_run && request.type.empty()) std::swap(request.out, request.type);  // there is no OUT to name
-  for (const auto& [name, value] : {std::pair("IN", &request.in), {"OUT", &request.out}, {"TYPE", &request.type}}) {
+  for (const auto& [name, value] : {std::pair("IN", &request.in), std::pair("OUT", &request.out), std::pair("TYPE", &request.type)}) {
     if (value->empty() && !(request.dry_run && value == &request.out))
       fail(ErrorCode::invalid_argument, "{} is missing: wick quantize IN OUT TYPE; see wick quantize --help", name);
   }

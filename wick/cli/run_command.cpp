@@ -16,6 +16,7 @@ void run_command(Console& console, const Arguments& arguments) {
                 "wick run --model FILE.gguf --seed 7 --stop \"The End\" < prompt.txt",
                 "wick run -m FILE.gguf -f prompt.txt -n 64 --json --logprobs 5"}));
   if (!flags.parse(arguments)) return;
+  options.requested_device = device.name;
   generate(console, options, [&] { return open_device(console, device, options.threads); });
 }
 

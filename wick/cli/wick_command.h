@@ -28,5 +28,10 @@ void quantize_command(Console& console, const Arguments& arguments);
 void synth_command(Console& console, const Arguments& arguments);
 void devices_command(Console& console, const Arguments& arguments);
 void coverage_command(Console& console, const Arguments& arguments);
+void gguf_command(Console& console, const Arguments& arguments);
+void validate_command(Console& console, const Arguments& arguments);
+void compat_check_command(Console& console, const Arguments& arguments);
+void list_architectures_command(Console& console, const Arguments& arguments);
+void verify_receipt_command(Console& console, const Arguments& arguments);
 
 }  // namespace wick

@@ -121,6 +121,7 @@ int run_worker(Console& console, const Arguments& arguments) {
       return;
     }
     check_fakes(console, strict, device.is_explicit);
+    options.requested_device = device.location.to_string();
     generate(console, options, [&] {
       return Device::open_requested(
           device.location, {.threads = options.threads, .cache_directory = console.cache_directory, .fake_holes = console.fake_holes},

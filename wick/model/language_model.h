@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "wick/formats/gguf.h"
 #include "wick/model/kv_cache.h"
@@ -66,6 +67,9 @@ class LanguageModel {
   // is in forward().
   virtual bool rearrange(double /*seconds*/) { return true; }
 };
+
+// What general.architecture may be.
+[[nodiscard]] std::vector<std::string_view> supported_architectures();
 
 // Loads a model of any architecture Wick knows from an open GGUF file. The file's bytes are used where they lie; what is rearranged is
 // forgotten, so that each weight is in memory once.

@@ -68,10 +68,8 @@ const Family& family_of(const GgufFile& file, std::string_view architecture) {
   for (const Family& family : kFamilies) {
     if (family.architecture == architecture) return family;
   }
-  std::vector<std::string_view> names;
-  for (const Family& family : kFamilies) names.push_back(family.architecture);
   fail(ErrorCode::unsupported, "{}: metadata general.architecture = '{}' is not supported; this version runs {}", file.name(), architecture,
-       fmt::join(names, ", "));
+       fmt::join(LlamaConfig::architectures(), ", "));
 }
 
 RopeScaling parse_scaling(const GgufFile& file, const KeyReader& keys) {
@@ -109,6 +107,12 @@ RopeConfig read_rope(const GgufFile& file, const KeyReader& keys, const LlamaCon
 }
 
 }  // namespace
+
+std::vector<std::string_view> LlamaConfig::architectures() {
+  std::vector<std::string_view> names;
+  for (const Family& family : kFamilies) names.push_back(family.architecture);
+  return names;
+}
 
 LlamaConfig LlamaConfig::from_gguf(const GgufFile& file) {
   LlamaConfig config;

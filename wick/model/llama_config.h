@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "wick/formats/gguf.h"
 #include "wick/model/rope_table.h"
@@ -28,6 +30,8 @@ struct LlamaConfig {
   Activation activation = Activation::silu;
   bool sub_norms = false;  // BitNet's: the inputs of attn_output and ffn_down are normalized too
 
+  // The names of those that have Llama's layers.
+  [[nodiscard]] static std::vector<std::string_view> architectures();
   // Reads and checks the keys "<architecture>.…". Errors: unsupported (an architecture or a feature that Wick has not), not_found,
   // corrupt_file for values that cannot be; each names file and key.
   [[nodiscard]] static LlamaConfig from_gguf(const GgufFile& file);
