@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/text_format.h"
 #include "wick/device/registry.h"

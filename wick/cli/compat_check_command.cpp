@@ -6,7 +6,7 @@
 #include <optional>
 #include <ostream>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/process.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/text_input.h"
 
 namespace wick {

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/gguf_edit.h"
 #include "wick/cli/output_file.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/flags.h"
 #include "wick/formats/gguf_writer.h"
 

@@ -6,11 +6,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/text_input.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
 #include "wick/quant/interleave.h"
+#include "wick/text/regex.h"
 
 namespace wick {
 namespace {
@@ -28,7 +29,7 @@ Bounds read_bounds(const std::string& path, const std::string& rule, const char*
 }
 
 PolicyRule make_rule(std::string pattern, Bounds rms) {
-  Regex regex(pattern, "built-in policy");
+  auto regex = std::make_shared<const Regex>(pattern, "built-in policy");
   return {.pattern = std::move(pattern), .regex = std::move(regex), .rms = rms, .most_zeros = 0.9999};
 }
 
@@ -37,7 +38,7 @@ PolicyRule read_rule(const std::string& path, const Json& entry) {
     fail(ErrorCode::invalid_argument, "{}: a rule without \"tensors\", a regular expression; {}", path, kRemedy);
   }
   const std::string pattern = entry["tensors"];
-  PolicyRule rule{.pattern = pattern, .regex = Regex(pattern, path)};
+  PolicyRule rule{.pattern = pattern, .regex = std::make_shared<const Regex>(pattern, path)};
   for (const auto& [name, value] : entry.items()) {
     if (name == "tensors") continue;
     if (name == "rms") {
@@ -136,7 +137,7 @@ std::vector<std::string> violations(const Policy& policy, const TensorStatistics
   RegexScratch scratch;
   for (const PolicyRule& rule : policy.rules) {
     Range match;
-    if (!rule.regex.find(statistics.name, 0, scratch, match)) continue;
+    if (!rule.regex->find(statistics.name, 0, scratch, match)) continue;
     const auto check = [&](const char* what, double value, const std::optional<Bounds>& bounds) {
       if (!bounds || (value >= bounds->low && value <= bounds->high)) return;
       found.push_back(fmt::format("{} {:.6g} is outside {:g} to {:g}", what, value, bounds->low, bounds->high));

@@ -3,15 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "wick/formats/gguf.h"
-#include "wick/text/regex.h"
 
 namespace wick {
+
+class Regex;
 
 enum class TensorKind { norm, projection, embedding, other };
 [[nodiscard]] std::string_view to_string(TensorKind kind) noexcept;
@@ -42,7 +44,7 @@ struct Bounds {
 // What tensors whose names the pattern finds must be like. The first rule that finds a name counts.
 struct PolicyRule {
   std::string pattern;
-  Regex regex;
+  std::shared_ptr<const Regex> regex;
   std::optional<Bounds> rms = {};
   std::optional<Bounds> mean = {};
   std::optional<double> most_zeros = {};

@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "wick/base/atomic_file.h"
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/base/mapped_file.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/sha256.h"

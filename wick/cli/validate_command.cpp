@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/model_path.h"
 #include "wick/cli/model_statistics.h"

@@ -47,10 +47,10 @@ enum class StopReason { end_of_sequence, max_tokens, stop_sequence, cancelled, c
 [[nodiscard]] std::string_view to_string(StopReason reason) noexcept;
 
 struct GenerationResult {
-  std::string text;             // everything that the callback was given
-  std::vector<TokenId> tokens;  // generated; one that ended the generation is the last
+  std::string text;                             // everything that the callback was given
+  std::vector<TokenId> tokens;                  // generated; one that ended the generation is the last
   std::vector<GeneratedLogprob> logprobs = {};  // one for each token, if asked for
-  int64_t prompt_tokens = 0;    // BOS counted
+  int64_t prompt_tokens = 0;                    // BOS counted
   StopReason stop_reason = StopReason::max_tokens;
   std::optional<std::string> stop_sequence_matched = {};
   uint64_t seed = 0;
