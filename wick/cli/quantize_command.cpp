@@ -92,6 +92,9 @@ void write_quantized(const Console& console, const Request& request, const GgufF
     };
     quantize_file(source, request.out, options);
   }
+  // A device such as /dev/null takes the bytes and keeps none.
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(request.out, ignored)) return console.note(fmt::format("wrote {}", request.out));
   console.note(fmt::format("wrote {}: {} from {}, {:.2f} bits per weight", request.out,
                            format_bytes(GgufFile::open(request.out).file_bytes()), format_bytes(source.file_bytes()),
                            size_of(source, plan).bits()));

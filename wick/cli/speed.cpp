@@ -41,8 +41,8 @@ class Stopwatch {
     const int64_t context = model.info().context_length;
     if (longest > context || options.depth > context - longest) {
       fail(ErrorCode::context_full,
-           "{} tokens at depth {} are more than the context of {} holds, {}; lower --prompt-tokens, --max-tokens or --depth",
-           longest, options.depth, model.info().name, context);
+           "{} tokens at depth {} are more than the context of {} holds, {}; lower --prompt-tokens, --max-tokens or --depth", longest,
+           options.depth, model.info().name, context);
     }
     tokens_ = spread_tokens(std::max(longest, options.depth), model.info().vocab_size);
     cache_ = model.new_cache(options.depth + longest);
