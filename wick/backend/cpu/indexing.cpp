@@ -81,58 +81,93 @@ void copy_row(const Word* source, int64_t source_stride, Word* target, int64_t t
   for (int64_t i = 0; i < count; ++i) target[i * target_stride] = source[i * source_stride];
 }
 
+// What all rows of a walk share. Ids were checked, so that those of signed types are read as unsigned numbers of the same size.
+struct WalkJob {
+  const std::byte* ids;
+  const std::byte* from;
+  std::byte* to;
+  int64_t step;      // from one id's element to the next one's
+  uint64_t nothing;  // the id that means "nothing", as an unsigned number of its type; where no id does: one that the type does not hold
+};
+// By value: what a loop stores cannot change them.
+using RowLoop = void (*)(WalkRow row, WalkJob job);
+
+// body(uint8_t{}), body(uint32_t{}) or body(uint64_t{}) by the size of an id.
+template <class Body>
+RowLoop for_ids(DType ids, Body&& body) {
+  switch (info(ids).block_bytes) {
+    case 1: return body(uint8_t{});
+    case 4: return body(uint32_t{});
+    default: return body(uint64_t{});
+  }
+}
+
+// The largest number of the ids' type, if it means "nothing" to an operand of that extent.
+uint64_t nothing_of(DType ids, int64_t extent) {
+  uint64_t nothing = 0;
+  visit_ids(ids, [&]<class Id>(Id) {
+    constexpr Id kLast = std::numeric_limits<Id>::max();
+    nothing = is_nothing(kLast, extent) ? static_cast<uint64_t>(kLast) : ~uint64_t{0};
+  });
+  return nothing;
+}
+
+void run_rows(const IndexWalk& walk, int64_t begin, int64_t end, RowLoop loop, const WalkJob& job) {
+  walk.for_each_row(begin, end, [&](const WalkRow& row) { loop(row, job); });
+}
+
 template <class Id, class Word>
-void gather_row(const WalkRow& row, const Id* all_ids, int64_t step, const Word* indexed, Word* values) {
-  const Id* ids = all_ids + row.offsets[kIds];
-  const Word* source = indexed + row.offsets[kIndexed];
-  Word* target = values + row.offsets[kValues];
+void gather_row(WalkRow row, WalkJob job) {
+  const Id* ids = reinterpret_cast<const Id*>(job.ids) + row.offsets[kIds];
+  const Word* source = reinterpret_cast<const Word*>(job.from) + row.offsets[kIndexed];
+  Word* target = reinterpret_cast<Word*>(job.to) + row.offsets[kValues];
   const int64_t stride = row.strides[kIndexed];
   if (row.strides[kIds] == 0) {
-    return copy_row(source + static_cast<int64_t>(*ids) * step, stride, target, row.strides[kValues], row.count);
+    return copy_row(source + static_cast<int64_t>(*ids) * job.step, stride, target, row.strides[kValues], row.count);
   }
   if (row.strides[kIds] == 1 && row.strides[kValues] == 1) {
-    if (stride == 0 && step == 1) {
+    if (stride == 0 && job.step == 1) {
       for (int64_t i = 0; i < row.count; ++i) target[i] = source[static_cast<int64_t>(ids[i])];
     } else {
-      for (int64_t i = 0; i < row.count; ++i) target[i] = source[static_cast<int64_t>(ids[i]) * step + i * stride];
+      for (int64_t i = 0; i < row.count; ++i) target[i] = source[static_cast<int64_t>(ids[i]) * job.step + i * stride];
     }
     return;
   }
   for (int64_t i = 0; i < row.count; ++i) {
-    target[i * row.strides[kValues]] = source[static_cast<int64_t>(ids[i * row.strides[kIds]]) * step + i * stride];
+    target[i * row.strides[kValues]] = source[static_cast<int64_t>(ids[i * row.strides[kIds]]) * job.step + i * stride];
   }
 }
 
 // The same where some ids mean "nothing".
 template <class Id, class Word>
-void gather_row_with_holes(const WalkRow& row, const Id* ids, int64_t step, int64_t extent, const Word* indexed, Word* values) {
+void gather_row_with_holes(WalkRow row, WalkJob job) {
+  const auto* ids = reinterpret_cast<const Id*>(job.ids);
   for (int64_t i = 0; i < row.count; ++i) {
     const Id id = ids[row.offsets[kIds] + i * row.strides[kIds]];
     const int64_t chosen = row.offsets[kIndexed] + i * row.strides[kIndexed];
-    values[row.offsets[kValues] + i * row.strides[kValues]] =
-        is_nothing(id, extent) ? Word{} : indexed[chosen + static_cast<int64_t>(id) * step];
+    reinterpret_cast<Word*>(job.to)[row.offsets[kValues] + i * row.strides[kValues]] =
+        id == job.nothing ? Word{} : reinterpret_cast<const Word*>(job.from)[chosen + static_cast<int64_t>(id) * job.step];
   }
+}
+
+RowLoop gather_loop(DType ids, DType elements, bool holes) {
+  return for_ids(ids, [&]<class Id>(Id) {
+    RowLoop loop = nullptr;
+    visit_word(elements, [&]<class Word>(Word) { loop = holes ? gather_row_with_holes<Id, Word> : gather_row<Id, Word>; });
+    return loop;
+  });
 }
 
 void gather_walk(const OpCall& call, const Layout& ids_layout, bool holes) {
   const Operand& x = call.inputs[0];
   const Operand& ids = call.inputs[1];
   const int dim = call.parameters<IndexParams>().dim;
-  const int64_t extent = x.layout->shape()[dim];
   const IndexWalk walk(ids_layout, *call.outputs[0].layout, *x.layout, dim);
-  visit_word(x.dtype, [&]<class Word>(Word) {
-    visit_ids(ids.dtype, [&]<class Id>(Id) {
-      const auto* id_base = reinterpret_cast<const Id*>(ids.buffer->host_data());
-      const auto* source = reinterpret_cast<const Word*>(x.buffer->host_data());
-      auto* target = reinterpret_cast<Word*>(call.outputs[0].buffer->host_data());
-      runtime_of(call).threads().parallel_for(walk.elements(), kElementsPerThread, [&](int64_t begin, int64_t end) {
-        walk.for_each_row(begin, end, [&](const WalkRow& row) {
-          if (holes) return gather_row_with_holes(row, id_base, walk.step(), extent, source, target);
-          gather_row(row, id_base, walk.step(), source, target);
-        });
-      });
-    });
-  });
+  const WalkJob job{ids.buffer->host_data(), x.buffer->host_data(), call.outputs[0].buffer->host_data(), walk.step(),
+                    nothing_of(ids.dtype, x.layout->shape()[dim])};
+  const RowLoop loop = gather_loop(ids.dtype, x.dtype, holes);
+  runtime_of(call).threads().parallel_for(walk.elements(), kElementsPerThread,
+                                          [&](int64_t begin, int64_t end) { run_rows(walk, begin, end, loop, job); });
 }
 
 // target = source, or target += source; Sum is wider than Value where sums are.
@@ -148,13 +183,13 @@ void put(Sum& target, const Value& value) {
 }
 
 template <bool kAdd, class Id, class Sum, class Value>
-void scatter_row(const WalkRow& row, const Id* all_ids, int64_t step, const Value* values, Sum* indexed) {
-  const Id* ids = all_ids + row.offsets[kIds];
-  const Value* source = values + row.offsets[kValues];
-  Sum* target = indexed + row.offsets[kIndexed];
+void scatter_row(WalkRow row, WalkJob job) {
+  const Id* ids = reinterpret_cast<const Id*>(job.ids) + row.offsets[kIds];
+  const Value* source = reinterpret_cast<const Value*>(job.from) + row.offsets[kValues];
+  Sum* target = reinterpret_cast<Sum*>(job.to) + row.offsets[kIndexed];
   const int64_t stride = row.strides[kIndexed];
   if (row.strides[kIds] == 0) {
-    target += static_cast<int64_t>(*ids) * step;
+    target += static_cast<int64_t>(*ids) * job.step;
     if (stride == 1 && row.strides[kValues] == 1) {
       for (int64_t i = 0; i < row.count; ++i) put<kAdd>(target[i], source[i]);
     } else {
@@ -163,19 +198,52 @@ void scatter_row(const WalkRow& row, const Id* all_ids, int64_t step, const Valu
     return;
   }
   for (int64_t i = 0; i < row.count; ++i) {
-    put<kAdd>(target[static_cast<int64_t>(ids[i * row.strides[kIds]]) * step + i * stride], source[i * row.strides[kValues]]);
+    put<kAdd>(target[static_cast<int64_t>(ids[i * row.strides[kIds]]) * job.step + i * stride], source[i * row.strides[kValues]]);
   }
 }
 
 // The same where some ids mean "nothing".
 template <bool kAdd, class Id, class Sum, class Value>
-void scatter_row_with_holes(const WalkRow& row, const Id* ids, int64_t step, int64_t extent, const Value* values, Sum* indexed) {
+void scatter_row_with_holes(WalkRow row, WalkJob job) {
+  const auto* ids = reinterpret_cast<const Id*>(job.ids);
   for (int64_t i = 0; i < row.count; ++i) {
     const Id id = ids[row.offsets[kIds] + i * row.strides[kIds]];
-    if (is_nothing(id, extent)) continue;
+    if (id == job.nothing) continue;
     const int64_t chosen = row.offsets[kIndexed] + i * row.strides[kIndexed];
-    put<kAdd>(indexed[chosen + static_cast<int64_t>(id) * step], values[row.offsets[kValues] + i * row.strides[kValues]]);
+    put<kAdd>(reinterpret_cast<Sum*>(job.to)[chosen + static_cast<int64_t>(id) * job.step],
+              reinterpret_cast<const Value*>(job.from)[row.offsets[kValues] + i * row.strides[kValues]]);
   }
+}
+
+template <bool kAdd, class Sum, class Value>
+RowLoop scatter_loop_of(DType ids, bool holes) {
+  return for_ids(ids, [&]<class Id>(Id) -> RowLoop {
+    if (holes) return scatter_row_with_holes<kAdd, Id, Sum, Value>;
+    return scatter_row<kAdd, Id, Sum, Value>;
+  });
+}
+
+// Integers wrap around, so that a sum's bits do not depend on the sign.
+RowLoop add_loop(DType ids, DType elements, bool holes) {
+  switch (elements) {
+    case DType::u8:
+    case DType::i8: return scatter_loop_of<true, uint8_t, uint8_t>(ids, holes);
+    case DType::i16: return scatter_loop_of<true, uint16_t, uint16_t>(ids, holes);
+    case DType::u32:
+    case DType::i32: return scatter_loop_of<true, uint32_t, uint32_t>(ids, holes);
+    case DType::i64: return scatter_loop_of<true, uint64_t, uint64_t>(ids, holes);
+    case DType::bf16: return scatter_loop_of<true, float, bf16>(ids, holes);
+    case DType::f16: return scatter_loop_of<true, float, f16>(ids, holes);
+    case DType::f8e4m3: return scatter_loop_of<true, float, f8e4m3>(ids, holes);
+    case DType::f64: return scatter_loop_of<true, double, double>(ids, holes);
+    default: return scatter_loop_of<true, float, float>(ids, holes);
+  }
+}
+
+RowLoop move_loop(DType ids, DType elements, bool holes) {
+  RowLoop loop = nullptr;
+  visit_word(elements, [&]<class Word>(Word) { loop = scatter_loop_of<false, Word, Word>(ids, holes); });
+  return loop;
 }
 
 // The dimension other than dim with the largest extent: places that differ in it never write to the same element, so threads share it
@@ -197,52 +265,44 @@ struct ScatterJob {
   bool holes;  // some ids mean "nothing"
 };
 
-template <bool kAdd, class Sum, class Value>
-void scatter_walk(const OpCall& call, const ScatterJob& job, Sum* target) {
+void scatter_walk(const OpCall& call, const ScatterJob& job, RowLoop loop, std::byte* target) {
   const Shape& shape = job.source.layout->shape();
-  const auto* values = reinterpret_cast<const Value*>(job.source.buffer->host_data());
-  visit_ids(job.ids.dtype, [&]<class Id>(Id) {
-    const auto* ids = reinterpret_cast<const Id*>(job.ids.buffer->host_data());
-    const auto run = [&](const Layout& id_part, const Layout& source_part, const Layout& target_part) {
-      const IndexWalk walk(id_part, source_part, target_part, job.dim);
-      const int64_t extent = job.target.shape()[job.dim];
-      walk.for_each_row(0, walk.elements(), [&](const WalkRow& row) {
-        if (job.holes) return scatter_row_with_holes<kAdd>(row, ids, walk.step(), extent, values, target);
-        scatter_row<kAdd>(row, ids, walk.step(), values, target);
-      });
-    };
-    const int split = dimension_to_split(shape, job.dim);
-    if (split < 0) return run(job.ids_layout, *job.source.layout, job.target);
-    const int64_t grain = std::max<int64_t>(1, kElementsPerThread * shape[split] / std::max<int64_t>(1, shape.elements()));
-    runtime_of(call).threads().parallel_for(shape[split], grain, [&](int64_t begin, int64_t end) {
-      run(job.ids_layout.narrow(split, begin, end - begin), job.source.layout->narrow(split, begin, end - begin),
-          job.target.narrow(split, begin, end - begin));
-    });
+  const uint64_t nothing = nothing_of(job.ids.dtype, job.target.shape()[job.dim]);
+  const auto run = [&](const Layout& id_part, const Layout& source_part, const Layout& target_part) {
+    const IndexWalk walk(id_part, source_part, target_part, job.dim);
+    run_rows(walk, 0, walk.elements(), loop, {job.ids.buffer->host_data(), job.source.buffer->host_data(), target, walk.step(), nothing});
+  };
+  const int split = dimension_to_split(shape, job.dim);
+  if (split < 0) return run(job.ids_layout, *job.source.layout, job.target);
+  const int64_t grain = std::max<int64_t>(1, kElementsPerThread * shape[split] / std::max<int64_t>(1, shape.elements()));
+  runtime_of(call).threads().parallel_for(shape[split], grain, [&](int64_t begin, int64_t end) {
+    run(job.ids_layout.narrow(split, begin, end - begin), job.source.layout->narrow(split, begin, end - begin),
+        job.target.narrow(split, begin, end - begin));
   });
 }
 
 // Sums of a dtype narrower than f32: a row-major f32 copy of the whole target takes them, and is rounded back once.
 template <class T>
-void scatter_add_narrow(const OpCall& call, ScatterJob job) {
+void scatter_add_narrow(const OpCall& call, ScatterJob job, RowLoop loop) {
   const Layout layout = job.target;
   auto* target = reinterpret_cast<T*>(call.outputs[0].buffer->host_data());
   auto* sums = runtime_of(call).scratch(0).get<float>(0, static_cast<size_t>(layout.elements()));
   size_t at = 0;
   for_each_offset(layout, [&](int64_t offset) { sums[at++] = static_cast<float>(target[offset]); });
   job.target = Layout(layout.shape());
-  scatter_walk<true, float, T>(call, job, sums);
+  scatter_walk(call, job, loop, reinterpret_cast<std::byte*>(sums));
   at = 0;
   for_each_offset(layout, [&](int64_t offset) { target[offset] = T(sums[at++]); });
 }
 
 void add_any(const OpCall& call, const ScatterJob& job) {
-  visit_dtype(job.source.dtype, [&]<class T>(T) {
-    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, f8e4m3>) {
-      scatter_add_narrow<T>(call, job);
-    } else {
-      scatter_walk<true, T, T>(call, job, reinterpret_cast<T*>(call.outputs[0].buffer->host_data()));
-    }
-  });
+  const RowLoop loop = add_loop(job.ids.dtype, job.source.dtype, job.holes);
+  switch (job.source.dtype) {
+    case DType::bf16: return scatter_add_narrow<bf16>(call, job, loop);
+    case DType::f16: return scatter_add_narrow<f16>(call, job, loop);
+    case DType::f8e4m3: return scatter_add_narrow<f8e4m3>(call, job, loop);
+    default: return scatter_walk(call, job, loop, call.outputs[0].buffer->host_data());
+  }
 }
 
 // Whole rows of memory by number. The processor cannot guess where the next ones are, so they are asked for ahead of their turn.
@@ -306,8 +366,7 @@ void scatter_any(const OpCall& call) {
   const bool holes = check_ids(call, call.inputs[0], dim, target.layout->shape()[dim]);
   const ScatterJob job{call.inputs[0], *call.inputs[0].layout, call.inputs[1], *target.layout, dim, holes};
   if (add) return add_any(call, job);
-  visit_word(target.dtype,
-             [&]<class Word>(Word) { scatter_walk<false, Word, Word>(call, job, reinterpret_cast<Word*>(target.buffer->host_data())); });
+  scatter_walk(call, job, move_loop(job.ids.dtype, target.dtype, holes), target.buffer->host_data());
 }
 
 void index_add_any(const OpCall& call) {
