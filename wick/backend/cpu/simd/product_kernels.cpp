@@ -19,7 +19,7 @@ template <class T>
 using Vector = hn::Vec<Tag<T>>;
 
 // As many rows as leave registers for the right panel and a broadcast: 2 · 14 + 3 of 32, 2 · 6 + 3 of 16. Even numbers.
-constexpr bool kAvx512 = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL;
+constexpr bool kAvx512 = HWY_TARGET == HWY_AVX3;
 constexpr bool kNeon = HWY_TARGET == HWY_NEON;
 constexpr bool kEmulated = HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR;
 constexpr int kTileRows = kAvx512 ? 14 : kNeon ? 12 : kEmulated ? 4 : 6;
