@@ -62,54 +62,81 @@ HWY_INLINE Floats add_block(const Block& block, const std::byte* group, int64_t 
   return sum;
 }
 
-// The same for rows row + kToken … row + kTokens - 1; a recursion instead of a loop keeps the sums in registers.
-template <class Format, int kIndex, int kTokens, int kToken = 0>
-HWY_INLINE void add_tokens(const Block& block, const std::byte* group, int64_t bytes_ahead, const Activations& x, int64_t row,
-                           int64_t index, Floats (&sums)[kTokens]) {
-  if constexpr (kToken < kTokens) {
-    constexpr int kAsk = kToken == 0 ? kIndex : -1;
-    sums[kToken] = add_block<Format, kAsk>(block, group, bytes_ahead, x, row + kToken, index, sums[kToken]);
-    add_tokens<Format, kIndex, kTokens, kToken + 1>(block, group, bytes_ahead, x, row, index, sums);
+// Some rows of activations.
+struct SomeRows {
+  int64_t first;
+  int64_t count;
+};
+
+// Their sums; kMost, the most rows that a kernel takes, is 1 or kFewRows. Those of the first two stay in registers.
+template <int kMost>
+struct RowSums {
+  Floats first;
+  Floats second;
+  Floats others[kMost > 2 ? kMost - 2 : 1];
+};
+
+// The same for some rows: two or more, unless kMost is 1. All but two in a loop: unrolled, kernels of up to eight rows and blocks outgrow
+// the cache of decoded instructions, and a program that holds all formats is a megabyte larger.
+template <class Format, int kIndex, int kMost>
+HWY_INLINE void add_rows(const Block& block, const std::byte* group, int64_t bytes_ahead, const Activations& x, SomeRows rows,
+                         int64_t index, RowSums<kMost>& sums) {
+  sums.first = add_block<Format, kIndex>(block, group, bytes_ahead, x, rows.first, index, sums.first);
+  if constexpr (kMost > 1) {
+    sums.second = add_block<Format, -1>(block, group, bytes_ahead, x, rows.first + 1, index, sums.second);
+#pragma GCC unroll 1
+    for (int64_t t = 2; t < rows.count; ++t) {
+      sums.others[t - 2] = add_block<Format, -1>(block, group, bytes_ahead, x, rows.first + t, index, sums.others[t - 2]);
+    }
   }
 }
 
-// Block kIndex of a group, then the ones behind it, for kTokens rows of activations from `row` on.
-template <class Format, int kTokens, int kIndex>
+// Block kIndex of a group, then the ones behind it.
+template <class Format, int kMost, int kIndex>
 HWY_INLINE void add_group(const std::byte* p, int64_t bytes_ahead, int lane, const typename Format::Header& header, int group,
-                          const Activations& x, int64_t row, int64_t first_block, Floats (&sums)[kTokens]) {
+                          const Activations& x, SomeRows rows, int64_t first_block, RowSums<kMost>& sums) {
   if constexpr (kIndex < Format::kBlocksPerGroup) {
     Block block;
     Format::template load<kIndex>(p, lane, header, group, block);
-    add_tokens<Format, kIndex, kTokens>(block, p + group * kGroupBytes<Format>, bytes_ahead, x, row,
-                                        first_block + group * Format::kBlocksPerGroup + kIndex, sums);
-    add_group<Format, kTokens, kIndex + 1>(p, bytes_ahead, lane, header, group, x, row, first_block, sums);
+    add_rows<Format, kIndex, kMost>(block, p + group * kGroupBytes<Format>, bytes_ahead, x, rows,
+                                    first_block + group * Format::kBlocksPerGroup + kIndex, sums);
+    add_group<Format, kMost, kIndex + 1>(p, bytes_ahead, lane, header, group, x, rows, first_block, sums);
   }
 }
 
-template <class Format, int kTokens>
-void multiply_rows(const std::byte* tile, int64_t bytes_ahead, int lane, const Activations& x, int64_t row, float* out,
+template <class Format, int kMost>
+void multiply_rows(const std::byte* tile, int64_t bytes_ahead, int lane, const Activations& x, SomeRows rows, float* out,
                    int64_t out_stride) {
-  Floats sums[kTokens];
-  for (int t = 0; t < kTokens; ++t) sums[t] = zero();
+  RowSums<kMost> sums;
+  sums.first = sums.second = zero();
+  for (Floats& sum : sums.others) sum = zero();
   const int64_t blocks = x.columns / Format::kColumns;
   for (int64_t block = 0; block < blocks; ++block) {
     const std::byte* p = tile + block * Format::kBytes * 16;
     const typename Format::Header header = Format::header(p, lane);
     for (int group = 0; group < Format::kGroups; ++group) {
-      add_group<Format, kTokens, 0>(p, bytes_ahead, lane, header, group, x, row, block * (Format::kColumns / kActivationBlock), sums);
+      add_group<Format, kMost, 0>(p, bytes_ahead, lane, header, group, x, rows, block * (Format::kColumns / kActivationBlock), sums);
     }
   }
-  for (int t = 0; t < kTokens; ++t) store(sums[t], out + (row + t) * out_stride + lane);
+  out += rows.first * out_stride + lane;
+  store(sums.first, out);
+  if constexpr (kMost > 1) {
+    store(sums.second, out + out_stride);
+    for (int64_t t = 2; t < rows.count; ++t) store(sums.others[t - 2], out + t * out_stride);
+  }
 }
 
 template <class Format>
 void multiply_tile(const std::byte* tile, int64_t bytes_ahead, const Activations& x, float* out, int64_t out_stride) {
   for (int lane = 0; lane < 16; lane += kVectorRows) {
-    int64_t row = 0;
-    for (; row + 8 <= x.rows; row += 8) multiply_rows<Format, 8>(tile, bytes_ahead, lane, x, row, out, out_stride);
-    for (; row + 4 <= x.rows; row += 4) multiply_rows<Format, 4>(tile, bytes_ahead, lane, x, row, out, out_stride);
-    for (; row + 2 <= x.rows; row += 2) multiply_rows<Format, 2>(tile, bytes_ahead, lane, x, row, out, out_stride);
-    for (; row < x.rows; ++row) multiply_rows<Format, 1>(tile, bytes_ahead, lane, x, row, out, out_stride);
+    for (int64_t row = 0; row < x.rows; row += kFewRows) {
+      const SomeRows rows{row, std::min(kFewRows, x.rows - row)};
+      if (rows.count == 1) {
+        multiply_rows<Format, 1>(tile, bytes_ahead, lane, x, rows, out, out_stride);
+      } else {
+        multiply_rows<Format, kFewRows>(tile, bytes_ahead, lane, x, rows, out, out_stride);
+      }
+    }
   }
 }
 
@@ -433,10 +460,19 @@ void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, 
   }
 }
 
+// The fewest rows of a panel, there being more than kFewRows of them in all.
+inline constexpr int64_t kLeastRunTokens = [] {
+  int64_t least = kRunTokens;
+  for (int64_t rows = kFewRows + 1; rows <= kFewRows + kRunTokens * kRunTokens; ++rows) {
+    least = std::min(least, rows / TokenPanels{rows, kRunTokens}.count);
+  }
+  return least;
+}();
+
 template <class Group, int kVectors, int kTokens = kRunTokens>
 void multiply_panel(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row, int64_t rows,
                     const ChunkSums& target) {
-  if constexpr (kTokens > 1) {
+  if constexpr (kTokens > kLeastRunTokens) {
     if (rows < kTokens) return multiply_panel<Group, kVectors, kTokens - 1>(runs, chunk, x, row, rows, target);
   }
   multiply_runs<Group, kVectors, kTokens>(runs, chunk, x, row, target);
@@ -467,16 +503,17 @@ void multiply_expanded(const ExpandedTiles& tiles, ColumnChunk chunk, const Acti
     for (int v = 0; v < kRunVectors; ++v) runs[v] = run_start(tiles, run, vector + v);
     multiply_vectors<Group, kRunVectors>(runs, chunk, x, sums, vector * kVectorRows);
   }
-  for (; vector < vectors; ++vector) {
-    const std::byte* runs[1] = {run_start(tiles, run, vector)};
-    multiply_vectors<Group, 1>(runs, chunk, x, sums, vector * kVectorRows);
+  if constexpr (kVectorsOfTile % kRunVectors != 0) {
+    for (; vector < vectors; ++vector) {
+      const std::byte* runs[1] = {run_start(tiles, run, vector)};
+      multiply_vectors<Group, 1>(runs, chunk, x, sums, vector * kVectorRows);
+    }
   }
 }
 
-// The kernels of a format; for many rows of activations it may be taken apart as another, `Many`.
+// Sets the kernels of a format; for many rows of activations it may be taken apart as another, `Many`.
 template <class Format, class Many = Format>
-TileKernels kernels_of() {
-  TileKernels kernels;
+void set_kernels(TileKernels& kernels) {
   kernels.few_rows = kFewRows;
   kernels.few_form = {ActivationForm::Kind::int8, 1, kDotBias - Format::kZero, kActivationBlock, kActivationBlock / kPartsOfBlock<Format>,
                       Format::kMinimumColumns};
@@ -490,8 +527,7 @@ TileKernels kernels_of() {
   kernels.bytes_ahead = best_bytes_ahead<Format>();
   using Group = GroupOf<Many>;
   kernels.many.form = Group::form(kDotBias - Many::kZero);
-  kernels.many.expand = expand_tile<Many>;
+  if constexpr (!kDotOnly) kernels.many.expand = expand_tile<Many>;
   kernels.many.expanded_bytes = kWideActivationBlock / Group::kColumns * Group::kBytes * kVectorsOfTile;
   kernels.many.multiply = multiply_expanded<Group>;
-  return kernels;
 }

@@ -128,8 +128,7 @@ inline void multiply_expanded_floats(const ExpandedTiles& tiles, ColumnChunk chu
 }
 
 template <class Pairs>
-TileKernels float_kernels_of() {
-  TileKernels kernels;
+void set_float_kernels(TileKernels& kernels) {
   kernels.few_rows = kFewFloatRows;
   kernels.few_form = {.kind = ActivationForm::Kind::f32};
   kernels.multiply = multiply_float_tile<Pairs>;
@@ -138,5 +137,4 @@ TileKernels float_kernels_of() {
   kernels.many.expand = expand_floats<Pairs>;
   kernels.many.expanded_bytes = kWideActivationBlock * 16 * int64_t{sizeof(float)};
   kernels.many.multiply = multiply_expanded_floats;
-  return kernels;
 }

@@ -1,4 +1,4 @@
-// Tile kernels by AVX2, also for AVX-512 without integer dot products.
+// Tile kernels by AVX2, also for AVX-512 without integer dot products; AVX-VNNI replaces those that multiply integers.
 #include <algorithm>
 
 #include "wick/backend/cpu/simd/simd_kernels.h"
@@ -24,7 +24,8 @@ namespace wick::cpu {
 
 void fill_tiles_avx2(SimdKernels& kernels) {
 #if defined(__x86_64__)
-  if (kernels.set == InstructionSet::avx2 || kernels.set == InstructionSet::avx512) fill_tiles(kernels);
+  const InstructionSet set = kernels.set;
+  if (set == InstructionSet::avx2 || set == InstructionSet::avx2_vnni || set == InstructionSet::avx512) fill_tiles(kernels);
 #else
   (void)kernels;
 #endif

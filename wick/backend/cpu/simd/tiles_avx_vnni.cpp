@@ -1,4 +1,4 @@
-// Tile kernels by AVX2 with AVX-VNNI.
+// Tile kernels by AVX2 with AVX-VNNI, where they differ from those of AVX2.
 #include <algorithm>
 
 #include "wick/backend/cpu/simd/simd_kernels.h"

@@ -24,7 +24,8 @@ namespace wick::cpu {
 
 void fill_tiles_neon(SimdKernels& kernels) {
 #if defined(__aarch64__)
-  if (kernels.set == InstructionSet::neon) fill_tiles(kernels);
+  // The other sets replace those that multiply integers.
+  fill_tiles(kernels);
 #else
   (void)kernels;
 #endif

@@ -33,11 +33,14 @@ HWY_INLINE Ints splat_word(const int8_t* p) {
 
 // dot() adds the products of the four bytes u - kDotBias of each lane with the four signed ones of `word` to sums.
 #if defined(WICK_AVX_VNNI)
+// Whether only what multiplies differs from a set whose kernels are in the table already.
+inline constexpr bool kDotOnly = true;
 inline constexpr int kDotBias = 0;
 HWY_INLINE Ints dot(Ints sums, Bytes u, Ints word) { return _mm256_dpbusd_avx_epi32(sums, u, word); }
 #else
 // vpmaddubsw multiplies unsigned bytes with signed ones and saturates sums of two at 16 bits: |u - 128| ≤ 128 times q ≤ 127 with the sign
 // of u - 128 stays below.
+inline constexpr bool kDotOnly = false;
 inline constexpr int kDotBias = 128;
 HWY_INLINE Ints dot(Ints sums, Bytes u, Ints word) {
   const __m256i weights = _mm256_xor_si256(u, _mm256_set1_epi8(-128));

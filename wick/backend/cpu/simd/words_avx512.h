@@ -3,6 +3,8 @@
 #pragma once
 
 inline constexpr int kVectorRows = 16;
+// Whether only what multiplies differs from a set whose kernels are in the table already.
+inline constexpr bool kDotOnly = false;
 // dot() adds (u - kDotBias) · q.
 inline constexpr int kDotBias = 0;
 

@@ -34,6 +34,13 @@ HWY_INLINE Ints splat_word(const int8_t* p) {
   return vdupq_n_s32(word);
 }
 
+// Whether only what multiplies differs from a set whose kernels are in the table already.
+#if defined(WICK_NEON_DOT) || defined(WICK_NEON_I8MM)
+inline constexpr bool kDotOnly = true;
+#else
+inline constexpr bool kDotOnly = false;
+#endif
+
 // dot() adds the products of the four bytes u - kDotBias of each lane with the four signed ones of `word` to sums.
 #if defined(WICK_NEON_I8MM)
 inline constexpr int kDotBias = 0;
