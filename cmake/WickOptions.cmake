@@ -39,6 +39,7 @@ wick_option(WICK_EXAMPLES "Build the examples" OFF)
 wick_option(WICK_BENCH "Build the benchmarks of the kernels" OFF)
 wick_option(WICK_FUZZ "Build the fuzz targets (libFuzzer with clang, a mutation driver otherwise)" OFF)
 wick_option(WICK_MATRIX "Define a program for each combination of backends: scripts/feature_matrix builds them" OFF)
+wick_option(WICK_SMALL_CODE "Compile code whose speed does not matter for size" ON)
 # Headers that nearly every source includes, read once for all rooms. The tests' programs do so everywhere; the rooms only in builds that
 # check what ./dev run and clang-tidy have read without, for a source must include what it uses.
 wick_option(WICK_PRECOMPILE "Precompile the headers of the standard library" OFF)

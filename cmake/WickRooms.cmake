@@ -1,15 +1,19 @@
 # A room is one folder under wick/ and one static library, wick::<room>. A part of a room that only some programs link is a library too.
 
-#   add_room(<name> [OWN_DEFINITIONS] SOURCES a.cpp b.cpp LINK wick::base fmt::fmt)
+#   add_room(<name> [SMALL] [OWN_DEFINITIONS] SOURCES a.cpp b.cpp LINK wick::base fmt::fmt)
+# SMALL: nothing in it is worth compiling for speed (WICK_SMALL_CODE).
 # OWN_DEFINITIONS: a library that it links defines macros, so that it cannot share precompiled headers with the other rooms.
 # A room without sources (headers only) is an interface library.
 function(add_room name)
-  cmake_parse_arguments(ROOM "OWN_DEFINITIONS" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "SMALL;OWN_DEFINITIONS" "" "SOURCES;LINK" ${ARGN})
   if(ROOM_SOURCES)
     add_library(wick_${name} STATIC ${ROOM_SOURCES})
     target_link_libraries(wick_${name} PRIVATE $<BUILD_INTERFACE:wick_compiler> PUBLIC ${ROOM_LINK})
     target_compile_features(wick_${name} PUBLIC cxx_std_20)
     wick_find_headers(wick_${name} PUBLIC)
+    if(ROOM_SMALL)
+      target_compile_options(wick_${name} PRIVATE ${WICK_SMALL_CODE_FLAGS})
+    endif()
     if(NOT ROOM_OWN_DEFINITIONS)
       wick_reuse_precompiled(wick_${name})
     elseif(WICK_PRECOMPILE)
