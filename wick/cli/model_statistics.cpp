@@ -136,7 +136,7 @@ std::vector<std::string> violations(const Policy& policy, const TensorStatistics
   }
   RegexScratch scratch;
   for (const PolicyRule& rule : policy.rules) {
-    Range match;
+    TextSpan match;
     if (!rule.regex->find(statistics.name, 0, scratch, match)) continue;
     const auto check = [&](const char* what, double value, const std::optional<Bounds>& bounds) {
       if (!bounds || (value >= bounds->low && value <= bounds->high)) return;
