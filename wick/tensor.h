@@ -11,6 +11,7 @@
 #include "wick/tensor/custom_op.h"
 #include "wick/tensor/display.h"
 #include "wick/tensor/files.h"
+#include "wick/tensor/no_grad.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/einsum.h"
 #include "wick/tensor/ops/linear.h"

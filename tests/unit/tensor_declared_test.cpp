@@ -323,6 +323,9 @@ void everything_else(const Tensor& x, const Tensor& y) {
   (void)(x.is_contiguous() || x.is_fortran_contiguous() || x.is_tracked() || x.storage() == nullptr || x.node() == nullptr ||
          x.device().is_cpu());
   (void)(x.item() + x.to_scalar<double>());
+  (void)x.defined();
+  (void)x.softmax(-1);
+  (void)x.log_softmax(-1);
   (void)x.to_vector<uint8_t>();
   (void)x.to_vector<uint32_t>();
   (void)x.to_vector<int16_t>();

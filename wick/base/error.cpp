@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace wick {
 
@@ -23,6 +24,22 @@ const char* to_string(ErrorCode code) noexcept {
     case ErrorCode::context_full: return "context_full";
   }
   return "unknown";
+}
+
+namespace {
+
+ErrorHook& error_hook() {
+  static ErrorHook hook;
+  return hook;
+}
+
+}  // namespace
+
+void set_error_hook(ErrorHook hook) { error_hook() = std::move(hook); }
+
+Error::Error(ErrorCode code, const std::string& message, std::source_location where)
+    : std::runtime_error(message), code_(code), where_(where) {
+  if (error_hook()) error_hook()(*this);
 }
 
 void assertion_failed(const char* expression, std::source_location where) {

@@ -1,6 +1,7 @@
 // An Error says what went wrong, where, and what to do about it; it is the caller's or the world's fault, never ours.
 #pragma once
 
+#include <functional>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -29,8 +30,7 @@ enum class ErrorCode {
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, const std::string& message, std::source_location where = std::source_location::current())
-      : std::runtime_error(message), code_(code), where_(where) {}
+  Error(ErrorCode code, const std::string& message, std::source_location where = std::source_location::current());
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
   // The line of Wick that noticed, for logs; the message alone is for users.
@@ -40,5 +40,11 @@ class Error : public std::runtime_error {
   ErrorCode code_;
   std::source_location where_;
 };
+
+// Called with each Error as it is made, on the thread that is about to throw it: the place to record the frames of the call, which are gone
+// when it is caught.
+using ErrorHook = std::function<void(const Error&)>;
+// Replaces the hook; an empty one removes it. Call before other threads use the library. The hook must not throw, nor make an Error.
+void set_error_hook(ErrorHook hook);
 
 }  // namespace wick

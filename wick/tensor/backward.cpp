@@ -8,8 +8,16 @@
 
 namespace wick {
 
-std::optional<Tensor> GradStore::get(const Tensor& tensor) const {
-  return tensor.is_tracked() ? get_id(tensor.node()->id()) : std::nullopt;
+const Tensor& FoundGradient::value() const {
+  if (!gradient_) {
+    fail(ErrorCode::invalid_argument, "no gradient flowed to {}: {}", of_.describe(),
+         of_.is_tracked() ? "the result of backward does not depend on it" : "it is not a Var, nor computed from one");
+  }
+  return *gradient_;
+}
+
+FoundGradient GradStore::get(const Tensor& tensor) const {
+  return {tensor.is_tracked() ? get_id(tensor.node()->id()) : std::nullopt, tensor};
 }
 
 std::optional<Tensor> GradStore::get_id(uint64_t id) const {

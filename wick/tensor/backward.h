@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "wick/tensor/tensor.h"
@@ -11,11 +12,32 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
+// A gradient that may be missing: an optional tensor that throws where it is used without one.
+class FoundGradient {
+ public:
+  FoundGradient(std::optional<Tensor> gradient, Tensor of) : gradient_(std::move(gradient)), of_(std::move(of)) {}
+
+  [[nodiscard]] bool has_value() const noexcept { return gradient_.has_value(); }
+  explicit operator bool() const noexcept { return has_value(); }
+  // Errors: invalid_argument, naming the tensor to which no gradient flowed.
+  [[nodiscard]] const Tensor& value() const;
+  [[nodiscard]] Tensor value_or(const Tensor& other) const { return gradient_.value_or(other); }
+  const Tensor& operator*() const { return value(); }
+  const Tensor* operator->() const { return &value(); }
+  operator std::optional<Tensor>() const { return gradient_; }  // NOLINT: it is one
+
+ private:
+  std::optional<Tensor> gradient_;
+  Tensor of_;
+};
+
 // Gradients by tensor.
 class GradStore {
  public:
-  // The gradient of a tracked tensor; none if nothing flowed to it.
-  [[nodiscard]] std::optional<Tensor> get(const Tensor& tensor) const;
+  // The gradient of a tensor. Errors: invalid_argument, naming the tensor, if none flowed to it.
+  [[nodiscard]] Tensor operator[](const Tensor& tensor) const { return get(tensor).value(); }
+  // The same for those who ask whether there is one.
+  [[nodiscard]] FoundGradient get(const Tensor& tensor) const;
   [[nodiscard]] std::optional<Tensor> get_id(uint64_t id) const;
   std::optional<Tensor> remove(const Tensor& tensor);
   // Returns what was there before. Errors: invalid_argument for a tensor that is not tracked.

@@ -1,8 +1,13 @@
 #include "wick/tensor/display.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <ostream>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "wick/base/fail.h"
@@ -135,6 +140,44 @@ std::string to_string(const Tensor& tensor, const PrinterOptions& options) {
          options.precision, options.threshold, options.edge_items, options.line_width);
   }
   return Printer(tensor, options).text() + "\n" + tensor.describe();
+}
+
+namespace {
+
+// As Rust displays it: the shortest digits that read back as the same number, never with an exponent.
+template <class T>
+std::string number_text(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(value)) return "NaN";
+    if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+    char text[400];  // the largest f64 has 309 digits
+    return {text, std::to_chars(text, text + sizeof(text), value, std::chars_format::fixed).ptr};
+  } else {
+    return std::to_string(value);
+  }
+}
+
+template <class T>
+std::string elements_text(const Tensor& tensor) {
+  std::vector<std::string> texts;
+  for (const T value : tensor.to_vector<T>()) texts.push_back(number_text(value));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+std::string to_debug_string(const Tensor& tensor) {
+  constexpr int64_t kShown = 10;  // vectors shorter than that show their elements
+  const std::string device = tensor.device().is_cpu() ? "" : ", " + tensor.device().location().to_string();
+  std::string content;
+  if (is_quantized(tensor.dtype()) || tensor.rank() > 1 || (tensor.rank() == 1 && tensor.elements() >= kShown)) {
+    content = fmt::format("dims {}", fmt::join(tensor.dims(), ", "));
+  } else if (tensor.dtype() == DType::f64) {
+    content = elements_text<double>(tensor);
+  } else {
+    content = is_float(tensor.dtype()) ? elements_text<float>(tensor) : elements_text<int64_t>(tensor);
+  }
+  return fmt::format("Tensor[{}; {}{}]", content, to_string(tensor.dtype()), device);
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }

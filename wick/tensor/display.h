@@ -28,6 +28,9 @@ struct PrinterOptions {
 // A scalar is shown in brackets too, as candle does. Only elements that are shown leave the device, and a quantized tensor is shown by
 // what its blocks stand for. Errors: invalid_argument for an option that is negative.
 [[nodiscard]] std::string to_string(const Tensor& tensor, const PrinterOptions& options = {});
+// candle's Debug form, on one line: "Tensor[dims 2, 3; f32, cuda:0]"; a scalar and a vector of up to nine elements show those instead:
+// "Tensor[1, 2.5; f32]". The device is left out for the CPU.
+[[nodiscard]] std::string to_debug_string(const Tensor& tensor);
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace wick

@@ -100,7 +100,19 @@ Tensor TapeNode::restore(const Saved& saved, std::shared_ptr<const TapeNode> nod
 
 // --- record ---
 
+namespace {
+
+// How many NoGradScopes this thread is in.
+thread_local int no_grad_depth = 0;
+
+}  // namespace
+
+NoGradScope::NoGradScope() noexcept { ++no_grad_depth; }
+NoGradScope::~NoGradScope() { --no_grad_depth; }
+bool NoGradScope::active() noexcept { return no_grad_depth > 0; }
+
 bool any_tracked(std::span<const Tensor* const> tensors) noexcept {
+  if (NoGradScope::active()) return false;
   for (const Tensor* tensor : tensors) {
     if (tensor->is_tracked()) return true;
   }

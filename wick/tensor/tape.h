@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "wick/tensor/no_grad.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -97,7 +98,7 @@ class TapeNode : public std::enable_shared_from_this<TapeNode> {
   alignas(16) std::byte params_[96];
 };
 
-// Whether any of them is tracked.
+// Whether any of them is tracked; false in a NoGradScope.
 [[nodiscard]] bool any_tracked(std::span<const Tensor* const> tensors) noexcept;
 
 // Makes `result` a tracked one if an input is. `params` is the parameter struct that the gradient reads.

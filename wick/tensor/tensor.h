@@ -59,34 +59,41 @@ class Tensor {
   Tensor(std::shared_ptr<const Storage> storage, const Layout& layout, std::shared_ptr<const TapeNode> node = nullptr)
       : storage_(std::move(storage)), layout_(layout), node_(std::move(node)) {}
 
+  // No tensor yet: every use but assignment throws invalid_argument.
+  Tensor() = default;
+  [[nodiscard]] bool defined() const noexcept { return storage_ != nullptr; }
+
   // --- Creation ---
+  // Without a dtype it is f32, without a device the CPU.
 
   // Uninitialised (builds with assertions fill host memory with 0xff, a NaN). Quantized: the last extent is a multiple of the block length.
   // Errors: out_of_memory; shape_mismatch.
   [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime = Lifetime::transient);
-  [[nodiscard]] static Tensor zeros(const Shape& shape, DType dtype, const Device& device);
-  [[nodiscard]] static Tensor ones(const Shape& shape, DType dtype, const Device& device) { return full(shape, 1, dtype, device); }
-  [[nodiscard]] static Tensor full(const Shape& shape, double value, DType dtype, const Device& device);
+  [[nodiscard]] static Tensor zeros(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor ones(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu()) {
+    return full(shape, 1, dtype, device);
+  }
+  [[nodiscard]] static Tensor full(const Shape& shape, double value, DType dtype = DType::f32, const Device& device = Device::cpu());
   [[nodiscard]] Tensor empty_like() const { return empty(shape(), dtype(), device()); }
   [[nodiscard]] Tensor zeros_like() const { return zeros(shape(), dtype(), device()); }
   [[nodiscard]] Tensor ones_like() const { return ones(shape(), dtype(), device()); }
   // Nested braces: Tensor::of<float>({{1, 2}, {3, 4}}, device) has shape [2, 2]. Errors: shape_mismatch for ragged rows.
   template <class T>
-  [[nodiscard]] static Tensor of(const Nested<T>& values, const Device& device) {
+  [[nodiscard]] static Tensor of(const Nested<T>& values, const Device& device = Device::cpu()) {
     return from_vector(values.flatten(), values.shape(), device);
   }
   // Copies values.size() elements, which must be the shape's.
   template <class T>
-  [[nodiscard]] static Tensor from_span(std::span<const T> values, const Shape& shape, const Device& device) {
+  [[nodiscard]] static Tensor from_span(std::span<const T> values, const Shape& shape, const Device& device = Device::cpu()) {
     return from_bytes(std::as_bytes(values), shape, DTypeOf<T>::value, device);
   }
   template <class T>
-  [[nodiscard]] static Tensor from_vector(const std::vector<T>& values, const Shape& shape, const Device& device) {
+  [[nodiscard]] static Tensor from_vector(const std::vector<T>& values, const Shape& shape, const Device& device = Device::cpu()) {
     return from_span(std::span<const T>(values), shape, device);
   }
   // Takes the vector itself, without a copy, where the device works in host memory.
   template <class T>
-  [[nodiscard]] static Tensor from_owned(std::vector<T> values, const Shape& shape, const Device& device) {
+  [[nodiscard]] static Tensor from_owned(std::vector<T> values, const Shape& shape, const Device& device = Device::cpu()) {
     const auto owner = std::make_shared<const std::vector<T>>(std::move(values));
     return import_host(std::as_bytes(std::span<const T>(*owner)), shape, DTypeOf<T>::value, device, owner);
   }
@@ -97,11 +104,11 @@ class Tensor {
                                           std::shared_ptr<const void> owner);
   // start, start + step, … below end (above it for a negative step), each computed as start + i · step in f64.
   // Errors: invalid_argument for a step of 0.
-  [[nodiscard]] static Tensor arange(double start, double end, double step, DType dtype, const Device& device);
-  [[nodiscard]] static Tensor arange(double start, double end, DType dtype, const Device& device) {
+  [[nodiscard]] static Tensor arange(double start, double end, double step, DType dtype = DType::f32, const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor arange(double start, double end, DType dtype = DType::f32, const Device& device = Device::cpu()) {
     return arange(start, end, 1, dtype, device);
   }
-  [[nodiscard]] static Tensor eye(int64_t n, DType dtype, const Device& device);
+  [[nodiscard]] static Tensor eye(int64_t n, DType dtype = DType::f32, const Device& device = Device::cpu());
   // n × n with ones on and below (above) the diagonal.
   [[nodiscard]] static Tensor tril2(int64_t n, DType dtype, const Device& device);
   [[nodiscard]] static Tensor triu2(int64_t n, DType dtype, const Device& device);
@@ -109,8 +116,16 @@ class Tensor {
   // Errors: shape_mismatch for one that is no vector; invalid_argument where none is given.
   [[nodiscard]] static std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool xy_indexing);
   // Uniform in [low, high), and normal, from the device's own stream (Device::set_seed; op/philox.h defines the numbers).
-  [[nodiscard]] static Tensor rand(double low, double high, const Shape& shape, DType dtype, const Device& device);
-  [[nodiscard]] static Tensor randn(double mean, double deviation, const Shape& shape, DType dtype, const Device& device);
+  [[nodiscard]] static Tensor rand(double low, double high, const Shape& shape, DType dtype = DType::f32,
+                                   const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor rand(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu()) {
+    return rand(0, 1, shape, dtype, device);
+  }
+  [[nodiscard]] static Tensor randn(double mean, double deviation, const Shape& shape, DType dtype = DType::f32,
+                                    const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor randn(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu()) {
+    return randn(0, 1, shape, dtype, device);
+  }
   [[nodiscard]] Tensor rand_like(double low, double high) const { return rand(low, high, shape(), dtype(), device()); }
   [[nodiscard]] Tensor randn_like(double mean, double deviation) const { return randn(mean, deviation, shape(), dtype(), device()); }
   // One after another along `dim`; all other extents and the dtypes must be equal.
@@ -411,6 +426,15 @@ class Tensor {
   [[nodiscard]] Tensor prod_all() const;
   [[nodiscard]] Tensor any_all() const;
   [[nodiscard]] Tensor all_all() const;
+  [[nodiscard]] Tensor sum() const { return sum_all(); }
+  [[nodiscard]] Tensor mean() const { return mean_all(); }
+  [[nodiscard]] Tensor var() const { return var_all(); }
+  [[nodiscard]] Tensor std() const { return std_all(); }
+  [[nodiscard]] Tensor prod() const { return prod_all(); }
+  [[nodiscard]] Tensor any() const { return any_all(); }
+  [[nodiscard]] Tensor all() const { return all_all(); }
+  [[nodiscard]] Tensor min() const { return min_all(); }
+  [[nodiscard]] Tensor max() const { return max_all(); }
   [[nodiscard]] Tensor min_all() const;
   [[nodiscard]] Tensor max_all() const;
   // log Σ e^x, without overflow.
@@ -420,6 +444,9 @@ class Tensor {
   [[nodiscard]] Tensor cumsum(int dim) const;
   // Running products: log2 of the extent steps, each of which multiplies all elements.
   [[nodiscard]] Tensor cumprod(int dim) const;
+  // ops/normalize.h
+  [[nodiscard]] Tensor softmax(int dim) const;
+  [[nodiscard]] Tensor log_softmax(int dim) const;
 
   // --- Order: ops/sort.h ---
 
@@ -568,6 +595,30 @@ class Tensor {
 [[nodiscard]] Tensor operator-(double lhs, const Tensor& rhs);
 [[nodiscard]] Tensor operator*(double lhs, const Tensor& rhs);
 [[nodiscard]] Tensor operator/(double lhs, const Tensor& rhs);
+
+// x += y is x = x + y: x is another tensor then, and what shared its elements keeps the old ones. So it may be tracked.
+inline Tensor& operator+=(Tensor& lhs, const Tensor& rhs) { return lhs = lhs + rhs; }
+inline Tensor& operator-=(Tensor& lhs, const Tensor& rhs) { return lhs = lhs - rhs; }
+inline Tensor& operator*=(Tensor& lhs, const Tensor& rhs) { return lhs = lhs * rhs; }
+inline Tensor& operator/=(Tensor& lhs, const Tensor& rhs) { return lhs = lhs / rhs; }
+inline Tensor& operator+=(Tensor& lhs, double rhs) { return lhs = lhs + rhs; }
+inline Tensor& operator-=(Tensor& lhs, double rhs) { return lhs = lhs - rhs; }
+inline Tensor& operator*=(Tensor& lhs, double rhs) { return lhs = lhs * rhs; }
+inline Tensor& operator/=(Tensor& lhs, double rhs) { return lhs = lhs / rhs; }
+
+// u8, element by element, as gt, lt, ge and le. There is no == and !=: eq and ne compare elements.
+[[nodiscard]] inline Tensor operator>(const Tensor& lhs, const Tensor& rhs) { return lhs.gt(rhs); }
+[[nodiscard]] inline Tensor operator<(const Tensor& lhs, const Tensor& rhs) { return lhs.lt(rhs); }
+[[nodiscard]] inline Tensor operator>=(const Tensor& lhs, const Tensor& rhs) { return lhs.ge(rhs); }
+[[nodiscard]] inline Tensor operator<=(const Tensor& lhs, const Tensor& rhs) { return lhs.le(rhs); }
+[[nodiscard]] inline Tensor operator>(const Tensor& lhs, double rhs) { return lhs.gt(rhs); }
+[[nodiscard]] inline Tensor operator<(const Tensor& lhs, double rhs) { return lhs.lt(rhs); }
+[[nodiscard]] inline Tensor operator>=(const Tensor& lhs, double rhs) { return lhs.ge(rhs); }
+[[nodiscard]] inline Tensor operator<=(const Tensor& lhs, double rhs) { return lhs.le(rhs); }
+[[nodiscard]] inline Tensor operator>(double lhs, const Tensor& rhs) { return rhs.lt(lhs); }
+[[nodiscard]] inline Tensor operator<(double lhs, const Tensor& rhs) { return rhs.gt(lhs); }
+[[nodiscard]] inline Tensor operator>=(double lhs, const Tensor& rhs) { return rhs.le(lhs); }
+[[nodiscard]] inline Tensor operator<=(double lhs, const Tensor& rhs) { return rhs.ge(lhs); }
 
 }  // namespace wick
 

@@ -14,6 +14,11 @@ Var Var::from_tensor(const Tensor& tensor) {
   return Var(Tensor(own.storage(), own.layout(), std::make_shared<const TapeNode>()));
 }
 
+std::optional<Var> Var::behind(const Tensor& tensor) {
+  if (!tensor.is_tracked() || !tensor.node()->is_leaf()) return std::nullopt;
+  return Var(tensor);
+}
+
 void Var::set(const Tensor& value) const {
   if (value.dtype() != tensor_.dtype()) {
     fail(ErrorCode::dtype_mismatch, "variable: {} set to {}; convert it first", tensor_.describe(), value.describe());

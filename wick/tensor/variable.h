@@ -1,34 +1,42 @@
 // A Var is a tensor that gradients are wanted of: what is computed from it is tracked, and `backward` finds its gradient.
 #pragma once
 
+#include <optional>
+
 #include "wick/tensor/tensor.h"
 
 namespace [[gnu::visibility("default")]] wick {
 
 class Var {
  public:
+  // Without a dtype it is f32, without a device the CPU.
   // A copy of the elements, contiguous, in memory of its own. Errors: unsupported for a dtype that is not a float.
   [[nodiscard]] static Var from_tensor(const Tensor& tensor);
-  [[nodiscard]] static Var zeros(const Shape& shape, DType dtype, const Device& device) {
+  [[nodiscard]] static Var zeros(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu()) {
     return from_tensor(Tensor::zeros(shape, dtype, device));
   }
-  [[nodiscard]] static Var ones(const Shape& shape, DType dtype, const Device& device) {
+  [[nodiscard]] static Var ones(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu()) {
     return from_tensor(Tensor::ones(shape, dtype, device));
   }
-  [[nodiscard]] static Var rand(double low, double high, const Shape& shape, DType dtype, const Device& device) {
+  [[nodiscard]] static Var rand(double low, double high, const Shape& shape, DType dtype = DType::f32,
+                                const Device& device = Device::cpu()) {
     return from_tensor(Tensor::rand(low, high, shape, dtype, device));
   }
-  [[nodiscard]] static Var randn(double mean, double deviation, const Shape& shape, DType dtype, const Device& device) {
+  [[nodiscard]] static Var randn(double mean, double deviation, const Shape& shape, DType dtype = DType::f32,
+                                 const Device& device = Device::cpu()) {
     return from_tensor(Tensor::randn(mean, deviation, shape, dtype, device));
   }
   template <class T>
-  [[nodiscard]] static Var of(const Nested<T>& values, const Device& device) {
+  [[nodiscard]] static Var of(const Nested<T>& values, const Device& device = Device::cpu()) {
     return from_tensor(Tensor::of<T>(values, device));
   }
   template <class T>
-  [[nodiscard]] static Var from_vector(const std::vector<T>& values, const Shape& shape, const Device& device) {
+  [[nodiscard]] static Var from_vector(const std::vector<T>& values, const Shape& shape, const Device& device = Device::cpu()) {
     return from_tensor(Tensor::from_vector(values, shape, device));
   }
+
+  // The variable whose tensor this is, with the same elements; none if the tensor is a constant or was computed.
+  [[nodiscard]] static std::optional<Var> behind(const Tensor& tensor);
 
   // The tracked tensor. It stays the same one when the variable is set.
   [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_; }

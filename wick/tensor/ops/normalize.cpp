@@ -145,6 +145,10 @@ Tensor softmax(const Tensor& x, int dim) { return softmax_of(x, dim, false); }
 
 Tensor log_softmax(const Tensor& x, int dim) { return softmax_of(x, dim, true); }
 
+Tensor Tensor::softmax(int dim) const { return wick::softmax(*this, dim); }
+
+Tensor Tensor::log_softmax(int dim) const { return wick::log_softmax(*this, dim); }
+
 Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon) {
   check_dtype(OpId::rms_norm, "rms_norm", x);
   const Tensor scale = row_of_weights("rms_norm", "weight", x, weight);
