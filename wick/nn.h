@@ -1,10 +1,12 @@
-// Neural networks: layers, activations, losses, initialisers, optimizers, variables by name.
+// Neural networks: layers, activations, losses, initialisers, optimizers, variables by name, data sets, and files of both.
 #pragma once
 
 #include "wick/nn/activation.h"
 #include "wick/nn/attention.h"
 #include "wick/nn/batch_norm.h"
 #include "wick/nn/convolution.h"
+#include "wick/nn/dataset.h"
+#include "wick/nn/datasets.h"
 #include "wick/nn/dropout.h"
 #include "wick/nn/embedding.h"
 #include "wick/nn/encoding.h"
@@ -23,6 +25,7 @@
 #include "wick/nn/sampling.h"
 #include "wick/nn/schedule.h"
 #include "wick/nn/sequential.h"
+#include "wick/nn/tensor_files.h"
 #include "wick/nn/tensor_source.h"
 #include "wick/nn/var_builder.h"
 #include "wick/nn/var_map.h"

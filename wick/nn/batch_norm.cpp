@@ -49,6 +49,16 @@ std::pair<Tensor, Tensor> BatchNorm::scale_and_shift() const {
   return {scale, shift};
 }
 
+BatchNorm::BatchNorm(int64_t channels, const BatchNormConfig& config, const LayerOptions& options)
+    : BatchNorm(batch_norm(channels, config, new_variables("BatchNorm", {channels}, options))) {}
+
+void BatchNorm::visit_tensors(const TensorVisitor& visit) const {
+  visit("running_mean", running_mean_.tensor(), TensorRole::buffer);
+  visit("running_var", running_variance_.tensor(), TensorRole::buffer);
+  if (weight_) visit("weight", *weight_, TensorRole::parameter);
+  if (bias_) visit("bias", *bias_, TensorRole::parameter);
+}
+
 Tensor BatchNorm::forward(const Tensor& x) const {
   check_input(x);
   const auto [scale, shift] = scale_and_shift();

@@ -27,12 +27,16 @@ class BatchNorm final : public Module {
   // Errors: shape_mismatch; invalid_argument for a negative epsilon or a momentum outside [0, 1].
   BatchNorm(Var running_mean, Var running_variance, std::optional<Tensor> weight, std::optional<Tensor> bias,
             const BatchNormConfig& config = {});
+  // New variables, as batch_norm makes them. Errors: invalid_argument for fewer than one channel.
+  explicit BatchNorm(int64_t channels, const BatchNormConfig& config = {}, const LayerOptions& options = {});
 
   // x [batch, channels, ...] -> (x - mean) / √(variance + ε) · weight + bias.
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
   // In training: by the statistics of this batch (with the variance Σ(x - mean)² / n), which move the running ones; those hold the
   // unbiased variance. Errors: invalid_argument where a channel has one element, which has no variance.
   [[nodiscard]] Tensor forward_t(const Tensor& x, Mode mode) const override;
+
+  void visit_tensors(const TensorVisitor& visit) const override;
 
   // What the layer does to a channel in evaluation: x · scale + shift.
   [[nodiscard]] std::pair<Tensor, Tensor> scale_and_shift() const;

@@ -88,6 +88,17 @@ Tensor ConvBase::biased(const Tensor& x) const {
   return x + bias_->reshape(Shape(std::span<const int64_t>(dims)));
 }
 
+void ConvBase::visit_tensors(const TensorVisitor& visit) const {
+  visit("weight", weight_, TensorRole::parameter);
+  if (bias_) visit("bias", *bias_, TensorRole::parameter);
+}
+
+Conv1d::Conv1d(int64_t in, int64_t out, int64_t kernel, const ConvConfig& config, const LayerOptions& options)
+    : Conv1d(conv1d_b(in, out, kernel, config, options.bias, new_variables("Conv1d", {in, out, kernel}, options))) {}
+
+Conv2d::Conv2d(int64_t in, int64_t out, int64_t kernel, const ConvConfig& config, const LayerOptions& options)
+    : Conv2d(conv2d_b(in, out, kernel, config, options.bias, new_variables("Conv2d", {in, out, kernel}, options))) {}
+
 Conv1d::Conv1d(Tensor weight, std::optional<Tensor> bias, const ConvConfig& config)
     : ConvBase("Conv1d", weight, std::move(bias), 3, channels_of(weight)), config_(config) {}
 

@@ -29,6 +29,7 @@ class ConvBase : public Module {
  public:
   [[nodiscard]] const Tensor& weight() const noexcept { return weight_; }
   [[nodiscard]] const std::optional<Tensor>& bias() const noexcept { return bias_; }
+  void visit_tensors(const TensorVisitor& visit) const override;
 
  protected:
   // Errors: shape_mismatch, naming the layer.
@@ -44,6 +45,8 @@ class ConvBase : public Module {
 class Conv1d final : public ConvBase {
  public:
   explicit Conv1d(Tensor weight, std::optional<Tensor> bias = std::nullopt, const ConvConfig& config = {});
+  // New variables, as conv1d draws them. Errors: invalid_argument.
+  Conv1d(int64_t in, int64_t out, int64_t kernel, const ConvConfig& config = {}, const LayerOptions& options = {});
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
   [[nodiscard]] const ConvConfig& config() const noexcept { return config_; }
   // One layer that does what this one and, in evaluation, a batch normalisation after it do.
@@ -57,6 +60,8 @@ class Conv1d final : public ConvBase {
 class Conv2d final : public ConvBase {
  public:
   explicit Conv2d(Tensor weight, std::optional<Tensor> bias = std::nullopt, const ConvConfig& config = {});
+  // New variables, as conv2d draws them; the kernel is square. Errors: invalid_argument.
+  Conv2d(int64_t in, int64_t out, int64_t kernel, const ConvConfig& config = {}, const LayerOptions& options = {});
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
   [[nodiscard]] const ConvConfig& config() const noexcept { return config_; }
   [[nodiscard]] Conv2d absorb_bn(const BatchNorm& norm) const;

@@ -11,6 +11,11 @@ Embedding::Embedding(Tensor table) : table_(std::move(table)) {
   if (table_.rank() != 2) fail(ErrorCode::shape_mismatch, "Embedding: the table {} must be [rows, width]", table_.describe());
 }
 
+Embedding::Embedding(int64_t rows, int64_t width, const LayerOptions& options)
+    : Embedding(embedding(rows, width, new_variables("Embedding", {rows, width}, options))) {}
+
+void Embedding::visit_tensors(const TensorVisitor& visit) const { visit("weight", table_, TensorRole::parameter); }
+
 Tensor Embedding::forward(const Tensor& ids) const {
   if (is_quantized(table_.dtype())) return wick::embedding(table_, ids);
   std::vector<int64_t> dims(ids.dims().begin(), ids.dims().end());

@@ -11,10 +11,13 @@ class Embedding final : public Module {
  public:
   // table [rows, width], float or quantized. Errors: shape_mismatch.
   explicit Embedding(Tensor table);
+  // New variables, as embedding draws them; there is no bias. Errors: invalid_argument for a size below 1.
+  Embedding(int64_t rows, int64_t width, const LayerOptions& options = {});
 
   // ids u8, u32 or i64 of any shape -> [ids' shape..., width], of the table's dtype (f32 for a quantized one).
   // Errors: index_out_of_range.
   [[nodiscard]] Tensor forward(const Tensor& ids) const override;
+  void visit_tensors(const TensorVisitor& visit) const override;
   [[nodiscard]] const Tensor& embeddings() const noexcept { return table_; }
   [[nodiscard]] int64_t hidden_size() const noexcept { return table_.shape()[1]; }
 

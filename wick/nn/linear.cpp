@@ -16,6 +16,14 @@ Linear::Linear(Tensor weight, std::optional<Tensor> bias) : weight_(std::move(we
   }
 }
 
+Linear::Linear(int64_t in, int64_t out, const LayerOptions& options)
+    : Linear(linear_b(in, out, options.bias, new_variables("Linear", {in, out}, options))) {}
+
+void Linear::visit_tensors(const TensorVisitor& visit) const {
+  visit("weight", weight_, TensorRole::parameter);
+  if (bias_) visit("bias", *bias_, TensorRole::parameter);
+}
+
 Tensor Linear::forward(const Tensor& x) const {
   if (x.rank() == 0 || x.shape().last() != weight_.shape()[1]) {
     fail(ErrorCode::shape_mismatch, "Linear: x {} must have {} columns for the weight {}", x.describe(), weight_.shape()[1],

@@ -13,9 +13,12 @@ class Linear final : public Module {
  public:
   // weight [out, in], float or quantized; bias [out]. Errors: shape_mismatch.
   explicit Linear(Tensor weight, std::optional<Tensor> bias = std::nullopt);
+  // New variables, as linear_b draws them. Errors: invalid_argument for a size below 1.
+  Linear(int64_t in, int64_t out, const LayerOptions& options = {});
 
   // x [..., in] of the weight's dtype (f32 for a quantized one) -> [..., out].
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
+  void visit_tensors(const TensorVisitor& visit) const override;
   [[nodiscard]] const Tensor& weight() const noexcept { return weight_; }
   [[nodiscard]] const std::optional<Tensor>& bias() const noexcept { return bias_; }
 

@@ -1,13 +1,32 @@
 // A Module is a layer, or a net of layers: a function of one tensor with parameters of its own.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "wick/device/device.h"
 #include "wick/tensor/tensor.h"
+#include "wick/tensor/variable.h"
 
 namespace [[gnu::visibility("default")]] wick {
 namespace nn {
 
 // Whether a net is being used or trained: dropout and batch normalisation differ.
 enum class Mode { evaluate, train };
+
+// What a layer is built with that is given its sizes alone: nn::Linear(784, 10). Its parameters are new variables.
+struct LayerOptions {
+  bool bias = true;
+  DType dtype = DType::f32;
+  Device device = Device::cpu();
+};
+
+// Parameters are trained; buffers, such as running statistics, are only saved and loaded.
+enum class TensorRole { parameter, buffer };
+// Called with each tensor of a module and its name below the module: "weight", "0.bias".
+using TensorVisitor = std::function<void(const std::string& name, const Tensor& tensor, TensorRole role)>;
 
 class Module {
  public:
@@ -18,6 +37,16 @@ class Module {
   // The result in either mode; layers that know no difference have one result.
   [[nodiscard]] virtual Tensor forward_t(const Tensor& x, Mode /*mode*/) const { return forward(x); }
 
+  // Visits the module's tensors, and those of the modules in it with their names in front. Override it in a module that has tensors.
+  virtual void visit_tensors(const TensorVisitor& /*visit*/) const {}
+  // The variables among the parameters, each once, in the order of the visit: what an optimizer is given.
+  [[nodiscard]] std::vector<Var> parameters() const;
+  // Parameters and buffers by name, detached. They share the module's memory: copy what must outlive the next step.
+  [[nodiscard]] std::map<std::string, Tensor> state_dict() const;
+  // Overwrites parameters and buffers, converted to their dtypes and devices. Errors: not_found for a name that is missing or that the
+  // module does not have, shape_mismatch, unsupported for a tensor that is no variable; then nothing is overwritten.
+  void load_state_dict(const std::map<std::string, Tensor>& values) const;
+
  protected:
   Module() = default;
   Module(const Module&) = default;
@@ -25,6 +54,9 @@ class Module {
   Module& operator=(const Module&) = default;
   Module& operator=(Module&&) = default;
 };
+
+// Visits the tensors of a module inside another one, with "name." in front.
+void visit_inner(const TensorVisitor& visit, const std::string& name, const Module& inner);
 
 }  // namespace nn
 }  // namespace wick

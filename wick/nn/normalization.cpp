@@ -56,6 +56,24 @@ Tensor LayerNorm::forward(const Tensor& x) const {
 
 Tensor RmsNorm::forward(const Tensor& x) const { return wick::rms_norm(x, weight_, static_cast<float>(epsilon_)); }
 
+LayerNorm::LayerNorm(int64_t size, const LayerNormConfig& config, const LayerOptions& options)
+    : LayerNorm(nn::layer_norm(size, config, new_variables("LayerNorm", {size}, options))) {}
+
+void LayerNorm::visit_tensors(const TensorVisitor& visit) const {
+  if (weight_) visit("weight", *weight_, TensorRole::parameter);
+  if (bias_) visit("bias", *bias_, TensorRole::parameter);
+}
+
+RmsNorm::RmsNorm(int64_t size, double epsilon, const LayerOptions& options)
+    : RmsNorm(nn::rms_norm(size, epsilon, new_variables("RmsNorm", {size}, options))) {}
+
+void RmsNorm::visit_tensors(const TensorVisitor& visit) const { visit("weight", weight_, TensorRole::parameter); }
+
+void GroupNorm::visit_tensors(const TensorVisitor& visit) const {
+  visit("weight", weight_, TensorRole::parameter);
+  visit("bias", bias_, TensorRole::parameter);
+}
+
 GroupNorm::GroupNorm(Tensor weight, Tensor bias, int64_t groups, double epsilon)
     : weight_(std::move(weight)), bias_(std::move(bias)), groups_(groups), epsilon_(epsilon) {
   if (weight_.rank() != 1 || bias_.shape() != weight_.shape()) {

@@ -31,10 +31,13 @@ class LayerNorm final : public Module {
  public:
   // weight and bias [last]. Errors: shape_mismatch.
   LayerNorm(Tensor weight, std::optional<Tensor> bias, double epsilon, bool remove_mean = true);
+  // New variables, as layer_norm makes them. Errors: invalid_argument for a size below 1.
+  explicit LayerNorm(int64_t size, const LayerNormConfig& config = {}, const LayerOptions& options = {});
   // Neither weight nor bias.
   [[nodiscard]] static LayerNorm plain(double epsilon, bool remove_mean = true) { return LayerNorm(epsilon, remove_mean); }
 
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
+  void visit_tensors(const TensorVisitor& visit) const override;
   [[nodiscard]] const std::optional<Tensor>& weight() const noexcept { return weight_; }
   [[nodiscard]] const std::optional<Tensor>& bias() const noexcept { return bias_; }
 
@@ -51,7 +54,10 @@ class RmsNorm final : public Module {
  public:
   // weight [last].
   RmsNorm(Tensor weight, double epsilon) : weight_(std::move(weight)), epsilon_(epsilon) {}
+  // A new variable of ones. Errors: invalid_argument for a size below 1.
+  explicit RmsNorm(int64_t size, double epsilon = 1e-5, const LayerOptions& options = {});
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
+  void visit_tensors(const TensorVisitor& visit) const override;
   [[nodiscard]] const Tensor& weight() const noexcept { return weight_; }
 
  private:
@@ -66,6 +72,7 @@ class GroupNorm final : public Module {
   GroupNorm(Tensor weight, Tensor bias, int64_t groups, double epsilon);
   // x [batch, channels, ...].
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
+  void visit_tensors(const TensorVisitor& visit) const override;
 
  private:
   Tensor weight_;

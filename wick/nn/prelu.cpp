@@ -12,6 +12,8 @@ PReLU::PReLU(Tensor weight) : weight_(std::move(weight)) {
   }
 }
 
+void PReLU::visit_tensors(const TensorVisitor& visit) const { visit("weight", weight_, TensorRole::parameter); }
+
 Tensor PReLU::forward(const Tensor& x) const {
   Tensor slope = weight_;
   if (weight_.elements() > 1) {

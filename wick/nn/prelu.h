@@ -16,6 +16,7 @@ class PReLU final : public Module {
 
   // x for x > 0, else weight · x; channels are x's dimension 1, or its only one.
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
+  void visit_tensors(const TensorVisitor& visit) const override;
   [[nodiscard]] const Tensor& weight() const noexcept { return weight_; }
 
  private:

@@ -1,11 +1,17 @@
 #include "wick/nn/sequential.h"
 
+#include <string>
+
 namespace wick::nn {
 
 Tensor Sequential::forward_t(const Tensor& x, Mode mode) const {
   Tensor result = x;
   for (const auto& layer : layers_) result = layer->forward_t(result, mode);
   return result;
+}
+
+void Sequential::visit_tensors(const TensorVisitor& visit) const {
+  for (size_t index = 0; index < layers_.size(); ++index) visit_inner(visit, std::to_string(index), *layers_[index]);
 }
 
 std::vector<Tensor> Sequential::forward_all(const Tensor& x) const {

@@ -48,6 +48,8 @@ class Sequential final : public Module {
   [[nodiscard]] bool empty() const noexcept { return layers_.empty(); }
   [[nodiscard]] Tensor forward(const Tensor& x) const override { return forward_t(x, Mode::evaluate); }
   [[nodiscard]] Tensor forward_t(const Tensor& x, Mode mode) const override;
+  // The layers' tensors, named by the layers' numbers: "0.weight".
+  void visit_tensors(const TensorVisitor& visit) const override;
   // What each layer gave, in order.
   [[nodiscard]] std::vector<Tensor> forward_all(const Tensor& x) const;
 

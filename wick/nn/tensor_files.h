@@ -9,7 +9,7 @@
 #include "wick/nn/tensor_source.h"
 #include "wick/nn/var_map.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // By the file's name: .safetensors, an index of shards (.json) or a folder with either; .npz; .pt, .pth and .bin of PyTorch; .gguf, whose
 // quantized tensors become floats where a dtype is asked for. Where the device works in host memory, tensors look at the mapped file.

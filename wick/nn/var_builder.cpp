@@ -189,4 +189,11 @@ void VarBuilder::fail_missing(std::string_view path) const {
        more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
+VarBuilder new_variables(std::string_view layer, std::initializer_list<int64_t> sizes, const LayerOptions& options) {
+  for (const int64_t size : sizes) {
+    if (size < 1) fail(ErrorCode::invalid_argument, "{}: size {} must be 1 or more", layer, size);
+  }
+  return VarBuilder::from_var_map(VarMap(), options.dtype, options.device);
+}
+
 }  // namespace wick::nn

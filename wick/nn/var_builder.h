@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "wick/nn/module.h"
 #include "wick/nn/tensor_source.h"
 #include "wick/nn/var_map.h"
 
@@ -68,6 +70,9 @@ class VarBuilder {
   Device device_;
   std::string prefix_;
 };
+
+// The builder of a layer that is given its sizes alone: variables of its own. Errors: invalid_argument for a size below 1.
+[[nodiscard]] VarBuilder new_variables(std::string_view layer, std::initializer_list<int64_t> sizes, const LayerOptions& options);
 
 }  // namespace nn
 }  // namespace wick

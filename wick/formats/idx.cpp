@@ -1,0 +1,70 @@
+#include "wick/formats/idx.h"
+
+#include <zlib.h>
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "wick/base/fail.h"
+
+namespace wick {
+namespace {
+
+constexpr uint64_t kLargest = uint64_t{1} << 30;
+constexpr int kMaxDims = 4;
+constexpr uint8_t kUnsignedByte = 0x08;
+
+// gzread reads plain files too.
+class GzipFile {
+ public:
+  explicit GzipFile(const std::filesystem::path& path) : name_(path.string()), file_(gzopen(name_.c_str(), "rb"), gzclose) {
+    if (file_ == nullptr) fail(ErrorCode::not_found, "{}: cannot be opened; check the path", name_);
+  }
+
+  void read(std::span<uint8_t> target) {
+    const int count = gzread(file_.get(), target.data(), static_cast<unsigned>(target.size()));
+    if (count == static_cast<int>(target.size())) return;
+    fail(ErrorCode::corrupt_file, "{}: truncated or damaged: {} more bytes were expected", name_, target.size());
+  }
+  uint32_t read_number() {
+    uint8_t bytes[4];
+    read(bytes);
+    return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
+  }
+  [[nodiscard]] bool at_end() {
+    uint8_t byte = 0;
+    return gzread(file_.get(), &byte, 1) == 0;
+  }
+
+ private:
+  std::string name_;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+};
+
+}  // namespace
+
+IdxArray read_idx(const std::filesystem::path& path) {
+  GzipFile file(path);
+  const std::string name = path.string();
+  const uint32_t magic = file.read_number();
+  const uint32_t type = magic >> 8 & 0xff;
+  const uint32_t rank = magic & 0xff;
+  if (magic >> 16 != 0 || rank < 1 || rank > kMaxDims)
+    fail(ErrorCode::corrupt_file, "{}: not an IDX file (it starts with {:#010x})", name, magic);
+  if (type != kUnsignedByte) fail(ErrorCode::unsupported, "{}: elements of IDX type {:#x}; only bytes (0x8) are read", name, type);
+  IdxArray array;
+  uint64_t bytes = 1;
+  for (uint32_t i = 0; i < rank; ++i) {
+    const uint32_t extent = file.read_number();
+    array.dims.push_back(extent);
+    bytes *= extent;  // at most 2^30 before, 2^32 now
+    if (bytes > kLargest) fail(ErrorCode::corrupt_file, "{}: says that it has more than 1 GiB of elements", name);
+  }
+  array.values.resize(bytes);
+  file.read(array.values);
+  if (!file.at_end()) fail(ErrorCode::corrupt_file, "{}: has bytes after its {} elements", name, bytes);
+  return array;
+}
+
+}  // namespace wick
