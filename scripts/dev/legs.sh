@@ -50,7 +50,7 @@ read_legs() {
   while IFS= read -r line; do
     [[ -z $line || $line == '#'* ]] && continue
     IFS='|' read -r name packages seconds what inputs command <<<"$(sed -E 's/[[:space:]]*\|[[:space:]]*/|/g' <<<"$line")"
-    [[ -n $command && $seconds =~ ^[0-9]+$ ]] || die "tests/legs.txt: this line is not a leg of six columns: $line"
+    [[ -n $command && $seconds =~ ^([0-9]+|-)$ ]] || die "tests/legs.txt: this line is not a leg of six columns: $line"
     leg_names+=("$name") leg_packages+=("$packages") leg_seconds+=("$seconds") leg_words+=("$what") leg_inputs+=("$inputs")
     leg_commands+=("$command")
   done <tests/legs.txt
@@ -76,7 +76,9 @@ run_leg() {
 list_legs() {
   local i
   for i in "${!leg_names[@]}"; do
-    printf '%-14s %4.1f min  %s\n' "${leg_names[i]}" "$(awk "BEGIN { print ${leg_seconds[i]} / 60 }")" "${leg_words[i]}"
+    local minutes="not measured"
+    [[ ${leg_seconds[i]} == - ]] || minutes=$(awk "BEGIN { printf \"%.1f min\", ${leg_seconds[i]} / 60 }")
+    printf '%-14s %12s  %s\n' "${leg_names[i]}" "$minutes" "${leg_words[i]}"
   done
   echo "all            all of these"
 }
