@@ -39,7 +39,7 @@ Tensor Tensor::cat(std::span<const Tensor> tensors, int dim) {
   const int axis = tensors.front().normalize_axis(dim);
   check_parts(tensors, axis);
   int64_t extent = 0;
-  for (const Tensor& tensor : tensors) extent += tensor.shape()[axis];
+  for (const Tensor& tensor : tensors) extent = checked_extent("cat", tensor, Checked(extent) + tensor.shape()[axis]);
   Tensor result = empty(with_extent(tensors.front().shape(), axis, extent), tensors.front().dtype(), tensors.front().device());
   std::vector<const Tensor*> inputs;
   int64_t start = 0;
@@ -74,7 +74,8 @@ Tensor Tensor::pad_with_zeros(int dim, int64_t left, int64_t right) const {
     fail(ErrorCode::invalid_argument, "pad_with_zeros: {} and {} elements beside dimension {} of {}", left, right, dim, describe());
   }
   const int64_t length = shape()[axis];
-  Tensor result = zeros(with_extent(shape(), axis, left + length + right), dtype(), device());
+  const int64_t padded = checked_extent("pad_with_zeros", *this, Checked(left) + length + right);
+  Tensor result = zeros(with_extent(shape(), axis, padded), dtype(), device());
   wick::copy(detach(), result.narrow(axis, left, length));
   const auto gradient = [axis, left, length](GradientContext& context) { context.give(0, context.gradient().narrow(axis, left, length)); };
   const Tensor* const input = this;
@@ -99,7 +100,8 @@ Tensor Tensor::roll(int64_t shift, int dim) const {
   const int axis = normalize_axis(dim);
   const int64_t length = shape()[axis];
   if (length == 0) return *this;
-  const int64_t places = (shift % length + length) % length;
+  const int64_t rest = shift % length;
+  const int64_t places = rest < 0 ? rest + length : rest;
   if (places == 0) return *this;
   return cat({narrow(axis, length - places, places), narrow(axis, 0, length - places)}, axis);
 }
@@ -113,9 +115,9 @@ Tensor Tensor::repeat(const Shape& times) const {
   for (int dim = times.rank() - 1; dim >= 0; --dim) {
     if (times[dim] == 1) continue;
     int64_t outer = 1;
-    for (int before = 0; before < dim; ++before) outer *= result.shape()[before];
+    for (int before = 0; before < dim; ++before) outer = checked_extent("repeat", result, Checked(outer) * result.shape()[before]);
     const int64_t block = outer == 0 ? 0 : result.elements() / outer;
-    const Shape repeated = with_extent(result.shape(), dim, result.shape()[dim] * times[dim]);
+    const Shape repeated = with_extent(result.shape(), dim, checked_extent("repeat", result, Checked(result.shape()[dim]) * times[dim]));
     result = result.reshape({outer, 1, block}).broadcast_to({outer, times[dim], block}).reshape(repeated);
   }
   return result;

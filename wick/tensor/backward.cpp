@@ -62,7 +62,12 @@ void GradStore::accumulate(uint64_t id, const Tensor& gradient) {
 void GradStore::pass_back(const TapeNode& node, const Tensor& gradient, bool track) {
   GradientContext context(node, gradient, track, [&](size_t index, const Tensor& given) {
     const TapeNode::Saved& input = node.inputs_[index];
-    WICK_ASSERT(given.shape() == input.layout.shape() && given.dtype() == input.storage->dtype());
+    const bool fits = given.shape() == input.layout.shape() && given.dtype() == input.storage->dtype();
+    if (!fits && node.custom_) {
+      fail(ErrorCode::shape_mismatch, "backward: {} gave {} as the gradient of operand {}, which is {}", node.op_, given.describe(), index,
+           Tensor(input.storage, input.layout).describe());
+    }
+    WICK_ASSERT(fits);
     accumulate(input.node->id(), given);
   });
   if (node.custom_) {

@@ -21,8 +21,8 @@ struct DiagonalParams {
 // The view: the other dimensions, then the place on the diagonal.
 Layout diagonal_layout(const Layout& layout, const DiagonalParams& params) {
   const auto& [offset, row_dim, column_dim] = params;
-  const int64_t first_row = std::max(0, -offset);
-  const int64_t first_column = std::max(0, offset);
+  const int64_t first_row = std::max<int64_t>(0, -int64_t{offset});
+  const int64_t first_column = std::max<int64_t>(0, offset);
   const int64_t length = std::min(layout.shape()[row_dim] - first_row, layout.shape()[column_dim] - first_column);
   std::vector<int64_t> extents;
   std::vector<int64_t> strides;
@@ -32,8 +32,9 @@ Layout diagonal_layout(const Layout& layout, const DiagonalParams& params) {
     strides.push_back(layout.stride(dim));
   }
   extents.push_back(std::max<int64_t>(length, 0));
-  strides.push_back(layout.stride(row_dim) + layout.stride(column_dim));
-  const int64_t start = length > 0 ? first_row * layout.stride(row_dim) + first_column * layout.stride(column_dim) : 0;
+  strides.push_back(length > 1 && layout.elements() > 0 ? layout.stride(row_dim) + layout.stride(column_dim) : 0);
+  const int64_t start =
+      length > 0 && layout.elements() > 0 ? first_row * layout.stride(row_dim) + first_column * layout.stride(column_dim) : 0;
   return Layout(Shape(std::span<const int64_t>(extents)), std::span<const int64_t>(strides), layout.offset() + start);
 }
 
@@ -104,7 +105,7 @@ Tensor Tensor::diagonal(int offset, int row_dim, int column_dim) const {
 Tensor Tensor::diag(int offset) const {
   if (rank() == 2) return diagonal(offset);
   if (rank() != 1) fail(ErrorCode::shape_mismatch, "diag: {} must be a vector or a matrix", describe());
-  const int64_t side = elements() + std::abs(int64_t{offset});
+  const int64_t side = checked_extent("diag", *this, Checked(elements()) + std::abs(int64_t{offset}));
   return on_diagonal(*this, {side, side}, {offset, 0, 1});
 }
 

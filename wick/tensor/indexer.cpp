@@ -72,7 +72,8 @@ class Indexer {
            range.step);
     }
     if (range.step > 1) {
-      result_ = result_.stride_slice(dim_, start, (end - start + range.step - 1) / range.step, range.step);
+      const int64_t whole = (end - start) / range.step;
+      result_ = result_.stride_slice(dim_, start, whole + ((end - start) % range.step == 0 ? 0 : 1), range.step);
     } else if (end - start < extent()) {
       result_ = result_.narrow(dim_, start, end - start);
     }

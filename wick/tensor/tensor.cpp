@@ -27,6 +27,25 @@ int64_t storage_bytes_of(const Shape& shape, DType dtype) {
   return bytes;
 }
 
+Tensor::Tensor(std::shared_ptr<const Storage> storage, const Layout& layout, std::shared_ptr<const TapeNode> node)
+    : storage_(std::move(storage)), layout_(layout), node_(std::move(node)) {
+  check_reach();
+}
+
+void Tensor::fail_empty() {
+  fail(ErrorCode::invalid_argument, "a tensor without elements was used: it was moved from; assign another to it first");
+}
+
+void Tensor::check_reach() const {
+  if (elements() == 0) return static_cast<void>(storage());
+  const DTypeInfo& entry = info(dtype());
+  const int64_t held = static_cast<int64_t>(storage_->buffer().bytes()) / entry.block_bytes * entry.block_elements;
+  const auto [first, end] = layout_.touched_range();
+  if (first >= 0 && end <= held) return;
+  fail(ErrorCode::index_out_of_range, "storage of {} {}: a layout of shape {} touches elements {} to {}", held, entry.name,
+       shape().to_string(), first, end - 1);
+}
+
 std::vector<int> Dims::resolve(const Shape& shape, std::string_view op) const {
   std::vector<int> resolved;
   for (const int named : dims_) {
@@ -44,6 +63,12 @@ std::vector<int> Dims::resolve(const Shape& shape, std::string_view op) const {
 }
 
 namespace {
+
+// What the address of an element must be a multiple of: plain numbers their size; blocks begin with f16 or f32 scales, or with bytes.
+size_t alignment_of(DType dtype) {
+  const auto bytes = static_cast<size_t>(info(dtype).block_bytes);
+  return is_quantized(dtype) ? std::min<size_t>(bytes & (~bytes + 1), 4) : bytes;
+}
 
 // The objects around a result's elements, too, are made of blocks that this thread has freed.
 std::shared_ptr<const Storage> storage_of(const Device& device, DType dtype, std::unique_ptr<Buffer> buffer) {
@@ -86,6 +111,7 @@ Tensor Tensor::import_host(std::span<const std::byte> bytes, const Shape& shape,
     fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(),
          expected);
   }
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment_of(dtype) != 0) return from_bytes(bytes, shape, dtype, device);
   std::shared_ptr<Buffer> buffer =
       device.runtime().import_host(const_cast<std::byte*>(bytes.data()), bytes.size(), std::move(owner));  // NOLINT: see import_host
   return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(shape));
@@ -100,6 +126,7 @@ int Tensor::normalize_axis(int dim) const {
 int64_t Tensor::dim(int index) const { return shape()[normalize_axis(index)]; }
 
 bool Tensor::is_fortran_contiguous() const noexcept {
+  if (elements() == 0) return true;
   int64_t expected = 1;
   for (int dim = 0; dim < rank(); ++dim) {
     if (shape()[dim] != 1 && layout_.stride(dim) != expected) return false;
@@ -171,6 +198,11 @@ template std::vector<f16> Tensor::to_vector() const;
 template std::vector<float> Tensor::to_vector() const;
 template std::vector<double> Tensor::to_vector() const;
 template std::vector<f8e4m3> Tensor::to_vector() const;
+
+int64_t checked_extent(std::string_view op, const Tensor& x, Checked extent) {
+  if (!extent.fits()) fail(ErrorCode::shape_mismatch, "{}: {} would get an extent of more than 2^63 - 1", op, x.describe());
+  return extent.value_or(0);
+}
 
 std::string Tensor::describe() const {
   const std::string place = device().is_cpu() ? "" : ", " + device().location().to_string();

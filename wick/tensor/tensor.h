@@ -16,9 +16,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "wick/base/checked.h"
 #include "wick/base/half.h"
 #include "wick/device/device.h"
 #include "wick/layout/layout.h"
@@ -29,6 +31,7 @@
 namespace [[gnu::visibility("default")]] wick {
 
 class Index;
+class Tensor;
 class CustomOp1;
 class CustomOp2;
 class CustomOp3;
@@ -40,6 +43,9 @@ class TapeNode;
 // The bytes of a row-major tensor. Errors: shape_mismatch where blocks of a quantized dtype do not fill the last dimension; out_of_memory
 // for more than 2^63 - 1.
 [[nodiscard]] int64_t storage_bytes_of(const Shape& shape, DType dtype);
+
+// The extent that `op` makes of a dimension of `x`. Errors: shape_mismatch if it is more than 2^63 - 1.
+[[nodiscard]] int64_t checked_extent(std::string_view op, const Tensor& x, Checked extent);
 
 // One or several dimensions: 0, -1, {0, 2}.
 class Dims {
@@ -56,8 +62,8 @@ class Dims {
 
 class Tensor {
  public:
-  Tensor(std::shared_ptr<const Storage> storage, const Layout& layout, std::shared_ptr<const TapeNode> node = nullptr)
-      : storage_(std::move(storage)), layout_(layout), node_(std::move(node)) {}
+  // Errors: invalid_argument without a storage; index_out_of_range for a layout that reaches beyond it.
+  Tensor(std::shared_ptr<const Storage> storage, const Layout& layout, std::shared_ptr<const TapeNode> node = nullptr);
 
   // No tensor yet: every use but assignment throws invalid_argument.
   Tensor() = default;
@@ -99,7 +105,8 @@ class Tensor {
   }
   // Row-major bytes of that dtype. Errors: shape_mismatch if their number is not the shape's.
   [[nodiscard]] static Tensor from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device);
-  // The same memory where the device works in host memory, else a copy; `owner` keeps the bytes alive. Nothing may write to it.
+  // The same memory where the device works in host memory and the bytes are aligned for the dtype, else a copy; `owner` keeps the bytes
+  // alive. Nothing may write to it.
   [[nodiscard]] static Tensor import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
                                           std::shared_ptr<const void> owner);
   // start, start + step, … below end (above it for a negative step), each computed as start + i · step in f64.
@@ -141,8 +148,9 @@ class Tensor {
 
   // --- What it is ---
 
-  [[nodiscard]] DType dtype() const noexcept { return storage_->dtype(); }
-  [[nodiscard]] const Device& device() const noexcept { return storage_->device(); }
+  // A tensor that was moved from has no elements: invalid_argument from whatever needs them, until another is assigned to it.
+  [[nodiscard]] DType dtype() const { return storage()->dtype(); }
+  [[nodiscard]] const Device& device() const { return storage()->device(); }
   [[nodiscard]] const Shape& shape() const noexcept { return layout_.shape(); }
   [[nodiscard]] std::span<const int64_t> dims() const noexcept { return shape().dims(); }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
@@ -160,7 +168,11 @@ class Tensor {
   [[nodiscard]] bool is_contiguous() const noexcept { return layout_.is_contiguous(); }
   // Column-major without gaps.
   [[nodiscard]] bool is_fortran_contiguous() const noexcept;
-  [[nodiscard]] const std::shared_ptr<const Storage>& storage() const noexcept { return storage_; }
+  [[nodiscard]] const std::shared_ptr<const Storage>& storage() const {
+    if (storage_ == nullptr) [[unlikely]]
+      fail_empty();
+    return storage_;
+  }
   // "Tensor[[2, 3], f32, cuda:0]"; the device is left out for the CPU.
   [[nodiscard]] std::string describe() const;
 
@@ -571,6 +583,8 @@ class Tensor {
     return result;
   }
   [[nodiscard]] Tensor view(const Layout& layout) const;
+  [[noreturn]] static void fail_empty();
+  void check_reach() const;
   void check_scalar() const;
   void check_rank(int rank) const;
 

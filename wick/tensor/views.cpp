@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "wick/base/checked.h"
 #include "wick/base/fail.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"
@@ -164,14 +165,18 @@ Tensor Tensor::flip(const Dims& dims) const {
 Tensor Tensor::stride_slice(int dim, int64_t start, int64_t length, int64_t step) const {
   const int axis = normalize_axis(dim);
   if (step < 1) fail(ErrorCode::invalid_argument, "stride_slice: step {} of {}; it must be at least 1", step, describe());
-  const int64_t reach = length == 0 ? 0 : (length - 1) * step + 1;
-  const Layout part = layout_.narrow(axis, start, reach);
+  const std::optional<int64_t> reach = length == 0 ? 0 : (Checked(length - 1) * step + 1).value();
+  if (length < 0 || !reach) {
+    fail(ErrorCode::index_out_of_range, "stride_slice: {} elements from {} on by {} along dimension {} of {}", length, start, step, dim,
+         describe());
+  }
+  const Layout part = layout_.narrow(axis, start, *reach);
   std::array<int64_t, kMaxRank> extents{};
   std::array<int64_t, kMaxRank> strides{};
   std::copy(dims().begin(), dims().end(), extents.begin());
   std::copy(part.strides().begin(), part.strides().end(), strides.begin());
   extents[static_cast<size_t>(axis)] = length;
-  strides[static_cast<size_t>(axis)] *= step;
+  if (length > 1 && elements() > 0) strides[static_cast<size_t>(axis)] *= step;
   const auto count = static_cast<size_t>(rank());
   const Layout layout(Shape(std::span<const int64_t>(extents).first(count)), std::span<const int64_t>(strides).first(count), part.offset());
   return tracked_view(*this, view(layout), "stride_slice", stride_gradient, StrideParams{axis, start, step});
@@ -188,7 +193,7 @@ Tensor Tensor::unfold(int dim, int64_t size, int64_t step) const {
   extents.push_back(size);
   strides.push_back(strides[at]);
   extents[at] = (extents[at] - size) / step + 1;
-  strides[at] *= step;
+  if (extents[at] > 1 && elements() > 0) strides[at] *= step;
   const Layout layout(Shape(std::span<const int64_t>(extents)), std::span<const int64_t>(strides), layout_.offset());
   return tracked_view(*this, view(layout), "unfold", unfold_gradient, UnfoldParams{axis, step});
 }
@@ -197,8 +202,10 @@ std::vector<Tensor> Tensor::split(int64_t size, int dim) const {
   const int axis = normalize_axis(dim);
   if (size < 1) fail(ErrorCode::invalid_argument, "split: parts of {} of {}; at least 1 is needed", size, describe());
   std::vector<Tensor> parts;
-  for (int64_t start = 0; start < shape()[axis]; start += size) {
-    parts.push_back(narrow(axis, start, std::min(size, shape()[axis] - start)));
+  const int64_t extent = shape()[axis];
+  for (int64_t start = 0, length = 0; start < extent; start += length) {
+    length = std::min(size, extent - start);
+    parts.push_back(narrow(axis, start, length));
   }
   if (parts.empty()) parts.push_back(*this);
   return parts;
@@ -241,11 +248,14 @@ Tensor Tensor::reshape(std::initializer_list<int64_t> dims) const {
   std::vector<int64_t> extents(dims);
   const auto hole = std::find(extents.begin(), extents.end(), -1);
   if (hole != extents.end()) {
-    const int64_t others = -std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
-    if (others <= 0 || elements() % others != 0) {
-      fail(ErrorCode::shape_mismatch, "reshape: {} to [{}]: no extent in place of -1 fits", describe(), fmt::join(extents, ", "));
+    *hole = 1;
+    const bool possible = std::all_of(extents.begin(), extents.end(), [](int64_t extent) { return extent >= 0; });
+    const Checked others = std::accumulate(extents.begin(), extents.end(), Checked(1), std::multiplies<>());
+    if (!possible || others.value_or(0) == 0 || elements() % others.value_or(1) != 0) {
+      fail(ErrorCode::shape_mismatch, "reshape: {} to [{}]: no extent in place of -1 fits", describe(),
+           fmt::join(std::span(dims.begin(), dims.size()), ", "));
     }
-    *hole = elements() / others;
+    *hole = elements() / others.value_or(1);
   }
   return reshape(Shape(std::span<const int64_t>(extents)));
 }
@@ -256,7 +266,7 @@ Tensor Tensor::flatten(int first, int last) const {
   const int to = normalize_axis(last);
   if (from >= to) return *this;
   std::vector<int64_t> extents(dims().begin(), dims().begin() + from + 1);
-  for (int dim = from + 1; dim <= to; ++dim) extents.back() *= shape()[dim];
+  for (int dim = from + 1; dim <= to; ++dim) extents.back() = checked_extent("flatten", *this, Checked(extents.back()) * shape()[dim]);
   extents.insert(extents.end(), dims().begin() + to + 1, dims().end());
   return reshape(Shape(std::span<const int64_t>(extents)));
 }

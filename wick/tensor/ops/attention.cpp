@@ -78,7 +78,7 @@ const OpRule rules::attention = {.defining_operand = 1, .reference = reference, 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionParams& params) {
   const bool fits = query.rank() == 3 && key.rank() == 3 && key.shape() == value.shape() && query.shape()[2] == key.shape()[2] &&
                     key.shape()[0] > 0 && query.shape()[1] % key.shape()[0] == 0 && params.past >= 0 &&
-                    params.past + query.shape()[0] <= key.shape()[1];
+                    query.shape()[0] <= key.shape()[1] && params.past <= key.shape()[1] - query.shape()[0];
   if (!fits) {
     fail(
         ErrorCode::shape_mismatch,

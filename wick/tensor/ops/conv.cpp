@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "wick/base/fail.h"
 #include "wick/tensor/ops/dispatch.h"
@@ -13,6 +14,9 @@ namespace wick {
 namespace {
 
 using Pair = std::array<int64_t, 2>;
+
+// Beyond any image; places in one, which kernels compute from these, stay far from overflow.
+constexpr int64_t kLargestParam = std::numeric_limits<int32_t>::max();
 
 // Extents of a convolution as both references walk it: `wide` is the image that the windows lie on (conv2d's input, conv_transpose2d's
 // output), `grid` the image with one element a window.
@@ -94,14 +98,16 @@ void transpose_reference(const void* params, std::span<const ReferenceTensor> in
   wrap_sums(outputs[0]);
 }
 
+// 0 where the kernel does not fit, or where the numbers leave the range of int64_t.
 int64_t conv_extent(int64_t extent, int64_t kernel, const ConvParams& params, size_t axis) {
-  const int64_t room = extent + 2 * params.padding[axis] - params.dilation[axis] * (kernel - 1) - 1;
-  return room < 0 ? 0 : room / params.stride[axis] + 1;
+  const Checked room = Checked(extent) + Checked(2) * params.padding[axis] - Checked(params.dilation[axis]) * (kernel - 1) - 1;
+  return room.value_or(-1) < 0 ? 0 : room.value_or(0) / params.stride[axis] + 1;
 }
 
 int64_t transpose_extent(int64_t extent, int64_t kernel, const ConvParams& params, size_t axis) {
-  return (extent - 1) * params.stride[axis] - 2 * params.padding[axis] + params.dilation[axis] * (kernel - 1) +
-         params.output_padding[axis] + 1;
+  const Checked result = Checked(extent - 1) * params.stride[axis] - Checked(2) * params.padding[axis] +
+                         Checked(params.dilation[axis]) * (kernel - 1) + params.output_padding[axis] + 1;
+  return result.value_or(0);
 }
 
 // Exchanges batch and channels of an image, group by group: [batch, groups · c, h, w] -> [c, groups · batch, h, w].
@@ -164,6 +170,10 @@ void check_operands(std::string_view op, const Tensor& x, const Tensor& kernel, 
     if (params.stride[axis] < 1 || params.dilation[axis] < 1 || params.padding[axis] < 0 || params.output_padding[axis] < 0) {
       fail(ErrorCode::invalid_argument, "{}: stride {} and dilation {} must be at least 1, padding {} and output_padding {} at least 0", op,
            params.stride[axis], params.dilation[axis], params.padding[axis], params.output_padding[axis]);
+    }
+    if (std::max({params.stride[axis], params.dilation[axis], params.padding[axis], params.output_padding[axis]}) > kLargestParam) {
+      fail(ErrorCode::invalid_argument, "{}: stride {}, dilation {}, padding {} and output_padding {} must each be at most {}", op,
+           params.stride[axis], params.dilation[axis], params.padding[axis], params.output_padding[axis], kLargestParam);
     }
     if (kernel.dim(static_cast<int>(axis) + 2) < 1) fail(ErrorCode::shape_mismatch, "{}: kernel {} is empty", op, kernel.describe());
   }

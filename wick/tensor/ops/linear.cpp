@@ -96,7 +96,9 @@ const OpRule rules::gated_linear = {.defining_operand = 1, .reference = gated_re
 const OpRule rules::repack = {.defining_operand = 0, .reference = nullptr};
 
 std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params) {
-  WICK_ASSERT(!weights.empty() && weights.size() <= kMaxWeights);
+  if (weights.empty() || weights.size() > kMaxWeights) {
+    fail(ErrorCode::invalid_argument, "linear: {} weights for x {}; give 1 to {}", weights.size(), x.describe(), kMaxWeights);
+  }
   const Tensor activations = x.contiguous();
   std::vector<Tensor> results;
   results.reserve(weights.size());

@@ -65,7 +65,7 @@ void avg_gradient(GradientContext& context) {
 
 PoolParams check(std::string_view op, OpId id, const Tensor& x, const std::array<int64_t, 2>& kernel,
                  const std::optional<std::array<int64_t, 2>>& stride) {
-  const PoolParams params = {kernel, stride.value_or(kernel)};
+  PoolParams params = {kernel, stride.value_or(kernel)};
   check_dtype(id, op, x);
   if (x.rank() != 4) fail(ErrorCode::shape_mismatch, "{}: {} must have rank 4: [batch, channels, height, width]", op, x.describe());
   for (size_t axis = 0; axis < 2; ++axis) {
@@ -76,6 +76,8 @@ PoolParams check(std::string_view op, OpId id, const Tensor& x, const std::array
     if (params.kernel[axis] > x.dim(static_cast<int>(axis) + 2)) {
       fail(ErrorCode::shape_mismatch, "{}: windows of {} × {} do not fit {}", op, params.kernel[0], params.kernel[1], x.describe());
     }
+    // A step beyond the image reaches no second window, however long it is.
+    params.stride[axis] = std::min(params.stride[axis], x.dim(static_cast<int>(axis) + 2));
   }
   return params;
 }

@@ -120,6 +120,10 @@ Tensor Tensor::upsample_bilinear2d_with_scale(double scale_height, double scale_
     fail(ErrorCode::invalid_argument, "upsample_bilinear2d: scales {} and {} must be above 0", scale_height, scale_width);
   }
   if (rank() != 4) return run("upsample_bilinear2d", *this, 1, 1, {.mode = UpsampleMode::bilinear});
+  if (!(static_cast<double>(dim(2)) * scale_height < 0x1p53) || !(static_cast<double>(dim(3)) * scale_width < 0x1p53)) {
+    fail(ErrorCode::invalid_argument, "upsample_bilinear2d: scales {} and {} of {}: no image is that large", scale_height, scale_width,
+         describe());
+  }
   const auto height = static_cast<int64_t>(std::floor(static_cast<double>(dim(2)) * scale_height));
   const auto width = static_cast<int64_t>(std::floor(static_cast<double>(dim(3)) * scale_width));
   const UpsampleParams params = {
