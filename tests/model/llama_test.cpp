@@ -44,6 +44,16 @@ class LlamaTest : public ::testing::Test {
     return {std::move(file), std::move(model)};
   }
 
+  // What is wrong with the model's file.
+  [[nodiscard]] std::string message_of(const TinyModel& tiny) {
+    try {
+      (void)open(tiny, true);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
   void expect_naive_logits(const TinyModel& tiny, int64_t tokens, double tolerance) {
     const std::filesystem::path path = folder_.path() / "tiny.gguf";
     write_tiny_model(tiny, path);
@@ -378,14 +388,6 @@ TEST_F(LlamaTest, TokensOutsideTheVocabularyAreRefused) {
 }
 
 TEST_F(LlamaTest, BadMetadataNamesFileAndKey) {
-  const auto message_of = [&](const TinyModel& tiny) -> std::string {
-    try {
-      (void)open(tiny, true);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  };
   TinyModel unknown;
   unknown.architecture = "mamba";
   EXPECT_NE(message_of(unknown).find("general.architecture = 'mamba' is not supported"), std::string::npos) << message_of(unknown);
@@ -399,6 +401,112 @@ TEST_F(LlamaTest, BadMetadataNamesFileAndKey) {
   factor.strings["rope.scaling.type"] = "linear";
   factor.numbers["rope.scaling.factor"] = -2;
   EXPECT_NE(message_of(factor).find("llama.rope.scaling.factor = -2"), std::string::npos) << message_of(factor);
+}
+
+TEST_F(LlamaTest, BiasesOfEveryMatrixAndOfTheHeadCount) {
+  for (const char* architecture : {"llama", "qwen2"}) {
+    TinyModel tiny;
+    tiny.architecture = architecture;
+    tiny.biases = true;
+    SCOPED_TRACE(architecture);
+    expect_naive_logits(tiny, 12, 2e-4);
+  }
+}
+
+TEST_F(LlamaTest, AFactorOfZeroSaysNothingAndOneWithoutATypeIsLinear) {
+  TinyModel zero;
+  zero.strings["rope.scaling.type"] = "linear";
+  zero.numbers["rope.scaling.factor"] = 0;
+  expect_naive_logits(zero, 12, 1e-4);
+  for (const char* key : {"rope.scaling.factor", "rope.scale_linear"}) {
+    TinyModel linear;
+    linear.numbers[key] = 4;
+    linear.rope_stretch = 4;
+    SCOPED_TRACE(key);
+    expect_naive_logits(linear, 12, 1e-4);
+  }
+  TinyModel none;
+  none.strings["rope.scaling.type"] = "none";
+  none.numbers["rope.scaling.factor"] = 4;
+  expect_naive_logits(none, 12, 1e-4);
+}
+
+TEST_F(LlamaTest, ATensorThatTheModelDoesNotReadIsRefusedByName) {
+  for (const char* name : {"blk.0.attn_q_norm.weight", "blk.1.attn_norm.bias", "blk.2.attn_norm.weight", "output_norm.bias", "anything"}) {
+    TinyModel tiny;
+    tiny.extras = {name};
+    SCOPED_TRACE(name);
+    EXPECT_NE(message_of(tiny).find(std::string("'") + name + "'"), std::string::npos) << message_of(tiny);
+  }
+  TinyModel tables;
+  tables.extras = {"blk.0.attn_rot_embd.weight"};
+  EXPECT_EQ(message_of(tables), "no error");
+}
+
+TEST_F(LlamaTest, MetadataThatChangesTheComputationIsRefusedAndItsNeutralValuesRun) {
+  const std::vector<std::pair<std::string, float>> refused = {{"attention.scale", 0.5F},
+                                                              {"attention.clamp_kqv", 8},
+                                                              {"attention.sliding_window", 64},
+                                                              {"attention.max_alibi_bias", 8},
+                                                              {"attention.not_known_yet", 1},
+                                                              {"rope.not_known_yet", 0},
+                                                              {"rope.scaling.yarn_ext_factor", 0.5F},
+                                                              {"rope.scaling.yarn_log_multiplier", 0.1F},
+                                                              {"logit_scale", 2},
+                                                              {"residual_scale", 0.5F},
+                                                              {"embedding_scale", 8},
+                                                              {"attn_logit_softcapping", 20},
+                                                              {"final_logit_softcapping", 20}};
+  for (const auto& [key, value] : refused) {
+    TinyModel tiny;
+    tiny.numbers[key] = value;
+    EXPECT_NE(message_of(tiny).find("llama." + key), std::string::npos) << key << ": " << message_of(tiny);
+  }
+  TinyModel blind;
+  blind.flags["attention.causal"] = false;
+  EXPECT_NE(message_of(blind).find("llama.attention.causal' = false"), std::string::npos) << message_of(blind);
+
+  // As llama.cpp saves a model that uses none of them.
+  TinyModel saved;
+  saved.flags = {{"attention.causal", true}, {"use_parallel_residual", false}, {"swin_norm", false}, {"rope.scaling.finetuned", false}};
+  saved.numbers = {{"attention.scale", 0},
+                   {"attention.clamp_kqv", 0},
+                   {"attention.sliding_window", 0},
+                   {"attention.max_alibi_bias", 0},
+                   {"logit_scale", 0},
+                   {"residual_scale", 0},
+                   {"embedding_scale", 0},
+                   {"attn_logit_softcapping", 50},
+                   {"final_logit_softcapping", 30},
+                   {"expert_weights_scale", 0},
+                   {"rope.scaling.attn_factor", 1},
+                   {"rope.scaling.yarn_log_multiplier", 0},
+                   {"pooling_type", 0},
+                   {"wkv.head_size", 0},
+                   {"not_known_yet", 1}};
+  EXPECT_EQ(message_of(saved), "no error");
+}
+
+TEST_F(LlamaTest, ACacheOfAnotherModelIsRefused) {
+  const Opened opened = open({}, true);
+  const std::vector<int32_t> ids = some_tokens(3, 101);
+  KvCache fewer(1, 2, 16, 16, DType::f32, Device::cpu());
+  EXPECT_THROW((void)opened.model->forward(ids, fewer, LogitRows::last), Error);
+  KvCache narrower(2, 2, 16, 8, DType::f32, Device::cpu());
+  EXPECT_THROW((void)opened.model->forward(ids, narrower, LogitRows::last), Error);
+  KvCache same(2, 2, 16, 16, DType::f32, Device::cpu());
+  EXPECT_EQ(opened.model->forward(ids, same, LogitRows::last).dim(1), 101);
+}
+
+TEST(KvCache, CallersMistakesAreErrors) {
+  KvCache cache(1, 2, 16, 8, DType::f32, Device::cpu());
+  EXPECT_THROW((void)cache.keys(7), Error);
+  EXPECT_THROW((void)cache.values(-1), Error);
+  EXPECT_THROW(cache.truncate(5), Error);
+  EXPECT_THROW(cache.truncate(-1), Error);
+  EXPECT_THROW(cache.advance(-1), Error);
+  EXPECT_THROW(KvCache(-1, 2, 16, 8, DType::f32, Device::cpu()), Error);
+  EXPECT_THROW(KvCache(1, 2, -16, 8, DType::f32, Device::cpu()), Error);
 }
 
 TEST_F(LlamaTest, PlanningOnTheNullDeviceTakesNoMemory) {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+
+#include "wick/base/error.h"
 
 namespace wick {
 namespace {
@@ -49,6 +52,23 @@ TEST(RopeTable, YarnKeepsFastPairsAndStretchesSlowOnes) {
   const double ramp = (14.0 - 8.0) / (21.0 - 8.0);
   EXPECT_NEAR(yarn.frequencies()[14], plain.frequencies()[14] * (1 - ramp + ramp / 8), 1e-12);
   EXPECT_NEAR(yarn.magnitude(), 1 + 0.1 * std::log(8.0), 1e-12);
+}
+
+TEST(RopeTable, TheFilesFactorCountsForEveryTypeOfScaling) {
+  for (const RopeScaling scaling : {RopeScaling::none, RopeScaling::linear, RopeScaling::llama3}) {
+    const RopeConfig config{.dims = 4, .scaling = scaling, .factor = 2, .original_context = 64, .attention_factor = 1.5};
+    EXPECT_DOUBLE_EQ(RopeTable(config).magnitude(), 1.5);
+  }
+}
+
+TEST(RopeTable, CallersMistakesAreErrors) {
+  EXPECT_THROW(RopeTable({.dims = 7}), Error);
+  EXPECT_THROW(RopeTable({.dims = 0}), Error);
+  EXPECT_THROW(RopeTable({.dims = 4, .frequency_divisors = {1}}), Error);
+  const RopeTable table({.dims = 4});
+  EXPECT_THROW((void)table.table(0, -1, Device::cpu()), Error);
+  EXPECT_THROW((void)table.table(-1, 1, Device::cpu()), Error);
+  EXPECT_THROW((void)table.table(INT64_MAX, 2, Device::cpu()), Error);
 }
 
 }  // namespace

@@ -28,10 +28,14 @@ struct TinyModel {
   std::optional<DType> table_dtype;  // of token_embd and output, if it is another
   bool scales = false;               // a ".scale" beside each matrix of a layer
   double rope_base = 10000;
+  double rope_stretch = 1;  // what NaiveLlama divides positions by; the file says it in `numbers`
   double norm_epsilon = 1e-5;
   // Further metadata, under "<architecture>.".
   std::map<std::string, float> numbers;
   std::map<std::string, std::string> strings;
+  std::map<std::string, bool> flags;
+  bool biases = false;              // beside every matrix of a layer, and beside the head
+  std::vector<std::string> extras;  // tensors of four elements that no model reads
 
   [[nodiscard]] bool is_bitnet() const { return architecture.starts_with("bitnet"); }
 };
@@ -79,6 +83,7 @@ inline void write_tiny_model(const TinyModel& model, const std::filesystem::path
   writer.add_float(prefix + "attention.layer_norm_rms_epsilon", static_cast<float>(model.norm_epsilon));
   for (const auto& [key, value] : model.numbers) writer.add_float(prefix + key, value);
   for (const auto& [key, value] : model.strings) writer.add_string(prefix + key, value);
+  for (const auto& [key, value] : model.flags) writer.add_bool(prefix + key, value);
 
   std::vector<std::unique_ptr<std::vector<std::byte>>> kept;
   const auto add = [&](const std::string& name, DType dtype, int64_t rows, int64_t columns) {
@@ -92,11 +97,14 @@ inline void write_tiny_model(const TinyModel& model, const std::filesystem::path
   std::map<std::string, float> scales;
   const auto add_matrix = [&](const std::string& name, int64_t rows, int64_t columns) {
     add(name + ".weight", model.dtype, rows, columns);
+    if (model.biases) add(name + ".bias", DType::f32, 1, rows);
     if (model.scales) scales[name + ".scale"] = 0.5F + static_cast<float>(std::hash<std::string>{}(name) % 100) / 100;
   };
   add("token_embd.weight", table, model.vocab, model.width);
   add("output_norm.weight", DType::f32, 1, model.width);
   if (!model.tied) add("output.weight", table, model.vocab, model.width);
+  if (model.biases) add("output.bias", DType::f32, 1, model.vocab);
+  for (const std::string& name : model.extras) add(name, DType::f32, 1, 4);
   for (int64_t layer = 0; layer < model.layers; ++layer) {
     const std::string block = "blk." + std::to_string(layer) + ".";
     add(block + "attn_norm.weight", DType::f32, 1, model.width);
@@ -143,7 +151,7 @@ class NaiveLlama {
     return rows;
   }
 
-  // x · Wᵀ, times the scale that stands beside the matrix.
+  // x · Wᵀ, times the scale that stands beside the matrix, plus its bias.
   [[nodiscard]] Row multiply(const std::string& name, const Row& x) {
     Row result;
     const std::string beside = name.substr(0, name.size() - std::string("weight").size()) + "scale";
@@ -153,6 +161,9 @@ class NaiveLlama {
       for (size_t i = 0; i < x.size(); ++i) sum += row[i] * x[i];
       result.push_back(sum * scale);
     }
+    const std::string bias = name.substr(0, name.size() - std::string("weight").size()) + "bias";
+    if (file_.find_tensor(bias) == nullptr) return result;
+    for (size_t i = 0; i < result.size(); ++i) result[i] += weight(bias)[0][i];
     return result;
   }
 
@@ -176,7 +187,7 @@ class NaiveLlama {
       for (size_t pair = 0; pair < dims / 2; ++pair) {
         const double frequency =
             std::pow(static_cast<float>(model_.rope_base), -2.0 * static_cast<double>(pair) / static_cast<double>(dims));
-        const double angle = static_cast<double>(position) * frequency;
+        const double angle = static_cast<double>(position) * frequency / model_.rope_stretch;
         const bool halves = model_.architecture != "llama";
         double& a = x[head * dims + (halves ? pair : 2 * pair)];
         double& b = x[head * dims + (halves ? pair + dims / 2 : 2 * pair + 1)];

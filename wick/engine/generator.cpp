@@ -114,16 +114,20 @@ double GenerationResult::decode_tokens_per_second() const noexcept {
   return decode_seconds > 0 ? static_cast<double>(decode_steps) / decode_seconds : 0;
 }
 
+void check_vocabulary(const ModelInfo& model, const Tokenizer& tokenizer) {
+  if (tokenizer.vocab_size() <= model.vocab_size) return;
+  fail(ErrorCode::invalid_argument, "{}: the tokenizer has {} tokens and the model's embedding {} rows; they belong to different models",
+       model.name, tokenizer.vocab_size(), model.vocab_size);
+}
+
 Generator::Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context)
     : model_(model), tokenizer_(std::move(tokenizer)), context_(context) {
   const ModelInfo& info = model.info();
   if (context < 1 || context > info.context_length) {
     fail(ErrorCode::invalid_argument, "context {}: must be from 1 to {}, for which {} was made", context, info.context_length, info.name);
   }
-  if (tokenizer_->vocab_size() > info.vocab_size) {
-    fail(ErrorCode::invalid_argument, "{}: the tokenizer has {} tokens and the model's embedding {}; they belong to different models",
-         info.name, tokenizer_->vocab_size(), info.vocab_size);
-  }
+  if (tokenizer_ == nullptr) fail(ErrorCode::invalid_argument, "Generator: no tokenizer; load one beside {}", info.name);
+  check_vocabulary(info, *tokenizer_);
 }
 
 void Generator::prepare_cache(int64_t prompt_tokens, int64_t max_tokens) {

@@ -19,11 +19,15 @@ namespace wick {
 // Errors: invalid_argument naming the byte, if the prompt is no UTF-8.
 void check_prompt(std::string_view prompt);
 
+// Errors: invalid_argument if the tokenizer has more tokens than the model's embedding has rows: their ids would read beyond the logits.
+void check_vocabulary(const ModelInfo& model, const Tokenizer& tokenizer);
+
 class Generator {
  public:
   // `context`: the most positions of prompt and continuation together. Each request takes the memory that it can need, no more.
   // The model must outlive the generator, which rearranges its weights while it decodes, in half as much time as decoding takes.
-  // Errors: invalid_argument if the context is longer than the model's, or if the tokenizer has more tokens than the model.
+  // Errors: invalid_argument if the context is longer than the model's, if there is no tokenizer, or if it has more tokens
+  // than the model.
   Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context);
 
   // Continues the prompt; nothing is left of earlier requests. An empty prompt continues from BOS.

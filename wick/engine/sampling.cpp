@@ -89,7 +89,7 @@ void Sampler::apply_penalties(std::span<float> logits) const {
 }
 
 int32_t Sampler::sample(std::span<const float> logits) {
-  WICK_ASSERT(!logits.empty());
+  if (logits.empty()) fail(ErrorCode::invalid_argument, "sample: no logits; give one for each token of the vocabulary");
   size_t highest = check_and_find_highest(logits);
   if (!counts_.empty()) {
     penalized_.assign(logits.begin(), logits.end());

@@ -5,7 +5,11 @@
 namespace wick {
 
 KvCache::KvCache(int64_t layers, int64_t kv_heads, int64_t capacity, int64_t head_dim, DType dtype, const Device& device)
-    : capacity_(capacity) {
+    : sizes_{layers, kv_heads, head_dim}, device_(device), capacity_(capacity) {
+  if (layers < 0 || kv_heads < 0 || capacity < 0 || head_dim < 0) {
+    fail(ErrorCode::invalid_argument, "key/value cache of {} layers, {} heads, {} positions and head_dim {}: none may be negative", layers,
+         kv_heads, capacity, head_dim);
+  }
   check_dtype(dtype, head_dim);
   keys_.reserve(static_cast<size_t>(layers));
   values_.reserve(static_cast<size_t>(layers));
@@ -37,16 +41,26 @@ void KvCache::advance(int64_t tokens) {
 }
 
 void KvCache::truncate(int64_t length) {
-  WICK_ASSERT(length >= 0 && length <= length_);
+  if (length < 0 || length > length_) {
+    fail(ErrorCode::invalid_argument, "truncate({}): the key/value cache has {} positions; give 0 to that many", length, length_);
+  }
   length_ = length;
 }
 
 void KvCache::require_room(int64_t tokens) const {
+  if (tokens < 0) fail(ErrorCode::invalid_argument, "key/value cache: {} more tokens: the number must not be negative", tokens);
   if (tokens <= capacity_ - length_) return;
   fail(ErrorCode::context_full,
        "context full: {} tokens are in it and {} more are to come, but it holds {}; shorten the prompt or ask for a larger "
        "context",
        length_, tokens, capacity_);
+}
+
+size_t KvCache::checked(int64_t layer) const {
+  if (layer < 0 || layer >= sizes_.layers) {
+    fail(ErrorCode::index_out_of_range, "key/value cache: layer {} of {}; give 0 to {}", layer, sizes_.layers, sizes_.layers - 1);
+  }
+  return static_cast<size_t>(layer);
 }
 
 }  // namespace wick

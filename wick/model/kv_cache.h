@@ -10,7 +10,13 @@ namespace wick {
 
 class KvCache {
  public:
-  // For each layer two tensors [kv_heads, capacity, head_dim] of `dtype`, one of kCacheDTypes. Errors: check_dtype's; out_of_memory.
+  // What a cache is made for.
+  struct Sizes {
+    int64_t layers = 0, kv_heads = 0, head_dim = 0;
+  };
+
+  // For each layer two tensors [kv_heads, capacity, head_dim] of `dtype`, one of kCacheDTypes. Errors: check_dtype's; invalid_argument for
+  // a size below 0; out_of_memory.
   KvCache(int64_t layers, int64_t kv_heads, int64_t capacity, int64_t head_dim, DType dtype, const Device& device);
 
   // Errors: unsupported, naming dtype and head_dim and what to take instead, where rows of head_dim cannot be stored so.
@@ -20,21 +26,28 @@ class KvCache {
   [[nodiscard]] int64_t length() const noexcept { return length_; }
   [[nodiscard]] int64_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] int64_t bytes() const noexcept;
+  [[nodiscard]] Sizes sizes() const noexcept { return sizes_; }
+  [[nodiscard]] const Device& device() const noexcept { return device_; }
 
-  [[nodiscard]] const Tensor& keys(int64_t layer) const { return keys_[static_cast<size_t>(layer)]; }
-  [[nodiscard]] const Tensor& values(int64_t layer) const { return values_[static_cast<size_t>(layer)]; }
+  // Errors: index_out_of_range.
+  [[nodiscard]] const Tensor& keys(int64_t layer) const { return keys_[checked(layer)]; }
+  [[nodiscard]] const Tensor& values(int64_t layer) const { return values_[checked(layer)]; }
 
   // The places of a layer's next positions, behind the filled ones: views [kv_heads, tokens, head_dim]. There must be room for them.
   [[nodiscard]] Tensor next_keys(int64_t layer, int64_t tokens) const { return keys(layer).narrow(1, length_, tokens); }
   [[nodiscard]] Tensor next_values(int64_t layer, int64_t tokens) const { return values(layer).narrow(1, length_, tokens); }
   // Counts `tokens` positions as filled, once every layer has written them. Errors: context_full.
   void advance(int64_t tokens);
-  // Forgets all positions from `length` on.
+  // Forgets all positions from `length` on. Errors: invalid_argument below 0 and beyond length().
   void truncate(int64_t length);
   // Errors: context_full, saying how many tokens are there, are wanted and fit.
   void require_room(int64_t tokens) const;
 
  private:
+  [[nodiscard]] size_t checked(int64_t layer) const;
+
+  Sizes sizes_;
+  Device device_;
   int64_t capacity_;
   int64_t length_ = 0;
   std::vector<Tensor> keys_;

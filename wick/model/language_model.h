@@ -18,7 +18,7 @@ namespace wick {
 
 struct ModelInfo {
   std::string architecture;    // "llama"
-  std::string name;            // general.name; the file's name where it has none
+  std::string name;            // general.name, fit for a message (printable_name); else the file's
   int64_t context_length = 0;  // the most positions that the model was made for
   int64_t vocab_size = 0;
   int64_t layers = 0;
@@ -36,6 +36,9 @@ using InputObserver = std::function<void(std::string_view weight, const Tensor& 
 struct LoadOptions {
   // f32 activations throughout; otherwise the device may round them to 8 bits.
   bool precise = false;
+  // A CPU may round F16 weights, and what they are multiplied by, to the 8 bits of bf16, if it multiplies those faster; otherwise products
+  // with F16 weights are computed in f32.
+  bool fast = false;
   // Told how much of the weights is ready, in bytes; may be empty.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
   // Shown the inputs of all weights of the layers, each time the model runs; may be empty.

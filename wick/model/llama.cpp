@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/formats/printable.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/embedding.h"
@@ -20,6 +21,9 @@ namespace {
 // Tokens that go through the layers together: enough to use each weight many times, few enough that their activations stay small.
 // On a GPU, whose many groups share a matrix by blocks of tokens and which may round the weights for each batch, those are more.
 constexpr size_t kHostBatch = 512, kKernelBatch = 2048;
+
+// Tensors that no model computes with: the rotations' frequencies, which early converters kept and the metadata tell again.
+constexpr std::array<std::string_view, 2> kHarmlessTensors = {".attn_rot_embd.", ".rope.freqs"};
 
 int64_t vocabulary_rows(const GgufFile& file) {
   const GgufTensor* embedding = file.find_tensor("token_embd.weight");
@@ -51,6 +55,9 @@ LlamaLayer read_layer(WeightReader& weights, const LlamaConfig& config, int64_t 
       .gate = weights.matrix(prefix + "ffn_gate", config.feed_forward_width, config.width),
       .up = weights.matrix(prefix + "ffn_up", config.feed_forward_width, config.width),
       .down = weights.matrix(prefix + "ffn_down", config.width, config.feed_forward_width),
+      .gate_bias = weights.find_vector(prefix + "ffn_gate.bias", config.feed_forward_width),
+      .up_bias = weights.find_vector(prefix + "ffn_up.bias", config.feed_forward_width),
+      .down_bias = weights.find_vector(prefix + "ffn_down.bias", config.width),
       .feed_forward_sub_norm = sub_norm("ffn_sub_norm.weight", config.feed_forward_width),
   };
 }
@@ -64,8 +71,11 @@ LlamaWeights read_weights(const GgufFile& file, WeightReader& reader, const Llam
   Tensor output_norm = reader.vector("output_norm.weight", config.width);
   std::optional<ScaledMatrix> head;
   if (!tied) head = reader.matrix("output", vocabulary, config.width);
-  return {std::move(embedding), std::move(layers), std::move(output_norm), std::move(head)};
+  std::optional<Tensor> head_bias = reader.find_vector("output.bias", vocabulary);
+  return {std::move(embedding), std::move(layers), std::move(output_norm), std::move(head), std::move(head_bias)};
 }
+
+Tensor biased(const Tensor& product, const std::optional<Tensor>& bias) { return bias ? product + *bias : product; }
 
 // All of these, or none where memory is short.
 bool rearrange_together(std::span<ScaledMatrix* const> matrices) {
@@ -95,7 +105,9 @@ std::unique_ptr<Llama> Llama::load(const GgufFile& file, const Device& device, c
   if (const auto divisors = reader.find_vector("rope_freqs.weight", config.rope.dims / 2)) {
     config.rope.frequency_divisors = divisors->to_vector<float>();
   }
-  ModelInfo info{config.architecture,   std::string(file.find_string("general.name").value_or(file.name())),
+  reader.require_all_read(kHarmlessTensors);
+  const std::optional<std::string_view> own_name = file.find_string("general.name");
+  ModelInfo info{config.architecture,   own_name ? printable_name(*own_name) : file.name(),
                  config.context_length, vocabulary,
                  config.layers,         config.width,
                  reader.parameters(),   file.file_bytes()};
@@ -109,17 +121,28 @@ Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weigh
       weights_(std::move(weights)),
       info_(std::move(info)),
       linear_{options.precise},
+      rounds_halves_(options.fast || device.runtime().runs_kernels()),
       rope_(config.rope),
       kv_type_(kv_type),
       observe_(options.observe) {
   if (linear_.precise) return;
-  plain_.push_back({weights_.own_head ? &*weights_.own_head : &weights_.embedding});
+  const auto rearrange_later = [&](std::initializer_list<ScaledMatrix*> group) {
+    if (params_of(std::vector<const ScaledMatrix*>(group.begin(), group.end())).precise) return;  // computed from the plain rows
+    plain_.emplace_back();
+    std::copy(group.begin(), group.end(), plain_.back().begin());
+  };
+  rearrange_later({weights_.own_head ? &*weights_.own_head : &weights_.embedding});
   for (LlamaLayer& layer : weights_.layers) {
-    plain_.push_back({&layer.query, &layer.key, &layer.value});
-    plain_.push_back({&layer.output});
-    plain_.push_back({&layer.gate, &layer.up});
-    plain_.push_back({&layer.down});
+    rearrange_later({&layer.query, &layer.key, &layer.value});
+    rearrange_later({&layer.output});
+    rearrange_later({&layer.gate, &layer.up});
+    rearrange_later({&layer.down});
   }
+}
+
+LinearParams Llama::params_of(std::span<const ScaledMatrix* const> weights) const {
+  const auto is_half = [](const ScaledMatrix* matrix) { return matrix->weight.dtype() == DType::f16; };
+  return {linear_.precise || (!rounds_halves_ && std::any_of(weights.begin(), weights.end(), is_half))};
 }
 
 bool Llama::rearrange(double seconds) {
@@ -148,6 +171,19 @@ std::unique_ptr<KvCache> Llama::new_cache(int64_t capacity) const {
   return std::make_unique<KvCache>(config_.layers, config_.kv_heads, capacity, config_.head_dim, kv_type_, device_);
 }
 
+void Llama::check_cache(const KvCache& cache) const {
+  const KvCache::Sizes sizes = cache.sizes();
+  if (sizes.layers == config_.layers && sizes.kv_heads == config_.kv_heads && sizes.head_dim == config_.head_dim) {
+    if (cache.device().same_device(device_)) return;
+    fail(ErrorCode::device_mismatch, "forward: the key/value cache is on {} and {} on {}; make it with the model's new_cache()",
+         cache.device().location().to_string(), info_.name, device_.location().to_string());
+  }
+  fail(ErrorCode::invalid_argument,
+       "forward: the key/value cache has {} layers, {} heads and head_dim {}, and {} has {}, {} and {}; make it with the model's "
+       "new_cache()",
+       sizes.layers, sizes.kv_heads, sizes.head_dim, info_.name, config_.layers, config_.kv_heads, config_.head_dim);
+}
+
 Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const {
   if (tokens.empty()) fail(ErrorCode::invalid_argument, "forward: no tokens; give at least one");
   for (const int32_t token : tokens) {
@@ -156,6 +192,7 @@ Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows
            info_.vocab_size);
     }
   }
+  check_cache(cache);
   cache.require_room(static_cast<int64_t>(tokens.size()));
   const bool all = rows == LogitRows::all;
   std::optional<Tensor> result;
@@ -202,13 +239,11 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& norme
   const int64_t tokens = normed.dim(0);
   show_input(index, {"attn_q", "attn_k", "attn_v"}, normed);
   const std::array<const Tensor*, 3> projections{&layer.query.weight, &layer.key.weight, &layer.value.weight};
-  std::vector<Tensor> qkv = linear(normed, projections, linear_);
-  qkv[0] = layer.query.scaled(qkv[0]);
-  qkv[1] = layer.key.scaled(qkv[1]);
-  qkv[2] = layer.value.scaled(qkv[2]);
-  if (layer.query_bias) qkv[0] = qkv[0] + *layer.query_bias;
-  if (layer.key_bias) qkv[1] = qkv[1] + *layer.key_bias;
-  if (layer.value_bias) qkv[2] = qkv[2] + *layer.value_bias;
+  std::vector<Tensor> qkv =
+      linear(normed, projections, params_of(std::array<const ScaledMatrix*, 3>{&layer.query, &layer.key, &layer.value}));
+  qkv[0] = biased(layer.query.scaled(qkv[0]), layer.query_bias);
+  qkv[1] = biased(layer.key.scaled(qkv[1]), layer.key_bias);
+  qkv[2] = biased(layer.value.scaled(qkv[2]), layer.value_bias);
   const auto heads_of = [&](const Tensor& x, int64_t heads) { return x.reshape({tokens, heads, config_.head_dim}); };
   const Tensor query =
       rope_into_cache(heads_of(qkv[0], config_.heads), heads_of(qkv[1], config_.kv_heads), heads_of(qkv[2], config_.kv_heads), angles,
@@ -218,20 +253,20 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& norme
   Tensor heads = mixed.reshape({tokens, config_.heads * config_.head_dim});
   if (layer.attention_sub_norm) heads = rms_norm(heads, *layer.attention_sub_norm, config_.norm_epsilon);
   show_input(index, {"attn_output"}, heads);
-  const Tensor result = layer.output.scaled(linear(heads, layer.output.weight, linear_));
-  return layer.output_bias ? result + *layer.output_bias : result;
+  return biased(layer.output.scaled(linear(heads, layer.output.weight, params_of(layer.output))), layer.output_bias);
 }
 
 Tensor Llama::gate(const LlamaLayer& layer, const Tensor& normed) const {
-  const bool fused = layer.gate.weight.dtype() == layer.up.weight.dtype() && layer.gate.scale == 1;
+  const LinearParams params = params_of(std::array<const ScaledMatrix*, 2>{&layer.gate, &layer.up});
+  const bool fused = layer.gate.weight.dtype() == layer.up.weight.dtype() && layer.gate.scale == 1 && !layer.gate_bias && !layer.up_bias;
   if (config_.activation == Activation::silu && fused) {
-    return layer.up.scaled(gated_linear(normed, layer.gate.weight, layer.up.weight, linear_));
+    return layer.up.scaled(gated_linear(normed, layer.gate.weight, layer.up.weight, params));
   }
   const std::array<const Tensor*, 2> projections{&layer.gate.weight, &layer.up.weight};
-  const std::vector<Tensor> products = linear(normed, projections, linear_);
-  const Tensor gate = layer.gate.scaled(products[0]);
+  const std::vector<Tensor> products = linear(normed, projections, params);
+  const Tensor gate = biased(layer.gate.scaled(products[0]), layer.gate_bias);
   const Tensor activated = config_.activation == Activation::silu ? gate.silu() : gate.relu().sqr();
-  return activated * layer.up.scaled(products[1]);
+  return activated * biased(layer.up.scaled(products[1]), layer.up_bias);
 }
 
 Tensor Llama::feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& normed) const {
@@ -239,13 +274,13 @@ Tensor Llama::feed_forward(const LlamaLayer& layer, int64_t index, const Tensor&
   Tensor inner = gate(layer, normed);
   if (layer.feed_forward_sub_norm) inner = rms_norm(inner, *layer.feed_forward_sub_norm, config_.norm_epsilon);
   show_input(index, {"ffn_down"}, inner);
-  return layer.down.scaled(linear(inner, layer.down.weight, linear_));
+  return biased(layer.down.scaled(linear(inner, layer.down.weight, params_of(layer.down))), layer.down_bias);
 }
 
 Tensor Llama::logits_of(Hidden hidden) const {
   const Tensor normed = normalize(hidden, weights_.output_norm);
   const ScaledMatrix& head = weights_.head();
-  return head.scaled(linear(normed, head.weight, linear_));
+  return biased(head.scaled(linear(normed, head.weight, params_of(head))), weights_.head_bias);
 }
 
 }  // namespace wick

@@ -21,6 +21,7 @@ struct LlamaLayer {
   std::optional<Tensor> attention_sub_norm;  // of the heads' results, in front of `output`
   Tensor feed_forward_norm;
   ScaledMatrix gate, up, down;
+  std::optional<Tensor> gate_bias, up_bias, down_bias;
   std::optional<Tensor> feed_forward_sub_norm;  // in front of `down`
 };
 
@@ -29,6 +30,7 @@ struct LlamaWeights {
   std::vector<LlamaLayer> layers;
   Tensor output_norm;                    // [width]
   std::optional<ScaledMatrix> own_head;  // [vocab, width]; none where the embedding is the head too
+  std::optional<Tensor> head_bias;       // [vocab]
 
   [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head ? *own_head : embedding; }
 };
@@ -47,6 +49,14 @@ class Llama final : public LanguageModel {
  private:
   Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, DType kv_type, const LoadOptions& options);
 
+  // How products with these weights are computed.
+  [[nodiscard]] LinearParams params_of(std::span<const ScaledMatrix* const> weights) const;
+  [[nodiscard]] LinearParams params_of(const ScaledMatrix& weight) const {
+    const ScaledMatrix* const one = &weight;
+    return params_of(std::span(&one, 1));
+  }
+  // Errors: invalid_argument where the cache is not one for this model.
+  void check_cache(const KvCache& cache) const;
   // Tells the observer what these weights of a layer are multiplied by.
   void show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const;
 
@@ -71,6 +81,7 @@ class Llama final : public LanguageModel {
   LlamaWeights weights_;
   ModelInfo info_;
   LinearParams linear_;
+  bool rounds_halves_;  // F16 weights may become bf16
   RopeTable rope_;
   DType kv_type_;
   InputObserver observe_;

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "wick/base/fail.h"
+#include "wick/formats/printable.h"
+#include "wick/model/metadata_keys.h"
 
 namespace wick {
 namespace {
@@ -18,6 +20,7 @@ struct Family {
   RopeStyle rope_style;
   Activation activation = Activation::silu;
   bool sub_norms = false;
+  std::span<const KeyRule> (*keys)() = llama_keys;
 };
 constexpr std::array<Family, 5> kFamilies = {{
     {"llama", RopeStyle::interleaved},
@@ -49,6 +52,14 @@ class KeyReader {
     return *value;
   }
 
+  // The same where 0 means that the file says nothing, as in files that llama.cpp saves.
+  [[nodiscard]] std::optional<double> find_positive_or_zero(std::string_view name) const {
+    const auto value = file_.find_float(key(name));
+    if (!value || *value == 0) return std::nullopt;
+    return positive_or(name, 1);
+  }
+  [[nodiscard]] std::optional<double> find_number(std::string_view name) const { return file_.find_float(key(name)); }
+
   [[noreturn]] void fail_value(std::string_view name, const std::string& value, std::string_view want) const {
     fail(ErrorCode::corrupt_file, "{}: metadata {} = {}: {}; the file does not describe a model Wick can run", file_.name(), key(name),
          value, want);
@@ -68,19 +79,20 @@ const Family& family_of(const GgufFile& file, std::string_view architecture) {
   for (const Family& family : kFamilies) {
     if (family.architecture == architecture) return family;
   }
-  fail(ErrorCode::unsupported, "{}: metadata general.architecture = '{}' is not supported; this version runs {}", file.name(), architecture,
-       fmt::join(LlamaConfig::architectures(), ", "));
+  fail(ErrorCode::unsupported, "{}: metadata general.architecture = {} is not supported; this version runs {}", file.name(),
+       printable(architecture), fmt::join(LlamaConfig::architectures(), ", "));
 }
 
+// A file with a factor and no type means a linear one, as in llama.cpp; the type none drops the factor.
 RopeScaling parse_scaling(const GgufFile& file, const KeyReader& keys) {
   const auto type = file.find_string(keys.key("rope.scaling.type"));
-  if (!type) return file.find_float(keys.key("rope.scale_linear")) ? RopeScaling::linear : RopeScaling::none;
+  if (!type) return RopeScaling::linear;
   if (*type == "none") return RopeScaling::none;
   if (*type == "linear") return RopeScaling::linear;
   if (*type == "llama3") return RopeScaling::llama3;
   if (*type == "yarn") return RopeScaling::yarn;
-  fail(ErrorCode::unsupported, "{}: metadata {} = '{}' is not supported; this version knows none, linear, llama3, yarn", file.name(),
-       keys.key("rope.scaling.type"), *type);
+  fail(ErrorCode::unsupported, "{}: metadata {} = {} is not supported; this version knows none, linear, llama3, yarn", file.name(),
+       keys.key("rope.scaling.type"), printable(*type));
 }
 
 RopeConfig read_rope(const GgufFile& file, const KeyReader& keys, const LlamaConfig& config) {
@@ -93,17 +105,44 @@ RopeConfig read_rope(const GgufFile& file, const KeyReader& keys, const LlamaCon
   rope.base = keys.positive_or("rope.freq_base", 10000);
   if (rope.base <= 1) keys.fail_value("rope.freq_base", fmt::format("{}", rope.base), "a number above 1 is needed");
   rope.scaling = parse_scaling(file, keys);
-  rope.factor = keys.positive_or("rope.scaling.factor", keys.positive_or("rope.scale_linear", 1));
+  const std::optional<double> factor = keys.find_positive_or_zero("rope.scaling.factor");
+  const std::optional<double> linear = keys.find_positive_or_zero("rope.scale_linear");
+  // Even a factor of 0 hides the older key, as in llama.cpp.
+  rope.factor = keys.find_number("rope.scaling.factor") ? factor.value_or(1) : linear.value_or(1);
   rope.original_context = keys.size_or("rope.scaling.original_context_length", config.context_length);
   rope.low_frequency_factor = keys.positive_or("rope.scaling.low_freq_factor", 1);
   rope.high_frequency_factor = keys.positive_or("rope.scaling.high_freq_factor", 4);
   rope.beta_fast = keys.positive_or("rope.scaling.yarn_beta_fast", 32);
   rope.beta_slow = keys.positive_or("rope.scaling.yarn_beta_slow", 1);
   rope.attention_factor = keys.positive_or("rope.scaling.attn_factor", 1);
+  // How much of yarn's correction counts; negative: all for yarn, none for the other types.
+  const double extrapolation = keys.find_number("rope.scaling.yarn_ext_factor").value_or(-1);
+  const double usual = rope.scaling == RopeScaling::yarn ? 1 : 0;
+  if (!(extrapolation < 0) && extrapolation != usual) {
+    keys.fail_value("rope.scaling.yarn_ext_factor", fmt::format("{}", extrapolation), fmt::format("this version runs -1 and {}", usual));
+  }
   if (rope.scaling == RopeScaling::llama3 && rope.high_frequency_factor <= rope.low_frequency_factor) {
     keys.fail_value("rope.scaling.high_freq_factor", fmt::format("{}", rope.high_frequency_factor), "it must be above low_freq_factor");
   }
   return rope;
+}
+
+// Keys whose harmless values depend on the model's sizes.
+void check_sizes(const KeyReader& keys, const LlamaConfig& config) {
+  const double usual = 1 / std::sqrt(static_cast<double>(config.head_dim));
+  if (const double scale = keys.find_number("attention.scale").value_or(0); scale != 0 && std::fabs(scale / usual - 1) > 1e-6) {
+    keys.fail_value("attention.scale", fmt::format("{}", scale), fmt::format("this version runs 0 and 1/sqrt(head_dim) = {:.6}", usual));
+  }
+  const double window = keys.find_number("attention.sliding_window").value_or(0);
+  if (window != 0 && !(window >= static_cast<double>(config.context_length))) {
+    keys.fail_value(
+        "attention.sliding_window", fmt::format("{}", window),
+        fmt::format("attention within a window is not supported; 0, or at least the context's {}, runs", config.context_length));
+  }
+  const double out = keys.find_number("embedding_length_out").value_or(0);
+  if (out != 0 && out != static_cast<double>(config.width)) {
+    keys.fail_value("embedding_length_out", fmt::format("{}", out), fmt::format("it must equal embedding_length {}", config.width));
+  }
 }
 
 }  // namespace
@@ -121,6 +160,7 @@ LlamaConfig LlamaConfig::from_gguf(const GgufFile& file) {
   config.rope_style = family.rope_style;
   config.activation = family.activation;
   config.sub_norms = family.sub_norms;
+  check_metadata_keys(file, config.architecture, family.keys());
   const KeyReader keys(file, config.architecture);
   config.layers = keys.size("block_count");
   config.width = keys.size("embedding_length");
@@ -145,6 +185,7 @@ LlamaConfig LlamaConfig::from_gguf(const GgufFile& file) {
          keys.key("expert_count"));
   }
   config.rope = read_rope(file, keys, config);
+  check_sizes(keys, config);
   return config;
 }
 

@@ -207,7 +207,7 @@ bool has_random_rows(DType dtype) noexcept {
 uint64_t mix_seed(uint64_t seed, uint64_t index) noexcept { return RandomBits(seed ^ (index * 0xd1342543de82ef95u)).next(); }
 
 void fill_random_row(DType dtype, uint64_t seed, std::span<std::byte> row) {
-  WICK_ASSERT(has_random_rows(dtype));
+  if (!has_random_rows(dtype)) fail(ErrorCode::unsupported, "random rows of {}: no such format of weights", to_string(dtype));
   RandomBits random(seed);
   if (dtype == DType::f32) return fill_elements<float>(random, row, [](float weight) { return weight; });
   if (dtype == DType::f16) return fill_elements<uint16_t>(random, row, float_to_f16_bits);

@@ -32,6 +32,9 @@ double yarn_frequency(double frequency, int64_t pair, const RopeConfig& config) 
   return frequency / config.factor * ramp + frequency * (1 - ramp);
 }
 
+// More than any context; products of it with a head's size stay far from overflow.
+constexpr int64_t kMaxPositions = int64_t{1} << 31;
+
 double scaled_frequency(double frequency, int64_t pair, const RopeConfig& config) {
   switch (config.scaling) {
     case RopeScaling::none: return frequency;
@@ -45,19 +48,29 @@ double scaled_frequency(double frequency, int64_t pair, const RopeConfig& config
 }  // namespace
 
 RopeTable::RopeTable(const RopeConfig& config) {
-  WICK_ASSERT(config.dims > 0 && config.dims % 2 == 0);
+  if (config.dims < 2 || config.dims % 2 != 0) {
+    fail(ErrorCode::invalid_argument, "RopeTable: {} dims: pairs are rotated, so give an even number of at least 2", config.dims);
+  }
   const int64_t pairs = config.dims / 2;
-  WICK_ASSERT(config.frequency_divisors.empty() || static_cast<int64_t>(config.frequency_divisors.size()) == pairs);
+  if (!config.frequency_divisors.empty() && static_cast<int64_t>(config.frequency_divisors.size()) != pairs) {
+    fail(ErrorCode::invalid_argument, "RopeTable: {} frequency divisors for {} pairs: give one for each pair, or none",
+         config.frequency_divisors.size(), pairs);
+  }
   for (int64_t pair = 0; pair < pairs; ++pair) {
     double frequency = std::pow(config.base, -2.0 * static_cast<double>(pair) / static_cast<double>(config.dims));
     if (!config.frequency_divisors.empty()) frequency /= config.frequency_divisors[static_cast<size_t>(pair)];
     frequencies_.push_back(scaled_frequency(frequency, pair, config));
   }
-  if (config.scaling == RopeScaling::yarn) magnitude_ = config.attention_factor * (1 + 0.1 * std::log(config.factor));
+  magnitude_ = config.attention_factor;
+  if (config.scaling == RopeScaling::yarn) magnitude_ *= 1 + 0.1 * std::log(config.factor);
 }
 
 Tensor RopeTable::table(int64_t first, int64_t count, const Device& device) const {
   const auto pairs = static_cast<int64_t>(frequencies_.size());
+  if (first < 0 || count < 0 || count > kMaxPositions - first) {
+    fail(ErrorCode::invalid_argument, "RopeTable: positions {} to {} + {}: give positions from 0 to {}", first, first, count,
+         kMaxPositions);
+  }
   std::vector<float> values;
   values.reserve(static_cast<size_t>(count * pairs * 2));
   for (int64_t position = first; position < first + count; ++position) {

@@ -24,19 +24,21 @@ struct RopeConfig {
   // yarn (Peng et al. 2023): pairs that turn more than beta_fast times in the original context are kept, less than beta_slow stretched.
   double beta_fast = 32;
   double beta_slow = 1;
-  double attention_factor = 1;  // multiplies yarn's own 1 + 0.1·ln(factor)
+  double attention_factor = 1;  // multiplies cosines and sines, for yarn beside its own 1 + 0.1·ln(factor)
   // Divisors of each frequency that the file brings along (GGUF's rope_freqs.weight); empty: none.
   std::vector<float> frequency_divisors;
 };
 
 class RopeTable {
  public:
+  // Errors: invalid_argument for odd or no dims, and for divisors that are not one a pair.
   explicit RopeTable(const RopeConfig& config);
 
   // f32 [count, dims / 2, 2]: cosine and sine of each pair's angle at positions first … first + count − 1. Angles are computed in f64.
+  // Errors: invalid_argument for positions below 0 or beyond 2^31.
   [[nodiscard]] Tensor table(int64_t first, int64_t count, const Device& device) const;
   [[nodiscard]] const std::vector<double>& frequencies() const noexcept { return frequencies_; }
-  // What cosines and sines are multiplied with; 1 but for yarn.
+  // What cosines and sines are multiplied with: attention_factor, and yarn's own factor.
   [[nodiscard]] double magnitude() const noexcept { return magnitude_; }
 
  private:

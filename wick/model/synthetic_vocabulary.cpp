@@ -9,7 +9,9 @@ namespace wick {
 SyntheticVocabulary make_synthetic_vocabulary(int64_t size) {
   constexpr int64_t kBytes = 256;
   constexpr int64_t kSpecials = 2;
-  WICK_ASSERT(size >= kBytes + kSpecials);
+  if (size < kBytes + kSpecials) {
+    fail(ErrorCode::invalid_argument, "synthetic vocabulary of {} tokens: bytes and special tokens alone are {}", size, kBytes + kSpecials);
+  }
   SyntheticVocabulary vocabulary;
   vocabulary.tokens.reserve(static_cast<size_t>(size));
   for (int byte = 0; byte < kBytes; ++byte) vocabulary.tokens.emplace_back(byte_to_letter(static_cast<uint8_t>(byte)));

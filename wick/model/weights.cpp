@@ -1,10 +1,14 @@
 #include "wick/model/weights.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/formats/printable.h"
 #include "wick/quant/block_format.h"
 #include "wick/quant/i2_s.h"
 #include "wick/tensor/ops/dispatch.h"
@@ -21,7 +25,30 @@ void ScaledMatrix::replace(Tensor rearranged) {
 }
 
 WeightReader::WeightReader(const GgufFile& file, const Device& device, std::function<void(uint64_t, uint64_t)> progress)
-    : file_(file), device_(device), progress_(std::move(progress)) {}
+    : file_(file), read_(file.tensors().size()), device_(device), progress_(std::move(progress)) {}
+
+const GgufTensor* WeightReader::take(const std::string& name) {
+  const GgufTensor* tensor = file_.find_tensor(name);
+  if (tensor != nullptr) read_[static_cast<size_t>(tensor - file_.tensors().data())] = true;
+  return tensor;
+}
+
+void WeightReader::require_all_read(std::span<const std::string_view> harmless) const {
+  std::vector<std::string> left;
+  for (size_t index = 0; index < read_.size(); ++index) {
+    const std::string_view name = file_.tensors()[index].name;
+    const bool passes =
+        std::any_of(harmless.begin(), harmless.end(), [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+    if (!read_[index] && !passes) left.push_back(printable(name));
+  }
+  if (left.empty()) return;
+  const size_t count = left.size();
+  left.resize(std::min<size_t>(count, 4));
+  fail(ErrorCode::unsupported,
+       "{}: {} of its {} tensors are not used by this version's model of the architecture, whose logits would be wrong: {}{}; convert the "
+       "model again, or use a version that knows them",
+       file_.name(), count, read_.size(), fmt::join(left, ", "), count > left.size() ? ", …" : "");
+}
 
 void WeightReader::check_shape(const GgufTensor& tensor, const Shape& shape) const {
   if (tensor.shape == shape) return;
@@ -51,8 +78,8 @@ Tensor WeightReader::import_rewritten(const GgufTensor& tensor, const Shape& sha
   return Tensor::import_host(*bytes, shape, blocks, device_, bytes);
 }
 
-const GgufTensor& WeightReader::find(const std::string& name, OpId op) const {
-  const GgufTensor* tensor = file_.find_tensor(name);
+const GgufTensor& WeightReader::find(const std::string& name, OpId op) {
+  const GgufTensor* tensor = take(name);
   if (tensor == nullptr) fail_missing(name);
   const DType used = tensor->dtype == DType::i2_s ? ternary_blocks_for(tensor->shape.last()) : tensor->dtype;
   if (support(device_, op, used) == Support::none) {
@@ -66,8 +93,8 @@ void WeightReader::fail_missing(const std::string& name) const {
   fail(ErrorCode::not_found, "{}: tensor '{}' is missing; the file is incomplete or of another architecture", file_.name(), name);
 }
 
-double WeightReader::scale(const std::string& name) const {
-  const GgufTensor* tensor = file_.find_tensor(name);
+double WeightReader::scale(const std::string& name) {
+  const GgufTensor* tensor = take(name);
   if (tensor == nullptr) return 1;
   check_shape(*tensor, {1});
   if (tensor->dtype != DType::f32 && tensor->dtype != DType::f16 && tensor->dtype != DType::bf16) {
@@ -94,7 +121,7 @@ ScaledMatrix WeightReader::matrix(const std::string& name, int64_t rows, int64_t
 }
 
 std::optional<Tensor> WeightReader::find_vector(const std::string& name, int64_t length) {
-  const GgufTensor* tensor = file_.find_tensor(name);
+  const GgufTensor* tensor = take(name);
   if (tensor == nullptr) return std::nullopt;
   if (!is_float(tensor->dtype)) {
     fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; a float type is needed", file_.name(), tensor->name,

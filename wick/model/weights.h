@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "wick/formats/gguf.h"
 #include "wick/tensor/tensor.h"
@@ -39,12 +42,15 @@ class WeightReader {
   // A vector of `length` floats.
   [[nodiscard]] Tensor vector(const std::string& name, int64_t length);
   [[nodiscard]] std::optional<Tensor> find_vector(const std::string& name, int64_t length);
+  // Refuses a file with tensors that nobody read: a model without them computes something else. Names that hold one of `harmless` pass.
+  // Errors: unsupported, naming the first of them.
+  void require_all_read(std::span<const std::string_view> harmless) const;
   // The number of elements of all tensors read so far.
   [[nodiscard]] int64_t parameters() const noexcept { return parameters_; }
 
  private:
   // Errors: not_found; unsupported if the device cannot do `op` with its dtype.
-  [[nodiscard]] const GgufTensor& find(const std::string& name, OpId op) const;
+  [[nodiscard]] const GgufTensor& find(const std::string& name, OpId op);
   [[noreturn]] void fail_missing(const std::string& name) const;
   void check_shape(const GgufTensor& tensor, const Shape& shape) const;
   void count(const GgufTensor& tensor);
@@ -52,10 +58,14 @@ class WeightReader {
   // The blocks that stand for I2_S, a copy.
   [[nodiscard]] Tensor import_rewritten(const GgufTensor& tensor, const Shape& shape);
   // The one number of tensor `name`; 1 if there is none. Errors: shape_mismatch, unsupported (not f32, f16 or bf16).
-  [[nodiscard]] double scale(const std::string& name) const;
+  [[nodiscard]] double scale(const std::string& name);
   [[nodiscard]] ScaledMatrix read(const std::string& name, OpId op, const Shape& shape);
 
+  // find_tensor, which marks the tensor as read.
+  [[nodiscard]] const GgufTensor* take(const std::string& name);
+
   const GgufFile& file_;
+  std::vector<bool> read_;  // of file_.tensors()
   Device device_;
   std::function<void(uint64_t, uint64_t)> progress_;
   uint64_t done_bytes_ = 0;

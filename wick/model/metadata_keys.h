@@ -1,0 +1,40 @@
+// Which metadata keys of an architecture change what its model computes, and which values of them Wick can honour.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include "wick/formats/gguf.h"
+
+namespace [[gnu::visibility("default")]] wick {
+
+// What a key "<architecture>.<name>" means to the model that reads it.
+enum class KeyUse {
+  read,        // the configuration reads the key and honours every value that it accepts
+  harmless,    // no value changes a logit
+  only_value,  // any value but the neutral ones changes the logits, and Wick does not compute that
+};
+
+// An absent second or third neutral value.
+inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+
+struct KeyRule {
+  std::string_view name;
+  KeyUse use = KeyUse::read;
+  // Values at which the key has no effect; booleans count as 0 and 1.
+  std::array<double, 2> neutral = {kNoValue, kNoValue};
+};
+
+// Checks every key "<architecture>.…" of the file. Unlisted keys under "attention." and "rope." are refused like the listed ones, because
+// those groups always describe arithmetic; other unlisted keys are named in a warning.
+// Errors: unsupported, naming file, key and value.
+void check_metadata_keys(const GgufFile& file, std::string_view architecture, std::span<const KeyRule> rules);
+
+// The keys of Llama and of the architectures with its layers. llama.cpp writes all of them, at values without effect, when it saves a
+// model.
+[[nodiscard]] std::span<const KeyRule> llama_keys();
+
+}  // namespace wick
