@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -12,6 +13,7 @@
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 #include "wick/cli/wick_command.h"
+#include "wick/formats/gguf_writer.h"
 #include "wick/formats/npy.h"
 #include "wick/formats/safetensors_writer.h"
 #include "wick/model/synthetic.h"
@@ -322,6 +324,142 @@ TEST_F(Commands, InspectTellsTheTensorsOfEveryFormat) {
   const Ended refused = wick({"inspect", (files / "pytorch/tar.pt").string()});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("a tar file of PyTorch before 0.1.10"));
+}
+
+TEST_F(Commands, InspectShowsNothingThatATerminalWouldObey) {
+  const std::string evil =
+      "\x1b]0;owned\x07\xc2\x9b"
+      "31m";
+  const float one = 1;
+  const std::vector<uint64_t> large = {std::numeric_limits<uint64_t>::max(), uint64_t{1} << 63};
+  GgufWriter writer;
+  writer.add_string("general.architecture", "llama");
+  writer.add_string(evil, evil + std::string(200'000, 'x'));
+  writer.add_strings("list", std::vector<std::string>{evil});
+  writer.add_array<uint64_t>("large", large);
+  writer.add_tensor(evil, DType::f32, {1}, std::as_bytes(std::span(&one, 1)));
+  writer.write(folder / "evil.gguf");
+  SafetensorsWriter tensors;
+  tensors.add_metadata(evil, evil);
+  tensors.add_tensor(evil, DType::f32, {1}, std::as_bytes(std::span(&one, 1)));
+  tensors.write(folder / "evil.safetensors");
+  for (const char* name : {"evil.gguf", "evil.safetensors"}) {
+    for (const bool as_json : {false, true}) {
+      Arguments arguments = {"inspect", (folder / name).string()};
+      if (as_json) arguments.emplace_back("--json");
+      const Ended ended = wick(arguments);
+      ASSERT_EQ(ended.code, 0) << ended.err;
+      for (const char* part : {"\x1b", "\x07", "\xc2\x9b"}) EXPECT_EQ(ended.out.find(part), std::string::npos) << name << as_json;
+      if (as_json) EXPECT_EQ(json::parse(ended.out)["tensors"][0]["name"], evil);
+      if (as_json && std::string(name) == "evil.gguf") EXPECT_EQ(json::parse(ended.out)["metadata"]["large"][0], large[0]);
+    }
+  }
+  const Ended run = wick({"run", "--model", (folder / "evil.gguf").string(), "--prompt", "x"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.err.find('\x1b'), std::string::npos);
+}
+
+TEST_F(Commands, InspectRefusesArraysThatAreCutOff) {
+  const std::vector<float> values(4);
+  write_npy(folder / "whole.npy", {4}, values);
+  ASSERT_EQ(wick({"inspect", (folder / "whole.npy").string()}).code, 0);
+  std::filesystem::resize_file(folder / "whole.npy", std::filesystem::file_size(folder / "whole.npy") - 4);
+  EXPECT_EQ(wick({"inspect", (folder / "whole.npy").string()}).code, 2);
+}
+
+// The tokenizer knows more tokens than the embedding has rows: every command that has both says so.
+TEST_F(Commands, AVocabularyThatIsLargerThanTheEmbeddingIsRefused) {
+  const GgufFile file = GgufFile::open(model);
+  GgufWriter writer;
+  for (const auto& [key, value] : file.metadata()) {
+    if (key == "tokenizer.ggml.tokens") {
+      std::vector<std::string> tokens(std::get<GgufArray>(value.value).strings.begin(), std::get<GgufArray>(value.value).strings.end());
+      tokens.emplace_back("beyond");
+      writer.add_strings(key, tokens);
+    } else if (key == "tokenizer.ggml.token_type") {
+      std::vector<int32_t> kinds = std::get<GgufArray>(value.value).to_vector<int32_t>();
+      kinds.push_back(1);
+      writer.add_array<int32_t>(key, kinds);
+    } else {
+      writer.add(key, value);
+    }
+  }
+  for (const GgufTensor& tensor : file.tensors()) writer.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data);
+  const std::string larger = (folder / "larger.gguf").string();
+  writer.write(larger);
+  std::ofstream(folder / "text.txt") << "beyond beyond beyond beyond";
+  const std::string text = (folder / "text.txt").string();
+  const std::string out = (folder / "out").string();
+  for (const Arguments& arguments :
+       {Arguments{"perplexity", "--model", larger, "--file", text, "--ctx", "1"}, Arguments{"run", "--model", larger, "--prompt", "x"},
+        Arguments{"logits", "--model", larger, "--text", "x", "--out", out},
+        Arguments{"imatrix", "--model", larger, "--file", text, "--out", out, "--ctx", "2"}}) {
+    const Ended ended = wick(arguments);
+    EXPECT_EQ(ended.code, 2) << arguments[0];
+    EXPECT_THAT(ended.err, HasSubstr("401 tokens and the model's embedding 400 rows")) << arguments[0];
+  }
+  // Ids need no vocabulary.
+  EXPECT_EQ(wick({"logits", "--model", larger, "--tokens", "0,1", "--out", out}).code, 0);
+}
+
+TEST_F(Commands, LogitsOfIdsNeedNoVocabulary) {
+  const GgufFile file = GgufFile::open(model);
+  GgufWriter writer;
+  for (const auto& [key, value] : file.metadata()) {
+    if (!key.starts_with("tokenizer.")) writer.add(key, value);
+  }
+  writer.add_string("tokenizer.ggml.model", "no_vocab");
+  for (const GgufTensor& tensor : file.tensors()) writer.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data);
+  const std::string bare = (folder / "bare.gguf").string();
+  writer.write(bare);
+  EXPECT_EQ(wick({"logits", "--model", bare, "--tokens", "1,2", "--out", (folder / "a.npy").string()}).code, 0);
+  EXPECT_EQ(wick({"logits", "--model", bare, "--text", "x", "--out", (folder / "a.npy").string()}).code, 2);
+}
+
+// F16 weights keep their 11 bits unless --fast allows less; nothing else depends on the flag.
+TEST_F(Commands, F16WeightsKeepTheirBitsByDefault) {
+  const std::string halves = (folder / "f16.gguf").string();
+  write_synthetic_model(halves, {.shape = parse_synthetic_shape("2,256,512,4,2,400"), .type = "f16", .seed = 3});
+  std::string ids = "1";
+  for (int id = 2; id < 64; ++id) ids += "," + std::to_string(id);
+  const auto logits = [&](const Arguments& flags) {
+    Arguments arguments = {"logits", "--model", halves, "--tokens", ids, "--kv-type", "f32", "--out", (folder / "l.npy").string()};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    EXPECT_EQ(wick(arguments).code, 0);
+    const NpyArray array = read_npy(folder / "l.npy");
+    std::vector<float> values(array.data.size() / sizeof(float));
+    std::memcpy(values.data(), array.data.data(), array.data.size());
+    return values;
+  };
+  const std::vector<float> exact = logits({"--precise"});
+  const std::vector<float> plain = logits({});
+  double error = 0, power = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    error += std::pow(plain[i] - exact[i], 2);
+    power += std::pow(exact[i], 2);
+  }
+  EXPECT_LT(error / power, 1e-5);
+  EXPECT_EQ(wick({"logits", "--model", halves, "--tokens", "1", "--fast", "--precise", "--out", (folder / "l.npy").string()}).code, 2);
+}
+
+TEST_F(Commands, NumbersAtTheLimitsAreTheUsersMistakes) {
+  EXPECT_EQ(wick({"bench", "--model", model, "--depth", "9223372036854775807"}).code, 2);
+  EXPECT_EQ(wick({"bench", "--model", model, "--prompt-tokens", "9223372036854775807"}).code, 2);
+  GgufWriter writer;
+  writer.add_string("general.architecture", "llama");
+  writer.add_tensor("empty.weight", DType::f32, {0, int64_t{1} << 62}, std::span<const std::byte>());
+  writer.write(folder / "empty.gguf");
+  const Ended ended = wick({"quantize", (folder / "empty.gguf").string(), (folder / "q.gguf").string(), "Q8_0"});
+  EXPECT_NE(ended.code, 1) << ended.err;
+  EXPECT_EQ(wick({"quantize", model, "/dev/null", "Q8_0"}).code, 0);
+  EXPECT_EQ(wick({"perplexity", "--model", model, "--file", folder.path().string()}).code, 2);
+  EXPECT_EQ(wick({"run", "--model", model, "--prompt", "x", "--trace", (folder / "t.json").string(), "--device", "cpu"}).code, 2);
+}
+
+TEST_F(Commands, MoreThreadsThanCoresAreNamed) {
+  const Ended ended = wick({"run", "--model", model, "--prompt", "x", "--max-tokens", "1", "--threads", "300", "--device", "cpu"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.err, HasSubstr("--threads 300: this process may use"));
 }
 
 TEST_F(Commands, DevicesAndCoverageAreJsonToo) {

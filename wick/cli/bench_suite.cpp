@@ -15,21 +15,19 @@
 namespace wick {
 namespace {
 
-// A new folder that goes away with everything in it.
-class TemporaryFolder {
+// Removes a file that nobody needs by its name any more.
+class RemovedFile {
  public:
-  explicit TemporaryFolder(const std::filesystem::path& parent) : path_(parent / fmt::format("wick-bench-{:08x}", std::random_device()())) {
-    std::error_code error;
-    if (!std::filesystem::create_directory(path_, error))
-      fail(ErrorCode::io, "{}: cannot be made ({}); name another folder with --folder", path_.string(), error.message());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  explicit RemovedFile(std::filesystem::path path) : path_(std::move(path)) {}
+  ~RemovedFile() { remove(); }
+  RemovedFile(const RemovedFile&) = delete;
+  RemovedFile& operator=(const RemovedFile&) = delete;
+
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  void remove() const noexcept {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
 
  private:
   std::filesystem::path path_;
@@ -59,7 +57,8 @@ struct Arithmetic {
   double MeasuredPeaks::* rate;
 };
 
-Arithmetic arithmetic_of(const std::string& type, bool precise, const MeasuredPeaks& peaks) {
+Arithmetic arithmetic_of(const std::string& type, const Precision& precision, const MeasuredPeaks& peaks) {
+  const bool precise = precision.precise || (type == "f16" && !precision.fast);
   const bool halves = type == "f16" || type == "bf16";
   if (!precise && !halves && type != "f32" && peaks.int8_operations > 0) return {"int8", &MeasuredPeaks::int8_operations};
   if (!precise && halves && peaks.bf16_operations > 0) return {"bf16", &MeasuredPeaks::bf16_operations};
@@ -83,19 +82,21 @@ struct Row {
 
 Row measure_type(const Console& console, const SuiteOptions& options, const SyntheticShape& shape, const std::string& type,
                  const std::filesystem::path& folder, const Device& device) {
-  const std::filesystem::path path = folder / fmt::format("{}-{}.gguf", shape.name, type);
+  const RemovedFile file(folder / fmt::format("wick-bench-{:08x}-{}-{}.gguf", std::random_device()(), shape.name, type));
   {
     ProgressBar bar(console, "writing " + type);
     SyntheticOptions synthetic{.shape = shape, .type = type, .threads = usable_cores()};
     synthetic.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total, format_bytes(done)); };
-    write_synthetic_model(path, synthetic);
+    write_synthetic_model(file.path(), synthetic);
   }
   Row row;
   row.type = type;
   MeasuredPeaks before;
   MeasuredPeaks after;
   {
-    const LoadedModel loaded = load_model(console, path, device, options.precision, WithTokenizer::no);
+    const LoadedModel loaded = load_model(console, file.path(), device, options.precision, WithTokenizer::no);
+    // The mapping keeps the bytes; a program that is killed from here on leaves no gigabytes behind.
+    file.remove();
     row.bytes = loaded.model->info().file_bytes;
     row.work = work_of(loaded.file);
     row.load_seconds = loaded.load_seconds;
@@ -103,8 +104,7 @@ Row measure_type(const Console& console, const SuiteOptions& options, const Synt
     row.speed = measure_speed(console, *loaded.model, options.speed);
     after = device.runtime().measure_peaks();
   }
-  std::filesystem::remove(path);
-  const Arithmetic arithmetic = arithmetic_of(type, options.precision.precise, before);
+  const Arithmetic arithmetic = arithmetic_of(type, options.precision, before);
   row.arithmetic = arithmetic.name;
   row.peak = (before.*arithmetic.rate + after.*arithmetic.rate) / 2;
   row.bandwidth = (before.read_bytes + after.read_bytes) / 2;
@@ -144,7 +144,7 @@ nlohmann::ordered_json describe(const Row& row) {
 void run_bench_suite(const Console& console, const SuiteOptions& options, const Device& device) {
   const SyntheticShape shape = parse_synthetic_shape(options.shape);
   for (const std::string& type : options.types) check_synthetic_type(shape, type);
-  const TemporaryFolder folder(options.folder.empty() ? std::filesystem::temp_directory_path() : options.folder);
+  const std::filesystem::path folder = options.folder.empty() ? std::filesystem::temp_directory_path() : options.folder;
   if (!options.json) {
     console.out << fmt::format("{} ({}), threads {}, shape {}; limits in G operations/s and GB/s, measured around each model\n",
                                device.location().to_string(), device.caps().driver, device.caps().compute_units, shape.name)
@@ -154,7 +154,7 @@ void run_bench_suite(const Console& console, const SuiteOptions& options, const 
   }
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const std::string& type : options.types) {
-    const Row row = measure_type(console, options, shape, type, folder.path(), device);
+    const Row row = measure_type(console, options, shape, type, folder, device);
     rows.push_back(describe(row));
     if (!options.json) print_row(console, row);
   }

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/process.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_format.h"
 #include "wick/device/selection.h"
+#include "wick/engine/generator.h"
 
 namespace wick {
 
@@ -37,6 +39,14 @@ Device open_device(const Console& console, const DeviceChoice& choice, int threa
   Device device = automatic ? Device::best(options, {.strict = choice.strict, .fake = FakeProbe::parse(console.fake_probe)})
                             : Device::open_requested(Device::parse_location(choice.name), options, {});
   if (choice.cpu_fallback && device.is_cpu()) console.note("--fallback-ops cpu: the device is the CPU already, so nothing falls back");
+  if (const int cores = usable_cores(); threads > cores) {
+    console.note(fmt::format("--threads {}: this process may use {} cores; more threads than that only wait for each other", threads, cores));
+  }
+  for (const auto& [given, flag] : {std::pair(!choice.trace_file.empty(), "--trace"), std::pair(choice.validate, "--validate")}) {
+    if (!given || device.runtime().runs_kernels()) continue;
+    fail(ErrorCode::invalid_argument, "{}: {} runs no kernels that could be watched; leave it out, or name an accelerator with --device",
+         flag, device.location().to_string());
+  }
   return device;
 }
 
@@ -50,13 +60,17 @@ void note_fallback_ops(const Console& console, const Device& device) {
 }
 
 std::string Precision::describe() const {
-  std::string text = precise ? ", precise" : "";
+  std::string text = precise ? ", precise" : fast ? ", fast" : "";
   if (kv_type) text += fmt::format(", KV {}", to_string(*kv_type));
   return text;
 }
 
 void add_precision(Flags& flags, Precision& precision) {
-  flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);
+  const Flags::Added precise = flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);
+  flags
+      .add_switch("--fast", "F16 weights may lose 3 of their 11 bits, where a CPU multiplies bf16 faster (default: they keep them)",
+                  precision.fast)
+      .excludes(precise);
   flags.add_value("--kv-type", "TYPE", "type of the KV cache: f32, f16, bf16 or q8_0 (f16; with --precise f32)",
                   [&precision](const std::string& text) {
                     const std::optional<DType> dtype = parse_dtype(text);
@@ -75,11 +89,15 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
     ProgressBar bar(console, "loading");
     loaded.model = load_language_model(loaded.file, device,
                                        {.precise = precision.precise,
+                                        .fast = precision.fast,
                                         .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); },
                                         .observe = std::move(observe),
                                         .kv_type = precision.kv_type});
   }
-  if (with_tokenizer == WithTokenizer::yes) loaded.tokenizer = Tokenizer::from_gguf(loaded.file);
+  if (with_tokenizer == WithTokenizer::yes) {
+    loaded.tokenizer = Tokenizer::from_gguf(loaded.file);
+    check_vocabulary(loaded.model->info(), *loaded.tokenizer);
+  }
   loaded.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const ModelInfo& info = loaded.model->info();
   const DeviceCaps& caps = device.caps();

@@ -7,7 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "wick/base/atomic_file.h"
 #include "wick/base/log.h"
 
 namespace wick {
@@ -29,7 +28,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 TracingQueue::TracingQueue(Queue& inner, std::string device, std::filesystem::path file)
-    : inner_(inner), device_(std::move(device)), file_(std::move(file)), first_(inner.record()) {}
+    : inner_(inner), device_(std::move(device)), file_(file), first_(inner.record()) {}
 
 TracingQueue::~TracingQueue() {
   try {
@@ -68,7 +67,7 @@ void TracingQueue::read_times() {
   }
 }
 
-void TracingQueue::write() const {
+void TracingQueue::write() {
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   for (int row = 0; row < 2; ++row) {
     text += fmt::format("{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":{},\"args\":{{\"name\":{}}}}},\n", row,
@@ -83,9 +82,8 @@ void TracingQueue::write() const {
     if (span.on_device) add(span, 1, span.device_begin, span.device_seconds);
   }
   text.replace(text.size() - 2, 2, "\n]}\n");
-  AtomicFile file(file_);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  file_.write(std::as_bytes(std::span(text)));
+  file_.commit();
 }
 
 void TracingQueue::upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) {

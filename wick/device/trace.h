@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "wick/base/atomic_file.h"
 #include "wick/device/queue.h"
 
 namespace wick {
 
 // Two rows: when the host queued each launch and copy, and when the device ran it (by the device's clock where it has one, counted from
 // the first event). The file is written, whole, when the queue goes; so a program that is killed leaves none.
+// Errors of the constructor: io, not_found, where the file cannot be written.
 class TracingQueue final : public Queue {
  public:
   TracingQueue(Queue& inner, std::string device, std::filesystem::path file);
@@ -41,12 +43,12 @@ class TracingQueue final : public Queue {
   template <class Call>
   void note(std::string name, std::string detail, Call&& call);
   void read_times();
-  void write() const;
+  void write();
   [[nodiscard]] double now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   Queue& inner_;
   std::string device_;
-  std::filesystem::path file_;
+  AtomicFile file_;
   Clock::time_point start_ = Clock::now();
   std::mutex mutex_;
   std::vector<Span> spans_;
