@@ -81,9 +81,9 @@ void describe_limits(const Answers& device, DeviceCaps& caps) {
   caps.max_shared_bytes = device.number<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, 0);
   caps.max_buffer_bytes = device.number<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE, 128U << 20);
   caps.buffer_offset_alignment = std::max(16U, device.number<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN, 8 * 4096) / 8);
-  caps.max_group_size = to_u32(device.number<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1));
+  caps.max_group_size = std::max(1U, to_u32(device.number<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1)));
   const std::vector<size_t> items = device.numbers<size_t>(CL_DEVICE_MAX_WORK_ITEM_SIZES);
-  if (!items.empty()) caps.max_group_size = std::min(caps.max_group_size, to_u32(items[0]));
+  if (!items.empty() && items[0] > 0) caps.max_group_size = std::min(caps.max_group_size, to_u32(items[0]));
   // All arguments share the room: a quarter of it for the addresses of buffers, the rest for the numbers.
   const auto room = to_u32(device.number<size_t>(CL_DEVICE_MAX_PARAMETER_SIZE, 256));
   caps.max_storage_buffers = room / 4 / sizeof(cl_ulong);

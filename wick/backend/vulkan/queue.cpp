@@ -92,6 +92,12 @@ Submission& Queue::recording() {
 
 void Queue::lose(VkResult result, const char* call) {
   if (failure_) return;
+  // What was recorded is gone, as with a device that is lost; but the machine refused memory, and the device is well.
+  if (result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
+    failure_ = Error(ErrorCode::out_of_memory, fmt::format("vulkan: {}: {}: {}; use a smaller model or context, and open the device again",
+                                                           device_->physical().caps.name, call, to_string(result)));
+    return;
+  }
   failure_ =
       device_lost(fmt::format("vulkan: {}", device_->physical().caps.name), fmt::format("{}: {}", call, to_string(result)), last_kernel_);
 }
