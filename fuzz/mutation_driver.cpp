@@ -1,8 +1,9 @@
 // Drives a fuzz target without libFuzzer: mutates seed files with a seeded generator, so that the same command tries the same
 // inputs on every machine. Knows nothing of the format; an input that crashes or hangs is written to a file first.
-//   fuzz_gguf --seeds DIR [--seeds DIR…] --runs N [--seed S] [--max-length BYTES] [--seconds-per-input S]
+//   fuzz_gguf --seeds DIR [--seeds DIR…] --runs N [--seed S] [--max-length BYTES] [--seconds-per-input S] [--mib-per-input M]
 //   fuzz_gguf FILE…                                     tries exactly these files
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -147,7 +148,15 @@ struct Running {
   const Bytes* input = nullptr;
   std::string crash_file;
   unsigned seconds_per_input = 10;
+  long mib_per_input = 1024;
 } running;
+
+// The most memory that this process has had, in MiB.
+long peak_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
 
 void say(std::string_view text) {
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
@@ -192,9 +201,15 @@ void run_one(const Bytes& input) {
   // A copy of its exact size, so that the sanitizer sees a read one byte past the end.
   const Bytes exact(input.begin(), input.end());
   running.input = &exact;
+  const long before = peak_mib();
   alarm(running.seconds_per_input);
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
   alarm(0);
+  if (peak_mib() - before > running.mib_per_input) {
+    say("\nfuzz: an input took too much memory\n");
+    save_input();
+    _exit(1);
+  }
   running.input = nullptr;
 }
 
@@ -252,6 +267,8 @@ Options parse(int argc, char** argv) {
       options.seed = std::strtoull(value, nullptr, 10);
     } else if (flag == "--max-length") {
       options.max_length = std::strtoull(value, nullptr, 10);
+    } else if (flag == "--mib-per-input") {
+      running.mib_per_input = std::strtol(value, nullptr, 10);
     } else if (flag == "--seconds-per-input") {
       running.seconds_per_input = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
     } else {

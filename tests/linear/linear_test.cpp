@@ -1,0 +1,227 @@
+// Reading a file takes time in proportion to its size, whatever is in it: a file of 1 MB of each kind is read in under a second, and one
+// ten times as large in at most fifteen times that time. The kinds are those with which somebody could keep a program busy: names that fall
+// together in a hash table, deep nesting, many small entries.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "unit/temporary_folder.h"
+#include "wick/base/platform/build_mode.h"
+#include "wick/cli/wick_command.h"
+#include "wick/formats/gguf_writer.h"
+
+namespace wick {
+namespace {
+
+constexpr size_t kSmall = 1'000'000;
+constexpr double kMostSeconds = 1.0;
+constexpr double kMostGrowth = 15;
+// Below this, growth says more about the machine than about the program.
+constexpr double kShortSeconds = 0.02;
+
+// A kind of file: what it is called, how one of about so many bytes is written, and what reads it. The command's arguments have FILE in the
+// place of the path. It may end with exit code 2: refusing is fast, too.
+struct Kind {
+  const char* name;
+  const char* file;
+  void (*write)(const std::filesystem::path& path, size_t bytes);
+  std::vector<std::string> command;
+};
+
+// --- Names that fall together under the standard library's hash (MurmurHash64A with a fixed seed) ---
+
+constexpr uint64_t kMultiplier = 0xc6a4a7935bd1e995u;
+
+constexpr uint64_t inverse_of(uint64_t odd) {
+  uint64_t inverse = odd;
+  for (int i = 0; i < 6; ++i) inverse *= 2 - odd * inverse;
+  return inverse;
+}
+
+uint64_t mixed(uint64_t block) {
+  block *= kMultiplier;
+  block ^= block >> 47;
+  return block * kMultiplier;
+}
+
+uint64_t unmixed(uint64_t block) {
+  block *= inverse_of(kMultiplier);
+  block ^= block >> 47;
+  return block * inverse_of(kMultiplier);
+}
+
+// 16 bytes: the second word takes back what the first one did, so that all of these have one hash.
+std::string colliding_name(uint64_t index) {
+  const uint64_t seed = 0xc70f6907u ^ (16 * kMultiplier);
+  const uint64_t first = 0x2020202020202020u + index;
+  const uint64_t after_first = (seed ^ mixed(first)) * kMultiplier;
+  const uint64_t words[2] = {first, unmixed(after_first ^ 0x1234567890abcdefu)};
+  return {reinterpret_cast<const char*>(words), sizeof(words)};
+}
+
+std::string plain_name(uint64_t index) { return "key." + std::to_string(1'000'000'000 + index); }
+
+// --- GGUF ---
+
+template <std::string (*Name)(uint64_t)>
+void write_metadata_keys(const std::filesystem::path& path, size_t bytes) {
+  GgufWriter writer;
+  writer.add_string("general.architecture", "llama");
+  for (uint64_t index = 0; index < bytes / 32; ++index) writer.add_uint(Name(index), 1);
+  writer.write(path);
+}
+
+template <std::string (*Name)(uint64_t)>
+void write_tensor_names(const std::filesystem::path& path, size_t bytes) {
+  GgufWriter writer;
+  writer.add_string("general.architecture", "llama");
+  const float value = 1;
+  for (uint64_t index = 0; index < bytes / 88; ++index) {
+    writer.add_tensor(Name(index), DType::f32, {1}, std::as_bytes(std::span(&value, 1)));
+  }
+  writer.write(path);
+}
+
+void write_string_array(const std::filesystem::path& path, size_t bytes) {
+  GgufWriter writer;
+  writer.add_string("general.architecture", "llama");
+  writer.add_strings("tokenizer.ggml.tokens", std::vector<std::string>(bytes / 9, "x"));
+  writer.write(path);
+}
+
+void write_long_key(const std::filesystem::path& path, size_t bytes) {
+  GgufWriter writer;
+  writer.add_string("general.name", std::string(bytes, '\x1b'));
+  writer.write(path);
+}
+
+// --- safetensors ---
+
+void write_safetensors(const std::filesystem::path& path, const std::string& header) {
+  const uint64_t length = header.size();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&length), sizeof(length));
+  file << header;
+}
+
+std::string in_json(const std::string& name) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char byte : name) {
+    const auto value = static_cast<uint8_t>(byte);
+    if (value >= 0x20 && value < 0x7f && byte != '"' && byte != '\\') {
+      text += byte;
+    } else {
+      text += {'\\', 'u', '0', '0', kDigits[value >> 4], kDigits[value & 15]};
+    }
+  }
+  return text;
+}
+
+void write_safetensors_metadata(const std::filesystem::path& path, size_t bytes) {
+  std::string header = R"({"__metadata__":{)";
+  for (uint64_t index = 0; header.size() < bytes; ++index) {
+    header += (index == 0 ? "\"" : ",\"") + in_json(plain_name(index)) + R"(":"x")";
+  }
+  write_safetensors(path, header + "}}");
+}
+
+template <const char* Dtype>
+void write_safetensors_tensors(const std::filesystem::path& path, size_t bytes) {
+  std::string header = "{";
+  for (uint64_t index = 0; header.size() < bytes; ++index) {
+    header += (index == 0 ? "\"" : ",\"") + plain_name(index) + R"(":{"dtype":")" + Dtype + R"(","shape":[0],"data_offsets":[0,0]})";
+  }
+  write_safetensors(path, header + "}");
+}
+constexpr char kF32[] = "F32";
+constexpr char kF8[] = "F8_E5M2";
+
+// --- pickles ---
+
+// A legacy file of PyTorch is a chain of pickles; opcodes of the first are read whatever they mean.
+void write_pickle(const std::filesystem::path& path, const std::string& opcodes) {
+  std::ofstream file(path, std::ios::binary);
+  file << std::string("\x80\x02", 2) << opcodes << '.';
+}
+
+// LONG_BINPUT to numbers that fall together in a table whose buckets are remainders.
+void write_memo(const std::filesystem::path& path, size_t bytes) {
+  std::string opcodes = "K\x01";
+  for (uint32_t index = 0; opcodes.size() < bytes; ++index) {
+    const uint32_t number = index * 85'229;
+    opcodes += 'r';
+    opcodes.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  }
+  write_pickle(path, opcodes);
+}
+
+void write_marks(const std::filesystem::path& path, size_t bytes) { write_pickle(path, std::string(bytes, '(')); }
+void write_values(const std::filesystem::path& path, size_t bytes) { write_pickle(path, std::string(bytes, 'N')); }
+void write_lists(const std::filesystem::path& path, size_t bytes) { write_pickle(path, std::string(bytes, ']')); }
+
+const std::vector<Kind> kKinds = {
+    {"gguf_keys", "a.gguf", write_metadata_keys<plain_name>, {"inspect", "FILE"}},
+    {"gguf_keys_json", "a.gguf", write_metadata_keys<plain_name>, {"inspect", "FILE", "--json"}},
+    {"gguf_keys_of_one_hash", "a.gguf", write_metadata_keys<colliding_name>, {"inspect", "FILE", "--json"}},
+    {"gguf_tensors", "a.gguf", write_tensor_names<plain_name>, {"inspect", "FILE", "--json"}},
+    {"gguf_tensors_of_one_hash", "a.gguf", write_tensor_names<colliding_name>, {"inspect", "FILE"}},
+    {"gguf_strings", "a.gguf", write_string_array, {"inspect", "FILE"}},
+    {"gguf_long_string", "a.gguf", write_long_key, {"inspect", "FILE", "--json"}},
+    {"gguf_no_model", "a.gguf", write_tensor_names<plain_name>, {"run", "--model", "FILE", "--prompt", "x"}},
+    {"gguf_quantize", "a.gguf", write_tensor_names<plain_name>, {"quantize", "FILE", "/dev/null", "Q4_K_M"}},
+    {"safetensors_metadata", "a.safetensors", write_safetensors_metadata, {"inspect", "FILE"}},
+    {"safetensors_metadata_json", "a.safetensors", write_safetensors_metadata, {"inspect", "FILE", "--json"}},
+    {"safetensors_tensors", "a.safetensors", write_safetensors_tensors<kF32>, {"inspect", "FILE", "--json"}},
+    {"safetensors_refused", "a.safetensors", write_safetensors_tensors<kF8>, {"inspect", "FILE", "--json"}},
+    {"pickle_memo", "a.pt", write_memo, {"inspect", "FILE"}},
+    {"pickle_marks", "a.pt", write_marks, {"inspect", "FILE"}},
+    {"pickle_values", "a.pt", write_values, {"inspect", "FILE"}},
+    {"pickle_lists", "a.pt", write_lists, {"inspect", "FILE"}},
+};
+
+class LinearTime : public testing::TestWithParam<Kind> {
+ protected:
+  // The best of three, in seconds.
+  static double seconds_to_read(const Kind& kind, size_t bytes) {
+    const TemporaryFolder folder;
+    kind.write(folder / kind.file, bytes);
+    Arguments arguments = kind.command;
+    for (std::string& argument : arguments) {
+      if (argument == "FILE") argument = folder / kind.file;
+    }
+    double best = 1e9;
+    for (int round = 0; round < 3; ++round) {
+      std::istringstream in;
+      std::ostringstream out;
+      std::ostringstream err;
+      Console console{.name = "wick", .executable = {}, .in = in, .out = out, .err = err};
+      const auto start = std::chrono::steady_clock::now();
+      const int code = run_wick(console, arguments);
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      EXPECT_NE(code, kExitInternal) << err.str();
+    }
+    return best;
+  }
+};
+
+TEST_P(LinearTime, TenTimesTheBytesTakeTenTimesAsLong) {
+  if (platform::kSpoilsFreshMemory) GTEST_SKIP() << "times are those of the release build";
+  const double small = seconds_to_read(GetParam(), kSmall);
+  EXPECT_LT(small, kMostSeconds);
+  if (small >= kMostSeconds) return;  // the larger one might take an hour
+  EXPECT_LT(seconds_to_read(GetParam(), 10 * kSmall), kMostGrowth * std::max(small, kShortSeconds));
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, LinearTime, testing::ValuesIn(kKinds), [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace wick
