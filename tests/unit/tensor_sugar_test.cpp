@@ -75,6 +75,30 @@ TEST(Sugar, DtypeAndDeviceHaveDefaults) {
   EXPECT_EQ(Tensor::eye(2).to_vector<float>(), (Floats{1, 0, 0, 1}));
 }
 
+TEST(Sugar, ATensorWithoutElementsThrowsUntilItIsAssigned) {
+  Tensor empty;
+  EXPECT_FALSE(empty.defined());
+  const std::vector<std::function<void()>> uses = {[&] { (void)empty.dtype(); },
+                                                   [&] { (void)empty.device(); },
+                                                   [&] { (void)empty.shape(); },
+                                                   [&] { (void)empty.elements(); },
+                                                   [&] { (void)empty.exp(); },
+                                                   [&] { (void)(empty + empty); },
+                                                   [&] { (void)empty.sum(); },
+                                                   [&] { (void)empty.t(); },
+                                                   [&] { (void)empty.copy(); },
+                                                   [&] { (void)empty.to_vector<float>(); },
+                                                   [&] { (void)to_string(empty); },
+                                                   [&] { (void)backward(empty); },
+                                                   [&] { empty.zero_set(); },
+                                                   [&] { (void)Tensor::cat({empty}, 0); },
+                                                   [&] { (void)Var::from_tensor(empty); }};
+  for (size_t i = 0; i < uses.size(); ++i) EXPECT_THAT(message_of(uses[i]), HasSubstr("a tensor without elements was used")) << i;
+  empty = Tensor::ones({2});
+  EXPECT_TRUE(empty.defined());
+  EXPECT_EQ(empty.sum().item(), 2);
+}
+
 TEST(Sugar, NothingIsTrackedInANoGradScope) {
   const Var x = Var::of<float>({2});
   {

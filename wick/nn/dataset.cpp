@@ -38,7 +38,7 @@ DataLoader::DataLoader(Dataset data, const DataLoaderOptions& options) : data_(s
   if (options.batch_size < 1) fail(ErrorCode::invalid_argument, "DataLoader: batch_size {} must be 1 or more", options.batch_size);
 }
 
-int64_t DataLoader::size() const noexcept {
+int64_t DataLoader::size() const {
   const int64_t full = data_.size() / options_.batch_size;
   return full + (!options_.drop_last && data_.size() % options_.batch_size != 0 ? 1 : 0);
 }

@@ -23,7 +23,7 @@ class Dataset {
   // Errors: shape_mismatch if the first dimensions differ, or one has none.
   Dataset(Tensor inputs, Tensor targets, std::vector<std::string> classes = {});
 
-  [[nodiscard]] int64_t size() const noexcept { return inputs_.dims()[0]; }
+  [[nodiscard]] int64_t size() const { return inputs_.dims()[0]; }
   [[nodiscard]] const Tensor& inputs() const noexcept { return inputs_; }
   [[nodiscard]] const Tensor& targets() const noexcept { return targets_; }
   // The names of the classes, where targets are class numbers that have names.
@@ -52,7 +52,7 @@ class DataLoader {
   explicit DataLoader(Dataset data, const DataLoaderOptions& options = {});
 
   // How many batches a pass has.
-  [[nodiscard]] int64_t size() const noexcept;
+  [[nodiscard]] int64_t size() const;
   // The batches of the next pass; each pass has an order of its own. Unshuffled batches are views, shuffled ones copies.
   [[nodiscard]] std::vector<Batch> batches();
 

@@ -33,7 +33,7 @@ Tensor::Tensor(std::shared_ptr<const Storage> storage, const Layout& layout, std
 }
 
 void Tensor::fail_empty() {
-  fail(ErrorCode::invalid_argument, "a tensor without elements was used: it was moved from; assign another to it first");
+  fail(ErrorCode::invalid_argument, "a tensor without elements was used: it was never assigned, or was moved from; assign another to it first");
 }
 
 void Tensor::check_reach() const {

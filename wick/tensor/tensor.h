@@ -151,10 +151,13 @@ class Tensor {
   // A tensor that was moved from has no elements: invalid_argument from whatever needs them, until another is assigned to it.
   [[nodiscard]] DType dtype() const { return storage()->dtype(); }
   [[nodiscard]] const Device& device() const { return storage()->device(); }
-  [[nodiscard]] const Shape& shape() const noexcept { return layout_.shape(); }
-  [[nodiscard]] std::span<const int64_t> dims() const noexcept { return shape().dims(); }
-  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
-  [[nodiscard]] int rank() const noexcept { return layout_.rank(); }
+  [[nodiscard]] const Shape& shape() const { return layout().shape(); }
+  [[nodiscard]] std::span<const int64_t> dims() const { return shape().dims(); }
+  [[nodiscard]] const Layout& layout() const {
+    (void)storage();
+    return layout_;
+  }
+  [[nodiscard]] int rank() const { return layout().rank(); }
   [[nodiscard]] int64_t dim(int index) const;
   // The extents of a tensor of that rank: auto [rows, columns] = t.dims2(). Errors: shape_mismatch.
   [[nodiscard]] int64_t dims1() const { return extents<1>()[0]; }
@@ -162,10 +165,10 @@ class Tensor {
   [[nodiscard]] std::array<int64_t, 3> dims3() const { return extents<3>(); }
   [[nodiscard]] std::array<int64_t, 4> dims4() const { return extents<4>(); }
   [[nodiscard]] std::array<int64_t, 5> dims5() const { return extents<5>(); }
-  [[nodiscard]] int64_t elements() const noexcept { return layout_.elements(); }
+  [[nodiscard]] int64_t elements() const { return layout().elements(); }
   // The dimension counted from 0. Errors: index_out_of_range.
   [[nodiscard]] int normalize_axis(int dim) const;
-  [[nodiscard]] bool is_contiguous() const noexcept { return layout_.is_contiguous(); }
+  [[nodiscard]] bool is_contiguous() const { return layout().is_contiguous(); }
   // Column-major without gaps.
   [[nodiscard]] bool is_fortran_contiguous() const noexcept;
   [[nodiscard]] const std::shared_ptr<const Storage>& storage() const {
