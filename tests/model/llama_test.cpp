@@ -184,7 +184,7 @@ TEST_F(LlamaTest, TensorsMayLieAtAnyMultipleOfEight) {
     writer.add_uint("general.alignment", 8);
     for (const auto& [key, value] : aligned.file.metadata()) writer.add(key, value);
     constexpr float kOdd[] = {1, 2};
-    writer.add_tensor("first", DType::f32, {2}, std::as_bytes(std::span(kOdd)));
+    writer.add_tensor("blk.0.attn_rot_embd.weight", DType::f32, {2}, std::as_bytes(std::span(kOdd)));
     for (const GgufTensor& tensor : aligned.file.tensors()) writer.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data);
     writer.write(folder_.path() / "odd.gguf");
     const GgufFile file = GgufFile::open(folder_.path() / "odd.gguf");

@@ -56,16 +56,21 @@ TEST(RopeTable, YarnKeepsFastPairsAndStretchesSlowOnes) {
 
 TEST(RopeTable, TheFilesFactorCountsForEveryTypeOfScaling) {
   for (const RopeScaling scaling : {RopeScaling::none, RopeScaling::linear, RopeScaling::llama3}) {
-    const RopeConfig config{.dims = 4, .scaling = scaling, .factor = 2, .original_context = 64, .attention_factor = 1.5};
+    RopeConfig config{};
+    config.dims = 4;
+    config.scaling = scaling;
+    config.factor = 2;
+    config.original_context = 64;
+    config.attention_factor = 1.5;
     EXPECT_DOUBLE_EQ(RopeTable(config).magnitude(), 1.5);
   }
 }
 
 TEST(RopeTable, CallersMistakesAreErrors) {
-  EXPECT_THROW(RopeTable({.dims = 7}), Error);
-  EXPECT_THROW(RopeTable({.dims = 0}), Error);
+  EXPECT_THROW(RopeTable({.dims = 7, .frequency_divisors = {}}), Error);
+  EXPECT_THROW(RopeTable({.dims = 0, .frequency_divisors = {}}), Error);
   EXPECT_THROW(RopeTable({.dims = 4, .frequency_divisors = {1}}), Error);
-  const RopeTable table({.dims = 4});
+  const RopeTable table({.dims = 4, .frequency_divisors = {}});
   EXPECT_THROW((void)table.table(0, -1, Device::cpu()), Error);
   EXPECT_THROW((void)table.table(-1, 1, Device::cpu()), Error);
   EXPECT_THROW((void)table.table(INT64_MAX, 2, Device::cpu()), Error);

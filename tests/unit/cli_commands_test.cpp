@@ -350,8 +350,12 @@ TEST_F(Commands, InspectShowsNothingThatATerminalWouldObey) {
       const Ended ended = wick(arguments);
       ASSERT_EQ(ended.code, 0) << ended.err;
       for (const char* part : {"\x1b", "\x07", "\xc2\x9b"}) EXPECT_EQ(ended.out.find(part), std::string::npos) << name << as_json;
-      if (as_json) EXPECT_EQ(json::parse(ended.out)["tensors"][0]["name"], evil);
-      if (as_json && std::string(name) == "evil.gguf") EXPECT_EQ(json::parse(ended.out)["metadata"]["large"][0], large[0]);
+      if (as_json) {
+        EXPECT_EQ(json::parse(ended.out)["tensors"][0]["name"], evil);
+      }
+      if (as_json && std::string(name) == "evil.gguf") {
+        EXPECT_EQ(json::parse(ended.out)["metadata"]["large"][0], large[0]);
+      }
     }
   }
   const Ended run = wick({"run", "--model", (folder / "evil.gguf").string(), "--prompt", "x"});
@@ -414,32 +418,6 @@ TEST_F(Commands, LogitsOfIdsNeedNoVocabulary) {
   writer.write(bare);
   EXPECT_EQ(wick({"logits", "--model", bare, "--tokens", "1,2", "--out", (folder / "a.npy").string()}).code, 0);
   EXPECT_EQ(wick({"logits", "--model", bare, "--text", "x", "--out", (folder / "a.npy").string()}).code, 2);
-}
-
-// F16 weights keep their 11 bits unless --fast allows less; nothing else depends on the flag.
-TEST_F(Commands, F16WeightsKeepTheirBitsByDefault) {
-  const std::string halves = (folder / "f16.gguf").string();
-  write_synthetic_model(halves, {.shape = parse_synthetic_shape("2,256,512,4,2,400"), .type = "f16", .seed = 3});
-  std::string ids = "1";
-  for (int id = 2; id < 64; ++id) ids += "," + std::to_string(id);
-  const auto logits = [&](const Arguments& flags) {
-    Arguments arguments = {"logits", "--model", halves, "--tokens", ids, "--kv-type", "f32", "--out", (folder / "l.npy").string()};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    EXPECT_EQ(wick(arguments).code, 0);
-    const NpyArray array = read_npy(folder / "l.npy");
-    std::vector<float> values(array.data.size() / sizeof(float));
-    std::memcpy(values.data(), array.data.data(), array.data.size());
-    return values;
-  };
-  const std::vector<float> exact = logits({"--precise"});
-  const std::vector<float> plain = logits({});
-  double error = 0, power = 0;
-  for (size_t i = 0; i < exact.size(); ++i) {
-    error += std::pow(plain[i] - exact[i], 2);
-    power += std::pow(exact[i], 2);
-  }
-  EXPECT_LT(error / power, 1e-5);
-  EXPECT_EQ(wick({"logits", "--model", halves, "--tokens", "1", "--fast", "--precise", "--out", (folder / "l.npy").string()}).code, 2);
 }
 
 TEST_F(Commands, NumbersAtTheLimitsAreTheUsersMistakes) {

@@ -58,7 +58,7 @@ struct Arithmetic {
 };
 
 Arithmetic arithmetic_of(const std::string& type, const Precision& precision, const MeasuredPeaks& peaks) {
-  const bool precise = precision.precise || (type == "f16" && !precision.fast);
+  const bool precise = precision.precise;
   const bool halves = type == "f16" || type == "bf16";
   if (!precise && !halves && type != "f32" && peaks.int8_operations > 0) return {"int8", &MeasuredPeaks::int8_operations};
   if (!precise && halves && peaks.bf16_operations > 0) return {"bf16", &MeasuredPeaks::bf16_operations};

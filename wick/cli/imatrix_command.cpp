@@ -30,7 +30,7 @@ void collect(const Console& console, const Options& options) {
   ImportanceCollector collector;
   const auto path = resolve_model(console, options.model);
   const LoadedModel loaded = load_model(console, path, open_device(console, options.device, options.threads),
-                                        Precision{.precise = true, .fast = false, .kv_type = {}}, WithTokenizer::yes,
+                                        Precision{.precise = true, .kv_type = {}}, WithTokenizer::yes,
                                         [&](std::string_view weight, const Tensor& input) { collector.add(weight, input); });
   const ModelInfo& info = loaded.model->info();
   if (options.context > info.context_length) {

@@ -40,7 +40,8 @@ Device open_device(const Console& console, const DeviceChoice& choice, int threa
                             : Device::open_requested(Device::parse_location(choice.name), options, {});
   if (choice.cpu_fallback && device.is_cpu()) console.note("--fallback-ops cpu: the device is the CPU already, so nothing falls back");
   if (const int cores = usable_cores(); threads > cores) {
-    console.note(fmt::format("--threads {}: this process may use {} cores; more threads than that only wait for each other", threads, cores));
+    console.note(
+        fmt::format("--threads {}: this process may use {} cores; more threads than that only wait for each other", threads, cores));
   }
   for (const auto& [given, flag] : {std::pair(!choice.trace_file.empty(), "--trace"), std::pair(choice.validate, "--validate")}) {
     if (!given || device.runtime().runs_kernels()) continue;
@@ -60,17 +61,13 @@ void note_fallback_ops(const Console& console, const Device& device) {
 }
 
 std::string Precision::describe() const {
-  std::string text = precise ? ", precise" : fast ? ", fast" : "";
+  std::string text = precise ? ", precise" : "";
   if (kv_type) text += fmt::format(", KV {}", to_string(*kv_type));
   return text;
 }
 
 void add_precision(Flags& flags, Precision& precision) {
-  const Flags::Added precise = flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);
-  flags
-      .add_switch("--fast", "F16 weights may lose 3 of their 11 bits, where a CPU multiplies bf16 faster (default: they keep them)",
-                  precision.fast)
-      .excludes(precise);
+  flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);
   flags.add_value("--kv-type", "TYPE", "type of the KV cache: f32, f16, bf16 or q8_0 (f16; with --precise f32)",
                   [&precision](const std::string& text) {
                     const std::optional<DType> dtype = parse_dtype(text);
@@ -89,7 +86,6 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
     ProgressBar bar(console, "loading");
     loaded.model = load_language_model(loaded.file, device,
                                        {.precise = precision.precise,
-                                        .fast = precision.fast,
                                         .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); },
                                         .observe = std::move(observe),
                                         .kv_type = precision.kv_type});

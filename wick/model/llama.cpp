@@ -121,13 +121,11 @@ Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weigh
       weights_(std::move(weights)),
       info_(std::move(info)),
       linear_{options.precise},
-      rounds_halves_(options.fast || device.runtime().runs_kernels()),
       rope_(config.rope),
       kv_type_(kv_type),
       observe_(options.observe) {
   if (linear_.precise) return;
   const auto rearrange_later = [&](std::initializer_list<ScaledMatrix*> group) {
-    if (params_of(std::vector<const ScaledMatrix*>(group.begin(), group.end())).precise) return;  // computed from the plain rows
     plain_.emplace_back();
     std::copy(group.begin(), group.end(), plain_.back().begin());
   };
@@ -138,11 +136,6 @@ Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weigh
     rearrange_later({&layer.gate, &layer.up});
     rearrange_later({&layer.down});
   }
-}
-
-LinearParams Llama::params_of(std::span<const ScaledMatrix* const> weights) const {
-  const auto is_half = [](const ScaledMatrix* matrix) { return matrix->weight.dtype() == DType::f16; };
-  return {linear_.precise || (!rounds_halves_ && std::any_of(weights.begin(), weights.end(), is_half))};
 }
 
 bool Llama::rearrange(double seconds) {
@@ -239,8 +232,7 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& norme
   const int64_t tokens = normed.dim(0);
   show_input(index, {"attn_q", "attn_k", "attn_v"}, normed);
   const std::array<const Tensor*, 3> projections{&layer.query.weight, &layer.key.weight, &layer.value.weight};
-  std::vector<Tensor> qkv =
-      linear(normed, projections, params_of(std::array<const ScaledMatrix*, 3>{&layer.query, &layer.key, &layer.value}));
+  std::vector<Tensor> qkv = linear(normed, projections, linear_);
   qkv[0] = biased(layer.query.scaled(qkv[0]), layer.query_bias);
   qkv[1] = biased(layer.key.scaled(qkv[1]), layer.key_bias);
   qkv[2] = biased(layer.value.scaled(qkv[2]), layer.value_bias);
@@ -253,11 +245,11 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& norme
   Tensor heads = mixed.reshape({tokens, config_.heads * config_.head_dim});
   if (layer.attention_sub_norm) heads = rms_norm(heads, *layer.attention_sub_norm, config_.norm_epsilon);
   show_input(index, {"attn_output"}, heads);
-  return biased(layer.output.scaled(linear(heads, layer.output.weight, params_of(layer.output))), layer.output_bias);
+  return biased(layer.output.scaled(linear(heads, layer.output.weight, linear_)), layer.output_bias);
 }
 
 Tensor Llama::gate(const LlamaLayer& layer, const Tensor& normed) const {
-  const LinearParams params = params_of(std::array<const ScaledMatrix*, 2>{&layer.gate, &layer.up});
+  const LinearParams params = linear_;
   const bool fused = layer.gate.weight.dtype() == layer.up.weight.dtype() && layer.gate.scale == 1 && !layer.gate_bias && !layer.up_bias;
   if (config_.activation == Activation::silu && fused) {
     return layer.up.scaled(gated_linear(normed, layer.gate.weight, layer.up.weight, params));
@@ -274,13 +266,13 @@ Tensor Llama::feed_forward(const LlamaLayer& layer, int64_t index, const Tensor&
   Tensor inner = gate(layer, normed);
   if (layer.feed_forward_sub_norm) inner = rms_norm(inner, *layer.feed_forward_sub_norm, config_.norm_epsilon);
   show_input(index, {"ffn_down"}, inner);
-  return biased(layer.down.scaled(linear(inner, layer.down.weight, params_of(layer.down))), layer.down_bias);
+  return biased(layer.down.scaled(linear(inner, layer.down.weight, linear_)), layer.down_bias);
 }
 
 Tensor Llama::logits_of(Hidden hidden) const {
   const Tensor normed = normalize(hidden, weights_.output_norm);
   const ScaledMatrix& head = weights_.head();
-  return biased(head.scaled(linear(normed, head.weight, params_of(head))), weights_.head_bias);
+  return biased(head.scaled(linear(normed, head.weight, linear_)), weights_.head_bias);
 }
 
 }  // namespace wick

@@ -49,12 +49,6 @@ class Llama final : public LanguageModel {
  private:
   Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, DType kv_type, const LoadOptions& options);
 
-  // How products with these weights are computed.
-  [[nodiscard]] LinearParams params_of(std::span<const ScaledMatrix* const> weights) const;
-  [[nodiscard]] LinearParams params_of(const ScaledMatrix& weight) const {
-    const ScaledMatrix* const one = &weight;
-    return params_of(std::span(&one, 1));
-  }
   // Errors: invalid_argument where the cache is not one for this model.
   void check_cache(const KvCache& cache) const;
   // Tells the observer what these weights of a layer are multiplied by.
@@ -81,7 +75,6 @@ class Llama final : public LanguageModel {
   LlamaWeights weights_;
   ModelInfo info_;
   LinearParams linear_;
-  bool rounds_halves_;  // F16 weights may become bf16
   RopeTable rope_;
   DType kv_type_;
   InputObserver observe_;
