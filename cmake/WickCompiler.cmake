@@ -72,13 +72,19 @@ if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${WICK_CCACHE})
 endif()
 
-# The commit that --build-info names; a source archive has none.
+# The commit that --build-info names, and its date, which man pages have; a source archive has none.
 find_package(Git QUIET)
 set(WICK_COMMIT "unknown")
+set(WICK_DATE "")
 if(Git_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
   execute_process(COMMAND ${GIT_EXECUTABLE} rev-parse --short=12 HEAD WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
                   OUTPUT_VARIABLE WICK_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(WICK_COMMIT STREQUAL "")
     set(WICK_COMMIT "unknown")
   endif()
+  execute_process(COMMAND ${GIT_EXECUTABLE} log -1 --format=%cs WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+                  OUTPUT_VARIABLE WICK_DATE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+if(WICK_DATE STREQUAL "")
+  string(TIMESTAMP WICK_DATE "%Y-%m-%d" UTC)  # or SOURCE_DATE_EPOCH
 endif()

@@ -180,7 +180,49 @@ function(wick_install_program program)
   endif()
   install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${program})
   wick_install_licences(${program})
+  wick_install_manuals(${program})
   set_property(GLOBAL APPEND PROPERTY WICK_INSTALLED_PROGRAMS ${program})
+endfunction()
+
+# Man pages and completions, which the program writes itself, once it is built.
+function(wick_install_manuals program)
+  if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    message(STATUS "${program}: no man pages and completions, since it does not run here; set CMAKE_CROSSCOMPILING_EMULATOR")
+    return()
+  endif()
+  set(share ${PROJECT_BINARY_DIR}/share/${program})
+  set(pages ${share}/man/man1)
+  set(bash ${share}/bash-completion/completions)
+  set(zsh ${share}/zsh/site-functions)
+  set(fish ${share}/fish/vendor_completions.d)
+  if(program STREQUAL "wick")
+    set(man man --out ${pages})
+    set(completion completion)
+  else()
+    set(man --man > ${pages}/${program}.1)
+    set(completion --completion)
+  endif()
+  add_custom_command(
+    OUTPUT ${share}/written
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${share}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${pages} ${bash} ${zsh} ${fish}
+    COMMAND ${program} ${man}
+    COMMAND ${program} ${completion} bash > ${bash}/${program}
+    COMMAND ${program} ${completion} zsh > ${zsh}/_${program}
+    COMMAND ${program} ${completion} fish > ${fish}/${program}.fish
+    COMMAND ${CMAKE_COMMAND} -E touch ${share}/written
+    DEPENDS ${program} VERBATIM COMMENT "Writing man pages and completions of ${program}")
+  add_custom_target(${program}_manuals ALL DEPENDS ${share}/written)
+  install(DIRECTORY ${share}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT ${program})
+  install(DIRECTORY ${share}/bash-completion ${share}/fish DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT ${program})
+  # Debian's zsh looks for completions of packages in a folder of its own, and below /usr/local where all others do.
+  install(CODE "
+    set(folder site-functions)
+    if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\" AND EXISTS /etc/debian_version)
+      set(folder vendor-completions)
+    endif()
+    file(INSTALL \"${zsh}/_${program}\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${folder}\")"
+    COMPONENT ${program})
 endfunction()
 
 function(wick_install_licences component)

@@ -92,20 +92,24 @@ TEST(WickCommand, HelpOfASubcommandIsTheSameInBothSpellings) {
 TEST(WickCommand, FlagsMeanTheSameInEveryCommandAndHelpFits) {
   std::map<std::string, std::string> owner;  // of each name and letter: the flag's main name
   run([&](Console& console) {
-    describe_subcommands(console, [&](const std::string& command, const Flags& flags) {
-      for (const FlagRecord& record : flags.records()) {
-        EXPECT_FALSE(record.description.empty() && !record.hidden) << command << " " << record.name;
+    std::vector<CommandRecord> open = {describe_wick(console)};
+    while (!open.empty()) {
+      const CommandRecord command = open.back();
+      open.pop_back();
+      open.insert(open.end(), command.subcommands.begin(), command.subcommands.end());
+      EXPECT_FALSE(command.summary.empty() || command.examples.empty()) << command.name;
+      for (const FlagRecord& record : command.flags) {
+        EXPECT_FALSE(record.description.empty() && !record.hidden) << command.name << " " << record.name;
         if (record.positional || record.hidden) continue;
-        std::vector<std::string> names = record.aliases;
-        names.push_back(record.name);
-        for (const std::string& name : names) {
-          if (name == "--output") continue;  // of wick bench, as in llama-bench, a format
-          EXPECT_EQ(owner.emplace(name, record.name).first->second, record.name) << command << " " << name;
+        for (const std::string& name : record.names()) {
+          // Of wick bench, as in llama-bench, a format and its lengths.
+          if (name == "--output" || name.size() == 2) continue;
+          EXPECT_EQ(owner.emplace(name, record.name).first->second, record.name) << command.name << " " << name;
         }
       }
-      std::istringstream help(flags.help());
-      for (std::string line; std::getline(help, line);) EXPECT_LE(columns_of(line), kHelpWidth) << command << ": " << line;
-    });
+      std::istringstream help(help_text(command));
+      for (std::string line; std::getline(help, line);) EXPECT_LE(columns_of(line), kHelpWidth) << command.name << ": " << line;
+    }
     return 0;
   });
   EXPECT_GT(owner.size(), 40U);

@@ -55,7 +55,7 @@ Parsed parse(const Arguments& arguments, const std::map<std::string, std::string
   flags.add_value("--text", "TEXT", "a text", [&](const std::string& text) { parsed.text = text; });
   flags.add_values("--several", "TEXT", "texts", parsed.several);
   flags.add_switch("--flag", "a flag", parsed.flag);
-  flags.footer(examples({"tool --count 3"}));
+  flags.examples({"tool --count 3"});
   parsed.error = error_of([&] { parsed.goes_on = flags.parse(arguments); });
   parsed.out = out.str();
   parsed.err = err.str();

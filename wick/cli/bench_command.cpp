@@ -13,6 +13,7 @@
 #include "wick/cli/speed.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
+#include "wick/model/synthetic.h"
 
 namespace wick {
 namespace {
@@ -192,20 +193,25 @@ void bench_command(Console& console, const Arguments& arguments) {
   flags.add_integer("-r,--reps,--repetitions", "number of runs (3)", options.reps, 1, 1000);
   flags.add_integers("-d,--depth,--n-depth", "tokens in the cache before each run (0)", options.depths, 0);
   flags.add_integers("-t,--threads", "threads to compute with, each 1 to 1024 (one per usable core)", options.threads, 1, 1024);
-  flags.add_value("-o,--format,--output", "FORMAT", "table, md, csv, jsonl or json (table)",
-                  [&](const std::string& text) { options.format = parse_bench_format("--format", text); });
+  flags
+      .add_value("-o,--format,--output", "FORMAT", "table, md, csv, jsonl or json (table)",
+                 [&](const std::string& text) { options.format = parse_bench_format("--format", text); })
+      .choices({"table", "md", "csv", "jsonl", "json"});
   flags.add_switch("--json", "the same as --format json", json);
-  flags.add_text("--suite", "NAME", "cpu: synthetic models of several types, compared with the machine's limits", options.suite);
-  flags.add_value("--types", "LIST", "types of the suite's models (q8_0 q4_0 q4_k_m bf16 f16 tq2_0)",
-                  [&](const std::string& value) { suite.types = split_types(value); });
-  flags.add_text("--shape", "SHAPE", "shape of the suite's models, as in wick synth (1b)", suite.shape);
+  flags.add_text("--suite", "NAME", "cpu: synthetic models of several types, compared with the machine's limits", options.suite)
+      .choices({"cpu"});
+  flags
+      .add_value("--types", "LIST", "types of the suite's models (q8_0 q4_0 q4_k_m bf16 f16 tq2_0)",
+                 [&](const std::string& value) { suite.types = split_types(value); })
+      .choices(synthetic_types());
+  flags.add_text("--shape", "SHAPE", "shape of the suite's models, as in wick synth (1b)", suite.shape).choices({"1b", "8b"});
   flags.add_value("--folder", "DIR", "where the suite writes its models, one at a time (the system's temporary folder)",
                   [&](const std::string& value) { suite.folder = value; });
   add_device(flags, options.device);
   add_precision(flags, options.precision);
   add_verbosity(flags, console);
-  flags.footer(examples({"wick bench --prompt-tokens 256", "wick bench -m FILE.gguf -p 128,512 -n 64 -t 1,2 -r 5 -o md",
-                         "wick bench --suite cpu --types q8_0,q4_0 --threads 2"}));
+  flags.examples({"wick bench --prompt-tokens 256", "wick bench -m FILE.gguf -p 128,512 -n 64 -t 1,2 -r 5 -o md",
+                  "wick bench --suite cpu --types q8_0,q4_0 --threads 2"});
   if (!flags.parse(arguments)) return;
   if (json) options.format = BenchFormat::json;
   const auto measures = [](const std::vector<int64_t>& list) {

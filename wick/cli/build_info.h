@@ -11,6 +11,7 @@ struct BuildInfo {
   std::string_view commit;    // of the checkout that CMake was run in; "unknown" without one
   std::string_view compiler;  // "GNU 12.2.0"
   std::string_view build_type;
+  std::string_view date;  // of the commit, or of the build without one: "2026-11-23"
 };
 
 [[nodiscard]] const BuildInfo& build_info() noexcept;

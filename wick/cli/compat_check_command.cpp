@@ -95,12 +95,12 @@ void compat_check_command(Console& console, const Arguments& arguments) {
   bool json = false;
   Flags flags("Checks whether this program can run a model file: its format, architecture, tensor types, tokenizer, tensors and size.",
               console);
-  flags.add_argument("MODEL", "a GGUF model, or a folder with one", model).required();
+  flags.add_argument("MODEL", "a GGUF model, or a folder with one", model).required().path();
   add_device(flags, device);
   add_threads(flags, threads);
   add_json(flags, json);
   add_verbosity(flags, console);
-  flags.footer(examples({"wick compat-check model.gguf", "wick compat-check model.gguf --json"}));
+  flags.examples({"wick compat-check model.gguf", "wick compat-check model.gguf --json"});
   if (!flags.parse(arguments)) return;
   const auto path = resolve_model(console, model);
   const std::vector<Check> checks = check_model(console, path, device, threads);
@@ -121,7 +121,7 @@ void list_architectures_command(Console& console, const Arguments& arguments) {
   bool json = false;
   Flags flags("Lists the architectures that this version runs, as general.architecture of a GGUF file names them.", console);
   add_json(flags, json);
-  flags.footer(examples({"wick list-architectures", "wick list-architectures --json"}));
+  flags.examples({"wick list-architectures", "wick list-architectures --json"});
   if (!flags.parse(arguments)) return;
   const std::vector<std::string_view> names = supported_architectures();
   if (json) {

@@ -50,6 +50,12 @@ void Console::detail(std::string_view message) const {
 
 void Console::warn(std::string_view message) const { err << name << ": warning: " << on_one_line(message) << std::endl; }
 
+std::string exit_code_help() {
+  std::string text;
+  for (const ExitCode& exit : kExitCodes) text += fmt::format("{}{} {}", text.empty() ? "" : "; ", exit.code, exit.meaning);
+  return text + ".";
+}
+
 Console standard_console(std::string name) {
   report_cut_files(name);
   return {.name = std::move(name),

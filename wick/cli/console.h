@@ -11,7 +11,7 @@
 
 namespace wick {
 
-class Flags;
+struct CommandRecord;
 
 // How programs end; --help says the same.
 inline constexpr int kExitSuccess = 0;
@@ -28,16 +28,16 @@ struct Console {
   bool input_is_terminal = false;
   bool output_is_terminal = false;
   bool errors_are_terminal = false;
-  bool plain_terminal = false;                          // one that knows no escape sequences (TERM=dumb)
-  bool quiet = false;                                   // notes are left out
-  bool verbose = false;                                 // details are printed
-  int exit_code = kExitSuccess;                         // of a program that ends without an error
-  std::string cache_directory = {};                     // where programs for accelerators are kept between runs; empty: nowhere
-  std::string fake_probe = {};                          // for tests: WICK_FAKE_PROBE (FakeProbe::parse)
-  std::string fake_holes = {};                          // for tests: WICK_FAKE_HOLES (FakeHoles::parse)
-  std::map<std::string, std::string> environment = {};  // the variables WICK_…
-  std::vector<std::string> sections = {};               // that a configuration file may have; empty: any
-  std::function<void(const Flags&)> on_flags = {};      // gets a command's flags instead of running it
+  bool plain_terminal = false;                               // one that knows no escape sequences (TERM=dumb)
+  bool quiet = false;                                        // notes are left out
+  bool verbose = false;                                      // details are printed
+  int exit_code = kExitSuccess;                              // of a program that ends without an error
+  std::string cache_directory = {};                          // where programs for accelerators are kept between runs; empty: nowhere
+  std::string fake_probe = {};                               // for tests: WICK_FAKE_PROBE (FakeProbe::parse)
+  std::string fake_holes = {};                               // for tests: WICK_FAKE_HOLES (FakeHoles::parse)
+  std::map<std::string, std::string> environment = {};       // the variables WICK_…
+  std::vector<std::string> sections = {};                    // that a configuration file may have; empty: any
+  std::function<void(const CommandRecord&)> on_record = {};  // gets what is known of a command instead of running it
 
   // One line on err, unless quiet.
   void note(std::string_view message) const;
@@ -57,8 +57,15 @@ using Arguments = std::vector<std::string>;
 // goes to err meanwhile.
 [[nodiscard]] int run_guarded(Console& console, const std::function<void()>& body);
 
-// Printed by --help below the flags of every program.
-inline constexpr std::string_view kExitCodeHelp =
-    "Exit codes: 0 success; 1 internal error or device failure; 2 usage error, or a file that is missing or invalid; 130 interrupted.";
+struct ExitCode {
+  int code;
+  std::string_view meaning;
+};
+inline constexpr ExitCode kExitCodes[] = {{kExitSuccess, "success"},
+                                          {kExitInternal, "internal error or device failure"},
+                                          {kExitUserError, "usage error, or a file that is missing or invalid"},
+                                          {kExitInterrupted, "interrupted"}};
+// "0 success; 1 …": what --help says of them.
+[[nodiscard]] std::string exit_code_help();
 
 }  // namespace wick

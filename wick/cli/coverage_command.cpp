@@ -41,6 +41,16 @@ std::string render_json(const std::vector<CoverageEntry>& entries) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> linked_kinds() {
+  std::vector<std::string> kinds;
+  for (const Backend* backend : linked_backends()) kinds.emplace_back(to_string(backend->kind));
+  return kinds;
+}
+
+}  // namespace
+
 void coverage_command(Console& console, const Arguments& arguments) {
   bool json = false;
   bool markdown = false;
@@ -49,10 +59,10 @@ void coverage_command(Console& console, const Arguments& arguments) {
       "plain loops, for truth and not for speed), or none and why.",
       console);
   std::vector<std::string> kinds;
-  flags.add_arguments("devices", "cpu, vulkan and so on (all that are linked)", kinds);
+  flags.add_arguments("DEVICE", "cpu, vulkan and so on (all that are linked)", kinds).choices(linked_kinds());
   const Flags::Added json_flag = flags.add_switch("--json", "print JSON", json);
   flags.add_switch("--markdown", "print tables for a document", markdown).excludes(json_flag);
-  flags.footer(examples({"wick coverage", "wick coverage --markdown cpu reference > coverage.md", "wick coverage --json"}));
+  flags.examples({"wick coverage", "wick coverage --markdown cpu reference > coverage.md", "wick coverage --json"});
   if (!flags.parse(arguments)) return;
   const std::vector<CoverageEntry> entries = coverage(devices_of(kinds));
   if (json) {

@@ -21,8 +21,8 @@ void detokenize_command(Console& console, const Arguments& arguments) {
                                                    [&](const std::string& value) { tokens = value; });
   flags.add_value("-f,--file", "FILE", "a file with the ids", [&](const std::string& value) { file = value; }).excludes(tokens_flag);
   flags.add_switch("--special", "write special tokens too", special);
-  flags.footer(examples({"wick detokenize --model FILE.gguf --tokens 0,5,9",
-                         "wick tokenize --model FILE.gguf --prompt \"a b c\" --json | wick detokenize --model FILE.gguf"}));
+  flags.examples({"wick detokenize --model FILE.gguf --tokens 0,5,9",
+                  "wick tokenize --model FILE.gguf --prompt \"a b c\" --json | wick detokenize --model FILE.gguf"});
   if (!flags.parse(arguments)) return;
 
   const auto tokenizer = Tokenizer::load(resolve_tokenizer(console, model));

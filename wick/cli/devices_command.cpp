@@ -82,7 +82,7 @@ void devices_command(Console& console, const Arguments& arguments) {
   flags.add_switch("--measure", "measure how fast each reads memory and computes: half a second and 1 GiB on the CPU", measure);
   add_threads(flags, threads);
   add_json(flags, json);
-  flags.footer(examples({"wick devices", "wick devices --json", "wick devices --measure --threads 2"}));
+  flags.examples({"wick devices", "wick devices --json", "wick devices --measure --threads 2"});
   if (!flags.parse(arguments)) return;
 
   nlohmann::ordered_json list = nlohmann::ordered_json::array();

@@ -13,6 +13,7 @@
 #include "wick/cli/flag_sources.h"
 #include "wick/cli/suggest.h"
 #include "wick/device/device_kind.h"
+#include "wick/device/registry.h"
 
 namespace wick {
 
@@ -33,7 +34,6 @@ struct Flags::Flag {
     values = std::move(given);
     origin = std::move(where);
   }
-  [[nodiscard]] bool is_switch() const { return !record.positional && record.value_name.empty() && !record.value_optional; }
 };
 
 namespace {
@@ -150,10 +150,24 @@ Flags::Added& Flags::Added::group(const std::string& heading) {
   return *this;
 }
 
-Flags::Added& Flags::Added::hidden() {
-  flag_->record.hidden = true;
+Flags::Added& Flags::Added::choices(const std::vector<std::string>& values) {
+  flag_->record.choices = values;
+  return *this;
+}
+
+Flags::Added& Flags::Added::path() {
+  flag_->record.path = true;
+  return *this;
+}
+
+Flags::Added& Flags::Added::command_line_only() {
   flag_->record.variable.clear();
   return *this;
+}
+
+Flags::Added& Flags::Added::hidden() {
+  flag_->record.hidden = true;
+  return command_line_only();
 }
 
 Flags::Added& Flags::Added::value_optional() {
@@ -254,7 +268,19 @@ Flags::Added Flags::add_arguments(const std::string& name, const std::string& de
   return added;
 }
 
-void Flags::footer(const std::string& text) { footer_ = text; }
+void Flags::notes(const std::string& text) { notes_ = text; }
+
+void Flags::examples(std::initializer_list<std::string> lines) { examples_ = lines; }
+
+CommandRecord Flags::record() const {
+  return {.name = console_.name,
+          .summary = {},
+          .description = description_,
+          .notes = notes_,
+          .examples = examples_,
+          .flags = records(),
+          .subcommands = {}};
+}
 
 std::vector<FlagRecord> Flags::records() const {
   std::vector<FlagRecord> records;
@@ -336,6 +362,17 @@ void Flags::read_configuration() {
   }
 }
 
+void Flags::refuse_what_is_unknown() const {
+  const std::vector<std::string> extras = app_->remaining();
+  if (extras.empty()) return;
+  const std::string name = extras.front().substr(0, extras.front().find('='));
+  if (!name.starts_with('-')) {
+    fail(ErrorCode::invalid_argument, "unexpected argument '{}'; {} --help lists the flags", name, console_.name);
+  }
+  fail(ErrorCode::invalid_argument, "unknown flag '{}'{}; {} --help lists the flags", name, did_you_mean(name, long_names()),
+       console_.name);
+}
+
 // Two flags that exclude each other: that of the better source counts, and two of the same source are an error.
 void Flags::drop_what_is_excluded() {
   for (const auto& flag : flags_) {
@@ -356,7 +393,7 @@ void Flags::take_values() {
       if (!record.required) continue;
       fail(ErrorCode::invalid_argument, "{} is missing: {}; see {} --help", record.name, record.description, console_.name);
     }
-    const bool single = !record.multiple && !flag->is_switch();
+    const bool single = !record.multiple && !record.is_switch();
     if (single && flag->values.size() > 1) {
       console_.warn(fmt::format("{} is given {} times; the last one, '{}', counts", record.name, flag->values.size(), flag->values.back()));
     }
@@ -375,30 +412,22 @@ bool Flags::parse(const Arguments& arguments) {
            "WICK_MAX_TOKENS",
            configuration_)
       .group(kGeneralGroup);
-  add_switch("-h,--help", "print this help", wants_help_).group(kGeneralGroup);
-  add_switch("--version", "print the version", wants_version_).group(kGeneralGroup);
-  for (const char* name : {"--help", "--version"}) find(name)->record.variable.clear();
-  if (console_.on_flags) {
-    console_.on_flags(*this);
+  add_switch("-h,--help", "print this help", wants_help_).group(kGeneralGroup).command_line_only();
+  add_switch("--version", "print the version", wants_version_).group(kGeneralGroup).command_line_only();
+  if (console_.on_record) {
+    console_.on_record(record());
     return false;
   }
   read_command_line(arguments);
   if (find("--help")->source != ValueSource::none) {
-    console_.out << help();
+    console_.out << help_text(record());
     return false;
   }
   if (find("--version")->source != ValueSource::none) {
     console_.out << fmt::format("{} {} ({})\n", console_.name, build_info().version, build_info().commit);
     return false;
   }
-  if (const std::vector<std::string> extras = app_->remaining(); !extras.empty()) {
-    const std::string name = extras.front().substr(0, extras.front().find('='));
-    if (!name.starts_with('-')) {
-      fail(ErrorCode::invalid_argument, "unexpected argument '{}'; {} --help lists the flags", name, console_.name);
-    }
-    fail(ErrorCode::invalid_argument, "unknown flag '{}'{}; {} --help lists the flags", name, did_you_mean(name, long_names()),
-         console_.name);
-  }
+  refuse_what_is_unknown();
   read_environment();
   if (Flag* file = find("--config"); file->source != ValueSource::none) configuration_ = file->values.back();
   read_configuration();
@@ -430,8 +459,22 @@ void add_verbosity(Flags& flags, Console& console) {
       .group(kGeneralGroup);
 }
 
+namespace {
+
+// "auto", and the kinds for users that this program links.
+std::vector<std::string> device_names() {
+  std::vector<std::string> names = {"auto"};
+  for (const Backend* backend : linked_backends()) {
+    if (is_for_users(backend->kind)) names.emplace_back(to_string(backend->kind));
+  }
+  return names;
+}
+
+}  // namespace
+
 void add_device(Flags& flags, DeviceChoice& choice) {
-  flags.add_text("--device", "DEVICE", "auto, cpu, vulkan:1 and so on; wick devices lists them (auto: the fastest one)", choice.name);
+  flags.add_text("--device", "DEVICE", "auto, cpu, vulkan:1 and so on; wick devices lists them (auto: the fastest one)", choice.name)
+      .choices(device_names());
   for (const std::string_view kind : kUserDeviceKindNames) {
     const std::string flag = fmt::format("--{}-device", kind);
     flags
@@ -443,20 +486,15 @@ void add_device(Flags& flags, DeviceChoice& choice) {
   }
   flags.add_switch("--strict", "fail where the best device cannot be opened, instead of taking the next; an explicit --device is strict",
                    choice.strict);
-  flags.add_value("--fallback-ops", "cpu|none", "what runs the ops that the device lacks: the CPU, slowly, or nothing: an error (none)",
-                  [&choice](const std::string& text) {
-                    if (text != "cpu" && text != "none")
-                      fail(ErrorCode::invalid_argument, "--fallback-ops '{}': must be cpu or none", text);
-                    choice.cpu_fallback = text == "cpu";
-                  });
+  flags
+      .add_value("--fallback-ops", "cpu|none", "what runs the ops that the device lacks: the CPU, slowly, or nothing: an error (none)",
+                 [&choice](const std::string& text) {
+                   if (text != "cpu" && text != "none") fail(ErrorCode::invalid_argument, "--fallback-ops '{}': must be cpu or none", text);
+                   choice.cpu_fallback = text == "cpu";
+                 })
+      .choices({"cpu", "none"});
   flags.add_text("--trace", "FILE", "write the kernels that a GPU ran, and when, as a file for Chrome's trace viewer", choice.trace_file);
   flags.add_switch("--validate", "check GPU kernels for out-of-bounds and overlapping accesses (slow)", choice.validate);
-}
-
-std::string examples(std::initializer_list<std::string> lines) {
-  std::string text = "Examples:\n";
-  for (const std::string& line : lines) text += fmt::format("  {}\n", line);
-  return text + "\n" + std::string(kExitCodeHelp);
 }
 
 }  // namespace wick

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "wick/cli/command_record.h"
 #include "wick/cli/console.h"
 
 namespace CLI {
@@ -28,22 +30,6 @@ namespace wick {
 
 [[nodiscard]] uint64_t parse_seed(std::string_view flag, std::string_view text);
 
-// What is known of a flag or an argument.
-struct FlagRecord {
-  std::string name;                  // "--model"; of an argument "IN"
-  std::string short_name = {};       // "-m", or empty
-  std::vector<std::string> aliases;  // other long names
-  std::string value_name;            // "FILE"; empty: a switch
-  std::string description;
-  std::string group;     // the heading in the help text
-  std::string variable;  // "WICK_MODEL"; empty: none
-  bool positional = false;
-  bool required = false;
-  bool multiple = false;
-  bool hidden = false;
-  bool value_optional = false;
-};
-
 // The flags and arguments of a command. A value comes from the command line, else from the environment variable that is named after the
 // flag (WICK_MAX_TOKENS), else from the file of --config, else it is the default.
 class Flags {
@@ -56,11 +42,14 @@ class Flags {
    public:
     Added& required();
     Added& excludes(const Added& other);
-    Added& value_name(const std::string& name);  // in the help text
-    Added& group(const std::string& heading);    // the part of the help text that it belongs to
-    Added& hidden();                             // in no help text, and from the command line only
-    Added& value_optional();                     // the flag may be used without a value; `take` gets an empty text then
-    [[nodiscard]] bool given() const;            // once parsed
+    Added& value_name(const std::string& name);              // in the help text
+    Added& choices(const std::vector<std::string>& values);  // that shells offer; `take` checks them
+    Added& path();                                           // an argument is the name of a file
+    Added& group(const std::string& heading);                // the part of the help text that it belongs to
+    Added& command_line_only();                              // no variable and no configuration file sets it
+    Added& hidden();                                         // in no help text, and from the command line only
+    Added& value_optional();                                 // the flag may be used without a value; `take` gets an empty text then
+    [[nodiscard]] bool given() const;                        // once parsed
 
    private:
     friend class Flags;
@@ -105,8 +94,9 @@ class Flags {
   Added add_argument(const std::string& name, const std::string& description, std::string& target);
   Added add_arguments(const std::string& name, const std::string& description, std::vector<std::string>& target);
 
-  // The end of the help text.
-  void footer(const std::string& text);
+  // The end of the help text: lines that begin with a space keep their breaks; and examples, one a line.
+  void notes(const std::string& text);
+  void examples(std::initializer_list<std::string> lines);
 
   // Reads the arguments, the environment and the configuration file. false if --help or --version was given and has been printed, or if
   // the console only wants to know the flags. Errors: invalid_argument for whatever is wrong with them; not_found, io of the file.
@@ -114,7 +104,7 @@ class Flags {
 
   // Of all flags and arguments, in the order in which they were added.
   [[nodiscard]] std::vector<FlagRecord> records() const;
-  [[nodiscard]] std::string help() const;
+  [[nodiscard]] CommandRecord record() const;
 
  private:
   static std::string main_name(const std::string& names);
@@ -123,6 +113,7 @@ class Flags {
   void read_command_line(const Arguments& arguments);
   void read_environment();
   void read_configuration();
+  void refuse_what_is_unknown() const;
   void drop_what_is_excluded();
   void take_values();
   [[nodiscard]] Flag* find(const std::string& name);
@@ -130,7 +121,8 @@ class Flags {
   const Console& console_;
   std::unique_ptr<CLI::App> app_;
   std::string description_;
-  std::string footer_;
+  std::string notes_;
+  std::vector<std::string> examples_;
   std::vector<std::unique_ptr<Flag>> flags_;
   bool wants_help_ = false;
   bool wants_version_ = false;
@@ -157,8 +149,5 @@ struct DeviceChoice {
   bool cpu_fallback = false;
 };
 void add_device(Flags& flags, DeviceChoice& choice);
-
-// The footer of a help text: examples, one a line, and what the exit codes mean.
-[[nodiscard]] std::string examples(std::initializer_list<std::string> lines);
 
 }  // namespace wick

@@ -11,6 +11,7 @@
 #include "wick/cli/gguf_edit.h"
 #include "wick/cli/output_file.h"
 #include "wick/cli/sha256.h"
+#include "wick/cli/subcommands.h"
 #include "wick/cli/suggest.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
@@ -28,15 +29,14 @@ void set_command(Console& console, const Arguments& arguments) {
   std::vector<std::string> changes;
   std::vector<std::string> removed;
   Flags flags("Writes a GGUF file with other metadata. Tensors are copied as they are.", console);
-  flags.add_argument("IN", "the file", in).required();
-  flags.add_argument("OUT", "the file to write", out).required();
+  flags.add_argument("IN", "the file", in).required().path();
+  flags.add_argument("OUT", "the file to write", out).required().path();
   flags.add_arguments(
       "CHANGE", "KEY=VALUE, or KEY=TYPE:VALUE with u8 to u64, i8 to i64, f32, f64, bool or str; without TYPE a key keeps its own", changes);
   flags.add_values("--remove", "KEY", "leave out a key; repeatable", removed);
   add_verbosity(flags, console);
-  flags.footer(
-      examples({"wick gguf set in.gguf out.gguf general.name='My model'", "wick gguf set in.gguf out.gguf llama.context_length=u32:8192",
-                "wick gguf set in.gguf out.gguf --remove tokenizer.chat_template"}));
+  flags.examples({"wick gguf set in.gguf out.gguf general.name='My model'", "wick gguf set in.gguf out.gguf llama.context_length=u32:8192",
+                  "wick gguf set in.gguf out.gguf --remove tokenizer.chat_template"});
   if (!flags.parse(arguments)) return;
   if (changes.empty() && removed.empty()) fail(ErrorCode::invalid_argument, "nothing to change: give KEY=VALUE or --remove KEY");
   std::vector<MetadataChange> parsed;
@@ -67,8 +67,8 @@ void split_command(Console& console, const Arguments& arguments) {
   std::string prefix;
   SplitLimits limits;
   Flags flags("Splits a GGUF file into parts PREFIX-00001-of-0000N.gguf; programs read them by the name of the first.", console);
-  flags.add_argument("IN", "the file", in).required();
-  flags.add_argument("PREFIX", "how the names of the parts begin", prefix).required();
+  flags.add_argument("IN", "the file", in).required().path();
+  flags.add_argument("PREFIX", "how the names of the parts begin", prefix).required().path();
   const Flags::Added tensors =
       flags.add_integer("--max-tensors,--split-max-tensors", "the most tensors in a part (128)", limits.tensors, 1);
   flags
@@ -76,7 +76,7 @@ void split_command(Console& console, const Arguments& arguments) {
                  [&](const std::string& text) { limits.bytes = parse_size("--max-size", text); })
       .excludes(tensors);
   add_verbosity(flags, console);
-  flags.footer(examples({"wick gguf split model.gguf model --max-size 2G", "wick gguf split model.gguf parts/model --max-tensors 64"}));
+  flags.examples({"wick gguf split model.gguf model --max-size 2G", "wick gguf split model.gguf parts/model --max-tensors 64"});
   if (!flags.parse(arguments)) return;
   if (limits.tensors == 0 && limits.bytes == 0) limits.tensors = 128;
   const auto paths = write_parts(GgufFile::open(in), prefix, limits);
@@ -88,10 +88,10 @@ void merge_command(Console& console, const Arguments& arguments) {
   std::string in;
   std::string out;
   Flags flags("Puts the parts of a split GGUF file together.", console);
-  flags.add_argument("FIRST", "the first part, whose name ends in -00001-of-0000N.gguf", in).required();
-  flags.add_argument("OUT", "the file to write", out).required();
+  flags.add_argument("FIRST", "the first part, whose name ends in -00001-of-0000N.gguf", in).required().path();
+  flags.add_argument("OUT", "the file to write", out).required().path();
   add_verbosity(flags, console);
-  flags.footer(examples({"wick gguf merge model-00001-of-00003.gguf model.gguf"}));
+  flags.examples({"wick gguf merge model-00001-of-00003.gguf model.gguf"});
   if (!flags.parse(arguments)) return;
   const GgufFile source = GgufFile::open(in);
   refuse_to_overwrite(source, out);
@@ -146,10 +146,10 @@ void hash_command(Console& console, const Arguments& arguments) {
   std::string manifest;
   bool json = false;
   Flags flags("Prints the SHA-256 of each tensor's bytes, and of all of them together. Metadata does not count.", console);
-  flags.add_argument("FILE", "the file", path).required();
-  flags.add_text("--check", "MANIFEST", "compare with a file of such lines; exit code 2 if one differs", manifest);
+  flags.add_argument("FILE", "the file", path).required().path();
+  flags.add_text("--check", "FILE", "compare with a file of such lines; exit code 2 if one differs", manifest);
   add_json(flags, json);
-  flags.footer(examples({"wick gguf hash model.gguf > model.manifest", "wick gguf hash model.gguf --check model.manifest"}));
+  flags.examples({"wick gguf hash model.gguf > model.manifest", "wick gguf hash model.gguf --check model.manifest"});
   if (!flags.parse(arguments)) return;
   const std::vector<NamedHash> hashes = hashes_of(GgufFile::open(path));
   if (!manifest.empty()) return check_manifest(console, manifest, path, hashes);
@@ -207,23 +207,17 @@ void dump_command(Console& console, const Arguments& arguments) {
   std::string tensor;
   std::string rows;
   Flags flags("Prints a GGUF file's metadata and tensors, or the numbers of one tensor: a line for each row, dequantized.", console);
-  flags.add_argument("FILE", "the file", path).required();
+  flags.add_argument("FILE", "the file", path).required().path();
   flags.add_argument("TENSOR", "the name of a tensor", tensor);
   flags.add_text("--rows", "BEGIN:END", "only these rows of the tensor, counted from 0; END is not included", rows);
-  flags.footer(examples({"wick gguf dump model.gguf", "wick gguf dump model.gguf output_norm.weight",
-                         "wick gguf dump model.gguf token_embd.weight --rows 0:2"}));
+  flags.examples({"wick gguf dump model.gguf", "wick gguf dump model.gguf output_norm.weight",
+                  "wick gguf dump model.gguf token_embd.weight --rows 0:2"});
   if (!flags.parse(arguments)) return;
   if (tensor.empty()) return inspect_command(console, {path});
   dump_tensor(console, GgufFile::open(path), tensor, rows);
 }
 
-struct Entry {
-  std::string_view name;
-  std::string_view description;
-  Subcommand body;
-};
-
-constexpr auto kEntries = std::to_array<Entry>({
+constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"dump", "print metadata and tensors, or a tensor's numbers", dump_command},
     {"set", "write a copy with other metadata", set_command},
     {"split", "write a model in several files", split_command},
@@ -231,38 +225,14 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"hash", "print or check SHA-256 of the tensors", hash_command},
 });
 
-void print_help(const Console& console) {
-  console.out << "Changes, takes apart and shows GGUF files.\n\nUsage: wick gguf SUBCOMMAND [FLAGS]; wick gguf SUBCOMMAND --help tells "
-                 "more.\n\nSubcommands:\n";
-  for (const Entry& entry : kEntries) console.out << fmt::format("  {:<19} {}\n", entry.name, entry.description);
-  console.out << "\nExamples:\n  wick gguf dump models/novelist-20m-q8_0.gguf\n  wick gguf split model.gguf model --max-size 2G\n";
-}
-
 }  // namespace
 
 void gguf_command(Console& console, const Arguments& arguments) {
-  if (console.on_flags) {
-    for (const Entry& entry : kEntries) {
-      console.name = fmt::format("wick gguf {}", entry.name);
-      entry.body(console, {});
-    }
-    return;
-  }
-  if (arguments.empty()) {
-    print_help(console);
-    console.exit_code = kExitInternal;  // as `wick` alone
-    return;
-  }
-  const std::string& first = arguments.front();
-  if (first == "--help" || first == "-h" || first == "help") return print_help(console);
-  std::vector<std::string> names;
-  for (const Entry& entry : kEntries) {
-    names.emplace_back(entry.name);
-    if (entry.name != first) continue;
-    console.name = fmt::format("wick gguf {}", entry.name);
-    return entry.body(console, {arguments.begin() + 1, arguments.end()});
-  }
-  fail(ErrorCode::invalid_argument, "no subcommand '{}'{}; wick gguf --help lists them", first, did_you_mean(first, names));
+  const CommandGroup group{.name = "wick gguf",
+                           .description = "Changes, takes apart and shows GGUF files.",
+                           .examples = {"wick gguf dump models/novelist-20m-q8_0.gguf", "wick gguf split model.gguf model --max-size 2G"},
+                           .subcommands = kSubcommands};
+  run_group(console, group, arguments);
 }
 
 }  // namespace wick

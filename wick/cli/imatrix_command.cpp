@@ -29,9 +29,9 @@ struct Options {
 void collect(const Console& console, const Options& options) {
   ImportanceCollector collector;
   const auto path = resolve_model(console, options.model);
-  const LoadedModel loaded = load_model(console, path, open_device(console, options.device, options.threads),
-                                        Precision{.precise = true, .kv_type = {}}, WithTokenizer::yes,
-                                        [&](std::string_view weight, const Tensor& input) { collector.add(weight, input); });
+  const LoadedModel loaded =
+      load_model(console, path, open_device(console, options.device, options.threads), Precision{.precise = true, .kv_type = {}},
+                 WithTokenizer::yes, [&](std::string_view weight, const Tensor& input) { collector.add(weight, input); });
   const ModelInfo& info = loaded.model->info();
   if (options.context > info.context_length) {
     fail(ErrorCode::context_full, "--context {}: the context of {} holds {}", options.context, info.name, info.context_length);
@@ -84,7 +84,7 @@ void imatrix_command(Console& console, const Arguments& arguments) {
   add_device(flags, options.device);
   add_threads(flags, options.threads);
   add_verbosity(flags, console);
-  flags.footer(examples({"wick imatrix --model model-f16.gguf --file text.txt --out model.imatrix.gguf --chunks 100"}));
+  flags.examples({"wick imatrix --model model-f16.gguf --file text.txt --out model.imatrix.gguf --chunks 100"});
   if (!flags.parse(arguments)) return;
   collect(console, options);
 }

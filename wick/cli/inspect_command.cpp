@@ -159,9 +159,9 @@ void inspect_command(Console& console, const Arguments& arguments) {
       "safetensors model by its index or folder. Shapes are written outermost first: a weight [out, in]. Offsets are bytes\n"
       "from the file's beginning. Of long arrays the first elements are shown. Nothing in a PyTorch file is run.",
       console);
-  flags.add_argument("file", "the file", path).required().value_name("FILE");
+  flags.add_argument("FILE", "the file", path).required().path();
   add_json(flags, json);
-  flags.footer(examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect FILE.gguf --json", "wick inspect checkpoint.pt"}));
+  flags.examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect FILE.gguf --json", "wick inspect checkpoint.pt"});
   if (!flags.parse(arguments)) return;
 
   if (inspect_tensors(console, path, json)) return;

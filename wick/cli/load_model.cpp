@@ -68,13 +68,15 @@ std::string Precision::describe() const {
 
 void add_precision(Flags& flags, Precision& precision) {
   flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);
-  flags.add_value("--kv-type", "TYPE", "type of the KV cache: f32, f16, bf16 or q8_0 (f16; with --precise f32)",
-                  [&precision](const std::string& text) {
-                    const std::optional<DType> dtype = parse_dtype(text);
-                    if (!dtype || !is_cache_dtype(*dtype))
-                      fail(ErrorCode::invalid_argument, "--kv-type '{}': it must be f32, f16, bf16 or q8_0", text);
-                    precision.kv_type = dtype;
-                  });
+  flags
+      .add_value("--kv-type", "TYPE", "type of the KV cache: f32, f16, bf16 or q8_0 (f16; with --precise f32)",
+                 [&precision](const std::string& text) {
+                   const std::optional<DType> dtype = parse_dtype(text);
+                   if (!dtype || !is_cache_dtype(*dtype))
+                     fail(ErrorCode::invalid_argument, "--kv-type '{}': it must be f32, f16, bf16 or q8_0", text);
+                   precision.kv_type = dtype;
+                 })
+      .choices({"f32", "f16", "bf16", "q8_0"});
 }
 
 LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device, const Precision& precision,

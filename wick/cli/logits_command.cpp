@@ -57,8 +57,8 @@ void logits_command(Console& console, const Arguments& arguments) {
   add_device(flags, device);
   add_threads(flags, threads);
   add_verbosity(flags, console);
-  flags.footer(examples({"wick logits --model FILE.gguf --prompt \"Once upon a time\" --out logits.npy",
-                         "wick logits --model FILE.gguf --tokens 0,5,9 --out logits.npy --precise"}));
+  flags.examples({"wick logits --model FILE.gguf --prompt \"Once upon a time\" --out logits.npy",
+                  "wick logits --model FILE.gguf --tokens 0,5,9 --out logits.npy --precise"});
   if (!flags.parse(arguments)) return;
   if (!text && !token_list) fail(ErrorCode::invalid_argument, "nothing to compute: give --prompt or --tokens");
   if (text) check_prompt(*text);

@@ -251,10 +251,10 @@ void perplexity_command(Console& console, const Arguments& arguments) {
   add_device(flags, options.device);
   add_threads(flags, options.threads);
   add_verbosity(flags, console);
-  flags.footer(examples({"wick perplexity --model FILE.gguf --file text.txt --context 512",
-                         "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json",
-                         "wick perplexity --model f16.gguf --file text.txt --kl-divergence-base f16.logits",
-                         "wick perplexity --model q4_k_m.gguf --kl-divergence-base f16.logits --kl-divergence"}));
+  flags.examples({"wick perplexity --model FILE.gguf --file text.txt --context 512",
+                  "wick perplexity --model FILE.gguf --file text.txt --chunks 8 --precise --json",
+                  "wick perplexity --model f16.gguf --file text.txt --kl-divergence-base f16.logits",
+                  "wick perplexity --model q4_k_m.gguf --kl-divergence-base f16.logits --kl-divergence"});
   if (!flags.parse(arguments)) return;
   options.own_context = context.given();
   if (options.compare && options.base_file.empty()) {

@@ -43,6 +43,12 @@ std::string tensor_line(const GgufTensor& tensor, DType dtype, size_t number, si
                      tensor.shape.to_string(), types, format_bytes(tensor.data.size()), format_bytes(static_cast<uint64_t>(bytes)));
 }
 
+std::vector<std::string> mix_names() {
+  std::vector<std::string> names;
+  for (const MixInfo& mix : mix_infos()) names.emplace_back(mix.name);
+  return names;
+}
+
 std::string indented(std::string text) {
   for (size_t at = text.find('\n'); at != std::string::npos && at + 1 < text.size(); at = text.find('\n', at + 1))
     text.insert(at + 1, "  ");
@@ -125,9 +131,9 @@ void quantize_command(Console& console, const Arguments& arguments) {
   Request request;
   bool list = false;
   Flags flags("Quantizes a GGUF model with llama.cpp's mixes. OUT is written to a temporary file and renamed on success.", console);
-  flags.add_argument("IN", "the model", request.in);
-  flags.add_argument("OUT", "the file to write", request.out);
-  flags.add_argument("TYPE", "the mix, such as Q4_K_M, in upper or lower case; see below", request.type);
+  flags.add_argument("IN", "the model", request.in).path();
+  flags.add_argument("OUT", "the file to write", request.out).path();
+  flags.add_argument("TYPE", "the mix, such as Q4_K_M, in upper or lower case; see below", request.type).choices(mix_names());
   flags.add_switch("--list", "print the types with their sizes", list);
   flags.add_switch("--dry-run", "print what each tensor would become, and the size; write nothing", request.dry_run);
   flags.add_switch("--allow-requantize", "quantize tensors that are quantized already, which loses more than quantizing once",
@@ -136,9 +142,9 @@ void quantize_command(Console& console, const Arguments& arguments) {
   flags.add_values("--tensor-type,--keep", "REGEX=TYPE", "use TYPE for tensors whose name matches REGEX; repeatable", request.tensor_types);
   add_threads(flags, request.threads);
   add_verbosity(flags, console);
-  flags.footer("Types, with bits per weight and size of a Llama of 8 billion parameters:\n  " + indented(quantization_table()) + "\n" +
-               examples({"wick quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M", "wick quantize model-f16.gguf out.gguf Q4_K_M --dry-run",
-                         "wick quantize in-f16.gguf out.gguf IQ2_XS --imatrix in.imatrix.gguf --tensor-type attn_v=q8_0"}));
+  flags.notes("Types, with bits per weight and size of a Llama of 8 billion parameters:\n  " + indented(quantization_table()));
+  flags.examples({"wick quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M", "wick quantize model-f16.gguf out.gguf Q4_K_M --dry-run",
+                  "wick quantize in-f16.gguf out.gguf IQ2_XS --imatrix in.imatrix.gguf --tensor-type attn_v=q8_0"});
   if (!flags.parse(arguments)) return;
   if (list) {
     console.out << quantization_table();

@@ -19,14 +19,19 @@ void synth_command(Console& console, const Arguments& arguments) {
   bool untied = false;
   options.threads = usable_cores();
   Flags flags("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.", console);
-  flags.add_value("--arch", "NAME", "the architecture: llama, bitnet, bitnet-b1.58 (llama)",
-                  [&](const std::string& value) { options.architecture = value; });
+  flags
+      .add_value("--arch", "NAME", "the architecture: llama, bitnet, bitnet-b1.58 (llama)",
+                 [&](const std::string& value) { options.architecture = value; })
+      .choices({"llama", "bitnet", "bitnet-b1.58"});
   flags
       .add_value("--shape", "SHAPE", "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary",
                  [&](const std::string& value) { shape = value; })
+      .choices({"1b", "8b"})
       .required();
-  flags.add_value("--type", "TYPE", "the weights' type or mix, in upper or lower case; see below (q8_0)",
-                  [&](const std::string& value) { options.type = value; });
+  flags
+      .add_value("--type", "TYPE", "the weights' type or mix, in upper or lower case; see below (q8_0)",
+                 [&](const std::string& value) { options.type = value; })
+      .choices(synthetic_types());
   flags.add_switch("--untied", "give the model an output matrix of its own (with a SHAPE in numbers)", untied);
   flags.add_text("-o,--out,--output", "FILE", "the file to write", out).required();
   flags.add_value("-s,--seed", "N", "same seed, same file (1)",
@@ -35,11 +40,12 @@ void synth_command(Console& console, const Arguments& arguments) {
   add_verbosity(flags, console);
   const std::string types = fmt::format(
       "Types: {}\nA block format applies to every matrix; the other names are the mixes of wick quantize. Weights are random codes and "
-      "scales, not quantized random numbers. BitNet's embedding is f16.\n\n",
+      "scales, not quantized random numbers. BitNet's embedding is f16.",
       fmt::join(synthetic_types(), " "));
-  flags.footer(types + examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
-                                 "wick synth --arch bitnet --shape 1b --type tq2_0 --out bitnet-1b.gguf",
-                                 "wick synth --shape 4,256,768,8,4,1000 --type q8_0 --out tiny.gguf --seed 7"}));
+  flags.notes(types);
+  flags.examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
+                  "wick synth --arch bitnet --shape 1b --type tq2_0 --out bitnet-1b.gguf",
+                  "wick synth --shape 4,256,768,8,4,1000 --type q8_0 --out tiny.gguf --seed 7"});
   if (!flags.parse(arguments)) return;
 
   options.shape = parse_synthetic_shape(shape);

@@ -53,9 +53,9 @@ void tokenize_command(Console& console, const Arguments& arguments) {
   flags.add_switch("--no-special", "leave out the BOS and EOS that the model's file calls for", no_special);
   flags.add_switch("--parse-special", "parse special tokens such as <|im_start|> in the text", parse_special);
   flags.add_switch("--json,--ids", "print an array of ids", json);
-  flags.footer(examples({"wick tokenize --model FILE.gguf --prompt \"Once upon a time\"",
-                         "wick tokenize --model tokenizer.json --file novel.txt --json",
-                         "echo -n \"<s>Hello\" | wick tokenize --model FILE.gguf --no-special --parse-special"}));
+  flags.examples({"wick tokenize --model FILE.gguf --prompt \"Once upon a time\"",
+                  "wick tokenize --model tokenizer.json --file novel.txt --json",
+                  "echo -n \"<s>Hello\" | wick tokenize --model FILE.gguf --no-special --parse-special"});
   if (!flags.parse(arguments)) return;
 
   const auto tokenizer = Tokenizer::load(resolve_tokenizer(console, model));

@@ -63,7 +63,7 @@ void validate_command(Console& console, const Arguments& arguments) {
       "bounds "
       "of a policy. A file with wrong scales or a damaged norm is found without running it.",
       console);
-  flags.add_argument("MODEL", "a GGUF model, or a folder with one", model).required();
+  flags.add_argument("MODEL", "a GGUF model, or a folder with one", model).required().path();
   flags.add_text(
       "--policy", "FILE",
       "JSON with rules, {\"rules\": [{\"tensors\": REGEX, \"rms\": [LOW, HIGH], \"mean\": [LOW, HIGH], \"zeros\": SHARE}]}; the first "
@@ -72,7 +72,7 @@ void validate_command(Console& console, const Arguments& arguments) {
   flags.add_switch("--all", "show embeddings and other tensors too", all_tensors);
   add_json(flags, json);
   add_verbosity(flags, console);
-  flags.footer(examples({"wick validate model.gguf", "wick validate model.gguf --policy bitnet.json --json"}));
+  flags.examples({"wick validate model.gguf", "wick validate model.gguf --policy bitnet.json --json"});
   if (!flags.parse(arguments)) return;
   const Policy policy = policy_file.empty() ? builtin_policy() : read_policy(policy_file);
   const GgufFile file = GgufFile::open(resolve_model(console, model));

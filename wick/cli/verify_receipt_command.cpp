@@ -20,12 +20,12 @@ void verify_receipt_command(Console& console, const Arguments& arguments) {
       "has "
       "the SHA-256 it names.",
       console);
-  flags.add_argument("FILE", "the receipt", receipt_file).required();
+  flags.add_argument("FILE", "the receipt", receipt_file).required().path();
   add_model(flags, model, "the model file, if it is not where the receipt says");
   add_json(flags, json);
   add_verbosity(flags, console);
-  flags.footer(examples({"wick run --prompt \"Once\" --receipt receipt.json", "wick verify-receipt receipt.json",
-                         "wick verify-receipt receipt.json --model FILE.gguf"}));
+  flags.examples({"wick run --prompt \"Once\" --receipt receipt.json", "wick verify-receipt receipt.json",
+                  "wick verify-receipt receipt.json --model FILE.gguf"});
   if (!flags.parse(arguments)) return;
   const nlohmann::ordered_json receipt = verify_receipt(receipt_file, model);
   const std::string commit = receipt["build"]["commit"];

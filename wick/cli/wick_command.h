@@ -1,21 +1,17 @@
 // The program `wick`: its subcommands, each in a file of its own.
 #pragma once
 
-#include <functional>
-#include <string>
-
+#include "wick/cli/command_record.h"
 #include "wick/cli/console.h"
 
 namespace wick {
 
 [[nodiscard]] int run_wick(Console& console, const Arguments& arguments);
 
-// Hands out the flags of every subcommand, for what describes them: help texts, man pages, completions.
-void describe_subcommands(Console& console, const std::function<void(const std::string& command, const Flags& flags)>& take);
+// What is known of wick and all of its subcommands.
+[[nodiscard]] CommandRecord describe_wick(Console& console);
 
-// A subcommand's body. The program's name is that of the subcommand: "wick bench".
-using Subcommand = void (*)(Console& console, const Arguments& arguments);
-
+// The bodies of the subcommands. The program's name is that of the subcommand: "wick bench".
 void run_command(Console& console, const Arguments& arguments);
 void inspect_command(Console& console, const Arguments& arguments);
 void tokenize_command(Console& console, const Arguments& arguments);
@@ -33,5 +29,7 @@ void validate_command(Console& console, const Arguments& arguments);
 void compat_check_command(Console& console, const Arguments& arguments);
 void list_architectures_command(Console& console, const Arguments& arguments);
 void verify_receipt_command(Console& console, const Arguments& arguments);
+void completion_command(Console& console, const Arguments& arguments);
+void man_command(Console& console, const Arguments& arguments);
 
 }  // namespace wick

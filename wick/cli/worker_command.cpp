@@ -5,8 +5,10 @@
 
 #include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
+#include "wick/cli/completion.h"
 #include "wick/cli/generate.h"
 #include "wick/cli/load_model.h"
+#include "wick/cli/man_page.h"
 #include "wick/device/selection.h"
 
 namespace wick {
@@ -64,8 +66,10 @@ void add_ordinal_flag(Flags& flags, const Console& console, WorkerDevice& device
 
 void add_device_flags(Flags& flags, const Console& console, WorkerDevice& device) {
   const std::string_view own = to_string(device.location.kind);
-  flags.add_value("--device", "DEVICE", fmt::format("{0}, or {0}:N for the N-th one ({0})", own),
-                  [&console, &device](const std::string& text) { take_device(console, text, device); });
+  flags
+      .add_value("--device", "DEVICE", fmt::format("{0}, or {0}:N for the N-th one ({0})", own),
+                 [&console, &device](const std::string& text) { take_device(console, text, device); })
+      .choices({std::string(own)});
   flags
       .add_value("--backend", "NAME", fmt::format("must be {}: a worker holds one backend", own),
                  [&console, &device](const std::string& text) { take_backend(console, text, device.location.kind); })
@@ -103,6 +107,8 @@ int run_worker(Console& console, const Arguments& arguments) {
     bool strict = false;
     GenerateOptions options;
     bool wants_build_info = false;
+    bool wants_man_page = false;
+    std::optional<Shell> completion;
     Flags flags(fmt::format("Continues a text with a language model on the {} backend. The continuation alone goes to standard output; "
                             "notes go to standard error.",
                             to_string(device.location.kind)),
@@ -111,13 +117,28 @@ int run_worker(Console& console, const Arguments& arguments) {
     add_device_flags(flags, console, device);
     flags.add_switch("--strict", "take no fake devices (WICK_FAKE_PROBE); a worker never uses another device", strict);
     add_serving_flags(flags);
-    flags.add_switch("--build-info", "print as JSON what this program was built from and with", wants_build_info);
-    flags.footer(examples({fmt::format("{} --prompt \"Once upon a time\" --max-tokens 200", console.name),
-                           fmt::format("echo '\"My dear,\"' | {} --temperature 0", console.name),
-                           fmt::format(R"({} --model FILE.gguf --prompt "Dear Sir," --seed 7 --stop "Yours")", console.name)}));
+    flags.add_switch("--build-info", "print as JSON what this program was built from and with", wants_build_info)
+        .group("General")
+        .command_line_only();
+    flags
+        .add_value("--completion", "SHELL", "print a script that completes flags in bash, zsh or fish",
+                   [&](const std::string& text) { completion = parse_shell("--completion", text); })
+        .choices({kShellNames.begin(), kShellNames.end()})
+        .group("General")
+        .command_line_only();
+    flags.add_switch("--man", "print the man page", wants_man_page).group("General").command_line_only();
+    flags.examples({fmt::format("{} --prompt \"Once upon a time\" --max-tokens 200", console.name),
+                    fmt::format("echo '\"My dear,\"' | {} --temperature 0", console.name),
+                    fmt::format(R"({} --model FILE.gguf --prompt "Dear Sir," --seed 7 --stop "Yours")", console.name)});
     if (!flags.parse(arguments)) return;
     if (wants_build_info) {
       console.out << build_info_json() << '\n';
+      return;
+    }
+    if (completion || wants_man_page) {
+      CommandRecord record = flags.record();
+      record.summary = fmt::format("continue a text with a language model on the {} backend", to_string(device.location.kind));
+      console.out << (completion ? completion_script(*completion, record) : man_page(record, {}));
       return;
     }
     check_fakes(console, strict, device.is_explicit);
