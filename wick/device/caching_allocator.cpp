@@ -64,8 +64,9 @@ std::unique_ptr<Buffer> CachingAllocator::allocate(size_t bytes, Lifetime lifeti
       block = driver_->allocate(wanted);
     }
     if (block == nullptr) {
-      fail(ErrorCode::out_of_memory, "{}: {} bytes asked for, {} are in use, {} are there", driver_->caps().name, bytes,
-           statistics_.allocated, driver_->caps().memory_bytes);
+      const std::optional<size_t> free = driver_->free_bytes();
+      fail(ErrorCode::out_of_memory, "{}: {} bytes asked for, {} are in use, {} are there{}", driver_->caps().name, bytes,
+           statistics_.allocated, driver_->caps().memory_bytes, free ? fmt::format(", {} are free", *free) : "");
     }
     statistics_.reserved += wanted;
     ++statistics_.driver_calls;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class KernelDriver {
   [[nodiscard]] virtual Queue& queue() noexcept = 0;
   // A block of uninitialised memory, aligned to caps().buffer_offset_alignment at least; nullptr where the device has no more.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
+  // Bytes that the device has left, for errors; none where the driver does not say.
+  [[nodiscard]] virtual std::optional<size_t> free_bytes() noexcept { return std::nullopt; }
   // Whether the device was seen to fail. Its queue then throws device_lost(…) of device_lost.h wherever it waits, at the latest.
   [[nodiscard]] virtual bool is_lost() const noexcept { return false; }
 

@@ -1,0 +1,72 @@
+// A StreamApi holds the calls of a driver whose queues are streams: what several vendors' drivers have alike, each under its own name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "wick/base/dynlib.h"
+#include "wick/device/driver_error.h"
+
+namespace wick {
+
+// A call of the driver; it gives a status, 0 where it succeeded.
+template <class... Parameters>
+struct StreamCall {
+  const char* name = "";
+  int (*address)(Parameters...) = nullptr;
+};
+
+using StreamAddress = uint64_t;  // of a byte in the device's memory
+using StreamHandle = void*;      // a context, stream, event, module, function or graph
+
+// The statuses that the vendors number alike.
+inline constexpr int kStatusOutOfMemory = 2, kStatusNotReady = 600, kStatusContextIsDestroyed = 709;
+
+struct StreamApi {
+  StreamCall<StreamHandle> set_current_context;  // of the calling thread
+  StreamCall<size_t*, size_t*> memory_info;      // bytes that are free, and all
+  StreamCall<StreamAddress*, size_t> memory_allocate;
+  StreamCall<StreamAddress> memory_free;
+  StreamCall<void**, size_t, unsigned> host_allocate;  // pinned; flags
+  StreamCall<void*> host_free;
+  StreamCall<StreamAddress, const void*, size_t, StreamHandle> copy_to_device;
+  StreamCall<void*, StreamAddress, size_t, StreamHandle> copy_to_host;
+  StreamCall<StreamAddress, StreamAddress, size_t, StreamHandle> copy_on_device;
+  StreamCall<StreamAddress, unsigned char, size_t, StreamHandle> fill_bytes;
+  StreamCall<StreamHandle*, unsigned> stream_create;  // flags: 1 for one that does not wait for the legacy stream
+  StreamCall<StreamHandle> stream_destroy;
+  StreamCall<StreamHandle> stream_wait;
+  StreamCall<StreamHandle*, unsigned> event_create;
+  StreamCall<StreamHandle> event_destroy;
+  StreamCall<StreamHandle, StreamHandle> event_record;  // of a stream
+  StreamCall<StreamHandle> event_query;
+  StreamCall<StreamHandle> event_wait;
+  StreamCall<float*, StreamHandle, StreamHandle> event_elapsed;  // milliseconds
+  StreamCall<StreamHandle*, const void*> module_load;
+  StreamCall<StreamHandle> module_unload;
+  StreamCall<StreamHandle*, StreamHandle, const char*> module_function;
+  // function, groups and lanes in x, y and z, bytes of shared memory beside the kernel's own, stream, addresses of the arguments, nullptr
+  StreamCall<StreamHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, void**> launch;
+
+  std::string (*status_name)(const StreamApi& api, int status) = nullptr;
+  // Throws the vendor's own DriverError.
+  void (*raise)(ErrorCode code, const std::string& message, DriverFailure failure) = nullptr;
+
+  std::shared_ptr<const DynamicLibrary> library;  // where the calls come from
+};
+
+// Whether a status says that the call cannot be, rather than that the device failed: numbers below 700, where the device's begin; but not
+// 214, an uncorrectable error of memory.
+[[nodiscard]] constexpr bool is_call_status(int status) noexcept { return status < 700 && status != 214; }
+
+// Throws unless the status is 0: out_of_memory or no_device, "<place>: <call>: <status>".
+inline void check_status(const StreamApi& api, int status, const char* call, const std::string& place) {
+  if (status == 0) return;
+  const std::string name = api.status_name(api, status);
+  api.raise(status == kStatusOutOfMemory ? ErrorCode::out_of_memory : ErrorCode::no_device, place + ": " + call + ": " + name,
+            {call, status, name});
+}
+
+}  // namespace wick

@@ -1,0 +1,274 @@
+#include "wick/device/stream_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "wick/device/device_lost.h"
+
+namespace wick {
+namespace {
+
+// Smaller downloads pass through pinned memory: the driver's own way costs several times more for them.
+constexpr size_t kDownloadBytes = size_t{1} << 20;
+constexpr unsigned kNonBlocking = 1;
+
+StreamBuffer& block_of(const Buffer& buffer) { return static_cast<StreamBuffer&>(*buffer.place().block); }
+
+}  // namespace
+
+StreamBuffer::~StreamBuffer() {
+  if (context_.api != nullptr && context_.enter()) context_.api->memory_free.address(address_);
+}
+
+StreamAddress stream_address(const Buffer& buffer, size_t offset) { return block_of(buffer).address() + buffer.place().offset + offset; }
+
+StreamProgram::~StreamProgram() { queue_->unload(module_); }
+
+StagingRing::~StagingRing() {
+  if (!context_.enter()) return;
+  const StreamApi& api = *context_.api;
+  for (const Piece& piece : pieces_) {
+    if (piece.event != nullptr) api.event_destroy.address(piece.event);
+    if (piece.host != nullptr) api.host_free.address(piece.host);
+  }
+}
+
+bool StagingRing::prepare(Piece& piece) const {
+  const StreamApi& api = *context_.api;
+  if (piece.event == nullptr && api.event_create.address(&piece.event, 0) != 0) return false;
+  void* host = piece.host;
+  if (host == nullptr && api.host_allocate.address(&host, kPieceBytes, 0) != 0) return false;
+  piece.host = static_cast<std::byte*>(host);
+  return true;
+}
+
+std::byte* StagingRing::take(size_t bytes, StreamHandle stream) {
+  const StreamApi& api = *context_.api;
+  if (pieces_[current_].used + bytes > kPieceBytes) {
+    if (api.event_record.address(pieces_[current_].event, stream) != 0) return nullptr;
+    current_ = (current_ + 1) % pieces_.size();
+    Piece& next = pieces_[current_];
+    if (next.used > 0 && api.event_wait.address(next.event) != 0) return nullptr;
+    next.used = 0;
+  }
+  Piece& piece = pieces_[current_];
+  if (!prepare(piece)) return nullptr;
+  constexpr size_t kAlignment = 64;
+  return piece.host + std::exchange(piece.used, std::min(kPieceBytes, piece.used + (bytes + kAlignment - 1) / kAlignment * kAlignment));
+}
+
+class StreamEvent final : public Event {
+ public:
+  StreamEvent(std::shared_ptr<StreamQueue> queue, StreamHandle handle) : queue_(std::move(queue)), handle_(handle) {}
+  ~StreamEvent() override {
+    if (queue_->context_.enter()) queue_->context_.api->event_destroy.address(handle_);
+  }
+
+  [[nodiscard]] bool is_done() override { return api().event_query.address(handle_) != kStatusNotReady; }  // or an error
+  void wait() override {
+    const int status = api().event_wait.address(handle_);
+    const std::lock_guard lock(queue_->mutex_);
+    queue_->throw_if_lost();
+    queue_->check_wait(status, queue_->context_.api->event_wait.name);
+  }
+  [[nodiscard]] std::optional<double> seconds_since(const Event& earlier) const override {
+    float milliseconds = 0;
+    const int status = api().event_elapsed.address(&milliseconds, static_cast<const StreamEvent&>(earlier).handle_, handle_);
+    return status == 0 ? std::optional(static_cast<double>(milliseconds) * 1e-3) : std::nullopt;
+  }
+
+ private:
+  // With the context that the next call needs.
+  [[nodiscard]] const StreamApi& api() const noexcept {
+    queue_->context_.make_current();
+    return *queue_->context_.api;
+  }
+
+  std::shared_ptr<StreamQueue> queue_;
+  StreamHandle handle_;
+};
+
+StreamQueue::StreamQueue(StreamContext context) : context_(std::move(context)), staging_(context_) {
+  const StreamApi& api = *context_.api;
+  check_status(api, context_.make_current(), api.set_current_context.name, context_.place);
+  check_status(api, api.stream_create.address(&stream_, kNonBlocking), api.stream_create.name, context_.place);
+}
+
+StreamQueue::StreamQueue(StreamContext context, StreamHandle stream)
+    : context_(std::move(context)), stream_(stream), owns_stream_(false), staging_(context_) {}
+
+StreamQueue::~StreamQueue() {
+  if (!context_.enter()) return;
+  const StreamApi& api = *context_.api;
+  api.stream_wait.address(stream_);
+  if (owns_stream_) api.stream_destroy.address(stream_);
+  if (download_ != nullptr) api.host_free.address(download_);
+}
+
+void StreamQueue::throw_if_lost() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void StreamQueue::begin_call() {
+  throw_if_lost();
+  const StreamApi& api = *context_.api;
+  const int status = context_.open->lost ? kStatusContextIsDestroyed : context_.make_current();
+  if (!is_call_status(status)) lose(status, api.set_current_context.name);
+  check_status(api, status, api.set_current_context.name, context_.place);
+}
+
+void StreamQueue::lose(int status, const char* call) {
+  context_.open->lost = true;
+  const std::string name = context_.api->status_name(*context_.api, status);
+  const Error error = device_lost(context_.place, fmt::format("{}: {}", call, name), last_kernel_);
+  try {
+    context_.api->raise(error.code(), error.what(), {call, status, name});
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  std::rethrow_exception(failure_);
+}
+
+void StreamQueue::check_wait(int status, const char* call) {
+  if (!is_call_status(status)) lose(status, call);
+  check_queued(status, call, context_.place);
+}
+
+void StreamQueue::check_queued(int status, const char* call, const std::string& place) {
+  if (status == 0) return;
+  if (!is_call_status(status)) lose(status, call);
+  const int waited = context_.api->stream_wait.address(stream_);
+  if (!is_call_status(waited)) lose(waited, call);
+  check_status(*context_.api, status, call, place);
+}
+
+void StreamQueue::upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) {
+  const StreamApi& api = *context_.api;
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  StreamAddress to = stream_address(target, offset);
+  while (bytes > 0) {
+    const size_t part = std::min(bytes, StagingRing::kPieceBytes);
+    std::byte* const staged = staging_.take(part, stream_);
+    if (staged != nullptr) std::memcpy(staged, source, part);
+    // From memory that is not pinned, the driver copies before it returns.
+    check_queued(api.copy_to_device.address(to, staged != nullptr ? staged : source, part, stream_), api.copy_to_device.name,
+                 context_.place);
+    source += part;
+    to += part;
+    bytes -= part;
+  }
+}
+
+std::byte* StreamQueue::download_piece() {
+  void* host = download_;
+  if (host == nullptr && context_.api->host_allocate.address(&host, kDownloadBytes, 0) != 0) return nullptr;
+  download_ = static_cast<std::byte*>(host);
+  return download_;
+}
+
+void StreamQueue::download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
+  if (bytes == 0) return;
+  const StreamApi& api = *context_.api;
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  std::byte* const staged = bytes <= kDownloadBytes ? download_piece() : nullptr;
+  check_wait(api.copy_to_host.address(staged != nullptr ? staged : target, stream_address(source, offset), bytes, stream_),
+             api.copy_to_host.name);
+  check_wait(api.stream_wait.address(stream_), api.stream_wait.name);
+  if (staged != nullptr) std::memcpy(target, staged, bytes);
+}
+
+void StreamQueue::copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) {
+  if (bytes == 0) return;
+  const StreamApi& api = *context_.api;
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  check_queued(api.copy_on_device.address(stream_address(target, target_offset), stream_address(source, source_offset), bytes, stream_),
+               api.copy_on_device.name, context_.place);
+}
+
+void StreamQueue::fill(Buffer& target, size_t offset, size_t bytes, std::byte value) {
+  if (bytes == 0) return;
+  const StreamApi& api = *context_.api;
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  check_queued(api.fill_bytes.address(stream_address(target, offset), static_cast<unsigned char>(value), bytes, stream_),
+               api.fill_bytes.name, context_.place);
+}
+
+void StreamQueue::launch(const Launch& launch) {
+  const StreamApi& api = *context_.api;
+  const ir::Kernel& kernel = launch.program->kernel();
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  addresses_.clear();
+  for (const BufferArgument& argument : launch.buffers) addresses_.push_back(stream_address(*argument.buffer, argument.offset));
+  arguments_.clear();
+  for (StreamAddress& address : addresses_) arguments_.push_back(&address);
+  if (!launch.parameters.empty()) arguments_.push_back(const_cast<uint32_t*>(launch.parameters.data()));  // NOLINT: it is only read
+  const int status = api.launch.address(static_cast<const StreamProgram&>(*launch.program).function(), launch.grid.x, launch.grid.y,
+                                        launch.grid.z, kernel.group_size, 1, 1, 0, stream_, arguments_.data(), nullptr);
+  last_kernel_ = kernel.name;
+  if (status != 0) check_queued(status, api.launch.name, fmt::format("{}, kernel {}", context_.place, kernel.name));
+}
+
+void StreamQueue::synchronize() {
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  check_wait(context_.api->stream_wait.address(stream_), context_.api->stream_wait.name);
+}
+
+std::unique_ptr<Event> StreamQueue::record() {
+  const StreamApi& api = *context_.api;
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  StreamHandle handle = nullptr;
+  check_queued(api.event_create.address(&handle, 0), api.event_create.name, context_.place);
+  auto event = std::make_unique<StreamEvent>(shared_from_this(), handle);
+  check_queued(api.event_record.address(handle, stream_), api.event_record.name, context_.place);
+  return event;
+}
+
+bool StreamQueue::is_lost() noexcept {
+  const std::lock_guard lock(mutex_);
+  return failure_ != nullptr;
+}
+
+std::unique_ptr<StreamBuffer> StreamQueue::allocate(size_t bytes) {
+  const StreamApi& api = *context_.api;
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  StreamAddress address = 0;
+  const int status = api.memory_allocate.address(&address, bytes);
+  if (status == kStatusOutOfMemory) return nullptr;
+  check_queued(status, api.memory_allocate.name, context_.place);
+  return std::make_unique<StreamBuffer>(context_, address, bytes);
+}
+
+std::shared_ptr<const StreamProgram> StreamQueue::load(ir::Kernel kernel, const std::string& entry, const void* binary) {
+  const StreamApi& api = *context_.api;
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  StreamHandle module = nullptr, function = nullptr;
+  const int status = api.module_load.address(&module, binary);
+  if (status == kStatusOutOfMemory || !is_call_status(status)) check_queued(status, api.module_load.name, context_.place);
+  if (status != 0) return nullptr;
+  if (api.module_function.address(&function, module, entry.c_str()) != 0) {
+    api.module_unload.address(module);
+    return nullptr;
+  }
+  return std::make_shared<const StreamProgram>(std::move(kernel), shared_from_this(), module, function);
+}
+
+void StreamQueue::unload(StreamHandle module) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!context_.enter()) return;
+  context_.api->stream_wait.address(stream_);
+  context_.api->module_unload.address(module);
+}
+
+}  // namespace wick

@@ -1,0 +1,153 @@
+// A StreamQueue is the in-order queue of one device over a stream of its driver.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/device/queue.h"
+#include "wick/device/stream_api.h"
+
+namespace wick {
+
+// A context of the driver. Once it is lost, nothing in it is given back one by one: it goes as a whole.
+struct OpenContext {
+  StreamHandle handle = nullptr;
+  std::atomic<bool> lost = false;
+};
+
+// What the calls are made in; the context stays as long as somebody has it.
+struct StreamContext {
+  std::shared_ptr<const StreamApi> api;
+  std::shared_ptr<OpenContext> open;
+  std::string place;  // "cuda:0 (name)", for errors
+
+  int make_current() const { return api->set_current_context.address(open->handle); }
+  // For destructors: whether there is something to give back to the driver, which then has the context.
+  [[nodiscard]] bool enter() const noexcept { return !open->lost && make_current() == 0; }
+};
+
+// A block of the device's memory, which is the driver's again with it; or one that somebody else owns.
+class StreamBuffer final : public Buffer {
+ public:
+  StreamBuffer(StreamContext context, StreamAddress address, size_t bytes)
+      : context_(std::move(context)), address_(address), bytes_(bytes) {}
+  // `owner` keeps the memory until the buffer goes.
+  StreamBuffer(StreamAddress address, size_t bytes, std::shared_ptr<const void> owner)
+      : owner_(std::move(owner)), address_(address), bytes_(bytes) {}
+  ~StreamBuffer() override;
+
+  [[nodiscard]] size_t bytes() const noexcept override { return bytes_; }
+  [[nodiscard]] std::byte* host_data() noexcept override { return nullptr; }
+  [[nodiscard]] StreamAddress address() const noexcept { return address_; }
+
+ private:
+  StreamContext context_;  // without an api: not ours
+  std::shared_ptr<const void> owner_;
+  StreamAddress address_;
+  size_t bytes_;
+};
+
+// Where a byte of a buffer lies.
+[[nodiscard]] StreamAddress stream_address(const Buffer& buffer, size_t offset);
+
+class StreamQueue;
+
+// A kernel of a module that the driver has loaded.
+class StreamProgram final : public Program {
+ public:
+  StreamProgram(ir::Kernel kernel, std::shared_ptr<StreamQueue> queue, StreamHandle module, StreamHandle function)
+      : Program(std::move(kernel)), queue_(std::move(queue)), module_(module), function_(function) {}
+  ~StreamProgram() override;
+
+  [[nodiscard]] StreamHandle module() const noexcept { return module_; }
+  [[nodiscard]] StreamHandle function() const noexcept { return function_; }
+
+ private:
+  std::shared_ptr<StreamQueue> queue_;
+  StreamHandle module_, function_;
+};
+
+// Pinned memory that uploads pass through, piece after piece, so that the host copies into one while the device reads another.
+class StagingRing {
+ public:
+  static constexpr size_t kPieceBytes = size_t{8} << 20;
+
+  explicit StagingRing(const StreamContext& context) : context_(context) {}
+  ~StagingRing();
+  StagingRing(const StagingRing&) = delete;
+  StagingRing& operator=(const StagingRing&) = delete;
+
+  // So many bytes, at most kPieceBytes, that the device reads no more; nullptr where the machine has no pinned memory to give.
+  [[nodiscard]] std::byte* take(size_t bytes, StreamHandle stream);
+
+ private:
+  struct Piece {
+    std::byte* host = nullptr;
+    StreamHandle event = nullptr;  // behind what reads it
+    size_t used = 0;
+  };
+  [[nodiscard]] bool prepare(Piece& piece) const;
+
+  const StreamContext& context_;
+  std::array<Piece, 4> pieces_;
+  size_t current_ = 0;
+};
+
+// A device that is lost stays lost: every call from then on throws the same error.
+class StreamQueue final : public Queue, public std::enable_shared_from_this<StreamQueue> {
+ public:
+  explicit StreamQueue(StreamContext context);
+  // On a stream that somebody else owns.
+  StreamQueue(StreamContext context, StreamHandle stream);
+  ~StreamQueue() override;
+
+  void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override;
+  void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override;
+  void copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) override;
+  void fill(Buffer& target, size_t offset, size_t bytes, std::byte value) override;
+  void launch(const Launch& launch) override;
+  void synchronize() override;
+  [[nodiscard]] std::unique_ptr<Event> record() override;
+
+  [[nodiscard]] const StreamContext& context() const noexcept { return context_; }
+  [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
+  [[nodiscard]] bool is_lost() noexcept;
+  // nullptr where the device has no more.
+  [[nodiscard]] std::unique_ptr<StreamBuffer> allocate(size_t bytes);
+  // nullptr where the driver refuses the binary.
+  [[nodiscard]] std::shared_ptr<const StreamProgram> load(ir::Kernel kernel, const std::string& entry, const void* binary);
+  // For whoever must not throw: waits, and gives the module back.
+  void unload(StreamHandle module) noexcept;
+
+ private:
+  friend class StreamEvent;
+  // These are called with mutex_ held.
+  void begin_call();
+  void throw_if_lost() const;
+  // A call that waited: a failure that is not about memory or the call itself is one of what was queued before it, and nothing on the
+  // device can be relied on.
+  void check_wait(int status, const char* call);
+  // A call that did not wait: whether more than the call failed, a wait tells.
+  void check_queued(int status, const char* call, const std::string& place);
+  [[noreturn]] void lose(int status, const char* call);
+  [[nodiscard]] std::byte* download_piece();
+
+  StreamContext context_;
+  std::mutex mutex_;
+  StreamHandle stream_ = nullptr;
+  bool owns_stream_ = true;
+  StagingRing staging_;
+  std::byte* download_ = nullptr;         // pinned; made by the first download that needs it
+  std::vector<StreamAddress> addresses_;  // of the launch at hand
+  std::vector<void*> arguments_;
+  std::string last_kernel_;     // that was queued
+  std::exception_ptr failure_;  // once the device is lost
+};
+
+}  // namespace wick
