@@ -127,8 +127,10 @@ TEST(DeviceErrors, OfBackendsForTestsNameNoOption) {
 }
 
 TEST(DeviceErrors, OfThisProgramListTheBackendsForUsers) {
+  EXPECT_EQ(message_of(ErrorCode::backend_not_linked, [] { (void)Device::webgpu(3); }),
+            "backend webgpu: this version of Wick does not have it; this program has: cpu");
   EXPECT_EQ(message_of(ErrorCode::backend_not_linked, [] { (void)Device::cuda(3); }),
-            "backend cuda: this version of Wick does not have it; this program has: cpu");
+            "backend cuda: this program does not link it; it has: cpu; build Wick with -DWICK_CUDA=ON and link it");
   const std::string message = message_of(ErrorCode::no_device, [] { (void)Device::open({DeviceKind::cpu, 7}); });
   EXPECT_THAT(message, HasSubstr("cpu:7: there is no such device; cpu has 1: cpu:0 ("));
 }

@@ -1,0 +1,145 @@
+// NVRTC's interface over this machine's compiler: kernels become code for the host. FAKE_NVRTC="version=11080,newest=90" makes it what a
+// test needs.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "fake_module.h"
+
+namespace {
+
+constexpr int kSuccess = 0, kInvalidInput = 3, kCompilation = 6;
+
+struct Program {
+  std::string text, log;
+  std::vector<char> image;
+};
+
+int setting(const char* name, int otherwise) {
+  const char* text = std::getenv("FAKE_NVRTC");
+  const std::string all = text != nullptr ? text : "";
+  const std::size_t at = all.find(std::string(name) + "=");
+  return at == std::string::npos ? otherwise : std::atoi(all.c_str() + at + std::strlen(name) + 1);
+}
+
+std::vector<int> targets() {
+  std::vector<int> all{50, 60, 70, 75, 80, 86, 89, 90, 100, 120};
+  std::erase_if(all, [](int target) { return target > setting("newest", 999) || target < setting("oldest", 0); });
+  return all;
+}
+
+std::string run(const std::string& command, int& status) {
+  std::string output;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return "popen failed";
+  std::array<char, 4096> part{};
+  for (std::size_t n = 0; (n = fread(part.data(), 1, part.size(), pipe)) > 0;) output.append(part.data(), n);
+  status = pclose(pipe);
+  return output;
+}
+
+// For the host: without includes, and with a function that binds the arguments of each kernel.
+std::string host_text(const std::string& text) {
+  std::string rest = "#include \"fake_kernel.h\"\n";
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("#include")) rest += line + "\n";
+  }
+  const std::regex kernel(R"(__global__\s+void\s+(?:__launch_bounds__\(\d+\)\s+)?(\w+)\s*\()");
+  for (std::sregex_iterator found(text.begin(), text.end(), kernel), end; found != end; ++found) {
+    const std::string name = (*found)[1];
+    rest += "extern \"C\" __attribute__((visibility(\"default\"))) void* fake_bind_" + name + "(void** parameters) { return fake_bind(" +
+            name + ", parameters); }\n";
+  }
+  return rest;
+}
+
+int compile(Program& program, const std::string& architecture) {
+  std::string folder = (std::filesystem::temp_directory_path() / "fake-nvrtc-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return kInvalidInput;
+  std::ofstream(folder + "/kernel.cpp") << host_text(program.text);
+  int status = 0;
+  program.log = run("cd " + folder +
+                        " && " FAKE_COMPILER " -std=c++20 -w -O1 -ffp-contract=off -fvisibility=hidden -fPIC -shared " FAKE_INCLUDES
+                        " kernel.cpp -o kernel.so",
+                    status);
+  std::ifstream file(folder + "/kernel.so", std::ios::binary);
+  const std::vector<char> code((std::istreambuf_iterator<char>(file)), {});
+  std::filesystem::remove_all(folder);
+  if (status != 0) return kCompilation;
+  fake_cuda::ImageHeader header{};
+  std::memcpy(header.magic, fake_cuda::kImageMagic, sizeof header.magic);
+  header.bytes = code.size();
+  header.target = architecture.starts_with("sm_") ? std::strtoull(architecture.c_str() + 3, nullptr, 10) : 0;
+  program.image.assign(reinterpret_cast<const char*>(&header), reinterpret_cast<const char*>(&header + 1));
+  program.image.insert(program.image.end(), code.begin(), code.end());
+  return kSuccess;
+}
+
+}  // namespace
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+FAKE int nvrtcVersion(int* major, int* minor) {
+  const int version = setting("version", 12080);
+  *major = version / 1000;
+  *minor = version % 1000 / 10;
+  return kSuccess;
+}
+FAKE int nvrtcGetNumSupportedArchs(int* count) {
+  *count = static_cast<int>(targets().size());
+  return kSuccess;
+}
+FAKE int nvrtcGetSupportedArchs(int* all) {
+  std::ranges::copy(targets(), all);
+  return kSuccess;
+}
+FAKE const char* nvrtcGetErrorString(int status) {
+  return status == kSuccess ? "NVRTC_SUCCESS" : status == kCompilation ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_INVALID_INPUT";
+}
+FAKE int nvrtcCreateProgram(void** program, const char* text, const char*, int, const char* const*, const char* const*) {
+  *program = new Program{text, {}, {}};
+  return kSuccess;
+}
+FAKE int nvrtcDestroyProgram(void** program) {
+  delete static_cast<Program*>(*program);
+  *program = nullptr;
+  return kSuccess;
+}
+FAKE int nvrtcCompileProgram(void* program, int count, const char* const* options) {
+  const std::string prefix = "--gpu-architecture=";
+  for (int i = 0; i < count; ++i) {
+    if (std::string(options[i]).starts_with(prefix)) return compile(*static_cast<Program*>(program), options[i] + prefix.size());
+  }
+  return kInvalidInput;
+}
+FAKE int nvrtcGetCUBINSize(void* program, std::size_t* bytes) {
+  *bytes = static_cast<Program*>(program)->image.size();
+  return kSuccess;
+}
+FAKE int nvrtcGetCUBIN(void* program, char* code) {
+  std::ranges::copy(static_cast<Program*>(program)->image, code);
+  return kSuccess;
+}
+FAKE int nvrtcGetPTXSize(void* program, std::size_t* bytes) { return nvrtcGetCUBINSize(program, bytes); }
+FAKE int nvrtcGetPTX(void* program, char* code) { return nvrtcGetCUBIN(program, code); }
+FAKE int nvrtcGetProgramLogSize(void* program, std::size_t* bytes) {
+  *bytes = static_cast<Program*>(program)->log.size() + 1;
+  return kSuccess;
+}
+FAKE int nvrtcGetProgramLog(void* program, char* log) {
+  std::strcpy(log, static_cast<Program*>(program)->log.c_str());
+  return kSuccess;
+}

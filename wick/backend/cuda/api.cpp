@@ -1,0 +1,89 @@
+#include "wick/backend/cuda/api.h"
+
+#include <fmt/format.h>
+
+#include "wick/backend/cuda/cuda.h"
+#include "wick/base/fail.h"
+
+namespace wick::cuda {
+namespace {
+
+template <class... Parameters>
+void bind(const DynamicLibrary& library, const char* name, StreamCall<Parameters...>& call) {
+  call = {name, library.function<int(Parameters...)>(name)};
+  if (call.address == nullptr) {
+    fail(ErrorCode::unsupported, "library {} has no {}: a driver of CUDA {} or newer is needed", library.name(), name,
+         version_text(kOldestDriver));
+  }
+}
+
+void bind_streams(const DynamicLibrary& library, StreamApi& api) {
+  bind(library, "cuCtxSetCurrent", api.set_current_context);
+  bind(library, "cuMemGetInfo_v2", api.memory_info);
+  bind(library, "cuMemAlloc_v2", api.memory_allocate);
+  bind(library, "cuMemFree_v2", api.memory_free);
+  bind(library, "cuMemHostAlloc", api.host_allocate);
+  bind(library, "cuMemFreeHost", api.host_free);
+  bind(library, "cuMemcpyHtoDAsync_v2", api.copy_to_device);
+  bind(library, "cuMemcpyDtoHAsync_v2", api.copy_to_host);
+  bind(library, "cuMemcpyDtoDAsync_v2", api.copy_on_device);
+  bind(library, "cuMemsetD8Async", api.fill_bytes);
+  bind(library, "cuStreamCreate", api.stream_create);
+  bind(library, "cuStreamDestroy_v2", api.stream_destroy);
+  bind(library, "cuStreamSynchronize", api.stream_wait);
+  bind(library, "cuEventCreate", api.event_create);
+  bind(library, "cuEventDestroy_v2", api.event_destroy);
+  bind(library, "cuEventRecord", api.event_record);
+  bind(library, "cuEventQuery", api.event_query);
+  bind(library, "cuEventSynchronize", api.event_wait);
+  bind(library, "cuEventElapsedTime", api.event_elapsed);
+  bind(library, "cuModuleLoadData", api.module_load);
+  bind(library, "cuModuleUnload", api.module_unload);
+  bind(library, "cuModuleGetFunction", api.module_function);
+  bind(library, "cuLaunchKernel", api.launch);
+}
+
+void bind_devices(const DynamicLibrary& library, Api& api) {
+  bind(library, "cuDeviceGetCount", api.device_count);
+  bind(library, "cuDeviceGet", api.device_get);
+  bind(library, "cuDeviceGetName", api.device_name);
+  bind(library, "cuDeviceTotalMem_v2", api.device_memory);
+  bind(library, "cuDeviceGetAttribute", api.device_attribute);
+  bind(library, "cuDevicePrimaryCtxRetain", api.primary_context_retain);
+  bind(library, "cuDevicePrimaryCtxRelease_v2", api.primary_context_release);
+  bind(library, "cuDevicePrimaryCtxReset_v2", api.primary_context_reset);
+}
+
+std::string status_name(const StreamApi& api, int status) {
+  const char* name = nullptr;
+  if (static_cast<const Api&>(api).error_name.address(status, &name) != 0 || name == nullptr) return fmt::format("status {}", status);
+  return name;
+}
+
+void raise(ErrorCode code, const std::string& message, DriverFailure failure) { throw CudaError(code, message, std::move(failure)); }
+
+}  // namespace
+
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+std::shared_ptr<const Api> load_api(const std::string& name) {
+  auto api = std::make_shared<Api>();
+  api->library = std::make_shared<const DynamicLibrary>(name);
+  api->status_name = status_name;
+  api->raise = raise;
+  const DynamicLibrary& library = *api->library;
+  bind(library, "cuInit", api->init);
+  bind(library, "cuGetErrorName", api->error_name);
+  bind(library, "cuDriverGetVersion", api->driver_version);
+  check_status(*api, api->driver_version.address(&api->version), api->driver_version.name, name);
+  if (api->version < kOldestDriver) {
+    fail(ErrorCode::unsupported, "the NVIDIA driver knows CUDA {}, and {} is needed: install a newer driver", version_text(api->version),
+         version_text(kOldestDriver));
+  }
+  bind_devices(library, *api);
+  bind_streams(library, *api);
+  check_status(*api, api->init.address(0), api->init.name, name);
+  return api;
+}
+
+}  // namespace wick::cuda
