@@ -327,6 +327,29 @@ TEST_F(LlamaTest, PromptsLongerThanABatchAreOneText) {
   for (size_t i = 0; i < last.size(); ++i) EXPECT_NEAR(last[i], row[i], 1e-4);
 }
 
+TEST_F(LlamaTest, APromptThatIsGivenUpLeavesTheCacheAsItWas) {
+  const TinyModel tiny;
+  const Opened opened = open(tiny, true);
+  const std::vector<int32_t> ids = some_tokens(530, tiny.vocab);
+  const auto cache = opened.model->new_cache(tiny.context);
+  (void)opened.model->forward(std::span(ids).first(3), *cache, LogitRows::last);
+  const auto rest = std::span(ids).subspan(3);
+  int questions = 0;
+  const auto until = [&](int last) { return [&questions, last] { return ++questions > last; }; };
+  const std::vector<float> whole = opened.model->forward(rest, *cache, LogitRows::last, until(1 << 20)).to_vector<float>();
+  const int all = questions;
+  EXPECT_GE(all, 2 * 2);  // two parts, of some layers each
+  // In the first part, in the second one, and at the very end.
+  for (const int last : {0, 1, all / 2, all - 1}) {
+    cache->truncate(3);
+    questions = 0;
+    EXPECT_FALSE(opened.model->forward(rest, *cache, LogitRows::last, until(last)).defined()) << last;
+    EXPECT_EQ(questions, last + 1);
+    EXPECT_EQ(cache->length(), 3);
+  }
+  EXPECT_EQ(opened.model->forward(rest, *cache, LogitRows::last).to_vector<float>(), whole);
+}
+
 TEST_F(LlamaTest, ATruncatedCacheForgets) {
   const TinyModel tiny;
   const Opened opened = open(tiny, true);

@@ -156,6 +156,19 @@ TEST(Generator, TheCallbackCancels) {
   EXPECT_EQ(streamed, "a b");
 }
 
+TEST(Generator, ACancelledPromptGivesNoTokenAndTheNextRequestIsWhole) {
+  Story story("a b c d e f");
+  Generator generator(story.model, story.tokenizer, 64);
+  GenerationParams params = greedy();
+  int asked = 0;
+  params.is_cancelled = [&] { return ++asked == 1; };
+  const GenerationResult cancelled = generator.generate("ab", params, {});
+  EXPECT_EQ(cancelled.stop_reason, StopReason::cancelled);
+  EXPECT_TRUE(cancelled.tokens.empty() && cancelled.text.empty());
+  EXPECT_EQ(cancelled.prefill_seconds, 0);
+  EXPECT_EQ(generator.generate("ab", greedy(), {}).text, "a b c d e f");
+}
+
 TEST(Generator, AFullContextEndsTheText) {
   Story story("a b c d e f g h", 6, false);
   const GenerationResult result = story.tell(greedy());

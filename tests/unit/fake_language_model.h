@@ -47,7 +47,9 @@ class FakeLanguageModel final : public LanguageModel {
   [[nodiscard]] std::unique_ptr<KvCache> new_cache(int64_t capacity) const override {
     return std::make_unique<KvCache>(1, 1, capacity, 2, DType::f32, device_);
   }
-  [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows /*rows*/) const override {
+  using LanguageModel::forward;
+  [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows /*rows*/, const StopCheck& stop) const override {
+    if (stop && stop()) return {};
     seen_.resize(static_cast<size_t>(cache.length()));
     seen_.insert(seen_.end(), tokens.begin(), tokens.end());
     cache.advance(static_cast<int64_t>(tokens.size()));

@@ -3,7 +3,8 @@
 
 namespace wick {
 
-// While one is alive the first SIGINT is only remembered; the next one ends the process, as each does without a guard.
+// While one is alive the first SIGINT is only remembered; the next one ends the process, as each does without a guard. There is one at
+// a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -12,6 +13,13 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   [[nodiscard]] bool requested() const noexcept;
+  // The next SIGINT is the first one again.
+  void clear() noexcept;
+  // Waits until the file descriptor has something to read, or is at its end; false if SIGINT came before that, which is remembered.
+  // Handlers that others set for SIGINT since the guard was made are not called meanwhile.
+  [[nodiscard]] bool wait_for_input(int descriptor) const;
+  // The same, then reads a byte: 1, 0 at the end of the input, -1 if SIGINT came or it cannot be read.
+  [[nodiscard]] int read_byte(int descriptor, char& byte) const;
 };
 
 }  // namespace wick

@@ -111,6 +111,7 @@ struct Session {
   const GenerateOptions& options;
   const LoadedModel& loaded;
   Generator& generator;
+  InterruptGuard& interrupt;
   bool loop = false;
   const OpCounts* counts = nullptr;  // where a receipt is to be written
 };
@@ -122,7 +123,7 @@ bool answer(const Session& session, const std::string& prompt) {
   GenerationParams params = session.options.params;
   GenerationReport report{.random_seed = !params.sampling.seed};
   if (report.random_seed) params.sampling.seed = random_seed();
-  const InterruptGuard interrupt;
+  const InterruptGuard& interrupt = session.interrupt;
   params.is_cancelled = [&interrupt] { return interrupt.requested(); };
   if (json) params.logprobs = session.options.top_logprobs;
   report.result = session.generator.generate(prompt, params, [&](std::string_view text) {
@@ -156,16 +157,31 @@ bool answer(const Session& session, const std::string& prompt) {
 void prompt_loop(const Session& session) {
   Console& console = session.console;
   console.err << "Each line is a prompt of its own, which the model continues; /help lists commands, Ctrl-D ends.\n";
-  LineEditor editor(console);
-  while (const std::optional<std::string> line = editor.read()) {
-    if (*line == "/quit" || *line == "/exit" || *line == "/bye") return;
-    if (*line == "/help" || *line == "/?") {
-      console.err << "/help  print this list\n/quit  end, as Ctrl-D does\nCtrl-C stops an answer; a second one ends the program.\n";
+  LineEditor editor(console, session.interrupt);
+  bool interrupted = false;  // the last thing typed was Ctrl-C
+  for (;;) {
+    const InputLine line = editor.read();
+    if (line.kind == InputLine::Kind::end) break;
+    if (line.kind == InputLine::Kind::interrupt) {
+      console.err << std::endl;
+      if (interrupted && line.text.empty()) {
+        console.exit_code = kExitInterrupted;
+        return;
+      }
+      interrupted = true;
+      console.err << "Ctrl-C again ends the program, as Ctrl-D does." << std::endl;
       continue;
     }
-    if (line->empty()) continue;
+    interrupted = false;
+    if (line.text == "/quit" || line.text == "/exit" || line.text == "/bye") return;
+    if (line.text == "/help" || line.text == "/?") {
+      console.err << "/help  print this list\n/quit  end, as Ctrl-D does\n"
+                     "Ctrl-C stops an answer or clears the line; a second one ends the program.\n";
+      continue;
+    }
+    if (line.text.empty()) continue;
     try {
-      (void)answer(session, *line);
+      (void)answer(session, line.text);
     } catch (const Error& error) {
       // A prompt that does not fit is no reason to leave.
       console.error(error.what());
@@ -217,10 +233,12 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   const std::filesystem::path path = resolve_model(console, options.model);
   const LoadedModel loaded = load_model(console, path, open_device(), options.precision);
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
+  InterruptGuard interrupt;  // until here Ctrl-C ends the program: there is no answer to stop
   const Session session{.console = console,
                         .options = options,
                         .loaded = loaded,
                         .generator = generator,
+                        .interrupt = interrupt,
                         .loop = !prompt,
                         .counts = counts ? &*counts : nullptr};
   if (!prompt) {

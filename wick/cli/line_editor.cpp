@@ -1,6 +1,7 @@
 #include "wick/cli/line_editor.h"
 
 #include <cstdio>
+#include <cwchar>
 #include <iostream>
 #include <string_view>
 
@@ -11,6 +12,7 @@ namespace wick {
 namespace {
 
 constexpr const char* kPrompt = "> ";
+constexpr int kStandardInput = 0;
 
 // The part of editline(3)'s binary interface that is used here; it has been the same since libedit.so.2.
 struct EditLine;
@@ -19,10 +21,16 @@ struct HistEvent {
   int number;
   const char* text;
 };
-constexpr int kSetPrompt = 0;       // EL_PROMPT
-constexpr int kSetEditor = 2;       // EL_EDITOR
-constexpr int kSetSignal = 3;       // EL_SIGNAL
-constexpr int kSetHistory = 10;     // EL_HIST
+constexpr int kSetPrompt = 0;    // EL_PROMPT
+constexpr int kSetEditor = 2;    // EL_EDITOR
+constexpr int kSetSignal = 3;    // EL_SIGNAL
+constexpr int kSetHistory = 10;  // EL_HIST
+constexpr int kSetReader = 13;   // EL_GETCFN
+struct LineInfo {
+  const char* buffer;
+  const char* cursor;
+  const char* last_character;
+};
 constexpr int kHistorySize = 1;     // H_SETSIZE
 constexpr int kHistoryEnter = 10;   // H_ENTER
 constexpr int kHistoryUnique = 20;  // H_SETUNIQUE
@@ -33,15 +41,16 @@ const char* prompt_of(EditLine* /*editor*/) { return kPrompt; }
 }  // namespace
 
 struct LineEditor::Libedit {
-  Libedit() : library("libedit.so.2") {
+  explicit Libedit(InterruptGuard& guard) : library("libedit.so.2"), interrupt(guard) {
     init = library.function<EditLine*(const char*, FILE*, FILE*, FILE*)>("el_init");
     set = library.function<int(EditLine*, int, ...)>("el_set");
+    line = library.function<const LineInfo*(EditLine*)>("el_line");
     gets = library.function<const char*(EditLine*, int*)>("el_gets");
     end = library.function<void(EditLine*)>("el_end");
     new_history = library.function<History*()>("history_init");
     call_history = library.function<int(History*, HistEvent*, int, ...)>("history");
     end_history = library.function<void(History*)>("history_end");
-    const bool whole = init && set && gets && end && new_history && call_history && end_history;
+    const bool whole = init && set && line && gets && end && new_history && call_history && end_history;
     if (!whole) fail(ErrorCode::not_found, "{}: a function is missing", library.name());
     // What is edited is shown on standard error: standard output is for the text.
     editor = init("wick", stdin, stderr, stderr);
@@ -54,6 +63,7 @@ struct LineEditor::Libedit {
     set(editor, kSetEditor, "emacs");
     set(editor, kSetSignal, 1);  // the terminal is as before when a signal ends the program
     set(editor, kSetHistory, call_history, history);
+    set(editor, kSetReader, read_character);
   }
   ~Libedit() {
     if (history != nullptr) end_history(history);
@@ -62,9 +72,37 @@ struct LineEditor::Libedit {
   Libedit(const Libedit&) = delete;
   Libedit& operator=(const Libedit&) = delete;
 
+  // libedit's own reader goes on where a signal comes. Returns 1, 0 at the end of the input, or -1, which ends the line.
+  static int read_character(EditLine* editor, wchar_t* character) {
+    Libedit& self = *reading;
+    std::mbstate_t state = {};
+    for (;;) {
+      char byte = 0;
+      const int count = self.interrupt.read_byte(kStandardInput, byte);
+      if (count <= 0) {
+        const LineInfo* info = self.line(editor);
+        self.thrown_away.assign(info->buffer, info->last_character);
+        return count;
+      }
+      const size_t length = std::mbrtowc(character, &byte, 1, &state);
+      if (length == static_cast<size_t>(-2)) continue;  // more bytes of the same character
+      if (length == static_cast<size_t>(-1)) {
+        state = {};
+        continue;
+      }
+      return 1;
+    }
+  }
+
+  // The one that calls libedit on this thread, for the reader, which libedit gives nothing of ours.
+  static thread_local Libedit* reading;
+
   DynamicLibrary library;
+  InterruptGuard& interrupt;
+  std::string thrown_away = {};
   EditLine* (*init)(const char*, FILE*, FILE*, FILE*);
   int (*set)(EditLine*, int, ...);
+  const LineInfo* (*line)(EditLine*);
   const char* (*gets)(EditLine*, int*);
   void (*end)(EditLine*);
   History* (*new_history)();
@@ -74,11 +112,13 @@ struct LineEditor::Libedit {
   History* history = nullptr;
 };
 
-LineEditor::LineEditor(const Console& console) : console_(console) {
+thread_local LineEditor::Libedit* LineEditor::Libedit::reading = nullptr;
+
+LineEditor::LineEditor(const Console& console, InterruptGuard& interrupt) : console_(console), interrupt_(interrupt) {
   const bool can_edit = &console.in == &std::cin && console.input_is_terminal && console.errors_are_terminal && !console.plain_terminal;
   if (!can_edit) return;
   try {
-    libedit_ = std::make_unique<Libedit>();
+    libedit_ = std::make_unique<Libedit>(interrupt);
   } catch (const Error& error) {
     console.detail(fmt::format("lines cannot be edited: {}; install libedit2", error.what()));
   }
@@ -86,22 +126,41 @@ LineEditor::LineEditor(const Console& console) : console_(console) {
 
 LineEditor::~LineEditor() = default;
 
-std::optional<std::string> LineEditor::read() {
-  std::string line;
+InputLine LineEditor::read_plain() {
+  InputLine line{.kind = InputLine::Kind::text};
+  console_.err << kPrompt << std::flush;
+  const bool waits = &console_.in == &std::cin && console_.in.rdbuf()->in_avail() <= 0;
+  // The terminal throws the line away by itself.
+  if (waits && !interrupt_.wait_for_input(kStandardInput)) {
+    line.kind = InputLine::Kind::interrupt;
+  } else if (!std::getline(console_.in, line.text)) {
+    line.kind = InputLine::Kind::end;
+  }
+  return line;
+}
+
+InputLine LineEditor::read() {
+  interrupt_.clear();
   if (libedit_ == nullptr) {
-    console_.err << kPrompt << std::flush;
-    if (!std::getline(console_.in, line)) return std::nullopt;
+    InputLine line = read_plain();
+    if (line.kind == InputLine::Kind::interrupt) interrupt_.clear();
     return line;
   }
   int count = 0;
+  Libedit::reading = libedit_.get();
   const char* text = libedit_->gets(libedit_->editor, &count);
-  if (text == nullptr || count <= 0) return std::nullopt;
-  line.assign(text, static_cast<size_t>(count));
-  if (line.find_first_not_of(" \t\r\n") != std::string::npos) {
-    HistEvent event{};
-    libedit_->call_history(libedit_->history, &event, kHistoryEnter, line.c_str());
+  Libedit::reading = nullptr;
+  if (text == nullptr || count <= 0) {
+    if (!interrupt_.requested()) return {.kind = InputLine::Kind::end};
+    interrupt_.clear();
+    return {.kind = InputLine::Kind::interrupt, .text = std::move(libedit_->thrown_away)};
   }
-  if (line.ends_with('\n')) line.pop_back();
+  InputLine line{.kind = InputLine::Kind::text, .text = std::string(text, static_cast<size_t>(count))};
+  if (line.text.find_first_not_of(" \t\r\n") != std::string::npos) {
+    HistEvent event{};
+    libedit_->call_history(libedit_->history, &event, kHistoryEnter, line.text.c_str());
+  }
+  if (line.text.ends_with('\n')) line.text.pop_back();
   return line;
 }
 

@@ -25,7 +25,7 @@ struct GenerationParams {
   bool parse_special = false;
   // With a number, the log-probability of each token is kept, and those of so many most likely ones.
   std::optional<int64_t> logprobs = {};
-  // Asked before each token whether to stop; may be empty.
+  // Asked before each token, and before each layer while the prompt is read, whether to stop; may be empty.
   std::function<bool()> is_cancelled = {};
 };
 
@@ -54,7 +54,7 @@ struct GenerationResult {
   StopReason stop_reason = StopReason::max_tokens;
   std::optional<std::string> stop_sequence_matched = {};
   uint64_t seed = 0;
-  double prefill_seconds = 0;      // from the request to the prompt's logits
+  double prefill_seconds = 0;      // from the request to the prompt's logits; 0 if it was cancelled before that
   double time_to_first_token = 0;  // to the first token's choice
   double decode_seconds = 0;       // from there to the end
   int64_t decode_steps = 0;        // tokens computed in decode_seconds: all but the first

@@ -174,7 +174,12 @@ GenerationResult Generator::generate(std::string_view prompt, const GenerationPa
   result.seed = sampler.seed();
   prepare_cache(result.prompt_tokens, params.max_tokens);
   for (const TokenId token : tokens) sampler.accept(token);
-  std::vector<float> logits = model_.forward(tokens, *cache_, LogitRows::last).to_vector<float>();
+  const Tensor prompt_logits = model_.forward(tokens, *cache_, LogitRows::last, params.is_cancelled);
+  if (!prompt_logits.defined()) {
+    continuation.finish(StopReason::cancelled);
+    return std::move(result);
+  }
+  std::vector<float> logits = prompt_logits.to_vector<float>();
   result.prefill_seconds = seconds_since(start);
   if (params.max_tokens == 0) {
     continuation.finish(StopReason::max_tokens);

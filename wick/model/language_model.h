@@ -46,6 +46,9 @@ struct LoadOptions {
   [[nodiscard]] DType cache_dtype() const noexcept { return kv_type.value_or(precise ? DType::f32 : DType::f16); }
 };
 
+// Whether a call is to be given up.
+using StopCheck = std::function<bool()>;
+
 class LanguageModel {
  public:
   LanguageModel() = default;
@@ -60,7 +63,12 @@ class LanguageModel {
   // Appends the tokens to the cache and returns f32 logits [rows, vocab]. At least one token. Long prompts are processed in parts,
   // so that scratch memory does not grow with them; with LogitRows::all the result itself does.
   // Errors: context_full, leaving the cache as it was; index_out_of_range for a token outside the vocabulary.
-  [[nodiscard]] virtual Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const = 0;
+  [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const {
+    return forward(tokens, cache, rows, {});
+  }
+  // The same, but `stop` is asked before each layer, for a long prompt takes long. Where it says so the result is an empty tensor, and the
+  // cache as it was.
+  [[nodiscard]] virtual Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows, const StopCheck& stop) const = 0;
   // A loaded model reads its weights where the file is mapped, which answers at once. A CPU decodes about twice as fast from weights
   // that are rearranged for it; prefill and results are the same. This takes the next matrices into that layout until `seconds` have
   // passed, at least one; where memory is short the rest stays in the file. Returns whether nothing is left to do. Not while another thread

@@ -177,7 +177,7 @@ void Llama::check_cache(const KvCache& cache) const {
        sizes.layers, sizes.kv_heads, sizes.head_dim, info_.name, config_.layers, config_.kv_heads, config_.head_dim);
 }
 
-Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const {
+Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows, const StopCheck& stop) const {
   if (tokens.empty()) fail(ErrorCode::invalid_argument, "forward: no tokens; give at least one");
   for (const int32_t token : tokens) {
     if (token < 0 || token >= info_.vocab_size) {
@@ -188,12 +188,19 @@ Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows
   check_cache(cache);
   cache.require_room(static_cast<int64_t>(tokens.size()));
   const bool all = rows == LogitRows::all;
+  const int64_t length_before = cache.length();
   std::optional<Tensor> result;
   if (all) result = Tensor::empty({static_cast<int64_t>(tokens.size()), info_.vocab_size}, DType::f32, device_);
   const size_t most = device_.runtime().runs_kernels() ? kKernelBatch : kHostBatch;
   for (size_t first = 0; first < tokens.size(); first += most) {
     const size_t count = std::min(most, tokens.size() - first);
-    Hidden hidden = run_layers(tokens.subspan(first, count), cache);
+    // A device that runs behind the host would take all parts at once.
+    if (stop && first > 0) device_.synchronize();
+    Hidden hidden = run_layers(tokens.subspan(first, count), cache, stop);
+    if (!hidden.x.defined()) {
+      cache.truncate(length_before);
+      return {};
+    }
     const auto batch = static_cast<int64_t>(count);
     if (all) {
       copy(logits_of(std::move(hidden)), result->narrow(0, static_cast<int64_t>(first), batch));
@@ -214,12 +221,13 @@ Tensor Llama::normalize(Hidden& hidden, const Tensor& weight) const {
   return std::move(result.norm);
 }
 
-Llama::Hidden Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache) const {
+Llama::Hidden Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache, const StopCheck& stop) const {
   const auto count = static_cast<int64_t>(tokens.size());
   const Tensor ids = Tensor::from_span(tokens, {count}, device_);
   const Tensor angles = rope_.table(cache.length(), count, device_);
   Hidden hidden{weights_.embedding.scaled(embedding(weights_.embedding.weight, ids)), std::nullopt};
   for (int64_t index = 0; index < config_.layers; ++index) {
+    if (stop && stop()) return {};
     const LlamaLayer& layer = weights_.layers[static_cast<size_t>(index)];
     hidden.added = attend(layer, index, normalize(hidden, layer.attention_norm), angles, cache);
     hidden.added = feed_forward(layer, index, normalize(hidden, layer.feed_forward_norm));

@@ -43,7 +43,8 @@ class Llama final : public LanguageModel {
   [[nodiscard]] const ModelInfo& info() const noexcept override { return info_; }
   [[nodiscard]] const Device& device() const noexcept override { return device_; }
   [[nodiscard]] std::unique_ptr<KvCache> new_cache(int64_t capacity) const override;
-  [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const override;
+  using LanguageModel::forward;
+  [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows, const StopCheck& stop) const override;
   bool rearrange(double seconds) override;
 
  private:
@@ -61,8 +62,8 @@ class Llama final : public LanguageModel {
   };
   // Its norm; what was to be added has been.
   [[nodiscard]] Tensor normalize(Hidden& hidden, const Tensor& weight) const;
-  // The hidden state behind the last layer, keys and values having been appended to the cache.
-  [[nodiscard]] Hidden run_layers(std::span<const int32_t> tokens, KvCache& cache) const;
+  // The hidden state behind the last layer, keys and values having been appended to the cache; an empty one if it was to stop.
+  [[nodiscard]] Hidden run_layers(std::span<const int32_t> tokens, KvCache& cache, const StopCheck& stop) const;
   // attend and feed_forward take the normalised hidden state and give what is to be added to the hidden state.
   [[nodiscard]] Tensor attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Tensor& angles, KvCache& cache) const;
   // The activated gate times up, [tokens, feed-forward width].
