@@ -13,6 +13,21 @@ function(wick_runs_kernels variable)
   endforeach()
 endfunction()
 
+#   wick_kernel_libraries(<variable> [WITHOUT_INTERPRETER] cpu vulkan …)
+# What a program with these backends links so that kernels run in it: the launchers of the ops, and, for kernels of users, the interpreter.
+function(wick_kernel_libraries variable)
+  cmake_parse_arguments(KERNELS "WITHOUT_INTERPRETER" "" "" ${ARGN})
+  set(libraries "")
+  wick_runs_kernels(runs_kernels ${KERNELS_UNPARSED_ARGUMENTS})
+  if(runs_kernels)
+    list(APPEND libraries wick::by_kernel)
+  endif()
+  if(NOT KERNELS_WITHOUT_INTERPRETER)
+    list(APPEND libraries wick::compiled_kernel)
+  endif()
+  set(${variable} ${libraries} PARENT_SCOPE)
+endfunction()
+
 #   write_backend_table(<file> BACKENDS cpu … IN_TREE null cpu … [WITHOUT_INTERPRETER])
 # The table names the launchers of kernels (wick::by_kernel), which the target then links, where one of the backends runs kernels; and the
 # interpreter of kernels, which the CPU needs for kernels of users, unless it is left out.
