@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-constexpr const char* kRemedy = "the model was converted wrongly or the file is corrupt: convert or download it again";
+constexpr const char* kConvertAgain = "the model was converted wrongly or the file is corrupt: convert or download it again";
 
 // The value as T, or none if T cannot hold it. Floats become integers only where they are whole.
 template <class T, class Source>
@@ -38,7 +38,8 @@ void append_converted(const GgufArray& array, std::vector<T>& values) {
     Source element;
     std::memcpy(&element, array.packed.data() + index * sizeof(Source), sizeof(Source));
     const std::optional<T> value = convert_exactly<T>(element);
-    if (!value) fail(ErrorCode::dtype_mismatch, "metadata array: element {} is {}, which is out of range; {}", index, element, kRemedy);
+    if (!value)
+      fail(ErrorCode::dtype_mismatch, "metadata array: element {} is {}, which is out of range; {}", index, element, kConvertAgain);
     values.push_back(*value);
   }
 }
@@ -136,7 +137,8 @@ std::vector<T> GgufArray::to_vector() const {
     case GgufType::f64: append_converted<T, double>(*this, values); break;
     case GgufType::string:
     case GgufType::array:
-      fail(ErrorCode::dtype_mismatch, "metadata array: its {} elements are {}s, not numbers; {}", size, to_string(element_type), kRemedy);
+      fail(ErrorCode::dtype_mismatch, "metadata array: its {} elements are {}s, not numbers; {}", size, to_string(element_type),
+           kConvertAgain);
   }
   return values;
 }
@@ -163,13 +165,13 @@ uint64_t GgufFile::offset_of(std::string_view text) const noexcept {
 }
 
 void GgufFile::fail_absent(std::string_view key) const {
-  fail(ErrorCode::not_found, "{}: metadata {} is absent; {}", name_, printable(key), kRemedy);
+  fail(ErrorCode::not_found, "{}: metadata {} is absent; {}", name_, printable(key), kConvertAgain);
 }
 
 void GgufFile::fail_kind(std::string_view key, const char* wanted) const {
   const auto& [own_key, value] = metadata_[metadata_index_.at(key)];
   fail(ErrorCode::corrupt_file, "{}: metadata {} at byte {} is {}, but {} is needed; {}", name_, printable(key), offset_of(own_key),
-       describe(value), wanted, kRemedy);
+       describe(value), wanted, kConvertAgain);
 }
 
 std::optional<uint64_t> GgufFile::find_uint(std::string_view key) const {

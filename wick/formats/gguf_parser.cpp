@@ -14,7 +14,7 @@
 namespace wick {
 namespace {
 
-constexpr const char* kRemedy = "the file is truncated or corrupt: download it again";
+constexpr const char* kGgufRemedy = "the file is truncated or corrupt: download it again";
 constexpr int kMaxArrayDepth = 8;
 constexpr uint64_t kMaxKeyBytes = 65535;        // gguf.md: keys have at most 2^16 - 1 bytes
 constexpr uint64_t kMaxAlignment = 1ull << 24;  // far beyond any page; a larger one is a corrupt number
@@ -87,14 +87,14 @@ class GgufParser {
   void require(uint64_t needed, const char* field, std::string_view owner) const {
     if (needed <= remaining()) return;
     fail(ErrorCode::corrupt_file, "{}: {}{} at byte {}: {} bytes needed, {} left; {}", name(), field, of(owner), position_, needed,
-         remaining(), kRemedy);
+         remaining(), kGgufRemedy);
   }
 
   // A count of entries that take at least min_bytes each.
   void require_entries(uint64_t count, uint64_t min_bytes, uint64_t read_at, const char* field, std::string_view owner) const {
     if (count <= remaining() / min_bytes) return;
     fail(ErrorCode::corrupt_file, "{}: {}{} at byte {}: {} entries of at least {} bytes do not fit into the {} bytes left; {}", name(),
-         field, of(owner), read_at, count, min_bytes, remaining(), kRemedy);
+         field, of(owner), read_at, count, min_bytes, remaining(), kGgufRemedy);
   }
 
   static std::string of(std::string_view owner) { return owner.empty() ? std::string() : " of " + printable(owner); }
@@ -113,7 +113,7 @@ class GgufParser {
     const auto length = read<uint64_t>(field, owner);
     if (length > remaining()) {
       fail(ErrorCode::corrupt_file, "{}: {}{} at byte {}: a string of {} bytes, {} left; {}", name(), field, of(owner), at, length,
-           remaining(), kRemedy);
+           remaining(), kGgufRemedy);
     }
     const std::string_view text(reinterpret_cast<const char*>(bytes_.data() + position_), length);
     position_ += length;
@@ -125,7 +125,7 @@ class GgufParser {
     const auto id = read<uint32_t>(field, owner);
     if (id > static_cast<uint32_t>(GgufType::f64)) {
       fail(ErrorCode::corrupt_file, "{}: {}{} at byte {}: metadata type {} is unknown (0 to 12 exist); {}", name(), field, of(owner), at,
-           id, kRemedy);
+           id, kGgufRemedy);
     }
     return static_cast<GgufType>(id);
   }
@@ -134,7 +134,7 @@ class GgufParser {
     const uint64_t at = position_;
     const auto value = read<uint8_t>("value", key);
     if (value > 1) {
-      fail(ErrorCode::corrupt_file, "{}: value{} at byte {}: a boolean is 0 or 1, not {}; {}", name(), of(key), at, value, kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: value{} at byte {}: a boolean is 0 or 1, not {}; {}", name(), of(key), at, value, kGgufRemedy);
     }
     return value == 1;
   }
@@ -163,7 +163,7 @@ void GgufParser::read_header() {
   if (!starts_with(bytes_, "GGUF")) {
     const auto first = bytes_.first(std::min<size_t>(bytes_.size(), 4));
     if (starts_with(bytes_, std::string_view("GGUF").substr(0, first.size()))) {
-      fail(ErrorCode::corrupt_file, "{}: magic at byte 0: 4 bytes needed, {} left; {}", name(), first.size(), kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: magic at byte 0: 4 bytes needed, {} left; {}", name(), first.size(), kGgufRemedy);
     }
     fail(ErrorCode::corrupt_file, "{}: magic at byte 0: the file starts with {}, not 'GGUF': it looks like {}", name(), printable(first),
          describe_stranger(bytes_));
@@ -193,14 +193,14 @@ void GgufParser::read_metadata() {
   for (uint64_t index = 0; index < metadata_count_; ++index) {
     const uint64_t at = position_;
     const std::string_view key = read_string("metadata key");
-    if (key.empty()) fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: the key is empty; {}", name(), index, at, kRemedy);
+    if (key.empty()) fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: the key is empty; {}", name(), index, at, kGgufRemedy);
     if (key.size() > kMaxKeyBytes) {
       fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: {} bytes, {} are allowed; {}", name(), index, at, key.size(),
-           kMaxKeyBytes, kRemedy);
+           kMaxKeyBytes, kGgufRemedy);
     }
     if (!file_.metadata_index_.emplace(key, file_.metadata_.size()).second) {
       fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: the key stands twice in the file; {}", name(), printable(key), at,
-           kRemedy);
+           kGgufRemedy);
     }
     const GgufType type = read_type("type", key);
     file_.metadata_.emplace_back(key, read_value(type, key));
@@ -230,7 +230,7 @@ GgufValue GgufParser::read_value(GgufType type, std::string_view key) {
 GgufArray GgufParser::read_array(std::string_view key, int depth) {
   if (depth > kMaxArrayDepth) {
     fail(ErrorCode::corrupt_file, "{}: array{} at byte {}: arrays are nested more than {} deep; {}", name(), of(key), position_,
-         kMaxArrayDepth, kRemedy);
+         kMaxArrayDepth, kGgufRemedy);
   }
   GgufArray array;
   array.element_type = read_type("element type", key);
@@ -266,7 +266,7 @@ void GgufParser::read_alignment() {
   if (!std::has_single_bit(*alignment) || *alignment < 8 || *alignment > kMaxAlignment) {
     const uint64_t at = file_.offset_of(file_.metadata_[file_.metadata_index_.at("general.alignment")].first);
     fail(ErrorCode::corrupt_file, "{}: metadata 'general.alignment' at byte {}: {} is not a power of two from 8 to {}; {}", name(), at,
-         *alignment, kMaxAlignment, kRemedy);
+         *alignment, kMaxAlignment, kGgufRemedy);
   }
   file_.alignment_ = *alignment;
 }
@@ -278,7 +278,7 @@ void GgufParser::read_tensors() {
     GgufTensor tensor = read_tensor(entry);
     if (!file_.tensor_index_.emplace(tensor.name, file_.tensors_.size()).second) {
       fail(ErrorCode::corrupt_file, "{}: tensor {} at byte {}: the name stands twice in the file; {}", name(), printable(tensor.name),
-           entry.listed_at, kRemedy);
+           entry.listed_at, kGgufRemedy);
     }
     file_.tensors_.push_back(std::move(tensor));
     entries_.push_back(entry);
@@ -290,7 +290,7 @@ GgufTensor GgufParser::read_tensor(Entry& entry) {
   entry.listed_at = position_;
   tensor.name = read_string("tensor name");
   if (tensor.name.empty()) {
-    fail(ErrorCode::corrupt_file, "{}: tensor {} at byte {}: the name is empty; {}", name(), entries_.size(), entry.listed_at, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {} at byte {}: the name is empty; {}", name(), entries_.size(), entry.listed_at, kGgufRemedy);
   }
   const uint64_t shape_at = position_;
   tensor.shape = read_shape(tensor.name);
@@ -298,19 +298,19 @@ GgufTensor GgufParser::read_tensor(Entry& entry) {
   const DTypeInfo& format = info(tensor.dtype);
   if (tensor.shape.last() % format.block_elements != 0) {
     fail(ErrorCode::corrupt_file, "{}: tensor {} at byte {}: rows of {} elements are no multiple of {}'s block of {}; {}", name(),
-         printable(tensor.name), shape_at, tensor.shape.last(), ggml_name(tensor.dtype), format.block_elements, kRemedy);
+         printable(tensor.name), shape_at, tensor.shape.last(), ggml_name(tensor.dtype), format.block_elements, kGgufRemedy);
   }
   const auto blocks = static_cast<uint64_t>(tensor.shape.elements() / format.block_elements);
   if (blocks > bytes_.size() / static_cast<uint64_t>(format.block_bytes)) {
     fail(ErrorCode::corrupt_file, "{}: tensor {} at byte {}: shape {} as {} takes more bytes than the file has ({}); {}", name(),
-         printable(tensor.name), shape_at, tensor.shape.to_string(), ggml_name(tensor.dtype), bytes_.size(), kRemedy);
+         printable(tensor.name), shape_at, tensor.shape.to_string(), ggml_name(tensor.dtype), bytes_.size(), kGgufRemedy);
   }
   entry.size = static_cast<uint64_t>(tensor_bytes(tensor.dtype, tensor.shape.elements()));
   const uint64_t offset_at = position_;
   entry.offset = read<uint64_t>("offset", tensor.name);
   if (entry.offset % file_.alignment_ != 0) {
     fail(ErrorCode::corrupt_file, "{}: offset of tensor {} at byte {}: {} is no multiple of the alignment {}; {}", name(),
-         printable(tensor.name), offset_at, entry.offset, file_.alignment_, kRemedy);
+         printable(tensor.name), offset_at, entry.offset, file_.alignment_, kGgufRemedy);
   }
   return tensor;
 }
@@ -320,7 +320,7 @@ Shape GgufParser::read_shape(std::string_view tensor) {
   const auto rank = read<uint32_t>("rank", tensor);
   if (rank > kMaxRank) {
     fail(ErrorCode::corrupt_file, "{}: rank of tensor {} at byte {}: {} is above {}; {}", name(), printable(tensor), rank_at, rank,
-         kMaxRank, kRemedy);
+         kMaxRank, kGgufRemedy);
   }
   std::array<int64_t, kMaxRank> dims{};
   int64_t elements = 1;
@@ -331,7 +331,7 @@ Shape GgufParser::read_shape(std::string_view tensor) {
     const auto extent = read<uint64_t>("dimension", tensor);
     if (extent > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
       fail(ErrorCode::corrupt_file, "{}: dimension {} of tensor {} at byte {}: {} is too large; {}", name(), dim, printable(tensor), at,
-           extent, kRemedy);
+           extent, kGgufRemedy);
     }
     dims[rank - 1 - dim] = static_cast<int64_t>(extent);
     empty = empty || extent == 0;
@@ -339,7 +339,7 @@ Shape GgufParser::read_shape(std::string_view tensor) {
   }
   if (overflow && !empty) {
     fail(ErrorCode::corrupt_file, "{}: dimensions of tensor {} at byte {}: their product exceeds 2^63 - 1; {}", name(), printable(tensor),
-         rank_at, kRemedy);
+         rank_at, kGgufRemedy);
   }
   return Shape(std::span<const int64_t>(dims.data(), rank));
 }
@@ -367,7 +367,7 @@ void GgufParser::place_tensors() {
     if (entry.size > data_bytes || entry.offset > data_bytes - entry.size) {
       fail(ErrorCode::corrupt_file,
            "{}: tensor {} listed at byte {}: its {} bytes at offset {} of the data at byte {} end beyond the file's {} bytes; {}", name(),
-           printable(file_.tensors_[index].name), entry.listed_at, entry.size, entry.offset, data_begin, bytes_.size(), kRemedy);
+           printable(file_.tensors_[index].name), entry.listed_at, entry.size, entry.offset, data_begin, bytes_.size(), kGgufRemedy);
     }
     file_.tensors_[index].data = bytes_.subspan(std::min<uint64_t>(data_begin + entry.offset, bytes_.size()), entry.size);
   }
@@ -385,7 +385,7 @@ void GgufParser::check_overlaps(std::span<const Entry> entries) const {
     if (after.offset - before.offset >= before.size) continue;
     fail(ErrorCode::corrupt_file, "{}: tensor {} listed at byte {}: its data at offset {} overlaps tensor {} ({} bytes at offset {}); {}",
          name(), printable(file_.tensors_[order[index]].name), after.listed_at, after.offset,
-         printable(file_.tensors_[order[index - 1]].name), before.size, before.offset, kRemedy);
+         printable(file_.tensors_[order[index - 1]].name), before.size, before.offset, kGgufRemedy);
   }
 }
 

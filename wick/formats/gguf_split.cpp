@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-constexpr const char* kRemedy = "download the parts again";
+constexpr const char* kPartsRemedy = "download the parts again";
 
 // "…-00001-of-00003.gguf"
 std::string part_suffix(uint64_t index, uint64_t count) { return fmt::format("-{:05}-of-{:05}.gguf", index + 1, count); }
@@ -43,7 +43,7 @@ void GgufFile::append_part(GgufFile part) {
   for (GgufTensor& tensor : part.tensors_) {
     if (!tensor_index_.emplace(tensor.name, tensors_.size()).second) {
       fail(ErrorCode::corrupt_file, "{}: tensor {} at byte {}: an earlier part has it too; {}", part.name_, printable(tensor.name),
-           part.offset_of(tensor.name), kRemedy);
+           part.offset_of(tensor.name), kPartsRemedy);
     }
     tensors_.push_back(std::move(tensor));
   }
@@ -58,7 +58,7 @@ GgufFile GgufFile::open(const std::filesystem::path& path) {
     fail(ErrorCode::invalid_argument, "{}: metadata 'split.no' is {}: this is part {} of {}; name the first part, '…{}'", path.string(),
          number, number + 1, count, part_suffix(0, count));
   }
-  if (count == 0) fail(ErrorCode::corrupt_file, "{}: metadata 'split.count' is 0; {}", path.string(), kRemedy);
+  if (count == 0) fail(ErrorCode::corrupt_file, "{}: metadata 'split.count' is 0; {}", path.string(), kPartsRemedy);
   for (uint64_t index = 1; index < count; ++index) {
     const std::filesystem::path next = part_path(path, index, count);
     std::error_code ignored;
@@ -69,18 +69,18 @@ GgufFile GgufFile::open(const std::filesystem::path& path) {
     GgufFile part = open_part(next);
     if (const auto number = part.find_uint("split.no"); number != index) {
       fail(ErrorCode::corrupt_file, "{}: metadata 'split.no' is {}, but part {} of {} has {}; {}", part.name_,
-           number ? std::to_string(*number) : "absent", index + 1, count, index, kRemedy);
+           number ? std::to_string(*number) : "absent", index + 1, count, index, kPartsRemedy);
     }
     if (const auto own_count = part.find_uint("split.count"); own_count != count) {
       fail(ErrorCode::corrupt_file, "{}: metadata 'split.count' is {}, but the first part says {}; {}", part.name_,
-           own_count ? std::to_string(*own_count) : "absent", count, kRemedy);
+           own_count ? std::to_string(*own_count) : "absent", count, kPartsRemedy);
     }
     file.append_part(std::move(part));
   }
   const auto tensors = file.find_uint("split.tensors.count");
   if (tensors && *tensors != file.tensors_.size()) {
     fail(ErrorCode::corrupt_file, "{}: metadata 'split.tensors.count' is {}, but the {} parts hold {} tensors; {}", path.string(), *tensors,
-         count, file.tensors_.size(), kRemedy);
+         count, file.tensors_.size(), kPartsRemedy);
   }
   return file;
 }

@@ -15,7 +15,7 @@ namespace wick {
 namespace {
 
 constexpr uint32_t kVersion = 3;
-constexpr size_t kMaxKeyBytes = 65535;
+constexpr size_t kMaxWrittenKeyBytes = 65535;
 constexpr size_t kMaxNameBytes = 63;  // ggml keeps names in 64 bytes, with a zero at the end
 constexpr int kMaxTensorRank = 4;     // ggml's
 
@@ -103,9 +103,9 @@ constexpr GgufType number_type() {
 }  // namespace
 
 void GgufWriter::add(std::string_view key, const GgufValue& value) {
-  if (key.empty() || key.size() > kMaxKeyBytes) {
+  if (key.empty() || key.size() > kMaxWrittenKeyBytes) {
     fail(ErrorCode::invalid_argument, "GGUF writer: metadata key {}: {} bytes, 1 to {} are allowed", printable(key), key.size(),
-         kMaxKeyBytes);
+         kMaxWrittenKeyBytes);
   }
   if (keys_.contains(std::string(key))) fail(ErrorCode::invalid_argument, "GGUF writer: metadata {} is there already", printable(key));
   uint64_t alignment = alignment_;

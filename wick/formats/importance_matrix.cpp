@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::string_view kSums = ".in_sum2";
 constexpr std::string_view kCounts = ".counts";
-constexpr const char* kRemedy = "collect it again";
+constexpr const char* kCollectAgain = "collect it again";
 
 std::vector<float> floats_of(const GgufFile& file, const GgufTensor& tensor) {
   if (tensor.dtype != DType::f32) {
-    fail(ErrorCode::corrupt_file, "{}: tensor {}: sums and counts must be f32; {}", file.name(), printable(tensor.name), kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: sums and counts must be f32; {}", file.name(), printable(tensor.name), kCollectAgain);
   }
   std::vector<float> values(tensor.data.size() / sizeof(float));
   if (!values.empty()) std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
@@ -44,9 +44,9 @@ ImportanceMatrix read_gguf(const std::filesystem::path& path) {
 }
 
 // The older form: numbers of 32 bits and bytes, one after another.
-class LegacyReader {
+class DataFileReader {
  public:
-  LegacyReader(std::span<const std::byte> bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {}
+  DataFileReader(std::span<const std::byte> bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {}
 
   ImportanceMatrix read() {
     ImportanceMatrix matrix;
@@ -70,17 +70,18 @@ class LegacyReader {
   int32_t count(const char* what, int32_t minimum) {
     int32_t value = 0;
     if (bytes_.size() - at_ < sizeof(value))
-      fail(ErrorCode::corrupt_file, "{}: {} at byte {}: the file ends; {}", name_, what, at_, kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: {} at byte {}: the file ends; {}", name_, what, at_, kCollectAgain);
     take(std::as_writable_bytes(std::span(&value, 1)));
     if (value < minimum) {
-      fail(ErrorCode::corrupt_file, "{}: {} at byte {}: {} is below {}; {}", name_, what, at_ - sizeof(value), value, minimum, kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: {} at byte {}: {} is below {}; {}", name_, what, at_ - sizeof(value), value, minimum,
+           kCollectAgain);
     }
     return value;
   }
   int32_t require(int32_t elements, size_t size) const {
     if (static_cast<size_t>(elements) > (bytes_.size() - at_) / size) {
       fail(ErrorCode::corrupt_file, "{}: {} values at byte {}: only {} bytes are left; {}", name_, elements, at_, bytes_.size() - at_,
-           kRemedy);
+           kCollectAgain);
     }
     return elements;
   }
@@ -100,15 +101,16 @@ class LegacyReader {
 };
 
 void check(const ImportanceMatrix& matrix, const std::string& name) {
-  if (matrix.entries.empty()) fail(ErrorCode::corrupt_file, "{}: holds no importance of any weight; {}", name, kRemedy);
+  if (matrix.entries.empty()) fail(ErrorCode::corrupt_file, "{}: holds no importance of any weight; {}", name, kCollectAgain);
   for (const auto& [weight, entry] : matrix.entries) {
     if (entry.counts.empty() || entry.sums.empty() || entry.sums.size() % entry.counts.size() != 0) {
       fail(ErrorCode::corrupt_file, "{}: weight {}: {} sums and {} counts do not belong together; {}", name, printable(weight),
-           entry.sums.size(), entry.counts.size(), kRemedy);
+           entry.sums.size(), entry.counts.size(), kCollectAgain);
     }
     const auto good = [](float value) { return std::isfinite(value) && value >= 0; };
     if (!std::all_of(entry.sums.begin(), entry.sums.end(), good) || !std::all_of(entry.counts.begin(), entry.counts.end(), good)) {
-      fail(ErrorCode::corrupt_file, "{}: weight {}: a sum or count is negative, NaN or infinite; {}", name, printable(weight), kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: weight {}: a sum or count is negative, NaN or infinite; {}", name, printable(weight),
+           kCollectAgain);
     }
   }
 }
@@ -176,7 +178,7 @@ ImportanceMatrix ImportanceMatrix::read(const std::filesystem::path& path) {
   const std::span<const std::byte> bytes = file->bytes();
   constexpr std::string_view kMagic = "GGUF";
   const bool gguf = bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
-  ImportanceMatrix matrix = gguf ? read_gguf(path) : LegacyReader(bytes, path.string()).read();
+  ImportanceMatrix matrix = gguf ? read_gguf(path) : DataFileReader(bytes, path.string()).read();
   check(matrix, path.string());
   return matrix;
 }

@@ -17,7 +17,7 @@ namespace wick {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr const char* kRemedy = "the file is truncated or corrupt: write it again";
+constexpr const char* kNpyRemedy = "the file is truncated or corrupt: write it again";
 constexpr size_t kHeaderAlignment = 64;
 
 // NumPy's kind and size, without the byte order. The first row of a dtype is the one that is written.
@@ -90,7 +90,7 @@ class HeaderReader {
 
  private:
   [[noreturn]] void fail_here(const char* what) const {
-    fail(ErrorCode::corrupt_file, "{}: header at byte {}: {}; {}", name_, begin_ + position_, what, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: header at byte {}: {}; {}", name_, begin_ + position_, what, kNpyRemedy);
   }
   void skip_space() {
     // What Python takes for space within a literal.
@@ -200,7 +200,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& 
   const auto require = [&](size_t needed, const char* field, size_t at) {
     if (bytes.size() >= at && bytes.size() - at >= needed) return;
     fail(ErrorCode::corrupt_file, "{}: {} at byte {}: {} bytes needed, {} left; {}", name, field, at, needed,
-         bytes.size() >= at ? bytes.size() - at : 0, kRemedy);
+         bytes.size() >= at ? bytes.size() - at : 0, kNpyRemedy);
   };
   require(8, "magic", 0);
   if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
@@ -222,7 +222,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& 
   header.data_offset = begin + header_bytes;
   if (header.shape.elements() > std::numeric_limits<int64_t>::max() / info(header.dtype).block_bytes) {
     fail(ErrorCode::corrupt_file, "{}: header at byte {}: shape {} as {} has more than 2^63 - 1 bytes; {}", name, begin,
-         header.shape.to_string(), to_string(header.dtype), kRemedy);
+         header.shape.to_string(), to_string(header.dtype), kNpyRemedy);
   }
   return header;
 }
@@ -232,7 +232,7 @@ void check_npy_size(const NpyHeader& header, uint64_t data_bytes, const std::str
   const auto elements = static_cast<uint64_t>(header.shape.elements());
   if (data_bytes % element_bytes == 0 && data_bytes / element_bytes == elements) return;
   fail(ErrorCode::corrupt_file, "{}: data at byte {}: {} bytes, which is not shape {} as {}; {}", name, header.data_offset, data_bytes,
-       header.shape.to_string(), to_string(header.dtype), kRemedy);
+       header.shape.to_string(), to_string(header.dtype), kNpyRemedy);
 }
 
 std::string npy_header_text(DType dtype, const Shape& shape, const std::string& name) {

@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-constexpr const char* kRemedy = "the file is truncated or corrupt: download it again";
+constexpr const char* kPickleRemedy = "the file is truncated or corrupt: download it again";
 // More levels than any structure has.
 constexpr size_t kMaxMarks = 10'000;
 
@@ -77,12 +77,13 @@ class PickleMachine {
   static constexpr PickleId kEmptyTuple = 3;
 
   [[noreturn]] void fail_here(const char* what) const {
-    fail(ErrorCode::corrupt_file, "{}: pickle at byte {}: {}; {}", name_, first_byte_ + opcode_at_, what, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: pickle at byte {}: {}; {}", name_, first_byte_ + opcode_at_, what, kPickleRemedy);
   }
   [[noreturn]] void refuse(uint8_t opcode) const {
     const char* known = refused_opcode(opcode);
     if (known == nullptr) {
-      fail(ErrorCode::corrupt_file, "{}: pickle at byte {}: {:#04x} is no opcode; {}", name_, first_byte_ + opcode_at_, opcode, kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: pickle at byte {}: {:#04x} is no opcode; {}", name_, first_byte_ + opcode_at_, opcode,
+           kPickleRemedy);
     }
     fail(ErrorCode::unsupported, "{}: pickle at byte {}: opcode {} is not supported; save it with pickle protocol 2 or later", name_,
          first_byte_ + opcode_at_, known);
@@ -91,7 +92,7 @@ class PickleMachine {
   std::span<const std::byte> take_bytes(uint64_t count) {
     if (count > stream_.size() - position_) {
       fail(ErrorCode::corrupt_file, "{}: pickle at byte {}: {} bytes needed, {} left; {}", name_, first_byte_ + opcode_at_, count,
-           stream_.size() - position_, kRemedy);
+           stream_.size() - position_, kPickleRemedy);
     }
     const auto bytes = stream_.subspan(position_, count);
     position_ += count;

@@ -19,7 +19,7 @@
 namespace wick {
 namespace {
 
-constexpr const char* kRemedy = "the file is truncated or corrupt: download it again";
+constexpr const char* kPytorchRemedy = "the file is truncated or corrupt: download it again";
 constexpr std::string_view kPickleName = "data.pkl";
 // torch.serialization's MAGIC_NUMBER 0x1950a86a20f9469cfc6c, as a pickle has it, and PROTOCOL_VERSION.
 constexpr std::string_view kLegacyMagic("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10);
@@ -118,7 +118,7 @@ class LegacyReader {
 
  private:
   [[noreturn]] void fail_here(const char* what) const {
-    fail(ErrorCode::corrupt_file, "{}: legacy PyTorch file at byte {}: {}; {}", name_, position_, what, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: legacy PyTorch file at byte {}: {}; {}", name_, position_, what, kPytorchRemedy);
   }
   Pickle next() {
     Pickle pickle = Pickle::parse(bytes_.subspan(position_), name_, position_);
@@ -179,7 +179,7 @@ PytorchFile PytorchFile::parse(std::span<const std::byte> bytes, const std::stri
     const Source source{.find = [&](std::string_view storage) {
       const std::string entry_name = fmt::format("{}data/{}", prefix, storage);
       const ZipEntry* entry = zip.find(entry_name);
-      if (entry == nullptr) fail(ErrorCode::corrupt_file, "{}: zip entry {} is missing; {}", name, printable(entry_name), kRemedy);
+      if (entry == nullptr) fail(ErrorCode::corrupt_file, "{}: zip entry {} is missing; {}", name, printable(entry_name), kPytorchRemedy);
       PytorchStorage found{.key = std::string(storage), .data = entry->packed, .owner = nullptr};
       if (entry->method != ZipMethod::stored) {
         unpacked += entry->size;
@@ -207,7 +207,7 @@ PytorchFile PytorchFile::parse(std::span<const std::byte> bytes, const std::stri
   const auto storages = reader.storages(structure);
   const Source source{.find = [&](std::string_view storage) {
     const auto found = storages.find(std::string(storage));
-    if (found == storages.end()) fail(ErrorCode::corrupt_file, "{}: storage {} is missing; {}", name, printable(storage), kRemedy);
+    if (found == storages.end()) fail(ErrorCode::corrupt_file, "{}: storage {} is missing; {}", name, printable(storage), kPytorchRemedy);
     return PytorchStorage{.key = found->first, .data = found->second, .owner = nullptr};
   }};
   file.collect(structure, source, key);
@@ -239,7 +239,7 @@ void PytorchFile::collect(const Pickle& pickle, const Source& source, std::strin
     if (static_cast<uint64_t>(tensor.storage.elements) > storage.data.size() / static_cast<uint64_t>(tensor.storage.element_bytes)) {
       fail(ErrorCode::corrupt_file, "{}: tensor {}: its storage {} should have {} elements of {} bytes, but has {} bytes; {}", name_,
            printable(tensor.name), printable(storage.key), tensor.storage.elements, tensor.storage.element_bytes, storage.data.size(),
-           kRemedy);
+           kPytorchRemedy);
     }
     tensors_.push_back({.name = std::move(tensor.name), .dtype = tensor.dtype, .layout = tensor.layout, .storage = place->second});
   }

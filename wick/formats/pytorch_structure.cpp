@@ -12,8 +12,8 @@
 namespace wick {
 namespace {
 
-constexpr const char* kRemedy = "the file is corrupt: save it again";
-constexpr size_t kMaxDepth = 256;
+constexpr const char* kSaveAgain = "the file is corrupt: save it again";
+constexpr size_t kMaxFrames = 256;
 constexpr size_t kMaxName = 4096;
 constexpr size_t kMaxFound = size_t{1} << 20;
 constexpr size_t kMaxNameBytes = size_t{1} << 28;
@@ -48,39 +48,39 @@ constexpr std::array kStorageClasses = {
     StorageClass{"UntypedStorage", std::nullopt, 1, "bytes"},
 };
 
-struct NamedDType {
+struct TorchDType {
   std::string_view name;
   std::optional<DType> dtype;
 };
 
-constexpr std::array kDTypes = {
-    NamedDType{"float32", DType::f32},
-    NamedDType{"float64", DType::f64},
-    NamedDType{"float16", DType::f16},
-    NamedDType{"bfloat16", DType::bf16},
-    NamedDType{"uint8", DType::u8},
-    NamedDType{"bool", DType::u8},
-    NamedDType{"int16", DType::i16},
-    NamedDType{"int32", DType::i32},
-    NamedDType{"int64", DType::i64},
-    NamedDType{"uint32", DType::u32},
-    NamedDType{"float8_e4m3fn", DType::f8e4m3},
-    NamedDType{"int8", DType::i8},
-    NamedDType{"uint16", std::nullopt},
-    NamedDType{"uint64", std::nullopt},
-    NamedDType{"float8_e5m2", std::nullopt},
-    NamedDType{"float8_e4m3fnuz", std::nullopt},
-    NamedDType{"float8_e5m2fnuz", std::nullopt},
-    NamedDType{"float8_e8m0fnu", std::nullopt},
-    NamedDType{"float4_e2m1fn_x2", std::nullopt},
-    NamedDType{"complex32", std::nullopt},
-    NamedDType{"complex64", std::nullopt},
-    NamedDType{"complex128", std::nullopt},
+constexpr std::array kTorchDTypes = {
+    TorchDType{"float32", DType::f32},
+    TorchDType{"float64", DType::f64},
+    TorchDType{"float16", DType::f16},
+    TorchDType{"bfloat16", DType::bf16},
+    TorchDType{"uint8", DType::u8},
+    TorchDType{"bool", DType::u8},
+    TorchDType{"int16", DType::i16},
+    TorchDType{"int32", DType::i32},
+    TorchDType{"int64", DType::i64},
+    TorchDType{"uint32", DType::u32},
+    TorchDType{"float8_e4m3fn", DType::f8e4m3},
+    TorchDType{"int8", DType::i8},
+    TorchDType{"uint16", std::nullopt},
+    TorchDType{"uint64", std::nullopt},
+    TorchDType{"float8_e5m2", std::nullopt},
+    TorchDType{"float8_e4m3fnuz", std::nullopt},
+    TorchDType{"float8_e5m2fnuz", std::nullopt},
+    TorchDType{"float8_e8m0fnu", std::nullopt},
+    TorchDType{"float4_e2m1fn_x2", std::nullopt},
+    TorchDType{"complex32", std::nullopt},
+    TorchDType{"complex64", std::nullopt},
+    TorchDType{"complex128", std::nullopt},
 };
 
-const NamedDType* find_dtype(std::string_view name) {
-  const auto found = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const NamedDType& known) { return known.name == name; });
-  return found == kDTypes.end() ? nullptr : &*found;
+const TorchDType* find_dtype(std::string_view name) {
+  const auto found = std::find_if(kTorchDTypes.begin(), kTorchDTypes.end(), [&](const TorchDType& known) { return known.name == name; });
+  return found == kTorchDTypes.end() ? nullptr : &*found;
 }
 
 // Why a tensor is left out, as a value.
@@ -154,7 +154,7 @@ class TensorReader {
 
  private:
   [[noreturn]] void fail_tensor(const char* what) const {
-    fail(ErrorCode::corrupt_file, "{}: tensor {}: {}; {}", file_, name_ == nullptr ? "" : printable(*name_), what, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: {}; {}", file_, name_ == nullptr ? "" : printable(*name_), what, kSaveAgain);
   }
   const std::vector<PickleId>& arguments_of(PickleId call) const {
     const PickleValue& arguments = pickle_[pickle_[call].items[1]];
@@ -244,7 +244,7 @@ class TensorReader {
   // The storage of version 3 counts bytes; the dtype is an argument.
   void set_dtype(PickleId id, PytorchStructure::Tensor& tensor) const {
     const PickleValue& global = pickle_[id];
-    const NamedDType* known = global.kind == PickleKind::global && global.text == "torch" ? find_dtype(global.name) : nullptr;
+    const TorchDType* known = global.kind == PickleKind::global && global.text == "torch" ? find_dtype(global.name) : nullptr;
     if (known == nullptr || !known->dtype) throw Refused{fmt::format("dtype {}", pickle_.describe(id))};
     tensor.dtype = *known->dtype;
     PytorchStorageRef& storage = tensor.storage;
@@ -276,7 +276,7 @@ class TensorReader {
     if (shape.elements() == 0) return Layout(shape);
     if (last >= storage.view_elements) {
       fail(ErrorCode::corrupt_file, "{}: tensor {}: its last element is number {}, but its storage {} has {}; {}", file_, printable(*name_),
-           last, printable(storage.key), storage.view_elements, kRemedy);
+           last, printable(storage.key), storage.view_elements, kSaveAgain);
     }
     return {shape, strides, storage.view_begin + offset};
   }
@@ -383,7 +383,7 @@ class Walker {
     if (std::any_of(frames_.begin(), frames_.end(), [&](const Frame& frame) { return frame.id == id; })) {
       return leave_out(structure_.opaque, "a container that it lies in");
     }
-    if (frames_.size() == kMaxDepth) fail_limit("nested more than 256 deep");
+    if (frames_.size() == kMaxFrames) fail_limit("nested more than 256 deep");
     count_steps(1 + frames_.size() / 8);
     frames_.push_back({.id = id, .next = 0, .path_bytes = path_.size()});
   }
@@ -436,7 +436,7 @@ std::map<std::string_view, int64_t> pytorch_storage_elements(const Pickle& pickl
     if (is_module) continue;
     const PytorchStorageRef ref = reader.storage(id);
     if (sizes.emplace(ref.key, ref.element_bytes).first->second != ref.element_bytes) {
-      fail(ErrorCode::corrupt_file, "{}: storage {}: it is of two dtypes; {}", name, printable(ref.key), kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: storage {}: it is of two dtypes; {}", name, printable(ref.key), kSaveAgain);
     }
   }
   return sizes;

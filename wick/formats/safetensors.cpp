@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kRemedy = "the file is truncated or corrupt: download it again";
+constexpr const char* kSafetensorsRemedy = "the file is truncated or corrupt: download it again";
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the reference implementation's limit
 constexpr int kMaxDepth = 3;                       // file object, tensor object, list of numbers
 
@@ -41,7 +41,8 @@ struct Context {
 const Json& member(const Context& context, const std::string& tensor, const Json& entry, const char* field) {
   const auto found = entry.find(field);
   if (found == entry.end()) {
-    fail(ErrorCode::corrupt_file, "{}: tensor {}: field '{}' is absent in the header; {}", context.file, printable(tensor), field, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: field '{}' is absent in the header; {}", context.file, printable(tensor), field,
+         kSafetensorsRemedy);
   }
   return *found;
 }
@@ -50,7 +51,7 @@ const Json& member(const Context& context, const std::string& tensor, const Json
 std::optional<DType> read_dtype(const Context& context, const std::string& tensor, const Json& entry, std::string& reason) {
   const Json& value = member(context, tensor, entry, "dtype");
   if (!value.is_string())
-    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'dtype' is no string; {}", context.file, printable(tensor), kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'dtype' is no string; {}", context.file, printable(tensor), kSafetensorsRemedy);
   const auto& text = value.get_ref<const std::string&>();
   if (const auto dtype = parse_safetensors_dtype(text)) return *dtype;
   reason = fmt::format("dtype {} is not supported", printable(text));
@@ -61,7 +62,8 @@ std::optional<DType> read_dtype(const Context& context, const std::string& tenso
 std::optional<Shape> read_shape(const Context& context, const std::string& tensor, const Json& entry, std::string& reason) {
   const Json& value = member(context, tensor, entry, "shape");
   if (!value.is_array()) {
-    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'shape' is no list of numbers; {}", context.file, printable(tensor), kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'shape' is no list of numbers; {}", context.file, printable(tensor),
+         kSafetensorsRemedy);
   }
   if (value.size() > kMaxRank) {
     reason = fmt::format("rank {} is not supported; at most {} dimensions are", value.size(), kMaxRank);
@@ -75,7 +77,7 @@ std::optional<Shape> read_shape(const Context& context, const std::string& tenso
   for (const Json& extent : value) {
     if (!extent.is_number_unsigned() || extent.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
       fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'shape' has an entry that is no extent; {}", context.file, printable(tensor),
-           kRemedy);
+           kSafetensorsRemedy);
     }
     dims[rank] = extent.get<int64_t>();
     empty = empty || dims[rank] == 0;
@@ -84,7 +86,7 @@ std::optional<Shape> read_shape(const Context& context, const std::string& tenso
   }
   if (overflow && !empty) {
     fail(ErrorCode::corrupt_file, "{}: tensor {}: the product of field 'shape' exceeds 2^63 - 1; {}", context.file, printable(tensor),
-         kRemedy);
+         kSafetensorsRemedy);
   }
   return Shape(std::span<const int64_t>(dims.data(), rank));
 }
@@ -93,12 +95,12 @@ Range read_range(const Context& context, const std::string& tensor, const Json& 
   const Json& value = member(context, tensor, entry, "data_offsets");
   if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() || !value[1].is_number_unsigned()) {
     fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'data_offsets' is no pair of offsets; {}", context.file, printable(tensor),
-         kRemedy);
+         kSafetensorsRemedy);
   }
   const Range range{.begin = value[0].get<uint64_t>(), .end = value[1].get<uint64_t>()};
   if (range.begin > range.end || range.end > context.data_bytes) {
     fail(ErrorCode::corrupt_file, "{}: tensor {}: data_offsets [{}, {}] do not lie within the {} bytes of data; {}", context.file,
-         printable(tensor), range.begin, range.end, context.data_bytes, kRemedy);
+         printable(tensor), range.begin, range.end, context.data_bytes, kSafetensorsRemedy);
   }
   return range;
 }
@@ -109,7 +111,7 @@ void check_size(const Context& context, const SafetensorsTensor& tensor, Range r
   const uint64_t size = range.end - range.begin;
   if (size % element_bytes == 0 && size / element_bytes == elements) return;
   fail(ErrorCode::corrupt_file, "{}: tensor {}: data_offsets [{}, {}] hold {} bytes, which is not shape {} as {}; {}", context.file,
-       printable(tensor.name), range.begin, range.end, size, tensor.shape.to_string(), to_string(tensor.dtype), kRemedy);
+       printable(tensor.name), range.begin, range.end, size, tensor.shape.to_string(), to_string(tensor.dtype), kSafetensorsRemedy);
 }
 
 }  // namespace
@@ -124,7 +126,7 @@ SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path, MapAcce
 SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const std::string& name) {
   uint64_t header_bytes = 0;
   if (bytes.size() < sizeof(header_bytes)) {
-    fail(ErrorCode::corrupt_file, "{}: header length at byte 0: 8 bytes needed, {} left; {}", name, bytes.size(), kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: header length at byte 0: 8 bytes needed, {} left; {}", name, bytes.size(), kSafetensorsRemedy);
   }
   std::memcpy(&header_bytes, bytes.data(), sizeof(header_bytes));
   if (header_bytes > bytes.size() - sizeof(header_bytes) || header_bytes > kMaxHeaderBytes) {
@@ -133,8 +135,8 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
          bytes.size() - sizeof(header_bytes), kMaxHeaderBytes);
   }
   const Json header = parse_strict_json(bytes.subspan(sizeof(header_bytes), header_bytes), kMaxDepth,
-                                        {.file = name, .part = "header", .first_byte = sizeof(header_bytes), .remedy = kRemedy});
-  if (!header.is_object()) fail(ErrorCode::corrupt_file, "{}: header at byte 8: not a JSON object; {}", name, kRemedy);
+                                        {.file = name, .part = "header", .first_byte = sizeof(header_bytes), .remedy = kSafetensorsRemedy});
+  if (!header.is_object()) fail(ErrorCode::corrupt_file, "{}: header at byte 8: not a JSON object; {}", name, kSafetensorsRemedy);
   const std::span<const std::byte> data = bytes.subspan(sizeof(header_bytes) + header_bytes);
 
   SafetensorsFile file;
@@ -143,11 +145,11 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
   std::vector<Entry> entries;
   for (const auto& [key, entry] : header.items()) {
     if (!entry.is_object())
-      fail(ErrorCode::corrupt_file, "{}: entry {} of the header: not a JSON object; {}", name, printable(key), kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: entry {} of the header: not a JSON object; {}", name, printable(key), kSafetensorsRemedy);
     if (key == "__metadata__") {
       for (const auto& [metadata_key, text] : entry.items()) {
         if (!text.is_string())
-          fail(ErrorCode::corrupt_file, "{}: __metadata__ {}: not a string; {}", name, printable(metadata_key), kRemedy);
+          fail(ErrorCode::corrupt_file, "{}: __metadata__ {}: not a string; {}", name, printable(metadata_key), kSafetensorsRemedy);
         file.metadata_.emplace(metadata_key, text.get<std::string>());
       }
       continue;
@@ -173,7 +175,7 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
   for (auto& [range, tensor, refused] : entries) {
     if (range.begin != covered) {
       fail(ErrorCode::corrupt_file, "{}: tensor {}: its data begin at offset {}, but the tensor before ends at {}; {}", name,
-           printable(tensor.name), range.begin, covered, kRemedy);
+           printable(tensor.name), range.begin, covered, kSafetensorsRemedy);
     }
     covered = range.end;
     if (refused) continue;
@@ -181,7 +183,8 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
     file.tensors_.push_back(std::move(tensor));
   }
   if (covered != data.size()) {
-    fail(ErrorCode::corrupt_file, "{}: the tensors end at offset {} of {} bytes of data; {}", name, covered, data.size(), kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: the tensors end at offset {} of {} bytes of data; {}", name, covered, data.size(),
+         kSafetensorsRemedy);
   }
   return file;
 }

@@ -15,18 +15,18 @@
 namespace wick {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-constexpr size_t kMaxHeaderBytes = 100'000'000;  // the reference implementation's limit
-constexpr size_t kAlignment = 8;                 // of the data's beginning
+constexpr size_t kMaxWrittenHeaderBytes = 100'000'000;  // the reference implementation's limit
+constexpr size_t kAlignment = 8;                        // of the data's beginning
 
 uint64_t size_of(DType dtype, const Shape& shape) { return static_cast<uint64_t>(storage_bytes(dtype, shape.elements())); }
 
 // The text as JSON. Errors: invalid_argument for bytes that are not UTF-8, which JSON cannot hold.
 std::string json_text(std::string_view text) {
   try {
-    return Json(text).dump();
-  } catch (const Json::type_error&) {
+    return OrderedJson(text).dump();
+  } catch (const OrderedJson::type_error&) {
     fail(ErrorCode::invalid_argument, "safetensors: {}: not UTF-8; name it otherwise", printable(text));
   }
 }
@@ -76,21 +76,21 @@ void SafetensorsWriter::write_tensors(const std::filesystem::path& path, std::sp
   });
 
   std::string header = "{";
-  if (!metadata_.empty()) header += "\"__metadata__\":" + Json(metadata_).dump() + ',';
+  if (!metadata_.empty()) header += "\"__metadata__\":" + OrderedJson(metadata_).dump() + ',';
   uint64_t begin = 0;
   for (const Tensor* tensor : ordered) {
     const uint64_t end = begin + size_of(tensor->dtype, tensor->shape);
     header +=
         fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}},)", json_text(tensor->name), *safetensors_name(tensor->dtype),
-                    Json(std::vector(tensor->shape.dims().begin(), tensor->shape.dims().end())).dump(), begin, end);
+                    OrderedJson(std::vector(tensor->shape.dims().begin(), tensor->shape.dims().end())).dump(), begin, end);
     begin = end;
   }
   if (header.back() == ',') header.pop_back();
   header += '}';
   header.append((kAlignment - header.size() % kAlignment) % kAlignment, ' ');
-  if (header.size() > kMaxHeaderBytes) {
+  if (header.size() > kMaxWrittenHeaderBytes) {
     fail(ErrorCode::unsupported, "{}: the header would take {} bytes, {} are allowed; write fewer tensors into a file", path.string(),
-         header.size(), kMaxHeaderBytes);
+         header.size(), kMaxWrittenHeaderBytes);
   }
 
   AtomicFile file(path);
@@ -142,7 +142,7 @@ std::filesystem::path SafetensorsWriter::write_sharded(const std::filesystem::pa
   }
   // Last, so that an index never names a shard that is not there.
   std::filesystem::path path = folder / fmt::format("{}.safetensors.index.json", stem);
-  const std::string text = Json({{"metadata", {{"total_size", total_bytes}}}, {"weight_map", weight_map}}).dump(2) + '\n';
+  const std::string text = OrderedJson({{"metadata", {{"total_size", total_bytes}}}, {"weight_map", weight_map}}).dump(2) + '\n';
   AtomicFile index(path);
   index.write(std::as_bytes(std::span(text)));
   index.commit();

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kRemedy = "download the index again";
+constexpr const char* kIndexRemedy = "download the index again";
 constexpr size_t kMaxIndexBytes = 100'000'000;
 
 // A name that can only be a file beside the index: no folder, no parent, no drive, no end of a C string.
@@ -30,7 +30,7 @@ std::map<std::string, std::string> parse_safetensors_index(std::span<const std::
     fail(ErrorCode::corrupt_file, "{}: {} bytes, {} are allowed for an index; name the index of a safetensors model", name, text.size(),
          kMaxIndexBytes);
   }
-  const Json json = parse_strict_json(text, 8, {.file = name, .part = "index", .first_byte = 0, .remedy = kRemedy});
+  const Json json = parse_strict_json(text, 8, {.file = name, .part = "index", .first_byte = 0, .remedy = kIndexRemedy});
   const auto found = json.is_object() ? json.find("weight_map") : json.end();
   if (!json.is_object() || found == json.end() || !found->is_object()) {
     fail(ErrorCode::corrupt_file, "{}: no object 'weight_map'; name the index of a safetensors model", name);
@@ -38,7 +38,7 @@ std::map<std::string, std::string> parse_safetensors_index(std::span<const std::
   std::map<std::string, std::string> weight_map;
   for (const auto& [tensor, shard] : found->items()) {
     if (!shard.is_string()) {
-      fail(ErrorCode::corrupt_file, "{}: weight_map: the shard of tensor {} is no string; {}", name, printable(tensor), kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: weight_map: the shard of tensor {} is no string; {}", name, printable(tensor), kIndexRemedy);
     }
     const auto& file = shard.get_ref<const std::string&>();
     if (!is_plain_file_name(file)) {

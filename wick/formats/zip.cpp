@@ -14,7 +14,7 @@
 namespace wick {
 namespace {
 
-constexpr const char* kRemedy = "the file is truncated or corrupt: download it again";
+constexpr const char* kZipRemedy = "the file is truncated or corrupt: download it again";
 constexpr uint32_t kLocalSignature = 0x04034b50;
 constexpr uint32_t kCentralSignature = 0x02014b50;
 constexpr uint32_t kEndSignature = 0x06054b50;
@@ -77,10 +77,10 @@ class DirectoryReader {
 
  private:
   [[noreturn]] void fail_at(uint64_t at, const char* what) const {
-    fail(ErrorCode::corrupt_file, "{}: zip archive at byte {}: {}; {}", name_, at, what, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: zip archive at byte {}: {}; {}", name_, at, what, kZipRemedy);
   }
   [[noreturn]] void fail_entry(std::string_view entry, uint64_t at, const char* what) const {
-    fail(ErrorCode::corrupt_file, "{}: zip entry {} at byte {}: {}; {}", name_, printable(entry), at, what, kRemedy);
+    fail(ErrorCode::corrupt_file, "{}: zip entry {} at byte {}: {}; {}", name_, printable(entry), at, what, kZipRemedy);
   }
   // A record that must lie between `at` and `limit`.
   std::span<const std::byte> record(uint64_t at, uint64_t size, uint64_t limit, const char* what) const {
@@ -280,14 +280,14 @@ ZipFile ZipFile::parse(std::span<const std::byte> bytes, const std::string& name
   for (size_t index = 1; index < by_place.size(); ++index) {
     if (by_place[index]->local < by_place[index - 1]->end) {
       fail(ErrorCode::corrupt_file, "{}: zip entry {} at byte {}: it overlaps entry {}; {}", name, printable(by_place[index]->entry.name),
-           by_place[index]->local, printable(by_place[index - 1]->entry.name), kRemedy);
+           by_place[index]->local, printable(by_place[index - 1]->entry.name), kZipRemedy);
     }
   }
   ZipFile file;
   file.name_ = name;
   for (auto& [local, end, entry] : placed) {
     if (!file.index_.emplace(entry.name, file.entries_.size()).second) {
-      fail(ErrorCode::corrupt_file, "{}: zip entry {} at byte {}: it is there twice; {}", name, printable(entry.name), local, kRemedy);
+      fail(ErrorCode::corrupt_file, "{}: zip entry {} at byte {}: it is there twice; {}", name, printable(entry.name), local, kZipRemedy);
     }
     file.entries_.push_back(std::move(entry));
   }
@@ -312,12 +312,12 @@ std::vector<std::byte> ZipFile::read(const ZipEntry& entry) const {
     content.resize(entry.size);
     if (!inflate_into(entry.packed, content)) {
       fail(ErrorCode::corrupt_file, "{}: zip entry {}: its data do not unpack to its {} bytes; {}", name_, printable(entry.name),
-           entry.size, kRemedy);
+           entry.size, kZipRemedy);
     }
   }
   if (const uint32_t crc = crc_of(content); crc != entry.crc) {
     fail(ErrorCode::corrupt_file, "{}: zip entry {}: the CRC of its content is {:08x}, not {:08x}; {}", name_, printable(entry.name), crc,
-         entry.crc, kRemedy);
+         entry.crc, kZipRemedy);
   }
   return content;
 }
@@ -336,7 +336,7 @@ std::vector<std::byte> ZipFile::read_prefix(const ZipEntry& entry, size_t limit)
   while (status == Z_OK && stream.state.avail_out > 0 && stream.state.avail_in > 0) status = ::inflate(&stream.state, Z_NO_FLUSH);
   if (stream.state.avail_out > 0) {
     fail(ErrorCode::corrupt_file, "{}: zip entry {}: its data do not unpack to its {} bytes; {}", name_, printable(entry.name), entry.size,
-         kRemedy);
+         kZipRemedy);
   }
   return content;
 }

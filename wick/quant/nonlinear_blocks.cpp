@@ -11,7 +11,7 @@
 namespace wick::quant {
 namespace {
 
-constexpr size_t kRun = 32;
+constexpr size_t kNonlinearRun = 32;
 constexpr int kSteps = 7;  // trials on either side
 
 // The code of the value nearest to x.
@@ -31,14 +31,14 @@ uint8_t nearest_code(float x) {
   return static_cast<uint8_t>(x - value(high - 1) < value(high) - x ? high - 1 : high);
 }
 
-struct Sums {
+struct NonlinearSums {
   float value_code = 0;
   float code_code = 0;
 };
 
-Sums sums_of(const float* in, const std::array<float, kRun>& weights, float inverse) {
-  Sums sums;
-  for (size_t j = 0; j < kRun; ++j) {
+NonlinearSums sums_of(const float* in, const std::array<float, kNonlinearRun>& weights, float inverse) {
+  NonlinearSums sums;
+  for (size_t j = 0; j < kNonlinearRun; ++j) {
     const auto q = static_cast<float>(kNonlinearValues[nearest_code(inverse * in[j])]);
     sums.value_code += weights[j] * q * in[j];
     sums.code_code += weights[j] * q * q;
@@ -47,10 +47,10 @@ Sums sums_of(const float* in, const std::array<float, kRun>& weights, float inve
 }
 
 // The scale of the smallest weighted square error, among those that put the value of the largest magnitude on or near either end.
-float fit_run(const float* in, const std::array<float, kRun>& weights) {
+float fit_run(const float* in, const std::array<float, kNonlinearRun>& weights) {
   float extreme = 0;
   float magnitude = 0;
-  for (size_t j = 0; j < kRun; ++j) {
+  for (size_t j = 0; j < kNonlinearRun; ++j) {
     if (std::fabs(in[j]) > magnitude) {
       magnitude = std::fabs(in[j]);
       extreme = in[j];
@@ -58,7 +58,7 @@ float fit_run(const float* in, const std::array<float, kRun>& weights) {
   }
   if (magnitude < kZeroRun) return 0;
   constexpr auto kLowest = static_cast<float>(kNonlinearValues[0]);
-  Sums sums = sums_of(in, weights, 1 / (-extreme / kLowest));
+  NonlinearSums sums = sums_of(in, weights, 1 / (-extreme / kLowest));
   float scale = sums.code_code > 0 ? sums.value_code / sums.code_code : 0.0f;
   float best = scale * sums.value_code;
   for (int step = -kSteps; step <= kSteps; ++step) {
@@ -72,10 +72,10 @@ float fit_run(const float* in, const std::array<float, kRun>& weights) {
 }
 
 // importance: nullptr for weights x².
-std::array<float, kRun> weights_of(const float* in, const float* importance, float mean_square) {
-  if (importance != nullptr) return Weights<kRun>(in, importance, mean_square).values;
-  std::array<float, kRun> weights;
-  for (size_t j = 0; j < kRun; ++j) weights[j] = in[j] * in[j];
+std::array<float, kNonlinearRun> weights_of(const float* in, const float* importance, float mean_square) {
+  if (importance != nullptr) return Weights<kNonlinearRun>(in, importance, mean_square).values;
+  std::array<float, kNonlinearRun> weights;
+  for (size_t j = 0; j < kNonlinearRun; ++j) weights[j] = in[j] * in[j];
   return weights;
 }
 
@@ -86,7 +86,7 @@ void write_codes(const float* in, float inverse, uint8_t* codes) {
 }
 
 BlockIQ4_NL quantize_iq4_nl(const float* in, const float* importance) {
-  const float twice_mean_square = sum_of_squares({in, kRun}) * (2.0f / kRun);
+  const float twice_mean_square = sum_of_squares({in, kNonlinearRun}) * (2.0f / kNonlinearRun);
   const float scale = fit_run(in, weights_of(in, importance, twice_mean_square));
   BlockIQ4_NL block{.d = float_to_f16_bits(scale), .codes = {}};
   write_codes(in, scale != 0 ? 1 / scale : 0.0f, block.codes);
@@ -99,8 +99,8 @@ BlockIQ4_XS quantize_iq4_xs(const float* in, const float* importance) {
   std::array<float, 8> scales;
   float extreme = 0;
   for (size_t run = 0; run < 8; ++run) {
-    const float* from = in + run * kRun;
-    scales[run] = fit_run(from, weights_of(from, importance == nullptr ? nullptr : importance + run * kRun, twice_mean_square));
+    const float* from = in + run * kNonlinearRun;
+    scales[run] = fit_run(from, weights_of(from, importance == nullptr ? nullptr : importance + run * kNonlinearRun, twice_mean_square));
     if (std::fabs(scales[run]) > std::fabs(extreme)) extreme = scales[run];
   }
   BlockIQ4_XS block{};
@@ -110,7 +110,7 @@ BlockIQ4_XS quantize_iq4_xs(const float* in, const float* importance) {
   for (size_t run = 0; run < 8; ++run) {
     const int scale = std::clamp(nearest_integer(inverse * scales[run]), -32, 31);
     const float run_scale = d * static_cast<float>(scale);
-    write_codes(in + run * kRun, run_scale != 0 ? 1 / run_scale : 0.0f, block.codes + run * 16);
+    write_codes(in + run * kNonlinearRun, run_scale != 0 ? 1 / run_scale : 0.0f, block.codes + run * 16);
     const int bits = scale + 32;
     block.low_scales[run / 2] = static_cast<uint8_t>(block.low_scales[run / 2] | ((bits & 15) << (run % 2 * 4)));
     block.high_scales = static_cast<uint16_t>(block.high_scales | ((bits >> 4) << (2 * run)));
@@ -137,7 +137,7 @@ void unpack_iq4_xs(const std::byte* blocks, std::span<float> values) {
     const float d = f16_bits_to_float(block.d);
     for (size_t run = 0; run < 8; ++run) {
       const int scale = ((block.low_scales[run / 2] >> (run % 2 * 4)) & 15) | (((block.high_scales >> (2 * run)) & 3) << 4);
-      write_values(block.codes + run * 16, d * static_cast<float>(scale - 32), out + run * kRun);
+      write_values(block.codes + run * 16, d * static_cast<float>(scale - 32), out + run * kNonlinearRun);
     }
   });
 }

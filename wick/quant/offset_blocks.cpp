@@ -15,16 +15,16 @@
 namespace wick::quant {
 namespace {
 
-constexpr size_t kRun = 32;
-using Codes = std::array<uint8_t, kRun>;
+constexpr size_t kOffsetRun = 32;
+using OffsetCodes = std::array<uint8_t, kOffsetRun>;
 
-void store_low_bits(const Codes& codes, uint8_t (&bytes)[16]) {
+void store_low_bits(const OffsetCodes& codes, uint8_t (&bytes)[16]) {
   for (size_t j = 0; j < 16; ++j) bytes[j] = static_cast<uint8_t>((codes[j] & 15) | ((codes[j + 16] & 15) << 4));
 }
 
-void store_high_bits(const Codes& codes, uint8_t (&bytes)[4]) {
+void store_high_bits(const OffsetCodes& codes, uint8_t (&bytes)[4]) {
   std::fill(std::begin(bytes), std::end(bytes), uint8_t{0});
-  for (size_t j = 0; j < kRun; ++j) bytes[j / 8] = static_cast<uint8_t>(bytes[j / 8] | (((codes[j] >> 4) & 1) << (j % 8)));
+  for (size_t j = 0; j < kOffsetRun; ++j) bytes[j / 8] = static_cast<uint8_t>(bytes[j / 8] | (((codes[j] >> 4) & 1) << (j % 8)));
 }
 
 int low_code(const uint8_t (&bytes)[16], size_t j) { return j < 16 ? bytes[j] & 15 : bytes[j - 16] >> 4; }
@@ -34,20 +34,20 @@ int fifth_bit(const uint8_t (&bytes)[4], size_t j) { return ((bytes[j / 8] >> (j
 struct Affine {
   uint16_t d = 0;
   uint16_t m = 0;
-  Codes codes{};
+  OffsetCodes codes{};
 };
 
 Affine quantize_affine(const float* in, int max_code) {
   float low = FLT_MAX;
   float high = -FLT_MAX;
-  for (size_t j = 0; j < kRun; ++j) {
+  for (size_t j = 0; j < kOffsetRun; ++j) {
     low = in[j] < low ? in[j] : low;
     high = in[j] > high ? in[j] : high;
   }
   const float d = (high - low) / static_cast<float>(max_code);
   const float inverse = d != 0 ? 1.0f / d : 0.0f;
   Affine block{.d = float_to_f16_bits(d), .m = float_to_f16_bits(low), .codes = {}};
-  for (size_t j = 0; j < kRun; ++j) {
+  for (size_t j = 0; j < kOffsetRun; ++j) {
     block.codes[j] = static_cast<uint8_t>(truncate_to_int((in[j] - low) * inverse + 0.5f, 0, static_cast<float>(max_code)));
   }
   return block;
@@ -55,7 +55,7 @@ Affine quantize_affine(const float* in, int max_code) {
 
 Affine quantize_affine(const float* in, std::span<const float> weights, int max_code) {
   Affine block;
-  const AffineFit fit = fit_affine({in, kRun}, weights, weighted_affine_search(max_code), block.codes);
+  const AffineFit fit = fit_affine({in, kOffsetRun}, weights, weighted_affine_search(max_code), block.codes);
   block.d = float_to_f16_bits(fit.scale);
   block.m = float_to_f16_bits(-fit.min);
   return block;
@@ -74,7 +74,7 @@ BlockQ5_1 q5_1_of(const Affine& source) {
   return block;
 }
 
-BlockQ5_0 q5_0_of(float d, const Codes& codes) {
+BlockQ5_0 q5_0_of(float d, const OffsetCodes& codes) {
   BlockQ5_0 block{.d = float_to_f16_bits(d), .high_bits = {}, .codes = {}};
   store_low_bits(codes, block.codes);
   store_high_bits(codes, block.high_bits);
@@ -83,12 +83,12 @@ BlockQ5_0 q5_0_of(float d, const Codes& codes) {
 
 BlockQ8_1 quantize_q8_1(const float* in) {
   float magnitude = 0;
-  for (size_t j = 0; j < kRun; ++j) magnitude = std::max(magnitude, std::fabs(in[j]));
+  for (size_t j = 0; j < kOffsetRun; ++j) magnitude = std::max(magnitude, std::fabs(in[j]));
   const float d = magnitude / 127;
   const float inverse = d != 0 ? 1.0f / d : 0.0f;
   BlockQ8_1 block{.d = float_to_f16_bits(d), .sum = 0, .codes = {}};
   int sum = 0;
-  for (size_t j = 0; j < kRun; ++j) {
+  for (size_t j = 0; j < kOffsetRun; ++j) {
     block.codes[j] = static_cast<int8_t>(truncate_to_int(std::round(in[j] * inverse), -127, 127));
     sum += block.codes[j];
   }
@@ -102,14 +102,14 @@ void unpack_q4_1(const std::byte* blocks, std::span<float> values) {
   unpack_blocks<BlockQ4_1>(blocks, values, [](const BlockQ4_1& block, float* out) {
     const float d = f16_bits_to_float(block.d);
     const float m = f16_bits_to_float(block.m);
-    for (size_t j = 0; j < kRun; ++j) out[j] = static_cast<float>(low_code(block.codes, j)) * d + m;
+    for (size_t j = 0; j < kOffsetRun; ++j) out[j] = static_cast<float>(low_code(block.codes, j)) * d + m;
   });
 }
 
 void unpack_q5_0(const std::byte* blocks, std::span<float> values) {
   unpack_blocks<BlockQ5_0>(blocks, values, [](const BlockQ5_0& block, float* out) {
     const float d = f16_bits_to_float(block.d);
-    for (size_t j = 0; j < kRun; ++j) {
+    for (size_t j = 0; j < kOffsetRun; ++j) {
       out[j] = static_cast<float>((low_code(block.codes, j) | fifth_bit(block.high_bits, j)) - 16) * d;
     }
   });
@@ -119,14 +119,14 @@ void unpack_q5_1(const std::byte* blocks, std::span<float> values) {
   unpack_blocks<BlockQ5_1>(blocks, values, [](const BlockQ5_1& block, float* out) {
     const float d = f16_bits_to_float(block.d);
     const float m = f16_bits_to_float(block.m);
-    for (size_t j = 0; j < kRun; ++j) out[j] = static_cast<float>(low_code(block.codes, j) | fifth_bit(block.high_bits, j)) * d + m;
+    for (size_t j = 0; j < kOffsetRun; ++j) out[j] = static_cast<float>(low_code(block.codes, j) | fifth_bit(block.high_bits, j)) * d + m;
   });
 }
 
 void unpack_q8_1(const std::byte* blocks, std::span<float> values) {
   unpack_blocks<BlockQ8_1>(blocks, values, [](const BlockQ8_1& block, float* out) {
     const float d = f16_bits_to_float(block.d);
-    for (size_t j = 0; j < kRun; ++j) out[j] = static_cast<float>(block.codes[j]) * d;
+    for (size_t j = 0; j < kOffsetRun; ++j) out[j] = static_cast<float>(block.codes[j]) * d;
   });
 }
 
@@ -141,11 +141,11 @@ void pack_q5_1(std::span<const float> values, std::byte* blocks) {
 void pack_q5_0(std::span<const float> values, std::byte* blocks) {
   pack_blocks<BlockQ5_0>(values, blocks, [](const float* in) {
     float extreme = 0;  // becomes code 0, which means -16
-    for (size_t j = 0; j < kRun; ++j) extreme = std::fabs(in[j]) > std::fabs(extreme) ? in[j] : extreme;
+    for (size_t j = 0; j < kOffsetRun; ++j) extreme = std::fabs(in[j]) > std::fabs(extreme) ? in[j] : extreme;
     const float d = extreme / -16;
     const float inverse = d != 0 ? 1.0f / d : 0.0f;
-    Codes codes;
-    for (size_t j = 0; j < kRun; ++j) codes[j] = static_cast<uint8_t>(truncate_to_int(in[j] * inverse + 16.5f, 0, 31));
+    OffsetCodes codes;
+    for (size_t j = 0; j < kOffsetRun; ++j) codes[j] = static_cast<uint8_t>(truncate_to_int(in[j] * inverse + 16.5f, 0, 31));
     return q5_0_of(d, codes);
   });
 }
@@ -155,10 +155,10 @@ void pack_q8_1(std::span<const float> values, std::byte* blocks) { pack_blocks<B
 void pack_weighted_q4_0(std::span<const float> row, std::span<const float> importance, std::byte* blocks) {
   const float mean_square = sum_of_squares(row) / static_cast<float>(row.size());
   pack_weighted_blocks<BlockQ4_0>(row, importance, blocks, [&](const float* in, const float* weights) {
-    const Weights<kRun> run(in, weights, mean_square);
-    Codes codes{};
+    const Weights<kOffsetRun> run(in, weights, mean_square);
+    OffsetCodes codes{};
     BlockQ4_0 block{};
-    block.d = float_to_f16_bits(fit_symmetric({in, kRun}, run.values, 8, codes));
+    block.d = float_to_f16_bits(fit_symmetric({in, kOffsetRun}, run.values, 8, codes));
     store_low_bits(codes, block.codes);
     return block;
   });
@@ -167,16 +167,16 @@ void pack_weighted_q4_0(std::span<const float> row, std::span<const float> impor
 void pack_weighted_q4_1(std::span<const float> row, std::span<const float> importance, std::byte* blocks) {
   const float mean_square = sum_of_squares(row) / static_cast<float>(row.size());
   pack_weighted_blocks<BlockQ4_1>(row, importance, blocks, [&](const float* in, const float* weights) {
-    return q4_1_of(quantize_affine(in, Weights<kRun>(in, weights, mean_square).values, 15));
+    return q4_1_of(quantize_affine(in, Weights<kOffsetRun>(in, weights, mean_square).values, 15));
   });
 }
 
 void pack_weighted_q5_0(std::span<const float> row, std::span<const float> importance, std::byte* blocks) {
   const float mean_square = sum_of_squares(row) / static_cast<float>(row.size());
   pack_weighted_blocks<BlockQ5_0>(row, importance, blocks, [&](const float* in, const float* weights) {
-    const Weights<kRun> run(in, weights, mean_square);
-    Codes codes{};
-    const float d = fit_symmetric({in, kRun}, run.values, 16, codes);
+    const Weights<kOffsetRun> run(in, weights, mean_square);
+    OffsetCodes codes{};
+    const float d = fit_symmetric({in, kOffsetRun}, run.values, 16, codes);
     return q5_0_of(d, codes);
   });
 }
@@ -184,7 +184,7 @@ void pack_weighted_q5_0(std::span<const float> row, std::span<const float> impor
 void pack_weighted_q5_1(std::span<const float> row, std::span<const float> importance, std::byte* blocks) {
   const float mean_square = sum_of_squares(row) / static_cast<float>(row.size());
   pack_weighted_blocks<BlockQ5_1>(row, importance, blocks, [&](const float* in, const float* weights) {
-    return q5_1_of(quantize_affine(in, Weights<kRun>(in, weights, mean_square).values, 31));
+    return q5_1_of(quantize_affine(in, Weights<kOffsetRun>(in, weights, mean_square).values, 31));
   });
 }
 

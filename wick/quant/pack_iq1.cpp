@@ -14,7 +14,7 @@
 namespace wick::quant {
 namespace {
 
-constexpr size_t kSuperBlock = 256;
+constexpr size_t kSuperBlockIQ1 = 256;
 using Values = std::array<float, 3>;  // of the digits
 constexpr Values kUp = {-1 + kShiftIQ1, kShiftIQ1, 1 + kShiftIQ1};
 constexpr Values kDown = {-1 - kShiftIQ1, -kShiftIQ1, 1 - kShiftIQ1};
@@ -141,7 +141,7 @@ void search_long_run(LongRun& run) {
 }
 
 BlockIQ1_S quantize_iq1_s(const float* in, const float* importance) {
-  const float twice_mean_square = 2 * sum_of_squares({in, kSuperBlock}) / kSuperBlock;
+  const float twice_mean_square = 2 * sum_of_squares({in, kSuperBlockIQ1}) / kSuperBlockIQ1;
   BlockIQ1_S block{};
   std::array<float, 8> scales{};
   std::array<int, 8> shifts{};
@@ -247,7 +247,7 @@ float refine_scale(const BlockIQ1_M& block, const std::array<int, 16>& shifts, c
 }
 
 BlockIQ1_M quantize_iq1_m(const float* in, const float* importance) {
-  const float twice_mean_square = 2 * sum_of_squares({in, kSuperBlock}) / kSuperBlock;
+  const float twice_mean_square = 2 * sum_of_squares({in, kSuperBlockIQ1}) / kSuperBlockIQ1;
   BlockIQ1_M block{};
   std::array<float, 16> scales{};
   std::array<int, 16> shifts{};

@@ -10,19 +10,19 @@
 namespace wick::quant {
 namespace {
 
-constexpr size_t kSuperBlock = 256;
-constexpr int kMaxDigit = 2;
+constexpr size_t kSuperBlockIQ2 = 256;
+constexpr int kMaxDigitIQ2 = 2;
 
 const Codebook& book_iq2_xxs() {
-  static const Codebook book(kPointsIQ2_XXS, 8, kMaxDigit, 2);
+  static const Codebook book(kPointsIQ2_XXS, 8, kMaxDigitIQ2, 2);
   return book;
 }
 const Codebook& book_iq2_xs() {
-  static const Codebook book(kPointsIQ2_XS, 8, kMaxDigit, 2);
+  static const Codebook book(kPointsIQ2_XS, 8, kMaxDigitIQ2, 2);
   return book;
 }
 const Codebook& book_iq2_s() {
-  static const Codebook book(kPointsIQ2_S, 8, kMaxDigit, 1);
+  static const Codebook book(kPointsIQ2_S, 8, kMaxDigitIQ2, 1);
   return book;
 }
 
@@ -33,8 +33,8 @@ FittedRun<32> fit_long_run(SignedRun<32>& run) {
     run.signs.fill(0);
     return fitted;
   }
-  fitted.scale = fit_positive(run.magnitudes, run.weights, kMaxDigit + 2, fitted.digits);
-  const float reach = fitted.scale * (kMaxDigit + 1);
+  fitted.scale = fit_positive(run.magnitudes, run.weights, kMaxDigitIQ2 + 2, fitted.digits);
+  const float reach = fitted.scale * (kMaxDigitIQ2 + 1);
   if (!(reach > 0)) {
     run.signs.fill(0);
     return {};
@@ -49,7 +49,7 @@ FittedRun<32> fit_long_run(SignedRun<32>& run) {
 }
 
 BlockIQ2_XXS quantize_iq2_xxs(const float* in, const float* importance) {
-  const float mean_square = sum_of_squares({in, kSuperBlock}) / kSuperBlock;
+  const float mean_square = sum_of_squares({in, kSuperBlockIQ2}) / kSuperBlockIQ2;
   std::array<float, 8> scales;
   std::array<uint32_t, 16> words{};
   float max_scale = 0;
@@ -107,7 +107,7 @@ ShortRuns fit_short_runs(const Codebook& book, const RunFit& fit, bool even, con
 }
 
 BlockIQ2_XS quantize_iq2_xs(const float* in, const float* importance) {
-  const float mean_square = sum_of_squares({in, kSuperBlock}) / kSuperBlock;
+  const float mean_square = sum_of_squares({in, kSuperBlockIQ2}) / kSuperBlockIQ2;
   const ShortRuns source = fit_short_runs(book_iq2_xs(), kShortRuns, true, in,
                                           [&](size_t at) { return Weights<16>(in + at, importance + at, mean_square).values; });
   BlockIQ2_XS block{};
@@ -123,7 +123,7 @@ BlockIQ2_XS quantize_iq2_xs(const float* in, const float* importance) {
 }
 
 BlockIQ2_S quantize_iq2_s(const float* in, const float* importance) {
-  const float twice_mean_square = 2 * sum_of_squares({in, kSuperBlock}) / kSuperBlock;
+  const float twice_mean_square = 2 * sum_of_squares({in, kSuperBlockIQ2}) / kSuperBlockIQ2;
   const RunFit fit{.search = kShortRuns.search, .zero_run = 1e-8f};
   const ShortRuns source = fit_short_runs(book_iq2_s(), fit, false, in, [&](size_t at) {
     if (importance != nullptr) return Weights<16>(in + at, importance + at, twice_mean_square).values;

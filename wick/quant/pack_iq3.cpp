@@ -10,38 +10,38 @@
 namespace wick::quant {
 namespace {
 
-constexpr size_t kSuperBlock = 256;
-constexpr size_t kRun = 32;
-constexpr size_t kRuns = 8;
-constexpr int kMaxDigit = 7;
+constexpr size_t kSuperBlockIQ3 = 256;
+constexpr size_t kRunIQ3 = 32;
+constexpr size_t kRunsIQ3 = 8;
+constexpr int kMaxDigitIQ3 = 7;
 
 const Codebook& book_iq3_xxs() {
-  static const Codebook book(kPointsIQ3_XXS, 4, kMaxDigit, 2);
+  static const Codebook book(kPointsIQ3_XXS, 4, kMaxDigitIQ3, 2);
   return book;
 }
 const Codebook& book_iq3_s() {
-  static const Codebook book(kPointsIQ3_S, 4, kMaxDigit, 3);
+  static const Codebook book(kPointsIQ3_S, 4, kMaxDigitIQ3, 3);
   return book;
 }
 
 struct FittedBlock {
-  std::array<FittedRun<kRun>, kRuns> fitted;
-  std::array<SignedRun<kRun>, kRuns> runs;
+  std::array<FittedRun<kRunIQ3>, kRunsIQ3> fitted;
+  std::array<SignedRun<kRunIQ3>, kRunsIQ3> runs;
   float d = 0;  // before any correction
 };
 
 // importance: nullptr for weights x².
 FittedBlock fit_block(const Codebook& book, const RunFit& fit, bool even, const float* in, const float* importance) {
-  const float twice_mean_square = 2 * sum_of_squares({in, kSuperBlock}) / kSuperBlock;
+  const float twice_mean_square = 2 * sum_of_squares({in, kSuperBlockIQ3}) / kSuperBlockIQ3;
   FittedBlock block;
   float max_scale = 0;
-  for (size_t r = 0; r < kRuns; ++r) {
-    const float* from = in + r * kRun;
-    SignedRun<kRun>& run = block.runs[r];
+  for (size_t r = 0; r < kRunsIQ3; ++r) {
+    const float* from = in + r * kRunIQ3;
+    SignedRun<kRunIQ3>& run = block.runs[r];
     if (importance != nullptr)
-      run.weights = Weights<kRun>(from, importance + r * kRun, twice_mean_square).values;
+      run.weights = Weights<kRunIQ3>(from, importance + r * kRunIQ3, twice_mean_square).values;
     else
-      for (size_t j = 0; j < kRun; ++j) run.weights[j] = from[j] * from[j];
+      for (size_t j = 0; j < kRunIQ3; ++j) run.weights[j] = from[j] * from[j];
     run.split(from, even);
     block.fitted[r] = fit_run(book, fit, run);
     max_scale = std::max(max_scale, block.fitted[r].scale);
@@ -56,7 +56,7 @@ BlockIQ3_XXS quantize_iq3_xxs(const float* in, const float* importance) {
   BlockIQ3_XXS block{};
   if (source.d == 0) return block;
   block.d = float_to_f16_bits(source.d * 1.0125f);  // ggml's correction
-  for (size_t r = 0; r < kRuns; ++r) {
+  for (size_t r = 0; r < kRunsIQ3; ++r) {
     auto word = static_cast<uint32_t>(odd_scale_bits(1 / source.d, source.fitted[r].scale, 15)) << 28;
     for (size_t k = 0; k < 4; ++k) word |= (source.runs[r].signs[k] & 127u) << (7 * k);
     std::memcpy(block.signs_and_scales + r * sizeof(word), &word, sizeof(word));
@@ -72,7 +72,7 @@ BlockIQ3_S quantize_iq3_s(const float* in, const float* importance) {
   constexpr RunFit kFit{.search = {.steps = 9, .step = 0.2f, .again = RunSearch::Again::all_if_inexact}, .zero_run = 0};
   const FittedBlock source = fit_block(book_iq3_s(), kFit, false, in, importance);
   BlockIQ3_S block{};
-  for (size_t r = 0; r < kRuns; ++r) {
+  for (size_t r = 0; r < kRunsIQ3; ++r) {
     if (source.runs[r].highest() == 0) continue;
     std::copy(source.runs[r].signs.begin(), source.runs[r].signs.end(), block.signs + r * 4);
     for (size_t k = 0; k < 8; ++k) {
@@ -83,7 +83,7 @@ BlockIQ3_S quantize_iq3_s(const float* in, const float* importance) {
   }
   if (source.d == 0) return block;
   block.d = float_to_f16_bits(source.d * 1.033f);  // ggml's correction
-  for (size_t r = 0; r < kRuns; ++r) {
+  for (size_t r = 0; r < kRunsIQ3; ++r) {
     const int bits = odd_scale_bits(1 / source.d, source.fitted[r].scale, 15);
     block.scales[r / 2] = static_cast<uint8_t>(block.scales[r / 2] | (bits << (r % 2 * 4)));
   }

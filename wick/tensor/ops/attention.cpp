@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-void reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void attention_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const auto& attention = *static_cast<const AttentionParams*>(params);
   const Shape& query = inputs[0].shape;
   const auto tokens = static_cast<size_t>(query[0]);
@@ -68,12 +68,12 @@ Tensor attention_from_parts(const Tensor& query, const Tensor& key, const Tensor
   return mixed.reshape({query.shape()[1], tokens, width}).transpose(0, 1).contiguous();
 }
 
-std::string_view hole(DType dtype) { return is_cache_dtype(dtype) ? "" : "a key/value cache is f32, f16, bf16 or q8_0"; }
+std::string_view attention_hole(DType dtype) { return is_cache_dtype(dtype) ? "" : "a key/value cache is f32, f16, bf16 or q8_0"; }
 
 }  // namespace
 
 // The tape sees its parts.
-const OpRule rules::attention = {.defining_operand = 1, .reference = reference, .hole = hole};
+const OpRule rules::attention = {.defining_operand = 1, .reference = attention_reference, .hole = attention_hole};
 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionParams& params) {
   const bool fits = query.rank() == 3 && key.rank() == 3 && key.shape() == value.shape() && query.shape()[2] == key.shape()[2] &&

@@ -88,7 +88,7 @@ int64_t apply_integer(BinaryKind kind, int64_t lhs, int64_t rhs) {
   return 0;
 }
 
-void reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void binary_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const BinaryKind kind = static_cast<const BinaryParams*>(params)->kind;
   const DType dtype = outputs[0].dtype;
   if (is_integer(dtype)) {
@@ -122,7 +122,7 @@ void pow_gradient(GradientContext& context) {
   }
 }
 
-void gradient(GradientContext& context) {
+void binary_gradient(GradientContext& context) {
   const Tensor& g = context.gradient();
   switch (const BinaryKind kind = context.parameters<BinaryParams>().kind) {
     case BinaryKind::add: context.give(0, g); return context.give(1, g);
@@ -164,8 +164,11 @@ void gradient(GradientContext& context) {
 
 }  // namespace
 
-const OpRule rules::binary = {
-    .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::function, .gradient = gradient};
+const OpRule rules::binary = {.defining_operand = 0,
+                              .reference = binary_reference,
+                              .hole = refuse_quantized,
+                              .gradient_kind = GradientKind::function,
+                              .gradient = binary_gradient};
 
 Shape broadcast_operands(std::string_view name, const Tensor& lhs, const Tensor& rhs) {
   if (lhs.dtype() != rhs.dtype()) {

@@ -145,7 +145,7 @@ void conv_gradient(GradientContext& context) {
   if (context.wants(1)) context.give(1, kernel_gradient(context.input(0), g, params, kernel));
 }
 
-void transpose_gradient(GradientContext& context) {
+void conv_transpose_gradient(GradientContext& context) {
   const auto& params = context.parameters<ConvParams>();
   const Tensor& g = context.gradient();
   const Shape& x = context.input_shape(0);
@@ -252,7 +252,7 @@ const OpRule rules::conv_transpose2d = {.defining_operand = 0,
                                         .reference = transpose_reference,
                                         .hole = refuse_quantized,
                                         .gradient_kind = GradientKind::function,
-                                        .gradient = transpose_gradient};
+                                        .gradient = conv_transpose_gradient};
 
 Tensor Tensor::conv2d(const Tensor& kernel, const ConvParams& params) const { return conv("conv2d", *this, kernel, params); }
 

@@ -8,13 +8,13 @@
 namespace wick {
 namespace {
 
-void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void copy_reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   outputs[0].values = inputs[0].values;
   if (!is_integer(inputs[0].dtype) || !is_integer(outputs[0].dtype)) return;
   for (double& value : outputs[0].values) value = wrap_integer(outputs[0].dtype, as_integer(value));
 }
 
-void gradient(GradientContext& context) { context.give(0, context.gradient().to_dtype(context.input_dtype(0))); }
+void copy_gradient(GradientContext& context) { context.give(0, context.gradient().to_dtype(context.input_dtype(0))); }
 
 Tensor copied(const Tensor& source, DType dtype) {
   if (is_quantized(dtype))
@@ -31,7 +31,8 @@ Tensor copied(const Tensor& source, DType dtype) {
 
 }  // namespace
 
-const OpRule rules::copy = {.defining_operand = 0, .reference = reference, .gradient_kind = GradientKind::function, .gradient = gradient};
+const OpRule rules::copy = {
+    .defining_operand = 0, .reference = copy_reference, .gradient_kind = GradientKind::function, .gradient = copy_gradient};
 
 void refuse_tracked(std::string_view name, std::initializer_list<const Tensor*> tensors) {
   for (const Tensor* tensor : tensors) {

@@ -5,7 +5,7 @@
 namespace wick {
 namespace {
 
-void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void cumsum_reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const ReferenceTensor& x = inputs[0];
   const auto length = static_cast<size_t>(x.shape.last());
   double sum = 0;
@@ -15,12 +15,15 @@ void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, 
   }
 }
 
-void gradient(GradientContext& context) { context.give(0, context.gradient().flip(-1).cumsum(-1).flip(-1)); }
+void cumsum_gradient(GradientContext& context) { context.give(0, context.gradient().flip(-1).cumsum(-1).flip(-1)); }
 
 }  // namespace
 
-const OpRule rules::cumsum = {
-    .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::function, .gradient = gradient};
+const OpRule rules::cumsum = {.defining_operand = 0,
+                              .reference = cumsum_reference,
+                              .hole = refuse_quantized,
+                              .gradient_kind = GradientKind::function,
+                              .gradient = cumsum_gradient};
 
 Tensor Tensor::cumsum(int dim) const {
   check_dtype(OpId::cumsum, "cumsum", *this);

@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void embedding_reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const auto width = static_cast<size_t>(inputs[0].shape[1]);
   for (size_t row = 0; row < inputs[1].values.size(); ++row) {
     const double* source = inputs[0].values.data() + static_cast<size_t>(inputs[1].values[row]) * width;
@@ -19,7 +19,7 @@ void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, 
   }
 }
 
-void gradient(GradientContext& context) {
+void embedding_gradient(GradientContext& context) {
   const Tensor g = context.gradient().reshape({-1, context.input_shape(0)[1]});
   const Tensor ids = context.input(1).flatten_all().to_dtype(DType::i64);
   const Tensor zeros = Tensor::zeros(context.input_shape(0), g.dtype(), g.device());
@@ -29,7 +29,7 @@ void gradient(GradientContext& context) {
 }  // namespace
 
 const OpRule rules::embedding = {
-    .defining_operand = 0, .reference = reference, .gradient_kind = GradientKind::function, .gradient = gradient};
+    .defining_operand = 0, .reference = embedding_reference, .gradient_kind = GradientKind::function, .gradient = embedding_gradient};
 
 Tensor embedding(const Tensor& table, const Tensor& ids) {
   if (table.rank() != 2) fail(ErrorCode::shape_mismatch, "embedding: the table {} must be [rows, width]", table.describe());

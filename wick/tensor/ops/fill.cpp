@@ -10,15 +10,16 @@
 namespace wick {
 namespace {
 
-void reference(const void* params, std::span<const ReferenceTensor> /*inputs*/, std::span<ReferenceTensor> outputs) {
+void fill_reference(const void* params, std::span<const ReferenceTensor> /*inputs*/, std::span<ReferenceTensor> outputs) {
   std::fill(outputs[0].values.begin(), outputs[0].values.end(), static_cast<const FillParams*>(params)->value);
 }
 
-std::string_view hole(DType dtype) { return is_quantized(dtype) ? "a single value has no block form" : ""; }
+std::string_view fill_hole(DType dtype) { return is_quantized(dtype) ? "a single value has no block form" : ""; }
 
 }  // namespace
 
-const OpRule rules::fill = {.defining_operand = kFirstOutput, .reference = reference, .hole = hole, .gradient_kind = GradientKind::none};
+const OpRule rules::fill = {
+    .defining_operand = kFirstOutput, .reference = fill_reference, .hole = fill_hole, .gradient_kind = GradientKind::none};
 
 void fill(const Tensor& target, double value) {
   check_dtype(OpId::fill, "fill", target);

@@ -82,17 +82,17 @@ bool share_call(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() || (by_kernel(a) && by_kernel(b));
 }
 
-std::string_view hole(DType dtype) { return is_integer(dtype) ? "weights are float or quantized" : ""; }
+std::string_view linear_hole(DType dtype) { return is_integer(dtype) ? "weights are float or quantized" : ""; }
 
 }  // namespace
 
 const OpRule rules::linear = {.defining_operand = 1,
                               .reference = linear_reference,
-                              .hole = hole,
+                              .hole = linear_hole,
                               .gradient_kind = GradientKind::function,
                               .gradient = linear_gradient};
 // The tape sees its parts: see gated_linear below.
-const OpRule rules::gated_linear = {.defining_operand = 1, .reference = gated_reference, .hole = hole};
+const OpRule rules::gated_linear = {.defining_operand = 1, .reference = gated_reference, .hole = linear_hole};
 const OpRule rules::repack = {.defining_operand = 0, .reference = nullptr};
 
 std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params) {

@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-void reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void matmul_reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const Shape& left = inputs[0].shape;
   const auto k = static_cast<size_t>(left[left.rank() - 1]);
   const auto m = static_cast<size_t>(left[left.rank() - 2]);
@@ -41,20 +41,23 @@ Shape with_batch(const Shape& batch, int64_t rows, int64_t columns) {
 
 Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(static_cast<size_t>(shape.rank() - 2))); }
 
-void gradient(GradientContext& context) {
+void matmul_gradient(GradientContext& context) {
   const Tensor& g = context.gradient();
   if (context.wants(0)) context.give(0, g.matmul(context.input(1).t()));
   if (context.wants(1)) context.give(1, context.input(0).t().matmul(g));
 }
 
-std::string_view hole(DType dtype) {
+std::string_view matmul_hole(DType dtype) {
   return is_integer(dtype) ? kFloatsOnly : is_quantized(dtype) ? "linear multiplies by quantized weights" : "";
 }
 
 }  // namespace
 
-const OpRule rules::matmul = {
-    .defining_operand = 0, .reference = reference, .hole = hole, .gradient_kind = GradientKind::function, .gradient = gradient};
+const OpRule rules::matmul = {.defining_operand = 0,
+                              .reference = matmul_reference,
+                              .hole = matmul_hole,
+                              .gradient_kind = GradientKind::function,
+                              .gradient = matmul_gradient};
 
 Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   if (lhs.rank() < 2 || rhs.rank() < 2) {

@@ -37,7 +37,7 @@ double normal(const RandomParams& params, DType dtype, uint64_t at) {
   return params.a + params.b * (radius * (at % 2 == 0 ? std::cos(angle) : std::sin(angle)));
 }
 
-void reference(const void* params, std::span<const ReferenceTensor> /*inputs*/, std::span<ReferenceTensor> outputs) {
+void random_reference(const void* params, std::span<const ReferenceTensor> /*inputs*/, std::span<ReferenceTensor> outputs) {
   const auto& random = *static_cast<const RandomParams*>(params);
   ReferenceTensor& out = outputs[0];
   for (size_t at = 0; at < out.values.size(); ++at) {
@@ -61,7 +61,7 @@ Tensor draw(std::string_view name, RandomParams params, const Shape& shape, DTyp
 }  // namespace
 
 const OpRule rules::random = {
-    .defining_operand = kFirstOutput, .reference = reference, .hole = refuse_all_but_floats, .gradient_kind = GradientKind::none};
+    .defining_operand = kFirstOutput, .reference = random_reference, .hole = refuse_all_but_floats, .gradient_kind = GradientKind::none};
 
 Tensor Tensor::rand(double low, double high, const Shape& shape, DType dtype, const Device& device) {
   const double span = dtype == DType::f64 ? high - low : static_cast<float>(high - low);

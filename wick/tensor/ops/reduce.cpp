@@ -47,7 +47,7 @@ double reduced(ReduceKind kind, std::span<const double> values, DType dtype) {
   return 0;
 }
 
-void reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void reduce_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const ReduceKind kind = static_cast<const ReduceParams*>(params)->kind;
   const size_t results = outputs[0].values.size();
   const size_t length = results == 0 ? 0 : inputs[0].values.size() / results;
@@ -63,7 +63,7 @@ Tensor stretch(const Tensor& kept, const Shape& full) {
   return kept.reshape(Shape(std::span<const int64_t>(dims))).broadcast_to(full);
 }
 
-void gradient(GradientContext& context) {
+void reduce_gradient(GradientContext& context) {
   const ReduceParams& params = context.parameters<ReduceParams>();
   if (gives_index(params.kind)) return;
   const Shape& full = context.input_shape(0);
@@ -148,8 +148,11 @@ Tensor variance(const Tensor& x, const Dims& dims, bool keep) {
 
 }  // namespace
 
-const OpRule rules::reduce = {
-    .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::function, .gradient = gradient};
+const OpRule rules::reduce = {.defining_operand = 0,
+                              .reference = reduce_reference,
+                              .hole = refuse_quantized,
+                              .gradient_kind = GradientKind::function,
+                              .gradient = reduce_gradient};
 
 Tensor Tensor::sum(const Dims& dims) const { return reduce_dims(ReduceKind::sum, *this, dims, false); }
 Tensor Tensor::mean(const Dims& dims) const { return reduce_dims(ReduceKind::mean, *this, dims, false); }

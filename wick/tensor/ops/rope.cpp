@@ -64,10 +64,10 @@ void check_rotation(const char* op, const Tensor& x, const Tensor& table) {
 }
 
 // A rotation's adjoint is the rotation back: the sines change their sign.
-void gradient(GradientContext& context) {
+void rope_gradient(GradientContext& context) {
   const Tensor table = context.input(1);
   if (context.wants(1)) {
-    fail(ErrorCode::unsupported, "rope: the table of angles {} is tracked, and has no gradient; detach it", table.describe());
+    fail(ErrorCode::unsupported, "rope: the table of angles {} is tracked, and has no rope_gradient; detach it", table.describe());
   }
   const Tensor back = table * Tensor::of<float>({1, -1}, table.device());
   context.give(0, rope(context.gradient(), back, context.parameters<RopeParams>().style));
@@ -79,7 +79,7 @@ const OpRule rules::rope = {.defining_operand = 0,
                             .reference = rope_reference,
                             .hole = refuse_all_but_floats,
                             .gradient_kind = GradientKind::function,
-                            .gradient = gradient};
+                            .gradient = rope_gradient};
 
 Tensor rope(const Tensor& x, const Tensor& table, RopeStyle style) {
   check_rotation("rope", x, table);

@@ -31,7 +31,7 @@ int check_slice(std::string_view op, const Tensor& target, const Tensor& source,
   return axis;
 }
 
-void gradient(GradientContext& context) {
+void slice_scatter_gradient(GradientContext& context) {
   const auto& [dim, start] = context.parameters<SliceParams>();
   const Tensor& g = context.gradient();
   const Shape& part = context.input_shape(1);
@@ -46,7 +46,7 @@ Tensor Tensor::slice_scatter(const Tensor& source, int dim, int64_t start) const
   Tensor result = detach().copy();
   wick::copy(source.detach(), result.narrow(params.dim, start, source.shape()[params.dim]));
   const Tensor* const inputs[] = {this, &source};
-  record("slice_scatter", gradient, bytes_of(params), inputs, result);
+  record("slice_scatter", slice_scatter_gradient, bytes_of(params), inputs, result);
   return result;
 }
 

@@ -15,7 +15,7 @@ namespace {
 // NaN is larger than any number, and equal to itself.
 bool is_less(double lhs, double rhs) { return std::isnan(rhs) ? !std::isnan(lhs) : lhs < rhs; }
 
-void reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void sort_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const bool descending = static_cast<const SortParams*>(params)->descending;
   const auto length = static_cast<size_t>(inputs[0].shape.last());
   const auto kept = static_cast<size_t>(outputs[0].shape.last());
@@ -56,7 +56,8 @@ std::pair<Tensor, Tensor> ordered_along(std::string_view name, const Tensor& x, 
 
 }  // namespace
 
-const OpRule rules::sort = {.defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::none};
+const OpRule rules::sort = {
+    .defining_operand = 0, .reference = sort_reference, .hole = refuse_quantized, .gradient_kind = GradientKind::none};
 
 Tensor Tensor::arg_sort_last_dim(bool ascending) const { return ordered("arg_sort_last_dim", detach(), !ascending, dim(-1)).second; }
 

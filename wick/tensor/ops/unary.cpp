@@ -83,7 +83,7 @@ double integer_value_of(const UnaryParams& params, DType dtype, double x) {
   return wrap_integer(dtype, as_integer(value_of(params, x)));
 }
 
-void reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void unary_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const UnaryParams& unary = *static_cast<const UnaryParams*>(params);
   const DType dtype = outputs[0].dtype;
   for (size_t i = 0; i < outputs[0].values.size(); ++i) {
@@ -175,14 +175,17 @@ Tensor input_gradient(const GradientContext& context, const UnaryParams& params)
   return g;
 }
 
-void gradient(GradientContext& context) { context.give(0, input_gradient(context, context.parameters<UnaryParams>())); }
+void unary_gradient(GradientContext& context) { context.give(0, input_gradient(context, context.parameters<UnaryParams>())); }
 
 Tensor of_kind(UnaryKind kind, const Tensor& x, double a = 0, double b = 0) { return unary({.kind = kind, .a = a, .b = b}, x); }
 
 }  // namespace
 
-const OpRule rules::unary = {
-    .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::function, .gradient = gradient};
+const OpRule rules::unary = {.defining_operand = 0,
+                             .reference = unary_reference,
+                             .hole = refuse_quantized,
+                             .gradient_kind = GradientKind::function,
+                             .gradient = unary_gradient};
 
 Tensor unary(const UnaryParams& params, const Tensor& x) {
   const std::string_view name = to_string(params.kind);

@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-void reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void upsample_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const auto& upsample = *static_cast<const UpsampleParams*>(params);
   const Shape& from = inputs[0].shape;
   const Shape& to = outputs[0].shape;
@@ -64,7 +64,7 @@ Tensor nearest_gradient(const Tensor& g, const Shape& x) {
   return Tensor::zeros(x, g.dtype(), g.device()).index_add(nearest_ids(x[2], g.dim(2), g.device()), rows, 2);
 }
 
-void gradient(GradientContext& context) {
+void upsample_gradient(GradientContext& context) {
   const auto& params = context.parameters<UpsampleParams>();
   const Shape& x = context.input_shape(0);
   context.give(
@@ -94,8 +94,11 @@ double bilinear_step(int64_t from, int64_t to, bool align_corners, std::optional
 
 }  // namespace
 
-const OpRule rules::upsample2d = {
-    .defining_operand = 0, .reference = reference, .hole = refuse_quantized, .gradient_kind = GradientKind::function, .gradient = gradient};
+const OpRule rules::upsample2d = {.defining_operand = 0,
+                                  .reference = upsample_reference,
+                                  .hole = refuse_quantized,
+                                  .gradient_kind = GradientKind::function,
+                                  .gradient = upsample_gradient};
 
 Tensor Tensor::upsample_nearest2d(int64_t height, int64_t width) const {
   return run("upsample_nearest2d", *this, height, width, {.mode = UpsampleMode::nearest});
