@@ -13,6 +13,7 @@
 #include "wick/cli/line_editor.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
+#include "wick/cli/output_file.h"
 #include "wick/cli/receipt.h"
 #include "wick/cli/text_input.h"
 #include "wick/tensor/ops/op_counts.h"
@@ -227,7 +228,10 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   const std::optional<std::string> prompt = read_prompt(console, options);
   if (!prompt && !options.receipt.empty()) fail(ErrorCode::invalid_argument, "--receipt: it is of one prompt; give --prompt or --file");
   std::optional<OpCounts> counts;
-  if (!options.receipt.empty()) counts.emplace();
+  if (!options.receipt.empty()) {
+    check_writable(options.receipt);
+    counts.emplace();
+  }
   UnreadInput unread(console, options);
   unread.check();
   const std::filesystem::path path = resolve_model(console, options.model);

@@ -43,8 +43,8 @@ Json describe_logprobs(const Tokenizer& tokenizer, const std::vector<GeneratedLo
 std::string summary_line(const GenerationReport& report, const GenerationParams& params) {
   const GenerationResult& result = report.result;
   const auto count = static_cast<int64_t>(result.tokens.size());
-  return fmt::format("prompt {}{}; text {}{}; stopped by {}{}", format_tokens(result.prompt_tokens),
-                     rate(result.prompt_tokens, result.prefill_tokens_per_second()), format_tokens(count),
+  return fmt::format("prompt {}{}; text {}{}; stopped by {}{}", format_counted(result.prompt_tokens, "token"),
+                     rate(result.prompt_tokens, result.prefill_tokens_per_second()), format_counted(count, "token"),
                      rate(result.decode_steps, result.decode_tokens_per_second()), to_string(result.stop_reason),
                      seed_remark(report, params));
 }
@@ -53,9 +53,9 @@ std::string detailed_line(const GenerationReport& report, const GenerationParams
   const GenerationResult& result = report.result;
   const auto count = static_cast<int64_t>(result.tokens.size());
   const uint64_t memory = peak_resident_bytes();
-  return fmt::format("prefill {}{}{}; decode {}{}{}{}; stopped by {}{}{}", format_tokens(result.prompt_tokens),
-                     timed(result.prefill_seconds), rate(result.prompt_tokens, result.prefill_tokens_per_second()), format_tokens(count),
-                     result.decode_steps > 0 ? timed(result.decode_seconds) : "",
+  return fmt::format("prefill {}{}{}; decode {}{}{}{}; stopped by {}{}{}", format_counted(result.prompt_tokens, "token"),
+                     timed(result.prefill_seconds), rate(result.prompt_tokens, result.prefill_tokens_per_second()),
+                     format_counted(count, "token"), result.decode_steps > 0 ? timed(result.decode_seconds) : "",
                      rate(result.decode_steps, result.decode_tokens_per_second()),
                      report.first_text_after > 0 ? fmt::format("; first text {:.0f} ms after start", report.first_text_after * 1000) : "",
                      to_string(result.stop_reason), memory > 0 ? "; peak memory " + format_bytes(memory) : "", seed_remark(report, params));
@@ -82,7 +82,7 @@ std::string result_json(const LoadedModel& loaded, const GenerationReport& repor
                {"stop_reason", to_string(result.stop_reason)}};
   json["stop_sequence"] = result.stop_sequence_matched ? Json(*result.stop_sequence_matched) : Json();
   json["seed"] = result.seed;
-  json["temperature"] = params.sampling.temperature;
+  json["temperature"] = decimal_of(params.sampling.temperature);
   json["usage"] = {{"prompt_tokens", result.prompt_tokens}, {"completion_tokens", result.tokens.size()}};
   Json timings = {{"load_seconds", loaded.load_seconds},
                   {"prefill_seconds", result.prefill_seconds},

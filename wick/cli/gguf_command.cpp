@@ -44,7 +44,7 @@ void set_command(Console& console, const Arguments& arguments) {
   const GgufFile source = GgufFile::open(in);
   refuse_to_overwrite(source, out);
   write_with_metadata(source, out, parsed, {removed.begin(), removed.end()});
-  console.note(fmt::format("wrote {}: {} values set, {} removed", out, parsed.size(), removed.size()));
+  console.note(fmt::format("wrote {}: {} set, {} removed", out, format_counted(std::ssize(parsed), "value"), removed.size()));
 }
 
 // "300M" and the like, in bytes.
@@ -80,8 +80,7 @@ void split_command(Console& console, const Arguments& arguments) {
   if (!flags.parse(arguments)) return;
   if (limits.tensors == 0 && limits.bytes == 0) limits.tensors = 128;
   const auto paths = write_parts(GgufFile::open(in), prefix, limits);
-  console.note(
-      fmt::format("wrote {} part{}, {} to {}", paths.size(), paths.size() == 1 ? "" : "s", paths.front().string(), paths.back().string()));
+  console.note(fmt::format("wrote {}, {} to {}", format_counted(std::ssize(paths), "part"), paths.front().string(), paths.back().string()));
 }
 
 void merge_command(Console& console, const Arguments& arguments) {
@@ -96,7 +95,8 @@ void merge_command(Console& console, const Arguments& arguments) {
   const GgufFile source = GgufFile::open(in);
   refuse_to_overwrite(source, out);
   write_with_metadata(source, out, {}, {});
-  console.note(fmt::format("wrote {}: {} tensors, {}", out, source.tensors().size(), format_bytes(GgufFile::open(out).file_bytes())));
+  console.note(fmt::format("wrote {}: {}, {}", out, format_counted(std::ssize(source.tensors()), "tensor"),
+                           format_bytes(GgufFile::open(out).file_bytes())));
 }
 
 struct NamedHash {

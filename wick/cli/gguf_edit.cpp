@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 
 #include "wick/base/fail.h"
@@ -85,6 +86,18 @@ GgufType chosen_type(const GgufFile& source, const MetadataChange& change) {
 
 void add_tensor(GgufWriter& writer, const GgufTensor& tensor) { writer.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data); }
 
+// Removes files that were written, unless the list is emptied.
+struct Removed {
+  Removed() = default;
+  Removed(const Removed&) = delete;
+  Removed& operator=(const Removed&) = delete;
+  ~Removed() {
+    std::error_code ignored;
+    for (const std::filesystem::path& path : paths) std::filesystem::remove(path, ignored);
+  }
+  std::vector<std::filesystem::path> paths = {};
+};
+
 }  // namespace
 
 MetadataChange parse_metadata_change(const std::string& text) {
@@ -147,6 +160,11 @@ std::vector<std::filesystem::path> write_parts(const GgufFile& source, const std
     fail(ErrorCode::invalid_argument, "{} parts are more than {}; give larger limits", parts.size(), kMostParts);
   std::vector<std::filesystem::path> paths;
   for (size_t index = 0; index < parts.size(); ++index) {
+    paths.push_back(prefix.string() + fmt::format("-{:05}-of-{:05}.gguf", index + 1, parts.size()));
+  }
+  // The first part, by which programs read the model, is written last, and a model that does not fit leaves nothing.
+  Removed removed_unless_whole;
+  for (size_t index = parts.size(); index-- > 0;) {
     GgufWriter writer;
     if (index == 0) {
       for (const auto& [key, value] : source.metadata()) {
@@ -157,9 +175,10 @@ std::vector<std::filesystem::path> write_parts(const GgufFile& source, const std
     writer.add(kSplitCount, {static_cast<uint16_t>(parts.size())});
     writer.add(kSplitTensors, {static_cast<int32_t>(source.tensors().size())});
     for (const GgufTensor* tensor : parts[index]) add_tensor(writer, *tensor);
-    paths.push_back(prefix.string() + fmt::format("-{:05}-of-{:05}.gguf", index + 1, parts.size()));
-    writer.write(paths.back());
+    writer.write(paths[index]);
+    removed_unless_whole.paths.push_back(paths[index]);
   }
+  removed_unless_whole.paths.clear();
   return paths;
 }
 

@@ -7,7 +7,9 @@
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
+#include "wick/cli/output_file.h"
 #include "wick/cli/progress_bar.h"
+#include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"
 #include "wick/formats/importance_matrix.h"
@@ -27,6 +29,8 @@ struct Options {
 };
 
 void collect(const Console& console, const Options& options) {
+  check_writable(options.out);
+  const std::string text_file = read_text_file(options.file);
   ImportanceCollector collector;
   const auto path = resolve_model(console, options.model);
   const LoadedModel loaded =
@@ -39,7 +43,7 @@ void collect(const Console& console, const Options& options) {
   const std::optional<TokenId> bos = loaded.tokenizer->bos();
   std::vector<TokenId> tokens;
   if (bos) tokens.push_back(*bos);
-  const auto text = loaded.tokenizer->encode(read_text_file(options.file), {.add_special = false, .parse_special = false});
+  const auto text = loaded.tokenizer->encode(text_file, {.add_special = false, .parse_special = false});
   tokens.insert(tokens.end(), text.begin(), text.end());
   const int64_t available = static_cast<int64_t>(tokens.size()) / options.context;
   if (available == 0 || options.chunks > available) {
@@ -63,8 +67,8 @@ void collect(const Console& console, const Options& options) {
                                 .chunks = static_cast<uint32_t>(chunks),
                                 .chunk_tokens = static_cast<uint32_t>(options.context)};
   matrix.write(options.out);
-  console.note(fmt::format("wrote {}: the importance of {} weights from {} chunks of {} tokens", options.out, matrix.entries.size(), chunks,
-                           options.context));
+  console.note(fmt::format("wrote {}: the importance of {} from {} of {} tokens", options.out,
+                           format_counted(std::ssize(matrix.entries), "weight"), format_counted(chunks, "chunk"), options.context));
   note_fallback_ops(console, loaded.model->device());
 }
 

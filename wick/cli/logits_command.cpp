@@ -5,6 +5,7 @@
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
+#include "wick/cli/output_file.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"
@@ -62,6 +63,7 @@ void logits_command(Console& console, const Arguments& arguments) {
   if (!flags.parse(arguments)) return;
   if (!text && !token_list) fail(ErrorCode::invalid_argument, "nothing to compute: give --prompt or --tokens");
   if (text) check_prompt(*text);
+  check_writable(out);
 
   const auto path = resolve_model(console, model_name);
   // Ids need no vocabulary, and a file may have none.

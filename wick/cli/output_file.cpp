@@ -2,6 +2,7 @@
 
 #include <system_error>
 
+#include "wick/base/atomic_file.h"
 #include "wick/base/fail.h"
 
 namespace wick {
@@ -16,6 +17,14 @@ void refuse_to_overwrite(const GgufFile& input, const std::filesystem::path& out
   for (const GgufTensor& tensor : input.tensors()) {
     if (tensor.file != nullptr) check(tensor.file->path());
   }
+}
+
+void check_writable(const std::filesystem::path& output) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(output, ignored);
+  // Who reads a pipe would take this for its end.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return;
+  const AtomicFile file(output);
 }
 
 }  // namespace wick

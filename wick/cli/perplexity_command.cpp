@@ -11,8 +11,10 @@
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
+#include "wick/cli/output_file.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/statistics.h"
+#include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"
 
@@ -114,8 +116,8 @@ struct Text {
   }
 };
 
-Text read_text(const Options& options, const LoadedModel& loaded) {
-  Text text{.tokens = loaded.tokenizer->encode(read_text_file(options.file), {.add_special = options.second_half, .parse_special = false}),
+Text read_text(const Options& options, const LoadedModel& loaded, const std::string& content) {
+  Text text{.tokens = loaded.tokenizer->encode(content, {.add_special = options.second_half, .parse_special = false}),
             .context = options.context};
   text.adds_bos = !text.tokens.empty() && loaded.tokenizer->bos() && text.tokens.front() == *loaded.tokenizer->bos();
   if (text.chunks() == 0) {
@@ -181,16 +183,16 @@ void print_result(const Console& console, const Options& options, const Scorer& 
     console.out << json.dump() << '\n';
     return;
   }
-  console.out << fmt::format("NLL {:.6f} ± {:.6f}, perplexity {:.6f} ± {:.6f} over {} chunks of {} tokens\n", mean, scorer.loss.error(),
-                             perplexity, perplexity * scorer.loss.error(), chunks, text.context);
+  console.out << fmt::format("NLL {:.6f} ± {:.6f}, perplexity {:.6f} ± {:.6f} over {} of {} tokens\n", mean, scorer.loss.error(),
+                             perplexity, perplexity * scorer.loss.error(), format_counted(chunks, "chunk"), text.context);
   if (divergence != nullptr) console.out << divergence->report();
 }
 
-void measure(const Console& console, const Options& options, const LoadedModel& loaded) {
+void measure(const Console& console, const Options& options, const LoadedModel& loaded, const std::string& content) {
   std::optional<BaseLogits> base;
   if (options.compare) base = BaseLogits::open(options.base_file);
   check_context(options, loaded, base ? base->header().context : options.context);
-  const Text text = base ? text_of(options, loaded, base->header()) : read_text(options, loaded);
+  const Text text = base ? text_of(options, loaded, base->header()) : read_text(options, loaded, content);
   if (options.chunks > text.chunks()) {
     fail(ErrorCode::invalid_argument, "--chunks {}: {} has {} chunks of {} tokens", options.chunks, base ? options.base_file : options.file,
          text.chunks(), text.context);
@@ -263,9 +265,12 @@ void perplexity_command(Console& console, const Arguments& arguments) {
   if (!options.compare && options.file.empty()) fail(ErrorCode::invalid_argument, "--file is missing: name the text");
   if (options.compare && !options.file.empty()) console.warn("--file is not read: the text is that of --kl-divergence-base");
   if (!options.base_file.empty()) options.second_half = true;
+  // What is missing is said before a large model is loaded.
+  const std::string content = options.compare ? "" : read_text_file(options.file);
+  if (!options.compare && !options.base_file.empty()) check_writable(options.base_file);
   const auto path = resolve_model(console, options.model);
   const LoadedModel loaded = load_model(console, path, open_device(console, options.device, options.threads), options.precision);
-  measure(console, options, loaded);
+  measure(console, options, loaded, content);
   note_fallback_ops(console, loaded.model->device());
 }
 

@@ -13,6 +13,7 @@
 #include "wick/base/mapped_file.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/sha256.h"
+#include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
 
 namespace wick {
@@ -58,10 +59,10 @@ Json describe_request(const ReceiptSubject& subject) {
   return {{"prompt_sha256", sha256_of(subject.prompt)},
           {"prompt_tokens", subject.report.result.prompt_tokens},
           {"max_tokens", subject.params.max_tokens},
-          {"temperature", sampling.temperature},
+          {"temperature", decimal_of(sampling.temperature)},
           {"top_k", sampling.top_k},
-          {"top_p", sampling.top_p},
-          {"min_p", sampling.min_p},
+          {"top_p", decimal_of(sampling.top_p)},
+          {"min_p", decimal_of(sampling.min_p)},
           {"seed", subject.report.result.seed}};
 }
 

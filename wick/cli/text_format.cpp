@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <string_view>
 
 namespace wick {
@@ -20,7 +21,13 @@ std::string scale(double value, double step, const std::array<std::string_view, 
 }  // namespace
 
 std::string format_bytes(uint64_t bytes) { return scale(static_cast<double>(bytes), 1024, {" bytes", " KiB", " MiB", " GiB", " TiB"}); }
-std::string format_tokens(int64_t count) { return fmt::format("{} {}", count, count == 1 ? "token" : "tokens"); }
+std::string format_counted(int64_t count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+double decimal_of(float value) {
+  const std::string text = fmt::format("{}", value);
+  double decimal = value;
+  std::from_chars(text.data(), text.data() + text.size(), decimal);
+  return decimal;
+}
 std::string format_count(uint64_t count) { return scale(static_cast<double>(count), 1000, {"", " K", " M", " G", " T"}); }
 
 }  // namespace wick
