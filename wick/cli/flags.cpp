@@ -367,7 +367,11 @@ void Flags::refuse_what_is_unknown() const {
   if (extras.empty()) return;
   const std::string name = extras.front().substr(0, extras.front().find('='));
   if (!name.starts_with('-')) {
-    fail(ErrorCode::invalid_argument, "unexpected argument '{}'; {} --help lists the flags", name, console_.name);
+    // `wick run "Once upon a time"`
+    const std::vector<std::string> names = long_names();
+    const bool takes_text = std::find(names.begin(), names.end(), "--prompt") != names.end();
+    fail(ErrorCode::invalid_argument, "unexpected argument '{}'{}; {} --help lists the flags", name,
+         takes_text ? "; a text is given by --prompt, a model by --model" : "", console_.name);
   }
   fail(ErrorCode::invalid_argument, "unknown flag '{}'{}; {} --help lists the flags", name, did_you_mean(name, long_names()),
        console_.name);

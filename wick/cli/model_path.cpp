@@ -35,6 +35,10 @@ std::filesystem::path only_model_of(const std::filesystem::path& folder) {
     if (at->path().extension() == ".gguf" && is_file(at->path()) && !is_later_part(name)) names.push_back(name);
   }
   if (error) fail(ErrorCode::io, "{}: cannot read the folder: {}", folder.string(), error.message());
+  if (names.empty() && is_file(folder / "config.json")) {
+    fail(ErrorCode::unsupported,
+         "{}: a checkpoint of Hugging Face, without a .gguf file; convert it with llama.cpp's convert_hf_to_gguf.py", folder.string());
+  }
   if (names.empty()) fail(ErrorCode::not_found, "{}: a folder without a .gguf file; name a model file", folder.string());
   std::sort(names.begin(), names.end());
   if (names.size() > 1) {
@@ -65,13 +69,17 @@ std::filesystem::path resolve_model(const Console& console, const std::string& n
     if (model.empty()) {
       fail(ErrorCode::not_found,
            "no --model is given and the default model {} lies neither in ../share/wick/models nor in a models folder above {}",
-           kDefaultModel, console.executable.parent_path().string());
+           kDefaultModel,
+           console.executable.empty() ? "this program, whose folder is not known" : console.executable.parent_path().string());
     }
     console.note(fmt::format("no --model given: using the default model {}", model.string()));
     return model;
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(named, ignored)) return only_model_of(named);
+  if (!std::filesystem::exists(named, ignored) && (named.starts_with("hf.co/") || named.find("://") != std::string::npos)) {
+    fail(ErrorCode::not_found, "{}: no such file, and this version downloads no models; download the .gguf file and name it", named);
+  }
   return named;
 }
 

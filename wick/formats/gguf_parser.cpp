@@ -48,10 +48,10 @@ std::string describe_stranger(std::span<const std::byte> bytes) {
       Signature{"{", "JSON text; name a GGUF file"},
   };
   for (const Signature& signature : kSignatures) {
-    if (starts_with(bytes, signature.prefix)) return signature.meaning;
+    if (starts_with(bytes, signature.prefix)) return std::string(": it looks like ") + signature.meaning;
   }
-  if (bytes.size() > 8 && bytes[8] == std::byte{'{'}) return "a safetensors file; convert the model to GGUF";
-  return "no GGUF file; name a GGUF file or download it again";
+  if (bytes.size() > 8 && bytes[8] == std::byte{'{'}) return ": it looks like a safetensors file; convert the model to GGUF";
+  return "; name a GGUF file or download it again";
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ void GgufParser::read_header() {
     if (starts_with(bytes_, std::string_view("GGUF").substr(0, first.size()))) {
       fail(ErrorCode::corrupt_file, "{}: magic at byte 0: 4 bytes needed, {} left; {}", name(), first.size(), kGgufRemedy);
     }
-    fail(ErrorCode::corrupt_file, "{}: magic at byte 0: the file starts with {}, not 'GGUF': it looks like {}", name(), printable(first),
+    fail(ErrorCode::corrupt_file, "{}: not a GGUF file: magic at byte 0: it starts with {}, not 'GGUF'{}", name(), printable(first),
          describe_stranger(bytes_));
   }
   position_ = 4;

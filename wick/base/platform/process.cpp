@@ -1,6 +1,7 @@
 #include "wick/base/process.h"
 
 #include <sched.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,7 +87,10 @@ double seconds_since_process_start() noexcept {
 std::filesystem::path executable_path() {
   std::error_code error;
   std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? std::filesystem::path() : path;
+  if (!error) return path;
+  // Without /proc, what the program was started by.
+  const auto* started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  return started == nullptr ? std::filesystem::path() : std::filesystem::absolute(started, error);
 }
 
 bool is_terminal(int descriptor) noexcept { return ::isatty(descriptor) == 1; }
