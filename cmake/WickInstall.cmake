@@ -89,6 +89,7 @@ function(wick_install_development)
   install(FILES ${PROJECT_BINARY_DIR}/wickConfig.cmake ${PROJECT_BINARY_DIR}/wickConfigVersion.cmake cmake/WickBackendTable.cmake
                 cmake/linked_backends.cpp.in
           DESTINATION ${folder} COMPONENT development)
+  wick_install_licences(development libwick-dev)
 
   wick_install_pkg_config()
 endfunction()
@@ -169,6 +170,7 @@ function(wick_add_shared_library)
   wick_find_headers(wick_shared INTERFACE)
   install(TARGETS wick_shared EXPORT wick LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libraries
           NAMELINK_COMPONENT development)
+  wick_install_licences(libraries libwick${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endfunction()
 
 # Installs a program as a component of its own, with the licences; the interpreter's worker is for tests.
@@ -177,7 +179,7 @@ function(wick_install_program program)
     return()
   endif()
   install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${program})
-  wick_install_licences(${program})
+  wick_install_licences(${program} ${program})
   wick_install_manuals(${program})
   set_property(GLOBAL APPEND PROPERTY WICK_INSTALLED_PROGRAMS ${program})
 endfunction()
@@ -223,13 +225,14 @@ function(wick_install_manuals program)
     COMPONENT ${program})
 endfunction()
 
-function(wick_install_licences component)
+# `package`: the name of the Debian package that the component becomes.
+function(wick_install_licences component package)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/LICENSE-APACHE ${PROJECT_SOURCE_DIR}/LICENSE-MIT
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${component} COMPONENT ${component})
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
 endfunction()
 
 # The default model, 21 MB, which wick and the workers find above their folder.
 function(wick_install_data)
   install(FILES ${PROJECT_SOURCE_DIR}/models/novelist-20m-q8_0.gguf DESTINATION ${CMAKE_INSTALL_DATADIR}/wick/models COMPONENT wick-model)
-  wick_install_licences(wick-model)
+  wick_install_licences(wick-model wick-model)
 endfunction()
