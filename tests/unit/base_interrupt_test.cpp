@@ -35,6 +35,17 @@ TEST(InterruptGuard, TheSecondEndsTheProcessAsOneDoesWithoutAGuard) {
   EXPECT_EXIT(afterwards(), testing::KilledBySignal(SIGINT), "");
 }
 
+TEST(InterruptGuard, AnIgnoredSignalStaysIgnored) {
+  const auto before = ::signal(SIGINT, SIG_IGN);
+  {
+    const InterruptGuard guard;
+    ::raise(SIGINT);
+    ::raise(SIGINT);
+    EXPECT_FALSE(guard.requested());
+  }
+  ::signal(SIGINT, before);
+}
+
 TEST(InterruptGuard, WaitingForInputEndsWithTheInputOrTheSignal) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);

@@ -3,8 +3,8 @@
 
 namespace wick {
 
-// While one is alive the first SIGINT is only remembered; the next one ends the process, as each does without a guard. There is one at
-// a time.
+// While one is alive the first SIGINT is only remembered; the next one ends the process, as each does without a guard. Where SIGINT
+// is ignored it stays so. There is one guard at a time.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -40,6 +40,8 @@ InterruptGuard::InterruptGuard() {
   interrupts = 0;
   const struct sigaction action = action_of(note_interrupt);
   ::sigaction(SIGINT, &action, &action_before);
+  // Who started the process wants it to go on: nohup, or a shell script that put it into the background.
+  if (action_before.sa_handler == SIG_IGN) ::sigaction(SIGINT, &action_before, nullptr);
 }
 
 InterruptGuard::~InterruptGuard() { ::sigaction(SIGINT, &action_before, nullptr); }
