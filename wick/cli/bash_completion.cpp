@@ -68,9 +68,9 @@ std::string path_of(const CommandRecord& command, const CommandRecord& program) 
   return command.name == program.name ? "" : command.name.substr(program.name.size() + 1);
 }
 
-class Script {
+class BashScript {
  public:
-  explicit Script(const CommandRecord& program) : program_(program) { visit(program); }
+  explicit BashScript(const CommandRecord& program) : program_(program) { visit(program); }
 
   [[nodiscard]] std::string text() const {
     const std::string function = function_name(program_.name);
@@ -136,6 +136,6 @@ class Script {
 
 }  // namespace
 
-std::string bash_completion(const CommandRecord& program) { return Script(program).text(); }
+std::string bash_completion(const CommandRecord& program) { return BashScript(program).text(); }
 
 }  // namespace wick

@@ -9,7 +9,7 @@ namespace wick {
 namespace {
 
 // Within single quotes, where a backslash escapes itself and the quote.
-std::string quoted(std::string_view text) {
+std::string fish_quoted(std::string_view text) {
   std::string out = "'";
   for (const char letter : text) {
     if (letter == '\'' || letter == '\\') out += '\\';
@@ -18,9 +18,9 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-class Script {
+class FishScript {
  public:
-  explicit Script(const CommandRecord& program) : program_(program), at_("_" + function_name(program.name) + "_at") {
+  explicit FishScript(const CommandRecord& program) : program_(program), at_("_" + function_name(program.name) + "_at") {
     text_ = fmt::format("# Completions of {} for fish.\n\n", program.name);
     text_ += fmt::format("# Whether the command line begins with this subcommand, or has none where none is named.\nfunction {}\n", at_);
     text_ +=
@@ -46,15 +46,15 @@ class Script {
     if (!command.subcommands.empty() && !path.empty()) {
       condition += fmt::format("; and test (count (commandline -opc)) -eq {}", 2 + std::count(path.begin(), path.end(), ' '));
     }
-    const std::string start = fmt::format("complete -c {}{}", program_.name, leaf_program ? "" : fmt::format(" -n {}", quoted(condition)));
+    const std::string start = fmt::format("complete -c {}{}", program_.name, leaf_program ? "" : fmt::format(" -n {}", fish_quoted(condition)));
     bool files = false;
     for (const FlagRecord& record : arguments_of(command)) {
       files = files || record.takes_path();
-      if (!record.choices.empty()) text_ += fmt::format("{} -a {}\n", start, quoted(fmt::format("{}", fmt::join(record.choices, " "))));
+      if (!record.choices.empty()) text_ += fmt::format("{} -a {}\n", start, fish_quoted(fmt::format("{}", fmt::join(record.choices, " "))));
     }
     if (!files) text_ += start + " -f\n";
     for (const CommandRecord& subcommand : command.subcommands) {
-      text_ += fmt::format("{} -a {} -d {}\n", start, subcommand.last_word(), quoted(subcommand.summary));
+      text_ += fmt::format("{} -a {} -d {}\n", start, subcommand.last_word(), fish_quoted(subcommand.summary));
     }
     for (const FlagRecord& record : named_flags(command)) text_ += start + flag(record) + "\n";
     text_ += "\n";
@@ -68,7 +68,7 @@ class Script {
     if (!record.choices.empty()) {
       const bool list = record.value_name == "LIST";
       const std::string words = fmt::format("{}", fmt::join(record.choices, " "));
-      text += " -x -a " + quoted(list ? fmt::format("(__fish_append , {})", words) : words);
+      text += " -x -a " + fish_quoted(list ? fmt::format("(__fish_append , {})", words) : words);
     } else if (record.takes_folder()) {
       text += " -x -a '(__fish_complete_directories)'";
     } else if (record.takes_path()) {
@@ -76,7 +76,7 @@ class Script {
     } else if (!record.is_switch()) {
       text += " -x";
     }
-    return text + " -d " + quoted(record.description);
+    return text + " -d " + fish_quoted(record.description);
   }
 
   const CommandRecord& program_;
@@ -86,6 +86,6 @@ class Script {
 
 }  // namespace
 
-std::string fish_completion(const CommandRecord& program) { return Script(program).text(); }
+std::string fish_completion(const CommandRecord& program) { return FishScript(program).text(); }
 
 }  // namespace wick
