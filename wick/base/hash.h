@@ -47,7 +47,7 @@ struct HashKey {
     std::memcpy(&word, at, width);
     return word;
   };
-  uint64_t hash = key.first ^ bytes.size();
+  uint64_t hash = key.first;
   const char* at = bytes.data();
   size_t left = bytes.size();
   for (; left > 16; left -= 16, at += 16) hash = folded_product(load(at, 8) ^ hash, load(at + 8, 8) ^ key.second);
@@ -63,8 +63,18 @@ struct HashKey {
     const auto byte = [&](size_t index) { return uint64_t{static_cast<unsigned char>(at[index])}; };
     low = byte(0) | byte(left / 2) << 8 | byte(left - 1) << 16;
   }
-  return folded_product(folded_product(low ^ hash, high ^ key.second), key.odd);
+  // The length comes in last: xored to the text's own words, a byte of the text could undo it.
+  return folded_product(folded_product(low ^ hash, high ^ key.second) ^ bytes.size(), key.odd);
 }
+
+// For the tables of the standard library: std::unordered_map<std::string, Value, KeyedHash, std::equal_to<>>. Other in the next process,
+// so never for anything that is stored.
+struct KeyedHash {
+  using is_transparent = void;
+  [[nodiscard]] size_t operator()(std::string_view text) const noexcept {
+    return static_cast<size_t>(keyed_hash(text, process_hash_key()));
+  }
+};
 
 // The slot of a number in a table of 2^bits slots (0 < bits < 64): multiply-shift with a secret odd factor.
 [[nodiscard]] inline size_t keyed_slot(uint64_t number, unsigned bits, const HashKey& key) noexcept {

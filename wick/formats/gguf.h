@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "wick/base/keyed_hash.h"
+#include "wick/base/hash.h"
 #include "wick/base/mapped_file.h"
 #include "wick/layout/dtype.h"
 #include "wick/layout/shape.h"

@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "wick/base/keyed_hash.h"
+#include "wick/base/hash.h"
 #include "wick/formats/gguf.h"
 #include "wick/layout/dtype.h"
 #include "wick/layout/shape.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/base/keyed_hash.h"
+#include "wick/base/hash.h"
 #include "wick/formats/printable.h"
 
 namespace wick {
