@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <functional>
 #include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
 #include "wick/cli/suggest.h"
@@ -21,15 +21,6 @@ namespace wick {
 namespace {
 
 using testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 struct Parsed {
   int64_t count = 3;
@@ -56,7 +47,7 @@ Parsed parse(const Arguments& arguments, const std::map<std::string, std::string
   flags.add_values("--several", "TEXT", "texts", parsed.several);
   flags.add_switch("--flag", "a flag", parsed.flag);
   flags.examples({"tool --count 3"});
-  parsed.error = error_of([&] { parsed.goes_on = flags.parse(arguments); });
+  parsed.error = message_of([&] { parsed.goes_on = flags.parse(arguments); });
   parsed.out = out.str();
   parsed.err = err.str();
   return parsed;
@@ -64,7 +55,7 @@ Parsed parse(const Arguments& arguments, const std::map<std::string, std::string
 
 TEST(Flags, ValuesComeThrough) {
   const Parsed parsed = parse({"--count", "7", "--share=0.25", "--text", "a b", "--flag"});
-  EXPECT_EQ(parsed.error, "no error");
+  EXPECT_EQ(parsed.error, "nothing was thrown");
   EXPECT_TRUE(parsed.goes_on);
   EXPECT_EQ(parsed.count, 7);
   EXPECT_EQ(parsed.share, 0.25F);
@@ -103,7 +94,7 @@ TEST(Flags, TheCommandLineWinsOverTheEnvironmentAndThatOverTheFile) {
   std::ofstream(file)
       << "# comment\ncount = 2\n[run]\ncount = 3\ntext = \"a, b # c\"\nseveral = [\"x y\", \"z\"]\nflag = true\n[other]\ncount = 9\n";
   const Parsed from_file = parse({"--config", file});
-  EXPECT_EQ(from_file.error, "no error");
+  EXPECT_EQ(from_file.error, "nothing was thrown");
   EXPECT_EQ(from_file.count, 3);  // the section is about this command alone
   EXPECT_EQ(from_file.text, "a, b # c");
   EXPECT_THAT(from_file.several, testing::ElementsAre("x y", "z"));
@@ -165,7 +156,7 @@ TEST(Flags, UnknownFlagsStrayArgumentsAndMissingValuesAreErrors) {
 TEST(Flags, HelpHasExamplesAndExitCodes) {
   const Parsed parsed = parse({"--help"});
   EXPECT_FALSE(parsed.goes_on);
-  EXPECT_EQ(parsed.error, "no error");
+  EXPECT_EQ(parsed.error, "nothing was thrown");
   EXPECT_THAT(parsed.out,
               testing::AllOf(HasSubstr("--count"), HasSubstr("Examples:"), HasSubstr("tool --count 3"), HasSubstr("Exit codes: 0")));
 }
@@ -185,12 +176,12 @@ TEST(TextInput, TokensAreReadInEverySpelling) {
 }
 
 TEST(TextInput, BrokenTokenListsAreErrorsWithTheirPlace) {
-  EXPECT_THAT(error_of([] { (void)parse_tokens("0,x", "--tokens"); }), HasSubstr("--tokens: no token id at byte 2"));
-  EXPECT_THAT(error_of([] { (void)parse_tokens("0;5", "--tokens"); }), HasSubstr("';' at byte 1"));
-  EXPECT_THAT(error_of([] { (void)parse_tokens("0,,5", "--tokens"); }), HasSubstr("byte 2"));
-  EXPECT_THAT(error_of([] { (void)parse_tokens("0,", "--tokens"); }), HasSubstr("comma"));
-  EXPECT_THAT(error_of([] { (void)parse_tokens("[0", "--tokens"); }), HasSubstr("']'"));
-  EXPECT_THAT(error_of([] { (void)parse_tokens("99999999999", "--tokens"); }), HasSubstr("byte 0"));
+  EXPECT_THAT(message_of([] { (void)parse_tokens("0,x", "--tokens"); }), HasSubstr("--tokens: no token id at byte 2"));
+  EXPECT_THAT(message_of([] { (void)parse_tokens("0;5", "--tokens"); }), HasSubstr("';' at byte 1"));
+  EXPECT_THAT(message_of([] { (void)parse_tokens("0,,5", "--tokens"); }), HasSubstr("byte 2"));
+  EXPECT_THAT(message_of([] { (void)parse_tokens("0,", "--tokens"); }), HasSubstr("comma"));
+  EXPECT_THAT(message_of([] { (void)parse_tokens("[0", "--tokens"); }), HasSubstr("']'"));
+  EXPECT_THAT(message_of([] { (void)parse_tokens("99999999999", "--tokens"); }), HasSubstr("byte 0"));
 }
 
 TEST(TextFormat, NumbersAreShort) {

@@ -3,27 +3,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/device/device.h"
 #include "wick/device/registry.h"
 
 namespace wick {
 namespace {
-
-std::string message_of(ErrorCode code, const std::function<void()>& body) {
-  try {
-    body();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "";
-}
 
 TEST(Device, ParsesAllEightNamesWithAndWithoutOrdinal) {
   for (const char* name : {"cpu", "cuda", "rocm", "metal", "opencl", "vulkan", "oneapi", "webgpu"}) {

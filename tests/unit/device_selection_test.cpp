@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/base/log.h"
 
@@ -47,16 +48,6 @@ struct Mocks {
     return {Backend{static_cast<DeviceKind>(kinds), probe<static_cast<DeviceKind>(kinds), count>, open_none}...};
   }
 };
-
-std::string message_of(ErrorCode code, const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 std::string upper_case(std::string_view text) {
   std::string result(text);

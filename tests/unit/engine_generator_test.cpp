@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "unit/fake_language_model.h"
-#include "wick/base/error.h"
+#include "unit/message_of.h"
 
 namespace wick {
 namespace {
@@ -47,15 +46,6 @@ class Story {
   size_t prompt_size;
   FakeLanguageModel model;
 };
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Generator, EndsAtTheEndOfTheSequence) {
   Story story(" one, two: three");
@@ -180,7 +170,7 @@ TEST(Generator, AFullContextEndsTheText) {
 TEST(Generator, APromptLongerThanTheContextIsAnErrorWithBothNumbers) {
   Story story("x", 64);
   Generator generator(story.model, story.tokenizer, 4);
-  const std::string message = error_of([&] { (void)generator.generate("! ! ! ! ! !", greedy(), {}); });
+  const std::string message = message_of([&] { (void)generator.generate("! ! ! ! ! !", greedy(), {}); });
   EXPECT_THAT(message, HasSubstr("12 tokens"));
   EXPECT_THAT(message, HasSubstr("holds 4"));
   EXPECT_THAT(message, HasSubstr("--context, up to 64"));
@@ -207,13 +197,13 @@ TEST(Generator, AnEmptyPromptWithoutBosIsAnError) {
   const auto tokenizer = fake_tokenizer(600, false);
   FakeLanguageModel model(tokenizer->vocab_size(), 8, [&](const std::vector<int32_t>&) { return *tokenizer->eos(); });
   Generator generator(model, tokenizer, 8);
-  EXPECT_THAT(error_of([&] { (void)generator.generate("", greedy(), {}); }), HasSubstr("no BOS token"));
+  EXPECT_THAT(message_of([&] { (void)generator.generate("", greedy(), {}); }), HasSubstr("no BOS token"));
 }
 
 TEST(Generator, InvalidUtf8InThePromptIsAnErrorWithItsPlace) {
   Story story("x");
   Generator generator(story.model, story.tokenizer, 16);
-  EXPECT_THAT(error_of([&] { (void)generator.generate("ab\xff", greedy(), {}); }), HasSubstr("byte 2 (0xff)"));
+  EXPECT_THAT(message_of([&] { (void)generator.generate("ab\xff", greedy(), {}); }), HasSubstr("byte 2 (0xff)"));
 }
 
 TEST(Generator, SpecialTokensInThePromptAreTextUnlessAskedFor) {
@@ -261,7 +251,7 @@ TEST(Generator, ALongerRequestAfterAShortOneFits) {
 
 TEST(Generator, AContextLongerThanTheModelsIsRefused) {
   Story story("x", 64);
-  EXPECT_THAT(error_of([&] { const Generator generator(story.model, story.tokenizer, 65); }), HasSubstr("from 1 to 64"));
+  EXPECT_THAT(message_of([&] { const Generator generator(story.model, story.tokenizer, 65); }), HasSubstr("from 1 to 64"));
 }
 
 TEST(Generator, TheSameSeedGivesTheSameTextAndItIsTold) {
@@ -293,7 +283,7 @@ TEST(Generator, PenaltiesCountThePrompt) {
 TEST(Generator, ATokenizerOfAnotherModelIsRefused) {
   const auto tokenizer = fake_tokenizer();
   FakeLanguageModel model(100, 8, [](const std::vector<int32_t>&) { return 0; });
-  EXPECT_THAT(error_of([&] { const Generator generator(model, tokenizer, 8); }), HasSubstr("600 tokens"));
+  EXPECT_THAT(message_of([&] { const Generator generator(model, tokenizer, 8); }), HasSubstr("600 tokens"));
 }
 
 }  // namespace

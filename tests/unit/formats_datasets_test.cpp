@@ -2,13 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
-#include "wick/base/error.h"
 #include "wick/formats/csv.h"
 #include "wick/formats/idx.h"
 #include "wick/formats/image.h"
@@ -18,15 +17,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::filesystem::path write(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
   std::ofstream(folder / name, std::ios::binary) << bytes;

@@ -3,13 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
-#include "wick/base/error.h"
 #include "wick/nn.h"
 
 namespace wick {
@@ -17,15 +16,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::vector<std::string> names_of(const nn::Module& module) {
   std::vector<std::string> names;

@@ -5,9 +5,9 @@
 
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
+#include "unit/message_of.h"
 #include "wick/device/registry.h"
 #include "wick/kernels/group_options.h"
 #include "wick/kernels/group_reduce.h"
@@ -33,15 +33,6 @@ std::vector<Device> devices() {
     for (const DeviceInfo& device : backend->probe()) found.push_back(Device::open({backend->kind, device.index}));
   }
   return found;
-}
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 // y = scale · x[i] + add, as i32 and f32 and u32 parameters.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "unit/message_of.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/custom_op.h"
 #include "wick/tensor/variable.h"
@@ -13,15 +14,6 @@ namespace {
 
 using Doubles = std::vector<double>;
 const Device kCpu = Device::cpu();
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 // Walks the layout, so that it takes any view.
 template <class F>

@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "wick/base/error.h"
+#include "unit/message_of.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -14,15 +12,6 @@ const Device kCpu = Device::cpu();
 
 Tensor counted(const Shape& shape, double first = 0) {
   return Tensor::arange(first, first + static_cast<double>(shape.elements()), DType::f64, kCpu).reshape(shape);
-}
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Conv, AverageOfNeighboursByHand) {
@@ -44,19 +33,19 @@ TEST(Conv, OneDimensionIsAnImageOfHeightOne) {
 TEST(Conv, RefusalsNameShapesAndChannels) {
   const Tensor x = Tensor::zeros({1, 3, 4, 4}, DType::f32, kCpu);
   const Tensor kernel = Tensor::zeros({2, 2, 3, 3}, DType::f32, kCpu);
-  EXPECT_THAT(error_of([&] { (void)x.conv2d(kernel, 0, 1, 1, 1); }), testing::HasSubstr("[1, 3, 4, 4]"));
-  EXPECT_THAT(error_of([&] { (void)x.conv2d(kernel, 0, 1, 1, 2); }), testing::HasSubstr("2 groups"));
-  EXPECT_THAT(error_of([&] { (void)x.narrow(1, 0, 2).conv2d(kernel, 0, 0, 1, 1); }), testing::HasSubstr("stride 0"));
-  EXPECT_THAT(error_of([&] { (void)x.narrow(1, 0, 2).conv2d(kernel, 0, 1, 2, 1); }), testing::HasSubstr("larger than"));
-  EXPECT_THAT(error_of([&] { (void)x.narrow(1, 0, 2).conv_transpose2d(kernel, 0, 1, 1, 1); }), testing::HasSubstr("output_padding 1"));
-  EXPECT_THAT(error_of([&] { (void)x.get(0).conv2d(kernel, 0, 1, 1, 1); }), testing::HasSubstr("rank 4"));
+  EXPECT_THAT(message_of([&] { (void)x.conv2d(kernel, 0, 1, 1, 1); }), testing::HasSubstr("[1, 3, 4, 4]"));
+  EXPECT_THAT(message_of([&] { (void)x.conv2d(kernel, 0, 1, 1, 2); }), testing::HasSubstr("2 groups"));
+  EXPECT_THAT(message_of([&] { (void)x.narrow(1, 0, 2).conv2d(kernel, 0, 0, 1, 1); }), testing::HasSubstr("stride 0"));
+  EXPECT_THAT(message_of([&] { (void)x.narrow(1, 0, 2).conv2d(kernel, 0, 1, 2, 1); }), testing::HasSubstr("larger than"));
+  EXPECT_THAT(message_of([&] { (void)x.narrow(1, 0, 2).conv_transpose2d(kernel, 0, 1, 1, 1); }), testing::HasSubstr("output_padding 1"));
+  EXPECT_THAT(message_of([&] { (void)x.get(0).conv2d(kernel, 0, 1, 1, 1); }), testing::HasSubstr("rank 4"));
 }
 
 TEST(Pool, MeansAndMaximaByHand) {
   const Tensor x = counted({1, 1, 4, 4});
   EXPECT_EQ(x.avg_pool2d({2, 2}).to_vector<double>(), (std::vector<double>{2.5, 4.5, 10.5, 12.5}));
   EXPECT_EQ(x.max_pool2d({2, 3}, std::array<int64_t, 2>{2, 1}).to_vector<double>(), (std::vector<double>{6, 7, 14, 15}));
-  EXPECT_THAT(error_of([&] { (void)x.max_pool2d({5, 1}); }), testing::HasSubstr("5 × 1 do not fit"));
+  EXPECT_THAT(message_of([&] { (void)x.max_pool2d({5, 1}); }), testing::HasSubstr("5 × 1 do not fit"));
 }
 
 TEST(Upsample, PixelsByHand) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "unit/linear_function.h"
+#include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/tensor/tensor.h"
 
@@ -15,17 +16,6 @@ const Device kCpu = Device::cpu();
 
 using Values = std::vector<double>;
 Values values_of(const Tensor& tensor) { return tensor.to_vector<double>(); }
-
-std::string message_of(ErrorCode code, const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 // Element (i, j, k) is 100 i + 10 j + k.
 Tensor coordinates() {

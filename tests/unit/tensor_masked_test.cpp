@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "unit/host_devices.h"
-#include "wick/base/error.h"
+#include "unit/message_of.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -18,15 +18,6 @@ using F32 = std::vector<float>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(Reductions, StdIsTheRootOfVar) {
   for (const Device& device : host_devices()) {

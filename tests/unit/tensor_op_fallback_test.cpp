@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "unit/message_of.h"
 #include "wick/device/device.h"
 #include "wick/device/graph.h"
 #include "wick/quant/block_format.h"
@@ -38,15 +38,6 @@ Device lacking(const std::string& ops, bool fallback = true) {
 const Device& cpu() {
   static const Device device = Device::open({DeviceKind::cpu, 0}, {.threads = 1});
   return device;
-}
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 // The names and numbers of what fell back.
@@ -90,7 +81,7 @@ TEST(OpFallback, OffByDefaultAHoleIsAnError) {
   const Device device = lacking("softmax", false);
   EXPECT_EQ(device.runtime().op_fallback(), nullptr);
   const Tensor x = numbers({2, 3}, device);
-  EXPECT_EQ(error_of([&] { (void)softmax(x, 1); }), "softmax: reference:0 has no implementation for dtype f32");
+  EXPECT_EQ(message_of([&] { (void)softmax(x, 1); }), "softmax: reference:0 has no implementation for dtype f32");
   EXPECT_EQ(support(device, OpId::softmax, DType::f32), Support::none);
   EXPECT_EQ(support(lacking("softmax"), OpId::softmax, DType::f32), Support::cpu_fallback);
 }
@@ -215,13 +206,13 @@ TEST(OpFallback, CountsCallsAndTimeOfEachOp) {
 TEST(OpFallback, ErrorsOfTheCpuComeThrough) {
   const Device device = lacking("gather");
   const Tensor ids = Tensor::of<uint32_t>({{7}}, device);
-  EXPECT_THAT(error_of([&] { (void)numbers({1, 3}, device).gather(ids, 1); }), HasSubstr("gather"));
+  EXPECT_THAT(message_of([&] { (void)numbers({1, 3}, device).gather(ids, 1); }), HasSubstr("gather"));
 }
 
 TEST(OpFallback, AGraphCannotRecordIt) {
   const Device device = lacking("softmax");
   const Tensor x = numbers({2, 3}, device);
-  EXPECT_EQ(error_of([&] { (void)Graph::record(device, [&] { (void)softmax(x, 1); }); }),
+  EXPECT_EQ(message_of([&] { (void)Graph::record(device, [&] { (void)softmax(x, 1); }); }),
             "softmax: interpreter of kernels lacks this op and the CPU runs it instead, which a graph cannot record; call the ops without "
             "recording");
   EXPECT_EQ(softmax(x, 1).to_vector<float>(), softmax(numbers({2, 3}, cpu()), 1).to_vector<float>()) << "and goes on";
@@ -238,8 +229,8 @@ TEST(FakeHoles, AreOpsAndTheirDtypes) {
   EXPECT_FALSE(holes.contains(OpId::linear, DType::f32));
   EXPECT_FALSE(FakeHoles::parse("").contains(OpId::softmax, DType::f32));
   EXPECT_TRUE(FakeHoles::parse("all").contains(OpId::random, DType::f64));
-  EXPECT_EQ(error_of([] { (void)lacking("sofmax"); }), "fake hole 'sofmax': no such op; `wick coverage` lists them");
-  EXPECT_EQ(error_of([] { (void)lacking("softmax:f31"); }), "fake hole 'softmax:f31': no such dtype; write softmax:f32");
+  EXPECT_EQ(message_of([] { (void)lacking("sofmax"); }), "fake hole 'sofmax': no such op; `wick coverage` lists them");
+  EXPECT_EQ(message_of([] { (void)lacking("softmax:f31"); }), "fake hole 'softmax:f31': no such dtype; write softmax:f32");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/tensor.h"
 
@@ -14,15 +15,6 @@ namespace {
 
 using Floats = std::vector<float>;
 using testing::HasSubstr;
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Sugar, CompoundAssignmentIsOutOfPlace) {
   Tensor x = Tensor::of<float>({1, 2, 3});

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/op/op.h"
 #include "wick/tensor/backward.h"
@@ -21,15 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const Device kCpu = Device::cpu();
-
-std::string message_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(Tape, ChainOfAMillionOpsNeedsNoStack) {
   // Were backward or the destruction of the tape recursive, a million frames would overflow any stack.

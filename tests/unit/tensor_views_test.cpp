@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/quant/block_format.h"
 #include "wick/tensor/ops/attention.h"
@@ -24,17 +25,6 @@ Tensor quantized(const Shape& shape, DType dtype) {
   std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(dtype, shape.elements())));
   find_block_format(dtype)->pack(values, bytes.data());
   return Tensor::from_bytes(bytes, shape, dtype, Device::cpu());
-}
-
-std::string message_of(ErrorCode code, const std::function<void()>& body) {
-  try {
-    body();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return {};
 }
 
 TEST(QuantizedTensor, ViewsOfWholeRowsReadTheirRows) {
