@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "wick/base/fail.h"
+#include "wick/op/division.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -16,20 +17,6 @@ namespace {
 double pick(double lhs, double rhs, bool smaller) {
   if (std::isnan(lhs) || std::isnan(rhs)) return std::numeric_limits<double>::quiet_NaN();
   return (lhs < rhs) == smaller ? lhs : rhs;
-}
-
-// What division toward minus infinity leaves, as PyTorch has it: C's remainder, moved to the divisor's sign.
-double floor_remainder(double lhs, double rhs) {
-  const double rest = std::fmod(lhs, rhs);
-  return rest != 0 && (rest < 0) != (rhs < 0) ? rest + rhs : rest;
-}
-
-// That quotient. lhs - rest is a whole number of times rhs but for roundings, which the nearest whole number undoes.
-double floor_quotient(double lhs, double rhs) {
-  if (rhs == 0) return lhs / rhs;
-  const double rest = std::fmod(lhs, rhs);
-  const double quotient = (lhs - rest) / rhs - (rest != 0 && (rest < 0) != (rhs < 0) ? 1 : 0);
-  return quotient == 0 ? std::copysign(0.0, lhs / rhs) : std::round(quotient);
 }
 
 double apply(BinaryKind kind, double lhs, double rhs) {

@@ -5,6 +5,7 @@
 
 #include "wick/backend/cpu/simd/number_loops.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
+#include "wick/op/division.h"
 
 namespace wick::cpu {
 namespace {
@@ -20,20 +21,6 @@ void combine(const T* lhs, const T* rhs, T* out, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     out[i] = static_cast<T>(kFunction(static_cast<double>(lhs[i * kLeftStep]), static_cast<double>(rhs[i * kRightStep])));
   }
-}
-
-// C's remainder, moved to the divisor's sign.
-double floor_remainder(double lhs, double rhs) {
-  const double rest = std::fmod(lhs, rhs);
-  return rest != 0 && (rest < 0) != (rhs < 0) ? rest + rhs : rest;
-}
-
-// lhs less its remainder is a whole number of times rhs but for roundings, which the nearest whole number undoes.
-double floor_quotient(double lhs, double rhs) {
-  if (rhs == 0) return lhs / rhs;
-  const double rest = std::fmod(lhs, rhs);
-  const double quotient = (lhs - rest) / rhs - (rest != 0 && (rest < 0) != (rhs < 0) ? 1 : 0);
-  return quotient == 0 ? std::copysign(0.0, lhs / rhs) : std::round(quotient);
 }
 
 template <class T>
