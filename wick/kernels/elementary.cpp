@@ -43,21 +43,13 @@ Value arc_tangent_below_1(const Value& t) {
 // π/2 - r; what rounding π/2 left comes back.
 Value from_quarter_turn(const Value& r) { return number_like(r, kHalfPi) - (r - (is_wide(r) ? kHalfPiRest : kHalfPiRestNarrow)); }
 
-// x = 2^exponent · (1 + f) with 1 + f in [√½, √2): log(1 + f), as log in math.cpp has it. For x > 0.
+// log(x) = exponent · ln 2 + of_mantissa, for x > 0.
 struct Logarithm {
   Value exponent, of_mantissa;
 };
 Logarithm logarithm(const Value& x) {
-  const bool wide = is_wide(x);
-  const Value bits = bits_of(x);
-  const Value small = wide ? bits < 0x10000000000000 : bits < 0x800000;
-  const Value normal = select(small, bits_of(cast(x.type(), bits)), bits);
-  const Value base = select(small, x.builder()->constant(wide ? -1074 : -149), 0);
-  const Value above = wide ? normal - 0x3fe6a09e667f3bcd : normal - 0x3f3504f3;  // √½
-  const Value k = wide ? above >> 52 : above >> 23;
-  const Value mantissa = bitcast(x.type(), normal - (wide ? k << 52 : k << 23));
-  const Value f = mantissa - 1.0;
-  return {cast(x.type(), cast(Type::i32, k) + base), log1p(f)};
+  const auto [exponent, fraction] = split_mantissa(x);
+  return {exponent, log1p(fraction)};
 }
 
 // A logarithm's value at 0, below it and at infinity.

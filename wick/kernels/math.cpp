@@ -111,9 +111,7 @@ Value expm1(const Value& x) {
   return fma(e.p, power, power - 1.0);
 }
 
-// x = 2^k · (1 + f) with 1 + f in [√½, √2): log(x) = k · ln 2 + log(1 + f). With s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - s · f + 2 s
-// · rest(s²), and since s · f = f²/2 - s · f²/2, this is f - (h - s · (h + 2 rest)), h = f²/2, in which the large term f is exact.
-Value log(const Value& x) {
+SplitMantissa split_mantissa(const Value& x) {
   const bool wide = is_wide(x);
   const Value bits = bits_of(x);
   // Subnormal numbers are whole multiples of the smallest one: their bits, as a number.
@@ -122,8 +120,15 @@ Value log(const Value& x) {
   const Value base = select(small, x.builder()->constant(wide ? -1074 : -149), 0);
   const Value above = wide ? normal - 0x3fe6a09e667f3bcd : normal - 0x3f3504f3;  // √½
   const Value k = wide ? above >> 52 : above >> 23;
-  const Value f = bitcast(x.type(), normal - (wide ? k << 52 : k << 23)) - 1.0;
-  const Value exponent = cast(x.type(), cast(Type::i32, k) + base);
+  const Value fraction = bitcast(x.type(), normal - (wide ? k << 52 : k << 23)) - 1.0;
+  return {cast(x.type(), cast(Type::i32, k) + base), fraction};
+}
+
+// x = 2^k · (1 + f): log(x) = k · ln 2 + log(1 + f). With s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - s · f + 2 s · rest(s²), and since
+// s · f = f²/2 - s · f²/2, this is f - (h - s · (h + 2 rest)), h = f²/2, in which the large term f is exact.
+Value log(const Value& x) {
+  const bool wide = is_wide(x);
+  const auto [exponent, f] = split_mantissa(x);
   const Value s = f / (f + 2.0), half_square = f * f * 0.5;
   const Value correction = s * (half_square + atanh_rest(s * s, wide ? 9 : 4) * 2.0);
   const Value low = wide ? exponent * 0x1.ef35793c7673p-45 : exponent * 0x1.7f7d1cp-20;

@@ -16,6 +16,12 @@ namespace wick::kernels {
 // Σ coefficients · x^k, the highest power first.
 [[nodiscard]] ir::Value polynomial(const ir::Value& x, std::span<const double> coefficients);
 
+// x = 2^exponent · (1 + fraction) with 1 + fraction in [√½, √2), for finite x > 0; both numbers are of x's type.
+struct SplitMantissa {
+  ir::Value exponent, fraction;
+};
+[[nodiscard]] SplitMantissa split_mantissa(const ir::Value& x);
+
 [[nodiscard]] ir::Value floor(const ir::Value& x);
 [[nodiscard]] ir::Value ceil(const ir::Value& x);
 [[nodiscard]] ir::Value round(const ir::Value& x);        // halves away from zero
