@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -29,9 +30,9 @@ std::map<std::string, Tensor> Module::state_dict() const {
 
 void Module::load_state_dict(const std::map<std::string, Tensor>& values) const {
   std::vector<std::pair<Var, Tensor>> changes;
-  std::map<std::string, bool> known;
+  std::set<std::string> known;
   visit_tensors([&](const std::string& name, const Tensor& tensor, TensorRole /*role*/) {
-    known[name] = true;
+    known.insert(name);
     const auto value = values.find(name);
     if (value == values.end()) fail(ErrorCode::not_found, "load_state_dict: no tensor '{}'", name);
     if (value->second.shape() != tensor.shape()) {

@@ -4,35 +4,11 @@
 
 #include "wick/base/fail.h"
 #include "wick/formats/gguf.h"
+#include "wick/nn/named_source.h"
 #include "wick/tensor/files.h"
 
 namespace wick {
 namespace {
-
-Tensor converted(const Tensor& tensor, const nn::TensorRequest& request) {
-  return tensor.to_device(request.device).to_dtype(request.dtype.value_or(tensor.dtype()));
-}
-
-class NamedSource final : public nn::TensorSource {
- public:
-  NamedSource(std::string name, NamedTensors tensors) : name_(std::move(name)), tensors_(std::move(tensors)) {}
-
-  [[nodiscard]] std::string describe() const override { return name_; }
-  [[nodiscard]] std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    names.reserve(tensors_.size());
-    for (const auto& [name, tensor] : tensors_) names.push_back(name);
-    return names;
-  }
-  [[nodiscard]] bool contains(std::string_view name) const override { return tensors_.contains(name); }
-  [[nodiscard]] Tensor load(const nn::TensorRequest& request) const override {
-    return converted(tensors_.find(request.name)->second, request);
-  }
-
- private:
-  std::string name_;
-  NamedTensors tensors_;
-};
 
 class GgufSource final : public nn::TensorSource {
  public:
@@ -48,7 +24,7 @@ class GgufSource final : public nn::TensorSource {
   [[nodiscard]] bool contains(std::string_view name) const override { return file_.find_tensor(name) != nullptr; }
   [[nodiscard]] Tensor load(const nn::TensorRequest& request) const override {
     const GgufTensor& tensor = *file_.find_tensor(request.name);
-    return converted(Tensor::import_host(tensor.data, tensor.shape, tensor.dtype, request.device, tensor.file), request);
+    return nn::as_requested(Tensor::import_host(tensor.data, tensor.shape, tensor.dtype, request.device, tensor.file), request);
   }
 
  private:
@@ -68,7 +44,7 @@ class SafetensorsSink final : public nn::TensorSink {
 
 std::shared_ptr<const nn::TensorSource> open_tensor_source(const std::filesystem::path& path, const Device& device) {
   const std::string ending = path.extension().string();
-  const auto named = [&](NamedTensors tensors) { return std::make_shared<const NamedSource>(path.string(), std::move(tensors)); };
+  const auto named = [&](NamedTensors tensors) { return std::make_shared<const nn::NamedSource>(path.string(), std::move(tensors)); };
   std::error_code ignored;
   if (ending == ".safetensors" || ending == ".json" || std::filesystem::is_directory(path, ignored))
     return named(load_safetensors(path, device));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/nn/named_source.h"
 
 namespace wick::nn {
 namespace {
@@ -19,26 +20,6 @@ class Zeros final : public TensorSource {
     if (!request.shape) fail(ErrorCode::invalid_argument, "zeros: '{}' is asked for without a shape", request.name);
     return Tensor::zeros(*request.shape, request.dtype.value_or(DType::f32), request.device);
   }
-};
-
-class TensorMap final : public TensorSource {
- public:
-  explicit TensorMap(std::map<std::string, Tensor, std::less<>> tensors) : tensors_(std::move(tensors)) {}
-  [[nodiscard]] std::string describe() const override { return "tensors"; }
-  [[nodiscard]] std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    names.reserve(tensors_.size());
-    for (const auto& [name, tensor] : tensors_) names.push_back(name);
-    return names;
-  }
-  [[nodiscard]] bool contains(std::string_view name) const override { return tensors_.contains(name); }
-  [[nodiscard]] Tensor load(const TensorRequest& request) const override {
-    const Tensor& tensor = tensors_.find(request.name)->second;
-    return tensor.to_device(request.device).to_dtype(request.dtype.value_or(tensor.dtype()));
-  }
-
- private:
-  std::map<std::string, Tensor, std::less<>> tensors_;
 };
 
 class Variables final : public TensorSource {
@@ -109,7 +90,7 @@ std::vector<std::string> nearby(std::string_view path, const std::vector<std::st
 VarBuilder VarBuilder::zeros(DType dtype, const Device& device) { return {std::make_shared<const Zeros>(), dtype, device}; }
 
 VarBuilder VarBuilder::from_tensors(std::map<std::string, Tensor, std::less<>> tensors, DType dtype, const Device& device) {
-  return {std::make_shared<const TensorMap>(std::move(tensors)), dtype, device};
+  return {std::make_shared<const NamedSource>("tensors", std::move(tensors)), dtype, device};
 }
 
 VarBuilder VarBuilder::from_var_map(const VarMap& map, DType dtype, const Device& device) {
