@@ -49,7 +49,7 @@ struct LlmInfo {
 // A handle: copies share the model. Any number of threads may use one; generations and logits run one after another.
 class Llm {
  public:
-  // Reads a GGUF file, or the one in a folder. The weights stay mapped, so that loading takes milliseconds.
+  // Reads a GGUF file; of a split one, the first part. The weights stay mapped, so that loading takes milliseconds.
   // Errors: not_found, corrupt_file, unsupported (architecture, tensor type), shape_mismatch, each naming the file; invalid_argument for
   // a context beyond the model's; no_device and backend_not_linked.
   [[nodiscard]] static Llm load(const std::filesystem::path& path, const LlmOptions& options = {});
