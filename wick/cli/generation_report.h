@@ -1,4 +1,4 @@
-// What is told of a generation: lines for people, JSON for programs.
+// The report of a generation: one line of text, or JSON.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace wick {
 
 struct GenerationReport {
   GenerationResult result = {};
-  bool random_seed = false;     // nobody gave one
-  double first_text_after = 0;  // seconds since the program was started; 0: not known
+  bool random_seed = false;     // drawn, not given by the user
+  double first_text_after = 0;  // seconds since the program started; 0: unknown
 };
 
-// "prompt 5 tokens, 812.3 tokens/s; text 40 tokens, 640.1 tokens/s; stopped by MAX_TOKENS; seed 7". A rate of less than two tokens is left
-// out, as is the seed where nothing is drawn.
+// "prompt 5 tokens, 812.3 tokens/s; text 40 tokens, 640.1 tokens/s; stopped by MAX_TOKENS; seed 7". Omits the rate of fewer than two
+// tokens, and the seed of greedy sampling.
 [[nodiscard]] std::string summary_line(const GenerationReport& report, const GenerationParams& params);
-// The same with seconds, the time to the first text, and the peak of memory.
+// The same with seconds, the time to the first text, and peak memory.
 [[nodiscard]] std::string detailed_line(const GenerationReport& report, const GenerationParams& params);
 
 // "stop", "length" or "cancelled", as the OpenAI API calls the reasons.

@@ -1,6 +1,6 @@
-// glslang's generator calls SPIRV-Tools where it is told to optimize, validate, strip or print what it made. The options here ask for none
-// of these, and the definitions beside them stand for that part of glslang, so that the linker leaves 4 MB of SPIRV-Tools out of the
-// program. They are weak: a version of glslang that needs more of that part brings its own definitions, and these give way.
+// glslang's SPIR-V generator calls SPIRV-Tools only to optimize, validate, strip or disassemble its output. The options here request none of
+// these, so the functions below replace glslang's calls, and the linker leaves 4 MB of SPIRV-Tools out of the program. They are weak: a
+// version of glslang that needs more of SPIRV-Tools links its own definitions instead.
 #include "wick/backend/vulkan/no_optimizer.h"
 
 #include <iosfwd>
