@@ -57,17 +57,42 @@ TEST(Csv, ReadsNumbersHeaderAndQuotes) {
 }
 
 TEST(Csv, AFileOfNumbersAloneHasNoHeader) {
-  const CsvTable table = parse_csv("1;2\n3;4", "t.csv", ';');
+  const CsvTable table = parse_csv("1;2\n3;4", "t.csv", {.separator = ';'});
   EXPECT_TRUE(table.columns.empty());
   EXPECT_THAT(table.values, ElementsAre(1, 2, 3, 4));
 }
 
 TEST(Csv, NamesLineAndColumnOfAFault) {
   EXPECT_EQ(message_of([] { (void)parse_csv("a,b\n1,2\n3,x\n", "t.csv"); }), "t.csv: line 3, column 2: 'x' is not a number");
-  EXPECT_EQ(message_of([] { (void)parse_csv("1,2\n3\n", "t.csv"); }), "t.csv: line 2 has 1 fields, the first line has 2");
+  EXPECT_EQ(message_of([] { (void)parse_csv("1,2\n3\n", "t.csv"); }), "t.csv: line 2 has 1 fields, the first row has 2");
   EXPECT_THAT(message_of([] { (void)parse_csv("a,b\n", "t.csv"); }), HasSubstr("no row"));
   EXPECT_THAT(message_of([] { (void)parse_csv("", "t.csv"); }), HasSubstr("no row"));
   EXPECT_THAT(message_of([] { (void)parse_csv("1,2\n1,\n", "t.csv"); }), HasSubstr("line 2, column 2"));
+}
+
+// A typing error in the first row of numbers is no header, so no row is lost without a word.
+TEST(Csv, AFirstRowWithANumberIsNoHeader) {
+  EXPECT_EQ(message_of([] { (void)parse_csv("1,x\n2,3\n", "t.csv"); }), "t.csv: line 1, column 2: 'x' is not a number");
+  EXPECT_EQ(message_of([] { (void)parse_csv("1,NA\n2,3\n", "t.csv"); }), "t.csv: line 1, column 2: 'NA' is not a number");
+  EXPECT_EQ(message_of([] { (void)parse_csv("1,2\r3,4\r", "t.csv"); }), "t.csv: line 1, column 2: '2\r3' is not a number");
+  EXPECT_THAT(parse_csv("x,1990\n2,3\n", "t.csv", {.header = true}).columns, ElementsAre("x", "1990"));
+  EXPECT_EQ(message_of([] { (void)parse_csv("a,b\n2,3\n", "t.csv", {.header = false}); }), "t.csv: line 1, column 1: 'a' is not a number");
+}
+
+TEST(Csv, AMissingValueIsAnErrorUnlessOneIsNamed) {
+  EXPECT_EQ(message_of([] { (void)parse_csv("1,,3\n", "t.csv"); }), "t.csv: line 1, column 2: no value");
+  EXPECT_EQ(message_of([] { (void)parse_csv("a,b\n1,\n", "t.csv"); }), "t.csv: line 2, column 2: no value");
+  EXPECT_THAT(parse_csv("1,,3\n,5,\n", "t.csv", {.missing = -1}).values, ElementsAre(1, -1, 3, -1, 5, -1));
+  // The separator is no white space at the ends of a line.
+  EXPECT_THAT(parse_csv("1\t2\t\n\t3\t4\n", "t.csv", {.separator = '\t', .missing = 0}).values, ElementsAre(1, 2, 0, 0, 3, 4));
+}
+
+TEST(Csv, QuotesMayHoldSeparatorsQuotesAndLineEnds) {
+  const CsvTable table = parse_csv("\xEF\xBB\xBF\"a,\"\"b\"\"\",\"c\r\nd\"\r\n\"1\",\" 2 \"\r\n", "t.csv");
+  EXPECT_THAT(table.columns, ElementsAre("a,\"b\"", "c\r\nd"));
+  EXPECT_THAT(table.values, ElementsAre(1, 2));
+  EXPECT_EQ(message_of([] { (void)parse_csv("1,2\n\"3,4\n5,6\n", "t.csv"); }), "t.csv: line 2: a quote is not closed");
+  EXPECT_EQ(message_of([] { (void)parse_csv("\"a\nb\",c\n1,x\n", "t.csv"); }), "t.csv: line 3, column 2: 'x' is not a number");
 }
 
 TEST(Image, ReadsPngInColourAndGray) {

@@ -63,7 +63,7 @@ nn::Dataset load_mnist(const std::filesystem::path& folder, MnistPart part, cons
 }
 
 nn::Dataset load_csv(const std::filesystem::path& path, const CsvOptions& options, const Device& device) {
-  const CsvTable table = read_csv(path, options.separator);
+  const CsvTable table = read_csv(path, {options.separator, options.header, options.missing});
   const std::string name = path.string();
   const int64_t target = options.target_column < 0 ? table.width + options.target_column : options.target_column;
   if (target < 0 || target >= table.width || table.width < 2) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "wick/device/device.h"
@@ -23,11 +24,16 @@ struct CsvOptions {
   // Targets are class numbers: u32 [n] in place of f32 [n].
   bool classes = false;
   char separator = ',';
+  // Whether the first row names the columns. None: it does where no field of it is a number.
+  std::optional<bool> header = {};
+  // What an empty field stands for, such as NaN. None: it is an error.
+  std::optional<double> missing = {};
 };
-// A table of numbers, with or without a header: inputs f32 [n, columns - 1].
+// A table of numbers, with or without a header; fields may be quoted, and rows end with LF or CRLF: inputs f32 [n, columns - 1].
 // Errors: not_found, corrupt_file, naming line and column; index_out_of_range for the target column; invalid_argument for a class that is
 // not a whole number from 0 on.
-[[nodiscard]] nn::Dataset load_csv(const std::filesystem::path& path, const CsvOptions& options = {}, const Device& device = Device::cpu());
+[[nodiscard]] nn::Dataset load_csv(const std::filesystem::path& path, const CsvOptions& options = {},
+                                   const Device& device = Device::cpu());
 
 struct ImageFolderOptions {
   // Images of another size are scaled to it, bilinearly. 0: all must have the first one's size.
