@@ -1,22 +1,17 @@
 // custom-kernel: a kernel of one's own, written once in C++ and compiled while the program runs for every device that it holds.
-#include <fmt/format.h>
+#include <wick/kernel.h>
+#include <wick/wick.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <functional>
-#include <ostream>
+#include <map>
+#include <string>
 #include <vector>
 
-#include "wick/base/fail.h"
-#include "wick/cli/flags.h"
-#include "wick/device/registry.h"
-#include "wick/ir/builder.h"
-#include "wick/kernels/group_options.h"
-#include "wick/kernels/group_reduce.h"
-#include "wick/tensor/compiled_kernel.h"
-#include "wick/tensor/ops/normalize.h"
+using namespace wick;
 
-namespace wick {
 namespace {
 
 constexpr float kEpsilon = 1e-5F;
@@ -61,56 +56,48 @@ double time_of(const Device& device, const std::function<void()>& call) {
   return times[2];
 }
 
-struct Options {
-  int64_t rows = 64;
-  int64_t columns = 1024;
-};
-
 // One line of the table. Gives the largest difference.
-double run_on(const Console& console, const Device& device, const Options& options) {
+double run_on(const Device& device, int64_t rows, int64_t columns) {
   device.set_seed(1);
-  const Shape shape{options.rows, options.columns};
-  const Tensor x = Tensor::randn(0, 1, shape, DType::f32, device), residual = x.randn_like(0, 1);
-  const Tensor weight = Tensor::rand(0.5, 1.5, {options.columns}, DType::f32, device);
+  const Tensor x = Tensor::randn({rows, columns}, DType::f32, device), residual = x.randn_like(0, 1);
+  const Tensor weight = Tensor::rand(0.5, 1.5, {columns}, DType::f32, device);
   const Tensor sum = x.empty_like(), y = x.empty_like();
 
   const CompiledKernel kernel(add_rms_norm(device.caps()), device);
-  const ir::Grid grid{static_cast<uint32_t>(options.rows), 1, 1};
-  const auto fused = [&] { kernel.launch(grid, {x, residual, weight, sum, y}, {static_cast<uint32_t>(options.columns), kEpsilon}); };
+  const ir::Grid grid{static_cast<uint32_t>(rows), 1, 1};
+  const auto fused = [&] { kernel.launch(grid, {x, residual, weight, sum, y}, {static_cast<uint32_t>(columns), kEpsilon}); };
   const auto parts = [&] { return rms_norm(x + residual, weight, kEpsilon); };
 
   const double fused_time = time_of(device, fused), parts_time = time_of(device, [&] { (void)parts(); });
   const double difference = std::max(largest_difference(sum, x + residual), largest_difference(y, parts()));
-  console.out << fmt::format("{:<12} {:>18.1e} {:>12.3f} {:>12.3f}  {}\n", device.location().to_string(), difference, fused_time,
-                             parts_time, device.caps().name);
+  std::printf("%-12s %18.1e %12.3f %12.3f  %s\n", device.location().to_string().c_str(), difference, fused_time, parts_time,
+              device.caps().name.c_str());
   return difference;
 }
 
-void run(const Console& console, const Options& options) {
-  console.out << fmt::format("{:<12} {:>18} {:>12} {:>12}\n", "device", "largest difference", "kernel, ms", "library, ms");
+}  // namespace
+
+// Runs x + residual and its RMS norm as one kernel on every device of this program, beside the library's own functions. The CPU runs it in
+// the interpreter: right, but slow.
+int main(int argc, char** argv) try {
+  std::map<std::string, int64_t> options = {{"--rows", 64}, {"--columns", 1024}};
+  for (int i = 1; i < argc; i += 2) {
+    const auto option = options.find(argv[i]);
+    if (option == options.end() || i + 1 == argc) {
+      std::fprintf(stderr, "usage: custom-kernel [--rows N] [--columns N]\n");
+      return 2;
+    }
+    option->second = std::stoll(argv[i + 1]);
+  }
+  std::printf("%-12s %18s %12s %12s\n", "device", "largest difference", "kernel, ms", "library, ms");
   double largest = 0;
   for (const Backend* backend : linked_backends()) {
     for (const DeviceInfo& found : backend->probe()) {
-      largest = std::max(largest, run_on(console, Device::open({backend->kind, found.index}), options));
+      largest = std::max(largest, run_on(Device::open({backend->kind, found.index}), options["--rows"], options["--columns"]));
     }
   }
-  if (!(largest < kTolerance)) fail(ErrorCode::invalid_argument, "the kernel is off by {:.1e}", largest);
-}
-
-}  // namespace
-}  // namespace wick
-
-int main(int argument_count, char** arguments) {
-  wick::Console console = wick::standard_console("custom-kernel");
-  return wick::run_guarded(console, [&] {
-    wick::Options options;
-    wick::Flags flags(
-        "Runs x + residual and its RMS norm as one kernel on every device of this program, beside the library's own functions. The CPU and "
-        "the reference device run it in the interpreter: right, but slow.",
-        console);
-    flags.add_integer("--rows", "rows of the matrix (64)", options.rows, 1, 65535);
-    flags.add_integer("--columns", "columns of the matrix (1024)", options.columns, 1, 1 << 16);
-    flags.footer(wick::examples({"custom-kernel", "custom-kernel --rows 512 --columns 4096"}));
-    if (flags.parse({arguments + 1, arguments + argument_count})) wick::run(console, options);
-  });
+  return largest < kTolerance ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 2;
 }

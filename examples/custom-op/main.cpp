@@ -1,21 +1,16 @@
 // custom-op: an op of one's own in a plain loop, one pass over memory where the library's functions take two; with its gradient.
-#include <fmt/format.h>
+#include <wick/wick.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <functional>
-#include <ostream>
+#include <string>
 #include <vector>
 
-#include "wick/base/fail.h"
-#include "wick/cli/flags.h"
-#include "wick/cli/load_model.h"
-#include "wick/tensor/backward.h"
-#include "wick/tensor/custom_op.h"
-#include "wick/tensor/variable.h"
+using namespace wick;
 
-namespace wick {
 namespace {
 
 // a · sigmoid(a) · b: the gate of a feed-forward layer.
@@ -39,7 +34,8 @@ class GatedSilu final : public CustomOp2 {
 
   Tensor cpu_forward(const CustomOperand& a, const CustomOperand& b) const override {
     if (a.shape() != b.shape()) {
-      fail(ErrorCode::shape_mismatch, "gated_silu: {} and {} must be one shape", a.shape().to_string(), b.shape().to_string());
+      throw Error(ErrorCode::shape_mismatch,
+                  "gated_silu: " + a.shape().to_string() + " and " + b.shape().to_string() + " must be one shape");
     }
     if (a.dtype() == DType::f32) return forward_of<float>(a, b);
     return forward_of<double>(a, b);  // of another dtype: dtype_mismatch
@@ -95,49 +91,40 @@ double time_of(const std::function<void()>& call) {
   return times[5];
 }
 
-struct Options {
-  int64_t elements = 1 << 20;
-  DeviceChoice device{.name = "cpu", .trace_file = {}};
-  int threads = 0;
-};
-
-void run(const Console& console, const Options& options) {
+// Whether the gradient is right.
+bool run(int64_t elements) {
   constexpr double kTolerance = 1e-8;
-  const Device device = open_device(console, options.device, options.threads);
+  const Device device = Device::cpu();
   device.set_seed(1);
   const double wrong = check_gradient(device);
-  console.out << fmt::format("gradient against finite differences: {:.1e}\n", wrong);
+  std::printf("gradient against finite differences: %.1e\n", wrong);
 
-  const Var a = Var::randn(0, 1, {options.elements}, DType::f32, device);
-  const Var b = Var::randn(0, 1, {options.elements}, DType::f32, device);
+  const Var a = Var::randn(0, 1, {elements}), b = Var::randn(0, 1, {elements});
   const Tensor fused = a.tensor().apply_op2(b, GatedSilu());
   const Tensor parts = composed(a, b);
-  console.out << fmt::format("result against silu(a) * b:          {:.1e}\n", largest_difference(fused.detach(), parts.detach()));
-  const GradStore ours = backward(fused.sum_all());
-  const GradStore theirs = backward(parts.sum_all());
-  console.out << fmt::format("gradients against its gradients:     {:.1e}\n",
-                             std::max(largest_difference(*ours.get(a), *theirs.get(a)), largest_difference(*ours.get(b), *theirs.get(b))));
+  std::printf("result against silu(a) * b:          %.1e\n", largest_difference(fused.detach(), parts.detach()));
+  const GradStore ours = backward(fused.sum()), theirs = backward(parts.sum());
+  std::printf("gradients against its gradients:     %.1e\n",
+              std::max(largest_difference(ours[a], theirs[a]), largest_difference(ours[b], theirs[b])));
 
-  const Tensor x = a.as_detached_tensor();
-  const Tensor y = b.as_detached_tensor();
-  console.out << fmt::format("{} elements: one plain loop {:.2f} ms; the library's two functions, vectorised and threaded, {:.2f} ms\n",
-                             options.elements, time_of([&] { (void)x.apply_op2(y, GatedSilu()); }), time_of([&] { (void)composed(x, y); }));
-  if (!(wrong < kTolerance)) fail(ErrorCode::invalid_argument, "the gradient is off by {:.1e}", wrong);
+  const Tensor x = a.as_detached_tensor(), y = b.as_detached_tensor();
+  std::printf("%ld elements: one plain loop %.2f ms; the library's two functions, vectorised and threaded, %.2f ms\n",
+              static_cast<long>(elements), time_of([&] { (void)x.apply_op2(y, GatedSilu()); }), time_of([&] { (void)composed(x, y); }));
+  return wrong < kTolerance;
 }
 
 }  // namespace
-}  // namespace wick
 
-int main(int argument_count, char** arguments) {
-  wick::Console console = wick::standard_console("custom-op");
-  return wick::run_guarded(console, [&] {
-    wick::Options options;
-    wick::Flags flags("Defines silu(a) * b as an op of its own, checks its gradient, and compares it with the library's two functions.",
-                      console);
-    flags.add_integer("--elements", "how many to time it on (1048576)", options.elements, 1, int64_t{1} << 30);
-    wick::add_device(flags, options.device);
-    wick::add_threads(flags, options.threads);
-    flags.footer(wick::examples({"custom-op", "custom-op --elements 10000000"}));
-    if (flags.parse({arguments + 1, arguments + argument_count})) wick::run(console, options);
-  });
+int main(int argc, char** argv) try {
+  int64_t elements = 1 << 20;
+  if (argc == 3 && std::string(argv[1]) == "--elements") {
+    elements = std::stoll(argv[2]);
+  } else if (argc != 1) {
+    std::fprintf(stderr, "usage: custom-op [--elements N]\n");
+    return 2;
+  }
+  return run(elements) ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 2;
 }

@@ -3,13 +3,10 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <string>
 
-#include "mnist/images.h"
-#include "wick/nn/module.h"
+#include "images.h"
 
-namespace wick::mnist {
+namespace mnist {
 
 struct Result {
   // By digit shown, then by digit seen.
@@ -19,11 +16,10 @@ struct Result {
   [[nodiscard]] int64_t total() const;
   [[nodiscard]] int64_t right() const;
   [[nodiscard]] double accuracy() const { return static_cast<double>(right()) / static_cast<double>(total()); }
-  // The confusion matrix as a table of text.
-  [[nodiscard]] std::string table() const;
+  // The accuracy and the confusion matrix, to standard output.
+  void print() const;
 };
 
-[[nodiscard]] Result classify(const nn::Module& net, const Images& images, int64_t batch, const Device& device,
-                              const std::function<void(int64_t done)>& progress = {});
+[[nodiscard]] Result classify(const wick::nn::Module& net, const Images& images, int64_t batch, const wick::Device& device);
 
-}  // namespace wick::mnist
+}  // namespace mnist

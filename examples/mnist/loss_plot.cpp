@@ -1,16 +1,14 @@
-#include "mnist/loss_plot.h"
+#include "loss_plot.h"
 
-#include <fmt/format.h>
+#include <wick/base/error.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <string>
+#include <fstream>
+#include <iomanip>
 #include <vector>
 
-#include "wick/base/atomic_file.h"
-
-namespace wick::mnist {
+namespace mnist {
 namespace {
 
 constexpr double kWidth = 800;
@@ -59,49 +57,50 @@ std::vector<double> running_mean(std::span<const double> losses) {
   return means;
 }
 
-void add_curve(std::string& svg, const Scale& scale, std::span<const double> losses, const char* style) {
-  svg += "<polyline fill=\"none\" points=\"";
-  for (size_t step = 0; step < losses.size(); ++step)
-    fmt::format_to(std::back_inserter(svg), "{:.1f},{:.1f} ", scale.x(static_cast<double>(step)), scale.y(losses[step]));
-  fmt::format_to(std::back_inserter(svg), "\" {}/>\n", style);
+void add_curve(std::ostream& svg, const Scale& scale, std::span<const double> losses, const char* style) {
+  svg << "<polyline fill=\"none\" points=\"";
+  for (size_t step = 0; step < losses.size(); ++step) svg << scale.x(static_cast<double>(step)) << "," << scale.y(losses[step]) << " ";
+  svg << "\" " << style << "/>\n";
 }
 
-void add_axes(std::string& svg, const Scale& scale) {
-  const auto out = std::back_inserter(svg);
+void add_text(std::ostream& svg, double x, double y, const char* anchor, double number) {
+  svg << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\">" << std::defaultfloat << std::setprecision(6)
+      << number << std::fixed << std::setprecision(1) << "</text>\n";
+}
+
+void add_axes(std::ostream& svg, const Scale& scale) {
   for (int power = scale.lowest; power <= scale.highest; ++power) {
     const double y = scale.y(std::pow(10, power));
-    fmt::format_to(out, "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>\n", kLeft, kRight, y, y);
-    fmt::format_to(out, "<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n", kLeft - 8, y + 4, std::pow(10, power));
+    svg << "<line x1=\"" << kLeft << "\" x2=\"" << kRight << "\" y1=\"" << y << "\" y2=\"" << y << "\" stroke=\"#ddd\"/>\n";
+    add_text(svg, kLeft - 8, y + 4, "end", std::pow(10, power));
   }
   constexpr int kMarks = 5;
   for (int mark = 0; mark <= kMarks; ++mark) {
-    const double step = scale.steps * mark / kMarks;
-    fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.0f}</text>\n", scale.x(step), kBottom + 20, step);
+    const double step = std::round(scale.steps * mark / kMarks);
+    add_text(svg, scale.x(step), kBottom + 20, "middle", step);
   }
-  fmt::format_to(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">step</text>\n", (kLeft + kRight) / 2, kBottom + 40);
+  svg << "<text x=\"" << (kLeft + kRight) / 2 << "\" y=\"" << kBottom + 40 << "\" text-anchor=\"middle\">step</text>\n";
 }
 
 }  // namespace
 
 void write_loss_plot(const std::filesystem::path& path, std::span<const double> losses, std::span<const HeldOutLoss> held_out) {
   const Scale scale = scale_of(losses, held_out);
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
-      "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
-      "<text x=\"{2}\" y=\"24\" font-size=\"14\">Cross entropy: <tspan fill=\"#9bb8d9\">each step</tspan>, "
-      "<tspan fill=\"#1f5fa8\">running mean</tspan>, <tspan fill=\"#c8541b\">held-out images</tspan></text>\n",
-      kWidth, kHeight, kLeft);
+  std::ofstream svg(path);
+  svg << std::fixed << std::setprecision(1) << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << kWidth << " " << kHeight
+      << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"" << kWidth << "\" height=\"" << kHeight
+      << "\" fill=\"white\"/>\n<text x=\"" << kLeft << "\" y=\"24\" font-size=\"14\">Cross entropy: "
+      << "<tspan fill=\"#9bb8d9\">each step</tspan>, <tspan fill=\"#1f5fa8\">running mean</tspan>, "
+      << "<tspan fill=\"#c8541b\">held-out images</tspan></text>\n";
   add_axes(svg, scale);
   add_curve(svg, scale, losses, "stroke=\"#c6d7ea\" stroke-width=\"1\"");
   add_curve(svg, scale, running_mean(losses), "stroke=\"#1f5fa8\" stroke-width=\"2\"");
   for (const HeldOutLoss& point : held_out) {
-    fmt::format_to(std::back_inserter(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"#c8541b\"/>\n",
-                   scale.x(static_cast<double>(point.step)), scale.y(point.loss));
+    svg << "<circle cx=\"" << scale.x(static_cast<double>(point.step)) << "\" cy=\"" << scale.y(point.loss)
+        << "\" r=\"4\" fill=\"#c8541b\"/>\n";
   }
-  svg += "</svg>\n";
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(svg)));
-  file.commit();
+  svg << "</svg>\n";
+  if (!svg.flush()) throw wick::Error(wick::ErrorCode::io, path.string() + ": cannot be written");
 }
 
-}  // namespace wick::mnist
+}  // namespace mnist

@@ -4,14 +4,14 @@
 #include <filesystem>
 #include <span>
 
-namespace wick::mnist {
+namespace mnist {
 
 struct HeldOutLoss {
   int64_t step;
   double loss;
 };
 
-// The scale of the losses is logarithmic. Errors: not_found, io, naming the path.
+// The scale of the losses is logarithmic. Errors: wick::Error, naming the path.
 void write_loss_plot(const std::filesystem::path& path, std::span<const double> losses, std::span<const HeldOutLoss> held_out);
 
-}  // namespace wick::mnist
+}  // namespace mnist

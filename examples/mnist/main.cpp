@@ -1,130 +1,113 @@
 // mnist: reads handwritten digits with a net from a file, or trains one.
-#include <fmt/format.h>
+#include <wick/wick.h>
 
 #include <chrono>
-#include <ostream>
+#include <cstdio>
+#include <map>
+#include <string>
 
-#include "mnist/classify.h"
-#include "mnist/images.h"
-#include "mnist/nets.h"
-#include "mnist/train.h"
-#include "wick/base/fail.h"
-#include "wick/cli/flags.h"
-#include "wick/cli/load_model.h"
-#include "wick/cli/progress_bar.h"
-#include "wick/nn/tensor_files.h"
+#include "classify.h"
+#include "images.h"
+#include "nets.h"
+#include "train.h"
 
-namespace wick::mnist {
+namespace mnist {
 namespace {
 
-struct Options {
-  std::filesystem::path data = "../shared/data/mnist";
-  std::filesystem::path model;
-  DeviceChoice device{.name = "cpu", .trace_file = {}};
-  int threads = 0;
-  int64_t batch = 200;
-  int64_t limit = 10000;
-  float at_least = 0;
-  TrainOptions train{.save = "mnist-trained.safetensors", .plot = "mnist-loss.svg"};
-};
+using Options = std::map<std::string, std::string>;
 
-void add_path(Flags& flags, const std::string& flag, const std::string& description, std::filesystem::path& target) {
-  flags.add_value(flag, "PATH", description, [&target](const std::string& text) { target = text; });
-}
+constexpr const char* kUsage =
+    "usage: mnist [FLAGS]         reads the 10,000 digits of MNIST's test set with a net from a file\n"
+    "       mnist train [FLAGS]   trains one on four of five of these images, tests it on the others\n"
+    "\n"
+    "  --data FOLDER       of t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz (../shared/data/mnist)\n"
+    "  --limit N           use the first N images only (10000)\n"
+    "  --batch N           images at once (200; train: 64)\n"
+    "  --at-least X        fail where fewer than X per cent are right (0)\n"
+    "  --device NAME       cpu, vulkan:0, ... (cpu)\n"
+    "  --threads N         of the CPU; 0: all (0)\n"
+    "  --model FILE        the net (FOLDER/mnist.safetensors)\n"
+    "train:\n"
+    "  --epochs N          how often each image is seen (20)\n"
+    "  --learning-rate X   the highest of one cycle (0.006)\n"
+    "  --seed N            of weights, order, shifts and dropout (1)\n"
+    "  --hold-out N        of N images, hold one out (5)\n"
+    "  --save FILE         the net (mnist-trained.safetensors)\n"
+    "  --plot FILE         the losses (mnist-loss.svg)\n";
 
-void add_common_flags(Flags& flags, Options& options) {
-  add_path(flags, "--data", "the folder of t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz (../shared/data/mnist)", options.data);
-  flags.add_integer("--limit", "use the first N images only", options.limit, 10);
-  flags.add_decimal("--at-least", "fail where fewer than X per cent are right", options.at_least, 0, 100);
-  add_device(flags, options.device);
-  add_threads(flags, options.threads);
-}
-
-void check_accuracy(const Result& result, const Options& options) {
-  if (100 * result.accuracy() < static_cast<double>(options.at_least)) {
-    fail(ErrorCode::invalid_argument, "--at-least {:g}: only {:.2f} % are right", options.at_least, 100 * result.accuracy());
-  }
-}
-
-void print(const Console& console, const Result& result) {
-  console.out << fmt::format("{} of {} images are right: {:.2f} %\n\n", result.right(), result.total(), 100 * result.accuracy())
-              << result.table();
-}
-
-void run_classify(const Console& console, const Options& options) {
-  const Device device = open_device(console, options.device, options.threads);
-  Images images = load_test_images(options.data);
-  images.keep(options.limit);
-  const std::filesystem::path model = options.model.empty() ? options.data / "mnist.safetensors" : options.model;
-  const nn::VarBuilder builder(open_tensor_source(model, device), DType::f32, device);
-  const auto start = std::chrono::steady_clock::now();
-  const auto run = [&](const nn::Module& net) {
-    ProgressBar bar(console, "images");
-    return classify(net, images, options.batch, device,
-                    [&](int64_t done) { bar.update(static_cast<uint64_t>(done), static_cast<uint64_t>(images.size())); });
+Result run_train(Options& options, const Images& images, const wick::Device& device) {
+  TrainOptions train_options;
+  const auto set = [&](const char* flag, auto&& convert) {
+    if (const std::string& text = options[flag]; !text.empty()) convert(text);
   };
+  set("--batch", [&](const std::string& text) { train_options.batch = std::stoll(text); });
+  set("--epochs", [&](const std::string& text) { train_options.epochs = std::stoi(text); });
+  set("--learning-rate", [&](const std::string& text) { train_options.learning_rate = std::stod(text); });
+  set("--seed", [&](const std::string& text) { train_options.seed = std::stoull(text); });
+  set("--hold-out", [&](const std::string& text) { train_options.hold_out = std::stoll(text); });
+  set("--save", [&](const std::string& text) { train_options.save = text; });
+  set("--plot", [&](const std::string& text) { train_options.plot = text; });
+  if (train_options.batch < 1 || train_options.epochs < 1 || train_options.hold_out < 2) {
+    throw wick::Error(wick::ErrorCode::invalid_argument, "--batch and --epochs must be at least 1, --hold-out at least 2");
+  }
+  return train(images, train_options, device);
+}
+
+Result run_classify(Options& options, const Images& images, const wick::Device& device) {
+  const std::string model = options["--model"].empty() ? options["--data"] + "/mnist.safetensors" : options["--model"];
+  const nn::VarBuilder builder(wick::open_tensor_source(model, device), wick::DType::f32, device);
+  const int64_t batch = options["--batch"].empty() ? 200 : std::stoll(options["--batch"]);
+  if (batch < 1) throw wick::Error(wick::ErrorCode::invalid_argument, "--batch must be at least 1");
+  const auto start = std::chrono::steady_clock::now();
+  const auto run = [&](const nn::Module& net) { return classify(net, images, batch, device); };
   // The net that `mnist train` saves has no third convolution.
   const Result result = builder.contains_tensor("conv3.weight") ? run(PublishedNet(builder)) : run(SmallNet(builder));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  console.note(fmt::format("{:.0f} images a second", static_cast<double>(images.size()) / seconds));
-  print(console, result);
-  check_accuracy(result, options);
+  std::fprintf(stderr, "%.0f images per second\n", static_cast<double>(images.size()) / seconds);
+  return result;
 }
 
-void run_train(const Console& console, const Options& options) {
-  const Device device = open_device(console, options.device, options.threads);
-  Images images = load_test_images(options.data);
-  images.keep(options.limit);
-  const Result result = train(console, images, options.train, device);
-  print(console, result);
-  check_accuracy(result, options);
+// The flags of the command line over their defaults; false where there is one that does not exist, or one without a value.
+bool parse(Options& options, int argc, char** argv, int first) {
+  for (int i = first; i < argc; i += 2) {
+    const auto option = options.find(argv[i]);
+    if (option == options.end() || i + 1 == argc) return false;
+    option->second = argv[i + 1];
+  }
+  return true;
 }
 
-void train_command(Console& console, const Arguments& arguments) {
-  Options options;
-  console.name += " train";
-  Flags flags(
-      "Trains a small convolutional net from nothing, on four of five images of the test set (the training set is not needed),\n"
-      "and says how many of the others it knows.",
-      console);
-  flags.add_integer("--epochs", "how often each image is seen (20)", options.train.epochs, 1, 1000);
-  flags.add_integer("--batch", "images of one step (64)", options.train.batch, 1, 10000);
-  flags.add_value("--learning-rate", "X", "the highest of one cycle (0.006)",
-                  [&](const std::string& text) { options.train.learning_rate = parse_decimal("--learning-rate", text, 0, 10); });
-  flags.add_value("--seed", "N", "of weights, order, shifts and dropout (1)",
-                  [&](const std::string& text) { options.train.seed = parse_seed("--seed", text); });
-  flags.add_integer("--hold-out", "of N images, hold one out (5)", options.train.hold_out, 2, 100);
-  add_path(flags, "--save", "where the net is written (mnist-trained.safetensors)", options.train.save);
-  add_path(flags, "--plot", "where the plot of the losses is written (mnist-loss.svg)", options.train.plot);
-  add_common_flags(flags, options);
-  flags.footer(examples({"mnist train", "mnist train --epochs 10 --seed 7 --plot loss.svg"}));
-  if (flags.parse(arguments)) run_train(console, options);
-}
-
-void classify_command(Console& console, const Arguments& arguments) {
-  Options options;
-  Flags flags(
-      "Reads the 10,000 handwritten digits of MNIST's test set with a convolutional net from a file.\n"
-      "\"mnist train\" trains one: see \"mnist train --help\".",
-      console);
-  add_path(flags, "--model", "the net: DATA/mnist.safetensors, or what \"mnist train\" saved", options.model);
-  flags.add_integer("--batch", "images at once (200)", options.batch, 1, 10000);
-  add_common_flags(flags, options);
-  flags.footer(examples({"mnist --data FOLDER", "mnist --model mnist-trained.safetensors", "mnist train"}));
-  if (flags.parse(arguments)) run_classify(console, options);
+int run(int argc, char** argv) {
+  const bool train = argc > 1 && std::string(argv[1]) == "train";
+  Options options = {{"--data", "../shared/data/mnist"},
+                     {"--limit", "10000"},
+                     {"--batch", ""},
+                     {"--at-least", "0"},
+                     {"--device", "cpu"},
+                     {"--threads", "0"},
+                     {"--model", ""}};
+  if (train)
+    options.insert({{"--epochs", ""}, {"--learning-rate", ""}, {"--seed", ""}, {"--hold-out", ""}, {"--save", ""}, {"--plot", ""}});
+  if (argc > 1 && std::string(argv[argc - 1]) == "--help") {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  if (!parse(options, argc, argv, train ? 2 : 1)) {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  const wick::Device device = wick::Device::parse(options["--device"], {.threads = std::stoi(options["--threads"])});
+  Images images = load_test_images(options["--data"]);
+  images.keep(std::stoll(options["--limit"]));
+  const Result result = train ? run_train(options, images, device) : run_classify(options, images, device);
+  result.print();
+  return 100 * result.accuracy() < std::stod(options["--at-least"]) ? 1 : 0;
 }
 
 }  // namespace
-}  // namespace wick::mnist
+}  // namespace mnist
 
-int main(int argument_count, char** argument_values) {
-  wick::Console console = wick::standard_console("mnist");
-  wick::Arguments arguments(argument_values + 1, argument_values + argument_count);
-  return wick::run_guarded(console, [&] {
-    if (!arguments.empty() && arguments.front() == "train") {
-      wick::mnist::train_command(console, {arguments.begin() + 1, arguments.end()});
-    } else {
-      wick::mnist::classify_command(console, arguments);
-    }
-  });
+int main(int argc, char** argv) try { return mnist::run(argc, argv); } catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 2;
 }

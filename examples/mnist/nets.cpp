@@ -1,6 +1,6 @@
-#include "mnist/nets.h"
+#include "nets.h"
 
-namespace wick::mnist {
+namespace mnist {
 
 PublishedNet::PublishedNet(const nn::VarBuilder& builder)
     : conv1_(nn::conv2d(1, 8, 3, {}, builder.pp("conv1"))),
@@ -30,4 +30,4 @@ Tensor SmallNet::forward_t(const Tensor& x, nn::Mode mode) const {
   return fc2_.forward(dropout_.forward_t(hidden, mode));
 }
 
-}  // namespace wick::mnist
+}  // namespace mnist

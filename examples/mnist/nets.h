@@ -1,13 +1,12 @@
 // Two nets that tell digits apart: images [n, 1, 28, 28] -> logits [n, 10].
 #pragma once
 
-#include "wick/nn/batch_norm.h"
-#include "wick/nn/convolution.h"
-#include "wick/nn/dropout.h"
-#include "wick/nn/linear.h"
-#include "wick/nn/module.h"
+#include <wick/wick.h>
 
-namespace wick::mnist {
+namespace mnist {
+
+namespace nn = wick::nn;
+using wick::Tensor;
 
 // The net of mnist.safetensors: three convolutions of 3 × 3 without padding (8, 16 and 24 channels), normalisation, then 32 and 10
 // linear units, normalised again. A rectifier follows each convolution and the first linear layer.
@@ -42,4 +41,4 @@ class SmallNet final : public nn::Module {
   nn::Dropout dropout_{0.2};
 };
 
-}  // namespace wick::mnist
+}  // namespace mnist

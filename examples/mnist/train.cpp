@@ -1,24 +1,20 @@
-#include "mnist/train.h"
-
-#include <fmt/format.h>
+#include "train.h"
 
 #include <chrono>
+#include <cstdio>
 #include <numeric>
-#include <ostream>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "mnist/loss_plot.h"
-#include "mnist/nets.h"
-#include "wick/base/fail.h"
-#include "wick/cli/progress_bar.h"
-#include "wick/nn/loss.h"
-#include "wick/nn/optimizer.h"
-#include "wick/nn/schedule.h"
-#include "wick/nn/tensor_files.h"
+#include "loss_plot.h"
+#include "nets.h"
 
-namespace wick::mnist {
+namespace mnist {
+
+using namespace wick;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -34,7 +30,7 @@ Split split(const Images& images, int64_t hold_out) {
   Split parts;
   for (int64_t i = 0; i < images.size(); ++i) (i % hold_out == hold_out - 1 ? parts.held_out : parts.training).add(images, i);
   if (parts.training.size() < 2 || parts.held_out.size() == 0) {
-    fail(ErrorCode::invalid_argument, "{} images are too few to train on some and hold out others", images.size());
+    throw Error(ErrorCode::invalid_argument, std::to_string(images.size()) + " images are too few to train on some and hold out others");
   }
   return parts;
 }
@@ -42,9 +38,8 @@ Split split(const Images& images, int64_t hold_out) {
 // Everything that changes during a training.
 class Training {
  public:
-  Training(const Console& console, Split parts, const TrainOptions& options, const Device& device)
-      : console_(console),
-        parts_(std::move(parts)),
+  Training(Split parts, const TrainOptions& options, const Device& device)
+      : parts_(std::move(parts)),
         options_(options),
         device_(device),
         net_(nn::VarBuilder::from_var_map(vars_, DType::f32, device)),
@@ -59,12 +54,12 @@ class Training {
   void run() {
     const Clock::time_point start = Clock::now();
     for (int epoch = 1; epoch <= options_.epochs; ++epoch) {
-      const double loss = run_epoch(epoch);
+      const double loss = run_epoch();
       const Result result = classify(net_, parts_.held_out, 500, device_);
       held_out_.push_back({static_cast<int64_t>(losses_.size()), result.loss});
-      console_.out << fmt::format("epoch {:2}: loss {:.4f}; held-out images: loss {:.4f}, {:.2f} % right; {:.0f} s\n", epoch, loss,
-                                  result.loss, 100 * result.accuracy(), seconds_since(start))
-                   << std::flush;
+      std::printf("epoch %2d: loss %.4f; held-out images: loss %.4f, %.2f %% right; %.0f s\n", epoch, loss, result.loss,
+                  100 * result.accuracy(), seconds_since(start));
+      std::fflush(stdout);
     }
   }
 
@@ -77,14 +72,12 @@ class Training {
   int64_t draw(int64_t limit) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(limit)); }
 
   // The mean loss of its steps.
-  double run_epoch(int epoch) {
+  double run_epoch() {
     for (size_t i = order_.size() - 1; i > 0; --i) std::swap(order_[i], order_[static_cast<size_t>(draw(static_cast<int64_t>(i) + 1))]);
-    ProgressBar bar(console_, fmt::format("epoch {} of {}", epoch, options_.epochs));
     const size_t first = losses_.size();
     for (size_t at = 0; at < order_.size(); at += static_cast<size_t>(options_.batch)) {
       const size_t count = std::min(static_cast<size_t>(options_.batch), order_.size() - at);
       losses_.push_back(step(std::span(order_).subspan(at, count)));
-      bar.update(at + count, order_.size(), fmt::format("loss {:.4f}", losses_.back()));
     }
     return std::accumulate(losses_.begin() + static_cast<std::ptrdiff_t>(first), losses_.end(), 0.0) /
            static_cast<double>(losses_.size() - first);
@@ -104,7 +97,6 @@ class Training {
     return loss.item();
   }
 
-  const Console& console_;
   Split parts_;
   const TrainOptions& options_;
   Device device_;
@@ -121,18 +113,17 @@ class Training {
 
 }  // namespace
 
-Result train(const Console& console, const Images& images, const TrainOptions& options, const Device& device) {
+Result train(const Images& images, const TrainOptions& options, const Device& device) {
   device.set_seed(options.seed);
-  Training training(console, split(images, options.hold_out), options, device);
-  console.out << fmt::format(
-      "There are no training images here, so the {} test images are split: {} to train on, {} held out and never trained on.\n",
-      images.size(), images.size() - training.held_out().size(), training.held_out().size());
+  Training training(split(images, options.hold_out), options, device);
+  std::printf("%ld test images: %ld to train on, %ld held out and never trained on\n", static_cast<long>(images.size()),
+              static_cast<long>(images.size() - training.held_out().size()), static_cast<long>(training.held_out().size()));
   training.run();
   training.save();
   training.plot();
-  console.out << fmt::format("{}: the net; {}: the losses\n", options.save.string(), options.plot.string());
+  std::printf("%s: the net; %s: the losses\n", options.save.string().c_str(), options.plot.string().c_str());
   const SmallNet net(nn::VarBuilder(open_tensor_source(options.save, device), DType::f32, device));
   return classify(net, training.held_out(), 500, device);
 }
 
-}  // namespace wick::mnist
+}  // namespace mnist

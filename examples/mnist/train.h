@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "mnist/classify.h"
-#include "wick/cli/console.h"
+#include "classify.h"
 
-namespace wick::mnist {
+namespace mnist {
 
 struct TrainOptions {
   int epochs = 20;
@@ -15,11 +14,11 @@ struct TrainOptions {
   double learning_rate = 6e-3;  // the highest of one cycle
   uint64_t seed = 1;
   int64_t hold_out = 5;  // of so many images, the last one is held out
-  std::filesystem::path save;
-  std::filesystem::path plot;
+  std::filesystem::path save = "mnist-trained.safetensors";
+  std::filesystem::path plot = "mnist-loss.svg";
 };
 
 // Trains, writes the net and the plot, reads the net back, and returns what that one makes of the held-out images.
-Result train(const Console& console, const Images& images, const TrainOptions& options, const Device& device);
+Result train(const Images& images, const TrainOptions& options, const wick::Device& device);
 
-}  // namespace wick::mnist
+}  // namespace mnist

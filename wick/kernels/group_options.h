@@ -6,7 +6,8 @@
 #include "wick/ir/builder.h"
 #include "wick/op/device_caps.h"
 
-namespace wick::kernels {
+namespace [[gnu::visibility("default")]] wick {
+namespace kernels {
 
 // Groups of at most `wanted` lanes, a power of two, and the device's largest subgroups if it has any that are no larger than the group.
 [[nodiscard]] ir::KernelOptions group_options(const DeviceCaps& caps, uint32_t wanted);
@@ -14,4 +15,5 @@ namespace wick::kernels {
 // What the name of a kernel ends in that is made for subgroups of that size: "_s32"; nothing without subgroups.
 [[nodiscard]] std::string subgroup_suffix(const ir::KernelOptions& options);
 
-}  // namespace wick::kernels
+}  // namespace kernels
+}  // namespace wick

@@ -5,7 +5,8 @@
 
 #include "wick/ir/builder.h"
 
-namespace wick::kernels {
+namespace [[gnu::visibility("default")]] wick {
+namespace kernels {
 
 class GroupReduce {
  public:
@@ -25,4 +26,5 @@ class GroupReduce {
 
 [[nodiscard]] ir::Value combine(ir::Reduce reduce, const ir::Value& a, const ir::Value& b);
 
-}  // namespace wick::kernels
+}  // namespace kernels
+}  // namespace wick

@@ -5,7 +5,8 @@
 
 #include "wick/ir/builder.h"
 
-namespace wick::kernels {
+namespace [[gnu::visibility("default")]] wick {
+namespace kernels {
 
 // A number of x's type; infinity and NaN are computed from their bits, since there is no literal of them.
 [[nodiscard]] ir::Value number_like(const ir::Value& x, double number);
@@ -45,4 +46,5 @@ struct SplitMantissa {
 [[nodiscard]] ir::Value elu(const ir::Value& x, const ir::Value& alpha);
 [[nodiscard]] ir::Value hard_sigmoid(const ir::Value& x);  // clamp(x / 6 + 1/2, 0, 1)
 
-}  // namespace wick::kernels
+}  // namespace kernels
+}  // namespace wick
