@@ -1,20 +1,15 @@
-// The logging hook: the library says things only through it, and a program decides where they go. Silent by default.
+// What the library says goes through the logging hook, and a program decides where to. Silent by default.
 #pragma once
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <string_view>
 #include <utility>
 
+#include "wick/base/log_hook.h"
+
 namespace wick {
 
-enum class LogLevel { debug, info, warning };
-
-using LogHook = std::function<void(LogLevel, std::string_view message)>;
-
-// Replaces the hook; an empty one silences. Call before other threads use the library.
-void set_log_hook(LogHook hook);
 void log_message(LogLevel level, std::string_view message);
 
 template <class... Args>
