@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wick/base/error.h"
+#include "wick/base/log_hook.h"
 #include "wick/device/device.h"
 #include "wick/device/graph.h"
 #include "wick/device/registry.h"

@@ -378,7 +378,7 @@ TEST(CachingAllocator, KeptBlocksAreGivenBackBeforeMemoryIsCalledOut) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
-    EXPECT_STREQ(error.what(), "counting: 500000 bytes asked for, 900000 are in use, 1048576 are there");
+    EXPECT_STREQ(error.what(), "counting: out of memory: requested 500000 bytes, 900000 of 1048576 in use");
   }
 }
 

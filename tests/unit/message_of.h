@@ -21,7 +21,7 @@ namespace wick {
 }
 
 // The same for an Error of this code; anything else is a failure of the test.
-[[nodiscard]] inline std::string message_of(ErrorCode code, const std::function<void()>& call) {
+inline std::string message_of(ErrorCode code, const std::function<void()>& call) {
   try {
     call();
   } catch (const Error& error) {

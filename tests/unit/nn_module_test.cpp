@@ -151,5 +151,14 @@ TEST(Datasets, MnistIsReadFromItsFiles) {
   EXPECT_THAT(message_of([&] { (void)load_mnist(images->parent_path()); }), HasSubstr("train-images-idx3-ubyte"));
 }
 
+TEST(StateDict, GoesThroughAFileAsItIs) {
+  const TemporaryFolder folder;
+  const nn::Linear from(3, 2), to(3, 2);
+  save_safetensors(from.state_dict(), folder / "layer.safetensors");
+  to.load_state_dict(load_safetensors(folder / "layer.safetensors"));
+  const Tensor x = Tensor::rand({4, 3});
+  EXPECT_EQ(to.forward(x).to_vector<float>(), from.forward(x).to_vector<float>());
+}
+
 }  // namespace
 }  // namespace wick

@@ -55,8 +55,8 @@ TEST(GradientClipping, ByValueHoldsEachElement) {
 
 TEST(Optimizer, RefusesWhatPyTorchRefuses) {
   EXPECT_THAT([] { Sgd({}, SgdConfig{.nesterov = true}); }, ThrowsMessage<Error>(HasSubstr("Nesterov")));
-  EXPECT_THAT([] { Sgd({}, -1); }, ThrowsMessage<Error>(HasSubstr("learning rate of -1")));
-  EXPECT_THAT([] { AdamW({}, AdamConfig{.beta1 = 1}); }, ThrowsMessage<Error>(HasSubstr("beta1 of 1")));
+  EXPECT_THAT([] { Sgd({}, -1); }, ThrowsMessage<Error>(HasSubstr("learning rate is -1; allowed: 0 or more")));
+  EXPECT_THAT([] { AdamW({}, AdamConfig{.beta1 = 1}); }, ThrowsMessage<Error>(HasSubstr("beta1 is 1; allowed: from 0 to below 1")));
 }
 
 TEST(Loss, BinaryCrossEntropyIsExactForLargeLogits) {

@@ -26,9 +26,9 @@ TEST(DeviceMismatch, EveryOpNamesItselfAndBothDevices) {
   const Tensor ids = Tensor::zeros({2}, DType::u32, Device::null());
   const Tensor row = Tensor::ones({2}, DType::f32, Device::null());
   const std::vector<std::pair<std::string, std::function<Tensor()>>> calls = {
-      {"binary", [&] { return here + there; }},
-      {"binary", [&] { return there.maximum(here); }},
-      {"compare", [&] { return here.lt(there); }},
+      {"add", [&] { return here + there; }},
+      {"maximum", [&] { return there.maximum(here); }},
+      {"lt", [&] { return here.lt(there); }},
       {"matmul", [&] { return here.matmul(there); }},
       {"where_cond", [&] { return here.gt(0.0).where_cond(here, there); }},
       {"where_cond", [&] { return here.gt(0.0).where_cond(there, here); }},

@@ -133,6 +133,23 @@ TEST(Embedding, HasTheTablesDtypeAndTheIdsShape) {
   EXPECT_EQ(gradient_of(y.sum_all(), table), (Doubles{1, 1, 1, 1, 2, 2}));
 }
 
+// Two elements of such a target are one in memory: which of the source's would be left?
+TEST(SliceSet, RefusesTargetsWhoseElementsShareMemory) {
+  const Tensor source = Tensor::of<float>({{1, 2, 3}, {4, 5, 6}}, kCpu);
+  const Tensor row = Tensor::zeros({3}, DType::f32, kCpu);
+  EXPECT_EQ(code_of([&] { row.broadcast_to({2, 3}).slice_set(source, 0, 0); }), ErrorCode::invalid_argument);
+  const Tensor windows = Tensor::zeros({4}, DType::f32, kCpu).unfold(0, 3, 1);
+  EXPECT_EQ(code_of([&] { windows.slice_set(source, 0, 0); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { windows.scatter_set(Tensor::zeros({1, 3}, DType::u32, kCpu), source.narrow(0, 0, 1), 0); }),
+            ErrorCode::invalid_argument);
+  // Windows side by side, transposed and flipped views share nothing.
+  const Tensor apart = Tensor::zeros({6}, DType::f32, kCpu);
+  apart.unfold(0, 3, 3).slice_set(source, 0, 0);
+  EXPECT_EQ(apart.to_vector<float>(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  apart.reshape({3, 2}).t().flip(1).slice_set(source, 0, 0);
+  EXPECT_EQ(apart.to_vector<float>(), (std::vector<float>{3, 6, 2, 5, 1, 4}));
+}
+
 TEST(SliceScatter, ReplacesTheSliceAndSplitsTheGradient) {
   const Var x = Var::of<double>({{1, 2, 3}, {4, 5, 6}}, kCpu);
   const Var source = Var::of<double>({{10}, {20}}, kCpu);

@@ -45,7 +45,7 @@ TEST(Pool, MeansAndMaximaByHand) {
   const Tensor x = counted({1, 1, 4, 4});
   EXPECT_EQ(x.avg_pool2d({2, 2}).to_vector<double>(), (std::vector<double>{2.5, 4.5, 10.5, 12.5}));
   EXPECT_EQ(x.max_pool2d({2, 3}, std::array<int64_t, 2>{2, 1}).to_vector<double>(), (std::vector<double>{6, 7, 14, 15}));
-  EXPECT_THAT(message_of([&] { (void)x.max_pool2d({5, 1}); }), testing::HasSubstr("5 × 1 do not fit"));
+  EXPECT_THAT(message_of([&] { (void)x.max_pool2d({5, 1}); }), testing::HasSubstr("a window of 5 × 1 is larger"));
 }
 
 TEST(Upsample, PixelsByHand) {

@@ -77,12 +77,12 @@ TEST(Indexing, EightArgumentsAreTaken) {
 TEST(Indexing, ErrorsNameTheArgumentTheValueAndTheExtent) {
   const Tensor x = coordinates();
   EXPECT_EQ(message_of(ErrorCode::index_out_of_range, [&] { (void)x.i(1, -4); }),
-            "i: argument 2 of Tensor[[2, 3, 4], f64]: -4 is outside a dimension of extent 3");
+            "i: argument 2 of Tensor[[2, 3, 4], f64]: index -4 is out of range for a dimension of 3 elements; allowed: -3 to 2");
   EXPECT_THAT(message_of(ErrorCode::index_out_of_range, [&] { (void)x.i(ellipsis, 4); }),
-              HasSubstr("argument 2 of Tensor[[2, 3, 4], f64]: 4 is outside a dimension of extent 4"));
-  EXPECT_THAT(message_of(ErrorCode::index_out_of_range, [&] { (void)x.i(all(), range(0, 4)); }), HasSubstr("4 is outside"));
+              HasSubstr("argument 2 of Tensor[[2, 3, 4], f64]: index 4 is out of range for a dimension of 4 elements; allowed: -4 to 3"));
+  EXPECT_THAT(message_of(ErrorCode::index_out_of_range, [&] { (void)x.i(all(), range(0, 4)); }), HasSubstr("index 4 is out of range"));
   EXPECT_EQ(x.i(all(), range(2, 1)).shape(), (Shape{2, 0, 4}));  // empty, as in Python
-  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { (void)x.i(range(0, 2, 0)); }), HasSubstr("by 0"));
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { (void)x.i(range(0, 2, 0)); }), HasSubstr("a step of 0"));
   EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { (void)x.i(0, 0, 0, 0); }), HasSubstr("4 arguments"));
   EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { (void)x.i(ellipsis, ellipsis); }), HasSubstr("ellipsis"));
   EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { (void)x.i(0, x); }), HasSubstr("argument 2"));

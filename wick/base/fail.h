@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <source_location>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -26,6 +27,18 @@ struct LocatedFormat {
 template <class... Args>
 [[noreturn]] void fail(ErrorCode code, LocatedFormat<std::type_identity_t<Args>...> format, Args&&... args) {
   throw Error(code, fmt::format(format.text, std::forward<Args>(args)...), format.where);
+}
+
+// What `call` returns. An Error that it throws names `function`, which the user called, in front: "Linear: matmul: …". But for a lost
+// device: that is no fault of this call.
+template <class Call>
+decltype(auto) on_behalf_of(std::string_view function, Call&& call) {
+  try {
+    return std::forward<Call>(call)();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::device_lost) throw;
+    throw Error(error.code(), fmt::format("{}: {}", function, error.what()), error.where());
+  }
 }
 
 // Reports a broken promise of our own code and aborts.

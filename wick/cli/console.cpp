@@ -5,6 +5,7 @@
 #include <iostream>
 #include <new>
 #include <ostream>
+#include <string>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -78,7 +79,8 @@ int run_guarded(Console& console, const std::function<void()>& body) {
     code = console.exit_code;
     if (!console.out.flush()) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
   } catch (const Error& error) {
-    code = report(console, error.what(), error.code() == ErrorCode::device_lost ? kExitInternal : kExitUserError);
+    const std::string remedy = error.code() == ErrorCode::out_of_memory ? "; use a smaller model or --context" : "";
+    code = report(console, error.what() + remedy, error.code() == ErrorCode::device_lost ? kExitInternal : kExitUserError);
   } catch (const std::bad_alloc&) {
     code = report(console, "no memory: the machine refused an allocation; use a smaller model or --context", kExitUserError);
   } catch (const std::exception& error) {

@@ -65,8 +65,8 @@ std::unique_ptr<Buffer> CachingAllocator::allocate(size_t bytes, Lifetime lifeti
     }
     if (block == nullptr) {
       const std::optional<size_t> free = driver_->free_bytes();
-      fail(ErrorCode::out_of_memory, "{}: {} bytes asked for, {} are in use, {} are there{}", driver_->caps().name, bytes,
-           statistics_.allocated, driver_->caps().memory_bytes, free ? fmt::format(", {} are free", *free) : "");
+      fail(ErrorCode::out_of_memory, "{}: out of memory: requested {} bytes, {} of {} in use{}", driver_->caps().name, bytes,
+           statistics_.allocated, driver_->caps().memory_bytes, free ? fmt::format(", {} free", *free) : "");
     }
     statistics_.reserved += wanted;
     ++statistics_.driver_calls;

@@ -74,14 +74,16 @@ std::pair<int64_t, int64_t> Layout::touched_range() const noexcept {
 
 void Layout::check_dim(int dim, const char* view) const {
   if (dim < 0 || dim >= rank()) {
-    fail(ErrorCode::index_out_of_range, "{}: dimension {} of shape {} with rank {}", view, dim, shape_.to_string(), rank());
+    fail(ErrorCode::index_out_of_range, "{}: dimension {} is out of range for shape {} of rank {}", view, dim, shape_.to_string(), rank());
   }
 }
 
 Layout Layout::narrow(int dim, int64_t start, int64_t length) const {
   check_dim(dim, "narrow");
   if (start < 0 || length < 0 || start > shape_[dim] - length) {
-    fail(ErrorCode::index_out_of_range, "narrow: [{}, {} + {}) of dimension {} of shape {}", start, start, length, dim, shape_.to_string());
+    fail(ErrorCode::index_out_of_range,
+         "narrow: start {} and length {} are out of range for dimension {} of shape {}; allowed: start + length up to {}", start, length,
+         dim, shape_.to_string(), shape_[dim]);
   }
   std::array<int64_t, kMaxRank> dims{};
   std::copy(shape_.dims().begin(), shape_.dims().end(), dims.begin());
@@ -101,7 +103,7 @@ Layout Layout::transpose(int dim0, int dim1) const {
 
 Layout Layout::permute(std::span<const int> order) const {
   if (static_cast<int>(order.size()) != rank()) {
-    fail(ErrorCode::shape_mismatch, "permute: {} dimensions named for shape {}", order.size(), shape_.to_string());
+    fail(ErrorCode::shape_mismatch, "permute: {} dimensions for shape {}; {} are needed", order.size(), shape_.to_string(), rank());
   }
   std::array<int64_t, kMaxRank> dims{};
   std::array<int64_t, kMaxRank> strides{};
@@ -109,7 +111,7 @@ Layout Layout::permute(std::span<const int> order) const {
   for (size_t to = 0; to < order.size(); ++to) {
     check_dim(order[to], "permute");
     const auto from = static_cast<size_t>(order[to]);
-    if (used[from]) fail(ErrorCode::shape_mismatch, "permute: dimension {} named twice for shape {}", from, shape_.to_string());
+    if (used[from]) fail(ErrorCode::shape_mismatch, "permute: dimension {} of shape {} is named twice", from, shape_.to_string());
     used[from] = true;
     dims[to] = shape_[order[to]];
     strides[to] = strides_[from];
@@ -127,7 +129,7 @@ Layout Layout::broadcast_to(const Shape& shape) const {
     fits = same || shape_[dim] == 1;
     strides[static_cast<size_t>(dim + added)] = same ? stride(dim) : 0;
   }
-  if (!fits) fail(ErrorCode::shape_mismatch, "broadcast: shape {} does not broadcast to {}", shape_.to_string(), shape.to_string());
+  if (!fits) fail(ErrorCode::shape_mismatch, "broadcast_to: shape {} does not broadcast to {}", shape_.to_string(), shape.to_string());
   return Layout(shape, std::span<const int64_t>(strides.data(), static_cast<size_t>(shape.rank())), offset_);
 }
 
@@ -146,7 +148,8 @@ Layout Layout::squeeze(int dim) const {
 }
 
 Layout Layout::unsqueeze(int dim) const {
-  if (dim < 0 || dim > rank()) fail(ErrorCode::index_out_of_range, "unsqueeze: dimension {} of shape {}", dim, shape_.to_string());
+  if (dim < 0 || dim > rank())
+    fail(ErrorCode::index_out_of_range, "unsqueeze: dimension {} is out of range for shape {} of rank {}", dim, shape_.to_string(), rank());
   if (rank() == kMaxRank) fail(ErrorCode::shape_mismatch, "unsqueeze: shape {} has the largest rank, {}", shape_.to_string(), kMaxRank);
   std::array<int64_t, kMaxRank> dims{};
   std::array<int64_t, kMaxRank> strides{};
@@ -174,7 +177,7 @@ Layout Layout::flip(int dim) const {
 
 std::optional<Layout> Layout::reshape(const Shape& shape) const {
   if (shape.elements() != elements()) {
-    fail(ErrorCode::shape_mismatch, "reshape: {} has {} elements, {} has {}", shape_.to_string(), elements(), shape.to_string(),
+    fail(ErrorCode::shape_mismatch, "reshape: shape {} has {} elements, shape {} has {}", shape_.to_string(), elements(), shape.to_string(),
          shape.elements());
   }
   if (elements() == 0 || is_contiguous()) return Layout(shape, offset_);

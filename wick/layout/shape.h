@@ -46,4 +46,10 @@ class Shape {
 // Errors: shape_mismatch, naming `op` and both shapes.
 [[nodiscard]] Shape broadcast_shapes(const Shape& lhs, const Shape& rhs, std::string_view op);
 
+// A dimension of the shape counted from 0; a negative one counts from the end. Errors: index_out_of_range, naming the function that the
+// user called: "sum: dimension 2 is out of range for shape [2, 3]; allowed: -2 to 1".
+[[nodiscard]] int resolve_dim(std::string_view function, int dim, const Shape& shape);
+// The same for a dimension that the function adds.
+[[nodiscard]] int resolve_new_dim(std::string_view function, int dim, const Shape& shape);
+
 }  // namespace wick

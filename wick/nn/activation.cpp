@@ -47,7 +47,7 @@ Tensor of_kind(UnaryKind kind, const Tensor& x, double a = 0) { return unary({.k
 
 Tensor swiglu(const Tensor& x) {
   if (x.rank() == 0 || x.shape().last() % 2 != 0) {
-    fail(ErrorCode::shape_mismatch, "swiglu: the last dimension of {} has no two halves", x.describe());
+    fail(ErrorCode::shape_mismatch, "swiglu: the last dimension of {} must be even", x.describe());
   }
   const int64_t half = x.shape().last() / 2;
   return x.narrow(-1, 0, half).silu() * x.narrow(-1, half, half);
@@ -71,7 +71,7 @@ Activation Activation::parse(std::string_view name) {
     if (entry.text == name) return entry.kind;
     names.push_back(entry.text);
   }
-  fail(ErrorCode::invalid_argument, "no activation '{}'; there are {}", name, fmt::join(names, ", "));
+  fail(ErrorCode::invalid_argument, "Activation::parse: no activation '{}'; allowed: {}", name, fmt::join(names, ", "));
 }
 
 std::string_view Activation::name() const noexcept {

@@ -34,7 +34,7 @@ void check_shapes(const Tensor& query, const Tensor& key, const Tensor& value) {
 
 void check_options(const Tensor& query, const Tensor& key, const AttentionOptions& options) {
   if (options.window < 0 || !(options.softcap >= 0) || !std::isfinite(options.scale)) {
-    fail(ErrorCode::invalid_argument, "attention: a window of {}, a softcap of {} and a scale of {}: want numbers of 0 or more",
+    fail(ErrorCode::invalid_argument, "attention: a window of {}, a softcap of {} and a scale of {}: allowed: 0 or more for each",
          options.window, options.softcap, options.scale);
   }
   const int64_t heads = query.shape()[1];

@@ -41,7 +41,7 @@ Parameters parameters(const Shape& shape, int64_t out, bool bias, const VarBuild
 
 void check_groups(int64_t channels, int64_t groups) {
   if (groups >= 1 && channels % groups == 0) return;
-  fail(ErrorCode::invalid_argument, "convolution: {} channels do not fall into {} groups", channels, groups);
+  fail(ErrorCode::invalid_argument, "convolution: {} groups do not divide {} channels", groups, channels);
 }
 
 Conv1d conv1d_b(int64_t in, int64_t out, int64_t kernel, const ConvConfig& config, bool bias, const VarBuilder& builder) {
@@ -103,7 +103,8 @@ Conv1d::Conv1d(Tensor weight, std::optional<Tensor> bias, const ConvConfig& conf
     : ConvBase("Conv1d", weight, std::move(bias), 3, channels_of(weight)), config_(config) {}
 
 Tensor Conv1d::forward(const Tensor& x) const {
-  return biased(x.conv1d(weight_, config_.padding, config_.stride, config_.dilation, config_.groups));
+  return biased(
+      on_behalf_of("Conv1d", [&] { return x.conv1d(weight_, config_.padding, config_.stride, config_.dilation, config_.groups); }));
 }
 
 Conv1d Conv1d::absorb_bn(const BatchNorm& norm) const {
@@ -115,7 +116,8 @@ Conv2d::Conv2d(Tensor weight, std::optional<Tensor> bias, const ConvConfig& conf
     : ConvBase("Conv2d", weight, std::move(bias), 4, channels_of(weight)), config_(config) {}
 
 Tensor Conv2d::forward(const Tensor& x) const {
-  return biased(x.conv2d(weight_, config_.padding, config_.stride, config_.dilation, config_.groups));
+  return biased(
+      on_behalf_of("Conv2d", [&] { return x.conv2d(weight_, config_.padding, config_.stride, config_.dilation, config_.groups); }));
 }
 
 Conv2d Conv2d::absorb_bn(const BatchNorm& norm) const {
@@ -127,14 +129,18 @@ ConvTranspose1d::ConvTranspose1d(Tensor weight, std::optional<Tensor> bias, cons
     : ConvBase("ConvTranspose1d", weight, std::move(bias), 3, transposed_channels(weight, config)), config_(config) {}
 
 Tensor ConvTranspose1d::forward(const Tensor& x) const {
-  return biased(x.conv_transpose1d(weight_, config_.padding, config_.output_padding, config_.stride, config_.dilation, config_.groups));
+  return biased(on_behalf_of("ConvTranspose1d", [&] {
+    return x.conv_transpose1d(weight_, config_.padding, config_.output_padding, config_.stride, config_.dilation, config_.groups);
+  }));
 }
 
 ConvTranspose2d::ConvTranspose2d(Tensor weight, std::optional<Tensor> bias, const ConvTransposeConfig& config)
     : ConvBase("ConvTranspose2d", weight, std::move(bias), 4, transposed_channels(weight, config)), config_(config) {}
 
 Tensor ConvTranspose2d::forward(const Tensor& x) const {
-  return biased(x.conv_transpose2d(weight_, config_.padding, config_.output_padding, config_.stride, config_.dilation, config_.groups));
+  return biased(on_behalf_of("ConvTranspose2d", [&] {
+    return x.conv_transpose2d(weight_, config_.padding, config_.output_padding, config_.stride, config_.dilation, config_.groups);
+  }));
 }
 
 Conv1d conv1d(int64_t in, int64_t out, int64_t kernel, const ConvConfig& config, const VarBuilder& builder) {

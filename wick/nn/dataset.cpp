@@ -31,7 +31,8 @@ Dataset::Dataset(Tensor inputs, Tensor targets, std::vector<std::string> classes
 }
 
 Dataset Dataset::slice(int64_t first, int64_t count) const {
-  return {inputs_.narrow(0, first, count), targets_.narrow(0, first, count), classes_};
+  return on_behalf_of("Dataset::slice",
+                      [&] { return Dataset(inputs_.narrow(0, first, count), targets_.narrow(0, first, count), classes_); });
 }
 
 DataLoader::DataLoader(Dataset data, const DataLoaderOptions& options) : data_(std::move(data)), options_(options) {

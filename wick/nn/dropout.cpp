@@ -7,7 +7,7 @@ namespace {
 
 void check_probability(double probability) {
   if (probability >= 0 && probability < 1) return;
-  fail(ErrorCode::invalid_argument, "dropout: the probability {} is not in [0, 1)", probability);
+  fail(ErrorCode::invalid_argument, "dropout: the probability is {}; allowed: from 0 to below 1", probability);
 }
 
 }  // namespace
@@ -21,5 +21,11 @@ Tensor dropout(const Tensor& x, double probability) {
 }
 
 Dropout::Dropout(double probability) : probability_(probability) { check_probability(probability); }
+
+Tensor Dropout::forward_t(const Tensor& x, Mode mode) const {
+  if (mode == Mode::train) return dropout(x, probability_);
+  (void)x.storage();  // a tensor that was never assigned is an error here too
+  return x;
+}
 
 }  // namespace wick::nn

@@ -15,8 +15,8 @@ class Dropout final : public Module {
   // Errors: as dropout's.
   explicit Dropout(double probability);
 
-  [[nodiscard]] Tensor forward(const Tensor& x) const override { return x; }
-  [[nodiscard]] Tensor forward_t(const Tensor& x, Mode mode) const override { return mode == Mode::train ? dropout(x, probability_) : x; }
+  [[nodiscard]] Tensor forward(const Tensor& x) const override { return forward_t(x, Mode::evaluate); }
+  [[nodiscard]] Tensor forward_t(const Tensor& x, Mode mode) const override;
 
  private:
   double probability_;

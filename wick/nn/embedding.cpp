@@ -20,7 +20,8 @@ Tensor Embedding::forward(const Tensor& ids) const {
   if (is_quantized(table_.dtype())) return wick::embedding(table_, ids);
   std::vector<int64_t> dims(ids.dims().begin(), ids.dims().end());
   dims.push_back(hidden_size());
-  return table_.index_select(ids.flatten_all(), 0).reshape(Shape(std::span<const int64_t>(dims)));
+  const Tensor rows = on_behalf_of("Embedding", [&] { return table_.index_select(ids.flatten_all(), 0); });
+  return rows.reshape(Shape(std::span<const int64_t>(dims)));
 }
 
 Embedding embedding(int64_t rows, int64_t width, const VarBuilder& builder) {

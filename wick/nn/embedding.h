@@ -19,7 +19,7 @@ class Embedding final : public Module {
   [[nodiscard]] Tensor forward(const Tensor& ids) const override;
   void visit_tensors(const TensorVisitor& visit) const override;
   [[nodiscard]] const Tensor& embeddings() const noexcept { return table_; }
-  [[nodiscard]] int64_t hidden_size() const noexcept { return table_.shape()[1]; }
+  [[nodiscard]] int64_t hidden_size() const { return table_.shape()[1]; }
 
  private:
   Tensor table_;

@@ -7,14 +7,14 @@
 namespace wick::nn {
 namespace {
 
-void check_largest(double largest) {
-  if (!(largest >= 0)) fail(ErrorCode::invalid_argument, "gradient clipping: a limit of {}", largest);
+void check_largest(const char* function, double largest) {
+  if (!(largest >= 0)) fail(ErrorCode::invalid_argument, "{}: largest is {}; allowed: 0 or more", function, largest);
 }
 
 }  // namespace
 
 double clip_gradients_by_norm(GradStore& gradients, std::span<const Var> vars, double largest) {
-  check_largest(largest);
+  check_largest("clip_gradients_by_norm", largest);
   double squares = 0;
   for (const Var& var : vars) {
     const auto gradient = gradients.get(var.tensor());
@@ -32,7 +32,7 @@ double clip_gradients_by_norm(GradStore& gradients, std::span<const Var> vars, d
 }
 
 void clip_gradients_by_value(GradStore& gradients, std::span<const Var> vars, double largest) {
-  check_largest(largest);
+  check_largest("clip_gradients_by_value", largest);
   for (const Var& var : vars) {
     if (const auto gradient = gradients.get(var.tensor())) gradients.insert(var.tensor(), gradient->clamp(-largest, largest));
   }

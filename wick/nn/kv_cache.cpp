@@ -10,7 +10,7 @@ namespace wick::nn {
 namespace {
 
 int64_t checked_capacity(int64_t capacity) {
-  if (capacity < 1) fail(ErrorCode::invalid_argument, "cache: a capacity of {} positions; at least 1 is needed", capacity);
+  if (capacity < 1) fail(ErrorCode::invalid_argument, "Cache: capacity is {}; allowed: 1 or more", capacity);
   return capacity;
 }
 
@@ -34,7 +34,7 @@ std::optional<Tensor> Cache::current_data() const { return data_ ? std::optional
 void Cache::append(const Tensor& positions) {
   const int64_t added = positions.dim(dim_);
   if (length_ + added > capacity_) {
-    fail(ErrorCode::context_full, "cache: {} positions after {} do not fit into {}", added, length_, capacity_);
+    fail(ErrorCode::context_full, "Cache: {} more positions after {} exceed the capacity of {}", added, length_, capacity_);
   }
   const Tensor memory = data_ ? *data_ : memory_for(positions, dim_, capacity_);
   memory.slice_set(positions, dim_, length_);
@@ -160,7 +160,8 @@ void ScatteredCacheBuilder::reset() noexcept { std::fill(positions_.begin(), pos
 
 ScatteredCacheBuilder::Step ScatteredCacheBuilder::advance(int64_t added, std::span<const bool> active) {
   if (active.size() != positions_.size()) {
-    fail(ErrorCode::shape_mismatch, "scattered cache: {} flags for a batch of {}", active.size(), positions_.size());
+    fail(ErrorCode::shape_mismatch, "ScatteredCacheBuilder: {} flags for a batch of {}; one for each is needed", active.size(),
+         positions_.size());
   }
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
   const bool whole = added >= context_;  // the step returns its own positions

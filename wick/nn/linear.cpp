@@ -12,7 +12,8 @@ namespace wick::nn {
 Linear::Linear(Tensor weight, std::optional<Tensor> bias) : weight_(std::move(weight)), bias_(std::move(bias)) {
   if (weight_.rank() != 2) fail(ErrorCode::shape_mismatch, "Linear: the weight {} must be [out, in]", weight_.describe());
   if (bias_ && bias_->shape() != Shape{weight_.shape()[0]}) {
-    fail(ErrorCode::shape_mismatch, "Linear: the bias {} beside the weight {}", bias_->describe(), weight_.describe());
+    fail(ErrorCode::shape_mismatch, "Linear: the bias {} must be [{}] for the weight {}", bias_->describe(), weight_.shape()[0],
+         weight_.describe());
   }
 }
 
@@ -26,8 +27,11 @@ void Linear::visit_tensors(const TensorVisitor& visit) const {
 
 Tensor Linear::forward(const Tensor& x) const {
   if (x.rank() == 0 || x.shape().last() != weight_.shape()[1]) {
-    fail(ErrorCode::shape_mismatch, "Linear: x {} must have {} columns for the weight {}", x.describe(), weight_.shape()[1],
+    fail(ErrorCode::shape_mismatch, "Linear: x {} must be [..., {}] for the weight {}", x.describe(), weight_.shape()[1],
          weight_.describe());
+  }
+  if (!is_quantized(weight_.dtype()) && x.dtype() != weight_.dtype()) {
+    fail(ErrorCode::dtype_mismatch, "Linear: x {} and the weight {} differ in dtype; convert one", x.describe(), weight_.describe());
   }
   if (is_quantized(weight_.dtype())) {
     const Tensor result = wick::linear(x, weight_);

@@ -1,5 +1,8 @@
 #include "wick/nn/loss.h"
 
+#include <cstdint>
+#include <vector>
+
 #include "wick/base/fail.h"
 #include "wick/nn/activation.h"
 #include "wick/tensor/ops/normalize.h"
@@ -11,8 +14,9 @@ void check_classes(const char* name, const Tensor& x, const Tensor& target) {
   if (x.rank() != 2 || target.rank() != 1 || x.shape()[0] != target.shape()[0]) {
     fail(ErrorCode::shape_mismatch, "{}: x {} must be [batch, classes] and target {} [batch]", name, x.describe(), target.describe());
   }
-  if (!is_float(x.dtype()) || !is_integer(target.dtype())) {
-    fail(ErrorCode::dtype_mismatch, "{}: x {} must be a float tensor and target {} class numbers", name, x.describe(), target.describe());
+  if (!is_float(x.dtype())) fail(ErrorCode::dtype_mismatch, "{}: x {} must be of a float dtype", name, x.describe());
+  if (!is_integer(target.dtype())) {
+    fail(ErrorCode::dtype_mismatch, "{}: target {} must hold class numbers, of an integer dtype", name, target.describe());
   }
   if (x.shape()[0] == 0) fail(ErrorCode::shape_mismatch, "{}: x {} is an empty batch, which has no mean", name, x.describe());
 }
@@ -27,21 +31,38 @@ void check_pair(const char* name, const Tensor& x, const Tensor& target) {
   }
 }
 
-Tensor picked(const Tensor& log_probabilities, const Tensor& target) {
+// Names the first target that is no class of x: on the way of an error alone, as it waits for the device.
+void fail_for_target(const char* name, const Tensor& x, const Tensor& target) {
+  const int64_t classes = x.shape()[1];
+  const std::vector<int64_t> numbers = target.to_vector<int64_t>();
+  for (size_t at = 0; at < numbers.size(); ++at) {
+    if (numbers[at] >= 0 && numbers[at] < classes) continue;
+    fail(ErrorCode::index_out_of_range, "{}: target {} at [{}] is out of range for the {} classes of x {}; allowed: 0 to {}", name,
+         numbers[at], at, classes, x.describe(), classes - 1);
+  }
+}
+
+Tensor picked(const char* name, const Tensor& log_probabilities, const Tensor& target) {
   const bool indexes = target.dtype() == DType::u8 || target.dtype() == DType::u32;
-  return log_probabilities.gather((indexes ? target : target.to_dtype(DType::i64)).unsqueeze(1), 1).mean_all().neg();
+  const Tensor ids = (indexes ? target : target.to_dtype(DType::i64)).unsqueeze(1);
+  try {
+    return log_probabilities.gather(ids, 1).mean_all().neg();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::index_out_of_range) fail_for_target(name, log_probabilities, target);
+    throw;
+  }
 }
 
 }  // namespace
 
 Tensor nll(const Tensor& log_probabilities, const Tensor& target) {
   check_classes("nll", log_probabilities, target);
-  return picked(log_probabilities, target);
+  return picked("nll", log_probabilities, target);
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
   check_classes("cross_entropy", logits, target);
-  return picked(log_softmax(logits, -1), target);
+  return picked("cross_entropy", log_softmax(logits, -1), target);
 }
 
 Tensor mse(const Tensor& x, const Tensor& target) {
@@ -57,7 +78,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targ
 
 Tensor huber(const Tensor& x, const Tensor& target, double delta) {
   check_pair("huber", x, target);
-  if (!(delta > 0)) fail(ErrorCode::invalid_argument, "huber: a delta of {}", delta);
+  if (!(delta > 0)) fail(ErrorCode::invalid_argument, "huber: delta is {}; allowed: above 0", delta);
   const Tensor difference = x - target;
   const Tensor distance = difference.abs();
   return distance.le(delta).where_cond(difference.sqr() * 0.5, (distance - 0.5 * delta) * delta).mean_all();

@@ -6,7 +6,7 @@
 namespace [[gnu::visibility("default")]] wick {
 namespace nn {
 
-// log_probabilities [batch, classes], target [batch] of u8, u32 or i64: -mean(log_probabilities[i, target[i]]).
+// log_probabilities [batch, classes], target [batch] of an integer dtype: -mean(log_probabilities[i, target[i]]).
 // Errors: shape_mismatch, dtype_mismatch; index_out_of_range for a target that is no class.
 [[nodiscard]] Tensor nll(const Tensor& log_probabilities, const Tensor& target);
 // nll of the logits' log_softmax.

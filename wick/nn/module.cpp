@@ -21,14 +21,14 @@ std::vector<Var> Module::parameters() const {
   return found;
 }
 
-std::map<std::string, Tensor> Module::state_dict() const {
-  std::map<std::string, Tensor> state;
+NamedTensors Module::state_dict() const {
+  NamedTensors state;
   visit_tensors(
       [&state](const std::string& name, const Tensor& tensor, TensorRole /*role*/) { state.insert_or_assign(name, tensor.detach()); });
   return state;
 }
 
-void Module::load_state_dict(const std::map<std::string, Tensor>& values) const {
+void Module::load_state_dict(const NamedTensors& values) const {
   std::vector<std::pair<Var, Tensor>> changes;
   std::set<std::string> known;
   visit_tensors([&](const std::string& name, const Tensor& tensor, TensorRole /*role*/) {

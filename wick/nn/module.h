@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wick/device/device.h"
+#include "wick/tensor/files.h"
 #include "wick/tensor/tensor.h"
 #include "wick/tensor/variable.h"
 
@@ -41,11 +42,16 @@ class Module {
   virtual void visit_tensors(const TensorVisitor& /*visit*/) const {}
   // The variables among the parameters, each once, in the order of the visit: what an optimizer is given.
   [[nodiscard]] std::vector<Var> parameters() const;
-  // Parameters and buffers by name, detached. They share the module's memory: copy what must outlive the next step.
-  [[nodiscard]] std::map<std::string, Tensor> state_dict() const;
+  // Parameters and buffers by name, detached: what save_safetensors takes. They share the module's memory: copy what must outlive the next
+  // step.
+  [[nodiscard]] NamedTensors state_dict() const;
   // Overwrites parameters and buffers, converted to their dtypes and devices. Errors: not_found for a name that is missing or that the
   // module does not have, shape_mismatch, unsupported for a tensor that is no variable; then nothing is overwritten.
-  void load_state_dict(const std::map<std::string, Tensor>& values) const;
+  void load_state_dict(const NamedTensors& values) const;
+  template <class Compare>
+  void load_state_dict(const std::map<std::string, Tensor, Compare>& values) const {
+    load_state_dict(NamedTensors(values.begin(), values.end()));
+  }
 
  protected:
   Module() = default;

@@ -80,7 +80,7 @@ GroupNorm::GroupNorm(Tensor weight, Tensor bias, int64_t groups, double epsilon)
     fail(ErrorCode::shape_mismatch, "GroupNorm: weight {} and bias {} must both be [channels]", weight_.describe(), bias_.describe());
   }
   if (groups < 1 || weight_.elements() % groups != 0) {
-    fail(ErrorCode::invalid_argument, "GroupNorm: {} channels do not fall into {} groups", weight_.elements(), groups);
+    fail(ErrorCode::invalid_argument, "GroupNorm: {} groups do not divide {} channels", groups, weight_.elements());
   }
 }
 

@@ -9,12 +9,12 @@ namespace {
 
 void check_not_negative(const char* optimizer, const char* name, double value) {
   if (value >= 0) return;
-  fail(ErrorCode::invalid_argument, "{}: a {} of {}", optimizer, name, value);
+  fail(ErrorCode::invalid_argument, "{}: {} is {}; allowed: 0 or more", optimizer, name, value);
 }
 
 void check_beta(const char* name, double value) {
   if (value >= 0 && value < 1) return;
-  fail(ErrorCode::invalid_argument, "Adam: a {} of {} is not in [0, 1)", name, value);
+  fail(ErrorCode::invalid_argument, "Adam: {} is {}; allowed: from 0 to below 1", name, value);
 }
 
 }  // namespace

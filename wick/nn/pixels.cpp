@@ -31,7 +31,7 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t factor) {
 
 Tensor replication_pad2d(const Tensor& x, int64_t padding) {
   if (x.rank() < 2) fail(ErrorCode::shape_mismatch, "replication_pad2d: x {} must be [..., h, w]", x.describe());
-  if (padding < 0) fail(ErrorCode::invalid_argument, "replication_pad2d: a padding of {}", padding);
+  if (padding < 0) fail(ErrorCode::invalid_argument, "replication_pad2d: padding is {}; allowed: 0 or more", padding);
   return x.pad_with_same(-1, padding, padding).pad_with_same(-2, padding, padding);
 }
 

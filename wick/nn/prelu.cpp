@@ -19,7 +19,8 @@ Tensor PReLU::forward(const Tensor& x) const {
   if (weight_.elements() > 1) {
     const int channel = x.rank() > 1 ? 1 : 0;
     if (x.rank() == 0 || x.shape()[channel] != weight_.elements()) {
-      fail(ErrorCode::shape_mismatch, "PReLU: x {} has not the {} channels of the slopes", x.describe(), weight_.elements());
+      fail(ErrorCode::shape_mismatch, "PReLU: x {} must have {} channels in dimension 1, one for each slope", x.describe(),
+           weight_.elements());
     }
     std::vector<int64_t> dims(static_cast<size_t>(x.rank()), 1);
     dims[static_cast<size_t>(channel)] = weight_.elements();

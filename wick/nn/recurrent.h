@@ -57,7 +57,7 @@ class Lstm final : public Recurrent<LstmState> {
   [[nodiscard]] LstmState step(const Tensor& x, const LstmState& state) const override;
   [[nodiscard]] std::vector<LstmState> seq_init(const Tensor& x, const LstmState& state) const override;
   [[nodiscard]] Tensor states_to_tensor(std::span<const LstmState> states) const override;
-  [[nodiscard]] int64_t hidden_size() const noexcept { return weights_.hidden.shape()[1]; }
+  [[nodiscard]] int64_t hidden_size() const { return weights_.hidden.shape()[1]; }
 
  private:
   [[nodiscard]] LstmState advance(const Tensor& input_gates, const LstmState& state) const;
@@ -79,7 +79,7 @@ class Gru final : public Recurrent<GruState> {
   [[nodiscard]] GruState step(const Tensor& x, const GruState& state) const override;
   [[nodiscard]] std::vector<GruState> seq_init(const Tensor& x, const GruState& state) const override;
   [[nodiscard]] Tensor states_to_tensor(std::span<const GruState> states) const override;
-  [[nodiscard]] int64_t hidden_size() const noexcept { return weights_.hidden.shape()[1]; }
+  [[nodiscard]] int64_t hidden_size() const { return weights_.hidden.shape()[1]; }
 
  private:
   [[nodiscard]] GruState advance(const Tensor& input_gates, const GruState& state) const;

@@ -5,7 +5,7 @@
 namespace wick::nn {
 
 Tensor gumbel_softmax(const Tensor& logits, double temperature, int dim) {
-  if (!(temperature >= 0)) fail(ErrorCode::invalid_argument, "gumbel_softmax: a temperature of {}", temperature);
+  if (!(temperature >= 0)) fail(ErrorCode::invalid_argument, "gumbel_softmax: temperature is {}; allowed: 0 or more", temperature);
   const Tensor x = logits.detach();
   if (temperature == 0) return x.argmax(dim);
   // -log(-log(u)); u keeps off 0 and 1, where the noise would be infinite.

@@ -20,7 +20,7 @@ Schedule constant(double rate) {
 }
 
 Schedule step(double rate, int64_t every, double factor) {
-  if (every < 1) fail(ErrorCode::invalid_argument, "schedule: a change every {} steps", every);
+  if (every < 1) fail(ErrorCode::invalid_argument, "schedule::step: every is {}; allowed: 1 or more", every);
   return [=](int64_t step) { return rate * std::pow(factor, static_cast<double>(step / every)); };
 }
 
@@ -29,12 +29,12 @@ Schedule exponential(double rate, double factor) {
 }
 
 Schedule cosine(double rate, int64_t steps, double lowest) {
-  if (steps < 1) fail(ErrorCode::invalid_argument, "schedule: a cosine of {} steps", steps);
+  if (steps < 1) fail(ErrorCode::invalid_argument, "schedule::cosine: steps is {}; allowed: 1 or more", steps);
   return [=](int64_t step) { return anneal(rate, lowest, static_cast<double>(std::min(step, steps)) / static_cast<double>(steps)); };
 }
 
 Schedule linear_warm_up(int64_t steps, Schedule after, double start) {
-  if (steps < 0) fail(ErrorCode::invalid_argument, "schedule: a warm-up of {} steps", steps);
+  if (steps < 0) fail(ErrorCode::invalid_argument, "schedule::linear_warm_up: steps is {}; allowed: 0 or more", steps);
   return [steps, start, after = std::move(after)](int64_t step) {
     if (step >= steps) return after(step - steps);
     return after(0) * (start + (1 - start) * static_cast<double>(step) / static_cast<double>(steps));
@@ -45,7 +45,8 @@ Schedule one_cycle(double highest, int64_t steps, const OneCycleConfig& config) 
   const double peak = config.rise * static_cast<double>(steps) - 1;
   const double last = static_cast<double>(steps) - 1;
   if (steps < 2 || !(config.rise > 0 && config.rise < 1)) {
-    fail(ErrorCode::invalid_argument, "schedule: one cycle of {} steps with a rise of {}", steps, config.rise);
+    fail(ErrorCode::invalid_argument, "schedule::one_cycle: steps is {} and rise is {}; allowed: 2 steps or more, a rise between 0 and 1",
+         steps, config.rise);
   }
   const double first = highest / config.start_divisor;
   return [=](int64_t step) {

@@ -5,6 +5,7 @@
 namespace wick::nn {
 
 Tensor Sequential::forward_t(const Tensor& x, Mode mode) const {
+  (void)x.storage();  // a tensor that was never assigned is an error for no layers too
   Tensor result = x;
   for (const auto& layer : layers_) result = layer->forward_t(result, mode);
   return result;

@@ -14,7 +14,8 @@ namespace [[gnu::visibility("default")]] wick {
 // By the file's name: .safetensors, an index of shards (.json) or a folder with either; .npz; .pt, .pth and .bin of PyTorch; .gguf, whose
 // quantized tensors become floats where a dtype is asked for. Where the device works in host memory, tensors look at the mapped file.
 // Errors: unsupported for another name; those of tensor/files.h and GgufFile.
-[[nodiscard]] std::shared_ptr<const nn::TensorSource> open_tensor_source(const std::filesystem::path& path, const Device& device);
+[[nodiscard]] std::shared_ptr<const nn::TensorSource> open_tensor_source(const std::filesystem::path& path,
+                                                                         const Device& device = Device::cpu());
 
 // Every variable and buffer, as a safetensors file.
 void save_variables(const nn::VarMap& vars, const std::filesystem::path& path, const std::map<std::string, std::string>& metadata = {});

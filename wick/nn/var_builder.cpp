@@ -87,14 +87,14 @@ std::vector<std::string> nearby(std::string_view path, const std::vector<std::st
 
 }  // namespace
 
-VarBuilder VarBuilder::zeros(DType dtype, const Device& device) { return {std::make_shared<const Zeros>(), dtype, device}; }
+VarBuilder VarBuilder::zeros(DType dtype, const Device& device) { return VarBuilder(std::make_shared<const Zeros>(), dtype, device); }
 
 VarBuilder VarBuilder::from_tensors(std::map<std::string, Tensor, std::less<>> tensors, DType dtype, const Device& device) {
-  return {std::make_shared<const NamedSource>("tensors", std::move(tensors)), dtype, device};
+  return VarBuilder(std::make_shared<const NamedSource>("tensors", std::move(tensors)), dtype, device);
 }
 
 VarBuilder VarBuilder::from_var_map(const VarMap& map, DType dtype, const Device& device) {
-  return {std::make_shared<const Variables>(map), dtype, device};
+  return VarBuilder(std::make_shared<const Variables>(map), dtype, device);
 }
 
 VarBuilder VarBuilder::pp(std::string_view name) const { return set_prefix(path(name)); }

@@ -23,13 +23,14 @@ namespace nn {
 
 class VarBuilder {
  public:
-  VarBuilder(std::shared_ptr<const TensorSource> source, DType dtype, Device device)
+  explicit VarBuilder(std::shared_ptr<const TensorSource> source, DType dtype = DType::f32, Device device = Device::cpu())
       : source_(std::move(source)), dtype_(dtype), device_(std::move(device)) {}
   // Every tensor is there and is all zeros.
-  [[nodiscard]] static VarBuilder zeros(DType dtype, const Device& device);
-  [[nodiscard]] static VarBuilder from_tensors(std::map<std::string, Tensor, std::less<>> tensors, DType dtype, const Device& device);
+  [[nodiscard]] static VarBuilder zeros(DType dtype = DType::f32, const Device& device = Device::cpu());
+  [[nodiscard]] static VarBuilder from_tensors(std::map<std::string, Tensor, std::less<>> tensors, DType dtype = DType::f32,
+                                               const Device& device = Device::cpu());
   // Tensors are variables of the map, which makes those that it has not.
-  [[nodiscard]] static VarBuilder from_var_map(const VarMap& map, DType dtype, const Device& device);
+  [[nodiscard]] static VarBuilder from_var_map(const VarMap& map, DType dtype = DType::f32, const Device& device = Device::cpu());
 
   [[nodiscard]] VarBuilder pp(std::string_view name) const;
   [[nodiscard]] VarBuilder pp(std::integral auto index) const { return pp(std::string_view(std::to_string(index))); }

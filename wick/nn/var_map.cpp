@@ -7,7 +7,7 @@ namespace {
 
 void check_shape(std::string_view name, const Var& var, const Shape& shape) {
   if (var->shape() == shape) return;
-  fail(ErrorCode::shape_mismatch, "variable '{}' is {}, not {}", name, var->describe(), shape.to_string());
+  fail(ErrorCode::shape_mismatch, "VarMap: variable '{}' is {}, not {}", name, var->describe(), shape.to_string());
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void VarMap::set(const std::map<std::string, Tensor>& values) const {
   for (const auto& [name, value] : values) {
     const auto found = state_->entries.find(name);
     if (found == state_->entries.end()) {
-      fail(ErrorCode::not_found, "no variable '{}' among the {} that there are", name, state_->entries.size());
+      fail(ErrorCode::not_found, "VarMap: no variable '{}'; there are {} others", name, state_->entries.size());
     }
     check_shape(name, found->second.var, value.shape());
   }

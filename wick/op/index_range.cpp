@@ -14,8 +14,8 @@ void fail_index(OpId op, int64_t id, const Shape& ids, int64_t at, int dim, int6
     place[static_cast<size_t>(d)] = at % ids[d];
     at /= ids[d];
   }
-  fail(ErrorCode::index_out_of_range, "{}: id {} at [{}] is outside the {} elements of dimension {}", to_string(op), id,
-       fmt::join(place, ", "), extent, dim);
+  fail(ErrorCode::index_out_of_range, "{}: id {} at [{}] is out of range for dimension {} of {} elements; {}", to_string(op), id,
+       fmt::join(place, ", "), dim, extent, extent == 0 ? "none is allowed" : fmt::format("allowed: 0 to {}", extent - 1));
 }
 
 }  // namespace wick

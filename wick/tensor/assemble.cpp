@@ -4,40 +4,36 @@
 
 #include "wick/base/fail.h"
 #include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/index_ids.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {
 
-Shape with_extent(const Shape& shape, int dim, int64_t extent) {
-  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
-  dims[static_cast<size_t>(dim)] = extent;
-  return Shape(std::span<const int64_t>(dims));
-}
-
-void check_parts(std::span<const Tensor> tensors, int axis) {
+// Tensors of one dtype and device, and of one shape but for dimension `axis` (-1: of one shape).
+void check_parts(std::string_view function, std::span<const Tensor> tensors, int axis) {
   const Tensor& first = tensors.front();
-  for (const Tensor& tensor : tensors) {
-    if (tensor.dtype() != first.dtype()) {
-      fail(ErrorCode::dtype_mismatch, "cat: {} beside {}; convert one", tensor.describe(), first.describe());
+  const auto extents = [axis](const Tensor& tensor) { return axis < 0 ? tensor.shape() : with_extent(tensor.shape(), axis, 0); };
+  for (size_t index = 1; index < tensors.size(); ++index) {
+    const Tensor& tensor = tensors[index];
+    const auto differ = [&](ErrorCode code, const std::string& remedy) {
+      fail(code, "{}: tensor 0 is {} and tensor {} is {}; {}", function, first.describe(), index, tensor.describe(), remedy);
+    };
+    if (tensor.dtype() != first.dtype()) differ(ErrorCode::dtype_mismatch, "convert one");
+    if (tensor.rank() != first.rank() || extents(tensor) != extents(first)) {
+      differ(ErrorCode::shape_mismatch, axis < 0 ? "all must have one shape" : fmt::format("they may differ in dimension {} only", axis));
     }
-    if (tensor.rank() != first.rank() || with_extent(tensor.shape(), axis, 0) != with_extent(first.shape(), axis, 0)) {
-      fail(ErrorCode::shape_mismatch, "cat: {} beside {} along dimension {}: the other extents must be equal", tensor.describe(),
-           first.describe(), axis);
-    }
-    if (&tensor.device().runtime() != &first.device().runtime()) {
-      fail(ErrorCode::device_mismatch, "cat: {} beside {}; move them to one device first", tensor.describe(), first.describe());
-    }
+    if (&tensor.device().runtime() != &first.device().runtime()) differ(ErrorCode::device_mismatch, "move them to one device first");
   }
 }
 
 }  // namespace
 
 Tensor Tensor::cat(std::span<const Tensor> tensors, int dim) {
-  if (tensors.empty()) fail(ErrorCode::invalid_argument, "cat: no tensor given");
-  const int axis = tensors.front().normalize_axis(dim);
-  check_parts(tensors, axis);
+  if (tensors.empty()) fail(ErrorCode::invalid_argument, "cat: no tensors given; at least one is needed");
+  const int axis = resolve_dim("cat", dim, tensors.front().shape());
+  check_parts("cat", tensors, axis);
   int64_t extent = 0;
   for (const Tensor& tensor : tensors) extent = checked_extent("cat", tensor, Checked(extent) + tensor.shape()[axis]);
   Tensor result = empty(with_extent(tensors.front().shape(), axis, extent), tensors.front().dtype(), tensors.front().device());
@@ -61,17 +57,19 @@ Tensor Tensor::cat(std::span<const Tensor> tensors, int dim) {
 }
 
 Tensor Tensor::stack(std::span<const Tensor> tensors, int dim) {
-  if (tensors.empty()) fail(ErrorCode::invalid_argument, "stack: no tensor given");
-  const int axis = dim < 0 ? dim + tensors.front().rank() + 1 : dim;
+  if (tensors.empty()) fail(ErrorCode::invalid_argument, "stack: no tensors given; at least one is needed");
+  const int axis = resolve_new_dim("stack", dim, tensors.front().shape());
+  check_parts("stack", tensors, -1);
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) parts.push_back(tensor.unsqueeze(axis));
   return cat(parts, axis);
 }
 
 Tensor Tensor::pad_with_zeros(int dim, int64_t left, int64_t right) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("pad_with_zeros", dim, shape());
   if (left < 0 || right < 0) {
-    fail(ErrorCode::invalid_argument, "pad_with_zeros: {} and {} elements beside dimension {} of {}", left, right, dim, describe());
+    fail(ErrorCode::invalid_argument, "pad_with_zeros: padding {} and {} for dimension {} of {}; both must be 0 or more", left, right, dim,
+         describe());
   }
   const int64_t length = shape()[axis];
   const int64_t padded = checked_extent("pad_with_zeros", *this, Checked(left) + length + right);
@@ -84,10 +82,11 @@ Tensor Tensor::pad_with_zeros(int dim, int64_t left, int64_t right) const {
 }
 
 Tensor Tensor::pad_with_same(int dim, int64_t left, int64_t right) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("pad_with_same", dim, shape());
   const int64_t length = shape()[axis];
   if (left < 0 || right < 0) {
-    fail(ErrorCode::invalid_argument, "pad_with_same: {} and {} slices beside dimension {} of {}", left, right, dim, describe());
+    fail(ErrorCode::invalid_argument, "pad_with_same: padding {} and {} for dimension {} of {}; both must be 0 or more", left, right, dim,
+         describe());
   }
   if (left == 0 && right == 0) return *this;
   if (length == 0) fail(ErrorCode::shape_mismatch, "pad_with_same: dimension {} of {} has no slice to repeat", dim, describe());
@@ -97,7 +96,7 @@ Tensor Tensor::pad_with_same(int dim, int64_t left, int64_t right) const {
 }
 
 Tensor Tensor::roll(int64_t shift, int dim) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("roll", dim, shape());
   const int64_t length = shape()[axis];
   if (length == 0) return *this;
   const int64_t rest = shift % length;
@@ -108,7 +107,8 @@ Tensor Tensor::roll(int64_t shift, int dim) const {
 
 Tensor Tensor::repeat(const Shape& times) const {
   if (times.rank() < rank()) {
-    fail(ErrorCode::shape_mismatch, "repeat: {} times for {}: one number for each dimension is needed", times.to_string(), describe());
+    fail(ErrorCode::shape_mismatch, "repeat: {} numbers for {}; at least {} are needed, one for each dimension", times.rank(), describe(),
+         rank());
   }
   Tensor result = broadcast_left(Shape(std::vector<int64_t>(static_cast<size_t>(times.rank() - rank()), 1)));
   // From the innermost dimension outwards each step repeats larger blocks.

@@ -10,13 +10,14 @@ namespace wick {
 
 const Tensor& FoundGradient::value() const {
   if (!gradient_) {
-    fail(ErrorCode::invalid_argument, "no gradient flowed to {}: {}", of_.describe(),
+    fail(ErrorCode::invalid_argument, "backward: no gradient flowed to {}: {}", of_.describe(),
          of_.is_tracked() ? "the result of backward does not depend on it" : "it is not a Var, nor computed from one");
   }
   return *gradient_;
 }
 
 FoundGradient GradStore::get(const Tensor& tensor) const {
+  (void)tensor.storage();
   return {tensor.is_tracked() ? get_id(tensor.node()->id()) : std::nullopt, tensor};
 }
 
@@ -34,6 +35,7 @@ std::optional<Tensor> GradStore::remove(const Tensor& tensor) {
 std::optional<Tensor> GradStore::insert(const Tensor& tensor, const Tensor& gradient) { return insert_id(tape_id(tensor), gradient); }
 
 std::optional<Tensor> GradStore::insert_id(uint64_t id, const Tensor& gradient) {
+  (void)gradient.storage();
   std::optional<Tensor> before = get_id(id);
   gradients_.insert_or_assign(id, gradient);
   return before;
@@ -79,7 +81,7 @@ void GradStore::pass_back(const TapeNode& node, const Tensor& gradient, bool tra
 
 uint64_t tape_id(const Tensor& tensor) {
   if (!tensor.is_tracked()) {
-    fail(ErrorCode::invalid_argument, "{} is not tracked: it was computed from no variable", tensor.describe());
+    fail(ErrorCode::invalid_argument, "backward: {} is not tracked: it was computed from no Var", tensor.describe());
   }
   return tensor.node()->id();
 }

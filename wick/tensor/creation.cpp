@@ -13,7 +13,8 @@ Tensor Tensor::arange(double start, double end, double step, DType dtype, const 
     fail(ErrorCode::invalid_argument, "arange: from {} to {} by {}: the step must not be 0, and all must be finite", start, end, step);
   }
   const double count = std::ceil((end - start) / step);
-  if (count > 0x1p53) fail(ErrorCode::out_of_memory, "arange: {} elements from {} to {} by {}", count, start, end, step);
+  if (count > 0x1p53)
+    fail(ErrorCode::out_of_memory, "arange: {} elements from {} to {} by {}; at most 2^53 can be made", count, start, end, step);
   // Refused before memory is taken here: more than the device holds.
   constexpr double kSmall = 1 << 20;
   if (count > kSmall) (void)empty({static_cast<int64_t>(count)}, DType::f64, device);
@@ -23,7 +24,7 @@ Tensor Tensor::arange(double start, double end, double step, DType dtype, const 
 }
 
 std::vector<Tensor> Tensor::meshgrid(std::span<const Tensor> tensors, bool xy_indexing) {
-  if (tensors.empty()) fail(ErrorCode::invalid_argument, "meshgrid: no tensor given");
+  if (tensors.empty()) fail(ErrorCode::invalid_argument, "meshgrid: no tensors given; at least one is needed");
   std::vector<int64_t> extents;
   for (const Tensor& tensor : tensors) {
     if (tensor.rank() != 1) fail(ErrorCode::shape_mismatch, "meshgrid: {} must be a vector", tensor.describe());

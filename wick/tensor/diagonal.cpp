@@ -94,9 +94,10 @@ Tensor Tensor::tril(int diagonal) const { return triangle_of(*this, "tril", diag
 Tensor Tensor::triu(int diagonal) const { return triangle_of(*this, "triu", diagonal, false); }
 
 Tensor Tensor::diagonal(int offset, int row_dim, int column_dim) const {
-  const DiagonalParams params{offset, normalize_axis(row_dim), normalize_axis(column_dim)};
+  const DiagonalParams params{offset, resolve_dim("diagonal", row_dim, shape()), resolve_dim("diagonal", column_dim, shape())};
   if (params.row_dim == params.column_dim) {
-    fail(ErrorCode::invalid_argument, "diagonal: dimensions {} and {} of {} are one", row_dim, column_dim, describe());
+    fail(ErrorCode::invalid_argument, "diagonal: row_dim {} and column_dim {} are the same dimension of {}", row_dim, column_dim,
+         describe());
   }
   if (is_quantized(dtype())) fail(ErrorCode::unsupported, "diagonal: {}: rows of a quantized tensor must stay whole", describe());
   return diagonal_of(*this, params);

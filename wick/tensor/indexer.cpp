@@ -7,6 +7,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/index_ids.h"
 #include "wick/tensor/tape.h"
 
 namespace wick {
@@ -53,7 +54,8 @@ class Indexer {
   [[nodiscard]] int64_t resolve(int64_t place, int64_t last) const {
     const int64_t resolved = place < 0 ? place + extent() : place;
     if (resolved < 0 || resolved > last) {
-      fail(ErrorCode::index_out_of_range, "{}: {} is outside a dimension of extent {}", argument_name(), place, extent());
+      fail(ErrorCode::index_out_of_range, "{}: index {} is out of range for a dimension of {} elements; {}", argument_name(), place,
+           extent(), last < 0 ? "none is allowed" : fmt::format("allowed: {} to {}", -extent(), last));
     }
     return resolved;
   }
@@ -68,8 +70,7 @@ class Indexer {
     // A range that ends before it starts is empty, as in Python and in candle.
     const int64_t end = std::max(start, range.end ? resolve(*range.end, extent()) : extent());
     if (range.step < 1) {
-      fail(ErrorCode::invalid_argument, "{}: the range from {} to {} by {} is none: it must not step back", argument_name(), start, end,
-           range.step);
+      fail(ErrorCode::invalid_argument, "{}: a step of {}; allowed: 1 or more", argument_name(), range.step);
     }
     if (range.step > 1) {
       const int64_t whole = (end - start) / range.step;
@@ -81,10 +82,10 @@ class Indexer {
   }
 
   void select(const Tensor& ids) {
-    if (ids.rank() != 1 || (ids.dtype() != DType::u8 && ids.dtype() != DType::u32 && ids.dtype() != DType::i64)) {
-      fail(ErrorCode::invalid_argument, "{}: ids {} must be a vector of u8, u32 or i64", argument_name(), ids.describe());
-    }
-    result_ = result_.index_select(ids, dim_++);
+    if (ids.rank() != 1) fail(ErrorCode::invalid_argument, "{}: ids {} must be a vector", argument_name(), ids.describe());
+    check_id_dtype(argument_name(), ids);
+    result_ = on_behalf_of(argument_name(), [&] { return result_.index_select(ids, dim_); });
+    ++dim_;
   }
 
   const Tensor& source_;
@@ -117,11 +118,11 @@ Tensor Tensor::slice_assign(std::span<const Index> arguments, const Tensor& sour
     fail(ErrorCode::invalid_argument, "slice_assign: argument {} for {} must be a place, a range or an ellipsis", at + 1, describe());
   }
   if (source.dtype() != dtype()) {
-    fail(ErrorCode::dtype_mismatch, "slice_assign: {} into {}; convert one", source.describe(), describe());
+    fail(ErrorCode::dtype_mismatch, "slice_assign: source {} and {} differ in dtype; convert one", source.describe(), describe());
   }
   Tensor result = detach().copy();
   const Tensor part = indexed(result, "slice_assign", arguments);
-  const Tensor spread = source.broadcast_to(part.shape());
+  const Tensor spread = on_behalf_of("slice_assign", [&] { return source.broadcast_to(part.shape()); });
   wick::copy(spread.detach(), part);
   const auto gradient = [list = std::vector<Index>(arguments.begin(), arguments.end())](GradientContext& context) {
     const Tensor& g = context.gradient();

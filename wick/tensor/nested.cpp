@@ -5,7 +5,8 @@
 namespace wick {
 
 void fail_ragged(const Shape& part, const Shape& first) {
-  fail(ErrorCode::shape_mismatch, "nested braces: a part has shape {}, another one {}", part.to_string(), first.to_string());
+  fail(ErrorCode::shape_mismatch, "Tensor::of: the nested braces are ragged: one part has shape {}, another {}", part.to_string(),
+       first.to_string());
 }
 
 }  // namespace wick

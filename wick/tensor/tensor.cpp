@@ -16,13 +16,13 @@ namespace wick {
 int64_t storage_bytes_of(const Shape& shape, DType dtype) {
   const DTypeInfo& entry = info(dtype);
   if (shape.elements() > 0 && shape.last() % entry.block_elements != 0) {
-    fail(ErrorCode::shape_mismatch, "tensor {} of {}: the last extent {} is not a multiple of the block length {}", shape.to_string(),
+    fail(ErrorCode::shape_mismatch, "shape {} of {}: the last dimension, {}, is not a multiple of the block length {}", shape.to_string(),
          entry.name, shape.last(), entry.block_elements);
   }
   int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.elements() / entry.block_elements, entry.block_bytes, &bytes) ||
       __builtin_add_overflow(bytes, entry.tail_bytes, &bytes)) {
-    fail(ErrorCode::out_of_memory, "tensor {} of {}: more than 2^63 - 1 bytes", shape.to_string(), entry.name);
+    fail(ErrorCode::out_of_memory, "shape {} of {}: more than 2^63 - 1 bytes", shape.to_string(), entry.name);
   }
   return bytes;
 }
@@ -33,7 +33,8 @@ Tensor::Tensor(std::shared_ptr<const Storage> storage, const Layout& layout, std
 }
 
 void Tensor::fail_empty() {
-  fail(ErrorCode::invalid_argument, "a tensor without elements was used: it was never assigned, or was moved from; assign another to it first");
+  fail(ErrorCode::invalid_argument,
+       "a tensor without elements was used: it was never assigned, or was moved from; assign another to it first");
 }
 
 void Tensor::check_reach() const {
@@ -48,16 +49,10 @@ void Tensor::check_reach() const {
 
 std::vector<int> Dims::resolve(const Shape& shape, std::string_view op) const {
   std::vector<int> resolved;
-  for (const int named : dims_) {
-    const int dim = named < 0 ? named + shape.rank() : named;
-    if (dim < 0 || dim >= shape.rank()) {
-      fail(ErrorCode::index_out_of_range, "{}: dimension {} of shape {}", op, named, shape.to_string());
-    }
-    resolved.push_back(dim);
-  }
+  for (const int named : dims_) resolved.push_back(resolve_dim(op, named, shape));
   std::sort(resolved.begin(), resolved.end());
-  if (std::adjacent_find(resolved.begin(), resolved.end()) != resolved.end()) {
-    fail(ErrorCode::invalid_argument, "{}: a dimension of shape {} is named twice", op, shape.to_string());
+  if (const auto twice = std::adjacent_find(resolved.begin(), resolved.end()); twice != resolved.end()) {
+    fail(ErrorCode::invalid_argument, "{}: dimension {} of shape {} is named twice", op, *twice, shape.to_string());
   }
   return resolved;
 }
@@ -85,20 +80,40 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device, Life
   return Tensor(storage_of(device, dtype, std::move(buffer)), Layout(shape));
 }
 
-Tensor Tensor::full(const Shape& shape, double value, DType dtype, const Device& device) {
-  Tensor result = empty(shape, dtype, device);
-  fill(result, value);
-  return result;
+namespace {
+
+Tensor filled(std::string_view function, const Shape& shape, double value, DType dtype, const Device& device) {
+  return on_behalf_of(function, [&] {
+    Tensor result = Tensor::empty(shape, dtype, device);
+    fill(result, value);
+    return result;
+  });
 }
 
-Tensor Tensor::zeros(const Shape& shape, DType dtype, const Device& device) { return full(shape, 0, dtype, device); }
+void check_bytes(std::string_view function, size_t given, const Shape& shape, DType dtype) {
+  const int64_t needed = storage_bytes_of(shape, dtype);
+  if (static_cast<int64_t>(given) == needed) return;
+  fail(ErrorCode::shape_mismatch, "{}: {} bytes given for shape {} of {}, which has {}", function, given, shape.to_string(),
+       to_string(dtype), needed);
+}
+
+}  // namespace
+
+Tensor Tensor::full(const Shape& shape, double value, DType dtype, const Device& device) {
+  return filled("full", shape, value, dtype, device);
+}
+
+Tensor Tensor::zeros(const Shape& shape, DType dtype, const Device& device) { return filled("zeros", shape, 0, dtype, device); }
+
+Tensor Tensor::ones(const Shape& shape, DType dtype, const Device& device) { return filled("ones", shape, 1, dtype, device); }
+
+void Tensor::check_elements(std::string_view function, size_t given, const Shape& shape) {
+  if (static_cast<int64_t>(given) == shape.elements()) return;
+  fail(ErrorCode::shape_mismatch, "{}: {} elements given for shape {}, which has {}", function, given, shape.to_string(), shape.elements());
+}
 
 Tensor Tensor::from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device) {
-  const int64_t expected = storage_bytes_of(shape, dtype);
-  if (static_cast<int64_t>(bytes.size()) != expected) {
-    fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(),
-         expected);
-  }
+  check_bytes("from_bytes", bytes.size(), shape, dtype);
   Tensor result = empty(shape, dtype, device);
   device.runtime().queue().upload(bytes.data(), result.storage_->buffer(), 0, bytes.size());
   return result;
@@ -106,26 +121,18 @@ Tensor Tensor::from_bytes(std::span<const std::byte> bytes, const Shape& shape, 
 
 Tensor Tensor::import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
                            std::shared_ptr<const void> owner) {
-  const int64_t expected = storage_bytes_of(shape, dtype);
-  if (static_cast<int64_t>(bytes.size()) != expected) {
-    fail(ErrorCode::shape_mismatch, "tensor {} of {}: {} bytes given, {} needed", shape.to_string(), to_string(dtype), bytes.size(),
-         expected);
-  }
+  check_bytes("import_host", bytes.size(), shape, dtype);
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment_of(dtype) != 0) return from_bytes(bytes, shape, dtype, device);
   std::shared_ptr<Buffer> buffer =
       device.runtime().import_host(const_cast<std::byte*>(bytes.data()), bytes.size(), std::move(owner));  // NOLINT: see import_host
   return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(shape));
 }
 
-int Tensor::normalize_axis(int dim) const {
-  const int axis = dim < 0 ? dim + rank() : dim;
-  if (axis < 0 || axis >= rank()) fail(ErrorCode::index_out_of_range, "dimension {} of shape {}", dim, shape().to_string());
-  return axis;
-}
+int Tensor::normalize_axis(int dim) const { return resolve_dim("normalize_axis", dim, shape()); }
 
-int64_t Tensor::dim(int index) const { return shape()[normalize_axis(index)]; }
+int64_t Tensor::dim(int index) const { return shape()[resolve_dim("dim", index, shape())]; }
 
-bool Tensor::is_fortran_contiguous() const noexcept {
+bool Tensor::is_fortran_contiguous() const {
   if (elements() == 0) return true;
   int64_t expected = 1;
   for (int dim = 0; dim < rank(); ++dim) {
@@ -157,16 +164,14 @@ Tensor Tensor::to_device(const Device& device) const {
   return result;
 }
 
-void Tensor::check_scalar() const { check_rank(0); }
-
-void Tensor::check_rank(int rank) const {
-  if (this->rank() != rank) {
-    fail(ErrorCode::shape_mismatch, "{} has rank {}, not {}: reshape it, or choose a part", describe(), this->rank(), rank);
-  }
+void Tensor::check_rank(std::string_view function, int rank) const {
+  if (this->rank() == rank) return;
+  const std::string name = function == "dims" ? fmt::format("dims{}", rank) : std::string(function);
+  fail(ErrorCode::shape_mismatch, "{}: {} has rank {}; a tensor of rank {} is needed", name, describe(), this->rank(), rank);
 }
 
 double Tensor::item() const {
-  if (elements() != 1) fail(ErrorCode::shape_mismatch, "{} has {} elements, not one", describe(), elements());
+  if (elements() != 1) fail(ErrorCode::shape_mismatch, "item: {} has {} elements; exactly 1 is needed", describe(), elements());
   return to_vector<double>().front();
 }
 

@@ -74,12 +74,12 @@ class Tensor {
 
   // Uninitialised (builds with assertions fill host memory with 0xff, a NaN). Quantized: the last extent is a multiple of the block length.
   // Errors: out_of_memory; shape_mismatch.
-  [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime = Lifetime::transient);
+  [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu(),
+                                    Lifetime lifetime = Lifetime::transient);
   [[nodiscard]] static Tensor zeros(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu());
-  [[nodiscard]] static Tensor ones(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu()) {
-    return full(shape, 1, dtype, device);
-  }
-  [[nodiscard]] static Tensor full(const Shape& shape, double value, DType dtype = DType::f32, const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor ones(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor full(const Shape& shape, double value, DType dtype = DType::f32,
+                                   const Device& device = Device::cpu());
   [[nodiscard]] Tensor empty_like() const { return empty(shape(), dtype(), device()); }
   [[nodiscard]] Tensor zeros_like() const { return zeros(shape(), dtype(), device()); }
   [[nodiscard]] Tensor ones_like() const { return ones(shape(), dtype(), device()); }
@@ -91,34 +91,39 @@ class Tensor {
   // Copies values.size() elements, which must be the shape's.
   template <class T>
   [[nodiscard]] static Tensor from_span(std::span<const T> values, const Shape& shape, const Device& device = Device::cpu()) {
+    check_elements("from_span", values.size(), shape);
     return from_bytes(std::as_bytes(values), shape, DTypeOf<T>::value, device);
   }
   template <class T>
   [[nodiscard]] static Tensor from_vector(const std::vector<T>& values, const Shape& shape, const Device& device = Device::cpu()) {
+    check_elements("from_vector", values.size(), shape);
     return from_span(std::span<const T>(values), shape, device);
   }
   // Takes the vector itself, without a copy, where the device works in host memory.
   template <class T>
   [[nodiscard]] static Tensor from_owned(std::vector<T> values, const Shape& shape, const Device& device = Device::cpu()) {
+    check_elements("from_owned", values.size(), shape);
     const auto owner = std::make_shared<const std::vector<T>>(std::move(values));
     return import_host(std::as_bytes(std::span<const T>(*owner)), shape, DTypeOf<T>::value, device, owner);
   }
   // Row-major bytes of that dtype. Errors: shape_mismatch if their number is not the shape's.
-  [[nodiscard]] static Tensor from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device);
+  [[nodiscard]] static Tensor from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype,
+                                         const Device& device = Device::cpu());
   // The same memory where the device works in host memory and the bytes are aligned for the dtype, else a copy; `owner` keeps the bytes
   // alive. Nothing may write to it.
   [[nodiscard]] static Tensor import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
                                           std::shared_ptr<const void> owner);
   // start, start + step, … below end (above it for a negative step), each computed as start + i · step in f64.
   // Errors: invalid_argument for a step of 0.
-  [[nodiscard]] static Tensor arange(double start, double end, double step, DType dtype = DType::f32, const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor arange(double start, double end, double step, DType dtype = DType::f32,
+                                     const Device& device = Device::cpu());
   [[nodiscard]] static Tensor arange(double start, double end, DType dtype = DType::f32, const Device& device = Device::cpu()) {
     return arange(start, end, 1, dtype, device);
   }
   [[nodiscard]] static Tensor eye(int64_t n, DType dtype = DType::f32, const Device& device = Device::cpu());
   // n × n with ones on and below (above) the diagonal.
-  [[nodiscard]] static Tensor tril2(int64_t n, DType dtype, const Device& device);
-  [[nodiscard]] static Tensor triu2(int64_t n, DType dtype, const Device& device);
+  [[nodiscard]] static Tensor tril2(int64_t n, DType dtype = DType::f32, const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor triu2(int64_t n, DType dtype = DType::f32, const Device& device = Device::cpu());
   // For vectors of lengths n0, n1, …: one view [n0, n1, n2, …] each ([n1, n0, n2, …] with xy_indexing, as NumPy's 'xy').
   // Errors: shape_mismatch for one that is no vector; invalid_argument where none is given.
   [[nodiscard]] static std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool xy_indexing);
@@ -170,7 +175,7 @@ class Tensor {
   [[nodiscard]] int normalize_axis(int dim) const;
   [[nodiscard]] bool is_contiguous() const { return layout().is_contiguous(); }
   // Column-major without gaps.
-  [[nodiscard]] bool is_fortran_contiguous() const noexcept;
+  [[nodiscard]] bool is_fortran_contiguous() const;
   [[nodiscard]] const std::shared_ptr<const Storage>& storage() const {
     if (storage_ == nullptr) [[unlikely]]
       fail_empty();
@@ -213,7 +218,7 @@ class Tensor {
   // Parts of `size` along dim, the last one shorter where it must be; one empty part of an empty dimension.
   [[nodiscard]] std::vector<Tensor> split(int64_t size, int dim) const;
   // The index-th slice of the first dimension, or of `dim`, without that dimension.
-  [[nodiscard]] Tensor get(int64_t index) const { return get_on_dim(0, index); }
+  [[nodiscard]] Tensor get(int64_t index) const;
   [[nodiscard]] Tensor get_on_dim(int dim, int64_t index) const;
   // Parts by one argument for each dimension, as in NumPy: x.i(0, range(1, 3), ellipsis, ids). indexer.h lists what arguments may be.
   // Views, but where an argument is a tensor of ids. Errors: index_out_of_range, invalid_argument, naming the argument and the extent.
@@ -266,19 +271,19 @@ class Tensor {
   // The only element. Errors: shape_mismatch for a tensor that is not of rank 0 (of one element, for item).
   template <class T>
   [[nodiscard]] T to_scalar() const {
-    check_scalar();
+    check_rank("to_scalar", 0);
     return to_vector<T>().front();
   }
   [[nodiscard]] double item() const;
   // Nested vectors of a tensor of that rank.
   template <class T>
   [[nodiscard]] std::vector<T> to_vec1() const {
-    check_rank(1);
+    check_rank("to_vec1", 1);
     return to_vector<T>();
   }
   template <class T>
   [[nodiscard]] std::vector<std::vector<T>> to_vec2() const {
-    check_rank(2);
+    check_rank("to_vec2", 2);
     const std::vector<T> flat = to_vector<T>();
     std::vector<std::vector<T>> rows;
     for (int64_t row = 0; row < shape()[0]; ++row)
@@ -287,7 +292,7 @@ class Tensor {
   }
   template <class T>
   [[nodiscard]] std::vector<std::vector<std::vector<T>>> to_vec3() const {
-    check_rank(3);
+    check_rank("to_vec3", 3);
     std::vector<std::vector<std::vector<T>>> blocks;
     for (int64_t block = 0; block < shape()[0]; ++block) blocks.push_back(get(block).template to_vec2<T>());
     return blocks;
@@ -489,7 +494,7 @@ class Tensor {
   [[nodiscard]] Tensor outer(const Tensor& other) const;
 
   // --- By index: ops/indexing.h, ops/gather.h ---
-  // ids are u8, u32 or i64. Errors: index_out_of_range, naming the id and the extent.
+  // ids are u8, u32, i32 or i64. Errors: index_out_of_range, naming the id and the extent.
 
   // Slices of `dim` in the order of `ids` (1-d).
   [[nodiscard]] Tensor index_select(const Tensor& ids, int dim) const;
@@ -580,7 +585,7 @@ class Tensor {
  private:
   template <size_t kRank>
   [[nodiscard]] std::array<int64_t, kRank> extents() const {
-    check_rank(static_cast<int>(kRank));
+    check_rank("dims", static_cast<int>(kRank));
     std::array<int64_t, kRank> result{};
     std::copy(dims().begin(), dims().end(), result.begin());
     return result;
@@ -588,8 +593,9 @@ class Tensor {
   [[nodiscard]] Tensor view(const Layout& layout) const;
   [[noreturn]] static void fail_empty();
   void check_reach() const;
-  void check_scalar() const;
-  void check_rank(int rank) const;
+  // What the functions above say of their arguments, naming `function`.
+  static void check_elements(std::string_view function, size_t given, const Shape& shape);
+  void check_rank(std::string_view function, int rank) const;
 
   std::shared_ptr<const Storage> storage_;
   Layout layout_;

@@ -8,7 +8,7 @@ namespace wick {
 
 Var Var::from_tensor(const Tensor& tensor) {
   if (!is_float(tensor.dtype())) {
-    fail(ErrorCode::unsupported, "variable: {} has no gradient; convert it to a float dtype first", tensor.describe());
+    fail(ErrorCode::unsupported, "Var: {} is not of floats, so it has no gradient; convert it with to_dtype first", tensor.describe());
   }
   const Tensor own = tensor.detach().copy();
   return Var(Tensor(own.storage(), own.layout(), std::make_shared<const TapeNode>()));
@@ -21,10 +21,11 @@ std::optional<Var> Var::behind(const Tensor& tensor) {
 
 void Var::set(const Tensor& value) const {
   if (value.dtype() != tensor_.dtype()) {
-    fail(ErrorCode::dtype_mismatch, "variable: {} set to {}; convert it first", tensor_.describe(), value.describe());
+    fail(ErrorCode::dtype_mismatch, "Var::set: the variable is {}, the value {}; convert it first", tensor_.describe(), value.describe());
   }
   if (value.shape() != tensor_.shape()) {
-    fail(ErrorCode::shape_mismatch, "variable: {} set to {}", tensor_.describe(), value.describe());
+    fail(ErrorCode::shape_mismatch, "Var::set: the variable is {}, the value {}; the shapes must be equal", tensor_.describe(),
+         value.describe());
   }
   // The new elements may be computed from, or be a view of, the old ones.
   const bool shared = value.storage() == tensor_.storage();

@@ -9,7 +9,7 @@ namespace [[gnu::visibility("default")]] wick {
 
 class Var {
  public:
-  // Without a dtype it is f32, without a device the CPU.
+  // Without a dtype and a device: as Tensor's functions.
   // A copy of the elements, contiguous, in memory of its own. Errors: unsupported for a dtype that is not a float.
   [[nodiscard]] static Var from_tensor(const Tensor& tensor);
   [[nodiscard]] static Var zeros(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu()) {

@@ -113,21 +113,21 @@ Tensor tracked_view(const Tensor& source, Tensor result, std::string_view name, 
 }  // namespace
 
 Tensor Tensor::narrow(int dim, int64_t start, int64_t length) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("narrow", dim, shape());
   return tracked_view(*this, view(layout_.narrow(axis, start, length)), "narrow", narrow_gradient, NarrowParams{axis, start});
 }
 
 Tensor Tensor::transpose(int dim0, int dim1) const {
-  const TransposeParams params{normalize_axis(dim0), normalize_axis(dim1)};
+  const TransposeParams params{resolve_dim("transpose", dim0, shape()), resolve_dim("transpose", dim1, shape())};
   return tracked_view(*this, view(layout_.transpose(params.dim0, params.dim1)), "transpose", transpose_gradient, params);
 }
 
 Tensor Tensor::permute(std::span<const int> order) const {
   PermuteParams params{{}, rank()};
   if (order.size() != static_cast<size_t>(rank())) {
-    fail(ErrorCode::invalid_argument, "permute: {} dimensions named for {}", order.size(), describe());
+    fail(ErrorCode::invalid_argument, "permute: {} dimensions for {}; {} are needed", order.size(), describe(), rank());
   }
-  for (size_t at = 0; at < order.size(); ++at) params.order[at] = normalize_axis(order[at]);
+  for (size_t at = 0; at < order.size(); ++at) params.order[at] = resolve_dim("permute", order[at], shape());
   const Layout layout = layout_.permute(std::span<const int>(params.order).first(order.size()));
   return tracked_view(*this, view(layout), "permute", permute_gradient, params);
 }
@@ -144,13 +144,13 @@ Tensor Tensor::broadcast_left(const Shape& left) const {
 }
 
 Tensor Tensor::squeeze(int dim) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("squeeze", dim, shape());
   if (shape()[axis] != 1) return *this;
   return tracked_view(*this, view(layout_.squeeze(axis)), "squeeze", reshape_gradient, 0);
 }
 
 Tensor Tensor::unsqueeze(int dim) const {
-  const int axis = dim < 0 ? dim + rank() + 1 : dim;
+  const int axis = resolve_new_dim("unsqueeze", dim, shape());
   return tracked_view(*this, view(layout_.unsqueeze(axis)), "unsqueeze", reshape_gradient, 0);
 }
 
@@ -163,12 +163,13 @@ Tensor Tensor::flip(const Dims& dims) const {
 }
 
 Tensor Tensor::stride_slice(int dim, int64_t start, int64_t length, int64_t step) const {
-  const int axis = normalize_axis(dim);
-  if (step < 1) fail(ErrorCode::invalid_argument, "stride_slice: step {} of {}; it must be at least 1", step, describe());
+  const int axis = resolve_dim("stride_slice", dim, shape());
+  if (step < 1) fail(ErrorCode::invalid_argument, "stride_slice: step {} for {}; allowed: 1 or more", step, describe());
   const std::optional<int64_t> reach = length == 0 ? 0 : (Checked(length - 1) * step + 1).value();
-  if (length < 0 || !reach) {
-    fail(ErrorCode::index_out_of_range, "stride_slice: {} elements from {} on by {} along dimension {} of {}", length, start, step, dim,
-         describe());
+  if (length < 0 || start < 0 || !reach || start > shape()[axis] - *reach) {
+    fail(ErrorCode::index_out_of_range,
+         "stride_slice: {} elements from {} on by {} are out of range for dimension {} of shape {}; allowed: elements 0 to {}", length,
+         start, step, dim, shape().to_string(), shape()[axis] - 1);
   }
   const Layout part = layout_.narrow(axis, start, *reach);
   std::array<int64_t, kMaxRank> extents{};
@@ -183,9 +184,11 @@ Tensor Tensor::stride_slice(int dim, int64_t start, int64_t length, int64_t step
 }
 
 Tensor Tensor::unfold(int dim, int64_t size, int64_t step) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("unfold", dim, shape());
   if (size < 0 || step < 1 || size > shape()[axis]) {
-    fail(ErrorCode::invalid_argument, "unfold: windows of {} every {} along dimension {} of {}", size, step, dim, describe());
+    fail(ErrorCode::invalid_argument,
+         "unfold: windows of {} every {} elements of dimension {} of shape {}; allowed: windows of 0 to {}, a step of 1 or more", size,
+         step, dim, shape().to_string(), shape()[axis]);
   }
   std::vector<int64_t> extents(dims().begin(), dims().end());
   std::vector<int64_t> strides(layout_.strides().begin(), layout_.strides().end());
@@ -199,8 +202,8 @@ Tensor Tensor::unfold(int dim, int64_t size, int64_t step) const {
 }
 
 std::vector<Tensor> Tensor::split(int64_t size, int dim) const {
-  const int axis = normalize_axis(dim);
-  if (size < 1) fail(ErrorCode::invalid_argument, "split: parts of {} of {}; at least 1 is needed", size, describe());
+  const int axis = resolve_dim("split", dim, shape());
+  if (size < 1) fail(ErrorCode::invalid_argument, "split: parts of {} slices of {}; allowed: 1 or more", size, describe());
   std::vector<Tensor> parts;
   const int64_t extent = shape()[axis];
   for (int64_t start = 0, length = 0; start < extent; start += length) {
@@ -213,8 +216,8 @@ std::vector<Tensor> Tensor::split(int64_t size, int dim) const {
 
 // The first extent % chunks parts are one longer than the others, as candle has it; fewer parts where there are fewer elements.
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int dim) const {
-  const int axis = normalize_axis(dim);
-  if (chunks < 1) fail(ErrorCode::invalid_argument, "chunk: {} parts of {}; at least 1 is needed", chunks, describe());
+  const int axis = resolve_dim("chunk", dim, shape());
+  if (chunks < 1) fail(ErrorCode::invalid_argument, "chunk: {} parts of {}; allowed: 1 or more", chunks, describe());
   const int64_t extent = shape()[axis];
   std::vector<Tensor> parts;
   int64_t start = 0;
@@ -227,10 +230,23 @@ std::vector<Tensor> Tensor::chunk(int64_t chunks, int dim) const {
   return parts;
 }
 
-Tensor Tensor::get_on_dim(int dim, int64_t index) const {
-  const int axis = normalize_axis(dim);
-  return narrow(axis, index, 1).squeeze(axis);
+namespace {
+
+Tensor slice_at(std::string_view function, const Tensor& x, int dim, int64_t index) {
+  const int axis = resolve_dim(function, dim, x.shape());
+  const int64_t extent = x.shape()[axis];
+  if (index < 0 || index >= extent) {
+    fail(ErrorCode::index_out_of_range, "{}: index {} is out of range for dimension {} of shape {}; {}", function, index, dim,
+         x.shape().to_string(), extent == 0 ? "it is empty" : fmt::format("allowed: 0 to {}", extent - 1));
+  }
+  return x.narrow(axis, index, 1).squeeze(axis);
 }
+
+}  // namespace
+
+Tensor Tensor::get(int64_t index) const { return slice_at("get", *this, 0, index); }
+
+Tensor Tensor::get_on_dim(int dim, int64_t index) const { return slice_at("get_on_dim", *this, dim, index); }
 
 Tensor Tensor::reshape(const Shape& shape) const {
   if (shape == this->shape()) return *this;
@@ -248,12 +264,16 @@ Tensor Tensor::reshape(std::initializer_list<int64_t> dims) const {
   std::vector<int64_t> extents(dims);
   const auto hole = std::find(extents.begin(), extents.end(), -1);
   if (hole != extents.end()) {
+    const std::string target = fmt::format("[{}]", fmt::join(std::span(dims.begin(), dims.size()), ", "));
+    if (std::count(extents.begin(), extents.end(), -1) > 1) {
+      fail(ErrorCode::shape_mismatch, "reshape: {} to {}: more than one extent is -1; only one can be inferred", describe(), target);
+    }
     *hole = 1;
     const bool possible = std::all_of(extents.begin(), extents.end(), [](int64_t extent) { return extent >= 0; });
     const Checked others = std::accumulate(extents.begin(), extents.end(), Checked(1), std::multiplies<>());
     if (!possible || others.value_or(0) == 0 || elements() % others.value_or(1) != 0) {
-      fail(ErrorCode::shape_mismatch, "reshape: {} to [{}]: no extent in place of -1 fits", describe(),
-           fmt::join(std::span(dims.begin(), dims.size()), ", "));
+      fail(ErrorCode::shape_mismatch, "reshape: {} to {}: {} elements cannot be divided by the other extents", describe(), target,
+           elements());
     }
     *hole = elements() / others.value_or(1);
   }
@@ -262,8 +282,8 @@ Tensor Tensor::reshape(std::initializer_list<int64_t> dims) const {
 
 Tensor Tensor::flatten(int first, int last) const {
   if (rank() == 0) return reshape(Shape{1});
-  const int from = normalize_axis(first);
-  const int to = normalize_axis(last);
+  const int from = resolve_dim("flatten", first, shape());
+  const int to = resolve_dim("flatten", last, shape());
   if (from >= to) return *this;
   std::vector<int64_t> extents(dims().begin(), dims().begin() + from + 1);
   for (int dim = from + 1; dim <= to; ++dim) extents.back() = checked_extent("flatten", *this, Checked(extents.back()) * shape()[dim]);

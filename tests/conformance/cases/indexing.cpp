@@ -140,8 +140,8 @@ void add_refusal(CaseList& list, OpId op, DType ids_dtype, double id) {
       message = error.what();
       trial.expect_true(error.code() == ErrorCode::index_out_of_range, "refused with another code: " + message);
     }
-    const auto named = fmt::format("{}: id {} at [{}] is outside the 4 elements of dimension 0", to_string(op), static_cast<int64_t>(id),
-                                   vector ? "1" : "1, 0");
+    const auto named = fmt::format("{}: id {} at [{}] is out of range for dimension 0 of 4 elements; allowed: 0 to 3", to_string(op),
+                                   static_cast<int64_t>(id), vector ? "1" : "1, 0");
     trial.expect_true(message == named, fmt::format("'{}' where '{}' is due", message, named));
     trial.expect_true(x.to_vector<float>() == before, "elements were written before the refusal");
   });

@@ -14,8 +14,7 @@ namespace wick::cpu {
 namespace {
 
 [[noreturn]] void fail_for_lack_of(size_t bytes) {
-  fail(ErrorCode::out_of_memory, "cpu: cannot allocate {} bytes; {} bytes of memory are available; use a smaller model or context", bytes,
-       available_memory_bytes());
+  fail(ErrorCode::out_of_memory, "cpu: out of memory: requested {} bytes, {} available", bytes, available_memory_bytes());
 }
 
 // The system gives address space freely and kills whoever then writes to too much of it, so a request beyond the memory is refused here:

@@ -178,7 +178,7 @@ void check_operands(std::string_view op, const Tensor& x, const Tensor& kernel, 
     if (kernel.dim(static_cast<int>(axis) + 2) < 1) fail(ErrorCode::shape_mismatch, "{}: kernel {} is empty", op, kernel.describe());
   }
   if (params.groups < 1 || x.dim(1) % params.groups != 0 || kernel.dim(0) % params.groups != 0) {
-    fail(ErrorCode::invalid_argument, "{}: {} groups do not divide x {} and kernel {} evenly", op, params.groups, x.describe(),
+    fail(ErrorCode::invalid_argument, "{}: {} groups do not divide the channels of x {} and kernel {}", op, params.groups, x.describe(),
          kernel.describe());
   }
 }
@@ -211,8 +211,8 @@ Tensor run(OpId op, const Tensor& x, const Tensor& kernel, const ConvParams& par
 Tensor conv(std::string_view op, const Tensor& x, const Tensor& kernel, const ConvParams& params) {
   check_operands(op, x, kernel, params);
   if (x.dim(1) != kernel.dim(1) * params.groups) {
-    fail(ErrorCode::shape_mismatch, "{}: x {} has {} channels; kernel {} in {} groups takes {}", op, x.describe(), x.dim(1),
-         kernel.describe(), params.groups, kernel.dim(1) * params.groups);
+    fail(ErrorCode::shape_mismatch, "{}: x {} has {} channels; kernel {}{} takes {}", op, x.describe(), x.dim(1), kernel.describe(),
+         params.groups == 1 ? "" : fmt::format(" with {} groups", params.groups), kernel.dim(1) * params.groups);
   }
   const Pair extents = {conv_extent(x.dim(2), kernel.dim(2), params, 0), conv_extent(x.dim(3), kernel.dim(3), params, 1)};
   check_extents(op, x, kernel, extents);

@@ -1,5 +1,10 @@
 #include "wick/tensor/ops/copy.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
 #include "wick/base/fail.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
@@ -39,6 +44,28 @@ void refuse_tracked(std::string_view name, std::initializer_list<const Tensor*> 
     if (!tensor->is_tracked()) continue;
     fail(ErrorCode::unsupported, "{}: {} is tracked, and a tape cannot see a write in place; detach it, or use a function that copies",
          name, tensor->describe());
+  }
+}
+
+void refuse_repeated(std::string_view name, const Tensor& target) {
+  if (target.elements() == 0) return;
+  std::vector<std::pair<int64_t, int64_t>> steps;  // |stride| and extent
+  for (int dim = 0; dim < target.rank(); ++dim) {
+    if (target.shape()[dim] == 1) continue;
+    if (target.layout().stride(dim) == 0) {
+      fail(ErrorCode::invalid_argument, "{}: the target {} repeats its elements along dimension {}; write to a copy", name,
+           target.describe(), dim);
+    }
+    steps.emplace_back(std::abs(target.layout().stride(dim)), target.shape()[dim]);
+  }
+  // Each dimension steps over all that the inner ones reach.
+  std::sort(steps.begin(), steps.end());
+  int64_t reach = 0;
+  for (const auto& [stride, extent] : steps) {
+    if (stride <= reach) {
+      fail(ErrorCode::invalid_argument, "{}: elements of the target {} share memory; write to a copy", name, target.describe());
+    }
+    reach += stride * (extent - 1);
   }
 }
 

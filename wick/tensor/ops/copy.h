@@ -15,5 +15,7 @@ void copy(const Tensor& source, const Tensor& target);
 
 // Throws unsupported for an operand of an in-place function that is tracked.
 void refuse_tracked(std::string_view name, std::initializer_list<const Tensor*> tensors);
+// Throws invalid_argument for a target of which two elements may share memory: what each would be then is not said.
+void refuse_repeated(std::string_view name, const Tensor& target);
 
 }  // namespace wick

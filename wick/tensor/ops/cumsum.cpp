@@ -27,7 +27,7 @@ const OpRule rules::cumsum = {.defining_operand = 0,
 
 Tensor Tensor::cumsum(int dim) const {
   check_dtype(OpId::cumsum, "cumsum", *this);
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("cumsum", dim, shape());
   const Tensor moved = axis == rank() - 1 ? *this : transpose(axis, -1);
   const Tensor result = empty(shape(), dtype(), device());
   Tensor sums = axis == rank() - 1 ? result : result.transpose(axis, -1);

@@ -47,7 +47,7 @@ void run_elsewhere(const OpCall& call, const Device& device, int kind, DType dty
       return fallback->run(call, rule(call.op).updates, function);
     }
   }
-  fail(ErrorCode::unsupported, "{}: {} has no implementation for dtype {}", to_string(call.op), device.location().to_string(),
+  fail(ErrorCode::unsupported, "{}: {} has no implementation for dtype {}", kind_name(call.op, kind), device.location().to_string(),
        to_string(dtype));
 }
 
@@ -84,7 +84,7 @@ void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs
   for (const std::span<const Tensor* const> group : {inputs, outputs}) {
     for (const Tensor* tensor : group) {
       if (&tensor->device().runtime() == &device.runtime()) continue;
-      fail(ErrorCode::device_mismatch, "{}: operands on {} and {}; move them to one device first", to_string(op),
+      fail(ErrorCode::device_mismatch, "{}: operands on {} and {}; move them to one device first", kind_name(op, kind_of(op, params)),
            inputs.front()->device().location().to_string(), (tensor == inputs.front() ? device : tensor->device()).location().to_string());
     }
   }
@@ -112,7 +112,7 @@ void apply(OpId op, const void* params, std::span<const std::byte> param_bytes, 
   const bool tracked = any_tracked(inputs);
   if (tracked && rule(op).gradient_kind == GradientKind::missing) {
     fail(ErrorCode::unsupported, "{}: an operand is tracked, and this op has no gradient; detach the operand if none is wanted",
-         to_string(op));
+         kind_name(op, kind_of(op, params)));
   }
   dispatch(op, params, inputs, std::span<const Tensor* const>(outputs.data(), outputs.size()));
   if (tracked && rule(op).gradient_kind == GradientKind::function) {

@@ -39,7 +39,8 @@ Tensor embedding(const Tensor& table, const Tensor& ids) {
   // Checked on the host, so that no backend ever reads outside the table.
   for (const double id : download_reference(ids.device().runtime(), operand_of(ids)).values) {
     if (id < 0 || id >= static_cast<double>(table.shape()[0])) {
-      fail(ErrorCode::index_out_of_range, "embedding: id {} is outside the table's {} rows", id, table.shape()[0]);
+      fail(ErrorCode::index_out_of_range, "embedding: id {} is out of range for a table of {} rows; allowed: 0 to {}", id, table.shape()[0],
+           table.shape()[0] - 1);
     }
   }
   std::vector<int64_t> dims(ids.shape().dims().begin(), ids.shape().dims().end());

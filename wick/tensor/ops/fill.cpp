@@ -21,13 +21,13 @@ std::string_view fill_hole(DType dtype) { return is_quantized(dtype) ? "a single
 const OpRule rules::fill = {
     .defining_operand = kFirstOutput, .reference = fill_reference, .hole = fill_hole, .gradient_kind = GradientKind::none};
 
-void fill(const Tensor& target, double value) {
-  check_dtype(OpId::fill, "fill", target);
-  refuse_tracked("fill", {&target});
+void fill(const Tensor& target, double value, std::string_view function) {
+  check_dtype(OpId::fill, function, target);
+  refuse_tracked(function, {&target});
   const FillParams params{value};
   dispatch(OpId::fill, &params, {}, {&target});
 }
 
-void Tensor::const_set(double value) const { fill(*this, value); }
+void Tensor::const_set(double value) const { fill(*this, value, "const_set"); }
 
 }  // namespace wick

@@ -5,7 +5,7 @@
 
 namespace wick {
 
-// Errors: unsupported for quantized dtypes.
-void fill(const Tensor& target, double value);
+// Errors: unsupported for quantized dtypes, and for a tracked target, naming the function that the user called.
+void fill(const Tensor& target, double value, std::string_view function = "fill");
 
 }  // namespace wick

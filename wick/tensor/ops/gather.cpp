@@ -60,20 +60,20 @@ void check_extents(std::string_view op, std::string_view what, const Tensor& par
   bool fits = part.rank() == whole.rank();
   for (int d = 0; fits && d < part.rank(); ++d) fits = d == dim || part.shape()[d] <= whole.shape()[d];
   if (fits) return;
-  fail(ErrorCode::shape_mismatch, "{}: {} {} for {} along dimension {}: all other extents must be at most the tensor's", op, what,
-       part.describe(), whole.describe(), dim);
+  fail(ErrorCode::shape_mismatch, "{}: {} {} and {}: but for dimension {}, extents must be at most the tensor's", op, what, part.describe(),
+       whole.describe(), dim);
 }
 
 int check_scatter(std::string_view op, const Tensor& target, const Tensor& ids, const Tensor& source, int dim) {
   check_id_dtype(op, ids);
   check_dtype(OpId::scatter, op, target);
   if (source.dtype() != target.dtype()) {
-    fail(ErrorCode::dtype_mismatch, "{}: source {} into {}; convert one", op, source.describe(), target.describe());
+    fail(ErrorCode::dtype_mismatch, "{}: source {} and {} differ in dtype; convert one", op, source.describe(), target.describe());
   }
   if (source.shape() != ids.shape()) {
     fail(ErrorCode::shape_mismatch, "{}: ids {} and source {} must have one shape", op, ids.describe(), source.describe());
   }
-  const int axis = target.normalize_axis(dim);
+  const int axis = resolve_dim(op, dim, target.shape());
   check_extents(op, "ids", ids, target, axis);
   return axis;
 }
@@ -90,16 +90,6 @@ Tensor scattered(std::string_view name, const Tensor& x, const Tensor& ids, cons
   const Tensor* const inputs[] = {&x, &ids, &source};
   record(name, add ? scatter_add_gradient : scatter_gradient, bytes_of(params), inputs, result);
   return result;
-}
-
-// Threads share out a target's elements among them, so each must be there once.
-void refuse_repeated(std::string_view name, const Tensor& target) {
-  for (int dim = 0; dim < target.rank(); ++dim) {
-    if (target.shape()[dim] > 1 && target.layout().stride(dim) == 0) {
-      fail(ErrorCode::invalid_argument, "{}: the target {} repeats its elements along dimension {}; write to a copy", name,
-           target.describe(), dim);
-    }
-  }
 }
 
 void scatter_in_place(std::string_view name, const Tensor& target, const Tensor& ids, const Tensor& source, int dim, bool add) {
@@ -126,7 +116,7 @@ const OpRule rules::scatter = {.defining_operand = kFirstOutput, .reference = sc
 Tensor Tensor::gather(const Tensor& ids, int dim) const {
   check_id_dtype("gather", ids);
   check_dtype(OpId::gather, "gather", *this);
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("gather", dim, shape());
   check_extents("gather", "ids", ids, *this, axis);
   Tensor result = empty(ids.shape(), dtype(), device());
   apply(OpId::gather, IndexParams{axis}, {this, &ids}, {&result});

@@ -61,7 +61,7 @@ const OpRule rules::index_add = {.defining_operand = kFirstOutput, .reference = 
 Tensor Tensor::index_select(const Tensor& ids, int dim) const {
   check_ids("index_select", ids);
   check_dtype(OpId::index_select, "index_select", *this);
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("index_select", dim, shape());
   Tensor result = empty(with_extent(shape(), axis, ids.elements()), dtype(), device());
   apply(OpId::index_select, IndexParams{axis}, {this, &ids}, {&result});
   return result;
@@ -72,17 +72,19 @@ Tensor Tensor::embedding(const Tensor& ids) const {
   if (rank() != 2) fail(ErrorCode::shape_mismatch, "embedding: the table {} must be [rows, width]", describe());
   std::vector<int64_t> extents(ids.dims().begin(), ids.dims().end());
   extents.push_back(shape()[1]);
-  return index_select(ids.flatten_all(), 0).reshape(Shape(std::span<const int64_t>(extents)));
+  check_id_dtype("embedding", ids);
+  return on_behalf_of("embedding", [&] { return index_select(ids.flatten_all(), 0); }).reshape(Shape(std::span<const int64_t>(extents)));
 }
 
 Tensor Tensor::index_add(const Tensor& ids, const Tensor& source, int dim) const {
   check_ids("index_add", ids);
   check_dtype(OpId::index_add, "index_add", *this);
-  const int axis = normalize_axis(dim);
-  if (source.dtype() != dtype()) fail(ErrorCode::dtype_mismatch, "index_add: {} into {}", source.describe(), describe());
+  const int axis = resolve_dim("index_add", dim, shape());
+  if (source.dtype() != dtype())
+    fail(ErrorCode::dtype_mismatch, "index_add: source {} and {} differ in dtype; convert one", source.describe(), describe());
   if (source.rank() != rank() || source.shape() != with_extent(shape(), axis, ids.elements())) {
-    fail(ErrorCode::shape_mismatch, "index_add: source {} into {} along dimension {} by {} ids", source.describe(), describe(), dim,
-         ids.elements());
+    fail(ErrorCode::shape_mismatch, "index_add: source {} for {} ids along dimension {} of {}; a source of shape {} is needed",
+         source.describe(), ids.elements(), dim, describe(), with_extent(shape(), axis, ids.elements()).to_string());
   }
   Tensor result = detach().copy();
   if (source.elements() > 0) {

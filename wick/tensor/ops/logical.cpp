@@ -15,7 +15,9 @@ Tensor is_set(const Tensor& x, std::string_view name) {
 }
 
 // The largest (smallest) of 0s and 1s; of none the smallest (largest) that there is.
-Tensor extreme(const Tensor& set, bool any, const Dims& dims, bool keep) {
+Tensor extreme(std::string_view name, const Tensor& x, bool any, const Dims& dims, bool keep) {
+  const Tensor set = is_set(x, name);
+  (void)dims.resolve(set.shape(), name);
   if (set.elements() > 0) {
     if (any) return keep ? set.max_keepdim(dims) : set.max(dims);
     return keep ? set.min_keepdim(dims) : set.min(dims);
@@ -24,11 +26,23 @@ Tensor extreme(const Tensor& set, bool any, const Dims& dims, bool keep) {
   return any ? sum : sum.eq(0);
 }
 
+// Errors: shape_mismatch, naming the function that the user called.
+void check_pair(std::string_view name, const Tensor& lhs, const Tensor& rhs) { (void)broadcast_shapes(lhs.shape(), rhs.shape(), name); }
+
 }  // namespace
 
-Tensor Tensor::logical_and(const Tensor& other) const { return is_set(*this, "logical_and").minimum(is_set(other, "logical_and")); }
-Tensor Tensor::logical_or(const Tensor& other) const { return is_set(*this, "logical_or").maximum(is_set(other, "logical_or")); }
-Tensor Tensor::logical_xor(const Tensor& other) const { return is_set(*this, "logical_xor").ne(is_set(other, "logical_xor")); }
+Tensor Tensor::logical_and(const Tensor& other) const {
+  check_pair("logical_and", *this, other);
+  return is_set(*this, "logical_and").minimum(is_set(other, "logical_and"));
+}
+Tensor Tensor::logical_or(const Tensor& other) const {
+  check_pair("logical_or", *this, other);
+  return is_set(*this, "logical_or").maximum(is_set(other, "logical_or"));
+}
+Tensor Tensor::logical_xor(const Tensor& other) const {
+  check_pair("logical_xor", *this, other);
+  return is_set(*this, "logical_xor").ne(is_set(other, "logical_xor"));
+}
 Tensor Tensor::logical_not() const {
   check_dtype(OpId::compare, "logical_not", *this);
   return eq(0);
@@ -47,10 +61,10 @@ Tensor Tensor::isfinite() const {
   return is_integer(dtype()) ? ones(shape(), DType::u8, device()) : detach().abs().lt(kInfinity);
 }
 
-Tensor Tensor::any(const Dims& dims) const { return extreme(is_set(*this, "any"), true, dims, false); }
-Tensor Tensor::all(const Dims& dims) const { return extreme(is_set(*this, "all"), false, dims, false); }
-Tensor Tensor::any_keepdim(const Dims& dims) const { return extreme(is_set(*this, "any"), true, dims, true); }
-Tensor Tensor::all_keepdim(const Dims& dims) const { return extreme(is_set(*this, "all"), false, dims, true); }
+Tensor Tensor::any(const Dims& dims) const { return extreme("any", *this, true, dims, false); }
+Tensor Tensor::all(const Dims& dims) const { return extreme("all", *this, false, dims, false); }
+Tensor Tensor::any_keepdim(const Dims& dims) const { return extreme("any_keepdim", *this, true, dims, true); }
+Tensor Tensor::all_keepdim(const Dims& dims) const { return extreme("all_keepdim", *this, false, dims, true); }
 Tensor Tensor::any_all() const { return flatten_all().any(0); }
 Tensor Tensor::all_all() const { return flatten_all().all(0); }
 

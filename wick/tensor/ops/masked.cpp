@@ -52,7 +52,7 @@ std::vector<uint32_t> run_starts(const Tensor& sorted, std::string_view name) {
 Tensor Tensor::masked_fill(const Tensor& mask, double value) const {
   check_dtype(OpId::where_cond, "masked_fill", *this);
   check_dtype(OpId::compare, "masked_fill", mask);
-  if (broadcast_shapes(mask.shape(), shape(), "masked_fill") != shape()) {
+  if (broadcast_shapes(shape(), mask.shape(), "masked_fill") != shape()) {
     fail(ErrorCode::shape_mismatch, "masked_fill: the mask {} does not broadcast to {}", mask.describe(), describe());
   }
   return mask.ne(0).where_cond(full({}, value, dtype(), device()), *this);

@@ -104,7 +104,7 @@ Tensor softmax_of(const Tensor& x, int dim, bool log) {
   const char* name = log ? "log_softmax" : "softmax";
   check_dtype(OpId::softmax, name, x);
   if (x.rank() == 0 && dim == -1) return softmax_of(x.reshape({1}), 0, log).reshape(Shape());
-  const int axis = x.normalize_axis(dim);
+  const int axis = resolve_dim(name, dim, x.shape());
   if (axis != x.rank() - 1) return softmax_of(x.transpose(axis, -1), -1, log).transpose(axis, -1).contiguous();
   Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
   apply(OpId::softmax, SoftmaxParams{log}, {&x}, {&result});

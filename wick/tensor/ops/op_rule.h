@@ -48,7 +48,7 @@ inline constexpr int kFirstOutput = -1;
 
 // Reasons for holes that several ops share.
 inline constexpr std::string_view kDequantizeFirst = "quantized numbers are for weights: convert them with to_dtype first";
-inline constexpr std::string_view kFloatsOnly = "the result is a fraction: convert to a float dtype first";
+inline constexpr std::string_view kFloatsOnly = "it takes floats only; convert it with to_dtype first";
 [[nodiscard]] inline std::string_view refuse_quantized(DType dtype) { return is_quantized(dtype) ? kDequantizeFirst : std::string_view(); }
 [[nodiscard]] inline std::string_view refuse_all_but_floats(DType dtype) {
   return is_integer(dtype) ? kFloatsOnly : refuse_quantized(dtype);

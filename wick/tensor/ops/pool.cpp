@@ -70,11 +70,12 @@ PoolParams check(std::string_view op, OpId id, const Tensor& x, const std::array
   if (x.rank() != 4) fail(ErrorCode::shape_mismatch, "{}: {} must have rank 4: [batch, channels, height, width]", op, x.describe());
   for (size_t axis = 0; axis < 2; ++axis) {
     if (params.kernel[axis] < 1 || params.stride[axis] < 1) {
-      fail(ErrorCode::invalid_argument, "{}: windows of {} every {} elements; both must be at least 1", op, params.kernel[axis],
+      fail(ErrorCode::invalid_argument, "{}: a window of {} and a stride of {}; both must be at least 1", op, params.kernel[axis],
            params.stride[axis]);
     }
     if (params.kernel[axis] > x.dim(static_cast<int>(axis) + 2)) {
-      fail(ErrorCode::shape_mismatch, "{}: windows of {} × {} do not fit {}", op, params.kernel[0], params.kernel[1], x.describe());
+      fail(ErrorCode::shape_mismatch, "{}: a window of {} × {} is larger than the images of {}", op, params.kernel[0], params.kernel[1],
+           x.describe());
     }
     // A step beyond the image reaches no second window, however long it is.
     params.stride[axis] = std::min(params.stride[axis], x.dim(static_cast<int>(axis) + 2));

@@ -25,8 +25,8 @@ Tensor product_of_last(Tensor x) {
   return x;
 }
 
-Tensor product(const Tensor& x, const Dims& dims, bool keep) {
-  const std::vector<int> reduced = dims.resolve(x.shape(), "prod");
+Tensor product(std::string_view name, const Tensor& x, const Dims& dims, bool keep) {
+  const std::vector<int> reduced = dims.resolve(x.shape(), name);
   std::vector<int> order;
   std::vector<int64_t> left, kept(x.dims().begin(), x.dims().end());
   int64_t count = 1;
@@ -43,19 +43,19 @@ Tensor product(const Tensor& x, const Dims& dims, bool keep) {
   const Shape shape{std::span<const int64_t>(keep ? kept : left)};
   if (count == 0) return Tensor::ones(shape, x.dtype(), x.device());
   left.push_back(count);
-  const Tensor rows = widened(x, "prod").permute(order).reshape(Shape{std::span<const int64_t>(left)});
+  const Tensor rows = widened(x, name).permute(order).reshape(Shape{std::span<const int64_t>(left)});
   return product_of_last(rows).reshape(shape).to_dtype(x.dtype());
 }
 
 }  // namespace
 
-Tensor Tensor::prod(const Dims& dims) const { return product(*this, dims, false); }
-Tensor Tensor::prod_keepdim(const Dims& dims) const { return product(*this, dims, true); }
+Tensor Tensor::prod(const Dims& dims) const { return product("prod", *this, dims, false); }
+Tensor Tensor::prod_keepdim(const Dims& dims) const { return product("prod_keepdim", *this, dims, true); }
 Tensor Tensor::prod_all() const { return flatten_all().prod(0); }
 
 // After the step of distance d, each element is the product of the last 2d up to its own (Hillis & Steele 1986).
 Tensor Tensor::cumprod(int dim) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("cumprod", dim, shape());
   const int64_t count = shape()[axis];
   Tensor products = widened(*this, "cumprod");
   for (int64_t distance = 1; distance < count; distance *= 2) {

@@ -46,7 +46,7 @@ void random_reference(const void* params, std::span<const ReferenceTensor> /*inp
 }
 
 Tensor draw(std::string_view name, RandomParams params, const Shape& shape, DType dtype, const Device& device) {
-  Tensor result = Tensor::empty(shape, dtype, device);
+  Tensor result = on_behalf_of(name, [&] { return Tensor::empty(shape, dtype, device); });
   check_dtype(OpId::random, name, result);
   if (!std::isfinite(params.a) || !std::isfinite(params.b)) {
     fail(ErrorCode::invalid_argument, "{}: {} and {} must be finite", name, params.a, params.b);

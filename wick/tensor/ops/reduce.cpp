@@ -82,7 +82,7 @@ void reduce_gradient(GradientContext& context) {
 // What a reduction over no element gives: a sum is 0, a mean NaN; the others have no value. Tracked where x is.
 Tensor reduce_nothing(const ReduceParams& params, std::string_view name, const Tensor& x, const Shape& shape) {
   if (params.kind != ReduceKind::sum && params.kind != ReduceKind::mean) {
-    fail(ErrorCode::shape_mismatch, "{}: {} has no element to choose along the reduced dimensions", name, x.describe());
+    fail(ErrorCode::shape_mismatch, "{}: {} has no elements along the reduced dimensions", name, x.describe());
   }
   const double value = params.kind == ReduceKind::sum ? 0 : std::numeric_limits<double>::quiet_NaN();
   Tensor result = Tensor::full(shape, value, x.dtype(), x.device());
@@ -91,11 +91,10 @@ Tensor reduce_nothing(const ReduceParams& params, std::string_view name, const T
   return result;
 }
 
-Tensor reduce(ReduceKind kind, const Tensor& x, const std::vector<int>& dims) {
-  const std::string_view name = to_string(kind);
+Tensor reduce(std::string_view name, ReduceKind kind, const Tensor& x, const std::vector<int>& dims) {
   check_dtype(OpId::reduce, name, x);
   if (kind == ReduceKind::mean && is_integer(x.dtype())) {
-    fail(ErrorCode::unsupported, "mean: not defined for {}: {}", x.describe(), kFloatsOnly);
+    fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, x.describe(), kFloatsOnly);
   }
   std::vector<int> order;
   std::vector<int64_t> kept;
@@ -125,20 +124,22 @@ Tensor with_kept_dims(const Tensor& result, const Shape& full, const std::vector
   return result.reshape(Shape(std::span<const int64_t>(extents)));
 }
 
-Tensor reduce_dims(ReduceKind kind, const Tensor& x, const Dims& dims, bool keep) {
-  const std::vector<int> resolved = dims.resolve(x.shape(), to_string(kind));
-  const Tensor result = reduce(kind, x, resolved);
+// `name` is the function that the user called.
+Tensor reduce_dims(std::string_view name, ReduceKind kind, const Tensor& x, const Dims& dims, bool keep) {
+  const std::vector<int> resolved = dims.resolve(x.shape(), name);
+  const Tensor result = reduce(name, kind, x, resolved);
   return keep ? with_kept_dims(result, x.shape(), resolved) : result;
 }
 
 Tensor reduce_all(ReduceKind kind, const Tensor& x) {
   std::vector<int> dims;
   for (int dim = 0; dim < x.rank(); ++dim) dims.push_back(dim);
-  return reduce(kind, x, dims);
+  return reduce(to_string(kind), kind, x, dims);
 }
 
-Tensor variance(const Tensor& x, const Dims& dims, bool keep) {
-  const std::vector<int> resolved = dims.resolve(x.shape(), "var");
+Tensor variance(std::string_view name, const Tensor& x, const Dims& dims, bool keep) {
+  const std::vector<int> resolved = dims.resolve(x.shape(), name);
+  if (!is_float(x.dtype())) fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, x.describe(), kFloatsOnly);
   int64_t count = 1;
   for (const int dim : resolved) count *= x.shape()[dim];
   const Tensor squares = (x - x.mean_keepdim(dims)).sqr();
@@ -154,34 +155,38 @@ const OpRule rules::reduce = {.defining_operand = 0,
                               .gradient_kind = GradientKind::function,
                               .gradient = reduce_gradient};
 
-Tensor Tensor::sum(const Dims& dims) const { return reduce_dims(ReduceKind::sum, *this, dims, false); }
-Tensor Tensor::mean(const Dims& dims) const { return reduce_dims(ReduceKind::mean, *this, dims, false); }
-Tensor Tensor::var(const Dims& dims) const { return variance(*this, dims, false); }
-Tensor Tensor::min(const Dims& dims) const { return reduce_dims(ReduceKind::min, *this, dims, false); }
-Tensor Tensor::max(const Dims& dims) const { return reduce_dims(ReduceKind::max, *this, dims, false); }
-Tensor Tensor::argmin(int dim) const { return reduce_dims(ReduceKind::argmin, *this, dim, false); }
-Tensor Tensor::argmax(int dim) const { return reduce_dims(ReduceKind::argmax, *this, dim, false); }
-Tensor Tensor::sum_keepdim(const Dims& dims) const { return reduce_dims(ReduceKind::sum, *this, dims, true); }
-Tensor Tensor::mean_keepdim(const Dims& dims) const { return reduce_dims(ReduceKind::mean, *this, dims, true); }
-Tensor Tensor::var_keepdim(const Dims& dims) const { return variance(*this, dims, true); }
-Tensor Tensor::min_keepdim(const Dims& dims) const { return reduce_dims(ReduceKind::min, *this, dims, true); }
-Tensor Tensor::max_keepdim(const Dims& dims) const { return reduce_dims(ReduceKind::max, *this, dims, true); }
-Tensor Tensor::argmin_keepdim(int dim) const { return reduce_dims(ReduceKind::argmin, *this, dim, true); }
-Tensor Tensor::argmax_keepdim(int dim) const { return reduce_dims(ReduceKind::argmax, *this, dim, true); }
+Tensor Tensor::sum(const Dims& dims) const { return reduce_dims("sum", ReduceKind::sum, *this, dims, false); }
+Tensor Tensor::mean(const Dims& dims) const { return reduce_dims("mean", ReduceKind::mean, *this, dims, false); }
+Tensor Tensor::var(const Dims& dims) const { return variance("var", *this, dims, false); }
+Tensor Tensor::min(const Dims& dims) const { return reduce_dims("min", ReduceKind::min, *this, dims, false); }
+Tensor Tensor::max(const Dims& dims) const { return reduce_dims("max", ReduceKind::max, *this, dims, false); }
+Tensor Tensor::argmin(int dim) const { return reduce_dims("argmin", ReduceKind::argmin, *this, dim, false); }
+Tensor Tensor::argmax(int dim) const { return reduce_dims("argmax", ReduceKind::argmax, *this, dim, false); }
+Tensor Tensor::sum_keepdim(const Dims& dims) const { return reduce_dims("sum_keepdim", ReduceKind::sum, *this, dims, true); }
+Tensor Tensor::mean_keepdim(const Dims& dims) const { return reduce_dims("mean_keepdim", ReduceKind::mean, *this, dims, true); }
+Tensor Tensor::var_keepdim(const Dims& dims) const { return variance("var_keepdim", *this, dims, true); }
+Tensor Tensor::min_keepdim(const Dims& dims) const { return reduce_dims("min_keepdim", ReduceKind::min, *this, dims, true); }
+Tensor Tensor::max_keepdim(const Dims& dims) const { return reduce_dims("max_keepdim", ReduceKind::max, *this, dims, true); }
+Tensor Tensor::argmin_keepdim(int dim) const { return reduce_dims("argmin_keepdim", ReduceKind::argmin, *this, dim, true); }
+Tensor Tensor::argmax_keepdim(int dim) const { return reduce_dims("argmax_keepdim", ReduceKind::argmax, *this, dim, true); }
 Tensor Tensor::sum_all() const { return reduce_all(ReduceKind::sum, *this); }
 Tensor Tensor::mean_all() const { return reduce_all(ReduceKind::mean, *this); }
 Tensor Tensor::min_all() const { return reduce_all(ReduceKind::min, *this); }
 Tensor Tensor::max_all() const { return reduce_all(ReduceKind::max, *this); }
 
-Tensor Tensor::std(const Dims& dims) const { return var(dims).sqrt(); }
-Tensor Tensor::std_keepdim(const Dims& dims) const { return var_keepdim(dims).sqrt(); }
-Tensor Tensor::var_all() const { return flatten_all().var(0); }
-Tensor Tensor::std_all() const { return var_all().sqrt(); }
+Tensor Tensor::std(const Dims& dims) const { return variance("std", *this, dims, false).sqrt(); }
+Tensor Tensor::std_keepdim(const Dims& dims) const { return variance("std_keepdim", *this, dims, true).sqrt(); }
+Tensor Tensor::var_all() const { return variance("var", flatten_all(), 0, false); }
+Tensor Tensor::std_all() const { return variance("std", flatten_all(), 0, false).sqrt(); }
 
-Tensor Tensor::norm() const { return sqr().sum_all().sqrt(); }
+Tensor Tensor::norm() const {
+  if (!is_float(dtype())) fail(ErrorCode::unsupported, "norm: not defined for {}: {}", describe(), kFloatsOnly);
+  return sqr().sum_all().sqrt();
+}
 
 Tensor Tensor::log_sum_exp(const Dims& dims) const {
   const std::vector<int> resolved = dims.resolve(shape(), "log_sum_exp");
+  if (!is_float(dtype())) fail(ErrorCode::unsupported, "log_sum_exp: not defined for {}: {}", describe(), kFloatsOnly);
   const Tensor largest = detach().max_keepdim(dims);
   // Where the largest is infinite, the difference is not a number; there nothing is subtracted.
   const Tensor finite = largest.abs().lt(std::numeric_limits<double>::infinity());

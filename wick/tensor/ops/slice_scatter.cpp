@@ -16,17 +16,16 @@ struct SliceParams {
 };
 
 int check_slice(std::string_view op, const Tensor& target, const Tensor& source, int dim, int64_t start) {
-  const int axis = target.normalize_axis(dim);
+  const int axis = resolve_dim(op, dim, target.shape());
   if (source.dtype() != target.dtype()) {
-    fail(ErrorCode::dtype_mismatch, "{}: source {} into {}; convert one", op, source.describe(), target.describe());
+    fail(ErrorCode::dtype_mismatch, "{}: source {} and {} differ in dtype; convert one", op, source.describe(), target.describe());
   }
   if (source.rank() != target.rank() || with_extent(source.shape(), axis, 0) != with_extent(target.shape(), axis, 0)) {
-    fail(ErrorCode::shape_mismatch, "{}: source {} into {} along dimension {}: the other extents must be equal", op, source.describe(),
-         target.describe(), dim);
+    fail(ErrorCode::shape_mismatch, "{}: source {} and {} may differ in dimension {} only", op, source.describe(), target.describe(), dim);
   }
   if (start < 0 || start > target.shape()[axis] - source.shape()[axis]) {
-    fail(ErrorCode::index_out_of_range, "{}: source {} from {} on does not fit into dimension {} of {}", op, source.describe(), start, dim,
-         target.describe());
+    fail(ErrorCode::index_out_of_range, "{}: start {} is out of range for source {} in dimension {} of {}; allowed: 0 to {}", op, start,
+         source.describe(), dim, target.describe(), target.shape()[axis] - source.shape()[axis]);
   }
   return axis;
 }
@@ -52,6 +51,7 @@ Tensor Tensor::slice_scatter(const Tensor& source, int dim, int64_t start) const
 
 void Tensor::slice_set(const Tensor& source, int dim, int64_t start) const {
   refuse_tracked("slice_set", {this, &source});
+  refuse_repeated("slice_set", *this);
   const int axis = check_slice("slice_set", *this, source, dim, start);
   // A source in the same memory may overlap its target, but not be all of it: nothing would be written, and candle refuses it too.
   if (source.storage() == storage() && source.shape() == shape() && source.layout().offset() == layout().offset() &&

@@ -35,7 +35,7 @@ void sort_reference(const void* params, std::span<const ReferenceTensor> inputs,
 // The first `count` of the order along the last dimension: values and indices.
 std::pair<Tensor, Tensor> ordered(std::string_view name, const Tensor& x, bool descending, int64_t count) {
   check_dtype(OpId::sort, name, x);
-  const int last = x.normalize_axis(-1);
+  const int last = x.rank() - 1;
   if (x.shape()[last] > std::numeric_limits<uint32_t>::max()) {
     fail(ErrorCode::unsupported, "{}: the last dimension of {} is too long for indices of u32", name, x.describe());
   }
@@ -59,32 +59,39 @@ std::pair<Tensor, Tensor> ordered_along(std::string_view name, const Tensor& x, 
 const OpRule rules::sort = {
     .defining_operand = 0, .reference = sort_reference, .hole = refuse_quantized, .gradient_kind = GradientKind::none};
 
-Tensor Tensor::arg_sort_last_dim(bool ascending) const { return ordered("arg_sort_last_dim", detach(), !ascending, dim(-1)).second; }
+Tensor Tensor::arg_sort_last_dim(bool ascending) const {
+  (void)resolve_dim("arg_sort_last_dim", -1, shape());
+  return ordered("arg_sort_last_dim", detach(), !ascending, shape().last()).second;
+}
 
-std::pair<Tensor, Tensor> Tensor::sort_last_dim(bool ascending) const { return ordered("sort_last_dim", *this, !ascending, dim(-1)); }
+std::pair<Tensor, Tensor> Tensor::sort_last_dim(bool ascending) const {
+  (void)resolve_dim("sort_last_dim", -1, shape());
+  return ordered("sort_last_dim", *this, !ascending, shape().last());
+}
 
 std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int dim, bool largest) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("topk", dim, shape());
   if (k < 0 || k > shape()[axis]) {
-    fail(ErrorCode::invalid_argument, "topk: {} elements along dimension {} of {}", k, dim, describe());
+    fail(ErrorCode::invalid_argument, "topk: k is {} for dimension {} of shape {}; allowed: 0 to {}", k, dim, shape().to_string(),
+         shape()[axis]);
   }
   return ordered_along("topk", *this, axis, largest, k);
 }
 
 std::pair<Tensor, Tensor> Tensor::sort(int dim, bool descending) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("sort", dim, shape());
   return ordered_along("sort", *this, axis, descending, shape()[axis]);
 }
 
 Tensor Tensor::argsort(int dim, bool descending) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("argsort", dim, shape());
   return ordered_along("argsort", detach(), axis, descending, shape()[axis]).second;
 }
 
 std::pair<Tensor, Tensor> Tensor::median(int dim) const {
-  const int axis = normalize_axis(dim);
+  const int axis = resolve_dim("median", dim, shape());
   const int64_t count = shape()[axis];
-  if (count == 0) fail(ErrorCode::shape_mismatch, "median: {} has no element along dimension {}", describe(), axis);
+  if (count == 0) fail(ErrorCode::shape_mismatch, "median: {} has no elements in dimension {}", describe(), dim);
   const Tensor order = ordered_along("median", detach(), axis, false, count).second;
   Tensor chosen = order.narrow(axis, (count - 1) / 2, 1);
   if (is_float(dtype())) {
