@@ -10,6 +10,7 @@
 #include "wick/tensor/backward.h"
 #include "wick/tensor/compiled_kernel.h"
 #include "wick/tensor/custom_op.h"
+#include "wick/tensor/defaults.h"
 #include "wick/tensor/display.h"
 #include "wick/tensor/files.h"
 #include "wick/tensor/no_grad.h"

@@ -16,7 +16,7 @@ enum class MnistPart { train, test };
 // [n, 1, h, w], pixels / 255; targets u32 [n]. Fashion-MNIST and KMNIST come in the same form.
 // Errors: not_found, corrupt_file, each naming the file.
 [[nodiscard]] nn::Dataset load_mnist(const std::filesystem::path& folder, MnistPart part = MnistPart::train,
-                                     const Device& device = Device::cpu());
+                                     const Device& device = default_device());
 
 struct CsvOptions {
   // The column of the targets, counted from 0, from the end if negative; all others are inputs.
@@ -33,7 +33,7 @@ struct CsvOptions {
 // Errors: not_found, corrupt_file, naming line and column; index_out_of_range for the target column; invalid_argument for a class that is
 // not a whole number from 0 on.
 [[nodiscard]] nn::Dataset load_csv(const std::filesystem::path& path, const CsvOptions& options = {},
-                                   const Device& device = Device::cpu());
+                                   const Device& device = default_device());
 
 struct ImageFolderOptions {
   // Images of another size are scaled to it, bilinearly. 0: all must have the first one's size.
@@ -44,6 +44,6 @@ struct ImageFolderOptions {
 // A folder with one folder for each class, in the order of their names, of PNG and JPEG files: inputs f32 [n, channels, h, w], pixels /
 // 255; targets u32 [n]. Errors: not_found for a folder without an image; shape_mismatch; and read_image's, naming the file.
 [[nodiscard]] nn::Dataset load_image_folder(const std::filesystem::path& folder, const ImageFolderOptions& options = {},
-                                            const Device& device = Device::cpu());
+                                            const Device& device = default_device());
 
 }  // namespace wick

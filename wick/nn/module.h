@@ -20,8 +20,8 @@ enum class Mode { evaluate, train };
 // What a layer is built with that is given its sizes alone: nn::Linear(784, 10). Its parameters are new variables.
 struct LayerOptions {
   bool bias = true;
-  DType dtype = DType::f32;
-  Device device = Device::cpu();
+  DType dtype = default_dtype();
+  Device device = default_device();
 };
 
 // Parameters are trained; buffers, such as running statistics, are only saved and loaded.

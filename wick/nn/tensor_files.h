@@ -15,7 +15,7 @@ namespace [[gnu::visibility("default")]] wick {
 // quantized tensors become floats where a dtype is asked for. Where the device works in host memory, tensors look at the mapped file.
 // Errors: unsupported for another name; those of tensor/files.h and GgufFile.
 [[nodiscard]] std::shared_ptr<const nn::TensorSource> open_tensor_source(const std::filesystem::path& path,
-                                                                         const Device& device = Device::cpu());
+                                                                         const Device& device = default_device());
 
 // Every variable and buffer, as a safetensors file.
 void save_variables(const nn::VarMap& vars, const std::filesystem::path& path, const std::map<std::string, std::string>& metadata = {});

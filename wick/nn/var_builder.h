@@ -23,14 +23,14 @@ namespace nn {
 
 class VarBuilder {
  public:
-  explicit VarBuilder(std::shared_ptr<const TensorSource> source, DType dtype = DType::f32, Device device = Device::cpu())
+  explicit VarBuilder(std::shared_ptr<const TensorSource> source, DType dtype = default_dtype(), Device device = default_device())
       : source_(std::move(source)), dtype_(dtype), device_(std::move(device)) {}
   // Every tensor is there and is all zeros.
-  [[nodiscard]] static VarBuilder zeros(DType dtype = DType::f32, const Device& device = Device::cpu());
-  [[nodiscard]] static VarBuilder from_tensors(std::map<std::string, Tensor, std::less<>> tensors, DType dtype = DType::f32,
-                                               const Device& device = Device::cpu());
+  [[nodiscard]] static VarBuilder zeros(DType dtype = default_dtype(), const Device& device = default_device());
+  [[nodiscard]] static VarBuilder from_tensors(std::map<std::string, Tensor, std::less<>> tensors, DType dtype = default_dtype(),
+                                               const Device& device = default_device());
   // Tensors are variables of the map, which makes those that it has not.
-  [[nodiscard]] static VarBuilder from_var_map(const VarMap& map, DType dtype = DType::f32, const Device& device = Device::cpu());
+  [[nodiscard]] static VarBuilder from_var_map(const VarMap& map, DType dtype = default_dtype(), const Device& device = default_device());
 
   [[nodiscard]] VarBuilder pp(std::string_view name) const;
   [[nodiscard]] VarBuilder pp(std::integral auto index) const { return pp(std::string_view(std::to_string(index))); }

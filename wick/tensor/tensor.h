@@ -24,6 +24,7 @@
 #include "wick/base/half.h"
 #include "wick/device/device.h"
 #include "wick/layout/layout.h"
+#include "wick/tensor/defaults.h"
 #include "wick/tensor/dtype_of.h"
 #include "wick/tensor/nested.h"
 #include "wick/tensor/storage.h"
@@ -70,72 +71,72 @@ class Tensor {
   [[nodiscard]] bool defined() const noexcept { return storage_ != nullptr; }
 
   // --- Creation ---
-  // Without a dtype it is f32, without a device the CPU.
+  // Without a dtype it is f32, without a device the CPU, unless a DefaultsScope says otherwise (defaults.h).
 
   // Uninitialised (builds with assertions fill host memory with 0xff, a NaN). Quantized: the last extent is a multiple of the block length.
   // Errors: out_of_memory; shape_mismatch.
-  [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu(),
+  [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device(),
                                     Lifetime lifetime = Lifetime::transient);
-  [[nodiscard]] static Tensor zeros(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu());
-  [[nodiscard]] static Tensor ones(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu());
-  [[nodiscard]] static Tensor full(const Shape& shape, double value, DType dtype = DType::f32,
-                                   const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor zeros(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device());
+  [[nodiscard]] static Tensor ones(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device());
+  [[nodiscard]] static Tensor full(const Shape& shape, double value, DType dtype = default_dtype(),
+                                   const Device& device = default_device());
   [[nodiscard]] Tensor empty_like() const { return empty(shape(), dtype(), device()); }
   [[nodiscard]] Tensor zeros_like() const { return zeros(shape(), dtype(), device()); }
   [[nodiscard]] Tensor ones_like() const { return ones(shape(), dtype(), device()); }
   // Nested braces: Tensor::of<float>({{1, 2}, {3, 4}}, device) has shape [2, 2]. Errors: shape_mismatch for ragged rows.
   template <class T>
-  [[nodiscard]] static Tensor of(const Nested<T>& values, const Device& device = Device::cpu()) {
+  [[nodiscard]] static Tensor of(const Nested<T>& values, const Device& device = default_device()) {
     return from_vector(values.flatten(), values.shape(), device);
   }
   // Copies values.size() elements, which must be the shape's.
   template <class T>
-  [[nodiscard]] static Tensor from_span(std::span<const T> values, const Shape& shape, const Device& device = Device::cpu()) {
+  [[nodiscard]] static Tensor from_span(std::span<const T> values, const Shape& shape, const Device& device = default_device()) {
     check_elements("from_span", values.size(), shape);
     return from_bytes(std::as_bytes(values), shape, DTypeOf<T>::value, device);
   }
   template <class T>
-  [[nodiscard]] static Tensor from_vector(const std::vector<T>& values, const Shape& shape, const Device& device = Device::cpu()) {
+  [[nodiscard]] static Tensor from_vector(const std::vector<T>& values, const Shape& shape, const Device& device = default_device()) {
     check_elements("from_vector", values.size(), shape);
     return from_span(std::span<const T>(values), shape, device);
   }
   // Takes the vector itself, without a copy, where the device works in host memory.
   template <class T>
-  [[nodiscard]] static Tensor from_owned(std::vector<T> values, const Shape& shape, const Device& device = Device::cpu()) {
+  [[nodiscard]] static Tensor from_owned(std::vector<T> values, const Shape& shape, const Device& device = default_device()) {
     check_elements("from_owned", values.size(), shape);
     const auto owner = std::make_shared<const std::vector<T>>(std::move(values));
     return import_host(std::as_bytes(std::span<const T>(*owner)), shape, DTypeOf<T>::value, device, owner);
   }
   // Row-major bytes of that dtype. Errors: shape_mismatch if their number is not the shape's.
   [[nodiscard]] static Tensor from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype,
-                                         const Device& device = Device::cpu());
+                                         const Device& device = default_device());
   // The same memory where the device works in host memory and the bytes are aligned for the dtype, else a copy; `owner` keeps the bytes
   // alive. Nothing may write to it.
   [[nodiscard]] static Tensor import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
                                           std::shared_ptr<const void> owner);
   // start, start + step, … below end (above it for a negative step), each computed as start + i · step in f64.
   // Errors: invalid_argument for a step of 0.
-  [[nodiscard]] static Tensor arange(double start, double end, double step, DType dtype = DType::f32,
-                                     const Device& device = Device::cpu());
-  [[nodiscard]] static Tensor arange(double start, double end, DType dtype = DType::f32, const Device& device = Device::cpu()) {
+  [[nodiscard]] static Tensor arange(double start, double end, double step, DType dtype = default_dtype(),
+                                     const Device& device = default_device());
+  [[nodiscard]] static Tensor arange(double start, double end, DType dtype = default_dtype(), const Device& device = default_device()) {
     return arange(start, end, 1, dtype, device);
   }
-  [[nodiscard]] static Tensor eye(int64_t n, DType dtype = DType::f32, const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor eye(int64_t n, DType dtype = default_dtype(), const Device& device = default_device());
   // n × n with ones on and below (above) the diagonal.
-  [[nodiscard]] static Tensor tril2(int64_t n, DType dtype = DType::f32, const Device& device = Device::cpu());
-  [[nodiscard]] static Tensor triu2(int64_t n, DType dtype = DType::f32, const Device& device = Device::cpu());
+  [[nodiscard]] static Tensor tril2(int64_t n, DType dtype = default_dtype(), const Device& device = default_device());
+  [[nodiscard]] static Tensor triu2(int64_t n, DType dtype = default_dtype(), const Device& device = default_device());
   // For vectors of lengths n0, n1, …: one view [n0, n1, n2, …] each ([n1, n0, n2, …] with xy_indexing, as NumPy's 'xy').
   // Errors: shape_mismatch for one that is no vector; invalid_argument where none is given.
   [[nodiscard]] static std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool xy_indexing);
   // Uniform in [low, high), and normal, from the device's own stream (Device::set_seed; op/philox.h defines the numbers).
-  [[nodiscard]] static Tensor rand(double low, double high, const Shape& shape, DType dtype = DType::f32,
-                                   const Device& device = Device::cpu());
-  [[nodiscard]] static Tensor rand(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu()) {
+  [[nodiscard]] static Tensor rand(double low, double high, const Shape& shape, DType dtype = default_dtype(),
+                                   const Device& device = default_device());
+  [[nodiscard]] static Tensor rand(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
     return rand(0, 1, shape, dtype, device);
   }
-  [[nodiscard]] static Tensor randn(double mean, double deviation, const Shape& shape, DType dtype = DType::f32,
-                                    const Device& device = Device::cpu());
-  [[nodiscard]] static Tensor randn(const Shape& shape, DType dtype = DType::f32, const Device& device = Device::cpu()) {
+  [[nodiscard]] static Tensor randn(double mean, double deviation, const Shape& shape, DType dtype = default_dtype(),
+                                    const Device& device = default_device());
+  [[nodiscard]] static Tensor randn(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
     return randn(0, 1, shape, dtype, device);
   }
   [[nodiscard]] Tensor rand_like(double low, double high) const { return rand(low, high, shape(), dtype(), device()); }
