@@ -33,7 +33,7 @@ TEST(Guide, SnippetsDoWhatTheySay) {
 
   const Tensor turned = x.t();              // [3, 2]
   const Tensor columns = x.narrow(1, 0, 2); // [2, 2]
-  const Tensor flat = x.reshape({-1});      // one extent may be left open
+  const Tensor flat = x.reshape({-1});      // -1: inferred from the number of elements
   const Tensor last = x.i(-1);              // [4, 5, 6]
   const Tensor part = x.i(all(), range(1, 3));
   const Tensor corner = x.i(ellipsis, 0);   // [1, 4]
@@ -70,8 +70,9 @@ TEST(Guide, SnippetsDoWhatTheySay) {
   for (int step = 0; step < 200; ++step) {
     const Tensor error = x.matmul(weight->t()) - Tensor::of<float>({{4}, {10}}, device);
     const GradStore gradients = backward(error.sqr().mean_all());
-    weight.set(weight.as_detached_tensor() - *gradients.get(weight) * 0.02);
+    weight.set(weight.as_detached_tensor() - gradients[weight] * 0.02);
   }
+  const NoGradScope no_grad;  // until it ends, its thread tracks nothing
   EXPECT_NEAR(x.matmul(weight->t()).i(0, 0).item(), 4, 0.1);
   EXPECT_NEAR(x.matmul(weight->t()).i(1, 0).item(), 10, 0.1);
 
