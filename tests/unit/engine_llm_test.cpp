@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "unit/shared_data.h"
 #include "wick/base/error.h"
 #include "wick/engine/generator.h"
@@ -19,16 +20,6 @@ namespace {
 std::filesystem::path default_model() { return source_file("models/novelist-20m-q8_0.gguf"); }
 
 GenerationParams greedy(int64_t max_tokens) { return {.sampling = {.temperature = 0}, .max_tokens = max_tokens}; }
-
-ErrorCode code_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  ADD_FAILURE() << "no error";
-  return ErrorCode::io;
-}
 
 TEST(Llm, TokenizesAsItsTokenizerDoesWithBosFirst) {
   const Llm model = Llm::load(default_model(), {.device = Device::cpu()});

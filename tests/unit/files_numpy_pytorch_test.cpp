@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
@@ -17,18 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::filesystem::path own(const std::string& name) { return source_file("tests/data/formats") / name; }
-
-template <class Action>
-std::string refusal(ErrorCode code, Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
 
 TEST(NumpyFiles, ArraysOfNumPyAreTensors) {
   const Tensor cube = read_npy(own("npy/big_fortran.npy"), Device::cpu());
@@ -55,7 +44,7 @@ TEST(NumpyFiles, WhatIsWrittenComesBack) {
       EXPECT_EQ(read_npz(folder / "a.npz", Device::cpu()).at("view").to_bytes(), view.to_bytes());
     }
   }
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { write_npy(numbers.to_dtype(DType::bf16), folder / "b.npy"); }), HasSubstr("bf16"));
+  EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { write_npy(numbers.to_dtype(DType::bf16), folder / "b.npy"); }), HasSubstr("bf16"));
 }
 
 TEST(PytorchFiles, ViewsOfOneStorageShareIt) {
@@ -91,7 +80,7 @@ TEST(PytorchFiles, EveryDtype) {
       EXPECT_THAT(tensor.to_vector<float>(), ElementsAre(0, 1, 2, 3, 100)) << name;
     }
   }
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [] { static_cast<void>(load_pytorch(own("pytorch/version3.pt"), Device::cpu())); }),
+  EXPECT_THAT(message_of(ErrorCode::unsupported, [] { static_cast<void>(load_pytorch(own("pytorch/version3.pt"), Device::cpu())); }),
               HasSubstr("tensor 'f8e5m2': dtype 'torch.float8_e5m2'"));
 }
 

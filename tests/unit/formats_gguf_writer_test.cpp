@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "unit/gguf_samples.h"
+#include "unit/message_of.h"
 #include "unit/shared_data.h"
 #include "wick/base/error.h"
 #include "wick/formats/gguf.h"
@@ -17,17 +18,6 @@ namespace wick {
 namespace {
 
 using ::testing::HasSubstr;
-
-template <class Action>
-std::string refusal(ErrorCode code, Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "nothing was refused";
-}
 
 TEST(GgufWriter, WritesTheBytesThatTheFormatPrescribes) {
   GgufWriter writer;
@@ -110,38 +100,38 @@ TEST(GgufWriter, ProducerMustHandOutTheShapesBytes) {
     writer.add_tensor("w", DType::f32, {8}, [bytes](const GgufWriter::Sink& sink) { sink(std::vector<std::byte>(bytes)); });
     writer.write(folder / "model.gguf");
   };
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { write(31); }),
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { write(31); }),
               HasSubstr("tensor 'w' at byte 64: only 31 bytes of data were given, but shape [8] as f32 takes 32"));
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { write(33); }), HasSubstr("at least 33 bytes"));
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { write(33); }), HasSubstr("at least 33 bytes"));
   EXPECT_TRUE(folder.names().empty());
 }
 
 TEST(GgufWriter, WrongEntriesAreRefused) {
   GgufWriter writer;
   writer.add_uint("key", 1);
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add_uint("key", 2); }), HasSubstr("'key' is there already"));
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add_uint("", 2); }), HasSubstr("0 bytes"));
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add_uint("general.alignment", 48); }), HasSubstr("power of two"));
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { writer.add_uint("key", 2); }), HasSubstr("'key' is there already"));
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { writer.add_uint("", 2); }), HasSubstr("0 bytes"));
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { writer.add_uint("general.alignment", 48); }), HasSubstr("power of two"));
   GgufArray wrong = string_array({"a"});
   wrong.size = 2;
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add("wrong", {wrong}); }), HasSubstr("an array of size 2 holds 1"));
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { writer.add_tensor("w", DType::u8, {8}, std::span<const std::byte>()); }),
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { writer.add("wrong", {wrong}); }), HasSubstr("an array of size 2 holds 1"));
+  EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { writer.add_tensor("w", DType::u8, {8}, std::span<const std::byte>()); }),
               HasSubstr("cannot hold u8"));
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add_tensor("w", DType::q4_k, {2, 128}, std::span<const std::byte>()); }),
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { writer.add_tensor("w", DType::q4_k, {2, 128}, std::span<const std::byte>()); }),
               HasSubstr("128"));
-  EXPECT_THAT(
-      refusal(ErrorCode::invalid_argument, [&] { writer.add_tensor(std::string(64, 'n'), DType::f32, {8}, std::span<const std::byte>()); }),
-      HasSubstr("64 bytes"));
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument,
+                         [&] { writer.add_tensor(std::string(64, 'n'), DType::f32, {8}, std::span<const std::byte>()); }),
+              HasSubstr("64 bytes"));
   EXPECT_EQ(GgufFile::parse(written_bytes(writer), "x").metadata().size(), 1u);
 }
 
 TEST(GgufWriter, TargetThatCannotBeWrittenIsNamed) {
   const TemporaryFolder folder;
-  EXPECT_THAT(refusal(ErrorCode::not_found, [&] { vocabulary_writer().write(folder / "none" / "model.gguf"); }),
+  EXPECT_THAT(message_of(ErrorCode::not_found, [&] { vocabulary_writer().write(folder / "none" / "model.gguf"); }),
               HasSubstr("none/model.gguf"));
-  EXPECT_THAT(refusal(ErrorCode::io, [&] { vocabulary_writer().write(folder.path()); }), HasSubstr("is a directory"));
+  EXPECT_THAT(message_of(ErrorCode::io, [&] { vocabulary_writer().write(folder.path()); }), HasSubstr("is a directory"));
   if (std::filesystem::exists("/dev/full")) {
-    EXPECT_THAT(refusal(ErrorCode::io, [&] { vocabulary_writer().write("/dev/full"); }), HasSubstr("free space on the disk"));
+    EXPECT_THAT(message_of(ErrorCode::io, [&] { vocabulary_writer().write("/dev/full"); }), HasSubstr("free space on the disk"));
   }
 }
 

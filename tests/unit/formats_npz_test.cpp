@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
@@ -21,19 +22,6 @@ using ::testing::HasSubstr;
 std::filesystem::path own(const std::string& name) { return source_file("tests/data/formats/npz") / name; }
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
-template <class Action>
-std::string refusal(ErrorCode code, Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
 
 template <class T>
 std::vector<T> values(const NpyArray& array) {
@@ -73,12 +61,12 @@ TEST(Npz, FoldersCommentsOtherEntriesAndStreamsAreUnderstood) {
 
 TEST(Npz, WhatIsNotSupportedIsRefusedByName) {
   const auto open = [](const char* name) { static_cast<void>(NpzFile::open(own(name))); };
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { open("encrypted.npz"); }), HasSubstr("'x.npy' at byte 137: it is encrypted"));
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { open("bzip2.npz"); }), HasSubstr("method 12 (bzip2)"));
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { open("lzma.npz"); }), HasSubstr("method 14 (LZMA)"));
-  EXPECT_THAT(refusal(ErrorCode::corrupt_file, [&] { open("twice.npz"); }), HasSubstr("it is there twice"));
+  EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { open("encrypted.npz"); }), HasSubstr("'x.npy' at byte 137: it is encrypted"));
+  EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { open("bzip2.npz"); }), HasSubstr("method 12 (bzip2)"));
+  EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { open("lzma.npz"); }), HasSubstr("method 14 (LZMA)"));
+  EXPECT_THAT(message_of(ErrorCode::corrupt_file, [&] { open("twice.npz"); }), HasSubstr("it is there twice"));
   const NpzFile file = NpzFile::open(own("stored.npz"));
-  EXPECT_THAT(refusal(ErrorCode::not_found, [&] { static_cast<void>(file.read("y")); }), HasSubstr("no array 'y'"));
+  EXPECT_THAT(message_of(ErrorCode::not_found, [&] { static_cast<void>(file.read("y")); }), HasSubstr("no array 'y'"));
 }
 
 // A single byte changed anywhere must never give other numbers; what is not noticed is nothing that a reader looks at.
@@ -103,7 +91,7 @@ TEST(Npz, EveryChangedByteIsRefusedOrHarmless) {
 TEST(Npz, EveryTruncationIsRefused) {
   const std::vector<std::byte> good = read_bytes(own("deflated.npz"));
   for (size_t length = 0; length < good.size(); ++length) {
-    refusal(ErrorCode::corrupt_file, [&] { static_cast<void>(NpzFile::parse(std::span(good).first(length), "a.npz")); });
+    message_of(ErrorCode::corrupt_file, [&] { static_cast<void>(NpzFile::parse(std::span(good).first(length), "a.npz")); });
   }
 }
 
@@ -115,9 +103,9 @@ TEST(Npz, WhatIsWrittenComesBack) {
     writer.add("weights", DType::f32, {50, 100}, std::as_bytes(std::span(numbers)));
     writer.add("é", DType::u8, {}, bytes_of("7"));
     writer.add("none", DType::i64, {0}, {});
-    EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add("none", DType::i64, {0}, {}); }), HasSubstr("'none.npy'"));
-    EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { writer.add("b", DType::bf16, {0}, {}); }), HasSubstr("array 'b'"));
-    refusal(ErrorCode::invalid_argument, [&] { writer.add("c", DType::u8, {2}, bytes_of("7")); });
+    EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { writer.add("none", DType::i64, {0}, {}); }), HasSubstr("'none.npy'"));
+    EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { writer.add("b", DType::bf16, {0}, {}); }), HasSubstr("array 'b'"));
+    message_of(ErrorCode::invalid_argument, [&] { writer.add("c", DType::u8, {2}, bytes_of("7")); });
     writer.finish();
     const NpzFile file = NpzFile::open(folder / "a.npz");
     EXPECT_THAT(file.names(), ElementsAre("weights", "é", "none"));
@@ -160,7 +148,7 @@ TEST(Zip, EntriesThatOverlapAreRefused) {
   // The first local header is 31 bytes and 10 of content; let it claim 20 in the central directory, which begins at byte 83.
   ASSERT_EQ(bytes[83], std::byte{'P'});
   for (const size_t field : {size_t{20}, size_t{24}}) bytes[83 + field] = std::byte{20};
-  EXPECT_THAT(refusal(ErrorCode::corrupt_file, [&] { static_cast<void>(ZipFile::parse(bytes, "a.zip")); }),
+  EXPECT_THAT(message_of(ErrorCode::corrupt_file, [&] { static_cast<void>(ZipFile::parse(bytes, "a.zip")); }),
               HasSubstr("'a2' at byte 41: it overlaps entry 'a'"));
 }
 
@@ -169,7 +157,7 @@ TEST(Zip, AnEntryThatPromisesMoreThanItsDataCanHoldIsRefused) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const size_t central = text.rfind("PK\1\2");
   bytes[central + 27] = std::byte{0x7f};  // 2 GiB
-  EXPECT_THAT(refusal(ErrorCode::corrupt_file, [&] { static_cast<void>(ZipFile::parse(bytes, "a.zip")); }),
+  EXPECT_THAT(message_of(ErrorCode::corrupt_file, [&] { static_cast<void>(ZipFile::parse(bytes, "a.zip")); }),
               HasSubstr("more than its data can unpack to"));
 }
 

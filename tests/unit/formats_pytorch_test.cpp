@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "unit/message_of.h"
 #include "wick/formats/pytorch.h"
 
 #include <gmock/gmock.h>
@@ -28,21 +29,8 @@ using ::testing::HasSubstr;
 // What torch.save wrote, by tests/data/formats/make_data.py.
 std::filesystem::path own(const std::string& name) { return source_file("tests/data/formats/pytorch") / (name + ".pt"); }
 
-template <class Action>
-std::string refusal(ErrorCode code, Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
-
 std::string refused_file(ErrorCode code, const std::string& name, std::string_view key = {}) {
-  const std::string message = refusal(code, [&] { static_cast<void>(PytorchFile::open(own(name), key)); });
+  const std::string message = message_of(code, [&] { static_cast<void>(PytorchFile::open(own(name), key)); });
   EXPECT_THAT(message, HasSubstr(name + ".pt: "));
   return message;
 }
@@ -134,7 +122,7 @@ TEST(Pytorch, NewDtypesComeInUntypedStorages) {
   EXPECT_EQ(file.get("f8").dtype, DType::f8e4m3);
   EXPECT_THAT(values<uint8_t>(file, "f8"), ElementsAre(0x38, 0x40, 0xb8, 0x7e));
   EXPECT_THAT(values<uint32_t>(file, "u32"), ElementsAre(1u, 0xffffffffu));
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { static_cast<void>(file.get("f8e5m2")); }), HasSubstr("dtype 'torch.float8_e5m2'"));
+  EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { static_cast<void>(file.get("f8e5m2")); }), HasSubstr("dtype 'torch.float8_e5m2'"));
 }
 
 TEST(Pytorch, TensorsThatWickCannotHoldAreRefusedByNameAndLeaveTheOthers) {
@@ -143,12 +131,12 @@ TEST(Pytorch, TensorsThatWickCannotHoldAreRefusedByNameAndLeaveTheOthers) {
     EXPECT_THAT(names(file), ElementsAre("good", "int8"));
     EXPECT_THAT(values(file, "good"), ElementsAre(0, 1, 2));
     EXPECT_THAT(values<int8_t>(file, "int8"), ElementsAre(1, -1));
-    const auto why = [&](const char* tensor) { return refusal(ErrorCode::unsupported, [&] { static_cast<void>(file.get(tensor)); }); };
+    const auto why = [&](const char* tensor) { return message_of(ErrorCode::unsupported, [&] { static_cast<void>(file.get(tensor)); }); };
     EXPECT_THAT(why("complex64"), HasSubstr("tensor 'complex64': dtype complex64"));
     EXPECT_THAT(why("quantized"), HasSubstr("'torch._utils._rebuild_qtensor'"));
     EXPECT_THAT(why("sparse"), HasSubstr("'torch._utils._rebuild_sparse_tensor'"));
-    EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { file.require_all(); }), HasSubstr("tensor 'complex64'"));
-    refusal(ErrorCode::not_found, [&] { static_cast<void>(file.get("absent")); });
+    EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { file.require_all(); }), HasSubstr("tensor 'complex64'"));
+    message_of(ErrorCode::not_found, [&] { static_cast<void>(file.get("absent")); });
   }
 }
 
@@ -196,11 +184,11 @@ TEST(Pytorch, BadFilesAreRefused) {
   EXPECT_THAT(refused_file(ErrorCode::corrupt_file, "beyond_storage"),
               HasSubstr("tensor 'x': its last element is number 4, but its storage '0' has 4"));
   const auto parse = [](std::string_view text) { static_cast<void>(PytorchFile::parse(std::as_bytes(std::span(text)), "a.pt")); };
-  refusal(ErrorCode::corrupt_file, [&] { parse("abc"); });
-  refusal(ErrorCode::corrupt_file, [&] { parse(""); });
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { parse("\x80\x02K\x07."); }), HasSubstr("a pickle that holds 7"));
+  message_of(ErrorCode::corrupt_file, [&] { parse("abc"); });
+  message_of(ErrorCode::corrupt_file, [&] { parse(""); });
+  EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { parse("\x80\x02K\x07."); }), HasSubstr("a pickle that holds 7"));
   EXPECT_THAT(
-      refusal(ErrorCode::unsupported, [&] { static_cast<void>(PytorchFile::open(source_file("tests/data/formats/npz/stored.npz"))); }),
+      message_of(ErrorCode::unsupported, [&] { static_cast<void>(PytorchFile::open(source_file("tests/data/formats/npz/stored.npz"))); }),
       HasSubstr("no entry 'data.pkl'"));
 }
 
@@ -216,7 +204,7 @@ TEST(Pytorch, EveryTruncationIsRefused) {
   for (const char* name : {"state_dict", "state_dict_legacy"}) {
     const std::vector<std::byte> good = read_bytes(own(name));
     for (size_t length = 0; length < good.size(); ++length) {
-      refusal(ErrorCode::corrupt_file, [&] { static_cast<void>(PytorchFile::parse(std::span(good).first(length), "a.pt")); });
+      message_of(ErrorCode::corrupt_file, [&] { static_cast<void>(PytorchFile::parse(std::span(good).first(length), "a.pt")); });
     }
   }
 }
@@ -234,7 +222,7 @@ TEST(Pytorch, ManyWaysToOneTensorEnd) {
   stream.insert(begin + 2, "(");
   stream.insert(stream.size() - 1, "t");
   stream += "\x80\x02].";
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { static_cast<void>(PytorchFile::parse(std::as_bytes(std::span(stream)), "a.pt")); }),
+  EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { static_cast<void>(PytorchFile::parse(std::as_bytes(std::span(stream)), "a.pt")); }),
               HasSubstr("than any checkpoint has"));
 }
 
@@ -266,7 +254,7 @@ TEST(Pytorch, ReadsTheSharedFixturesAsPytorchDoes) {
     const std::string extension = path->extension().string();
     NpyArray array;
     if (fields[2] == "broken") {
-      refusal(ErrorCode::corrupt_file, [&] { static_cast<void>(PytorchFile::open(*path)); });
+      message_of(ErrorCode::corrupt_file, [&] { static_cast<void>(PytorchFile::open(*path)); });
       continue;
     }
     if (extension == ".npy" || extension == ".npz") {

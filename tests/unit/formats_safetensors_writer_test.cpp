@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "unit/message_of.h"
 #include "wick/formats/safetensors_writer.h"
 
 #include <gmock/gmock.h>
@@ -29,19 +30,6 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 void write_text(const std::filesystem::path& path, std::string_view text) { write_bytes(path, bytes_of(text)); }
-
-template <class Action>
-std::string refusal(ErrorCode code, Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
 
 // Data in the order of the format's reference implementation: wider elements first, then by name; the header padded to 8 bytes.
 TEST(SafetensorsWriter, WritesTheFormatsBytes) {
@@ -89,20 +77,21 @@ TEST(SafetensorsWriter, WhatCannotBeWrittenIsRefused) {
   const TemporaryFolder folder;
   SafetensorsWriter writer;
   writer.add_tensor("a", DType::u8, {2}, bytes_of("ab"));
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add_tensor("a", DType::u8, {2}, bytes_of("ab")); }), HasSubstr("'a'"));
-  refusal(ErrorCode::invalid_argument, [&] { writer.add_tensor("b", DType::f32, {2}, bytes_of("ab")); });
-  refusal(ErrorCode::invalid_argument, [&] { writer.add_tensor("__metadata__", DType::u8, {2}, bytes_of("ab")); });
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { writer.add_tensor("\xff", DType::u8, {2}, bytes_of("ab")); }), HasSubstr("\\xff"));
-  EXPECT_THAT(refusal(ErrorCode::unsupported, [&] { writer.add_tensor("q", DType::q8_0, {32}, bytes_of("ab")); }), HasSubstr("q8_0"));
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { writer.add_tensor("a", DType::u8, {2}, bytes_of("ab")); }), HasSubstr("'a'"));
+  message_of(ErrorCode::invalid_argument, [&] { writer.add_tensor("b", DType::f32, {2}, bytes_of("ab")); });
+  message_of(ErrorCode::invalid_argument, [&] { writer.add_tensor("__metadata__", DType::u8, {2}, bytes_of("ab")); });
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { writer.add_tensor("\xff", DType::u8, {2}, bytes_of("ab")); }),
+              HasSubstr("\\xff"));
+  EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { writer.add_tensor("q", DType::q8_0, {32}, bytes_of("ab")); }), HasSubstr("q8_0"));
   writer.add_metadata("k", "v");
-  refusal(ErrorCode::invalid_argument, [&] { writer.add_metadata("k", "v"); });
-  refusal(ErrorCode::invalid_argument, [&] { writer.add_metadata("l", "\xff"); });
+  message_of(ErrorCode::invalid_argument, [&] { writer.add_metadata("k", "v"); });
+  message_of(ErrorCode::invalid_argument, [&] { writer.add_metadata("l", "\xff"); });
   SafetensorsWriter few;
   few.add_tensor("few", DType::u8, {3}, [](const SafetensorsWriter::Sink& sink) { sink(bytes_of("ab")); });
-  EXPECT_THAT(refusal(ErrorCode::invalid_argument, [&] { few.write(folder / "few"); }), HasSubstr("'few': 1 bytes were not given"));
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, [&] { few.write(folder / "few"); }), HasSubstr("'few': 1 bytes were not given"));
   SafetensorsWriter many;
   many.add_tensor("many", DType::u8, {3}, [](const SafetensorsWriter::Sink& sink) { sink(bytes_of("abcd")); });
-  refusal(ErrorCode::invalid_argument, [&] { many.write(folder / "many"); });
+  message_of(ErrorCode::invalid_argument, [&] { many.write(folder / "many"); });
   EXPECT_TRUE(folder.names().empty());
 }
 
@@ -143,7 +132,7 @@ TEST(ShardedSafetensors, ShardsComeBackAsOneModel) {
     EXPECT_EQ(model.tensors().size(), 4u);
     EXPECT_EQ(std::memcmp(model.get("large").data.data(), "llllllllllll", 12), 0);
     EXPECT_EQ(model.find("d"), nullptr);
-    EXPECT_THAT(refusal(ErrorCode::not_found, [&] { static_cast<void>(model.get("d")); }), HasSubstr("no tensor 'd'"));
+    EXPECT_THAT(message_of(ErrorCode::not_found, [&] { static_cast<void>(model.get("d")); }), HasSubstr("no tensor 'd'"));
   }
 }
 
@@ -162,7 +151,7 @@ TEST(ShardedSafetensors, BadIndexesAreRefused) {
     write_text(folder / "i.json", index);
     static_cast<void>(ShardedSafetensors::open(folder / "i.json"));
   };
-  const auto corrupt = [&](std::string_view index) { return refusal(ErrorCode::corrupt_file, [&] { open(index); }); };
+  const auto corrupt = [&](std::string_view index) { return message_of(ErrorCode::corrupt_file, [&] { open(index); }); };
   SafetensorsWriter one;
   one.add_tensor("a", DType::u8, {1}, bytes_of("a"));
   one.write(folder / "1.safetensors");
@@ -175,7 +164,7 @@ TEST(ShardedSafetensors, BadIndexesAreRefused) {
   // A tensor that the index does not name is there as well.
   open(R"({"weight_map":{"a":"3.safetensors"}})");
 
-  EXPECT_THAT(refusal(ErrorCode::not_found, [&] { open(R"({"weight_map":{"a":"9.safetensors"}})"); }),
+  EXPECT_THAT(message_of(ErrorCode::not_found, [&] { open(R"({"weight_map":{"a":"9.safetensors"}})"); }),
               HasSubstr("9.safetensors: the shard is missing"));
   EXPECT_THAT(corrupt(R"({"weight_map":{"a":"1.safetensors","b":"3.safetensors"}})"), HasSubstr("tensor 'a' is in "));
   EXPECT_THAT(corrupt(R"({"weight_map":{"a":"1.safetensors","c":"2.safetensors"}})"),
@@ -191,7 +180,7 @@ TEST(ShardedSafetensors, BadIndexesAreRefused) {
   corrupt("[]");
   corrupt("{");
   corrupt("{\"weight_map\":" + std::string(100'000, '['));
-  refusal(ErrorCode::not_found, [&] { static_cast<void>(ShardedSafetensors::open(folder.path())); });
+  message_of(ErrorCode::not_found, [&] { static_cast<void>(ShardedSafetensors::open(folder.path())); });
 }
 
 TEST(ShardedSafetensors, SeveralFilesWithoutAnIndexAreOneModel) {
@@ -205,7 +194,7 @@ TEST(ShardedSafetensors, SeveralFilesWithoutAnIndexAreOneModel) {
   const std::filesystem::path paths[] = {folder / "1.safetensors", folder / "2.safetensors"};
   EXPECT_EQ(ShardedSafetensors::open_files(paths).get("b").file->path(), paths[1]);
   const std::filesystem::path twice[] = {paths[0], paths[0]};
-  EXPECT_THAT(refusal(ErrorCode::corrupt_file, [&] { static_cast<void>(ShardedSafetensors::open_files(twice)); }),
+  EXPECT_THAT(message_of(ErrorCode::corrupt_file, [&] { static_cast<void>(ShardedSafetensors::open_files(twice)); }),
               HasSubstr("tensor 'a' is in "));
 }
 

@@ -1,10 +1,11 @@
-// The message of the Error that a call throws.
+// What a call throws: the message and the code of its Error.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "wick/base/error.h"
 
@@ -26,10 +27,31 @@ inline std::string message_of(ErrorCode code, const std::function<void()>& call)
     call();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
     return error.what();
   }
   ADD_FAILURE() << "nothing was thrown";
   return "nothing was thrown";
+}
+
+[[nodiscard]] inline ErrorCode code_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorCode::io;
+}
+
+struct Mistake {
+  std::string message;
+  std::function<void()> call;
+};
+
+// Each call throws an Error with its message.
+inline void expect_messages(const std::vector<Mistake>& mistakes) {
+  for (const Mistake& mistake : mistakes) EXPECT_EQ(message_of(mistake.call), mistake.message);
 }
 
 }  // namespace wick

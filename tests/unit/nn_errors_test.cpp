@@ -11,15 +11,6 @@
 namespace wick {
 namespace {
 
-struct Mistake {
-  std::string message;
-  std::function<void()> call;
-};
-
-void expect_messages(const std::vector<Mistake>& mistakes) {
-  for (const Mistake& mistake : mistakes) EXPECT_EQ(message_of(mistake.call), mistake.message);
-}
-
 TEST(NnErrors, OfLayersNameTheLayerAndWhatItTakes) {
   const nn::Linear linear(Tensor::zeros({4, 3}), Tensor::zeros({4}));
   const nn::Conv2d conv(Tensor::zeros({8, 3, 3, 3}), std::nullopt, {});

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "unit/linear_function.h"
+#include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/tensor/tensor.h"
 
@@ -17,16 +18,6 @@ constexpr std::array kPlain = {DType::u8,   DType::u32, DType::i8,  DType::i16, 
 
 using Values = std::vector<double>;
 Values values_of(const Tensor& tensor) { return tensor.to_vector<double>(); }
-
-ErrorCode code_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorCode::io;
-}
 
 TEST(Creation, EyeAndTrianglesHoldInEveryDtype) {
   for (const DType dtype : kPlain) {

@@ -14,15 +14,6 @@
 namespace wick {
 namespace {
 
-struct Mistake {
-  std::string message;
-  std::function<void()> call;
-};
-
-void expect_messages(const std::vector<Mistake>& mistakes) {
-  for (const Mistake& mistake : mistakes) EXPECT_EQ(message_of(mistake.call), mistake.message);
-}
-
 const Tensor kX = Tensor::of<float>({{1, 2, 3}, {4, 5, 6}});  // [2, 3]
 const Tensor kOther = Tensor::zeros({4, 5});                  // of another shape
 const Tensor kDouble = Tensor::zeros({2, 3}, DType::f64);     // of another dtype

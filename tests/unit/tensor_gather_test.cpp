@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/variable.h"
@@ -13,16 +14,6 @@ const Device kCpu = Device::cpu();
 using Doubles = std::vector<double>;
 
 Doubles gradient_of(const Tensor& root, const Tensor& of) { return backward(root).get(of)->to_vector<double>(); }
-
-ErrorCode code_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorCode::io;
-}
 
 TEST(Gather, TakesTheElementThatEachIdNames) {
   const Tensor x = Tensor::of<float>({{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}}, kCpu);

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/tensor/tensor.h"
 
@@ -22,16 +22,6 @@ constexpr DType kIdDTypes[] = {DType::u8, DType::u32, DType::i64};
 // 0, 1, 2, … in that shape.
 Tensor count(const Shape& shape, DType dtype = DType::f32) {
   return Tensor::arange(0, static_cast<double>(shape.elements()), dtype, kCpu).reshape(shape);
-}
-
-ErrorCode code_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorCode::io;
 }
 
 TEST(Gather, TakesOneElementForEachId) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/tensor/indexer.h"
 #include "wick/tensor/ops/normalize.h"
@@ -24,16 +25,6 @@ using testing::HasSubstr;
 const Device kCpu = Device::cpu();
 constexpr DType kPlainDTypes[] = {DType::u8,   DType::u32, DType::i8,  DType::i16, DType::i32,   DType::i64,
                                   DType::bf16, DType::f16, DType::f32, DType::f64, DType::f8e4m3};
-
-ErrorCode code_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorCode::io;
-}
 
 // 0, 1, 2, … in that shape.
 Tensor count(const Shape& shape, DType dtype = DType::f32) {
