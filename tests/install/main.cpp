@@ -1,5 +1,6 @@
 // What a user's first program does.
 #include <wick/config.h>
+#include <wick/kernel.h>
 #include <wick/wick.h>
 
 #include <iostream>
