@@ -1,5 +1,5 @@
-// glslang's SPIR-V generator calls SPIRV-Tools only to optimize, validate, strip or disassemble its output. The options here request none of
-// these, so the functions below replace glslang's calls, and the linker leaves 4 MB of SPIRV-Tools out of the program. They are weak: a
+// glslang's SPIR-V generator calls SPIRV-Tools only to optimize, validate, strip or disassemble its output. The options here request none
+// of these, so the functions below replace glslang's calls, and the linker leaves 4 MB of SPIRV-Tools out of the program. They are weak: a
 // version of glslang that needs more of SPIRV-Tools links its own definitions instead.
 #include "wick/backend/vulkan/no_optimizer.h"
 
