@@ -78,7 +78,8 @@ std::unique_ptr<Buffer> CachingAllocator::allocate(size_t bytes, Lifetime lifeti
 
 std::shared_ptr<Buffer> CachingAllocator::share(Buffer& buffer) {
   const auto* const pooled = dynamic_cast<PooledBuffer*>(&buffer);
-  WICK_ASSERT(pooled != nullptr);
+  if (pooled == nullptr)
+    fail(ErrorCode::unsupported, "{}: memory of somebody else's cannot be recorded; copy it first", driver_->caps().name);
   return std::make_shared<PooledBuffer>(pooled->block());
 }
 

@@ -1,5 +1,6 @@
 #include "wick/device/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -64,7 +65,21 @@ Graph Graph::record(const Device& device, const std::function<void()>& body) {
 }
 
 void Graph::replay() const {
-  Queue& queue = device_.runtime().queue();
+  if (captured_ == nullptr && ++replays_ == 2) capture();
+  if (captured_ != nullptr && !device_.runtime().is_recording()) return captured_->launch();
+  queue_nodes(device_.runtime().queue());
+}
+
+// An upload brings its bytes through memory that the queue uses again, so nodes of that kind stay with us.
+void Graph::capture() const {
+  auto& runtime = static_cast<KernelRuntime&>(device_.runtime());
+  CaptureQueue* const queue = runtime.capture_queue();
+  const bool uploads = std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return std::holds_alternative<UploadNode>(node); });
+  if (queue == nullptr || uploads || nodes_.empty() || runtime.is_recording()) return;
+  captured_ = queue->capture([&] { queue_nodes(runtime.queue()); });
+}
+
+void Graph::queue_nodes(Queue& queue) const {
   for (const Node& node : nodes_) std::visit([&](const auto& kind) { queue_node(queue, kind); }, node);
 }
 
@@ -96,6 +111,8 @@ void Graph::set_parameter(size_t node, size_t index, uint32_t bits) {
   if (index >= count)
     fail(ErrorCode::invalid_argument, "graph: node {}, {}, has {} parameters, and no number {}", node, called, count, index);
   launch->parameters[index] = bits;
+  captured_ = nullptr;
+  replays_ = 0;
 }
 
 }  // namespace wick

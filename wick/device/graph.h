@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "wick/device/capture.h"
 #include "wick/device/device.h"
 #include "wick/device/program.h"
 
@@ -23,7 +24,8 @@ class Graph {
   // those of `body`.
   [[nodiscard]] static Graph record(const Device& device, const std::function<void()>& body);
 
-  // Queues all nodes; does not wait. Errors: those of the queue.
+  // Queues all nodes; does not wait. Where the device's driver keeps such work itself, it is given the nodes when they are replayed for the
+  // second time without a change, and replays them by one call from then on. One thread at a time. Errors: those of the queue.
   void replay() const;
 
   [[nodiscard]] size_t size() const noexcept { return nodes_.size(); }
@@ -59,6 +61,8 @@ class Graph {
   using Node = std::variant<LaunchNode, CopyNode, FillNode, UploadNode>;
 
   explicit Graph(Device device) : device_(std::move(device)) {}
+  void queue_nodes(Queue& queue) const;
+  void capture() const;
   static void queue_node(Queue& queue, const LaunchNode& node);
   static void queue_node(Queue& queue, const CopyNode& node);
   static void queue_node(Queue& queue, const FillNode& node);
@@ -66,6 +70,8 @@ class Graph {
 
   Device device_;  // outlives the nodes
   std::vector<Node> nodes_;
+  mutable int replays_ = 0;  // since the last change
+  mutable std::shared_ptr<CapturedWork> captured_;
 };
 
 }  // namespace wick

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wick/device/buffer.h"
+#include "wick/device/op_call.h"
 #include "wick/device/program.h"
 #include "wick/device/queue.h"
 #include "wick/ir/dialect/dialect.h"
@@ -27,6 +28,8 @@ class KernelDriver {
   [[nodiscard]] virtual Queue& queue() noexcept = 0;
   // A block of uninitialised memory, aligned to caps().buffer_offset_alignment at least; nullptr where the device has no more.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
+  // The driver's own implementation of an op, as Runtime::override_for; nullptr: none.
+  [[nodiscard]] virtual OpFunction override_for(OpId /*op*/, int /*kind*/, DType /*dtype*/) const noexcept { return nullptr; }
   // Bytes that the device has left, for errors; none where the driver does not say.
   [[nodiscard]] virtual std::optional<size_t> free_bytes() noexcept { return std::nullopt; }
   // Whether the device was seen to fail. Its queue then throws device_lost(…) of device_lost.h wherever it waits, at the latest.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wick/device/caching_allocator.h"
+#include "wick/device/capture.h"
 #include "wick/device/kernel_driver.h"
 #include "wick/device/program_cache.h"
 #include "wick/device/runtime.h"
@@ -26,7 +27,10 @@ class KernelRuntime final : public Runtime {
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override;
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
   [[nodiscard]] Queue& queue() noexcept override { return recorder_ != nullptr ? *recorder_ : outer_queue(); }
-  [[nodiscard]] OpFunction override_for(OpId /*op*/, int /*kind*/, DType /*dtype*/) const noexcept override { return nullptr; }
+  // None while launches are checked or recorded: what a driver's own libraries queue is not seen.
+  [[nodiscard]] OpFunction override_for(OpId op, int kind, DType dtype) const noexcept override {
+    return validation_ != nullptr || recorder_ != nullptr ? nullptr : driver_->override_for(op, kind, dtype);
+  }
   [[nodiscard]] bool runs_kernels() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
   void validate(const Launch& launch) override {
@@ -44,6 +48,11 @@ class KernelRuntime final : public Runtime {
   // What queue() gives from now on; nullptr: the device's queue again. For Graph.
   void record_with(Queue* recorder) noexcept { recorder_ = recorder; }
   [[nodiscard]] bool is_recording() const noexcept override { return recorder_ != nullptr; }
+
+  // The driver's queue, if it captures work and nothing looks at what it is given; else nullptr.
+  [[nodiscard]] CaptureQueue* capture_queue() noexcept {
+    return validation_ != nullptr || trace_ ? nullptr : dynamic_cast<CaptureQueue*>(&driver_->queue());
+  }
 
   [[nodiscard]] CachingAllocator& allocator() noexcept { return *allocator_; }
 

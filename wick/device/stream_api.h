@@ -49,6 +49,13 @@ struct StreamApi {
   StreamCall<StreamHandle*, StreamHandle, const char*> module_function;
   // function, groups and lanes in x, y and z, bytes of shared memory beside the kernel's own, stream, addresses of the arguments, nullptr
   StreamCall<StreamHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, void**> launch;
+  // Of graphs; without an address where the driver has none.
+  StreamCall<StreamHandle, int> capture_begin;  // mode: 2 lets other threads do as they like
+  StreamCall<StreamHandle, StreamHandle*> capture_end;
+  StreamCall<StreamHandle*, StreamHandle, unsigned long long> graph_instantiate;
+  StreamCall<StreamHandle, StreamHandle> graph_launch;
+  StreamCall<StreamHandle> graph_executable_destroy;
+  StreamCall<StreamHandle> graph_destroy;
 
   std::string (*status_name)(const StreamApi& api, int status) = nullptr;
   // Throws the vendor's own DriverError.

@@ -12,8 +12,9 @@ namespace wick {
 
 class StreamDriver : public KernelDriver {
  public:
-  StreamDriver(StreamContext context, DeviceCaps caps)
-      : caps_(std::move(caps)), queue_(std::make_shared<StreamQueue>(std::move(context))) {}
+  // On a stream of its own, or on this one.
+  StreamDriver(StreamContext context, DeviceCaps caps, StreamHandle stream = nullptr)
+      : caps_(std::move(caps)), queue_(std::make_shared<StreamQueue>(std::move(context), stream)) {}
 
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return caps_; }
   [[nodiscard]] StreamQueue& queue() noexcept override { return *queue_; }

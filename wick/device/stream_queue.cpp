@@ -91,14 +91,12 @@ class StreamEvent final : public Event {
   StreamHandle handle_;
 };
 
-StreamQueue::StreamQueue(StreamContext context) : context_(std::move(context)), staging_(context_) {
+StreamQueue::StreamQueue(StreamContext context, StreamHandle stream)
+    : context_(std::move(context)), stream_(stream), owns_stream_(stream == nullptr), staging_(context_) {
   const StreamApi& api = *context_.api;
   check_status(api, context_.make_current(), api.set_current_context.name, context_.place);
-  check_status(api, api.stream_create.address(&stream_, kNonBlocking), api.stream_create.name, context_.place);
+  if (owns_stream_) check_status(api, api.stream_create.address(&stream_, kNonBlocking), api.stream_create.name, context_.place);
 }
-
-StreamQueue::StreamQueue(StreamContext context, StreamHandle stream)
-    : context_(std::move(context)), stream_(stream), owns_stream_(false), staging_(context_) {}
 
 StreamQueue::~StreamQueue() {
   if (!context_.enter()) return;
@@ -231,6 +229,48 @@ std::unique_ptr<Event> StreamQueue::record() {
   auto event = std::make_unique<StreamEvent>(shared_from_this(), handle);
   check_queued(api.event_record.address(handle, stream_), api.event_record.name, context_.place);
   return event;
+}
+
+// Destroyed while it runs, the driver gives it back when that is done.
+class StreamGraph final : public CapturedWork {
+ public:
+  StreamGraph(std::shared_ptr<StreamQueue> queue, StreamHandle executable) : queue_(std::move(queue)), executable_(executable) {}
+  ~StreamGraph() override {
+    if (queue_->context_.enter()) queue_->context_.api->graph_executable_destroy.address(executable_);
+  }
+
+  void launch() override {
+    const StreamApi& api = *queue_->context_.api;
+    const std::lock_guard lock(queue_->mutex_);
+    queue_->begin_call();
+    queue_->check_queued(api.graph_launch.address(executable_, queue_->stream_), api.graph_launch.name, queue_->context_.place);
+    queue_->last_kernel_ = "a graph";
+  }
+
+ private:
+  std::shared_ptr<StreamQueue> queue_;
+  StreamHandle executable_;
+};
+
+std::unique_ptr<CapturedWork> StreamQueue::capture(const std::function<void()>& body) {
+  constexpr int kRelaxed = 2;
+  const StreamApi& api = *context_.api;
+  if (api.capture_begin.address == nullptr) return nullptr;
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  check_queued(api.capture_begin.address(stream_, kRelaxed), api.capture_begin.name, context_.place);
+  StreamHandle graph = nullptr, executable = nullptr;
+  try {
+    body();
+  } catch (...) {
+    if (api.capture_end.address(stream_, &graph) == 0) api.graph_destroy.address(graph);
+    throw;
+  }
+  check_queued(api.capture_end.address(stream_, &graph), api.capture_end.name, context_.place);
+  const int status = api.graph_instantiate.address(&executable, graph, 0);
+  api.graph_destroy.address(graph);
+  check_queued(status, api.graph_instantiate.name, context_.place);
+  return std::make_unique<StreamGraph>(shared_from_this(), executable);
 }
 
 bool StreamQueue::is_lost() noexcept {

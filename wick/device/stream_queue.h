@@ -4,12 +4,14 @@
 #include <array>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "wick/device/capture.h"
 #include "wick/device/queue.h"
 #include "wick/device/stream_api.h"
 
@@ -100,11 +102,10 @@ class StagingRing {
 };
 
 // A device that is lost stays lost: every call from then on throws the same error.
-class StreamQueue final : public Queue, public std::enable_shared_from_this<StreamQueue> {
+class StreamQueue final : public Queue, public CaptureQueue, public std::enable_shared_from_this<StreamQueue> {
  public:
-  explicit StreamQueue(StreamContext context);
-  // On a stream that somebody else owns.
-  StreamQueue(StreamContext context, StreamHandle stream);
+  // On a stream of its own, or on one that somebody else owns.
+  explicit StreamQueue(StreamContext context, StreamHandle stream = nullptr);
   ~StreamQueue() override;
 
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override;
@@ -114,6 +115,8 @@ class StreamQueue final : public Queue, public std::enable_shared_from_this<Stre
   void launch(const Launch& launch) override;
   void synchronize() override;
   [[nodiscard]] std::unique_ptr<Event> record() override;
+
+  [[nodiscard]] std::unique_ptr<CapturedWork> capture(const std::function<void()>& body) override;
 
   [[nodiscard]] const StreamContext& context() const noexcept { return context_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
@@ -127,6 +130,7 @@ class StreamQueue final : public Queue, public std::enable_shared_from_this<Stre
 
  private:
   friend class StreamEvent;
+  friend class StreamGraph;
   // These are called with mutex_ held.
   void begin_call();
   void throw_if_lost() const;
@@ -139,9 +143,9 @@ class StreamQueue final : public Queue, public std::enable_shared_from_this<Stre
   [[nodiscard]] std::byte* download_piece();
 
   StreamContext context_;
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;  // a capture holds it around the calls that it takes
   StreamHandle stream_ = nullptr;
-  bool owns_stream_ = true;
+  bool owns_stream_;
   StagingRing staging_;
   std::byte* download_ = nullptr;         // pinned; made by the first download that needs it
   std::vector<StreamAddress> addresses_;  // of the launch at hand

@@ -41,6 +41,12 @@ void bind_streams(const DynamicLibrary& library, StreamApi& api) {
   bind(library, "cuModuleUnload", api.module_unload);
   bind(library, "cuModuleGetFunction", api.module_function);
   bind(library, "cuLaunchKernel", api.launch);
+  bind(library, "cuStreamBeginCapture_v2", api.capture_begin);
+  bind(library, "cuStreamEndCapture", api.capture_end);
+  bind(library, "cuGraphInstantiateWithFlags", api.graph_instantiate);
+  bind(library, "cuGraphLaunch", api.graph_launch);
+  bind(library, "cuGraphExecDestroy", api.graph_executable_destroy);
+  bind(library, "cuGraphDestroy", api.graph_destroy);
 }
 
 void bind_devices(const DynamicLibrary& library, Api& api) {
