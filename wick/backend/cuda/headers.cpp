@@ -81,7 +81,8 @@ WICK_FUNCTION bool operator<(__half a, __half b) { return __hlt(a, b); }
 )";
 
 // The PTX instructions wmma.load, wmma.mma and wmma.store for 16 × 16 × 16 products of f16 into f32 (PTX ISA, "Warp Level Matrix
-// Multiply-Accumulate"). Each lane holds 8 words of an operand and 8 sums.
+// Multiply-Accumulate"). Each lane holds 8 words of an operand and 8 sums. Loads of shared memory say so: a load from anywhere is several
+// times slower, and the compiler does not look into assembler.
 constexpr const char* kTiles = R"(#pragma once
 #include <cuda_fp16.h>
 namespace nvcuda::wmma {
@@ -93,7 +94,7 @@ enum layout_t { mem_row_major };
 template <class Role, int m, int n, int k, class T, class Layout = void>
 struct fragment;
 struct wick_operand {
-  unsigned word[8];
+  unsigned x[8];
 };
 template <>
 struct fragment<matrix_a, 16, 16, 16, __half, row_major> : wick_operand {};
@@ -110,36 +111,41 @@ using wick_sums = fragment<accumulator, 16, 16, 16, float>;
 __device__ __forceinline__ void fill_fragment(wick_sums& f, float v) {
   for (int i = 0; i < 8; ++i) f.x[i] = v;
 }
-#define WICK_LOAD(type, role)                                                                                                   \
-  __device__ __forceinline__ void load_matrix_sync(type& f, const __half* from, unsigned stride) {                              \
-    asm volatile("wmma.load." role ".sync.aligned.row.m16n16k16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"                \
-                 : "=r"(f.word[0]), "=r"(f.word[1]), "=r"(f.word[2]), "=r"(f.word[3]), "=r"(f.word[4]), "=r"(f.word[5]),        \
-                   "=r"(f.word[6]), "=r"(f.word[7])                                                                             \
-                 : "l"(from), "r"(stride)                                                                                       \
-                 : "memory");                                                                                                   \
+#define WICK_EIGHT(c, f) c(f.x[0]), c(f.x[1]), c(f.x[2]), c(f.x[3]), c(f.x[4]), c(f.x[5]), c(f.x[6]), c(f.x[7])
+#define WICK_LOAD_FROM(role, space, element, result, address)                                              \
+  asm volatile("wmma.load." role ".sync.aligned.row.m16n16k16" space "." element                           \
+               " {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"                                              \
+               : WICK_EIGHT(result, f)                                                                     \
+               : address, "r"(stride)                                                                      \
+               : "memory")
+#define WICK_LOAD(type, role, T, element, result, ...)                                                     \
+  __device__ __forceinline__ void load_matrix_sync(type& f, const T* from, unsigned stride __VA_ARGS__) {  \
+    if (__isShared(from)) {                                                                                \
+      WICK_LOAD_FROM(role, ".shared", element, result, "l"(__cvta_generic_to_shared(from)));               \
+    } else {                                                                                               \
+      WICK_LOAD_FROM(role, "", element, result, "l"(from));                                                \
+    }                                                                                                      \
   }
-WICK_LOAD(wick_a, "a")
-WICK_LOAD(wick_b, "b")
-__device__ __forceinline__ void load_matrix_sync(wick_sums& f, const float* from, unsigned stride, layout_t) {
-  asm volatile("wmma.load.c.sync.aligned.row.m16n16k16.f32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"
-               : "=f"(f.x[0]), "=f"(f.x[1]), "=f"(f.x[2]), "=f"(f.x[3]), "=f"(f.x[4]), "=f"(f.x[5]), "=f"(f.x[6]), "=f"(f.x[7])
-               : "l"(from), "r"(stride)
-               : "memory");
-}
+WICK_LOAD(wick_a, "a", __half, "f16", "=r")
+WICK_LOAD(wick_b, "b", __half, "f16", "=r")
+WICK_LOAD(wick_sums, "c", float, "f32", "=f", , layout_t)
+#define WICK_STORE(space, address)                                                                                          \
+  asm volatile("wmma.store.d.sync.aligned.row.m16n16k16" space ".f32 [%0], {%2, %3, %4, %5, %6, %7, %8, %9}, %1;"           \
+               :                                                                                                            \
+               : address, "r"(stride), WICK_EIGHT("f", f)                                                                   \
+               : "memory")
 __device__ __forceinline__ void store_matrix_sync(float* to, const wick_sums& f, unsigned stride, layout_t) {
-  asm volatile("wmma.store.d.sync.aligned.row.m16n16k16.f32 [%0], {%2, %3, %4, %5, %6, %7, %8, %9}, %1;"
-               :
-               : "l"(to), "r"(stride), "f"(f.x[0]), "f"(f.x[1]), "f"(f.x[2]), "f"(f.x[3]), "f"(f.x[4]), "f"(f.x[5]), "f"(f.x[6]),
-                 "f"(f.x[7])
-               : "memory");
+  if (__isShared(to)) {
+    WICK_STORE(".shared", "l"(__cvta_generic_to_shared(to)));
+  } else {
+    WICK_STORE("", "l"(to));
+  }
 }
 __device__ __forceinline__ void mma_sync(wick_sums& d, const wick_a& a, const wick_b& b, const wick_sums& c) {
   asm("wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32 {%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11, %12, %13, %14, %15}, "
       "{%16, %17, %18, %19, %20, %21, %22, %23}, {%24, %25, %26, %27, %28, %29, %30, %31};"
-      : "=f"(d.x[0]), "=f"(d.x[1]), "=f"(d.x[2]), "=f"(d.x[3]), "=f"(d.x[4]), "=f"(d.x[5]), "=f"(d.x[6]), "=f"(d.x[7])
-      : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(a.word[4]), "r"(a.word[5]), "r"(a.word[6]), "r"(a.word[7]),
-        "r"(b.word[0]), "r"(b.word[1]), "r"(b.word[2]), "r"(b.word[3]), "r"(b.word[4]), "r"(b.word[5]), "r"(b.word[6]), "r"(b.word[7]),
-        "f"(c.x[0]), "f"(c.x[1]), "f"(c.x[2]), "f"(c.x[3]), "f"(c.x[4]), "f"(c.x[5]), "f"(c.x[6]), "f"(c.x[7]));
+      : WICK_EIGHT("=f", d)
+      : WICK_EIGHT("r", a), WICK_EIGHT("r", b), WICK_EIGHT("f", c));
 }
 }  // namespace nvcuda::wmma
 )";
