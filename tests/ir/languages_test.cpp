@@ -98,16 +98,7 @@ TEST(Msl, RunsOnTheHost) {
   EXPECT_EQ(run_on_host("c++", program, all), "");
 }
 
-// All texts of one language in one file, each in a namespace; what they include comes first.
-std::string in_namespaces(const std::vector<Text>& all, const std::string& includes) {
-  std::string program = includes;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    program += fmt::format("namespace n{} {{\n{}}}\n", i, without_includes(all[i].text));
-  }
-  return program;
-}
-
-// A vendor's run-time compiler, opened at run time: NVRTC, and hiprtc, whose functions differ in their first letters only.
+// hiprtc, AMD's compiler at run time, opened at run time.
 class RunTimeCompiler {
  public:
   RunTimeCompiler(std::string prefix, std::initializer_list<const char*> libraries) : prefix_(std::move(prefix)) {
@@ -142,17 +133,6 @@ class RunTimeCompiler {
   std::string prefix_;
   void* library_ = nullptr;
 };
-
-TEST(Cuda, IsAcceptedByNvrtc) {
-  const RunTimeCompiler nvrtc("nvrtc", {"libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
-  if (!nvrtc.found()) GTEST_SKIP() << "no libnvrtc.so";
-  std::vector<Text> all;
-  ASSERT_EQ(all_of(cuda_dialect(), cuda_caps(), all), "");
-  const std::string program = in_namespaces(all, "#include <cuda_fp16.h>\n#include <mma.h>\n");
-  for (const char* architecture : {"sm_80", "sm_90", "sm_100"}) {
-    EXPECT_EQ(nvrtc.refusal(program, architecture, {"-I/usr/local/cuda/include"}), "");
-  }
-}
 
 // hiprtc 5.2, Debian's: it needs no GPU.
 TEST(Hip, IsAcceptedByHiprtc) {

@@ -77,6 +77,14 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
+std::string in_namespaces(const std::vector<Text>& all, const std::string& includes) {
+  std::string program = includes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    program += fmt::format("namespace n{} {{\n{}}}\n", i, without_includes(all[i].text));
+  }
+  return program;
+}
+
 std::string host_program(const std::vector<Text>& all, const std::string& header) {
   std::string program = header;
   for (std::size_t i = 0; i < all.size(); ++i) {

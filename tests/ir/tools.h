@@ -48,6 +48,8 @@ struct Text {
 [[nodiscard]] std::string without_includes(const std::string& text);
 [[nodiscard]] std::string replaced(std::string text, const std::string& from, const std::string& to);
 
+// All texts of one language in one file, each in a namespace; what they include comes first.
+[[nodiscard]] std::string in_namespaces(const std::vector<Text>& all, const std::string& includes);
 // One file of C++ that holds all texts, each in a namespace of its own and without its includes, behind `header`, and a function run_<i>
 // for each.
 [[nodiscard]] std::string host_program(const std::vector<Text>& all, const std::string& header);
