@@ -2,6 +2,7 @@
 // all (tests/fake_cuda).
 #include "wick/backend/cuda/driver.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +14,10 @@
 
 #include "fake_cuda/fake_cuda.h"
 #include "wick/backend/cuda/cuda.h"
+#include "wick/device/graph.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/ir/builder.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick::cuda {
 namespace {
@@ -180,6 +183,61 @@ TEST_P(CudaDriverTest, WithoutMemoryTheErrorSaysHowMuchIsFreeAndTheDeviceGoesOn)
   EXPECT_THAT(error.what(), AllOf(HasSubstr("out of memory: requested " + std::to_string(much + 4096) + " bytes"),
                                   HasSubstr(" of " + std::to_string(much) + " in use, "), HasSubstr(" free")));
   EXPECT_EQ(download(*device, *upload(*device, counted(10))), counted(10));
+}
+
+// The third replay is the second by the driver, and a parameter that changes is seen.
+TEST_P(CudaDriverTest, AGraphIsReplayedByTheDriverUntilItChanges) {
+  const Device device = Device::adopt({DeviceKind::cuda, 0}, runtime());
+  Runtime& runtime = device.runtime();
+  const std::unique_ptr<Buffer> x = upload(runtime, counted(64)), y = upload(runtime, Words(64)), z = upload(runtime, Words(64));
+  const std::shared_ptr<const Program> program = runtime.compile(add_kernel());
+  Graph graph = Graph::record(device, [&] {
+    const std::array<BufferArgument, 2> there{{{x.get()}, {y.get()}}}, back{{{y.get()}, {x.get()}}};
+    runtime.launch({program.get(), {}, there, Words{1}});
+    runtime.launch({program.get(), {}, back, Words{10}});
+    runtime.queue().copy(*x, 0, *z, 0, 256);
+  });
+  EXPECT_EQ(download(runtime, *z), counted(64, 11));
+  const int launches = is_fake() ? fake_->count("cuLaunchKernel") : 0;
+  for (uint32_t i = 0; i < 4; ++i) graph.replay();
+  EXPECT_EQ(download(runtime, *z), counted(64, 55));
+  if (is_fake()) {
+    EXPECT_EQ(fake_->count("cuGraphLaunch"), 3);
+    EXPECT_EQ(fake_->count("cuLaunchKernel"), launches + 4);  // the first replay's, and those of the capture
+  }
+  graph.set_parameter(0, 0, 5);
+  for (int i = 0; i < 3; ++i) graph.replay();
+  EXPECT_EQ(download(runtime, *z), counted(64, 100));
+  if (is_fake()) {
+    EXPECT_EQ(fake_->count("cuGraphInstantiateWithFlags"), 2);
+  }
+}
+
+TEST_P(CudaDriverTest, ItsOwnHandlesReachTheSameMemory) {
+  const Device device = Device::adopt({DeviceKind::cuda, 0}, runtime());
+  EXPECT_EQ(cuda_device(device), devices_[0].id);
+  EXPECT_NE(cuda_context(device), nullptr);
+  const Tensor tensor = Tensor::from_vector(std::vector<float>{1, 2, 3, 4}, {2, 2}, device);
+  const uint64_t address = cuda_memory(tensor.narrow(0, 1, 1));
+  EXPECT_EQ(address, cuda_memory(tensor) + 8);
+  // As code of NVIDIA's would: queued behind the upload on the same stream.
+  ASSERT_EQ(api_->fill_bytes.address(address, 0, 4, cuda_stream(device)), 0);
+  EXPECT_EQ(tensor.to_vector<float>(), (std::vector<float>{1, 2, 0, 4}));
+  StreamAddress other = 0;
+  ASSERT_EQ(api_->memory_allocate.address(&other, 1024), 0);
+  bool freed = false;
+  {
+    const std::shared_ptr<const void> owner(this, [&](const void*) { freed = true; });
+    const auto storage = std::make_shared<Storage>(device, DType::f32, wrap_cuda_memory(other, 1024, owner));
+    const Tensor wrapped(storage, Layout(Shape({256})));
+    wrapped.zero_set();
+    EXPECT_EQ(cuda_memory(wrapped), other);
+    EXPECT_EQ((wrapped + 2.0).to_vector<float>(), std::vector<float>(256, 2.0F));
+  }
+  EXPECT_TRUE(freed);
+  EXPECT_EQ(api_->memory_free.address(other), 0);
+  EXPECT_STREQ(error_of([&] { static_cast<void>(wrap_cuda_memory(other + 4, 16, nullptr)); }).what(),
+               fmt::format("memory of a cuda device at {:#x}: the address is not a multiple of 256", other + 4).c_str());
 }
 
 // --- the fake alone -------------------------------------------------------------------------------------------------------------------

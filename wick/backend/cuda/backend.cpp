@@ -1,20 +1,22 @@
 // The CUDA backend: every device of NVIDIA's driver, with kernels in CUDA C++.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
 
+#include "wick/backend/cuda/backend.h"
 #include "wick/backend/cuda/driver.h"
 #include "wick/base/fail.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/plain_caps.h"
-#include "wick/device/registry.h"
 
 namespace wick::cuda {
 namespace {
 
-constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
+// plain is the least that a device may be; portable runs the library's own kernels alone; native takes NVIDIA's products of matrices too.
+constexpr std::array<std::string_view, 3> kVariants{"plain", "portable", "native"};
 
 // The driver, its compiler and its devices, or why there are none.
 struct Installation {
@@ -56,18 +58,7 @@ std::vector<DeviceInfo> probe() {
   return list;
 }
 
-std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
-  const Installation& found = installation();
-  if (static_cast<size_t>(index) >= found.devices.size()) return nullptr;
-  FoundDevice device = found.devices[static_cast<size_t>(index)];
-  if (!unsuitable(device).empty()) return nullptr;
-  if (options.variant == kVariants[0]) {
-    device.caps = plain_caps(std::move(device.caps));
-  } else if (!options.variant.empty() && options.variant != kVariants[1]) {
-    fail(ErrorCode::invalid_argument, "cuda:{}: no variant '{}'; it has {}", index, options.variant, fmt::join(kVariants, " and "));
-  }
-  return std::make_unique<KernelRuntime>(std::make_unique<CudaDriver>(found.api, found.compiler, device, index), options);
-}
+std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) { return open_on_stream(index, options, nullptr); }
 
 std::string missing(int index) {
   const Installation& found = installation();
@@ -76,11 +67,28 @@ std::string missing(int index) {
   return is_there ? unsuitable(found.devices[static_cast<size_t>(index)]) : "";
 }
 
-std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
+std::vector<VariantInfo> variants() {
+  std::vector<VariantInfo> all;
+  for (const std::string_view name : kVariants) all.push_back({std::string(name), true});
+  return all;
+}
 
 }  // namespace
 
-extern const Backend kBackend;
+std::unique_ptr<Runtime> open_on_stream(int index, const DeviceOptions& options, StreamHandle stream) {
+  const Installation& found = installation();
+  if (index < 0 || static_cast<size_t>(index) >= found.devices.size()) return nullptr;
+  FoundDevice device = found.devices[static_cast<size_t>(index)];
+  if (!unsuitable(device).empty()) return nullptr;
+  const std::string_view variant = options.variant.empty() ? kVariants.back() : std::string_view(options.variant);
+  if (std::find(kVariants.begin(), kVariants.end(), variant) == kVariants.end()) {
+    fail(ErrorCode::invalid_argument, "cuda:{}: no variant '{}'; it has {}", index, variant, fmt::join(kVariants, ", "));
+  }
+  if (variant == "plain") device.caps = plain_caps(std::move(device.caps));
+  return std::make_unique<KernelRuntime>(
+      std::make_unique<CudaDriver>(found.api, found.compiler, device, index, variant == kVariants.back(), stream), options);
+}
+
 const Backend kBackend = {DeviceKind::cuda, probe, open, variants, missing};
 
 }  // namespace wick::cuda

@@ -37,32 +37,37 @@ struct Program {
 
 }  // namespace
 
-std::vector<std::string> Compiler::libraries_for(int driver_version) {
+std::vector<std::string> libraries_of(std::string_view name, int driver_version) {
   std::vector<std::string> names;
   for (int major = std::min(driver_version / 1000, kNewestMajor); major >= kOldestMajor; --major) {
-    names.push_back(fmt::format("libnvrtc.so.{}", major));
-    names.push_back(fmt::format("{}libnvrtc.so.{}", kToolkit, major));
+    names.push_back(fmt::format("lib{}.so.{}", name, major));
+    names.push_back(fmt::format("{}lib{}.so.{}", kToolkit, name, major));
   }
-  names.emplace_back("libnvrtc.so.11.2");
   return names;
 }
 
-Compiler::Compiler(std::span<const std::string> libraries) {
+std::unique_ptr<const DynamicLibrary> open_first(std::span<const std::string> libraries, std::string_view purpose,
+                                                 std::string_view package) {
   std::string reason;
   for (const std::string& name : libraries) {
     try {
-      library_ = std::make_unique<const DynamicLibrary>(name);
-      break;
+      return std::make_unique<const DynamicLibrary>(name);
     } catch (const Error& error) {
       if (reason.empty()) reason = error.what();
     }
   }
-  if (library_ == nullptr) {
-    fail(ErrorCode::not_found,
-         "{}; it is CUDA's run-time compiler: install NVIDIA's package cuda-nvrtc, or nvidia-cuda-nvrtc of PyPI with "
-         "its folder in LD_LIBRARY_PATH; also not there: {}",
-         reason, fmt::join(libraries.subspan(1), ", "));
-  }
+  fail(ErrorCode::not_found,
+       "{}; it is {}: install NVIDIA's package {}, or that of PyPI with its folder in LD_LIBRARY_PATH; also not there: {}", reason, purpose,
+       package, fmt::join(libraries.subspan(1), ", "));
+}
+
+std::vector<std::string> Compiler::libraries_for(int driver_version) {
+  std::vector<std::string> names = libraries_of("nvrtc", driver_version);
+  names.emplace_back("libnvrtc.so.11.2");
+  return names;
+}
+
+Compiler::Compiler(std::span<const std::string> libraries) : library_(open_first(libraries, "CUDA's run-time compiler", "cuda-nvrtc")) {
   bind_all();
   int major = 0, minor = 0, count = 0;
   check(functions_.version(&major, &minor), "nvrtcVersion");

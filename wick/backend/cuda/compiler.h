@@ -12,12 +12,17 @@
 
 namespace wick::cuda {
 
+// Where a library of CUDA ("nvrtc") may be, for a driver that knows this version of CUDA: one of the driver's age or older first, as the
+// driver takes no code of a newer one.
+[[nodiscard]] std::vector<std::string> libraries_of(std::string_view name, int driver_version);
+// The first of these that is there. Errors: not_found, saying that it is `purpose` and that `package` has it.
+[[nodiscard]] std::unique_ptr<const DynamicLibrary> open_first(std::span<const std::string> libraries, std::string_view purpose,
+                                                               std::string_view package);
+
 class Compiler {
  public:
   // The first of these libraries that is there. Errors: not_found, naming what to install; unsupported for one without some function.
   explicit Compiler(std::span<const std::string> libraries);
-  // Where NVRTC may be, for a driver that knows this version of CUDA: one of the driver's age or older first, as the driver takes no code
-  // of a newer one.
   [[nodiscard]] static std::vector<std::string> libraries_for(int driver_version);
 
   [[nodiscard]] int version() const noexcept { return version_; }  // as Api::version

@@ -81,7 +81,7 @@ std::vector<FoundDevice> find_devices(const Api& api) {
     const Answers answers(api, device.id);
     device.capability = 10 * answers.number(attribute::kMajor) + answers.number(attribute::kMinor);
     device.caps.name = answers.name();
-    device.caps.driver = fmt::format("CUDA {}, sm_{}", version_text(api.version), device.capability);
+    device.caps.driver = fmt::format("CUDA {} sm_{}", version_text(api.version), device.capability);
     describe_limits(answers, device.caps);
     describe_instructions(device.capability, device.caps);
     const bool shares_memory = answers.number(attribute::kIntegrated) != 0;

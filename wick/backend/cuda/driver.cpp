@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "wick/base/log.h"
+
 namespace wick::cuda {
 namespace {
 
@@ -40,11 +42,24 @@ StreamContext retain_context(const std::shared_ptr<const Api>& api, const FoundD
 }  // namespace
 
 CudaDriver::CudaDriver(const std::shared_ptr<const Api>& api, std::shared_ptr<const Compiler> compiler, const FoundDevice& device,
-                       int index)
-    : StreamDriver(retain_context(api, device, index), device.caps),
+                       int index, bool uses_libraries, StreamHandle stream)
+    : StreamDriver(retain_context(api, device, index), device.caps, stream),
       api_(api),
       compiler_(std::move(compiler)),
-      target_(compiler_->target(device.capability)) {}
+      device_(device.id),
+      target_(compiler_->target(device.capability)),
+      uses_libraries_(uses_libraries) {}
+
+CublasLt* CudaDriver::matrix_library() {
+  std::call_once(library_opened_, [&] {
+    try {
+      library_ = std::make_unique<CublasLt>(queue().context(), api_->version);
+    } catch (const Error& error) {
+      log_info("{}: products of matrices run by portable kernels: {}", queue().context().place, error.what());
+    }
+  });
+  return library_.get();
+}
 
 std::string CudaDriver::binary_key() const {
   // Code for a processor is the driver's concern only where it compiles it.

@@ -246,10 +246,25 @@ class LinearCall {
         runtime_.program({"halves_of_weight", {number_of(weight.dtype)}}, [&] { return kernels::halves_of_weight(weight.dtype, caps()); });
     launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(units), caps()),
            weight_arguments(runtime_, std::array<const Operand*, 1>{&weight}).buffer(*halves).size(x_.columns).size(units));
+    if (multiply_by_device(*halves, rows, y, offset)) return;
     const LinearForm form{DType::f16, RowAccess::vectors, false};
     const auto tiles = kernels::linear_tiles_of(form, rows, x_.rows, caps());
     WICK_ASSERT(tiles.has_value());
     multiply_tiles(form, *tiles, Arguments().buffer(*halves).size(0).size(x_.columns).size(1), rows, y, offset);
+  }
+
+  // By the device's own product with f16, if it has one.
+  [[nodiscard]] bool multiply_by_device(Buffer& halves, int64_t rows, const Buffer& y, int64_t offset) const {
+    const OpFunction own = runtime_.override_for(OpId::linear, 0, DType::f16);
+    if (own == nullptr) return false;
+    const Layout activations(Shape({x_.rows, x_.columns}), x_.offset), weights(Shape({rows, x_.columns})),
+        results(Shape({x_.rows, rows}), offset);
+    const std::array<Operand, 2> inputs{
+        {{const_cast<Buffer*>(x_.buffer), DType::f32, &activations}, {&halves, DType::f16, &weights}}};  // NOLINT: it is read
+    const Operand result{const_cast<Buffer*>(&y), DType::f32, &results};                                 // NOLINT: the caller's own
+    const LinearParams params{.precise = false};
+    own({OpId::linear, &params, inputs, std::span(&result, 1), &runtime_});
+    return true;
   }
 
   // `arguments` are those of the weight.

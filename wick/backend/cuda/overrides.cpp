@@ -1,0 +1,198 @@
+#include "wick/backend/cuda/overrides.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "wick/backend/cuda/cublaslt.h"
+#include "wick/backend/cuda/driver.h"
+#include "wick/base/fail.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/device/linked_kernels.h"
+
+namespace wick::cuda {
+namespace {
+
+// Below so many rows of activations the portable kernels are as fast.
+constexpr int64_t kManyRows = 64;
+// Below so many products and sums a call costs more than it saves.
+constexpr int64_t kLargeProduct = int64_t{1} << 24;
+
+CudaDriver& driver_of(const OpCall& call) { return static_cast<CudaDriver&>(static_cast<KernelRuntime&>(*call.runtime).driver()); }
+
+void run_kernels(const OpCall& call) { (*linked_launchers())[static_cast<size_t>(call.op)](call); }
+
+std::optional<MatrixType> matrix_type(DType dtype) {
+  if (dtype == DType::f32) return MatrixType::f32;
+  if (dtype == DType::f16) return MatrixType::f16;
+  if (dtype == DType::bf16) return MatrixType::bf16;
+  return std::nullopt;
+}
+
+StreamAddress address_of(const Operand& operand) {
+  return stream_address(*operand.buffer,
+                        static_cast<size_t>(operand.layout->offset()) * static_cast<size_t>(info(operand.dtype).block_bytes));
+}
+
+// The last two dimensions of an operand in memory: by rows or by columns, and how far one is from the next.
+struct Matrix {
+  bool by_rows = true;
+  int64_t stride = 0;
+};
+std::optional<Matrix> matrix_of(const Layout& layout) {
+  const int last = layout.rank() - 1;
+  const int64_t rows = layout.shape()[last - 1], columns = layout.shape()[last];
+  const int64_t row = layout.stride(last - 1), column = layout.stride(last);
+  if (column == 1 && (row >= columns || rows == 1)) return Matrix{true, rows == 1 ? columns : row};
+  if (row == 1 && (column >= rows || columns == 1)) return Matrix{false, columns == 1 ? rows : column};
+  return std::nullopt;
+}
+
+// All dimensions before the last two as one: how many, and how far one is from the next.
+struct Batches {
+  int64_t count = 1, stride = 0;
+};
+std::optional<Batches> batches_of(const Layout& layout) {
+  Batches all;
+  for (int dim = layout.rank() - 3; dim >= 0; --dim) {
+    const int64_t extent = layout.shape()[dim];
+    if (extent == 1) continue;
+    if (all.count == 1) {
+      all.stride = layout.stride(dim);
+    } else if (layout.stride(dim) != all.stride * all.count) {
+      return std::nullopt;
+    }
+    all.count *= extent;
+  }
+  return all;
+}
+
+bool multiply(const OpCall& call, const Product& product, StreamAddress a, StreamAddress b, StreamAddress c) {
+  CudaDriver& driver = driver_of(call);
+  CublasLt* const library = driver.matrix_library();
+  return library != nullptr && library->multiply(product, a, b, c, driver.queue());
+}
+
+// c [m, n] by rows is its transpose by columns: cᵀ = bᵀ · aᵀ.
+bool try_matmul(const OpCall& call) {
+  const Operand &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
+  const Layout &left = *a.layout, &right = *b.layout;
+  const int last = left.rank() - 1;
+  Product p;
+  p.type = p.result = *matrix_type(a.dtype);
+  p.m = right.shape()[last];
+  p.n = left.shape()[last - 1];
+  p.k = left.shape()[last];
+  const std::optional<Matrix> first = matrix_of(right), second = matrix_of(left);
+  const std::optional<Batches> rights = batches_of(right), lefts = batches_of(left);
+  if (!first || !second || !rights || !lefts || rights->count != lefts->count) return false;
+  if (p.m * p.n * p.k * lefts->count < kLargeProduct) return false;
+  p.a_by_rows = !first->by_rows;
+  p.b_by_rows = !second->by_rows;
+  p.a_stride = first->stride;
+  p.b_stride = second->stride;
+  p.c_stride = p.m;
+  p.batches = lefts->count;
+  p.a_batch = rights->stride;
+  p.b_batch = lefts->stride;
+  p.c_batch = p.m * p.n;
+  return multiply(call, p, address_of(b), address_of(a), address_of(c));
+}
+
+void matmul(const OpCall& call) {
+  if (!try_matmul(call)) run_kernels(call);
+}
+
+// A matrix of this dtype, row behind row: the operand itself, or a copy.
+struct Dense {
+  std::unique_ptr<Buffer> memory;
+  StreamAddress address = 0;
+};
+Dense dense(const OpCall& call, const Operand& operand, DType dtype) {
+  if (operand.dtype == dtype && operand.layout->is_contiguous()) return {nullptr, address_of(operand)};
+  const Layout layout(operand.layout->shape());
+  std::unique_ptr<Buffer> memory =
+      call.runtime->allocate(static_cast<size_t>(layout.elements() * info(dtype).block_bytes), Lifetime::transient);
+  const Operand copy{memory.get(), dtype, &layout};
+  run_kernels({OpId::copy, nullptr, std::span(&operand, 1), std::span(&copy, 1), call.runtime});
+  const StreamAddress address = stream_address(*memory, 0);
+  return {std::move(memory), address};
+}
+
+// y [rows, n] = x [rows, k] · weightᵀ; false: the library has no way.
+bool multiply_weight(const OpCall& call, const Dense& x, int64_t rows, DType dtype, const Operand& weight, StreamAddress y) {
+  const Dense weights = dense(call, weight, dtype);
+  Product p;
+  p.type = *matrix_type(dtype);
+  p.m = weight.layout->shape()[0];
+  p.n = rows;
+  p.k = weight.layout->shape()[1];
+  p.a_by_rows = true;
+  p.a_stride = p.b_stride = p.k;
+  p.c_stride = p.m;
+  return multiply(call, p, weights.address, x.address, y);
+}
+
+struct LinearPlan {
+  int64_t rows = 0;
+  DType dtype = DType::f16;  // of the product's operands
+};
+
+// Activations are rounded to the weights' dtype, as the portable kernels with tiles do.
+std::optional<LinearPlan> linear_plan(const OpCall& call, std::span<const Operand> weights) {
+  const Layout& x = *call.inputs[0].layout;
+  const LinearPlan plan{x.elements() / x.shape().last(), weights[0].dtype};
+  if (call.parameters<LinearParams>().precise || plan.rows < kManyRows || x.shape().last() % 8 != 0) return std::nullopt;
+  for (const Operand& weight : weights) {
+    if (weight.dtype != plan.dtype || weight.layout->elements() * plan.rows < kLargeProduct) return std::nullopt;
+  }
+  return plan;
+}
+
+void linear(const OpCall& call) {
+  const auto weights = call.inputs.subspan(1);
+  const std::optional<LinearPlan> plan = linear_plan(call, weights);
+  if (!plan) return run_kernels(call);
+  const Dense x = dense(call, call.inputs[0], plan->dtype);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (multiply_weight(call, x, plan->rows, plan->dtype, weights[i], address_of(call.outputs[i]))) continue;
+    const std::array<Operand, 2> inputs{call.inputs[0], weights[i]};
+    run_kernels({call.op, call.params, inputs, call.outputs.subspan(i, 1), call.runtime});
+  }
+}
+
+// y = silu(x · gateᵀ) · (x · upᵀ)
+void gated_linear(const OpCall& call) {
+  const auto weights = call.inputs.subspan(1);
+  const std::optional<LinearPlan> plan = linear_plan(call, weights);
+  if (!plan) return run_kernels(call);
+  // gate, its silu, up
+  const Layout layout(call.outputs[0].layout->shape());
+  std::array<std::unique_ptr<Buffer>, 3> memory;
+  std::array<Operand, 3> parts;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    memory[i] = call.runtime->allocate(static_cast<size_t>(layout.elements()) * sizeof(float), Lifetime::transient);
+    parts[i] = {memory[i].get(), DType::f32, &layout};
+  }
+  const Dense x = dense(call, call.inputs[0], plan->dtype);
+  if (!multiply_weight(call, x, plan->rows, plan->dtype, weights[0], address_of(parts[0]))) return run_kernels(call);
+  if (!multiply_weight(call, x, plan->rows, plan->dtype, weights[1], address_of(parts[2]))) return run_kernels(call);
+  const UnaryParams silu{.kind = UnaryKind::silu};
+  run_kernels({OpId::unary, &silu, std::span(parts).first(1), std::span(parts).subspan(1, 1), call.runtime});
+  const BinaryParams product{.kind = BinaryKind::mul};
+  run_kernels({OpId::binary, &product, std::span(parts).subspan(1), call.outputs, call.runtime});
+}
+
+}  // namespace
+
+OpFunction override_of(OpId op, DType dtype) noexcept {
+  if (op == OpId::matmul) return matrix_type(dtype) ? &matmul : nullptr;
+  const bool weights = dtype == DType::f16 || dtype == DType::bf16;
+  if (op == OpId::linear) return weights ? &linear : nullptr;
+  if (op == OpId::gated_linear) return weights ? &gated_linear : nullptr;
+  return nullptr;
+}
+
+}  // namespace wick::cuda
