@@ -137,7 +137,7 @@ int run_worker(Console& console, const Arguments& arguments) {
     }
     if (completion || wants_man_page) {
       CommandRecord record = flags.record();
-      record.summary = fmt::format("continue a text with a language model on the {} backend", to_string(device.location.kind));
+      record.summary = fmt::format("continue a text with a language model on {}", to_string(device.location.kind));
       console.out << (completion ? completion_script(*completion, record) : man_page(record, {}));
       return;
     }
