@@ -19,11 +19,6 @@ target_link_options(wick_compiler INTERFACE LINKER:--gc-sections LINKER:--as-nee
 # WICK_SMALL_CODE to OFF, and precompiled headers exclude it: both have flags of their own.
 set(WICK_SMALL_CODE_FLAGS $<$<AND:$<BOOL:${WICK_SMALL_CODE}>,$<NOT:$<BOOL:${WICK_PRECOMPILE}>>,$<NOT:$<CONFIG:Debug>>>:-Os>)
 
-#   wick_small_sources(<file>…)
-function(wick_small_sources)
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${WICK_SMALL_CODE_FLAGS})
-endfunction()
-
 # What ccache needs to look into precompiled headers, with the launcher below.
 function(wick_cached_precompiled target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -1,17 +1,27 @@
 # A room is one folder under wick/ and one static library, wick::<room>. A part of a room that only some programs link is a library too.
 
-#   add_room(<name> [SMALL] [SEPARATE] [OWN_DEFINITIONS] SOURCES a.cpp b.cpp LINK wick::base fmt::fmt)
-# SMALL: nothing in it is worth compiling for speed (WICK_SMALL_CODE).
+#   add_room(<name> [SMALL] [SEPARATE] [OWN_DEFINITIONS] SOURCES a.cpp b.cpp [SMALL_SOURCES c.cpp] LINK wick::base fmt::fmt
+#            [LINK_PRIVATE zlib])
+# SMALL: nothing in it is worth compiling for speed (WICK_SMALL_CODE); SMALL_SOURCES: these files alone.
 # SEPARATE: its files define the same names for themselves, so that WICK_UNITY cannot compile several at once.
 # OWN_DEFINITIONS: a library that it links defines macros, so that it cannot share precompiled headers with the other rooms.
 # A room without sources (headers only) is an interface library.
 function(add_room name)
-  cmake_parse_arguments(ROOM "SMALL;SEPARATE;OWN_DEFINITIONS" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "SMALL;SEPARATE;OWN_DEFINITIONS" "" "SOURCES;SMALL_SOURCES;LINK;LINK_PRIVATE" ${ARGN})
   if(ROOM_SOURCES)
     add_library(wick_${name} STATIC ${ROOM_SOURCES})
-    target_link_libraries(wick_${name} PRIVATE $<BUILD_INTERFACE:wick_compiler> PUBLIC ${ROOM_LINK})
+    target_link_libraries(wick_${name} PRIVATE $<BUILD_INTERFACE:wick_compiler> PUBLIC ${ROOM_LINK} PRIVATE ${ROOM_LINK_PRIVATE})
     target_compile_features(wick_${name} PUBLIC cxx_std_20)
     wick_find_headers(wick_${name} PUBLIC)
+    if(ROOM_SMALL_SOURCES)
+      add_library(wick_${name}_small OBJECT ${ROOM_SMALL_SOURCES})
+      target_link_libraries(wick_${name}_small PRIVATE wick_compiler ${ROOM_LINK} ${ROOM_LINK_PRIVATE})
+      target_compile_options(wick_${name}_small PRIVATE ${WICK_SMALL_CODE_FLAGS})
+      if(WICK_UNITY)
+        set_target_properties(wick_${name}_small PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+      endif()
+      target_sources(wick_${name} PRIVATE $<TARGET_OBJECTS:wick_${name}_small>)
+    endif()
     if(ROOM_SMALL)
       target_compile_options(wick_${name} PRIVATE ${WICK_SMALL_CODE_FLAGS})
     endif()
