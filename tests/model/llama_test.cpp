@@ -6,6 +6,7 @@
 #include "model/tiny_model.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
+#include "wick/device/registry.h"
 #include "wick/model/language_model.h"
 
 namespace wick {
@@ -15,6 +16,18 @@ std::vector<int32_t> some_tokens(int64_t count, int64_t vocab) {
   std::vector<int32_t> tokens;
   for (int64_t i = 0; i < count; ++i) tokens.push_back(static_cast<int32_t>((i * 7919 + 13) % vocab));
   return tokens;
+}
+
+// The CPU by each instruction set that this machine runs.
+std::vector<Device> code_paths() {
+  std::vector<Device> devices;
+  for (const Backend* backend : linked_backends()) {
+    if (backend->kind != DeviceKind::cpu || backend->variants == nullptr) continue;
+    for (const VariantInfo& variant : backend->variants()) {
+      if (variant.usable) devices.push_back(Device::open({backend->kind, 0}, {2, variant.name}));
+    }
+  }
+  return devices;
 }
 
 double largest_difference(const Tensor& logits, const std::vector<std::vector<double>>& expected) {
@@ -134,6 +147,60 @@ TEST_F(LlamaTest, FastPathStaysCloseToThePreciseOne) {
     double total = 0;
     for (size_t i = 0; i < want.size(); ++i) total += std::fabs(want[i] - got[i]);
     EXPECT_LT(total / static_cast<double>(want.size()), 0.02);
+  }
+}
+
+// Σ (got - expected)² / Σ expected².
+double normalized_error(const Tensor& logits, const std::vector<std::vector<double>>& expected) {
+  const std::vector<float> values = logits.to_vector<float>();
+  double error = 0;
+  double power = 0;
+  for (size_t at = 0; at < values.size(); ++at) {
+    const std::vector<double>& row = expected[at / expected[0].size()];
+    const double due = row[at % row.size()];
+    error += std::pow(values[at] - due, 2);
+    power += due * due;
+  }
+  return error / power;
+}
+
+// bf16 keeps 8: its logits are 1e-4 and more away. With `fast` they may be.
+TEST_F(LlamaTest, F16WeightsKeepTheirElevenBits) {
+  TinyModel whole;  // rows of whole blocks of 32 columns, and a head whose last rows fill no tile
+  whole.width = 256;
+  whole.heads = 16;
+  whole.feed_forward = 544;
+  whole.vocab = 100;
+  TinyModel odd;
+  odd.width = 36;
+  odd.feed_forward = 50;
+  odd.heads = 3;
+  odd.kv_heads = 1;
+  odd.head_dim = 10;
+  for (TinyModel tiny : {whole, odd}) {
+    tiny.dtype = DType::f16;
+    tiny.layers = 4;
+    const std::filesystem::path path = folder_.path() / "tiny.gguf";
+    write_tiny_model(tiny, path);
+    const GgufFile plain = GgufFile::open(path);
+    const std::vector<int32_t> ids = some_tokens(40, tiny.vocab);
+    const std::vector<std::vector<double>> expected = NaiveLlama(plain, tiny).run(ids);
+    for (const Device& device : code_paths()) {
+      const GgufFile file = GgufFile::open(path);
+      const auto model = load_language_model(file, device, {});
+      const auto fast = load_language_model(file, device, {.fast = true});
+      while (!model->rearrange(1)) {}
+      for (const size_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 40}) {
+        SCOPED_TRACE(testing::Message() << device.caps().driver << " width " << tiny.width << " tokens " << tokens);
+        const std::vector<std::vector<double>> first(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(tokens));
+        const auto logits = [&](const LanguageModel& one) {
+          const auto cache = one.new_cache(64);
+          return one.forward(std::span(ids).first(tokens), *cache, LogitRows::all);
+        };
+        EXPECT_LT(normalized_error(logits(*model), first), 1e-6);
+        EXPECT_LT(normalized_error(logits(*fast), first), 1e-3);
+      }
+    }
   }
 }
 

@@ -420,6 +420,35 @@ TEST_F(Commands, LogitsOfIdsNeedNoVocabulary) {
   EXPECT_EQ(wick({"logits", "--model", bare, "--text", "x", "--out", (folder / "a.npy").string()}).code, 2);
 }
 
+// F16 weights keep their 11 bits unless --fast allows less.
+TEST_F(Commands, F16WeightsKeepTheirBitsByDefault) {
+  const std::string halves = (folder / "f16.gguf").string();
+  write_synthetic_model(halves, {.shape = parse_synthetic_shape("2,256,512,4,2,400"), .type = "f16", .seed = 3});
+  std::string ids = "1";
+  for (int id = 2; id < 64; ++id) ids += "," + std::to_string(id);
+  const auto logits = [&](const Arguments& flags) {
+    Arguments arguments = {"logits", "--model", halves, "--tokens", ids, "--kv-type", "f32", "--out", (folder / "l.npy").string()};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    EXPECT_EQ(wick(arguments).code, 0);
+    const NpyArray array = read_npy(folder / "l.npy");
+    std::vector<float> values(array.data.size() / sizeof(float));
+    std::memcpy(values.data(), array.data.data(), array.data.size());
+    return values;
+  };
+  const std::vector<float> exact = logits({"--precise"});
+  const auto error = [&](const std::vector<float>& values) {
+    double squares = 0, power = 0;
+    for (size_t i = 0; i < exact.size(); ++i) {
+      squares += std::pow(values[i] - exact[i], 2);
+      power += std::pow(exact[i], 2);
+    }
+    return squares / power;
+  };
+  EXPECT_LT(error(logits({})), 1e-7);
+  EXPECT_LT(error(logits({"--fast"})), 1e-2);
+  EXPECT_EQ(wick({"logits", "--model", halves, "--tokens", "1", "--fast", "--precise", "--out", (folder / "l.npy").string()}).code, 2);
+}
+
 TEST_F(Commands, NumbersAtTheLimitsAreTheUsersMistakes) {
   EXPECT_EQ(wick({"bench", "--model", model, "--depth", "9223372036854775807"}).code, 2);
   EXPECT_EQ(wick({"bench", "--model", model, "--prompt-tokens", "9223372036854775807"}).code, 2);

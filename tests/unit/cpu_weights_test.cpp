@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -97,8 +98,9 @@ TEST(PlainWeights, GiveTheNumbersOfRearrangedOnes) {
   EXPECT_GE(compared, 3 * 27);
 }
 
-// Many rows of activations may meet f16 weights rounded to bf16, to nearest and half to even; a vector holds numbers of every kind.
-TEST(PlainWeights, EveryF16IsKeptOrRoundedToBf16) {
+// f16 weights keep their bits; with `fast` many rows of activations may meet them rounded to bf16, to nearest and half to even. A vector
+// holds numbers of every kind.
+TEST(PlainWeights, EveryF16IsKeptOrWithFastRoundedToBf16) {
   constexpr int64_t kValues = 65536, kPerRow = 32;
   std::vector<f16> values(kValues);
   for (int64_t bits = 0; bits < kValues; ++bits) {
@@ -111,11 +113,53 @@ TEST(PlainWeights, EveryF16IsKeptOrRoundedToBf16) {
   for (const Device& device : code_paths()) {
     const Tensor weight = Tensor::from_vector(values, {kValues / kPerRow, kPerRow}, device);
     const Tensor x = Tensor::from_vector(one_by_one, {kPerRow, kPerRow}, device);
-    const std::vector<float> result = linear(x, weight).t().contiguous().to_vector<float>();
-    for (size_t i = 0; i < values.size(); ++i) {
-      const float value = values[i];
-      ASSERT_TRUE(result[i] == value || result[i] == static_cast<float>(bf16(value)))
-          << device.caps().driver << " " << value << " " << result[i];
+    for (const bool fast : {false, true}) {
+      const std::vector<float> result = linear(x, weight, {.precise = false, .fast = fast}).t().contiguous().to_vector<float>();
+      for (size_t i = 0; i < values.size(); ++i) {
+        const float value = values[i];
+        ASSERT_TRUE(result[i] == value || (fast && result[i] == static_cast<float>(bf16(value))))
+            << device.caps().driver << " " << value << " " << result[i];
+      }
+    }
+  }
+}
+
+// Σ (got - expected)² / Σ expected² over x · wᵀ in f64.
+double normalized_error(const std::vector<float>& x, const std::vector<f16>& weight, int64_t columns, const std::vector<float>& got) {
+  const size_t k = static_cast<size_t>(columns), rows = weight.size() / k;
+  double error = 0, power = 0;
+  for (size_t at = 0; at < got.size(); ++at) {
+    double sum = 0;
+    for (size_t i = 0; i < k; ++i) sum += static_cast<double>(x[at / rows * k + i]) * static_cast<float>(weight[at % rows * k + i]);
+    error += std::pow(got[at] - sum, 2);
+    power += sum * sum;
+  }
+  return error / power;
+}
+
+// 8 bits of either factor would give an error of 3e-6. Numbers of rows and columns around every size that a kernel takes at once.
+TEST(PlainWeights, ProductsWithF16KeepElevenBits) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  for (const Device& one : code_paths()) {
+    for (const int threads : {1, 2}) {
+      const Device device = Device::open(one.location(), {threads, one.caps().driver});
+      for (const int64_t columns : {32, 544, 1100, 2080}) {  // 1100: not of whole blocks
+        std::vector<f16> values(static_cast<size_t>(37 * columns));
+        for (f16& value : values) value = f16(normal(random));
+        const Tensor weight = Tensor::from_vector(values, {37, columns}, device);
+        const Tensor repacked = repack_for_linear(weight);
+        for (int64_t rows = 1; rows <= 39; rows += rows < 27 ? 1 : 12) {
+          std::vector<float> x(static_cast<size_t>(rows * columns));
+          for (float& value : x) value = normal(random);
+          const Tensor activations = Tensor::from_vector(x, {rows, columns}, device);
+          const auto error = [&](const LinearParams& params) {
+            return normalized_error(x, values, columns, linear(activations, repacked, params).to_vector<float>());
+          };
+          EXPECT_LT(error({}), 1e-9) << one.caps().driver << " rows " << rows << " columns " << columns;
+          EXPECT_LT(error({.precise = false, .fast = true}), 1e-5) << one.caps().driver << " rows " << rows << " columns " << columns;
+        }
+      }
     }
   }
 }

@@ -48,6 +48,7 @@ BenchRow describe(const Options& options, const LoadedModel& loaded) {
           .variant = device.caps().driver,
           .threads = device.caps().compute_units,
           .precise = options.precision.precise,
+          .fast = options.precision.fast,
           .kv_type = std::string(to_string(options.precision.cache_dtype())),
           .speed = {}};
 }
@@ -87,10 +88,11 @@ void measure_depth(const Console& console, const Options& options, const LoadedM
 nlohmann::ordered_json to_json(const Options& options, const std::filesystem::path& path, const Measured& measured,
                                const BenchMachine& machine) {
   const BenchRow& first = measured.rows.front();
-  nlohmann::ordered_json json = {{"model", path.string()},     {"device", first.device},   {"variant", first.variant},
-                                 {"threads", first.threads},   {"precise", first.precise}, {"kv_type", first.kv_type},
-                                 {"depth", first.depth},       {"reps", options.reps},     {"cpu", machine.cpu},
-                                 {"version", machine.version}, {"commit", machine.commit}, {"date", machine.date}};
+  nlohmann::ordered_json json = {{"model", path.string()},   {"device", first.device},     {"variant", first.variant},
+                                 {"threads", first.threads}, {"precise", first.precise},   {"fast", first.fast},
+                                 {"kv_type", first.kv_type}, {"depth", first.depth},       {"reps", options.reps},
+                                 {"cpu", machine.cpu},       {"version", machine.version}, {"commit", machine.commit},
+                                 {"date", machine.date}};
   // With one test of a kind its numbers are here too.
   for (const bool decode : {false, true}) {
     const auto is_kind = [decode](const BenchRow& row) { return row.decode == decode; };

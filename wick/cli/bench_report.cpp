@@ -61,6 +61,7 @@ Json to_json(const BenchRow& row, const BenchMachine& machine) {
           {"variant", row.variant},
           {"threads", row.threads},
           {"precise", row.precise},
+          {"fast", row.fast},
           {"kv_type", row.kv_type},
           {"prompt_tokens", row.decode ? 0 : row.tokens},
           {"gen_tokens", row.decode ? row.tokens : 0},

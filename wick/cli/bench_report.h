@@ -34,6 +34,7 @@ struct BenchRow {
   std::string variant;
   int threads = 0;
   bool precise = false;
+  bool fast = false;
   std::string kv_type;
   bool decode = false;  // else prefill
   int64_t tokens = 0;

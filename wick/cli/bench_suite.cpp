@@ -58,7 +58,7 @@ struct Arithmetic {
 };
 
 Arithmetic arithmetic_of(const std::string& type, const Precision& precision, const MeasuredPeaks& peaks) {
-  const bool precise = precision.precise;
+  const bool precise = precision.precise || (type == "f16" && !precision.fast);
   const bool halves = type == "f16" || type == "bf16";
   if (!precise && !halves && type != "f32" && peaks.int8_operations > 0) return {"int8", &MeasuredPeaks::int8_operations};
   if (!precise && halves && peaks.bf16_operations > 0) return {"bf16", &MeasuredPeaks::bf16_operations};
@@ -164,6 +164,7 @@ void run_bench_suite(const Console& console, const SuiteOptions& options, const 
                                        {"threads", device.caps().compute_units},
                                        {"shape", shape.name},
                                        {"precise", options.precision.precise},
+                                       {"fast", options.precision.fast},
                                        {"kv_type", to_string(options.precision.cache_dtype())},
                                        {"prompt_tokens", options.speed.prompt_tokens},
                                        {"gen_tokens", options.speed.gen_tokens},

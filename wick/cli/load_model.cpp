@@ -61,13 +61,16 @@ void note_fallback_ops(const Console& console, const Device& device) {
 }
 
 std::string Precision::describe() const {
-  std::string text = precise ? ", precise" : "";
+  std::string text = precise ? ", precise" : fast ? ", fast" : "";
   if (kv_type) text += fmt::format(", KV {}", to_string(*kv_type));
   return text;
 }
 
 void add_precision(Flags& flags, Precision& precision) {
-  flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);
+  const Flags::Added precise =
+      flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);
+  flags.add_switch("--fast", "multiply F16 weights in bf16 where a CPU has it: prompts about twice as fast, 8 of 11 bits", precision.fast)
+      .excludes(precise);
   flags
       .add_value("--kv-type", "TYPE", "type of the KV cache: f32, f16, bf16 or q8_0 (f16; with --precise f32)",
                  [&precision](const std::string& text) {
@@ -88,6 +91,7 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
     ProgressBar bar(console, "loading");
     loaded.model = load_language_model(loaded.file, device,
                                        {.precise = precision.precise,
+                                        .fast = precision.fast,
                                         .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); },
                                         .observe = std::move(observe),
                                         .kv_type = precision.kv_type});

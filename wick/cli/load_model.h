@@ -34,6 +34,7 @@ void note_fallback_ops(const Console& console, const Device& device);
 // How numbers are kept while a model runs.
 struct Precision {
   bool precise = false;
+  bool fast = false;             // F16 weights may be rounded to bf16
   std::optional<DType> kv_type;  // the model's choice, if none is given
 
   [[nodiscard]] DType cache_dtype() const noexcept { return LoadOptions{.precise = precise, .kv_type = kv_type}.cache_dtype(); }
@@ -41,7 +42,7 @@ struct Precision {
   [[nodiscard]] std::string describe() const;
 };
 
-// --precise and --kv-type.
+// --precise, --fast and --kv-type.
 void add_precision(Flags& flags, Precision& precision);
 
 enum class WithTokenizer { no, yes };

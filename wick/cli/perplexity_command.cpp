@@ -178,6 +178,7 @@ void print_result(const Console& console, const Options& options, const Scorer& 
                                    {"ctx", text.context},
                                    {"tokens", scorer.loss.count()},
                                    {"precise", options.precision.precise},
+                                   {"fast", options.precision.fast},
                                    {"kv_type", to_string(options.precision.cache_dtype())}};
     if (divergence != nullptr) json["kl_divergence"] = divergence->to_json();
     console.out << json.dump() << '\n';

@@ -31,6 +31,9 @@ struct LlmOptions {
   int64_t context = 0;
   // f32 activations and cache throughout: slower. Otherwise the device may round activations to 8 bits.
   bool precise = false;
+  // A CPU may round F16 weights, and what they are multiplied by, to the 8 bits of bf16: long prompts are read faster. Otherwise F16
+  // weights keep their 11 bits.
+  bool fast = false;
   // What the KV cache holds: f32, f16, bf16 or q8_0. None: f16, with `precise` f32.
   std::optional<DType> kv_dtype = {};
   // Called while the weights load, with bytes; may be empty.

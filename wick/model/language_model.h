@@ -34,8 +34,10 @@ enum class LogitRows { last, all };
 using InputObserver = std::function<void(std::string_view weight, const Tensor& input)>;
 
 struct LoadOptions {
-  // f32 activations throughout; otherwise the device may round them to 8 bits, and a CPU F16 weights to bf16.
+  // f32 activations throughout; otherwise the device may round them to 8 bits.
   bool precise = false;
+  // A CPU may round F16 weights, and what they are multiplied by, to the 8 bits of bf16; otherwise F16 weights keep their 11 bits.
+  bool fast = false;
   // Told how much of the weights is ready, in bytes; may be empty.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
   // Shown the inputs of all weights of the layers, each time the model runs; may be empty.

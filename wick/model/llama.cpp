@@ -120,7 +120,7 @@ Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weigh
       config_(config),
       weights_(std::move(weights)),
       info_(std::move(info)),
-      linear_{options.precise},
+      linear_{options.precise, options.fast},
       rope_(config.rope),
       kv_type_(kv_type),
       observe_(options.observe) {

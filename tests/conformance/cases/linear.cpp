@@ -63,11 +63,11 @@ void add_linear(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool
 }
 
 // After repack_for_linear the weight means what it meant before, and so does everything that reads it.
-void add_repacked(CaseList& list, DType dtype, const Shape& shape, int64_t n) {
-  list.add(OpId::linear, dtype, name_of(shape, n, {}, "/repacked"), [=](Trial& trial) {
+void add_repacked(CaseList& list, DType dtype, const Shape& shape, int64_t n, const LinearParams& params = {}) {
+  list.add(OpId::linear, dtype, name_of(shape, n, params, params.fast ? "/fast, repacked" : "/repacked"), [=](Trial& trial) {
     const Tensor x = activations(trial, shape);
     const Tensor weight = repack_for_linear(trial.weight(n, shape.last(), dtype));
-    const Tensor result = linear(x, weight);
+    const Tensor result = linear(x, weight, params);
     trial.expect(OpId::linear, nullptr, {&x, &weight}, result, linear_bound({}, dtype));
     expect_usual_error(trial, x, weight, result);
   });
@@ -213,6 +213,7 @@ void add_blocks(CaseList& list, DType dtype) {
   }
   for (const int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) {
     for (const int64_t n : {15, 16, 35}) add_repacked(list, dtype, {tokens, 512}, n);
+    if (dtype == DType::f16) add_repacked(list, dtype, {tokens, 512}, 35, {.precise = false, .fast = true});
     add_linear(list, dtype, {tokens, 512}, 19, false);
     add_gated(list, dtype, {tokens, 256}, 35, false, true);
   }

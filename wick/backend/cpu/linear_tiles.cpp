@@ -25,6 +25,10 @@ constexpr int64_t kChunkBytes = 11 * 1024;
 // Pairs of bf16 come from the second-level cache as quickly.
 constexpr int64_t kPairColumns = 2048;
 
+bool is_pairs(const ActivationForm& form) { return form.kind == Kind::bf16 || form.kind == Kind::split_bf16; }
+// bf16 that make up a number.
+int64_t parts_of(const ActivationForm& form) { return form.kind == Kind::split_bf16 ? 2 : 1; }
+
 // How one call is computed.
 struct TilePlan {
   LinearJob job;
@@ -69,15 +73,32 @@ void quantize(const LinearJob& job, const ActivationForm& form, Activations& x) 
   x.sums = sums;
 }
 
-// All activations rounded to bf16 by all threads.
-void round_panels(const LinearJob& job, const ActivationForm& form, Activations& x) {
-  auto* rounded = job.runtime->scratch(0).get<bf16>(kQuants, static_cast<size_t>(job.rows * job.k));
+// All activations in panels by all threads: kParts numbers of each, as write(row, columns, rows of the panel, out) makes them.
+template <class T, int kParts, class Write>
+const T* write_panels(const LinearJob& job, const ActivationForm& form, Write&& write) {
+  auto* out = job.runtime->scratch(0).get<T>(kQuants, static_cast<size_t>(kParts * job.rows * job.k));
   for_each_panel(job, form, [&](int64_t first, int64_t rows) {
-    for (int64_t row = 0; row < rows; ++row) {
-      job.runtime->kernels().round_row(job.x + (first + row) * job.k, job.k, rows, rounded + first * job.k + row * kActivationBlock);
-    }
+    for (int64_t row = 0; row < rows; ++row)
+      write(job.x + (first + row) * job.k, job.k, rows, out + kParts * first * job.k + row * kActivationBlock);
   });
-  x.rounded = rounded;
+  return out;
+}
+
+void copy_row(const float* x, int64_t n, int64_t rows, float* out) {
+  for (int64_t column = 0; column < n; column += kActivationBlock) std::copy_n(x + column, kActivationBlock, out + column * rows);
+}
+
+// All activations of the call as `form` wants them.
+void arrange(const LinearJob& job, const ActivationForm& form, Activations& x) {
+  const SimdKernels& kernels = job.runtime->kernels();
+  switch (form.kind) {
+    case Kind::f32:
+      if (form.panel_rows > 1) x.values = write_panels<float, 1>(job, form, copy_row);
+      break;
+    case Kind::bf16: x.rounded = write_panels<bf16, 1>(job, form, kernels.round_row); break;
+    case Kind::split_bf16: x.rounded = write_panels<bf16, 2>(job, form, kernels.split_row); break;
+    case Kind::int8: quantize(job, form, x); break;
+  }
 }
 
 // Columns that are expanded in the first-level cache.
@@ -96,21 +117,27 @@ int64_t tiles_of_unit(const OpCall& call, const ManyRows& many) {
   return std::clamp(shared / kTilesOfUnit * kTilesOfUnit, kTilesOfUnit, many.tiles);
 }
 
+// nullptr: with the kernel for few rows.
+const ManyRows* kernels_of_many(const TileKernels& kernels, int64_t rows, bool fast) {
+  if (fast && kernels.fast.multiply != nullptr) return rows <= kernels.fast_rows ? nullptr : &kernels.fast;
+  if (rows <= kernels.few_rows) return nullptr;
+  return rows < kernels.bulk_rows ? &kernels.many : &kernels.bulk;
+}
+
 TilePlan make_plan(const OpCall& call) {
   const DType dtype = interleaved_dtype(call.inputs[1].dtype);
   const Layout& x = *call.inputs[0].layout;
   const TileKernels& kernels = runtime_of(call).kernels().tile_kernels(dtype);
   const int64_t rows = x.elements() / x.shape().last();
-  const ManyRows* many = rows <= kernels.few_rows ? nullptr : rows < kernels.bulk_rows ? &kernels.many : &kernels.bulk;
+  const ManyRows* many = kernels_of_many(kernels, rows, call.parameters<LinearParams>().fast);
   LinearJob job = make_job(call, many == nullptr ? kInterleavedRows : tiles_of_unit(call, *many) * kInterleavedRows);
   job.run_rows = (many == nullptr ? kTilesOfRun : many->tiles) * kInterleavedRows;
   TilePlan plan{job, &kernels, many, {.rows = job.rows, .columns = job.k, .values = job.x}, 0, 0};
   const ActivationForm& form = many == nullptr ? kernels.few_form : many->form;
-  if (form.kind == Kind::int8) quantize(job, form, plan.x);
-  if (form.kind == Kind::bf16) round_panels(job, form, plan.x);
+  arrange(job, form, plan.x);
   if (many == nullptr) return plan;
   plan.chunk = plan.expanded = expanded_columns(*many, job.k, info(dtype).block_elements);
-  if (form.kind == Kind::bf16) plan.chunk = std::min(kPairColumns, job.k);
+  if (is_pairs(form)) plan.chunk = std::min(kPairColumns / parts_of(form), job.k);
   if (many->widen == nullptr) plan.expanded = plan.chunk;
   return plan;
 }
@@ -138,16 +165,17 @@ ExpandedTiles expand_chunk(const TilePlan& plan, Scratch& scratch, const Expande
       many.expand(tiles.data + tile * tiles.stride, chunk, expanded + tile * expanded_bytes);
     return {expanded, expanded_bytes, tiles.count, nullptr};
   }
-  constexpr int64_t kPairBytes = kInterleavedRows * int64_t{sizeof(bf16)};  // of a column
-  const int64_t pair_stride = plan.chunk * kPairBytes;
+  constexpr int64_t kHalfBytes = kInterleavedRows * int64_t{sizeof(bf16)};  // of a column of f16 or bf16
+  const int64_t pair_bytes = kHalfBytes * parts_of(many.form);
+  const int64_t pair_stride = plan.chunk * pair_bytes;
   auto* pairs = scratch.get<std::byte>(kPairs, static_cast<size_t>(pair_stride * tiles.count));
   for (int64_t tile = 0; tile < tiles.count; ++tile) {
     const std::byte* data = tiles.data + tile * tiles.stride;
     for (int64_t column = 0; column < chunk.count; column += plan.expanded) {
       const ColumnChunk part{chunk.first + column, std::min(plan.expanded, chunk.count - column)};
       if (many.expand != nullptr) many.expand(data, part, expanded);
-      many.widen(many.expand != nullptr ? expanded : data + part.first * kPairBytes, plan.kernels->many.form, part.count,
-                 pairs + tile * pair_stride + column * kPairBytes);
+      many.widen(many.expand != nullptr ? expanded : data + part.first * kHalfBytes, plan.kernels->many.form, part.count,
+                 pairs + tile * pair_stride + column * pair_bytes);
     }
   }
   return {pairs, pair_stride, tiles.count, nullptr};
@@ -164,7 +192,8 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
     for (int64_t row = 0; row < plan.x.rows; ++row) {
       for (int64_t tile = 0; tile < tiles; ++tile) __builtin_prefetch(out + row * out_stride + tile * kInterleavedRows, 1);
     }
-    const int64_t bytes_ahead = is_interleaved(weight.dtype) ? plan.kernels->bytes_ahead : 0;
+    const int64_t best_ahead = plan.x.rows > 2 ? plan.kernels->bytes_ahead_of_rows : plan.kernels->bytes_ahead;
+    const int64_t bytes_ahead = is_interleaved(weight.dtype) ? best_ahead : 0;
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const std::byte* one = interleaved(job, thread, weight.dtype, rows + tile * tile_bytes, 1);
       plan.kernels->multiply(one, bytes_ahead, plan.x, out + tile * kInterleavedRows, out_stride);

@@ -89,8 +89,9 @@ struct SimdKernels {
   // where it has minima. Written as a row of a panel of `rows`: see Activations. NaN and Inf give a NaN scale.
   void (*quantize_row)(const float* x, int64_t n, const ActivationForm& form, int64_t rows, int8_t* quants, float* scales, int32_t* starts,
                        float* sums) = nullptr;
-  // The same rounded to bf16, n a multiple of 32; nullptr where no kernel wants that.
+  // The same rounded to bf16, and as the sum of two bf16, n a multiple of 32; nullptr where no kernel wants that.
   void (*round_row)(const float* x, int64_t n, int64_t rows, bf16* rounded) = nullptr;
+  void (*split_row)(const float* x, int64_t n, int64_t rows, bf16* parts) = nullptr;
   // Of interleave_tile().
   GatherWords gather_words = wick::gather_words;
   // By interleaved dtype, from kFirstInterleaved on; `multiply` is nullptr where there is no kernel for this instruction set.

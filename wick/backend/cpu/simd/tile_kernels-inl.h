@@ -460,14 +460,13 @@ void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, 
   }
 }
 
-// The fewest rows of a panel, there being more than kFewRows of them in all.
-inline constexpr int64_t kLeastRunTokens = [] {
-  int64_t least = kRunTokens;
-  for (int64_t rows = kFewRows + 1; rows <= kFewRows + kRunTokens * kRunTokens; ++rows) {
-    least = std::min(least, rows / TokenPanels{rows, kRunTokens}.count);
-  }
+// The fewest rows of a panel of up to `most`, there being more than `few` of them in all.
+constexpr int64_t least_panel_rows(int64_t few, int64_t most) {
+  int64_t least = most;
+  for (int64_t rows = few + 1; rows <= few + most * most; ++rows) least = std::min(least, rows / TokenPanels{rows, most}.count);
   return least;
-}();
+}
+inline constexpr int64_t kLeastRunTokens = least_panel_rows(kFewRows, kRunTokens);
 
 template <class Group, int kVectors, int kTokens = kRunTokens>
 void multiply_panel(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row, int64_t rows,
@@ -524,7 +523,7 @@ void set_kernels(TileKernels& kernels) {
   } else {
     kernels.multiply = multiply_tile<Format>;
   }
-  kernels.bytes_ahead = best_bytes_ahead<Format>();
+  kernels.bytes_ahead = kernels.bytes_ahead_of_rows = best_bytes_ahead<Format>();
   using Group = GroupOf<Many>;
   kernels.many.form = Group::form(kDotBias - Many::kZero);
   if constexpr (!kDotOnly) kernels.many.expand = expand_tile<Many>;

@@ -32,7 +32,7 @@ struct TokenPanels {
 
 // How a kernel wants the activations.
 struct ActivationForm {
-  enum class Kind : uint8_t { f32, bf16, int8 };
+  enum class Kind : uint8_t { f32, bf16, split_bf16, int8 };
   Kind kind = Kind::int8;
   int64_t panel_rows = 1;  // the most rows of a panel
   // Of int8, numbers of columns being powers of two:
@@ -48,8 +48,9 @@ struct ActivationForm {
 struct Activations {
   int64_t rows = 0;
   int64_t columns = 0;
-  const float* values = nullptr;  // [rows, columns], always row-major
-  const bf16* rounded = nullptr;  // [rows, columns]: in a panel 32 columns of each row, then the next 32 of each
+  // In a panel 32 columns of each row, then the next 32 of each.
+  const float* values = nullptr;  // [rows, columns]
+  const bf16* rounded = nullptr;  // [rows, columns]; of split_bf16 [rows, 2, columns]: 32 columns of each row, then what they lack to f32
   // value ≈ scale · quant. In a panel one word of four quants of each row, then the next of each; one scale of each row, and so on.
   const int8_t* quants = nullptr;   // [rows, columns]
   const float* scales = nullptr;    // [rows, columns / form.columns]
@@ -97,7 +98,8 @@ struct ManyRows {
   // Bytes of 256 columns of an expanded tile; 0 where none is ever made.
   int64_t expanded_bytes = 0;
   // Makes pairs of bf16, for a `multiply` that reads nothing else: of `columns` columns of a tile that were expanded for products of
-  // integers of the form `integers`, or of those columns as the tile has them where there is no `expand`.
+  // integers of the form `integers`, or of those columns as the tile has them where there is no `expand`. For split_bf16 those of 32
+  // columns are followed by pairs of what they lack.
   void (*widen)(const std::byte* columns_of_tile, const ActivationForm& integers, int64_t columns, std::byte* pairs) = nullptr;
   // Those columns of the tiles times the activations', to lanes 0 … 16 · tiles.count - 1 of `sums`.
   void (*multiply)(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) = nullptr;
@@ -111,13 +113,19 @@ struct TileKernels {
   // A tile times all activations: out[row · out_stride + 0…15] = … While it reads the tile it asks for memory `bytes_ahead` further on, or
   // for none if that is 0.
   void (*multiply)(const std::byte* tile, int64_t bytes_ahead, const Activations& x, float* out, int64_t out_stride) = nullptr;
-  // What is best for tiles that lie one behind the other.
+  // What is best for tiles that lie one behind the other: for one or two rows of activations, and for more.
   int64_t bytes_ahead = 0;
+  int64_t bytes_ahead_of_rows = 0;
 
   ManyRows many;
   // From so many rows on there is a quicker way, which takes longer to make ready.
   int64_t bulk_rows = std::numeric_limits<int64_t>::max();
   ManyRows bulk;
+
+  // For more than fast_rows rows of activations, and instead of `many`, where f16 may be rounded to bf16; `multiply` is nullptr where that
+  // is no quicker.
+  int64_t fast_rows = 0;
+  ManyRows fast;
 };
 
 }  // namespace wick::cpu

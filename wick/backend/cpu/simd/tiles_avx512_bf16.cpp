@@ -1,5 +1,5 @@
 // Tile kernels for many rows of activations by AVX-512 BF16: each instruction adds 32 products of bf16 into 16 f32 sums. It takes subnormal
-// numbers for zero. f16 weights are rounded to bf16 on the way; so are the activations.
+// numbers for zero. f16 weights, where that is allowed, are rounded to bf16 on the way; so are the activations.
 #include "wick/backend/cpu/simd/round_halves.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
 
@@ -133,13 +133,11 @@ void fill_tiles_avx512_bf16(SimdKernels& kernels) {
   if (kernels.product.bf16_pairs.multiply == nullptr) return;
   kernels.round_row = round_row;
   if (!kernels.product.prefers_bf16_pairs) return;
-  for (const DType dtype : {DType::f16_x16, DType::bf16_x16}) {
-    ManyRows& many = kernels.tile_kernels(dtype).many;
-    many.form = {.kind = ActivationForm::Kind::bf16, .panel_rows = kPanelTokens};
-    many.expand = nullptr;
-    many.expanded_bytes = dtype == DType::f16_x16 ? kWideActivationBlock / 2 * kWordBytes : 0;
-    many.multiply = dtype == DType::f16_x16 ? multiply_pairs<RoundedPairs> : multiply_pairs<PairsInPlace>;
-  }
+  const ActivationForm form{.kind = ActivationForm::Kind::bf16, .panel_rows = kPanelTokens};
+  kernels.tile_kernels(DType::bf16_x16).many = {.form = form, .multiply = multiply_pairs<PairsInPlace>};
+  TileKernels& halves = kernels.tile_kernels(DType::f16_x16);
+  halves.fast = {.form = form, .expanded_bytes = kWideActivationBlock / 2 * kWordBytes, .multiply = multiply_pairs<RoundedPairs>};
+  halves.fast_rows = halves.few_rows;  // as quickly as the weights stream by
 #else
   (void)kernels;
 #endif

@@ -98,3 +98,4 @@ inline constexpr int kFloatTokens = 6;
 inline constexpr int kSums = 8;
 inline constexpr int64_t kFewRows = 4;
 inline constexpr int64_t kFewFloatRows = 4;
+inline constexpr int kFewHalfRows = 6;  // of f16

@@ -87,3 +87,4 @@ inline constexpr int kFloatTokens = 12;
 inline constexpr int kSums = 16;
 inline constexpr int64_t kFewRows = 8;
 inline constexpr int64_t kFewFloatRows = 4;
+inline constexpr int kFewHalfRows = 12;  // of f16

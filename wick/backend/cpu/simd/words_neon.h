@@ -110,3 +110,4 @@ inline constexpr int kFloatTokens = 8;
 inline constexpr int kSums = 16;
 inline constexpr int64_t kFewRows = 4;
 inline constexpr int64_t kFewFloatRows = 4;
+inline constexpr int kFewHalfRows = 8;  // of f16
