@@ -45,10 +45,11 @@ SimdKernels build(InstructionSet set) {
 
 }  // namespace
 
+// Code that fills a table is compiled for the table's instruction set: only tables of usable sets are filled.
 const SimdKernels& simd_kernels(InstructionSet set) {
   static const std::array<SimdKernels, kInstructionSetNames.size()> tables = [] {
     std::array<SimdKernels, kInstructionSetNames.size()> built;
-    for (const InstructionSet compiled : compiled_instruction_sets()) built[static_cast<size_t>(compiled)] = build(compiled);
+    for (const InstructionSet usable : usable_instruction_sets()) built[static_cast<size_t>(usable)] = build(usable);
     return built;
   }();
   return tables[static_cast<size_t>(set)];
