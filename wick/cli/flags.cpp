@@ -8,6 +8,7 @@
 #include <ostream>
 #include <utility>
 
+#include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/flag_sources.h"
@@ -72,8 +73,8 @@ std::vector<std::string> split_empty_values(const Arguments& arguments) {
 
 // "--max-tokens": "WICK_MAX_TOKENS"
 std::string variable_of(const std::string& name) {
-  std::string variable = "WICK_" + name.substr(2);
-  for (char& letter : variable) letter = letter == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  std::string variable = "WICK_" + ascii_uppercase(name.substr(2));
+  std::ranges::replace(variable, '-', '_');
   return variable;
 }
 

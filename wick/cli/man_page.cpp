@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
+#include "wick/base/ascii.h"
+#include "wick/base/utf8.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/console.h"
 #include "wick/cli/wrap.h"
-#include "wick/text/unicode.h"
 
 namespace wick {
 namespace {
@@ -122,12 +123,6 @@ std::string see_also(const CommandRecord& command, const std::vector<std::string
   return out.empty() ? "" : ".SH SEE ALSO\n" + out + "\n";
 }
 
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char letter) { return static_cast<char>(std::toupper(static_cast<unsigned char>(letter))); });
-  return text;
-}
-
 }  // namespace
 
 std::string man_name(std::string_view command) {
@@ -139,7 +134,7 @@ std::string man_name(std::string_view command) {
 std::string man_page(const CommandRecord& command, const std::vector<std::string>& above) {
   const std::string name = man_name(command.name);
   std::string out =
-      fmt::format(".TH {} 1 {} \"wick {}\" \"User Commands\"\n", escaped(upper(name)), build_info().date, build_info().version);
+      fmt::format(".TH {} 1 {} \"wick {}\" \"User Commands\"\n", escaped(ascii_uppercase(name)), build_info().date, build_info().version);
   out += fmt::format(".SH NAME\n{} \\- {}\n", escaped(name), escaped(command.summary));
   out += fmt::format(".SH SYNOPSIS\n\\fB{}\\fR {}\n", escaped(command.name), escaped(usage_of(command)));
   out += ".SH DESCRIPTION\n" + preformatted(command.description);

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "wick/base/utf8.h"
+
 namespace wick {
 
-size_t columns_of(std::string_view text) {
-  // Bytes 10xxxxxx continue a character of UTF-8.
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char letter) { return (static_cast<unsigned char>(letter) & 0xC0) != 0x80; }));
-}
+size_t columns_of(std::string_view text) { return count_characters(text); }
 
 std::string wrap(std::string_view text, size_t indent, size_t width) {
   const std::string margin = "\n" + std::string(indent, ' ');

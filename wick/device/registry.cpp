@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <mutex>
 
+#include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 
 namespace wick {
@@ -29,12 +29,6 @@ OpenRuntimes& open_runtimes() {
   return instance;
 }
 
-std::string upper_case(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return result;
-}
-
 // "cpu, opencl": the kinds that users choose among; where there are none, those for tests.
 std::string names_of(std::span<const Backend* const> linked) {
   std::vector<std::string_view> names, others;
@@ -47,7 +41,7 @@ std::string names_of(std::span<const Backend* const> linked) {
 
 std::string cmake_option(DeviceKind kind) {
   if (kind == DeviceKind::cpu || !is_for_users(kind)) return "";
-  return fmt::format("-DWICK_{}=ON", upper_case(to_string(kind)));
+  return fmt::format("-DWICK_{}=ON", ascii_uppercase(to_string(kind)));
 }
 
 bool BackendTable::has_in_tree(DeviceKind kind) const noexcept {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/utf8.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/zip.h"
 
@@ -34,10 +35,6 @@ class RecordBytes {
  private:
   std::vector<std::byte> bytes_;
 };
-
-bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char byte) { return static_cast<uint8_t>(byte) < 0x80; });
-}
 
 std::vector<std::byte> deflated(std::span<const std::span<const std::byte>> pieces) {
   z_stream stream{};

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <optional>
 #include <vector>
 
+#include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 #include "wick/base/thread_pool.h"
 #include "wick/formats/gguf_writer.h"
@@ -28,12 +28,6 @@ struct StorageChoice {
   uint32_t file_type = 0;
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& letter : result) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return result;
-}
-
 // The number that files of that type carry: the quantizer's for its (smallest) mix of the format.
 uint32_t file_type_of(DType dtype) {
   constexpr uint32_t kI2S = 40;  // in the fork of llama.cpp that writes it
@@ -45,11 +39,11 @@ uint32_t file_type_of(DType dtype) {
 }
 
 StorageChoice parse_type(std::string_view spelling) {
-  const std::string name = lower(spelling);
+  const std::string name = ascii_lowercase(spelling);
   const std::optional<DType> dtype = parse_dtype(name);
   if (dtype && has_random_rows(*dtype)) return {name, *dtype, nullptr, file_type_of(*dtype)};
   for (const MixInfo& mix : mix_infos()) {
-    if (lower(mix.name) == name) return {name, mix.base, &mix, mix.file_type};
+    if (ascii_lowercase(mix.name) == name) return {name, mix.base, &mix, mix.file_type};
   }
   fail(ErrorCode::invalid_argument, "type '{}': not one of {}", spelling, fmt::join(synthetic_types(), " "));
 }
@@ -222,7 +216,7 @@ std::vector<std::string> synthetic_types() {
     if (has_random_rows(dtype)) names.emplace_back(to_string(dtype));
   }
   for (const MixInfo& mix : mix_infos()) {
-    const std::string name = lower(mix.name);
+    const std::string name = ascii_lowercase(mix.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;

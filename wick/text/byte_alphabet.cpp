@@ -2,15 +2,14 @@
 
 #include <array>
 
-#include "wick/text/unicode.h"
+#include "wick/base/utf8.h"
 
 namespace wick {
 namespace {
 
 struct Letter {
   uint16_t code = 0;
-  std::array<char, 2> utf8{};
-  uint8_t length = 0;
+  EncodedCharacter utf8;
 };
 
 struct Alphabet {
@@ -28,14 +27,7 @@ constexpr Alphabet make_alphabet() {
     Letter& letter = alphabet.letters[byte];
     letter.code = printable ? byte : next++;
     alphabet.bytes[letter.code] = static_cast<int16_t>(byte);
-    if (letter.code < 0x80) {
-      letter.utf8[0] = static_cast<char>(letter.code);
-      letter.length = 1;
-    } else {
-      letter.utf8[0] = static_cast<char>(0xC0 | (letter.code >> 6));
-      letter.utf8[1] = static_cast<char>(0x80 | (letter.code & 0x3F));
-      letter.length = 2;
-    }
+    letter.utf8 = encode_character(letter.code);
   }
   return alphabet;
 }
@@ -44,19 +36,16 @@ constexpr Alphabet kAlphabet = make_alphabet();
 
 }  // namespace
 
-std::string_view byte_to_letter(uint8_t byte) noexcept {
-  const Letter& letter = kAlphabet.letters[byte];
-  return {letter.utf8.data(), letter.length};
-}
+std::string_view byte_to_letter(uint8_t byte) noexcept { return kAlphabet.letters[byte].utf8.text(); }
 
 void append_letters(std::string& result, std::string_view text) {
   const size_t begin = result.size();
   result.resize(begin + 2 * text.size());
   char* output = result.data() + begin;
   for (const char character : text) {
-    const Letter& letter = kAlphabet.letters[static_cast<uint8_t>(character)];
-    output[0] = letter.utf8[0];
-    output[1] = letter.utf8[1];
+    const EncodedCharacter& letter = kAlphabet.letters[static_cast<uint8_t>(character)].utf8;
+    output[0] = letter.bytes[0];
+    output[1] = letter.bytes[1];
     output += letter.length;
   }
   result.resize(static_cast<size_t>(output - result.data()));

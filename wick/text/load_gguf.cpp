@@ -1,10 +1,10 @@
 // The vocabulary in a GGUF file's metadata. Keys and defaults: ggml's docs/gguf.md and llama.cpp's loader, which wrote the files.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstring>
 #include <utility>
 
+#include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/formats/gguf.h"
@@ -310,14 +310,9 @@ void GgufTokenizerReader::read_word_piece() {
 }
 
 void GgufTokenizerReader::collect_added_tokens() {
-  const auto lower = [](std::string_view text) {
-    std::string result(text);
-    for (char& letter : result) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    return result;
-  };
   const auto contains = [](std::string_view text, auto... parts) { return ((text.find(parts) != std::string_view::npos) || ...); };
   // The files do not say which tokens take white space along: these models are known for it.
-  const bool phi3 = contains(lower(file_.find_string("general.name").value_or("")), "phi-3", "phi3");
+  const bool phi3 = contains(ascii_lowercase(file_.find_string("general.name").value_or("")), "phi-3", "phi3");
   const std::string_view pre = file_.find_string(kPre).value_or("");
   const std::string_view architecture = file_.find_string("general.architecture").value_or("");
   const bool mask_strips =

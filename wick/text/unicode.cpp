@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "wick/base/fail.h"
@@ -44,87 +43,6 @@ std::vector<utf8proc_int32_t> decompose(std::string_view text, utf8proc_option_t
 }
 
 }  // namespace
-
-uint32_t sequence_length(unsigned char first) noexcept {
-  if (first >= 0xC2 && first <= 0xDF) return 2;
-  if (first >= 0xE0 && first <= 0xEF) return 3;
-  if (first >= 0xF0 && first <= 0xF4) return 4;
-  return 1;
-}
-
-DecodedCharacter decode_character(std::string_view text, size_t offset) noexcept {
-  const auto byte = [&](size_t index) { return static_cast<unsigned char>(text[offset + index]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return {first, 1, true};
-  const uint32_t length = sequence_length(first);
-  if (length == 1) return {kReplacementCharacter, 1, false};
-  // The second byte's range excludes overlong forms, surrogates and codes beyond U+10FFFF (Unicode 15, table 3-7).
-  const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  char32_t code = first & (0xFFu >> (length + 1));
-  for (uint32_t index = 1; index < length; ++index) {
-    if (offset + index >= text.size()) return {kReplacementCharacter, index, false};
-    const unsigned char next = byte(index);
-    const bool fits = index == 1 ? next >= low && next <= high : next >= 0x80 && next <= 0xBF;
-    if (!fits) return {kReplacementCharacter, index, false};
-    code = (code << 6) | (next & 0x3Fu);
-  }
-  return {code, length, true};
-}
-
-void append_character(std::string& text, char32_t code) {
-  const auto push = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    push(code);
-  } else if (code < 0x800) {
-    push(0xC0 | (code >> 6));
-    push(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    push(0xE0 | (code >> 12));
-    push(0x80 | ((code >> 6) & 0x3F));
-    push(0x80 | (code & 0x3F));
-  } else {
-    push(0xF0 | (code >> 18));
-    push(0x80 | ((code >> 12) & 0x3F));
-    push(0x80 | ((code >> 6) & 0x3F));
-    push(0x80 | (code & 0x3F));
-  }
-}
-
-bool is_ascii(std::string_view text) noexcept {
-  size_t index = 0;
-  for (; index + 8 <= text.size(); index += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, text.data() + index, 8);
-    if ((word & 0x8080808080808080u) != 0) return false;
-  }
-  for (; index < text.size(); ++index) {
-    if (static_cast<unsigned char>(text[index]) >= 0x80) return false;
-  }
-  return true;
-}
-
-bool is_valid_utf8(std::string_view text) noexcept {
-  if (is_ascii(text)) return true;
-  for (size_t offset = 0; offset < text.size();) {
-    const DecodedCharacter character = decode_character(text, offset);
-    if (!character.valid) return false;
-    offset += character.length;
-  }
-  return true;
-}
-
-size_t incomplete_suffix(std::string_view text) noexcept {
-  const size_t limit = std::min<size_t>(3, text.size());
-  for (size_t back = 1; back <= limit; ++back) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if (byte < 0x80) return 0;
-    if (byte < 0xC0) continue;
-    const DecodedCharacter character = decode_character(text, text.size() - back);
-    return !character.valid && character.length == back && sequence_length(byte) > back ? back : 0;
-  }
-  return 0;
-}
 
 std::string replace_invalid(std::string_view text, InvalidBytes policy) {
   std::string result;
@@ -244,12 +162,6 @@ size_t grapheme_length(std::string_view text, size_t offset) noexcept {
     previous = next;
   }
   return length;
-}
-
-size_t previous_character(std::string_view text, size_t offset) noexcept {
-  size_t begin = offset - 1;
-  while (begin > 0 && offset - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
-  return begin;
 }
 
 bool is_grapheme_boundary(std::string_view text, size_t offset) noexcept {

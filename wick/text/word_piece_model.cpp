@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "wick/text/unicode.h"
+#include "wick/base/utf8.h"
 
 namespace wick {
-namespace {
-
-size_t count_characters(std::string_view text) noexcept {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
-}
-
-}  // namespace
 
 WordPieceModel::WordPieceModel(const Vocabulary& vocabulary, WordPieceOptions options) : options_(std::move(options)) {
   vocabulary.for_each_piece([&](std::string_view text, TokenId id) {
