@@ -139,6 +139,30 @@ TEST(Quantize, KeepRulesOverrideTheMix) {
   EXPECT_THROW(static_cast<void>(parse_mix("Q9_K")), Error);
 }
 
+TEST(Quantize, KeepRuleOfTooManyStepsIsOneErrorThatNamesIt) {
+  std::vector<GgufTensor> tensors(1);
+  tensors[0].name = "blk.0." + std::string(60, 'x') + "zy.weight";
+  tensors[0].shape = Shape{4, 256};
+  const QuantizeSource source{.architecture = "llama", .layers = 1, .tensors = tensors};
+  const KeepRule rule = parse_keep_rule("(x+x+)+y=q8_0");
+  try {
+    static_cast<void>(plan_quantization(source, parse_mix("Q4_0"), std::span(&rule, 1), false));
+    FAIL() << "a pattern that backtracks without end was matched";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_THAT(error.what(), HasSubstr("--tensor-type (x+x+)+y=q8_0"));
+  }
+}
+
+TEST(Quantize, KeepRuleIsMatchedAgainstNamesThatAreNotUtf8) {
+  std::vector<GgufTensor> tensors(1);
+  tensors[0].name = "blk.0.\xff\xfe.weight";
+  tensors[0].shape = Shape{4, 256};
+  const QuantizeSource source{.architecture = "llama", .layers = 1, .tensors = tensors};
+  const KeepRule rule = parse_keep_rule("0\\.\\X+weight=q8_0");
+  EXPECT_EQ(plan_quantization(source, parse_mix("Q4_0"), std::span(&rule, 1), false)[0].dtype, DType::q8_0);
+}
+
 TEST(ImportanceMatrix, BothFormsAreReadAsTheyWereWritten) {
   const TemporaryFolder folder;
   ImportanceMatrix matrix{.entries = {}, .datasets = {"text.txt"}, .chunks = 3, .chunk_tokens = 512};

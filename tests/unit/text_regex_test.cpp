@@ -140,6 +140,13 @@ TEST(Regex, PatternThatBacktracksWithoutEndGivesUpWithAnError) {
   EXPECT_THROW(static_cast<void>(regex.find(std::string(60, 'x') + "zy", 0, scratch, match)), Error);
 }
 
+TEST(Regex, NameThatIsNotUtf8IsMatchedAsIfItsBadBytesWereReplaced) {
+  RegexScratch scratch;
+  EXPECT_TRUE(Regex("^a.\\X+z$", "test").matches("a\xff\xe2\x82z", scratch));
+  EXPECT_TRUE(Regex("\\x{FFFD}$", "test").matches("blk.\xf0\x9f", scratch));
+  EXPECT_FALSE(Regex("[a-z]", "test").matches("\xc0\x80\xff", scratch));
+}
+
 TEST(Regex, EveryNamedPatternSetCompiles) {
   std::string names = known_pattern_sets();
   size_t count = 0;

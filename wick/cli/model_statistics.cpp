@@ -136,8 +136,7 @@ std::vector<std::string> violations(const Policy& policy, const TensorStatistics
   }
   RegexScratch scratch;
   for (const PolicyRule& rule : policy.rules) {
-    TextSpan match;
-    if (!rule.regex->find(statistics.name, 0, scratch, match)) continue;
+    if (!rule.regex->matches(statistics.name, scratch)) continue;
     const auto check = [&](const char* what, double value, const std::optional<Bounds>& bounds) {
       if (!bounds || (value >= bounds->low && value <= bounds->high)) return;
       found.push_back(fmt::format("{} {:.6g} is outside {:g} to {:g}", what, value, bounds->low, bounds->high));

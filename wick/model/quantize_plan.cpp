@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
+#include <memory>
 #include <numeric>
 #include <optional>
 
+#include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/model/quantize_rules.h"
+#include "wick/text/regex.h"
 
 namespace wick {
 namespace {
@@ -38,12 +40,6 @@ constexpr std::array kMixes = {
     MixInfo{Mix::tq1_0, "TQ1_0", DType::tq1_0, 36},      MixInfo{Mix::tq2_0, "TQ2_0", DType::tq2_0, 37},
 };
 // clang-format on
-
-std::string upper(std::string_view text) {
-  std::string result(text);
-  for (char& letter : result) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-  return result;
-}
 
 // Vectors and what models are known to suffer from.
 bool may_be_quantized(const GgufTensor& tensor) {
@@ -171,7 +167,7 @@ int64_t first_number(const GgufFile& file, const std::string& key, int64_t absen
 std::span<const MixInfo> mix_infos() noexcept { return kMixes; }
 
 const MixInfo& parse_mix(std::string_view name) {
-  std::string wanted = upper(name);
+  std::string wanted = ascii_uppercase(name);
   if (wanted == "Q3_K" || wanted == "Q4_K" || wanted == "Q5_K") wanted += "_M";
   std::string known;
   for (const MixInfo& entry : kMixes) {
@@ -187,18 +183,13 @@ KeepRule parse_keep_rule(const std::string& text) {
   if (equals == std::string::npos || equals == 0) {
     fail(ErrorCode::invalid_argument, "--tensor-type {}: write REGEX=TYPE, such as 'attn_v=q8_0'", text);
   }
-  std::string type = text.substr(equals + 1);
-  for (char& letter : type) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const std::string type = ascii_lowercase(text.substr(equals + 1));
   const std::optional<DType> dtype = parse_dtype(type);
   if (!dtype || !is_quantization_target(*dtype)) {
     fail(ErrorCode::invalid_argument, "--tensor-type {}: '{}' is no type that tensors can be quantized to, such as q8_0, q6_k or f16", text,
          type);
   }
-  try {
-    return {text, std::regex(text.substr(0, equals)), *dtype};
-  } catch (const std::regex_error& error) {
-    fail(ErrorCode::invalid_argument, "--tensor-type {}: the pattern is no regular expression: {}", text, error.what());
-  }
+  return {text, std::make_shared<Regex>(std::string_view(text).substr(0, equals), "--tensor-type " + text), *dtype};
 }
 
 QuantizeSource quantize_source(const GgufFile& file) {
@@ -214,15 +205,15 @@ QuantizeSource quantize_source(const GgufFile& file) {
 std::vector<PlannedType> plan_quantization(const QuantizeSource& source, const MixInfo& mix, std::span<const KeepRule> keep,
                                            bool has_importance) {
   QuantizeRules rules(source, mix, has_importance);
+  RegexScratch scratch;
   std::vector<PlannedType> plan(source.tensors.size());
   for (const size_t index : counting_order(source.tensors)) {
     const GgufTensor& tensor = source.tensors[index];
     PlannedType& planned = plan[index];
     planned.dtype = planned.wanted = tensor.dtype;
     if (!may_be_quantized(tensor)) continue;
-    const auto rule = std::find_if(keep.begin(), keep.end(), [&](const KeepRule& entry) {
-      return std::regex_search(tensor.name.begin(), tensor.name.end(), entry.pattern);
-    });
+    const auto rule =
+        std::find_if(keep.begin(), keep.end(), [&](const KeepRule& entry) { return entry.pattern->matches(tensor.name, scratch); });
     planned.wanted = rule != keep.end() ? rule->dtype : is_quantized(mix.base) ? rules.choose(tensor) : mix.base;
     planned.dtype = fall_back(tensor, planned.wanted);
     planned.needs_importance = needs_importance(tensor.name, planned.dtype, mix.mix);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <regex>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +13,8 @@
 #include "wick/layout/dtype.h"
 
 namespace wick {
+
+class Regex;
 
 enum class Mix {
   f32,
@@ -67,10 +69,11 @@ struct MixInfo {
 // Tensors whose name the pattern finds get this type, whatever the mix says.
 struct KeepRule {
   std::string text;  // "attn_v=q8_0"
-  std::regex pattern;
+  std::shared_ptr<const Regex> pattern;
   DType dtype;
 };
-// Errors: invalid_argument, naming what is wrong with "REGEX=TYPE".
+// REGEX is written as in tokenizer files (text/regex.h). Errors: invalid_argument, naming what is
+// wrong with "REGEX=TYPE"; and Regex's.
 [[nodiscard]] KeepRule parse_keep_rule(const std::string& text);
 
 struct PlannedType {
@@ -91,7 +94,7 @@ struct QuantizeSource {
 [[nodiscard]] QuantizeSource quantize_source(const GgufFile& file);
 
 // The types of all tensors, in their order. has_importance: weights will be given. Errors: unsupported, if no type of a smaller
-// block stands in for one whose block does not divide the rows.
+// block stands in for one whose block does not divide the rows, or if a rule's pattern needs too many steps.
 [[nodiscard]] std::vector<PlannedType> plan_quantization(const QuantizeSource& source, const MixInfo& mix, std::span<const KeepRule> keep,
                                                          bool has_importance);
 

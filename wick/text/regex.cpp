@@ -120,6 +120,12 @@ bool Regex::find(std::string_view text, size_t offset, RegexScratch& scratch, Te
   return match.begin <= match.end && match.begin >= offset;
 }
 
+bool Regex::matches(std::string_view name, RegexScratch& scratch) const {
+  TextSpan match;
+  return is_valid_utf8(name) ? find(name, 0, scratch, match)
+                             : find(replace_invalid(name, InvalidBytes::one_per_subpart), 0, scratch, match);
+}
+
 std::string Regex::replace(std::string_view text, std::string_view content, RegexScratch& scratch) const {
   std::string result;
   size_t done = 0;

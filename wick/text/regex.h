@@ -40,6 +40,9 @@ class Regex {
   // Finds the first match at or after `offset`. `text` must be valid UTF-8 and is the whole subject: lookaround sees no further.
   // Errors: unsupported, if the pattern needs more steps or memory than a match may take.
   [[nodiscard]] bool find(std::string_view text, size_t offset, RegexScratch& scratch, TextSpan& match) const;
+  // Whether the pattern is found anywhere in a name that may hold any bytes: each invalid sequence of UTF-8 counts as U+FFFD.
+  // Errors: find's.
+  [[nodiscard]] bool matches(std::string_view name, RegexScratch& scratch) const;
 
   // `text` with every match replaced by `content`. Errors: as find(), and unsupported, if the result is longer than any normalizer needs.
   [[nodiscard]] std::string replace(std::string_view text, std::string_view content, RegexScratch& scratch) const;
