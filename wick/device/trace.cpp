@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
@@ -15,15 +17,10 @@ namespace {
 // How many events a queue is asked to hold before their times are read.
 constexpr size_t kMaxPending = 1000;
 
-// What JSON asks for; names of kernels and devices hold no control characters.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
+// A driver may call its device by any bytes.
+std::string dump(const nlohmann::json& value) { return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+
+double microseconds(double seconds) { return std::round(seconds * 1e9) / 1e3; }
 
 }  // namespace
 
@@ -68,14 +65,21 @@ void TracingQueue::read_times() {
 }
 
 void TracingQueue::write() {
+  // One event a line, as a trace may be large.
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   for (int row = 0; row < 2; ++row) {
-    text += fmt::format("{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":{},\"args\":{{\"name\":{}}}}},\n", row,
-                        quoted(row == 0 ? "queued by the host" : device_));
+    const std::string name = row == 0 ? "queued by the host" : device_;
+    text += dump({{"ph", "M"}, {"name", "thread_name"}, {"pid", 1}, {"tid", row}, {"args", {{"name", name}}}}) + ",\n";
   }
   const auto add = [&](const Span& span, int row, double begin, double seconds) {
-    text += fmt::format("{{\"ph\":\"X\",\"name\":{},\"pid\":1,\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},\"args\":{{\"detail\":{}}}}},\n",
-                        quoted(span.name), row, begin * 1e6, seconds * 1e6, quoted(span.detail));
+    text += dump({{"ph", "X"},
+                  {"name", span.name},
+                  {"pid", 1},
+                  {"tid", row},
+                  {"ts", microseconds(begin)},
+                  {"dur", microseconds(seconds)},
+                  {"args", {{"detail", span.detail}}}}) +
+            ",\n";
   };
   for (const Span& span : spans_) {
     add(span, 0, span.host_begin, span.host_seconds);
