@@ -8,6 +8,7 @@
 #include "unit/message_of.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
+#include "wick/base/process.h"
 #include "wick/formats/csv.h"
 #include "wick/formats/idx.h"
 #include "wick/formats/image.h"
@@ -46,6 +47,21 @@ TEST(Idx, RefusesOtherFiles) {
   EXPECT_THAT(message_of([&] { (void)read_idx(write(folder, "d", idx({1}, "abcd", 0x0d))); }), HasSubstr("only bytes"));
   EXPECT_THAT(message_of([&] { (void)read_idx(write(folder, "e", std::string("\0\0\x08\x04", 4) + std::string(16, '\xff'))); }),
               HasSubstr("1 GiB"));
+}
+
+// One that is claimed costs no memory before it is there, and a compressed file's own check is not passed over.
+TEST(Idx, ElementsThatAreNotThereCostNothingAndDamageIsNamed) {
+  const TemporaryFolder folder;
+  const auto claims = write(folder, "a", std::string("\0\0\x08\x02\0\0\x80\0\0\0\x80\0", 12));  // 32768 x 32768
+  const uint64_t before = peak_resident_bytes();
+  EXPECT_THAT(message_of([&] { (void)read_idx(claims); }), HasSubstr("truncated: 1048576 more bytes were expected"));
+  EXPECT_LT(peak_resident_bytes() - before, uint64_t{64} << 20);
+  // gzip of idx({2}, "ab"), with another checksum.
+  const std::string packed(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x63\x60\xe0\x60\x64\x60\x60\x60\x4a\x4c\x02\x00\x58\x58\x58\x58\x0a\x00\x00\x00", 30);
+  EXPECT_THAT(message_of([&] { (void)read_idx(write(folder, "b.gz", packed)); }),
+              HasSubstr("b.gz: incorrect data check: the compressed file is damaged"));
+  EXPECT_THAT(message_of([&] { (void)read_idx(folder.path()); }), HasSubstr("cannot be read"));
 }
 
 TEST(Csv, ReadsNumbersHeaderAndQuotes) {

@@ -2,9 +2,12 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <span>
 #include <string>
+#include <system_error>
 
 #include "wick/base/fail.h"
 
@@ -12,6 +15,7 @@ namespace wick {
 namespace {
 
 constexpr uint64_t kLargest = uint64_t{1} << 30;
+constexpr uint64_t kChunk = uint64_t{1} << 20;
 constexpr int kMaxDims = 4;
 constexpr uint8_t kUnsignedByte = 0x08;
 
@@ -23,9 +27,9 @@ class GzipFile {
   }
 
   void read(std::span<uint8_t> target) {
-    const int count = gzread(file_.get(), target.data(), static_cast<unsigned>(target.size()));
-    if (count == static_cast<int>(target.size())) return;
-    fail(ErrorCode::corrupt_file, "{}: truncated or damaged: {} more bytes were expected", name_, target.size());
+    const size_t count = read_some(target);
+    if (count == target.size()) return;
+    fail(ErrorCode::corrupt_file, "{}: truncated: {} more bytes were expected", name_, target.size() - count);
   }
   uint32_t read_number() {
     uint8_t bytes[4];
@@ -34,10 +38,20 @@ class GzipFile {
   }
   [[nodiscard]] bool at_end() {
     uint8_t byte = 0;
-    return gzread(file_.get(), &byte, 1) == 0;
+    return read_some(std::span(&byte, 1)) == 0;
   }
 
  private:
+  // The bytes that were left, if they are fewer than asked for.
+  size_t read_some(std::span<uint8_t> target) {
+    const int count = gzread(file_.get(), target.data(), static_cast<unsigned>(target.size()));
+    if (count >= 0) return static_cast<size_t>(count);
+    int error = 0;
+    const char* message = gzerror(file_.get(), &error);  // begins with the path
+    if (error == Z_ERRNO) fail(ErrorCode::io, "{}: cannot be read: {}", name_, std::generic_category().message(errno));
+    fail(ErrorCode::corrupt_file, "{}: the compressed file is damaged; download it again", message);
+  }
+
   std::string name_;
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
 };
@@ -61,8 +75,11 @@ IdxArray read_idx(const std::filesystem::path& path) {
     bytes *= extent;  // at most 2^30 before, 2^32 now
     if (bytes > kLargest) fail(ErrorCode::corrupt_file, "{}: says that it has more than 1 GiB of elements", name);
   }
-  array.values.resize(bytes);
-  file.read(array.values);
+  // By chunks: a file of a few bytes gets no memory for the elements that it only claims.
+  for (uint64_t done = 0; done < bytes; done = array.values.size()) {
+    array.values.resize(std::min(done + kChunk, bytes));
+    file.read(std::span(array.values).subspan(done));
+  }
   if (!file.at_end()) fail(ErrorCode::corrupt_file, "{}: has bytes after its {} elements", name, bytes);
   return array;
 }

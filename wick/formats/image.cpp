@@ -4,10 +4,10 @@
 #include <turbojpeg.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <type_traits>
 
+#include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 #include "wick/base/mapped_file.h"
 
@@ -15,6 +15,8 @@ namespace wick {
 namespace {
 
 constexpr int64_t kMostPixels = int64_t{1} << 26;
+// Each scan of a progressive JPEG file passes over all pixels, however few bytes it has: pixels times scans are limited, too.
+constexpr int64_t kMostScannedPixels = int64_t{1} << 29;
 
 Image blank(int64_t height, int64_t width, int64_t channels, const std::string& name) {
   if (height < 1 || width < 1) fail(ErrorCode::corrupt_file, "{}: not a readable image: {} x {} pixels", name, width, height);
@@ -40,6 +42,13 @@ Image decode_png(std::span<const std::byte> bytes, const std::string& name, int6
   return image;
 }
 
+// Of JPEG: a byte 0xff within data is followed by a 0, so this counts segments of that kind, and those of a picture in a picture.
+int64_t count_markers(std::span<const std::byte> bytes, uint8_t kind) {
+  int64_t count = 0;
+  for (size_t at = 1; at < bytes.size(); ++at) count += bytes[at - 1] == std::byte{0xff} && bytes[at] == std::byte{kind} ? 1 : 0;
+  return count;
+}
+
 Image decode_jpeg(std::span<const std::byte> bytes, const std::string& name, int64_t channels) {
   const std::unique_ptr<std::remove_pointer_t<tjhandle>, decltype(&tjDestroy)> decoder(tjInitDecompress(), tjDestroy);
   const auto refuse = [&] { fail(ErrorCode::corrupt_file, "{}: not a readable JPEG file: {}", name, tjGetErrorStr2(decoder.get())); };
@@ -47,6 +56,11 @@ Image decode_jpeg(std::span<const std::byte> bytes, const std::string& name, int
   int width = 0, height = 0, subsampling = 0, colours = 0;
   if (tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling, &colours) != 0) refuse();
   Image image = blank(height, width, channels, name);
+  const int64_t scans = count_markers(bytes, 0xda);
+  if (scans * height * width > kMostScannedPixels) {
+    fail(ErrorCode::unsupported, "{}: {} scans of {} x {} pixels; at most {} pixels in all scans are read", name, scans, width, height,
+         kMostScannedPixels);
+  }
   // A warning, such as bytes that are left over, still gives an image.
   const int format = channels == 1 ? TJPF_GRAY : TJPF_RGB;
   const int status = tjDecompress2(decoder.get(), data, bytes.size(), image.pixels.data(), width, 0, height, format, 0);
@@ -75,8 +89,7 @@ Image read_image(const std::filesystem::path& path, int64_t channels) {
 }
 
 bool has_image_extension(const std::filesystem::path& path) {
-  std::string extension = path.extension().string();
-  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = ascii_lowercase(path.extension().string());
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 
