@@ -27,7 +27,7 @@ std::optional<cuda::Compiler> nvrtc() {
   }
   for (std::string& name : cuda::Compiler::libraries_for(99000)) libraries.push_back(std::move(name));
   try {
-    return std::optional<cuda::Compiler>(std::in_place, libraries);
+    return std::optional<cuda::Compiler>(std::in_place, libraries, 99000);
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -1,7 +1,10 @@
 // A DynamicLibrary is opened while the program runs, as drivers are: the program starts where there is none.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace wick {
@@ -29,5 +32,9 @@ class DynamicLibrary {
   std::string name_;
   void* handle_;
 };
+
+// The first of these libraries that is there. Errors: not_found, saying that it is `purpose`, and `remedy`.
+[[nodiscard]] std::shared_ptr<const DynamicLibrary> open_first(std::span<const std::string> names, std::string_view purpose,
+                                                               std::string_view remedy);
 
 }  // namespace wick

@@ -3,10 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 
 #include "wick/base/dynlib.h"
+#include "wick/base/fail.h"
+#include "wick/device/device_kind.h"
 #include "wick/device/driver_error.h"
 
 namespace wick {
@@ -22,11 +27,33 @@ using StreamAddress = uint64_t;  // of a byte in the device's memory
 using StreamHandle = void*;      // a context, stream, event, module, function or graph
 
 // The statuses that the vendors number alike.
-inline constexpr int kStatusOutOfMemory = 2, kStatusNotReady = 600, kStatusContextIsDestroyed = 709;
+inline constexpr int kStatusOutOfMemory = 2, kStatusNoDevice = 100, kStatusNotReady = 600, kStatusContextIsDestroyed = 709;
+
+// How the driver numbers what it tells of a device.
+struct StreamAttributes {
+  int max_group_size = 0, max_grid_x = 0, max_grid_y = 0, max_grid_z = 0;
+  int max_shared_bytes = 0, processors = 0, integrated = 0;
+  int memory_clock = 0, memory_bus = 0;  // kHz, bits
+};
+
+struct OpenContext;
 
 struct StreamApi {
-  StreamCall<StreamHandle> set_current_context;  // of the calling thread
-  StreamCall<size_t*, size_t*> memory_info;      // bytes that are free, and all
+  StreamApi(DeviceKind kind_of_devices, const StreamAttributes& numbers) : kind(kind_of_devices), attributes(numbers) {}
+
+  DeviceKind kind;
+  StreamAttributes attributes;
+  StreamCall<int*> device_count;
+  StreamCall<int*, int> device_get;         // the driver's number of an ordinal
+  StreamCall<char*, int, int> device_name;  // bytes, device
+  StreamCall<size_t*, int> device_memory;
+  StreamCall<int*, int, int> device_attribute;  // attribute, device
+  // The context of a device; functions of the backend, as vendors have different things for it.
+  StreamCall<const StreamApi&, int, StreamHandle*> context_open;
+  StreamCall<const StreamApi&, int> context_close;
+  StreamCall<const StreamApi&, int> context_reset;           // loses everything that is in it
+  StreamCall<const StreamApi&, StreamHandle> context_enter;  // by the calling thread
+  StreamCall<size_t*, size_t*> memory_info;                  // bytes that are free, and all
   StreamCall<StreamAddress*, size_t> memory_allocate;
   StreamCall<StreamAddress> memory_free;
   StreamCall<void**, size_t, unsigned> host_allocate;  // pinned; flags
@@ -62,7 +89,18 @@ struct StreamApi {
   void (*raise)(ErrorCode code, const std::string& message, DriverFailure failure) = nullptr;
 
   std::shared_ptr<const DynamicLibrary> library;  // where the calls come from
+
+  // The contexts that are open, by device (stream_context.h).
+  mutable std::mutex contexts_mutex;
+  mutable std::multimap<int, std::weak_ptr<OpenContext>> contexts;
 };
+
+// Finds a call in the driver's library. Errors: unsupported, naming what it lacks and what is `needed`.
+template <class... Parameters>
+void bind_call(const DynamicLibrary& library, const char* name, StreamCall<Parameters...>& call, std::string_view needed) {
+  call = {name, library.function<int(Parameters...)>(name)};
+  if (call.address == nullptr) fail(ErrorCode::unsupported, "library {} has no {}: {}", library.name(), name, needed);
+}
 
 // Whether a status says that the call cannot be, rather than that the device failed: numbers below 700, where the device's begin; but not
 // 214, an uncorrectable error of memory.

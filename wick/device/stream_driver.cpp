@@ -1,12 +1,27 @@
 #include "wick/device/stream_driver.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 namespace wick {
+
+StreamDriver::StreamDriver(const std::shared_ptr<const StreamApi>& api, std::shared_ptr<const RunTimeCompiler> compiler,
+                           const ir::Dialect& dialect, const StreamDevice& device, int index, StreamHandle stream)
+    : compiler_(std::move(compiler)), dialect_(dialect), device_(device.id), target_(device.target), caps_(device.caps) {
+  const std::string place = fmt::format("{}:{} ({})", to_string(api->kind), index, caps_.name);
+  queue_ = std::make_shared<StreamQueue>(open_context(api, device_, place), stream);
+}
 
 std::optional<size_t> StreamDriver::free_bytes() noexcept {
   const StreamContext& context = queue_->context();
   size_t free = 0, all = 0;
   if (!context.enter()) return std::nullopt;
   return context.api->memory_info.address(&free, &all) == 0 ? std::optional(free) : std::nullopt;
+}
+
+std::vector<std::byte> StreamDriver::compile(const ir::Kernel& /*prepared*/, const std::string& text) {
+  return compiler_->compile(text, target_);
 }
 
 std::shared_ptr<const Program> StreamDriver::load(ir::Kernel prepared, std::span<const std::byte> binary) {

@@ -27,6 +27,8 @@ StreamAddress stream_address(const Buffer& buffer, size_t offset) { return block
 
 StreamProgram::~StreamProgram() { queue_->unload(module_); }
 
+DeviceKind StreamProgram::kind() const noexcept { return queue_->context().api->kind; }
+
 StagingRing::~StagingRing() {
   if (!context_.enter()) return;
   const StreamApi& api = *context_.api;
@@ -94,7 +96,7 @@ class StreamEvent final : public Event {
 StreamQueue::StreamQueue(StreamContext context, StreamHandle stream)
     : context_(std::move(context)), stream_(stream), owns_stream_(stream == nullptr), staging_(context_) {
   const StreamApi& api = *context_.api;
-  check_status(api, context_.make_current(), api.set_current_context.name, context_.place);
+  check_status(api, context_.make_current(), api.context_enter.name, context_.place);
   if (owns_stream_) check_status(api, api.stream_create.address(&stream_, kNonBlocking), api.stream_create.name, context_.place);
 }
 
@@ -114,8 +116,8 @@ void StreamQueue::begin_call() {
   throw_if_lost();
   const StreamApi& api = *context_.api;
   const int status = context_.open->lost ? kStatusContextIsDestroyed : context_.make_current();
-  if (!is_call_status(status)) lose(status, api.set_current_context.name);
-  check_status(api, status, api.set_current_context.name, context_.place);
+  if (!is_call_status(status)) lose(status, api.context_enter.name);
+  check_status(api, status, api.context_enter.name, context_.place);
 }
 
 void StreamQueue::lose(int status, const char* call) {

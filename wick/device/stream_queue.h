@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -13,42 +12,27 @@
 
 #include "wick/device/capture.h"
 #include "wick/device/queue.h"
-#include "wick/device/stream_api.h"
+#include "wick/device/stream_context.h"
 
 namespace wick {
-
-// A context of the driver. Once it is lost, nothing in it is given back one by one: it goes as a whole.
-struct OpenContext {
-  StreamHandle handle = nullptr;
-  std::atomic<bool> lost = false;
-};
-
-// What the calls are made in; the context stays as long as somebody has it.
-struct StreamContext {
-  std::shared_ptr<const StreamApi> api;
-  std::shared_ptr<OpenContext> open;
-  std::string place;  // "cuda:0 (name)", for errors
-
-  int make_current() const { return api->set_current_context.address(open->handle); }
-  // For destructors: whether there is something to give back to the driver, which then has the context.
-  [[nodiscard]] bool enter() const noexcept { return !open->lost && make_current() == 0; }
-};
 
 // A block of the device's memory, which is the driver's again with it; or one that somebody else owns.
 class StreamBuffer final : public Buffer {
  public:
   StreamBuffer(StreamContext context, StreamAddress address, size_t bytes)
-      : context_(std::move(context)), address_(address), bytes_(bytes) {}
+      : kind_(context.api->kind), context_(std::move(context)), address_(address), bytes_(bytes) {}
   // `owner` keeps the memory until the buffer goes.
-  StreamBuffer(StreamAddress address, size_t bytes, std::shared_ptr<const void> owner)
-      : owner_(std::move(owner)), address_(address), bytes_(bytes) {}
+  StreamBuffer(DeviceKind kind, StreamAddress address, size_t bytes, std::shared_ptr<const void> owner)
+      : kind_(kind), owner_(std::move(owner)), address_(address), bytes_(bytes) {}
   ~StreamBuffer() override;
 
   [[nodiscard]] size_t bytes() const noexcept override { return bytes_; }
   [[nodiscard]] std::byte* host_data() noexcept override { return nullptr; }
   [[nodiscard]] StreamAddress address() const noexcept { return address_; }
+  [[nodiscard]] DeviceKind kind() const noexcept { return kind_; }
 
  private:
+  DeviceKind kind_;
   StreamContext context_;  // without an api: not ours
   std::shared_ptr<const void> owner_;
   StreamAddress address_;
@@ -67,6 +51,7 @@ class StreamProgram final : public Program {
       : Program(std::move(kernel)), queue_(std::move(queue)), module_(module), function_(function) {}
   ~StreamProgram() override;
 
+  [[nodiscard]] DeviceKind kind() const noexcept;
   [[nodiscard]] StreamHandle module() const noexcept { return module_; }
   [[nodiscard]] StreamHandle function() const noexcept { return function_; }
 

@@ -8,17 +8,15 @@
 namespace wick::cuda {
 namespace {
 
+const Api& own(const StreamApi& api) { return static_cast<const Api&>(api); }
+
 template <class... Parameters>
 void bind(const DynamicLibrary& library, const char* name, StreamCall<Parameters...>& call) {
-  call = {name, library.function<int(Parameters...)>(name)};
-  if (call.address == nullptr) {
-    fail(ErrorCode::unsupported, "library {} has no {}: a driver of CUDA {} or newer is needed", library.name(), name,
-         version_text(kOldestDriver));
-  }
+  static const std::string needed = fmt::format("a driver of CUDA {} or newer is needed", version_text(kOldestDriver));
+  bind_call(library, name, call, needed);
 }
 
 void bind_streams(const DynamicLibrary& library, StreamApi& api) {
-  bind(library, "cuCtxSetCurrent", api.set_current_context);
   bind(library, "cuMemGetInfo_v2", api.memory_info);
   bind(library, "cuMemAlloc_v2", api.memory_allocate);
   bind(library, "cuMemFree_v2", api.memory_free);
@@ -55,20 +53,47 @@ void bind_devices(const DynamicLibrary& library, Api& api) {
   bind(library, "cuDeviceGetName", api.device_name);
   bind(library, "cuDeviceTotalMem_v2", api.device_memory);
   bind(library, "cuDeviceGetAttribute", api.device_attribute);
+}
+
+// The device's primary context, which NVIDIA's other libraries use too.
+void bind_contexts(const DynamicLibrary& library, Api& api) {
   bind(library, "cuDevicePrimaryCtxRetain", api.primary_context_retain);
   bind(library, "cuDevicePrimaryCtxRelease_v2", api.primary_context_release);
   bind(library, "cuDevicePrimaryCtxReset_v2", api.primary_context_reset);
+  bind(library, "cuCtxSetCurrent", api.context_set_current);
+  api.context_open = {api.primary_context_retain.name, [](const StreamApi& calls, int device, StreamHandle* context) {
+                        return own(calls).primary_context_retain.address(context, device);
+                      }};
+  api.context_close = {api.primary_context_release.name,
+                       [](const StreamApi& calls, int device) { return own(calls).primary_context_release.address(device); }};
+  api.context_reset = {api.primary_context_reset.name,
+                       [](const StreamApi& calls, int device) { return own(calls).primary_context_reset.address(device); }};
+  api.context_enter = {api.context_set_current.name,
+                       [](const StreamApi& calls, StreamHandle context) { return own(calls).context_set_current.address(context); }};
 }
 
 std::string status_name(const StreamApi& api, int status) {
   const char* name = nullptr;
-  if (static_cast<const Api&>(api).error_name.address(status, &name) != 0 || name == nullptr) return fmt::format("status {}", status);
+  if (own(api).error_name.address(status, &name) != 0 || name == nullptr) return fmt::format("status {}", status);
   return name;
 }
 
-void raise(ErrorCode code, const std::string& message, DriverFailure failure) { throw CudaError(code, message, std::move(failure)); }
-
 }  // namespace
+
+Api::Api()
+    : StreamApi(DeviceKind::cuda, {.max_group_size = 1,
+                                   .max_grid_x = 5,
+                                   .max_grid_y = 6,
+                                   .max_grid_z = 7,
+                                   .max_shared_bytes = 8,
+                                   .processors = 16,
+                                   .integrated = 18,
+                                   .memory_clock = 36,
+                                   .memory_bus = 37}) {}
+
+void raise_cuda_error(ErrorCode code, const std::string& message, DriverFailure failure) {
+  throw CudaError(code, message, std::move(failure));
+}
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
@@ -76,7 +101,7 @@ std::shared_ptr<const Api> load_api(const std::string& name) {
   auto api = std::make_shared<Api>();
   api->library = std::make_shared<const DynamicLibrary>(name);
   api->status_name = status_name;
-  api->raise = raise;
+  api->raise = raise_cuda_error;
   const DynamicLibrary& library = *api->library;
   bind(library, "cuInit", api->init);
   bind(library, "cuGetErrorName", api->error_name);
@@ -87,6 +112,7 @@ std::shared_ptr<const Api> load_api(const std::string& name) {
          version_text(kOldestDriver));
   }
   bind_devices(library, *api);
+  bind_contexts(library, *api);
   bind_streams(library, *api);
   check_status(*api, api->init.address(0), api->init.name, name);
   return api;

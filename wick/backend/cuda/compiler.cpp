@@ -1,7 +1,6 @@
 #include "wick/backend/cuda/compiler.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,8 +8,6 @@
 #include "wick/backend/cuda/api.h"
 #include "wick/backend/cuda/cuda.h"
 #include "wick/backend/cuda/headers.h"
-#include "wick/base/fail.h"
-#include "wick/device/kernel_driver.h"
 
 namespace wick::cuda {
 namespace {
@@ -22,18 +19,7 @@ constexpr std::string_view kToolkit = "/usr/local/cuda/lib64/";
 // The first processor whose own instructions ask for a target of their own: "sm_90a".
 constexpr int kFirstWithOwnInstructions = 90;
 constexpr const char* kStandard = "--std=c++17";
-
-// NVRTC's programs, destroyed when they go.
-struct Program {
-  void* handle = nullptr;
-  int (*destroy)(void**) = nullptr;
-  Program() = default;
-  ~Program() {
-    if (handle != nullptr) destroy(&handle);
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-};
+constexpr std::array<const char*, 2> kCodes{"CUBIN", "PTX"};
 
 }  // namespace
 
@@ -46,19 +32,8 @@ std::vector<std::string> libraries_of(std::string_view name, int driver_version)
   return names;
 }
 
-std::unique_ptr<const DynamicLibrary> open_first(std::span<const std::string> libraries, std::string_view purpose,
-                                                 std::string_view package) {
-  std::string reason;
-  for (const std::string& name : libraries) {
-    try {
-      return std::make_unique<const DynamicLibrary>(name);
-    } catch (const Error& error) {
-      if (reason.empty()) reason = error.what();
-    }
-  }
-  fail(ErrorCode::not_found,
-       "{}; it is {}: install NVIDIA's package {}, or that of PyPI with its folder in LD_LIBRARY_PATH; also not there: {}", reason, purpose,
-       package, fmt::join(libraries.subspan(1), ", "));
+std::string remedy_for(std::string_view package) {
+  return fmt::format("install NVIDIA's package {}, or that of PyPI with its folder in LD_LIBRARY_PATH", package);
 }
 
 std::vector<std::string> Compiler::libraries_for(int driver_version) {
@@ -67,47 +42,21 @@ std::vector<std::string> Compiler::libraries_for(int driver_version) {
   return names;
 }
 
-Compiler::Compiler(std::span<const std::string> libraries) : library_(open_first(libraries, "CUDA's run-time compiler", "cuda-nvrtc")) {
-  bind_all();
-  int major = 0, minor = 0, count = 0;
-  check(functions_.version(&major, &minor), "nvrtcVersion");
-  version_ = 1000 * major + 10 * minor;
-  check(functions_.target_count(&count), "nvrtcGetNumSupportedArchs");
+Compiler::Compiler(std::span<const std::string> libraries, int driver_version)
+    : RunTimeCompiler(open_first(libraries, "CUDA's run-time compiler", remedy_for("cuda-nvrtc")),
+                      {"nvrtc", "NVRTC 11.2 or newer is needed", kCodes, raise_cuda_error}),
+      driver_version_(driver_version) {
+  int count = 0;
+  check(find<int(int*)>("GetNumSupportedArchs")(&count), "GetNumSupportedArchs");
   targets_.resize(static_cast<size_t>(count));
-  check(functions_.targets(targets_.data()), "nvrtcGetSupportedArchs");
+  check(find<int(int*)>("GetSupportedArchs")(targets_.data()), "GetSupportedArchs");
   std::sort(targets_.begin(), targets_.end());
-}
-
-void Compiler::bind_all() {
-  const auto bind = [this]<class Function>(const char* name, Function*& function) {
-    function = library_->function<Function>(name);
-    if (function == nullptr) fail(ErrorCode::unsupported, "library {} has no {}: NVRTC 11.2 or newer is needed", library_->name(), name);
-  };
-  bind("nvrtcVersion", functions_.version);
-  bind("nvrtcGetNumSupportedArchs", functions_.target_count);
-  bind("nvrtcGetSupportedArchs", functions_.targets);
-  bind("nvrtcCreateProgram", functions_.create);
-  bind("nvrtcDestroyProgram", functions_.destroy);
-  bind("nvrtcCompileProgram", functions_.compile);
-  bind("nvrtcGetCUBINSize", functions_.code_size);
-  bind("nvrtcGetCUBIN", functions_.code);
-  bind("nvrtcGetPTXSize", functions_.ptx_size);
-  bind("nvrtcGetPTX", functions_.ptx);
-  bind("nvrtcGetProgramLogSize", functions_.log_size);
-  bind("nvrtcGetProgramLog", functions_.log);
-  bind("nvrtcGetErrorString", functions_.status_name);
-}
-
-void Compiler::check(int status, std::string_view call) const {
-  if (status == 0) return;
-  const std::string name = functions_.status_name(status);
-  throw CudaError(ErrorCode::unsupported, fmt::format("{}: {}: {}", library_->name(), call, name), {std::string(call), status, name});
 }
 
 std::string Compiler::refusal(int capability) const {
   if (!targets_.empty() && capability >= targets_.front()) return {};
   return fmt::format("NVRTC {} ({}) compiles for compute capability {} and newer, and this device has {}: install an older one",
-                     version_text(version_), library_->name(), targets_.empty() ? 0 : targets_.front(), capability);
+                     version_text(version()), library(), targets_.empty() ? 0 : targets_.front(), capability);
 }
 
 std::string Compiler::target(int capability) const {
@@ -118,35 +67,16 @@ std::string Compiler::target(int capability) const {
   return fmt::format("compute_{}", *(std::upper_bound(targets_.begin(), targets_.end(), capability) - 1));
 }
 
-std::string Compiler::log_of(void* program) const {
-  size_t bytes = 0;
-  if (functions_.log_size(program, &bytes) != 0) return {};
-  std::string log(bytes, '\0');
-  if (functions_.log(program, log.data()) != 0) return {};
-  log.resize(log.find_last_not_of(std::string_view("\0\n ", 3)) + 1);
-  return log;
-}
-
 std::vector<std::byte> Compiler::compile(const std::string& text, const std::string& target, std::span<const std::string> options) const {
-  const std::string architecture = "--gpu-architecture=" + target;
-  std::vector<const char*> all{architecture.c_str(), kStandard};
-  for (const std::string& option : options) all.push_back(option.c_str());
-  Program program;
-  program.destroy = functions_.destroy;
-  check(functions_.create(&program.handle, text.c_str(), "kernel.cu", static_cast<int>(kHeaders.size()), header_texts().data(),
-                          header_names().data()),
-        "nvrtcCreateProgram");
-  const int status = functions_.compile(program.handle, static_cast<int>(all.size()), all.data());
-  if (status != 0) throw CompilerError{fmt::format("{}: {}", functions_.status_name(status), log_of(program.handle))};
-  const bool is_code = target.starts_with("sm_");
-  size_t bytes = 0;
-  check((is_code ? functions_.code_size : functions_.ptx_size)(program.handle, &bytes), is_code ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize");
-  std::vector<std::byte> code(bytes);
-  check((is_code ? functions_.code : functions_.ptx)(program.handle, reinterpret_cast<char*>(code.data())),
-        is_code ? "nvrtcGetCUBIN" : "nvrtcGetPTX");
-  return code;
+  std::vector<std::string> all{"--gpu-architecture=" + target, kStandard};
+  all.insert(all.end(), options.begin(), options.end());
+  return run(text, all, target.starts_with("sm_") ? "CUBIN" : "PTX", {header_texts(), header_names()});
 }
 
-std::string Compiler::key() const { return fmt::format("NVRTC {} {} {}", version_text(version_), kStandard, headers_key()); }
+std::string Compiler::key(const std::string& target) const {
+  // Code for a processor is the driver's concern only where it compiles it.
+  return fmt::format("NVRTC {} {} {}\n{}\n{}", version_text(version()), kStandard, headers_key(), target,
+                     target.starts_with("sm_") ? "" : version_text(driver_version_));
+}
 
 }  // namespace wick::cuda

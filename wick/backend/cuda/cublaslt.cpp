@@ -36,7 +36,7 @@ int64_t alignment_of(StreamAddress address) { return static_cast<int64_t>(std::m
 }  // namespace
 
 CublasLt::CublasLt(const StreamContext& context, int driver_version)
-    : library_(open_first(libraries_of("cublasLt", driver_version), "NVIDIA's library of matrix products", "libcublas")),
+    : library_(open_first(libraries_of("cublasLt", driver_version), "NVIDIA's library of matrix products", remedy_for("libcublas"))),
       context_(context) {
   bind_all();
   context_.make_current();

@@ -70,7 +70,7 @@ class CublasLt {
   [[nodiscard]] void* make_layout(MatrixType type, int64_t rows, int64_t columns, int64_t stride, int64_t batches, int64_t batch);
   void choose_algorithm(Plan& plan, const std::array<int64_t, 3>& alignments);
 
-  std::unique_ptr<const DynamicLibrary> library_;
+  std::shared_ptr<const DynamicLibrary> library_;
   StreamContext context_;
   Functions functions_;
   std::mutex mutex_;

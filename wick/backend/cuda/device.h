@@ -1,22 +1,13 @@
-// A FoundDevice is one device as the driver describes it.
+// What a processor of NVIDIA's can do.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "wick/backend/cuda/api.h"
-#include "wick/op/device_caps.h"
+#include "wick/backend/cuda/compiler.h"
+#include "wick/device/stream_device.h"
 
 namespace wick::cuda {
 
-struct FoundDevice {
-  int id = 0;          // the driver's number
-  int capability = 0;  // 10 · major + minor
-  DeviceCaps caps;
-  int score = 0;
-};
-
-// Every device of the driver, in its order. Errors: those of the driver.
-[[nodiscard]] std::vector<FoundDevice> find_devices(const Api& api);
+// Instructions, driver, and what the compiler compiles for, of a device of find_stream_devices(). Errors: those of the driver.
+void describe(const Api& api, const Compiler& compiler, StreamDevice& device);
 
 }  // namespace wick::cuda

@@ -1,6 +1,7 @@
 #include "wick/base/dynlib.h"
 
 #include <dlfcn.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -18,5 +19,17 @@ DynamicLibrary::DynamicLibrary(std::string name)
 DynamicLibrary::~DynamicLibrary() { ::dlclose(handle_); }
 
 void* DynamicLibrary::find(const char* symbol) const noexcept { return ::dlsym(handle_, symbol); }
+
+std::shared_ptr<const DynamicLibrary> open_first(std::span<const std::string> names, std::string_view purpose, std::string_view remedy) {
+  std::string reason;
+  for (const std::string& name : names) {
+    try {
+      return std::make_shared<const DynamicLibrary>(name);
+    } catch (const Error& error) {
+      if (reason.empty()) reason = error.what();
+    }
+  }
+  fail(ErrorCode::not_found, "{}; it is {}: {}; also not there: {}", reason, purpose, remedy, fmt::join(names.subspan(1), ", "));
+}
 
 }  // namespace wick

@@ -1,5 +1,6 @@
-// NVRTC's interface over this machine's compiler: kernels become code for the host. FAKE_NVRTC="version=11080,newest=90" makes it what a
-// test needs.
+// NVRTC's interface or hiprtc's (hip_names.h) over this machine's compiler: kernels become code for the host. FAKE_NVRTC="version=11080,
+// newest=90,refuse=1" makes it what a test needs. hiprtc ends the process when it is asked for an architecture that
+// FAKE_HIPRTC="unknown=gfx11" names the beginning of, as old ones do.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,11 +28,34 @@ struct Program {
   std::vector<char> image;
 };
 
+#ifdef FAKE_HIP
+constexpr const char* kSettings = "FAKE_HIPRTC";
+#else
+constexpr const char* kSettings = "FAKE_NVRTC";
+#endif
+
+std::string settings() {
+  const char* text = std::getenv(kSettings);
+  return text != nullptr ? text : "";
+}
+
 int setting(const char* name, int otherwise) {
-  const char* text = std::getenv("FAKE_NVRTC");
-  const std::string all = text != nullptr ? text : "";
+  const std::string all = settings();
   const std::size_t at = all.find(std::string(name) + "=");
   return at == std::string::npos ? otherwise : std::atoi(all.c_str() + at + std::strlen(name) + 1);
+}
+
+#ifdef FAKE_HIP
+// What the image is for, and how many lanes execute together.
+std::pair<std::string, int> target_of(const std::string& architecture) {
+  const std::string all = settings(), key = "unknown=";
+  if (const std::size_t at = all.find(key); at != std::string::npos && architecture.starts_with(all.substr(at + key.size()))) std::abort();
+  return {architecture, architecture.starts_with("gfx9") ? 64 : 32};
+}
+#else
+std::pair<std::string, int> target_of(const std::string& architecture) {
+  if (!architecture.starts_with("sm_")) return {"", 32};
+  return {architecture.substr(3, architecture.find_last_not_of('a') - 2), 32};
 }
 
 std::vector<int> targets() {
@@ -39,6 +63,8 @@ std::vector<int> targets() {
   std::erase_if(all, [](int target) { return target > setting("newest", 999) || target < setting("oldest", 0); });
   return all;
 }
+
+#endif
 
 std::string run(const std::string& command, int& status) {
   std::string output;
@@ -67,22 +93,26 @@ std::string host_text(const std::string& text) {
 }
 
 int compile(Program& program, const std::string& architecture) {
-  std::string folder = (std::filesystem::temp_directory_path() / "fake-nvrtc-XXXXXX").string();
+  std::string folder = (std::filesystem::temp_directory_path() / "fake-compiler-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return kInvalidInput;
   std::ofstream(folder + "/kernel.cpp") << host_text(program.text);
+  if (setting("refuse", 0) != 0) {
+    program.log = "told to refuse";
+    return kCompilation;
+  }
   int status = 0;
-  program.log = run("cd " + folder +
-                        " && " FAKE_COMPILER " -std=c++20 -w -O1 -ffp-contract=off -fvisibility=hidden -fPIC -shared " FAKE_INCLUDES
-                        " kernel.cpp -o kernel.so",
+  const auto [target, warp] = target_of(architecture);
+  program.log = run("cd " + folder + " && " FAKE_COMPILER " -DFAKE_WARP=" + std::to_string(warp) +
+                        " -std=c++20 -w -O1 -ffp-contract=off -fvisibility=hidden -fPIC -shared " FAKE_INCLUDES " kernel.cpp -o kernel.so",
                     status);
   std::ifstream file(folder + "/kernel.so", std::ios::binary);
   const std::vector<char> code((std::istreambuf_iterator<char>(file)), {});
   std::filesystem::remove_all(folder);
   if (status != 0) return kCompilation;
-  fake_cuda::ImageHeader header{};
-  std::memcpy(header.magic, fake_cuda::kImageMagic, sizeof header.magic);
+  fake_gpu::ImageHeader header{};
+  std::memcpy(header.magic, fake_gpu::kImageMagic, sizeof header.magic);
   header.bytes = code.size();
-  header.target = architecture.starts_with("sm_") ? std::strtoull(architecture.c_str() + 3, nullptr, 10) : 0;
+  std::strncpy(header.target, target.c_str(), sizeof header.target - 1);
   program.image.assign(reinterpret_cast<const char*>(&header), reinterpret_cast<const char*>(&header + 1));
   program.image.insert(program.image.end(), code.begin(), code.end());
   return kSuccess;
@@ -98,16 +128,8 @@ FAKE int nvrtcVersion(int* major, int* minor) {
   *minor = version % 1000 / 10;
   return kSuccess;
 }
-FAKE int nvrtcGetNumSupportedArchs(int* count) {
-  *count = static_cast<int>(targets().size());
-  return kSuccess;
-}
-FAKE int nvrtcGetSupportedArchs(int* all) {
-  std::ranges::copy(targets(), all);
-  return kSuccess;
-}
 FAKE const char* nvrtcGetErrorString(int status) {
-  return status == kSuccess ? "NVRTC_SUCCESS" : status == kCompilation ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_INVALID_INPUT";
+  return status == kSuccess ? "SUCCESS" : status == kCompilation ? "ERROR_COMPILATION" : "ERROR_INVALID_INPUT";
 }
 FAKE int nvrtcCreateProgram(void** program, const char* text, const char*, int, const char* const*, const char* const*) {
   *program = new Program{text, {}, {}};
@@ -133,8 +155,18 @@ FAKE int nvrtcGetCUBIN(void* program, char* code) {
   std::ranges::copy(static_cast<Program*>(program)->image, code);
   return kSuccess;
 }
+#ifndef FAKE_HIP
+FAKE int nvrtcGetNumSupportedArchs(int* count) {
+  *count = static_cast<int>(targets().size());
+  return kSuccess;
+}
+FAKE int nvrtcGetSupportedArchs(int* all) {
+  std::ranges::copy(targets(), all);
+  return kSuccess;
+}
 FAKE int nvrtcGetPTXSize(void* program, std::size_t* bytes) { return nvrtcGetCUBINSize(program, bytes); }
 FAKE int nvrtcGetPTX(void* program, char* code) { return nvrtcGetCUBIN(program, code); }
+#endif
 FAKE int nvrtcGetProgramLogSize(void* program, std::size_t* bytes) {
   *bytes = static_cast<Program*>(program)->log.size() + 1;
   return kSuccess;

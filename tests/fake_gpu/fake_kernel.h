@@ -1,9 +1,9 @@
-// What the fake compiler puts before a kernel's text: CUDA C++ as C++ for the host, and how the fake driver starts it.
+// What the fake compilers put before a kernel's text: CUDA C++ or HIP C++ as C++ for the host, and how the fake drivers start it.
 #pragma once
 
 #include "cuda_on_host.h"
 
-inline constexpr unsigned kFakeWarp = 32;
+inline constexpr unsigned kFakeWarp = FAKE_WARP;
 
 template <class... A>
 std::function<void(const unsigned*, unsigned)>* fake_bind(void (*kernel)(A...), void** parameters) {

@@ -1,5 +1,6 @@
-// A driver of NVIDIA's interface without a GPU: memory of the host, streams that work when somebody waits, and kernels that fake_nvrtc.cpp
-// compiled for the host. FAKE_CUDA="devices=2,version=11000,capability=70,memory=1000000,cuInit=100" makes it what a test needs.
+// A driver of NVIDIA's interface or AMD's (hip_names.h) without a GPU: memory of the host, streams that work when somebody waits, and
+// kernels that fake_compiler.cpp compiled for the host. FAKE_CUDA="devices=2,version=11000,architecture=70,memory=1000000,cuInit=100" makes
+// it what a test needs, FAKE_HIP that of HIP.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -12,14 +13,24 @@
 #include <memory>
 #include <sstream>
 
-#include "fake_cuda.h"
+#include "fake_gpu.h"
 #include "fake_module.h"
 
 namespace {
 
-using fake_cuda::Fault;
-using fake_cuda::State;
+using fake_gpu::Fault;
+using fake_gpu::State;
 using Address = unsigned long long;
+
+#ifdef FAKE_HIP
+constexpr const char* kSettings = "FAKE_HIP";
+constexpr const char* kArchitecture = "gfx942:sramecc+:xnack-";
+constexpr int kVersion = 70'100'000;
+#else
+constexpr const char* kSettings = "FAKE_CUDA";
+constexpr const char* kArchitecture = "90";
+constexpr int kVersion = 12080;
+#endif
 
 enum : int {
   kSuccess = 0,
@@ -37,18 +48,19 @@ enum : int {
 State& state() {
   static State* const instance = [] {
     auto* made = new State;  // lives as long as the process, as a driver does
-    const char* text = std::getenv("FAKE_CUDA");
+    const char* text = std::getenv(kSettings);
     std::istringstream entries(text != nullptr ? text : "");
     for (std::string entry; std::getline(entries, entry, ',');) {
       const std::size_t equals = entry.find('=');
       const std::string name = entry.substr(0, equals);
-      const long long value = std::atoll(entry.c_str() + equals + 1);
+      const std::string text_of_value = equals == std::string::npos ? "" : entry.substr(equals + 1);
+      const long long value = std::atoll(text_of_value.c_str());
       if (name == "devices")
         made->devices = static_cast<int>(value);
       else if (name == "version")
         made->version = static_cast<int>(value);
-      else if (name == "capability")
-        made->capability = static_cast<int>(value);
+      else if (name == "architecture")
+        made->architecture = text_of_value;
       else if (name == "memory")
         made->memory = static_cast<std::size_t>(value);
       else
@@ -58,6 +70,10 @@ State& state() {
   }();
   return *instance;
 }
+
+std::string architecture() { return state().architecture.empty() ? kArchitecture : state().architecture; }
+// What code is compiled for: "90", "gfx942".
+std::string processor() { return architecture().substr(0, architecture().find(':')); }
 
 std::recursive_mutex& mutex() {
   static auto* const instance = new std::recursive_mutex;
@@ -138,16 +154,52 @@ int push(void* handle, std::function<int()> work) {
 #define NEEDS_CONTEXT \
   if (current_context == nullptr) return kInvalidContext
 
-FAKE State* fake_cuda_state() { return &state(); }
+FAKE State* fake_gpu_state() { return &state(); }
 
+FAKE int cuDriverGetVersion(int* version) {
+  ENTER;
+  *version = state().version != 0 ? state().version : kVersion;
+  return kSuccess;
+}
+#ifdef FAKE_HIP
+FAKE const char* hipGetErrorName(int status) {
+  static const std::map<int, const char*> names{{0, "hipSuccess"},
+                                                {1, "hipErrorInvalidValue"},
+                                                {2, "hipErrorOutOfMemory"},
+                                                {100, "hipErrorNoDevice"},
+                                                {200, "hipErrorInvalidImage"},
+                                                {201, "hipErrorInvalidContext"},
+                                                {700, "hipErrorIllegalAddress"},
+                                                {701, "hipErrorLaunchOutOfResources"},
+                                                {719, "hipErrorLaunchFailure"},
+                                                {803, "hipErrorSystemDriverMismatch"}};
+  const auto found = names.find(status);
+  return found == names.end() ? "hipErrorUnknown" : found->second;
+}
+// As HIP 6 and newer write it.
+FAKE int hipGetDevicePropertiesR0600(void* properties, int device) {
+  ENTER;
+  std::memset(properties, 0, 1472);
+  std::strcpy(static_cast<char*>(properties), ("Fake GPU " + std::to_string(device)).c_str());
+  std::strncpy(static_cast<char*>(properties) + 1160, architecture().c_str(), 255);
+  return kSuccess;
+}
+FAKE int hipSetDevice(int device) {
+  ENTER;
+  if (device < 0 || device >= state().devices) return kInvalidDevice;
+  current_context = reinterpret_cast<void*>(static_cast<std::uintptr_t>(device) + 1);
+  return kSuccess;
+}
+FAKE int hipDeviceReset() {
+  const std::lock_guard lock(mutex());
+  state().calls.emplace_back(__func__);
+  state().lost = 0;
+  return kSuccess;
+}
+#else
 FAKE int cuInit(unsigned) {
   ENTER;
   return state().devices == 0 ? kNoDevice : kSuccess;
-}
-FAKE int cuDriverGetVersion(int* version) {
-  ENTER;
-  *version = state().version;
-  return kSuccess;
 }
 FAKE int cuGetErrorName(int status, const char** name) {
   static const std::map<int, const char*> names{{0, "CUDA_SUCCESS"},
@@ -164,45 +216,6 @@ FAKE int cuGetErrorName(int status, const char** name) {
   const auto found = names.find(status);
   if (found == names.end()) return kInvalidValue;
   *name = found->second;
-  return kSuccess;
-}
-FAKE int cuDeviceGetCount(int* count) {
-  ENTER;
-  *count = state().devices;
-  return kSuccess;
-}
-FAKE int cuDeviceGet(int* device, int ordinal) {
-  ENTER;
-  if (ordinal < 0 || ordinal >= state().devices) return kInvalidDevice;
-  *device = ordinal;
-  return kSuccess;
-}
-FAKE int cuDeviceGetName(char* name, int length, int device) {
-  ENTER;
-  std::strncpy(name, ("Fake GPU " + std::to_string(device)).c_str(), static_cast<std::size_t>(length));
-  return kSuccess;
-}
-FAKE int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
-  ENTER;
-  *bytes = state().memory;
-  return kSuccess;
-}
-FAKE int cuDeviceGetAttribute(int* value, int attribute, int) {
-  ENTER;
-  const std::map<int, int> values{{1, 1024},
-                                  {5, 0x7fffffff},
-                                  {6, 65535},
-                                  {7, 65535},
-                                  {8, 49152},
-                                  {16, 132},
-                                  {18, 0},
-                                  {36, 3201000},
-                                  {37, 6144},
-                                  {75, state().capability / 10},
-                                  {76, state().capability % 10}};
-  const auto found = values.find(attribute);
-  if (found == values.end()) return kInvalidValue;
-  *value = found->second;
   return kSuccess;
 }
 FAKE int cuDevicePrimaryCtxRetain(void** context, int device) {
@@ -226,6 +239,45 @@ FAKE int cuDevicePrimaryCtxReset_v2(int) {
 FAKE int cuCtxSetCurrent(void* context) {
   ENTER;
   current_context = context;
+  return kSuccess;
+}
+#endif
+FAKE int cuDeviceGetCount(int* count) {
+  ENTER;
+  *count = state().devices;
+  return state().devices == 0 ? kNoDevice : kSuccess;
+}
+FAKE int cuDeviceGet(int* device, int ordinal) {
+  ENTER;
+  if (ordinal < 0 || ordinal >= state().devices) return kInvalidDevice;
+  *device = ordinal;
+  return kSuccess;
+}
+FAKE int cuDeviceGetName(char* name, int length, int device) {
+  ENTER;
+  std::strncpy(name, ("Fake GPU " + std::to_string(device)).c_str(), static_cast<std::size_t>(length));
+  return kSuccess;
+}
+FAKE int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+  ENTER;
+  *bytes = state().memory;
+  return kSuccess;
+}
+FAKE int cuDeviceGetAttribute(int* value, int attribute, int) {
+  ENTER;
+#ifdef FAKE_HIP
+  const int wave = architecture().starts_with("gfx9") ? 64 : 32;
+  const std::map<int, int> values{{56, 1024}, {29, 0x7fffffff}, {30, 65536}, {31, 65536},   {74, 65536},
+                                  {63, 304},  {16, 0},          {87, wave},  {60, 2600000}, {59, 8192}};
+#else
+  const int capability = std::atoi(architecture().c_str());
+  const std::map<int, int> values{
+      {1, 1024},  {5, 0x7fffffff},       {6, 65535},           {7, 65535}, {8, 49152}, {16, 132}, {18, 0}, {36, 3201000},
+      {37, 6144}, {75, capability / 10}, {76, capability % 10}};
+#endif
+  const auto found = values.find(attribute);
+  if (found == values.end()) return kInvalidValue;
+  *value = found->second;
   return kSuccess;
 }
 FAKE int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
@@ -377,11 +429,11 @@ FAKE int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
 FAKE int cuModuleLoadData(void** module, const void* image) {
   ENTER;
   NEEDS_CONTEXT;
-  fake_cuda::ImageHeader header;
+  fake_gpu::ImageHeader header;
   std::memcpy(&header, image, sizeof header);
-  if (std::memcmp(header.magic, fake_cuda::kImageMagic, sizeof header.magic) != 0) return kInvalidImage;
-  if (header.target != 0 && header.target != state().capability) return kInvalidImage;
-  std::string file = (std::filesystem::temp_directory_path() / "fake-cuda-XXXXXX").string();
+  if (std::memcmp(header.magic, fake_gpu::kImageMagic, sizeof header.magic) != 0) return kInvalidImage;
+  if (header.target[0] != 0 && header.target != processor()) return kInvalidImage;
+  std::string file = (std::filesystem::temp_directory_path() / "fake-gpu-XXXXXX").string();
   const int descriptor = mkstemp(file.data());
   if (descriptor < 0) return kOutOfMemory;
   close(descriptor);
@@ -408,7 +460,7 @@ FAKE int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, u
   ENTER;
   NEEDS_CONTEXT;
   if (gx == 0 || gy == 0 || gz == 0 || by != 1 || bz != 1 || bx > 1024) return kInvalidValue;
-  std::unique_ptr<std::function<void(const unsigned*, unsigned)>> bound(reinterpret_cast<fake_cuda::Bind>(function)(parameters));
+  std::unique_ptr<std::function<void(const unsigned*, unsigned)>> bound(reinterpret_cast<fake_gpu::Bind>(function)(parameters));
   std::shared_ptr<std::function<void(const unsigned*, unsigned)>> kernel = std::move(bound);
   return push(stream, [=] {
     if (const auto found = state().faults.find("kernel"); found != state().faults.end() && found->second.after-- <= 0) {

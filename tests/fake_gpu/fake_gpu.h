@@ -1,4 +1,4 @@
-// What tests see of the fake driver: what it is made to be, and what it was called with.
+// What tests see of a fake driver: what it is made to be, and what it was called with.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fake_cuda {
+namespace fake_gpu {
 
 // From the call number `after` on (0: the next), a function returns this status instead of doing anything.
 struct Fault {
@@ -22,8 +22,8 @@ struct Fault {
 // nobody waited for is seen.
 struct State {
   int devices = 1;
-  int version = 12080;
-  int capability = 90;
+  int version = 0;           // 0: one that is new enough
+  std::string architecture;  // "90" of compute capability 9.0, "gfx942:sramecc+:xnack-"; empty: that of the vendor's newest
   std::size_t memory = std::size_t{1} << 30;
   std::map<std::string, Fault, std::less<>> faults;  // by function; "kernel": what runs fails when it runs
 
@@ -40,8 +40,8 @@ struct State {
   // Not memory nor what is alive.
   void reset() {
     devices = 1;
-    version = 12080;
-    capability = 90;
+    version = 0;
+    architecture.clear();
     memory = std::size_t{1} << 30;
     faults.clear();
     calls.clear();
@@ -49,6 +49,6 @@ struct State {
   }
 };
 
-}  // namespace fake_cuda
+}  // namespace fake_gpu
 
-// Exported by the library: fake_cuda::State* fake_cuda_state().
+// Exported by the library: fake_gpu::State* fake_gpu_state().

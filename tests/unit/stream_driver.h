@@ -1,0 +1,114 @@
+// What tests of a stream driver have: the vendor's on this machine, or one that is faked, calls and faults and all (tests/fake_gpu).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fake_gpu/fake_gpu.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/device/stream_driver.h"
+#include "wick/ir/kernel.h"
+#include "wick/tensor/tensor.h"
+
+namespace wick {
+
+using Words = std::vector<uint32_t>;
+
+struct OpenedVendor {
+  std::shared_ptr<const StreamApi> api;
+  std::shared_ptr<const RunTimeCompiler> compiler;
+};
+
+struct Vendor {
+  const char* fake_driver;  // a file in the folder of the fakes
+  std::shared_ptr<const StreamApi> (*load_driver)(const std::string& library);
+  // With the fakes of that folder; the machine's where it is empty.
+  OpenedVendor (*open)(const std::filesystem::path& folder);
+  std::vector<StreamDevice> (*devices)(const OpenedVendor& vendor);
+  std::unique_ptr<StreamDriver> (*driver)(const OpenedVendor& vendor, const StreamDevice& device, int index);
+  const char* reset;              // the call that makes a lost context anew
+  const char* compiler_variable;  // of the environment, which the fake compiler reads
+  // The vendor's own header (cuda.h, rocm.h).
+  int (*number)(const Device& device);
+  StreamHandle (*stream)(const Device& device);
+  StreamAddress (*memory)(const Tensor& tensor);
+  std::unique_ptr<Buffer> (*wrap)(StreamAddress address, size_t bytes, std::shared_ptr<const void> owner);
+  Device (*open_on_stream)(int index, StreamHandle stream);
+  std::pair<StreamHandle, StreamHandle> (*handles)(const Program& program);  // module and function
+};
+
+struct VendorParameter {
+  const Vendor* vendor;
+  const char* name;  // of the test
+  bool is_fake;
+  const char* architecture;  // of the fake; "": its own
+};
+
+inline void PrintTo(const VendorParameter& parameter, std::ostream* out) { *out << parameter.name; }
+
+// y[i] = x[i] + add, for 64 elements a group.
+[[nodiscard]] ir::Kernel add_kernel();
+[[nodiscard]] Words counted(size_t count, uint32_t first = 0);
+[[nodiscard]] std::unique_ptr<Buffer> upload(Runtime& runtime, const Words& words);
+[[nodiscard]] Words download(Runtime& runtime, const Buffer& buffer);
+
+// Runs the action and gives its message and what else the test asks of the error.
+template <class Kind = Error>
+Kind error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Kind& error) {
+    return error;
+  }
+  throw std::runtime_error("nothing failed");
+}
+
+// A variable of the environment, while the test runs.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Variable() { ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+class StreamDriverTest : public testing::TestWithParam<VendorParameter> {
+ protected:
+  static const Vendor& vendor() { return *GetParam().vendor; }
+  static bool is_fake() { return GetParam().is_fake; }
+  static std::filesystem::path fakes() { return WICK_FAKE_GPU_FOLDER; }
+  void SetUp() override;
+
+  [[nodiscard]] const StreamApi& api() const { return *opened_.api; }
+  [[nodiscard]] std::unique_ptr<StreamDriver> driver(size_t number = 0) const {
+    return vendor().driver(opened_, devices_.at(number), static_cast<int>(number));
+  }
+  [[nodiscard]] std::unique_ptr<Runtime> runtime(size_t number = 0, const DeviceOptions& options = {}) const {
+    return std::make_unique<KernelRuntime>(driver(number), options);
+  }
+  [[nodiscard]] Device device() const { return Device::adopt({api().kind, 0}, runtime()); }
+  [[nodiscard]] std::string status_name(int status) const { return api().status_name(api(), status); }
+
+  fake_gpu::State* fake_ = nullptr;
+  OpenedVendor opened_;
+  std::vector<StreamDevice> devices_;
+};
+// With the fake alone.
+using StreamFaultTest = StreamDriverTest;
+
+[[nodiscard]] inline std::string name_of(const testing::TestParamInfo<VendorParameter>& info) { return info.param.name; }
+
+}  // namespace wick

@@ -1,0 +1,25 @@
+// A StreamDevice is one device as a stream driver describes it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wick/device/stream_api.h"
+#include "wick/op/device_caps.h"
+
+namespace wick {
+
+struct StreamDevice {
+  int id = 0;  // the driver's number
+  DeviceCaps caps;
+  int score = 0;
+  std::string target;   // what the compiler is told to compile for
+  std::string refusal;  // why it cannot be used; empty: it can
+};
+
+// A number that the driver tells of a device. Errors: those of the driver.
+[[nodiscard]] int device_number(const StreamApi& api, int device, int attribute);
+// Every device of the driver, in its order: number, name, limits and score, as all vendors tell them. Errors: those of the driver.
+[[nodiscard]] std::vector<StreamDevice> find_stream_devices(const StreamApi& api);
+
+}  // namespace wick
