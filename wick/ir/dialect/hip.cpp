@@ -31,10 +31,16 @@ constexpr std::array kConversions{
 };
 
 constexpr std::array kPreambles{
-    // The products and sums that the compiler knows as one instruction where the processor has it.
+    // Which instruction the processor has is told by an option (backend/rocm/architectures.h).
     Preamble{Feature::dot4, R"(__device__ __forceinline__ int wick_dot4(unsigned a, unsigned b, int c) {
+#if defined(WICK_SUDOT4)
+  return __builtin_amdgcn_sudot4(true, (int)a, true, (int)b, c, false);
+#elif defined(WICK_SDOT4)
+  return __builtin_amdgcn_sdot4((int)a, (int)b, c, false);
+#else
   for (int i = 0; i < 32; i += 8) c += (int)(signed char)(a >> i) * (int)(signed char)(b >> i);
   return c;
+#endif
 }
 )"},
     Preamble{Feature::subgroup_reduce, R"(template <class T> __device__ __forceinline__ T wick_subgroup_add(T x) {

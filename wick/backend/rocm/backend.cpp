@@ -1,0 +1,50 @@
+// The ROCm backend: every device of HIP, with kernels in HIP C++.
+#include "wick/backend/rocm/backend.h"
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "wick/backend/rocm/device.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/device/stream_driver.h"
+#include "wick/device/stream_installation.h"
+
+namespace wick::rocm {
+namespace {
+
+// plain is the least that a device may be.
+constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
+
+constexpr StreamVendor<Api, Compiler> kVendor{
+    .load_driver = [] { return load_api(hip_libraries()); },
+    .load_compiler =
+        [](const Api& api) { return std::make_shared<const Compiler>(Compiler::open_library(api.library, api.version), api.version); },
+    .describe = describe,
+    .no_device = "HIP finds no device; look with rocminfo, and whether the user may open /dev/kfd"};
+
+// Looked at once: the devices are the same as long as the process lives.
+const StreamInstallation& installation() {
+  static const StreamInstallation instance = find_installation(kVendor);
+  return instance;
+}
+
+std::vector<DeviceInfo> probe() { return installation().probe(); }
+std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) { return open_on_stream(index, options, nullptr); }
+std::string missing(int index) { return installation().missing_at(index); }
+std::vector<VariantInfo> variants() { return usable_variants(kVariants); }
+
+}  // namespace
+
+std::unique_ptr<Runtime> open_on_stream(int index, const DeviceOptions& options, StreamHandle stream) {
+  const StreamInstallation& found = installation();
+  if (found.find(index) == nullptr) return nullptr;
+  const std::string_view variant = options.variant.empty() ? kVariants.back() : std::string_view(options.variant);
+  const StreamDevice device = found.with_variant(index, variant, kVariants);
+  return std::make_unique<KernelRuntime>(
+      std::make_unique<StreamDriver>(found.api, found.compiler, ir::hip_dialect(), device, index, stream), options);
+}
+
+const Backend kBackend = {DeviceKind::rocm, probe, open, variants, missing};
+
+}  // namespace wick::rocm

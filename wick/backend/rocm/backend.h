@@ -1,0 +1,16 @@
+// What the other files of the backend need of its table.
+#pragma once
+
+#include <memory>
+
+#include "wick/device/registry.h"
+#include "wick/device/stream_api.h"
+
+namespace wick::rocm {
+
+extern const Backend kBackend;
+
+// As kBackend.open; on that stream, unless it is nullptr.
+[[nodiscard]] std::unique_ptr<Runtime> open_on_stream(int index, const DeviceOptions& options, StreamHandle stream);
+
+}  // namespace wick::rocm
