@@ -18,7 +18,9 @@ class InterruptGuard {
   // Waits until the file descriptor has something to read, or is at its end; false if SIGINT came before that, which is remembered.
   // Handlers that others set for SIGINT since the guard was made are not called meanwhile.
   [[nodiscard]] bool wait_for_input(int descriptor) const;
-  // The same, then reads a byte: 1, 0 at the end of the input, -1 if SIGINT came or it cannot be read.
+  // Whether it has something to read now, or is at its end.
+  [[nodiscard]] bool has_input(int descriptor) const noexcept;
+  // Waits, then reads a byte: 1, 0 at the end of the input, -1 if SIGINT came or it cannot be read.
   [[nodiscard]] int read_byte(int descriptor, char& byte) const;
 };
 

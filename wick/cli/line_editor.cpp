@@ -4,6 +4,7 @@
 #include <cwchar>
 #include <iostream>
 #include <string_view>
+#include <utility>
 
 #include "wick/base/dynlib.h"
 #include "wick/base/fail.h"
@@ -76,9 +77,13 @@ struct LineEditor::Libedit {
   static int read_character(EditLine* editor, wchar_t* character) {
     Libedit& self = *reading;
     std::mbstate_t state = {};
+    // Ctrl-D that came before libedit took the terminal, during the answer say, is kept by the terminal as a zero in place of the line's
+    // end. A zero that is typed later is Ctrl-Space.
+    const bool was_there = std::exchange(self.begins_line, false) && self.interrupt.has_input(kStandardInput);
     for (;;) {
       char byte = 0;
-      const int count = self.interrupt.read_byte(kStandardInput, byte);
+      int count = self.interrupt.read_byte(kStandardInput, byte);
+      if (count > 0 && byte == 0 && was_there) count = 0;
       if (count <= 0) {
         const LineInfo* info = self.line(editor);
         self.thrown_away.assign(info->buffer, info->last_character);
@@ -100,6 +105,7 @@ struct LineEditor::Libedit {
   DynamicLibrary library;
   InterruptGuard& interrupt;
   std::string thrown_away = {};
+  bool begins_line = true;  // nothing was read of it
   EditLine* (*init)(const char*, FILE*, FILE*, FILE*);
   int (*set)(EditLine*, int, ...);
   const LineInfo* (*line)(EditLine*);
@@ -148,6 +154,7 @@ InputLine LineEditor::read() {
   }
   int count = 0;
   Libedit::reading = libedit_.get();
+  libedit_->begins_line = true;
   const char* text = libedit_->gets(libedit_->editor, &count);
   Libedit::reading = nullptr;
   if (text == nullptr || count <= 0) {

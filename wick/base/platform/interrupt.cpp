@@ -73,6 +73,11 @@ bool InterruptGuard::wait_for_input(int descriptor) const {
   return interrupts == 0;
 }
 
+bool InterruptGuard::has_input(int descriptor) const noexcept {
+  pollfd entry = {.fd = descriptor, .events = POLLIN, .revents = 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
 int InterruptGuard::read_byte(int descriptor, char& byte) const {
   if (!wait_for_input(descriptor)) return -1;
   return static_cast<int>(::read(descriptor, &byte, 1));
