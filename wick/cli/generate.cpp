@@ -229,13 +229,15 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   if (!prompt && !options.receipt.empty()) fail(ErrorCode::invalid_argument, "--receipt: it is of one prompt; give --prompt or --file");
   std::optional<OpCounts> counts;
   if (!options.receipt.empty()) {
-    check_writable(options.receipt);
+    check_writable(options.receipt, {options.file});
     counts.emplace();
   }
+  if (options.top_logprobs > 0 && !options.json) console.warn("--logprobs is for --json alone");
   UnreadInput unread(console, options);
   unread.check();
   const std::filesystem::path path = resolve_model(console, options.model);
   const LoadedModel loaded = load_model(console, path, open_device(), options.precision);
+  if (counts) refuse_to_overwrite(loaded.file, options.receipt);
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
   InterruptGuard interrupt;  // until here Ctrl-C ends the program: there is no answer to stop
   const Session session{.console = console,

@@ -10,6 +10,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/cli/flags.h"
+#include "wick/cli/output_file.h"
 #include "wick/formats/gguf_writer.h"
 
 namespace wick {
@@ -161,6 +162,7 @@ std::vector<std::filesystem::path> write_parts(const GgufFile& source, const std
   std::vector<std::filesystem::path> paths;
   for (size_t index = 0; index < parts.size(); ++index) {
     paths.push_back(prefix.string() + fmt::format("-{:05}-of-{:05}.gguf", index + 1, parts.size()));
+    refuse_to_overwrite(source, paths.back());
   }
   // The first part, by which programs read the model, is written last, and a model that does not fit leaves nothing.
   Removed removed_unless_whole;

@@ -29,13 +29,14 @@ struct Options {
 };
 
 void collect(const Console& console, const Options& options) {
-  check_writable(options.out);
+  check_writable(options.out, {options.file});
   const std::string text_file = read_text_file(options.file);
   ImportanceCollector collector;
   const auto path = resolve_model(console, options.model);
   const LoadedModel loaded = load_model(console, path, open_device(console, options.device, options.threads),
                                         Precision{.precise = true, .fast = false, .kv_type = {}}, WithTokenizer::yes,
                                         [&](std::string_view weight, const Tensor& input) { collector.add(weight, input); });
+  refuse_to_overwrite(loaded.file, options.out);
   const ModelInfo& info = loaded.model->info();
   if (options.context > info.context_length) {
     fail(ErrorCode::context_full, "--context {}: the context of {} holds {}", options.context, info.name, info.context_length);

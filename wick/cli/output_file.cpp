@@ -7,19 +7,21 @@
 
 namespace wick {
 
+void refuse_to_overwrite_file(const std::filesystem::path& input, const std::filesystem::path& output) {
+  std::error_code ignored;
+  if (!std::filesystem::equivalent(input, output, ignored)) return;
+  fail(ErrorCode::invalid_argument, "{}: this is the input file; name another file to write", output.string());
+}
+
 void refuse_to_overwrite(const GgufFile& input, const std::filesystem::path& output) {
-  const auto check = [&](const std::filesystem::path& part) {
-    std::error_code ignored;
-    if (!std::filesystem::equivalent(part, output, ignored)) return;
-    fail(ErrorCode::invalid_argument, "{}: this is the input file; name another file to write", output.string());
-  };
-  check(input.name());
+  refuse_to_overwrite_file(input.name(), output);
   for (const GgufTensor& tensor : input.tensors()) {
-    if (tensor.file != nullptr) check(tensor.file->path());
+    if (tensor.file != nullptr) refuse_to_overwrite_file(tensor.file->path(), output);
   }
 }
 
-void check_writable(const std::filesystem::path& output) {
+void check_writable(const std::filesystem::path& output, std::initializer_list<std::filesystem::path> inputs) {
+  for (const std::filesystem::path& input : inputs) refuse_to_overwrite_file(input, output);
   std::error_code ignored;
   const std::filesystem::file_status status = std::filesystem::status(output, ignored);
   // Who reads a pipe would take this for its end.

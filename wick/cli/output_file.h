@@ -2,15 +2,19 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 
 #include "wick/formats/gguf.h"
 
 namespace wick {
 
+// Errors: invalid_argument if the output is the file that is read, by whatever name: a link, another spelling.
+void refuse_to_overwrite_file(const std::filesystem::path& input, const std::filesystem::path& output);
 // Errors: invalid_argument if the output is the model that is read, or one of its parts, by whatever name.
 void refuse_to_overwrite(const GgufFile& input, const std::filesystem::path& output);
 
-// To be called before long work whose result goes there. Errors: those of AtomicFile: a folder that is absent or may not be written to.
-void check_writable(const std::filesystem::path& output);
+// To be called before long work whose result goes there. Errors: invalid_argument if it is one of the files that are read, by whatever
+// name; those of AtomicFile: a folder that is absent or may not be written to.
+void check_writable(const std::filesystem::path& output, std::initializer_list<std::filesystem::path> inputs = {});
 
 }  // namespace wick

@@ -120,7 +120,10 @@ void quantize(const Console& console, const Request& request) {
   }
   options.notice = [&](const std::string& remark) { console.note(remark); };
   const GgufFile source = GgufFile::open(request.in);
-  if (!request.out.empty()) refuse_to_overwrite(source, request.out);
+  if (!request.out.empty()) {
+    refuse_to_overwrite(source, request.out);
+    refuse_to_overwrite_file(request.importance, request.out);
+  }
   if (request.dry_run) return show_plan(console, source, check_plan(source, options));
   write_quantized(console, request, source, options);
 }

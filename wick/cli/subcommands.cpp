@@ -74,8 +74,8 @@ void run_group(Console& console, const CommandGroup& group, const Arguments& arg
   const bool help = first == "--help" || first == "-h" || first == "help";
   if (arguments.empty() || (help && arguments.size() == 1)) {
     console.out << help_text(outline(group));
-    // As git does: whoever types the name alone wants to know what there is, and a script that does has forgotten something.
-    if (arguments.empty()) console.exit_code = kExitInternal;
+    // Whoever types the name alone wants to know what there is, and a script that does has forgotten something.
+    if (arguments.empty()) console.exit_code = kExitUserError;
     return;
   }
   // `wick help gguf set` is `wick gguf set --help`.
