@@ -363,6 +363,17 @@ TEST_P(StreamFaultTest, AFailureOfQueuedWorkNamesTheKernelAtTheNextWait) {
                         to_string(api().kind), api().stream_wait.name, status_name(700)));
 }
 
+TEST_P(StreamFaultTest, AFailureOfAnOpNamesItAndItsShapesAtTheNextWait) {
+  const Device own = device();
+  const Tensor a = Tensor::zeros({2, 3}, DType::f32, own), b = Tensor::zeros({3}, DType::f32, own);
+  own.synchronize();
+  fake_->faults["kernel"] = {.status = 719};
+  const Tensor sum = a.broadcast_add(b);
+  const auto error = error_of<DriverError>([&] { own.synchronize(); });
+  EXPECT_EQ(error.code(), ErrorCode::device_lost);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr(status_name(719)), HasSubstr("(add of f32 [2, 3], f32 ["), HasSubstr("); what was on it")));
+}
+
 TEST_P(StreamFaultTest, ADeviceThatIsLostSaysSoAtEveryCallAndOpensAgain) {
   using Call = std::function<void(Runtime&, const Launch&, const Buffer&)>;
   const std::vector<std::pair<std::string, Call>> calls = {

@@ -123,7 +123,7 @@ void StreamQueue::begin_call() {
 void StreamQueue::lose(int status, const char* call) {
   context_.open->lost = true;
   const std::string name = context_.api->status_name(*context_.api, status);
-  const Error error = device_lost(context_.place, fmt::format("{}: {}", call, name), last_kernel_);
+  const Error error = device_lost(context_.place, fmt::format("{}: {}", call, name), last_work_.text());
   try {
     context_.api->raise(error.code(), error.what(), {call, status, name});
   } catch (...) {
@@ -212,7 +212,7 @@ void StreamQueue::launch(const Launch& launch) {
   if (!launch.parameters.empty()) arguments_.push_back(const_cast<uint32_t*>(launch.parameters.data()));  // NOLINT: it is only read
   const int status = api.launch.address(static_cast<const StreamProgram&>(*launch.program).function(), launch.grid.x, launch.grid.y,
                                         launch.grid.z, kernel.group_size, 1, 1, 0, stream_, arguments_.data(), nullptr);
-  last_kernel_ = kernel.name;
+  last_work_.note(kernel.name);
   if (status != 0) check_queued(status, api.launch.name, fmt::format("{}, kernel {}", context_.place, kernel.name));
 }
 
@@ -246,7 +246,7 @@ class StreamGraph final : public CapturedWork {
     const std::lock_guard lock(queue_->mutex_);
     queue_->begin_call();
     queue_->check_queued(api.graph_launch.address(executable_, queue_->stream_), api.graph_launch.name, queue_->context_.place);
-    queue_->last_kernel_ = "a graph";
+    queue_->last_work_.note("a graph");
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wick/device/capture.h"
+#include "wick/device/last_work.h"
 #include "wick/device/queue.h"
 #include "wick/device/stream_context.h"
 
@@ -135,7 +136,7 @@ class StreamQueue final : public Queue, public CaptureQueue, public std::enable_
   std::byte* download_ = nullptr;         // pinned; made by the first download that needs it
   std::vector<StreamAddress> addresses_;  // of the launch at hand
   std::vector<void*> arguments_;
-  std::string last_kernel_;     // that was queued
+  LastWork last_work_;          // that was queued
   std::exception_ptr failure_;  // once the device is lost
 };
 

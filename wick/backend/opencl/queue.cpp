@@ -78,7 +78,7 @@ void OpenClQueue::throw_if_lost() const {
 }
 
 void OpenClQueue::lose(cl_int status, const char* call) {
-  failure_ = device_lost(place_, fmt::format("{}: {}", call, status_name(status)), last_kernel_);
+  failure_ = device_lost(place_, fmt::format("{}: {}", call, status_name(status)), last_work_.text());
   throw Error(*failure_);
 }
 
@@ -161,7 +161,7 @@ void OpenClQueue::launch(const Launch& launch) {
   set_arguments(launch, views);
   const cl_kernel handle = static_cast<const OpenClProgram&>(*launch.program).handle();
   const cl_int status = api_.enqueue_nd_range_kernel(queue_.get(), handle, 3, nullptr, all.data(), lanes.data(), 0, nullptr, nullptr);
-  last_kernel_ = kernel.name;
+  last_work_.note(kernel.name);
   if (status != CL_SUCCESS) check_queued(status, "clEnqueueNDRangeKernel", fmt::format("{}, kernel {}", place_, kernel.name));
 }
 

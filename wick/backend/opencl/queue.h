@@ -9,6 +9,7 @@
 
 #include "wick/backend/opencl/api.h"
 #include "wick/base/error.h"
+#include "wick/device/last_work.h"
 #include "wick/device/queue.h"
 
 namespace wick::opencl {
@@ -58,7 +59,7 @@ class OpenClQueue final : public Queue {
   std::string place_;
   std::mutex mutex_;
   Owned<cl_command_queue> queue_;
-  std::string last_kernel_;       // that was queued
+  LastWork last_work_;            // that was queued
   std::optional<Error> failure_;  // once the device is lost
 };
 

@@ -98,8 +98,8 @@ void Queue::lose(VkResult result, const char* call) {
                                                            device_->physical().caps.name, call, to_string(result)));
     return;
   }
-  failure_ =
-      device_lost(fmt::format("vulkan: {}", device_->physical().caps.name), fmt::format("{}: {}", call, to_string(result)), last_kernel_);
+  failure_ = device_lost(fmt::format("vulkan: {}", device_->physical().caps.name), fmt::format("{}: {}", call, to_string(result)),
+                         last_work_.text());
 }
 
 void Queue::fail_allocation(std::string_view purpose) {
@@ -212,7 +212,7 @@ void Queue::launch(const Launch& launch) {
   }
   vkCmdDispatch(commands, launch.grid.x, launch.grid.y, launch.grid.z);
   program.last_use = submission.serial();
-  last_kernel_ = program.kernel().name;
+  last_work_.note(program.kernel().name);
   ++submission.launches;
   submit_if_full();
 }

@@ -13,6 +13,7 @@
 #include "wick/backend/vulkan/timestamps.h"
 #include "wick/base/error.h"
 #include "wick/device/hazards.h"
+#include "wick/device/last_work.h"
 #include "wick/device/queue.h"
 
 namespace wick::vulkan {
@@ -71,7 +72,7 @@ class Queue final : public wick::Queue, public std::enable_shared_from_this<Queu
   std::vector<std::unique_ptr<Submission>> idle_;
   uint64_t submitted_ = 0;  // the last number handed over
   Hazards hazards_;
-  std::string last_kernel_;       // that was queued
+  LastWork last_work_;            // that was queued
   std::optional<Error> failure_;  // once the device is lost
   // Of the launch at hand.
   std::vector<Hazards::Range> ranges_;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "wick/base/fail.h"
+#include "wick/device/last_work.h"
 #include "wick/device/linked_kernels.h"
 #include "wick/quant/interleave.h"
 #include "wick/tensor/ops/op_counts.h"
@@ -101,6 +102,7 @@ void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs
   }
   const OpCall call{op, params, std::span(input_operands).first(inputs.size()), std::span(output_operands).first(outputs.size()),
                     &device.runtime()};
+  const OpScope scope(call);
   const int kind = kind_of(op, params);
   if (OpCounts::active()) OpCounts::note(device.kind(), op, defining.dtype(), support(device, op, defining.dtype(), kind));
   if (const OpFunction function = found(device.runtime(), op, kind, defining.dtype())) return function(call);
