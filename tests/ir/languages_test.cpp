@@ -1,12 +1,10 @@
 // Every kernel in every language, through that language's compiler or validator, and run where this machine can.
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -96,68 +94,6 @@ TEST(Msl, RunsOnTheHost) {
   std::string program = host_program(all, "#include \"metal_on_host.h\"\n");
   program = replaced(program, "alignas(16) threadgroup", "alignas(16) static");
   EXPECT_EQ(run_on_host("c++", program, all), "");
-}
-
-// hiprtc, AMD's compiler at run time, opened at run time.
-class RunTimeCompiler {
- public:
-  RunTimeCompiler(std::string prefix, std::initializer_list<const char*> libraries) : prefix_(std::move(prefix)) {
-    for (const char* path : libraries) {
-      if (library_ == nullptr) library_ = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-  }
-  [[nodiscard]] bool found() const { return library_ != nullptr; }
-  // The compiler's log, if it refuses the program.
-  [[nodiscard]] std::string refusal(const std::string& program, const std::string& architecture,
-                                    std::vector<const char*> options = {}) const {
-    void* handle = nullptr;
-    call<int(void**, const char*, const char*, int, const char* const*, const char* const*)>("CreateProgram")(
-        &handle, program.c_str(), "kernels.cu", 0, nullptr, nullptr);
-    const std::string target = "--gpu-architecture=" + architecture;
-    options.insert(options.end(), {target.c_str(), "--std=c++17"});
-    const int status =
-        call<int(void*, int, const char* const*)>("CompileProgram")(handle, static_cast<int>(options.size()), options.data());
-    std::size_t size = 0;
-    call<int(void*, std::size_t*)>("GetProgramLogSize")(handle, &size);
-    std::string log(size, ' ');
-    call<int(void*, char*)>("GetProgramLog")(handle, log.data());
-    call<int(void**)>("DestroyProgram")(&handle);
-    return status == 0 ? "" : architecture + ": " + log.substr(0, 4000);
-  }
-
- private:
-  template <class F>
-  F* call(const char* name) const {
-    return reinterpret_cast<F*>(dlsym(library_, (prefix_ + name).c_str()));
-  }
-  std::string prefix_;
-  void* library_ = nullptr;
-};
-
-// hiprtc 5.2, Debian's: it needs no GPU.
-TEST(Hip, IsAcceptedByHiprtc) {
-  const RunTimeCompiler hiprtc("hiprtc", {"libhiprtc.so", "libamdhip64.so", "libamdhip64.so.5"});
-  if (!hiprtc.found()) GTEST_SKIP() << "no libamdhip64.so";
-  for (const auto& [subgroup, architecture] : {std::pair(64, "gfx90a"), std::pair(32, "gfx1030")}) {
-    std::vector<Text> all;
-    ASSERT_EQ(all_of(hip_dialect(), hip_caps(subgroup), all), "");
-    EXPECT_EQ(hiprtc.refusal(in_namespaces(all, ""), architecture), "");
-  }
-}
-
-TEST(Hip, IsAcceptedByClang) {
-  if (!has_program("clang++-19")) GTEST_SKIP() << "no clang++-19";
-  const ScratchFolder folder;
-  for (const auto& [subgroup, architecture] : {std::pair(64, "gfx942"), std::pair(32, "gfx1100"), std::pair(32, "gfx1201")}) {
-    std::vector<Text> all;
-    ASSERT_EQ(all_of(hip_dialect(), hip_caps(subgroup), all), "");
-    const std::string file = folder.write("kernels.hip", in_namespaces(all, "#include \"hip_device.h\"\n"));
-    const CommandResult result =
-        run_command(fmt::format("clang++-19 -x hip -std=c++17 --offload-arch={} --offload-device-only -nogpuinc -nogpulib -w -O1 -S "
-                                "-emit-llvm -I{}/tests/ir/shim {} -o /dev/null",
-                                architecture, source_root().string(), file));
-    EXPECT_EQ(result.status, 0) << architecture << ": " << result.output.substr(0, 4000);
-  }
 }
 
 TEST(OpenCl, IsAcceptedByClang) {
