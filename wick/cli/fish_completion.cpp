@@ -46,11 +46,13 @@ class FishScript {
     if (!command.subcommands.empty() && !path.empty()) {
       condition += fmt::format("; and test (count (commandline -opc)) -eq {}", 2 + std::count(path.begin(), path.end(), ' '));
     }
-    const std::string start = fmt::format("complete -c {}{}", program_.name, leaf_program ? "" : fmt::format(" -n {}", fish_quoted(condition)));
+    const std::string start =
+        fmt::format("complete -c {}{}", program_.name, leaf_program ? "" : fmt::format(" -n {}", fish_quoted(condition)));
     bool files = false;
     for (const FlagRecord& record : arguments_of(command)) {
       files = files || record.takes_path();
-      if (!record.choices.empty()) text_ += fmt::format("{} -a {}\n", start, fish_quoted(fmt::format("{}", fmt::join(record.choices, " "))));
+      if (!record.choices.empty())
+        text_ += fmt::format("{} -a {}\n", start, fish_quoted(fmt::format("{}", fmt::join(record.choices, " "))));
     }
     if (!files) text_ += start + " -f\n";
     for (const CommandRecord& subcommand : command.subcommands) {
