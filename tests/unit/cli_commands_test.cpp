@@ -123,7 +123,7 @@ TEST_F(Commands, RunAsJsonTellsTextTokensReasonTimingsAndLogprobs) {
 TEST_F(Commands, LogprobsAreThoseOfTheLogits) {
   const std::string out = (folder / "logits.npy").string();
   ASSERT_EQ(wick({"logits", "--model", model, "--tokens", "398,97", "--out", out, "--precise"}).code, 0);
-  const NpyArray logits = read_npy(out);
+  const NpyArray logits = read_npy_array(out);
   std::vector<float> values(logits.data.size() / sizeof(float));
   std::memcpy(values.data(), logits.data.data(), logits.data.size());
   const json result = json::parse(wick({"run", "-m", model, "-p", "a", "-n", "1", "--temp", "0", "--precise", "--json", "-q"}).out);
@@ -165,12 +165,12 @@ TEST_F(Commands, RunSaysThatTheContextIsFull) {
 TEST_F(Commands, LogitsHaveOneRowForEachToken) {
   const std::string out = (folder / "logits.npy").string();
   ASSERT_EQ(wick({"logits", "--model", model, "--tokens", "398,97,98", "--out", out, "--precise"}).code, 0);
-  const NpyArray exact = read_npy(out);
+  const NpyArray exact = read_npy_array(out);
   EXPECT_EQ(exact.shape, Shape({3, 400}));
   EXPECT_EQ(exact.dtype, DType::f32);
   // The text gets its BOS: the same tokens.
   ASSERT_EQ(wick({"logits", "--model", model, "--text", "a", "--out", out, "--precise"}).code, 0);
-  const NpyArray text = read_npy(out);
+  const NpyArray text = read_npy_array(out);
   EXPECT_EQ(text.shape, Shape({2, 400}));
   EXPECT_TRUE(std::equal(text.data.begin(), text.data.end(), exact.data.begin()));
 }
@@ -194,7 +194,7 @@ TEST_F(Commands, PerplexityOfSecondHalvesScoresWhatTheLogitsSay) {
   std::ofstream(text) << std::string(100, '7');
   const std::string out = (folder / "logits.npy").string();
   ASSERT_EQ(wick({"logits", "--model", model, "--tokens", "398,55,55,55,55,55,55", "--out", out, "--precise"}).code, 0);
-  const NpyArray logits = read_npy(out);
+  const NpyArray logits = read_npy_array(out);
   std::vector<float> values(logits.data.size() / sizeof(float));
   std::memcpy(values.data(), logits.data.data(), logits.data.size());
   double loss = 0;
@@ -430,7 +430,7 @@ TEST_F(Commands, F16WeightsKeepTheirBitsByDefault) {
     Arguments arguments = {"logits", "--model", halves, "--tokens", ids, "--kv-type", "f32", "--out", (folder / "l.npy").string()};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     EXPECT_EQ(wick(arguments).code, 0);
-    const NpyArray array = read_npy(folder / "l.npy");
+    const NpyArray array = read_npy_array(folder / "l.npy");
     std::vector<float> values(array.data.size() / sizeof(float));
     std::memcpy(values.data(), array.data.data(), array.data.size());
     return values;

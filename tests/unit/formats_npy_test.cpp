@@ -60,7 +60,7 @@ TEST(Npy, EveryDtypeAndRankComesBack) {
       std::vector<std::byte> data(static_cast<size_t>(storage_bytes(dtype, shape.elements())));
       for (size_t index = 0; index < data.size(); ++index) data[index] = static_cast<std::byte>(index);
       write_npy(folder / "a.npy", dtype, shape, data);
-      const NpyArray array = read_npy(folder / "a.npy");
+      const NpyArray array = read_npy_array(folder / "a.npy");
       EXPECT_EQ(array.dtype, dtype);
       EXPECT_EQ(array.shape, shape);
       EXPECT_EQ(array.data, data);
@@ -132,7 +132,7 @@ double element(const NpyArray& array, size_t index) {
   }
 }
 
-NpyArray read_own(const std::string& name) { return read_npy(source_file("tests/data/formats/npy") / (name + ".npy")); }
+NpyArray read_own(const std::string& name) { return read_npy_array(source_file("tests/data/formats/npy") / (name + ".npy")); }
 
 TEST(Npy, ReadsEveryDtypeOfNumPyInBothByteOrders) {
   const std::pair<const char*, DType> codes[] = {{"u4", DType::u32}, {"i2", DType::i16}, {"i4", DType::i32}, {"i8", DType::i64},
@@ -177,7 +177,7 @@ TEST(Npy, ElementsThatWickHasNotAreRefusedByName) {
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     ++files;
     try {
-      static_cast<void>(read_npy(file.path()));
+      static_cast<void>(read_npy_array(file.path()));
       ADD_FAILURE() << file.path();
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
@@ -197,7 +197,7 @@ TEST(Npy, ElementsThatWickHasNotAreRefusedByName) {
 TEST(Npy, ReadsAFileOfNumPy) {
   const auto path = shared_data("data/fixtures/candle/test.npy");
   if (!path) GTEST_SKIP() << kSharedDataMissing;
-  const NpyArray array = read_npy(*path);
+  const NpyArray array = read_npy_array(*path);
   EXPECT_EQ(array.shape.elements() * info(array.dtype).block_bytes, static_cast<int64_t>(array.data.size()));
   EXPECT_GT(array.shape.rank(), 0);
 }

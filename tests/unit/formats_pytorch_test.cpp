@@ -258,7 +258,7 @@ TEST(Pytorch, ReadsTheSharedFixturesAsPytorchDoes) {
       continue;
     }
     if (extension == ".npy" || extension == ".npz") {
-      array = extension == ".npy" ? read_npy(*path) : NpzFile::open(*path).read(fields[1]);
+      array = extension == ".npy" ? read_npy_array(*path) : NpzFile::open(*path).read(fields[1]);
     } else {
       const PytorchFile file = PytorchFile::open(*path);
       const PytorchTensor& tensor = file.get(fields[1]);

@@ -26,7 +26,7 @@ struct Use {
 void expect_each_throws(const std::vector<Use>& uses) {
   for (const Use& use : uses) {
     const std::string message = message_of(ErrorCode::invalid_argument, use.call);
-    EXPECT_NE(message.find("was never assigned"), std::string::npos) << use.what << ": " << message;
+    EXPECT_NE(message.find(" is empty: it was never assigned"), std::string::npos) << use.what << ": " << message;
   }
 }
 

@@ -69,5 +69,15 @@ TEST(NnErrors, OfSettingsSayWhatIsAllowed) {
   });
 }
 
+TEST(NnErrors, OfATensorThatWasNeverAssignedNameLayerOrLoss) {
+  const Tensor t, x = Tensor::ones({2, 3});
+  const nn::Linear linear(3, 2);
+  const std::string behind = " is empty: it was never assigned, or was moved from; assign another to it first";
+  EXPECT_EQ(message_of(ErrorCode::invalid_argument, [&] { (void)linear.forward(t); }), "Linear: x" + behind);
+  EXPECT_EQ(message_of(ErrorCode::invalid_argument, [&] { (void)nn::Conv2d(1, 1, 3).forward(t); }), "Conv2d: x" + behind);
+  EXPECT_EQ(message_of(ErrorCode::invalid_argument, [&] { (void)nn::cross_entropy(x, t); }), "cross_entropy: target" + behind);
+  EXPECT_EQ(message_of(ErrorCode::invalid_argument, [&] { (void)nn::mse(t, x); }), "mse: x" + behind);
+}
+
 }  // namespace
 }  // namespace wick

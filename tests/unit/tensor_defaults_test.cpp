@@ -4,8 +4,10 @@
 #include <thread>
 
 #include "unit/message_of.h"
+#include "unit/shared_data.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/defaults.h"
+#include "wick/tensor/files.h"
 #include "wick/tensor/no_grad.h"
 #include "wick/tensor/variable.h"
 
@@ -28,6 +30,8 @@ TEST(Defaults, OfAScopeAreTakenByAllThatMakesTensors) {
       EXPECT_EQ(tensor.device().location(), null.location());
     }
     EXPECT_EQ(Var::zeros({2})->dtype(), DType::f64);
+    EXPECT_EQ(Tensor::import_host({}, {0}, DType::u8, nullptr).device().location(), null.location());
+    EXPECT_EQ(read_npy(source_file("tests/data/formats/npy/big_fortran.npy")).device().location(), null.location());
     // The elements say what they are; what is named goes before the default.
     EXPECT_EQ(Tensor::of<float>({1, 2}).dtype(), DType::f32);
     EXPECT_EQ(Tensor::of<float>({1, 2}).device().location(), null.location());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "unit/message_of.h"
+#include "wick/base/error.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/ops/einsum.h"
 #include "wick/tensor/tensor.h"
@@ -250,6 +251,56 @@ TEST(Errors, OfIdsSayWhereTheyAreAndWhichAreAllowed) {
       {"argmax: Tensor[[3, 0], f32] has no elements along the reduced dimensions", [] { (void)kNone.t().argmax(1); }},
       {"median: Tensor[[0, 3], f32] has no elements in dimension 0", [] { (void)kNone.median(0); }},
   });
+}
+
+TEST(Errors, OfATensorThatWasNeverAssignedNameFunctionAndOperand) {
+  const Tensor t, x = kX;
+  const Var var = Var::from_tensor(kX);
+  const std::string behind = " is empty: it was never assigned, or was moved from; assign another to it first";
+  const std::vector<std::pair<std::string, std::function<void()>>> calls = {
+      {"add: rhs", [&] { (void)(x + t); }},
+      {"add: lhs", [&] { (void)(t + x); }},
+      {"add: lhs", [&] { (void)(t + 1); }},
+      {"div: rhs", [&] { (void)(1.0 / t); }},
+      {"neg: the tensor", [&] { (void)-t; }},
+      {"gt: rhs", [&] { (void)(x > t); }},
+      {"le: the tensor", [&] { (void)(t <= 1); }},
+      {"exp: the tensor", [&] { (void)t.exp(); }},
+      {"clamp: high", [&] { (void)x.clamp(x, t); }},
+      {"sum: the tensor", [&] { (void)t.sum(); }},
+      {"mean: the tensor", [&] { (void)t.mean(0); }},
+      {"var_all: the tensor", [&] { (void)t.var(); }},
+      {"argmax: the tensor", [&] { (void)t.argmax(0); }},
+      {"median_all: the tensor", [&] { (void)t.median_all(); }},
+      {"softmax: the tensor", [&] { (void)t.softmax(-1); }},
+      {"cumsum: the tensor", [&] { (void)t.cumsum(0); }},
+      {"shape: the tensor", [&] { (void)t.shape(); }},
+      {"dtype: the tensor", [&] { (void)t.dtype(); }},
+      {"detach: the tensor", [&] { (void)t.detach(); }},
+      {"narrow: the tensor", [&] { (void)t.narrow(0, 0, 1); }},
+      {"transpose: the tensor", [&] { (void)t.t(); }},
+      {"reshape: the tensor", [&] { (void)t.reshape({1}); }},
+      {"i: the tensor", [&] { (void)t.i(0); }},
+      {"get: the tensor", [&] { (void)t.get(0); }},
+      {"tril: the tensor", [&] { (void)t.tril(); }},
+      {"to_dtype: the tensor", [&] { (void)t.to_dtype(DType::f64); }},
+      {"to_vector: the tensor", [&] { (void)t.to_vector<float>(); }},
+      {"item: the tensor", [&] { (void)t.item(); }},
+      {"matmul: rhs", [&] { (void)x.matmul(t); }},
+      {"einsum: tensor 1", [&] { (void)einsum("ij,jk->ik", {x, t}); }},
+      {"cat: tensor 1", [&] { (void)Tensor::cat({x, t}, 0); }},
+      {"index_select: ids", [&] { (void)x.index_select(t, 0); }},
+      {"scatter: source", [&] { (void)x.scatter(x, t, 0); }},
+      {"masked_fill: mask", [&] { (void)x.masked_fill(t, 0); }},
+      {"where_cond: on_false", [&] { (void)kBytes.where_cond(x, t); }},
+      {"slice_set: source", [&] { x.slice_set(t, 0, 0); }},
+      {"const_set: the tensor", [&] { t.const_set(1); }},
+      {"conv2d: kernel", [&] { (void)kImages.conv2d(t, 0, 1, 1, 1); }},
+      {"Var: tensor", [&] { (void)Var::from_tensor(t); }},
+      {"Var::set: value", [&] { var.set(t); }},
+      {"backward: root", [&] { (void)backward(t); }},
+  };
+  for (const auto& [name, call] : calls) EXPECT_EQ(message_of(ErrorCode::invalid_argument, call), name + behind);
 }
 
 TEST(Errors, OfTheTapeNameTheFunctionThatWasCalled) {

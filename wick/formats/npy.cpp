@@ -38,7 +38,7 @@ std::vector<std::byte> to_row_major(std::span<const std::byte> data, const Shape
 
 }  // namespace
 
-NpyArray read_npy(const std::filesystem::path& path) { return parse_npy(MappedFile::open(path)->bytes(), path.string()); }
+NpyArray read_npy_array(const std::filesystem::path& path) { return parse_npy(MappedFile::open(path)->bytes(), path.string()); }
 
 NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name) {
   const NpyHeader header = parse_npy_header(bytes, name);

@@ -21,7 +21,7 @@ struct NpyArray {
 
 // Fortran order and big-endian elements are converted. Errors: not_found, io, corrupt_file, unsupported (npy_header.h says which
 // elements); each names path and field.
-[[nodiscard]] NpyArray read_npy(const std::filesystem::path& path);
+[[nodiscard]] NpyArray read_npy_array(const std::filesystem::path& path);
 [[nodiscard]] NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name);
 
 // Writes an array piece by piece; the file appears when finish() returns.

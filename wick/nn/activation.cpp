@@ -6,6 +6,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/op/op.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/unary.h"
 
 namespace wick::nn {
@@ -46,6 +47,7 @@ Tensor of_kind(UnaryKind kind, const Tensor& x, double a = 0) { return unary({.k
 }  // namespace
 
 Tensor swiglu(const Tensor& x) {
+  check_assigned("swiglu", {{"x", x}});
   if (x.rank() == 0 || x.shape().last() % 2 != 0) {
     fail(ErrorCode::shape_mismatch, "swiglu: the last dimension of {} must be even", x.describe());
   }
@@ -53,17 +55,35 @@ Tensor swiglu(const Tensor& x) {
   return x.narrow(-1, 0, half).silu() * x.narrow(-1, half, half);
 }
 
-Tensor hard_sigmoid(const Tensor& x) { return of_kind(UnaryKind::hard_sigmoid, x); }
+Tensor hard_sigmoid(const Tensor& x) {
+  check_assigned("hard_sigmoid", {{"x", x}});
+  return of_kind(UnaryKind::hard_sigmoid, x);
+}
 
-Tensor hard_swish(const Tensor& x) { return of_kind(UnaryKind::hard_swish, x); }
+Tensor hard_swish(const Tensor& x) {
+  check_assigned("hard_swish", {{"x", x}});
+  return of_kind(UnaryKind::hard_swish, x);
+}
 
-Tensor mish(const Tensor& x) { return of_kind(UnaryKind::mish, x); }
+Tensor mish(const Tensor& x) {
+  check_assigned("mish", {{"x", x}});
+  return of_kind(UnaryKind::mish, x);
+}
 
-Tensor softplus(const Tensor& x) { return of_kind(UnaryKind::softplus, x); }
+Tensor softplus(const Tensor& x) {
+  check_assigned("softplus", {{"x", x}});
+  return of_kind(UnaryKind::softplus, x);
+}
 
-Tensor leaky_relu(const Tensor& x, double slope) { return of_kind(UnaryKind::leaky_relu, x, slope); }
+Tensor leaky_relu(const Tensor& x, double slope) {
+  check_assigned("leaky_relu", {{"x", x}});
+  return of_kind(UnaryKind::leaky_relu, x, slope);
+}
 
-Tensor selu(const Tensor& x, double alpha, double scale) { return x.elu(alpha) * scale; }
+Tensor selu(const Tensor& x, double alpha, double scale) {
+  check_assigned("selu", {{"x", x}});
+  return x.elu(alpha) * scale;
+}
 
 Activation Activation::parse(std::string_view name) {
   std::vector<std::string_view> names;
@@ -82,6 +102,7 @@ std::string_view Activation::name() const noexcept {
 }
 
 Tensor Activation::forward(const Tensor& x) const {
+  check_assigned("Activation", {{"x", x}});
   switch (kind_) {
     case ActivationKind::gelu: return x.gelu_erf();
     case ActivationKind::new_gelu:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/normalize.h"
 
@@ -158,6 +159,7 @@ Tensor attend_by_op(const Tensor& query, const Tensor& key, const Tensor& value,
 }  // namespace
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionOptions& options) {
+  check_assigned("scaled_dot_product_attention", {{"query", query}, {"key", key}, {"value", value}});
   check_shapes(query, key, value);
   check_options(query, key, options);
   const double scale = options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(query.dim(3), 1)));

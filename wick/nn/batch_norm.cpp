@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick::nn {
 namespace {
@@ -36,6 +37,7 @@ BatchNorm::BatchNorm(Var running_mean, Var running_variance, std::optional<Tenso
 }
 
 void BatchNorm::check_input(const Tensor& x) const {
+  check_assigned("BatchNorm", {{"x", x}});
   if (x.rank() >= 2 && x.shape()[1] == running_mean_->elements()) return;
   fail(ErrorCode::shape_mismatch, "BatchNorm: x {} must be [batch, {}, ...]", x.describe(), running_mean_->elements());
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick::nn {
 namespace {
@@ -103,6 +104,7 @@ Conv1d::Conv1d(Tensor weight, std::optional<Tensor> bias, const ConvConfig& conf
     : ConvBase("Conv1d", weight, std::move(bias), 3, channels_of(weight)), config_(config) {}
 
 Tensor Conv1d::forward(const Tensor& x) const {
+  check_assigned("Conv1d", {{"x", x}});
   return biased(
       on_behalf_of("Conv1d", [&] { return x.conv1d(weight_, config_.padding, config_.stride, config_.dilation, config_.groups); }));
 }
@@ -116,6 +118,7 @@ Conv2d::Conv2d(Tensor weight, std::optional<Tensor> bias, const ConvConfig& conf
     : ConvBase("Conv2d", weight, std::move(bias), 4, channels_of(weight)), config_(config) {}
 
 Tensor Conv2d::forward(const Tensor& x) const {
+  check_assigned("Conv2d", {{"x", x}});
   return biased(
       on_behalf_of("Conv2d", [&] { return x.conv2d(weight_, config_.padding, config_.stride, config_.dilation, config_.groups); }));
 }
@@ -129,6 +132,7 @@ ConvTranspose1d::ConvTranspose1d(Tensor weight, std::optional<Tensor> bias, cons
     : ConvBase("ConvTranspose1d", weight, std::move(bias), 3, transposed_channels(weight, config)), config_(config) {}
 
 Tensor ConvTranspose1d::forward(const Tensor& x) const {
+  check_assigned("ConvTranspose1d", {{"x", x}});
   return biased(on_behalf_of("ConvTranspose1d", [&] {
     return x.conv_transpose1d(weight_, config_.padding, config_.output_padding, config_.stride, config_.dilation, config_.groups);
   }));
@@ -138,6 +142,7 @@ ConvTranspose2d::ConvTranspose2d(Tensor weight, std::optional<Tensor> bias, cons
     : ConvBase("ConvTranspose2d", weight, std::move(bias), 4, transposed_channels(weight, config)), config_(config) {}
 
 Tensor ConvTranspose2d::forward(const Tensor& x) const {
+  check_assigned("ConvTranspose2d", {{"x", x}});
   return biased(on_behalf_of("ConvTranspose2d", [&] {
     return x.conv_transpose2d(weight_, config_.padding, config_.output_padding, config_.stride, config_.dilation, config_.groups);
   }));

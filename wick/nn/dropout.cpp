@@ -1,6 +1,7 @@
 #include "wick/nn/dropout.h"
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick::nn {
 namespace {
@@ -13,6 +14,7 @@ void check_probability(double probability) {
 }  // namespace
 
 Tensor dropout(const Tensor& x, double probability) {
+  check_assigned("dropout", {{"x", x}});
   check_probability(probability);
   if (probability == 0) return x;
   // f32 whatever x is: a narrower float has too few numbers for a small probability.
@@ -23,6 +25,7 @@ Tensor dropout(const Tensor& x, double probability) {
 Dropout::Dropout(double probability) : probability_(probability) { check_probability(probability); }
 
 Tensor Dropout::forward_t(const Tensor& x, Mode mode) const {
+  check_assigned("Dropout", {{"x", x}});
   if (mode == Mode::train) return dropout(x, probability_);
   (void)x.storage();  // a tensor that was never assigned is an error here too
   return x;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/embedding.h"
 
 namespace wick::nn {
@@ -17,6 +18,7 @@ Embedding::Embedding(int64_t rows, int64_t width, const LayerOptions& options)
 void Embedding::visit_tensors(const TensorVisitor& visit) const { visit("weight", table_, TensorRole::parameter); }
 
 Tensor Embedding::forward(const Tensor& ids) const {
+  check_assigned("Embedding", {{"ids", ids}});
   if (is_quantized(table_.dtype())) return wick::embedding(table_, ids);
   std::vector<int64_t> dims(ids.dims().begin(), ids.dims().end());
   dims.push_back(hidden_size());

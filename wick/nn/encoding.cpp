@@ -1,10 +1,12 @@
 #include "wick/nn/encoding.h"
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick::nn {
 
 Tensor one_hot(const Tensor& ids, int64_t depth, DType dtype, double on, double off) {
+  check_assigned("one_hot", {{"ids", ids}});
   if (!is_integer(ids.dtype())) fail(ErrorCode::dtype_mismatch, "one_hot: ids {} must be of an integer dtype", ids.describe());
   if (depth < 0) fail(ErrorCode::invalid_argument, "one_hot: depth is {}; allowed: 0 or more", depth);
   for (const int64_t id : ids.to_vector<int64_t>()) {

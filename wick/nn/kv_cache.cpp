@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick::nn {
 namespace {
@@ -116,6 +117,7 @@ Tensor ConcatCache::append(const Tensor& positions) {
 // --- Pairs ---
 
 std::pair<Tensor, Tensor> KvCache::append(const Tensor& key, const Tensor& value) {
+  check_assigned("KvCache::append", {{"key", key}, {"value", value}});
   keys_.append(key);
   values_.append(value);
   return {*keys_.current_data(), *values_.current_data()};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/linear.h"
 
 namespace wick::nn {
@@ -26,6 +27,7 @@ void Linear::visit_tensors(const TensorVisitor& visit) const {
 }
 
 Tensor Linear::forward(const Tensor& x) const {
+  check_assigned("Linear", {{"x", x}});
   if (x.rank() == 0 || x.shape().last() != weight_.shape()[1]) {
     fail(ErrorCode::shape_mismatch, "Linear: x {} must be [..., {}] for the weight {}", x.describe(), weight_.shape()[1],
          weight_.describe());

@@ -5,6 +5,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/nn/activation.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/normalize.h"
 
 namespace wick::nn {
@@ -56,27 +57,32 @@ Tensor picked(const char* name, const Tensor& log_probabilities, const Tensor& t
 }  // namespace
 
 Tensor nll(const Tensor& log_probabilities, const Tensor& target) {
+  check_assigned("nll", {{"log_probabilities", log_probabilities}, {"target", target}});
   check_classes("nll", log_probabilities, target);
   return picked("nll", log_probabilities, target);
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
+  check_assigned("cross_entropy", {{"logits", logits}, {"target", target}});
   check_classes("cross_entropy", logits, target);
   return picked("cross_entropy", log_softmax(logits, -1), target);
 }
 
 Tensor mse(const Tensor& x, const Tensor& target) {
+  check_assigned("mse", {{"x", x}, {"target", target}});
   check_pair("mse", x, target);
   return (x - target).sqr().mean_all();
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target) {
+  check_assigned("binary_cross_entropy_with_logits", {{"logits", logits}, {"target", target}});
   check_pair("binary_cross_entropy_with_logits", logits, target);
   // -log sigmoid(x) = softplus(-x): exact for large x of either sign, and smooth at 0.
   return (target * softplus(logits.neg()) + (1.0 - target) * softplus(logits)).mean_all();
 }
 
 Tensor huber(const Tensor& x, const Tensor& target, double delta) {
+  check_assigned("huber", {{"x", x}, {"target", target}});
   check_pair("huber", x, target);
   if (!(delta > 0)) fail(ErrorCode::invalid_argument, "huber: delta is {}; allowed: above 0", delta);
   const Tensor difference = x - target;

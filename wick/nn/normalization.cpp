@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick::nn {
 namespace {
@@ -30,11 +31,13 @@ void check_rank(const char* name, const Tensor& x) {
 }  // namespace
 
 Tensor layer_norm_slow(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
+  check_assigned("layer_norm_slow", {{"x", x}, {"weight", weight}, {"bias", bias}});
   check_rank("layer_norm_slow", x);
   return scaled(normalized(x, epsilon, true), weight, bias).to_dtype(x.dtype());
 }
 
 Tensor rms_norm_slow(const Tensor& x, const Tensor& weight, double epsilon) {
+  check_assigned("rms_norm_slow", {{"x", x}, {"weight", weight}});
   check_rank("rms_norm_slow", x);
   return scaled(normalized(x, epsilon, false), weight, std::nullopt).to_dtype(x.dtype());
 }
@@ -48,13 +51,17 @@ LayerNorm::LayerNorm(Tensor weight, std::optional<Tensor> bias, double epsilon, 
 }
 
 Tensor LayerNorm::forward(const Tensor& x) const {
+  check_assigned("LayerNorm", {{"x", x}});
   check_rank("LayerNorm", x);
   if (weight_ && bias_ && remove_mean_) return wick::layer_norm(x, *weight_, *bias_, static_cast<float>(epsilon_));
   if (weight_ && !bias_ && !remove_mean_) return wick::rms_norm(x, *weight_, static_cast<float>(epsilon_));
   return scaled(normalized(x, epsilon_, remove_mean_), weight_, bias_).to_dtype(x.dtype());
 }
 
-Tensor RmsNorm::forward(const Tensor& x) const { return wick::rms_norm(x, weight_, static_cast<float>(epsilon_)); }
+Tensor RmsNorm::forward(const Tensor& x) const {
+  check_assigned("RmsNorm", {{"x", x}});
+  return wick::rms_norm(x, weight_, static_cast<float>(epsilon_));
+}
 
 LayerNorm::LayerNorm(int64_t size, const LayerNormConfig& config, const LayerOptions& options)
     : LayerNorm(nn::layer_norm(size, config, new_variables("LayerNorm", {size}, options))) {}
@@ -85,6 +92,7 @@ GroupNorm::GroupNorm(Tensor weight, Tensor bias, int64_t groups, double epsilon)
 }
 
 Tensor GroupNorm::forward(const Tensor& x) const {
+  check_assigned("GroupNorm", {{"x", x}});
   const int64_t channels = weight_.elements();
   if (x.rank() < 2 || x.shape()[1] != channels) {
     fail(ErrorCode::shape_mismatch, "GroupNorm: x {} must be [batch, {}, ...]", x.describe(), channels);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick::nn {
 
@@ -15,6 +16,7 @@ PReLU::PReLU(Tensor weight) : weight_(std::move(weight)) {
 void PReLU::visit_tensors(const TensorVisitor& visit) const { visit("weight", weight_, TensorRole::parameter); }
 
 Tensor PReLU::forward(const Tensor& x) const {
+  check_assigned("PReLU", {{"x", x}});
   Tensor slope = weight_;
   if (weight_.elements() > 1) {
     const int channel = x.rank() > 1 ? 1 : 0;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick::nn {
 namespace {
@@ -90,9 +91,13 @@ LstmState Lstm::advance(const Tensor& input, const LstmState& state) const {
   return {gate(gates, 3, hidden).sigmoid() * c.tanh(), c};
 }
 
-LstmState Lstm::step(const Tensor& x, const LstmState& state) const { return advance(input_gates("Lstm", x, 2, weights_), state); }
+LstmState Lstm::step(const Tensor& x, const LstmState& state) const {
+  check_assigned("Lstm", {{"x", x}});
+  return advance(input_gates("Lstm", x, 2, weights_), state);
+}
 
 std::vector<LstmState> Lstm::seq_init(const Tensor& x, const LstmState& state) const {
+  check_assigned("Lstm", {{"x", x}});
   return run(input_gates("Lstm", x, 3, weights_), state, [this](const Tensor& input, const LstmState& s) { return advance(input, s); });
 }
 
@@ -113,9 +118,13 @@ GruState Gru::advance(const Tensor& input, const GruState& state) const {
   return {fresh + update * (state.h - fresh)};
 }
 
-GruState Gru::step(const Tensor& x, const GruState& state) const { return advance(input_gates("Gru", x, 2, weights_), state); }
+GruState Gru::step(const Tensor& x, const GruState& state) const {
+  check_assigned("Gru", {{"x", x}});
+  return advance(input_gates("Gru", x, 2, weights_), state);
+}
 
 std::vector<GruState> Gru::seq_init(const Tensor& x, const GruState& state) const {
+  check_assigned("Gru", {{"x", x}});
   return run(input_gates("Gru", x, 3, weights_), state, [this](const Tensor& input, const GruState& s) { return advance(input, s); });
 }
 

@@ -1,6 +1,7 @@
 #include "wick/nn/rotary.h"
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/rope.h"
 
 namespace wick::nn {
@@ -72,26 +73,32 @@ Tensor turned(const char* name, const Tensor& x, const Tensor& cos, const Tensor
 }  // namespace
 
 Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  check_assigned("rope", {{"x", x}, {"cos", cos}, {"sin", sin}});
   return turned("rope", x, cos, sin, Order::heads_tokens, RopeStyle::half_split);
 }
 
 Tensor rope_i(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  check_assigned("rope_i", {{"x", x}, {"cos", cos}, {"sin", sin}});
   return turned("rope_i", x, cos, sin, Order::heads_tokens, RopeStyle::interleaved);
 }
 
 Tensor rope_thd(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  check_assigned("rope_thd", {{"x", x}, {"cos", cos}, {"sin", sin}});
   return turned("rope_thd", x, cos, sin, Order::tokens_heads, RopeStyle::half_split);
 }
 
 Tensor rope_slow(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  check_assigned("rope_slow", {{"x", x}, {"cos", cos}, {"sin", sin}});
   return by_parts(x, checked("rope_slow", x, cos, sin, Order::heads_tokens), Order::heads_tokens, RopeStyle::half_split);
 }
 
 Tensor rope_i_slow(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  check_assigned("rope_i_slow", {{"x", x}, {"cos", cos}, {"sin", sin}});
   return by_parts(x, checked("rope_i_slow", x, cos, sin, Order::heads_tokens), Order::heads_tokens, RopeStyle::interleaved);
 }
 
 Tensor rope_thd_slow(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  check_assigned("rope_thd_slow", {{"x", x}, {"cos", cos}, {"sin", sin}});
   return by_parts(x, checked("rope_thd_slow", x, cos, sin, Order::tokens_heads), Order::tokens_heads, RopeStyle::half_split);
 }
 

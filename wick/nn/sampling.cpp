@@ -1,10 +1,12 @@
 #include "wick/nn/sampling.h"
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick::nn {
 
 Tensor gumbel_softmax(const Tensor& logits, double temperature, int dim) {
+  check_assigned("gumbel_softmax", {{"logits", logits}});
   if (!(temperature >= 0)) fail(ErrorCode::invalid_argument, "gumbel_softmax: temperature is {}; allowed: 0 or more", temperature);
   const Tensor x = logits.detach();
   if (temperature == 0) return x.argmax(dim);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/index_ids.h"
 #include "wick/tensor/tape.h"
@@ -32,6 +33,7 @@ void check_parts(std::string_view function, std::span<const Tensor> tensors, int
 
 Tensor Tensor::cat(std::span<const Tensor> tensors, int dim) {
   if (tensors.empty()) fail(ErrorCode::invalid_argument, "cat: no tensors given; at least one is needed");
+  check_assigned("cat", tensors);
   const int axis = resolve_dim("cat", dim, tensors.front().shape());
   check_parts("cat", tensors, axis);
   int64_t extent = 0;
@@ -58,6 +60,7 @@ Tensor Tensor::cat(std::span<const Tensor> tensors, int dim) {
 
 Tensor Tensor::stack(std::span<const Tensor> tensors, int dim) {
   if (tensors.empty()) fail(ErrorCode::invalid_argument, "stack: no tensors given; at least one is needed");
+  check_assigned("stack", tensors);
   const int axis = resolve_new_dim("stack", dim, tensors.front().shape());
   check_parts("stack", tensors, -1);
   std::vector<Tensor> parts;
@@ -66,6 +69,7 @@ Tensor Tensor::stack(std::span<const Tensor> tensors, int dim) {
 }
 
 Tensor Tensor::pad_with_zeros(int dim, int64_t left, int64_t right) const {
+  check_assigned("pad_with_zeros", *this);
   const int axis = resolve_dim("pad_with_zeros", dim, shape());
   if (left < 0 || right < 0) {
     fail(ErrorCode::invalid_argument, "pad_with_zeros: padding {} and {} for dimension {} of {}; both must be 0 or more", left, right, dim,
@@ -82,6 +86,7 @@ Tensor Tensor::pad_with_zeros(int dim, int64_t left, int64_t right) const {
 }
 
 Tensor Tensor::pad_with_same(int dim, int64_t left, int64_t right) const {
+  check_assigned("pad_with_same", *this);
   const int axis = resolve_dim("pad_with_same", dim, shape());
   const int64_t length = shape()[axis];
   if (left < 0 || right < 0) {
@@ -96,6 +101,7 @@ Tensor Tensor::pad_with_same(int dim, int64_t left, int64_t right) const {
 }
 
 Tensor Tensor::roll(int64_t shift, int dim) const {
+  check_assigned("roll", *this);
   const int axis = resolve_dim("roll", dim, shape());
   const int64_t length = shape()[axis];
   if (length == 0) return *this;
@@ -106,6 +112,7 @@ Tensor Tensor::roll(int64_t shift, int dim) const {
 }
 
 Tensor Tensor::repeat(const Shape& times) const {
+  check_assigned("repeat", *this);
   if (times.rank() < rank()) {
     fail(ErrorCode::shape_mismatch, "repeat: {} numbers for {}; at least {} are needed, one for each dimension", times.rank(), describe(),
          rank());

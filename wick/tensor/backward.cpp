@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/tape.h"
 
 namespace wick {
@@ -17,6 +18,7 @@ const Tensor& FoundGradient::value() const {
 }
 
 FoundGradient GradStore::get(const Tensor& tensor) const {
+  check_assigned("GradStore::get", {{"tensor", tensor}});
   (void)tensor.storage();
   return {tensor.is_tracked() ? get_id(tensor.node()->id()) : std::nullopt, tensor};
 }
@@ -32,7 +34,10 @@ std::optional<Tensor> GradStore::remove(const Tensor& tensor) {
   return gradient;
 }
 
-std::optional<Tensor> GradStore::insert(const Tensor& tensor, const Tensor& gradient) { return insert_id(tape_id(tensor), gradient); }
+std::optional<Tensor> GradStore::insert(const Tensor& tensor, const Tensor& gradient) {
+  check_assigned("GradStore::insert", {{"tensor", tensor}, {"gradient", gradient}});
+  return insert_id(tape_id(tensor), gradient);
+}
 
 std::optional<Tensor> GradStore::insert_id(uint64_t id, const Tensor& gradient) {
   (void)gradient.storage();
@@ -103,6 +108,7 @@ std::vector<std::shared_ptr<const TapeNode>> sorted_nodes(const Tensor& root) {
 }
 
 GradStore backward(const Tensor& root, const BackwardOptions& options) {
+  check_assigned("backward", {{"root", root}});
   const uint64_t root_id = tape_id(root);
   if (options.gradient && (options.gradient->shape() != root.shape() || options.gradient->dtype() != root.dtype())) {
     fail(ErrorCode::shape_mismatch, "backward: the root is {} and its gradient {}", root.describe(), options.gradient->describe());

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -25,6 +26,7 @@ Tensor Tensor::arange(double start, double end, double step, DType dtype, const 
 
 std::vector<Tensor> Tensor::meshgrid(std::span<const Tensor> tensors, bool xy_indexing) {
   if (tensors.empty()) fail(ErrorCode::invalid_argument, "meshgrid: no tensors given; at least one is needed");
+  check_assigned("meshgrid", tensors);
   std::vector<int64_t> extents;
   for (const Tensor& tensor : tensors) {
     if (tensor.rank() != 1) fail(ErrorCode::shape_mismatch, "meshgrid: {} must be a vector", tensor.describe());

@@ -1,6 +1,7 @@
 #include "wick/tensor/custom_op.h"
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/tape.h"
 
@@ -72,6 +73,7 @@ void CustomOperand::check_contiguous() const {
 }
 
 Tensor Tensor::apply_op1(std::shared_ptr<const CustomOp1> op) const {
+  check_assigned("apply_op1", *this);
   Tensor result = run(*op, *this);
   const Tensor* const inputs[] = {this};
   // The name is the op's, which the gradient keeps alive.
@@ -86,6 +88,7 @@ Tensor Tensor::apply_op1(std::shared_ptr<const CustomOp1> op) const {
 }
 
 Tensor Tensor::apply_op2(const Tensor& second, std::shared_ptr<const CustomOp2> op) const {
+  check_assigned("apply_op2", {{"the tensor", *this}, {"second", second}});
   Tensor result = run(*op, *this, second);
   const Tensor* const inputs[] = {this, &second};
   const std::string_view name = op->name();
@@ -99,6 +102,7 @@ Tensor Tensor::apply_op2(const Tensor& second, std::shared_ptr<const CustomOp2> 
 }
 
 Tensor Tensor::apply_op3(const Tensor& second, const Tensor& third, std::shared_ptr<const CustomOp3> op) const {
+  check_assigned("apply_op3", {{"the tensor", *this}, {"second", second}, {"third", third}});
   Tensor result = run(*op, *this, second, third);
   const Tensor* const inputs[] = {this, &second, &third};
   const std::string_view name = op->name();
@@ -111,14 +115,30 @@ Tensor Tensor::apply_op3(const Tensor& second, const Tensor& third, std::shared_
   return result;
 }
 
-Tensor Tensor::apply_op1_no_backward(const CustomOp1& op) const { return run(op, *this); }
-Tensor Tensor::apply_op2_no_backward(const Tensor& second, const CustomOp2& op) const { return run(op, *this, second); }
+Tensor Tensor::apply_op1_no_backward(const CustomOp1& op) const {
+  check_assigned("apply_op1_no_backward", *this);
+  return run(op, *this);
+}
+Tensor Tensor::apply_op2_no_backward(const Tensor& second, const CustomOp2& op) const {
+  check_assigned("apply_op2_no_backward", {{"the tensor", *this}, {"second", second}});
+  return run(op, *this, second);
+}
 Tensor Tensor::apply_op3_no_backward(const Tensor& second, const Tensor& third, const CustomOp3& op) const {
+  check_assigned("apply_op3_no_backward", {{"the tensor", *this}, {"second", second}, {"third", third}});
   return run(op, *this, second, third);
 }
 
-void Tensor::inplace_op1(const InplaceOp1& op) const { run_in_place(op, *this); }
-void Tensor::inplace_op2(const Tensor& second, const InplaceOp2& op) const { run_in_place(op, *this, second); }
-void Tensor::inplace_op3(const Tensor& second, const Tensor& third, const InplaceOp3& op) const { run_in_place(op, *this, second, third); }
+void Tensor::inplace_op1(const InplaceOp1& op) const {
+  check_assigned("inplace_op1", *this);
+  run_in_place(op, *this);
+}
+void Tensor::inplace_op2(const Tensor& second, const InplaceOp2& op) const {
+  check_assigned("inplace_op2", {{"the tensor", *this}, {"second", second}});
+  run_in_place(op, *this, second);
+}
+void Tensor::inplace_op3(const Tensor& second, const Tensor& third, const InplaceOp3& op) const {
+  check_assigned("inplace_op3", {{"the tensor", *this}, {"second", second}, {"third", third}});
+  run_in_place(op, *this, second, third);
+}
 
 }  // namespace wick

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"
@@ -70,6 +71,7 @@ Tensor lower_triangle(int64_t rows, int64_t columns, int64_t diagonal, const Dev
 
 // The mask of tril is 1 on the diagonal, that of triu is 0 only below it.
 Tensor triangle_of(const Tensor& x, std::string_view name, int diagonal, bool lower) {
+  check_assigned(name, x);
   if (x.rank() < 2) fail(ErrorCode::shape_mismatch, "{}: {} must have rank 2 or more", name, x.describe());
   const Tensor mask = lower_triangle(x.dim(-2), x.dim(-1), lower ? diagonal : int64_t{diagonal} - 1, x.device());
   const Tensor zero = Tensor::zeros({}, x.dtype(), x.device());
@@ -94,6 +96,7 @@ Tensor Tensor::tril(int diagonal) const { return triangle_of(*this, "tril", diag
 Tensor Tensor::triu(int diagonal) const { return triangle_of(*this, "triu", diagonal, false); }
 
 Tensor Tensor::diagonal(int offset, int row_dim, int column_dim) const {
+  check_assigned("diagonal", *this);
   const DiagonalParams params{offset, resolve_dim("diagonal", row_dim, shape()), resolve_dim("diagonal", column_dim, shape())};
   if (params.row_dim == params.column_dim) {
     fail(ErrorCode::invalid_argument, "diagonal: row_dim {} and column_dim {} are the same dimension of {}", row_dim, column_dim,
@@ -104,6 +107,7 @@ Tensor Tensor::diagonal(int offset, int row_dim, int column_dim) const {
 }
 
 Tensor Tensor::diag(int offset) const {
+  check_assigned("diag", *this);
   if (rank() == 2) return diagonal(offset);
   if (rank() != 1) fail(ErrorCode::shape_mismatch, "diag: {} must be a vector or a matrix", describe());
   const int64_t side = checked_extent("diag", *this, Checked(elements()) + std::abs(int64_t{offset}));

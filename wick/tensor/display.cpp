@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick {
 namespace {
@@ -135,6 +136,7 @@ class Printer {
 }  // namespace
 
 std::string to_string(const Tensor& tensor, const PrinterOptions& options) {
+  check_assigned("to_string", {{"tensor", tensor}});
   if (options.precision < 0 || options.threshold < 0 || options.edge_items < 0 || options.line_width < 0) {
     fail(ErrorCode::invalid_argument, "to_string: precision {}, threshold {}, edge_items {}, line_width {}: none may be negative",
          options.precision, options.threshold, options.edge_items, options.line_width);
@@ -167,6 +169,7 @@ std::string elements_text(const Tensor& tensor) {
 }  // namespace
 
 std::string to_debug_string(const Tensor& tensor) {
+  check_assigned("to_debug_string", {{"tensor", tensor}});
   constexpr int64_t kShown = 10;  // vectors shorter than that show their elements
   const std::string device = tensor.device().is_cpu() ? "" : ", " + tensor.device().location().to_string();
   std::string content;

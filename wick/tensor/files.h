@@ -36,7 +36,7 @@ std::filesystem::path save_safetensors_sharded(const NamedTensors& tensors, cons
 
 // NumPy. Fortran order and big-endian elements are converted; booleans read as u8. Errors also: unsupported, by name, for elements that
 // Wick has not, and for writing bf16 and f8e4m3, which NumPy has not.
-[[nodiscard]] Tensor read_npy(const std::filesystem::path& path, const Device& device);
+[[nodiscard]] Tensor read_npy(const std::filesystem::path& path, const Device& device = default_device());
 void write_npy(const Tensor& tensor, const std::filesystem::path& path);
 [[nodiscard]] NamedTensors read_npz(const std::filesystem::path& path, const Device& device = default_device());
 // One array of it.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/index_ids.h"
 #include "wick/tensor/tape.h"
@@ -98,6 +99,7 @@ class Indexer {
 };
 
 Tensor indexed(const Tensor& source, std::string_view op, std::span<const Index> arguments) {
+  check_assigned(op, source);
   Indexer indexer(source, op, arguments.size());
   indexer.check_count(arguments);
   for (const Index& argument : arguments) indexer.apply(argument);
@@ -109,10 +111,12 @@ Tensor indexed(const Tensor& source, std::string_view op, std::span<const Index>
 Tensor Tensor::index(std::span<const Index> arguments) const { return indexed(*this, "i", arguments); }
 
 Tensor Tensor::slice_assign(std::initializer_list<Index> arguments, const Tensor& source) const {
+  check_assigned("slice_assign", {{"the tensor", *this}, {"source", source}});
   return slice_assign(std::span(arguments.begin(), arguments.size()), source);
 }
 
 Tensor Tensor::slice_assign(std::span<const Index> arguments, const Tensor& source) const {
+  check_assigned("slice_assign", {{"the tensor", *this}, {"source", source}});
   for (size_t at = 0; at < arguments.size(); ++at) {
     if (!std::holds_alternative<Tensor>(arguments[at].value()) && !is_new_axis(arguments[at])) continue;
     fail(ErrorCode::invalid_argument, "slice_assign: argument {} for {} must be a place, a range or an ellipsis", at + 1, describe());

@@ -7,6 +7,7 @@
 #include "wick/base/fail.h"
 #include "wick/base/platform/build_mode.h"
 #include "wick/quant/block_format.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/fill.h"
 #include "wick/tensor/tape.h"
@@ -32,13 +33,14 @@ Tensor::Tensor(std::shared_ptr<const Storage> storage, const Layout& layout, std
   check_reach();
 }
 
-void Tensor::fail_empty() {
-  fail(ErrorCode::invalid_argument,
-       "a tensor without elements was used: it was never assigned, or was moved from; assign another to it first");
+void Tensor::fail_empty(std::string_view function, std::string_view operand) {
+  fail(ErrorCode::invalid_argument, "{}: {} is empty: it was never assigned, or was moved from; assign another to it first", function,
+       operand);
 }
 
 void Tensor::check_reach() const {
-  if (elements() == 0) return static_cast<void>(storage());
+  check_assigned("Tensor", {{"the storage", *this}});
+  if (elements() == 0) return;
   const DTypeInfo& entry = info(dtype());
   const int64_t held = static_cast<int64_t>(storage_->buffer().bytes()) / entry.block_bytes * entry.block_elements;
   const auto [first, end] = layout_.touched_range();
@@ -128,11 +130,18 @@ Tensor Tensor::import_host(std::span<const std::byte> bytes, const Shape& shape,
   return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(shape));
 }
 
-int Tensor::normalize_axis(int dim) const { return resolve_dim("normalize_axis", dim, shape()); }
+int Tensor::normalize_axis(int dim) const {
+  check_assigned("normalize_axis", *this);
+  return resolve_dim("normalize_axis", dim, shape());
+}
 
-int64_t Tensor::dim(int index) const { return shape()[resolve_dim("dim", index, shape())]; }
+int64_t Tensor::dim(int index) const {
+  check_assigned("dim", *this);
+  return shape()[resolve_dim("dim", index, shape())];
+}
 
 bool Tensor::is_fortran_contiguous() const {
+  check_assigned("is_fortran_contiguous", *this);
   if (elements() == 0) return true;
   int64_t expected = 1;
   for (int dim = 0; dim < rank(); ++dim) {
@@ -155,6 +164,7 @@ Tensor Tensor::view(const Layout& layout) const {
 }
 
 Tensor Tensor::to_device(const Device& device) const {
+  check_assigned("to_device", *this);
   if (&device.runtime() == &this->device().runtime()) return *this;
   Tensor result = from_bytes(to_bytes(), shape(), dtype(), device);
   const Tensor* const input = this;
@@ -171,11 +181,13 @@ void Tensor::check_rank(std::string_view function, int rank) const {
 }
 
 double Tensor::item() const {
+  check_assigned("item", *this);
   if (elements() != 1) fail(ErrorCode::shape_mismatch, "item: {} has {} elements; exactly 1 is needed", describe(), elements());
   return to_vector<double>().front();
 }
 
 std::vector<std::byte> Tensor::to_bytes() const {
+  check_assigned("to_bytes", *this);
   const Tensor source = contiguous();
   std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes_of(shape(), dtype())));
   const auto offset = static_cast<size_t>(storage_bytes(dtype(), source.layout().offset()));
@@ -185,6 +197,7 @@ std::vector<std::byte> Tensor::to_bytes() const {
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {
+  check_assigned("to_vector", *this);
   const Tensor source = dtype() == DTypeOf<T>::value ? *this : detach().to_dtype(DTypeOf<T>::value);
   const std::vector<std::byte> bytes = source.to_bytes();
   std::vector<T> values(bytes.size() / sizeof(T));
@@ -210,6 +223,7 @@ int64_t checked_extent(std::string_view op, const Tensor& x, Checked extent) {
 }
 
 std::string Tensor::describe() const {
+  check_assigned("describe", *this);
   const std::string place = device().is_cpu() ? "" : ", " + device().location().to_string();
   return fmt::format("Tensor[{}, {}{}]", shape().to_string(), to_string(dtype()), place);
 }

@@ -81,9 +81,9 @@ class Tensor {
   [[nodiscard]] static Tensor ones(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device());
   [[nodiscard]] static Tensor full(const Shape& shape, double value, DType dtype = default_dtype(),
                                    const Device& device = default_device());
-  [[nodiscard]] Tensor empty_like() const { return empty(shape(), dtype(), device()); }
-  [[nodiscard]] Tensor zeros_like() const { return zeros(shape(), dtype(), device()); }
-  [[nodiscard]] Tensor ones_like() const { return ones(shape(), dtype(), device()); }
+  [[nodiscard]] Tensor empty_like() const { return empty(assigned("empty_like").shape(), dtype(), device()); }
+  [[nodiscard]] Tensor zeros_like() const { return zeros(assigned("zeros_like").shape(), dtype(), device()); }
+  [[nodiscard]] Tensor ones_like() const { return ones(assigned("ones_like").shape(), dtype(), device()); }
   // Nested braces: Tensor::of<float>({{1, 2}, {3, 4}}, device) has shape [2, 2]. Errors: shape_mismatch for ragged rows.
   template <class T>
   [[nodiscard]] static Tensor of(const Nested<T>& values, const Device& device = default_device()) {
@@ -114,6 +114,10 @@ class Tensor {
   // alive. Nothing may write to it.
   [[nodiscard]] static Tensor import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
                                           std::shared_ptr<const void> owner);
+  [[nodiscard]] static Tensor import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype,
+                                          std::shared_ptr<const void> owner) {
+    return import_host(bytes, shape, dtype, default_device(), std::move(owner));
+  }
   // start, start + step, … below end (above it for a negative step), each computed as start + i · step in f64.
   // Errors: invalid_argument for a step of 0.
   [[nodiscard]] static Tensor arange(double start, double end, double step, DType dtype = default_dtype(),
@@ -139,8 +143,12 @@ class Tensor {
   [[nodiscard]] static Tensor randn(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
     return randn(0, 1, shape, dtype, device);
   }
-  [[nodiscard]] Tensor rand_like(double low, double high) const { return rand(low, high, shape(), dtype(), device()); }
-  [[nodiscard]] Tensor randn_like(double mean, double deviation) const { return randn(mean, deviation, shape(), dtype(), device()); }
+  [[nodiscard]] Tensor rand_like(double low, double high) const {
+    return rand(low, high, assigned("rand_like").shape(), dtype(), device());
+  }
+  [[nodiscard]] Tensor randn_like(double mean, double deviation) const {
+    return randn(mean, deviation, assigned("randn_like").shape(), dtype(), device());
+  }
   // One after another along `dim`; all other extents and the dtypes must be equal.
   [[nodiscard]] static Tensor cat(std::span<const Tensor> tensors, int dim);
   [[nodiscard]] static Tensor cat(std::initializer_list<Tensor> tensors, int dim) {
@@ -155,15 +163,12 @@ class Tensor {
   // --- What it is ---
 
   // A tensor that was moved from has no elements: invalid_argument from whatever needs them, until another is assigned to it.
-  [[nodiscard]] DType dtype() const { return storage()->dtype(); }
-  [[nodiscard]] const Device& device() const { return storage()->device(); }
-  [[nodiscard]] const Shape& shape() const { return layout().shape(); }
+  [[nodiscard]] DType dtype() const { return assigned("dtype").storage_->dtype(); }
+  [[nodiscard]] const Device& device() const { return assigned("device").storage_->device(); }
+  [[nodiscard]] const Shape& shape() const { return assigned("shape").layout_.shape(); }
   [[nodiscard]] std::span<const int64_t> dims() const { return shape().dims(); }
-  [[nodiscard]] const Layout& layout() const {
-    (void)storage();
-    return layout_;
-  }
-  [[nodiscard]] int rank() const { return layout().rank(); }
+  [[nodiscard]] const Layout& layout() const { return assigned("layout").layout_; }
+  [[nodiscard]] int rank() const { return assigned("rank").layout_.rank(); }
   [[nodiscard]] int64_t dim(int index) const;
   // The extents of a tensor of that rank: auto [rows, columns] = t.dims2(). Errors: shape_mismatch.
   [[nodiscard]] int64_t dims1() const { return extents<1>()[0]; }
@@ -171,17 +176,15 @@ class Tensor {
   [[nodiscard]] std::array<int64_t, 3> dims3() const { return extents<3>(); }
   [[nodiscard]] std::array<int64_t, 4> dims4() const { return extents<4>(); }
   [[nodiscard]] std::array<int64_t, 5> dims5() const { return extents<5>(); }
-  [[nodiscard]] int64_t elements() const { return layout().elements(); }
+  [[nodiscard]] int64_t elements() const { return assigned("elements").layout_.elements(); }
   // The dimension counted from 0. Errors: index_out_of_range.
   [[nodiscard]] int normalize_axis(int dim) const;
-  [[nodiscard]] bool is_contiguous() const { return layout().is_contiguous(); }
+  [[nodiscard]] bool is_contiguous() const { return assigned("is_contiguous").layout_.is_contiguous(); }
   // Column-major without gaps.
   [[nodiscard]] bool is_fortran_contiguous() const;
-  [[nodiscard]] const std::shared_ptr<const Storage>& storage() const {
-    if (storage_ == nullptr) [[unlikely]]
-      fail_empty();
-    return storage_;
-  }
+  [[nodiscard]] const std::shared_ptr<const Storage>& storage() const { return assigned("storage").storage_; }
+  // The error of an operand that was never assigned, or was moved from: invalid_argument, naming the function that was called.
+  [[noreturn]] static void fail_empty(std::string_view function, std::string_view operand);
   // "Tensor[[2, 3], f32, cuda:0]"; the device is left out for the CPU.
   [[nodiscard]] std::string describe() const;
 
@@ -190,7 +193,7 @@ class Tensor {
   [[nodiscard]] bool is_tracked() const noexcept { return node_ != nullptr; }
   [[nodiscard]] const std::shared_ptr<const TapeNode>& node() const noexcept { return node_; }
   // The same elements, not tracked.
-  [[nodiscard]] Tensor detach() const { return {storage_, layout_}; }
+  [[nodiscard]] Tensor detach() const { return {assigned("detach").storage_, layout_}; }
 
   // --- Views: no element moves ---
   // A quantized tensor's rows must stay whole: its last dimension cannot be narrowed, moved, repeated or flipped (unsupported).
@@ -346,7 +349,7 @@ class Tensor {
   [[nodiscard]] Tensor powf(double exponent) const;
   [[nodiscard]] Tensor elu(double alpha) const;
   [[nodiscard]] Tensor clamp(double low, double high) const;
-  [[nodiscard]] Tensor clamp(const Tensor& low, const Tensor& high) const { return maximum(low).minimum(high); }
+  [[nodiscard]] Tensor clamp(const Tensor& low, const Tensor& high) const;
 
   [[nodiscard]] Tensor add(const Tensor& other) const;
   [[nodiscard]] Tensor sub(const Tensor& other) const;
@@ -592,7 +595,11 @@ class Tensor {
     return result;
   }
   [[nodiscard]] Tensor view(const Layout& layout) const;
-  [[noreturn]] static void fail_empty();
+  [[nodiscard]] const Tensor& assigned(std::string_view function) const {
+    if (storage_ == nullptr) [[unlikely]]
+      fail_empty(function, "the tensor");
+    return *this;
+  }
   void check_reach() const;
   // What the functions above say of their arguments, naming `function`.
   static void check_elements(std::string_view function, size_t given, const Shape& shape);

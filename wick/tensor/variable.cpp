@@ -1,12 +1,14 @@
 #include "wick/tensor/variable.h"
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/tape.h"
 
 namespace wick {
 
 Var Var::from_tensor(const Tensor& tensor) {
+  check_assigned("Var", {{"tensor", tensor}});
   if (!is_float(tensor.dtype())) {
     fail(ErrorCode::unsupported, "Var: {} is not of floats, so it has no gradient; convert it with to_dtype first", tensor.describe());
   }
@@ -20,6 +22,7 @@ std::optional<Var> Var::behind(const Tensor& tensor) {
 }
 
 void Var::set(const Tensor& value) const {
+  check_assigned("Var::set", {{"value", value}});
   if (value.dtype() != tensor_.dtype()) {
     fail(ErrorCode::dtype_mismatch, "Var::set: the variable is {}, the value {}; convert it first", tensor_.describe(), value.describe());
   }

@@ -6,6 +6,7 @@
 
 #include "wick/base/checked.h"
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"
 
@@ -113,16 +114,19 @@ Tensor tracked_view(const Tensor& source, Tensor result, std::string_view name, 
 }  // namespace
 
 Tensor Tensor::narrow(int dim, int64_t start, int64_t length) const {
+  check_assigned("narrow", *this);
   const int axis = resolve_dim("narrow", dim, shape());
   return tracked_view(*this, view(layout_.narrow(axis, start, length)), "narrow", narrow_gradient, NarrowParams{axis, start});
 }
 
 Tensor Tensor::transpose(int dim0, int dim1) const {
+  check_assigned("transpose", *this);
   const TransposeParams params{resolve_dim("transpose", dim0, shape()), resolve_dim("transpose", dim1, shape())};
   return tracked_view(*this, view(layout_.transpose(params.dim0, params.dim1)), "transpose", transpose_gradient, params);
 }
 
 Tensor Tensor::permute(std::span<const int> order) const {
+  check_assigned("permute", *this);
   PermuteParams params{{}, rank()};
   if (order.size() != static_cast<size_t>(rank())) {
     fail(ErrorCode::invalid_argument, "permute: {} dimensions for {}; {} are needed", order.size(), describe(), rank());
@@ -133,28 +137,33 @@ Tensor Tensor::permute(std::span<const int> order) const {
 }
 
 Tensor Tensor::broadcast_to(const Shape& shape) const {
+  check_assigned("broadcast_to", *this);
   if (shape == this->shape()) return *this;
   return tracked_view(*this, view(layout_.broadcast_to(shape)), "broadcast_to", broadcast_gradient, 0);
 }
 
 Tensor Tensor::broadcast_left(const Shape& left) const {
+  check_assigned("broadcast_left", *this);
   std::vector<int64_t> dims(left.dims().begin(), left.dims().end());
   dims.insert(dims.end(), this->dims().begin(), this->dims().end());
   return broadcast_to(Shape(std::span<const int64_t>(dims)));
 }
 
 Tensor Tensor::squeeze(int dim) const {
+  check_assigned("squeeze", *this);
   const int axis = resolve_dim("squeeze", dim, shape());
   if (shape()[axis] != 1) return *this;
   return tracked_view(*this, view(layout_.squeeze(axis)), "squeeze", reshape_gradient, 0);
 }
 
 Tensor Tensor::unsqueeze(int dim) const {
+  check_assigned("unsqueeze", *this);
   const int axis = resolve_new_dim("unsqueeze", dim, shape());
   return tracked_view(*this, view(layout_.unsqueeze(axis)), "unsqueeze", reshape_gradient, 0);
 }
 
 Tensor Tensor::flip(const Dims& dims) const {
+  check_assigned("flip", *this);
   Tensor result = *this;
   for (const int dim : dims.resolve(shape(), "flip")) {
     result = tracked_view(result, result.view(result.layout_.flip(dim)), "flip", flip_gradient, dim);
@@ -163,6 +172,7 @@ Tensor Tensor::flip(const Dims& dims) const {
 }
 
 Tensor Tensor::stride_slice(int dim, int64_t start, int64_t length, int64_t step) const {
+  check_assigned("stride_slice", *this);
   const int axis = resolve_dim("stride_slice", dim, shape());
   if (step < 1) fail(ErrorCode::invalid_argument, "stride_slice: step {} for {}; allowed: 1 or more", step, describe());
   const std::optional<int64_t> reach = length == 0 ? 0 : (Checked(length - 1) * step + 1).value();
@@ -184,6 +194,7 @@ Tensor Tensor::stride_slice(int dim, int64_t start, int64_t length, int64_t step
 }
 
 Tensor Tensor::unfold(int dim, int64_t size, int64_t step) const {
+  check_assigned("unfold", *this);
   const int axis = resolve_dim("unfold", dim, shape());
   if (size < 0 || step < 1 || size > shape()[axis]) {
     fail(ErrorCode::invalid_argument,
@@ -202,6 +213,7 @@ Tensor Tensor::unfold(int dim, int64_t size, int64_t step) const {
 }
 
 std::vector<Tensor> Tensor::split(int64_t size, int dim) const {
+  check_assigned("split", *this);
   const int axis = resolve_dim("split", dim, shape());
   if (size < 1) fail(ErrorCode::invalid_argument, "split: parts of {} slices of {}; allowed: 1 or more", size, describe());
   std::vector<Tensor> parts;
@@ -216,6 +228,7 @@ std::vector<Tensor> Tensor::split(int64_t size, int dim) const {
 
 // The first extent % chunks parts are one longer than the others, as candle has it; fewer parts where there are fewer elements.
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int dim) const {
+  check_assigned("chunk", *this);
   const int axis = resolve_dim("chunk", dim, shape());
   if (chunks < 1) fail(ErrorCode::invalid_argument, "chunk: {} parts of {}; allowed: 1 or more", chunks, describe());
   const int64_t extent = shape()[axis];
@@ -233,6 +246,7 @@ std::vector<Tensor> Tensor::chunk(int64_t chunks, int dim) const {
 namespace {
 
 Tensor slice_at(std::string_view function, const Tensor& x, int dim, int64_t index) {
+  check_assigned(function, x);
   const int axis = resolve_dim(function, dim, x.shape());
   const int64_t extent = x.shape()[axis];
   if (index < 0 || index >= extent) {
@@ -249,6 +263,7 @@ Tensor Tensor::get(int64_t index) const { return slice_at("get", *this, 0, index
 Tensor Tensor::get_on_dim(int dim, int64_t index) const { return slice_at("get_on_dim", *this, dim, index); }
 
 Tensor Tensor::reshape(const Shape& shape) const {
+  check_assigned("reshape", *this);
   if (shape == this->shape()) return *this;
   if (is_quantized(dtype()) && shape.elements() == elements() && is_contiguous() && !is_interleaved(dtype())) {
     (void)storage_bytes_of(shape, dtype());
@@ -261,6 +276,7 @@ Tensor Tensor::reshape(const Shape& shape) const {
 }
 
 Tensor Tensor::reshape(std::initializer_list<int64_t> dims) const {
+  check_assigned("reshape", *this);
   std::vector<int64_t> extents(dims);
   const auto hole = std::find(extents.begin(), extents.end(), -1);
   if (hole != extents.end()) {
@@ -281,6 +297,7 @@ Tensor Tensor::reshape(std::initializer_list<int64_t> dims) const {
 }
 
 Tensor Tensor::flatten(int first, int last) const {
+  check_assigned("flatten", *this);
   if (rank() == 0) return reshape(Shape{1});
   const int from = resolve_dim("flatten", first, shape());
   const int to = resolve_dim("flatten", last, shape());

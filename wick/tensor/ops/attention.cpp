@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/normalize.h"
 #include "wick/tensor/ops/op_rule.h"
@@ -76,6 +77,7 @@ std::string_view attention_hole(DType dtype) { return is_cache_dtype(dtype) ? ""
 const OpRule rules::attention = {.defining_operand = 1, .reference = attention_reference, .hole = attention_hole};
 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionParams& params) {
+  check_assigned("attention", {{"query", query}, {"key", key}, {"value", value}});
   const bool fits = query.rank() == 3 && key.rank() == 3 && key.shape() == value.shape() && query.shape()[2] == key.shape()[2] &&
                     key.shape()[0] > 0 && query.shape()[1] % key.shape()[0] == 0 && params.past >= 0 &&
                     query.shape()[0] <= key.shape()[1] && params.past <= key.shape()[1] - query.shape()[0];

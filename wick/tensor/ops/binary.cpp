@@ -6,6 +6,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/op/division.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -166,6 +167,7 @@ Shape broadcast_operands(std::string_view name, const Tensor& lhs, const Tensor&
 
 Tensor binary(BinaryKind kind, const Tensor& lhs, const Tensor& rhs) {
   const std::string_view name = to_string(kind);
+  check_assigned(name, {{"lhs", lhs}, {"rhs", rhs}});
   check_dtype(OpId::binary, name, lhs);
   if (is_integer(lhs.dtype()) && info(kind).domain == Domain::floats) {
     fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, lhs.describe(), kFloatsOnly);
@@ -192,12 +194,27 @@ Tensor Tensor::fmod(const Tensor& other) const { return binary(BinaryKind::fmod,
 Tensor Tensor::remainder(const Tensor& other) const { return binary(BinaryKind::remainder, *this, other); }
 Tensor Tensor::floor_divide(const Tensor& other) const { return binary(BinaryKind::floor_divide, *this, other); }
 Tensor Tensor::atan2(const Tensor& other) const { return binary(BinaryKind::atan2, *this, other); }
-Tensor Tensor::fmod(double other) const { return fmod(Tensor::full({}, other, dtype(), device())); }
-Tensor Tensor::remainder(double other) const { return remainder(Tensor::full({}, other, dtype(), device())); }
-Tensor Tensor::floor_divide(double other) const { return floor_divide(Tensor::full({}, other, dtype(), device())); }
+Tensor Tensor::fmod(double other) const {
+  check_assigned("fmod", *this);
+  return fmod(Tensor::full({}, other, dtype(), device()));
+}
+Tensor Tensor::remainder(double other) const {
+  check_assigned("remainder", *this);
+  return remainder(Tensor::full({}, other, dtype(), device()));
+}
+Tensor Tensor::floor_divide(double other) const {
+  check_assigned("floor_divide", *this);
+  return floor_divide(Tensor::full({}, other, dtype(), device()));
+}
 Tensor Tensor::minimum(const Tensor& other) const { return binary(BinaryKind::minimum, *this, other); }
 Tensor Tensor::maximum(const Tensor& other) const { return binary(BinaryKind::maximum, *this, other); }
-Tensor Tensor::minimum(double other) const { return minimum(Tensor::full({}, other, dtype(), device())); }
-Tensor Tensor::maximum(double other) const { return maximum(Tensor::full({}, other, dtype(), device())); }
+Tensor Tensor::minimum(double other) const {
+  check_assigned("minimum", *this);
+  return minimum(Tensor::full({}, other, dtype(), device()));
+}
+Tensor Tensor::maximum(double other) const {
+  check_assigned("maximum", *this);
+  return maximum(Tensor::full({}, other, dtype(), device()));
+}
 
 }  // namespace wick

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/binary.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
@@ -99,6 +100,7 @@ const OpRule rules::where_cond = {.defining_operand = 1,
 
 Tensor Tensor::compare(CompareKind kind, const Tensor& other) const {
   const std::string_view name = to_string(kind);
+  check_assigned(name, {{"lhs", *this}, {"rhs", other}});
   check_dtype(OpId::compare, name, *this);
   const Shape common = broadcast_operands(name, *this, other);
   Tensor result = Tensor::empty(common, DType::u8, device());
@@ -109,11 +111,13 @@ Tensor Tensor::compare(CompareKind kind, const Tensor& other) const {
 }
 
 Tensor Tensor::compare(CompareKind kind, double other) const {
+  check_assigned(to_string(kind), *this);
   const ScalarComparison same = representable(kind, other, dtype());
   return compare(same.kind, Tensor::full({}, same.other, dtype(), device()));
 }
 
 Tensor Tensor::where_cond(const Tensor& on_true, const Tensor& on_false) const {
+  check_assigned("where_cond", {{"the tensor", *this}, {"on_true", on_true}, {"on_false", on_false}});
   if (dtype() != DType::u8 && dtype() != DType::u32 && dtype() != DType::i64) {
     fail(ErrorCode::dtype_mismatch, "where_cond: the condition {} must be u8, u32 or i64", describe());
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -209,6 +210,7 @@ Tensor run(OpId op, const Tensor& x, const Tensor& kernel, const ConvParams& par
 }
 
 Tensor conv(std::string_view op, const Tensor& x, const Tensor& kernel, const ConvParams& params) {
+  check_assigned(op, {{"x", x}, {"kernel", kernel}});
   check_operands(op, x, kernel, params);
   if (x.dim(1) != kernel.dim(1) * params.groups) {
     fail(ErrorCode::shape_mismatch, "{}: x {} has {} channels; kernel {}{} takes {}", op, x.describe(), x.dim(1), kernel.describe(),
@@ -220,6 +222,7 @@ Tensor conv(std::string_view op, const Tensor& x, const Tensor& kernel, const Co
 }
 
 Tensor conv_transpose(std::string_view op, const Tensor& x, const Tensor& kernel, const ConvParams& params) {
+  check_assigned(op, {{"x", x}, {"kernel", kernel}});
   check_operands(op, x, kernel, params);
   if (x.dim(1) != kernel.dim(0)) {
     fail(ErrorCode::shape_mismatch, "{}: x {} has {} channels, kernel {} takes {}", op, x.describe(), x.dim(1), kernel.describe(),
@@ -236,6 +239,7 @@ Tensor conv_transpose(std::string_view op, const Tensor& x, const Tensor& kernel
 }
 
 void check_line(std::string_view op, const Tensor& x, const Tensor& kernel) {
+  check_assigned(op, {{"x", x}, {"kernel", kernel}});
   if (x.rank() == 3 && kernel.rank() == 3) return;
   fail(ErrorCode::shape_mismatch, "{}: x {} and kernel {} must have rank 3: [batch, channels, length]", op, x.describe(),
        kernel.describe());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -81,11 +82,18 @@ void copy(const Tensor& source, const Tensor& target) {
   dispatch(OpId::copy, nullptr, {&source}, {&target});
 }
 
-Tensor Tensor::to_dtype(DType dtype) const { return dtype == this->dtype() ? *this : copied(*this, dtype); }
+Tensor Tensor::to_dtype(DType dtype) const {
+  check_assigned("to_dtype", *this);
+  return dtype == this->dtype() ? *this : copied(*this, dtype);
+}
 
-Tensor Tensor::contiguous() const { return is_contiguous() ? *this : copy(); }
+Tensor Tensor::contiguous() const {
+  check_assigned("contiguous", *this);
+  return is_contiguous() ? *this : copy();
+}
 
 Tensor Tensor::copy() const {
+  check_assigned("copy", *this);
   if (is_quantized(dtype())) {
     if (!is_contiguous())
       fail(ErrorCode::unsupported, "copy: {} is quantized and not row-major; convert it with to_dtype first", describe());

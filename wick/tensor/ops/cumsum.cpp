@@ -1,4 +1,5 @@
 // cumsum: running sums along a dimension, which a view moves to the end.
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/index_ids.h"
 
@@ -26,6 +27,7 @@ const OpRule rules::cumsum = {.defining_operand = 0,
                               .gradient = cumsum_gradient};
 
 Tensor Tensor::cumsum(int dim) const {
+  check_assigned("cumsum", *this);
   check_dtype(OpId::cumsum, "cumsum", *this);
   const int axis = resolve_dim("cumsum", dim, shape());
   const Tensor moved = axis == rank() - 1 ? *this : transpose(axis, -1);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 
 namespace wick {
 namespace {
@@ -302,6 +303,9 @@ class Contraction {
 
 }  // namespace
 
-Tensor einsum(std::string_view equation, std::span<const Tensor> operands) { return Contraction(equation, operands).run(); }
+Tensor einsum(std::string_view equation, std::span<const Tensor> operands) {
+  check_assigned("einsum", operands);
+  return Contraction(equation, operands).run();
+}
 
 }  // namespace wick

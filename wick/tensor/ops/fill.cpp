@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wick/base/error.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
@@ -22,6 +23,7 @@ const OpRule rules::fill = {
     .defining_operand = kFirstOutput, .reference = fill_reference, .hole = fill_hole, .gradient_kind = GradientKind::none};
 
 void fill(const Tensor& target, double value, std::string_view function) {
+  check_assigned(function, target);
   check_dtype(OpId::fill, function, target);
   refuse_tracked(function, {&target});
   const FillParams params{value};

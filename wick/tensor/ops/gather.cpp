@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/index_ids.h"
@@ -84,6 +85,7 @@ void write(const Tensor& target, const Tensor& ids, const Tensor& source, const 
 }
 
 Tensor scattered(std::string_view name, const Tensor& x, const Tensor& ids, const Tensor& source, int dim, bool add) {
+  check_assigned(name, {{"the tensor", x}, {"ids", ids}, {"source", source}});
   const ScatterParams params{check_scatter(name, x, ids, source, dim), add};
   Tensor result = x.detach().copy();
   write(result, ids.detach(), source.detach(), params);
@@ -93,6 +95,7 @@ Tensor scattered(std::string_view name, const Tensor& x, const Tensor& ids, cons
 }
 
 void scatter_in_place(std::string_view name, const Tensor& target, const Tensor& ids, const Tensor& source, int dim, bool add) {
+  check_assigned(name, {{"the tensor", target}, {"ids", ids}, {"source", source}});
   refuse_tracked(name, {&target, &source});
   refuse_repeated(name, target);
   const ScatterParams params{check_scatter(name, target, ids, source, dim), add};
@@ -114,6 +117,7 @@ const OpRule rules::gather = {.defining_operand = 0,
 const OpRule rules::scatter = {.defining_operand = kFirstOutput, .reference = scatter_reference, .hole = refuse_quantized, .updates = true};
 
 Tensor Tensor::gather(const Tensor& ids, int dim) const {
+  check_assigned("gather", {{"the tensor", *this}, {"ids", ids}});
   check_id_dtype("gather", ids);
   check_dtype(OpId::gather, "gather", *this);
   const int axis = resolve_dim("gather", dim, shape());

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/embedding.h"
 #include "wick/tensor/ops/index_ids.h"
@@ -59,6 +60,7 @@ const OpRule rules::index_select = {.defining_operand = 0,
 const OpRule rules::index_add = {.defining_operand = kFirstOutput, .reference = add_reference, .hole = refuse_quantized, .updates = true};
 
 Tensor Tensor::index_select(const Tensor& ids, int dim) const {
+  check_assigned("index_select", {{"the tensor", *this}, {"ids", ids}});
   check_ids("index_select", ids);
   check_dtype(OpId::index_select, "index_select", *this);
   const int axis = resolve_dim("index_select", dim, shape());
@@ -68,6 +70,7 @@ Tensor Tensor::index_select(const Tensor& ids, int dim) const {
 }
 
 Tensor Tensor::embedding(const Tensor& ids) const {
+  check_assigned("embedding", {{"the tensor", *this}, {"ids", ids}});
   if (is_quantized(dtype())) return wick::embedding(*this, ids);
   if (rank() != 2) fail(ErrorCode::shape_mismatch, "embedding: the table {} must be [rows, width]", describe());
   std::vector<int64_t> extents(ids.dims().begin(), ids.dims().end());
@@ -77,6 +80,7 @@ Tensor Tensor::embedding(const Tensor& ids) const {
 }
 
 Tensor Tensor::index_add(const Tensor& ids, const Tensor& source, int dim) const {
+  check_assigned("index_add", {{"the tensor", *this}, {"ids", ids}, {"source", source}});
   check_ids("index_add", ids);
   check_dtype(OpId::index_add, "index_add", *this);
   const int axis = resolve_dim("index_add", dim, shape());

@@ -6,6 +6,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/quant/interleave.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/fill.h"
 #include "wick/tensor/ops/op_rule.h"
@@ -96,6 +97,7 @@ const OpRule rules::gated_linear = {.defining_operand = 1, .reference = gated_re
 const OpRule rules::repack = {.defining_operand = 0, .reference = nullptr};
 
 std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params) {
+  check_assigned("linear", {{"x", x}});
   if (weights.empty() || weights.size() > kMaxWeights) {
     fail(ErrorCode::invalid_argument, "linear: {} weights for x {}; give 1 to {}", weights.size(), x.describe(), kMaxWeights);
   }
@@ -136,11 +138,13 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weigh
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const LinearParams& params) {
+  check_assigned("linear", {{"x", x}, {"weight", weight}});
   const std::array<const Tensor*, 1> weights{&weight};
   return linear(x, weights, params).front();
 }
 
 Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params) {
+  check_assigned("gated_linear", {{"x", x}, {"gate", gate}, {"up", up}});
   check_operands(x, gate, "gated_linear");
   check_operands(x, up, "gated_linear");
   if (gate.shape() != up.shape() || gate.dtype() != up.dtype()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -50,6 +51,7 @@ std::vector<uint32_t> run_starts(const Tensor& sorted, std::string_view name) {
 }  // namespace
 
 Tensor Tensor::masked_fill(const Tensor& mask, double value) const {
+  check_assigned("masked_fill", {{"the tensor", *this}, {"mask", mask}});
   check_dtype(OpId::where_cond, "masked_fill", *this);
   check_dtype(OpId::compare, "masked_fill", mask);
   if (broadcast_shapes(shape(), mask.shape(), "masked_fill") != shape()) {
@@ -59,6 +61,7 @@ Tensor Tensor::masked_fill(const Tensor& mask, double value) const {
 }
 
 Tensor Tensor::nonzero() const {
+  check_assigned("nonzero", *this);
   const std::vector<uint32_t> places = set_places(*this, "nonzero");
   std::vector<uint32_t> indices;
   indices.reserve(places.size() * static_cast<size_t>(rank()));
@@ -75,12 +78,14 @@ Tensor Tensor::nonzero() const {
 }
 
 Tensor Tensor::masked_select(const Tensor& mask) const {
+  check_assigned("masked_select", {{"the tensor", *this}, {"mask", mask}});
   const Shape common = broadcast_shapes(shape(), mask.shape(), "masked_select");
   const Tensor places = vector_of(set_places(mask.broadcast_to(common), "masked_select"), device());
   return broadcast_to(common).flatten_all().index_select(places, 0);
 }
 
 Tensor Tensor::boolean_mask(const Tensor& mask) const {
+  check_assigned("boolean_mask", {{"the tensor", *this}, {"mask", mask}});
   const bool fits = mask.rank() >= 1 && mask.rank() <= rank() && std::equal(mask.dims().begin(), mask.dims().end(), dims().begin());
   if (!fits) {
     fail(ErrorCode::shape_mismatch, "boolean_mask: the mask {} does not have the first dimensions of {}", mask.describe(), describe());
@@ -90,12 +95,14 @@ Tensor Tensor::boolean_mask(const Tensor& mask) const {
 }
 
 Tensor Tensor::unique() const {
+  check_assigned("unique", *this);
   refuse_recording(*this, "unique");
   const Tensor sorted = detach().flatten_all().sort_last_dim(true).first;
   return sorted.index_select(vector_of(run_starts(sorted, "unique"), device()), 0);
 }
 
 std::pair<Tensor, Tensor> Tensor::unique_with_counts() const {
+  check_assigned("unique_with_counts", *this);
   refuse_recording(*this, "unique");
   const Tensor sorted = detach().flatten_all().sort_last_dim(true).first;
   const std::vector<uint32_t> starts = run_starts(sorted, "unique");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -60,6 +61,7 @@ const OpRule rules::matmul = {.defining_operand = 0,
                               .gradient = matmul_gradient};
 
 Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
+  check_assigned("matmul", {{"lhs", lhs}, {"rhs", rhs}});
   if (lhs.rank() < 2 || rhs.rank() < 2) {
     fail(ErrorCode::shape_mismatch, "matmul: lhs {} and rhs {} must have rank 2 or more", lhs.describe(), rhs.describe());
   }
@@ -90,6 +92,7 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
 Tensor Tensor::matmul(const Tensor& other) const { return wick::matmul(*this, other); }
 
 Tensor Tensor::dot(const Tensor& other) const {
+  check_assigned("dot", {{"the tensor", *this}, {"other", other}});
   if (rank() != 1 || other.rank() != 1 || shape() != other.shape()) {
     fail(ErrorCode::shape_mismatch, "dot: {} and {} must be vectors of one length", describe(), other.describe());
   }
@@ -97,6 +100,7 @@ Tensor Tensor::dot(const Tensor& other) const {
 }
 
 Tensor Tensor::outer(const Tensor& other) const {
+  check_assigned("outer", {{"the tensor", *this}, {"other", other}});
   if (rank() != 1 || other.rank() != 1) {
     fail(ErrorCode::shape_mismatch, "outer: {} and {} must be vectors", describe(), other.describe());
   }
@@ -104,6 +108,7 @@ Tensor Tensor::outer(const Tensor& other) const {
 }
 
 Tensor Tensor::mv(const Tensor& vector) const {
+  check_assigned("mv", {{"the tensor", *this}, {"vector", vector}});
   if (rank() != 2 || vector.rank() != 1 || shape()[1] != vector.shape()[0]) {
     fail(ErrorCode::shape_mismatch, "mv: {} must be a matrix and {} a vector of its row length", describe(), vector.describe());
   }

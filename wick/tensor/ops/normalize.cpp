@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -102,6 +103,7 @@ void layer_norm_gradient(GradientContext& context) {
 
 Tensor softmax_of(const Tensor& x, int dim, bool log) {
   const char* name = log ? "log_softmax" : "softmax";
+  check_assigned(name, x);
   check_dtype(OpId::softmax, name, x);
   if (x.rank() == 0 && dim == -1) return softmax_of(x.reshape({1}), 0, log).reshape(Shape());
   const int axis = resolve_dim(name, dim, x.shape());
@@ -150,6 +152,7 @@ Tensor Tensor::softmax(int dim) const { return wick::softmax(*this, dim); }
 Tensor Tensor::log_softmax(int dim) const { return wick::log_softmax(*this, dim); }
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon) {
+  check_assigned("rms_norm", {{"x", x}, {"weight", weight}});
   check_dtype(OpId::rms_norm, "rms_norm", x);
   const Tensor scale = row_of_weights("rms_norm", "weight", x, weight);
   Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
@@ -158,6 +161,7 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon) {
 }
 
 SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, float epsilon) {
+  check_assigned("add_rms_norm", {{"x", x}, {"y", y}, {"weight", weight}});
   check_dtype(OpId::add_rms_norm, "add_rms_norm", x);
   if (x.shape() != y.shape()) {
     fail(ErrorCode::shape_mismatch, "add_rms_norm: x {} and y {} must agree in shape", x.describe(), y.describe());
@@ -178,6 +182,7 @@ SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, 
 }
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, float epsilon) {
+  check_assigned("layer_norm", {{"x", x}, {"weight", weight}, {"bias", bias}});
   check_dtype(OpId::layer_norm, "layer_norm", x);
   const Tensor scale = row_of_weights("layer_norm", "weight", x, weight);
   const Tensor shift = row_of_weights("layer_norm", "bias", x, bias);

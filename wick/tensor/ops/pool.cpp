@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -107,6 +108,7 @@ const OpRule rules::avg_pool2d = {.defining_operand = 0,
 const OpRule rules::max_pool2d = {.defining_operand = 0, .reference = max_reference, .hole = refuse_quantized};
 
 Tensor Tensor::avg_pool2d(std::array<int64_t, 2> kernel, std::optional<std::array<int64_t, 2>> stride) const {
+  check_assigned("avg_pool2d", *this);
   const PoolParams params = check("avg_pool2d", OpId::avg_pool2d, *this, kernel, stride);
   Tensor result = empty(result_shape(*this, params), dtype(), device());
   apply(OpId::avg_pool2d, params, {this}, {&result});
@@ -114,6 +116,7 @@ Tensor Tensor::avg_pool2d(std::array<int64_t, 2> kernel, std::optional<std::arra
 }
 
 Tensor Tensor::max_pool2d(std::array<int64_t, 2> kernel, std::optional<std::array<int64_t, 2>> stride) const {
+  check_assigned("max_pool2d", *this);
   const PoolParams params = check("max_pool2d", OpId::max_pool2d, *this, kernel, stride);
   Tensor result = empty(result_shape(*this, params), dtype(), device());
   const Tensor places = empty(result.shape(), DType::u32, device());

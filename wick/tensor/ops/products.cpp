@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -26,6 +27,7 @@ Tensor product_of_last(Tensor x) {
 }
 
 Tensor product(std::string_view name, const Tensor& x, const Dims& dims, bool keep) {
+  check_assigned(name, x);
   const std::vector<int> reduced = dims.resolve(x.shape(), name);
   std::vector<int> order;
   std::vector<int64_t> left, kept(x.dims().begin(), x.dims().end());
@@ -51,10 +53,14 @@ Tensor product(std::string_view name, const Tensor& x, const Dims& dims, bool ke
 
 Tensor Tensor::prod(const Dims& dims) const { return product("prod", *this, dims, false); }
 Tensor Tensor::prod_keepdim(const Dims& dims) const { return product("prod_keepdim", *this, dims, true); }
-Tensor Tensor::prod_all() const { return flatten_all().prod(0); }
+Tensor Tensor::prod_all() const {
+  check_assigned("prod_all", *this);
+  return flatten_all().prod(0);
+}
 
 // After the step of distance d, each element is the product of the last 2d up to its own (Hillis & Steele 1986).
 Tensor Tensor::cumprod(int dim) const {
+  check_assigned("cumprod", *this);
   const int axis = resolve_dim("cumprod", dim, shape());
   const int64_t count = shape()[axis];
   Tensor products = widened(*this, "cumprod");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -126,18 +127,21 @@ Tensor with_kept_dims(const Tensor& result, const Shape& full, const std::vector
 
 // `name` is the function that the user called.
 Tensor reduce_dims(std::string_view name, ReduceKind kind, const Tensor& x, const Dims& dims, bool keep) {
+  check_assigned(name, x);
   const std::vector<int> resolved = dims.resolve(x.shape(), name);
   const Tensor result = reduce(name, kind, x, resolved);
   return keep ? with_kept_dims(result, x.shape(), resolved) : result;
 }
 
 Tensor reduce_all(ReduceKind kind, const Tensor& x) {
+  check_assigned(to_string(kind), x);
   std::vector<int> dims;
   for (int dim = 0; dim < x.rank(); ++dim) dims.push_back(dim);
   return reduce(to_string(kind), kind, x, dims);
 }
 
 Tensor variance(std::string_view name, const Tensor& x, const Dims& dims, bool keep) {
+  check_assigned(name, x);
   const std::vector<int> resolved = dims.resolve(x.shape(), name);
   if (!is_float(x.dtype())) fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, x.describe(), kFloatsOnly);
   int64_t count = 1;
@@ -176,15 +180,23 @@ Tensor Tensor::max_all() const { return reduce_all(ReduceKind::max, *this); }
 
 Tensor Tensor::std(const Dims& dims) const { return variance("std", *this, dims, false).sqrt(); }
 Tensor Tensor::std_keepdim(const Dims& dims) const { return variance("std_keepdim", *this, dims, true).sqrt(); }
-Tensor Tensor::var_all() const { return variance("var", flatten_all(), 0, false); }
-Tensor Tensor::std_all() const { return variance("std", flatten_all(), 0, false).sqrt(); }
+Tensor Tensor::var_all() const {
+  check_assigned("var_all", *this);
+  return variance("var", flatten_all(), 0, false);
+}
+Tensor Tensor::std_all() const {
+  check_assigned("std_all", *this);
+  return variance("std", flatten_all(), 0, false).sqrt();
+}
 
 Tensor Tensor::norm() const {
+  check_assigned("norm", *this);
   if (!is_float(dtype())) fail(ErrorCode::unsupported, "norm: not defined for {}: {}", describe(), kFloatsOnly);
   return sqr().sum_all().sqrt();
 }
 
 Tensor Tensor::log_sum_exp(const Dims& dims) const {
+  check_assigned("log_sum_exp", *this);
   const std::vector<int> resolved = dims.resolve(shape(), "log_sum_exp");
   if (!is_float(dtype())) fail(ErrorCode::unsupported, "log_sum_exp: not defined for {}: {}", describe(), kFloatsOnly);
   const Tensor largest = detach().max_keepdim(dims);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -82,6 +83,7 @@ const OpRule rules::rope = {.defining_operand = 0,
                             .gradient = rope_gradient};
 
 Tensor rope(const Tensor& x, const Tensor& table, RopeStyle style) {
+  check_assigned("rope", {{"x", x}, {"table", table}});
   check_rotation("rope", x, table);
   Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
   const RopeParams params{style};

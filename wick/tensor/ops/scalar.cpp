@@ -3,6 +3,8 @@
 
 #include "wick/tensor/tensor.h"
 
+#include "wick/tensor/assigned.h"
+
 namespace wick {
 namespace {
 
@@ -28,32 +30,44 @@ bool affine_would_round(const Tensor& tensor, double value) { return tensor.dtyp
 }  // namespace
 
 Tensor operator+(const Tensor& lhs, double rhs) {
+  check_assigned("add", {{"lhs", lhs}});
   return affine_would_round(lhs, rhs) ? lhs.add(scalar_like(lhs, rhs)) : lhs.affine(1, rhs);
 }
 
 Tensor operator-(const Tensor& lhs, double rhs) {
+  check_assigned("sub", {{"lhs", lhs}});
   return affine_would_round(lhs, rhs) ? lhs.sub(scalar_like(lhs, rhs)) : lhs.affine(1, -rhs);
 }
 
 Tensor operator*(const Tensor& lhs, double rhs) {
+  check_assigned("mul", {{"lhs", lhs}});
   return affine_would_round(lhs, rhs) ? lhs.mul(scalar_like(lhs, rhs)) : lhs.affine(rhs, 0);
 }
 
 // x / c is not x · (1 / c) in the last place.
 Tensor operator/(const Tensor& lhs, double rhs) {
+  check_assigned("div", {{"lhs", lhs}});
   if (holds(lhs.dtype(), rhs)) return lhs.div(scalar_like(lhs, rhs));
   return (lhs.to_dtype(DType::f64) / rhs).to_dtype(lhs.dtype());
 }
 
-Tensor operator+(double lhs, const Tensor& rhs) { return rhs + lhs; }
+Tensor operator+(double lhs, const Tensor& rhs) {
+  check_assigned("add", {{"rhs", rhs}});
+  return rhs + lhs;
+}
 
 Tensor operator-(double lhs, const Tensor& rhs) {
+  check_assigned("sub", {{"rhs", rhs}});
   return affine_would_round(rhs, lhs) ? scalar_like(rhs, lhs).sub(rhs) : rhs.affine(-1, lhs);
 }
 
-Tensor operator*(double lhs, const Tensor& rhs) { return rhs * lhs; }
+Tensor operator*(double lhs, const Tensor& rhs) {
+  check_assigned("mul", {{"rhs", rhs}});
+  return rhs * lhs;
+}
 
 Tensor operator/(double lhs, const Tensor& rhs) {
+  check_assigned("div", {{"rhs", rhs}});
   if (holds(rhs.dtype(), lhs)) return scalar_like(rhs, lhs).div(rhs);
   const Tensor quotient = (lhs / rhs.to_dtype(DType::f64)).to_dtype(rhs.dtype());
   return rhs.eq(0).where_cond(quotient.zeros_like(), quotient);  // integers divided by zero are 0

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/index_ids.h"
 #include "wick/tensor/tape.h"
@@ -41,6 +42,7 @@ void slice_scatter_gradient(GradientContext& context) {
 }  // namespace
 
 Tensor Tensor::slice_scatter(const Tensor& source, int dim, int64_t start) const {
+  check_assigned("slice_scatter", {{"the tensor", *this}, {"source", source}});
   const SliceParams params{check_slice("slice_scatter", *this, source, dim, start), start};
   Tensor result = detach().copy();
   wick::copy(source.detach(), result.narrow(params.dim, start, source.shape()[params.dim]));
@@ -50,6 +52,7 @@ Tensor Tensor::slice_scatter(const Tensor& source, int dim, int64_t start) const
 }
 
 void Tensor::slice_set(const Tensor& source, int dim, int64_t start) const {
+  check_assigned("slice_set", {{"the tensor", *this}, {"source", source}});
   refuse_tracked("slice_set", {this, &source});
   refuse_repeated("slice_set", *this);
   const int axis = check_slice("slice_set", *this, source, dim, start);

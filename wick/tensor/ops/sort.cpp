@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/index_ids.h"
 
@@ -60,16 +61,19 @@ const OpRule rules::sort = {
     .defining_operand = 0, .reference = sort_reference, .hole = refuse_quantized, .gradient_kind = GradientKind::none};
 
 Tensor Tensor::arg_sort_last_dim(bool ascending) const {
+  check_assigned("arg_sort_last_dim", *this);
   (void)resolve_dim("arg_sort_last_dim", -1, shape());
   return ordered("arg_sort_last_dim", detach(), !ascending, shape().last()).second;
 }
 
 std::pair<Tensor, Tensor> Tensor::sort_last_dim(bool ascending) const {
+  check_assigned("sort_last_dim", *this);
   (void)resolve_dim("sort_last_dim", -1, shape());
   return ordered("sort_last_dim", *this, !ascending, shape().last());
 }
 
 std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int dim, bool largest) const {
+  check_assigned("topk", *this);
   const int axis = resolve_dim("topk", dim, shape());
   if (k < 0 || k > shape()[axis]) {
     fail(ErrorCode::invalid_argument, "topk: k is {} for dimension {} of shape {}; allowed: 0 to {}", k, dim, shape().to_string(),
@@ -79,16 +83,19 @@ std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int dim, bool largest) const {
 }
 
 std::pair<Tensor, Tensor> Tensor::sort(int dim, bool descending) const {
+  check_assigned("sort", *this);
   const int axis = resolve_dim("sort", dim, shape());
   return ordered_along("sort", *this, axis, descending, shape()[axis]);
 }
 
 Tensor Tensor::argsort(int dim, bool descending) const {
+  check_assigned("argsort", *this);
   const int axis = resolve_dim("argsort", dim, shape());
   return ordered_along("argsort", detach(), axis, descending, shape()[axis]).second;
 }
 
 std::pair<Tensor, Tensor> Tensor::median(int dim) const {
+  check_assigned("median", *this);
   const int axis = resolve_dim("median", dim, shape());
   const int64_t count = shape()[axis];
   if (count == 0) fail(ErrorCode::shape_mismatch, "median: {} has no elements in dimension {}", describe(), dim);
@@ -102,6 +109,9 @@ std::pair<Tensor, Tensor> Tensor::median(int dim) const {
   return {gather(chosen, axis).squeeze(axis), chosen.squeeze(axis)};
 }
 
-Tensor Tensor::median_all() const { return flatten_all().median(0).first; }
+Tensor Tensor::median_all() const {
+  check_assigned("median_all", *this);
+  return flatten_all().median(0).first;
+}
 
 }  // namespace wick

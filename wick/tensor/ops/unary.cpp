@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -189,6 +190,7 @@ const OpRule rules::unary = {.defining_operand = 0,
 
 Tensor unary(const UnaryParams& params, const Tensor& x) {
   const std::string_view name = to_string(params.kind);
+  check_assigned(name, x);
   check_dtype(OpId::unary, name, x);
   if (is_integer(x.dtype()) && !keeps_integers(params.kind)) {
     fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, x.describe(), kFloatsOnly);
@@ -224,6 +226,10 @@ Tensor Tensor::powf(double exponent) const { return of_kind(UnaryKind::powf, *th
 Tensor Tensor::elu(double alpha) const { return of_kind(UnaryKind::elu, *this, alpha); }
 Tensor Tensor::clamp(double low, double high) const { return of_kind(UnaryKind::clamp, *this, low, high); }
 
+Tensor Tensor::clamp(const Tensor& low, const Tensor& high) const {
+  check_assigned("clamp", {{"the tensor", *this}, {"low", low}, {"high", high}});
+  return maximum(low).minimum(high);
+}
 Tensor Tensor::trunc() const { return of_kind(UnaryKind::trunc, *this); }
 Tensor Tensor::tan() const { return of_kind(UnaryKind::tan, *this); }
 Tensor Tensor::asin() const { return of_kind(UnaryKind::asin, *this); }

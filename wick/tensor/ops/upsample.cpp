@@ -4,6 +4,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/op/interpolation.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -101,15 +102,18 @@ const OpRule rules::upsample2d = {.defining_operand = 0,
                                   .gradient = upsample_gradient};
 
 Tensor Tensor::upsample_nearest2d(int64_t height, int64_t width) const {
+  check_assigned("upsample_nearest2d", *this);
   return run("upsample_nearest2d", *this, height, width, {.mode = UpsampleMode::nearest});
 }
 
 Tensor Tensor::upsample_nearest1d(int64_t length) const {
+  check_assigned("upsample_nearest1d", *this);
   if (rank() != 3) fail(ErrorCode::shape_mismatch, "upsample_nearest1d: {} must have rank 3: [batch, channels, length]", describe());
   return run("upsample_nearest1d", unsqueeze(2), 1, length, {.mode = UpsampleMode::nearest}).squeeze(2);
 }
 
 Tensor Tensor::upsample_bilinear2d(int64_t height, int64_t width, bool align_corners) const {
+  check_assigned("upsample_bilinear2d", *this);
   if (rank() != 4) return run("upsample_bilinear2d", *this, height, width, {.mode = UpsampleMode::bilinear});
   const UpsampleParams params = {
       .mode = UpsampleMode::bilinear,
@@ -119,6 +123,7 @@ Tensor Tensor::upsample_bilinear2d(int64_t height, int64_t width, bool align_cor
 }
 
 Tensor Tensor::upsample_bilinear2d_with_scale(double scale_height, double scale_width, bool align_corners) const {
+  check_assigned("upsample_bilinear2d_with_scale", *this);
   if (!(scale_height > 0) || !(scale_width > 0)) {
     fail(ErrorCode::invalid_argument, "upsample_bilinear2d: scales {} and {} must be above 0", scale_height, scale_width);
   }
