@@ -79,5 +79,19 @@ TEST(NnErrors, OfATensorThatWasNeverAssignedNameLayerOrLoss) {
   EXPECT_EQ(message_of(ErrorCode::invalid_argument, [&] { (void)nn::mse(t, x); }), "mse: x" + behind);
 }
 
+// Also where a layer or a loss adds its name to the message of a function that it calls.
+TEST(NnErrors, AreShownToTheHookOnce) {
+  int seen = 0;
+  set_error_hook([&](const Error&) { ++seen; });
+  const nn::Conv2d conv(3, 1, 3);
+  const Tensor x = Tensor::ones({2, 3}), classes = Tensor::of<uint32_t>({0, 9});
+  EXPECT_THROW((void)conv.forward(Tensor::ones({1, 2, 4, 4})), Error);
+  EXPECT_EQ(seen, 1);
+  seen = 0;
+  EXPECT_THROW((void)nn::cross_entropy(x, classes), Error);
+  EXPECT_EQ(seen, 1);
+  set_error_hook({});
+}
+
 }  // namespace
 }  // namespace wick

@@ -303,6 +303,23 @@ TEST(Errors, OfATensorThatWasNeverAssignedNameFunctionAndOperand) {
   for (const auto& [name, call] : calls) EXPECT_EQ(message_of(ErrorCode::invalid_argument, call), name + behind);
 }
 
+// Also where a function adds its name to the message of one that it calls.
+TEST(Errors, AreShownToTheHookOnce) {
+  std::vector<std::string> seen;
+  set_error_hook([&](const Error& error) { seen.push_back(error.what()); });
+  for (const std::function<void()>& call : std::vector<std::function<void()>>{
+           [] { (void)kX.embedding(kIds); },
+           [] { (void)Tensor::zeros({1 << 20, 1 << 30}); },
+           [] { (void)kX.i(kIds); },
+           [] { (void)(kX + Tensor()); },
+       }) {
+    seen.clear();
+    EXPECT_THROW(call(), Error);
+    EXPECT_EQ(seen.size(), 1U) << testing::PrintToString(seen);
+  }
+  set_error_hook({});
+}
+
 TEST(Errors, OfTheTapeNameTheFunctionThatWasCalled) {
   const Var var = Var::from_tensor(kX);
   const std::string tracked = " is tracked, and a tape cannot see a write in place; detach it, or use a function that copies";

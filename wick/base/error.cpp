@@ -42,6 +42,8 @@ Error::Error(ErrorCode code, const std::string& message, std::source_location wh
   if (error_hook()) error_hook()(*this);
 }
 
+Error::Error(const Error& error, const std::string& message) : std::runtime_error(message), code_(error.code_), where_(error.where_) {}
+
 void assertion_failed(const char* expression, std::source_location where) {
   std::fprintf(stderr, "wick: internal error: %s:%u: %s does not hold. Please report this.\n", where.file_name(),
                static_cast<unsigned>(where.line()), expression);

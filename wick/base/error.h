@@ -31,6 +31,8 @@ enum class ErrorCode {
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message, std::source_location where = std::source_location::current());
+  // The same error in other words, such as the name of the function that was called in front: the hook, which has seen it, is not called.
+  Error(const Error& error, const std::string& message);
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
   // The line of Wick that noticed, for logs; the message alone is for users.
@@ -41,8 +43,8 @@ class Error : public std::runtime_error {
   std::source_location where_;
 };
 
-// Called with each Error as it is made, on the thread that is about to throw it: the place to record the frames of the call, which are gone
-// when it is caught.
+// Called once with each Error as it is made, before functions that pass it on add their names to its message, on the thread that is about
+// to throw it: the place to record the frames of the call, which are gone when it is caught.
 using ErrorHook = std::function<void(const Error&)>;
 // Replaces the hook; an empty one removes it. Call before other threads use the library. The hook must not throw, nor make an Error.
 void set_error_hook(ErrorHook hook);

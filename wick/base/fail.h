@@ -37,7 +37,7 @@ decltype(auto) on_behalf_of(std::string_view function, Call&& call) {
     return std::forward<Call>(call)();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::device_lost) throw;
-    throw Error(error.code(), fmt::format("{}: {}", function, error.what()), error.where());
+    throw Error(error, fmt::format("{}: {}", function, error.what()));
   }
 }
 

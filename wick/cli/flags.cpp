@@ -406,7 +406,7 @@ void Flags::take_values() {
       flag->take(flag->values);
     } catch (const Error& error) {
       if (flag->origin.empty()) throw;
-      throw Error(error.code(), flag->origin + error.what(), error.where());
+      throw Error(error, flag->origin + error.what());
     }
   }
 }

@@ -32,15 +32,16 @@ void check_pair(const char* name, const Tensor& x, const Tensor& target) {
   }
 }
 
-// Names the first target that is no class of x: on the way of an error alone, as it waits for the device.
-void fail_for_target(const char* name, const Tensor& x, const Tensor& target) {
+// The error in words that name the first target that is no class of x: on the way of an error alone, as it waits for the device.
+Error for_target(const Error& error, const char* name, const Tensor& x, const Tensor& target) {
   const int64_t classes = x.shape()[1];
   const std::vector<int64_t> numbers = target.to_vector<int64_t>();
   for (size_t at = 0; at < numbers.size(); ++at) {
     if (numbers[at] >= 0 && numbers[at] < classes) continue;
-    fail(ErrorCode::index_out_of_range, "{}: target {} at [{}] is out of range for the {} classes of x {}; allowed: 0 to {}", name,
-         numbers[at], at, classes, x.describe(), classes - 1);
+    return {error, fmt::format("{}: target {} at [{}] is out of range for the {} classes of x {}; allowed: 0 to {}", name, numbers[at], at,
+                               classes, x.describe(), classes - 1)};
   }
+  return error;
 }
 
 Tensor picked(const char* name, const Tensor& log_probabilities, const Tensor& target) {
@@ -49,7 +50,7 @@ Tensor picked(const char* name, const Tensor& log_probabilities, const Tensor& t
   try {
     return log_probabilities.gather(ids, 1).mean_all().neg();
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::index_out_of_range) fail_for_target(name, log_probabilities, target);
+    if (error.code() == ErrorCode::index_out_of_range) throw for_target(error, name, log_probabilities, target);
     throw;
   }
 }
