@@ -55,30 +55,15 @@ Tensor swiglu(const Tensor& x) {
   return x.narrow(-1, 0, half).silu() * x.narrow(-1, half, half);
 }
 
-Tensor hard_sigmoid(const Tensor& x) {
-  check_assigned("hard_sigmoid", {{"x", x}});
-  return of_kind(UnaryKind::hard_sigmoid, x);
-}
+Tensor hard_sigmoid(const Tensor& x) { return of_kind(UnaryKind::hard_sigmoid, x); }
 
-Tensor hard_swish(const Tensor& x) {
-  check_assigned("hard_swish", {{"x", x}});
-  return of_kind(UnaryKind::hard_swish, x);
-}
+Tensor hard_swish(const Tensor& x) { return of_kind(UnaryKind::hard_swish, x); }
 
-Tensor mish(const Tensor& x) {
-  check_assigned("mish", {{"x", x}});
-  return of_kind(UnaryKind::mish, x);
-}
+Tensor mish(const Tensor& x) { return of_kind(UnaryKind::mish, x); }
 
-Tensor softplus(const Tensor& x) {
-  check_assigned("softplus", {{"x", x}});
-  return of_kind(UnaryKind::softplus, x);
-}
+Tensor softplus(const Tensor& x) { return of_kind(UnaryKind::softplus, x); }
 
-Tensor leaky_relu(const Tensor& x, double slope) {
-  check_assigned("leaky_relu", {{"x", x}});
-  return of_kind(UnaryKind::leaky_relu, x, slope);
-}
+Tensor leaky_relu(const Tensor& x, double slope) { return of_kind(UnaryKind::leaky_relu, x, slope); }
 
 Tensor selu(const Tensor& x, double alpha, double scale) {
   check_assigned("selu", {{"x", x}});
