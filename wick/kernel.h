@@ -1,6 +1,7 @@
 // Kernels of your own: written in C++ expressions, compiled while the program runs, launched on tensors of any device.
 #pragma once
 
+#include "wick/device/kernel_source.h"
 #include "wick/ir/builder.h"
 #include "wick/kernels/group_options.h"
 #include "wick/kernels/group_reduce.h"

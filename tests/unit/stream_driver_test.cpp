@@ -16,6 +16,7 @@
 #include "wick/device/graph.h"
 #include "wick/device/stream_native.h"
 #include "wick/ir/builder.h"
+#include "wick/tensor/compiled_kernel.h"
 
 namespace wick {
 
@@ -269,6 +270,30 @@ TEST_P(StreamFaultTest, AFolderWhereAnEntryShouldBeAndACacheThatTakesNoFileAreNo
     const std::array<BufferArgument, 2> buffers{{{x.get()}, {y.get()}}};
     device->launch({program.get(), {}, buffers, Words{3}});
     EXPECT_EQ(download(*device, *y), counted(64, 3)) << cache;
+  }
+}
+
+// Text of the user's, whose scalars are an argument each, where those of our own are one structure.
+TEST_P(StreamDriverTest, AKernelOfTheUsersOwnTextRunsAndIsKeptInTheCache) {
+  const TemporaryFolder folder;
+  const bool is_cuda = api().kind == DeviceKind::cuda;
+  const KernelSource source{is_cuda ? SourceLanguage::cuda_cpp : SourceLanguage::hip_cpp, R"(
+extern "C" __global__ void sums(const unsigned* x, unsigned* y, unsigned n, int add, float factor) {
+  const unsigned i = blockIdx.x * 64 + threadIdx.x;
+  if (i < n) y[i] = x[i] + (unsigned)add + (unsigned)factor;
+})"};
+  const KernelSignature signature{.group_size = 64,
+                                  .buffers = {{"x", ir::Element::u32, ir::Access::read}, {"y", ir::Element::u32, ir::Access::read_write}},
+                                  .scalars = {{"n", ir::Type::u32}, {"add", ir::Type::i32}, {"factor", ir::Type::f32}}};
+  for (const bool again : {false, true}) {
+    const std::optional<Variable> refuse =
+        again && is_fake() ? std::optional<Variable>(std::in_place, vendor().compiler_variable, "refuse=1") : std::nullopt;
+    const Device own = Device::adopt({api().kind, 0}, runtime(0, {.cache_directory = folder / "cache"}));
+    const Tensor x = Tensor::arange(0, 100, 1, DType::u32, own), y = Tensor::zeros({100}, DType::u32, own);
+    const CompiledKernel kernel("sums of mine", source, "sums", signature, own);
+    kernel.launch({2, 1, 1}, {x, y}, {90U, 7, 1000.5F});
+    const Words got = y.to_vector<uint32_t>();
+    for (uint32_t i = 0; i < 100; ++i) ASSERT_EQ(got[i], i < 90 ? i + 1007 : 0) << i;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "unit/message_of.h"
 #include "wick/device/registry.h"
@@ -165,6 +166,111 @@ TEST(CompiledKernel, WhatDoesNotFitIsNamed) {
   EXPECT_EQ(refused(x, tracked.tensor()),
             "kernel affine: buffer y: f32 [4, 4] is tracked, and a kernel has no gradient; detach it, or launch from a CustomOp");
   EXPECT_NE(message_of([&] { kernel.launch({70000, 70000, 1}, {x, y}, {16U, 0, 1.0F}); }).find("split the launch"), std::string::npos);
+}
+
+// y[i] = scale · x[i] + add for i < n, in the language of the device; none for one that compiles no texts.
+std::optional<KernelSource> scale_source(DeviceKind kind) {
+  constexpr const char* kCuda = R"(extern "C" __global__ void scale(const float* x, float* y, unsigned n, int add, float factor) {
+  const unsigned i = blockIdx.x * 32u + threadIdx.x;
+  if (i < n) y[i] = factor * x[i] + (float)add;
+})";
+  if (kind == DeviceKind::cuda) return KernelSource{SourceLanguage::cuda_cpp, kCuda};
+  if (kind == DeviceKind::rocm) return KernelSource{SourceLanguage::hip_cpp, kCuda};
+  if (kind == DeviceKind::opencl) {
+    return KernelSource{SourceLanguage::opencl_c, R"(
+__kernel void scale(__global const float* x, __global float* y, uint n, int add, float factor) {
+  const uint i = get_global_id(0);
+  if (i < n) y[i] = factor * x[i] + (float)add;
+})"};
+  }
+  if (kind == DeviceKind::vulkan) {
+    return KernelSource{SourceLanguage::glsl, R"(#version 450
+layout(local_size_x = 32) in;
+layout(set = 0, binding = 0, std430) readonly buffer X { float x[]; };
+layout(set = 0, binding = 1, std430) buffer Y { float y[]; };
+layout(push_constant) uniform Scalars { uint n; int add; float factor; } s;
+void main() {
+  const uint i = gl_GlobalInvocationID.x;
+  if (i < s.n) y[i] = s.factor * x[i] + float(s.add);
+})"};
+  }
+  return std::nullopt;
+}
+
+std::string entry_of(const KernelSource& source) { return source.language == SourceLanguage::glsl ? "main" : "scale"; }
+
+const KernelSignature kScale{.group_size = 32,
+                             .buffers = {{"x", Element::f32, ir::Access::read}, {"y", Element::f32, ir::Access::read_write}},
+                             .scalars = {{"n", Type::u32}, {"add", Type::i32}, {"factor", Type::f32}}};
+
+TEST(SourceKernel, GivesTheNumbersOfAPlainLoop) {
+  for (const Device& device : devices()) {
+    SCOPED_TRACE(device.location().to_string());
+    const std::optional<KernelSource> source = scale_source(device.kind());
+    if (!source) {
+      EXPECT_NE(message_of(ErrorCode::unsupported, [&] { (void)device.compile("scale", {}, "scale", kScale); }).find("CUDA C++"),
+                std::string::npos);
+      continue;
+    }
+    const std::vector<float> values = numbers(100);
+    const Tensor x = Tensor::from_vector(values, {100}, device), y = Tensor::zeros({100}, DType::f32, device);
+    const CompiledKernel kernel("scale", *source, entry_of(*source), kScale, device);
+    kernel.launch({4, 1, 1}, {x, y}, {90U, -3, 0.5F});
+    const std::vector<float> found = y.to_vector<float>();
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_FLOAT_EQ(found[i], i < 90 ? values[i] * 0.5F - 3 : 0) << i;
+  }
+}
+
+TEST(SourceKernel, ALaunchIsCheckedAgainstTheSignature) {
+  for (const Device& device : devices()) {
+    const std::optional<KernelSource> source = scale_source(device.kind());
+    if (!source) continue;
+    SCOPED_TRACE(device.location().to_string());
+    const CompiledKernel kernel("scale", *source, entry_of(*source), kScale, device);
+    const Tensor x = Tensor::zeros({64}, DType::f32, device), y = Tensor::zeros({64}, DType::f32, device);
+    const auto refusal = [&](ErrorCode code, std::initializer_list<KernelBuffer> buffers, std::initializer_list<KernelParameter> scalars) {
+      return message_of(code, [&] { kernel.launch({2, 1, 1}, buffers, scalars); });
+    };
+    EXPECT_EQ(refusal(ErrorCode::invalid_argument, {x}, {1U, 2, 3.0F}), "kernel scale: 1 buffers and 3 parameters given, 2 and 3 needed");
+    EXPECT_EQ(refusal(ErrorCode::invalid_argument, {x, y}, {1U, 2.0F, 3.0F}), "kernel scale: parameter add is of i32, not f32");
+    EXPECT_EQ(refusal(ErrorCode::dtype_mismatch, {x, Tensor::zeros({64}, DType::f16, device)}, {1U, 2, 3.0F}),
+              "kernel scale: buffer y has elements of f32, and the tensor is f16 [64]");
+    EXPECT_EQ(refusal(ErrorCode::invalid_argument, {x, x}, {1U, 2, 3.0F}),
+              "kernel scale: buffers x and y share their memory, and one of them is written; copy() one");
+  }
+}
+
+TEST(SourceKernel, AnotherLanguageIsRefusedAndTheDevicesOwnIsNamed) {
+  for (const Device& device : devices()) {
+    const std::optional<KernelSource> source = scale_source(device.kind());
+    if (!source) continue;
+    const SourceLanguage other = device.is_cuda() ? SourceLanguage::hip_cpp : SourceLanguage::cuda_cpp;
+    const std::string message =
+        message_of(ErrorCode::unsupported, [&] { (void)device.compile("scale", {other, source->text}, "scale", kScale); });
+    EXPECT_NE(message.find("its source is " + std::string(to_string(other))), std::string::npos) << message;
+    EXPECT_NE(message.find(" takes " + std::string(to_string(source->language))), std::string::npos) << message;
+  }
+}
+
+TEST(SourceKernel, AFaultyTextOrSignatureIsNamedWithTheCompilersWords) {
+  for (const Device& device : devices()) {
+    std::optional<KernelSource> source = scale_source(device.kind());
+    if (!source) continue;
+    SCOPED_TRACE(device.location().to_string());
+    KernelSignature wrong = kScale;
+    wrong.scalars[1].type = Type::f64;
+    EXPECT_EQ(message_of(ErrorCode::invalid_argument, [&] { (void)device.compile("scale", *source, "scale", wrong); }),
+              "kernel scale: scalar add is of f64, and u32, i32 and f32 can be given");
+    wrong = kScale;
+    wrong.group_size = 0;
+    EXPECT_NE(message_of(ErrorCode::invalid_argument, [&] { (void)device.compile("scale", *source, "scale", wrong); }).find("0 lanes"),
+              std::string::npos);
+    const size_t at = source->text.find("factor * x");
+    source->text.replace(at, 6, "no_such_name");
+    const std::string message =
+        message_of(ErrorCode::unsupported, [&] { (void)device.compile("scale", *source, entry_of(*source), kScale); });
+    EXPECT_NE(message.find("no_such_name"), std::string::npos) << message;
+  }
 }
 
 }  // namespace

@@ -85,6 +85,26 @@ TEST_P(VulkanProgram, BytesThatAreNoProgramAreNotLoaded) {
   EXPECT_EQ(driver.load(kernel, binary), nullptr);
 }
 
+TEST_P(VulkanProgram, AModuleOfSpirvRunsAsAKernelOfTheUsersOwn) {
+  const std::string text = R"(#version 450
+layout(local_size_x = 16) in;
+layout(set = 0, binding = 0, std430) buffer Y { uint y[]; };
+layout(push_constant) uniform Scalars { uint first; } s;
+void main() { y[gl_GlobalInvocationID.x] = s.first + gl_GlobalInvocationID.x; })";
+  const std::vector<std::byte> module = runtime().driver().compile({}, text);
+  const KernelSource source{SourceLanguage::spirv, std::string(reinterpret_cast<const char*>(module.data()), module.size())};
+  const KernelSignature signature{
+      .group_size = 16, .buffers = {{"y", ir::Element::u32, ir::Access::read_write}}, .scalars = {{"first", ir::Type::u32}}};
+  const std::shared_ptr<const wick::Program> program = runtime().compile_source("counted", source, "main", signature);
+  std::vector<uint32_t> words(64);
+  const std::unique_ptr<Buffer> buffer = runtime().import_host(reinterpret_cast<std::byte*>(words.data()), 256, nullptr);
+  const std::array<BufferArgument, 1> buffers{{{buffer.get()}}};
+  const std::array<uint32_t, 1> scalars{100};
+  runtime().launch({program.get(), {4, 1, 1}, buffers, scalars});
+  runtime().queue().download(*buffer, 0, reinterpret_cast<std::byte*>(words.data()), 256);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(words[i], 100 + i);
+}
+
 TEST_P(VulkanProgram, ADeviceThatIsNotThereIsAnError) {
   EXPECT_THAT([] { static_cast<void>(Device::vulkan(99)); }, testing::ThrowsMessage<Error>(HasSubstr("vulkan:99")));
   EXPECT_THAT([] { static_cast<void>(Device::open({DeviceKind::vulkan, 0}, {.threads = 0, .variant = "fancy"})); },

@@ -112,6 +112,12 @@ class Device {
   void set_seed(uint64_t seed) const { runtime_->random().set_seed(seed); }
   [[nodiscard]] uint64_t get_current_seed() const { return runtime_->random().seed(); }
   void synchronize() const { runtime_->queue().synchronize(); }
+  // A kernel of the device's own language, for CompiledKernel; compiled once for each source, compiler and driver where there is a cache
+  // (DeviceOptions::cache_directory). Errors: those of Runtime::compile_source.
+  [[nodiscard]] std::shared_ptr<const Program> compile(const std::string& name, const KernelSource& source, const std::string& entry,
+                                                       const KernelSignature& signature) const {
+    return runtime_->compile_source(name, source, entry, signature);
+  }
   [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
 
  private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wick/device/buffer.h"
+#include "wick/device/kernel_source.h"
 #include "wick/device/op_call.h"
 #include "wick/device/program.h"
 #include "wick/device/queue.h"
@@ -37,6 +38,10 @@ class KernelDriver {
 
   // The language of its compiler; nullptr: it takes kernels as they are, and compile() is not called.
   [[nodiscard]] virtual const ir::Dialect* dialect() const noexcept = 0;
+  // Whether its compiler takes sources of that language.
+  [[nodiscard]] virtual bool takes(SourceLanguage language) const noexcept {
+    return dialect() != nullptr && dialect()->name.starts_with(to_string(language));
+  }
   // What a binary depends on beside the text: options, driver and its version, device.
   [[nodiscard]] virtual std::string binary_key() const = 0;
   // The driver's binary of a text. Errors: CompilerError with the driver's log.

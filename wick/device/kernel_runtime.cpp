@@ -10,6 +10,27 @@
 #include "wick/ir/passes.h"
 
 namespace wick {
+namespace {
+
+// What prepare() sees to for kernels of our own.
+void check_signature(const ir::Kernel& kernel, const DeviceCaps& caps) {
+  if (kernel.entry.empty()) fail(ErrorCode::invalid_argument, "kernel {}: no function is named", kernel.name);
+  if (kernel.group_size == 0 || kernel.group_size > caps.max_group_size) {
+    fail(ErrorCode::invalid_argument, "kernel {}: groups of {} lanes, and {} has 1 to {}", kernel.name, kernel.group_size, caps.name,
+         caps.max_group_size);
+  }
+  if (kernel.buffers.size() > caps.max_storage_buffers || kernel.parameters.size() * sizeof(uint32_t) > caps.max_parameter_bytes) {
+    fail(ErrorCode::invalid_argument, "kernel {}: {} buffers and {} scalars, and {} takes {} and {}", kernel.name, kernel.buffers.size(),
+         kernel.parameters.size(), caps.name, caps.max_storage_buffers, caps.max_parameter_bytes / sizeof(uint32_t));
+  }
+  for (const ir::ParameterArgument& scalar : kernel.parameters) {
+    if (scalar.type == ir::Type::u32 || scalar.type == ir::Type::i32 || scalar.type == ir::Type::f32) continue;
+    fail(ErrorCode::invalid_argument, "kernel {}: scalar {} is of {}, and u32, i32 and f32 can be given", kernel.name, scalar.name,
+         to_string(scalar.type));
+  }
+}
+
+}  // namespace
 
 KernelRuntime::KernelRuntime(std::unique_ptr<KernelDriver> driver, const DeviceOptions& options)
     : driver_(std::move(driver)), allocator_(std::make_shared<CachingAllocator>(driver_)) {
@@ -29,12 +50,30 @@ std::unique_ptr<Buffer> KernelRuntime::import_host(std::byte* data, size_t bytes
   return buffer;
 }
 
-std::shared_ptr<const Program> KernelRuntime::compile(const ir::Kernel& kernel) {
-  std::shared_ptr<const Program> program = make(ir::prepare(kernel, caps()));
+std::shared_ptr<const Program> KernelRuntime::compile(const ir::Kernel& kernel) { return remember(make(ir::prepare(kernel, caps()))); }
+
+std::shared_ptr<const Program> KernelRuntime::remember(std::shared_ptr<const Program> program) {
   const std::lock_guard lock(compiled_mutex_);
   std::erase_if(compiled_, [](const auto& entry) { return entry.second.expired(); });
   compiled_[program.get()] = program;
   return program;
+}
+
+std::shared_ptr<const Program> KernelRuntime::compile_source(const std::string& name, const KernelSource& source, const std::string& entry,
+                                                             const KernelSignature& signature) {
+  if (!driver_->takes(source.language)) {
+    const ir::Dialect* const own = driver_->dialect();
+    fail(ErrorCode::unsupported, "kernel {}: its source is {}, and {} takes {}", name, to_string(source.language), caps().name,
+         own == nullptr ? "kernels of ir/builder.h alone" : own->name);
+  }
+  ir::Kernel kernel;
+  kernel.name = name;
+  kernel.entry = entry;
+  kernel.group_size = signature.group_size;
+  kernel.buffers = signature.buffers;
+  kernel.parameters = signature.scalars;
+  check_signature(kernel, caps());
+  return remember(build(std::move(kernel), source.text));
 }
 
 std::shared_ptr<const Program> KernelRuntime::make(ir::Kernel prepared) {

@@ -33,6 +33,8 @@ class KernelRuntime final : public Runtime {
   }
   [[nodiscard]] bool runs_kernels() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
+  [[nodiscard]] std::shared_ptr<const Program> compile_source(const std::string& name, const KernelSource& source, const std::string& entry,
+                                                              const KernelSignature& signature) override;
   void validate(const Launch& launch) override {
     if (validation_) validation_->check(launch);
   }
@@ -60,6 +62,8 @@ class KernelRuntime final : public Runtime {
   [[nodiscard]] Queue& inner_queue() noexcept { return validation_ ? *validation_ : driver_->queue(); }
   [[nodiscard]] Queue& outer_queue() noexcept { return trace_ ? *trace_ : inner_queue(); }
   [[nodiscard]] std::shared_ptr<const Program> make(ir::Kernel prepared);
+  // So that share() finds it.
+  [[nodiscard]] std::shared_ptr<const Program> remember(std::shared_ptr<const Program> program);
   // The driver's binary of a text: kept from an earlier run, or made now.
   [[nodiscard]] std::shared_ptr<const Program> build(ir::Kernel prepared, const std::string& text);
   [[nodiscard]] std::vector<std::byte> compile_text(const ir::Kernel& prepared, const std::string& text);

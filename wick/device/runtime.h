@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "wick/device/buffer.h"
+#include "wick/device/kernel_source.h"
 #include "wick/device/measured_peaks.h"
 #include "wick/device/op_call.h"
 #include "wick/device/op_fallback.h"
@@ -59,6 +60,11 @@ class Runtime {
   // Makes a kernel ready for this device. Errors: unsupported, naming the kernel, the language, the driver's log and where the text was
   // saved; and what ir::prepare() refuses.
   [[nodiscard]] virtual std::shared_ptr<const Program> compile(const ir::Kernel& kernel) = 0;
+  // Makes a kernel of the device's own language ready. Nothing is known of what it touches: that it stays inside of its buffers is its own
+  // affair. Errors: invalid_argument for a signature that no kernel has; unsupported for another language than the device's, which is
+  // named, and with the compiler's log.
+  [[nodiscard]] virtual std::shared_ptr<const Program> compile_source(const std::string& name, const KernelSource& source,
+                                                                      const std::string& entry, const KernelSignature& signature);
   // The program of the kernel that `make` builds, which is made once for each key.
   [[nodiscard]] const Program& program(const ProgramKey& key, const std::function<ir::Kernel()>& make);
   // A buffer of constant words, made once for each key.

@@ -209,7 +209,8 @@ void StreamQueue::launch(const Launch& launch) {
   for (const BufferArgument& argument : launch.buffers) addresses_.push_back(stream_address(*argument.buffer, argument.offset));
   arguments_.clear();
   for (StreamAddress& address : addresses_) arguments_.push_back(&address);
-  if (!launch.parameters.empty()) arguments_.push_back(const_cast<uint32_t*>(launch.parameters.data()));  // NOLINT: it is only read
+  // One behind the other: our own kernels take them as one structure, which is where the first is; others as an argument each.
+  for (const uint32_t& parameter : launch.parameters) arguments_.push_back(const_cast<uint32_t*>(&parameter));  // NOLINT: it is only read
   const int status = api.launch.address(static_cast<const StreamProgram&>(*launch.program).function(), launch.grid.x, launch.grid.y,
                                         launch.grid.z, kernel.group_size, 1, 1, 0, stream_, arguments_.data(), nullptr);
   last_work_.note(kernel.name);

@@ -91,6 +91,7 @@ struct Kernel {
   std::vector<Tile> tiles;
   std::vector<Node> nodes;
   std::vector<Statement> body;
+  std::string entry{};  // of a kernel that is no text of ours, and has no body here: the name of its function
 
   [[nodiscard]] const Node& node(NodeId id) const { return nodes[id]; }
   [[nodiscard]] Element element_of(Space space, uint32_t slot) const {

@@ -32,6 +32,14 @@ CompiledKernel::CompiledKernel(const ir::Kernel& kernel, const Device& device)
       parameters_(kernel.parameters),
       program_(device.runtime().compile(kernel)) {}
 
+CompiledKernel::CompiledKernel(const std::string& name, const KernelSource& source, const std::string& entry,
+                               const KernelSignature& signature, const Device& device)
+    : device_(device),
+      name_(name),
+      buffers_(signature.buffers),
+      parameters_(signature.scalars),
+      program_(device.compile(name, source, entry, signature)) {}
+
 void CompiledKernel::check_buffer(const ir::BufferArgument& argument, const KernelBuffer& given) const {
   const Storage& storage = given.storage();
   if (&storage.device().runtime() != &device_.runtime()) {

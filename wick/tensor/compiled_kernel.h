@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -38,6 +39,11 @@ class CompiledKernel {
   // Errors: those of the verifier, naming kernel and fault; unsupported where the device lacks what the kernel needs, or its compiler
   // refuses it.
   CompiledKernel(const ir::Kernel& kernel, const Device& device);
+
+  // A kernel of the device's own language (Device::compile). What is checked at a launch is what the signature says of its arguments: no
+  // run of it is proved to stay inside of them.
+  CompiledKernel(const std::string& name, const KernelSource& source, const std::string& entry, const KernelSignature& signature,
+                 const Device& device);
 
   // Queues one run over so many groups. A buffer of u32 takes a tensor of any dtype, quantized ones too, as the words of its bytes; every
   // other buffer one whose elements are its own (f8e4m3: u8). A kernel sees a tensor's bytes to the next multiple of 16. Nothing here has

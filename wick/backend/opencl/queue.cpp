@@ -147,7 +147,11 @@ void OpenClQueue::set_arguments(const Launch& launch, std::vector<Owned<cl_mem>>
     check(api_.set_kernel_arg(kernel, index++, sizeof(cl_mem), static_cast<const void*>(&handle)), "clSetKernelArg", place_);
   }
   if (launch.parameters.empty()) return;
-  check(api_.set_kernel_arg(kernel, index, launch.parameters.size_bytes(), launch.parameters.data()), "clSetKernelArg", place_);
+  // Our own kernels take them as one structure.
+  const size_t each = launch.program->kernel().entry.empty() ? launch.parameters.size() : 1;
+  for (size_t i = 0; i < launch.parameters.size(); i += each) {
+    check(api_.set_kernel_arg(kernel, index++, each * sizeof(uint32_t), &launch.parameters[i]), "clSetKernelArg", place_);
+  }
 }
 
 void OpenClQueue::launch(const Launch& launch) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "wick/backend/vulkan/instance.h"
@@ -29,8 +30,12 @@ class Driver final : public KernelDriver {
   [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::glsl_dialect(); }
   // SPIR-V is the same for all devices; what drivers make of it they keep themselves.
   [[nodiscard]] std::string binary_key() const override { return compiler_version() + (caps().f32_subnormals ? ", subnormals" : ""); }
+  [[nodiscard]] bool takes(SourceLanguage language) const noexcept override {
+    return language == SourceLanguage::glsl || language == SourceLanguage::spirv;
+  }
   [[nodiscard]] std::vector<std::byte> compile(const ir::Kernel& /*prepared*/, const std::string& text) override {
-    return compile_glsl(text, caps().f32_subnormals);
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+    return is_spirv(bytes) ? std::vector(bytes.begin(), bytes.end()) : compile_glsl(text, caps().f32_subnormals);
   }
   [[nodiscard]] std::shared_ptr<const wick::Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override {
     return Program::load(queue_, std::move(prepared), binary);

@@ -20,6 +20,12 @@ std::vector<uint32_t> words_of(std::span<const std::byte> binary) {
 
 }  // namespace
 
+bool is_spirv(std::span<const std::byte> bytes) noexcept {
+  uint32_t magic = 0;
+  if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
+  return magic == kSpirvMagic;
+}
+
 std::shared_ptr<const Program> Program::load(std::shared_ptr<Queue> queue, ir::Kernel kernel, std::span<const std::byte> binary) {
   auto program = std::make_shared<Program>(std::move(queue), std::move(kernel));
   return program->make_pipeline(binary) ? program : nullptr;
@@ -49,7 +55,7 @@ bool Program::make_pipeline(std::span<const std::byte> binary) {
   pipeline.layout = layout_;
   pipeline.stage = typed<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
   pipeline.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  pipeline.stage.pName = "main";
+  pipeline.stage.pName = kernel().entry.empty() ? "main" : kernel().entry.c_str();
   if (kernel().subgroup_size > 1) {
     pipeline.stage.pNext = &size;
     pipeline.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <span>
 
@@ -11,6 +12,8 @@
 namespace wick::vulkan {
 
 class Queue;
+
+[[nodiscard]] bool is_spirv(std::span<const std::byte> bytes) noexcept;
 
 class Program final : public wick::Program {
  public:

@@ -356,7 +356,7 @@ class Printer {
 
 std::string print(const Kernel& prepared, const Dialect& dialect) { return Printer(prepared, dialect).run(); }
 
-std::string entry_name(const Kernel& kernel) { return "wick_" + kernel.name; }
+std::string entry_name(const Kernel& kernel) { return kernel.entry.empty() ? "wick_" + kernel.name : kernel.entry; }
 
 std::string expand(std::string_view pattern, std::initializer_list<Substitution> values) {
   std::string text;
