@@ -73,7 +73,7 @@ TEST(WickCommand, HelpNamesEverySubcommandAndAnUnknownOneIsRefused) {
     EXPECT_NE(help.out.find(std::string("\n  ") + name + " "), std::string::npos) << name;
   }
   const Ended alone = run([](Console& console) { return run_wick(console, {}); });
-  EXPECT_EQ(alone.code, 1);
+  EXPECT_EQ(alone.code, 2);
   EXPECT_EQ(alone.out, help.out);
   EXPECT_EQ(run([](Console& console) { return run_wick(console, {"help"}); }).out, help.out);
   const Ended unknown = run([](Console& console) { return run_wick(console, {"rum"}); });

@@ -1,6 +1,12 @@
 __device__ __forceinline__ int wick_dot4(unsigned a, unsigned b, int c) {
+#if defined(WICK_SUDOT4)
+  return __builtin_amdgcn_sudot4(true, (int)a, true, (int)b, c, false);
+#elif defined(WICK_SDOT4)
+  return __builtin_amdgcn_sdot4((int)a, (int)b, c, false);
+#else
   for (int i = 0; i < 32; i += 8) c += (int)(signed char)(a >> i) * (int)(signed char)(b >> i);
   return c;
+#endif
 }
 template <class T> __device__ __forceinline__ T wick_subgroup_add(T x) {
   for (int m = 32 / 2; m > 0; m /= 2) x += __shfl_xor(x, m, 32);
