@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -11,6 +13,23 @@
 
 namespace wick {
 namespace {
+
+// A compiler's log, for an error of one line: its lines, without the blank ones, one behind the other.
+std::string on_one_line(std::string_view log) {
+  constexpr std::string_view kBlank = " \t\r";
+  std::string joined;
+  while (!log.empty()) {
+    const size_t end = std::min(log.find('\n'), log.size());
+    std::string_view line = log.substr(0, end);
+    log.remove_prefix(std::min(end + 1, log.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+    line = line.substr(0, line.find_last_not_of(kBlank) + 1);
+    if (line.empty()) continue;
+    if (!joined.empty()) joined += " | ";
+    joined += line;
+  }
+  return joined;
+}
 
 // What prepare() sees to for kernels of our own.
 void check_signature(const ir::Kernel& kernel, const DeviceCaps& caps) {
@@ -117,7 +136,7 @@ std::vector<std::byte> KernelRuntime::compile_text(const ir::Kernel& prepared, c
     const ir::Dialect& dialect = *driver_->dialect();
     const std::string saved = save_refused(fmt::format("wick-refused-{}.{}", prepared.name, dialect.extension), text);
     fail(ErrorCode::unsupported, "kernel {}: the {} compiler of {} refused it{}{}: {}", prepared.name, dialect.name, caps().name,
-         saved.empty() ? "" : "; its text is in ", saved, error.log);
+         saved.empty() ? "" : "; its text is in ", saved, on_one_line(error.log));
   }
 }
 

@@ -6,14 +6,9 @@
 
 namespace wick {
 
-const Program& Runtime::program(const ProgramKey& key, const std::function<ir::Kernel()>& make) {
-  return programs_.get(key, [&] { return compile(make()); });
-}
-
-std::shared_ptr<const Program> Runtime::compile_source(const std::string& name, const KernelSource& source, const std::string& /*entry*/,
-                                                       const KernelSignature& /*signature*/) {
-  fail(ErrorCode::unsupported, "kernel {}: its source is {}, and {} compiles no texts; write it with ir/builder.h", name,
-       to_string(source.language), caps().name);
+std::shared_ptr<const Program> Runtime::compile_source(const std::string& name, const KernelSource& /*source*/,
+                                                       const std::string& /*entry*/, const KernelSignature& /*signature*/) {
+  fail(ErrorCode::unsupported, "kernel {}: {} compiles no source texts; write it with ir/builder.h", name, caps().name);
 }
 
 const Buffer& Runtime::constant(const ProgramKey& key, const std::function<std::vector<uint32_t>()>& make) {
