@@ -80,10 +80,10 @@ std::shared_ptr<const Program> KernelRuntime::remember(std::shared_ptr<const Pro
 
 std::shared_ptr<const Program> KernelRuntime::compile_source(const std::string& name, const KernelSource& source, const std::string& entry,
                                                              const KernelSignature& signature) {
+  const ir::Dialect* const own = driver_->dialect();
+  if (own == nullptr) return Runtime::compile_source(name, source, entry, signature);
   if (!driver_->takes(source.language)) {
-    const ir::Dialect* const own = driver_->dialect();
-    fail(ErrorCode::unsupported, "kernel {}: its source is {}, and {} takes {}", name, to_string(source.language), caps().name,
-         own == nullptr ? "kernels of ir/builder.h alone" : own->name);
+    fail(ErrorCode::unsupported, "kernel {}: its source is {}, and {} takes {}", name, to_string(source.language), caps().name, own->name);
   }
   ir::Kernel kernel;
   kernel.name = name;
