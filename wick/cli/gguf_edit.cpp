@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "wick/base/fail.h"
 #include "wick/cli/flags.h"
@@ -49,7 +51,7 @@ GgufType type_of_value(const std::string& value) {
 
 template <class T>
 GgufValue whole_value(const MetadataChange& change) {
-  constexpr auto kLow = static_cast<int64_t>(std::numeric_limits<T>::min());
+  constexpr int64_t kLow = std::is_signed_v<T> ? std::numeric_limits<int64_t>::min() >> (64 - 8 * sizeof(T)) : 0;
   constexpr auto kHigh = sizeof(T) == 8 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(std::numeric_limits<T>::max());
   return {static_cast<T>(parse_integer(change.key, change.value, kLow, kHigh))};
 }
@@ -161,7 +163,7 @@ std::vector<std::filesystem::path> write_parts(const GgufFile& source, const std
     fail(ErrorCode::invalid_argument, "{} parts are more than {}; give larger limits", parts.size(), kMostParts);
   std::vector<std::filesystem::path> paths;
   for (size_t index = 0; index < parts.size(); ++index) {
-    paths.push_back(prefix.string() + fmt::format("-{:05}-of-{:05}.gguf", index + 1, parts.size()));
+    paths.emplace_back(prefix.string() + fmt::format("-{:05}-of-{:05}.gguf", index + 1, parts.size()));
     refuse_to_overwrite(source, paths.back());
   }
   // The first part, by which programs read the model, is written last, and a model that does not fit leaves nothing.

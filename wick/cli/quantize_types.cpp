@@ -101,12 +101,12 @@ std::string_view advice(Mix mix) noexcept {
     case Mix::iq3_m: return "less loss than Q3_K_M; --imatrix helps";
     case Mix::iq3_s: return "less loss than Q3_K_S; --imatrix helps";
     case Mix::iq3_xs: return "visible loss; --imatrix helps";
-    case Mix::iq3_xxs: return "large loss; needs --imatrix";
-    case Mix::iq2_m: return "large loss; needs --imatrix";
+    case Mix::iq3_xxs:
+    case Mix::iq2_m:
     case Mix::iq2_s: return "large loss; needs --imatrix";
-    case Mix::iq2_xs: return "very large loss; needs --imatrix";
+    case Mix::iq2_xs:
     case Mix::iq2_xxs: return "very large loss; needs --imatrix";
-    case Mix::iq1_m: return "for experiments; needs --imatrix";
+    case Mix::iq1_m:
     case Mix::iq1_s: return "for experiments; needs --imatrix";
     case Mix::tq1_0: return "for ternary models such as BitNet: exact there";
     case Mix::tq2_0: return "for ternary models such as BitNet: exact there, faster";

@@ -6,7 +6,7 @@
 
 namespace wick {
 
-thread_local const OpCall* OpScope::current_ = nullptr;
+thread_local const OpCall* OpScope::innermost = nullptr;
 
 void LastWork::note(std::string_view kernel) {
   kernel_ = kernel;

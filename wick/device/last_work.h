@@ -14,16 +14,16 @@ namespace wick {
 // The op that the calling thread carries out, while this lives.
 class OpScope {
  public:
-  explicit OpScope(const OpCall& call) noexcept : outer_(current_) { current_ = &call; }
-  ~OpScope() { current_ = outer_; }
+  explicit OpScope(const OpCall& call) noexcept : outer_(innermost) { innermost = &call; }
+  ~OpScope() { innermost = outer_; }
   OpScope(const OpScope&) = delete;
   OpScope& operator=(const OpScope&) = delete;
 
   // nullptr: none.
-  [[nodiscard]] static const OpCall* current() noexcept { return current_; }
+  [[nodiscard]] static const OpCall* current() noexcept { return innermost; }
 
  private:
-  static thread_local const OpCall* current_;
+  static thread_local const OpCall* innermost;
   const OpCall* outer_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "wick/backend/cuda/compiler.h"
 #include "wick/backend/cuda/cuda.h"
@@ -35,9 +36,9 @@ int64_t alignment_of(StreamAddress address) { return static_cast<int64_t>(std::m
 
 }  // namespace
 
-CublasLt::CublasLt(const StreamContext& context, int driver_version)
+CublasLt::CublasLt(StreamContext context, int driver_version)
     : library_(open_first(libraries_of("cublasLt", driver_version), "NVIDIA's library of matrix products", remedy_for("libcublas"))),
-      context_(context) {
+      context_(std::move(context)) {
   bind_all();
   context_.make_current();
   check(functions_.create(&handle_), "cublasLtCreate");

@@ -29,7 +29,7 @@ struct Product {
 class CublasLt {
  public:
   // Errors: not_found; unsupported for one without some function; CudaError where it does not start.
-  CublasLt(const StreamContext& context, int driver_version);
+  CublasLt(StreamContext context, int driver_version);
   ~CublasLt();
   CublasLt(const CublasLt&) = delete;
   CublasLt& operator=(const CublasLt&) = delete;

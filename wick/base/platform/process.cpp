@@ -119,7 +119,6 @@ void release_pages(void* address, size_t bytes) noexcept {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(address) + page - 1) / page * page;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + bytes) / page * page;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address that is rounded
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
