@@ -1,0 +1,39 @@
+// A Batch is what a model is given at once: tokens of one or many sequences, and which of them want a result.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace wick {
+
+// Names a sequence of one KvPool, until it is freed. The empty handle names none.
+struct SequenceHandle {
+  uint32_t pool = 0, index = 0, generation = 0;
+  [[nodiscard]] bool empty() const noexcept { return pool == 0; }
+  friend bool operator==(const SequenceHandle&, const SequenceHandle&) = default;
+};
+
+// Consecutive rows of a batch that belong to one sequence.
+struct SequenceSlice {
+  int64_t first = 0, count = 0;
+  SequenceHandle sequence = {};  // empty: what is computed for it is forgotten afterwards
+};
+
+struct Batch {
+  std::vector<int32_t> tokens = {};
+  std::vector<int32_t> positions = {};        // of each token in its sequence, from 0
+  std::vector<SequenceSlice> sequences = {};  // one behind another, all tokens in all
+  std::vector<int32_t> logit_rows = {};       // the rows that want a result, in the order that they want it
+
+  [[nodiscard]] int64_t rows() const noexcept { return static_cast<int64_t>(tokens.size()); }
+  // Appends tokens of a sequence, which has `position` positions.
+  enum class Results { none, last, all };
+  void add(SequenceHandle sequence, int64_t position, std::span<const int32_t> more, Results results);
+
+  // What can be told without a pool. Errors: invalid_argument for a batch without a sequence, slices that are not one behind another or
+  // have no tokens, other than one position a token, and a sequence twice; index_out_of_range for a logit row.
+  void check() const;
+};
+
+}  // namespace wick
