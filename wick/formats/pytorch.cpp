@@ -71,9 +71,9 @@ void check_unpacked_size(const std::string& name, uint64_t unpacked, uint64_t fi
 }
 
 // PyTorch stores the pickle as it is. One that is packed may unpack to what a file of this size justifies, no more.
-const ZipEntry& checked_pickle(const ZipFile& zip, const ZipEntry& entry, uint64_t file_bytes) {
+void check_pickle(const ZipFile& zip, const ZipEntry& entry, uint64_t file_bytes) {
   const uint64_t most = std::min(kFewValues + kMaxPickleRatio * file_bytes, kMaxPickleBytes);
-  if (entry.size <= most) return entry;
+  if (entry.size <= most) return;
   fail(ErrorCode::unsupported, "{}: zip entry {}: {} bytes when unpacked, {} are allowed for a file of {}; save only the tensors",
        zip.name(), printable(entry.name), entry.size, most, file_bytes);
 }
@@ -174,7 +174,9 @@ PytorchFile PytorchFile::parse(std::span<const std::byte> bytes, const std::stri
     const std::string prefix = find_prefix(zip);
     check_byte_order(zip, prefix);
     const std::string pickle_name = prefix + std::string(kPickleName);
-    const std::vector<std::byte> stream = zip.read(checked_pickle(zip, *zip.find(pickle_name), bytes.size()));
+    const ZipEntry& pickle = *zip.find(pickle_name);
+    check_pickle(zip, pickle, bytes.size());
+    const std::vector<std::byte> stream = zip.read(pickle);
     uint64_t unpacked = 0;
     const Source source{.find = [&](std::string_view storage) {
       const std::string entry_name = fmt::format("{}data/{}", prefix, storage);

@@ -27,7 +27,7 @@ Value to_whole(const Value& x, DType to) {
   const Type type = compute_type(to);
   ir::KernelBuilder& k = *x.builder();
   const auto whole = [&](double number) {
-    return number == 0x1p63 ? ~k.number_of(type, 0, INT64_MIN) : k.number_of(type, 0, static_cast<int64_t>(number));
+    return number == 0x1p63 ? ~k.number_of(type, 0.0, INT64_MIN) : k.number_of(type, 0.0, static_cast<int64_t>(number));
   };
   const Value largest = end == 0x1p63 ? whole(end) : whole(end - 1);
   const Value inside = cast(type, select((x > low - 1.0) & (x < end), x, 0.0));

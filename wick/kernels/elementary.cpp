@@ -1,6 +1,7 @@
 #include "wick/kernels/elementary.h"
 
 #include <array>
+#include <numbers>
 
 #include "wick/kernels/angles.h"
 #include "wick/kernels/math.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr double kHalfPi = 1.5707963267948966192;
 constexpr double kHalfPiRest = 6.1232339957367658e-17;      // of f64's π/2
 constexpr double kHalfPiRestNarrow = -4.3711390001862e-08;  // of f32's
-constexpr double kLn2 = 0.69314718055994530942;
+constexpr double kLn2 = std::numbers::ln2;
 
 bool is_wide(const Value& x) { return x.type() == Type::f64; }
 Value bits_of(const Value& x) { return bitcast(is_wide(x) ? Type::i64 : Type::i32, x); }
@@ -158,14 +159,14 @@ Value exp_minus_1(const Value& x) { return select(x > 60.0, exp(x), expm1(min(ma
 
 Value log_2(const Value& x) {
   const Logarithm l = logarithm(x);
-  return at_the_ends(x, fma(l.of_mantissa, 1.4426950408889634074, l.exponent));
+  return at_the_ends(x, fma(l.of_mantissa, std::numbers::log2e, l.exponent));
 }
 
 // log10(2) in two parts, of which the first has few enough bits for any exponent times it to be exact.
 Value log_10(const Value& x) {
   const Logarithm l = logarithm(x);
   const double high = is_wide(x) ? 0x1.34413509f79p-2 : 0x1.344p-2, low = 0.30102999566398119521 - high;
-  const Value rest = fma(l.exponent, low, l.of_mantissa * 0.43429448190325182765);
+  const Value rest = fma(l.exponent, low, l.of_mantissa * std::numbers::log10e);
   return at_the_ends(x, fma(l.exponent, high, rest));
 }
 

@@ -119,7 +119,9 @@ void TileProduct::run(KernelBuilder& k, const Value& depth, TileSource& left, Ti
       for (uint32_t i = 0; i < tile_columns; ++i) {
         k.tile_load(rights[i], right_shared, now * right_size + step * right_stride + (column + i * tile_.n) / 2U, right_stride);
       }
-      for (uint32_t i = 0; i < sums.size(); ++i) k.tile_multiply(sums[i], lefts[i / tile_columns], rights[i % tile_columns]);
+      for (uint32_t i = 0; i < tile_rows; ++i) {
+        for (uint32_t j = 0; j < tile_columns; ++j) k.tile_multiply(sums[i * tile_columns + j], lefts[i], rights[j]);
+      }
     }
     left.store(left_shared, next * left_size);
     right.store(right_shared, next * right_size);

@@ -127,7 +127,7 @@ Layout Layout::broadcast_to(const Shape& shape) const {
   for (int dim = 0; fits && dim < rank(); ++dim) {
     const bool same = shape[dim + added] == shape_[dim];
     fits = same || shape_[dim] == 1;
-    strides[static_cast<size_t>(dim + added)] = same ? stride(dim) : 0;
+    strides[static_cast<size_t>(dim) + static_cast<size_t>(added)] = same ? stride(dim) : 0;
   }
   if (!fits) fail(ErrorCode::shape_mismatch, "broadcast_to: shape {} does not broadcast to {}", shape_.to_string(), shape.to_string());
   return Layout(shape, std::span<const int64_t>(strides.data(), static_cast<size_t>(shape.rank())), offset_);

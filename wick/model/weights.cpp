@@ -24,8 +24,8 @@ void ScaledMatrix::replace(Tensor rearranged) {
   file.reset();
 }
 
-WeightReader::WeightReader(const GgufFile& file, const Device& device, std::function<void(uint64_t, uint64_t)> progress)
-    : file_(file), read_(file.tensors().size()), device_(device), progress_(std::move(progress)) {}
+WeightReader::WeightReader(const GgufFile& file, Device device, std::function<void(uint64_t, uint64_t)> progress)
+    : file_(file), read_(file.tensors().size()), device_(std::move(device)), progress_(std::move(progress)) {}
 
 const GgufTensor* WeightReader::take(const std::string& name) {
   const GgufTensor* tensor = file_.find_tensor(name);

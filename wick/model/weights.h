@@ -31,7 +31,7 @@ struct ScaledMatrix {
 
 class WeightReader {
  public:
-  WeightReader(const GgufFile& file, const Device& device, std::function<void(uint64_t done, uint64_t total)> progress);
+  WeightReader(const GgufFile& file, Device device, std::function<void(uint64_t done, uint64_t total)> progress);
 
   // The matrix "<name>.weight" [rows, columns] for linear. Its scale is "<name>.scale", if the file has one; I2_S, whose one scale no
   // kernel reads, becomes ternary blocks of scale 1 (quant/i2_s.h), and its scale counts too.

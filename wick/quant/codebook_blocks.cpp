@@ -34,7 +34,7 @@ float quarter_scale(float d, uint32_t bits) { return d * (0.5f + static_cast<flo
 float odd_scale(float d, uint32_t bits) { return d * static_cast<float>(2 * bits + 1); }
 
 uint32_t load_word(const void* bytes, size_t index) {
-  uint32_t word;
+  uint32_t word = 0;
   std::memcpy(&word, static_cast<const std::byte*>(bytes) + index * sizeof(word), sizeof(word));
   return word;
 }

@@ -10,7 +10,7 @@ namespace {
 template <class Half>
 void unpack_half(const std::byte* blocks, std::span<float> values) {
   for (size_t index = 0; index < values.size(); ++index) {
-    uint16_t bits;
+    uint16_t bits = 0;
     std::memcpy(&bits, blocks + index * sizeof(bits), sizeof(bits));
     values[index] = Half::from_bits(bits);
   }

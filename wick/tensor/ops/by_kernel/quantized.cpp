@@ -31,7 +31,7 @@ Layout for_each_unit(const Layout& ids, int64_t units) {
   std::array<int64_t, kMaxRank> extents{};
   for (int dim = 0; dim < ids.rank(); ++dim) extents[static_cast<size_t>(dim)] = ids.shape()[dim];
   extents[static_cast<size_t>(ids.rank())] = units;
-  return layout.broadcast_to(Shape(std::span(extents).first(static_cast<size_t>(ids.rank() + 1))));
+  return layout.broadcast_to(Shape(std::span(extents).first(static_cast<size_t>(ids.rank()) + 1)));
 }
 
 }  // namespace
