@@ -68,7 +68,7 @@ struct SomeRows {
   int64_t count;
 };
 
-// Their sums; kMost, the most rows that a kernel takes, is 1 or kFewRows. Those of the first two stay in registers.
+// Their sums; kMost, the most rows that a kernel takes, is 1, 2 or kFewRows. Those of the first two stay in registers.
 template <int kMost>
 struct RowSums {
   Floats first;
@@ -76,14 +76,16 @@ struct RowSums {
   Floats others[kMost > 2 ? kMost - 2 : 1];
 };
 
-// The same for some rows: two or more, unless kMost is 1. All but two in a loop: unrolled, kernels of up to eight rows and blocks outgrow
-// the cache of decoded instructions, and a program that holds all formats is a megabyte larger.
+// The same for some rows: kMost of them, if that is 1 or 2, else three or more. All but two in a loop: unrolled, kernels of up to eight
+// rows and blocks outgrow the cache of decoded instructions, and a program that holds all formats is a megabyte larger.
 template <class Format, int kIndex, int kMost>
 HWY_INLINE void add_rows(const Block& block, const std::byte* group, int64_t bytes_ahead, const Activations& x, SomeRows rows,
                          int64_t index, RowSums<kMost>& sums) {
   sums.first = add_block<Format, kIndex>(block, group, bytes_ahead, x, rows.first, index, sums.first);
   if constexpr (kMost > 1) {
     sums.second = add_block<Format, -1>(block, group, bytes_ahead, x, rows.first + 1, index, sums.second);
+  }
+  if constexpr (kMost > 2) {
 #pragma GCC unroll 1
     for (int64_t t = 2; t < rows.count; ++t) {
       sums.others[t - 2] = add_block<Format, -1>(block, group, bytes_ahead, x, rows.first + t, index, sums.others[t - 2]);
@@ -120,8 +122,8 @@ void multiply_rows(const std::byte* tile, int64_t bytes_ahead, int lane, const A
   }
   out += rows.first * out_stride + lane;
   store(sums.first, out);
-  if constexpr (kMost > 1) {
-    store(sums.second, out + out_stride);
+  if constexpr (kMost > 1) store(sums.second, out + out_stride);
+  if constexpr (kMost > 2) {
     for (int64_t t = 2; t < rows.count; ++t) store(sums.others[t - 2], out + t * out_stride);
   }
 }
@@ -133,6 +135,8 @@ void multiply_tile(const std::byte* tile, int64_t bytes_ahead, const Activations
       const SomeRows rows{row, std::min(kFewRows, x.rows - row)};
       if (rows.count == 1) {
         multiply_rows<Format, 1>(tile, bytes_ahead, lane, x, rows, out, out_stride);
+      } else if (rows.count == 2) {
+        multiply_rows<Format, 2>(tile, bytes_ahead, lane, x, rows, out, out_stride);
       } else {
         multiply_rows<Format, kFewRows>(tile, bytes_ahead, lane, x, rows, out, out_stride);
       }
