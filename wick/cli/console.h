@@ -37,6 +37,7 @@ struct Console {
   std::string fake_holes = {};                               // for tests: WICK_FAKE_HOLES (FakeHoles::parse)
   std::map<std::string, std::string> environment = {};       // the variables WICK_…
   std::vector<std::string> sections = {};                    // that a configuration file may have; empty: any
+  std::function<std::vector<std::string>()> all_flags = {};  // the names of all subcommands' flags; empty: there are no subcommands
   std::function<void(const CommandRecord&)> on_record = {};  // gets what is known of a command instead of running it
 
   // One line on err, unless quiet.

@@ -34,6 +34,10 @@ std::vector<ConfigurationEntry> read_configuration_file(const std::filesystem::p
   for (const CLI::ConfigItem& item : format.from_config(text)) {
     if (item.name == "++" || item.name == "--") continue;  // CLI11's marks of where a section begins and ends
     ConfigurationEntry entry{.section = join(item.parents), .name = item.name, .values = item.inputs};
+    if (entry.name.find_first_of(" \t") != std::string::npos) {
+      fail(ErrorCode::invalid_argument, "{}: '{}' is not NAME = VALUE; begin a comment with #, a section with [", path.string(),
+           entry.name);
+    }
     std::replace(entry.name.begin(), entry.name.end(), '_', '-');
     if (!seen.emplace(entry.section, entry.name).second) {
       fail(ErrorCode::invalid_argument, "{}: '{}' is set twice{}; set it once", path.string(), entry.name,

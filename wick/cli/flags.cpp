@@ -350,8 +350,10 @@ void Flags::read_configuration() {
       const std::string message = fmt::format("{}: '{}' is no flag of {}{}", configuration_, entry.name, console_.name,
                                               did_you_mean("--" + entry.name, long_names()));
       if (!entry.section.empty()) fail(ErrorCode::invalid_argument, "{}", message);
-      console_.warn(message + "; a section such as [run] holds what is for one subcommand");
-      continue;
+      // Before the first section is what is for all subcommands that have such a flag.
+      const std::vector<std::string> others = console_.all_flags ? console_.all_flags() : std::vector<std::string>();
+      if (std::find(others.begin(), others.end(), "--" + entry.name) != others.end()) continue;
+      fail(ErrorCode::invalid_argument, "{}{}", message, others.empty() ? "" : ", nor of another subcommand");
     }
     if (entry.values.size() != 1 && !flag->record.multiple) {
       fail(ErrorCode::invalid_argument, "{}: '{}' has {} values and takes one; quote a text with spaces or commas", configuration_,

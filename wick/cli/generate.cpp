@@ -77,6 +77,7 @@ std::optional<std::string> read_prompt(const Console& console, const GenerateOpt
     prompt = *options.prompt;
   } else if (!options.file.empty() && options.file != "-") {
     prompt = without_last_break(read_text_file(options.file));
+    check_prompt(prompt, options.file);
   } else if (console.input_is_terminal && options.file != "-") {
     return std::nullopt;
   } else {

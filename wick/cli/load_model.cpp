@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <fstream>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
+#include "wick/cli/output_file.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_format.h"
 #include "wick/device/selection.h"
@@ -24,12 +28,24 @@ void check_fakes(const Console& console, bool strict, bool explicit_device) {
   }
 }
 
+// A trace takes the place of an older trace, and of no other file, such as the model.
+void check_trace_file(const std::string& path) {
+  constexpr std::string_view kBegin = "{\"displayTimeUnit\"";
+  std::string begin(kBegin.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (file && (!file.read(begin.data(), static_cast<std::streamsize>(begin.size())) || begin != kBegin)) {
+    fail(ErrorCode::invalid_argument, "--trace {}: the file is there and holds no trace; name another, or delete it", path);
+  }
+  check_writable(path);
+}
+
 Device open_device(const Console& console, const DeviceChoice& choice, int threads) {
   const bool automatic = choice.name == "auto";
   check_fakes(console, choice.strict, !automatic);
   if (choice.strict && choice.cpu_fallback) {
     fail(ErrorCode::invalid_argument, "--fallback-ops cpu: --strict allows no second device; leave one of the two out");
   }
+  if (!choice.trace_file.empty()) check_trace_file(choice.trace_file);
   const DeviceOptions options{.threads = threads,
                               .cache_directory = console.cache_directory,
                               .validate = choice.validate,

@@ -6,12 +6,14 @@
 #include <optional>
 #include <ostream>
 
+#include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/output_file.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/quantize_types.h"
+#include "wick/cli/suggest.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
 #include "wick/formats/gguf.h"
@@ -47,6 +49,15 @@ std::vector<std::string> mix_names() {
   std::vector<std::string> names;
   for (const MixInfo& mix : mix_infos()) names.emplace_back(mix.name);
   return names;
+}
+
+// Errors: those of parse_mix, with the name that was meant.
+const MixInfo& mix_of(const std::string& name) {
+  try {
+    return parse_mix(name);
+  } catch (const Error& error) {
+    fail(error.code(), "{}{}", error.what(), did_you_mean(ascii_uppercase(name), mix_names()));
+  }
 }
 
 std::string indented(std::string text) {
@@ -108,7 +119,7 @@ void write_quantized(const Console& console, const Request& request, const GgufF
 
 void quantize(const Console& console, const Request& request) {
   QuantizeOptions options;
-  options.mix = &parse_mix(request.type);
+  options.mix = &mix_of(request.type);
   for (const std::string& rule : request.tensor_types) options.keep.push_back(parse_keep_rule(rule));
   options.threads = request.threads;
   options.allow_requantize = request.allow_requantize;

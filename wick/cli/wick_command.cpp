@@ -5,6 +5,7 @@
 #include <array>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wick/cli/build_info.h"
@@ -55,6 +56,20 @@ CommandGroup wick_group() {
           .subcommands = kSubcommands};
 }
 
+// The long names of a command's flags, and of those of its subcommands.
+std::vector<std::string> flags_of(const CommandRecord& command) {
+  std::vector<std::string> names;
+  for (const FlagRecord& flag : command.flags) {
+    if (flag.positional) continue;
+    names.push_back(flag.name);
+    names.insert(names.end(), flag.aliases.begin(), flag.aliases.end());
+  }
+  for (const CommandRecord& subcommand : command.subcommands) {
+    for (std::string& name : flags_of(subcommand)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 void dispatch(Console& console, const Arguments& arguments) {
   if (!arguments.empty() && arguments.front() == "--version") {
     console.out << fmt::format("wick {} ({})\n", build_info().version, build_info().commit);
@@ -65,6 +80,7 @@ void dispatch(Console& console, const Arguments& arguments) {
     return;
   }
   for (const Subcommand& subcommand : kSubcommands) console.sections.emplace_back(subcommand.name);
+  console.all_flags = [&console] { return flags_of(describe_wick(console)); };
   run_group(console, wick_group(), arguments);
 }
 

@@ -64,11 +64,11 @@ class Continuation {
 
 }  // namespace
 
-void check_prompt(std::string_view prompt) {
+void check_prompt(std::string_view prompt, std::string_view name) {
   for (size_t at = 0; at < prompt.size();) {
     const DecodedCharacter character = decode_character(prompt, at);
     if (!character.valid) {
-      fail(ErrorCode::invalid_argument, "prompt: byte {} (0x{:02x}) is not valid UTF-8; write the prompt in UTF-8", at,
+      fail(ErrorCode::invalid_argument, "{}: byte {} (0x{:02x}) is not valid UTF-8; write the prompt in UTF-8", name, at,
            static_cast<unsigned char>(prompt[at]));
     }
     at += character.length;

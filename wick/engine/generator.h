@@ -17,7 +17,7 @@ namespace wick {
 [[nodiscard]] GeneratedLogprob logprob_of(std::span<const float> logits, TokenId token, int64_t top);
 
 // Errors: invalid_argument naming the byte, if the prompt is no UTF-8.
-void check_prompt(std::string_view prompt);
+void check_prompt(std::string_view prompt, std::string_view name = "prompt");
 
 // Errors: invalid_argument if the tokenizer has more tokens than the model's embedding has rows: their ids would read beyond the logits.
 void check_vocabulary(const ModelInfo& model, const Tokenizer& tokenizer);
