@@ -80,7 +80,7 @@ TEXT
     lint) cat <<'TEXT' ;;
 usage: ./dev lint
 
-clang-format-19, clang-tidy-19 over all of wick/ and apps/, shellcheck, and scripts/check_rooms. ./dev check lint reads a third of the
+clang-format-19, clang-tidy-19 over all of wick/ and apps/, shellcheck, and scripts/check_rooms. ./dev check lint reads a sixth of the
 sources with clang-tidy, another one with each commit.
 TEXT
     build) cat <<'TEXT' ;;
