@@ -17,7 +17,7 @@ import numpy as np
 
 LAUNCHES = 48  # of one graph
 ROTATED_BYTES = 300 << 20  # several times the second-level cache
-ATTENTION = [(length, heads, split) for length in (512, 4096) for heads in (1, 4) for split in (128, 256)]
+ATTENTION = [(length, heads, split) for length in (512, 4096) for heads in (1, 4) for split in (256, 512)]
 
 
 def library(*names):
@@ -212,13 +212,15 @@ class Bench:
         pairs = [(device(k), device(v)) for _ in range(copies(2 * k.nbytes))]
         splits = -(-length // split_length)
         q_device, out = device(q), torch.full((heads, dim), float("nan"), device="cuda")
-        sums, stats = (torch.full((heads, splits, n), float("nan"), device="cuda") for n in (dim, 2))
+        parts, stats_offset = torch.full((heads * splits * (dim + 2),), float("nan"), device="cuda"), heads * splits * dim
+        bounds, table = (device(np.array(numbers, np.int32)) for numbers in ([0, 1, length], [0]))
 
         def run(i):
             group = heads // kv_heads
-            kernel((group // heads_per_group, kv_heads, splits), (q_device, *pairs[i % len(pairs)], sums, stats),
-                   (dim, 0, 0, length * dim, dim, 0, length * dim, dim, group, heads, length - 1, group, split_length, dim**-0.5, 0))
-            join((heads,), (sums, stats, out), (dim, splits, 0))
+            kernel((group // heads_per_group, kv_heads, splits), (q_device, *pairs[i % len(pairs)], bounds, table, parts),
+                   (dim, dim, 0, 0, length * dim, dim, 0, length * dim, dim, group, heads, dim**-0.5, 0, 1, 1, 0, 0, 2, 0, length,
+                    stats_offset))
+            join((heads,), (parts, out), (dim, splits, heads, stats_offset, 0))
 
         run(0)
         torch.cuda.synchronize()

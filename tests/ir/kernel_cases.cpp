@@ -463,37 +463,51 @@ KernelCase byte_products_case(const kernels::ByteProducts& products, const Devic
   return result;
 }
 
-// One token after 329, in three splits.
-KernelCase attention_case(uint32_t rows, kernels::RowAccess access, const DeviceCaps& caps) {
-  const std::size_t heads = 4, group = 2, dim = 64, length = 330, capacity = 340, splits = 3, split_length = kernels::attention_lanes(caps);
+CaseBuffer words(const std::vector<uint32_t>& numbers) {
+  std::vector<std::byte> bytes(numbers.size() * sizeof(uint32_t));
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return raw_input(Element::u32, std::move(bytes));
+}
+
+// One token after 329, in two splits and an empty one; paged: in blocks of 34 positions, the last ones first.
+KernelCase attention_case(uint32_t rows, kernels::RowAccess access, bool paged, const DeviceCaps& caps) {
+  const std::size_t heads = 4, group = 2, dim = 64, length = 330, capacity = 340, splits = 3, block = paged ? 34 : capacity;
+  const std::size_t split_length = kernels::attention_split_length(length, splits, kernels::attention_lanes(caps));
   const Numbers q = numbers(Element::f32, heads * dim, 15, 4), k = numbers(Element::f16, heads / group * capacity * dim, 16),
                 v = numbers(Element::f16, heads / group * capacity * dim, 17);
+  const std::size_t blocks = capacity / block;
+  const auto slot = [&](std::size_t p) { return (blocks - 1 - p / block) * block + p % block; };
   Numbers sums(heads * splits * dim), stats;
   for (std::size_t s = 0; s < heads * splits; ++s) {
-    const std::size_t h = s / splits, begin = s % splits * split_length, end = std::min(begin + split_length, length);
+    const std::size_t h = s / splits, begin = std::min(s % splits * split_length, length), end = std::min(begin + split_length, length);
     const std::size_t cache = h / group * capacity * dim;
     Numbers weights(end - begin);
-    double largest = -1e300, sum = 0;
+    double largest = static_cast<double>(std::numeric_limits<float>::lowest()), sum = 0;
     for (std::size_t p = begin; p < end; ++p) {
       double& score = weights[p - begin];
-      for (std::size_t d = 0; d < dim; ++d) score += 0.125 * q[h * dim + d] * k[cache + p * dim + d];
+      for (std::size_t d = 0; d < dim; ++d) score += 0.125 * q[h * dim + d] * k[cache + slot(p) * dim + d];
       largest = std::max(largest, score);
     }
     for (double& weight : weights) sum += weight = std::exp(weight - largest);
     for (std::size_t p = begin; p < end; ++p) {
-      for (std::size_t d = 0; d < dim; ++d) sums[s * dim + d] += weights[p - begin] * v[cache + p * dim + d];
+      for (std::size_t d = 0; d < dim; ++d) sums[s * dim + d] += weights[p - begin] * v[cache + slot(p) * dim + d];
     }
     stats.push_back(largest);
     stats.push_back(sum);
   }
   KernelCase result;
-  result.kernel = kernels::attention({DType::f16, access, rows, 1, true}, caps);
+  result.kernel = kernels::attention({.access = access, .rows = rows, .splits = true, .paged = paged}, caps);
   result.name = result.kernel.name;
   result.grid = {static_cast<uint32_t>(group) / rows, static_cast<uint32_t>(heads / group), static_cast<uint32_t>(splits)};
-  result.buffers = {input(Element::f32, q), input(Element::f16, k), input(Element::f16, v), output(Element::f32, sums, 1e-4),
-                    output(Element::f32, stats, 1e-5, 1e-5)};
+  std::vector<uint32_t> table;
+  for (std::size_t i = 0; i < blocks; ++i) table.push_back(static_cast<uint32_t>(blocks - 1 - i));
+  const auto stats_offset = static_cast<uint32_t>(sums.size());
+  sums.insert(sums.end(), stats.begin(), stats.end());
+  result.buffers = {input(Element::f32, q), input(Element::f16, k), input(Element::f16, v),
+                    words({0, 1, length}),  words(table),           output(Element::f32, sums, 1e-4, 1e-5)};
   const uint32_t head = capacity * dim;
   result.parameters = {dim,
+                       dim,
                        0,
                        0,
                        head,
@@ -503,11 +517,17 @@ KernelCase attention_case(uint32_t rows, kernels::RowAccess access, const Device
                        dim,
                        static_cast<uint32_t>(group),
                        static_cast<uint32_t>(heads),
-                       length - 1,
-                       static_cast<uint32_t>(group),
-                       static_cast<uint32_t>(split_length),
                        parameter_bits(0.125F),
-                       0};
+                       0,
+                       1,
+                       1,
+                       0,
+                       0,
+                       2,
+                       0,
+                       static_cast<uint32_t>(block),
+                       stats_offset};
+  if (paged) result.parameters.insert(result.parameters.end(), {static_cast<uint32_t>(blocks), static_cast<uint32_t>(block)});
   return result;
 }
 
@@ -517,10 +537,12 @@ KernelCase attention_tiles_case(DType cache, bool splits, const kernels::Attenti
   const Element element = cache == DType::f16 ? Element::f16 : Element::bf16;
   const Numbers q = numbers(Element::f32, kTokens * kHeads * kWidth, 15, 4), k = numbers(element, kHeads / kGroup * kCapacity * kWidth, 16),
                 v = numbers(element, kHeads / kGroup * kCapacity * kWidth, 17);
-  const std::size_t split_length = splits ? 64 : kPositions, parts = splits ? 2 : 1;
+  const std::size_t split_length = splits ? kernels::attention_split_length(kPositions, 2, kernels::kAttentionKeys) : kPositions;
+  const std::size_t parts = splits ? 2 : 1;
   Numbers out, stats;
   for (std::size_t at = 0; at < kTokens * kHeads * parts; ++at) {
-    const std::size_t row = at / parts, begin = at % parts * split_length, end = std::min(kPast + row / kHeads + 1, begin + split_length);
+    const std::size_t row = at / parts, begin = at % parts * split_length;
+    const std::size_t end = std::min(kPast + row / kHeads + 1, begin + split_length);
     const std::size_t head = row % kHeads / kGroup * kCapacity * kWidth;
     Numbers weights, sums(kWidth);
     double largest = static_cast<double>(std::numeric_limits<float>::lowest()), sum = 0;
@@ -543,11 +565,13 @@ KernelCase attention_tiles_case(DType cache, bool splits, const kernels::Attenti
   result.name = result.kernel.name;
   const uint32_t rows = kTokens * kGroup, head = kCapacity * kWidth;
   result.grid = {(rows + tiles.rows() - 1) / tiles.rows(), kHeads / kGroup, static_cast<uint32_t>(parts)};
-  result.buffers = {input(Element::f32, q), input(element, k), input(element, v), output(Element::f32, out, 2e-3, 2e-3)};
-  if (splits) result.buffers.push_back(output(Element::f32, stats, 2e-3, 2e-3));
-  result.parameters = {
-      kWidth, 0, 0, head, kWidth, 0, head, kWidth, kGroup, kHeads, kPast, rows, static_cast<uint32_t>(split_length), parameter_bits(0.125F),
-      0};
+  const auto stats_offset = static_cast<uint32_t>(out.size());
+  if (splits) out.insert(out.end(), stats.begin(), stats.end());
+  result.buffers = {input(Element::f32, q),          input(element, k), input(element, v),
+                    words({0, kTokens, kPositions}), words({0}),        output(Element::f32, out, 2e-3, 2e-3)};
+  result.parameters = {kWidth, kWidth,  0, 0, head, kWidth, 0, head,     kWidth, kGroup, kHeads, parameter_bits(0.125F),
+                       0,      kTokens, 1, 0, 0,    2,      0, kCapacity};
+  if (splits) result.parameters.push_back(stats_offset);
   return result;
 }
 
@@ -565,11 +589,14 @@ KernelCase attention_join_case(const DeviceCaps& caps) {
     }
   }
   KernelCase result;
-  result.kernel = kernels::attention_join(caps);
+  result.kernel = kernels::attention_join(false, false, caps);
   result.name = result.kernel.name;
   result.grid = {static_cast<uint32_t>(heads), 1, 1};
-  result.buffers = {input(Element::f32, sums), input(Element::f32, stats), output(Element::f32, out, 1e-5)};
-  result.parameters = {static_cast<uint32_t>(dim), static_cast<uint32_t>(splits), 0};
+  Numbers parts = sums;
+  parts.insert(parts.end(), stats.begin(), stats.end());
+  result.buffers = {input(Element::f32, parts), output(Element::f32, out, 1e-5)};
+  result.parameters = {static_cast<uint32_t>(dim), static_cast<uint32_t>(splits), static_cast<uint32_t>(heads),
+                       static_cast<uint32_t>(sums.size()), 0};
   return result;
 }
 
@@ -593,21 +620,26 @@ KernelCase rope_case(const DeviceCaps& caps) {
   return result;
 }
 
-// Two tokens of three heads of queries and one of keys and values, eight elements each; three pairs turn.
+// Two tokens of three heads of queries and one of keys and values, eight elements each; three pairs turn. The second token comes first in
+// the cache, and its angles in the table.
 KernelCase rope_into_cache_case(DType dtype, uint32_t unit, bool interleaved, const DeviceCaps& caps) {
-  const std::size_t tokens = 2, heads = 3, dim = 8, pairs = 3;
+  constexpr std::size_t tokens = 2, heads = 3, dim = 8, pairs = 3;
   const Numbers query = numbers(Element::f32, tokens * heads * dim, 20), key = numbers(Element::f32, tokens * dim, 23),
                 value = numbers(Element::f32, tokens * dim, 24), table = numbers(Element::f32, tokens * pairs * 2, 21);
   const auto turned = [&](Numbers x, std::size_t count) {
     for (std::size_t row = 0; row < tokens * count; ++row) {
       for (std::size_t i = 0; i < pairs; ++i) {
-        const double* angle = &table[(row / count * pairs + i) * 2];
+        const double* angle = &table[((1 - row / count) * pairs + i) * 2];
         double &first = x[row * dim + (interleaved ? 2 * i : i)], &second = x[row * dim + (interleaved ? 2 * i + 1 : i + pairs)];
         const double a = first, b = second;
         first = a * angle[0] - b * angle[1];
         second = a * angle[1] + b * angle[0];
       }
     }
+    return x;
+  };
+  const auto stored = [](Numbers x) {
+    std::rotate(x.begin(), x.begin() + dim, x.end());
     return x;
   };
   KernelCase result;
@@ -619,12 +651,13 @@ KernelCase rope_into_cache_case(DType dtype, uint32_t unit, bool interleaved, co
                     input(Element::f32, key),
                     input(Element::f32, value),
                     input(Element::f32, table),
-                    output(element, turned(key, 1), error, error),
-                    output(element, value, error, error),
+                    words({1, 0}),
+                    output(element, stored(turned(key, 1)), error, error),
+                    output(element, stored(value), error, error),
                     output(Element::f32, turned(query, heads), 0x1p-22)};
   const uint32_t units = dim / unit;
   result.parameters = {
-      static_cast<uint32_t>(tokens * (heads + 2) * units), heads, 1, units, pairs, 0, 0, 0, 0, 0, 0, units, 0, 0, units, 0};
+      static_cast<uint32_t>(tokens * (heads + 2) * units), heads, 1, units, units, pairs, 0, 0, 0, 0, 0, 0, 0, 0, units, 0, 0, units, 0};
   return result;
 }
 
@@ -705,8 +738,8 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(byte_products_case({{DType::q8_0, DType::q8_0}, true}, caps));
   cases.push_back(byte_products_case({{DType::q4_k, DType::q6_k}, false, 512}, caps));
   for (const kernels::RowAccess access : {kernels::RowAccess::vectors, kernels::RowAccess::elements}) {
-    cases.push_back(attention_case(1, access, caps));
-    cases.push_back(attention_case(2, access, caps));
+    cases.push_back(attention_case(1, access, access == kernels::RowAccess::vectors, caps));
+    cases.push_back(attention_case(2, access, access == kernels::RowAccess::elements, caps));
   }
   for (const DType cache : {DType::f16, DType::bf16}) {
     const auto tiles = kernels::attention_tiles_of({.cache = cache, .access = kernels::RowAccess::vectors}, 32, caps);

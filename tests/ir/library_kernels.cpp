@@ -184,8 +184,26 @@ class Families {
       for (const uint32_t rows : {1U, 2U, 4U}) {
         for (const bool splits : {false, true})
           add([=, this] {
-            return kernels::attention({.cache = dtype, .access = access, .rows = rows, .columns = 2, .splits = splits}, caps_);
+            const kernels::AttentionForm form{
+                .cache = dtype, .access = access, .rows = rows, .columns = 2, .splits = splits, .paged = splits};
+            return kernels::attention(form, caps_);
           });
+        add([=, this] {
+          const kernels::AttentionForm form{.cache = dtype,
+                                            .access = access,
+                                            .rows = rows,
+                                            .columns = 1,
+                                            .paged = true,
+                                            .causal = false,
+                                            .window = true,
+                                            .chunk = true,
+                                            .softcap = true,
+                                            .slopes = true,
+                                            .mask = true,
+                                            .sinks = true,
+                                            .logarithms = true};
+          return kernels::attention(form, caps_);
+        });
       }
     }
   }
@@ -212,7 +230,7 @@ class Families {
     for (const DType dtype : floats_) add([=, this] { return kernels::rope(dtype, caps_); });
     begin();
     add([this] { return kernels::gate_by_silu(caps_); });
-    add([this] { return kernels::attention_join(caps_); });
+    for (const bool ends : {false, true}) add([=, this] { return kernels::attention_join(ends, ends, caps_); });
   }
 
   const DeviceCaps& caps_;

@@ -71,7 +71,9 @@ void call(OpId op, DType dtype, const Device& device) {
     case OpId::rope: return (void)rope(whole({2, 1, width}), Tensor::zeros({2, 4, 2}, DType::f32, device), RopeStyle::interleaved);
     case OpId::rope_into_cache: {
       const Tensor heads = floats.reshape({2, 1, width});
-      return (void)rope_into_cache(heads, heads, heads, Tensor::zeros({2, 4, 2}, DType::f32, device), RopeStyle::interleaved, cache, cache);
+      const Tensor places = Tensor::from_vector(std::vector<int32_t>{0, 1}, {2}, device);
+      return (void)rope_into_cache(heads, heads, heads, {places, places}, Tensor::zeros({2, 4, 2}, DType::f32, device),
+                                   RopeStyle::interleaved, cache, cache);
     }
     case OpId::embedding: return (void)embedding(x, Tensor::zeros({3}, DType::u32, device));
     case OpId::matmul: return (void)matmul(x, is_quantized(dtype) ? x : x.transpose(0, 1));

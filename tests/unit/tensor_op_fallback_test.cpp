@@ -151,8 +151,10 @@ TEST(OpFallback, SeveralOutputsAndAKvCache) {
       const Tensor values = packed(cache_shape, cache_dtype, device);
       const Tensor query = numbers({2, 4, 32}, device);
       const Tensor key = numbers({2, 2, 32}, device);
-      const Tensor turned = rope_into_cache(query, key, key, numbers({2, 16, 2}, device), RopeStyle::half_split, keys.narrow(1, 3, 2),
-                                            values.narrow(1, 3, 2));
+      const Tensor positions = Tensor::from_vector(std::vector<int32_t>{1, 0}, {2}, device);
+      const Tensor slots = Tensor::from_vector(std::vector<int32_t>{6, 3}, {2}, device);
+      const Tensor turned =
+          rope_into_cache(query, key, key, {positions, slots}, numbers({2, 16, 2}, device), RopeStyle::half_split, keys, values);
       std::vector<float> all = turned.to_vector<float>();
       for (const Tensor& cache : {keys, values}) {
         const std::vector<float> more = cache.to_device(cpu()).to_dtype(DType::f32).to_vector<float>();

@@ -113,11 +113,12 @@ TEST(Reference, RopeTurnsPairsOfBothStyles) {
 
 TEST(Reference, AttentionSeesThePastAndItself) {
   // Queries of 0 weigh all visible positions alike: token 0 sees 2 positions, token 1 three; two heads share the values.
-  const AttentionParams params{1, 1};
+  const AttentionParams params{.block_size = 4};
   const ReferenceTensor query{{2, 2, 1}, {0, 0, 0, 0}};
   const ReferenceTensor key{{1, 4, 1}, {1, 2, 3, 4}};
   const ReferenceTensor value{{1, 4, 1}, {2, 4, 9, 1000}};
-  EXPECT_EQ(reference(OpId::attention, &params, {query, key, value}, {2, 2, 1}), (std::vector<double>{3, 3, 5, 5}));
+  EXPECT_EQ(reference(OpId::attention, &params, {query, key, value, {{2}, {0, 2}}, {{1}, {3}}, {{1, 1}, {0}}}, {2, 2, 1}),
+            (std::vector<double>{3, 3, 5, 5}));
 }
 
 TEST(Reference, GatedLinearIsSiluOfTheGateTimesUp) {

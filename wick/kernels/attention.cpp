@@ -47,38 +47,37 @@ class Attention {
       : form_(form),
         options_(options_of(caps)),
         k_(fmt::format("attention_{}{}_r{}c{}{}{}", to_string(form.cache), form.access == RowAccess::elements ? "_strided" : "", form.rows,
-                       form.columns, form.splits ? "_splits" : "", subgroup_suffix(options_)),
+                       form.columns, attention_suffix(form), subgroup_suffix(options_)),
            options_),
         q_(k_.buffer("q", Element::f32)),
         key_units_(k_, form.cache, form.access, "k"),
         value_units_(k_, key_units_, "v"),
+        a_(k_, form),
         out_(k_.output("out", Element::f32)),
-        a_(k_),
+        row_end_(k_, form.sinks && !form.splits, form.logarithms && !form.splits),
         lanes_(options_.group_size),
-        group_(k_) {
-    if (form.splits) stats_ = k_.output("stats", Element::f32);
-  }
+        group_(k_) {}
 
   Kernel make() {
     query_.emplace(k_.shared(Element::f32, form_.rows * row_stride()));
     weights_.emplace(k_.shared(Element::f32, form_.rows * lanes_));
-    const Value tile = k_.group_id(0), first_row = tile * form_.rows, kv_head = k_.group_id(1);
-    load_queries(first_row, kv_head);
+    if (form_.paged) slots_.emplace(k_.shared(Element::u32, lanes_));
+    a_.find_block(k_.group_id(0), form_.rows, lanes_);
+    load_queries();
     std::vector<Running> running;
     for (uint32_t r = 0; r < form_.rows; ++r) running.emplace_back(k_, form_.columns);
-    const auto [begin, end] = a_.positions(k_, first_row, form_.rows);
-    k_.loop(begin, end, lanes_, [&, &end = end](const Value& first) { add_positions(running, first, end, first_row, kv_head); });
-    for (uint32_t r = 0; r < form_.rows; ++r) store_row(running[r], first_row + r, kv_head);
+    k_.loop(a_.begin, a_.end, lanes_, [&](const Value& first) { add_positions(running, first); });
+    for (uint32_t r = 0; r < form_.rows; ++r) store_row(running[r], a_.first_row + r);
     return k_.finish();
   }
 
  private:
   [[nodiscard]] uint32_t row_stride() const { return form_.columns * lanes_; }
 
-  // The tile's queries, scaled; rows beyond the last repeat it.
-  void load_queries(const Value& first_row, const Value& kv_head) {
+  // The block's queries, scaled.
+  void load_queries() {
     for (uint32_t r = 0; r < form_.rows; ++r) {
-      const Value first = a_.q_offset + a_.output_row(min(first_row + r, a_.rows - 1U), kv_head) * a_.width;
+      const Value first = a_.q_offset + a_.output_row(a_.first_row + r) * a_.width;
       k_.loop(k_.local_id(), row_stride(), lanes_, [&](const Value& c) {
         (*query_)[c + r * row_stride()] = q_.load_if(c < a_.width, first + min(c, a_.width - 1U), 0.0F) * a_.scale;
       });
@@ -106,49 +105,55 @@ class Attention {
     });
   }
 
-  void add_positions(std::vector<Running>& running, const Value& first, const Value& end, const Value& first_row, const Value& kv_head) {
+  void add_positions(std::vector<Running>& running, const Value& first) {
     const Value position = first + k_.local_id();
     std::vector<Variable> scores;
     for (uint32_t r = 0; r < form_.rows; ++r) scores.push_back(k_.variable(0.0F));
     // Lanes beyond the end read the last position again, and give it no weight.
-    score(scores, a_.keys.place(kv_head, min(position, end - 1U)));
+    const Value slot = a_.slot(min(position, a_.end - 1U));
+    if (form_.paged) (*slots_)[k_.local_id()] = slot;
+    score(scores, a_.keys.place(a_.kv_head(), slot));
     for (uint32_t r = 0; r < form_.rows; ++r) {
-      const Value exists = (position < end) & (position <= a_.past + (first_row + r) / a_.group);
-      const Value masked = select(exists, scores[r], k_.lowest());
+      const Value row = a_.first_row + r, exists = a_.seen_by(row).holds(position);
+      const Value masked = select(exists, a_.adjusted(scores[r], row, min(position, a_.end - 1U), 1), k_.lowest());
       const Value largest_here = group_(Reduce::maximum, masked);  // behind its barriers, what is running is read
       const Value largest = max(running[r].largest, largest_here);
       (*weights_)[k_.local_id() + r * lanes_] = running[r].add(largest, masked, exists);
     }
     k_.barrier();
-    add_values(running, first, min(end - first, lanes_), kv_head);
+    add_values(running, first, min(a_.end - first, lanes_));
     k_.barrier();
   }
 
   // Lane c adds up columns c, c + lanes … of the values of `count` positions.
-  void add_values(std::vector<Running>& running, const Value& first, const Value& count, const Value& kv_head) {
+  void add_values(std::vector<Running>& running, const Value& first, const Value& count) {
     for (uint32_t c = 0; c < form_.columns; ++c) {
       const Value column = k_.local_id() + c * lanes_;
-      k_.when(column < a_.width, [&] {
+      k_.when(column < a_.value_width, [&] {
         k_.loop(0, count, 1, [&](const Value& p) {
-          const Value value = value_units_.read_one(a_.values.place(kv_head, first + p), column);
+          const Value slot = form_.paged ? Value((*slots_)[p]) : a_.slot(first + p);
+          const Value value = value_units_.read_one(a_.values.place(a_.kv_head(), slot), column);
           for (uint32_t r = 0; r < form_.rows; ++r) running[r].columns[c] = fma((*weights_)[p + r * lanes_], value, running[r].columns[c]);
         });
       });
     }
   }
 
-  void store_row(const Running& running, const Value& row, const Value& kv_head) {
+  void store_row(const Running& running, const Value& row) {
     const Value total = group_(Reduce::add, running.sum), exists = row < a_.rows;
-    const Value at = a_.written_row(k_, form_.splits, row, kv_head);
+    const Value at = a_.written_row(row);
+    std::optional<RowEnd::Shares> shares;
+    if (!form_.splits) shares = row_end_.shares(running.largest, total, a_.head_of(row));
     for (uint32_t c = 0; c < form_.columns; ++c) {
       const Value column = k_.local_id() + c * lanes_;
-      const Value result = form_.splits ? Value(running.columns[c]) : running.columns[c] / total;
-      out_.store_if(exists & (column < a_.width), a_.out_offset + at * a_.width + column, result);
+      const Value result = shares ? shares->of(running.columns[c]) : Value(running.columns[c]);
+      out_.store_if(exists & (column < a_.value_width), a_.out_offset + at * a_.value_width + column, result);
     }
-    if (!stats_) return;
+    row_end_.store_logarithm(exists & (k_.local_id() == 0U), at);
+    if (!form_.splits) return;
     k_.when(exists & (k_.local_id() == 0U), [&] {
-      (*stats_)[at * 2U] = running.largest;
-      (*stats_)[at * 2U + 1U] = total;
+      out_[a_.stats_offset + at * 2U] = running.largest;
+      out_[a_.stats_offset + at * 2U + 1U] = total;
     });
   }
 
@@ -157,11 +162,12 @@ class Attention {
   KernelBuilder k_;
   Memory q_;
   UnitReader key_units_, value_units_;
-  Memory out_;
   AttentionArguments a_;
+  Memory out_;
+  RowEnd row_end_;
   uint32_t lanes_;
   GroupReduce group_;
-  std::optional<Memory> stats_, query_, weights_;
+  std::optional<Memory> query_, weights_, slots_;
 };
 
 }  // namespace
@@ -170,24 +176,49 @@ uint32_t attention_lanes(const DeviceCaps& caps) { return options_of(caps).group
 
 Kernel attention(const AttentionForm& form, const DeviceCaps& caps) { return Attention(form, caps).make(); }
 
-Kernel attention_join(const DeviceCaps& caps) {
+uint32_t AttentionForm::variant() const {
+  uint32_t bits = 0;
+  for (const bool is : {splits, paged, causal, window, chunk, softcap, slopes, mask, sinks, logarithms}) bits = 2 * bits + (is ? 1U : 0U);
+  return bits;
+}
+
+std::string attention_suffix(const AttentionForm& form) {
+  std::string letters;
+  const auto add = [&](bool is, char letter) {
+    if (is) letters += letter;
+  };
+  add(!form.causal, 'f');
+  add(form.window, 'w');
+  add(form.chunk, 'c');
+  add(form.softcap, 't');
+  add(form.slopes, 'a');
+  add(form.mask, 'm');
+  add(form.sinks && !form.splits, 's');
+  add(form.logarithms && !form.splits, 'l');
+  return fmt::format("{}{}{}{}", form.splits ? "_splits" : "", form.paged ? "_paged" : "", letters.empty() ? "" : "_", letters);
+}
+
+Kernel attention_join(bool sinks, bool logarithms, const DeviceCaps& caps) {
   const ir::KernelOptions options{.group_size = options_of(caps).group_size};
-  KernelBuilder k("attention_join", options);
-  const Memory parts = k.buffer("parts", Element::f32), stats = k.buffer("stats", Element::f32), out = k.output("out", Element::f32);
-  const Value width = k.parameter("width", Type::u32), splits = k.parameter("splits", Type::u32);
-  const Value out_offset = k.parameter("out_offset", Type::u32);
+  KernelBuilder k(fmt::format("attention_join{}{}", sinks ? "_sinks" : "", logarithms ? "_logarithms" : ""), options);
+  const Memory parts = k.buffer("parts", Element::f32), out = k.output("out", Element::f32);
+  const auto parameter = [&](const char* name) { return k.parameter(name, Type::u32); };
+  const Value width = parameter("width"), splits = parameter("splits"), heads = parameter("heads"),
+              stats_offset = parameter("stats_offset"), out_offset = parameter("out_offset");
+  RowEnd row_end(k, sinks, logarithms);
   const Value row = k.group_id(), first = row * splits;
+  const auto stat = [&](const Value& i, uint32_t which) -> Value { return parts[stats_offset + (first + i) * 2U + which]; };
   Variable largest = k.variable(k.lowest()), sum = k.variable(0.0F);
-  k.loop(0, splits, 1, [&](const Value& i) { largest = max(largest, stats[(first + i) * 2U]); });
-  k.loop(0, splits, 1,
-         [&](const Value& i) { sum = fma(exp_of_negative(stats[(first + i) * 2U] - largest), stats[(first + i) * 2U + 1U], sum); });
+  k.loop(0, splits, 1, [&](const Value& i) { largest = max(largest, stat(i, 0)); });
+  k.loop(0, splits, 1, [&](const Value& i) { sum = fma(exp_of_negative(stat(i, 0) - largest), stat(i, 1), sum); });
+  const RowEnd::Shares shares = row_end.shares(largest, sum, row % heads);
   k.loop(k.local_id(), width, options.group_size, [&](const Value& column) {
     Variable total = k.variable(0.0F);
-    k.loop(0, splits, 1, [&](const Value& i) {
-      total = fma(exp_of_negative(stats[(first + i) * 2U] - largest), parts[(first + i) * width + column], total);
-    });
-    out[out_offset + row * width + column] = total / sum;
+    k.loop(0, splits, 1,
+           [&](const Value& i) { total = fma(exp_of_negative(stat(i, 0) - largest), parts[(first + i) * width + column], total); });
+    out[out_offset + row * width + column] = shares.of(total);
   });
+  row_end.store_logarithm(k.local_id() == 0U, row);
   return k.finish();
 }
 

@@ -1,42 +1,95 @@
-// The parameters that every kernel of attention has, in their order.
+// What every kernel of attention is given, and what it says about a group of lanes: its sequence, rows and positions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "wick/ir/builder.h"
+#include "wick/kernels/attention.h"
 
 namespace wick::kernels {
 
-// Keys, or values: where a position's numbers are.
+// Keys, or values: where a slot's numbers are.
 struct CacheView {
-  ir::Value offset, head_stride, position_stride;
+  ir::Value offset, head_stride, slot_stride;
 
   CacheView(ir::KernelBuilder& k, std::string_view name);
-  [[nodiscard]] ir::Value place(const ir::Value& head, const ir::Value& position) const {
-    return offset + head * head_stride + position * position_stride;
+  [[nodiscard]] ir::Value place(const ir::Value& head, const ir::Value& slot) const {
+    return offset + head * head_stride + slot * slot_stride;
   }
 };
 
-// kernels::attention says what each is.
-struct AttentionArguments {
-  ir::Value width, q_offset;
+// Declares the buffers behind the values and the parameters; kernels::attention says what each is.
+class AttentionArguments {
+ public:
+  AttentionArguments(ir::KernelBuilder& k, const AttentionForm& form);
+
+  ir::Value width, value_width, q_offset;
   CacheView keys, values;
-  ir::Value group, heads, past, rows, split_length, scale, out_offset;
+  ir::Value group, heads, scale, out_offset, stats_offset;
 
-  explicit AttentionArguments(ir::KernelBuilder& k);
-  // Of token and head in [tokens, heads].
-  [[nodiscard]] ir::Value output_row(const ir::Value& row, const ir::Value& kv_head) const {
-    return row / group * heads + kv_head * group + row % group;
-  }
-  // The row of a group of lanes in what it writes: with splits, each split has one of its own.
-  [[nodiscard]] ir::Value written_row(ir::KernelBuilder& k, bool splits, const ir::Value& row, const ir::Value& kv_head) const;
+  // Those of the block's sequence with `block_rows` rows of queries, and of a split in whole `step`s: called once, before all others.
+  void find_block(const ir::Value& block, uint32_t block_rows, uint32_t step);
+  // The first row of the block, among the rows of its sequence, and how many there are; not more than the first where the block is none.
+  ir::Value first_row, rows;
+  // The positions that the block works on: those of its split that any of its rows sees.
+  ir::Value begin, end;
 
-  // The positions of a group of lanes with so many rows: those of its split that the last row sees. Those of earlier rows end before.
-  struct Positions {
+  // Of token and head in [tokens, heads]; rows beyond the last are the last of all.
+  [[nodiscard]] ir::Value output_row(const ir::Value& row) const;
+  // The row in what the block writes: with splits, each split has one of its own.
+  [[nodiscard]] ir::Value written_row(const ir::Value& row) const;
+  // The slot of a position below `end`.
+  [[nodiscard]] ir::Value slot(const ir::Value& position) const;
+  // Of the positions of the block, those that a row sees.
+  struct Seen {
     ir::Value begin, end;
+    [[nodiscard]] ir::Value holds(const ir::Value& position) const { return (position >= begin) & (position < end); }
   };
-  [[nodiscard]] Positions positions(ir::KernelBuilder& k, const ir::Value& first_row, uint32_t row_count) const;
+  [[nodiscard]] Seen seen_by(const ir::Value& row) const;
+  // What becomes of a score; scores and results are in units of 1 / `unit`.
+  [[nodiscard]] ir::Value adjusted(const ir::Value& score, const ir::Value& row, const ir::Value& position, float unit) const;
+  [[nodiscard]] ir::Value kv_head() const { return k_.group_id(1); }
+  [[nodiscard]] ir::Value head_of(const ir::Value& row) const { return kv_head() * group + row % group; }
+
+ private:
+  [[nodiscard]] ir::Value token_of(const ir::Value& row) const;  // in the batch
+  [[nodiscard]] ir::Value position_of(const ir::Value& row) const { return past_ + row / group; }
+  [[nodiscard]] ir::Value first_seen(const ir::Value& position) const;
+
+  ir::KernelBuilder& k_;
+  AttentionForm form_;
+  ir::Memory bounds_, table_;
+  std::optional<ir::Memory> slopes_, mask_;
+  ir::Value tokens_, sequences_, search_steps_, starts_offset_, lengths_offset_, table_offset_, block_slots_;
+  ir::Value table_row_, block_size_, window_, chunk_, softcap_, slopes_offset_, mask_offset_, mask_head_, mask_token_, mask_position_;
+  // Of the block's sequence.
+  ir::Value first_token_, past_, length_, first_entry_;
+};
+
+// The form in a kernel's name: (f)ull, (w)indow, (c)hunk, (t)anh of a softcap, (a)libi, (m)ask, (s)inks, (l)ogarithms.
+[[nodiscard]] std::string attention_suffix(const AttentionForm& form);
+
+// What a row's sum becomes where the row ends: the sink's share is added, the sum divided by, the logarithm written.
+class RowEnd {
+ public:
+  // Declares what the form asks for: buffers sinks and logarithms, and their parameters.
+  RowEnd(ir::KernelBuilder& k, bool sinks, bool logarithms);
+
+  // Of Σ e^(score - largest): what the row's columns are multiplied by and divided by.
+  struct Shares {
+    ir::Value factor, total;
+    [[nodiscard]] ir::Value of(const ir::Value& column) const;
+  };
+  [[nodiscard]] Shares shares(const ir::Value& largest, const ir::Value& sum, const ir::Value& head);
+  // At row `row` of the results, where the gate is true.
+  void store_logarithm(const ir::Value& gate, const ir::Value& row) const;
+
+ private:
+  std::optional<ir::Memory> sinks_, logarithms_;
+  ir::Value sinks_offset_, logarithms_offset_, logarithm_;
 };
 
 }  // namespace wick::kernels

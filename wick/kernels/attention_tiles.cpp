@@ -51,14 +51,14 @@ class TiledAttention {
         width_(width),
         shapes_(tiles, width),
         k_(fmt::format("attention_tiles_{}_w{}_{}x{}{}", to_string(form.cache), width, tiles.rows(), kAttentionKeys,
-                       form.splits ? "_splits" : ""),
+                       attention_suffix(form)),
            {.group_size = tiles.lanes(), .subgroup_size = tiles.subgroup_size}),
         q_(k_.buffer("q", Element::f32)),
         key_units_(k_, form.cache, form.access, "k"),
         value_units_(k_, key_units_, "v"),
+        a_(k_, form),
         out_(k_.output("out", Element::f32)),
-        stats_(form.splits ? std::optional(k_.output("stats", Element::f32)) : std::nullopt),
-        a_(k_),
+        row_end_(k_, form.sinks && !form.splits, form.logarithms && !form.splits),
         queries_(k_.shared(Element::u32, shapes_.queries.size())),
         cache_(k_.shared(Element::u32, shapes_.cache.size())),
         weights_(k_.shared(Element::u32, shapes_.weights.size())),
@@ -69,23 +69,22 @@ class TiledAttention {
 
   Kernel make() {
     // The groups with the most positions begin first.
-    first_row_ = (k_.group_count(0) - 1U - k_.group_id(0)) * tiles_.rows();
-    const auto [begin, end] = a_.positions(k_, first_row_, tiles_.rows());
+    a_.find_block(k_.group_count(0) - 1U - k_.group_id(0), tiles_.rows(), kAttentionKeys);
     // The lanes of a subgroup whose numbers differ by tile.n share a row.
     row_ = k_.subgroup_id() * tile_.n + k_.subgroup_lane() % tile_.n;
     part_ = k_.subgroup_lane() / tile_.n;
-    seen_ = min(end, a_.past + (first_row_ + row_) / a_.group + 1U);
+    seen_ = a_.seen_by(a_.first_row + row_);
 
     for (uint32_t column = 0; column < width_; column += tile_.n) {
       output_.push_back(k_.tile(TileRole::accumulator, Element::f32, tile_.m, tile_.n));
       k_.tile_fill(output_.back(), 0);
     }
-    const std::unique_ptr<TileSource> keys = source(key_units_, a_.keys, end), values = source(value_units_, a_.values, end);
+    const std::unique_ptr<TileSource> keys = source(key_units_, a_.keys), values = source(value_units_, a_.values);
     load_queries();
-    keys->load(begin);
+    keys->load(a_.begin);
     keys->store(cache_, k_.constant(0U));
     k_.barrier();
-    k_.loop(begin, end, kAttentionKeys, [&](const Value& first) {
+    k_.loop(a_.begin, a_.end, kAttentionKeys, [&](const Value& first) {
       values->load(first);
       score();
       k_.barrier();
@@ -106,15 +105,26 @@ class TiledAttention {
   [[nodiscard]] uint32_t parts() const { return tiles_.subgroup_size / tile_.n; }
 
   // Positions beyond the last are zeros, whatever the cache holds there: 0 · NaN is NaN.
-  std::unique_ptr<TileSource> source(const UnitReader& units, const CacheView& view, const Value& end) {
-    const Value head = view.place(k_.group_id(1), k_.constant(0U));
+  std::unique_ptr<TileSource> source(const UnitReader& units, const CacheView& view) {
+    const Value head = view.place(a_.kv_head(), k_.constant(0U)), end = a_.end;
+    // Where a position below the end lies; that of another is not read, or that of the first slot.
+    const auto place = [=, this](const Value& position) {
+      if (!form_.paged) return head + a_.slot(position) * view.slot_stride;
+      return head + select(position < end, a_.slot(min(position, max(end, 1U) - 1U)), 0U) * view.slot_stride;
+    };
     if (form_.cache == DType::f16) {  // taken as it lies
-      const WordSource::Matrix matrix{units.words(), head / 2U, view.position_stride / 2U, end, k_.constant(width_ / 2)};
+      const WordSource::Matrix matrix{.memory = units.words(),
+                                      .first = k_.constant(0U),
+                                      .row_words = k_.constant(0U),
+                                      .height = end,
+                                      .words = k_.constant(width_ / 2),
+                                      .place = [=](const Value& row) { return place(row) / 2U; }};
       return std::make_unique<WordSource>(k_, matrix, shapes_.cache, WordSource::Depth::down_columns, k_.constant(0U));
     }
-    const auto read = [=, &units](const Value& row, const Value& column, const Value& first) -> UnitSource::Unit {
+    const auto read = [=, this, &units](const Value& row, const Value& column, const Value& first) -> UnitSource::Unit {
       const Value position = first + row, at = column / units.unit() * units.step();
-      return {units.read(head + min(position, end - 1U) * view.position_stride + at), position < end};
+      const Value clamped = select(position < end, position, select(end > 0U, end - 1U, 0U));
+      return {units.read(place(clamped) + at), position < end};
     };
     return std::make_unique<UnitSource>(k_, units.unit(), shapes_.cache, read);
   }
@@ -123,7 +133,7 @@ class TiledAttention {
   void load_queries() {
     const Value scale = a_.scale * kLog2E;
     const auto query = [&](const Value& row, const Value& column) {
-      const Value place = a_.q_offset + a_.output_row(min(first_row_ + row, a_.rows - 1U), k_.group_id(1)) * width_ + column;
+      const Value place = a_.q_offset + a_.output_row(a_.first_row + row) * width_ + column;
       return q_[place] * scale;
     };
     k_.loop(k_.local_id(), shapes_.queries.rows * shapes_.queries.words, k_.kernel().group_size, [&](const Value& e) {
@@ -161,15 +171,16 @@ class TiledAttention {
     std::vector<Value> scores;
     Value largest = largest_;
     for (uint32_t i = 0; i < quads * kQuad; ++i) {
-      const Value position = key(i / kQuad, i % kQuad);
-      scores.push_back(select(first + position < seen_, scores_[position * shapes_.score_stride + row_], k_.lowest()));
+      const Value position = key(i / kQuad, i % kQuad), score = scores_[position * shapes_.score_stride + row_];
+      const Value adjusted = a_.adjusted(score, a_.first_row + row_, min(first + position, a_.end - 1U), kLog2E);
+      scores.push_back(select(seen_->holds(first + position), adjusted, k_.lowest()));
       largest = max(largest, scores.back());
     }
     for (uint32_t mask = tile_.n; mask < tiles_.subgroup_size; mask *= 2) largest = max(largest, subgroup_shuffle_xor(largest, mask));
     const Value factor = exp2(largest_ - largest);
     Value sum = sum_ * factor;
     const auto weight = [&](uint32_t i) {
-      const Value exists = first + key(i / kQuad, i % kQuad) < seen_;
+      const Value exists = seen_->holds(first + key(i / kQuad, i % kQuad));
       return select(exists, exp2(scores[i] - largest), 0.0F);
     };
     for (uint32_t i = 0; i < quads * kQuad; i += 2) {
@@ -212,8 +223,10 @@ class TiledAttention {
   void store() {
     Value total = sum_;
     for (uint32_t mask = tile_.n; mask < tiles_.subgroup_size; mask *= 2) total = total + subgroup_shuffle_xor(total, mask);
-    const Value row = first_row_ + row_, exists = row < a_.rows;
-    const Value at = a_.written_row(k_, form_.splits, row, k_.group_id(1));
+    const Value row = a_.first_row + row_, exists = row < a_.rows;
+    const Value at = a_.written_row(row);
+    std::optional<RowEnd::Shares> shares;
+    if (!form_.splits) shares = row_end_.shares(largest_ * kLn2, total, a_.head_of(row));
     const uint32_t columns = tile_.n / parts();
     const Value tile = k_.subgroup_id() * tile_.n, place = k_.subgroup_lane() % tile_.n * shapes_.score_stride + tile + part_ * columns;
     for (uint32_t i = 0; i < output_.size(); ++i) {
@@ -221,14 +234,15 @@ class TiledAttention {
       k_.barrier();
       for (uint32_t c = 0; c < columns; ++c) {
         const Value result = scores_[place + c];
-        out_.store_if(exists, a_.out_offset + at * width_ + (i * tile_.n + part_ * columns + c), form_.splits ? result : result / total);
+        out_.store_if(exists, a_.out_offset + at * width_ + (i * tile_.n + part_ * columns + c), shares ? shares->of(result) : result);
       }
       k_.barrier();
     }
-    if (!stats_) return;
+    row_end_.store_logarithm(exists & (part_ == 0U), at);
+    if (!form_.splits) return;
     k_.when(exists & (part_ == 0U), [&] {
-      (*stats_)[at * 2U] = select(total > 0, largest_ * kLn2, k_.lowest());
-      (*stats_)[at * 2U + 1U] = total;
+      out_[a_.stats_offset + at * 2U] = select(total > 0, largest_ * kLn2, k_.lowest());
+      out_[a_.stats_offset + at * 2U + 1U] = total;
     });
   }
 
@@ -240,12 +254,13 @@ class TiledAttention {
   KernelBuilder k_;
   Memory q_;
   UnitReader key_units_, value_units_;
-  Memory out_;
-  std::optional<Memory> stats_;
   AttentionArguments a_;
+  Memory out_;
+  RowEnd row_end_;
   Memory queries_, cache_, weights_, scores_, factors_;
   Variable largest_, sum_;  // of the row, and of the lane's share of it
-  Value first_row_, row_, part_, seen_;
+  Value row_, part_;
+  std::optional<AttentionArguments::Seen> seen_;
   std::vector<uint32_t> output_;
 };
 

@@ -80,37 +80,43 @@ ir::Kernel rope_into_cache(const CacheRows& rows, const DeviceCaps& caps) {
   KernelBuilder k(fmt::format("rope_into_cache_{}_x{}{}", to_string(rows.dtype), rows.unit, rows.interleaved ? "_interleaved" : ""),
                   {.group_size = group_options(caps, 128).group_size});
   const Memory query = k.buffer("query", Element::f32), key = k.buffer("key", Element::f32), value = k.buffer("value", Element::f32),
-               table = k.buffer("table", Element::f32);
+               table = k.buffer("table", Element::f32), places = k.buffer("places", Element::u32);
   const Memory keys = k.output("keys", cache_element_of(rows)), values = k.output("values", cache_element_of(rows)),
                out = k.output("turned", Element::f32);
   const auto parameter = [&](const char* name) { return k.parameter(name, Type::u32); };
   const Value count = parameter("count"), heads = parameter("heads"), kv_heads = parameter("kv_heads"), units = parameter("units"),
-              pairs = parameter("pairs"), query_first = parameter("query_first"), key_first = parameter("key_first"),
-              value_first = parameter("value_first"), table_first = parameter("table_first");
+              value_units = parameter("value_units"), pairs = parameter("pairs"), query_first = parameter("query_first"),
+              key_first = parameter("key_first"), value_first = parameter("value_first"), table_first = parameter("table_first"),
+              positions_first = parameter("positions_first"), slots_first = parameter("slots_first");
   const auto cache_view = [&](const std::string& name) {
     const Value offset = k.parameter(name + "_offset", Type::u32), head_stride = k.parameter(name + "_head_stride", Type::u32),
-                position_stride = k.parameter(name + "_position_stride", Type::u32);
-    return [=](const Value& head, const Value& token) { return offset + head * head_stride + token * position_stride; };
+                slot_stride = k.parameter(name + "_slot_stride", Type::u32);
+    return [=](const Value& head, const Value& slot) { return offset + head * head_stride + slot * slot_stride; };
   };
   const auto keys_place = cache_view("keys"), values_place = cache_view("values");
   const Value turned_first = parameter("turned_first");
-  const Value lane = global_lane(k), unit = lane % units, row = lane / units, rows_per_token = heads + kv_heads * 2U;
-  const Value token = row / rows_per_token, head = row % rows_per_token, head_dim = units * rows.unit, begin = unit * rows.unit;
-  const Value angles = table_first + token * pairs * 2U;
-  const auto is_row_of = [&](const Value& first, const Value& end) { return (lane < count) & (head >= first) & (head < end); };
-  k.when(is_row_of(k.constant(0U), heads), [&] {
-    const Value first = (token * heads + head) * head_dim;
-    store_unit(k, out, DType::f32, rows.unit, turned_first / rows.unit + first / rows.unit + unit, begin,
+  // A token's units: of its queries, its keys, its values.
+  const Value query_units = heads * units, turned_units = query_units + kv_heads * units,
+              units_of_token = turned_units + kv_heads * value_units;
+  const Value lane = global_lane(k), token = lane / units_of_token, place = lane % units_of_token, exists = lane < count;
+  const Value angles = table_first + places.load_if(exists & (pairs > 0U), positions_first + token, 0U) * pairs * 2U;
+  k.when(exists & (place < query_units), [&] {
+    const Value head = place / units, unit = place % units, first = (token * heads + head) * (units * rows.unit);
+    store_unit(k, out, DType::f32, rows.unit, turned_first / rows.unit + first / rows.unit + unit, unit * rows.unit,
                [&](const Value& i) { return turned(query, query_first + first, table, angles, pairs, rows.interleaved, i); });
   });
-  k.when(is_row_of(heads, heads + kv_heads), [&] {
-    const Value kv_head = head - heads, first = key_first + (token * kv_heads + kv_head) * head_dim;
-    store_unit(k, keys, rows.dtype, rows.unit, keys_place(kv_head, token) + unit, begin,
+  // A slot of -1 takes nothing.
+  const Value slot = places.load_if(exists, slots_first + token, ~0U), is_stored = exists & (slot != ~0U);
+  k.when(is_stored & (place >= query_units) & (place < turned_units), [&] {
+    const Value at = place - query_units, head = at / units, unit = at % units;
+    const Value first = key_first + (token * kv_heads + head) * (units * rows.unit);
+    store_unit(k, keys, rows.dtype, rows.unit, keys_place(head, slot) + unit, unit * rows.unit,
                [&](const Value& i) { return turned(key, first, table, angles, pairs, rows.interleaved, i); });
   });
-  k.when(is_row_of(heads + kv_heads, rows_per_token), [&] {
-    const Value kv_head = head - heads - kv_heads, first = value_first + (token * kv_heads + kv_head) * head_dim;
-    store_unit(k, values, rows.dtype, rows.unit, values_place(kv_head, token) + unit, begin,
+  k.when(is_stored & (place >= turned_units), [&] {
+    const Value at = place - turned_units, head = at / value_units, unit = at % value_units;
+    const Value first = value_first + (token * kv_heads + head) * (value_units * rows.unit);
+    store_unit(k, values, rows.dtype, rows.unit, values_place(head, slot) + unit, unit * rows.unit,
                [&](const Value& i) -> Value { return value[first + i]; });
   });
   return k.finish();

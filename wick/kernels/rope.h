@@ -20,10 +20,11 @@ struct CacheRows {
 };
 
 // What a token's heads need behind their products, in one launch: queries and keys turned, keys and values written into their caches.
-// Buffers query [tokens, heads, head_dim], key and value [tokens, kv_heads, head_dim], table [tokens, pairs, 2] of (cos, sin), all f32 and
-// row-major; keys, values: the caches; turned: the queries. Parameters: count = tokens · (heads + 2 kv_heads) · units, heads, kv_heads,
-// units = head_dim / unit, pairs; where query, key, value and table begin; of keys and of values, in units: offset, a head's stride, a
-// position's stride; where turned begins, a multiple of four if the unit is. A lane takes a unit.
+// Buffers query [tokens, heads, d], key [tokens, kv_heads, d], value [tokens, kv_heads, value_d], table [positions, pairs, 2] of (cos,
+// sin), all f32 and row-major; places: positions and slots [tokens], a row of the table and one of the cache for each token, or for no row
+// -1; keys, values: the caches; turned: the queries. Parameters: count, of all units that there are, heads, kv_heads, units = d / unit,
+// value_units, pairs; where query, key, value, table, positions and slots begin; of keys and of values, in units: offset, a head's stride,
+// a slot's stride; where turned begins, a multiple of four if the unit is. A lane takes a unit.
 [[nodiscard]] ir::Kernel rope_into_cache(const CacheRows& rows, const DeviceCaps& caps);
 
 }  // namespace wick::kernels

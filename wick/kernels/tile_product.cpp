@@ -50,7 +50,8 @@ void WordSource::load(const Value& depth) {
   for (uint32_t i = 0; i < shape_.rows * shape_.words / 4; i += k_.kernel().group_size) {
     const Value e = (k_.local_id() + i) * 4U, row = first_row + e / shape_.words, word = first_word + e % shape_.words;
     const Value exists = (row < matrix_.height) & (word < matrix_.words);
-    held_.push_back(matrix_.memory.load4_if(exists, matrix_.first + row * matrix_.row_words + word, 0));
+    const Value place = matrix_.place ? matrix_.place(row) : matrix_.first + row * matrix_.row_words;
+    held_.push_back(matrix_.memory.load4_if(exists, place + word, 0));
   }
 }
 

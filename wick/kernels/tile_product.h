@@ -35,6 +35,8 @@ class WordSource final : public TileSource {
   struct Matrix {
     ir::Memory memory;
     ir::Value first, row_words, height, words;  // in words; multiples of four but for the height
+    // Where a row below the height begins, if not at first + row · row_words.
+    std::function<ir::Value(const ir::Value& row)> place = {};
   };
   // Of the left operand the depth runs along its rows, of the right one down its columns; `across` is where the block begins in the other.
   enum class Depth : uint8_t { along_rows, down_columns };

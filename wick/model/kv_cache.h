@@ -33,9 +33,6 @@ class KvCache {
   [[nodiscard]] const Tensor& keys(int64_t layer) const { return keys_[checked(layer)]; }
   [[nodiscard]] const Tensor& values(int64_t layer) const { return values_[checked(layer)]; }
 
-  // The places of a layer's next positions, behind the filled ones: views [kv_heads, tokens, head_dim]. There must be room for them.
-  [[nodiscard]] Tensor next_keys(int64_t layer, int64_t tokens) const { return keys(layer).narrow(1, length_, tokens); }
-  [[nodiscard]] Tensor next_values(int64_t layer, int64_t tokens) const { return values(layer).narrow(1, length_, tokens); }
   // Counts `tokens` positions as filled, once every layer has written them. Errors: context_full.
   void advance(int64_t tokens);
   // Forgets all positions from `length` on. Errors: invalid_argument below 0 and beyond length().

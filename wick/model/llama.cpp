@@ -224,19 +224,37 @@ Tensor Llama::normalize(Hidden& hidden, const Tensor& weight) const {
 Llama::Hidden Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache, const StopCheck& stop) const {
   const auto count = static_cast<int64_t>(tokens.size());
   const Tensor ids = Tensor::from_span(tokens, {count}, device_);
-  const Tensor angles = rope_.table(cache.length(), count, device_);
+  const Places places = places_of(count, cache);
   Hidden hidden{weights_.embedding.scaled(embedding(weights_.embedding.weight, ids)), std::nullopt};
   for (int64_t index = 0; index < config_.layers; ++index) {
     if (stop && stop()) return {};
     const LlamaLayer& layer = weights_.layers[static_cast<size_t>(index)];
-    hidden.added = attend(layer, index, normalize(hidden, layer.attention_norm), angles, cache);
+    hidden.added = attend(layer, index, normalize(hidden, layer.attention_norm), places, cache);
     hidden.added = feed_forward(layer, index, normalize(hidden, layer.feed_forward_norm));
   }
   cache.advance(count);
   return hidden;
 }
 
-Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Tensor& angles, KvCache& cache) const {
+Tensor Llama::angles_of(int64_t positions) const {
+  const std::lock_guard lock(angles_mutex_);
+  if (!angles_.defined() || angles_.dim(0) < positions) angles_ = rope_.table(0, positions, device_);
+  return angles_;
+}
+
+Llama::Places Llama::places_of(int64_t count, const KvCache& cache) const {
+  const int64_t past = cache.length(), length = past + count;
+  std::vector<int32_t> numbers;  // positions, starts, length, and the one block that holds them all
+  numbers.reserve(static_cast<size_t>(count) + 4);
+  for (int64_t position = past; position < length; ++position) numbers.push_back(static_cast<int32_t>(position));
+  for (const int64_t number : {int64_t{0}, count, length, int64_t{0}}) numbers.push_back(static_cast<int32_t>(number));
+  const Tensor all = Tensor::from_vector(numbers, {count + 4}, device_);
+  const Tensor positions = all.narrow(0, 0, count);
+  AttentionPlan plan{all.narrow(0, count, 2), all.narrow(0, count + 2, 1), all.narrow(0, count + 3, 1).reshape({1, 1})};
+  return {angles_of(cache.capacity()), {positions, positions}, std::move(plan), length};
+}
+
+Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Places& places, KvCache& cache) const {
   const int64_t tokens = normed.dim(0);
   show_input(index, {"attn_q", "attn_k", "attn_v"}, normed);
   const std::array<const Tensor*, 3> projections{&layer.query.weight, &layer.key.weight, &layer.value.weight};
@@ -246,10 +264,13 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& norme
   qkv[2] = biased(layer.value.scaled(qkv[2]), layer.value_bias);
   const auto heads_of = [&](const Tensor& x, int64_t heads) { return x.reshape({tokens, heads, config_.head_dim}); };
   const Tensor query =
-      rope_into_cache(heads_of(qkv[0], config_.heads), heads_of(qkv[1], config_.kv_heads), heads_of(qkv[2], config_.kv_heads), angles,
-                      config_.rope_style, cache.next_keys(index, tokens), cache.next_values(index, tokens));
-  const AttentionParams params{1.0F / std::sqrt(static_cast<float>(config_.head_dim)), cache.length(), linear_.precise};
-  const Tensor mixed = attention(query, cache.keys(index), cache.values(index), params);
+      rope_into_cache(heads_of(qkv[0], config_.heads), heads_of(qkv[1], config_.kv_heads), heads_of(qkv[2], config_.kv_heads), places.cache,
+                      places.angles, config_.rope_style, cache.keys(index), cache.values(index));
+  const AttentionParams params{.scale = 1.0F / std::sqrt(static_cast<float>(config_.head_dim)),
+                               .block_size = cache.capacity(),
+                               .longest = places.length,
+                               .precise = linear_.precise};
+  const Tensor mixed = attention(query, cache.keys(index), cache.values(index), places.plan, params);
   Tensor heads = mixed.reshape({tokens, config_.heads * config_.head_dim});
   if (layer.attention_sub_norm) heads = rms_norm(heads, *layer.attention_sub_norm, config_.norm_epsilon);
   show_input(index, {"attn_output"}, heads);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "wick/model/llama_config.h"
 #include "wick/model/rope_table.h"
 #include "wick/model/weights.h"
+#include "wick/tensor/ops/attention.h"
+#include "wick/tensor/ops/rope.h"
 
 namespace wick {
 
@@ -64,8 +67,19 @@ class Llama final : public LanguageModel {
   [[nodiscard]] Tensor normalize(Hidden& hidden, const Tensor& weight) const;
   // The hidden state behind the last layer, keys and values having been appended to the cache; an empty one if it was to stop.
   [[nodiscard]] Hidden run_layers(std::span<const int32_t> tokens, KvCache& cache, const StopCheck& stop) const;
+  // Where a batch's tokens stand, and where keys and values of theirs lie.
+  struct Places {
+    Tensor angles;
+    CachePlaces cache;
+    AttentionPlan plan;
+    int64_t length;  // positions that are filled with these tokens
+  };
+  // Of `count` tokens behind those that are in the cache, whose slots are its positions.
+  [[nodiscard]] Places places_of(int64_t count, const KvCache& cache) const;
+  // The cosines and sines of at least so many positions, on the device.
+  [[nodiscard]] Tensor angles_of(int64_t positions) const;
   // attend and feed_forward take the normalised hidden state and give what is to be added to the hidden state.
-  [[nodiscard]] Tensor attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Tensor& angles, KvCache& cache) const;
+  [[nodiscard]] Tensor attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Places& places, KvCache& cache) const;
   // The activated gate times up, [tokens, feed-forward width].
   [[nodiscard]] Tensor gate(const LlamaLayer& layer, const Tensor& normed) const;
   [[nodiscard]] Tensor feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& normed) const;
@@ -77,6 +91,8 @@ class Llama final : public LanguageModel {
   ModelInfo info_;
   LinearParams linear_;
   RopeTable rope_;
+  mutable std::mutex angles_mutex_;
+  mutable Tensor angles_;  // of as many positions as the largest cache so far
   DType kv_type_;
   InputObserver observe_;
   // Those of weights_ that are to be rearranged, the next ones last. What one call multiplies goes together.

@@ -148,7 +148,7 @@ bool is_plain(const Tensor& query, const Tensor& key, const Tensor& value, const
 }
 
 Tensor attend_by_op(const Tensor& query, const Tensor& key, const Tensor& value, double scale) {
-  const AttentionParams params{.scale = static_cast<float>(scale), .past = key.dim(2) - query.dim(2), .precise = true};
+  const SequenceAttention params{.scale = static_cast<float>(scale), .past = key.dim(2) - query.dim(2), .precise = true};
   std::vector<Tensor> results;
   results.reserve(static_cast<size_t>(query.dim(0)));
   for (int64_t i = 0; i < query.dim(0); ++i)

@@ -31,7 +31,7 @@ namespace [[gnu::visibility("default")]] wick {
   ROW(add_rms_norm, RmsNormParams, 3, 3, 2, 1)   /* sum = x + y, and rms_norm of it */                                                   \
   ROW(layer_norm, LayerNormParams, 3, 3, 1, 1)   /* (in - mean) / sqrt(variance + epsilon) * weight + bias along the last dimension */   \
   ROW(rope, RopeParams, 2, 2, 1, 1)              /* rotary position embedding */                                                         \
-  ROW(rope_into_cache, RopeParams, 4, 4, 3, 1)   /* rope of queries and of keys, and keys and values written into a cache */             \
+  ROW(rope_into_cache, RopeParams, 6, 6, 3, 1)   /* rope of queries and of keys, and keys and values written into a cache */             \
   ROW(embedding, NoParams, 2, 2, 1, 1)           /* rows of a table, dequantized */                                                      \
   ROW(index_select, IndexParams, 2, 2, 1, 1)     /* slices of a dimension by number */                                                   \
   ROW(gather, IndexParams, 2, 2, 1, 1)           /* out[i, j, k] = in[i, ids[i, j, k], k] */                                             \
@@ -40,7 +40,7 @@ namespace [[gnu::visibility("default")]] wick {
   ROW(matmul, NoParams, 2, 2, 1, 1)              /* batched [m, k] x [k, n] */                                                           \
   ROW(linear, LinearParams, 2, 4, 3, 1)          /* in x transposed weight for one to three weights at once */                           \
   ROW(gated_linear, LinearParams, 3, 3, 1, 1)    /* silu(in x transposed gate) * (in x transposed up) */                                 \
-  ROW(attention, AttentionParams, 3, 3, 1, 1)    /* causal scaled dot-product attention over a key/value cache */                        \
+  ROW(attention, AttentionParams, 6, 9, 2, 1)    /* scaled dot-product attention of a batch of sequences over a key/value cache */       \
   ROW(conv2d, ConvParams, 2, 2, 1, 1)            /* cross-correlation with a kernel */                                                   \
   ROW(conv_transpose2d, ConvParams, 2, 2, 1, 1)  /* its adjoint */                                                                       \
   ROW(avg_pool2d, PoolParams, 1, 1, 1, 1)        /* means over windows */                                                                \
@@ -267,9 +267,10 @@ struct RmsNormParams {
 // Which elements of a head form a rotated pair: (2i, 2i+1), as Llama's own checkpoints have it, or (i, i + half), as Hugging Face's.
 enum class RopeStyle : uint8_t { interleaved, half_split };
 // Inputs: x [tokens, heads, head_dim]; table f32 [tokens, rotary_dims / 2, 2] of (cos, sin). Elements from 2·pairs on are copied.
-// rope_into_cache: inputs query [tokens, heads, head_dim], key and value [tokens, kv_heads, head_dim] and the table, all f32 and row-major;
-// outputs: the places of the keys and of the values in a cache, [kv_heads, tokens, head_dim] of one of kCacheDTypes, whose rows are
-// contiguous, and the turned queries, f32.
+// rope_into_cache: inputs query [tokens, heads, d], key [tokens, kv_heads, d], value [tokens, kv_heads, value_d], all f32 and row-major;
+// the table [positions, pairs, 2]; positions [tokens] and slots [tokens], i32: which row of the table turns a token, and which row of the
+// cache takes its key and value; -1: none does. Outputs: the keys [kv_heads, slots, d] and the values [kv_heads, slots, value_d] of a cache
+// of one of kCacheDTypes, whose rows are contiguous and of which only those slots change, and the turned queries, f32.
 struct RopeParams {
   RopeStyle style = RopeStyle::interleaved;
 };
@@ -288,14 +289,34 @@ inline constexpr std::array<DType, 4> kCacheDTypes = {DType::f32, DType::f16, DT
   return std::find(kCacheDTypes.begin(), kCacheDTypes.end(), dtype) != kCacheDTypes.end();
 }
 
-// Inputs: query [tokens, heads, head_dim] f32; key and value [kv_heads, positions, head_dim], both of one of kCacheDTypes, of which the
-// first past + tokens positions are filled. Token t sees positions 0 … past + t. heads must be a multiple of kv_heads.
+// Several sequences at once, whose keys and values lie in blocks of `block_size` slots of a cache that they share.
+// Inputs: query [tokens, heads, d] f32, a sequence's tokens one behind the other; key [kv_heads, slots, d] and value [kv_heads, slots,
+// value_d], both of one of kCacheDTypes; the plan, i32 and row-major: starts [sequences + 1], where each sequence's tokens begin, from 0 to
+// `tokens`; lengths [sequences], how many positions of it are filled, these tokens' own included; table [sequences, blocks]: position p is
+// in slot table[p / block_size] · block_size + p % block_size. Then, each if it is named here, f32: sinks [heads], slopes [heads], mask
+// [heads, tokens, positions] in any layout. heads is a multiple of kv_heads.
+// Outputs: [tokens, heads, value_d] and, if asked for, the logarithm of the softmax's denominator, [tokens, heads]; both f32.
+//
+// Token t of n stands at position p = length - n + t, and sees all positions of its sequence but those that follow p, if causal; p - window
+// and before, if window > 0; those before p - p % chunk, if chunk > 0. Entries of the table for positions that no token sees count for
+// nothing. A score is scale · q·k, then softcap · tanh(score / softcap) if softcap > 0, then plus slope · (position - p), then plus the
+// mask. A sink is one more score of each token of its head, with a value of 0. A token that sees nothing gives 0, and -inf as logarithm.
 // precise: all numbers stay what they are; otherwise a device may round scaled queries, keys, values and weights to f16, and an infinity or
 // NaN among the values of one of these tokens may reach those before it.
+// deterministic: a token's result has the same bits in every batch, for every way its sequence was cut into batches and every number of
+// threads, where blocks hold a multiple of four slots.
+// longest: no length is more, nor does it decide what is computed; 0: as many positions as a row of the table has.
 struct AttentionParams {
   float scale = 1;
-  int64_t past = 0;
+  float softcap = 0;
+  int64_t block_size = 1;
+  int64_t longest = 0;
+  int64_t window = 0;
+  int64_t chunk = 0;
+  bool causal = true;
   bool precise = false;
+  bool deterministic = false;
+  bool has_sinks = false, has_slopes = false, has_mask = false;
 };
 
 // The table of ops.

@@ -49,6 +49,9 @@ std::vector<double> exact(Inputs /*inputs*/, const ReferenceTensor& expected) { 
 
 struct CacheCase {
   int64_t tokens, heads, kv_heads, head_dim, pairs;
+  int64_t other_value_dim = 0;  // 0: the values are as wide as the keys
+
+  [[nodiscard]] int64_t value_dim() const { return other_value_dim == 0 ? head_dim : other_value_dim; }
 };
 
 // A code of q8_0 errs by half a step, 1/127 of the block's largest magnitude, whose f16 errs by 2^-11 of itself, 127 codes away from 0;
@@ -66,32 +69,47 @@ Bound cache_bound(DType dtype, const Bound& bound) {
   };
 }
 
-// Positions in the middle of a cache.
+// Tokens at any positions, into any slots of a larger cache, of which the others stay; the second of several tokens goes nowhere.
 void add_into_cache(CaseList& list, const CacheCase& c, RopeStyle style, DType dtype, View view = View::contiguous) {
   const char* style_name = style == RopeStyle::interleaved ? "interleaved" : "half_split";
-  const std::string name =
-      fmt::format("[{}, {}+{}, {}]/pairs {}/{}/{}", c.tokens, c.heads, c.kv_heads, c.head_dim, c.pairs, style_name, to_string(view));
+  const std::string name = fmt::format("[{}, {}+{}, {}]/value {}/pairs {}/{}/{}", c.tokens, c.heads, c.kv_heads, c.head_dim, c.value_dim(),
+                                       c.pairs, style_name, to_string(view));
   list.add(OpId::rope_into_cache, dtype, name, [=](Trial& trial) {
-    constexpr int64_t kPast = 2, kRest = 3;
-    const Shape cache_shape{c.kv_heads, kPast + c.tokens + kRest, c.head_dim};
-    const Shape kv_shape{c.tokens, c.kv_heads, c.head_dim};
-    const auto cache = [&] { return trial.weight(cache_shape[0] * cache_shape[1], c.head_dim, dtype).reshape(cache_shape); };
+    const int64_t positions = 9, slots = (c.tokens + 5) | 1;
+    const auto cache = [&](int64_t width) { return trial.weight(c.kv_heads * slots, width, dtype).reshape({c.kv_heads, slots, width}); };
     const Tensor query = trial.input({c.tokens, c.heads, c.head_dim}, DType::f32, view);
-    const Tensor key = trial.input(kv_shape, DType::f32, view), value = trial.input(kv_shape, DType::f32, view);
-    const Tensor table = trial.input({c.tokens, c.pairs, 2}, DType::f32, View::contiguous, {-1.2, 1.2});
-    const Tensor keys = cache(), values = cache();
-    const auto places = [&](const Tensor& whole) { return whole.narrow(1, kPast, c.tokens); };
-    const Tensor turned = rope_into_cache(query, key, value, table, style, places(keys), places(values));
-    const RopeParams params{style};
-    trial.expect(OpId::rope, &params, {&query, &table}, turned, rope_bound(DType::f32));
-    if (!trial.has_values() || c.tokens == 0) return;
-    const std::vector<ReferenceTensor> inputs = {trial.values_of(query), trial.values_of(key), trial.values_of(value),
-                                                 trial.values_of(table)};
+    const Tensor key = trial.input({c.tokens, c.kv_heads, c.head_dim}, DType::f32, view);
+    const Tensor value = trial.input({c.tokens, c.kv_heads, c.value_dim()}, DType::f32, view);
+    const Tensor table = trial.input({c.pairs == 0 ? 0 : positions, c.pairs, 2}, DType::f32, View::contiguous, {-1.2, 1.2});
+    std::vector<int32_t> at, to;
+    for (int64_t token = 0; token < c.tokens; ++token) {
+      at.push_back(static_cast<int32_t>(trial.random().below(positions)));
+      to.push_back(token == 1 ? -1 : static_cast<int32_t>((token * 2 + 3) % slots));
+    }
+    const CachePlaces places{Tensor::from_vector(at, {c.tokens}, trial.device()), Tensor::from_vector(to, {c.tokens}, trial.device())};
+    const Tensor keys = cache(c.head_dim), values = cache(c.value_dim());
     std::vector<ReferenceTensor> expected(3);
-    for (size_t i = 0; i < 2; ++i) expected[i] = {{c.kv_heads, c.tokens, c.head_dim}, {}, dtype};
+    if (trial.has_values()) expected = {trial.values_of(keys), trial.values_of(values), {query.shape(), {}, DType::f32}};
+    const Tensor turned = rope_into_cache(query, key, value, places, table, style, keys, values);
+    trial.expect_true(turned.shape() == query.shape(), "queries of another shape");
+    if (!trial.has_values()) return;
+    std::vector<ReferenceTensor> inputs;
+    for (const Tensor* input : {&query, &key, &value, &table, &places.positions, &places.slots}) inputs.push_back(trial.values_of(*input));
+    const RopeParams params{style};
+    std::vector<bool> written(static_cast<size_t>(slots));
+    for (const int32_t slot : to) {
+      if (slot >= 0) written[static_cast<size_t>(slot)] = true;
+    }
     rule(OpId::rope_into_cache).reference(&params, inputs, expected);
-    trial.expect_values(expected[0], places(keys), cache_bound(dtype, turned_key_bound)(inputs, expected[0]));
-    trial.expect_values(expected[1], places(values), cache_bound(dtype, exact)(inputs, expected[1]));
+    // What was not written is what it was, to the bit.
+    const auto of_written = [&](std::vector<double> bounds, int64_t width) {
+      for (size_t i = 0; i < bounds.size(); ++i)
+        if (!written[i / static_cast<size_t>(width) % static_cast<size_t>(slots)]) bounds[i] = 0;
+      return bounds;
+    };
+    trial.expect_values(expected[2], turned, rope_bound(DType::f32)(inputs, expected[2]));
+    trial.expect_values(expected[0], keys, of_written(cache_bound(dtype, turned_key_bound)(inputs, expected[0]), c.head_dim));
+    trial.expect_values(expected[1], values, of_written(cache_bound(dtype, exact)(inputs, expected[1]), c.value_dim()));
   });
 }
 
@@ -123,6 +141,8 @@ void add_rope_cases(CaseList& list) {
       add_into_cache(list, {1, 32, 8, 128, 64}, style, dtype);
       add_into_cache(list, {40, 9, 3, 64, 32}, style, dtype);
       add_into_cache(list, {2, 4, 2, 32, 0}, style, dtype);
+      add_into_cache(list, {5, 4, 2, 96, 16, 32}, style, dtype);
+      add_into_cache(list, {5, 4, 2, 32, 16, 128}, style, dtype);
       add_into_cache(list, {0, 4, 2, 32, 16}, style, dtype);
       for (const View view : views_of({3, 2, 32})) add_into_cache(list, {3, 2, 2, 32, 16}, style, dtype, view);
       if (dtype == DType::q8_0) continue;

@@ -7,9 +7,9 @@ namespace {
 
 constexpr int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// Calls body(first row, last row) for runs of kSplitRows rows.
+// Calls body(first row, last row) for panels of kSplitRows rows.
 template <class Body>
-void for_each_run(const QueryBlock& block, Body&& body) {
+void for_each_panel(const QueryBlock& block, Body&& body) {
   for (int64_t row = 0; row < block.rows; row += kSplitRows) body(row, std::min(row + kSplitRows, block.rows) - 1);
 }
 
@@ -19,17 +19,19 @@ SplitRows rows_from(const std::array<bf16*, 2>& parts, int64_t row, int64_t stri
 
 // `count` positions of the block from `first` on, in the form of `rows` rows, of which those behind them are zeros. False where a number is
 // none, or too large.
-bool split_rows(const SimdKernels& kernels, const AttentionShapes& s, int64_t first, int64_t count, int64_t rows, const QueryBlock& block,
-                const SplitBlock& split) {
+bool split_rows(const SimdKernels& kernels, int64_t width, int64_t depth, int64_t first, int64_t count, int64_t rows,
+                const QueryBlock& block, const SplitBlock& split) {
   bool usable = true;
   for (int64_t row = 0; row < rows; ++row) {
-    bf16* high = split.rows[0] + row * split.depth;
-    bf16* low = split.rows[1] + row * split.depth;
+    bf16* high = split.rows[0] + row * depth;
+    bf16* low = split.rows[1] + row * depth;
     if (row < count) {
-      usable &= kernels.product.split.split(block.wide + (first + row) * s.width, s.width, high, low);
+      usable &= kernels.product.split.split(block.wide + (first + row) * width, width, high, low);
+      std::fill(high + width, high + depth, bf16{});
+      std::fill(low + width, low + depth, bf16{});
     } else {
-      std::fill_n(high, s.width, bf16{});
-      std::fill_n(low, s.width, bf16{});
+      std::fill_n(high, depth, bf16{});
+      std::fill_n(low, depth, bf16{});
     }
   }
   return usable;
@@ -39,7 +41,8 @@ bool split_rows(const SimdKernels& kernels, const AttentionShapes& s, int64_t fi
 bool pack_keys(const SimdKernels& kernels, const AttentionShapes& s, int64_t count, const QueryBlock& block, const SplitBlock& split) {
   bool usable = true;
   for (int64_t position = 0; position < count; position += kSplitColumns) {
-    usable &= split_rows(kernels, s, position, std::min<int64_t>(kSplitColumns, count - position), kSplitColumns, block, split);
+    usable &= split_rows(kernels, s.width, split.depth, position, std::min<int64_t>(kSplitColumns, count - position), kSplitColumns, block,
+                         split);
     for (size_t part = 0; part < 2; ++part) {
       kernels.gather_words(reinterpret_cast<const std::byte*>(split.rows[part]), split.depth * int64_t{sizeof(bf16)}, split.depth / 2, 0,
                            reinterpret_cast<std::byte*>(split.key_words[part] + position * split.depth / 2));
@@ -51,44 +54,43 @@ bool pack_keys(const SimdKernels& kernels, const AttentionShapes& s, int64_t cou
 bool pack_values(const SimdKernels& kernels, const AttentionShapes& s, int64_t count, const QueryBlock& block, const SplitBlock& split) {
   bool usable = true;
   for (int64_t position = 0; position < count; position += 2) {
-    usable &= split_rows(kernels, s, position, std::min<int64_t>(2, count - position), 2, block, split);
+    usable &= split_rows(kernels, s.value_width, split.row_depth, position, std::min<int64_t>(2, count - position), 2, block, split);
     for (size_t part = 0; part < 2; ++part) {
       const auto* row = reinterpret_cast<const uint16_t*>(split.rows[part]);
-      kernels.product.interleave(row, row + split.depth, s.width, split.value_words[part] + position / 2 * s.width);
+      kernels.product.interleave(row, row + split.row_depth, s.value_width, split.value_words[part] + position / 2 * s.value_width);
     }
   }
   const int64_t pairs = (count + 1) / 2;
-  for (uint32_t* words : split.value_words) std::fill(words + pairs * s.width, words + round_up(count, kSplitDepth) / 2 * s.width, 0U);
+  for (uint32_t* words : split.value_words)
+    std::fill(words + pairs * s.value_width, words + round_up(count, kSplitDepth) / 2 * s.value_width, 0U);
   return usable;
 }
 
 }  // namespace
 
 bool can_split(const SimdKernels& kernels, const AttentionShapes& s) {
-  return kernels.product.split.multiply != nullptr && !s.precise && s.width % kSplitColumns == 0;
+  return kernels.product.split.multiply != nullptr && !s.params->precise && s.width % kSplitColumns == 0 &&
+         s.value_width % kSplitColumns == 0;
 }
 
 SplitBlock split_queries(const SimdKernels& kernels, Scratch& scratch, const AttentionShapes& s, const QueryBlock& block) {
-  SplitBlock split{.usable = true, .depth = round_up(s.width, kSplitDepth)};
+  SplitBlock split{
+      .usable = true, .depth = round_up(s.width, kSplitDepth), .row_depth = round_up(std::max(s.width, s.value_width), kSplitDepth)};
   const int64_t rows = round_up(block.rows, kSplitRows);
   // Elements of bf16 of one part.
   const int64_t queries = rows * split.depth;
   const int64_t weights = rows * kKeyBlock;
   const int64_t keys = kKeyBlock * split.depth;
-  const int64_t values = kKeyBlock * s.width;
-  const int64_t cache_rows = kSplitColumns * split.depth;
+  const int64_t values = kKeyBlock * s.value_width;
+  const int64_t cache_rows = kSplitColumns * split.row_depth;
   auto* memory = scratch.get<bf16>(kSplit, static_cast<size_t>(2 * (queries + weights + keys + values + cache_rows)));
-  const auto zero_behind_width = [&](bf16* first, int64_t count) {
-    for (int64_t row = 0; row < count; ++row) std::fill_n(first + row * split.depth + s.width, split.depth - s.width, bf16{});
-  };
   for (size_t part = 0; part < 2; ++part) {
     split.queries[part] = std::exchange(memory, memory + queries);
     split.weights[part] = std::exchange(memory, memory + weights);
     split.key_words[part] = reinterpret_cast<uint32_t*>(std::exchange(memory, memory + keys));
     split.value_words[part] = reinterpret_cast<uint32_t*>(std::exchange(memory, memory + values));
     split.rows[part] = std::exchange(memory, memory + cache_rows);
-    zero_behind_width(split.queries[part], rows);
-    zero_behind_width(split.rows[part], kSplitColumns);
+    for (int64_t row = 0; row < rows; ++row) std::fill_n(split.queries[part] + row * split.depth + s.width, split.depth - s.width, bf16{});
   }
   for (int64_t row = 0; row < block.rows; ++row) {
     for (int64_t at = 0; at < s.width; at += kProductDepth) {
@@ -100,19 +102,19 @@ SplitBlock split_queries(const SimdKernels& kernels, Scratch& scratch, const Att
   return split;
 }
 
-bool pack_cache_split(const SimdKernels& kernels, const AttentionShapes& s, int64_t kv_head, int64_t first, int64_t count,
-                      const QueryBlock& block, const SplitBlock& split) {
-  widen_cache(kernels, *s.key, kv_head, first, count, s.width, block.wide);
+bool pack_cache_split(const SimdKernels& kernels, const AttentionShapes& s, int64_t first, int64_t count, const QueryBlock& block,
+                      const SplitBlock& split) {
+  widen_cache(kernels, s, *s.key, first, count, block);
   if (!pack_keys(kernels, s, count, block, split)) return false;
-  widen_cache(kernels, *s.value, kv_head, first, count, s.width, block.wide);
+  widen_cache(kernels, s, *s.value, first, count, block);
   return pack_values(kernels, s, count, block, split);
 }
 
 void score_positions_split(const SimdKernels& kernels, const AttentionShapes& s, const QueryBlock& block, const SplitBlock& split,
                            int64_t first, int64_t count) {
   const SplitPairs keys{split.key_words[0], split.key_words[1], kSplitColumns, split.depth / 2 * kSplitColumns};
-  for_each_run(block, [&](int64_t row, int64_t last) {
-    const int64_t columns = round_up(visible_to(s, block, last, first, count), kSplitColumns);
+  for_each_panel(block, [&](int64_t row, int64_t last) {
+    const int64_t columns = round_up(seen_by(s, block, last, first, count).end, kSplitColumns);
     if (columns == 0) return;
     kernels.product.split.multiply(split.depth, rows_from(split.queries, row, split.depth), keys, block.scores + row * kProductStride,
                                    kProductStride, columns, false);
@@ -121,20 +123,20 @@ void score_positions_split(const SimdKernels& kernels, const AttentionShapes& s,
 
 void add_values_split(const SimdKernels& kernels, const AttentionShapes& s, const QueryBlock& block, const SplitBlock& split, int64_t first,
                       int64_t count) {
-  const SplitPairs values{split.value_words[0], split.value_words[1], s.width, kSplitColumns};
-  for_each_run(block, [&](int64_t row, int64_t last) {
-    const int64_t depth = round_up(visible_to(s, block, last, first, count), kSplitDepth);
+  const SplitPairs values{split.value_words[0], split.value_words[1], s.value_width, kSplitColumns};
+  for_each_panel(block, [&](int64_t row, int64_t last) {
+    const int64_t depth = round_up(seen_by(s, block, last, first, count).end, kSplitDepth);
     if (depth == 0) return;
     for (int64_t r = row; r <= last; ++r) {
-      const int64_t visible = visible_to(s, block, r, first, count);
+      const int64_t visible = seen_by(s, block, r, first, count).end;
       bf16* high = split.weights[0] + r * kKeyBlock;
       bf16* low = split.weights[1] + r * kKeyBlock;
       (void)kernels.product.split.split(block.scores + r * kProductStride, visible, high, low);
       std::fill(high + visible, high + depth, bf16{});
       std::fill(low + visible, low + depth, bf16{});
     }
-    kernels.product.split.multiply(depth, rows_from(split.weights, row, kKeyBlock), values, block.output + row * s.width, s.width, s.width,
-                                   true);
+    kernels.product.split.multiply(depth, rows_from(split.weights, row, kKeyBlock), values, block.output + row * s.value_width,
+                                   s.value_width, s.value_width, true);
   });
 }
 

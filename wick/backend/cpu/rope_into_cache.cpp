@@ -4,6 +4,7 @@
 #include "wick/backend/cpu/convert.h"
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/op_table.h"
+#include "wick/base/fail.h"
 
 namespace wick::cpu {
 namespace {
@@ -23,16 +24,34 @@ class RopeIntoCache {
         heads_(call.inputs[0].layout->shape()[1]),
         kv_heads_(call.inputs[1].layout->shape()[1]),
         width_(call.inputs[0].layout->shape()[2]),
+        value_width_(call.inputs[2].layout->shape()[2]),
         pairs_(call.inputs[3].layout->shape()[1]),
+        positions_(data_of<const int32_t>(call.inputs[4])),
+        slots_(data_of<const int32_t>(call.inputs[5])),
         interleaved_(call.parameters<RopeParams>().style == RopeStyle::interleaved) {}
 
   [[nodiscard]] int64_t tokens() const { return call_.inputs[0].layout->shape()[0]; }
-  [[nodiscard]] int64_t elements_per_token() const { return (heads_ + 2 * kv_heads_) * width_; }
+  [[nodiscard]] int64_t elements_per_token() const { return (heads_ + kv_heads_) * width_ + kv_heads_ * value_width_; }
+
+  // Before anything is written.
+  void check() const {
+    const int64_t positions = call_.inputs[3].layout->shape()[0], slots = call_.outputs[0].layout->shape()[1];
+    for (int64_t token = 0; token < tokens(); ++token) {
+      if (pairs_ > 0 && (positions_[token] < 0 || positions_[token] >= positions)) {
+        fail(ErrorCode::invalid_argument, "rope_into_cache: token {} is at position {}, and the table has {}", token, positions_[token],
+             positions);
+      }
+      if (slots_[token] < -1 || slots_[token] >= slots) {
+        fail(ErrorCode::invalid_argument, "rope_into_cache: token {} is for slot {}; allowed: -1 for none, and 0 to {}", token,
+             slots_[token], slots - 1);
+      }
+    }
+  }
 
   void run(int64_t token, Scratch& scratch) const {
     float* cosines = scratch.get<float>(kAngleSlot, static_cast<size_t>(2 * pairs_));
     float* sines = cosines + pairs_;
-    const float* angles = data_of<const float>(call_.inputs[3]) + token * 2 * pairs_;
+    const float* angles = pairs_ == 0 ? nullptr : data_of<const float>(call_.inputs[3]) + int64_t{positions_[token]} * 2 * pairs_;
     for (int64_t pair = 0; pair < pairs_; ++pair) {
       cosines[pair] = angles[2 * pair];
       sines[pair] = angles[2 * pair + 1];
@@ -40,12 +59,14 @@ class RopeIntoCache {
     const auto* query = data_of<const float>(call_.inputs[0]) + token * heads_ * width_;
     auto* turned = data_of<float>(call_.outputs[2]) + token * heads_ * width_;
     for (int64_t head = 0; head < heads_; ++head) turn(query + head * width_, cosines, sines, turned + head * width_);
+    const int64_t slot = slots_[token];
+    if (slot < 0) return;
     auto* row = scratch.get<float>(kRowSlot, static_cast<size_t>(width_));
     for (int64_t head = 0; head < kv_heads_; ++head) {
-      const int64_t first = (token * kv_heads_ + head) * width_;
-      turn(data_of<const float>(call_.inputs[1]) + first, cosines, sines, row);
-      store(row, call_.outputs[0], head, token);
-      store(data_of<const float>(call_.inputs[2]) + first, call_.outputs[1], head, token);
+      const int64_t source = token * kv_heads_ + head;
+      turn(data_of<const float>(call_.inputs[1]) + source * width_, cosines, sines, row);
+      store(row, width_, call_.outputs[0], head, slot);
+      store(data_of<const float>(call_.inputs[2]) + source * value_width_, value_width_, call_.outputs[1], head, slot);
     }
   }
 
@@ -56,17 +77,19 @@ class RopeIntoCache {
     std::copy(x + 2 * pairs_, x + width_, out + 2 * pairs_);
   }
 
-  void store(const float* row, const Operand& cache, int64_t head, int64_t token) const {
+  void store(const float* row, int64_t width, const Operand& cache, int64_t head, int64_t slot) const {
     const Layout& layout = *cache.layout;
-    const int64_t place = layout.offset() + head * layout.stride(0) + token * layout.stride(1);
+    const int64_t place = layout.offset() + head * layout.stride(0) + slot * layout.stride(1);
     std::byte* target = cache.buffer->host_data() + storage_bytes(cache.dtype, place);
-    if (cache.dtype == DType::q8_0) return kernels_.f32_to_q8_0(row, target, static_cast<size_t>(width_));
-    convert_elements(kernels_, DType::f32, reinterpret_cast<const std::byte*>(row), cache.dtype, target, width_);
+    if (cache.dtype == DType::q8_0) return kernels_.f32_to_q8_0(row, target, static_cast<size_t>(width));
+    convert_elements(kernels_, DType::f32, reinterpret_cast<const std::byte*>(row), cache.dtype, target, width);
   }
 
   const OpCall& call_;
   const SimdKernels& kernels_;
-  int64_t heads_, kv_heads_, width_, pairs_;
+  int64_t heads_, kv_heads_, width_, value_width_, pairs_;
+  const int32_t* positions_;
+  const int32_t* slots_;
   bool interleaved_;
 };
 
@@ -74,6 +97,7 @@ class RopeIntoCache {
 
 void rope_into_cache_any(const OpCall& call) {
   const RopeIntoCache job(call);
+  job.check();
   CpuRuntime& runtime = runtime_of(call);
   const int64_t tokens = job.tokens();
   const auto run_share = [&](Scratch& scratch, int64_t begin, int64_t end) {

@@ -14,7 +14,7 @@
 namespace wick {
 namespace {
 
-constexpr size_t kMaxOperands = 8;
+constexpr size_t kMaxOperands = 9;
 
 // Whether a call has what the op's row says.
 bool fits(const OpInfo& row, const void* params, size_t inputs, size_t outputs) {

@@ -30,23 +30,36 @@ void rope_reference(const void* params, std::span<const ReferenceTensor> inputs,
   }
 }
 
-// [tokens, heads, head_dim] as [heads, tokens, head_dim].
-std::vector<double> by_heads(const ReferenceTensor& x) {
-  const auto tokens = static_cast<size_t>(x.shape[0]), heads = static_cast<size_t>(x.shape[1]), width = static_cast<size_t>(x.shape[2]);
-  std::vector<double> result(x.values.size());
-  for (size_t i = 0; i < result.size(); ++i) result[(i / width % heads * tokens + i / width / heads) * width + i % width] = x.values[i];
-  return result;
+// Row `token` of x [tokens, heads, width] to slot slots[token] of the cache [heads, slots, width], where that is one.
+void store_rows(const ReferenceTensor& x, const ReferenceTensor& slots, ReferenceTensor& cache) {
+  const auto heads = static_cast<size_t>(x.shape[1]), width = static_cast<size_t>(x.shape[2]);
+  const auto room = static_cast<size_t>(cache.shape[1]);
+  for (size_t row = 0; row < slots.values.size() * heads; ++row) {
+    const double slot = slots.values[row / heads];
+    if (slot < 0) continue;
+    const auto from = x.values.begin() + static_cast<std::ptrdiff_t>(row * width);
+    const size_t to = (row % heads * room + static_cast<size_t>(slot)) * width;
+    std::copy_n(from, width, cache.values.begin() + static_cast<std::ptrdiff_t>(to));
+  }
 }
 
 void rope_into_cache_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  const ReferenceTensor &table = inputs[3], &positions = inputs[4];
+  const auto row = static_cast<size_t>(2 * table.shape[1]);
+  ReferenceTensor angles{{positions.shape[0], table.shape[1], 2}, {}, DType::f32};
+  for (const double position : positions.values) {
+    if (row == 0) continue;
+    const auto first = table.values.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(position) * row);
+    angles.values.insert(angles.values.end(), first, first + static_cast<std::ptrdiff_t>(row));
+  }
   const auto turned = [&](const ReferenceTensor& x) {
-    const std::array<ReferenceTensor, 2> operands{x, inputs[3]};
+    const std::array<ReferenceTensor, 2> operands{x, angles};
     std::array<ReferenceTensor, 1> result{x};
     rope_reference(params, operands, result);
     return result[0];
   };
-  outputs[0].values = by_heads(turned(inputs[1]));
-  outputs[1].values = by_heads(inputs[2]);
+  store_rows(turned(inputs[1]), inputs[5], outputs[0]);
+  store_rows(inputs[2], inputs[5], outputs[1]);
   outputs[2].values = turned(inputs[0]).values;
 }
 
@@ -91,30 +104,55 @@ Tensor rope(const Tensor& x, const Tensor& table, RopeStyle style) {
   return result;
 }
 
-const OpRule rules::rope_into_cache = {.defining_operand = kFirstOutput, .reference = rope_into_cache_reference, .hole = cache_hole};
+const OpRule rules::rope_into_cache = {
+    .defining_operand = kFirstOutput, .reference = rope_into_cache_reference, .hole = cache_hole, .updates = true};
 
-Tensor rope_into_cache(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& table, RopeStyle style,
-                       const Tensor& keys, const Tensor& values) {
-  check_rotation("rope_into_cache", query, table);
-  check_rotation("rope_into_cache", key, table);
-  const bool fits = key.shape()[2] == query.shape()[2] && value.shape() == key.shape() && keys.shape() == values.shape() &&
-                    keys.shape() == Shape{key.shape()[1], key.shape()[0], key.shape()[2]};
+Tensor rope_into_cache(const Tensor& query, const Tensor& key, const Tensor& value, const CachePlaces& places, const Tensor& table,
+                       RopeStyle style, const Tensor& keys, const Tensor& values) {
+  const char* const op = "rope_into_cache";
+  const Tensor &positions = places.positions, &slots = places.slots;
+  check_assigned(op, {{"query", query},
+                      {"key", key},
+                      {"value", value},
+                      {"positions", positions},
+                      {"slots", slots},
+                      {"table", table},
+                      {"keys", keys},
+                      {"values", values}});
+  const bool ranks = query.rank() == 3 && key.rank() == 3 && value.rank() == 3 && keys.rank() == 3 && values.rank() == 3;
+  const bool fits = ranks && key.shape()[2] == query.shape()[2] && key.shape()[0] == query.shape()[0] &&
+                    value.shape()[0] == key.shape()[0] && value.shape()[1] == key.shape()[1] && keys.shape()[0] == key.shape()[1] &&
+                    values.shape()[0] == key.shape()[1] && keys.shape()[1] == values.shape()[1] && keys.shape()[2] == key.shape()[2] &&
+                    values.shape()[2] == value.shape()[2];
   const auto has_rows = [](const Tensor& cache) { return cache.shape()[2] == 1 || cache.layout().stride(2) == 1; };
   if (!fits || !has_rows(keys) || !has_rows(values)) {
     fail(ErrorCode::shape_mismatch,
-         "rope_into_cache: query {}, key {}, value {}, keys {}, values {}: want [tokens, heads, d], twice [tokens, kv_heads, d] and twice "
-         "[kv_heads, tokens, d] with contiguous rows",
-         query.describe(), key.describe(), value.describe(), keys.describe(), values.describe());
+         "{}: query {}, key {}, value {}, keys {}, values {}: want [tokens, heads, d], [tokens, kv_heads, d], [tokens, kv_heads, d'], "
+         "[kv_heads, slots, d] and [kv_heads, slots, d'] with contiguous rows",
+         op, query.describe(), key.describe(), value.describe(), keys.describe(), values.describe());
+  }
+  const bool turns = table.rank() == 3 && table.shape()[2] == 2 && 2 * table.shape()[1] <= query.shape()[2];
+  const Shape tokens{query.shape()[0]};
+  if (!turns || positions.shape() != tokens || slots.shape() != tokens) {
+    fail(ErrorCode::shape_mismatch,
+         "{}: table {}, positions {}, slots {}: want [positions, pairs, 2] with 2·pairs ≤ {}, and twice [{}], one for each token", op,
+         table.describe(), positions.describe(), slots.describe(), query.shape()[2], query.shape()[0]);
   }
   const bool numbers = query.dtype() == DType::f32 && key.dtype() == DType::f32 && value.dtype() == DType::f32;
   if (!numbers || keys.dtype() != values.dtype() || !is_cache_dtype(keys.dtype())) {
     fail(ErrorCode::dtype_mismatch,
-         "rope_into_cache: query {}, key {} and value {} must be f32, keys {} and values {} of one dtype: f32, f16, bf16 or q8_0",
-         query.describe(), key.describe(), value.describe(), keys.describe(), values.describe());
+         "{}: query {}, key {} and value {} must be f32, keys {} and values {} of one dtype: f32, f16, bf16 or q8_0", op, query.describe(),
+         key.describe(), value.describe(), keys.describe(), values.describe());
+  }
+  if (table.dtype() != DType::f32 || positions.dtype() != DType::i32 || slots.dtype() != DType::i32) {
+    fail(ErrorCode::dtype_mismatch, "{}: table {} must be f32, positions {} and slots {} i32", op, table.describe(), positions.describe(),
+         slots.describe());
   }
   const Tensor q = query.contiguous(), k = key.contiguous(), v = value.contiguous(), angles = table.contiguous();
+  const Tensor at = positions.contiguous(), to = slots.contiguous();
   Tensor keys_out = keys, values_out = values, result = Tensor::empty(query.shape(), DType::f32, query.device());
-  apply(OpId::rope_into_cache, RopeParams{style}, {&q, &k, &v, &angles}, {&keys_out, &values_out, &result});
+  if (result.shape()[0] == 0) return result;
+  apply(OpId::rope_into_cache, RopeParams{style}, {&q, &k, &v, &angles, &at, &to}, {&keys_out, &values_out, &result});
   return result;
 }
 

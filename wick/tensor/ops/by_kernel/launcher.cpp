@@ -34,6 +34,21 @@ int64_t first_of(const Operand& result) {
   return result.layout->offset();
 }
 
+InOneBuffer::InOneBuffer(Runtime& runtime, const Operand& first, const Operand& second)
+    : buffer_(first.buffer), first_(first_of(first)), second_(first_of(second)) {
+  if (first.buffer == second.buffer) return;
+  const auto bytes_of = [](const Operand& operand, int64_t elements) {
+    return static_cast<size_t>(storage_bytes(operand.dtype, elements));
+  };
+  const size_t first_bytes = bytes_of(first, first.layout->elements()), second_bytes = bytes_of(second, second.layout->elements());
+  copies_ = runtime.allocate(std::max<size_t>(first_bytes + second_bytes, 1), Lifetime::transient);
+  if (first_bytes > 0) runtime.queue().copy(*first.buffer, bytes_of(first, first_), *copies_, 0, first_bytes);
+  if (second_bytes > 0) runtime.queue().copy(*second.buffer, bytes_of(second, second_), *copies_, first_bytes, second_bytes);
+  buffer_ = copies_.get();
+  first_ = 0;
+  second_ = first.layout->elements();
+}
+
 namespace {
 
 constexpr uint32_t kKernelRank = 4;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -55,6 +56,22 @@ inline void launch(Runtime& runtime, const Program& program, ir::Grid grid, cons
 void check_range(const Operand& operand);
 // Where a row-major result begins.
 [[nodiscard]] int64_t first_of(const Operand& result);
+
+// Two operands of one dtype as parts of one buffer, which a kernel has for both: the one that they are in, or a new one with copies of
+// them.
+class InOneBuffer {
+ public:
+  InOneBuffer(Runtime& runtime, const Operand& first, const Operand& second);
+  [[nodiscard]] const Buffer& buffer() const noexcept { return *buffer_; }
+  // Where each begins, in elements.
+  [[nodiscard]] int64_t first() const noexcept { return first_; }
+  [[nodiscard]] int64_t second() const noexcept { return second_; }
+
+ private:
+  std::unique_ptr<Buffer> copies_;
+  const Buffer* buffer_;
+  int64_t first_, second_;
+};
 
 // How many groups take `extent` elements, `size` of them each.
 [[nodiscard]] constexpr uint32_t groups_along(int64_t extent, uint32_t size) noexcept {

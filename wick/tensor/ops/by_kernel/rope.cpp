@@ -44,13 +44,18 @@ void rope_into_cache(const OpCall& call) {
   Runtime& runtime = *call.runtime;
   const bool interleaved = call.parameters<RopeParams>().style == RopeStyle::interleaved;
   const kernels::CacheRows rows{keys.dtype, unit_of(keys, values, turned), interleaved};
-  const int64_t tokens = query.layout->shape()[0], heads = query.layout->shape()[1], kv_heads = keys.layout->shape()[0],
-                units = query.layout->shape()[2] / rows.unit, count = tokens * (heads + 2 * kv_heads) * units;
+  const Shape& shape = query.layout->shape();
+  const int64_t tokens = shape[0], heads = shape[1], kv_heads = keys.layout->shape()[0], units = shape[2] / rows.unit,
+                value_units = values.layout->shape()[2] / rows.unit, count = tokens * ((heads + kv_heads) * units + kv_heads * value_units);
   Arguments arguments;
-  for (const Operand& input : call.inputs) arguments.buffer(input);
+  const InOneBuffer places(runtime, call.inputs[4], call.inputs[5]);
+  const std::span<const Operand> numbers = call.inputs.first(4);
+  for (const Operand& input : numbers) arguments.buffer(input);
+  arguments.buffer(places.buffer());
   for (const Operand& output : call.outputs) arguments.buffer(output);
-  arguments.size(count).size(heads).size(kv_heads).size(units).size(table.layout->shape()[1]);
-  for (const Operand& input : call.inputs) arguments.size(first_of(input));
+  arguments.size(count).size(heads).size(kv_heads).size(units).size(value_units).size(table.layout->shape()[1]);
+  for (const Operand& input : numbers) arguments.size(first_of(input));
+  arguments.size(places.first()).size(places.second());
   for (const Operand* cache : {&keys, &values}) {
     check_range(*cache);
     const Layout& layout = *cache->layout;
