@@ -92,7 +92,7 @@ TEST_P(NovelistTest, LogitsAreTheGoldenOnes) {
     const auto ids = values_of<int32_t>(*golden_, name + ".ids");
     EXPECT_EQ(tokenizer_->encode(golden_->metadata().at(name)), ids);
     const auto want = values_of<float>(*golden_, name + ".logits");
-    const auto cache = model_->new_cache(64);
+    const auto cache = model_->new_sequence(64);
     const auto got = model_->forward(ids, *cache, LogitRows::all).to_vector<float>();
     ASSERT_EQ(got.size(), want.size());
     for (size_t i = 0; i < want.size(); ++i) {
@@ -113,7 +113,7 @@ TEST_P(NovelistTest, GreedyTokensAreTheGoldenOnes) {
     const std::string name = "prompt" + std::to_string(prompt);
     const auto ids = values_of<int32_t>(*golden_, name + ".greedy_ids");
     const auto margins = values_of<float>(*golden_, name + ".greedy_margins");
-    const auto cache = model_->new_cache(128);
+    const auto cache = model_->new_sequence(128);
     const size_t prompt_tokens = ids.size() - 64;
     Tensor logits = model_->forward(std::span(ids).first(prompt_tokens), *cache, LogitRows::last);
     for (size_t step = 0; step < 64; ++step) {
@@ -137,7 +137,7 @@ TEST_P(NovelistOnTheCpuTest, LikelihoodOfUnseenNovelsIsTheGoldenOne) {
   constexpr size_t kChunk = 512;
   ASSERT_GE(ids.size(), 8 * kChunk);
   double total = 0;
-  const auto cache = model_->new_cache(kChunk);
+  const auto cache = model_->new_sequence(kChunk);
   for (size_t chunk = 0; chunk < 8; ++chunk) {
     std::vector<TokenId> input{*tokenizer_->bos()};
     input.insert(input.end(), ids.begin() + static_cast<std::ptrdiff_t>(chunk * kChunk),
@@ -167,7 +167,7 @@ TEST(Stories260k, GreedyTextIsTheKnownOne) {
     const GgufFile file = GgufFile::open(*path);
     const auto tokenizer = Tokenizer::from_gguf(file);
     const auto model = load_language_model(file, device);
-    const auto cache = model->new_cache(256);
+    const auto cache = model->new_sequence(256);
     StreamingDetokenizer detokenizer(tokenizer);
     std::string text;
     int32_t token = *tokenizer->bos();

@@ -160,7 +160,7 @@ void expect_golden_logits(const std::string& name, bool llama3_by_keys) {
   const std::vector<int32_t> ids(wide.begin(), wide.end());
   const GgufFile file = GgufFile::open(path);
   const auto model = load_language_model(file, Device::cpu(), {.precise = true, .progress = {}});
-  const auto cache = model->new_cache(64);
+  const auto cache = model->new_sequence(64);
   const std::vector<float> got = model->forward(ids, *cache, LogitRows::all).to_vector<float>();
   const auto want = copy_of("output", float{});
   ASSERT_EQ(got.size(), want.size());

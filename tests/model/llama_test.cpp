@@ -74,7 +74,7 @@ class LlamaTest : public ::testing::Test {
     const std::vector<int32_t> ids = some_tokens(tokens, tiny.vocab);
     const std::vector<std::vector<double>> expected = NaiveLlama(plain, tiny).run(ids);
     const Opened opened = open(tiny, true);
-    const auto cache = opened.model->new_cache(tiny.context);
+    const auto cache = opened.model->new_sequence(tiny.context);
     EXPECT_LT(largest_difference(opened.model->forward(ids, *cache, LogitRows::all), expected), tolerance);
   }
 
@@ -140,8 +140,8 @@ TEST_F(LlamaTest, FastPathStaysCloseToThePreciseOne) {
     const std::vector<int32_t> ids = some_tokens(37, tiny.vocab);
     const Opened precise = open(tiny, true);
     const Opened fast = open(tiny, false);
-    const auto precise_cache = precise.model->new_cache(64);
-    const auto fast_cache = fast.model->new_cache(64);
+    const auto precise_cache = precise.model->new_sequence(64);
+    const auto fast_cache = fast.model->new_sequence(64);
     const std::vector<float> want = precise.model->forward(ids, *precise_cache, LogitRows::all).to_vector<float>();
     const std::vector<float> got = fast.model->forward(ids, *fast_cache, LogitRows::all).to_vector<float>();
     double total = 0;
@@ -194,7 +194,7 @@ TEST_F(LlamaTest, F16WeightsKeepTheirElevenBits) {
         SCOPED_TRACE(testing::Message() << device.caps().driver << " width " << tiny.width << " tokens " << tokens);
         const std::vector<std::vector<double>> first(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(tokens));
         const auto logits = [&](const LanguageModel& one) {
-          const auto cache = one.new_cache(64);
+          const auto cache = one.new_sequence(64);
           return one.forward(std::span(ids).first(tokens), *cache, LogitRows::all);
         };
         EXPECT_LT(normalized_error(logits(*model), first), 1e-6);
@@ -257,8 +257,8 @@ TEST_F(LlamaTest, TensorsMayLieAtAnyMultipleOfEight) {
     const GgufFile file = GgufFile::open(folder_.path() / "odd.gguf");
     const auto model = load_language_model(file, Device::cpu());
     const std::vector<int32_t> ids = some_tokens(20, tiny.vocab);
-    const auto cache = model->new_cache(32);
-    const auto other = aligned.model->new_cache(32);
+    const auto cache = model->new_sequence(32);
+    const auto other = aligned.model->new_sequence(32);
     EXPECT_EQ(model->forward(ids, *cache, LogitRows::all).to_vector<float>(),
               aligned.model->forward(ids, *other, LogitRows::all).to_vector<float>())
         << to_string(dtype);
@@ -291,8 +291,8 @@ TEST_F(LlamaTest, LogitsHardlyDependOnWhatTheCacheHolds) {
   const std::vector<int32_t> ids = some_tokens(60, tiny.vocab);
   const auto logits = [&](DType kv_type) {
     const Opened opened = open(tiny, true, kv_type);
-    const auto cache = opened.model->new_cache(64);
-    EXPECT_EQ(cache->keys(0).dtype(), kv_type);
+    const auto cache = opened.model->new_sequence(64);
+    EXPECT_EQ(cache->pool().keys(0).dtype(), kv_type);
     (void)opened.model->forward(std::span(ids).first(50), *cache, LogitRows::last);
     std::vector<float> all;
     for (size_t at = 50; at < ids.size(); ++at) {
@@ -339,7 +339,7 @@ TEST_F(LlamaTest, RearrangingChangesNoLogit) {
       const Opened opened = open(tiny, false);
       const std::vector<int32_t> ids = some_tokens(30, tiny.vocab);
       const auto logits = [&] {
-        const auto cache = opened.model->new_cache(32);
+        const auto cache = opened.model->new_sequence(32);
         std::vector<float> values = opened.model->forward(std::span(ids).first(29), *cache, LogitRows::all).to_vector<float>();
         const std::vector<float> last = opened.model->forward(std::span(ids).last(1), *cache, LogitRows::last).to_vector<float>();
         values.insert(values.end(), last.begin(), last.end());
@@ -369,9 +369,9 @@ TEST_F(LlamaTest, PrefillThenDecodeEqualsPrefillOfAll) {
     }
     const Opened opened = open(tiny, precise);
     const std::vector<int32_t> ids = some_tokens(70, tiny.vocab);
-    const auto whole = opened.model->new_cache(tiny.context);
+    const auto whole = opened.model->new_sequence(tiny.context);
     const std::vector<float> want = opened.model->forward(ids, *whole, LogitRows::last).to_vector<float>();
-    const auto parts = opened.model->new_cache(tiny.context);
+    const auto parts = opened.model->new_sequence(tiny.context);
     (void)opened.model->forward(std::span(ids).first(33), *parts, LogitRows::last);
     std::vector<float> got;
     for (size_t i = 33; i < ids.size(); ++i)
@@ -385,10 +385,10 @@ TEST_F(LlamaTest, PromptsLongerThanABatchAreOneText) {
   const TinyModel tiny;
   const Opened opened = open(tiny, true);
   const std::vector<int32_t> ids = some_tokens(530, tiny.vocab);
-  const auto cache = opened.model->new_cache(tiny.context);
+  const auto cache = opened.model->new_sequence(tiny.context);
   const Tensor all = opened.model->forward(ids, *cache, LogitRows::all);
   EXPECT_EQ(all.shape(), (Shape{530, tiny.vocab}));
-  const auto again = opened.model->new_cache(tiny.context);
+  const auto again = opened.model->new_sequence(tiny.context);
   const std::vector<float> last = opened.model->forward(ids, *again, LogitRows::last).to_vector<float>();
   const std::vector<float> row = all.narrow(0, 529, 1).to_vector<float>();
   for (size_t i = 0; i < last.size(); ++i) EXPECT_NEAR(last[i], row[i], 1e-4);
@@ -398,7 +398,7 @@ TEST_F(LlamaTest, APromptThatIsGivenUpLeavesTheCacheAsItWas) {
   const TinyModel tiny;
   const Opened opened = open(tiny, true);
   const std::vector<int32_t> ids = some_tokens(530, tiny.vocab);
-  const auto cache = opened.model->new_cache(tiny.context);
+  const auto cache = opened.model->new_sequence(tiny.context);
   (void)opened.model->forward(std::span(ids).first(3), *cache, LogitRows::last);
   const auto rest = std::span(ids).subspan(3);
   int questions = 0;
@@ -421,7 +421,7 @@ TEST_F(LlamaTest, ATruncatedCacheForgets) {
   const TinyModel tiny;
   const Opened opened = open(tiny, true);
   const std::vector<int32_t> ids = some_tokens(20, tiny.vocab);
-  const auto cache = opened.model->new_cache(32);
+  const auto cache = opened.model->new_sequence(32);
   const std::vector<float> first = opened.model->forward(ids, *cache, LogitRows::last).to_vector<float>();
   cache->truncate(0);
   EXPECT_EQ(opened.model->forward(ids, *cache, LogitRows::last).to_vector<float>(), first);
@@ -436,7 +436,7 @@ TEST_F(LlamaTest, TheNumberOfThreadsChangesNothingBeyondRounding) {
   // Of a prompt, and of tokens one by one behind it.
   const auto logits = [&](int threads) {
     const auto model = load_language_model(file, Device::open({DeviceKind::cpu, 0}, {.threads = threads, .variant = {}}));
-    const auto cache = model->new_cache(64);
+    const auto cache = model->new_sequence(64);
     std::vector<float> values = model->forward(some_tokens(40, tiny.vocab), *cache, LogitRows::all).to_vector<float>();
     for (const int32_t token : some_tokens(5, tiny.vocab)) {
       const std::vector<float> next = model->forward(std::span(&token, 1), *cache, LogitRows::last).to_vector<float>();
@@ -455,7 +455,7 @@ TEST_F(LlamaTest, TheNumberOfThreadsChangesNothingBeyondRounding) {
 TEST_F(LlamaTest, AFullContextIsRefusedAndNothingIsLost) {
   const TinyModel tiny;
   const Opened opened = open(tiny, true);
-  const auto cache = opened.model->new_cache(8);
+  const auto cache = opened.model->new_sequence(8);
   (void)opened.model->forward(some_tokens(6, tiny.vocab), *cache, LogitRows::last);
   try {
     (void)opened.model->forward(some_tokens(3, tiny.vocab), *cache, LogitRows::last);
@@ -465,12 +465,12 @@ TEST_F(LlamaTest, AFullContextIsRefusedAndNothingIsLost) {
     EXPECT_NE(std::string(error.what()).find("6 tokens are in it and 3 more"), std::string::npos) << error.what();
   }
   EXPECT_EQ(cache->length(), 6);
-  EXPECT_THROW((void)opened.model->new_cache(tiny.context + 1), Error);
+  EXPECT_THROW((void)opened.model->new_sequence(tiny.context + 1), Error);
 }
 
 TEST_F(LlamaTest, TokensOutsideTheVocabularyAreRefused) {
   const Opened opened = open({}, true);
-  const auto cache = opened.model->new_cache(8);
+  const auto cache = opened.model->new_sequence(8);
   for (const int32_t bad : {-1, 101}) {
     EXPECT_THROW((void)opened.model->forward(std::span(&bad, 1), *cache, LogitRows::last), Error);
   }
@@ -579,24 +579,29 @@ TEST_F(LlamaTest, MetadataThatChangesTheComputationIsRefusedAndItsNeutralValuesR
 
 TEST_F(LlamaTest, ACacheOfAnotherModelIsRefused) {
   const Opened opened = open({}, true);
-  const std::vector<int32_t> ids = some_tokens(3, 101);
-  KvCache fewer(1, 2, 16, 16, DType::f32, Device::cpu());
-  EXPECT_THROW((void)opened.model->forward(ids, fewer, LogitRows::last), Error);
-  KvCache narrower(2, 2, 16, 8, DType::f32, Device::cpu());
-  EXPECT_THROW((void)opened.model->forward(ids, narrower, LogitRows::last), Error);
-  KvCache same(2, 2, 16, 16, DType::f32, Device::cpu());
-  EXPECT_EQ(opened.model->forward(ids, same, LogitRows::last).dim(1), 101);
-}
-
-TEST(KvCache, CallersMistakesAreErrors) {
-  KvCache cache(1, 2, 16, 8, DType::f32, Device::cpu());
-  EXPECT_THROW((void)cache.keys(7), Error);
-  EXPECT_THROW((void)cache.values(-1), Error);
-  EXPECT_THROW(cache.truncate(5), Error);
-  EXPECT_THROW(cache.truncate(-1), Error);
-  EXPECT_THROW(cache.advance(-1), Error);
-  EXPECT_THROW(KvCache(-1, 2, 16, 8, DType::f32, Device::cpu()), Error);
-  EXPECT_THROW(KvCache(1, 2, -16, 8, DType::f32, Device::cpu()), Error);
+  Batch batch;
+  batch.add({}, 0, some_tokens(3, 101), Batch::Results::last);
+  const auto pool_of = [](KvLayout layout) {
+    KvPoolOptions options{.context = 16};
+    options.bytes = KvPool::bytes_for(layout, options, 1);
+    return std::make_unique<KvPool>(Device::cpu(), std::move(layout), options);
+  };
+  KvLayout layout = opened.model->cache_layout();
+  EXPECT_EQ(opened.model->forward(batch, *pool_of(layout)).dim(1), 101);
+  KvLayout fewer = layout;
+  fewer.layers.pop_back();
+  EXPECT_THROW((void)opened.model->forward(batch, *pool_of(fewer)), Error);
+  KvLayout narrower = layout;
+  narrower.layers[0].key_dim = 8;
+  EXPECT_THROW((void)opened.model->forward(batch, *pool_of(narrower)), Error);
+  layout.model = "another";
+  try {
+    (void)opened.model->forward(batch, *pool_of(layout));
+    FAIL() << "a pool of another model of the same shape";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find("the pool is one for another, not for tiny.gguf"), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(LlamaTest, PlanningOnTheNullDeviceTakesNoMemory) {
@@ -606,8 +611,8 @@ TEST_F(LlamaTest, PlanningOnTheNullDeviceTakesNoMemory) {
   const GgufFile file = GgufFile::open(path);
   const Device null = Device::null();
   const auto model = load_language_model(file, null);
-  const auto cache = model->new_cache(tiny.context);
-  EXPECT_EQ(static_cast<int64_t>(null.runtime().allocated_bytes()), cache->bytes());
+  const auto cache = model->new_sequence(tiny.context);
+  EXPECT_EQ(static_cast<int64_t>(null.runtime().allocated_bytes()), cache->pool().bytes());
   EXPECT_EQ(model->forward(some_tokens(7, tiny.vocab), *cache, LogitRows::all).shape(), (Shape{7, tiny.vocab}));
   EXPECT_GT(null.runtime().peak_allocated_bytes(), null.runtime().allocated_bytes());
 }

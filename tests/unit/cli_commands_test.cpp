@@ -225,6 +225,24 @@ TEST_F(Commands, BenchGivesMediansBetweenMinimumAndMaximum) {
   EXPECT_GT(result["peak_rss_bytes"].get<uint64_t>(), 0U);
 }
 
+TEST_F(Commands, BenchMeasuresManySequencesBesideAsManyRows) {
+  const Ended ended = wick({"bench", "--model", model, "--sequences", "2,3", "--max-tokens", "4", "--reps", "2", "-d", "5", "-o", "jsonl"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  std::istringstream lines(ended.out);
+  std::vector<std::string> tests;
+  for (std::string line; std::getline(lines, line);) {
+    const json row = json::parse(line);
+    tests.push_back(row["test"]);
+    EXPECT_EQ(row["sequences"], row["gen_tokens"] == 0 ? 1 : row["test"] == "tg4 x2 @ d5" ? 2 : 3);
+    EXPECT_EQ(row["all_logits"], row["gen_tokens"] == 0);
+    EXPECT_GT(row["median"].get<double>(), 0);
+  }
+  EXPECT_THAT(tests, testing::ElementsAre("pp2 all logits @ d5", "pp3 all logits @ d5", "tg4 x2 @ d5", "tg4 x3 @ d5"));
+  EXPECT_EQ(wick({"bench", "--model", model, "--sequences", "2", "--prompt-tokens", "8"}).code, 2);
+  EXPECT_EQ(wick({"bench", "--model", model, "--sequences", "0"}).code, 2);
+  EXPECT_EQ(wick({"bench", "--suite", "cpu", "--sequences", "2"}).code, 2);
+}
+
 TEST_F(Commands, BenchMeasuresBehindTokensThatAreInTheCache) {
   const Ended ended =
       wick({"bench", "--model", model, "--prompt-tokens", "8", "--gen-tokens", "4", "--reps", "1", "--depth", "100", "--json"});

@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "unit/gguf_samples.h"
+#include "wick/model/kv_step.h"
 #include "wick/model/language_model.h"
 #include "wick/model/synthetic_vocabulary.h"
 #include "wick/text/tokenizer.h"
@@ -44,28 +46,44 @@ class FakeLanguageModel final : public LanguageModel {
 
   [[nodiscard]] const ModelInfo& info() const noexcept override { return info_; }
   [[nodiscard]] const Device& device() const noexcept override { return device_; }
-  [[nodiscard]] std::unique_ptr<KvCache> new_cache(int64_t capacity) const override {
-    return std::make_unique<KvCache>(1, 1, capacity, 2, DType::f32, device_);
-  }
+  [[nodiscard]] const KvLayout& cache_layout() const noexcept override { return layout_; }
   using LanguageModel::forward;
-  [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows /*rows*/, const StopCheck& stop) const override {
-    if (stop && stop()) return {};
-    seen_.resize(static_cast<size_t>(cache.length()));
-    seen_.insert(seen_.end(), tokens.begin(), tokens.end());
-    cache.advance(static_cast<int64_t>(tokens.size()));
-    std::vector<float> logits(static_cast<size_t>(info_.vocab_size), 0.0F);
-    logits[static_cast<size_t>(next_(seen_))] = 10.0F;
-    return Tensor::from_vector(logits, {1, info_.vocab_size}, device_);
+  [[nodiscard]] Tensor forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const override {
+    if (options.stop && options.stop()) return {};
+    KvStep step = pool.begin(batch);
+    (void)step.plan(0, batch.rows());
+    step.advance();
+    step.commit();
+    std::vector<float> logits(batch.logit_rows.size() * static_cast<size_t>(info_.vocab_size), 0.0F);
+    for (size_t result = 0; result < batch.logit_rows.size(); ++result) {
+      seen_ = text_of(batch, batch.logit_rows[result], pool);
+      logits[result * static_cast<size_t>(info_.vocab_size) + static_cast<size_t>(next_(seen_))] = 10.0F;
+    }
+    return Tensor::from_vector(logits, {std::ssize(batch.logit_rows), info_.vocab_size}, device_);
   }
   bool rearrange(double /*seconds*/) override { return ++rearranged_ == 3; }
-  // The tokens in the cache.
+  // The tokens up to the last row that had logits.
   [[nodiscard]] const std::vector<int32_t>& seen() const noexcept { return seen_; }
   // Calls of rearrange(), of which the third says that nothing is left.
   [[nodiscard]] int rearranged() const noexcept { return rearranged_; }
 
  private:
+  // A sequence up to a row of the batch, which is in the pool by now.
+  [[nodiscard]] static std::vector<int32_t> text_of(const Batch& batch, int32_t row, const KvPool& pool) {
+    for (const SequenceSlice& slice : batch.sequences) {
+      if (row < slice.first || row >= slice.first + slice.count) continue;
+      const auto length = static_cast<size_t>(batch.positions[static_cast<size_t>(row)]) + 1;
+      const std::span<const int32_t> text =
+          slice.sequence.empty() ? std::span(batch.tokens).subspan(static_cast<size_t>(slice.first)) : pool.tokens(slice.sequence);
+      return {text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length)};
+    }
+    return {};
+  }
+
   ModelInfo info_;
   Device device_;
+  KvLayout layout_{
+      .model = "fake", .layers = {{.kv_heads = 1, .key_dim = 2, .value_dim = 2, .dtype = DType::f32, .retention = {}}}, .states = {}};
   Next next_;
   mutable std::vector<int32_t> seen_;
   int rearranged_ = 0;

@@ -192,7 +192,7 @@ TEST(SyntheticModel, BitNetHasSubNormsAndAnEmbeddingOfHalves) {
       EXPECT_EQ(file.find_tensor("blk.1.ffn_sub_norm.weight")->shape, Shape{512});
       EXPECT_EQ(file.find_tensor("blk.1.ffn_down.weight")->dtype, parse_dtype(type));
       const auto model = load_language_model(file, Device::cpu());
-      const auto cache = model->new_cache(8);
+      const auto cache = model->new_sequence(8);
       const std::vector<int32_t> tokens = {1, 2, 3};
       for (const float logit : model->forward(tokens, *cache, LogitRows::all).to_vector<float>()) ASSERT_TRUE(std::isfinite(logit)) << type;
     }
@@ -211,7 +211,7 @@ TEST(SyntheticModel, EveryTypeLoadsTokenizesAndGivesFiniteLogits) {
     EXPECT_EQ(tokens.front(), *tokenizer->bos());
     EXPECT_EQ(tokenizer->decode(tokens), text);
     const auto model = load_language_model(file, Device::cpu());
-    const auto cache = model->new_cache(64);
+    const auto cache = model->new_sequence(64);
     for (const float logit : model->forward(tokens, *cache, LogitRows::all).to_vector<float>()) ASSERT_TRUE(std::isfinite(logit)) << type;
   }
 }

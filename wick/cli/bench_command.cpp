@@ -24,6 +24,7 @@ struct Options {
   std::vector<int64_t> prompt_tokens = {512};
   std::vector<int64_t> gen_tokens = {128};
   std::vector<int64_t> depths = {0};
+  std::vector<int64_t> sequences = {};  // none: one, and the lengths of prompt_tokens
   std::vector<int64_t> threads = {0};
   int64_t reps = 3;
   Precision precision;
@@ -53,31 +54,52 @@ BenchRow describe(const Options& options, const LoadedModel& loaded) {
           .speed = {}};
 }
 
-// The n-th prompt length is measured together with the n-th length of decoding, in turns.
-void measure_depth(const Console& console, const Options& options, const LoadedModel& loaded, int64_t depth, Measured& measured) {
+// What is measured together, in turns: the n-th prompt length with the n-th length of decoding; or so many sequences that decode at once
+// with a prompt of as many tokens, which has as much to compute.
+std::vector<SpeedOptions> tests_of(const Options& options, int64_t depth) {
+  std::vector<SpeedOptions> tests;
   const size_t count = std::max(options.prompt_tokens.size(), options.gen_tokens.size());
+  for (size_t index = 0; index < count && options.sequences.empty(); ++index) {
+    tests.push_back({.prompt_tokens = index < options.prompt_tokens.size() ? options.prompt_tokens[index] : 0,
+                     .gen_tokens = index < options.gen_tokens.size() ? options.gen_tokens[index] : 0,
+                     .depth = depth,
+                     .reps = options.reps});
+  }
+  for (const int64_t sequences : options.sequences) {
+    for (const int64_t gen_tokens : options.gen_tokens) {
+      tests.push_back({.prompt_tokens = sequences,
+                       .gen_tokens = gen_tokens,
+                       .depth = depth,
+                       .reps = options.reps,
+                       .sequences = sequences,
+                       .all_logits = true});
+    }
+  }
+  return tests;
+}
+
+void measure_depth(const Console& console, const Options& options, const LoadedModel& loaded, int64_t depth, Measured& measured) {
   std::vector<BenchRow> decode_rows;
-  for (size_t index = 0; index < count; ++index) {
-    const SpeedOptions speed_options{.prompt_tokens = index < options.prompt_tokens.size() ? options.prompt_tokens[index] : 0,
-                                     .gen_tokens = index < options.gen_tokens.size() ? options.gen_tokens[index] : 0,
-                                     .depth = depth,
-                                     .reps = options.reps};
-    if (speed_options.prompt_tokens == 0 && speed_options.gen_tokens == 0) continue;
-    const Speed speed = measure_speed(console, *loaded.model, speed_options);
+  for (const SpeedOptions& test : tests_of(options, depth)) {
+    if (test.prompt_tokens == 0 && test.gen_tokens == 0) continue;
+    const Speed speed = measure_speed(console, *loaded.model, test);
     if (measured.first_token_seconds == 0) {
       measured.load_seconds = loaded.load_seconds;
       measured.first_token_seconds = loaded.load_seconds + speed.first_token_seconds;
     }
     BenchRow row = describe(options, loaded);
     row.depth = depth;
-    if (speed_options.prompt_tokens > 0) {
-      row.tokens = speed_options.prompt_tokens;
+    if (test.prompt_tokens > 0) {
+      row.tokens = test.prompt_tokens;
+      row.all_logits = test.all_logits;
       row.speed = speed.prefill;
       measured.rows.push_back(row);
     }
-    if (speed_options.gen_tokens > 0) {
+    if (test.gen_tokens > 0) {
       row.decode = true;
-      row.tokens = speed_options.gen_tokens;
+      row.tokens = test.gen_tokens;
+      row.sequences = test.sequences;
+      row.all_logits = false;
       row.speed = speed.decode;
       decode_rows.push_back(row);
     }
@@ -153,6 +175,7 @@ void bench_suite(Console& console, const Options& options, SuiteOptions& suite, 
     fail(ErrorCode::invalid_argument, "--model: --suite makes its own models; choose them with --types and --shape");
   if (options.format != BenchFormat::table && options.format != BenchFormat::json)
     fail(ErrorCode::invalid_argument, "--output: --suite prints a table or json");
+  if (!options.sequences.empty()) fail(ErrorCode::invalid_argument, "--sequences: --suite measures one sequence");
   for (const auto* list : {&options.prompt_tokens, &options.gen_tokens, &options.depths, &options.threads}) {
     if (list->size() > 1) fail(ErrorCode::invalid_argument, "--suite takes one value for each flag, not a list");
   }
@@ -189,11 +212,18 @@ void bench_command(Console& console, const Arguments& arguments) {
       "them with the machine's measured memory bandwidth and peak arithmetic rate.",
       console);
   add_model(flags, options.model);
-  flags.add_integers("-p,--prompt-tokens,--n-prompt", "lengths of the prompt; 0 = no prompt processing (512)", options.prompt_tokens, 0);
+  const Flags::Added prompt_tokens = flags.add_integers("-p,--prompt-tokens,--n-prompt",
+                                                        "lengths of the prompt; 0 = no prompt processing (512)", options.prompt_tokens, 0);
   const Flags::Added gen_tokens = flags.add_integers("-n,--max-tokens,--gen-tokens,--n-gen",
                                                      "tokens to generate; 0 = no generation (128; with --suite 64)", options.gen_tokens, 0);
   flags.add_integer("-r,--reps,--repetitions", "number of runs (3)", options.reps, 1, 1000);
   flags.add_integers("-d,--depth,--n-depth", "tokens in the cache before each run (0)", options.depths, 0);
+  flags
+      .add_integers("--sequences",
+                    "sequences that generate at once, such as 8,32; each beside the processing of a prompt of as many tokens with all "
+                    "logits",
+                    options.sequences, 1, 4096)
+      .excludes(prompt_tokens);
   flags.add_integers("-t,--threads", "threads to compute with, each 1 to 1024 (one per usable core)", options.threads, 1, 1024);
   flags
       .add_value("-o,--format,--output", "FORMAT", "table, md, csv, jsonl or json (table)",
@@ -213,13 +243,13 @@ void bench_command(Console& console, const Arguments& arguments) {
   add_precision(flags, options.precision);
   add_verbosity(flags, console);
   flags.examples({"wick bench --prompt-tokens 256", "wick bench -m FILE.gguf -p 128,512 -n 64 -t 1,2 -r 5 -o md",
-                  "wick bench --suite cpu --types q8_0,q4_0 --threads 2"});
+                  "wick bench -m FILE.gguf --sequences 8,32 -n 64", "wick bench --suite cpu --types q8_0,q4_0 --threads 2"});
   if (!flags.parse(arguments)) return;
   if (json) options.format = BenchFormat::json;
   const auto measures = [](const std::vector<int64_t>& list) {
     return std::any_of(list.begin(), list.end(), [](int64_t n) { return n > 0; });
   };
-  if (!measures(options.prompt_tokens) && !measures(options.gen_tokens)) {
+  if (options.sequences.empty() && !measures(options.prompt_tokens) && !measures(options.gen_tokens)) {
     fail(ErrorCode::invalid_argument, "--prompt-tokens 0 and --max-tokens 0: nothing is left to measure");
   }
   if (options.suite.empty()) return bench_model(console, options);

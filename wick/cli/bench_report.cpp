@@ -48,8 +48,18 @@ BenchMachine bench_machine() {
   return machine;
 }
 
+namespace {
+
+// What several sequences at once add to a test's name.
+std::string at_once(const BenchRow& row, fmt::format_string<const int64_t&> sequences) {
+  if (row.sequences > 1) return fmt::format(sequences, row.sequences);
+  return row.all_logits ? " all logits" : "";
+}
+
+}  // namespace
+
 std::string BenchRow::test() const {
-  return fmt::format("{}{}{}", decode ? "tg" : "pp", tokens, depth > 0 ? fmt::format(" @ d{}", depth) : "");
+  return fmt::format("{}{}{}{}", decode ? "tg" : "pp", tokens, at_once(*this, " x{}"), depth > 0 ? fmt::format(" @ d{}", depth) : "");
 }
 
 Json to_json(const BenchRow& row, const BenchMachine& machine) {
@@ -66,6 +76,8 @@ Json to_json(const BenchRow& row, const BenchMachine& machine) {
           {"prompt_tokens", row.decode ? 0 : row.tokens},
           {"gen_tokens", row.decode ? row.tokens : 0},
           {"depth", row.depth},
+          {"sequences", row.sequences},
+          {"all_logits", row.all_logits},
           {"reps", row.speed.samples.size()},
           {"tokens_per_second", row.speed.mean},
           {"stddev", row.speed.deviation},
@@ -114,11 +126,11 @@ std::string render_jsonl(const std::vector<BenchRow>& rows, const BenchMachine& 
 
 std::string render_table(const std::vector<BenchRow>& rows) {
   std::string text =
-      fmt::format("{:<20} {:>8} {:>12} {:>10} {:>12} {:>12} {:>12}\n", "tokens/s", "threads", "mean", "±", "median", "min", "max");
+      fmt::format("{:<24} {:>8} {:>12} {:>10} {:>12} {:>12} {:>12}\n", "tokens/s", "threads", "mean", "±", "median", "min", "max");
   for (const BenchRow& row : rows) {
-    const std::string name =
-        fmt::format("{} {}{}", row.decode ? "decode" : "prefill", row.tokens, row.depth > 0 ? fmt::format(" at {}", row.depth) : "");
-    text += fmt::format("{:<20} {:>8} {:>12.2f} {:>10.2f} {:>12.2f} {:>12.2f} {:>12.2f}\n", name, row.threads, row.speed.mean,
+    const std::string name = fmt::format("{} {}{}{}", row.decode ? "decode" : "prefill", row.tokens, at_once(row, " of {}"),
+                                         row.depth > 0 ? fmt::format(" at {}", row.depth) : "");
+    text += fmt::format("{:<24} {:>8} {:>12.2f} {:>10.2f} {:>12.2f} {:>12.2f} {:>12.2f}\n", name, row.threads, row.speed.mean,
                         row.speed.deviation, row.speed.median, row.speed.minimum, row.speed.maximum);
   }
   return text;

@@ -25,7 +25,7 @@ struct BenchMachine {
 };
 [[nodiscard]] BenchMachine bench_machine();
 
-// One test: "pp512" or "tg128".
+// One test: "pp512" or "tg128"; of several sequences "pp8 all logits" or "tg128 x8".
 struct BenchRow {
   std::string model;
   uint64_t model_bytes = 0;
@@ -39,7 +39,9 @@ struct BenchRow {
   bool decode = false;  // else prefill
   int64_t tokens = 0;
   int64_t depth = 0;
-  Summary speed;  // tokens a second
+  int64_t sequences = 1;    // that decode at once
+  bool all_logits = false;  // of a prefill
+  Summary speed;            // tokens a second, of all sequences together
 
   [[nodiscard]] std::string test() const;
 };

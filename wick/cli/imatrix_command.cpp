@@ -52,7 +52,7 @@ void collect(const Console& console, const Options& options) {
          options.file, tokens.size(), available, options.context);
   }
   const int64_t chunks = options.chunks > 0 ? options.chunks : available;
-  const std::unique_ptr<KvCache> cache = loaded.model->new_cache(options.context);
+  const std::unique_ptr<CachedSequence> cache = loaded.model->new_sequence(options.context);
   {
     ProgressBar bar(console, "imatrix");
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {

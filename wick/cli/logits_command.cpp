@@ -24,7 +24,7 @@ void write_logits(const Console& console, const LanguageModel& model, std::span<
     fail(ErrorCode::context_full, "the text has {} tokens and the context of {} holds {}; shorten it", count, model.info().name,
          model.info().context_length);
   }
-  const std::unique_ptr<KvCache> cache = model.new_cache(count);
+  const std::unique_ptr<CachedSequence> cache = model.new_sequence(count);
   NpyWriter writer(path, DType::f32, {count, model.info().vocab_size});
   ProgressBar bar(console, "logits");
   for (int64_t done = 0; done < count; done += kRowsAtOnce) {

@@ -74,7 +74,7 @@ struct Options {
 // Scores one chunk after another.
 class Scorer {
  public:
-  Scorer(const LoadedModel& loaded, int64_t context) : model_(*loaded.model), cache_(loaded.model->new_cache(context)) {}
+  Scorer(const LoadedModel& loaded, int64_t context) : model_(*loaded.model), cache_(loaded.model->new_sequence(context)) {}
 
   // Also shown each row that is scored; may stay empty.
   std::function<void(std::span<const float> logits, TokenId target)> observe = {};
@@ -101,7 +101,7 @@ class Scorer {
 
  private:
   const LanguageModel& model_;
-  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<CachedSequence> cache_;
 };
 
 // The tokens to score, a multiple of the context.

@@ -37,33 +37,49 @@ std::vector<int32_t> spread_tokens(int64_t count, int64_t vocab_size) {
 class Stopwatch {
  public:
   Stopwatch(const LanguageModel& model, const SpeedOptions& options) : model_(model), options_(options) {
-    const int64_t longest = std::max(options.prompt_tokens, options.gen_tokens);
+    const int64_t longest = std::max({options.prompt_tokens, options.gen_tokens, int64_t{1}});
     const int64_t context = model.info().context_length;
     if (longest > context || options.depth > context - longest) {
       fail(ErrorCode::context_full,
            "{} tokens at depth {} are more than the context of {} holds, {}; lower --prompt-tokens, --max-tokens or --depth", longest,
            options.depth, model.info().name, context);
     }
-    tokens_ = spread_tokens(std::max(longest, options.depth), model.info().vocab_size);
-    cache_ = model.new_cache(options.depth + longest);
-    if (options.depth > 0) (void)model.forward(first_tokens(options.depth), *cache_, LogitRows::last);
+    tokens_ = spread_tokens(std::max(longest + options.sequences, options.depth), model.info().vocab_size);
+    pool_ = model.new_pool(options.depth + longest, options.sequences);
+    for (int64_t index = 0; index < options.sequences; ++index) {
+      sequences_.push_back(std::make_unique<CachedSequence>(pool_));
+      if (options.depth > 0) (void)model.forward(first_tokens(options.depth), *sequences_.back(), LogitRows::last);
+    }
   }
 
   double time_first_token() {
-    return timed([&] { (void)model_.forward(first_tokens(1), *cache_, LogitRows::last); });
+    return timed([&] { (void)model_.forward(first_tokens(1), *sequences_.front(), LogitRows::last); });
   }
+
+  [[nodiscard]] int64_t prefills() const { return options_.all_logits ? std::max<int64_t>(1, options_.gen_tokens) : 1; }
 
   // In seconds; 0 if there is nothing to do.
   double time_prefill() {
     if (options_.prompt_tokens == 0) return 0;
-    return timed([&] { (void)model_.forward(first_tokens(options_.prompt_tokens), *cache_, LogitRows::last); });
+    const LogitRows rows = options_.all_logits ? LogitRows::all : LogitRows::last;
+    return timed([&] {
+      for (int64_t run = 0; run < prefills(); ++run) {
+        if (run > 0) sequences_.front()->truncate(options_.depth);
+        (void)model_.forward(first_tokens(options_.prompt_tokens), *sequences_.front(), rows);
+      }
+    });
   }
 
   double time_decode() {
     if (options_.gen_tokens == 0) return 0;
     return timed([&] {
       for (int64_t step = 0; step < options_.gen_tokens; ++step) {
-        (void)model_.forward(std::span(tokens_).subspan(static_cast<size_t>(step), 1), *cache_, LogitRows::last);
+        Batch batch;
+        for (size_t index = 0; index < sequences_.size(); ++index) {
+          const auto token = std::span(tokens_).subspan(static_cast<size_t>(step) + index, 1);
+          batch.add(sequences_[index]->handle(), options_.depth + step, token, Batch::Results::last);
+        }
+        (void)model_.forward(batch, *pool_);
       }
     });
   }
@@ -73,7 +89,7 @@ class Stopwatch {
 
   template <class Body>
   double timed(const Body& body) {
-    cache_->truncate(options_.depth);
+    for (const auto& sequence : sequences_) sequence->truncate(options_.depth);
     const auto start = std::chrono::steady_clock::now();
     body();
     model_.device().synchronize();
@@ -83,7 +99,8 @@ class Stopwatch {
   const LanguageModel& model_;
   const SpeedOptions& options_;
   std::vector<int32_t> tokens_;
-  std::unique_ptr<KvCache> cache_;
+  std::shared_ptr<KvPool> pool_;
+  std::vector<std::unique_ptr<CachedSequence>> sequences_;
 };
 
 }  // namespace
@@ -101,8 +118,8 @@ Speed measure_speed(const Console& console, LanguageModel& model, const SpeedOpt
     const double decode_seconds = stopwatch.time_decode();
     bar.update(static_cast<uint64_t>(rep + 2), total);
     if (rep < 0) continue;
-    if (prefill_seconds > 0) prefill.push_back(static_cast<double>(options.prompt_tokens) / prefill_seconds);
-    if (decode_seconds > 0) decode.push_back(static_cast<double>(options.gen_tokens) / decode_seconds);
+    if (prefill_seconds > 0) prefill.push_back(static_cast<double>(options.prompt_tokens * stopwatch.prefills()) / prefill_seconds);
+    if (decode_seconds > 0) decode.push_back(static_cast<double>(options.gen_tokens * options.sequences) / decode_seconds);
   }
   return {first_token_seconds, summarize(prefill), summarize(decode)};
 }

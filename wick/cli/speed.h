@@ -1,4 +1,4 @@
-// Speed of a model: tokens a second of prefill and of decoding, medians of repetitions.
+// Speed of a model: tokens a second of prefill and of decoding, of one sequence or of several at once, medians of repetitions.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,10 @@ namespace wick {
 struct SpeedOptions {
   int64_t prompt_tokens = 512;  // 0: no prefill
   int64_t gen_tokens = 128;     // 0: no decoding
-  int64_t depth = 0;            // positions that are in the cache before
+  int64_t depth = 0;            // positions that each sequence has before
   int64_t reps = 3;             // after one that warms up
+  int64_t sequences = 1;        // that decode at once, gen_tokens each
+  bool all_logits = false;      // prefill gives those of every token, and is run gen_tokens times: short prompts take no time
 };
 
 // Of the repetitions; zeros if nothing was measured.

@@ -144,7 +144,7 @@ void Generator::prepare_cache(int64_t prompt_tokens, int64_t max_tokens) {
   cache_.reset();
   // Requests of about the same length share a cache.
   constexpr int64_t kGrain = 256;
-  cache_ = model_.new_cache(std::min(context_, (wanted + kGrain - 1) / kGrain * kGrain));
+  cache_ = model_.new_sequence(std::min(context_, (wanted + kGrain - 1) / kGrain * kGrain));
 }
 
 std::vector<TokenId> Generator::encode_prompt(std::string_view prompt, bool parse_special) const {

@@ -47,7 +47,7 @@ class Generator {
   LanguageModel& model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   int64_t context_;
-  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<CachedSequence> cache_;
   bool rearranged_ = false;
 };
 

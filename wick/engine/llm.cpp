@@ -65,7 +65,7 @@ Tensor Llm::logits(std::span<const TokenId> ids) const {
     fail(ErrorCode::context_full, "Llm::logits: {} tokens and the context holds {}", count, state_->generator.context());
   }
   const std::lock_guard lock(state_->running);
-  const std::unique_ptr<KvCache> cache = state_->model->new_cache(count);
+  const std::unique_ptr<CachedSequence> cache = state_->model->new_sequence(count);
   return state_->model->forward(ids, *cache, LogitRows::all);
 }
 

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "wick/formats/gguf.h"
-#include "wick/model/kv_cache.h"
+#include "wick/model/batch.h"
+#include "wick/model/cached_sequence.h"
+#include "wick/model/kv_pool.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -51,6 +53,19 @@ struct LoadOptions {
 // Whether a call is to be given up.
 using StopCheck = std::function<bool()>;
 
+// What a model gives for a batch.
+enum class ModelResult {
+  logits,  // f32 [logit_rows, vocab_size]
+  hidden,  // f32 [logit_rows, width]: what the head is multiplied by
+  pooled,  // f32 [sequences, width]: the means of each sequence's hidden states in this batch
+};
+
+struct ForwardOptions {
+  ModelResult result = ModelResult::logits;
+  // Asked before each layer, for a long prompt takes long; may be empty.
+  StopCheck stop = {};
+};
+
 class LanguageModel {
  public:
   LanguageModel() = default;
@@ -60,17 +75,23 @@ class LanguageModel {
 
   [[nodiscard]] virtual const ModelInfo& info() const noexcept = 0;
   [[nodiscard]] virtual const Device& device() const noexcept = 0;
-  // An empty cache for `capacity` positions. Errors: context_full if that is more than info().context_length; out_of_memory.
-  [[nodiscard]] virtual std::unique_ptr<KvCache> new_cache(int64_t capacity) const = 0;
-  // Appends the tokens to the cache and returns f32 logits [rows, vocab]. At least one token. Long prompts are processed in parts,
-  // so that scratch memory does not grow with them; with LogitRows::all the result itself does.
-  // Errors: context_full, leaving the cache as it was; index_out_of_range for a token outside the vocabulary.
-  [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows) const {
-    return forward(tokens, cache, rows, {});
-  }
-  // The same, but `stop` is asked before each layer, for a long prompt takes long. Where it says so the result is an empty tensor, and the
-  // cache as it was.
-  [[nodiscard]] virtual Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows, const StopCheck& stop) const = 0;
+  // What it keeps of each position.
+  [[nodiscard]] virtual const KvLayout& cache_layout() const noexcept = 0;
+
+  // An empty pool for so many sequences of `context` positions each, or for more that are shorter. Errors: context_full for more positions
+  // than info().context_length; out_of_memory.
+  [[nodiscard]] std::unique_ptr<KvPool> new_pool(int64_t context, int64_t sequences = 1, bool keep_prefixes = false) const;
+  // A sequence in a pool of its own. Errors: new_pool's.
+  [[nodiscard]] std::unique_ptr<CachedSequence> new_sequence(int64_t capacity) const;
+
+  // Appends each slice's tokens to its sequence, and returns the results in the order of the batch's logit_rows. A batch is processed in
+  // parts, so that scratch memory does not grow with it; the result itself does. Where options.stop says so the result is an empty tensor.
+  // Errors: those of KvPool::begin; index_out_of_range for a token outside the vocabulary; invalid_argument and device_mismatch for a pool
+  // of another model or device. All sequences are then what they were, as they are where it was stopped.
+  [[nodiscard]] virtual Tensor forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const = 0;
+  [[nodiscard]] Tensor forward(const Batch& batch, KvPool& pool) const { return forward(batch, pool, ForwardOptions{}); }
+  // The same for one sequence: logits of the last token, or of all.
+  [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, CachedSequence& sequence, LogitRows rows, const StopCheck& stop = {}) const;
   // A loaded model reads its weights where the file is mapped, which answers at once. A CPU decodes about twice as fast from weights
   // that are rearranged for it; prefill and results are the same. This takes the next matrices into that layout until `seconds` have
   // passed, at least one; where memory is short the rest stays in the file. Returns whether nothing is left to do. Not while another thread

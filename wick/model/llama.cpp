@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <numeric>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -20,7 +23,10 @@ namespace {
 
 // Tokens that go through the layers together: enough to use each weight many times, few enough that their activations stay small.
 // On a GPU, whose many groups share a matrix by blocks of tokens and which may round the weights for each batch, those are more.
-constexpr size_t kHostBatch = 512, kKernelBatch = 2048;
+constexpr int64_t kHostBatch = 512, kKernelBatch = 2048;
+
+// Positions whose rotations are made at first.
+constexpr int64_t kFirstAngles = 512;
 
 // Tensors that no model computes with: the rotations' frequencies, which early converters kept and the metadata tell again.
 constexpr std::array<std::string_view, 2> kHarmlessTensors = {".attn_rot_embd.", ".rope.freqs"};
@@ -97,7 +103,7 @@ bool rearrange_together(std::span<ScaledMatrix* const> matrices) {
 std::unique_ptr<Llama> Llama::load(const GgufFile& file, const Device& device, const LoadOptions& options) {
   LlamaConfig config = LlamaConfig::from_gguf(file);
   const DType kv_type = options.cache_dtype();
-  KvCache::check_dtype(kv_type, config.head_dim);
+  KvPool::check_dtype(kv_type, config.head_dim);
   const int64_t vocabulary = vocabulary_rows(file);
   WeightReader reader(file, device, options.progress);
   LlamaWeights weights = read_weights(file, reader, config, vocabulary);
@@ -122,8 +128,13 @@ Llama::Llama(const Device& device, const LlamaConfig& config, LlamaWeights weigh
       info_(std::move(info)),
       linear_{options.precise, options.fast},
       rope_(config.rope),
-      kv_type_(kv_type),
       observe_(options.observe) {
+  const KvLayer kept{
+      .kv_heads = config.kv_heads, .key_dim = config.head_dim, .value_dim = config.head_dim, .dtype = kv_type, .retention = {}};
+  // Without the folder of a file that gives the model no name: it may move.
+  layout_.model = fmt::format("{} ({}, {} parameters, {} bytes)", std::filesystem::path(info_.name).filename().string(), info_.architecture,
+                              info_.parameters, info_.file_bytes);
+  layout_.layers.assign(static_cast<size_t>(config.layers), kept);
   if (linear_.precise) return;
   const auto rearrange_later = [&](std::initializer_list<ScaledMatrix*> group) {
     plain_.emplace_back();
@@ -157,61 +168,103 @@ void Llama::show_input(int64_t layer, std::initializer_list<const char*> weights
   for (const char* weight : weights) observe_(fmt::format("blk.{}.{}.weight", layer, weight), input);
 }
 
-std::unique_ptr<KvCache> Llama::new_cache(int64_t capacity) const {
-  if (capacity < 1 || capacity > config_.context_length) {
-    fail(ErrorCode::context_full, "a context of {} tokens was asked for; {} takes 1 to {}", capacity, info_.name, config_.context_length);
+void Llama::check_tokens(const Batch& batch) const {
+  for (const int32_t token : batch.tokens) {
+    if (token >= 0 && token < info_.vocab_size) continue;
+    fail(ErrorCode::index_out_of_range, "token {} is outside the vocabulary of {}, which has {} tokens", token, info_.name,
+         info_.vocab_size);
   }
-  return std::make_unique<KvCache>(config_.layers, config_.kv_heads, capacity, config_.head_dim, kv_type_, device_);
 }
 
-void Llama::check_cache(const KvCache& cache) const {
-  const KvCache::Sizes sizes = cache.sizes();
-  if (sizes.layers == config_.layers && sizes.kv_heads == config_.kv_heads && sizes.head_dim == config_.head_dim) {
-    if (cache.device().same_device(device_)) return;
-    fail(ErrorCode::device_mismatch, "forward: the key/value cache is on {} and {} on {}; make it with the model's new_cache()",
-         cache.device().location().to_string(), info_.name, device_.location().to_string());
+void Llama::check_pool(const KvPool& pool) const {
+  if (!pool.device().same_device(device_)) {
+    fail(ErrorCode::device_mismatch, "forward: the pool is on {} and {} on {}; make it with the model's new_pool()",
+         pool.device().location().to_string(), info_.name, device_.location().to_string());
   }
-  fail(ErrorCode::invalid_argument,
-       "forward: the key/value cache has {} layers, {} heads and head_dim {}, and {} has {}, {} and {}; make it with the model's "
-       "new_cache()",
-       sizes.layers, sizes.kv_heads, sizes.head_dim, info_.name, config_.layers, config_.kv_heads, config_.head_dim);
+  if (pool.layout() == layout_) return;
+  fail(ErrorCode::invalid_argument, "forward: the pool is one for {}, not for {}; make it with the model's new_pool()",
+       pool.layout().model == layout_.model ? "other layers" : pool.layout().model, layout_.model);
 }
 
-Tensor Llama::forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows, const StopCheck& stop) const {
-  if (tokens.empty()) fail(ErrorCode::invalid_argument, "forward: no tokens; give at least one");
-  for (const int32_t token : tokens) {
-    if (token < 0 || token >= info_.vocab_size) {
-      fail(ErrorCode::index_out_of_range, "token {} is outside the vocabulary of {}, which has {} tokens", token, info_.name,
-           info_.vocab_size);
-    }
+namespace {
+
+// These rows of a matrix, in ascending order; a view where they are neighbours.
+Tensor rows_of(const Tensor& matrix, std::span<const int32_t> rows) {
+  const auto count = static_cast<int64_t>(rows.size());
+  if (rows.back() - rows.front() == count - 1) return matrix.narrow(0, rows.front(), count);
+  return matrix.index_select(Tensor::from_span(rows, {count}, matrix.device()), 0);
+}
+
+// The place of each number of `rows` among them in ascending order; empty where that is their own.
+std::vector<int32_t> places_in_order(std::span<const int32_t> rows, std::span<const int32_t> ascending) {
+  if (std::equal(rows.begin(), rows.end(), ascending.begin(), ascending.end())) return {};
+  std::vector<int32_t> places;
+  for (const int32_t row : rows) {
+    places.push_back(static_cast<int32_t>(std::lower_bound(ascending.begin(), ascending.end(), row) - ascending.begin()));
   }
-  check_cache(cache);
-  cache.require_room(static_cast<int64_t>(tokens.size()));
-  const bool all = rows == LogitRows::all;
-  const int64_t length_before = cache.length();
-  std::optional<Tensor> result;
-  if (all) result = Tensor::empty({static_cast<int64_t>(tokens.size()), info_.vocab_size}, DType::f32, device_);
-  const size_t most = device_.runtime().runs_kernels() ? kKernelBatch : kHostBatch;
-  for (size_t first = 0; first < tokens.size(); first += most) {
-    const size_t count = std::min(most, tokens.size() - first);
+  return places;
+}
+
+// The rows that want a result, each once and in ascending order.
+std::vector<int32_t> wanted_rows(const Batch& batch, ModelResult result) {
+  std::vector<int32_t> rows = batch.logit_rows;
+  if (result == ModelResult::pooled) {
+    rows.resize(batch.tokens.size());
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
+Tensor means_of_slices(const Tensor& hidden, const Batch& batch) {
+  std::vector<Tensor> means;
+  for (const SequenceSlice& slice : batch.sequences) means.push_back(hidden.narrow(0, slice.first, slice.count).mean_keepdim(0));
+  return Tensor::cat(means, 0);
+}
+
+}  // namespace
+
+Tensor Llama::forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const {
+  check_tokens(batch);
+  check_pool(pool);
+  KvStep step = pool.begin(batch);
+  const std::vector<int32_t> wanted = wanted_rows(batch, options.result);
+  const int64_t width = options.result == ModelResult::logits ? info_.vocab_size : info_.width;
+  const int64_t most = device_.runtime().runs_kernels() ? kKernelBatch : kHostBatch;
+  std::optional<Tensor> result;  // of all parts
+  if (batch.rows() > most || wanted.empty()) result = Tensor::empty({std::ssize(wanted), width}, DType::f32, device_);
+  auto next = wanted.begin();
+  for (int64_t first = 0; first < batch.rows(); first += most) {
+    const int64_t count = std::min(most, batch.rows() - first);
     // A device that runs behind the host would take all parts at once.
-    if (stop && first > 0) device_.synchronize();
-    Hidden hidden = run_layers(tokens.subspan(first, count), cache, stop);
-    if (!hidden.x.defined()) {
-      cache.truncate(length_before);
-      return {};
+    if (options.stop && first > 0) device_.synchronize();
+    const auto tokens = std::span(batch.tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+    Hidden hidden = run_layers(tokens, step.plan(first, count), pool, options.stop);
+    if (!hidden.x.defined()) return {};
+    step.advance();
+    const auto end = std::lower_bound(next, wanted.end(), first + count);
+    if (next == end) continue;
+    std::vector<int32_t> rows(next, end);
+    for (int32_t& row : rows) row -= static_cast<int32_t>(first);
+    if (std::ssize(rows) < count) {
+      hidden.x = rows_of(hidden.x, rows);
+      if (hidden.added) hidden.added = rows_of(*hidden.added, rows);
     }
-    const auto batch = static_cast<int64_t>(count);
-    if (all) {
-      copy(logits_of(std::move(hidden)), result->narrow(0, static_cast<int64_t>(first), batch));
-    } else if (first + count == tokens.size()) {
-      const auto last = [&](const Tensor& rows) { return rows.narrow(0, batch - 1, 1); };
-      hidden.x = last(hidden.x);
-      if (hidden.added) hidden.added = last(*hidden.added);
-      result = logits_of(std::move(hidden));
+    const Tensor normed = normalize(hidden, weights_.output_norm);
+    Tensor part = options.result == ModelResult::logits ? logits_of(normed) : normed;
+    if (!result) {
+      result = std::move(part);
+    } else {
+      copy(part, result->narrow(0, next - wanted.begin(), std::ssize(rows)));
     }
+    next = end;
   }
-  return *result;
+  step.commit();
+  if (options.result == ModelResult::pooled) return means_of_slices(*result, batch);
+  const std::vector<int32_t> order = places_in_order(batch.logit_rows, wanted);
+  if (order.empty()) return *result;
+  return result->index_select(Tensor::from_vector(order, {std::ssize(order)}, device_), 0);
 }
 
 Tensor Llama::normalize(Hidden& hidden, const Tensor& weight) const {
@@ -221,40 +274,54 @@ Tensor Llama::normalize(Hidden& hidden, const Tensor& weight) const {
   return std::move(result.norm);
 }
 
-Llama::Hidden Llama::run_layers(std::span<const int32_t> tokens, KvCache& cache, const StopCheck& stop) const {
-  const auto count = static_cast<int64_t>(tokens.size());
-  const Tensor ids = Tensor::from_span(tokens, {count}, device_);
-  const Places places = places_of(count, cache);
+Tensor Llama::angles_of(int64_t positions) const {
+  const std::lock_guard lock(angles_mutex_);
+  if (!angles_.defined() || angles_.dim(0) < positions) {
+    // By powers of two, so that a text that grows has few made.
+    const auto grown = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(positions, kFirstAngles))));
+    angles_ = rope_.table(0, grown, device_);
+  }
+  return angles_;
+}
+
+Llama::Places Llama::places_of(const KvPlan& plan) const {
+  // All numbers in one tensor: one upload.
+  std::vector<int32_t> numbers;
+  const auto add = [&](const std::vector<int32_t>& more) {
+    numbers.insert(numbers.end(), more.begin(), more.end());
+    return static_cast<int64_t>(numbers.size() - more.size());
+  };
+  const int64_t positions = add(plan.positions), starts = add(plan.starts), lengths = add(plan.lengths);
+  std::vector<std::array<int64_t, 2>> of_groups;
+  for (const KvPlan::Group& group : plan.groups) of_groups.push_back({add(group.slots), add(group.table)});
+  const Tensor all = Tensor::from_span(std::span<const int32_t>(numbers), {std::ssize(numbers)}, device_);
+  const int64_t rows = std::ssize(plan.positions);
+  Places places{.angles = {}, .groups = {}, .longest = *std::max_element(plan.lengths.begin(), plan.lengths.end())};
+  places.angles = angles_of(places.longest);
+  for (size_t index = 0; index < of_groups.size(); ++index) {
+    const int64_t blocks = plan.groups[index].blocks;
+    const auto [slots, table] = of_groups[index];
+    places.groups.push_back({{all.narrow(0, positions, rows), all.narrow(0, slots, rows)},
+                             {all.narrow(0, starts, plan.sequences + 1), all.narrow(0, lengths, plan.sequences),
+                              all.narrow(0, table, plan.sequences * blocks).reshape({plan.sequences, blocks})}});
+  }
+  return places;
+}
+
+Llama::Hidden Llama::run_layers(std::span<const int32_t> tokens, const KvPlan& plan, const KvPool& pool, const StopCheck& stop) const {
+  const Tensor ids = Tensor::from_span(tokens, {std::ssize(tokens)}, device_);
+  const Places places = places_of(plan);
   Hidden hidden{weights_.embedding.scaled(embedding(weights_.embedding.weight, ids)), std::nullopt};
   for (int64_t index = 0; index < config_.layers; ++index) {
     if (stop && stop()) return {};
     const LlamaLayer& layer = weights_.layers[static_cast<size_t>(index)];
-    hidden.added = attend(layer, index, normalize(hidden, layer.attention_norm), places, cache);
+    hidden.added = attend(layer, index, normalize(hidden, layer.attention_norm), places, pool);
     hidden.added = feed_forward(layer, index, normalize(hidden, layer.feed_forward_norm));
   }
-  cache.advance(count);
   return hidden;
 }
 
-Tensor Llama::angles_of(int64_t positions) const {
-  const std::lock_guard lock(angles_mutex_);
-  if (!angles_.defined() || angles_.dim(0) < positions) angles_ = rope_.table(0, positions, device_);
-  return angles_;
-}
-
-Llama::Places Llama::places_of(int64_t count, const KvCache& cache) const {
-  const int64_t past = cache.length(), length = past + count;
-  std::vector<int32_t> numbers;  // positions, starts, length, and the one block that holds them all
-  numbers.reserve(static_cast<size_t>(count) + 4);
-  for (int64_t position = past; position < length; ++position) numbers.push_back(static_cast<int32_t>(position));
-  for (const int64_t number : {int64_t{0}, count, length, int64_t{0}}) numbers.push_back(static_cast<int32_t>(number));
-  const Tensor all = Tensor::from_vector(numbers, {count + 4}, device_);
-  const Tensor positions = all.narrow(0, 0, count);
-  AttentionPlan plan{all.narrow(0, count, 2), all.narrow(0, count + 2, 1), all.narrow(0, count + 3, 1).reshape({1, 1})};
-  return {angles_of(cache.capacity()), {positions, positions}, std::move(plan), length};
-}
-
-Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Places& places, KvCache& cache) const {
+Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Places& places, const KvPool& pool) const {
   const int64_t tokens = normed.dim(0);
   show_input(index, {"attn_q", "attn_k", "attn_v"}, normed);
   const std::array<const Tensor*, 3> projections{&layer.query.weight, &layer.key.weight, &layer.value.weight};
@@ -263,14 +330,16 @@ Tensor Llama::attend(const LlamaLayer& layer, int64_t index, const Tensor& norme
   qkv[1] = biased(layer.key.scaled(qkv[1]), layer.key_bias);
   qkv[2] = biased(layer.value.scaled(qkv[2]), layer.value_bias);
   const auto heads_of = [&](const Tensor& x, int64_t heads) { return x.reshape({tokens, heads, config_.head_dim}); };
-  const Tensor query =
-      rope_into_cache(heads_of(qkv[0], config_.heads), heads_of(qkv[1], config_.kv_heads), heads_of(qkv[2], config_.kv_heads), places.cache,
-                      places.angles, config_.rope_style, cache.keys(index), cache.values(index));
+  const Places::Group& group = places.groups[static_cast<size_t>(pool.group_of(index))];
+  const Tensor& keys = pool.keys(index);
+  const Tensor& values = pool.values(index);
+  const Tensor query = rope_into_cache(heads_of(qkv[0], config_.heads), heads_of(qkv[1], config_.kv_heads),
+                                       heads_of(qkv[2], config_.kv_heads), group.cache, places.angles, config_.rope_style, keys, values);
   const AttentionParams params{.scale = 1.0F / std::sqrt(static_cast<float>(config_.head_dim)),
-                               .block_size = cache.capacity(),
-                               .longest = places.length,
+                               .block_size = pool.block_size(),
+                               .longest = places.longest,
                                .precise = linear_.precise};
-  const Tensor mixed = attention(query, cache.keys(index), cache.values(index), places.plan, params);
+  const Tensor mixed = attention(query, keys, values, group.plan, params);
   Tensor heads = mixed.reshape({tokens, config_.heads * config_.head_dim});
   if (layer.attention_sub_norm) heads = rms_norm(heads, *layer.attention_sub_norm, config_.norm_epsilon);
   show_input(index, {"attn_output"}, heads);
@@ -298,8 +367,7 @@ Tensor Llama::feed_forward(const LlamaLayer& layer, int64_t index, const Tensor&
   return biased(layer.down.scaled(linear(inner, layer.down.weight, linear_)), layer.down_bias);
 }
 
-Tensor Llama::logits_of(Hidden hidden) const {
-  const Tensor normed = normalize(hidden, weights_.output_norm);
+Tensor Llama::logits_of(const Tensor& normed) const {
   const ScaledMatrix& head = weights_.head();
   return biased(head.scaled(linear(normed, head.weight, linear_)), weights_.head_bias);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "wick/model/kv_step.h"
 #include "wick/model/language_model.h"
 #include "wick/model/llama_config.h"
 #include "wick/model/rope_table.h"
@@ -45,16 +46,18 @@ class Llama final : public LanguageModel {
 
   [[nodiscard]] const ModelInfo& info() const noexcept override { return info_; }
   [[nodiscard]] const Device& device() const noexcept override { return device_; }
-  [[nodiscard]] std::unique_ptr<KvCache> new_cache(int64_t capacity) const override;
+  [[nodiscard]] const KvLayout& cache_layout() const noexcept override { return layout_; }
   using LanguageModel::forward;
-  [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, KvCache& cache, LogitRows rows, const StopCheck& stop) const override;
+  [[nodiscard]] Tensor forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const override;
   bool rearrange(double seconds) override;
 
  private:
   Llama(const Device& device, const LlamaConfig& config, LlamaWeights weights, ModelInfo info, DType kv_type, const LoadOptions& options);
 
-  // Errors: invalid_argument where the cache is not one for this model.
-  void check_cache(const KvCache& cache) const;
+  // Errors: index_out_of_range for a token outside the vocabulary.
+  void check_tokens(const Batch& batch) const;
+  // Errors: invalid_argument and device_mismatch where the pool is not one for this model.
+  void check_pool(const KvPool& pool) const;
   // Tells the observer what these weights of a layer are multiplied by.
   void show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const;
 
@@ -65,25 +68,28 @@ class Llama final : public LanguageModel {
   };
   // Its norm; what was to be added has been.
   [[nodiscard]] Tensor normalize(Hidden& hidden, const Tensor& weight) const;
-  // The hidden state behind the last layer, keys and values having been appended to the cache; an empty one if it was to stop.
-  [[nodiscard]] Hidden run_layers(std::span<const int32_t> tokens, KvCache& cache, const StopCheck& stop) const;
-  // Where a batch's tokens stand, and where keys and values of theirs lie.
+  // Where the rows of a part stand: the numbers of a KvPlan on the device.
   struct Places {
-    Tensor angles;
-    CachePlaces cache;
-    AttentionPlan plan;
-    int64_t length;  // positions that are filled with these tokens
+    Tensor angles;  // the table of rotations
+    struct Group {
+      CachePlaces cache;
+      AttentionPlan plan;
+    };
+    std::vector<Group> groups;
+    int64_t longest;  // of the sequences
   };
-  // Of `count` tokens behind those that are in the cache, whose slots are its positions.
-  [[nodiscard]] Places places_of(int64_t count, const KvCache& cache) const;
+  [[nodiscard]] Places places_of(const KvPlan& plan) const;
   // The cosines and sines of at least so many positions, on the device.
   [[nodiscard]] Tensor angles_of(int64_t positions) const;
+  // The hidden state behind the last layer, keys and values having been written to the pool; an empty one if it was to stop.
+  [[nodiscard]] Hidden run_layers(std::span<const int32_t> tokens, const KvPlan& plan, const KvPool& pool, const StopCheck& stop) const;
   // attend and feed_forward take the normalised hidden state and give what is to be added to the hidden state.
-  [[nodiscard]] Tensor attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Places& places, KvCache& cache) const;
+  [[nodiscard]] Tensor attend(const LlamaLayer& layer, int64_t index, const Tensor& normed, const Places& places, const KvPool& pool) const;
   // The activated gate times up, [tokens, feed-forward width].
   [[nodiscard]] Tensor gate(const LlamaLayer& layer, const Tensor& normed) const;
   [[nodiscard]] Tensor feed_forward(const LlamaLayer& layer, int64_t index, const Tensor& normed) const;
-  [[nodiscard]] Tensor logits_of(Hidden hidden) const;
+  // Of hidden states behind the last norm.
+  [[nodiscard]] Tensor logits_of(const Tensor& normed) const;
 
   Device device_;
   LlamaConfig config_;
@@ -92,8 +98,8 @@ class Llama final : public LanguageModel {
   LinearParams linear_;
   RopeTable rope_;
   mutable std::mutex angles_mutex_;
-  mutable Tensor angles_;  // of as many positions as the largest cache so far
-  DType kv_type_;
+  mutable Tensor angles_;  // of as many positions as were ever asked for
+  KvLayout layout_;
   InputObserver observe_;
   // Those of weights_ that are to be rearranged, the next ones last. What one call multiplies goes together.
   std::vector<std::array<ScaledMatrix*, 3>> plain_;
