@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -140,9 +141,14 @@ std::vector<Case> select_cases(const Options& options) {
   std::vector<Case> selected;
   std::copy_if(list.cases().begin(), list.cases().end(), std::back_inserter(selected),
                [&](const Case& entry) { return wanted(entry.name); });
-  double fraction = options.fraction;
-  if (options.cases > 0) fraction = std::min(fraction, options.cases / static_cast<double>(selected.size()));
-  std::erase_if(selected, [&](const Case& entry) { return part_of(entry, options.seed) >= fraction; });
+  // At least one case of an op that has any, so that a small part of a few cases is not none.
+  size_t count = static_cast<size_t>(std::ceil(options.fraction * static_cast<double>(selected.size())));
+  if (options.cases > 0) count = std::min(count, static_cast<size_t>(options.cases));
+  if (count < selected.size()) {
+    std::sort(selected.begin(), selected.end(),
+              [&](const Case& a, const Case& b) { return part_of(a, options.seed) < part_of(b, options.seed); });
+    selected.erase(selected.begin() + static_cast<std::ptrdiff_t>(count), selected.end());
+  }
   return selected;
 }
 

@@ -16,7 +16,7 @@ struct Options {
   std::string variant;  // a code path; empty: all
   uint64_t seed = 1;
   double fraction = 1;  // the part of the cases to run, chosen by the seed
-  int cases = 0;        // run about so many of them at most; 0: no limit
+  int cases = 0;        // run so many of that part at most; 0: no limit
   bool markdown = false;
   bool ops = false;
   bool validate = false;  // open devices with DeviceOptions::validate
