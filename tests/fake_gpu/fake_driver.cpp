@@ -471,6 +471,33 @@ FAKE int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, u
     return 0;
   });
 }
+#ifndef FAKE_HIP
+namespace {
+// CUlaunchAttribute and CUlaunchConfig.
+struct LaunchAttribute {
+  int id, padding, value[16];
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  void* stream;
+  const LaunchAttribute* attributes;
+  unsigned count;
+};
+}  // namespace
+FAKE int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters, void** extra) {
+  {
+    const std::lock_guard lock(mutex());
+    state().calls.emplace_back(__func__);
+  }
+  constexpr int kProgrammaticStreamSerialization = 6;
+  if (config->count != 1 || config->attributes->id != kProgrammaticStreamSerialization || config->attributes->value[0] != 1 ||
+      std::atoi(architecture().c_str()) < 90) {
+    return kInvalidValue;
+  }
+  return cuLaunchKernel(function, config->grid[0], config->grid[1], config->grid[2], config->block[0], config->block[1], config->block[2],
+                        config->shared_bytes, config->stream, parameters, extra);
+}
+#endif
 FAKE int cuStreamBeginCapture_v2(void* handle, int) {
   ENTER;
   static_cast<Stream*>(handle)->capturing = true;

@@ -59,6 +59,34 @@ TEST_P(CudaFaultTest, TheKeyOfABinaryNamesCompilerAndProcessor) {
   EXPECT_DOUBLE_EQ(devices_[0].caps.memory_bandwidth, 2 * 3.201e9 * 6144 / 8);
 }
 
+// Of what waits for the work before it: its text says so where it is compiled for 9.0 or newer.
+TEST_P(CudaFaultTest, KernelsAreLaunchedEarlyWhereTheirTextWaits) {
+  const auto described = [&](int driver, const std::string& architecture, const char* compiler_settings) {
+    fake_->version = driver;
+    fake_->architecture = architecture;
+    const Variable settings("FAKE_NVRTC", compiler_settings);
+    const OpenedVendor opened = open(std::filesystem::path(api().library->name()).parent_path());
+    std::vector<StreamDevice> devices = find_stream_devices(*opened.api);
+    describe(own(opened), compiler_of(opened), devices[0]);
+    return devices[0];
+  };
+  EXPECT_TRUE(described(12080, "90", "").early_launches);
+  EXPECT_TRUE(described(12080, "120", "").early_launches);
+  EXPECT_FALSE(described(12080, "89", "").early_launches);
+  EXPECT_FALSE(described(12020, "90", "").early_launches);
+  const StreamDevice older = described(12080, "90", "newest=86");
+  EXPECT_EQ(older.target, "compute_86");
+  EXPECT_FALSE(older.early_launches);
+  fake_->reset();
+
+  const std::unique_ptr<Runtime> device = runtime();
+  const std::unique_ptr<Buffer> x = upload(*device, counted(64)), y = upload(*device, Words(64));
+  const std::array<BufferArgument, 2> buffers{{{x.get()}, {y.get()}}};
+  device->launch({device->compile(add_kernel()).get(), {}, buffers, Words{1}});
+  EXPECT_EQ(download(*device, *y), counted(64, 1));
+  EXPECT_EQ(fake_->count("cuLaunchKernelEx"), 1);
+}
+
 TEST_P(CudaFaultTest, AnOldDriverIsNamedWithItsVersion) {
   fake_->version = 10020;
   const Error error = error_of([&] { static_cast<void>(load_api(api().library->name())); });

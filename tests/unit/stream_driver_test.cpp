@@ -291,7 +291,9 @@ extern "C" __global__ void sums(const unsigned* x, unsigned* y, unsigned n, int 
     const Device own = Device::adopt({api().kind, 0}, runtime(0, {.cache_directory = folder / "cache"}));
     const Tensor x = Tensor::arange(0, 100, 1, DType::u32, own), y = Tensor::zeros({100}, DType::u32, own);
     const CompiledKernel kernel("sums of mine", source, "sums", signature, own);
+    const int early = is_fake() ? fake_->count("cuLaunchKernelEx") : 0;
     kernel.launch({2, 1, 1}, {x, y}, {90U, 7, 1000.5F});
+    EXPECT_EQ(is_fake() ? fake_->count("cuLaunchKernelEx") : early, early) << "this text does not wait for the work before it";
     const Words got = y.to_vector<uint32_t>();
     for (uint32_t i = 0; i < 100; ++i) ASSERT_EQ(got[i], i < 90 ? i + 1007 : 0) << i;
   }
@@ -447,7 +449,8 @@ TEST_P(StreamFaultTest, ALaunchThatTheDriverRefusesNamesTheKernelAndTheDeviceGoe
   const std::array<BufferArgument, 2> buffers{{{x.get()}, {y.get()}}};
   fake_->faults[api().launch.name] = {.status = 1};
   const auto error = error_of<DriverError>([&] { device->launch({program.get(), {}, buffers, Words{1}}); });
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("kernel add_number"), HasSubstr(fmt::format("{}: {}", api().launch.name, status_name(1)))));
+  const char* call = devices_[0].early_launches ? api().launch_early.name : api().launch.name;
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("kernel add_number"), HasSubstr(fmt::format("{}: {}", call, status_name(1)))));
   fake_->faults.clear();
   device->launch({program.get(), {}, buffers, Words{5}});
   EXPECT_EQ(download(*device, *y), counted(64, 5));

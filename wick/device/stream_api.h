@@ -36,6 +36,14 @@ struct StreamAttributes {
   int memory_clock = 0, memory_bus = 0;  // kHz, bits
 };
 
+// A kernel as a stream is given it; the bytes of shared memory are the kernel's own.
+struct StreamLaunch {
+  StreamHandle function = nullptr;
+  unsigned groups_x = 1, groups_y = 1, groups_z = 1, lanes = 1;
+  StreamHandle stream = nullptr;
+  void** arguments = nullptr;  // their addresses
+};
+
 struct OpenContext;
 
 struct StreamApi {
@@ -76,6 +84,9 @@ struct StreamApi {
   StreamCall<StreamHandle*, StreamHandle, const char*> module_function;
   // function, groups and lanes in x, y and z, bytes of shared memory beside the kernel's own, stream, addresses of the arguments, nullptr
   StreamCall<StreamHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, void**> launch;
+  // Of a kernel that begins by waiting for the work before it: its groups may take their places while that work still runs. Without an
+  // address where the driver has no such call.
+  StreamCall<const StreamApi&, const StreamLaunch&> launch_early;
   // Of graphs; without an address where the driver has none.
   StreamCall<StreamHandle, int> capture_begin;  // mode: 2 lets other threads do as they like
   StreamCall<StreamHandle, StreamHandle*> capture_end;

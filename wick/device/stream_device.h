@@ -13,8 +13,9 @@ struct StreamDevice {
   int id = 0;  // the driver's number
   DeviceCaps caps;
   int score = 0;
-  std::string target;   // what the compiler is told to compile for
-  std::string refusal;  // why it cannot be used; empty: it can
+  std::string target;           // what the compiler is told to compile for
+  bool early_launches = false;  // whether the library's own kernels wait for the work before them, so that they can be launched early
+  std::string refusal;          // why it cannot be used; empty: it can
 };
 
 // A number that the driver tells of a device. Errors: those of the driver.

@@ -10,7 +10,7 @@ StreamDriver::StreamDriver(const std::shared_ptr<const StreamApi>& api, std::sha
                            const ir::Dialect& dialect, const StreamDevice& device, int index, StreamHandle stream)
     : compiler_(std::move(compiler)), dialect_(dialect), device_(device.id), target_(device.target), caps_(device.caps) {
   const std::string place = fmt::format("{}:{} ({})", to_string(api->kind), index, caps_.name);
-  queue_ = std::make_shared<StreamQueue>(open_context(api, device_, place), stream);
+  queue_ = std::make_shared<StreamQueue>(open_context(api, device_, place), stream, device.early_launches);
 }
 
 std::optional<size_t> StreamDriver::free_bytes() noexcept {

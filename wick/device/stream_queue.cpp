@@ -93,8 +93,8 @@ class StreamEvent final : public Event {
   StreamHandle handle_;
 };
 
-StreamQueue::StreamQueue(StreamContext context, StreamHandle stream)
-    : context_(std::move(context)), stream_(stream), owns_stream_(stream == nullptr), staging_(context_) {
+StreamQueue::StreamQueue(StreamContext context, StreamHandle stream, bool early_launches)
+    : context_(std::move(context)), stream_(stream), owns_stream_(stream == nullptr), early_launches_(early_launches), staging_(context_) {
   const StreamApi& api = *context_.api;
   check_status(api, context_.make_current(), api.context_enter.name, context_.place);
   if (owns_stream_) check_status(api, api.stream_create.address(&stream_, kNonBlocking), api.stream_create.name, context_.place);
@@ -211,10 +211,21 @@ void StreamQueue::launch(const Launch& launch) {
   for (StreamAddress& address : addresses_) arguments_.push_back(&address);
   // One behind the other: our own kernels take them as one structure, which is where the first is; others as an argument each.
   for (const uint32_t& parameter : launch.parameters) arguments_.push_back(const_cast<uint32_t*>(&parameter));  // NOLINT: it is only read
-  const int status = api.launch.address(static_cast<const StreamProgram&>(*launch.program).function(), launch.grid.x, launch.grid.y,
-                                        launch.grid.z, kernel.group_size, 1, 1, 0, stream_, arguments_.data(), nullptr);
+  StreamHandle const function = static_cast<const StreamProgram&>(*launch.program).function();
+  // A kernel of another's text does not wait.
+  const bool early = early_launches_ && kernel.entry.empty();
+  const int status = early ? api.launch_early.address(api, {.function = function,
+                                                            .groups_x = launch.grid.x,
+                                                            .groups_y = launch.grid.y,
+                                                            .groups_z = launch.grid.z,
+                                                            .lanes = kernel.group_size,
+                                                            .stream = stream_,
+                                                            .arguments = arguments_.data()})
+                           : api.launch.address(function, launch.grid.x, launch.grid.y, launch.grid.z, kernel.group_size, 1, 1, 0, stream_,
+                                                arguments_.data(), nullptr);
   last_work_.note(kernel.name);
-  if (status != 0) check_queued(status, api.launch.name, fmt::format("{}, kernel {}", context_.place, kernel.name));
+  if (status == 0) return;
+  check_queued(status, early ? api.launch_early.name : api.launch.name, fmt::format("{}, kernel {}", context_.place, kernel.name));
 }
 
 void StreamQueue::synchronize() {

@@ -90,8 +90,8 @@ class StagingRing {
 // A device that is lost stays lost: every call from then on throws the same error.
 class StreamQueue final : public Queue, public CaptureQueue, public std::enable_shared_from_this<StreamQueue> {
  public:
-  // On a stream of its own, or on one that somebody else owns.
-  explicit StreamQueue(StreamContext context, StreamHandle stream = nullptr);
+  // On a stream of its own, or on one that somebody else owns. `early_launches`: as StreamDevice has it.
+  explicit StreamQueue(StreamContext context, StreamHandle stream = nullptr, bool early_launches = false);
   ~StreamQueue() override;
 
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override;
@@ -131,7 +131,7 @@ class StreamQueue final : public Queue, public CaptureQueue, public std::enable_
   StreamContext context_;
   std::recursive_mutex mutex_;  // a capture holds it around the calls that it takes
   StreamHandle stream_ = nullptr;
-  bool owns_stream_;
+  bool owns_stream_, early_launches_;
   StagingRing staging_;
   std::byte* download_ = nullptr;         // pinned; made by the first download that needs it
   std::vector<StreamAddress> addresses_;  // of the launch at hand

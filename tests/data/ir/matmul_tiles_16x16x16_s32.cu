@@ -5,6 +5,9 @@ extern "C" __global__ void __launch_bounds__(128) wick_matmul_tiles_16x16x16_s32
   alignas(16) __shared__ unsigned s0[5120];
   alignas(16) __shared__ unsigned s1[4352];
   alignas(16) __shared__ float s2[1024];
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
   nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, nvcuda::wmma::row_major> t0;
   nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, nvcuda::wmma::row_major> t1;
   nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, nvcuda::wmma::row_major> t2;

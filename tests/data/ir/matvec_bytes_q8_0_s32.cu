@@ -13,6 +13,9 @@ template <class T> __device__ __forceinline__ T wick_subgroup_max(T x) {
 }
 struct Params { unsigned columns_; unsigned x_offset_; unsigned rows_; unsigned y_offset_; };
 extern "C" __global__ void __launch_bounds__(128) wick_matvec_bytes_q8_0_s32(const unsigned* __restrict__ w_, const unsigned* __restrict__ bytes_, const float* __restrict__ scales_, float* __restrict__ y_, const Params p) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
   float a0 = 0x0p+0f;
   const unsigned v0 = p.columns_ / 32u;
   const unsigned v1 = v0 * 2u;

@@ -1,6 +1,9 @@
 struct Params { unsigned rows_; unsigned columns_; unsigned offset_; unsigned extent_; unsigned outer_stride_; unsigned inner_stride_; unsigned step_; unsigned parts_; unsigned part_; unsigned first_; };
 extern "C" __global__ void __launch_bounds__(256) wick_softmax_f32(const float* __restrict__ x_, float* __restrict__ y_, const Params p) {
   alignas(16) __shared__ float s0[256];
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
   const unsigned v0 = blockIdx.y * gridDim.x;
   const unsigned v1 = v0 + blockIdx.x;
   const unsigned v2 = p.rows_ * p.parts_;

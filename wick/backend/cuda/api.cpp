@@ -47,6 +47,23 @@ void bind_streams(const DynamicLibrary& library, StreamApi& api) {
   bind(library, "cuGraphDestroy", api.graph_destroy);
 }
 
+// "Programmatic dependent launch". Graphs record it since CUDA 12.3.
+void bind_early_launches(const DynamicLibrary& library, Api& api) {
+  constexpr int kOldest = 12030;
+  if (api.version < kOldest) return;
+  bind(library, "cuLaunchKernelEx", api.launch_with);
+  api.launch_early = {api.launch_with.name, [](const StreamApi& calls, const StreamLaunch& launch) {
+                        constexpr int kProgrammaticStreamSerialization = 6;
+                        const LaunchAttribute attribute{.id = kProgrammaticStreamSerialization, .value = {1}};
+                        const LaunchConfig config{.groups = {launch.groups_x, launch.groups_y, launch.groups_z},
+                                                  .lanes = {launch.lanes, 1, 1},
+                                                  .stream = launch.stream,
+                                                  .attributes = &attribute,
+                                                  .attribute_count = 1};
+                        return own(calls).launch_with.address(&config, launch.function, launch.arguments, nullptr);
+                      }};
+}
+
 void bind_devices(const DynamicLibrary& library, Api& api) {
   bind(library, "cuDeviceGetCount", api.device_count);
   bind(library, "cuDeviceGet", api.device_get);
@@ -114,6 +131,7 @@ std::shared_ptr<const Api> load_api(const std::string& name) {
   bind_devices(library, *api);
   bind_contexts(library, *api);
   bind_streams(library, *api);
+  bind_early_launches(library, *api);
   check_status(*api, api->init.address(0), api->init.name, name);
   return api;
 }

@@ -11,6 +11,20 @@ namespace wick::cuda {
 // What only this driver has, and how it numbers the version of an architecture.
 inline constexpr int kMajor = 75, kMinor = 76;
 
+// cuLaunchKernelEx's own: CUlaunchConfig, with one CUlaunchAttribute.
+struct LaunchAttribute {
+  int id = 0;
+  int padding = 0;
+  int value[16] = {};
+};
+struct LaunchConfig {
+  unsigned groups[3] = {1, 1, 1}, lanes[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  StreamHandle stream = nullptr;
+  const LaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+
 struct Api : StreamApi {
   Api();
 
@@ -20,7 +34,8 @@ struct Api : StreamApi {
   StreamCall<int> primary_context_release, primary_context_reset;
   StreamCall<StreamHandle> context_set_current;
   StreamCall<int, const char**> error_name;
-  int version = 0;  // what driver_version said
+  StreamCall<const LaunchConfig*, StreamHandle, void**, void**> launch_with;  // without an address where the driver is older than 12.3
+  int version = 0;                                                            // what driver_version said
 };
 
 inline constexpr const char* kDriverLibrary = "libcuda.so.1";

@@ -17,6 +17,13 @@ void describe_instructions(int capability, DeviceCaps& caps) {
   if (capability >= 70) caps.tiles = {{16, 16, 16}};
 }
 
+// 90 of "sm_90a" and "compute_90".
+int architecture_of(const std::string& target) {
+  int number = 0;
+  for (const char c : target.substr(target.find('_') + 1)) number = c >= '0' && c <= '9' ? number * 10 + (c - '0') : number;
+  return number;
+}
+
 }  // namespace
 
 void describe(const Api& api, const Compiler& compiler, StreamDevice& device) {
@@ -24,7 +31,10 @@ void describe(const Api& api, const Compiler& compiler, StreamDevice& device) {
   describe_instructions(capability, device.caps);
   device.caps.driver = fmt::format("CUDA {} sm_{}", version_text(api.version), capability);
   device.refusal = compiler.refusal(capability);
-  if (device.refusal.empty()) device.target = compiler.target(capability);
+  if (!device.refusal.empty()) return;
+  device.target = compiler.target(capability);
+  // What the text is compiled for decides whether it waits, not what runs it.
+  device.early_launches = api.launch_early.address != nullptr && architecture_of(device.target) >= 90;
 }
 
 }  // namespace wick::cuda

@@ -83,6 +83,16 @@ template <class T> __device__ __forceinline__ T wick_subgroup_max(T x) {
 };
 // clang-format on
 
+// From 9.0 on a kernel may be launched before the one before it has written everything, which it waits for. It does not let the next one
+// be launched before its own end: groups that wait beside those that work are spread unevenly over the processors, and a token of Q4_K_M
+// took 9 % longer on an H200.
+std::string head(const Kernel& kernel, const Usage& usage, const Dialect& dialect) {
+  return cuda_family().head(kernel, usage, dialect) + R"(#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+)";
+}
+
 Dialect make() {
   Dialect d = cuda_family();
   d.name = "CUDA C++";
@@ -103,6 +113,7 @@ Dialect make() {
   d.spellings = kSpellings;
   d.conversions = kConversions;
   d.preambles = kPreambles;
+  d.head = head;
   return d;
 }
 
