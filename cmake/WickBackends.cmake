@@ -5,6 +5,7 @@
 # Looks for what a backend is built with; the variable becomes the list of what is missing, and need_names that of what was found. A need is "<kind> <name> <Debian package>":
 #   header   a header of the SDK: its folder is on the backend's include path
 #   package  what find_package knows: users of the installed library look for it too
+#   program  what the next package needs beside it: without the program find_package would end the configuration, so the search ends here
 macro(wick_find_needs variable name)
   set(${variable} "")
   set(need_names "")
@@ -21,13 +22,22 @@ macro(wick_find_needs variable name)
     elseif(need_kind STREQUAL "package")
       find_package(${need_name} QUIET)
       set(need_found ${${need_name}_FOUND})
+    elseif(need_kind STREQUAL "program")
+      string(MAKE_C_IDENTIFIER "WICK_PROGRAM_${need_name}" need_path)
+      find_program(${need_path} ${need_name})
+      set(need_found ${${need_path}})
     else()
-      message(FATAL_ERROR "backend ${name}: '${need}' is no need: write header or package")
+      message(FATAL_ERROR "backend ${name}: '${need}' is no need: write header, package or program")
     endif()
-    if(need_found)
+    if(need_found AND need_kind STREQUAL "program")
+      # the package behind it stands for both
+    elseif(need_found)
       list(APPEND need_names ${need_name})
     else()
       list(APPEND ${variable} "the ${need_kind} ${need_name} (install ${need_package})")
+      if(need_kind STREQUAL "program")
+        break()
+      endif()
     endif()
   endforeach()
 endmacro()
