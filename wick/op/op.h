@@ -278,9 +278,11 @@ struct RopeParams {
 // Inputs: x [rows, k]; weights [n_i, k], each quantized or float. Outputs: f32 [rows, n_i].
 // precise: activations stay f32; otherwise a device may round them to 8 bits per block of 32, but where weights are f16 only as far as
 // results stay those of 11 bits. fast: a CPU may round f16 weights, and the activations that meet them, to the 8 bits of bf16.
+// deterministic: the result of a row of x has the same bits in every call, beside any other rows and for every number of threads.
 struct LinearParams {
   bool precise = false;
   bool fast = false;
+  bool deterministic = false;
 };
 
 // What a key/value cache may be stored as.
