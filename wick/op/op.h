@@ -259,9 +259,10 @@ struct RandomParams {
 };
 
 // add_rms_norm: inputs x, y and weight, all row-major; outputs sum = x + y and rms_norm(sum), which is that of the sum before it is
-// rounded to the dtype.
+// rounded to the dtype. deterministic: as LinearParams'.
 struct RmsNormParams {
   float epsilon = 1e-5F;
+  bool deterministic = false;
 };
 
 // Which elements of a head form a rotated pair: (2i, 2i+1), as Llama's own checkpoints have it, or (i, i + half), as Hugging Face's.
