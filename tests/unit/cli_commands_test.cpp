@@ -13,10 +13,10 @@
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 #include "wick/cli/wick_command.h"
+#include "wick/convert/synthetic.h"
 #include "wick/formats/gguf_writer.h"
 #include "wick/formats/npy.h"
 #include "wick/formats/safetensors_writer.h"
-#include "wick/model/synthetic.h"
 
 namespace wick {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "unit/gguf_samples.h"
+#include "wick/convert/synthetic_vocabulary.h"
 #include "wick/model/kv_step.h"
 #include "wick/model/language_model.h"
-#include "wick/model/synthetic_vocabulary.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {

@@ -9,7 +9,7 @@
 #include "wick/backend/vulkan/api.h"
 #include "wick/base/error.h"
 #include "wick/cli/wick_command.h"
-#include "wick/model/synthetic.h"
+#include "wick/convert/synthetic.h"
 
 namespace wick::vulkan {
 namespace {

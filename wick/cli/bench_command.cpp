@@ -13,7 +13,7 @@
 #include "wick/cli/speed.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
-#include "wick/model/synthetic.h"
+#include "wick/convert/synthetic.h"
 
 namespace wick {
 namespace {

@@ -10,7 +10,7 @@
 #include "wick/base/process.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_format.h"
-#include "wick/model/synthetic.h"
+#include "wick/convert/synthetic.h"
 
 namespace wick {
 namespace {

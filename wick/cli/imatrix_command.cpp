@@ -12,8 +12,8 @@
 #include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"
+#include "wick/convert/importance_collector.h"
 #include "wick/formats/importance_matrix.h"
-#include "wick/model/importance_collector.h"
 
 namespace wick {
 namespace {

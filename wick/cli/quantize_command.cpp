@@ -16,11 +16,11 @@
 #include "wick/cli/suggest.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
+#include "wick/convert/quantize_file.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/importance_matrix.h"
 #include "wick/formats/printable.h"
-#include "wick/model/quantize_file.h"
 
 namespace wick {
 namespace {

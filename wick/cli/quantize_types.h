@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "wick/model/quantize_plan.h"
+#include "wick/convert/quantize_plan.h"
 
 namespace wick {
 

@@ -8,7 +8,7 @@
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
-#include "wick/model/synthetic.h"
+#include "wick/convert/synthetic.h"
 
 namespace wick {
 

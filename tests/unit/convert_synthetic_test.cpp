@@ -1,4 +1,4 @@
-#include "wick/model/synthetic.h"
+#include "wick/convert/synthetic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@
 
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
+#include "wick/convert/quantize_plan.h"
+#include "wick/convert/random_rows.h"
+#include "wick/convert/synthetic_vocabulary.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/model/language_model.h"
-#include "wick/model/quantize_plan.h"
-#include "wick/model/random_rows.h"
-#include "wick/model/synthetic_vocabulary.h"
 #include "wick/quant/block_format.h"
 #include "wick/text/tokenizer.h"
 

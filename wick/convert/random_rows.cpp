@@ -1,4 +1,4 @@
-#include "wick/model/random_rows.h"
+#include "wick/convert/random_rows.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "wick/model/synthetic_vocabulary.h"
+#include "wick/convert/synthetic_vocabulary.h"
 
 #include "wick/base/fail.h"
 #include "wick/text/byte_alphabet.h"

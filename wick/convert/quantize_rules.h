@@ -1,8 +1,8 @@
 // The rules by which a mix gives some tensors more bits than others; llama.cpp's, in its order.
 #pragma once
 
+#include "wick/convert/quantize_plan.h"
 #include "wick/formats/gguf.h"
-#include "wick/model/quantize_plan.h"
 
 namespace wick {
 

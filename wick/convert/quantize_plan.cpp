@@ -1,4 +1,4 @@
-#include "wick/model/quantize_plan.h"
+#include "wick/convert/quantize_plan.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 
 #include "wick/base/ascii.h"
 #include "wick/base/fail.h"
+#include "wick/convert/quantize_rules.h"
 #include "wick/formats/gguf_type.h"
-#include "wick/model/quantize_rules.h"
 #include "wick/text/regex.h"
 
 namespace wick {

@@ -1,4 +1,4 @@
-#include "wick/model/importance_collector.h"
+#include "wick/convert/importance_collector.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "wick/model/synthetic.h"
+#include "wick/convert/synthetic.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,10 +12,10 @@
 #include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 #include "wick/base/thread_pool.h"
+#include "wick/convert/quantize_plan.h"
+#include "wick/convert/random_rows.h"
+#include "wick/convert/synthetic_vocabulary.h"
 #include "wick/formats/gguf_writer.h"
-#include "wick/model/quantize_plan.h"
-#include "wick/model/random_rows.h"
-#include "wick/model/synthetic_vocabulary.h"
 
 namespace wick {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "wick/convert/quantize_plan.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/importance_matrix.h"
-#include "wick/model/quantize_plan.h"
 
 namespace wick {
 

@@ -1,4 +1,4 @@
-#include "wick/model/quantize_file.h"
+#include "wick/convert/quantize_file.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "wick/model/quantize_rules.h"
+#include "wick/convert/quantize_rules.h"
 
 #include <algorithm>
 #include <charconv>

@@ -13,10 +13,10 @@
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
 #include "wick/cli/sha256.h"
+#include "wick/convert/quantize_file.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/gguf_writer.h"
 #include "wick/formats/importance_matrix.h"
-#include "wick/model/quantize_file.h"
 
 namespace wick {
 namespace {
