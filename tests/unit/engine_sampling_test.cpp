@@ -52,6 +52,15 @@ TEST(Sampling, TemperatureZeroChoosesTheFirstOfTheHighest) {
   EXPECT_EQ(Sampler(params).sample(std::vector<float>{-5, -3, -4}), 1);
 }
 
+TEST(Sampling, ABiasIsAddedToItsTokensLogit) {
+  SamplingParams params = plain();
+  params.temperature = 0;
+  params.logit_bias = {{.token = 3, .bias = 1.5F}, {.token = 1, .bias = -100}, {.token = 7, .bias = 100}};
+  EXPECT_EQ(Sampler(params).sample(std::vector<float>{1, 9, 2, 1}), 3);
+  params.logit_bias = {{.token = 3, .bias = 101}, {.token = -1, .bias = 0}};
+  EXPECT_EQ(find_violations(params).size(), 2U);
+}
+
 TEST(Sampling, FrequenciesFollowTheSoftmaxAtEachTemperature) {
   const std::vector<double> probabilities = {0.1, 0.6, 0.3};
   for (const double temperature : {0.5, 1.0, 2.0}) {

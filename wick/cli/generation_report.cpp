@@ -67,6 +67,7 @@ std::string_view finish_reason(StopReason reason) noexcept {
     case StopReason::stop_sequence: return "stop";
     case StopReason::max_tokens:
     case StopReason::context_full: return "length";
+    case StopReason::deadline: return "deadline";
     case StopReason::cancelled: return "cancelled";
   }
   return "";

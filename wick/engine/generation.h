@@ -42,8 +42,9 @@ struct GeneratedLogprob {
 
 // Why a generation ended. After each token they are checked in this order: end_of_sequence, max_tokens, stop_sequence; then whether
 // the callback or is_cancelled stops it; then whether the context has room for another token.
-enum class StopReason { end_of_sequence, max_tokens, stop_sequence, cancelled, context_full };
-// The worker API's name: "EOS", "MAX_TOKENS", "STOP_SEQUENCE", "CANCELLED", "CONTEXT_FULL".
+// `deadline`: an Engine's request was not done in time.
+enum class StopReason { end_of_sequence, max_tokens, stop_sequence, cancelled, context_full, deadline };
+// The worker API's name: "EOS", "MAX_TOKENS", "STOP_SEQUENCE", "CANCELLED", "CONTEXT_FULL", "DEADLINE".
 [[nodiscard]] std::string_view to_string(StopReason reason) noexcept;
 
 struct GenerationResult {

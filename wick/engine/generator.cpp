@@ -102,6 +102,7 @@ std::string_view to_string(StopReason reason) noexcept {
     case StopReason::stop_sequence: return "STOP_SEQUENCE";
     case StopReason::cancelled: return "CANCELLED";
     case StopReason::context_full: return "CONTEXT_FULL";
+    case StopReason::deadline: return "DEADLINE";
   }
   return "";
 }

@@ -54,6 +54,10 @@ std::vector<ParameterViolation> find_violations(const SamplingParams& params) {
   if (params.penalty_window < -1) {
     violations.push_back({"penalty_window", "must be -1 (all tokens), 0 (none) or more", fmt::to_string(params.penalty_window)});
   }
+  for (const LogitBias& entry : params.logit_bias) {
+    if (entry.token < 0) violations.push_back({"logit_bias", "must name tokens by their ids", fmt::to_string(entry.token)});
+    check_range(violations, "logit_bias", entry.bias, -100, 100);
+  }
   return violations;
 }
 
@@ -79,6 +83,9 @@ bool Sampler::has_penalties() const noexcept {
 }
 
 void Sampler::apply_penalties(std::span<float> logits) const {
+  for (const LogitBias& entry : params_.logit_bias) {
+    if (static_cast<size_t>(entry.token) < logits.size()) logits[static_cast<size_t>(entry.token)] += entry.bias;
+  }
   const float repetition = params_.repetition_penalty == 0 ? 1 : params_.repetition_penalty;
   for (const auto& [token, count] : counts_) {
     if (token < 0 || static_cast<size_t>(token) >= logits.size()) continue;
@@ -91,10 +98,10 @@ void Sampler::apply_penalties(std::span<float> logits) const {
 int32_t Sampler::sample(std::span<const float> logits) {
   if (logits.empty()) fail(ErrorCode::invalid_argument, "sample: no logits; give one for each token of the vocabulary");
   size_t highest = check_and_find_highest(logits);
-  if (!counts_.empty()) {
-    penalized_.assign(logits.begin(), logits.end());
-    apply_penalties(penalized_);
-    logits = penalized_;
+  if (!counts_.empty() || !params_.logit_bias.empty()) {
+    adjusted_.assign(logits.begin(), logits.end());
+    apply_penalties(adjusted_);
+    logits = adjusted_;
     highest = check_and_find_highest(logits);
   }
   if (params_.temperature == 0) return static_cast<int32_t>(highest);

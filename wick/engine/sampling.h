@@ -12,7 +12,12 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
-// The steps are taken in this order, llama.cpp's default: penalties, top_k, top_p, min_p, temperature. The filters thus see the
+struct LogitBias {
+  int32_t token = 0;
+  float bias = 0;
+};
+
+// The steps are taken in this order, llama.cpp's default: bias, penalties, top_k, top_p, min_p, temperature. The filters thus see the
 // model's own distribution, so a high temperature flattens what is left but lets nothing unlikely in.
 struct SamplingParams {
   // Logits are divided by it. 0: the token with the highest logit, the first of equals, whatever the filters say. 0 to 2.
@@ -33,6 +38,8 @@ struct SamplingParams {
   int64_t penalty_window = 64;
   // The same seed, model, prompt and parameters give the same text. None: a random one.
   std::optional<uint64_t> seed = {};
+  // Added to the logits of these tokens, in front of the penalties. -100 to 100.
+  std::vector<LogitBias> logit_bias = {};
 };
 
 // A parameter that is outside its range.
@@ -69,6 +76,7 @@ class Sampler {
   };
 
   [[nodiscard]] bool has_penalties() const noexcept;
+  // Adds the bias too.
   void apply_penalties(std::span<float> logits) const;
   void filter();
   [[nodiscard]] int32_t draw();
@@ -78,8 +86,8 @@ class Sampler {
   std::mt19937_64 random_;  // the standard fixes its numbers; its distributions it does not, so none is used
   std::deque<int32_t> window_;
   std::unordered_map<int32_t, int64_t> counts_;  // of the tokens in the window
-  std::vector<float> penalized_;
-  std::vector<Candidate> candidates_;  // by falling logit, then by token
+  std::vector<float> adjusted_;                  // the logits with bias and penalties
+  std::vector<Candidate> candidates_;            // by falling logit, then by token
   std::vector<double> weights_;
 };
 

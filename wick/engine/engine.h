@@ -1,0 +1,83 @@
+// An Engine continues the texts of many requests at once with one language model: continuous batching.
+//
+//   Engine engine(model, tokenizer, {.sequences = 32});
+//   engine.start();
+//   Stream stream = engine.submit({.prompt = "Once upon a time"});
+//   while (std::optional<StreamEvent> event = stream.next()) …
+//
+// Each step computes one batch: a token of every choice that decodes, and chunks of the prompts of those that have begun. Requests join and
+// leave between steps. Without start() the caller runs the steps: while (engine.step()) {}.
+//
+// Threads: submit(), metrics(), info(), drain(), stop() and the sessions' functions may be called by any thread at any time; step() by one
+// thread, and not after start(). The model belongs to the engine while it lives.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "wick/engine/engine_metrics.h"
+#include "wick/engine/engine_options.h"
+#include "wick/engine/request.h"
+#include "wick/engine/stream.h"
+#include "wick/text/tokenizer.h"
+
+namespace wick {
+
+class EngineLoop;
+class LanguageModel;
+
+class Engine {
+ public:
+  // The model must outlive the engine. `draft`: a small model with the same vocabulary that proposes tokens, or none.
+  // Errors: invalid_argument for options out of range and a tokenizer of another model; out_of_memory.
+  Engine(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options = {},
+         LanguageModel* draft = nullptr);
+  // Stops; streams that have not ended get an ErrorEvent.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  [[nodiscard]] const EngineInfo& info() const noexcept;
+  [[nodiscard]] const Tokenizer& tokenizer() const noexcept;
+  [[nodiscard]] EngineMetrics metrics() const;
+
+  // Queues a request. Its prompt is tokenized here, on the caller's thread.
+  // Errors: EngineBusy; invalid_argument naming all parameters that are out of range, and for a prompt that is no UTF-8 or is empty where
+  // there is no BOS; index_out_of_range for a token that is not in the vocabulary; context_full for a prompt longer than info().context,
+  // or one that the KV cache could never hold.
+  [[nodiscard]] Stream submit(Request request);
+  // The tokens that submit() would compute: with BOS first where the model wants one. Errors: as there.
+  [[nodiscard]] std::vector<TokenId> encode_prompt(std::string_view prompt, bool parse_special) const;
+
+  // One step. Returns whether anything is left to do. Errors of one request go to its stream; where the device is lost, all streams get the
+  // error, and the engine has failed. Throws nothing.
+  bool step();
+
+  // Runs the steps on a thread of the engine, which sleeps while there is nothing to do.
+  void start();
+  // Takes no more requests and waits until all have ended, or until then: what has not ended is cancelled. Without start() it runs the
+  // steps itself. Whether all ended by themselves.
+  bool drain(std::chrono::nanoseconds time);
+  // Takes no more requests, cancels all, and ends the thread.
+  void stop();
+
+  // Whether requests are taken; false once drain() or stop() was called and where the device was lost.
+  [[nodiscard]] bool accepts() const;
+
+  // Writes to a file what the prefix cache holds of these tokens, in whole blocks; how many that are. Overwrites only as a whole.
+  // Errors: io.
+  int64_t save_session(std::span<const TokenId> tokens, const std::filesystem::path& path);
+  // Takes a saved session into the prefix cache: a prompt that begins with its tokens finds them. How many these are.
+  // Errors: io, corrupt_file; invalid_argument for one of another model or cache type; out_of_memory.
+  int64_t restore_session(const std::filesystem::path& path);
+  // Empties the prefix cache, in host memory and files too.
+  void forget_prefixes();
+
+ private:
+  std::unique_ptr<EngineLoop> loop_;
+};
+
+}  // namespace wick

@@ -1,0 +1,55 @@
+#include "wick/engine/request.h"
+
+#include <fmt/format.h>
+
+#include "wick/engine/engine_options.h"
+
+namespace wick {
+namespace {
+
+// Four strings are OpenAI's limit; this one keeps a request from taking much time for each token.
+constexpr size_t kMostStopStrings = 64;
+constexpr int64_t kMostLogprobs = 100;
+
+class Violations {
+ public:
+  explicit Violations(std::vector<ParameterViolation> first) : list(std::move(first)) {}
+
+  template <class T>
+  void require(bool good, const char* parameter, const std::string& constraint, const T& value) {
+    if (!good) list.push_back({parameter, constraint, fmt::to_string(value)});
+  }
+  void require_logprobs(const char* parameter, std::optional<int64_t> count) {
+    if (count) require(*count >= 0 && *count <= kMostLogprobs, parameter, fmt::format("must be from 0 to {}", kMostLogprobs), *count);
+  }
+
+  std::vector<ParameterViolation> list;
+};
+
+}  // namespace
+
+std::vector<ParameterViolation> find_violations(const Request& request, const EngineInfo& engine) {
+  Violations violations(find_violations(request.params.sampling));
+  const GenerationParams& params = request.params;
+  violations.require(params.max_tokens >= 0, "max_tokens", "must be 0 or more", params.max_tokens);
+  violations.require(params.stop.size() <= kMostStopStrings, "stop", fmt::format("at most {} strings", kMostStopStrings),
+                     params.stop.size());
+  for (const std::string& stop : params.stop) violations.require(!stop.empty(), "stop", "must not be empty", stop);
+  violations.require_logprobs("logprobs", params.logprobs);
+  violations.require_logprobs("prompt_logprobs", request.prompt_logprobs);
+  for (const LogitBias& entry : params.sampling.logit_bias) {
+    violations.require(entry.token < engine.vocab_size, "logit_bias", fmt::format("tokens are below {}", engine.vocab_size), entry.token);
+  }
+  violations.require(request.prompt.empty() || request.tokens.empty(), "tokens", "must be empty where a prompt is given",
+                     request.tokens.size());
+  violations.require(request.n >= 1 && request.n <= engine.sequences, "n", fmt::format("must be from 1 to {}", engine.sequences),
+                     request.n);
+  const bool is_best_good = request.best_of == 0 || (request.best_of >= request.n && request.best_of <= engine.sequences);
+  violations.require(is_best_good, "best_of", fmt::format("must be 0, or from n to {}", engine.sequences), request.best_of);
+  if (request.task == Request::Task::embed) {
+    violations.require(request.choices() == 1, "n", "must be 1 for embeddings", request.n);
+  }
+  return violations.list;
+}
+
+}  // namespace wick
