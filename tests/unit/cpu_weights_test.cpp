@@ -12,6 +12,7 @@
 #include "wick/base/half.h"
 #include "wick/device/registry.h"
 #include "wick/quant/block_format.h"
+#include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/linear.h"
 
 namespace wick {
@@ -162,6 +163,72 @@ TEST(PlainWeights, ProductsWithF16KeepElevenBits) {
       }
     }
   }
+}
+
+// Rows of waves as a tensor of any dtype that a weight may have.
+Tensor wave_weight(DType dtype, const Device& device) {
+  return Tensor::from_bytes(waves(*find_block_format(dtype)), {kRows, kColumns}, dtype, device);
+}
+
+// Each row of a product of `most` rows, computed in calls of at most `rows_at_once` of them.
+std::vector<float> product_in_calls(const Tensor& x, const Tensor& weight, int64_t rows_at_once, const LinearParams& params) {
+  std::vector<float> all;
+  for (int64_t first = 0; first < x.dim(0); first += rows_at_once) {
+    const Tensor some = x.narrow(0, first, std::min(rows_at_once, x.dim(0) - first));
+    for (const Tensor& part : {linear(some, weight, params), gated_linear(some, weight, weight, params)}) {
+      const std::vector<float> values = part.to_vector<float>();
+      all.insert(all.end(), values.begin(), values.end());
+    }
+  }
+  return all;
+}
+
+// The same numbers in the order of one call for all rows.
+std::vector<float> in_one_order(const std::vector<float>& values, int64_t rows, int64_t rows_at_once) {
+  std::vector<float> products, gated;
+  for (int64_t first = 0; first < rows; first += rows_at_once) {
+    const auto begin = values.begin() + 2 * first * kRows;
+    const int64_t part = std::min(rows_at_once, rows - first) * kRows;
+    products.insert(products.end(), begin, begin + part);
+    gated.insert(gated.end(), begin + part, begin + 2 * part);
+  }
+  products.insert(products.end(), gated.begin(), gated.end());
+  return products;
+}
+
+// Numbers of rows around every size that a kernel takes at once, on both sides of those that change kernels otherwise.
+TEST(DeterministicProducts, ARowHasTheSameBitsBesideAnyOthersAndWithAnyThreads) {
+  constexpr int64_t kAllRows = 41;
+  std::vector<float> values(kAllRows * kColumns);
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal;
+  for (float& value : values) value = normal(random);
+  int compared = 0;
+  for (const Device& one : code_paths()) {
+    const Device two = Device::open(one.location(), {1, one.caps().driver});
+    for (const BlockFormat& format : block_formats()) {
+      // Of i2_s all rows share one scale.
+      if (format.dtype == DType::i2_s || support(one, OpId::linear, format.dtype) != Support::native) continue;
+      for (const LinearParams params : {LinearParams{.deterministic = true}, LinearParams{.precise = true, .deterministic = true},
+                                        LinearParams{.fast = true, .deterministic = true}}) {
+        const bool is_half = format.dtype == DType::f16;
+        if ((params.fast && !is_half) || (params.precise && !is_half && format.dtype != DType::q4_0)) continue;
+        const Tensor x = Tensor::from_vector(values, {kAllRows, kColumns}, one);
+        const Tensor weight = wave_weight(format.dtype, one);
+        const std::vector<float> alone = in_one_order(product_in_calls(x, weight, 1, params), kAllRows, 1);
+        const auto expect_same = [&](const Device& device, const Tensor& other, int64_t at_once) {
+          const Tensor rows = Tensor::from_vector(values, {kAllRows, kColumns}, device);
+          ASSERT_EQ(in_one_order(product_in_calls(rows, other, at_once, params), kAllRows, at_once), alone)
+              << one.caps().driver << " " << to_string(format.dtype) << (params.precise ? " precise" : "") << " rows at once " << at_once;
+          ++compared;
+        };
+        for (const int64_t at_once : {int64_t{3}, int64_t{13}, kAllRows}) expect_same(one, weight, at_once);
+        expect_same(two, wave_weight(format.dtype, two), kAllRows);
+        if (!params.precise) expect_same(one, repack_for_linear(weight), kAllRows);
+      }
+    }
+  }
+  EXPECT_GE(compared, 27 * 5);
 }
 
 TEST(BadWeights, AnInfiniteOrNaNScaleShowsInItsRowAlone) {

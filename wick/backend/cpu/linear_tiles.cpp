@@ -117,9 +117,10 @@ int64_t tiles_of_unit(const OpCall& call, const ManyRows& many) {
   return std::clamp(shared / kTilesOfUnit * kTilesOfUnit, kTilesOfUnit, many.tiles);
 }
 
-// nullptr: with the kernel for few rows.
-const ManyRows* kernels_of_many(const TileKernels& kernels, int64_t rows, bool fast) {
-  if (fast && kernels.fast.multiply != nullptr) return rows <= kernels.fast_rows ? nullptr : &kernels.fast;
+// nullptr: with the kernel for few rows. Kernels round their sums in different orders, so a deterministic product has one for all.
+const ManyRows* kernels_of_many(const TileKernels& kernels, int64_t rows, const LinearParams& params) {
+  if (params.deterministic) return nullptr;
+  if (params.fast && kernels.fast.multiply != nullptr) return rows <= kernels.fast_rows ? nullptr : &kernels.fast;
   if (rows <= kernels.few_rows) return nullptr;
   return rows < kernels.bulk_rows ? &kernels.many : &kernels.bulk;
 }
@@ -129,7 +130,7 @@ TilePlan make_plan(const OpCall& call) {
   const Layout& x = *call.inputs[0].layout;
   const TileKernels& kernels = runtime_of(call).kernels().tile_kernels(dtype);
   const int64_t rows = x.elements() / x.shape().last();
-  const ManyRows* many = kernels_of_many(kernels, rows, call.parameters<LinearParams>().fast);
+  const ManyRows* many = kernels_of_many(kernels, rows, call.parameters<LinearParams>());
   LinearJob job = make_job(call, many == nullptr ? kInterleavedRows : tiles_of_unit(call, *many) * kInterleavedRows);
   job.run_rows = (many == nullptr ? kTilesOfRun : many->tiles) * kInterleavedRows;
   TilePlan plan{job, &kernels, many, {.rows = job.rows, .columns = job.k, .values = job.x}, 0, 0};
@@ -181,6 +182,27 @@ ExpandedTiles expand_chunk(const TilePlan& plan, Scratch& scratch, const Expande
   return {pairs, pair_stride, tiles.count, nullptr};
 }
 
+// `count` of the rows that the kernel of few rows reads, from row `first` on: panels of one row.
+Activations rows_of(const Activations& x, const ActivationForm& form, int64_t first, int64_t count) {
+  const auto from = [&](const auto* data, int64_t columns) { return data == nullptr ? data : data + first * (x.columns / columns); };
+  Activations rows{.rows = count, .columns = x.columns, .values = from(x.values, 1), .rounded = from(x.rounded, 1)};
+  if (x.quants == nullptr) return rows;
+  rows.quants = from(x.quants, 1);
+  rows.scales = from(x.scales, form.columns);
+  rows.starts = from(x.starts, form.sum_columns);
+  rows.sums = x.sums == nullptr ? nullptr : from(x.sums, form.minimum_columns);
+  return rows;
+}
+
+// A tile times all activations, which meet it while it is in the first-level cache: as many at a time as the kernel of few rows takes.
+void multiply_tile(const TilePlan& plan, const std::byte* tile, int64_t bytes_ahead, float* out, int64_t out_stride) {
+  const TileKernels& kernels = *plan.kernels;
+  for (int64_t row = 0; row < plan.x.rows; row += kernels.few_rows) {
+    const int64_t count = std::min(kernels.few_rows, plan.x.rows - row);
+    kernels.multiply(tile, row == 0 ? bytes_ahead : 0, rows_of(plan.x, kernels.few_form, row, count), out + row * out_stride, out_stride);
+  }
+}
+
 // out[token · out_stride + 0 … 16 · tiles - 1] for whole tiles.
 void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, const std::byte* rows, int64_t tiles, float* out,
                     int64_t out_stride) {
@@ -189,14 +211,14 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
   if (plan.many == nullptr) {
     // Weights that stream by have pushed the lines of the results out of the cache. One by one, tile after tile, each would cost as much
     // time as a kilobyte of weights.
-    for (int64_t row = 0; row < plan.x.rows; ++row) {
+    for (int64_t row = 0; row < std::min(plan.x.rows, plan.kernels->few_rows); ++row) {
       for (int64_t tile = 0; tile < tiles; ++tile) __builtin_prefetch(out + row * out_stride + tile * kInterleavedRows, 1);
     }
     const int64_t best_ahead = plan.x.rows > 2 ? plan.kernels->bytes_ahead_of_rows : plan.kernels->bytes_ahead;
     const int64_t bytes_ahead = is_interleaved(weight.dtype) ? best_ahead : 0;
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const std::byte* one = interleaved(job, thread, weight.dtype, rows + tile * tile_bytes, 1);
-      plan.kernels->multiply(one, bytes_ahead, plan.x, out + tile * kInterleavedRows, out_stride);
+      multiply_tile(plan, one, bytes_ahead, out + tile * kInterleavedRows, out_stride);
     }
     return;
   }
