@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -15,6 +16,7 @@
 
 #include "fake_gpu.h"
 #include "fake_module.h"
+#include "fake_stream.h"
 
 namespace {
 
@@ -155,6 +157,10 @@ int push(void* handle, std::function<int()> work) {
   if (current_context == nullptr) return kInvalidContext
 
 FAKE State* fake_gpu_state() { return &state(); }
+FAKE int fake_gpu_push(void* stream, const std::function<int()>& work) {
+  const std::lock_guard lock(mutex());
+  return push(stream, work);
+}
 
 FAKE int cuDriverGetVersion(int* version) {
   ENTER;
@@ -263,6 +269,11 @@ FAKE int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
   *bytes = state().memory;
   return kSuccess;
 }
+FAKE int cuDeviceGetPCIBusId(char* text, int length, int device) {
+  ENTER;
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:4%d:00.0", device);
+  return kSuccess;
+}
 FAKE int cuDeviceGetAttribute(int* value, int attribute, int) {
   ENTER;
 #ifdef FAKE_HIP
@@ -361,6 +372,29 @@ FAKE int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void*
     return 0;
   });
 }
+#ifdef FAKE_HIP
+FAKE int hipDeviceEnablePeerAccess(int peer, unsigned) {
+  ENTER;
+  NEEDS_CONTEXT;
+  return peer < state().devices ? kSuccess : kInvalidDevice;
+}
+FAKE int hipMemcpyPeerAsync(Address to, int, Address from, int, std::size_t bytes, void* stream) {
+#else
+FAKE int cuCtxEnablePeerAccess(void* context, unsigned) {
+  ENTER;
+  NEEDS_CONTEXT;
+  return context == current_context ? kInvalidDevice : kSuccess;
+}
+FAKE int cuMemcpyPeerAsync(Address to, void*, Address from, void*, std::size_t bytes, void* stream) {
+#endif
+  ENTER;
+  NEEDS_CONTEXT;
+  if (!is_inside(from, bytes) || !is_inside(to, bytes)) return kInvalidValue;
+  return push(stream, [=] {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return 0;
+  });
+}
 FAKE int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void* stream) {
   ENTER;
   NEEDS_CONTEXT;
@@ -389,6 +423,13 @@ FAKE int cuStreamSynchronize(void* handle) {
   NEEDS_CONTEXT;
   auto* stream = static_cast<Stream*>(handle);
   return run_until(*stream, stream->queued);
+}
+FAKE int cuStreamWaitEvent(void* stream, void* handle, unsigned) {
+  ENTER;
+  NEEDS_CONTEXT;
+  Stream* const other = static_cast<Event*>(handle)->stream;
+  const std::size_t at = static_cast<Event*>(handle)->at;
+  return other == nullptr ? kInvalidHandle : push(stream, [=] { return run_until(*other, at); });
 }
 FAKE int cuEventCreate(void** event, unsigned) {
   ENTER;

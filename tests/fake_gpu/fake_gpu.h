@@ -50,5 +50,3 @@ struct State {
 };
 
 }  // namespace fake_gpu
-
-// Exported by the library: fake_gpu::State* fake_gpu_state().

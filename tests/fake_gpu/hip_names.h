@@ -8,6 +8,7 @@
 #define cuDeviceGet hipDeviceGet
 #define cuDeviceGetName hipDeviceGetName
 #define cuDeviceTotalMem_v2 hipDeviceTotalMem
+#define cuDeviceGetPCIBusId hipDeviceGetPCIBusId
 #define cuDeviceGetAttribute hipDeviceGetAttribute
 #define cuMemGetInfo_v2 hipMemGetInfo
 #define cuMemAlloc_v2 hipMalloc
@@ -21,6 +22,7 @@
 #define cuStreamCreate hipStreamCreateWithFlags
 #define cuStreamDestroy_v2 hipStreamDestroy
 #define cuStreamSynchronize hipStreamSynchronize
+#define cuStreamWaitEvent hipStreamWaitEvent
 #define cuEventCreate hipEventCreateWithFlags
 #define cuEventDestroy_v2 hipEventDestroy
 #define cuEventRecord hipEventRecord
@@ -37,6 +39,11 @@
 #define cuGraphLaunch hipGraphLaunch
 #define cuGraphExecDestroy hipGraphExecDestroy
 #define cuGraphDestroy hipGraphDestroy
+
+#define cublasCreate_v2 hipblasCreate
+#define cublasDestroy_v2 hipblasDestroy
+#define cublasSetStream_v2 hipblasSetStream
+#define cublasSgemm_v2 hipblasSgemm
 
 #define nvrtcVersion hiprtcVersion
 #define nvrtcGetErrorString hiprtcGetErrorString

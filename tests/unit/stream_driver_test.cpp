@@ -374,6 +374,47 @@ TEST_P(StreamFaultTest, TwoDevicesWorkAtOnce) {
   EXPECT_EQ(download(*second, *b), counted(64, 102));
 }
 
+// What the source is used for afterwards, and what it comes from, is in the order of the calls, though each device has a queue of its own.
+TEST_P(StreamDriverTest, ATensorGoesToAnotherDeviceWithoutTheHost) {
+  if (is_fake()) {
+    fake_->devices = 2;
+    devices_ = vendor().devices(opened_);
+  }
+  if (devices_.size() < 2) GTEST_SKIP() << "one device";
+  const Device first = Device::adopt({api().kind, 0}, runtime(0)), second = Device::adopt({api().kind, 1}, runtime(1));
+  const Shape shape{300, 100};
+  const Tensor x = Tensor::full(shape, 3, DType::f32, first);
+  std::vector<Tensor> there;
+  for (int i = 0; i < 3; ++i) {
+    const Tensor sum = x + x * i;
+    there.push_back(sum.narrow(0, 10, 200).to_device(second));
+  }
+  // In the memory that the sums had.
+  const Tensor later = Tensor::full(shape, 7, DType::f32, first), latest = later + later;
+  EXPECT_EQ(latest.mean_all().item(), 14);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(there[static_cast<size_t>(i)].device().same_device(second));
+    EXPECT_EQ(there[static_cast<size_t>(i)].to_vector<float>(), std::vector<float>(20'000, 3.0F + 3.0F * static_cast<float>(i)));
+  }
+  const Tensor back = (there[1] + there[1]).to_device(first);
+  EXPECT_EQ((back + back).max_all().item(), 24);
+  if (is_fake()) {
+    EXPECT_EQ(fake_->count(api().copy_from_peer.name), 4);
+    EXPECT_EQ(fake_->count(api().peer_enable.name), 2);
+  }
+}
+
+TEST_P(StreamFaultTest, WithoutAWayBetweenThemDevicesCopyAllTheSame) {
+  fake_->devices = 2;
+  devices_ = vendor().devices(opened_);
+  fake_->faults[api().peer_enable.name] = {.status = 217};
+  const Device first = Device::adopt({api().kind, 0}, runtime(0)), second = Device::adopt({api().kind, 1}, runtime(1));
+  EXPECT_EQ(Tensor::full({5}, 2, DType::f32, first).to_device(second).to_vector<float>(), std::vector<float>(5, 2));
+  fake_->faults[api().copy_from_peer.name] = {.status = 1};
+  EXPECT_THAT(error_of<DriverError>([&] { static_cast<void>(Tensor::full({5}, 2, DType::f32, first).to_device(second)); }).what(),
+              AllOf(HasSubstr(std::string(to_string(api().kind)) + ":1"), HasSubstr(api().copy_from_peer.name)));
+}
+
 TEST_P(StreamFaultTest, AFailureOfQueuedWorkNamesTheKernelAtTheNextWait) {
   const std::unique_ptr<Runtime> device = runtime();
   const std::unique_ptr<Buffer> x = upload(*device, counted(64)), y = upload(*device, Words(64));

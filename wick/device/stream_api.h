@@ -55,6 +55,7 @@ struct StreamApi {
   StreamCall<int*, int> device_get;         // the driver's number of an ordinal
   StreamCall<char*, int, int> device_name;  // bytes, device
   StreamCall<size_t*, int> device_memory;
+  StreamCall<char*, int, int> device_bus_id;    // where it is on the PCI bus; bytes, device
   StreamCall<int*, int, int> device_attribute;  // attribute, device
   // The context of a device; functions of the backend, as vendors have different things for it.
   StreamCall<const StreamApi&, int, StreamHandle*> context_open;
@@ -70,9 +71,14 @@ struct StreamApi {
   StreamCall<void*, StreamAddress, size_t, StreamHandle> copy_to_host;
   StreamCall<StreamAddress, StreamAddress, size_t, StreamHandle> copy_on_device;
   StreamCall<StreamAddress, unsigned char, size_t, StreamHandle> fill_bytes;
+  // From the memory of another device: target and its context, source and its context, bytes, a stream of the target's; and what lets the
+  // current context reach that one's memory itself, which fails where it cannot, or already does. Functions of the backend.
+  StreamCall<const StreamApi&, StreamAddress, StreamHandle, StreamAddress, StreamHandle, size_t, StreamHandle> copy_from_peer;
+  StreamCall<const StreamApi&, StreamHandle> peer_enable;
   StreamCall<StreamHandle*, unsigned> stream_create;  // flags: 1 for one that does not wait for the legacy stream
   StreamCall<StreamHandle> stream_destroy;
   StreamCall<StreamHandle> stream_wait;
+  StreamCall<StreamHandle, StreamHandle, unsigned> stream_wait_event;  // what the stream does next waits for the event; flags: 0
   StreamCall<StreamHandle*, unsigned> event_create;
   StreamCall<StreamHandle> event_destroy;
   StreamCall<StreamHandle, StreamHandle> event_record;  // of a stream

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "wick/base/ascii.h"
 #include "wick/device/device_score.h"
 
 namespace wick {
@@ -39,6 +40,13 @@ int device_number(const StreamApi& api, int device, int attribute) {
   int value = 0;
   check_status(api, api.device_attribute.address(&value, attribute, device), api.device_attribute.name, place_of(device));
   return value;
+}
+
+std::string bus_id_of(const StreamApi& api, int device) {
+  std::array<char, 64> text{};
+  check_status(api, api.device_bus_id.address(text.data(), static_cast<int>(text.size()) - 1, device), api.device_bus_id.name,
+               place_of(device));
+  return ascii_lowercase(text.data());
 }
 
 std::vector<StreamDevice> find_stream_devices(const StreamApi& api) {

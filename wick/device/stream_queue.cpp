@@ -200,6 +200,45 @@ void StreamQueue::fill(Buffer& target, size_t offset, size_t bytes, std::byte va
                api.fill_bytes.name, context_.place);
 }
 
+void StreamQueue::wait_for(StreamQueue& other) {
+  constexpr unsigned kNoTimes = 2;
+  const StreamApi& api = *context_.api;
+  StreamHandle event = nullptr;
+  other.begin_call();
+  other.check_queued(api.event_create.address(&event, kNoTimes), api.event_create.name, other.context_.place);
+  const int recorded = api.event_record.address(event, other.stream_);
+  const int waits = recorded != 0 ? 0 : api.stream_wait_event.address(stream_, event, 0);
+  api.event_destroy.address(event);  // the driver keeps it as long as somebody waits
+  other.check_queued(recorded, api.event_record.name, other.context_.place);
+  begin_call();
+  check_queued(waits, api.stream_wait_event.name, context_.place);
+}
+
+// Where the devices have no way to each other's memory, the driver copies through the host's.
+void StreamQueue::reach(const StreamQueue& other) {
+  if (!peers_.insert(other.context_.open->handle).second) return;
+  begin_call();
+  context_.api->peer_enable.address(*context_.api, other.context_.open->handle);
+}
+
+bool StreamQueue::copy_from_peer(Queue& other, const Buffer& source, size_t source_offset, Buffer& target, size_t target_offset,
+                                 size_t bytes) {
+  auto* const from = dynamic_cast<StreamQueue*>(&other);
+  const StreamApi& api = *context_.api;
+  if (from == nullptr || from == this || from->context_.api != context_.api) return false;
+  if (bytes == 0) return true;
+  const std::scoped_lock lock(mutex_, from->mutex_);
+  if (from->context_.open->handle != context_.open->handle) reach(*from);
+  wait_for(*from);
+  begin_call();
+  check_queued(api.copy_from_peer.address(api, stream_address(target, target_offset), context_.open->handle,
+                                          stream_address(source, source_offset), from->context_.open->handle, bytes, stream_),
+               api.copy_from_peer.name, context_.place);
+  last_work_.note("a copy from " + from->context_.place);
+  from->wait_for(*this);
+  return true;
+}
+
 void StreamQueue::launch(const Launch& launch) {
   const StreamApi& api = *context_.api;
   const ir::Kernel& kernel = launch.program->kernel();

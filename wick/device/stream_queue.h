@@ -6,12 +6,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "wick/device/capture.h"
 #include "wick/device/last_work.h"
+#include "wick/device/peer_queue.h"
 #include "wick/device/queue.h"
 #include "wick/device/stream_context.h"
 
@@ -88,7 +90,7 @@ class StagingRing {
 };
 
 // A device that is lost stays lost: every call from then on throws the same error.
-class StreamQueue final : public Queue, public CaptureQueue, public std::enable_shared_from_this<StreamQueue> {
+class StreamQueue final : public Queue, public CaptureQueue, public PeerQueue, public std::enable_shared_from_this<StreamQueue> {
  public:
   // On a stream of its own, or on one that somebody else owns. `early_launches`: as StreamDevice has it.
   explicit StreamQueue(StreamContext context, StreamHandle stream = nullptr, bool early_launches = false);
@@ -103,6 +105,8 @@ class StreamQueue final : public Queue, public CaptureQueue, public std::enable_
   [[nodiscard]] std::unique_ptr<Event> record() override;
 
   [[nodiscard]] std::unique_ptr<CapturedWork> capture(const std::function<void()>& body) override;
+  [[nodiscard]] bool copy_from_peer(Queue& other, const Buffer& source, size_t source_offset, Buffer& target, size_t target_offset,
+                                    size_t bytes) override;
 
   [[nodiscard]] const StreamContext& context() const noexcept { return context_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
@@ -127,6 +131,9 @@ class StreamQueue final : public Queue, public CaptureQueue, public std::enable_
   void check_queued(int status, const char* call, const std::string& place);
   [[noreturn]] void lose(int status, const char* call);
   [[nodiscard]] std::byte* download_piece();
+  // What this queue does next waits for all that the other has queued.
+  void wait_for(StreamQueue& other);
+  void reach(const StreamQueue& other);
 
   StreamContext context_;
   std::recursive_mutex mutex_;  // a capture holds it around the calls that it takes
@@ -136,8 +143,9 @@ class StreamQueue final : public Queue, public CaptureQueue, public std::enable_
   std::byte* download_ = nullptr;         // pinned; made by the first download that needs it
   std::vector<StreamAddress> addresses_;  // of the launch at hand
   std::vector<void*> arguments_;
-  LastWork last_work_;          // that was queued
-  std::exception_ptr failure_;  // once the device is lost
+  LastWork last_work_;            // that was queued
+  std::set<StreamHandle> peers_;  // contexts whose memory this device has been let reach
+  std::exception_ptr failure_;    // once the device is lost
 };
 
 }  // namespace wick

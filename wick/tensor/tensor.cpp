@@ -6,6 +6,7 @@
 #include "wick/base/block_cache.h"
 #include "wick/base/fail.h"
 #include "wick/base/platform/build_mode.h"
+#include "wick/device/peer_queue.h"
 #include "wick/quant/block_format.h"
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
@@ -163,10 +164,27 @@ Tensor Tensor::view(const Layout& layout) const {
   return Tensor(storage_, layout);
 }
 
+namespace {
+
+// Through the host, unless both devices are of one driver that copies between them.
+Tensor copy_to(const Device& device, const Tensor& tensor) {
+  auto* const peer = dynamic_cast<PeerQueue*>(&device.runtime().queue());
+  if (peer == nullptr) return Tensor::from_bytes(tensor.to_bytes(), tensor.shape(), tensor.dtype(), device);
+  const Tensor source = tensor.contiguous();
+  const auto first = static_cast<size_t>(storage_bytes(source.dtype(), source.layout().offset()));
+  const auto bytes = static_cast<size_t>(storage_bytes_of(source.shape(), source.dtype()));
+  Tensor result = Tensor::empty(source.shape(), source.dtype(), device);
+  Queue& other = source.device().runtime().queue();
+  if (peer->copy_from_peer(other, source.storage()->buffer(), first, result.storage()->buffer(), 0, bytes)) return result;
+  return Tensor::from_bytes(source.to_bytes(), source.shape(), source.dtype(), device);
+}
+
+}  // namespace
+
 Tensor Tensor::to_device(const Device& device) const {
   check_assigned("to_device", *this);
   if (&device.runtime() == &this->device().runtime()) return *this;
-  Tensor result = from_bytes(to_bytes(), shape(), dtype(), device);
+  Tensor result = copy_to(device, *this);
   const Tensor* const input = this;
   record(
       "to_device", [](GradientContext& context) { context.give(0, context.gradient().to_device(context.input(0).device())); },

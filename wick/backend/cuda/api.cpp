@@ -29,6 +29,7 @@ void bind_streams(const DynamicLibrary& library, StreamApi& api) {
   bind(library, "cuStreamCreate", api.stream_create);
   bind(library, "cuStreamDestroy_v2", api.stream_destroy);
   bind(library, "cuStreamSynchronize", api.stream_wait);
+  bind(library, "cuStreamWaitEvent", api.stream_wait_event);
   bind(library, "cuEventCreate", api.event_create);
   bind(library, "cuEventDestroy_v2", api.event_destroy);
   bind(library, "cuEventRecord", api.event_record);
@@ -70,6 +71,19 @@ void bind_devices(const DynamicLibrary& library, Api& api) {
   bind(library, "cuDeviceGetName", api.device_name);
   bind(library, "cuDeviceTotalMem_v2", api.device_memory);
   bind(library, "cuDeviceGetAttribute", api.device_attribute);
+  bind(library, "cuDeviceGetPCIBusId", api.device_bus_id);
+}
+
+void bind_peers(const DynamicLibrary& library, Api& api) {
+  bind(library, "cuMemcpyPeerAsync", api.copy_between_contexts);
+  bind(library, "cuCtxEnablePeerAccess", api.context_enable_peer);
+  api.copy_from_peer = {api.copy_between_contexts.name,
+                        [](const StreamApi& calls, StreamAddress target, StreamHandle target_context, StreamAddress source,
+                           StreamHandle source_context, size_t bytes, StreamHandle stream) {
+                          return own(calls).copy_between_contexts.address(target, target_context, source, source_context, bytes, stream);
+                        }};
+  api.peer_enable = {api.context_enable_peer.name,
+                     [](const StreamApi& calls, StreamHandle context) { return own(calls).context_enable_peer.address(context, 0); }};
 }
 
 // The device's primary context, which NVIDIA's other libraries use too.
@@ -131,6 +145,7 @@ std::shared_ptr<const Api> load_api(const std::string& name) {
   bind_devices(library, *api);
   bind_contexts(library, *api);
   bind_streams(library, *api);
+  bind_peers(library, *api);
   bind_early_launches(library, *api);
   check_status(*api, api->init.address(0), api->init.name, name);
   return api;

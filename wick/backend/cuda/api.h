@@ -34,6 +34,8 @@ struct Api : StreamApi {
   StreamCall<int> primary_context_release, primary_context_reset;
   StreamCall<StreamHandle> context_set_current;
   StreamCall<int, const char**> error_name;
+  StreamCall<StreamAddress, StreamHandle, StreamAddress, StreamHandle, size_t, StreamHandle> copy_between_contexts;
+  StreamCall<StreamHandle, unsigned> context_enable_peer;                     // flags: 0
   StreamCall<const LaunchConfig*, StreamHandle, void**, void**> launch_with;  // without an address where the driver is older than 12.3
   int version = 0;                                                            // what driver_version said
 };

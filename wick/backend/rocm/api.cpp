@@ -37,6 +37,7 @@ void bind_streams(const DynamicLibrary& library, StreamApi& api) {
   bind(library, "hipStreamCreateWithFlags", api.stream_create);
   bind(library, "hipStreamDestroy", api.stream_destroy);
   bind(library, "hipStreamSynchronize", api.stream_wait);
+  bind(library, "hipStreamWaitEvent", api.stream_wait_event);
   bind(library, "hipEventCreateWithFlags", api.event_create);
   bind(library, "hipEventDestroy", api.event_destroy);
   bind(library, "hipEventRecord", api.event_record);
@@ -61,6 +62,7 @@ void bind_devices(const DynamicLibrary& library, Api& api) {
   bind(library, "hipDeviceGetName", api.device_name);
   bind(library, "hipDeviceTotalMem", api.device_memory);
   bind(library, "hipDeviceGetAttribute", api.device_attribute);
+  bind(library, "hipDeviceGetPCIBusId", api.device_bus_id);
   // From HIP 6 on, the structure is another and the function has a name of its own; the old name keeps the old structure.
   constexpr const char* kFromSix = "hipGetDevicePropertiesR0600";
   const bool is_new = library.find(kFromSix) != nullptr;
@@ -68,12 +70,29 @@ void bind_devices(const DynamicLibrary& library, Api& api) {
   api.architecture_at = is_new ? 1160 : 396;
 }
 
-// The device that the calling thread works on; HIP's contexts are deprecated, and each device has but one. The handle is its number + 1.
+// HIP's contexts are deprecated, and each device has but one. Our handle of it is the device's number + 1.
+StreamHandle context_of(int device) { return reinterpret_cast<StreamHandle>(static_cast<intptr_t>(device) + 1); }
+int device_of(StreamHandle context) { return static_cast<int>(reinterpret_cast<intptr_t>(context) - 1); }
+
+void bind_peers(const DynamicLibrary& library, Api& api) {
+  bind(library, "hipMemcpyPeerAsync", api.copy_between_devices);
+  bind(library, "hipDeviceEnablePeerAccess", api.device_enable_peer);
+  api.copy_from_peer = {
+      api.copy_between_devices.name, [](const StreamApi& calls, StreamAddress target, StreamHandle target_context, StreamAddress source,
+                                        StreamHandle source_context, size_t bytes, StreamHandle stream) {
+        return own(calls).copy_between_devices.address(target, device_of(target_context), source, device_of(source_context), bytes, stream);
+      }};
+  api.peer_enable = {api.device_enable_peer.name, [](const StreamApi& calls, StreamHandle context) {
+                       return own(calls).device_enable_peer.address(device_of(context), 0);
+                     }};
+}
+
+// The device that the calling thread works on.
 void bind_contexts(const DynamicLibrary& library, Api& api) {
   bind(library, "hipSetDevice", api.set_device);
   bind(library, "hipDeviceReset", api.reset_device);
   api.context_open = {api.set_device.name, [](const StreamApi& calls, int device, StreamHandle* context) {
-                        *context = reinterpret_cast<StreamHandle>(static_cast<intptr_t>(device) + 1);
+                        *context = context_of(device);
                         return own(calls).set_device.address(device);
                       }};
   api.context_close = {api.set_device.name, [](const StreamApi&, int) { return 0; }};
@@ -81,9 +100,8 @@ void bind_contexts(const DynamicLibrary& library, Api& api) {
                          const int status = own(calls).set_device.address(device);
                          return status != 0 ? status : own(calls).reset_device.address();
                        }};
-  api.context_enter = {api.set_device.name, [](const StreamApi& calls, StreamHandle context) {
-                         return own(calls).set_device.address(static_cast<int>(reinterpret_cast<intptr_t>(context) - 1));
-                       }};
+  api.context_enter = {api.set_device.name,
+                       [](const StreamApi& calls, StreamHandle context) { return own(calls).set_device.address(device_of(context)); }};
 }
 
 std::string status_name(const StreamApi& api, int status) {
@@ -138,6 +156,7 @@ std::shared_ptr<const Api> load_api(std::span<const std::string> libraries) {
   bind_devices(library, *api);
   bind_contexts(library, *api);
   bind_streams(library, *api);
+  bind_peers(library, *api);
   return api;
 }
 

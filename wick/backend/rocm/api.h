@@ -18,7 +18,9 @@ struct Api : StreamApi {
   StreamCall<int> set_device;        // of the calling thread
   StreamCall<> reset_device;         // that of the calling thread
   StreamCall<void*, int> device_properties;
-  size_t architecture_at = 0;  // in what device_properties writes
+  StreamCall<StreamAddress, int, StreamAddress, int, size_t, StreamHandle> copy_between_devices;
+  StreamCall<int, unsigned> device_enable_peer;  // flags: 0
+  size_t architecture_at = 0;                    // in what device_properties writes
   const char* (*error_name)(int) = nullptr;
   int version = 0;  // what runtime_version said
 };
