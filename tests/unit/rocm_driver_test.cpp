@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <set>
 
 #include "unit/stream_driver.h"
+#include "unit/temporary_folder.h"
 #include "wick/backend/rocm/architectures.h"
 #include "wick/backend/rocm/device.h"
 #include "wick/backend/rocm/rocm.h"
+#include "wick/backend/rocm/usage.h"
 
 namespace wick::rocm {
 namespace {
@@ -135,6 +138,28 @@ TEST_P(RocmFaultTest, AnArchitectureThatTheCompilerDoesNotKnowIsRefusedBeforeItI
   EXPECT_EQ(compiler_of(old).refusal("gfx1030"), "");
   fake_->architecture = "gfx1301";
   EXPECT_THAT(vendor().devices(opened_).at(0).refusal, AllOf(HasSubstr("has no architecture gfx1301; it has gfx906, gfx908")));
+}
+
+TEST(RocmUsage, IsWhatTheKernelsDriverWritesIntoFiles) {
+  const TemporaryFolder devices;
+  const std::filesystem::path folder = devices.path() / "0000:40:00.0", sensors = folder / "hwmon" / "hwmon3";
+  std::filesystem::create_directories(sensors);
+  const auto write = [](const std::filesystem::path& path, const char* text) { std::ofstream(path) << text; };
+  write(folder / "mem_info_vram_used", "1073741824\n");
+  const Error error = error_of([&] { static_cast<void>(usage_of("0000:40:00.0", devices.path())); });
+  EXPECT_EQ(error.code(), ErrorCode::not_found);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr((folder / "mem_info_vram_total").string()), HasSubstr("amdgpu")));
+  write(folder / "mem_info_vram_total", "4294967296\n");
+  EXPECT_EQ(usage_of("0000:40:00.0", devices.path()).busy, std::nullopt);
+  write(folder / "gpu_busy_percent", "25\n");
+  write(sensors / "power1_average", "123456000\n");
+  write(sensors / "temp1_input", "45000\n");
+  const DeviceUsage usage = usage_of("0000:40:00.0", devices.path());
+  EXPECT_EQ(usage.memory_used, uint64_t{1} << 30U);
+  EXPECT_EQ(usage.memory_total, uint64_t{4} << 30U);
+  EXPECT_EQ(usage.busy, 0.25);
+  EXPECT_EQ(usage.watts, 123.456);
+  EXPECT_EQ(usage.celsius, 45);
 }
 
 TEST(Architectures, AreNamedOnceAndHaveTheInstructionsOfTheirFamily) {

@@ -56,6 +56,33 @@ std::string peaks_line(const MeasuredPeaks& peaks, int threads) {
   return line;
 }
 
+void add_usage(nlohmann::ordered_json& entry, const DeviceUsage& usage) {
+  entry["memory_used_bytes"] = usage.memory_used;
+  if (usage.busy) entry["busy"] = *usage.busy;
+  if (usage.watts) entry["watts"] = *usage.watts;
+  if (usage.celsius) entry["celsius"] = *usage.celsius;
+}
+
+std::string usage_line(const DeviceUsage& usage) {
+  std::string line = fmt::format("  in use: {} of {}", format_bytes(usage.memory_used), format_bytes(usage.memory_total));
+  if (usage.busy) line += fmt::format(", busy {:.0f} %", 100 * *usage.busy);
+  if (usage.watts) line += fmt::format(", {:.0f} W", *usage.watts);
+  if (usage.celsius) line += fmt::format(", {} °C", *usage.celsius);
+  return line;
+}
+
+// The line below a device; with JSON, fields of its entry.
+std::string describe_usage(nlohmann::ordered_json& entry, const DetectedDevice& device) {
+  try {
+    const std::optional<DeviceUsage> usage = device.fake ? std::nullopt : device_usage(device.kind, device.info.index);
+    if (!usage) return "  in use: not known: its driver does not tell\n";
+    add_usage(entry, *usage);
+    return usage_line(*usage) + '\n';
+  } catch (const Error& error) {
+    return fmt::format("  in use: not known: {}\n", error.what());
+  }
+}
+
 std::string table_line(const DetectedDevice& device) {
   const DeviceCaps& caps = device.info.caps;
   return fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", device.location().to_string(), caps.driver, caps.compute_units,
@@ -77,12 +104,14 @@ void note_missing(const Console& console, const std::vector<DetectedDevice>& dev
 void devices_command(Console& console, const Arguments& arguments) {
   bool json = false;
   bool measure = false;
+  bool usage = false;
   int threads = 0;
   Flags flags("Lists the devices that this program can use. `auto` is the one with the highest score.", console);
   flags.add_switch("--measure", "measure how fast each reads memory and computes: half a second and 1 GiB on the CPU", measure);
+  flags.add_switch("--usage", "what all programs together use of each: memory, time, power; where the driver tells", usage);
   add_threads(flags, threads);
   add_json(flags, json);
-  flags.examples({"wick devices", "wick devices --json", "wick devices --measure --threads 2"});
+  flags.examples({"wick devices", "wick devices --json", "wick devices --usage", "wick devices --measure --threads 2"});
   if (!flags.parse(arguments)) return;
 
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -97,6 +126,7 @@ void devices_command(Console& console, const Arguments& arguments) {
       add_peaks(list.back(), peaks, opened.caps().compute_units);
       measured = peaks_line(peaks, opened.caps().compute_units) + '\n';
     }
+    if (usage) measured += describe_usage(list.back(), device);
     if (!json) console.out << table_line(device) << measured;
   }
   note_missing(console, devices);

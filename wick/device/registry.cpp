@@ -39,6 +39,14 @@ std::string names_of(std::span<const Backend* const> linked) {
 
 }  // namespace
 
+std::optional<DeviceUsage> device_usage(DeviceKind kind, int index, const BackendTable& table) {
+  const Backend* const backend = find_backend(kind, table);
+  if (backend == nullptr || backend->usage == nullptr) return std::nullopt;
+  const std::vector<DeviceInfo> found = backend->probe();
+  const bool is_there = std::any_of(found.begin(), found.end(), [&](const DeviceInfo& device) { return device.index == index; });
+  return is_there ? std::optional(backend->usage(index)) : std::nullopt;
+}
+
 std::string cmake_option(DeviceKind kind) {
   if (kind == DeviceKind::cpu || !is_for_users(kind)) return "";
   return fmt::format("-DWICK_{}=ON", ascii_uppercase(to_string(kind)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "wick/device/device_kind.h"
 #include "wick/device/device_score.h"
+#include "wick/device/device_usage.h"
 #include "wick/device/linked_kernels.h"
 #include "wick/device/runtime.h"
 
@@ -39,6 +41,9 @@ struct Backend {
   // Why probe() does not list that index, such as a driver that is missing or too old; empty if there is no more to say than that it is
   // not there. nullptr: always empty.
   std::string (*missing)(int index) = nullptr;
+  // How much of a device that probe() lists is in use, by all programs together. nullptr: its driver does not tell. Errors: not_found for
+  // what the driver's own library or files are missing; those of that library.
+  DeviceUsage (*usage)(int index) = nullptr;
 };
 
 // Both tables are generated for each program by link_backends() (cmake/WickBackends.cmake).
@@ -65,6 +70,9 @@ struct BackendTable {
 // The runtime of that device with these options: the one that is open, or a new one where none is, or it is lost. Errors: those of
 // require_backend and open_device.
 [[nodiscard]] std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOptions& options);
+
+// Backend::usage of that device; none where there is no such query, or no such device. Errors: those of Backend::usage.
+[[nodiscard]] std::optional<DeviceUsage> device_usage(DeviceKind kind, int index, const BackendTable& table = {});
 
 // "-DWICK_VULKAN=ON" of a backend in the tree; empty for one that every build has.
 [[nodiscard]] std::string cmake_option(DeviceKind kind);

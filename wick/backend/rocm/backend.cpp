@@ -6,6 +6,7 @@
 #include <string>
 
 #include "wick/backend/rocm/device.h"
+#include "wick/backend/rocm/usage.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/stream_driver.h"
 #include "wick/device/stream_installation.h"
@@ -32,6 +33,7 @@ const StreamInstallation& installation() {
 std::vector<DeviceInfo> probe() { return installation().probe(); }
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) { return open_on_stream(index, options, nullptr); }
 std::string missing(int index) { return installation().missing_at(index); }
+DeviceUsage usage(int index) { return usage_of(bus_id_of(*installation().api, installation().devices.at(static_cast<size_t>(index)).id)); }
 std::vector<VariantInfo> variants() { return usable_variants(kVariants); }
 
 }  // namespace
@@ -45,6 +47,6 @@ std::unique_ptr<Runtime> open_on_stream(int index, const DeviceOptions& options,
       std::make_unique<StreamDriver>(found.api, found.compiler, ir::hip_dialect(), device, index, stream), options);
 }
 
-const Backend kBackend = {DeviceKind::rocm, probe, open, variants, missing};
+const Backend kBackend = {DeviceKind::rocm, probe, open, variants, missing, usage};
 
 }  // namespace wick::rocm
