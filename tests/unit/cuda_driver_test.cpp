@@ -24,6 +24,10 @@ OpenedVendor open(const std::filesystem::path& folder) {
   return {api, std::make_shared<const Compiler>(folder.empty() ? Compiler::libraries_for(api->version) : fake, api->version)};
 }
 
+}  // namespace
+
+// Also of cuda_products_test.cpp.
+extern const Vendor kNvidia;
 const Vendor kNvidia{
     .fake_driver = "libcuda.so.1",
     .load_driver = [](const std::string& library) -> std::shared_ptr<const StreamApi> { return load_api(library); },
@@ -45,6 +49,8 @@ const Vendor kNvidia{
     .wrap = wrap_cuda_memory,
     .open_on_stream = [](int index, StreamHandle stream) { return open_on_cuda_stream(index, static_cast<CUstream_st*>(stream)); },
     .handles = [](const Program& program) { return std::pair<StreamHandle, StreamHandle>(cuda_module(program), cuda_function(program)); }};
+
+namespace {
 
 class CudaFaultTest : public StreamDriverTest {
  protected:

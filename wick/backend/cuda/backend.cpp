@@ -3,10 +3,12 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "wick/backend/cuda/device.h"
 #include "wick/backend/cuda/driver.h"
+#include "wick/backend/cuda/nvml.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/stream_installation.h"
 
@@ -14,7 +16,10 @@ namespace wick::cuda {
 namespace {
 
 // plain is the least that a device may be; portable runs the library's own kernels alone; native takes NVIDIA's products of matrices too.
-constexpr std::array<std::string_view, 3> kVariants{"plain", "portable", "native"};
+// tf32 does so in fewer digits than f32 has: a device is opened with it by request alone, and it is no variant whose results are tested
+// as those of f32.
+constexpr std::array<std::string_view, 4> kVariants{"tf32", "plain", "portable", "native"};
+constexpr std::string_view kTf32 = kVariants.front(), kNative = kVariants.back();
 
 constexpr StreamVendor<Api, Compiler> kVendor{
     .load_driver = [] { return load_api(kDriverLibrary); },
@@ -31,20 +36,25 @@ const StreamInstallation& installation() {
 std::vector<DeviceInfo> probe() { return installation().probe(); }
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) { return open_on_stream(index, options, nullptr); }
 std::string missing(int index) { return installation().missing_at(index); }
-std::vector<VariantInfo> variants() { return usable_variants(kVariants); }
+DeviceUsage usage(int index) {
+  static const Nvml library;
+  return library.usage(bus_id_of(*installation().api, installation().devices.at(static_cast<size_t>(index)).id));
+}
+std::vector<VariantInfo> variants() { return usable_variants(std::span(kVariants).subspan(1)); }
 
 }  // namespace
 
 std::unique_ptr<Runtime> open_on_stream(int index, const DeviceOptions& options, StreamHandle stream) {
   const StreamInstallation& found = installation();
   if (found.find(index) == nullptr) return nullptr;
-  const std::string_view variant = options.variant.empty() ? kVariants.back() : std::string_view(options.variant);
+  const std::string_view variant = options.variant.empty() ? kNative : std::string_view(options.variant);
   const StreamDevice device = found.with_variant(index, variant, kVariants);
-  return std::make_unique<KernelRuntime>(std::make_unique<CudaDriver>(std::static_pointer_cast<const Api>(found.api), found.compiler,
-                                                                      device, index, variant == kVariants.back(), stream),
-                                         options);
+  const MatrixLibrary products = variant == kTf32 ? MatrixLibrary::tf32 : variant == kNative ? MatrixLibrary::exact : MatrixLibrary::none;
+  return std::make_unique<KernelRuntime>(
+      std::make_unique<CudaDriver>(std::static_pointer_cast<const Api>(found.api), found.compiler, device, index, products, stream),
+      options);
 }
 
-const Backend kBackend = {DeviceKind::cuda, probe, open, variants, missing};
+const Backend kBackend = {DeviceKind::cuda, probe, open, variants, missing, usage};
 
 }  // namespace wick::cuda

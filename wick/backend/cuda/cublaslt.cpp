@@ -13,7 +13,7 @@ namespace wick::cuda {
 namespace {
 
 // The library's numbers that we use, as its interface fixes them.
-constexpr int kSumsF32 = 68, kTypeF32 = 0;
+constexpr int kSumsF32 = 68, kSumsTf32 = 77, kTypeF32 = 0;
 constexpr int kTransposeA = 3, kTransposeB = 4;        // of a description
 constexpr int kBatchCount = 5, kBatchStride = 6;       // of a layout
 constexpr int kWorkspaceBytes = 1, kAlignmentOfA = 5;  // of a preference; b, c and d follow a
@@ -109,7 +109,7 @@ void CublasLt::choose_algorithm(Plan& plan, const std::array<int64_t, 3>& alignm
 
 CublasLt::Plan CublasLt::make_plan(const Product& p, const std::array<int64_t, 3>& alignments) {
   Plan plan;
-  check(functions_.description_create(&plan.description, kSumsF32, kTypeF32), "cublasLtMatmulDescCreate");
+  check(functions_.description_create(&plan.description, p.tf32 ? kSumsTf32 : kSumsF32, kTypeF32), "cublasLtMatmulDescCreate");
   const int32_t a = p.a_by_rows ? kTransposed : kPlain, b = p.b_by_rows ? kTransposed : kPlain;
   check(functions_.description_set(plan.description, kTransposeA, &a, sizeof(a)), "cublasLtMatmulDescSetAttribute");
   check(functions_.description_set(plan.description, kTransposeB, &b, sizeof(b)), "cublasLtMatmulDescSetAttribute");
@@ -143,7 +143,7 @@ bool CublasLt::multiply(const Product& p, StreamAddress a, StreamAddress b, Stre
                 alignments[0],
                 alignments[1],
                 alignments[2],
-                0};
+                p.tf32};
   auto found = plans_.find(key);
   if (found == plans_.end()) found = plans_.emplace(key, make_plan(p, alignments)).first;
   const Plan& plan = found->second;

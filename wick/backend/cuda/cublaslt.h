@@ -15,11 +15,13 @@
 namespace wick::cuda {
 
 // Types of elements, as the library numbers them.
-enum class MatrixType : int32_t { f32 = 0, f16 = 2, bf16 = 14 };
+enum class MatrixType : int32_t { f32 = 0, f16 = 2, bf16 = 14, f8e4m3 = 28 };
 
-// c [m, n] = a [m, k] · b [k, n], all stored by columns, a and b also by rows (transposed); sums are f32.
+// c [m, n] = a [m, k] · b [k, n], all stored by columns, a and b also by rows (transposed); sums are f32. Of f8, a is stored by rows, and
+// the result is f32.
 struct Product {
   MatrixType type = MatrixType::f32, result = MatrixType::f32;
+  bool tf32 = false;  // operands of f32 are rounded to 11 bits
   bool a_by_rows = false, b_by_rows = false;
   int64_t m = 0, n = 0, k = 0;
   int64_t a_stride = 0, b_stride = 0, c_stride = 0;  // from column to column, or from row to row, in elements

@@ -17,14 +17,13 @@ void describe_instructions(int capability, DeviceCaps& caps) {
   if (capability >= 70) caps.tiles = {{16, 16, 16}};
 }
 
-// 90 of "sm_90a" and "compute_90".
+}  // namespace
+
 int architecture_of(const std::string& target) {
   int number = 0;
   for (const char c : target.substr(target.find('_') + 1)) number = c >= '0' && c <= '9' ? number * 10 + (c - '0') : number;
   return number;
 }
-
-}  // namespace
 
 void describe(const Api& api, const Compiler& compiler, StreamDevice& device) {
   const int capability = 10 * device_number(api, device.id, kMajor) + device_number(api, device.id, kMinor);

@@ -1,12 +1,16 @@
 // What a processor of NVIDIA's can do.
 #pragma once
 
+#include <string>
+
 #include "wick/backend/cuda/api.h"
 #include "wick/backend/cuda/compiler.h"
 #include "wick/device/stream_device.h"
 
 namespace wick::cuda {
 
+// 90 of "sm_90a" and "compute_90".
+[[nodiscard]] int architecture_of(const std::string& target);
 // Instructions, driver, and what the compiler compiles for, of a device of find_stream_devices(). Errors: those of the driver.
 void describe(const Api& api, const Compiler& compiler, StreamDevice& device);
 

@@ -28,6 +28,7 @@ std::optional<MatrixType> matrix_type(DType dtype) {
   if (dtype == DType::f32) return MatrixType::f32;
   if (dtype == DType::f16) return MatrixType::f16;
   if (dtype == DType::bf16) return MatrixType::bf16;
+  if (dtype == DType::f8e4m3) return MatrixType::f8e4m3;
   return std::nullopt;
 }
 
@@ -82,6 +83,7 @@ bool try_matmul(const OpCall& call) {
   const int last = left.rank() - 1;
   Product p;
   p.type = p.result = *matrix_type(a.dtype);
+  p.tf32 = a.dtype == DType::f32 && driver_of(call).multiplies_in_tf32();
   p.m = right.shape()[last];
   p.n = left.shape()[last - 1];
   p.k = left.shape()[last];
@@ -101,10 +103,6 @@ bool try_matmul(const OpCall& call) {
   return multiply(call, p, address_of(b), address_of(a), address_of(c));
 }
 
-void matmul(const OpCall& call) {
-  if (!try_matmul(call)) run_kernels(call);
-}
-
 // A matrix of this dtype, row behind row: the operand itself, or a copy.
 struct Dense {
   std::unique_ptr<Buffer> memory;
@@ -121,11 +119,46 @@ Dense dense(const OpCall& call, const Operand& operand, DType dtype) {
   return {std::move(memory), address};
 }
 
+// The library takes the columns of b and the rows of a one behind the other, in multiples of 16. Sums are f32, and rounded to f8 as the
+// portable kernels do.
+bool try_matmul_f8(const OpCall& call) {
+  const Operand &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
+  const int last = a.layout->rank() - 1;
+  Product p;
+  p.type = MatrixType::f8e4m3;
+  p.m = b.layout->shape()[last];
+  p.n = a.layout->shape()[last - 1];
+  p.k = a.layout->shape()[last];
+  p.batches = c.layout->elements() / (p.m * p.n);
+  if (!driver_of(call).multiplies_f8() || p.m % 16 != 0 || p.n % 16 != 0 || p.k % 16 != 0) return false;
+  if (p.m * p.n * p.k * p.batches < kLargeProduct) return false;
+  const Layout turned = b.layout->transpose(last - 1, last), sums_layout(c.layout->shape());
+  const Dense first = dense(call, {b.buffer, b.dtype, &turned}, b.dtype), second = dense(call, a, a.dtype);
+  const std::unique_ptr<Buffer> sums =
+      call.runtime->allocate(static_cast<size_t>(sums_layout.elements()) * sizeof(float), Lifetime::transient);
+  p.a_by_rows = true;
+  p.a_stride = p.b_stride = p.k;
+  p.c_stride = p.m;
+  p.a_batch = p.m * p.k;
+  p.b_batch = p.n * p.k;
+  p.c_batch = p.m * p.n;
+  if (!multiply(call, p, first.address, second.address, stream_address(*sums, 0))) return false;
+  const Operand unrounded{sums.get(), DType::f32, &sums_layout};
+  run_kernels({OpId::copy, nullptr, std::span(&unrounded, 1), std::span(&c, 1), call.runtime});
+  return true;
+}
+
+void matmul(const OpCall& call) {
+  const bool is_f8 = call.inputs[0].dtype == DType::f8e4m3;
+  if (is_f8 ? !try_matmul_f8(call) : !try_matmul(call)) run_kernels(call);
+}
+
 // y [rows, n] = x [rows, k] · weightᵀ; false: the library has no way.
 bool multiply_weight(const OpCall& call, const Dense& x, int64_t rows, DType dtype, const Operand& weight, StreamAddress y) {
   const Dense weights = dense(call, weight, dtype);
   Product p;
   p.type = *matrix_type(dtype);
+  p.tf32 = dtype == DType::f32 && driver_of(call).multiplies_in_tf32();
   p.m = weight.layout->shape()[0];
   p.n = rows;
   p.k = weight.layout->shape()[1];
@@ -140,13 +173,17 @@ struct LinearPlan {
   DType dtype = DType::f16;  // of the product's operands
 };
 
-// Activations are rounded to the weights' dtype, as the portable kernels with tiles do.
+// Activations are rounded to the dtype of the product, as the portable kernels with tiles do; weights of f8 are halves without a change.
 std::optional<LinearPlan> linear_plan(const OpCall& call, std::span<const Operand> weights) {
+  constexpr int64_t kMostElements = 128 << 20;  // that are kept twice
   const Layout& x = *call.inputs[0].layout;
-  const LinearPlan plan{x.elements() / x.shape().last(), weights[0].dtype};
-  if (call.parameters<LinearParams>().precise || plan.rows < kManyRows || x.shape().last() % 8 != 0) return std::nullopt;
+  const DType dtype = weights[0].dtype;
+  const LinearPlan plan{x.elements() / x.shape().last(), dtype == DType::f8e4m3 ? DType::f16 : dtype};
+  const bool rounds = plan.dtype != DType::f32;
+  if ((rounds && call.parameters<LinearParams>().precise) || plan.rows < kManyRows || x.shape().last() % 8 != 0) return std::nullopt;
   for (const Operand& weight : weights) {
-    if (weight.dtype != plan.dtype || weight.layout->elements() * plan.rows < kLargeProduct) return std::nullopt;
+    if (weight.dtype != dtype || weight.layout->elements() * plan.rows < kLargeProduct) return std::nullopt;
+    if (dtype != plan.dtype && weight.layout->elements() > kMostElements) return std::nullopt;
   }
   return plan;
 }
@@ -188,11 +225,10 @@ void gated_linear(const OpCall& call) {
 }  // namespace
 
 OpFunction override_of(OpId op, DType dtype) noexcept {
-  if (op == OpId::matmul) return matrix_type(dtype) ? &matmul : nullptr;
-  const bool weights = dtype == DType::f16 || dtype == DType::bf16;
-  if (op == OpId::linear) return weights ? &linear : nullptr;
-  if (op == OpId::gated_linear) return weights ? &gated_linear : nullptr;
-  return nullptr;
+  if (!matrix_type(dtype)) return nullptr;
+  if (op == OpId::matmul) return &matmul;
+  if (op == OpId::linear) return &linear;
+  return op == OpId::gated_linear ? &gated_linear : nullptr;
 }
 
 }  // namespace wick::cuda
