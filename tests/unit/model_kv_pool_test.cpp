@@ -130,6 +130,23 @@ TEST(KvPool, APromptThatWasSeenIsFoundByBlocks) {
   EXPECT_EQ(pool.length(pool.create_from_prefix(numbered(14))), 0);
 }
 
+TEST(KvPool, OnlyTheSameIdentityFindsAPrefix) {
+  KvPool pool(Device::cpu(), kPlain, options_for(kPlain, 64, 4, 4, true));
+  const SequenceHandle adapted = pool.create(7);
+  append(pool, adapted, numbered(12));
+  EXPECT_EQ(pool.length(pool.create_from_prefix(numbered(12))), 0);
+  EXPECT_EQ(pool.length(pool.create_from_prefix(numbered(12), 8)), 0);
+  const SequenceHandle copy = pool.fork(pool.create_from_prefix(numbered(12), 7));
+  EXPECT_EQ(pool.length(copy), 12);
+  append(pool, copy, numbered(4, 100));
+  std::vector<int32_t> longer = numbered(12);
+  for (const int32_t token : numbered(4, 100)) longer.push_back(token);
+  EXPECT_EQ(pool.length(pool.create_from_prefix(longer, 7)), 16);
+  EXPECT_EQ(pool.length(pool.create_from_prefix(longer)), 0);
+  EXPECT_EQ(pool.length(pool.restore(pool.save(copy), 9)), 16);
+  EXPECT_EQ(pool.length(pool.create_from_prefix(longer, 9)), 16);
+}
+
 TEST(KvPool, WhatWasKeptLongestGoesFirstAndEndsBeforeBeginnings) {
   KvPool pool(Device::cpu(), kPlain, options_for(kPlain, 32, 1, 4, true));  // 8 blocks
   const auto keep = [&](int32_t first) {

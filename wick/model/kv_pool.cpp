@@ -1,6 +1,7 @@
 #include "wick/model/kv_pool.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <limits>
 #include <utility>
@@ -174,7 +175,7 @@ void KvPool::refuse_during_step(const char* function) const {
   if (stepping_) fail(ErrorCode::invalid_argument, "{}: a step of the pool is under way; commit it first", function);
 }
 
-SequenceHandle KvPool::create_unchecked() {
+SequenceHandle KvPool::create_unchecked(uint64_t identity) {
   if (unused_.empty()) {
     unused_.push_back(static_cast<uint32_t>(sequences_.size()));
     sequences_.emplace_back();
@@ -183,6 +184,9 @@ SequenceHandle KvPool::create_unchecked() {
   unused_.pop_back();
   Sequence& sequence = sequences_[index];
   sequence.live = true;
+  // No token is negative, so that no text can stand for an identity.
+  const std::array<int32_t, 3> words = {-1, static_cast<int32_t>(identity >> 32), static_cast<int32_t>(identity & 0xFFFFFFFFU)};
+  sequence.root = identity == 0 ? ContentHash{} : ContentHash{}.followed_by(words);
   sequence.tables.resize(groups_.size());
   sequence.restored_from.assign(groups_.size(), 0);
   ++live_;
@@ -213,9 +217,9 @@ void KvPool::release_slab(int32_t slab) {
   if (slab != kZeroSlab) slabs_.release(slab);
 }
 
-SequenceHandle KvPool::create() {
+SequenceHandle KvPool::create(uint64_t identity) {
   refuse_during_step("create");
-  return create_unchecked();
+  return create_unchecked(identity);
 }
 
 SequenceHandle KvPool::fork(SequenceHandle handle) {
@@ -223,6 +227,7 @@ SequenceHandle KvPool::fork(SequenceHandle handle) {
   const SequenceHandle copy = create_unchecked();
   const Sequence& from = sequences_[handle.index];
   Sequence& to = sequences_[copy.index];
+  to.root = from.root;
   to.tokens = from.tokens;
   to.contents = from.contents;
   to.tables = from.tables;
@@ -251,7 +256,7 @@ std::span<const int32_t> KvPool::tokens(SequenceHandle handle) const { return at
 void KvPool::extend_contents(Sequence& sequence) const {
   const auto size = static_cast<size_t>(options_.block_size);
   while ((sequence.contents.size() + 1) * size <= sequence.tokens.size()) {
-    const ContentHash before = sequence.contents.empty() ? ContentHash{} : sequence.contents.back();
+    const ContentHash before = sequence.contents.empty() ? sequence.root : sequence.contents.back();
     sequence.contents.push_back(before.followed_by(std::span(sequence.tokens).subspan(sequence.contents.size() * size, size)));
   }
 }
@@ -332,9 +337,9 @@ int64_t KvPool::truncate(SequenceHandle handle, int64_t length) {
   return restored;
 }
 
-SequenceHandle KvPool::create_from_prefix(std::span<const int32_t> prompt) {
+SequenceHandle KvPool::create_from_prefix(std::span<const int32_t> prompt, uint64_t identity) {
   refuse_during_step("create_from_prefix");
-  const SequenceHandle handle = create_unchecked();
+  const SequenceHandle handle = create_unchecked(identity);
   if (!options_.keep_prefixes) return handle;
   Sequence& sequence = sequences_[handle.index];
   sequence.tokens.assign(prompt.begin(), prompt.end());

@@ -55,10 +55,12 @@ class KvPool {
   // --- Sequences. Errors of all that take a handle: invalid_argument for one of another pool, one that was freed, and while a step is
   // under way. ---
 
-  [[nodiscard]] SequenceHandle create();
+  // `identity`: what else than the tokens the contents depend on, such as an adapter, as a number. Only sequences of equal identities share
+  // what is kept.
+  [[nodiscard]] SequenceHandle create(uint64_t identity = 0);
   // A sequence that begins as `prompt` does, as far as blocks of it are kept: length() tells how far. The last token of a prompt must be
   // computed for its logits, so leave it out.
-  [[nodiscard]] SequenceHandle create_from_prefix(std::span<const int32_t> prompt);
+  [[nodiscard]] SequenceHandle create_from_prefix(std::span<const int32_t> prompt, uint64_t identity = 0);
   // Another sequence with the same positions, which shares their blocks.
   [[nodiscard]] SequenceHandle fork(SequenceHandle sequence);
   void free(SequenceHandle sequence);
@@ -70,7 +72,9 @@ class KvPool {
   // All of a sequence as bytes, and a sequence made of them; those of one machine's byte order. Errors: corrupt_file; invalid_argument for
   // bytes of another model or retention; out_of_memory.
   [[nodiscard]] std::vector<std::byte> save(SequenceHandle sequence) const;
-  [[nodiscard]] SequenceHandle restore(std::span<const std::byte> bytes);
+  [[nodiscard]] SequenceHandle restore(std::span<const std::byte> bytes, uint64_t identity = 0);
+  // Stands for the model, its layers and their dtypes: a saved sequence of another one is refused. The same in each process.
+  [[nodiscard]] uint64_t fingerprint() const;
 
   // Begins to take a batch in: checks all of it before anything changes. Errors: Batch::check's; those of a handle; invalid_argument for
   // positions that do not follow the sequence's own; context_full; out_of_memory where blocks are missing.
@@ -115,6 +119,7 @@ class KvPool {
   struct Sequence {
     uint32_t generation = 0;
     bool live = false;
+    ContentHash root;  // of no token: the identity
     std::vector<int32_t> tokens;
     std::vector<ContentHash> contents;         // of the full blocks
     std::vector<std::vector<int32_t>> tables;  // for each group; kNoBlock where a block was let go
@@ -127,7 +132,7 @@ class KvPool {
   [[nodiscard]] const Sequence& at(const char* function, SequenceHandle sequence) const;
   [[nodiscard]] Sequence& at(const char* function, SequenceHandle sequence);
   void refuse_during_step(const char* function) const;
-  [[nodiscard]] SequenceHandle create_unchecked();
+  [[nodiscard]] SequenceHandle create_unchecked(uint64_t identity = 0);
   void free_unchecked(uint32_t index);
   // Releases a table's blocks, the last one first, from block `first` on.
   void release_from(Group& group, std::vector<int32_t>& table, size_t first);
@@ -148,8 +153,7 @@ class KvPool {
   [[nodiscard]] int64_t saved_bytes(int64_t length) const;
   template <class Move>
   void visit_rows(const Sequence& sequence, const Move& move) const;
-  [[nodiscard]] SequenceHandle restore_checked(std::span<const std::byte> body, int64_t length);
-  [[nodiscard]] uint64_t fingerprint() const;
+  [[nodiscard]] SequenceHandle restore_checked(std::span<const std::byte> body, int64_t length, uint64_t identity);
 
   Device device_;
   KvLayout layout_;

@@ -107,7 +107,7 @@ std::vector<std::byte> KvPool::save(SequenceHandle handle) const {
   return bytes;
 }
 
-SequenceHandle KvPool::restore(std::span<const std::byte> bytes) {
+SequenceHandle KvPool::restore(std::span<const std::byte> bytes, uint64_t identity) {
   refuse_during_step("restore");
   const auto corrupt = [](const char* why) { fail(ErrorCode::corrupt_file, "saved sequence: {}", why); };
   if (bytes.size() < kHeaderBytes + sizeof(uint64_t)) corrupt("it is too short for a header");
@@ -122,10 +122,10 @@ SequenceHandle KvPool::restore(std::span<const std::byte> bytes) {
   if (static_cast<int64_t>(bytes.size()) != saved_bytes(static_cast<int64_t>(length))) corrupt("its size does not fit its length");
   const auto body = bytes.first(bytes.size() - sizeof(uint64_t));
   if (load_word(bytes, body.size()) != fnv1a(kFnvBasis, body)) corrupt("its checksum is wrong");
-  return restore_checked(body.subspan(kHeaderBytes), static_cast<int64_t>(length));
+  return restore_checked(body.subspan(kHeaderBytes), static_cast<int64_t>(length), identity);
 }
 
-SequenceHandle KvPool::restore_checked(std::span<const std::byte> body, int64_t length) {
+SequenceHandle KvPool::restore_checked(std::span<const std::byte> body, int64_t length, uint64_t identity) {
   for (const Group& group : groups_) {
     const int64_t first = std::min(group.retention.first_needed(length), length) / options_.block_size;
     if (const int64_t wanted = blocks_for(length) - first; wanted > group.blocks.available()) {
@@ -135,7 +135,7 @@ SequenceHandle KvPool::restore_checked(std::span<const std::byte> body, int64_t 
   }
   const bool has_state = !states_.empty() && length > 0;
   if (has_state && slabs_.available() == 0) fail(ErrorCode::out_of_memory, "saved sequence: no state is left; free a sequence");
-  const SequenceHandle handle = create_unchecked();
+  const SequenceHandle handle = create_unchecked(identity);
   Sequence& sequence = sequences_[handle.index];
   sequence.tokens.resize(static_cast<size_t>(length));
   std::memcpy(sequence.tokens.data(), body.data(), sequence.tokens.size() * sizeof(int32_t));
