@@ -40,6 +40,13 @@ size_t check_and_find_highest(std::span<const float> logits) {
   return best;
 }
 
+void forbid_others(std::span<float> logits, std::span<const uint64_t> allowed) {
+  for (size_t token = 0; token < logits.size(); ++token) {
+    const bool is_allowed = token / 64 < allowed.size() && (allowed[token / 64] >> token % 64 & 1) != 0;
+    if (!is_allowed) logits[token] = -std::numeric_limits<float>::infinity();
+  }
+}
+
 }  // namespace
 
 std::vector<ParameterViolation> find_violations(const SamplingParams& params) {
@@ -95,12 +102,13 @@ void Sampler::apply_penalties(std::span<float> logits) const {
   }
 }
 
-int32_t Sampler::sample(std::span<const float> logits) {
+int32_t Sampler::sample(std::span<const float> logits, std::span<const uint64_t> allowed) {
   if (logits.empty()) fail(ErrorCode::invalid_argument, "sample: no logits; give one for each token of the vocabulary");
   size_t highest = check_and_find_highest(logits);
-  if (!counts_.empty() || !params_.logit_bias.empty()) {
+  if (!counts_.empty() || !params_.logit_bias.empty() || !allowed.empty()) {
     adjusted_.assign(logits.begin(), logits.end());
     apply_penalties(adjusted_);
+    if (!allowed.empty()) forbid_others(adjusted_, allowed);
     logits = adjusted_;
     highest = check_and_find_highest(logits);
   }

@@ -64,8 +64,9 @@ class Sampler {
   // Tells of a token that stands in the text: each of the prompt, then each that was chosen.
   void accept(int32_t token);
   // The next token: an index into `logits`, which must not be empty; -infinity means never.
+  // With `allowed`, a token is chosen whose bit is set there: token i is bit i % 64 of word i / 64, and those beyond it are not allowed.
   // Errors: corrupt_file if a logit is not a number or +infinity, or all are -infinity.
-  [[nodiscard]] int32_t sample(std::span<const float> logits);
+  [[nodiscard]] int32_t sample(std::span<const float> logits, std::span<const uint64_t> allowed = {});
   // The seed in use.
   [[nodiscard]] uint64_t seed() const noexcept { return seed_; }
 
