@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -34,7 +35,7 @@ namespace wick {
 
 class FakeLanguageModel final : public LanguageModel {
  public:
-  // `next` tells the likeliest token behind these. All other tokens are equally likely, far behind.
+  // `next` tells the likeliest token behind these. All other tokens are equally likely, far behind. Below 0: a logit is not a number.
   using Next = std::function<int32_t(const std::vector<int32_t>& tokens)>;
 
   FakeLanguageModel(int64_t vocab_size, int64_t context_length, Next next) : device_(Device::cpu()), next_(std::move(next)) {
@@ -50,6 +51,7 @@ class FakeLanguageModel final : public LanguageModel {
   using LanguageModel::forward;
   [[nodiscard]] Tensor forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const override {
     if (options.stop && options.stop()) return {};
+    if (watch) watch(batch);
     KvStep step = pool.begin(batch);
     (void)step.plan(0, batch.rows());
     step.advance();
@@ -57,11 +59,15 @@ class FakeLanguageModel final : public LanguageModel {
     std::vector<float> logits(batch.logit_rows.size() * static_cast<size_t>(info_.vocab_size), 0.0F);
     for (size_t result = 0; result < batch.logit_rows.size(); ++result) {
       seen_ = text_of(batch, batch.logit_rows[result], pool);
-      logits[result * static_cast<size_t>(info_.vocab_size) + static_cast<size_t>(next_(seen_))] = 10.0F;
+      const int32_t next = next_(seen_);
+      if (next < 0) logits[result * static_cast<size_t>(info_.vocab_size)] = std::numeric_limits<float>::quiet_NaN();
+      if (next >= 0) logits[result * static_cast<size_t>(info_.vocab_size) + static_cast<size_t>(next)] = 10.0F;
     }
     return Tensor::from_vector(logits, {std::ssize(batch.logit_rows), info_.vocab_size}, device_);
   }
   bool rearrange(double /*seconds*/) override { return ++rearranged_ == 3; }
+  // Called with each batch before it is computed; may be empty, and may throw.
+  std::function<void(const Batch&)> watch;
   // The tokens up to the last row that had logits.
   [[nodiscard]] const std::vector<int32_t>& seen() const noexcept { return seen_; }
   // Calls of rearrange(), of which the third says that nothing is left.

@@ -8,8 +8,9 @@
 // Each step computes one batch: a token of every choice that decodes, and chunks of the prompts of those that have begun. Requests join and
 // leave between steps. Without start() the caller runs the steps: while (engine.step()) {}.
 //
-// Threads: submit(), metrics(), info(), drain(), stop() and the sessions' functions may be called by any thread at any time; step() by one
-// thread, and not after start(). The model belongs to the engine while it lives.
+// Threads: submit(), metrics(), info(), drain() and stop() may be called by any thread at any time; step() by one thread, and not after
+// start(). The functions for sessions and the prefix cache may be called by any thread after start(), before it by the one that steps. The
+// model belongs to the engine while it lives.
 #pragma once
 
 #include <chrono>
@@ -35,7 +36,7 @@ class Engine {
   // Errors: invalid_argument for options out of range and a tokenizer of another model; out_of_memory.
   Engine(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options = {},
          LanguageModel* draft = nullptr);
-  // Stops; streams that have not ended get an ErrorEvent.
+  // Stops.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

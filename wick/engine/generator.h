@@ -1,4 +1,4 @@
-// A Generator continues a text with a language model, one request after another.
+// A Generator continues a text with a language model, one request after another: an Engine with one sequence, run on the caller's thread.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,14 @@
 #include <vector>
 
 #include "wick/engine/generation.h"
+#include "wick/engine/logprobs.h"
+#include "wick/engine/prompt.h"
 #include "wick/model/language_model.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
 
-// The logprob of `token` and the `top` most likely tokens of a row of logits.
-[[nodiscard]] GeneratedLogprob logprob_of(std::span<const float> logits, TokenId token, int64_t top);
-
-// Errors: invalid_argument naming the byte, if the prompt is no UTF-8.
-void check_prompt(std::string_view prompt, std::string_view name = "prompt");
-
-// Errors: invalid_argument if the tokenizer has more tokens than the model's embedding has rows: their ids would read beyond the logits.
-void check_vocabulary(const ModelInfo& model, const Tokenizer& tokenizer);
+class Engine;
 
 class Generator {
  public:
@@ -29,6 +24,7 @@ class Generator {
   // Errors: invalid_argument if the context is longer than the model's, if there is no tokenizer, or if it has more tokens
   // than the model.
   Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context);
+  ~Generator();
 
   // Continues the prompt; nothing is left of earlier requests. An empty prompt continues from BOS.
   // Errors: context_full if the prompt does not fit; out_of_memory; invalid_argument for bad parameters, a prompt that is no
@@ -41,14 +37,13 @@ class Generator {
   [[nodiscard]] std::vector<TokenId> encode_prompt(std::string_view prompt, bool parse_special) const;
 
  private:
-  // Empties the cache, or takes a larger one, so that these tokens and `max_tokens` more fit as far as the context allows.
-  void prepare_cache(int64_t prompt_tokens, int64_t max_tokens);
+  // Makes an engine in which these tokens and `max_tokens` more fit as far as the context allows, unless the last one will do.
+  void prepare_engine(int64_t prompt_tokens, int64_t max_tokens);
 
   LanguageModel& model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   int64_t context_;
-  std::unique_ptr<CachedSequence> cache_;
-  bool rearranged_ = false;
+  std::unique_ptr<Engine> engine_;
 };
 
 }  // namespace wick

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 namespace wick {
 
 struct EngineInfo;
+class TokenConstraint;
 
 struct Request {
   enum class Task {
@@ -29,6 +31,9 @@ struct Request {
   // Further tokens that end a choice, with StopReason::stop_sequence. Like an EOS, the token is reported and adds no text.
   std::vector<TokenId> stop_tokens = {};
 
+  // What the text must look like: each choice follows a copy of its own (ConstraintCompiler::compile). None: any text.
+  std::shared_ptr<const TokenConstraint> constraint = {};
+
   // Choices to return. They share the prompt's blocks of the cache. Choice i samples with seed + i.
   int64_t n = 1;
   // Choices to compute, of which the n with the highest mean logprob are returned, best first, once all have ended. 0: n.
@@ -41,13 +46,13 @@ struct Request {
   // When the answer is of no use any more: a request that has not ended by then ends with StopReason::deadline and what it has.
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
 
-  // The prompt's text is the first text of each choice.
+  // The prompt's text is told too (PromptEvent), as the first text of each choice.
   bool echo = false;
   // With a number, the logprob of each token of the prompt but the first, and those of so many most likely ones there (PromptEvent). The
   // prompt is then computed as a whole, whatever is cached of it.
   std::optional<int64_t> prompt_logprobs = {};
 
-  // Where false, nothing cached is used for this prompt, and nothing of it is kept.
+  // Where false, nothing cached is used for this prompt, and nobody finds what it leaves.
   bool cache_prompt = true;
   // Only requests of the same salt share cached prefixes. Any text, or none.
   std::string cache_salt = {};

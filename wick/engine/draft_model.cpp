@@ -1,0 +1,84 @@
+#include "wick/engine/draft_model.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "wick/base/fail.h"
+#include "wick/engine/host_rows.h"
+#include "wick/engine/sequence.h"
+
+namespace wick {
+
+DraftModel::DraftModel(LanguageModel& model, const ModelInfo& target, int64_t context, int64_t sequences) : model_(model) {
+  const ModelInfo& info = model.info();
+  if (info.vocab_size != target.vocab_size) {
+    fail(ErrorCode::invalid_argument, "draft model {}: it has {} tokens and {} has {}; take a draft of the same vocabulary", info.name,
+         info.vocab_size, target.name, target.vocab_size);
+  }
+  if (!model.cache_layout().states.empty()) {
+    fail(ErrorCode::unsupported, "draft model {}: its recurrent layers cannot take back a wrong token; take one without", info.name);
+  }
+  if (info.context_length < context) {
+    fail(ErrorCode::invalid_argument, "draft model {}: it was made for {} positions and the engine has {}; give a context up to that",
+         info.name, info.context_length, context);
+  }
+  pool_ = model.new_pool(context, sequences);
+}
+
+void DraftModel::release(Sequence& sequence) {
+  if (!sequence.draft.empty()) pool_->free(sequence.draft);
+  sequence.draft = {};
+}
+
+void DraftModel::catch_up(Sequence& sequence) {
+  if (sequence.draft.empty()) sequence.draft = pool_->create();
+  const std::span<const TokenId> tokens = sequence.tokens();
+  const std::span<const int32_t> seen = pool_->tokens(sequence.draft);
+  const auto most = std::min(seen.size(), tokens.size() - 1);
+  const auto same = std::mismatch(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(most), tokens.begin()).first - seen.begin();
+  auto length = static_cast<size_t>(pool_->truncate(sequence.draft, same));
+  if (length + 1 >= tokens.size()) return;
+  Batch batch;
+  batch.add(sequence.draft, static_cast<int64_t>(length), tokens.subspan(length, tokens.size() - 1 - length), Batch::Results::none);
+  (void)model_.forward(batch, *pool_);
+}
+
+std::vector<std::vector<int32_t>> DraftModel::propose(std::span<Sequence* const> sequences, std::span<const int64_t> lengths) {
+  std::vector<std::vector<int32_t>> proposed(sequences.size());
+  std::vector<size_t> going;
+  for (size_t index = 0; index < sequences.size(); ++index) {
+    if (lengths[index] < 1) continue;
+    catch_up(*sequences[index]);
+    going.push_back(index);
+  }
+  std::vector<float> memory;
+  int64_t rows = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  while (!going.empty()) {
+    Batch batch;
+    for (const size_t index : going) {
+      const Sequence& sequence = *sequences[index];
+      const int32_t last = proposed[index].empty() ? sequence.tokens().back() : proposed[index].back();
+      batch.add(sequence.draft, pool_->length(sequence.draft), std::span(&last, 1), Batch::Results::last);
+    }
+    const Tensor logits = model_.forward(batch, *pool_);
+    const std::span<const float> host = host_rows(logits, memory);
+    const size_t width = host.size() / going.size();
+    for (size_t row = 0; row < going.size(); ++row) {
+      const auto of = host.subspan(row * width, width);
+      proposed[going[row]].push_back(static_cast<int32_t>(std::max_element(of.begin(), of.end()) - of.begin()));
+    }
+    rows += std::ssize(going);
+    std::erase_if(going, [&](size_t index) {
+      const bool full = pool_->length(sequences[index]->draft) >= pool_->options().context;
+      return full || std::ssize(proposed[index]) >= lengths[index];
+    });
+  }
+  if (rows > 0) {
+    const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / static_cast<double>(rows);
+    seconds_per_token_ = seconds_per_token_ == 0 ? now : seconds_per_token_ * 0.9 + now * 0.1;
+  }
+  return proposed;
+}
+
+}  // namespace wick

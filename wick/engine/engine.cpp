@@ -1,0 +1,321 @@
+#include "wick/engine/engine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/base/hash.h"
+#include "wick/engine/engine_core.h"
+#include "wick/engine/prompt.h"
+
+namespace wick {
+namespace {
+
+std::string described(const std::vector<ParameterViolation>& violations) {
+  std::string text;
+  for (const ParameterViolation& violation : violations) {
+    text += fmt::format("{}{} {}: {}", text.empty() ? "" : "; ", violation.parameter, violation.value, violation.constraint);
+  }
+  return text;
+}
+
+// Other in each process: nobody can choose a salt that stands for another.
+uint64_t identity_of(std::string_view salt) { return salt.empty() ? 0 : keyed_hash(salt, process_hash_key()) | 1; }
+
+}  // namespace
+
+// What threads share, around the core that one of them runs.
+class EngineLoop {
+ public:
+  EngineLoop(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options, LanguageModel* draft)
+      : core_(model, tokenizer, options, draft), info_(core_.info()), tokenizer_(std::move(tokenizer)), metrics_(core_.metrics()) {}
+
+  ~EngineLoop() {
+    stop();
+    core_.flush_prefixes();
+  }
+
+  [[nodiscard]] const EngineInfo& info() const noexcept { return info_; }
+  [[nodiscard]] const Tokenizer& tokenizer() const noexcept { return *tokenizer_; }
+
+  [[nodiscard]] EngineMetrics metrics() const {
+    const std::lock_guard lock(mutex_);
+    EngineMetrics now = metrics_;
+    now.refused = refused_;
+    now.requests += incoming_.size();
+    now.waiting += std::ssize(incoming_);
+    now.seconds_since_step = std::chrono::duration<double>(EngineClock::now() - last_step_).count();
+    return now;
+  }
+
+  Stream submit(Request request);
+  std::vector<TokenId> encode(std::string_view prompt, bool parse_special) const {
+    return encode_prompt(*tokenizer_, info_.model, prompt, parse_special);
+  }
+
+  bool step();
+  void start();
+  bool drain(std::chrono::nanoseconds time);
+  void stop();
+  [[nodiscard]] bool accepts() const {
+    const std::lock_guard lock(mutex_);
+    return !draining_ && !lost_;
+  }
+
+  // Runs a function between two steps, on the thread that runs them, and returns what it returns.
+  template <class Function>
+  auto between_steps(Function function) {
+    using Result = decltype(function(core_));
+    std::packaged_task<Result()> task([this, function = std::move(function)] { return function(core_); });
+    std::future<Result> result = task.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      if (thread_.joinable() && !ended_) {
+        tasks_.emplace_back([&task] { task(); });
+        wake_.notify_all();
+      } else {
+        task();
+      }
+    }
+    return result.get();
+  }
+
+ private:
+  void check(const Request& request) const;
+  void check_length(const Request& request, size_t tokens) const;
+  // Refuses where the queue is full; with the lock.
+  void require_room();
+  void run();
+  // With the lock.
+  [[nodiscard]] bool has_work() const { return !core_idle_ || !incoming_.empty() || !tasks_.empty(); }
+  void note_step();
+
+  EngineCore core_;  // the stepping thread's
+  const EngineInfo info_;
+  const std::shared_ptr<const Tokenizer> tokenizer_;
+
+  mutable std::mutex mutex_;  // of all that follows
+  std::condition_variable wake_, idle_;
+  std::deque<std::shared_ptr<ActiveRequest>> incoming_;
+  std::deque<std::function<void()>> tasks_;
+  EngineMetrics metrics_;
+  uint64_t refused_ = 0, last_id_ = 0;
+  int64_t core_waiting_ = 0;
+  bool core_idle_ = true;
+  bool draining_ = false, lost_ = false, cancelling_ = false, stopping_ = false, ended_ = false;
+  EngineClock::time_point last_step_ = EngineClock::now();
+  // Between ends of requests, lately: how soon the queue has a place again.
+  double end_interval_ = 1;
+  uint64_t ends_ = 0;
+  EngineClock::time_point last_end_ = EngineClock::now();
+  std::thread thread_;
+};
+
+void EngineLoop::check(const Request& request) const {
+  const std::vector<ParameterViolation> violations = find_violations(request, info_);
+  if (!violations.empty()) fail(ErrorCode::invalid_argument, "{}", described(violations));
+  for (const TokenId token : request.tokens) {
+    if (token >= 0 && token < info_.vocab_size) continue;
+    fail(ErrorCode::index_out_of_range, "tokens: {} is outside the vocabulary of {}, which has {} tokens", token, info_.model,
+         info_.vocab_size);
+  }
+}
+
+void EngineLoop::check_length(const Request& request, size_t tokens) const {
+  const auto most = request.task == Request::Task::embed ? info_.embed_tokens : info_.context;
+  if (static_cast<int64_t>(tokens) <= most) return;
+  const bool can_grow = info_.context < info_.model_context;
+  fail(ErrorCode::context_full, "the prompt has {} tokens and the context holds {}; shorten the prompt{}", tokens, most,
+       can_grow ? fmt::format(" or give --context, up to {}", info_.model_context) : " or take a model with a longer context");
+}
+
+void EngineLoop::require_room() {
+  const auto busy = [this](EngineBusy::Reason reason, double seconds, const std::string& message) {
+    ++refused_;
+    throw EngineBusy(reason, std::chrono::seconds(static_cast<int64_t>(std::ceil(seconds))), message);
+  };
+  if (lost_) busy(EngineBusy::Reason::failed, 0, "the engine's device was lost; restart it");
+  if (draining_) busy(EngineBusy::Reason::draining, 0, "the engine takes no more requests: it is being stopped");
+  const int64_t waiting = core_waiting_ + std::ssize(incoming_);
+  if (waiting < info_.queue) return;
+  const double seconds = std::clamp(end_interval_, 1.0, 300.0);
+  busy(EngineBusy::Reason::queue_full, seconds,
+       fmt::format("{} requests wait, which is the most; come back in {:.0f} s", waiting, std::ceil(seconds)));
+}
+
+Stream EngineLoop::submit(Request request) {
+  const EngineClock::time_point now = EngineClock::now();
+  {
+    // Before its prompt costs anything.
+    const std::lock_guard lock(mutex_);
+    require_room();
+  }
+  check(request);
+  auto active = std::make_shared<ActiveRequest>();
+  active->prompt = request.tokens.empty() ? encode(request.prompt, request.params.parse_special) : request.tokens;
+  check_length(request, active->prompt.size());
+  active->usage.prompt_tokens = std::ssize(active->prompt);
+  active->cache_identity = identity_of(request.cache_salt);
+  active->seed = request.params.sampling.seed ? *request.params.sampling.seed : random_seed();
+  active->submitted = now;
+  active->open = request.choices();
+  // Refuses bad stop strings here and not on the engine's thread.
+  (void)StopStrings(request.params.stop);
+  active->request = std::move(request);
+  const std::lock_guard lock(mutex_);
+  require_room();
+  active->order = ++last_id_;
+  active->stream = std::make_shared<StreamState>(last_id_, nullptr);
+  Stream stream(active->stream);
+  incoming_.push_back(std::move(active));
+  wake_.notify_all();
+  return stream;
+}
+
+void EngineLoop::note_step() {
+  const EngineMetrics& now = core_.metrics();
+  uint64_t ends = now.failed;
+  for (const uint64_t count : now.finished) ends += count;
+  const std::lock_guard lock(mutex_);
+  last_step_ = EngineClock::now();
+  if (ends > ends_) {
+    const double each = std::chrono::duration<double>(last_step_ - last_end_).count() / static_cast<double>(ends - ends_);
+    end_interval_ += 0.2 * (each - end_interval_);
+    ends_ = ends;
+    last_end_ = last_step_;
+  }
+  metrics_ = now;
+  core_waiting_ = core_.waiting();
+  core_idle_ = core_.idle();
+  lost_ = core_.lost().has_value();
+  if (!has_work()) idle_.notify_all();
+}
+
+bool EngineLoop::step() {
+  std::deque<std::shared_ptr<ActiveRequest>> incoming;
+  std::deque<std::function<void()>> tasks;
+  bool cancels = false;
+  {
+    const std::lock_guard lock(mutex_);
+    incoming.swap(incoming_);
+    tasks.swap(tasks_);
+    cancels = cancelling_;
+    core_idle_ = core_idle_ && incoming.empty();
+    core_waiting_ += std::ssize(incoming);
+  }
+  for (auto& request : incoming) core_.add(std::move(request));
+  for (const auto& task : tasks) task();
+  if (core_.lost()) {
+    core_.fail_all(*core_.lost());
+  } else if (cancels) {
+    core_.cancel_all();
+  } else if (!core_.idle()) {
+    try {
+      core_.step();
+    } catch (const std::exception& error) {
+      // What is not told of a request's own fault: memory for the host's part of a step.
+      core_.fail_all(Error(ErrorCode::out_of_memory, error.what()));
+    }
+  }
+  note_step();
+  const std::lock_guard lock(mutex_);
+  return has_work();
+}
+
+void EngineLoop::run() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return has_work() || stopping_; });
+      if (stopping_ && !has_work()) {
+        ended_ = true;
+        idle_.notify_all();
+        return;
+      }
+    }
+    (void)step();
+  }
+}
+
+void EngineLoop::start() {
+  const std::lock_guard lock(mutex_);
+  if (thread_.joinable() || draining_) return;
+  thread_ = std::thread([this] { run(); });
+}
+
+bool EngineLoop::drain(std::chrono::nanoseconds time) {
+  const EngineClock::time_point until = EngineClock::now() + time;
+  std::unique_lock lock(mutex_);
+  draining_ = true;
+  if (thread_.joinable()) {
+    const bool done = idle_.wait_until(lock, until, [&] { return !has_work(); });
+    if (done) return true;
+    cancelling_ = true;
+    wake_.notify_all();
+    idle_.wait(lock, [&] { return !has_work(); });
+    return false;
+  }
+  while (has_work()) {
+    cancelling_ = EngineClock::now() >= until;
+    lock.unlock();
+    (void)step();
+    lock.lock();
+    if (cancelling_) return false;
+  }
+  return true;
+}
+
+void EngineLoop::stop() {
+  (void)drain(std::chrono::nanoseconds(0));
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+Engine::Engine(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options, LanguageModel* draft)
+    : loop_(std::make_unique<EngineLoop>(model, std::move(tokenizer), options, draft)) {}
+
+Engine::~Engine() = default;
+
+const EngineInfo& Engine::info() const noexcept { return loop_->info(); }
+const Tokenizer& Engine::tokenizer() const noexcept { return loop_->tokenizer(); }
+EngineMetrics Engine::metrics() const { return loop_->metrics(); }
+Stream Engine::submit(Request request) { return loop_->submit(std::move(request)); }
+
+std::vector<TokenId> Engine::encode_prompt(std::string_view prompt, bool parse_special) const {
+  return loop_->encode(prompt, parse_special);
+}
+
+bool Engine::step() { return loop_->step(); }
+void Engine::start() { loop_->start(); }
+bool Engine::drain(std::chrono::nanoseconds time) { return loop_->drain(time); }
+void Engine::stop() { loop_->stop(); }
+bool Engine::accepts() const { return loop_->accepts(); }
+
+int64_t Engine::save_session(std::span<const TokenId> tokens, const std::filesystem::path& path) {
+  return loop_->between_steps([&](EngineCore& core) { return core.save_session(tokens, path); });
+}
+
+int64_t Engine::restore_session(const std::filesystem::path& path) {
+  return loop_->between_steps([&](EngineCore& core) { return core.restore_session(path); });
+}
+
+void Engine::forget_prefixes() {
+  loop_->between_steps([](EngineCore& core) {
+    core.forget_prefixes();
+    return true;
+  });
+}
+
+}  // namespace wick

@@ -1,0 +1,117 @@
+// An EngineCore runs the steps of an Engine: it decides with the Scheduler what runs, computes one batch, and tells what came of it.
+// One thread at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "wick/base/error.h"
+#include "wick/engine/draft_model.h"
+#include "wick/engine/engine_metrics.h"
+#include "wick/engine/engine_options.h"
+#include "wick/engine/prefix_store.h"
+#include "wick/engine/scheduler.h"
+#include "wick/engine/speculation.h"
+#include "wick/model/language_model.h"
+#include "wick/text/tokenizer.h"
+
+namespace wick {
+
+class EngineCore {
+ public:
+  EngineCore(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options, LanguageModel* draft);
+
+  [[nodiscard]] const EngineInfo& info() const noexcept { return info_; }
+  [[nodiscard]] const EngineMetrics& metrics() const noexcept { return metrics_; }
+  // Requests that have not ended.
+  [[nodiscard]] bool idle() const noexcept { return scheduler_.running().empty() && scheduler_.waiting().empty() && embeddings_.empty(); }
+  // Requests without memory.
+  [[nodiscard]] int64_t waiting() const noexcept { return std::ssize(scheduler_.waiting()) + std::ssize(embeddings_); }
+  // What the device was lost by, if it was.
+  [[nodiscard]] const std::optional<Error>& lost() const noexcept { return lost_; }
+
+  void add(std::shared_ptr<ActiveRequest> request);
+  void step();
+  // Ends all requests as if they had been cancelled; with an error.
+  void cancel_all();
+  void fail_all(const Error& error);
+
+  int64_t save_session(std::span<const TokenId> tokens, const std::filesystem::path& path);
+  int64_t restore_session(const std::filesystem::path& path);
+  void forget_prefixes();
+  // Writes what host memory keeps to the folder.
+  void flush_prefixes() { store_.flush(); }
+
+ private:
+  // What a sequence computes in a step: `count` of its tokens, and proposed ones behind them.
+  struct Work {
+    Sequence* sequence;
+    int64_t count;
+    std::vector<TokenId> proposed = {};
+    int64_t first_result = 0, results = 0;  // its rows of the result
+    [[nodiscard]] int64_t rows() const noexcept { return count + std::ssize(proposed); }
+  };
+
+  void make_pool();
+  // --- engine_core.cpp: what runs ---
+  void retire();
+  void end(Sequence& sequence, StopReason reason);
+  void fail(ActiveRequest& request, const Error& error);
+  // Gives a sequence's memory back.
+  void release(Sequence& sequence, bool keep);
+  void preempt(Sequence& sequence);
+  void admit();
+  [[nodiscard]] bool make_slots(const Sequence& sequence);
+  [[nodiscard]] bool shares_prompt_under_way(const Sequence& sequence) const;
+  [[nodiscard]] bool start(Sequence& sequence);
+  [[nodiscard]] SequenceHandle find_prefix(Sequence& sequence);
+  [[nodiscard]] int64_t blocks_of(int64_t positions) const noexcept;
+  [[nodiscard]] int64_t available_blocks() const;
+  // Blocks that running sequences will take for what they have yet to compute, and for one token more each.
+  [[nodiscard]] int64_t promised_blocks() const;
+
+  // --- engine_step.cpp: one batch ---
+  [[nodiscard]] std::vector<Work> plan();
+  void propose(std::vector<Work>& works);
+  [[nodiscard]] int64_t blocks_for(const std::vector<Work>& works) const;
+  // Preempts until the batch has room.
+  void fit(std::vector<Work>& works);
+  void run(std::vector<Work>& works);
+  [[nodiscard]] Tensor forward(std::vector<Work>& works);
+  [[nodiscard]] bool is_unwanted(const Sequence& sequence) const;
+  void take_results(Work& work, std::span<const float> logits);
+  void take_prompt_logprobs(Work& work, std::span<const float> logits);
+  void tell_prompt(Sequence& sequence);
+  void fork_choices(Sequence& leader, std::span<const float> logits);
+  void choose(Work& work, std::span<const float> logits);
+  [[nodiscard]] std::optional<StopReason> choose_one(Sequence& sequence, std::span<const float> logits);
+  void run_embeddings();
+  void embed(std::span<const std::shared_ptr<ActiveRequest>> requests);
+  void publish();
+  void update_gauges();
+
+  LanguageModel& model_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  EngineOptions options_;
+  EngineInfo info_;
+  std::unique_ptr<KvPool> pool_;
+  std::optional<int64_t> full_group_;  // the cache group that keeps all positions, if there is one
+  PrefixStore store_;
+  Scheduler scheduler_;
+  std::unique_ptr<DraftModel> draft_;  // may be none
+  bool may_speculate_ = false;
+  StepCost cost_;
+  std::vector<std::shared_ptr<ActiveRequest>> embeddings_;  // that wait
+  std::vector<std::shared_ptr<ActiveRequest>> touched_;     // that have something to tell
+  uint64_t private_identities_ = 0;
+  bool rearranged_ = false;
+  EngineMetrics metrics_;
+  double step_model_seconds_ = 0;
+  std::vector<float> host_logits_;  // of a device that is not the host
+  std::optional<Error> lost_;
+};
+
+}  // namespace wick

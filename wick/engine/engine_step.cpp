@@ -1,0 +1,384 @@
+// One step of an EngineCore: the batch, and what comes of it.
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/engine/engine_core.h"
+#include "wick/engine/host_rows.h"
+#include "wick/engine/logprobs.h"
+
+namespace wick {
+namespace {
+
+double seconds_since(EngineClock::time_point start) { return std::chrono::duration<double>(EngineClock::now() - start).count(); }
+
+// Rows of prompts whose logits are kept for their logprobs.
+constexpr int64_t kMostPromptLogprobRows = 64;
+// What the cost of a row is measured by: larger batches are bound by arithmetic, and another row costs more there.
+constexpr int64_t kMostCostRows = 64;
+// Rows of prompts to embed in one batch; a longer prompt is one by itself.
+constexpr int64_t kEmbeddingRows = 512;
+
+bool wants_prompt_logprobs(const Sequence& sequence) {
+  const ActiveRequest& request = sequence.request();
+  return request.request.prompt_logprobs && !request.prompted;
+}
+
+}  // namespace
+
+void EngineCore::step() {
+  const EngineClock::time_point begin = EngineClock::now();
+  step_model_seconds_ = 0;
+  retire();
+  admit();
+  if (!scheduler_.running().empty()) {
+    std::vector<Work> works = plan();
+    if (!works.empty()) run(works);
+  }
+  if (!embeddings_.empty() && !lost_) run_embeddings();
+  scheduler_.remove_ended();
+  ++metrics_.steps;
+  update_gauges();
+  publish();
+  metrics_.step_seconds += seconds_since(begin);
+  metrics_.model_seconds += step_model_seconds_;
+}
+
+void EngineCore::publish() {
+  for (const auto& request : touched_) request->stream->publish();
+  touched_.clear();
+}
+
+// --- The batch ---
+
+std::vector<EngineCore::Work> EngineCore::plan() {
+  const std::vector<int64_t> rows = scheduler_.share_rows();
+  std::vector<Work> works;
+  for (size_t index = 0; index < rows.size(); ++index) {
+    Sequence& sequence = *scheduler_.running()[index];
+    const int64_t most = wants_prompt_logprobs(sequence) ? kMostPromptLogprobRows : rows[index];
+    if (rows[index] > 0) works.push_back({.sequence = &sequence, .count = std::min(rows[index], most)});
+  }
+  if (may_speculate_) propose(works);
+  fit(works);
+  return works;
+}
+
+void EngineCore::propose(std::vector<Work>& works) {
+  std::vector<Proposal> proposals(works.size());
+  std::vector<std::vector<TokenId>> found(works.size());
+  int64_t rows = 0;
+  int64_t tokens = 0;
+  for (size_t index = 0; index < works.size(); ++index) {
+    Sequence& sequence = *works[index].sequence;
+    rows += works[index].count;
+    if (!sequence.decodes()) continue;
+    ++tokens;
+    const GenerationParams& params = sequence.request().request.params;
+    // A token that is checked is followed by a chosen one.
+    const int64_t most =
+        std::min({options_.speculation.most, params.max_tokens - sequence.generated() - 1, info_.context - sequence.length()});
+    if (most < 1) continue;
+    if (options_.speculation.ngram) {
+      const auto there = sequence.ngrams.propose(sequence.tokens(), most);
+      found[index].assign(there.begin(), there.end());
+    }
+    const bool drafts = draft_ != nullptr && found[index].empty();
+    proposals[index] = {sequence.acceptance.probability(), drafts ? most : std::ssize(found[index])};
+  }
+  if (tokens == 0) return;
+  const double drafting = draft_ == nullptr ? 0 : draft_->seconds_per_token();
+  const std::vector<int64_t> lengths = choose_lengths(proposals, cost_, rows, tokens, drafting);
+  std::vector<Sequence*> drafted;
+  std::vector<int64_t> drafted_lengths;
+  std::vector<size_t> places;
+  for (size_t index = 0; index < works.size(); ++index) {
+    Sequence& sequence = *works[index].sequence;
+    if (lengths[index] == 0) {
+      if (sequence.decodes()) sequence.acceptance.fade();
+    } else if (!found[index].empty()) {
+      found[index].resize(static_cast<size_t>(lengths[index]));
+      works[index].proposed = std::move(found[index]);
+    } else {
+      drafted.push_back(&sequence);
+      drafted_lengths.push_back(lengths[index]);
+      places.push_back(index);
+    }
+  }
+  if (drafted.empty()) return;
+  const EngineClock::time_point begin = EngineClock::now();
+  std::vector<std::vector<TokenId>> texts = draft_->propose(drafted, drafted_lengths);
+  for (size_t place = 0; place < places.size(); ++place) works[places[place]].proposed = std::move(texts[place]);
+  step_model_seconds_ += seconds_since(begin);
+}
+
+int64_t EngineCore::blocks_for(const std::vector<Work>& works) const {
+  int64_t blocks = 0;
+  for (const Work& work : works) {
+    const Sequence& sequence = *work.sequence;
+    blocks += blocks_of(sequence.computed + work.rows()) - blocks_of(sequence.computed);
+    blocks += sequence.shares_last_block && sequence.computed % pool_->block_size() != 0 ? 1 : 0;
+  }
+  return blocks;
+}
+
+void EngineCore::fit(std::vector<Work>& works) {
+  if (blocks_for(works) <= available_blocks()) return;
+  for (Work& work : works) work.proposed.clear();
+  while (blocks_for(works) > available_blocks()) {
+    Sequence* victim = scheduler_.victim();
+    std::erase_if(works, [&](const Work& work) { return work.sequence == victim; });
+    if (scheduler_.running().size() > 1) {
+      preempt(*victim);
+    } else {
+      fail(victim->request(), Error(ErrorCode::out_of_memory, "the KV cache has no room for one more token; give the engine more memory"));
+    }
+  }
+}
+
+bool EngineCore::is_unwanted(const Sequence& sequence) const {
+  const ActiveRequest& request = sequence.request();
+  if (request.stream->cancelled()) return true;
+  if (!request.request.params.is_cancelled || !request.request.params.is_cancelled()) return false;
+  request.stream->cancel();
+  return true;
+}
+
+Tensor EngineCore::forward(std::vector<Work>& works) {
+  Batch batch;
+  int64_t results = 0;
+  std::vector<TokenId> tokens;
+  for (Work& work : works) {
+    const Sequence& sequence = *work.sequence;
+    const auto own = sequence.tokens().subspan(static_cast<size_t>(sequence.computed), static_cast<size_t>(work.count));
+    tokens.assign(own.begin(), own.end());
+    tokens.insert(tokens.end(), work.proposed.begin(), work.proposed.end());
+    const bool reaches_end = sequence.computed + work.count == sequence.length();
+    auto wanted = reaches_end ? Batch::Results::last : Batch::Results::none;
+    if (wants_prompt_logprobs(sequence) || !work.proposed.empty()) wanted = Batch::Results::all;
+    work.first_result = results;
+    work.results = wanted == Batch::Results::all ? work.rows() : wanted == Batch::Results::last ? 1 : 0;
+    results += work.results;
+    batch.add(sequence.handle, sequence.computed, tokens, wanted);
+  }
+  // Only if nobody wants the step any more: the others would wait for nothing.
+  const auto stop = [&] { return std::all_of(works.begin(), works.end(), [&](const Work& work) { return is_unwanted(*work.sequence); }); };
+  return model_.forward(batch, *pool_, {.result = ModelResult::logits, .stop = stop});
+}
+
+void EngineCore::run(std::vector<Work>& works) {
+  const EngineClock::time_point begin = EngineClock::now();
+  Tensor logits;
+  std::span<const float> host;
+  try {
+    logits = forward(works);
+    if (logits.defined()) host = host_rows(logits, host_logits_);
+  } catch (const Error& error) {
+    step_model_seconds_ += seconds_since(begin);
+    if (error.code() == ErrorCode::device_lost) {
+      lost_ = error;
+      return fail_all(error);
+    }
+    // Windows take blocks that were not counted. Nothing has changed: the next step has one sequence less.
+    if (error.code() == ErrorCode::out_of_memory && scheduler_.running().size() > 1) return preempt(*scheduler_.victim());
+    for (const Work& work : works) fail(work.sequence->request(), error);
+    return;
+  } catch (const std::exception& error) {
+    // is_cancelled is the caller's; memory ran out.
+    for (const Work& work : works) fail(work.sequence->request(), Error(ErrorCode::out_of_memory, error.what()));
+    return;
+  }
+  const double seconds = seconds_since(begin);
+  step_model_seconds_ += seconds;
+  if (!logits.defined()) return;
+  const int64_t rows = logits.dim(0);
+  const size_t width = rows > 0 ? host.size() / static_cast<size_t>(rows) : 0;
+  int64_t computed = 0;
+  bool decoded = false;
+  for (Work& work : works) {
+    computed += work.rows();
+    decoded = decoded || work.sequence->generated() > 0;
+    work.sequence->computed += work.rows();
+    const auto own = host.subspan(static_cast<size_t>(work.first_result) * width, static_cast<size_t>(work.results) * width);
+    if (!work.sequence->ended) take_results(work, own);
+  }
+  if (computed <= kMostCostRows) cost_.add(computed, seconds);
+  if (decoded && !rearranged_) {
+    const EngineClock::time_point start = EngineClock::now();
+    // Half as long as decoding took: short texts, which it does not pay for, lose no more than that, and long ones have it done soon.
+    rearranged_ = model_.rearrange(seconds / 2);
+    step_model_seconds_ += seconds_since(start);
+  }
+}
+
+// --- What comes of it ---
+
+void EngineCore::take_results(Work& work, std::span<const float> logits) {
+  Sequence& sequence = *work.sequence;
+  sequence.shares_last_block = false;
+  const EngineClock::time_point begin = EngineClock::now();
+  try {
+    if (wants_prompt_logprobs(sequence)) take_prompt_logprobs(work, logits);
+    if (sequence.computed >= sequence.length()) {
+      if (!sequence.request().prompted) tell_prompt(sequence);
+      choose(work, logits);
+    }
+  } catch (const Error& error) {
+    fail(sequence.request(), error);
+  }
+  metrics_.sampling_seconds += seconds_since(begin);
+}
+
+void EngineCore::take_prompt_logprobs(Work& work, std::span<const float> logits) {
+  const Sequence& sequence = *work.sequence;
+  ActiveRequest& request = sequence.request();
+  const size_t width = logits.size() / static_cast<size_t>(work.results);
+  const int64_t first = sequence.computed - work.count;
+  // Computed anew after a preemption.
+  request.prompt_logprobs.resize(static_cast<size_t>(first));
+  for (int64_t row = 0; row < work.count; ++row) {
+    const int64_t next = first + row + 1;
+    if (next >= std::ssize(request.prompt)) break;
+    const auto of = logits.subspan(static_cast<size_t>(row) * width, width);
+    request.prompt_logprobs.push_back(logprob_of(of, request.prompt[static_cast<size_t>(next)], *request.request.prompt_logprobs));
+  }
+}
+
+void EngineCore::tell_prompt(Sequence& sequence) {
+  ActiveRequest& request = sequence.request();
+  request.prompted = EngineClock::now();
+  metrics_.prompt_tokens += static_cast<uint64_t>(request.usage.prompt_tokens);
+  metrics_.prefill.add(std::chrono::duration<double>(*request.prompted - *request.started).count());
+  PromptEvent event{.usage = request.usage, .logprobs = std::move(request.prompt_logprobs)};
+  if (request.request.echo || request.request.prompt_logprobs) event.tokens = request.prompt;
+  if (request.request.echo) event.text = tokenizer_->decode(request.prompt);
+  request.stream->push(std::move(event), false);
+  touched_.push_back(sequence.shared_request());
+}
+
+void EngineCore::fork_choices(Sequence& leader, std::span<const float> logits) {
+  const int64_t choices = leader.slots();
+  std::vector<std::unique_ptr<Sequence>> others;
+  for (int64_t choice = 1; choice < choices; ++choice) {
+    auto sequence = std::make_unique<Sequence>(leader.shared_request(), choice, tokenizer_);
+    sequence->handle = pool_->fork(leader.handle);
+    sequence->computed = leader.computed;
+    sequence->shares_last_block = true;
+    leader.shares_last_block = true;
+    others.push_back(std::move(sequence));
+  }
+  // All are known before one fails, which ends them all.
+  std::vector<Sequence*> going;
+  for (auto& other : others) {
+    going.push_back(other.get());
+    scheduler_.add_running(std::move(other));
+  }
+  for (Sequence* sequence : going) {
+    if (const auto reason = choose_one(*sequence, logits)) end(*sequence, *reason);
+  }
+}
+
+void EngineCore::choose(Work& work, std::span<const float> logits) {
+  Sequence& sequence = *work.sequence;
+  if (sequence.request().request.params.max_tokens == 0) return end(sequence, StopReason::max_tokens);
+  const size_t width = logits.size() / static_cast<size_t>(work.results);
+  const auto row = [&](int64_t index) { return logits.subspan(static_cast<size_t>(index) * width, width); };
+  const int64_t last = work.results - 1 - std::ssize(work.proposed);
+  if (sequence.first_token) ++sequence.decode_steps;
+  if (sequence.slots() > 1) fork_choices(sequence, row(last));
+  int64_t accepted = 0;
+  std::optional<StopReason> reason;
+  for (;;) {
+    reason = choose_one(sequence, row(last + accepted));
+    if (reason || accepted == std::ssize(work.proposed)) break;
+    if (sequence.tokens().back() != work.proposed[static_cast<size_t>(accepted)]) break;
+    ++accepted;
+  }
+  if (!work.proposed.empty()) {
+    sequence.acceptance.add(std::ssize(work.proposed), accepted);
+    sequence.draft_tokens += std::ssize(work.proposed);
+    sequence.accepted_tokens += accepted;
+    metrics_.draft_tokens += work.proposed.size();
+    metrics_.accepted_draft_tokens += static_cast<uint64_t>(accepted);
+    // The chosen one behind the last right proposal has not been computed.
+    const int64_t right = std::min(sequence.computed, sequence.length() - 1);
+    if (right < sequence.computed) sequence.computed = pool_->truncate(sequence.handle, right);
+  }
+  if (reason) end(sequence, *reason);
+}
+
+std::optional<StopReason> EngineCore::choose_one(Sequence& sequence, std::span<const float> logits) {
+  const auto reason = sequence.choose(logits, info_.context);
+  const EngineClock::time_point now = EngineClock::now();
+  if (sequence.first_token) {
+    metrics_.inter_token.add(std::chrono::duration<double>(now - sequence.last_token).count());
+  } else {
+    sequence.first_token = now;
+    if (sequence.choice() == 0) {
+      metrics_.time_to_first_token.add(std::chrono::duration<double>(now - sequence.request().submitted).count());
+    }
+  }
+  sequence.last_token = now;
+  ++metrics_.generated_tokens;
+  touched_.push_back(sequence.shared_request());
+  return reason;
+}
+
+// --- Embeddings ---
+
+void EngineCore::run_embeddings() {
+  // A few short prompts, or one of any length, beside the others' next token.
+  std::vector<std::shared_ptr<ActiveRequest>> chosen;
+  int64_t rows = 0;
+  std::stable_sort(embeddings_.begin(), embeddings_.end(),
+                   [](const auto& left, const auto& right) { return left->request.priority > right->request.priority; });
+  while (!embeddings_.empty() && (chosen.empty() || rows + std::ssize(embeddings_.front()->prompt) <= kEmbeddingRows)) {
+    rows += std::ssize(embeddings_.front()->prompt);
+    chosen.push_back(std::move(embeddings_.front()));
+    embeddings_.erase(embeddings_.begin());
+  }
+  touched_.insert(touched_.end(), chosen.begin(), chosen.end());
+  try {
+    embed(chosen);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::out_of_memory && !scheduler_.running().empty()) {
+      // When those that run have ended there is room.
+      embeddings_.insert(embeddings_.begin(), chosen.begin(), chosen.end());
+      return;
+    }
+    for (const auto& request : chosen) fail(*request, error);
+    if (error.code() != ErrorCode::device_lost) return;
+    lost_ = error;
+    fail_all(error);
+  }
+}
+
+void EngineCore::embed(std::span<const std::shared_ptr<ActiveRequest>> requests) {
+  const EngineClock::time_point begin = EngineClock::now();
+  Batch batch;
+  for (const auto& request : requests) {
+    request->started = begin;
+    batch.add({}, 0, request->prompt, Batch::Results::none);
+  }
+  const Tensor pooled = model_.forward(batch, *pool_, {.result = ModelResult::pooled, .stop = {}});
+  const std::span<const float> host = host_rows(pooled, host_logits_);
+  const EngineClock::time_point now = EngineClock::now();
+  step_model_seconds_ += seconds_since(begin);
+  const size_t width = host.size() / requests.size();
+  for (size_t index = 0; index < requests.size(); ++index) {
+    ActiveRequest& request = *requests[index];
+    const auto row = host.subspan(index * width, width);
+    FinishEvent event{.reason = StopReason::end_of_sequence, .usage = request.usage, .embedding = {row.begin(), row.end()}};
+    event.timings = {.queued = std::chrono::duration<double>(begin - request.submitted).count(),
+                     .prefill = std::chrono::duration<double>(now - begin).count()};
+    metrics_.prompt_tokens += static_cast<uint64_t>(request.usage.prompt_tokens);
+    ++metrics_.finished[static_cast<size_t>(event.reason)];
+    metrics_.end_to_end.add(std::chrono::duration<double>(now - request.submitted).count());
+    request.stream->push(PromptEvent{.usage = request.usage}, false);
+    request.stream->push(std::move(event), true);
+  }
+}
+
+}  // namespace wick

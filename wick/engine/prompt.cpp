@@ -1,0 +1,39 @@
+#include "wick/engine/prompt.h"
+
+#include "wick/base/fail.h"
+#include "wick/text/unicode.h"
+
+namespace wick {
+
+void check_prompt(std::string_view prompt, std::string_view name) {
+  for (size_t at = 0; at < prompt.size();) {
+    const DecodedCharacter character = decode_character(prompt, at);
+    if (!character.valid) {
+      fail(ErrorCode::invalid_argument, "{}: byte {} (0x{:02x}) is not valid UTF-8; write the prompt in UTF-8", name, at,
+           static_cast<unsigned char>(prompt[at]));
+    }
+    at += character.length;
+  }
+}
+
+void check_vocabulary(const ModelInfo& model, const Tokenizer& tokenizer) {
+  if (tokenizer.vocab_size() <= model.vocab_size) return;
+  fail(ErrorCode::invalid_argument, "{}: the tokenizer has {} tokens and the model's embedding {} rows; they belong to different models",
+       model.name, tokenizer.vocab_size(), model.vocab_size);
+}
+
+std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, std::string_view model, std::string_view prompt, bool parse_special) {
+  check_prompt(prompt);
+  // Only the BOS of the special tokens: an EOS behind the prompt would end the text that is to be continued.
+  std::vector<TokenId> tokens = tokenizer.encode(prompt, {.add_special = false, .parse_special = parse_special});
+  const std::optional<TokenId> bos = tokenizer.bos();
+  if (tokens.empty()) {
+    if (!bos) fail(ErrorCode::invalid_argument, "the prompt is empty and {} has no BOS token to begin with; give a prompt", model);
+    return {*bos};
+  }
+  const bool spelled_out = parse_special && bos && tokens.front() == *bos;
+  if (tokenizer.adds_bos() && bos && !spelled_out) tokens.insert(tokens.begin(), *bos);
+  return tokens;
+}
+
+}  // namespace wick

@@ -1,0 +1,23 @@
+// What a prompt must be, and its tokens.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "wick/model/language_model.h"
+#include "wick/text/tokenizer.h"
+
+namespace wick {
+
+// Errors: invalid_argument naming the byte, if the prompt is no UTF-8.
+void check_prompt(std::string_view prompt, std::string_view name = "prompt");
+
+// Errors: invalid_argument if the tokenizer has more tokens than the model's embedding has rows: their ids would read beyond the logits.
+void check_vocabulary(const ModelInfo& model, const Tokenizer& tokenizer);
+
+// The prompt's tokens, with BOS first where the model wants one; an empty prompt is BOS. Errors: check_prompt's; invalid_argument for an
+// empty one if the vocabulary has no BOS.
+[[nodiscard]] std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, std::string_view model, std::string_view prompt,
+                                                 bool parse_special);
+
+}  // namespace wick

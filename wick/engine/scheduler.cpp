@@ -1,0 +1,108 @@
+#include "wick/engine/scheduler.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "wick/base/fail.h"
+
+namespace wick {
+namespace {
+
+const Request& asked(const Sequence& sequence) { return sequence.request().request; }
+
+// Takes a sequence out of its list.
+std::unique_ptr<Sequence> extract(std::vector<std::unique_ptr<Sequence>>& list, const Sequence& sequence) {
+  const auto place = std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.get() == &sequence; });
+  WICK_ASSERT(place != list.end());
+  std::unique_ptr<Sequence> found = std::move(*place);
+  list.erase(place);
+  return found;
+}
+
+}  // namespace
+
+int64_t Scheduler::free_slots() const noexcept {
+  int64_t taken = 0;
+  for (const auto& sequence : running_) taken += sequence->slots();
+  return limits_.sequences - taken;
+}
+
+void Scheduler::start(const Sequence& sequence) { running_.push_back(extract(waiting_, sequence)); }
+
+void Scheduler::preempt(const Sequence& sequence, EngineClock::time_point now) {
+  waiting_.push_back(extract(running_, sequence));
+  waiting_.back()->waiting_since = now;
+}
+
+void Scheduler::remove_ended() {
+  for (auto* list : {&waiting_, &running_}) std::erase_if(*list, [](const auto& sequence) { return sequence->ended; });
+}
+
+std::vector<Sequence*> Scheduler::turns(EngineClock::time_point now) const {
+  struct Turn {
+    int64_t priority, turn;
+    uint64_t order;
+    Sequence* sequence;
+    [[nodiscard]] auto key() const { return std::tuple(-priority, turn, order, sequence->choice()); }
+  };
+  std::vector<Turn> turns;
+  for (const auto& sequence : waiting_) {
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - sequence->waiting_since);
+    const int64_t gained = limits_.aging.count() > 0 ? waited / limits_.aging : 0;
+    turns.push_back({asked(*sequence).priority + gained, 0, sequence->request().order, sequence.get()});
+  }
+  std::map<std::string_view, int64_t> taken;
+  for (const auto& sequence : running_) taken[asked(*sequence).user] += sequence->slots();
+  std::sort(turns.begin(), turns.end(), [](const Turn& left, const Turn& right) { return left.key() < right.key(); });
+  for (Turn& turn : turns) turn.turn = taken[asked(*turn.sequence).user]++;
+  std::sort(turns.begin(), turns.end(), [](const Turn& left, const Turn& right) { return left.key() < right.key(); });
+  std::vector<Sequence*> order;
+  for (const Turn& turn : turns) order.push_back(turn.sequence);
+  return order;
+}
+
+Sequence* Scheduler::victim() const {
+  Sequence* found = nullptr;
+  const auto key = [](const Sequence& one) {
+    return std::tuple(asked(one).priority, -static_cast<int64_t>(one.request().order), -one.choice());
+  };
+  for (const auto& one : running_) {
+    if (one->ended) continue;
+    if (found == nullptr || key(*one) < key(*found)) found = one.get();
+  }
+  return found;
+}
+
+std::vector<int64_t> Scheduler::share_rows() const {
+  std::vector<int64_t> rows(running_.size(), 0);
+  std::vector<size_t> prompts;
+  int64_t decoding = 0;
+  for (size_t index = 0; index < running_.size(); ++index) {
+    if (running_[index]->decodes()) {
+      rows[index] = 1;
+      ++decoding;
+    } else {
+      prompts.push_back(index);
+    }
+  }
+  int64_t left = decoding == 0 ? limits_.idle_rows : std::max(kLeastPromptRows, limits_.step_rows - decoding);
+  // The shortest first: what it leaves of its share the others have.
+  const auto key = [&](size_t index) { return std::tuple(-asked(*running_[index]).priority, running_[index]->remaining()); };
+  std::stable_sort(prompts.begin(), prompts.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+  for (auto first = prompts.begin(); first != prompts.end();) {
+    const int32_t priority = asked(*running_[*first]).priority;
+    const auto end = std::find_if(first, prompts.end(), [&](size_t index) { return asked(*running_[index]).priority != priority; });
+    for (; first != end; ++first) {
+      const int64_t share = (left + (end - first) - 1) / (end - first);
+      rows[*first] = std::min(running_[*first]->remaining(), share);
+      left -= rows[*first];
+    }
+  }
+  return rows;
+}
+
+}  // namespace wick

@@ -1,0 +1,54 @@
+// The Scheduler decides which sequences of an Engine run, and how many rows of the next step each gets. It knows neither model nor memory.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "wick/engine/sequence.h"
+
+namespace wick {
+
+struct SchedulerLimits {
+  int64_t sequences = 32;   // that run at once
+  int64_t step_rows = 64;   // of a step in which somebody decodes
+  int64_t idle_rows = 512;  // of one in which nobody does
+  std::chrono::milliseconds aging = std::chrono::seconds(10);
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(const SchedulerLimits& limits) : limits_(limits) {}
+
+  [[nodiscard]] const std::vector<std::unique_ptr<Sequence>>& running() const noexcept { return running_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Sequence>>& waiting() const noexcept { return waiting_; }
+  [[nodiscard]] int64_t free_slots() const noexcept;
+
+  // Adds one that waits; one that runs.
+  void queue(std::unique_ptr<Sequence> sequence) { waiting_.push_back(std::move(sequence)); }
+  void add_running(std::unique_ptr<Sequence> sequence) { running_.push_back(std::move(sequence)); }
+  // From waiting to running, and back.
+  void start(const Sequence& sequence);
+  void preempt(const Sequence& sequence, EngineClock::time_point now);
+  // Lets go of those that have ended.
+  void remove_ended();
+
+  // Those that wait, in the order in which they are to start: by priority, which grows while they wait; then users take turns, as many as
+  // run for each counted; then by arrival.
+  [[nodiscard]] std::vector<Sequence*> turns(EngineClock::time_point now) const;
+  // The running one that is to make room: of the lowest priority, and of these the last that came. None where none runs.
+  [[nodiscard]] Sequence* victim() const;
+  // Rows of the next step for each that runs, in their order: one for each that decodes; prompts share the rest equally, those of higher
+  // priority first, so that a short one is not kept waiting by a long one.
+  [[nodiscard]] std::vector<int64_t> share_rows() const;
+
+ private:
+  // Prompts go on, if slowly, where more decode than a step has rows.
+  static constexpr int64_t kLeastPromptRows = 8;
+
+  SchedulerLimits limits_;
+  std::vector<std::unique_ptr<Sequence>> waiting_, running_;
+};
+
+}  // namespace wick

@@ -1,0 +1,106 @@
+// A Sequence is one choice of a request under way: its tokens, what of them the model has computed, and what of its text has been told.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wick/engine/request.h"
+#include "wick/engine/sampling.h"
+#include "wick/engine/speculation.h"
+#include "wick/engine/stop_strings.h"
+#include "wick/engine/stream_state.h"
+#include "wick/model/batch.h"
+#include "wick/text/streaming_detokenizer.h"
+#include "wick/text/token_constraint.h"
+
+namespace wick {
+
+using EngineClock = std::chrono::steady_clock;
+
+class Sequence;
+
+// A request that submit() has taken; its choices share it.
+struct ActiveRequest {
+  Request request;
+  std::shared_ptr<StreamState> stream;
+  std::vector<TokenId> prompt;
+  uint64_t order = 0;           // of arrival
+  uint64_t cache_identity = 0;  // of the prefix cache: what its contents depend on beside the tokens
+  uint64_t seed = 0;            // of the first choice
+  EngineClock::time_point submitted;
+  std::optional<EngineClock::time_point> started = {};   // the first step that it was part of
+  std::optional<EngineClock::time_point> prompted = {};  // the prompt was computed
+  Usage usage = {};                                      // of the prompt
+  std::vector<GeneratedLogprob> prompt_logprobs = {};
+  int64_t open = 0;  // choices that have not ended
+  // Those that have, where the best ones are to be told once all have: their events, and by them their worth.
+  struct Ended {
+    double mean_logprob = 0;
+    std::vector<StreamEvent> events = {};
+  };
+  std::vector<Ended> ended = {};
+
+  [[nodiscard]] bool ranks() const noexcept { return request.choices() > request.n; }
+};
+
+class Sequence {
+ public:
+  Sequence(std::shared_ptr<ActiveRequest> request, int64_t choice, std::shared_ptr<const Tokenizer> tokenizer);
+
+  [[nodiscard]] ActiveRequest& request() const noexcept { return *request_; }
+  [[nodiscard]] const std::shared_ptr<ActiveRequest>& shared_request() const noexcept { return request_; }
+  [[nodiscard]] int64_t choice() const noexcept { return choice_; }
+  [[nodiscard]] std::span<const TokenId> tokens() const noexcept { return tokens_; }
+  [[nodiscard]] int64_t length() const noexcept { return static_cast<int64_t>(tokens_.size()); }
+  [[nodiscard]] int64_t generated() const noexcept { return length() - static_cast<int64_t>(request_->prompt.size()); }
+  // Tokens that the model has not computed.
+  [[nodiscard]] int64_t remaining() const noexcept { return length() - computed; }
+  // Whether each step adds a token to its text.
+  [[nodiscard]] bool decodes() const noexcept { return generated() > 0 && remaining() == 1; }
+  // Choices that will share its prompt's blocks, itself counted, once the prompt is computed.
+  [[nodiscard]] int64_t slots() const noexcept { return generated() == 0 && choice_ == 0 ? request_->request.choices() : 1; }
+
+  // Chooses the next token from a row of logits and takes it: tells it, and returns the reason to end if it is one. `context`: the most
+  // positions that the sequence may have. Errors: those of the sampler and the constraint.
+  std::optional<StopReason> choose(std::span<const float> logits, int64_t context);
+  // Ends the choice: tells what was held back, and why.
+  void finish(StopReason reason, EngineClock::time_point now);
+
+  // --- What the engine keeps with it ---
+  bool ended = false;          // nothing more comes of it
+  SequenceHandle handle = {};  // in the pool; empty while it waits
+  SequenceHandle draft = {};   // in the draft model's
+  int64_t computed = 0;        // positions in the pool
+  bool shares_last_block = false;
+  int64_t expected_prefix = 0;  // what the prefix cache had when it was last looked up
+  int64_t preemptions = 0, draft_tokens = 0, accepted_tokens = 0;
+  int64_t decode_steps = 0;
+  EngineClock::time_point waiting_since;
+  EngineClock::time_point last_token;
+  std::optional<EngineClock::time_point> first_token = {};
+  NgramIndex ngrams;
+  Acceptance acceptance;
+
+ private:
+  void tell(StreamEvent event);
+
+  std::shared_ptr<ActiveRequest> request_;
+  int64_t choice_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::vector<TokenId> tokens_;
+  Sampler sampler_;
+  StreamingDetokenizer detokenizer_;
+  StopStrings stop_strings_;
+  std::unique_ptr<TokenConstraint> constraint_;  // may be none
+  std::vector<uint64_t> allowed_;
+  std::optional<TokenId> stop_token_;
+  double logprob_sum_ = 0;
+  std::vector<StreamEvent> untold_;  // where the request ranks its choices
+};
+
+}  // namespace wick

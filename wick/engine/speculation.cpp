@@ -1,0 +1,110 @@
+#include "wick/engine/speculation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+#include <utility>
+
+#include "wick/base/hash.h"
+
+namespace wick {
+namespace {
+
+// Other in each process, so that no text can be made to collide.
+uint64_t hash_of(std::span<const TokenId> tokens) {
+  uint64_t hash = process_hash_key().first;
+  for (const TokenId token : tokens) hash = split_mix(hash + kSplitMixStep + static_cast<uint64_t>(token));
+  return hash;
+}
+
+// Steps count half as much after so many more: as soon as the text changes its nature.
+constexpr double kAcceptanceDecay = 0.9;
+constexpr double kFade = 0.98;
+constexpr double kCostDecay = 0.97;
+// Without steps of different sizes a row is taken for this share of a step of one row: what a batch of few rows costs on a CPU.
+constexpr double kAssumedRowShare = 0.2;
+
+}  // namespace
+
+std::span<const TokenId> NgramIndex::propose(std::span<const TokenId> text, int64_t most) {
+  if (text.size() < kTokens || most < 1) return {};
+  // The last place is the one that is looked up: it is added afterwards.
+  for (size_t end = std::max(indexed_ + 1, kTokens); end < text.size(); ++end) {
+    follows_[hash_of(text.subspan(end - kTokens, kTokens))] = end;
+    indexed_ = end;
+  }
+  const auto last = text.last(kTokens);
+  const auto found = follows_.find(hash_of(last));
+  if (found == follows_.end()) return {};
+  const auto there = text.subspan(found->second - kTokens, kTokens);
+  if (!std::equal(there.begin(), there.end(), last.begin())) return {};
+  const auto follows = text.subspan(found->second);
+  return follows.first(std::min(follows.size(), static_cast<size_t>(most)));
+}
+
+void Acceptance::add(int64_t proposed, int64_t accepted) noexcept {
+  // The first wrong one was tried too; those behind it were not.
+  const int64_t tried = std::min(proposed, accepted + 1);
+  right_ = right_ * kAcceptanceDecay + static_cast<double>(accepted);
+  tried_ = tried_ * kAcceptanceDecay + static_cast<double>(tried);
+}
+
+void Acceptance::fade() noexcept {
+  right_ *= kFade;
+  tried_ *= kFade;
+}
+
+void StepCost::add(int64_t rows, double seconds) noexcept {
+  // A step that was disturbed must not count for many.
+  if (weight_ > 2) seconds = std::min(seconds, 3 * this->seconds(rows));
+  const auto x = static_cast<double>(rows);
+  for (double* sum : {&weight_, &rows_, &rows_squared_, &seconds_, &product_}) *sum *= kCostDecay;
+  weight_ += 1;
+  rows_ += x;
+  rows_squared_ += x * x;
+  seconds_ += seconds;
+  product_ += x * seconds;
+}
+
+double StepCost::row_seconds() const noexcept {
+  if (weight_ <= 0) return 0;
+  const double mean_rows = rows_ / weight_;
+  const double mean = seconds_ / weight_;
+  const double assumed = mean / (1 / kAssumedRowShare + mean_rows - 1);
+  const double variance = std::max(0.0, rows_squared_ / weight_ - mean_rows * mean_rows);
+  const double covariance = product_ / weight_ - mean_rows * mean;
+  // The assumption weighs like a step one row beside the mean.
+  const double slope = (covariance + assumed / weight_) / (variance + 1 / weight_);
+  return std::clamp(slope, 0.01 * mean / std::max(1.0, mean_rows), mean / std::max(1.0, mean_rows));
+}
+
+double StepCost::seconds(int64_t rows) const noexcept {
+  if (weight_ <= 0) return 0;
+  return std::max(0.0, seconds_ / weight_ + (static_cast<double>(rows) - rows_ / weight_) * row_seconds());
+}
+
+std::vector<int64_t> choose_lengths(std::span<const Proposal> proposals, const StepCost& cost, int64_t rows, int64_t tokens,
+                                    double proposing_seconds) {
+  std::vector<int64_t> lengths(proposals.size(), 0);
+  if (!cost.known()) return lengths;
+  const double row_seconds = cost.row_seconds() + proposing_seconds;
+  double seconds = cost.seconds(rows);
+  auto yield = static_cast<double>(tokens);
+  // The likeliest token first: the next of a proposal is right only if all before it are.
+  std::priority_queue<std::pair<double, size_t>> next;
+  for (size_t index = 0; index < proposals.size(); ++index) {
+    if (proposals[index].most > 0) next.emplace(proposals[index].probability, index);
+  }
+  while (!next.empty()) {
+    const auto [chance, index] = next.top();
+    next.pop();
+    if (chance * seconds <= yield * row_seconds) break;
+    ++lengths[index];
+    yield += chance;
+    seconds += row_seconds;
+    if (lengths[index] < proposals[index].most) next.emplace(chance * proposals[index].probability, index);
+  }
+  return lengths;
+}
+
+}  // namespace wick

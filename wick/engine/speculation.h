@@ -1,0 +1,67 @@
+// Speculation proposes tokens that probably come next; the model then checks several in one step (Leviathan et al. 2023).
+//
+// A proposal is one sequence of tokens, so that checking it is to choose each token as without it and to go on while the proposal was
+// right: the chosen tokens are those of plain decoding, greedy or sampled, from the same random numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "wick/text/vocabulary.h"
+
+namespace wick {
+
+// Finds the last place where the last tokens of a text stood before.
+class NgramIndex {
+ public:
+  // What followed there, at most `most` tokens; empty without such a place. Only tokens new since the last call are read.
+  [[nodiscard]] std::span<const TokenId> propose(std::span<const TokenId> text, int64_t most);
+
+ private:
+  static constexpr size_t kTokens = 3;
+
+  std::unordered_map<uint64_t, size_t> follows_;  // the hash of so many tokens, and the place behind them
+  size_t indexed_ = 0;                            // places up to here are in it
+};
+
+// How likely a proposed token is right, by those of the last steps.
+class Acceptance {
+ public:
+  void add(int64_t proposed, int64_t accepted) noexcept;
+  // Another step without a proposal: what is known grows old, so that it is tried again in time.
+  void fade() noexcept;
+  [[nodiscard]] double probability() const noexcept { return (kPriorRight + right_) / (kPriorTried + tried_); }
+
+ private:
+  static constexpr double kPriorRight = 0.6, kPriorTried = 1;
+
+  double right_ = 0, tried_ = 0;
+};
+
+// What a step takes by its rows: seconds = base + rows · row, by least squares over the last steps.
+class StepCost {
+ public:
+  void add(int64_t rows, double seconds) noexcept;
+  [[nodiscard]] bool known() const noexcept { return weight_ > 0; }
+  [[nodiscard]] double row_seconds() const noexcept;
+  [[nodiscard]] double seconds(int64_t rows) const noexcept;
+
+ private:
+  double weight_ = 0, rows_ = 0, rows_squared_ = 0, seconds_ = 0, product_ = 0;
+};
+
+// What one sequence may propose, and how likely each token of it is right given those before it.
+struct Proposal {
+  double probability = 0;
+  int64_t most = 0;
+};
+
+// How many tokens each should propose so that the step yields the most tokens a second: one more pays while its chance of being right,
+// over what its row takes (`proposing_seconds` more for a model that drafts it), is more than the step's tokens over its time.
+// `rows`: those of the step without proposals, of which `tokens` choose one. All zero where the cost is not known.
+[[nodiscard]] std::vector<int64_t> choose_lengths(std::span<const Proposal> proposals, const StepCost& cost, int64_t rows, int64_t tokens,
+                                                  double proposing_seconds);
+
+}  // namespace wick
