@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -31,15 +30,34 @@ int64_t Scheduler::free_slots() const noexcept {
   return limits_.sequences - taken;
 }
 
-void Scheduler::start(const Sequence& sequence) { running_.push_back(extract(waiting_, sequence)); }
+void Scheduler::queue(std::unique_ptr<Sequence> sequence) {
+  int64_t fewest = 0;
+  for (auto user = served_.begin(); user != served_.end(); ++user) {
+    fewest = user == served_.begin() ? user->second : std::min(fewest, user->second);
+  }
+  served_.emplace(asked(*sequence).user, fewest);
+  waiting_.push_back(std::move(sequence));
+}
+
+void Scheduler::start(const Sequence& sequence) {
+  served_[asked(sequence).user] += sequence.slots();
+  running_.push_back(extract(waiting_, sequence));
+}
 
 void Scheduler::preempt(const Sequence& sequence, EngineClock::time_point now) {
+  served_[asked(sequence).user] -= sequence.slots();
   waiting_.push_back(extract(running_, sequence));
   waiting_.back()->waiting_since = now;
 }
 
 void Scheduler::remove_ended() {
-  for (auto* list : {&waiting_, &running_}) std::erase_if(*list, [](const auto& sequence) { return sequence->ended; });
+  size_t removed = 0;
+  for (auto* list : {&waiting_, &running_}) removed += std::erase_if(*list, [](const auto& sequence) { return sequence->ended; });
+  if (removed == 0) return;
+  const auto is_here = [](const auto& list, const std::string& user) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& sequence) { return asked(*sequence).user == user; });
+  };
+  std::erase_if(served_, [&](const auto& user) { return !is_here(waiting_, user.first) && !is_here(running_, user.first); });
 }
 
 std::vector<Sequence*> Scheduler::turns(EngineClock::time_point now) const {
@@ -55,8 +73,7 @@ std::vector<Sequence*> Scheduler::turns(EngineClock::time_point now) const {
     const int64_t gained = limits_.aging.count() > 0 ? waited / limits_.aging : 0;
     turns.push_back({asked(*sequence).priority + gained, 0, sequence->request().order, sequence.get()});
   }
-  std::map<std::string_view, int64_t> taken;
-  for (const auto& sequence : running_) taken[asked(*sequence).user] += sequence->slots();
+  std::map<std::string, int64_t, std::less<>> taken = served_;
   std::sort(turns.begin(), turns.end(), [](const Turn& left, const Turn& right) { return left.key() < right.key(); });
   for (Turn& turn : turns) turn.turn = taken[asked(*turn.sequence).user]++;
   std::sort(turns.begin(), turns.end(), [](const Turn& left, const Turn& right) { return left.key() < right.key(); });

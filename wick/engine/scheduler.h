@@ -3,7 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "wick/engine/sequence.h"
@@ -26,7 +29,7 @@ class Scheduler {
   [[nodiscard]] int64_t free_slots() const noexcept;
 
   // Adds one that waits; one that runs.
-  void queue(std::unique_ptr<Sequence> sequence) { waiting_.push_back(std::move(sequence)); }
+  void queue(std::unique_ptr<Sequence> sequence);
   void add_running(std::unique_ptr<Sequence> sequence) { running_.push_back(std::move(sequence)); }
   // From waiting to running, and back.
   void start(const Sequence& sequence);
@@ -49,6 +52,8 @@ class Scheduler {
 
   SchedulerLimits limits_;
   std::vector<std::unique_ptr<Sequence>> waiting_, running_;
+  // Places that each user who is here has had. Who comes has had as many as the one who had fewest.
+  std::map<std::string, int64_t, std::less<>> served_;
 };
 
 }  // namespace wick

@@ -1,0 +1,185 @@
+#include "wick/engine/speculation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "unit/engine_samples.h"
+
+namespace wick {
+namespace {
+
+using Sample = EngineSample;
+
+std::vector<TokenId> proposed(NgramIndex& index, const std::vector<TokenId>& text, int64_t most) {
+  const auto found = index.propose(text, most);
+  return {found.begin(), found.end()};
+}
+
+TEST(Speculation, WhatFollowedTheLastTokensBeforeIsProposed) {
+  NgramIndex index;
+  std::vector<TokenId> text = {1, 2, 3, 4, 5, 6};
+  EXPECT_TRUE(proposed(index, text, 4).empty());
+  for (const TokenId token : {1, 2, 3}) text.push_back(token);
+  EXPECT_EQ(proposed(index, text, 4), (std::vector<TokenId>{4, 5, 6, 1}));
+  EXPECT_EQ(proposed(index, text, 2), (std::vector<TokenId>{4, 5}));
+  for (const TokenId token : {9, 1, 2, 3}) text.push_back(token);
+  EXPECT_EQ(proposed(index, text, 1), (std::vector<TokenId>{9})) << "the last place counts";
+  EXPECT_TRUE(proposed(index, {1, 2}, 4).empty());
+}
+
+TEST(Speculation, AcceptanceFollowsTheLastStepsAndForgets) {
+  Acceptance acceptance;
+  for (int step = 0; step < 20; ++step) acceptance.add(4, 4);
+  EXPECT_GT(acceptance.probability(), 0.95);
+  for (int step = 0; step < 20; ++step) acceptance.add(4, 0);
+  const double low = acceptance.probability();
+  EXPECT_LT(low, 0.4);
+  for (int step = 0; step < 400; ++step) acceptance.fade();
+  EXPECT_NEAR(acceptance.probability(), 0.6, 0.01);
+}
+
+TEST(Speculation, TheCostOfARowIsTheSlopeOfTheSteps) {
+  StepCost cost;
+  EXPECT_FALSE(cost.known());
+  for (int step = 0; step < 60; ++step) {
+    const int64_t rows = 1 + step % 8;
+    cost.add(rows, 0.010 + 0.002 * static_cast<double>(rows));
+  }
+  EXPECT_NEAR(cost.row_seconds(), 0.002, 0.0002);
+  EXPECT_NEAR(cost.seconds(1), 0.012, 0.001);
+  cost.add(1, 10);  // a step that was disturbed
+  EXPECT_NEAR(cost.row_seconds(), 0.002, 0.002);
+}
+
+// The best lengths by trying all of them: the tokens a second that are expected.
+TEST(Speculation, LengthsAreThoseThatYieldTheMostTokensASecond) {
+  StepCost cost;
+  for (int step = 0; step < 60; ++step) cost.add(1 + step % 8, 0.010 + 0.003 * static_cast<double>(1 + step % 8));
+  const std::vector<Proposal> proposals = {{0.9, 6}, {0.3, 6}, {0.7, 2}};
+  const auto rate = [&](const std::vector<int64_t>& lengths) {
+    double tokens = 3;
+    int64_t rows = 3;
+    for (size_t index = 0; index < lengths.size(); ++index) {
+      for (int64_t token = 1; token <= lengths[index]; ++token) tokens += std::pow(proposals[index].probability, token);
+      rows += lengths[index];
+    }
+    return tokens / cost.seconds(rows);
+  };
+  const std::vector<int64_t> chosen = choose_lengths(proposals, cost, 3, 3, 0);
+  double best = 0;
+  for (int64_t a = 0; a <= 6; ++a) {
+    for (int64_t b = 0; b <= 6; ++b) {
+      for (int64_t c = 0; c <= 2; ++c) best = std::max(best, rate({a, b, c}));
+    }
+  }
+  EXPECT_NEAR(rate(chosen), best, best * 1e-9);
+  EXPECT_EQ(choose_lengths(proposals, cost, 3, 3, 1.0), (std::vector<int64_t>{0, 0, 0})) << "where drafting takes long";
+  EXPECT_EQ(choose_lengths(proposals, StepCost(), 3, 3, 0), (std::vector<int64_t>{0, 0, 0}));
+}
+
+// Continues a text by repeating it with a period of 10.
+int32_t repeat(const std::vector<int32_t>& tokens) { return tokens[tokens.size() - 10]; }
+
+TEST(Speculation, ATextThatRepeatsItselfTakesFewSteps) {
+  std::mt19937 random(4);
+  const std::vector<TokenId> prompt = Sample::random_tokens(random, 30);
+  std::vector<TokenId> plain;
+  for (const int64_t most : {0, 16}) {
+    Sample sample(512, [](const std::vector<int32_t>& tokens) { return tokens.size() < 30 ? 0 : tokens[tokens.size() - 30]; });
+    Engine& engine = sample.engine({.speculation = {.most = most}});
+    // A row more costs little, as it does where weights are read from memory.
+    sample.model.watch = [](const Batch& batch) { std::this_thread::sleep_for(std::chrono::microseconds(2000 + 20 * batch.rows())); };
+    const Answer answer = sample.ask(Sample::request(prompt, 200));
+    if (most == 0) {
+      plain = answer.only();
+      EXPECT_EQ(engine.metrics().steps, 200U);
+    } else {
+      EXPECT_EQ(answer.only(), plain);
+      EXPECT_LT(engine.metrics().steps, 60U);
+      EXPECT_GT(engine.metrics().accepted_draft_tokens, 140U);
+      EXPECT_EQ(answer.finishes[0].usage.accepted_tokens, static_cast<int64_t>(engine.metrics().accepted_draft_tokens));
+    }
+  }
+}
+
+TEST(Speculation, WhereRowsCostAsMuchAsStepsNothingIsProposed) {
+  Sample sample(512, [](const std::vector<int32_t>& tokens) { return tokens.size() < 10 ? 0 : repeat(tokens); });
+  Engine& engine = sample.engine();
+  sample.model.watch = [](const Batch& batch) { std::this_thread::sleep_for(std::chrono::microseconds(1000 * batch.rows())); };
+  std::mt19937 random(4);
+  (void)sample.ask(Sample::request(Sample::random_tokens(random, 12), 60));
+  EXPECT_LT(engine.metrics().draft_tokens, 40U);
+}
+
+// Half of the tokens are the likeliest one, the others random: much of what is proposed is wrong.
+TEST(Speculation, SampledTextIsThatWithoutSpeculationTokenByToken) {
+  std::vector<std::vector<TokenId>> plain;
+  uint64_t wrong = 0;
+  for (const int64_t most : {0, 8}) {
+    Sample sample(512, [](const std::vector<int32_t>&) { return 70; });
+    Engine& engine = sample.engine({.speculation = {.most = most}});
+    sample.model.watch = [](const Batch& batch) { std::this_thread::sleep_for(std::chrono::microseconds(300 + batch.rows())); };
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      Request request = Sample::request({70, 70, 70, 70}, 100);
+      request.params.ignore_eos = true;
+      request.params.sampling = {.temperature = 2, .top_k = 150, .top_p = 1, .min_p = 0, .seed = seed};
+      const Answer answer = sample.ask(std::move(request));
+      if (most == 0) {
+        plain.push_back(answer.only());
+      } else {
+        EXPECT_EQ(answer.only(), plain[seed]) << seed;
+      }
+    }
+    wrong = engine.metrics().draft_tokens - engine.metrics().accepted_draft_tokens;
+  }
+  EXPECT_GT(wrong, 0U) << "nothing was taken back";
+}
+
+// The distribution itself, by a chi-square test: the token behind a proposal that is right in about half of the cases.
+TEST(Speculation, SampledTokensKeepTheirDistribution) {
+  // At temperature 2 token 70 is e^(10 / 2) times as likely as each of the 149 others that top_k lets in.
+  const double odds = std::exp(10.0 / 2);
+  const double likely = odds / (odds + 149);
+  Sample sample(512, [](const std::vector<int32_t>&) { return 70; });
+  (void)sample.engine({.speculation = {.most = 4}});
+  sample.model.watch = [](const Batch& batch) { std::this_thread::sleep_for(std::chrono::microseconds(300 + batch.rows())); };
+  int64_t count = 0;
+  int64_t total = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Request request = Sample::request(std::vector<TokenId>(20, 70), 200);
+    request.params.ignore_eos = true;
+    request.params.sampling = {.temperature = 2, .top_k = 150, .top_p = 1, .min_p = 0, .seed = seed};
+    const Answer answer = sample.ask(std::move(request));
+    count += std::count(answer.only().begin(), answer.only().end(), 70);
+    total += std::ssize(answer.only());
+  }
+  EXPECT_GT(sample.running().metrics().draft_tokens, 100U);
+  const double expected = likely * static_cast<double>(total);
+  const double deviation = std::sqrt(expected * (1 - likely));
+  EXPECT_LT(std::abs(static_cast<double>(count) - expected), 3.5 * deviation) << count << " of " << total;
+}
+
+TEST(Speculation, ADraftModelsTokensAreThoseOfTheModel) {
+  Sample sample;
+  // Right three times out of four.
+  FakeLanguageModel draft(Sample::kVocabulary, 512,
+                          [](const std::vector<int32_t>& tokens) { return tokens.size() % 4 == 0 ? 1 : Sample::rule(tokens); });
+  sample.model.watch = [](const Batch& batch) { std::this_thread::sleep_for(std::chrono::microseconds(3000 + 20 * batch.rows())); };
+  Engine engine(sample.model, sample.tokenizer, {.sequences = 2, .speculation = {.ngram = false, .most = 6}}, &draft);
+  std::vector<Stream> streams;
+  for (const TokenId first : {1, 2, 3}) streams.push_back(engine.submit(Sample::request({first, 5, 9}, 80)));
+  while (engine.step()) {}
+  for (const TokenId first : {1, 2, 3}) {
+    Answer answer;
+    EXPECT_TRUE(answer.take(streams[static_cast<size_t>(first - 1)]));
+    EXPECT_EQ(answer.only(), Sample::continued({first, 5, 9}, 80));
+    EXPECT_GT(answer.finishes[0].usage.accepted_tokens, 20);
+  }
+  EXPECT_LT(engine.metrics().steps, 120U);
+}
+
+}  // namespace
+}  // namespace wick
