@@ -10,6 +10,7 @@
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
+#include "wick/cli/request_load.h"
 #include "wick/cli/speed.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
@@ -30,6 +31,12 @@ struct Options {
   Precision precision;
   BenchFormat format = BenchFormat::table;
   std::string suite;
+  RequestLoad load{.requests = 0};  // 0: no requests
+  std::vector<int64_t> concurrency = {8};
+  EngineOptions engine{.prefix_cache = true};
+  int64_t draft_tokens = 16;
+  std::string draft;
+  int64_t cache_mebibytes = 0;
 };
 
 struct Measured {
@@ -200,6 +207,83 @@ void bench_model(Console& console, const Options& options) {
   print(console, options, path, measured);
 }
 
+void bench_requests(Console& console, Options& options) {
+  if (options.format != BenchFormat::table && options.format != BenchFormat::json) {
+    fail(ErrorCode::invalid_argument, "--output: --requests prints a table or json");
+  }
+  for (const auto* list : {&options.prompt_tokens, &options.gen_tokens, &options.threads}) {
+    if (list->size() > 1) fail(ErrorCode::invalid_argument, "--requests takes one value for each flag, not a list");
+  }
+  const Device device = open_device(console, options.device, static_cast<int>(options.threads.front()));
+  const auto path = resolve_model(console, options.model);
+  const LoadedModel loaded = load_model(console, path, device, options.precision);
+  std::optional<LoadedModel> draft;
+  if (!options.draft.empty())
+    draft = load_model(console, resolve_model(console, options.draft), device, options.precision, WithTokenizer::no);
+  EngineOptions& engine_options = options.engine;
+  options.load.prompt_tokens = std::max<int64_t>(1, options.prompt_tokens.front());
+  options.load.max_tokens = options.gen_tokens.front();
+  engine_options.sequences = *std::max_element(options.concurrency.begin(), options.concurrency.end());
+  engine_options.queue = options.load.requests;
+  engine_options.speculation.most = options.draft_tokens;
+  engine_options.kv_bytes = options.cache_mebibytes << 20;
+  std::vector<LoadResult> results;
+  for (const int64_t concurrency : options.concurrency) {
+    Engine engine(*loaded.model, loaded.tokenizer, engine_options, draft ? draft->model.get() : nullptr);
+    // What a first run pays for: pages of the weights, and their layout.
+    RequestLoad warm_up = options.load;
+    warm_up.requests = warm_up.concurrency = concurrency;
+    warm_up.rate = 0;
+    warm_up.max_tokens = std::min<int64_t>(warm_up.max_tokens, 16);
+    warm_up.seed += 1000;
+    warm_up.shared_tokens = 0;
+    (void)run_load(engine, warm_up);
+    options.load.concurrency = concurrency;
+    results.push_back(run_load(engine, options.load));
+  }
+  note_fallback_ops(console, device);
+  if (options.format == BenchFormat::table) {
+    console.out << render_table(results);
+    return;
+  }
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const LoadResult& result : results) json.push_back(to_json(result));
+  const BenchRow of = describe(options, loaded);
+  const BenchMachine machine = bench_machine();
+  console.out << nlohmann::ordered_json{{"model", path.string()},     {"device", of.device},      {"threads", of.threads},
+                                        {"precise", of.precise},      {"kv_type", of.kv_type},    {"cpu", machine.cpu},
+                                        {"version", machine.version}, {"commit", machine.commit}, {"date", machine.date},
+                                        {"results", std::move(json)}}
+                     .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+              << '\n';
+}
+
+void add_request_flags(Flags& flags, Options& options) {
+  const char* group = "Requests";
+  flags
+      .add_integer("--requests", "serve so many requests with continuous batching instead: times of first and next tokens",
+                   options.load.requests, 1, 10000000)
+      .group(group);
+  flags.add_integers("--concurrency", "the most requests in flight, such as 8,32 (8)", options.concurrency, 1, 4096).group(group);
+  flags
+      .add_decimal("--rate", "requests a second that arrive at random times (Poisson); 0 = the next when one has ended (0)",
+                   options.load.rate, 0, 1e6)
+      .group(group);
+  flags.add_integer("--shared-tokens", "first tokens that all prompts have in common (0)", options.load.shared_tokens, 0).group(group);
+  flags.add_integer("--repeat-tokens", "the prompt repeats so many tokens; 0 = it does not (0)", options.load.repeated_tokens, 0)
+      .group(group);
+  flags
+      .add_integer(
+          "--step-rows",
+          "the most tokens of a step while requests generate: larger reads prompts faster and delays tokens (64 on the CPU, else 512)",
+          options.engine.step_rows, 1)
+      .group(group);
+  flags.add_integer("--cache-mib", "memory of the KV cache in MiB (1,024 tokens a request)", options.cache_mebibytes, 1).group(group);
+  flags.add_integer("--draft-tokens", "the most tokens proposed at once by speculation; 0 = off (16)", options.draft_tokens, 0, 256)
+      .group(group);
+  flags.add_text("--draft-model", "FILE", "a small model of the same vocabulary that proposes tokens", options.draft).group(group);
+}
+
 }  // namespace
 
 void bench_command(Console& console, const Arguments& arguments) {
@@ -239,13 +323,19 @@ void bench_command(Console& console, const Arguments& arguments) {
   flags.add_text("--shape", "SHAPE", "shape of the suite's models, as in wick synth (1b)", suite.shape).choices({"1b", "8b"});
   flags.add_value("--folder", "DIR", "where the suite writes its models, one at a time (the system's temporary folder)",
                   [&](const std::string& value) { suite.folder = value; });
+  add_request_flags(flags, options);
   add_device(flags, options.device);
   add_precision(flags, options.precision);
   add_verbosity(flags, console);
   flags.examples({"wick bench --prompt-tokens 256", "wick bench -m FILE.gguf -p 128,512 -n 64 -t 1,2 -r 5 -o md",
-                  "wick bench -m FILE.gguf --sequences 8,32 -n 64", "wick bench --suite cpu --types q8_0,q4_0 --threads 2"});
+                  "wick bench -m FILE.gguf --sequences 8,32 -n 64", "wick bench --suite cpu --types q8_0,q4_0 --threads 2",
+                  "wick bench -m FILE.gguf --requests 64 --concurrency 8,32 -p 128 -n 128"});
   if (!flags.parse(arguments)) return;
   if (json) options.format = BenchFormat::json;
+  if (options.load.requests > 0) {
+    if (!prompt_tokens.given()) options.prompt_tokens = {128};
+    return bench_requests(console, options);
+  }
   const auto measures = [](const std::vector<int64_t>& list) {
     return std::any_of(list.begin(), list.end(), [](int64_t n) { return n > 0; });
   };
