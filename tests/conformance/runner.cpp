@@ -7,9 +7,9 @@
 #include <exception>
 #include <iterator>
 #include <memory>
-#include <regex>
 
 #include "conformance/guarded_runtime.h"
+#include "pattern.h"
 #include "wick/base/error.h"
 #include "wick/device/registry.h"
 #include "wick/tensor/ops/dispatch.h"
@@ -118,7 +118,7 @@ std::vector<Target> open_targets(const Options& options, bool guarded) {
 }
 
 std::function<bool(const std::string&)> name_filter(const Options& options) {
-  return [filter = std::regex(options.filter)](const std::string& name) { return std::regex_search(name, filter); };
+  return [filter = Pattern(options.filter)](const std::string& name) { return filter.found_in(name); };
 }
 
 std::vector<Case> select_cases(const Options& options) {

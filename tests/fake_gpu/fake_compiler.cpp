@@ -12,12 +12,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "fake_module.h"
+#include "pattern.h"
 
 namespace {
 
@@ -83,9 +83,8 @@ std::string host_text(const std::string& text) {
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("#include")) rest += line + "\n";
   }
-  const std::regex kernel(R"(__global__\s+void\s+(?:__launch_bounds__\(\d+\)\s+)?(\w+)\s*\()");
-  for (std::sregex_iterator found(text.begin(), text.end(), kernel), end; found != end; ++found) {
-    const std::string name = (*found)[1];
+  const wick::Pattern kernel(R"(__global__\s+void\s+(__launch_bounds__\([0-9]+\)\s+)?(\w+)\s*\()");
+  for (const std::string& name : kernel.all(text, 2)) {
     rest += "extern \"C\" __attribute__((visibility(\"default\"))) void* fake_bind_" + name + "(void** parameters) { return fake_bind(" +
             name + ", parameters); }\n";
   }

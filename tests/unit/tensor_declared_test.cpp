@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <regex>
 #include <set>
 #include <sstream>
+#include <vector>
 
+#include "pattern.h"
 #include "source_root.h"
 #include "wick/tensor/custom_op.h"
 #include "wick/tensor/tensor.h"
@@ -354,12 +355,12 @@ TEST(Declared, EveryPublicFunctionOfTensorIsNamedAbove) {
   const std::string declarations = header.substr(begin, end - begin);
   const std::string here = text_of("/tests/unit/tensor_declared_test.cpp");
   // A declaration stands at the class's own indentation and names its function before the first parenthesis.
-  const std::regex declaration(R"(\n  (?:\[\[nodiscard\]\] |static |void )[^(\n]*?(\w+)\()");
-  std::set<std::string> names;
-  for (std::sregex_iterator at(declarations.begin(), declarations.end(), declaration), none; at != none; ++at) names.insert((*at)[1]);
+  const Pattern declaration(R"(^  (\[\[nodiscard\]\] |static |void )[^(]*\b(\w+)\()");
+  const std::vector<std::string> found = declaration.all(declarations, 2);
+  const std::set<std::string> names(found.begin(), found.end());
   EXPECT_GT(names.size(), 150U);
   for (const std::string& name : names) {
-    EXPECT_TRUE(std::regex_search(here, std::regex("(\\.|::)" + name + "(<\\w+>)?\\("))) << "tensor.h declares " << name;
+    EXPECT_TRUE(Pattern("(\\.|::)" + name + "(<\\w+>)?\\(").found_in(here)) << "tensor.h declares " << name;
   }
 }
 
