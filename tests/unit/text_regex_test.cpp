@@ -126,11 +126,26 @@ TEST(Regex, WhatIsNotTranslatedIsNamed) {
       EXPECT_THAT(error.what(), HasSubstr(pattern));
     }
   }
-  for (const char* pattern : {"[", "a)", "(", "*a", "[b-a]", "\\x{110000}", "\\uD800", "a\\"})
-    EXPECT_THROW(Regex(pattern, "test"), Error) << pattern;
+  for (const char* pattern : {"[", "a)", "(", "*a", "[b-a]", "\\x{110000}", "a\\"}) EXPECT_THROW(Regex(pattern, "test"), Error) << pattern;
   std::string nested(5000, '(');
   EXPECT_THROW(Regex(nested + std::string(5000, ')'), "test"), Error);
   EXPECT_THROW(Regex(std::string(5000, '['), "test"), Error);
+}
+
+// Expected by Oniguruma 6.9 through Hugging Face tokenizers.
+TEST(Regex, SurrogatesMatchNothingAndRangesGoRoundThem) {
+  EXPECT_THAT(matches("\\uD800|a", "a\uE001"), ElementsAre("a"));
+  EXPECT_THAT(matches("(?<=a|\\x{D900})b", "ab"), ElementsAre("b"));
+  EXPECT_THAT(matches("[\\uD800-\\uDFFF]|a", "a\uE001\uD7FF"), ElementsAre("a"));
+  EXPECT_THAT(matches("[\\uD800-\\uE100]", "a\uE001\uE101\uD7FF"), ElementsAre("\uE001"));
+  EXPECT_THAT(matches("[b-\\uD900]+", "abc\uE001\uD7FF"), ElementsAre("bc", "\uD7FF"));
+  EXPECT_THAT(matches("[^\\uD800-\\uDFFF]", "a\uE001"), ElementsAre("a", "\uE001"));
+}
+
+TEST(Regex, CharactersThatTwoMembersOfAClassHoldAreTriedOnce) {
+  const std::string text(200, 'x');
+  for (const char* pattern : {"[\\w[^ ]]+é", "[[a-z]\\W[^\\d]]*?é"})
+    EXPECT_THAT(matches(pattern, text), ElementsAre()) << pattern;
 }
 
 TEST(Regex, PatternThatBacktracksWithoutEndGivesUpWithAnError) {

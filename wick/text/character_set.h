@@ -8,6 +8,8 @@
 
 namespace wick {
 
+inline constexpr char32_t kFirstSurrogate = 0xD800, kLastSurrogate = 0xDFFF;
+
 // The set is kept as PCRE2 text. What PCRE2 can write as one class ("[a-z\p{L}]") stays one class, which is quick; other operations
 // become lookaheads before one character, which match the same set because each operand matches exactly one character.
 class CharacterSet {

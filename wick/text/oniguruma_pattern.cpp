@@ -126,6 +126,10 @@ class Translator {
 
 Part Translator::literal(char32_t code) {
   Part part{{}, 1};
+  if (code >= kFirstSurrogate && code <= kLastSurrogate) {  // matches nothing, but is as long as a character in a lookbehind
+    part.text = "[^\\x{0}-\\x{10FFFF}]";
+    return part;
+  }
   const bool plain = code >= 0x80 || (code >= '0' && code <= '9') || ((code | 0x20) >= 'a' && (code | 0x20) <= 'z');
   if (code < 0x20) {
     part.text = fmt::format("\\x{:02x}", static_cast<uint32_t>(code));
@@ -419,7 +423,7 @@ char32_t Translator::hex_code(size_t least, size_t most) {
     ++at_;
   }
   if (digits < least) corrupt("too few hexadecimal digits");
-  if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) corrupt("a code that is no Unicode character");
+  if (code > 0x10FFFF) corrupt("a code that is no Unicode character");
   return code;
 }
 
