@@ -60,6 +60,14 @@ TEST(TokenizerJson, ByteWithoutTokenIsTheUnknownTokenWhereThereIsOne) {
   EXPECT_EQ(parse("{" + vocab + R"(,"fuse_unk":true})", kByteLevel)->encode("axyb", kPlain), (Ids{0, 2, 1}));
 }
 
+// Expected by Hugging Face's library.
+TEST(TokenizerJson, UnknownTokenComesAfterTheFallbackBytesThatFollowIt) {
+  const std::string model =
+      R"({"type":"BPE","vocab":{"<unk>":0,"a":1,"<0x09>":2,"<0x0A>":3},"merges":[],"unk_token":"<unk>","byte_fallback":true,"fuse_unk":)";
+  EXPECT_EQ(parse(model + "false}")->encode("axx\tx\nax\t", kPlain), (Ids{1, 0, 2, 0, 3, 0, 1, 2, 0}));
+  EXPECT_EQ(parse(model + "true}")->encode("axx\tx\nax\t", kPlain), (Ids{1, 2, 3, 0, 1, 2, 0}));
+}
+
 TEST(TokenizerJson, UnigramScoresAreDoubles) {
   const auto tokenizer =
       parse(R"({"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["a",-1],["c",-1],["ab",-1.00000001],["bc",-1.00000002]]})");

@@ -94,32 +94,53 @@ std::vector<size_t> BytePairModel::add_merges(std::span<const MergeTexts> merges
   return unusable;
 }
 
+// As in Hugging Face's library, an unknown symbol waits for the next known one, so bytes of the fallback between them come before it.
+class BytePairModel::WaitingUnknown {
+ public:
+  WaitingUnknown(std::vector<Symbol>& symbols, TokenId id, bool fuse) : symbols_(symbols), id_(id), fuse_(fuse) {}
+
+  void add(uint32_t begin, uint32_t length) {
+    if (id_ == kNoToken) return;  // left out, as in llama.cpp too
+    if (symbol_ && fuse_) {
+      symbol_->length += length;
+      return;
+    }
+    release();
+    symbol_ = Symbol{begin, length, id_, false};
+  }
+
+  void release() {
+    if (symbol_) symbols_.push_back(*symbol_);
+    symbol_.reset();
+  }
+
+ private:
+  std::vector<Symbol>& symbols_;
+  TokenId id_;
+  bool fuse_;
+  std::optional<Symbol> symbol_;
+};
+
 void BytePairModel::split_bytes(std::string_view piece, std::vector<Symbol>& symbols) const {
-  // A byte without a token is left out, as in Hugging Face's tokenizers and in llama.cpp.
-  bool previous_unknown = false;
+  WaitingUnknown unknown(symbols, options_.unknown, options_.fuse_unknown);
   for (size_t offset = 0; offset < piece.size(); ++offset) {
     const TokenId id = byte_ids_[static_cast<unsigned char>(piece[offset])];
     if (id != kNoToken) {
+      unknown.release();
       symbols.push_back({static_cast<uint32_t>(offset), 1, id, false});
-      previous_unknown = false;
     } else if (const std::string_view letter = byte_to_letter(static_cast<uint8_t>(piece[offset]));
                options_.byte_fallback && fallback_.covers(letter)) {
       for (const char byte : letter) symbols.push_back({static_cast<uint32_t>(offset), 1, fallback_[byte], false});
-      previous_unknown = false;
-    } else if (options_.unknown != kNoToken) {
-      if (previous_unknown && options_.fuse_unknown) {
-        ++symbols.back().length;
-      } else {
-        symbols.push_back({static_cast<uint32_t>(offset), 1, options_.unknown, false});
-      }
-      previous_unknown = true;
+    } else {
+      unknown.add(static_cast<uint32_t>(offset), 1);
     }
   }
+  unknown.release();
 }
 
 void BytePairModel::split_characters(std::string_view piece, std::vector<Symbol>& symbols) const {
   std::string text;
-  bool previous_unknown = false;
+  WaitingUnknown unknown(symbols, options_.unknown, options_.fuse_unknown);
   for (size_t offset = 0; offset < piece.size();) {
     const uint32_t length = decode_character(piece, offset).length;
     const auto begin = static_cast<uint32_t>(offset);
@@ -131,20 +152,15 @@ void BytePairModel::split_characters(std::string_view piece, std::vector<Symbol>
     if (offset == piece.size()) text += options_.word_suffix;
     const TokenId id = vocabulary_.find_piece(text);
     if (id != kNoToken) {
+      unknown.release();
       symbols.push_back({begin, length, id, false});
-      previous_unknown = false;
     } else if (options_.byte_fallback && fallback_.covers(text)) {
       for (const char byte : text) symbols.push_back({begin, 1, fallback_[byte], false});
-      previous_unknown = false;
-    } else if (options_.unknown != kNoToken) {
-      if (previous_unknown && options_.fuse_unknown) {
-        symbols.back().length += length;
-      } else {
-        symbols.push_back({begin, length, options_.unknown, false});
-      }
-      previous_unknown = true;
+    } else {
+      unknown.add(begin, length);
     }
   }
+  unknown.release();
 }
 
 void BytePairModel::merge_tokens_by_id(std::string_view piece, EncodeScratch& scratch) const {

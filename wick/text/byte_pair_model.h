@@ -73,6 +73,8 @@ class BytePairModel final : public TokenModel {
   void encode(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const override;
 
  private:
+  class WaitingUnknown;
+
   void split_bytes(std::string_view piece, std::vector<Symbol>& symbols) const;
   void split_characters(std::string_view piece, std::vector<Symbol>& symbols) const;
   void merge_tokens_by_id(std::string_view piece, EncodeScratch& scratch) const;
