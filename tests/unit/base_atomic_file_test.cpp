@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 
 #include <string>
 #include <vector>
 
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
+#include "wick/base/mapped_file.h"
 
 namespace wick {
 namespace {
@@ -116,6 +118,22 @@ TEST(AtomicFile, ErrorsNameThePath) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::io);
     EXPECT_THAT(error.what(), HasSubstr("is a directory"));
+  }
+}
+
+TEST(AtomicFile, BytesOfAFileThatWasCutOffAreRefusedByName) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "source") << std::string(1 << 20, 'x');
+  const auto source = MappedFile::open(folder / "source");
+  AtomicFile copy(folder / "copy");
+  std::filesystem::resize_file(folder / "source", 0);
+  try {
+    copy.write(source->bytes());
+    copy.commit();
+    FAIL() << "was written";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::corrupt_file);
+    EXPECT_THAT(error.what(), testing::HasSubstr("copy: cannot write at byte 0: the file that these bytes are copied from was cut off"));
   }
 }
 

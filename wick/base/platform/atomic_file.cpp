@@ -98,6 +98,12 @@ void AtomicFile::name_temporary() {
 
 void AtomicFile::fail_io(const char* action) const {
   const int reason = errno;
+  if (reason == EFAULT) {  // the system's word for a mapping whose file has become shorter
+    fail(ErrorCode::corrupt_file,
+         "{}: cannot {} at byte {}: the file that these bytes are copied from was cut off while it was in use; copy or download that one "
+         "again",
+         shown_.string(), action, size_);
+  }
   const char* remedy = reason == ENOSPC || reason == EDQUOT ? "free space on the disk" : "check the path and its permissions";
   fail(ErrorCode::io, "{}: cannot {} at byte {}: {}; {}", shown_.string(), action, size_, std::strerror(reason), remedy);
 }
