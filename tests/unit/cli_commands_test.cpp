@@ -481,6 +481,16 @@ TEST_F(Commands, NumbersAtTheLimitsAreTheUsersMistakes) {
   EXPECT_EQ(wick({"run", "--model", model, "--prompt", "x", "--trace", (folder / "t.json").string(), "--device", "cpu"}).code, 2);
 }
 
+TEST_F(Commands, CompatCheckRefusesATokenizerLargerThanTheEmbedding) {
+  const auto file = shared_data("data/findings/f1_leak.gguf");
+  if (!file) GTEST_SKIP() << kSharedDataMissing;
+  const Ended ended = wick({"compat-check", file->string(), "--device", "cpu"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.out, HasSubstr("vocabulary     FAIL"));
+  EXPECT_THAT(ended.err, HasSubstr("the tokenizer has 259 tokens and the model's embedding 8 rows"));
+  EXPECT_EQ(wick({"compat-check", model, "--device", "cpu"}).code, 0);
+}
+
 TEST_F(Commands, MoreThreadsThanCoresAreNamed) {
   const Ended ended = wick({"run", "--model", model, "--prompt", "x", "--max-tokens", "1", "--threads", "300", "--device", "cpu"});
   EXPECT_EQ(ended.code, 0);

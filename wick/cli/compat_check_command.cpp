@@ -13,6 +13,7 @@
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
+#include "wick/engine/generator.h"
 #include "wick/formats/gguf_type.h"
 
 namespace wick {
@@ -74,7 +75,11 @@ std::vector<Check> check_model(const Console& console, const std::filesystem::pa
   if (!opened) return checks;
   run_check(checks, "architecture", [&] { return check_architecture(*file); });
   run_check(checks, "tensor types", [&] { return describe_types(*file); });
-  run_check(checks, "tokenizer", [&] { return fmt::format("{} tokens", Tokenizer::from_gguf(*file)->vocab_size()); });
+  std::shared_ptr<const Tokenizer> tokenizer;
+  run_check(checks, "tokenizer", [&] {
+    tokenizer = Tokenizer::from_gguf(*file);
+    return fmt::format("{} tokens", tokenizer->vocab_size());
+  });
   std::unique_ptr<LanguageModel> model;
   const bool loaded = run_check(checks, "model", [&] {
     const Device device = open_device(console, choice, threads);
@@ -82,6 +87,12 @@ std::vector<Check> check_model(const Console& console, const std::filesystem::pa
     return fmt::format("{} parameters, context {}, on {}", format_count(static_cast<uint64_t>(model->info().parameters)),
                        model->info().context_length, device.location().to_string());
   });
+  if (loaded && tokenizer != nullptr) {
+    run_check(checks, "vocabulary", [&] {
+      check_vocabulary(model->info(), *tokenizer);
+      return fmt::format("an embedding of {} rows", model->info().vocab_size);
+    });
+  }
   if (loaded) run_check(checks, "memory", [&] { return check_memory(*model); });
   return checks;
 }

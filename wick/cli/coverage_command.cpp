@@ -55,7 +55,7 @@ void coverage_command(Console& console, const Arguments& arguments) {
   bool json = false;
   bool markdown = false;
   Flags flags(
-      "Lists which device carries out which op on which dtype: native, kernel (a portable one), reference (the op's\n"
+      "Lists which device carries out which op on which dtype: native, kernel (a portable one), reference (the op's "
       "plain loops, for truth and not for speed), or none and why.",
       console);
   std::vector<std::string> kinds;

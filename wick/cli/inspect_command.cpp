@@ -155,8 +155,8 @@ void inspect_command(Console& console, const Arguments& arguments) {
   std::string path;
   bool json = false;
   Flags flags(
-      "Shows the metadata and the tensors of a GGUF, safetensors, npy, npz or PyTorch (.pt, .pth) file, or of a sharded\n"
-      "safetensors model by its index or folder. Shapes are written outermost first: a weight [out, in]. Offsets are bytes\n"
+      "Shows the metadata and the tensors of a GGUF, safetensors, npy, npz or PyTorch (.pt, .pth) file, or of a sharded "
+      "safetensors model by its index or folder. Shapes are written outermost first: a weight [out, in]. Offsets are bytes "
       "from the file's beginning. Of long arrays the first elements are shown. Nothing in a PyTorch file is run.",
       console);
   flags.add_argument("FILE", "the file", path).required().path();
