@@ -178,7 +178,8 @@ Kernel attention(const AttentionForm& form, const DeviceCaps& caps) { return Att
 
 uint32_t AttentionForm::variant() const {
   uint32_t bits = 0;
-  for (const bool is : {splits, paged, causal, window, chunk, softcap, slopes, mask, sinks, logarithms}) bits = 2 * bits + (is ? 1U : 0U);
+  for (const bool is : {splits, fixed, paged, causal, window, chunk, softcap, slopes, mask, sinks, logarithms})
+    bits = 2 * bits + (is ? 1U : 0U);
   return bits;
 }
 
@@ -195,7 +196,8 @@ std::string attention_suffix(const AttentionForm& form) {
   add(form.mask, 'm');
   add(form.sinks && !form.splits, 's');
   add(form.logarithms && !form.splits, 'l');
-  return fmt::format("{}{}{}{}", form.splits ? "_splits" : "", form.paged ? "_paged" : "", letters.empty() ? "" : "_", letters);
+  return fmt::format("{}{}{}{}{}", form.splits ? "_splits" : "", form.fixed ? "_fixed" : "", form.paged ? "_paged" : "",
+                     letters.empty() ? "" : "_", letters);
 }
 
 Kernel attention_join(bool sinks, bool logarithms, const DeviceCaps& caps) {

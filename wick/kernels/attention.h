@@ -14,6 +14,7 @@ struct AttentionForm {
   uint32_t rows = 1;                       // that a group of lanes works on side by side: each key and value is read once for all
   uint32_t columns = 1;                    // of the output in a lane: enough for the wider of keys and values
   bool splits = false;                     // several groups share the positions, and attention_join puts their parts together
+  bool fixed = false;                      // splits begin at multiples of their length, whichever rows share a block
   bool paged = false;                      // the table has several blocks a sequence
   // AttentionParams'.
   bool causal = true, window = false, chunk = false, softcap = false, slopes = false, mask = false;
@@ -30,6 +31,9 @@ struct AttentionForm {
   const uint32_t share = ((positions + splits - 1) / splits + step - 1) / step * step, fewest = (kFewest + step - 1) / step * step;
   return share > fewest ? share : fewest;
 }
+
+// The same of splits that have one length for all batches.
+[[nodiscard]] constexpr uint32_t attention_fixed_length(uint32_t step) { return attention_split_length(1, 1, step); }
 
 // Buffers q, k, v (of blocks each with its parameters), bounds (the starts and the lengths), table (AttentionParams says what they hold);
 // slopes, mask; out f32; without splits sinks and logarithms; each of these if the form names it. Parameters: width, value_width; q_offset

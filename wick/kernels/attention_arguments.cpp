@@ -80,13 +80,21 @@ void AttentionArguments::find_block(const Value& block, uint32_t block_rows, uin
   const Value last_row = min(first_row + block_rows, rows) - 1U;
   const Value seen_end = form_.causal ? position_of(last_row) + 1U : length_;
   const Value visible = select(first_row < rows, seen_end, 0U), first = min(first_seen(position_of(first_row)), visible);
+  if (form_.fixed) {
+    // Rows take the positions in the same steps as they do in other blocks.
+    first_seen_ = first;
+    const Value split = form_.splits ? k_.group_id(2) * attention_fixed_length(step) : k_.constant(0U);
+    begin = min(max(split, first - first % step), visible);
+    end = form_.splits ? min(visible, split + attention_fixed_length(step)) : visible;
+    return;
+  }
   if (!form_.splits) {
     begin = first;
     end = visible;
     return;
   }
   const Value splits = k_.group_count(2), share = (visible - first + splits - 1U) / splits;
-  const Value length = max((share + (step - 1)) / step * step, attention_split_length(1, 1, step));
+  const Value length = max((share + (step - 1)) / step * step, attention_fixed_length(step));
   begin = min(first + k_.group_id(2) * length, visible);
   end = min(visible, begin + length);
 }
@@ -100,7 +108,8 @@ Value AttentionArguments::written_row(const Value& row) const {
   return form_.splits ? place * k_.group_count(2) + k_.group_id(2) : place;
 }
 
-Value AttentionArguments::slot(const Value& position) const {
+Value AttentionArguments::slot(const Value& any) const {
+  const Value position = form_.fixed ? max(any, first_seen_) : any;
   if (!form_.paged) return table_[first_entry_] * block_slots_ + position;
   return table_[first_entry_ + position / block_size_] * block_slots_ + position % block_size_;
 }

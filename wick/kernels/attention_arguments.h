@@ -41,7 +41,7 @@ class AttentionArguments {
   [[nodiscard]] ir::Value output_row(const ir::Value& row) const;
   // The row in what the block writes: with splits, each split has one of its own.
   [[nodiscard]] ir::Value written_row(const ir::Value& row) const;
-  // The slot of a position below `end`.
+  // The slot of a position below `end`. Where splits are fixed, they may begin with positions that no row sees: those have the first one's.
   [[nodiscard]] ir::Value slot(const ir::Value& position) const;
   // Of the positions of the block, those that a row sees.
   struct Seen {
@@ -67,6 +67,7 @@ class AttentionArguments {
   ir::Value table_row_, block_size_, window_, chunk_, softcap_, slopes_offset_, mask_offset_, mask_head_, mask_token_, mask_position_;
   // Of the block's sequence.
   ir::Value first_token_, past_, length_, first_entry_;
+  ir::Value first_seen_;  // by any row of the block, if splits are fixed
 };
 
 // The form in a kernel's name: (f)ull, (w)indow, (c)hunk, (t)anh of a softcap, (a)libi, (m)ask, (s)inks, (l)ogarithms.

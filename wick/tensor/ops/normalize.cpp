@@ -151,16 +151,16 @@ Tensor Tensor::softmax(int dim) const { return wick::softmax(*this, dim); }
 
 Tensor Tensor::log_softmax(int dim) const { return wick::log_softmax(*this, dim); }
 
-Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon) {
+Tensor rms_norm(const Tensor& x, const Tensor& weight, const RmsNormParams& params) {
   check_assigned("rms_norm", {{"x", x}, {"weight", weight}});
   check_dtype(OpId::rms_norm, "rms_norm", x);
   const Tensor scale = row_of_weights("rms_norm", "weight", x, weight);
   Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
-  apply(OpId::rms_norm, RmsNormParams{epsilon}, {&x, &scale}, {&result});
+  apply(OpId::rms_norm, params, {&x, &scale}, {&result});
   return result;
 }
 
-SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, float epsilon) {
+SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, const RmsNormParams& params) {
   check_assigned("add_rms_norm", {{"x", x}, {"y", y}, {"weight", weight}});
   check_dtype(OpId::add_rms_norm, "add_rms_norm", x);
   if (x.shape() != y.shape()) {
@@ -172,11 +172,10 @@ SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, 
   const Tensor scale = row_of_weights("add_rms_norm", "weight", x, weight);
   if (x.is_tracked() || y.is_tracked() || scale.is_tracked()) {
     const Tensor sum = x + y;
-    return {sum, rms_norm(sum, scale, epsilon)};
+    return {sum, rms_norm(sum, scale, params)};
   }
   const Tensor rows = x.contiguous(), others = y.contiguous();
   SumAndNorm result{Tensor::empty(x.shape(), x.dtype(), x.device()), Tensor::empty(x.shape(), x.dtype(), x.device())};
-  const RmsNormParams params{epsilon};
   dispatch(OpId::add_rms_norm, &params, {&rows, &others, &scale}, {&result.sum, &result.norm});
   return result;
 }

@@ -11,13 +11,19 @@ namespace [[gnu::visibility("default")]] wick {
 // x - max - log Σ e^(x - max).
 [[nodiscard]] Tensor log_softmax(const Tensor& x, int dim);
 // x / sqrt(mean(x²) + ε) · weight, weight of shape [last]. Zhang & Sennrich 2019.
-[[nodiscard]] Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon);
+[[nodiscard]] Tensor rms_norm(const Tensor& x, const Tensor& weight, const RmsNormParams& params);
+[[nodiscard]] inline Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon) {
+  return rms_norm(x, weight, RmsNormParams{.epsilon = epsilon});
+}
 // x + y, and its rms_norm: one pass where a residual connection meets the next norm. x and y are of one shape and dtype. The norm is that
 // of the sum before it is rounded to the dtype.
 struct SumAndNorm {
   Tensor sum, norm;
 };
-[[nodiscard]] SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, float epsilon);
+[[nodiscard]] SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, const RmsNormParams& params);
+[[nodiscard]] inline SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, float epsilon) {
+  return add_rms_norm(x, y, weight, RmsNormParams{.epsilon = epsilon});
+}
 // (x - mean) / sqrt(variance + ε) · weight + bias, both of shape [last]; the variance is Σ (x - mean)² / n. Ba, Kiros & Hinton 2016.
 [[nodiscard]] Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, float epsilon);
 

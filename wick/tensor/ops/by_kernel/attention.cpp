@@ -107,6 +107,7 @@ struct Operands {
 AttentionForm form_of(const Operands& o, const AttentionParams& params) {
   return {.cache = o.keys.dtype,
           .access = access_of(o.keys, o.values),
+          .fixed = params.deterministic,
           .paged = o.table.layout->shape()[1] > 1,
           .causal = params.causal,
           .window = params.window > 0,
@@ -126,6 +127,14 @@ int64_t positions_of(const Operands& o, const AttentionParams& params, int64_t t
     if (bound > 0) positions = std::min(positions, bound);
   }
   return positions;
+}
+
+// The same number for all batches: so many that each has its positions, wherever a sequence's window begins.
+int64_t fixed_splits(const Operands& o, const AttentionParams& params, const DeviceCaps& caps) {
+  const int64_t table = o.table.layout->shape()[1] * params.block_size;
+  const int64_t positions = params.longest > 0 ? std::min(table, params.longest) : table;
+  const int64_t length = kernels::attention_fixed_length(kernels::attention_lanes(caps));
+  return std::max<int64_t>(1, (positions + length - 1) / length);
 }
 
 // Sizes that no number of 32 bits holds are as good as the largest that one does.
@@ -166,12 +175,13 @@ void attention(const OpCall& call) {
   constexpr int kMostBuffers = 8;
   const int biases = static_cast<int>(form.slopes) + static_cast<int>(form.mask);
   const bool may_end = 6 + biases + static_cast<int>(form.sinks) + static_cast<int>(form.logarithms) <= kMostBuffers;
-  const bool may_tile = !params.precise && width == value_width && is_ascending(o.keys) && is_ascending(o.values);
+  const bool may_tile = !params.precise && !params.deterministic && width == value_width && is_ascending(o.keys) && is_ascending(o.values);
   const auto tiles = may_tile ? tiles_for(form, rows_of_one, width, caps) : std::nullopt;
   if (!tiles) choose_lanes(form, rows_of_one, std::max(width, value_width), caps);
   const int64_t block = tiles ? tiles->rows() : form.rows;
   const int64_t blocks = sequences == 1 ? (rows + block - 1) / block : rows / block + sequences;
-  const int64_t splits = splits_for((rows + block - 1) / block * kv_heads, positions_of(o, params, tokens), caps);
+  const int64_t splits = params.deterministic ? fixed_splits(o, params, caps)
+                                              : splits_for((rows + block - 1) / block * kv_heads, positions_of(o, params, tokens), caps);
   form.splits = splits > 1 || !may_end;
   const Program& program = program_for(runtime, form, tiles, width);
   const InOneBuffer bounds(runtime, o.starts, o.lengths);

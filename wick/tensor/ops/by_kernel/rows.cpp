@@ -11,20 +11,20 @@ namespace {
 
 using Make = std::function<ir::Kernel(kernels::RowLanes lanes)>;
 
-// Rows that leave most of the device idle get all the lanes that a group can have.
-kernels::RowLanes lanes_of(const RowView& rows, const DeviceCaps& caps) {
+// Rows that leave most of the device idle get all the lanes that a group can have; where results are deterministic, so do long rows always.
+kernels::RowLanes lanes_of(const RowView& rows, const DeviceCaps& caps, bool deterministic) {
   constexpr int64_t kLong = 2048;
   const kernels::RowLanes lanes = lanes_for(rows);
-  const bool few = 2 * rows.rows < caps.compute_units && rows.columns >= kLong;
+  const bool few = (deterministic || 2 * rows.rows < caps.compute_units) && rows.columns >= kLong;
   return lanes == kernels::RowLanes::group && few ? kernels::RowLanes::widest : lanes;
 }
 
 // Launches a kernel over the rows of the first input: its buffers are the inputs, of which weights are row-major, and the output.
-void launch_rows(const OpCall& call, ProgramKey key, const Make& make, const Arguments& others) {
+void launch_rows(const OpCall& call, ProgramKey key, const Make& make, const Arguments& others, bool deterministic = false) {
   Runtime& runtime = *call.runtime;
   const Operand& y = call.outputs[0];
   const RowView rows = rows_of(runtime, call.inputs[0], 1);
-  const kernels::RowLanes lanes = lanes_of(rows, runtime.caps());
+  const kernels::RowLanes lanes = lanes_of(rows, runtime.caps(), deterministic);
   key.numbers[key.count++] = static_cast<uint32_t>(lanes);
   const Program& program = runtime.program(key, [&] { return make(lanes); });
   Arguments arguments;
@@ -52,7 +52,7 @@ void rms_norm(const OpCall& call) {
   launch_rows(
       call, {"rms_norm", {number_of(dtype)}},
       [&](kernels::RowLanes lanes) { return kernels::rms_norm(dtype, lanes, call.runtime->caps()); },
-      Arguments().number(call.parameters<RmsNormParams>().epsilon));
+      Arguments().number(call.parameters<RmsNormParams>().epsilon), call.parameters<RmsNormParams>().deterministic);
 }
 
 void add_rms_norm(const OpCall& call) {
@@ -65,7 +65,7 @@ void add_rms_norm(const OpCall& call) {
       x.dtype != DType::f64 && x.layout->shape().last() % 4 == 0 && is_whole(&x) && std::all_of(others.begin(), others.end(), is_whole);
   const int64_t width = quads ? 4 : 1;
   RowView rows = rows_of(runtime, x, 1);
-  const kernels::RowLanes lanes = lanes_of(rows, runtime.caps());
+  const kernels::RowLanes lanes = lanes_of(rows, runtime.caps(), call.parameters<RmsNormParams>().deterministic);
   for (int64_t* number : {&rows.columns, &rows.part, &rows.offset, &rows.inner_stride, &rows.outer_stride}) *number /= width;
   const Program& program =
       runtime.program({"add_rms_norm", {number_of(x.dtype), static_cast<uint32_t>(width), static_cast<uint32_t>(lanes)}},
