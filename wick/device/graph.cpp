@@ -1,6 +1,7 @@
 #include "wick/device/graph.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -12,9 +13,12 @@ namespace wick {
 class RecordingQueue final : public Queue {
  public:
   RecordingQueue(KernelRuntime& runtime, std::vector<Graph::Node>& nodes) : runtime_(runtime), inner_(runtime.queue()), nodes_(nodes) {
-    runtime_.record_with(this);
+    if (runtime_.is_recording()) {
+      fail(ErrorCode::invalid_argument, "graph: {} is recording a graph already; record one after the other", runtime.caps().name);
+    }
+    while (!runtime_.record_with(*this)) std::this_thread::yield();  // until another thread has recorded its own
   }
-  ~RecordingQueue() override { runtime_.record_with(nullptr); }
+  ~RecordingQueue() override { runtime_.stop_recording(); }
 
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override {
     inner_.upload(source, target, offset, bytes);
@@ -54,9 +58,6 @@ Graph Graph::record(const Device& device, const std::function<void()>& body) {
   auto* const runtime = dynamic_cast<KernelRuntime*>(&device.runtime());
   if (runtime == nullptr) {
     fail(ErrorCode::unsupported, "graph: {} has no queue of kernels to record; call the ops again instead", device.location().to_string());
-  }
-  if (runtime->is_recording()) {
-    fail(ErrorCode::invalid_argument, "graph: {} is recording a graph already; record one after the other", device.location().to_string());
   }
   Graph graph(device);
   const RecordingQueue recorder(*runtime, graph.nodes_);

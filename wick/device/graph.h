@@ -20,7 +20,7 @@ namespace [[gnu::visibility("default")]] wick {
 class Graph {
  public:
   // Runs `body`, which calls ops on tensors of this device or its queue itself, and records what it queues; downloads, waiting and events
-  // are not recorded. No other thread may use the device meanwhile. Errors: unsupported for a device that has no kernels, such as the CPU;
+  // are not recorded, nor is what other threads queue. Errors: unsupported for a device that has no kernels, such as the CPU;
   // those of `body`.
   [[nodiscard]] static Graph record(const Device& device, const std::function<void()>& body);
 

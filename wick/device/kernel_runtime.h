@@ -1,10 +1,12 @@
 // A KernelRuntime is a device whose ops are portable kernels: a driver's memory behind a pool, its compiler behind a cache.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -26,10 +28,10 @@ class KernelRuntime final : public Runtime {
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return driver_->caps(); }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override;
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
-  [[nodiscard]] Queue& queue() noexcept override { return recorder_ != nullptr ? *recorder_ : outer_queue(); }
+  [[nodiscard]] Queue& queue() noexcept override { return is_recording() ? *recorder_ : outer_queue(); }
   // None while launches are checked or recorded: what a driver's own libraries queue is not seen.
   [[nodiscard]] OpFunction override_for(OpId op, int kind, DType dtype) const noexcept override {
-    return validation_ != nullptr || recorder_ != nullptr ? nullptr : driver_->override_for(op, kind, dtype);
+    return validation_ != nullptr || is_recording() ? nullptr : driver_->override_for(op, kind, dtype);
   }
   [[nodiscard]] bool runs_kernels() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
@@ -47,9 +49,19 @@ class KernelRuntime final : public Runtime {
   // Another handle on the bytes of a buffer of this device, which stay until both are gone; and of a program that compile() gave.
   [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
   [[nodiscard]] std::shared_ptr<const Program> share(const Program& program);
-  // What queue() gives from now on; nullptr: the device's queue again. For Graph.
-  void record_with(Queue* recorder) noexcept { recorder_ = recorder; }
-  [[nodiscard]] bool is_recording() const noexcept override { return recorder_ != nullptr; }
+  // What queue() returns to the calling thread until it stops; other threads go on with the device's queue. False where somebody records
+  // already. For Graph.
+  [[nodiscard]] bool record_with(Queue& recorder) noexcept {
+    std::thread::id nobody;
+    if (!recording_thread_.compare_exchange_strong(nobody, std::this_thread::get_id())) return false;
+    recorder_ = &recorder;
+    return true;
+  }
+  void stop_recording() noexcept { recording_thread_ = std::thread::id(); }
+  // Whether the calling thread records.
+  [[nodiscard]] bool is_recording() const noexcept override {
+    return recording_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
 
   // The driver's queue, if it captures work and nothing looks at what it is given; else nullptr.
   [[nodiscard]] CaptureQueue* capture_queue() noexcept {
@@ -75,7 +87,8 @@ class KernelRuntime final : public Runtime {
   std::optional<ProgramCache> cache_;
   std::shared_ptr<ValidatingQueue> validation_;  // nullptr: none
   std::optional<TracingQueue> trace_;
-  Queue* recorder_ = nullptr;
+  std::atomic<std::thread::id> recording_thread_;
+  Queue* recorder_ = nullptr;  // the recording thread's
   std::mutex compiled_mutex_;
   std::unordered_map<const Program*, std::weak_ptr<const Program>> compiled_;
 };
