@@ -5,6 +5,7 @@
 
 #include <numeric>
 #include <optional>
+#include <thread>
 
 #include "wick/base/fail.h"
 #include "wick/device/registry.h"
@@ -132,6 +133,58 @@ TEST_P(GraphTest, WhatItTouchesStaysUntilItGoes) {
     others.clear();
     graph.reset();
     EXPECT_EQ(device.runtime().allocated_bytes(), before);
+  }
+}
+
+// A device that checks launches watches each buffer by itself.
+TEST_P(GraphTest, BuffersOfARecordingTakeTheMemoryOfThoseBeforeThem) {
+  if (GetParam()) return;
+  for (const Device& device : devices()) {
+    SCOPED_TRACE(device.location().to_string());
+    const Affine words(device);
+    const std::unique_ptr<Buffer> x = words.allocate(), y = words.allocate();
+    const size_t before = device.runtime().allocated_bytes();
+    // A chain of buffers, of which two are there at a time.
+    const Graph graph = Graph::record(device, [&] {
+      std::unique_ptr<Buffer> last = words.allocate();
+      words.launch(*x, *last, 1, 1);
+      for (int link = 0; link < 20; ++link) {
+        std::unique_ptr<Buffer> next = words.allocate();
+        words.launch(*last, *next, 1, 1);
+        last = std::move(next);
+      }
+      words.launch(*last, *y, 1, 0);
+    });
+    EXPECT_LE(device.runtime().allocated_bytes(), before + 2 * kCount * 4);
+    // What others allocate is not the recording's.
+    std::vector<std::unique_ptr<Buffer>> others;
+    for (int i = 0; i < 4; ++i) {
+      others.push_back(words.allocate());
+      words.set(*others.back(), counted(7));
+    }
+    words.set(*x, counted(3));
+    for (int i = 0; i < 3; ++i) graph.replay();
+    EXPECT_EQ(words.get(*y), mapped(counted(3), 1, 21));
+    for (const std::unique_ptr<Buffer>& other : others) EXPECT_EQ(words.get(*other), counted(7));
+  }
+}
+
+TEST_P(GraphTest, WhatAnotherThreadQueuesIsNotRecorded) {
+  for (const Device& device : devices()) {
+    SCOPED_TRACE(device.location().to_string());
+    const Affine words(device);
+    const std::unique_ptr<Buffer> x = words.allocate(), y = words.allocate(), z = words.allocate();
+    words.set(*x, counted(1));
+    const Graph graph = Graph::record(device, [&] {
+      words.launch(*x, *y, 1, 1);
+      std::thread([&] {
+        EXPECT_FALSE(device.runtime().is_recording());
+        words.launch(*x, *z, 2, 0);
+      }).join();
+    });
+    EXPECT_EQ(graph.size(), 1U);
+    EXPECT_EQ(words.get(*z), mapped(counted(1), 2, 0));
+    EXPECT_EQ(words.get(*y), mapped(counted(1), 1, 1));
   }
 }
 

@@ -24,20 +24,27 @@ struct AllocatorStatistics {
 // A queue runs in order, so a block may be written again as soon as its buffer is gone: what is queued for it comes first.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
+  // The memory of a recording. A block that one of its buffers gives back serves its later buffers, and nobody else until the arena is
+  // gone: replays write to it again, in the same order.
+  class Arena;
+
   explicit CachingAllocator(std::shared_ptr<KernelDriver> driver) : driver_(std::move(driver)) {}
 
-  // Errors: out_of_memory, with what was asked for, is in use and is there, after every kept block was given back.
-  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime);
-  // Another handle on the bytes of a buffer of this allocator, which stay allocated until both are gone.
-  [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
+  [[nodiscard]] std::shared_ptr<Arena> make_arena();
+  // From the arena, if there is one. Errors: out_of_memory, with what was asked for, is in use and is there, after every kept block was
+  // given back.
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime, const std::shared_ptr<Arena>& arena = nullptr);
+  // Another handle on the bytes of a buffer of this allocator, which stay allocated until both are gone; those of `arena` until that is.
+  [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer, const std::shared_ptr<Arena>& arena = nullptr);
   // Gives the blocks that no buffer uses back to the driver.
   void release_kept();
   [[nodiscard]] AllocatorStatistics statistics() const;
 
  private:
   friend struct PooledBlock;
-  void take_back(std::unique_ptr<Buffer> block, size_t bytes, Lifetime lifetime);
-  void give_back_kept();  // the mutex is held
+  void take_back(std::unique_ptr<Buffer> block, size_t bytes, Lifetime lifetime, Arena* arena);
+  [[nodiscard]] std::unique_ptr<Buffer> take(size_t wanted, size_t bytes);  // the mutex is held
+  void give_back_kept();                                                    // the mutex is held
 
   std::shared_ptr<KernelDriver> driver_;
   mutable std::mutex mutex_;

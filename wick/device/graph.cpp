@@ -12,13 +12,14 @@ namespace wick {
 // Hands everything on, and notes it.
 class RecordingQueue final : public Queue {
  public:
-  RecordingQueue(KernelRuntime& runtime, std::vector<Graph::Node>& nodes) : runtime_(runtime), inner_(runtime.queue()), nodes_(nodes) {
+  RecordingQueue(KernelRuntime& runtime, Graph& graph)
+      : runtime_(runtime), inner_(runtime.queue()), nodes_(graph.nodes_), memory_(graph.memory_) {
     if (runtime_.is_recording()) {
       fail(ErrorCode::invalid_argument, "graph: {} is recording a graph already; record one after the other", runtime.caps().name);
     }
     while (!runtime_.record_with(*this)) std::this_thread::yield();  // until another thread has recorded its own
   }
-  ~RecordingQueue() override { runtime_.stop_recording(); }
+  ~RecordingQueue() override { memory_ = runtime_.stop_recording(); }
 
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override {
     inner_.upload(source, target, offset, bytes);
@@ -52,6 +53,7 @@ class RecordingQueue final : public Queue {
   KernelRuntime& runtime_;
   Queue& inner_;
   std::vector<Graph::Node>& nodes_;
+  std::shared_ptr<void>& memory_;
 };
 
 Graph Graph::record(const Device& device, const std::function<void()>& body) {
@@ -60,8 +62,10 @@ Graph Graph::record(const Device& device, const std::function<void()>& body) {
     fail(ErrorCode::unsupported, "graph: {} has no queue of kernels to record; call the ops again instead", device.location().to_string());
   }
   Graph graph(device);
-  const RecordingQueue recorder(*runtime, graph.nodes_);
-  body();
+  {
+    const RecordingQueue recorder(*runtime, graph);
+    body();
+  }
   return graph;
 }
 

@@ -68,7 +68,8 @@ class Graph {
   static void queue_node(Queue& queue, const FillNode& node);
   static void queue_node(Queue& queue, const UploadNode& node);
 
-  Device device_;  // outlives the nodes
+  Device device_;                 // outlives the nodes
+  std::shared_ptr<void> memory_;  // that was allocated for the recording, for which later buffers of it used it again
   std::vector<Node> nodes_;
   mutable int replays_ = 0;  // since the last change
   mutable std::shared_ptr<CapturedWork> captured_;

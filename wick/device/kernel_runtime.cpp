@@ -59,7 +59,8 @@ KernelRuntime::KernelRuntime(std::unique_ptr<KernelDriver> driver, const DeviceO
 }
 
 std::unique_ptr<Buffer> KernelRuntime::allocate(size_t bytes, Lifetime lifetime) {
-  if (validation_ == nullptr) return allocator_->allocate(bytes, lifetime);
+  const bool recorded = lifetime == Lifetime::transient && is_recording();
+  if (validation_ == nullptr) return allocator_->allocate(bytes, lifetime, recorded ? arena_ : nullptr);
   return validation_->guard(allocator_->allocate(validation_->guarded_bytes(bytes), lifetime), bytes);
 }
 
@@ -102,7 +103,7 @@ std::shared_ptr<const Program> KernelRuntime::make(ir::Kernel prepared) {
 }
 
 std::shared_ptr<Buffer> KernelRuntime::share(Buffer& buffer) {
-  return validation_ ? validation_->share(buffer) : allocator_->share(buffer);
+  return validation_ ? validation_->share(buffer) : allocator_->share(buffer, is_recording() ? arena_ : nullptr);
 }
 
 std::shared_ptr<const Program> KernelRuntime::share(const Program& program) {

@@ -47,17 +47,24 @@ class KernelRuntime final : public Runtime {
   [[nodiscard]] KernelDriver& driver() noexcept { return *driver_; }
 
   // Another handle on the bytes of a buffer of this device, which stay until both are gone; and of a program that compile() gave.
+  // A recording's own buffers stay until its memory goes.
   [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
   [[nodiscard]] std::shared_ptr<const Program> share(const Program& program);
   // What queue() returns to the calling thread until it stops; other threads go on with the device's queue. False where somebody records
   // already. For Graph.
-  [[nodiscard]] bool record_with(Queue& recorder) noexcept {
+  [[nodiscard]] bool record_with(Queue& recorder) {
     std::thread::id nobody;
     if (!recording_thread_.compare_exchange_strong(nobody, std::this_thread::get_id())) return false;
     recorder_ = &recorder;
+    if (validation_ == nullptr) arena_ = allocator_->make_arena();
     return true;
   }
-  void stop_recording() noexcept { recording_thread_ = std::thread::id(); }
+  // Returns the recording's memory, which is to be kept as long as it.
+  std::shared_ptr<CachingAllocator::Arena> stop_recording() noexcept {
+    std::shared_ptr<CachingAllocator::Arena> arena = std::move(arena_);
+    recording_thread_ = std::thread::id();
+    return arena;
+  }
   // Whether the calling thread records.
   [[nodiscard]] bool is_recording() const noexcept override {
     return recording_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
@@ -88,7 +95,9 @@ class KernelRuntime final : public Runtime {
   std::shared_ptr<ValidatingQueue> validation_;  // nullptr: none
   std::optional<TracingQueue> trace_;
   std::atomic<std::thread::id> recording_thread_;
-  Queue* recorder_ = nullptr;  // the recording thread's
+  // The recording thread's.
+  Queue* recorder_ = nullptr;
+  std::shared_ptr<CachingAllocator::Arena> arena_;
   std::mutex compiled_mutex_;
   std::unordered_map<const Program*, std::weak_ptr<const Program>> compiled_;
 };
