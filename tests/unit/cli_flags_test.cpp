@@ -13,7 +13,7 @@
 #include "unit/message_of.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
-#include "wick/cli/suggest.h"
+#include "wick/base/suggest.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
 

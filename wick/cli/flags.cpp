@@ -12,7 +12,7 @@
 #include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/flag_sources.h"
-#include "wick/cli/suggest.h"
+#include "wick/base/suggest.h"
 #include "wick/device/device_kind.h"
 #include "wick/device/registry.h"
 

@@ -12,7 +12,7 @@
 #include "wick/cli/output_file.h"
 #include "wick/cli/sha256.h"
 #include "wick/cli/subcommands.h"
-#include "wick/cli/suggest.h"
+#include "wick/base/suggest.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"

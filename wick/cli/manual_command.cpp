@@ -10,7 +10,7 @@
 #include "wick/cli/completion.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/man_page.h"
-#include "wick/cli/suggest.h"
+#include "wick/base/suggest.h"
 #include "wick/cli/wick_command.h"
 
 namespace wick {

@@ -13,7 +13,7 @@
 #include "wick/cli/output_file.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/quantize_types.h"
-#include "wick/cli/suggest.h"
+#include "wick/base/suggest.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
 #include "wick/convert/quantize_file.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
-#include "wick/cli/suggest.h"
+#include "wick/base/suggest.h"
 
 namespace wick {
 namespace {

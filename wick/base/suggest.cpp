@@ -1,4 +1,4 @@
-#include "wick/cli/suggest.h"
+#include "wick/base/suggest.h"
 
 #include <algorithm>
 #include <vector>
