@@ -95,6 +95,23 @@ TEST_F(LlamaTest, EveryHeadMayHaveItsOwnKeys) {
   expect_naive_logits(tiny, 12, 1e-4);
 }
 
+TEST_F(LlamaTest, AWindowHidesOlderPositions) {
+  for (const int64_t window : {1, 7, 16, 33}) {
+    TinyModel tiny;
+    tiny.window = window;
+    tiny.numbers["attention.sliding_window"] = static_cast<float>(window);
+    SCOPED_TRACE(window);
+    expect_naive_logits(tiny, 90, 1e-4);
+  }
+}
+
+TEST_F(LlamaTest, TheFilesScaleOfScoresCounts) {
+  TinyModel tiny;
+  tiny.attention_scale = 0.5;
+  tiny.numbers["attention.scale"] = 0.5F;
+  expect_naive_logits(tiny, 20, 1e-4);
+}
+
 TEST_F(LlamaTest, OddSizesWork) {
   TinyModel tiny;
   tiny.width = 36;
@@ -534,9 +551,9 @@ TEST_F(LlamaTest, ATensorThatTheModelDoesNotReadIsRefusedByName) {
 }
 
 TEST_F(LlamaTest, MetadataThatChangesTheComputationIsRefusedAndItsNeutralValuesRun) {
-  const std::vector<std::pair<std::string, float>> refused = {{"attention.scale", 0.5F},
-                                                              {"attention.clamp_kqv", 8},
-                                                              {"attention.sliding_window", 64},
+  const std::vector<std::pair<std::string, float>> refused = {{"attention.clamp_kqv", 8},
+                                                              {"attention.sliding_window", 0.5F},
+                                                              {"attention.scale", -1},
                                                               {"attention.max_alibi_bias", 8},
                                                               {"attention.not_known_yet", 1},
                                                               {"rope.not_known_yet", 0},

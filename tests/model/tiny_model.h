@@ -30,6 +30,8 @@ struct TinyModel {
   double rope_base = 10000;
   double rope_stretch = 1;  // what NaiveLlama divides positions by; the file says it in `numbers`
   double norm_epsilon = 1e-5;
+  int64_t window = 0;          // positions that NaiveLlama's tokens see, their own included; 0: all. The file says it in `numbers`
+  double attention_scale = 0;  // 0: 1 / √head_dim
   // Further metadata, under "<architecture>.".
   std::map<std::string, float> numbers;
   std::map<std::string, std::string> strings;
@@ -206,10 +208,17 @@ class NaiveLlama {
       const size_t shared = head / group * dims;
       Row scores;
       double sum = 0;
-      for (const Row& key : keys_[layer]) {
+      const size_t count = keys_[layer].size();
+      const double scale = model_.attention_scale > 0 ? model_.attention_scale : 1 / std::sqrt(static_cast<double>(dims));
+      for (size_t position = 0; position < count; ++position) {
+        const Row& key = keys_[layer][position];
+        if (model_.window > 0 && count - position > static_cast<size_t>(model_.window)) {
+          scores.push_back(0);
+          continue;
+        }
         double score = 0;
         for (size_t i = 0; i < dims; ++i) score += query[head * dims + i] * key[shared + i];
-        scores.push_back(std::exp(score / std::sqrt(static_cast<double>(dims))));
+        scores.push_back(std::exp(score * scale));
         sum += scores.back();
       }
       for (size_t position = 0; position < scores.size(); ++position) {

@@ -39,11 +39,11 @@ struct Work {
   double operations = 0;
 };
 
-Work work_of(const GgufFile& file) {
+Work work_of(const Checkpoint& file) {
   // An embedding that is the head as well is read whole.
   const bool tied = file.find_tensor("output.weight") == nullptr;
   Work work;
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const CheckpointTensor& tensor : file.tensors()) {
     const bool embedding = tensor.name == "token_embd.weight";
     if (!embedding || tied) work.bytes += static_cast<double>(storage_bytes(tensor.dtype, tensor.shape.elements()));
     if (tensor.name.starts_with("blk.") && tensor.shape.rank() == 2) work.operations += 2 * static_cast<double>(tensor.shape.elements());

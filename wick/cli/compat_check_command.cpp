@@ -38,15 +38,15 @@ bool run_check(std::vector<Check>& checks, const std::string& name, const std::f
   return check.passed;
 }
 
-std::string describe_types(const GgufFile& file) {
+std::string describe_types(const Checkpoint& file) {
   std::map<std::string_view, int64_t> counts;
-  for (const GgufTensor& tensor : file.tensors()) ++counts[ggml_name(tensor.dtype)];
+  for (const CheckpointTensor& tensor : file.tensors()) ++counts[ggml_name(tensor.dtype)];
   std::vector<std::string> parts;
   for (const auto& [type, count] : counts) parts.push_back(fmt::format("{} {}", count, type));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string check_architecture(const GgufFile& file) {
+std::string check_architecture(const Checkpoint& file) {
   const std::string_view own = file.get_string("general.architecture");
   const std::vector<std::string_view> known = supported_architectures();
   if (std::find(known.begin(), known.end(), own) != known.end()) return std::string(own);
@@ -67,17 +67,18 @@ std::string check_memory(const LanguageModel& model) {
 
 std::vector<Check> check_model(const Console& console, const std::filesystem::path& path, const DeviceChoice& choice, int threads) {
   std::vector<Check> checks;
-  std::optional<GgufFile> file;
+  std::optional<Checkpoint> file;
   const bool opened = run_check(checks, "file", [&] {
-    file = GgufFile::open(path);
-    return fmt::format("GGUF version {}, {}", file->version(), format_bytes(file->file_bytes()));
+    file = Checkpoint::open(path);
+    const std::string form = file->gguf() == nullptr ? "Hugging Face folder" : fmt::format("GGUF version {}", file->gguf()->version());
+    return fmt::format("{}, {}", form, format_bytes(file->file_bytes()));
   });
   if (!opened) return checks;
   run_check(checks, "architecture", [&] { return check_architecture(*file); });
   run_check(checks, "tensor types", [&] { return describe_types(*file); });
   std::shared_ptr<const Tokenizer> tokenizer;
   run_check(checks, "tokenizer", [&] {
-    tokenizer = Tokenizer::from_gguf(*file);
+    tokenizer = load_tokenizer(*file);
     return fmt::format("{} tokens", tokenizer->vocab_size());
   });
   std::unique_ptr<LanguageModel> model;
@@ -106,7 +107,7 @@ void compat_check_command(Console& console, const Arguments& arguments) {
   bool json = false;
   Flags flags("Checks whether this program can run a model file: its format, architecture, tensor types, tokenizer, tensors and size.",
               console);
-  flags.add_argument("MODEL", "a GGUF model, or a folder with one", model).required().path();
+  flags.add_argument("MODEL", "a GGUF model, a folder with one, or a Hugging Face folder", model).required().path();
   add_device(flags, device);
   add_threads(flags, threads);
   add_json(flags, json);

@@ -13,6 +13,7 @@
 #include "wick/formats/gguf.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
+#include "wick/model/decoder_model.h"
 
 namespace wick {
 namespace {
@@ -149,11 +150,21 @@ void print_gguf(const Console& console, const GgufFile& file) {
   }
 }
 
+void show_layers(const Console& console, const std::string& path, bool json) {
+  const std::vector<std::string> lines = describe_model(describe(Checkpoint::open(path)));
+  if (json) {
+    console.out << json_without_controls(dump(Json(lines), 2)) << '\n';
+    return;
+  }
+  for (const std::string& line : lines) console.out << without_controls(line) << '\n';
+}
+
 }  // namespace
 
 void inspect_command(Console& console, const Arguments& arguments) {
   std::string path;
   bool json = false;
+  bool layers = false;
   Flags flags(
       "Shows the metadata and the tensors of a GGUF, safetensors, npy, npz or PyTorch (.pt, .pth) file, or of a sharded "
       "safetensors model by its index or folder. Shapes are written outermost first: a weight [out, in]. Offsets are bytes "
@@ -161,9 +172,12 @@ void inspect_command(Console& console, const Arguments& arguments) {
       console);
   flags.add_argument("FILE", "the file", path).required().path();
   add_json(flags, json);
-  flags.examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect FILE.gguf --json", "wick inspect checkpoint.pt"});
+  flags.add_switch("--layers", "show the layers of a model, as this program understands them, instead", layers);
+  flags.examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect --layers FOLDER", "wick inspect FILE.gguf --json",
+                  "wick inspect checkpoint.pt"});
   if (!flags.parse(arguments)) return;
 
+  if (layers) return show_layers(console, path, json);
   if (inspect_tensors(console, path, json)) return;
   const GgufFile file = GgufFile::open(path);
   if (json) {

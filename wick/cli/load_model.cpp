@@ -102,7 +102,7 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
                        WithTokenizer with_tokenizer, InputObserver observe) {
   const auto start = std::chrono::steady_clock::now();
   // Weights may be rearranged where they lie; the file itself stays as it is.
-  LoadedModel loaded{.file = GgufFile::open(path), .tokenizer = {}, .model = {}};
+  LoadedModel loaded{.file = Checkpoint::open(path), .tokenizer = {}, .model = {}};
   {
     ProgressBar bar(console, "loading");
     loaded.model = load_language_model(loaded.file, device,
@@ -113,7 +113,7 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
                                         .kv_type = precision.kv_type});
   }
   if (with_tokenizer == WithTokenizer::yes) {
-    loaded.tokenizer = Tokenizer::from_gguf(loaded.file);
+    loaded.tokenizer = load_tokenizer(loaded.file);
     check_vocabulary(loaded.model->info(), *loaded.tokenizer);
   }
   loaded.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -9,14 +9,14 @@
 #include "wick/cli/console.h"
 #include "wick/cli/flags.h"
 #include "wick/device/device.h"
-#include "wick/formats/gguf.h"
+#include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
 
 struct LoadedModel {
-  GgufFile file;
+  Checkpoint file;
   std::shared_ptr<const Tokenizer> tokenizer;  // none if it was not asked for
   std::unique_ptr<LanguageModel> model;
   double load_seconds = 0;
@@ -47,7 +47,7 @@ void add_precision(Flags& flags, Precision& precision);
 
 enum class WithTokenizer { no, yes };
 
-// Says what was loaded, and shows progress. Errors: those of GgufFile, Tokenizer, load_language_model and check_vocabulary.
+// Says what was loaded, and shows progress. Errors: those of Checkpoint, load_tokenizer, load_language_model and check_vocabulary.
 [[nodiscard]] LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device,
                                      const Precision& precision, WithTokenizer with_tokenizer = WithTokenizer::yes,
                                      InputObserver observe = {});

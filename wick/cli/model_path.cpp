@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/model/hugging_face.h"
 
 namespace wick {
 namespace {
@@ -35,11 +36,8 @@ std::filesystem::path only_model_of(const std::filesystem::path& folder) {
     if (at->path().extension() == ".gguf" && is_file(at->path()) && !is_later_part(name)) names.push_back(name);
   }
   if (error) fail(ErrorCode::io, "{}: cannot read the folder: {}", folder.string(), error.message());
-  if (names.empty() && is_file(folder / "config.json")) {
-    fail(ErrorCode::unsupported,
-         "{}: a checkpoint of Hugging Face, without a .gguf file; convert it with llama.cpp's convert_hf_to_gguf.py", folder.string());
-  }
-  if (names.empty()) fail(ErrorCode::not_found, "{}: a folder without a .gguf file; name a model file", folder.string());
+  if (names.empty() && is_hugging_face_folder(folder)) return folder;
+  if (names.empty()) fail(ErrorCode::not_found, "{}: a folder with neither a .gguf file nor a config.json; name a model", folder.string());
   std::sort(names.begin(), names.end());
   if (names.size() > 1) {
     const size_t shown = std::min<size_t>(names.size(), 8);

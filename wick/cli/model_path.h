@@ -1,4 +1,5 @@
-// Which model file a program opens: the one that is named, the only one of a folder, or the default model beside the program.
+// Which model a program opens: the file that is named, the only one of a folder, a Hugging Face folder, or the default model beside the
+// program.
 #pragma once
 
 #include <filesystem>

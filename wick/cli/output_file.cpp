@@ -20,6 +20,13 @@ void refuse_to_overwrite(const GgufFile& input, const std::filesystem::path& out
   }
 }
 
+void refuse_to_overwrite(const Checkpoint& input, const std::filesystem::path& output) {
+  refuse_to_overwrite_file(input.name(), output);
+  for (const CheckpointTensor& tensor : input.tensors()) {
+    if (tensor.file != nullptr) refuse_to_overwrite_file(tensor.file->path(), output);
+  }
+}
+
 void check_writable(const std::filesystem::path& output, std::initializer_list<std::filesystem::path> inputs) {
   for (const std::filesystem::path& input : inputs) refuse_to_overwrite_file(input, output);
   std::error_code ignored;

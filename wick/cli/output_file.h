@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "wick/formats/gguf.h"
+#include "wick/model/checkpoint.h"
 
 namespace wick {
 
@@ -12,6 +13,7 @@ namespace wick {
 void refuse_to_overwrite_file(const std::filesystem::path& input, const std::filesystem::path& output);
 // Errors: invalid_argument if the output is the model that is read, or one of its parts, by whatever name.
 void refuse_to_overwrite(const GgufFile& input, const std::filesystem::path& output);
+void refuse_to_overwrite(const Checkpoint& input, const std::filesystem::path& output);
 
 // To be called before long work whose result goes there. Errors: invalid_argument if it is one of the files that are read, by whatever
 // name; those of AtomicFile: a folder that is absent or may not be written to.

@@ -34,7 +34,7 @@ std::string checksum_of(Json receipt) {
 Json describe_model(const LoadedModel& loaded) {
   Json parts = Json::array();
   std::set<const MappedFile*> seen;
-  for (const GgufTensor& tensor : loaded.file.tensors()) {
+  for (const CheckpointTensor& tensor : loaded.file.tensors()) {
     if (tensor.file == nullptr || !seen.insert(tensor.file.get()).second) continue;
     // Opened again: the loaded mapping may hold weights that were rearranged.
     const std::shared_ptr<MappedFile> file = MappedFile::open(tensor.file->path());

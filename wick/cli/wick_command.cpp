@@ -24,6 +24,7 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"bench", "measure the speed of a model", bench_command},
     {"imatrix", "compute an importance matrix for `wick quantize --imatrix`", imatrix_command},
     {"quantize", "convert a model to another quantization", quantize_command},
+    {"convert", "write a Hugging Face folder as a GGUF file", convert_command},
     {"gguf", "show, change, split, merge and hash GGUF files", gguf_command},
     {"validate", "check the numbers in a model file against a policy", validate_command},
     {"compat-check", "check whether this program can run a model file", compat_check_command},

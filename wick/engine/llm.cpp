@@ -6,16 +6,16 @@
 
 #include "wick/base/fail.h"
 #include "wick/engine/generator.h"
-#include "wick/formats/gguf.h"
+#include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
 
 struct Llm::State {
-  State(GgufFile opened, const Device& device, const LlmOptions& options)
+  State(Checkpoint opened, const Device& device, const LlmOptions& options)
       : file(std::move(opened)),
-        tokenizer(Tokenizer::from_gguf(file)),
+        tokenizer(load_tokenizer(file)),
         model(load_language_model(
             file, device, {.precise = options.precise, .fast = options.fast, .progress = options.progress, .kv_type = options.kv_dtype})),
         generator(*model, tokenizer, options.context > 0 ? options.context : std::min(model->info().context_length, kDefaultContext)) {
@@ -31,7 +31,7 @@ struct Llm::State {
   // The cache of a whole context is only allocated as far as a request needs it; this bounds what a careless request can take.
   static constexpr int64_t kDefaultContext = 4096;
 
-  GgufFile file;
+  Checkpoint file;
   std::shared_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<LanguageModel> model;
   Generator generator;
@@ -41,7 +41,7 @@ struct Llm::State {
 
 Llm Llm::load(const std::filesystem::path& path, const LlmOptions& options) {
   if (options.context < 0) fail(ErrorCode::invalid_argument, "Llm::load: context {}: must be 0 or more", options.context);
-  GgufFile file = GgufFile::open(path);
+  Checkpoint file = Checkpoint::open(path);
   return Llm(std::make_shared<State>(std::move(file), options.device ? *options.device : Device::best(), options));
 }
 

@@ -1,4 +1,4 @@
-// An Llm is a language model with its tokenizer, loaded from one file: tokenize, generate, stream, or take logits and sample.
+// An Llm is a language model with its tokenizer, loaded from a file or folder: tokenize, generate, stream, or take logits and sample.
 //
 //   wick::Llm model = wick::Llm::load("model.gguf");
 //   std::cout << model.generate("Once upon a time").text << "\n";
@@ -52,9 +52,9 @@ struct LlmInfo {
 // A handle: copies share the model. Any number of threads may use one; generations and logits run one after another.
 class Llm {
  public:
-  // Reads a GGUF file; of a split one, the first part. The weights stay mapped, so that loading takes milliseconds.
-  // Errors: not_found, corrupt_file, unsupported (architecture, tensor type), shape_mismatch, each naming the file; invalid_argument for
-  // a context beyond the model's; no_device and backend_not_linked.
+  // Reads a GGUF file (of a split one, the first part) or a Hugging Face folder. The weights stay mapped, so that loading takes
+  // milliseconds. Errors: not_found, corrupt_file, unsupported (architecture, tensor type), shape_mismatch, each naming the file;
+  // invalid_argument for a context beyond the model's; no_device and backend_not_linked.
   [[nodiscard]] static Llm load(const std::filesystem::path& path, const LlmOptions& options = {});
 
   [[nodiscard]] const LlmInfo& info() const noexcept;

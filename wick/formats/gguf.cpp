@@ -44,6 +44,8 @@ void append_converted(const GgufArray& array, std::vector<T>& values) {
   }
 }
 
+}  // namespace
+
 std::optional<uint64_t> as_uint(const GgufValue& value) {
   return std::visit(
       [](const auto& held) -> std::optional<uint64_t> {
@@ -64,8 +66,7 @@ std::optional<double> as_float(const GgufValue& value) {
       value.value);
 }
 
-// What a metadata value is, for messages: "the i32 -1", "a string".
-std::string describe(const GgufValue& value) {
+std::string describe_gguf_value(const GgufValue& value) {
   return std::visit(
       [&](const auto& held) -> std::string {
         using Held = std::decay_t<decltype(held)>;
@@ -78,8 +79,6 @@ std::string describe(const GgufValue& value) {
       },
       value.value);
 }
-
-}  // namespace
 
 uint64_t packed_bytes(GgufType type) noexcept {
   switch (type) {
@@ -171,7 +170,7 @@ void GgufFile::fail_absent(std::string_view key) const {
 void GgufFile::fail_kind(std::string_view key, const char* wanted) const {
   const auto& [own_key, value] = metadata_[metadata_index_.at(key)];
   fail(ErrorCode::corrupt_file, "{}: metadata {} at byte {} is {}, but {} is needed; {}", name_, printable(key), offset_of(own_key),
-       describe(value), wanted, kConvertAgain);
+       describe_gguf_value(value), wanted, kConvertAgain);
 }
 
 std::optional<uint64_t> GgufFile::find_uint(std::string_view key) const {

@@ -1,19 +1,29 @@
 #include "wick/model/language_model.h"
 
 #include "wick/base/fail.h"
-#include "wick/model/llama.h"
-#include "wick/model/llama_config.h"
+#include "wick/model/architecture.h"
+#include "wick/model/decoder_model.h"
 
 namespace wick {
 
-std::vector<std::string_view> supported_architectures() { return LlamaConfig::architectures(); }
+std::vector<std::string_view> supported_architectures() {
+  std::vector<std::string_view> names;
+  for (const Architecture* architecture : architectures()) names.push_back(architecture->name);
+  return names;
+}
+
+int64_t rows_at_once(const Device& device) {
+  // Enough to use each weight many times, few enough that the activations stay small. On a GPU, whose many groups share a matrix by blocks
+  // of tokens and which may round the weights for each batch, those are more.
+  return device.runtime().runs_kernels() ? 2048 : 512;
+}
 
 std::unique_ptr<KvPool> LanguageModel::new_pool(int64_t context, int64_t sequences, bool keep_prefixes) const {
   const ModelInfo& model = info();
   if (context < 1 || context > model.context_length) {
     fail(ErrorCode::context_full, "a context of {} tokens was asked for; {} takes 1 to {}", context, model.name, model.context_length);
   }
-  KvPoolOptions options{.context = context, .keep_prefixes = keep_prefixes};
+  KvPoolOptions options{.context = context, .step = rows_at_once(device()), .keep_prefixes = keep_prefixes};
   options.bytes = KvPool::bytes_for(cache_layout(), options, sequences);
   return std::make_unique<KvPool>(device(), cache_layout(), options);
 }
@@ -29,8 +39,12 @@ Tensor LanguageModel::forward(std::span<const int32_t> tokens, CachedSequence& s
   return forward(batch, sequence.pool(), {.result = ModelResult::logits, .stop = stop});
 }
 
+std::unique_ptr<LanguageModel> load_language_model(const Checkpoint& checkpoint, const Device& device, const LoadOptions& options) {
+  return DecoderModel::load(checkpoint, device, options);
+}
+
 std::unique_ptr<LanguageModel> load_language_model(const GgufFile& file, const Device& device, const LoadOptions& options) {
-  return Llama::load(file, device, options);
+  return load_language_model(Checkpoint::view(file), device, options);
 }
 
 }  // namespace wick

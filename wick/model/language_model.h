@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/formats/gguf.h"
 #include "wick/model/batch.h"
 #include "wick/model/cached_sequence.h"
+#include "wick/model/checkpoint.h"
 #include "wick/model/kv_pool.h"
 #include "wick/tensor/tensor.h"
 
@@ -102,9 +102,14 @@ class LanguageModel {
 // What general.architecture may be.
 [[nodiscard]] std::vector<std::string_view> supported_architectures();
 
-// Loads a model of any architecture Wick knows from an open GGUF file. The file's bytes are used where they lie; what is rearranged is
-// forgotten, so that each weight is in memory once.
+// Tokens that go through the layers together.
+[[nodiscard]] int64_t rows_at_once(const Device& device);
+
+// Loads a model of any architecture Wick knows. The files' bytes are used where they lie; what is rearranged is forgotten, so that each
+// weight is in memory once. The model keeps the mappings.
 // Errors: unsupported (architecture, tensor type, kv_type), not_found (a tensor or key), corrupt_file, shape_mismatch; each names the file.
+[[nodiscard]] std::unique_ptr<LanguageModel> load_language_model(const Checkpoint& checkpoint, const Device& device,
+                                                                 const LoadOptions& options = {});
 [[nodiscard]] std::unique_ptr<LanguageModel> load_language_model(const GgufFile& file, const Device& device,
                                                                  const LoadOptions& options = {});
 

@@ -9,7 +9,9 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
+#include "wick/formats/gguf.h"
 #include "wick/formats/printable.h"
+#include "wick/model/checkpoint.h"
 
 namespace wick {
 namespace {
@@ -18,8 +20,9 @@ constexpr KeyRule read(std::string_view name) { return {name, KeyUse::read}; }
 constexpr KeyRule harmless(std::string_view name) { return {name, KeyUse::harmless}; }
 constexpr KeyRule only(std::string_view name, double value, double other = kNoValue) { return {name, KeyUse::only_value, {value, other}}; }
 
-// llama.cpp ignores the two soft caps for these architectures and saves them at its own defaults, 50 and 30.
-constexpr std::array kLlamaKeys = {
+// The keys that decoders share. llama.cpp writes all of them, at values without effect, when it saves a model; it ignores the two soft caps
+// for architectures without them and saves them at its own defaults, 50 and 30.
+constexpr std::array kSharedKeys = {
     read("context_length"),
     read("embedding_length"),
     read("block_count"),
@@ -31,6 +34,9 @@ constexpr std::array kLlamaKeys = {
     read("attention.layer_norm_rms_epsilon"),
     read("attention.scale"),
     read("attention.sliding_window"),
+    read("attention.sliding_window_pattern"),
+    read("attention.layer_norm_epsilon"),
+    read("hidden_act"),
     read("embedding_length_out"),
     read("expert_count"),
     read("rope.dimension_count"),
@@ -55,12 +61,10 @@ constexpr std::array kLlamaKeys = {
     harmless("expert_weights_scale"),
     harmless("expert_weights_norm"),
     harmless("expert_gating_func"),
-    harmless("attention.sliding_window_pattern"),
     harmless("attention.key_length_swa"),
     harmless("attention.value_length_swa"),
     harmless("rope.dimension_count_swa"),
     harmless("rope.freq_base_swa"),
-    harmless("attention.layer_norm_epsilon"),
     harmless("attention.group_norm_epsilon"),
     harmless("attention.group_norm_groups"),
     harmless("rope.scaling.finetuned"),
@@ -147,6 +151,15 @@ bool is_neutral(const KeyRule& rule, const GgufValue& value) {
          std::all_of(numbers.begin(), numbers.end(), [&](double number) { return number == rule.neutral[0] || number == rule.neutral[1]; });
 }
 
+const KeyRule* find_rule(std::span<const KeyRule> rules, std::string_view name) {
+  const auto rule = std::find_if(rules.begin(), rules.end(), [&](const KeyRule& each) { return each.name == name; });
+  return rule == rules.end() ? nullptr : &*rule;
+}
+
+std::string shown_key(const Checkpoint& checkpoint, std::string_view key) {
+  return checkpoint.gguf() != nullptr ? "metadata " + printable(key) : checkpoint.where(key);
+}
+
 std::string neutral_values(const KeyRule* rule) {
   if (rule == nullptr) return "";
   const std::string other = std::isnan(rule->neutral[1]) ? "" : fmt::format(" or {}", rule->neutral[1]);
@@ -155,29 +168,28 @@ std::string neutral_values(const KeyRule* rule) {
 
 }  // namespace
 
-std::span<const KeyRule> llama_keys() { return kLlamaKeys; }
-
-void check_metadata_keys(const GgufFile& file, std::string_view architecture, std::span<const KeyRule> rules) {
+void check_metadata_keys(const Checkpoint& checkpoint, std::string_view architecture, std::span<const KeyRule> own) {
   const std::string prefix = std::string(architecture) + ".";
   std::vector<std::string> unknown;
-  for (const auto& [key, value] : file.metadata()) {
+  for (const std::string_view key : checkpoint.keys()) {
     if (!key.starts_with(prefix)) continue;
     const std::string_view name = key.substr(prefix.size());
-    const auto rule = std::find_if(rules.begin(), rules.end(), [&](const KeyRule& each) { return each.name == name; });
-    const bool listed = rule != rules.end();
-    if (listed && (rule->use != KeyUse::only_value || is_neutral(*rule, value))) continue;
-    if (!listed && !name.starts_with("attention.") && !name.starts_with("rope.")) {
+    const KeyRule* rule = find_rule(own, name);
+    if (rule == nullptr) rule = find_rule(kSharedKeys, name);
+    const GgufValue& value = *checkpoint.find(key);
+    if (rule != nullptr && (rule->use != KeyUse::only_value || is_neutral(*rule, value))) continue;
+    if (rule == nullptr && !name.starts_with("attention.") && !name.starts_with("rope.")) {
       unknown.push_back(printable(key));
       continue;
     }
     fail(ErrorCode::unsupported,
-         "{}: metadata {} = {} changes what the model computes, and this version cannot compute it for {}; it runs files without the key{}",
-         file.name(), printable(key), shown(value), architecture, neutral_values(listed ? &*rule : nullptr));
+         "{}: {} = {} changes what the model computes, and this version cannot compute it for {}; it runs files without the key{}",
+         checkpoint.name(), shown_key(checkpoint, key), shown(value), architecture, neutral_values(rule));
   }
   if (unknown.empty()) return;
   const size_t count = unknown.size();
   unknown.resize(std::min<size_t>(count, 4));
-  log_warning("{}: {} metadata keys of the model are not known and are ignored: {}{}", file.name(), count, fmt::join(unknown, ", "),
+  log_warning("{}: {} metadata keys of the model are not known and are ignored: {}{}", checkpoint.name(), count, fmt::join(unknown, ", "),
               count > unknown.size() ? ", …" : "");
 }
 

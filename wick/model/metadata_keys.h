@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-#include "wick/formats/gguf.h"
+namespace wick {
 
-namespace [[gnu::visibility("default")]] wick {
+class Checkpoint;
 
 // What a key "<architecture>.<name>" means to the model that reads it.
 enum class KeyUse {
@@ -28,13 +28,9 @@ struct KeyRule {
   std::array<double, 2> neutral = {kNoValue, kNoValue};
 };
 
-// Checks every key "<architecture>.…" of the file. Unlisted keys under "attention." and "rope." are refused like the listed ones, because
-// those groups always describe arithmetic; other unlisted keys are named in a warning.
-// Errors: unsupported, naming file, key and value.
-void check_metadata_keys(const GgufFile& file, std::string_view architecture, std::span<const KeyRule> rules);
-
-// The keys of Llama and of the architectures with its layers. llama.cpp writes all of them, at values without effect, when it saves a
-// model.
-[[nodiscard]] std::span<const KeyRule> llama_keys();
+// Checks every key "<architecture>.…" of the checkpoint by the architecture's own rules, and the shared ones behind them. Unlisted keys
+// under "attention." and "rope." are refused like the listed ones, because those groups always describe arithmetic; other unlisted keys are
+// named in a warning. Errors: unsupported, naming file, key and value.
+void check_metadata_keys(const Checkpoint& checkpoint, std::string_view architecture, std::span<const KeyRule> own);
 
 }  // namespace wick

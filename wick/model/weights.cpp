@@ -24,11 +24,11 @@ void ScaledMatrix::replace(Tensor rearranged) {
   file.reset();
 }
 
-WeightReader::WeightReader(const GgufFile& file, Device device, std::function<void(uint64_t, uint64_t)> progress)
+WeightReader::WeightReader(const Checkpoint& file, Device device, std::function<void(uint64_t, uint64_t)> progress)
     : file_(file), read_(file.tensors().size()), device_(std::move(device)), progress_(std::move(progress)) {}
 
-const GgufTensor* WeightReader::take(const std::string& name) {
-  const GgufTensor* tensor = file_.find_tensor(name);
+const CheckpointTensor* WeightReader::take(const std::string& name) {
+  const CheckpointTensor* tensor = file_.find_tensor(name);
   if (tensor != nullptr) read_[static_cast<size_t>(tensor - file_.tensors().data())] = true;
   return tensor;
 }
@@ -39,7 +39,7 @@ void WeightReader::require_all_read(std::span<const std::string_view> harmless) 
     const std::string_view name = file_.tensors()[index].name;
     const bool passes =
         std::any_of(harmless.begin(), harmless.end(), [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
-    if (!read_[index] && !passes) left.push_back(printable(name));
+    if (!read_[index] && !passes) left.push_back(printable(file_.tensors()[index].stored));
   }
   if (left.empty()) return;
   const size_t count = left.size();
@@ -50,25 +50,25 @@ void WeightReader::require_all_read(std::span<const std::string_view> harmless) 
        file_.name(), count, read_.size(), fmt::join(left, ", "), count > left.size() ? ", …" : "");
 }
 
-void WeightReader::check_shape(const GgufTensor& tensor, const Shape& shape) const {
+void WeightReader::check_shape(const CheckpointTensor& tensor, const Shape& shape) const {
   if (tensor.shape == shape) return;
   fail(ErrorCode::shape_mismatch, "{}: tensor '{}' has shape {}, the metadata asks for {}; file and metadata do not belong together",
-       file_.name(), tensor.name, tensor.shape.to_string(), shape.to_string());
+       file_.name(), tensor.stored, tensor.shape.to_string(), shape.to_string());
 }
 
-void WeightReader::count(const GgufTensor& tensor) {
+void WeightReader::count(const CheckpointTensor& tensor) {
   parameters_ += tensor.shape.elements();
   done_bytes_ += tensor.data.size();
   if (progress_) progress_(done_bytes_, file_.file_bytes());
 }
 
-Tensor WeightReader::import(const GgufTensor& tensor, const Shape& shape) {
+Tensor WeightReader::import(const CheckpointTensor& tensor, const Shape& shape) {
   check_shape(tensor, shape);
   count(tensor);
-  return Tensor::import_host(tensor.data, shape, tensor.dtype, device_, tensor.file);
+  return Tensor::import_host(tensor.data, shape, tensor.dtype, device_, tensor.owner);
 }
 
-Tensor WeightReader::import_rewritten(const GgufTensor& tensor, const Shape& shape) {
+Tensor WeightReader::import_rewritten(const CheckpointTensor& tensor, const Shape& shape) {
   check_shape(tensor, shape);
   const DType blocks = ternary_blocks_for(shape.last());
   const auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(storage_bytes(blocks, shape.elements())));
@@ -78,13 +78,13 @@ Tensor WeightReader::import_rewritten(const GgufTensor& tensor, const Shape& sha
   return Tensor::import_host(*bytes, shape, blocks, device_, bytes);
 }
 
-const GgufTensor& WeightReader::find(const std::string& name, OpId op) {
-  const GgufTensor* tensor = take(name);
+const CheckpointTensor& WeightReader::find(const std::string& name, OpId op) {
+  const CheckpointTensor* tensor = take(name);
   if (tensor == nullptr) fail_missing(name);
   const DType used = tensor->dtype == DType::i2_s ? ternary_blocks_for(tensor->shape.last()) : tensor->dtype;
   if (support(device_, op, used) == Support::none) {
     fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}, which {} cannot read yet; convert the file to Q8_0, Q4_0, a K-quant or F16",
-         file_.name(), tensor->name, to_string(tensor->dtype), device_.location().to_string());
+         file_.name(), tensor->stored, to_string(tensor->dtype), device_.location().to_string());
   }
   return *tensor;
 }
@@ -94,7 +94,7 @@ void WeightReader::fail_missing(const std::string& name) const {
 }
 
 double WeightReader::scale(const std::string& name) {
-  const GgufTensor* tensor = take(name);
+  const CheckpointTensor* tensor = take(name);
   if (tensor == nullptr) return 1;
   check_shape(*tensor, {1});
   if (tensor->dtype != DType::f32 && tensor->dtype != DType::f16 && tensor->dtype != DType::bf16) {
@@ -106,7 +106,7 @@ double WeightReader::scale(const std::string& name) {
 }
 
 ScaledMatrix WeightReader::read(const std::string& name, OpId op, const Shape& shape) {
-  const GgufTensor& tensor = find(name + ".weight", op);
+  const CheckpointTensor& tensor = find(name + ".weight", op);
   const double file_scale = scale(name + ".scale");
   if (tensor.dtype == DType::i2_s) return {import_rewritten(tensor, shape), i2_s_scale(tensor.data) * file_scale};
   return {import(tensor, shape), file_scale, tensor.file, tensor.data};
@@ -120,14 +120,47 @@ ScaledMatrix WeightReader::matrix(const std::string& name, int64_t rows, int64_t
   return read(name, OpId::linear, {rows, columns});
 }
 
-std::optional<Tensor> WeightReader::find_vector(const std::string& name, int64_t length) {
-  const GgufTensor* tensor = take(name);
-  if (tensor == nullptr) return std::nullopt;
-  if (!is_float(tensor->dtype)) {
-    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; a float type is needed", file_.name(), tensor->name,
-         to_string(tensor->dtype));
+ScaledMatrix WeightReader::matrix_rows(const std::string& name, const Rows& rows, int64_t columns) {
+  const CheckpointTensor& whole = find(name + ".weight", OpId::linear);
+  check_shape(whole, {rows.of, columns});
+  if (whole.dtype == DType::i2_s) {
+    fail(ErrorCode::unsupported, "{}: tensor '{}' holds several matrices, which I2_S with its one scale cannot; convert it to TQ2_0",
+         file_.name(), whole.stored);
   }
-  return import(*tensor, {length});
+  const double file_scale = scale(name + ".scale");
+  CheckpointTensor part = whole;
+  const auto row_bytes = static_cast<size_t>(storage_bytes(whole.dtype, columns));
+  part.data = whole.data.subspan(static_cast<size_t>(rows.first) * row_bytes, static_cast<size_t>(rows.count) * row_bytes);
+  part.shape = {rows.count, columns};
+  return {import(part, part.shape), file_scale, part.file, part.data};
+}
+
+int64_t WeightReader::rows_of(const std::string& name) const {
+  const CheckpointTensor* tensor = file_.find_tensor(name);
+  return tensor == nullptr || tensor->shape.rank() == 0 ? 0 : tensor->shape[0];
+}
+
+Tensor WeightReader::import_vector(const CheckpointTensor& tensor, const Rows& elements) {
+  if (!is_float(tensor.dtype)) {
+    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; a float type is needed", file_.name(), tensor.stored,
+         to_string(tensor.dtype));
+  }
+  check_shape(tensor, {elements.of});
+  CheckpointTensor part = tensor;
+  const auto element_bytes = static_cast<size_t>(storage_bytes(tensor.dtype, 1));
+  part.data = tensor.data.subspan(static_cast<size_t>(elements.first) * element_bytes, static_cast<size_t>(elements.count) * element_bytes);
+  part.shape = {elements.count};
+  return import(part, part.shape).to_dtype(DType::f32);
+}
+
+std::optional<Tensor> WeightReader::find_vector_part(const std::string& name, const Rows& elements) {
+  const CheckpointTensor* tensor = take(name);
+  if (tensor == nullptr) return std::nullopt;
+  return import_vector(*tensor, elements);
+}
+
+std::optional<Tensor> WeightReader::find_vector(const std::string& name, int64_t length) {
+  return find_vector_part(name, {0, length, length});
 }
 
 Tensor WeightReader::vector(const std::string& name, int64_t length) {

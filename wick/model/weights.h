@@ -1,4 +1,4 @@
-// Takes a model's tensors out of a GGUF file: checked against the shapes that the architecture wants, mapped rather than copied.
+// Takes a model's tensors out of a checkpoint: checked against the shapes that the architecture wants, mapped rather than copied.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/formats/gguf.h"
+#include "wick/model/checkpoint.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -19,7 +19,7 @@ struct ScaledMatrix {
   Tensor weight;
   double scale = 1;
   // What of a file `weight` still is; no file if it is memory of its own.
-  std::shared_ptr<MappedFile> file = {};
+  std::shared_ptr<const MappedFile> file = {};
   std::span<const std::byte> data = {};
 
   // Takes `rearranged`, of repack_for_linear(), in the place of `weight` and forgets the pages of the file, so that it is in memory once.
@@ -31,15 +31,27 @@ struct ScaledMatrix {
 
 class WeightReader {
  public:
-  WeightReader(const GgufFile& file, Device device, std::function<void(uint64_t done, uint64_t total)> progress);
+  WeightReader(const Checkpoint& file, Device device, std::function<void(uint64_t done, uint64_t total)> progress);
 
   // The matrix "<name>.weight" [rows, columns] for linear. Its scale is "<name>.scale", if the file has one; I2_S, whose one scale no
   // kernel reads, becomes ternary blocks of scale 1 (quant/i2_s.h), and its scale counts too.
   // Errors: not_found, shape_mismatch, unsupported (a dtype that the device cannot multiply); each names file and tensor.
   [[nodiscard]] ScaledMatrix matrix(const std::string& name, int64_t rows, int64_t columns);
+  // The rows from `first` on of a matrix [of, columns]: one of several that a checkpoint stores as one. Nothing is copied; as rows are
+  // whole blocks, those of a quantized matrix are one too. Errors: matrix's; unsupported for I2_S.
+  struct Rows {
+    int64_t first = 0, count = 0, of = 0;
+  };
+  [[nodiscard]] ScaledMatrix matrix_rows(const std::string& name, const Rows& rows, int64_t columns);
+  [[nodiscard]] std::optional<Tensor> find_vector_part(const std::string& name, const Rows& elements);
+  [[nodiscard]] bool has(const std::string& name) const { return file_.find_tensor(name) != nullptr; }
+  // 0 if the tensor is absent or has no dimensions.
+  [[nodiscard]] int64_t rows_of(const std::string& name) const;
+  [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return file_; }
+  [[nodiscard]] const Device& device() const noexcept { return device_; }
   // A matrix whose rows are looked up, not multiplied.
   [[nodiscard]] ScaledMatrix table(const std::string& name, int64_t rows, int64_t columns);
-  // A vector of `length` floats.
+  // A vector of `length` floats, as f32.
   [[nodiscard]] Tensor vector(const std::string& name, int64_t length);
   [[nodiscard]] std::optional<Tensor> find_vector(const std::string& name, int64_t length);
   // Refuses a file with tensors that nobody read: a model without them computes something else. Names that hold one of `harmless` pass.
@@ -50,21 +62,23 @@ class WeightReader {
 
  private:
   // Errors: not_found; unsupported if the device cannot do `op` with its dtype.
-  [[nodiscard]] const GgufTensor& find(const std::string& name, OpId op);
+  [[nodiscard]] const CheckpointTensor& find(const std::string& name, OpId op);
   [[noreturn]] void fail_missing(const std::string& name) const;
-  void check_shape(const GgufTensor& tensor, const Shape& shape) const;
-  void count(const GgufTensor& tensor);
-  [[nodiscard]] Tensor import(const GgufTensor& tensor, const Shape& shape);
+  void check_shape(const CheckpointTensor& tensor, const Shape& shape) const;
+  void count(const CheckpointTensor& tensor);
+  [[nodiscard]] Tensor import(const CheckpointTensor& tensor, const Shape& shape);
+  // Elements of a vector, as f32. Errors: unsupported for a quantized one.
+  [[nodiscard]] Tensor import_vector(const CheckpointTensor& tensor, const Rows& elements);
   // The blocks that stand for I2_S, a copy.
-  [[nodiscard]] Tensor import_rewritten(const GgufTensor& tensor, const Shape& shape);
+  [[nodiscard]] Tensor import_rewritten(const CheckpointTensor& tensor, const Shape& shape);
   // The one number of tensor `name`; 1 if there is none. Errors: shape_mismatch, unsupported (not f32, f16 or bf16).
   [[nodiscard]] double scale(const std::string& name);
   [[nodiscard]] ScaledMatrix read(const std::string& name, OpId op, const Shape& shape);
 
   // find_tensor, which marks the tensor as read.
-  [[nodiscard]] const GgufTensor* take(const std::string& name);
+  [[nodiscard]] const CheckpointTensor* take(const std::string& name);
 
-  const GgufFile& file_;
+  const Checkpoint& file_;
   std::vector<bool> read_;  // of file_.tensors()
   Device device_;
   std::function<void(uint64_t, uint64_t)> progress_;

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Writes NAME.json for each model below: its config.json as transformers saves it, the shapes of its tensors, logits and greedy ids.
+
+    python3 -m venv venv && venv/bin/pip install torch transformers safetensors numpy
+    venv/bin/python tests/data/models/make_goldens.py [NAME…]
+
+No weights are stored: weight(name, shape) below gives them, and tests/model/golden_models.h the same ones. Computed in f32.
+"""
+import json
+import pathlib
+import sys
+import tempfile
+
+import numpy
+import torch
+import transformers
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+HERE = pathlib.Path(__file__).parent
+TOKENS, NEW_TOKENS, VOCAB = 20, 12, 64
+
+
+def weight(name, shape):
+    """Uniform numbers of splitmix64, of variance 1 / columns; norms are around 1, biases small."""
+    state = 0xCBF29CE484222325
+    for byte in name.encode():
+        state = (state ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    count = int(numpy.prod(shape))
+    with numpy.errstate(over="ignore"):
+        x = numpy.uint64(state) + numpy.arange(1, count + 1, dtype=numpy.uint64) * numpy.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
+        x = x ^ (x >> numpy.uint64(31))
+    uniform = (x >> numpy.uint64(40)).astype(numpy.float64) / 2**23 - 1
+    if len(shape) > 1:
+        values = uniform * numpy.sqrt(3 / shape[-1])
+    elif "norm" in name or "ln_" in name:
+        values = uniform * 0.25 + (0 if name.endswith("bias") else 1)
+    else:
+        values = uniform * 0.25
+    return values.astype(numpy.float32).reshape(shape)
+
+
+SIZES = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, vocab_size=VOCAB,
+             max_position_embeddings=128, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+EVERY_HEAD = dict(SIZES, num_key_value_heads=4)
+MODELS = {
+    "llama": ("LlamaConfig", dict(SIZES, head_dim=12, attention_bias=True, mlp_bias=True)),
+    "llama-linear": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "linear", "factor": 4.0, "rope_theta": 10000.0})),
+    "llama-yarn": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0,
+                                                               "original_max_position_embeddings": 32})),
+    "mistral": ("MistralConfig", dict(SIZES, head_dim=16, sliding_window=5)),
+    "qwen2": ("Qwen2Config", dict(SIZES, use_sliding_window=True, sliding_window=6, max_window_layers=1)),
+    "qwen3": ("Qwen3Config", dict(SIZES, head_dim=16, tie_word_embeddings=True)),
+    "gemma": ("GemmaConfig", dict(SIZES, head_dim=16)),
+    "gemma2": ("Gemma2Config", dict(SIZES, head_dim=16, query_pre_attn_scalar=20, sliding_window=7)),
+    "gemma3": ("Gemma3TextConfig", dict(SIZES, num_hidden_layers=7, head_dim=16, query_pre_attn_scalar=16, sliding_window=7)),
+    "phi2": ("PhiConfig", EVERY_HEAD),
+    "phi3": ("Phi3Config", dict(SIZES, sliding_window=9)),
+    "gpt2": ("GPT2Config", dict(n_embd=32, n_layer=3, n_head=4, n_positions=128, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2)),
+    "starcoder2": ("Starcoder2Config", dict(SIZES, sliding_window=8)),
+    "stablelm": ("StableLmConfig", dict(SIZES, use_qkv_bias=True)),
+    "stablelm-parallel": ("StableLmConfig", dict(SIZES, use_parallel_residual=True)),
+    "olmo2": ("Olmo2Config", SIZES),
+    "smollm3": ("SmolLM3Config", dict(SIZES, num_hidden_layers=5)),
+    "granite": ("GraniteConfig", dict(SIZES, embedding_multiplier=6.0, residual_multiplier=0.22, attention_multiplier=0.3, logits_scaling=2.0)),
+    "command-r": ("CohereConfig", dict(SIZES, logit_scale=0.25)),
+    "cohere2": ("Cohere2Config", dict(SIZES, num_hidden_layers=5, sliding_window=6, logit_scale=0.25)),
+    "glm4": ("Glm4Config", dict(SIZES, head_dim=8, attention_bias=True)),
+    "ernie4_5": ("Ernie4_5Config", dict(SIZES, head_dim=16)),
+    "seed_oss": ("SeedOssConfig", dict(SIZES, head_dim=16)),
+    "arcee": ("ArceeConfig", SIZES),
+    "nemotron": ("NemotronConfig", dict(SIZES, head_dim=16)),
+}
+
+
+def make(name):
+    class_name, sizes = MODELS[name]
+    config = getattr(transformers, class_name)(**sizes)
+    config._attn_implementation = "eager"
+    model = transformers.AutoModelForCausalLM.from_config(config).to(torch.float32).eval()
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        path = pathlib.Path(folder) / "model.safetensors"
+        with safe_open(path, framework="numpy") as stored:
+            shapes = {key: list(stored.get_slice(key).get_shape()) for key in stored.keys()}
+        save_file({key: weight(key, shape) for key, shape in shapes.items()}, path, metadata={"format": "pt"})
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+        saved = json.loads((pathlib.Path(folder) / "config.json").read_text())
+    ids = [(7 * index * index + 3 * index + 5) % VOCAB for index in range(TOKENS)]
+    with torch.no_grad():
+        logits = model(torch.tensor([ids]), use_cache=False).logits[0]
+        text = list(ids)
+        for _ in range(NEW_TOKENS):
+            text.append(int(model(torch.tensor([text]), use_cache=False).logits[0, -1].argmax()))
+    golden = {"made_with": "transformers " + transformers.__version__, "config": saved, "tensors": shapes, "input_ids": ids,
+              "greedy_ids": text, "logits": [[float(f"{value:.7g}") for value in row] for row in logits.tolist()]}
+    (HERE / f"{name}.json").write_text(json.dumps(golden, separators=(",", ":")).replace('"logits"', '\n"logits"').replace("],[", "],\n[") + "\n")
+    print(name, "ok", len(shapes), "tensors")
+
+
+if __name__ == "__main__":
+    failed = False
+    for name in sys.argv[1:] or MODELS:
+        try:
+            make(name)
+        except Exception as error:  # the next one may work
+            failed = True
+            print(name, "failed:", error)
+    sys.exit(failed)

@@ -1,0 +1,78 @@
+// Checkpoints as Hugging Face folders, and the GGUF files that are written of them, against logits and greedy ids of transformers in f32.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "unit/shared_data.h"
+#include "unit/temporary_folder.h"
+#include "wick/convert/checkpoint_to_gguf.h"
+#include "wick/formats/safetensors.h"
+#include "wick/model/checkpoint.h"
+#include "wick/model/language_model.h"
+
+namespace wick {
+namespace {
+
+template <class T>
+std::vector<T> copy_of(const SafetensorsFile& file, const char* tensor) {
+  std::vector<T> values(file.get(tensor).data.size() / sizeof(T));
+  std::memcpy(values.data(), file.get(tensor).data.data(), file.get(tensor).data.size());
+  return values;
+}
+
+int32_t argmax(const std::vector<float>& logits) {
+  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+class FolderGoldens : public ::testing::TestWithParam<std::string> {
+ protected:
+  void expect_goldens(const Checkpoint& checkpoint, const std::filesystem::path& folder) {
+    const SafetensorsFile golden = SafetensorsFile::open(folder / "golden.safetensors");
+    const auto wide = copy_of<int64_t>(golden, "input_ids");
+    const std::vector<int32_t> ids(wide.begin(), wide.end());
+    const auto model = load_language_model(checkpoint, Device::cpu(), {.precise = true});
+    const auto sequence = model->new_sequence(128);
+    const std::vector<float> got = model->forward(ids, *sequence, LogitRows::all).to_vector<float>();
+    const auto want = copy_of<float>(golden, "output");
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << "element " << i;
+    expect_greedy(*model, *sequence, ids, copy_of<int64_t>(golden, "greedy_ids"));
+  }
+
+  // The prompt is in the sequence; `expected` are its ids and those that follow.
+  static void expect_greedy(const LanguageModel& model, CachedSequence& sequence, const std::vector<int32_t>& prompt,
+                            const std::vector<int64_t>& expected) {
+    sequence.truncate(0);
+    const bool with_prompt = std::equal(prompt.begin(), prompt.end(), expected.begin());
+    std::vector<int32_t> next = prompt;
+    for (size_t at = with_prompt ? prompt.size() : 0; at < expected.size(); ++at) {
+      next = {argmax(model.forward(next, sequence, LogitRows::last).to_vector<float>())};
+      ASSERT_EQ(next.front(), expected[at]) << "token " << at;
+    }
+  }
+};
+
+TEST_P(FolderGoldens, TheFolderGivesTransformersLogitsAndText) {
+  const auto folder = shared_data("data/hf-tiny/" + GetParam());
+  if (!folder) GTEST_SKIP() << kSharedDataMissing;
+  expect_goldens(Checkpoint::open(*folder), *folder);
+}
+
+TEST_P(FolderGoldens, TheGgufFileThatIsWrittenOfItGivesTheSame) {
+  const auto folder = shared_data("data/hf-tiny/" + GetParam());
+  if (!folder) GTEST_SKIP() << kSharedDataMissing;
+  const TemporaryFolder temporary;
+  write_gguf(Checkpoint::open(*folder), temporary.path() / "model.gguf");
+  expect_goldens(Checkpoint::open(temporary.path() / "model.gguf"), *folder);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FolderGoldens, ::testing::Values("llama", "llama3-rope", "mistral", "qwen2", "qwen3", "gemma2", "phi3"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,39 @@
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "wick/base/fail.h"
+#include "wick/cli/flags.h"
+#include "wick/cli/output_file.h"
+#include "wick/cli/text_format.h"
+#include "wick/cli/wick_command.h"
+#include "wick/convert/checkpoint_to_gguf.h"
+#include "wick/model/checkpoint.h"
+
+namespace wick {
+
+void convert_command(Console& console, const Arguments& arguments) {
+  std::string folder;
+  std::string out;
+  Flags flags("Writes a Hugging Face folder (config.json and safetensors) as one GGUF file, with llama.cpp's keys and tensor names.",
+              console);
+  flags.add_argument("FOLDER", "the folder", folder).required().path();
+  flags.add_argument("OUT", "the GGUF file to write", out).required().path();
+  add_verbosity(flags, console);
+  flags.notes(
+      "Matrices keep their type; wick quantize makes them smaller. A folder runs without being converted: name it where a command\n"
+      "takes a model.");
+  flags.examples({"wick convert Qwen3-0.6B qwen3.gguf"});
+  if (!flags.parse(arguments)) return;
+
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    fail(ErrorCode::invalid_argument, "{}: no folder; name one with config.json and safetensors", folder);
+  }
+  const Checkpoint checkpoint = Checkpoint::open(folder);
+  refuse_to_overwrite(checkpoint, out);
+  write_gguf(checkpoint, out);
+  console.note(fmt::format("wrote {}, {}", out, format_bytes(GgufFile::open(out).file_bytes())));
+}
+
+}  // namespace wick

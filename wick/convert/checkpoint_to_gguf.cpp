@@ -1,0 +1,163 @@
+#include "wick/convert/checkpoint_to_gguf.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <numbers>
+#include <vector>
+
+#include "wick/base/fail.h"
+#include "wick/formats/gguf_writer.h"
+#include "wick/model/architecture.h"
+#include "wick/model/model_config.h"
+#include "wick/quant/block_format.h"
+
+namespace wick {
+namespace {
+
+// ggml's numbers for "mostly" that type.
+constexpr uint32_t kMostlyF32 = 0, kMostlyF16 = 1, kMostlyBf16 = 32;
+
+uint32_t file_type_of(const Checkpoint& checkpoint) {
+  std::map<DType, uint64_t> bytes;
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) bytes[tensor.dtype] += tensor.data.size();
+  const auto most =
+      std::max_element(bytes.begin(), bytes.end(), [](const auto& left, const auto& right) { return left.second < right.second; });
+  if (most == bytes.end() || most->first == DType::f32) return kMostlyF32;
+  return most->first == DType::bf16 ? kMostlyBf16 : kMostlyF16;
+}
+
+// The rows of one head, pair by pair: row 2i + h was row h · half + i. Rows beyond the rotated dimensions stay.
+std::vector<int64_t> interleaved_rows(int64_t rows, int64_t head_dim, int64_t rotated) {
+  std::vector<int64_t> sources;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t within = row % head_dim;
+    const int64_t source = within < rotated ? within % 2 * (rotated / 2) + within / 2 : within;
+    sources.push_back(row - within + source);
+  }
+  return sources;
+}
+
+class GgufConversion {
+ public:
+  GgufConversion(const Checkpoint& checkpoint, const Architecture& architecture)
+      : checkpoint_(checkpoint), architecture_(architecture), config_(ModelConfig::read(checkpoint, architecture)) {}
+
+  void write(const std::filesystem::path& path) {
+    add_metadata();
+    add_frequencies();
+    for (const CheckpointTensor& tensor : checkpoint_.tensors()) add_tensor(tensor);
+    writer_.write(path);
+  }
+
+ private:
+  void add_metadata();
+  void add_value(std::string_view key, const GgufValue& value);
+  [[nodiscard]] bool is_usual(std::string_view name, const GgufValue& value) const;
+  void add_frequencies();
+  void add_tensor(const CheckpointTensor& tensor);
+  [[nodiscard]] bool is_rotated(std::string_view name) const {
+    return name.ends_with(".attn_q.weight") || name.ends_with(".attn_k.weight") || name.ends_with(".attn_q.bias") ||
+           name.ends_with(".attn_k.bias");
+  }
+
+  const Checkpoint& checkpoint_;
+  const Architecture& architecture_;
+  ModelConfig config_;
+  GgufWriter writer_;
+  std::vector<float> divisors_;
+};
+
+void GgufConversion::add_metadata() {
+  writer_.add_string("general.architecture", architecture_.name);
+  writer_.add_string("general.type", "model");
+  const std::filesystem::path folder = checkpoint_.folder().has_filename() ? checkpoint_.folder() : checkpoint_.folder().parent_path();
+  writer_.add_string("general.name", std::filesystem::weakly_canonical(folder).filename().string());
+  writer_.add_uint("general.file_type", file_type_of(checkpoint_));
+  writer_.add_uint("general.quantization_version", 2);
+  const std::string prefix = std::string(architecture_.name) + ".";
+  for (const std::string_view key : checkpoint_.keys()) {
+    if (!key.starts_with(prefix)) continue;
+    const GgufValue& value = *checkpoint_.find(key);
+    if (!is_usual(key.substr(prefix.size()), value)) add_value(key, value);
+  }
+}
+
+// What GGUF files leave out, as their readers assume it.
+bool GgufConversion::is_usual(std::string_view name, const GgufValue& value) const {
+  if (name == "hidden_act") return config_.activation == architecture_.activation;
+  if (name == "attention.scale") {
+    const double usual = 1 / std::sqrt(static_cast<double>(config_.head_dim));
+    return std::fabs(as_float(value).value_or(0) / usual - 1) < 1e-6;
+  }
+  // Llama 3's are a tensor there.
+  return config_.rope.scaling == RopeScaling::llama3 && name.starts_with("rope.scaling.");
+}
+
+void GgufConversion::add_value(std::string_view key, const GgufValue& value) {
+  if (const auto* number = std::get_if<double>(&value.value)) return writer_.add_float(key, static_cast<float>(*number));
+  if (const auto* flag = std::get_if<bool>(&value.value)) return writer_.add_bool(key, *flag);
+  if (std::holds_alternative<std::string_view>(value.value) || std::holds_alternative<GgufArray>(value.value))
+    return writer_.add(key, value);
+  const std::optional<uint64_t> size = as_uint(value);
+  if (!size || *size > UINT32_MAX) return writer_.add(key, value);
+  // A number that files hold as a float may be whole in a configuration: rope_theta.
+  const bool is_float = key.ends_with("freq_base") || key.ends_with("_epsilon") || key.ends_with("softcapping") ||
+                        key.ends_with("factor") || key.ends_with("freq_base_swa");
+  if (is_float) return writer_.add_float(key, static_cast<float>(*size));
+  writer_.add_uint(key, static_cast<uint32_t>(*size));
+}
+
+void GgufConversion::add_frequencies() {
+  const RopeConfig& rope = config_.rope;
+  if (rope.scaling != RopeScaling::llama3) return;
+  RopeConfig plain = rope;
+  plain.scaling = RopeScaling::none;
+  const std::vector<double> scaled = RopeTable(rope).frequencies();
+  const std::vector<double> own = RopeTable(plain).frequencies();
+  for (size_t pair = 0; pair < own.size(); ++pair) divisors_.push_back(static_cast<float>(own[pair] / scaled[pair]));
+  writer_.add_tensor("rope_freqs.weight", DType::f32, {std::ssize(divisors_)}, std::as_bytes(std::span(divisors_)));
+}
+
+void GgufConversion::add_tensor(const CheckpointTensor& tensor) {
+  const bool permuted = is_rotated(tensor.name) && config_.rope_style != architecture_.gguf_rope;
+  const bool widened = tensor.shape.rank() == 1 && tensor.dtype != DType::f32;
+  if (!permuted && !widened) return writer_.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data);
+  const CheckpointTensor* source = &tensor;
+  if (permuted && architecture_.gguf_rope != RopeStyle::interleaved) {
+    fail(ErrorCode::unsupported, "{}: rotated pairs that are interleaved in a folder cannot be written for {}", checkpoint_.name(),
+         architecture_.name);
+  }
+  const int64_t rows = tensor.shape.rank() == 0 ? 0 : tensor.shape[0];
+  std::vector<int64_t> order;
+  if (permuted) order = interleaved_rows(rows, config_.head_dim, config_.rope.dims);
+  const DType dtype = widened ? DType::f32 : tensor.dtype;
+  writer_.add_tensor(tensor.name, dtype, tensor.shape, [source, order, widened, rows](const GgufWriter::Sink& sink) {
+    const size_t row_bytes = source->data.size() / static_cast<size_t>(std::max<int64_t>(rows, 1));
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t from = order.empty() ? row : order[static_cast<size_t>(row)];
+      const std::span<const std::byte> bytes = source->data.subspan(static_cast<size_t>(from) * row_bytes, row_bytes);
+      if (!widened) {
+        sink(bytes);
+        continue;
+      }
+      float value = 0;
+      find_block_format(source->dtype)->unpack(bytes.data(), std::span(&value, 1));
+      sink(std::as_bytes(std::span(&value, 1)));
+    }
+  });
+}
+
+}  // namespace
+
+void write_gguf(const Checkpoint& checkpoint, const std::filesystem::path& path) {
+  if (checkpoint.gguf() != nullptr) {
+    fail(ErrorCode::unsupported, "{}: this is a GGUF file already; name a folder with config.json and safetensors", checkpoint.name());
+  }
+  const Architecture* architecture = find_architecture(checkpoint.get_string("general.architecture"));
+  WICK_ASSERT(architecture != nullptr);
+  GgufConversion(checkpoint, *architecture).write(path);
+}
+
+}  // namespace wick

@@ -1,0 +1,14 @@
+// Writes a Checkpoint as a GGUF file, with the keys, names and orders of rows that llama.cpp's converter gives its architecture.
+#pragma once
+
+#include <filesystem>
+
+#include "wick/model/checkpoint.h"
+
+namespace wick {
+
+// Matrices keep their dtype; vectors become f32. The rows of queries and keys are put in the order of the architecture's GGUF files.
+// Errors: those of GgufWriter; unsupported for a checkpoint that is a GGUF file already.
+void write_gguf(const Checkpoint& checkpoint, const std::filesystem::path& path);
+
+}  // namespace wick

@@ -1,0 +1,67 @@
+// An Architecture is one row of a table: how a checkpoint names it, which metadata it reads, and how that becomes a description.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "wick/model/description.h"
+#include "wick/model/metadata_keys.h"
+#include "wick/op/op.h"
+
+namespace wick {
+
+class Checkpoint;
+struct ModelConfig;
+
+// What a key of config.json is for, in addition to the rows that all architectures share (hugging_face_names.cpp).
+struct ConfigRow {
+  enum class Use {
+    read,            // under `canonical`, "<architecture>." omitted
+    zero_if_null,    // the same, and null is 0, where an absent key means something else
+    harmless,        // changes no logit
+    every_nth_zero,  // a list of ones but for each n-th element, n being `neutral`; any other list is refused
+    only_value       // any value but `neutral` (or null) is refused
+  };
+  std::string_view key;
+  Use use = Use::read;
+  std::string_view canonical = {};
+  double neutral = 0;  // booleans count as 0 and 1
+};
+
+// A tensor's name in a folder and its canonical one; "{}" is the layer.
+struct TensorRow {
+  std::string_view stored, canonical;  // without a canonical name nothing is computed with the tensor
+};
+
+struct HuggingFaceForm {
+  std::span<const std::string_view> classes = {};  // of config.json's "architectures"
+  std::span<const ConfigRow> config = {};
+  std::span<const TensorRow> tensors = {};  // asked before the shared ones
+  RopeStyle rope = RopeStyle::half_split;
+  bool tied_by_default = false;  // where the configuration does not say
+  float norm_offset = 0;         // what is added to the stored weights of norms
+  bool transposed = false;       // matrices of layers are stored [in, out]
+  int64_t inner_multiple = 0;    // of the hidden size: the feed-forward width where the configuration does not say
+  double usual_rotary_factor = 1;
+};
+
+struct Architecture {
+  std::string_view name;    // general.architecture
+  std::string_view models;  // of this architecture, as people call them: for docs/models.md
+  DecoderSpec (*describe)(const ModelConfig& config);
+  RopeStyle gguf_rope = RopeStyle::half_split;
+  nn::ActivationKind activation = nn::ActivationKind::silu;  // of the feed-forward part, where the checkpoint does not say
+  // Keys that it reads beyond the shared ones, and other meanings of these.
+  std::span<const KeyRule> keys = {};
+  HuggingFaceForm hugging_face = {};
+};
+
+// In the order of docs/models.md.
+[[nodiscard]] std::span<const Architecture* const> architectures();
+// nullptr if there is none.
+[[nodiscard]] const Architecture* find_architecture(std::string_view name);
+// Of a class of transformers, such as "LlamaForCausalLM".
+[[nodiscard]] const Architecture* find_architecture_of_class(std::string_view name);
+
+}  // namespace wick

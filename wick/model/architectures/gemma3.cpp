@@ -1,0 +1,69 @@
+// Gemma 3's text models: Gemma 2's norms, a norm of each head's queries and keys, five layers with a window for each without, and a RoPE
+// of their own for those (Gemma Team 2025).
+#include <cmath>
+
+#include "wick/model/architectures/rows.h"
+
+namespace wick {
+namespace {
+
+// What GGUF files leave out.
+constexpr int64_t kUsualPeriod = 6;
+constexpr double kUsualLocalBase = 10000;
+// The only model whose scores are scaled by the width of all heads has so many layers.
+constexpr int64_t kLayersOf27B = 62;
+
+DecoderSpec describe_gemma3(const ModelConfig& config) {
+  ModelConfig own = config;
+  if (own.windowed.empty()) {
+    for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kUsualPeriod < kUsualPeriod - 1);
+  }
+  if (own.attention_scale == 0 && own.layers == kLayersOf27B) {
+    own.attention_scale = 1 / std::sqrt(static_cast<double>(own.hidden_size) / static_cast<double>(own.heads));
+  }
+  DecoderSpec spec = own.decoder([&](int64_t layer) {
+    AttentionSpec attention = own.attention(layer);
+    attention.head_norms = HeadNorms::each_head;
+    attention.softcap = own.cap_or("attn_logit_softcapping", 0);
+    attention.rope = own.window > 0 && own.windowed[static_cast<size_t>(layer)] ? 1 : 0;
+    LayerSpec made = own.layer(std::move(attention), own.feed_forward());
+    made.blocks[0].post_norm = own.norm("post_attention_norm");
+    made.blocks[1].post_norm = own.norm("post_ffw_norm");
+    return made;
+  });
+  RopeConfig local;
+  local.dims = own.rope.dims;
+  local.base = own.keys.positive_or("rope.freq_base_swa", kUsualLocalBase);
+  spec.ropes.push_back(local);
+  spec.embedding_scale = std::sqrt(static_cast<float>(own.hidden_size));
+  spec.logit_softcap = own.cap_or("final_logit_softcapping", 0);
+  return spec;
+}
+
+constexpr KeyRule kGemma3Keys[] = {{"attn_logit_softcapping"}, {"final_logit_softcapping"}, {"rope.freq_base_swa"}};
+constexpr std::string_view kGemma3Classes[] = {"Gemma3ForCausalLM"};
+constexpr ConfigRow kGemma3Config[] = {
+    {"hidden_act", ConfigRow::Use::harmless},
+    {"hidden_activation", ConfigRow::Use::read, "hidden_act"},
+    {"attn_logit_softcapping", ConfigRow::Use::zero_if_null, "attn_logit_softcapping"},
+    {"final_logit_softcapping", ConfigRow::Use::zero_if_null, "final_logit_softcapping"},
+    {"_sliding_window_pattern", ConfigRow::Use::harmless},  // layer_types says it
+};
+constexpr TensorRow kGemma3Tensors[] = {
+    {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
+    {"model.layers.{}.pre_feedforward_layernorm.weight", "blk.{}.ffn_norm.weight"},
+    {"model.layers.{}.post_feedforward_layernorm.weight", "blk.{}.post_ffw_norm.weight"},
+};
+
+}  // namespace
+
+const Architecture kGemma3 = {
+    .name = "gemma3",
+    .models = "Gemma 3 (text)",
+    .describe = describe_gemma3,
+    .activation = nn::ActivationKind::gelu_pytorch_tanh,
+    .keys = kGemma3Keys,
+    .hugging_face = {
+        .classes = kGemma3Classes, .config = kGemma3Config, .tensors = kGemma3Tensors, .tied_by_default = true, .norm_offset = 1}};
+
+}  // namespace wick

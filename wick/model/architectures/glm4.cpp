@@ -1,0 +1,31 @@
+// GLM 4 (0414): norms before and after each part, one matrix for gate and up, interleaved pairs in half of each head.
+#include "wick/model/architectures/rows.h"
+
+namespace wick {
+namespace {
+
+DecoderSpec describe_glm4(const ModelConfig& config) {
+  return config.decoder([&](int64_t layer) {
+    LayerSpec made = config.layer(config.attention(layer), config.feed_forward());
+    made.blocks[0].post_norm = config.norm("post_attention_norm");
+    made.blocks[1].post_norm = config.norm("post_ffw_norm");
+    return made;
+  });
+}
+
+constexpr std::string_view kGlm4Classes[] = {"Glm4ForCausalLM"};
+constexpr TensorRow kGlm4Tensors[] = {
+    {"model.layers.{}.post_self_attn_layernorm.weight", "blk.{}.post_attention_norm.weight"},
+    {"model.layers.{}.post_mlp_layernorm.weight", "blk.{}.post_ffw_norm.weight"},
+};
+
+}  // namespace
+
+const Architecture kGlm4 = {
+    .name = "glm4",
+    .models = "GLM 4 (0414)",
+    .describe = describe_glm4,
+    .gguf_rope = RopeStyle::interleaved,
+    .hugging_face = {.classes = kGlm4Classes, .tensors = kGlm4Tensors, .rope = RopeStyle::interleaved, .usual_rotary_factor = 0.5}};
+
+}  // namespace wick

@@ -1,0 +1,75 @@
+// Architectures with Llama's layers and a name of their own.
+#include "wick/model/architectures/rows.h"
+
+namespace wick {
+namespace {
+
+DecoderSpec describe_plain(const ModelConfig& config) {
+  return config.decoder([&](int64_t layer) { return config.layer(config.attention(layer), config.feed_forward()); });
+}
+
+// Seed-OSS's GGUF files call the feed-forward part's norm post_attention_norm.
+DecoderSpec describe_seed_oss(const ModelConfig& config) {
+  return config.decoder([&](int64_t layer) {
+    LayerSpec made = config.layer(config.attention(layer), config.feed_forward());
+    made.blocks[1].norm = config.norm("post_attention_norm");
+    return made;
+  });
+}
+
+// A feed-forward part without a gate.
+DecoderSpec describe_arcee(const ModelConfig& config) {
+  return config.decoder([&](int64_t layer) {
+    FeedForwardSpec feed_forward = config.feed_forward();
+    feed_forward.gated = false;
+    return config.layer(config.attention(layer), std::move(feed_forward));
+  });
+}
+
+DecoderSpec describe_nemotron(const ModelConfig& config) {
+  DecoderSpec spec = config.decoder([&](int64_t layer) {
+    FeedForwardSpec feed_forward = config.feed_forward();
+    feed_forward.gated = false;
+    return config.layer(config.attention(layer), std::move(feed_forward), NormKind::layer);
+  });
+  spec.output_norm = config.norm("output_norm", NormKind::layer);
+  return spec;
+}
+
+constexpr std::string_view kErnieClasses[] = {"Ernie4_5ForCausalLM"};
+constexpr std::string_view kSeedOssClasses[] = {"SeedOssForCausalLM"};
+constexpr std::string_view kArceeClasses[] = {"ArceeForCausalLM"};
+constexpr std::string_view kNemotronClasses[] = {"NemotronForCausalLM"};
+constexpr ConfigRow kErnieConfig[] = {{"use_bias", ConfigRow::Use::harmless}};  // the tensors tell
+constexpr ConfigRow kSeedOssConfig[] = {{"attention_out_bias", ConfigRow::Use::harmless}, {"residual_dropout", ConfigRow::Use::harmless}};
+constexpr ConfigRow kNemotronConfig[] = {{"norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"}};
+constexpr TensorRow kSeedOssTensors[] = {
+    {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
+};
+
+}  // namespace
+
+const Architecture kErnie = {
+    .name = "ernie4_5",
+    .models = "ERNIE 4.5 (dense)",
+    .describe = describe_plain,
+    .gguf_rope = RopeStyle::interleaved,
+    .hugging_face = {.classes = kErnieClasses, .config = kErnieConfig, .rope = RopeStyle::interleaved, .tied_by_default = true}};
+const Architecture kSeedOss = {.name = "seed_oss",
+                               .models = "Seed-OSS",
+                               .describe = describe_seed_oss,
+                               .hugging_face = {.classes = kSeedOssClasses, .config = kSeedOssConfig, .tensors = kSeedOssTensors}};
+const Architecture kArcee = {.name = "arcee",
+                             .models = "Arcee AFM 4.5B",
+                             .describe = describe_arcee,
+                             .gguf_rope = RopeStyle::interleaved,
+                             .activation = nn::ActivationKind::relu2,
+                             .hugging_face = {.classes = kArceeClasses}};
+const Architecture kNemotron = {
+    .name = "nemotron",
+    .models = "Nemotron 4, Minitron",
+    .describe = describe_nemotron,
+    .activation = nn::ActivationKind::relu2,
+    .hugging_face = {.classes = kNemotronClasses, .config = kNemotronConfig, .norm_offset = 1, .usual_rotary_factor = 0.5}};
+
+}  // namespace wick

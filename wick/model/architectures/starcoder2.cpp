@@ -1,0 +1,40 @@
+// StarCoder 2: layer norms, biases everywhere, a feed-forward part without a gate, a window (Lozhkov et al. 2024).
+#include "wick/model/architectures/rows.h"
+
+namespace wick {
+namespace {
+
+DecoderSpec describe_starcoder2(const ModelConfig& config) {
+  DecoderSpec spec = config.decoder([&](int64_t layer) {
+    FeedForwardSpec feed_forward = config.feed_forward();
+    feed_forward.gated = false;
+    return config.layer(config.attention(layer), std::move(feed_forward), NormKind::layer);
+  });
+  spec.output_norm = config.norm("output_norm", NormKind::layer);
+  return spec;
+}
+
+constexpr std::string_view kStarCoder2Classes[] = {"Starcoder2ForCausalLM"};
+constexpr ConfigRow kStarCoder2Config[] = {
+    {"norm_epsilon", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
+    {"use_bias", ConfigRow::Use::harmless},  // the tensors tell
+    {"embedding_dropout", ConfigRow::Use::harmless},
+    {"residual_dropout", ConfigRow::Use::harmless},
+};
+constexpr TensorRow kStarCoder2Tensors[] = {
+    {"model.layers.{}.mlp.c_fc.weight", "blk.{}.ffn_up.weight"},
+    {"model.layers.{}.mlp.c_fc.bias", "blk.{}.ffn_up.bias"},
+    {"model.layers.{}.mlp.c_proj.weight", "blk.{}.ffn_down.weight"},
+    {"model.layers.{}.mlp.c_proj.bias", "blk.{}.ffn_down.bias"},
+};
+
+}  // namespace
+
+const Architecture kStarCoder2 = {
+    .name = "starcoder2",
+    .models = "StarCoder 2",
+    .describe = describe_starcoder2,
+    .activation = nn::ActivationKind::gelu_pytorch_tanh,
+    .hugging_face = {.classes = kStarCoder2Classes, .config = kStarCoder2Config, .tensors = kStarCoder2Tensors, .tied_by_default = true}};
+
+}  // namespace wick

@@ -1,0 +1,107 @@
+// A Checkpoint is a trained model as files hold it: metadata by canonical key and tensors by canonical name, whatever the files are.
+//
+// Canonical are the keys and names that GGUF files have ("<architecture>.block_count", "blk.0.attn_q.weight"), with their meaning. What is
+// stored otherwise in a Hugging Face folder is translated by the tables of its architecture (hugging_face.h); one difference stays, as it
+// needs no copy of the weights then: in which order the elements of a rotated head lie (rope_style()).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/base/mapped_file.h"
+#include "wick/formats/gguf.h"
+#include "wick/layout/dtype.h"
+#include "wick/layout/shape.h"
+#include "wick/op/op.h"
+
+namespace wick {
+
+class Tokenizer;
+struct Architecture;
+
+struct CheckpointTensor {
+  std::string name;    // canonical
+  std::string stored;  // the file's own name, for messages
+  DType dtype = DType::f32;
+  Shape shape = {};
+  std::span<const std::byte> data = {};
+  std::shared_ptr<const MappedFile> file = {};  // the mapping that holds data; none where it was computed
+  std::shared_ptr<const void> owner = {};       // keeps data alive
+};
+
+class Checkpoint {
+ public:
+  // A GGUF file (of a split one, the first part), or a folder with config.json and safetensors. Tensors are mapped, never copied.
+  // Errors: those of GgufFile::open and open_hugging_face.
+  [[nodiscard]] static Checkpoint open(const std::filesystem::path& path);
+  // `file` must outlive the checkpoint.
+  [[nodiscard]] static Checkpoint view(const GgufFile& file);
+  explicit Checkpoint(GgufFile file);
+
+  // What the architecture's tables have made of a folder.
+  struct Folder {
+    std::filesystem::path path;
+    const Architecture* architecture = nullptr;
+    std::vector<std::pair<std::string, GgufValue>> metadata = {};
+    std::map<std::string, std::string, std::less<>> origins = {};  // canonical key to the configuration's key
+    std::shared_ptr<const void> values = {};                       // keeps strings and arrays of `metadata` alive
+    std::vector<CheckpointTensor> tensors = {};
+    uint64_t file_bytes = 0;
+  };
+  explicit Checkpoint(Folder folder);
+
+  // The path, for messages.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] uint64_t file_bytes() const noexcept { return file_bytes_; }
+  // nullptr for a folder.
+  [[nodiscard]] const GgufFile* gguf() const noexcept { return gguf_.get(); }
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+  // Of the files' queries and keys, where the architecture rotates them. Its GGUF files may differ from its folders.
+  [[nodiscard]] RopeStyle rope_style(const Architecture& architecture) const noexcept;
+
+  [[nodiscard]] std::span<const CheckpointTensor> tensors() const noexcept { return tensors_; }
+  // nullptr if absent.
+  [[nodiscard]] const CheckpointTensor* find_tensor(std::string_view name) const noexcept;
+
+  // By canonical key, all in the file's order.
+  [[nodiscard]] std::vector<std::string_view> keys() const;
+  [[nodiscard]] const GgufValue* find(std::string_view key) const noexcept;
+  // Typed access, as GgufFile has it. Errors: not_found (get_…), corrupt_file for a value of another kind, naming file and key.
+  [[nodiscard]] uint64_t get_uint(std::string_view key) const;
+  [[nodiscard]] std::string_view get_string(std::string_view key) const;
+  [[nodiscard]] std::optional<uint64_t> find_uint(std::string_view key) const;
+  [[nodiscard]] std::optional<double> find_float(std::string_view key) const;
+  [[nodiscard]] std::optional<std::string_view> find_string(std::string_view key) const;
+  [[nodiscard]] const GgufArray* find_array(std::string_view key) const;
+  // "metadata llama.block_count", "config.json: num_hidden_layers": the key as whoever wrote the file knows it.
+  [[nodiscard]] std::string where(std::string_view key) const;
+
+ private:
+  void index_tensors();
+  [[noreturn]] void fail_kind(std::string_view key, const GgufValue& value, const char* wanted) const;
+  [[noreturn]] void fail_absent(std::string_view key) const;
+
+  std::string name_;
+  uint64_t file_bytes_ = 0;
+  std::shared_ptr<const GgufFile> gguf_;
+  std::filesystem::path folder_;
+  const Architecture* folder_architecture_ = nullptr;
+  std::vector<std::pair<std::string, GgufValue>> metadata_;  // of a folder
+  std::map<std::string, size_t, std::less<>> metadata_index_;
+  std::map<std::string, std::string, std::less<>> origins_;
+  std::shared_ptr<const void> values_;
+  std::vector<CheckpointTensor> tensors_;
+  std::map<std::string, size_t, std::less<>> tensor_index_;
+};
+
+// The tokenizer that belongs to a checkpoint. Errors: Tokenizer's; not_found for a folder without one.
+[[nodiscard]] std::shared_ptr<const Tokenizer> load_tokenizer(const Checkpoint& checkpoint);
+
+}  // namespace wick

@@ -1,0 +1,166 @@
+#include "wick/model/decoder_model.h"
+
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/formats/printable.h"
+#include "wick/model/architecture.h"
+#include "wick/model/model_config.h"
+#include "wick/tensor/ops/linear.h"
+
+namespace wick {
+namespace {
+
+// Tensors that no model computes with: the rotations' frequencies, which early converters kept and the metadata tell again.
+constexpr std::array<std::string_view, 2> kHarmlessTensors = {".attn_rot_embd.", ".rope.freqs"};
+
+int64_t vocabulary_rows(const Checkpoint& checkpoint) {
+  const CheckpointTensor* embedding = checkpoint.find_tensor("token_embd.weight");
+  if (embedding == nullptr) {
+    fail(ErrorCode::not_found, "{}: tensor 'token_embd.weight' is missing; the file holds no model (a vocabulary alone?)",
+         checkpoint.name());
+  }
+  return embedding->shape.rank() == 0 ? 0 : embedding->shape[0];
+}
+
+const Architecture& architecture_of(const Checkpoint& checkpoint) {
+  const std::string_view name = checkpoint.get_string("general.architecture");
+  if (const Architecture* found = find_architecture(name)) return *found;
+  fail(ErrorCode::unsupported, "{}: metadata general.architecture = {} is not supported; this version runs {}", checkpoint.name(),
+       printable(name), fmt::join(supported_architectures(), ", "));
+}
+
+// All of these, or none where memory is short.
+bool rearrange_together(std::span<ScaledMatrix* const> matrices) {
+  std::vector<Tensor> rearranged;
+  try {
+    for (const ScaledMatrix* matrix : matrices) {
+      if (matrix != nullptr) rearranged.push_back(repack_for_linear(matrix->weight));
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return false;
+  }
+  for (size_t index = 0; index < rearranged.size(); ++index) matrices[index]->replace(std::move(rearranged[index]));
+  return true;
+}
+
+}  // namespace
+
+DecoderSpec describe(const Checkpoint& checkpoint) {
+  const Architecture& architecture = architecture_of(checkpoint);
+  return architecture.describe(ModelConfig::read(checkpoint, architecture));
+}
+
+std::unique_ptr<DecoderModel> DecoderModel::load(const Checkpoint& checkpoint, const Device& device, const LoadOptions& options) {
+  DecoderSpec spec = describe(checkpoint);
+  WeightReader weights(checkpoint, device, options.progress);
+  return std::unique_ptr<DecoderModel>(new DecoderModel(std::move(spec), weights, options));
+}
+
+DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options)
+    : device_(weights.device()), spec_(std::move(spec)), linear_{options.precise, options.fast}, observe_(options.observe) {
+  const Checkpoint& checkpoint = weights.checkpoint();
+  const int64_t vocabulary = vocabulary_rows(checkpoint);
+  make_layout(options);
+  const bool tied = !weights.has("output.weight");
+  embedding_ =
+      tied ? weights.matrix("token_embd", vocabulary, spec_.hidden_size) : weights.table("token_embd", vocabulary, spec_.hidden_size);
+  if (spec_.learned_positions) learned_positions_ = weights.table("position_embd", spec_.context_length, spec_.hidden_size);
+  read_layers(weights);
+  output_norm_.emplace(spec_.output_norm, weights, "", spec_.hidden_size);
+  if (!tied) own_head_ = weights.matrix("output", vocabulary, spec_.hidden_size);
+  head_bias_ = weights.find_vector("output.bias", vocabulary);
+  // Llama 3.1's files bring the divisors of their frequencies as a tensor.
+  for (RopeConfig& rope : spec_.ropes) {
+    if (const auto divisors = weights.find_vector("rope_freqs.weight", rope.dims / 2)) {
+      rope.frequency_divisors = divisors->to_vector<float>();
+    }
+    ropes_.emplace_back(rope);
+  }
+  weights.require_all_read(kHarmlessTensors);
+  const std::optional<std::string_view> own_name = checkpoint.find_string("general.name");
+  info_ = {.architecture = std::string(checkpoint.get_string("general.architecture")),
+           .name = own_name ? printable_name(*own_name) : checkpoint.name(),
+           .context_length = spec_.context_length,
+           .vocab_size = vocabulary,
+           .layers = std::ssize(spec_.layers),
+           .width = spec_.hidden_size,
+           .parameters = weights.parameters(),
+           .file_bytes = checkpoint.file_bytes()};
+  // Without the folder of a file that gives the model no name: it may move.
+  layout_.model = fmt::format("{} ({}, {} parameters, {} bytes)", std::filesystem::path(info_.name).filename().string(), info_.architecture,
+                              info_.parameters, info_.file_bytes);
+  if (!linear_.precise) list_matrices();
+}
+
+void DecoderModel::make_layout(const LoadOptions& options) {
+  const DType dtype = options.cache_dtype();
+  for (const LayerSpec& layer : spec_.layers) {
+    for (const BlockSpec& block : layer.blocks) {
+      for (const PartSpec& part : block.parts) {
+        const auto* attention = std::get_if<AttentionSpec>(&part.mixer);
+        if (attention == nullptr) continue;
+        KvPool::check_dtype(dtype, attention->head_dim);
+        some_without_rope_ |= attention->rope < 0;
+        layout_.layers.push_back({.kv_heads = attention->kv_heads,
+                                  .key_dim = attention->head_dim,
+                                  .value_dim = attention->head_dim,
+                                  .dtype = dtype,
+                                  .retention = attention->retention});
+      }
+    }
+  }
+}
+
+void DecoderModel::read_layers(WeightReader& weights) {
+  int64_t cached = 0;
+  for (int64_t index = 0; index < std::ssize(spec_.layers); ++index) {
+    const std::string prefix = fmt::format("blk.{}.", index);
+    const auto read_norm = [&](const std::optional<NormSpec>& norm) {
+      return norm ? std::optional<Norm>(Norm(*norm, weights, prefix, spec_.hidden_size)) : std::nullopt;
+    };
+    DecoderLayer& layer = layers_.emplace_back();
+    for (const BlockSpec& spec : spec_.layers[static_cast<size_t>(index)].blocks) {
+      DecoderBlock& block = layer.blocks.emplace_back();
+      block.norm = read_norm(spec.norm);
+      block.post_norm = read_norm(spec.post_norm);
+      block.residual_scale = spec.residual_scale;
+      for (const PartSpec& part : spec.parts) {
+        block.parts.push_back({read_norm(part.norm), build_mixer(part, weights, {index, cached, spec_.hidden_size})});
+        if (std::holds_alternative<AttentionSpec>(part.mixer)) ++cached;
+      }
+    }
+  }
+}
+
+void DecoderModel::list_matrices() {
+  pending_rearrange_.push_back({own_head_ ? &*own_head_ : &embedding_, nullptr, nullptr});
+  for (DecoderLayer& layer : layers_) {
+    for (DecoderBlock& block : layer.blocks) {
+      for (DecoderBlock::Part& part : block.parts) {
+        for (const MatrixGroup& group : part.mixer->matrices()) pending_rearrange_.push_back(group);
+      }
+    }
+  }
+}
+
+bool DecoderModel::rearrange(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  while (!pending_rearrange_.empty()) {
+    if (!rearrange_together(pending_rearrange_.back())) {
+      pending_rearrange_.clear();  // the rest stays where it is
+      break;
+    }
+    pending_rearrange_.pop_back();
+    if (std::chrono::duration<double>(Clock::now() - start).count() >= seconds) break;
+  }
+  return pending_rearrange_.empty();
+}
+
+}  // namespace wick

@@ -1,0 +1,101 @@
+// A DecoderModel runs a DecoderSpec: embedding, layers of blocks over a residual stream, and a head, on one device.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "wick/model/checkpoint.h"
+#include "wick/model/description.h"
+#include "wick/model/kv_step.h"
+#include "wick/model/language_model.h"
+#include "wick/model/mixer.h"
+#include "wick/model/rope_table.h"
+#include "wick/model/weights.h"
+
+namespace wick {
+
+struct DecoderBlock {
+  std::optional<Norm> norm;
+  struct Part {
+    std::optional<Norm> norm;
+    std::unique_ptr<Mixer> mixer;
+  };
+  std::vector<Part> parts;
+  std::optional<Norm> post_norm;
+  float residual_scale = 1;
+};
+
+struct DecoderLayer {
+  std::vector<DecoderBlock> blocks;
+};
+
+// What a checkpoint's metadata describe. Errors: unsupported for an architecture that Wick has not; ModelConfig::read's.
+[[nodiscard]] DecoderSpec describe(const Checkpoint& checkpoint);
+
+class DecoderModel final : public LanguageModel {
+ public:
+  // Errors: see load_language_model.
+  [[nodiscard]] static std::unique_ptr<DecoderModel> load(const Checkpoint& checkpoint, const Device& device, const LoadOptions& options);
+
+  [[nodiscard]] const ModelInfo& info() const noexcept override { return info_; }
+  [[nodiscard]] const Device& device() const noexcept override { return device_; }
+  [[nodiscard]] const KvLayout& cache_layout() const noexcept override { return layout_; }
+  using LanguageModel::forward;
+  [[nodiscard]] Tensor forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const override;
+  bool rearrange(double seconds) override;
+
+ private:
+  DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options);
+
+  void read_layers(WeightReader& weights);
+  void make_layout(const LoadOptions& options);
+  void list_matrices();
+
+  // Errors: index_out_of_range for a token outside the vocabulary.
+  void check_tokens(const Batch& batch) const;
+  // Errors: invalid_argument and device_mismatch where the pool is not one for this model.
+  void check_pool(const KvPool& pool) const;
+
+  // The residual stream [rows, hidden_size]: x, to which `added`, if there is one, is still to be added, so that the sum and the norm that
+  // follows are one pass.
+  struct Residual {
+    Tensor x;
+    std::optional<Tensor> added;
+  };
+  // Its norm; what was pending has been added.
+  [[nodiscard]] static Tensor normalize(Residual& residual, const Norm& norm);
+  static void settle(Residual& residual);
+  [[nodiscard]] BatchPlaces places_of(const KvPlan& plan) const;
+  // The cosines and sines of at least so many positions, for each rope, on the device; before them a table without pairs.
+  [[nodiscard]] std::vector<Tensor> angles_of(int64_t positions) const;
+  [[nodiscard]] Tensor embed(std::span<const int32_t> tokens, const BatchPlaces& places) const;
+  // The residual stream after the last layer, keys and values having been written to the pool; an empty one if it was to stop.
+  [[nodiscard]] Residual run_layers(std::span<const int32_t> tokens, const KvPlan& plan, const KvPool& pool, const StopCheck& stop) const;
+  static void run_block(const DecoderBlock& block, Residual& residual, const MixerContext& context);
+  // Of hidden states after the output norm.
+  [[nodiscard]] Tensor logits_of(const Tensor& normed) const;
+  [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head_ ? *own_head_ : embedding_; }
+
+  Device device_;
+  DecoderSpec spec_;
+  ModelInfo info_;
+  LinearParams linear_;
+  ScaledMatrix embedding_;                         // [vocab, hidden_size]
+  std::optional<ScaledMatrix> learned_positions_;  // [context, hidden_size]
+  std::vector<DecoderLayer> layers_;
+  std::optional<Norm> output_norm_;
+  std::optional<ScaledMatrix> own_head_;  // [vocab, hidden_size]; none where the embedding is the head too
+  std::optional<Tensor> head_bias_;       // [vocab]
+  std::vector<RopeTable> ropes_;
+  mutable std::mutex angles_mutex_;
+  mutable std::vector<Tensor> angles_;
+  mutable int64_t angles_made_ = 0;  // of as many positions as were ever asked for
+  bool some_without_rope_ = false;
+  KvLayout layout_;
+  InputObserver observe_;
+  std::vector<MatrixGroup> pending_rearrange_;  // the next ones last
+};
+
+}  // namespace wick

@@ -1,0 +1,91 @@
+#include "wick/model/description.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace wick {
+namespace {
+
+std::string describe_norm(const std::optional<NormSpec>& norm) {
+  if (!norm) return "";
+  return fmt::format("{}({}) → ", norm->kind == NormKind::rms ? "rms_norm" : "layer_norm", norm->name);
+}
+
+std::string describe_spec(const AttentionSpec& spec) {
+  std::string text = fmt::format("attention {} × {}, {} kv heads, scale {:.6g}", spec.heads, spec.head_dim, spec.kv_heads, spec.scale);
+  if (spec.head_norms != HeadNorms::none) text += spec.head_norms == HeadNorms::each_head ? ", q/k norm a head" : ", q/k norm";
+  text += spec.rope < 0 ? ", no rope" : spec.rope == 0 ? "" : fmt::format(", rope {}", spec.rope);
+  if (spec.retention.kind == Retention::Kind::window) text += fmt::format(", window {}", spec.retention.size);
+  if (spec.retention.kind == Retention::Kind::chunk) text += fmt::format(", chunks of {}", spec.retention.size);
+  if (spec.softcap != 0) text += fmt::format(", softcap {}", spec.softcap);
+  if (spec.sub_norm) text += fmt::format(", {}", spec.sub_norm->name);
+  return text;
+}
+
+std::string describe_spec(const FeedForwardSpec& spec) {
+  std::string text = fmt::format("feed-forward {}, {}{}", spec.width, spec.gated ? "gated " : "", nn::Activation(spec.activation).name());
+  if (spec.sub_norm) text += fmt::format(", {}", spec.sub_norm->name);
+  return text;
+}
+
+std::string describe_spec(const OwnSpec& spec) { return spec.name; }
+
+std::string describe_block(const BlockSpec& block) {
+  std::vector<std::string> parts;
+  for (const PartSpec& part : block.parts) {
+    parts.push_back(describe_norm(part.norm) + std::visit([](const auto& spec) { return describe_spec(spec); }, part.mixer));
+  }
+  std::string text = describe_norm(block.norm) + fmt::format("{}", fmt::join(parts, " + "));
+  if (block.post_norm)
+    text += " → " + fmt::format("{}({})", block.post_norm->kind == NormKind::rms ? "rms_norm" : "layer_norm", block.post_norm->name);
+  if (block.residual_scale != 1) text += fmt::format(" × {}", block.residual_scale);
+  return text;
+}
+
+std::string describe_rope(const RopeConfig& rope) {
+  std::string text = fmt::format("{} dims, base {}", rope.dims, rope.base);
+  switch (rope.scaling) {
+    case RopeScaling::none: break;
+    case RopeScaling::linear:
+      if (rope.factor != 1) text += fmt::format(", linear by {}", rope.factor);
+      break;
+    case RopeScaling::llama3: text += fmt::format(", llama3 by {} from {}", rope.factor, rope.original_context); break;
+    case RopeScaling::yarn: text += fmt::format(", yarn by {} from {}", rope.factor, rope.original_context); break;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string describe_layer(const LayerSpec& layer) {
+  std::vector<std::string> blocks;
+  for (const BlockSpec& block : layer.blocks) blocks.push_back(describe_block(block));
+  return fmt::format("{}", fmt::join(blocks, "; "));
+}
+
+std::vector<std::string> describe_model(const DecoderSpec& model) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("embedding {}{}{}", model.hidden_size,
+                              model.embedding_scale == 1 ? "" : fmt::format(" × {:.6g}", model.embedding_scale),
+                              model.learned_positions ? " + learned positions" : ""));
+  for (size_t index = 0; index < model.ropes.size(); ++index) {
+    lines.push_back(fmt::format("rope {}: {}, {}", index, describe_rope(model.ropes[index]),
+                                model.rope_style == RopeStyle::interleaved ? "interleaved pairs" : "split halves"));
+  }
+  std::vector<std::string> layers;
+  for (const LayerSpec& layer : model.layers) layers.push_back(describe_layer(layer));
+  for (size_t first = 0; first < layers.size();) {
+    size_t last = first;
+    while (last + 1 < layers.size() && layers[last + 1] == layers[first]) ++last;
+    const std::string range = last == first ? fmt::format("layer {}", first) : fmt::format("layers {}–{}", first, last);
+    lines.push_back(range + ": " + layers[first]);
+    first = last + 1;
+  }
+  std::string head = describe_norm(model.output_norm) + "head";
+  if (model.logit_scale != 1) head += fmt::format(" × {:.6g}", model.logit_scale);
+  if (model.logit_softcap != 0) head += fmt::format(", softcap {}", model.logit_softcap);
+  lines.push_back(head);
+  return lines;
+}
+
+}  // namespace wick

@@ -1,0 +1,86 @@
+// The feed-forward part of a layer, gated (Shazeer 2020) or not.
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "wick/model/mixer.h"
+#include "wick/tensor/ops/linear.h"
+
+namespace wick {
+namespace {
+
+class FeedForwardMixer final : public Mixer {
+ public:
+  FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place);
+
+  [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
+  [[nodiscard]] std::vector<MatrixGroup> matrices() override {
+    if (!spec_.gated) return {{&up_, nullptr, nullptr}, {&down_, nullptr, nullptr}};
+    return {{&gate_, &up_, nullptr}, {&down_, nullptr, nullptr}};
+  }
+
+ private:
+  // What ffn_down is multiplied by.
+  [[nodiscard]] Tensor inner(const Tensor& normed, const LinearParams& linear_params) const;
+
+  FeedForwardSpec spec_;
+  nn::Activation activation_;
+  int64_t layer_;
+  ScaledMatrix gate_, up_, down_;
+  std::optional<Tensor> gate_bias_, up_bias_, down_bias_;
+  std::optional<Norm> sub_norm_;
+};
+
+FeedForwardMixer::FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place)
+    : spec_(spec), activation_(spec.activation), layer_(place.layer) {
+  const int64_t hidden_size = place.hidden_size;
+  const std::string prefix = fmt::format("blk.{}.", place.layer);
+  const int64_t width = spec.width;
+  if (spec.gated && !weights.has(prefix + "ffn_gate.weight") && weights.rows_of(prefix + "ffn_up.weight") == 2 * width) {
+    const WeightReader::Rows gate{0, width, 2 * width};
+    const WeightReader::Rows up{width, width, 2 * width};
+    gate_ = weights.matrix_rows(prefix + "ffn_up", gate, hidden_size);
+    up_ = weights.matrix_rows(prefix + "ffn_up", up, hidden_size);
+    gate_bias_ = weights.find_vector_part(prefix + "ffn_up.bias", gate);
+    up_bias_ = weights.find_vector_part(prefix + "ffn_up.bias", up);
+  } else {
+    if (spec.gated) {
+      gate_ = weights.matrix(prefix + "ffn_gate", width, hidden_size);
+      gate_bias_ = weights.find_vector(prefix + "ffn_gate.bias", width);
+    }
+    up_ = weights.matrix(prefix + "ffn_up", width, hidden_size);
+    up_bias_ = weights.find_vector(prefix + "ffn_up.bias", width);
+  }
+  down_ = weights.matrix(prefix + "ffn_down", hidden_size, width);
+  down_bias_ = weights.find_vector(prefix + "ffn_down.bias", hidden_size);
+  if (spec.sub_norm) sub_norm_.emplace(*spec.sub_norm, weights, prefix, width);
+}
+
+Tensor FeedForwardMixer::inner(const Tensor& normed, const LinearParams& linear_params) const {
+  if (!spec_.gated) return activation_.forward(biased(up_.scaled(linear(normed, up_.weight, linear_params)), up_bias_));
+  const bool fused = gate_.weight.dtype() == up_.weight.dtype() && gate_.scale == 1 && !gate_bias_ && !up_bias_;
+  if (spec_.activation == nn::ActivationKind::silu && fused) {
+    return up_.scaled(gated_linear(normed, gate_.weight, up_.weight, linear_params));
+  }
+  const std::array<const Tensor*, 2> projections{&gate_.weight, &up_.weight};
+  const std::vector<Tensor> products = linear(normed, projections, linear_params);
+  return activation_.forward(biased(gate_.scaled(products[0]), gate_bias_)) * biased(up_.scaled(products[1]), up_bias_);
+}
+
+Tensor FeedForwardMixer::forward(const Tensor& normed, const MixerContext& context) const {
+  if (spec_.gated) context.show_input(layer_, {"ffn_gate"}, normed);
+  context.show_input(layer_, {"ffn_up"}, normed);
+  Tensor x = inner(normed, context.linear);
+  if (sub_norm_) x = (*sub_norm_)(x);
+  context.show_input(layer_, {"ffn_down"}, x);
+  return biased(down_.scaled(linear(x, down_.weight, context.linear)), down_bias_);
+}
+
+}  // namespace
+
+std::unique_ptr<Mixer> build_feed_forward(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place) {
+  return std::make_unique<FeedForwardMixer>(spec, weights, place);
+}
+
+}  // namespace wick

@@ -1,0 +1,389 @@
+// config.json by canonical keys: each key is read, known to be harmless, or refused by name.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <nlohmann/json.hpp>
+
+#include "wick/base/fail.h"
+#include "wick/base/log.h"
+#include "wick/base/suggest.h"
+#include "wick/formats/printable.h"
+#include "wick/formats/strict_json.h"
+#include "wick/model/hugging_face.h"
+
+namespace wick {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kMostBytes = 16 << 20;
+constexpr int kMostDepth = 32;
+// More layers than any model has.
+constexpr uint64_t kMostConfigLayers = 1 << 12;
+
+// Parts of the names of keys that describe arithmetic: one that no table has is refused, where another is ignored with a warning.
+constexpr std::array<std::string_view, 22> kArithmetic = {
+    "attention", "attn", "rope",     "rotary", "scal",     "multiplier", "softcap", "norm",       "bias",   "window", "expert",
+    "moe",       "clip", "position", "alibi",  "parallel", "qk_",        "_act",    "activation", "layers", "mscale", "hidden"};
+
+std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > 80) text = text.substr(0, 80) + "…";
+  return text;
+}
+
+// null, false, 0, "", [] and {}: nothing is said.
+bool says_nothing(const Json& value) {
+  if (value.is_null()) return true;
+  if (value.is_boolean()) return !value.get<bool>();
+  if (value.is_number()) return value.get<double>() == 0;
+  return (value.is_string() && value.get_ref<const std::string&>().empty()) || (value.is_structured() && value.empty());
+}
+
+std::optional<double> number_of(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+  if (value.is_number()) return value.get<double>();
+  return std::nullopt;
+}
+
+struct Values {
+  std::deque<std::string> texts;
+  std::deque<std::vector<std::byte>> arrays;
+};
+
+class ConfigTranslator {
+ public:
+  ConfigTranslator(const Json& json, const std::string& name) : json_(json), name_(name), values_(std::make_shared<Values>()) {}
+
+  TranslatedConfig translate();
+
+ private:
+  const Architecture& find_own_architecture() const;
+  void translate_key(const std::string& key, const Json& value);
+  void translate_row(const ConfigRow& row, const Json& value);
+  void check_every_nth(const ConfigRow& row, const Json& value) const;
+  void translate_rope();
+  void translate_rope_object(const std::string& origin, const Json& rope);
+  void translate_scaling(const std::string& origin, const Json& rope, const std::string& type);
+  void translate_windows();
+  void read_flags();
+  // Those of transformers, where they are not Wick's.
+  void add_defaults();
+  [[nodiscard]] bool has(std::string_view canonical) const {
+    return result_.origins.contains(std::string(result_.architecture->name) + "." + std::string(canonical));
+  }
+  // Keys that the functions above read together.
+  bool is_special(std::string_view key) const;
+
+  void add(std::string_view canonical, const std::string& origin, GgufValue value);
+  void add_json(std::string_view canonical, const std::string& origin, const Json& value);
+  void add_number(std::string_view canonical, const std::string& origin, double value) { add(canonical, origin, {value}); }
+  void add_text(std::string_view canonical, const std::string& origin, const std::string& text) {
+    add(canonical, origin, {std::string_view(values_->texts.emplace_back(text))});
+  }
+  void add_flags(std::string_view canonical, const std::string& origin, const std::vector<bool>& flags);
+  [[nodiscard]] const Json* find(const char* key) const {
+    const auto found = json_.find(key);
+    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  }
+  [[nodiscard]] double positive(const std::string& origin, const Json& object, const char* key) const;
+  [[noreturn]] void refuse(const std::string& key, const std::string& value, std::string_view why) const {
+    fail(ErrorCode::unsupported, "{}: {} = {}: {}", name_, printable_name(key), value, why);
+  }
+
+  const Json& json_;
+  const std::string& name_;
+  std::shared_ptr<Values> values_;
+  TranslatedConfig result_;
+  std::vector<std::string> unknown_;
+  bool rotary_factor_said_ = false;
+};
+
+TranslatedConfig ConfigTranslator::translate() {
+  result_.architecture = &find_own_architecture();
+  result_.values = values_;
+  result_.metadata.emplace_back("general.architecture", GgufValue{result_.architecture->name});
+  result_.origins.emplace("general.architecture", "architectures");
+  for (const auto& [key, value] : json_.items()) translate_key(key, value);
+  translate_rope();
+  translate_windows();
+  read_flags();
+  add_defaults();
+  if (!unknown_.empty()) {
+    const size_t count = unknown_.size();
+    unknown_.resize(std::min<size_t>(count, 4));
+    log_warning("{}: {} keys are not known and are ignored: {}{}", name_, count, fmt::join(unknown_, ", "),
+                count > unknown_.size() ? ", …" : "");
+  }
+  return std::move(result_);
+}
+
+const Architecture& ConfigTranslator::find_own_architecture() const {
+  std::vector<std::string> known;
+  for (const Architecture* architecture : architectures()) {
+    for (const std::string_view each : architecture->hugging_face.classes) known.emplace_back(each);
+  }
+  const Json* classes = find("architectures");
+  if (classes == nullptr || !classes->is_array() || classes->empty() || !classes->front().is_string()) {
+    fail(ErrorCode::corrupt_file, "{}: no list 'architectures' with the name of a class; this version runs {}", name_,
+         fmt::join(known, ", "));
+  }
+  const auto& name = classes->front().get_ref<const std::string&>();
+  if (const Architecture* found = find_architecture_of_class(name)) return *found;
+  std::sort(known.begin(), known.end(), [&](const std::string& left, const std::string& right) {
+    return edit_distance(name.substr(0, 80), left) < edit_distance(name.substr(0, 80), right);
+  });
+  const size_t nearest = std::min<size_t>(3, known.size());
+  fail(ErrorCode::unsupported, "{}: architectures = {} is not supported; the nearest that are: {} (docs/models.md has all)", name_,
+       printable(name), fmt::join(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(nearest), ", "));
+}
+
+bool ConfigTranslator::is_special(std::string_view key) const {
+  constexpr std::array<std::string_view, 15> kSpecial = {
+      "architectures",        "tie_word_embeddings",    "rope_theta",           "rope_scaling", "rope_parameters", "partial_rotary_factor",
+      "sliding_window",       "use_sliding_window",     "max_window_layers",    "layer_types",  "attention_bias",  "mlp_bias",
+      "rope_local_base_freq", "sliding_window_pattern", "query_pre_attn_scalar"};
+  return std::find(kSpecial.begin(), kSpecial.end(), key) != kSpecial.end();
+}
+
+void ConfigTranslator::translate_key(const std::string& key, const Json& value) {
+  if (is_special(key)) return;
+  const auto find_row = [&](std::span<const ConfigRow> rows) -> const ConfigRow* {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ConfigRow& each) { return each.key == key; });
+    return row == rows.end() ? nullptr : &*row;
+  };
+  const ConfigRow* row = find_row(result_.architecture->hugging_face.config);
+  if (row == nullptr) row = find_row(shared_config_rows());
+  if (row != nullptr) return translate_row(*row, value);
+  if (says_nothing(value)) return;
+  const bool arithmetic =
+      std::any_of(kArithmetic.begin(), kArithmetic.end(), [&](std::string_view part) { return key.find(part) != std::string::npos; });
+  if (arithmetic) {
+    refuse(key, shown(value),
+           fmt::format("this version does not know what the key changes for {}; it runs configurations without it",
+                       result_.architecture->name));
+  }
+  unknown_.push_back(printable(key));
+}
+
+void ConfigTranslator::translate_row(const ConfigRow& row, const Json& value) {
+  switch (row.use) {
+    case ConfigRow::Use::harmless: return;
+    case ConfigRow::Use::read:
+      if (!value.is_null()) add_json(row.canonical, std::string(row.key), value);
+      return;
+    case ConfigRow::Use::zero_if_null:
+      if (value.is_null()) {
+        add_number(row.canonical, std::string(row.key), 0);
+      } else {
+        add_json(row.canonical, std::string(row.key), value);
+      }
+      return;
+    case ConfigRow::Use::every_nth_zero: return check_every_nth(row, value);
+    case ConfigRow::Use::only_value:
+      if (value.is_null() || number_of(value) == row.neutral || (row.neutral == 0 && says_nothing(value))) return;
+      refuse(std::string(row.key), shown(value),
+             fmt::format("this version cannot compute that for {}; it runs {} and configurations without the key",
+                         result_.architecture->name, row.neutral));
+  }
+}
+
+void ConfigTranslator::check_every_nth(const ConfigRow& row, const Json& value) const {
+  if (value.is_null()) return;
+  const auto period = static_cast<size_t>(row.neutral);
+  bool usual = value.is_array();
+  for (size_t index = 0; usual && index < value.size(); ++index) usual = number_of(value[index]) == ((index + 1) % period == 0 ? 0 : 1);
+  if (!usual) refuse(std::string(row.key), shown(value), fmt::format("this version runs lists with 0 at each {}th place alone", period));
+}
+
+double ConfigTranslator::positive(const std::string& origin, const Json& object, const char* key) const {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) refuse(origin + "." + key, "nothing", "the scaling needs a positive number there");
+  const std::optional<double> number = found->is_boolean() ? std::nullopt : number_of(*found);
+  if (!number || !(*number > 0) || !std::isfinite(*number)) refuse(origin + "." + key, shown(*found), "a positive number is needed");
+  return *number;
+}
+
+void ConfigTranslator::translate_rope() {
+  const Json* parameters = find("rope_parameters");
+  const Json* scaling = find("rope_scaling");
+  if (const Json* theta = find("rope_theta")) add_json("rope.freq_base", "rope_theta", *theta);
+  if (const Json* theta = find("rope_local_base_freq")) add_json("rope.freq_base_swa", "rope_local_base_freq", *theta);
+  if (const Json* factor = find("partial_rotary_factor")) translate_rope_object("config", Json{{"partial_rotary_factor", *factor}});
+  const std::string origin = parameters != nullptr ? "rope_parameters" : "rope_scaling";
+  const Json* rope = parameters != nullptr ? parameters : scaling;
+  if (rope == nullptr) return;
+  if (!rope->is_object()) refuse(origin, shown(*rope), "an object is needed");
+  // One object for each kind of layer.
+  if (const auto full = rope->find("full_attention"); full != rope->end() && full->is_object()) {
+    translate_rope_object(origin + ".full_attention", *full);
+    const auto sliding = rope->find("sliding_attention");
+    if (sliding == rope->end() || !sliding->is_object()) return;
+    const std::string type = sliding->value("rope_type", Json("default")).is_string() ? sliding->value("rope_type", "default") : "?";
+    if (type != "default") refuse(origin + ".sliding_attention.rope_type", printable(type), "this version runs 'default' there");
+    if (sliding->contains("rope_theta"))
+      add_json("rope.freq_base_swa", origin + ".sliding_attention.rope_theta", sliding->at("rope_theta"));
+    return;
+  }
+  translate_rope_object(origin, *rope);
+}
+
+void ConfigTranslator::translate_rope_object(const std::string& origin, const Json& rope) {
+  if (const auto theta = rope.find("rope_theta"); theta != rope.end() && !theta->is_null()) {
+    add_json("rope.freq_base", origin + ".rope_theta", *theta);
+  }
+  if (const auto factor = rope.find("partial_rotary_factor"); factor != rope.end() && !factor->is_null()) {
+    const double share = positive(origin, rope, "partial_rotary_factor");
+    if (share > 1) refuse(origin + ".partial_rotary_factor", shown(*factor), "at most 1 is possible");
+    rotary_factor_said_ = true;
+    std::erase_if(result_.metadata, [](const auto& entry) { return entry.first == kRotaryFactor; });
+    result_.metadata.emplace_back(kRotaryFactor, GgufValue{share});
+  }
+  std::string type = "default";
+  for (const char* key : {"type", "rope_type"}) {
+    if (const auto found = rope.find(key); found != rope.end() && found->is_string()) type = found->get<std::string>();
+  }
+  if (type != "default") translate_scaling(origin, rope, type);
+}
+
+void ConfigTranslator::translate_scaling(const std::string& origin, const Json& rope, const std::string& type) {
+  const auto copy = [&](const char* key, std::string_view canonical) {
+    if (const auto found = rope.find(key); found != rope.end() && !found->is_null())
+      add_number(canonical, origin + "." + key, positive(origin, rope, key));
+  };
+  const bool known = type == "linear" || type == "llama3" || type == "yarn";
+  if (!known) refuse(origin + ".rope_type", printable(type), "this version knows default, linear, llama3 and yarn");
+  add_text("rope.scaling.type", origin + ".rope_type", type);
+  const double factor = positive(origin, rope, "factor");
+  add_number("rope.scaling.factor", origin + ".factor", factor);
+  const auto original = rope.find("original_max_position_embeddings");
+  if (original != rope.end() && !original->is_null())
+    add_json("rope.scaling.original_context_length", origin + ".original_max_position_embeddings", *original);
+  if (type == "llama3") {
+    if (original == rope.end()) refuse(origin + ".original_max_position_embeddings", "nothing", "llama3 needs it");
+    copy("low_freq_factor", "rope.scaling.low_freq_factor");
+    copy("high_freq_factor", "rope.scaling.high_freq_factor");
+  }
+  if (type != "yarn") return;
+  copy("beta_fast", "rope.scaling.yarn_beta_fast");
+  copy("beta_slow", "rope.scaling.yarn_beta_slow");
+  for (const char* key : {"mscale", "mscale_all_dim"}) {
+    if (const auto found = rope.find(key); found != rope.end() && !says_nothing(*found))
+      refuse(origin + "." + key, shown(*found), "this version does not know it here");
+  }
+  if (const auto truncate = rope.find("truncate"); truncate != rope.end() && *truncate == false) {
+    refuse(origin + ".truncate", "false", "this version runs true");
+  }
+  // Files say what multiplies YaRN's own factor; configurations what takes its place.
+  if (const auto attention = rope.find("attention_factor"); attention != rope.end() && !attention->is_null()) {
+    add_number("rope.scaling.attn_factor", origin + ".attention_factor",
+               positive(origin, rope, "attention_factor") / (1 + 0.1 * std::log(factor)));
+  }
+}
+
+void ConfigTranslator::translate_windows() {
+  const Json* window = find("sliding_window");
+  const Json* use = find("use_sliding_window");
+  if (window == nullptr || (use != nullptr && *use == false)) {
+    // Said, and none: that is not what a missing key means.
+    if (json_.contains("sliding_window")) add_number("attention.sliding_window", "sliding_window", 0);
+    return;
+  }
+  add_json("attention.sliding_window", "sliding_window", *window);
+  const char* const canonical = "attention.sliding_window_pattern";
+  if (const Json* types = find("layer_types")) {
+    if (!types->is_array()) refuse("layer_types", shown(*types), "a list is needed");
+    std::vector<bool> flags;
+    for (const Json& type : *types) {
+      if (type != "sliding_attention" && type != "full_attention") {
+        refuse("layer_types", shown(type), "this version knows full_attention and sliding_attention");
+      }
+      flags.push_back(type == "sliding_attention");
+    }
+    return add_flags(canonical, "layer_types", flags);
+  }
+  if (const Json* pattern = find("sliding_window_pattern")) return add_json(canonical, "sliding_window_pattern", *pattern);
+  // Qwen's: the first layers have no window.
+  const Json* full = find("max_window_layers");
+  const Json* layers = find("num_hidden_layers");
+  if (use == nullptr || full == nullptr || layers == nullptr || !full->is_number_unsigned() || !layers->is_number_unsigned()) return;
+  if (layers->get<uint64_t>() > kMostConfigLayers) return;
+  std::vector<bool> flags;
+  for (uint64_t layer = 0; layer < layers->get<uint64_t>(); ++layer) flags.push_back(layer >= full->get<uint64_t>());
+  add_flags(canonical, "max_window_layers", flags);
+}
+
+void ConfigTranslator::read_flags() {
+  const auto flag = [&](const char* key) -> std::optional<bool> {
+    const Json* value = find(key);
+    if (value == nullptr) return std::nullopt;
+    if (!value->is_boolean()) refuse(key, shown(*value), "true or false is needed");
+    return value->get<bool>();
+  };
+  result_.tied = flag("tie_word_embeddings").value_or(result_.architecture->hugging_face.tied_by_default);
+  result_.attention_bias = flag("attention_bias");
+  result_.feed_forward_bias = flag("mlp_bias");
+  if (find("query_pre_attn_scalar") != nullptr) {
+    add_number("attention.scale", "query_pre_attn_scalar", 1 / std::sqrt(positive("", json_, "query_pre_attn_scalar")));
+  }
+}
+
+void ConfigTranslator::add_defaults() {
+  const HuggingFaceForm& form = result_.architecture->hugging_face;
+  if (!has("attention.layer_norm_rms_epsilon") && !has("attention.layer_norm_epsilon")) {
+    add_number("attention.layer_norm_rms_epsilon", "rms_norm_eps", 1e-6);
+  }
+  if (!rotary_factor_said_ && form.usual_rotary_factor != 1) {
+    result_.metadata.emplace_back(kRotaryFactor, GgufValue{form.usual_rotary_factor});
+  }
+  const auto* width = result_.find(std::string(result_.architecture->name) + ".embedding_length");
+  const uint64_t hidden = width == nullptr ? 0 : as_uint(*width).value_or(0);
+  if (!has("feed_forward_length") && form.inner_multiple > 0 && hidden > 0 && hidden < (uint64_t{1} << 31)) {
+    add("feed_forward_length", "n_inner", {hidden * static_cast<uint64_t>(form.inner_multiple)});
+  }
+}
+
+void ConfigTranslator::add(std::string_view canonical, const std::string& origin, GgufValue value) {
+  std::string key = std::string(result_.architecture->name) + "." + std::string(canonical);
+  if (!result_.origins.emplace(key, origin).second) {
+    // Configurations of two ages in one say it twice: the newer place counts.
+    for (auto& [own, held] : result_.metadata) {
+      if (own == key) held = value;
+    }
+    return;
+  }
+  result_.metadata.emplace_back(std::move(key), std::move(value));
+}
+
+void ConfigTranslator::add_json(std::string_view canonical, const std::string& origin, const Json& value) {
+  if (value.is_boolean()) return add(canonical, origin, {value.get<bool>()});
+  if (value.is_number_unsigned()) return add(canonical, origin, {value.get<uint64_t>()});
+  if (value.is_number_integer()) return add(canonical, origin, {value.get<int64_t>()});
+  if (value.is_number_float()) return add(canonical, origin, {value.get<double>()});
+  if (value.is_string()) return add_text(canonical, origin, value.get<std::string>());
+  refuse(origin, shown(value), "a number or a text is needed");
+}
+
+void ConfigTranslator::add_flags(std::string_view canonical, const std::string& origin, const std::vector<bool>& flags) {
+  std::vector<std::byte>& bytes = values_->arrays.emplace_back();
+  for (const bool flag : flags) bytes.push_back(flag ? std::byte{1} : std::byte{0});
+  add(canonical, origin,
+      {GgufArray{.element_type = GgufType::boolean, .size = flags.size(), .packed = bytes, .strings = {}, .arrays = {}}});
+}
+
+}  // namespace
+
+TranslatedConfig parse_model_config(std::span<const std::byte> text, const std::string& name) {
+  if (text.size() > kMostBytes) {
+    fail(ErrorCode::corrupt_file, "{}: {} bytes, {} are allowed for a configuration; download it again", name, text.size(), kMostBytes);
+  }
+  const Json json =
+      parse_strict_json(text, kMostDepth, {.file = name, .part = "configuration", .first_byte = 0, .remedy = "download it again"});
+  if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: no JSON object; download the configuration again", name);
+  return ConfigTranslator(json, name).translate();
+}
+
+}  // namespace wick

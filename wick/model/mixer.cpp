@@ -1,0 +1,51 @@
+#include "wick/model/mixer.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "wick/tensor/ops/normalize.h"
+
+namespace wick {
+
+void MixerContext::show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const {
+  if (!observe) return;
+  for (const char* weight : weights) observe(fmt::format("blk.{}.{}.weight", layer, weight), input);
+}
+
+Norm::Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefix, int64_t length)
+    : kind_(spec.kind), epsilon_(spec.epsilon), weight_(weights.vector(prefix + spec.name + ".weight", length)) {
+  if (kind_ != NormKind::layer) return;
+  bias_ = weights.find_vector(prefix + spec.name + ".bias", length);
+  if (!bias_) bias_ = Tensor::zeros({length}, DType::f32, weights.device());
+}
+
+Tensor Norm::operator()(const Tensor& x) const {
+  return kind_ == NormKind::layer ? layer_norm(x, weight_, *bias_, epsilon_) : rms_norm(x, weight_, epsilon_);
+}
+
+Tensor Norm::add(Tensor& x, const Tensor& y) const {
+  if (kind_ == NormKind::layer) {
+    x = x + y;
+    return (*this)(x);
+  }
+  SumAndNorm result = add_rms_norm(x, y, weight_, epsilon_);
+  x = std::move(result.sum);
+  return std::move(result.norm);
+}
+
+std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place) {
+  return std::visit(
+      [&]<class Spec>(const Spec& spec) -> std::unique_ptr<Mixer> {
+        if constexpr (std::is_same_v<Spec, AttentionSpec>) {
+          return build_attention(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, FeedForwardSpec>) {
+          return build_feed_forward(spec, weights, place);
+        } else {
+          return spec.build(weights, place.layer);
+        }
+      },
+      part.mixer);
+}
+
+}  // namespace wick

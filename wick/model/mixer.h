@@ -1,0 +1,87 @@
+// A Mixer computes one part of a block: attention, a feed-forward network, or what an architecture brings of its own.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "wick/model/description.h"
+#include "wick/model/kv_pool.h"
+#include "wick/model/language_model.h"
+#include "wick/model/weights.h"
+#include "wick/tensor/ops/attention.h"
+#include "wick/tensor/ops/rope.h"
+
+namespace wick {
+
+// Where the rows of a part of a batch are: the numbers of a KvPlan on the device.
+struct BatchPlaces {
+  struct Group {
+    CachePlaces cache;
+    AttentionPlan plan;
+  };
+  std::vector<Group> groups;   // of the pool's cache groups
+  std::vector<Tensor> angles;  // a table without pairs, then for each of DecoderSpec::ropes its table of rotations
+  Tensor positions;            // i32 [rows]
+  int64_t longest = 0;         // of the sequences
+};
+
+// What all mixers of a step read.
+struct MixerContext {
+  const BatchPlaces& places;
+  const KvPool& pool;
+  LinearParams linear;
+  RopeStyle rope_style;
+  const InputObserver& observe;
+
+  // Reports the input of these weights of a layer ("attn_q") to the observer.
+  void show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const;
+};
+
+// Matrices that one call multiplies, which are rearranged together.
+using MatrixGroup = std::array<ScaledMatrix*, 3>;
+
+class Mixer {
+ public:
+  Mixer() = default;
+  virtual ~Mixer() = default;
+  Mixer(const Mixer&) = delete;
+  Mixer& operator=(const Mixer&) = delete;
+
+  // Of the normalized residual stream [rows, hidden_size]: what is to be added to it.
+  [[nodiscard]] virtual Tensor forward(const Tensor& normed, const MixerContext& context) const = 0;
+  [[nodiscard]] virtual std::vector<MatrixGroup> matrices() = 0;
+};
+
+class Norm {
+ public:
+  // `prefix`: "blk.3." or nothing.
+  Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefix, int64_t length);
+  [[nodiscard]] Tensor operator()(const Tensor& x) const;
+  // Of x + y, which x becomes.
+  [[nodiscard]] Tensor add(Tensor& x, const Tensor& y) const;
+
+ private:
+  NormKind kind_;
+  float epsilon_;
+  Tensor weight_;
+  std::optional<Tensor> bias_;
+};
+
+// Which layer a mixer is built for.
+struct MixerPlace {
+  int64_t layer = 0;
+  int64_t cached = 0;  // its place among those that have a cache
+  int64_t hidden_size = 0;
+};
+[[nodiscard]] std::unique_ptr<Mixer> build_attention(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_feed_forward(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place);
+
+// A product with the bias, if there is one, added.
+[[nodiscard]] inline Tensor biased(const Tensor& product, const std::optional<Tensor>& bias) { return bias ? product + *bias : product; }
+
+}  // namespace wick
