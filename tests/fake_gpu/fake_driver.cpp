@@ -283,8 +283,8 @@ FAKE int cuDeviceGetAttribute(int* value, int attribute, int) {
 #else
   const int capability = std::atoi(architecture().c_str());
   const std::map<int, int> values{
-      {1, 1024},  {5, 0x7fffffff},       {6, 65535},           {7, 65535}, {8, 49152}, {16, 132}, {18, 0}, {36, 3201000},
-      {37, 6144}, {75, capability / 10}, {76, capability % 10}};
+      {1, 1024},     {10, 32},   {5, 0x7fffffff},       {6, 65535},           {7, 65535}, {8, 49152}, {16, 132}, {18, 0},
+      {36, 3201000}, {37, 6144}, {75, capability / 10}, {76, capability % 10}};
 #endif
   const auto found = values.find(attribute);
   if (found == values.end()) return kInvalidValue;
