@@ -16,7 +16,7 @@ namespace wick::cuda {
 namespace {
 
 // Below so many rows of activations the portable kernels are as fast.
-constexpr int64_t kManyRows = 64;
+constexpr int64_t kManyRows = 32;
 // Below so many products and sums a call costs more than it saves.
 constexpr int64_t kLargeProduct = int64_t{1} << 24;
 
