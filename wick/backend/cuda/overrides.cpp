@@ -15,8 +15,8 @@
 namespace wick::cuda {
 namespace {
 
-// Below so many rows of activations the portable kernels are as fast.
-constexpr int64_t kManyRows = 32;
+// Fewer rows of activations are the portable kernels', which read each weight once.
+constexpr int64_t kManyRows = 9;
 // Below so many products and sums a call costs more than it saves.
 constexpr int64_t kLargeProduct = int64_t{1} << 24;
 
