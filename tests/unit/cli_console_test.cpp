@@ -141,7 +141,7 @@ TEST(ModelPath, AFolderMeansItsOnlyModelAndTheFirstPartOfASplitOne) {
   };
   std::string error;
   EXPECT_EQ(resolve(error), std::filesystem::path());
-  EXPECT_NE(error.find("without a .gguf file"), std::string::npos) << error;
+  EXPECT_NE(error.find("neither a .gguf file nor a config.json"), std::string::npos) << error;
   write_bytes(folder / "m-00001-of-00002.gguf", {});
   write_bytes(folder / "m-00002-of-00002.gguf", {});
   EXPECT_EQ(resolve(error), folder / "m-00001-of-00002.gguf");

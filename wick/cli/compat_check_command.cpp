@@ -15,6 +15,7 @@
 #include "wick/cli/wick_command.h"
 #include "wick/engine/generator.h"
 #include "wick/formats/gguf_type.h"
+#include "wick/model/architecture.h"
 
 namespace wick {
 namespace {
@@ -98,6 +99,15 @@ std::vector<Check> check_model(const Console& console, const std::filesystem::pa
   return checks;
 }
 
+void print_architectures(const Console& console) {
+  console.out << "| architecture | models | Hugging Face classes |\n|---|---|---|\n";
+  for (const Architecture* architecture : architectures()) {
+    const auto classes = architecture->hugging_face.classes;
+    console.out << fmt::format("| `{}` | {} | {} |\n", architecture->name, architecture->models,
+                               classes.empty() ? "GGUF files alone" : fmt::format("`{}`", fmt::join(classes, "`, `")));
+  }
+}
+
 }  // namespace
 
 void compat_check_command(Console& console, const Arguments& arguments) {
@@ -131,10 +141,13 @@ void compat_check_command(Console& console, const Arguments& arguments) {
 
 void list_architectures_command(Console& console, const Arguments& arguments) {
   bool json = false;
+  bool markdown = false;
   Flags flags("Lists the architectures that this version runs, as general.architecture of a GGUF file names them.", console);
   add_json(flags, json);
+  flags.add_switch("--markdown", "print the table of docs/models.md", markdown);
   flags.examples({"wick list-architectures", "wick list-architectures --json"});
   if (!flags.parse(arguments)) return;
+  if (markdown) return print_architectures(console);
   const std::vector<std::string_view> names = supported_architectures();
   if (json) {
     console.out << nlohmann::json(names).dump() << '\n';

@@ -130,8 +130,9 @@ class Flags {
 };
 
 // Flags that several commands have: each has the same names everywhere.
-void add_model(Flags& flags, std::string& model,
-               const std::string& description = "a GGUF model, or a folder with one (default: Wick's model)");
+void add_model(
+    Flags& flags, std::string& model,
+    const std::string& description = "a GGUF model, or a folder: one with such a file, or Hugging Face's (default: Wick's model)");
 Flags::Added add_context(Flags& flags, int64_t& context, const std::string& description, int64_t minimum);
 void add_threads(Flags& flags, int& threads);
 void add_json(Flags& flags, bool& json);

@@ -67,13 +67,13 @@ std::string_view to_string(TensorKind kind) noexcept {
   return "";
 }
 
-TensorKind kind_of(const GgufTensor& tensor) {
+TensorKind kind_of(const CheckpointTensor& tensor) {
   if (tensor.name.find("norm") != std::string_view::npos) return TensorKind::norm;
   if (tensor.name.find("embd") != std::string_view::npos) return TensorKind::embedding;
   return tensor.shape.rank() >= 2 && tensor.name.ends_with("weight") ? TensorKind::projection : TensorKind::other;
 }
 
-TensorStatistics statistics_of(const GgufTensor& tensor) {
+TensorStatistics statistics_of(const CheckpointTensor& tensor) {
   if (!is_readable(tensor.dtype)) {
     fail(ErrorCode::unsupported, "tensor {}: {} cannot be read", printable(tensor.name), ggml_name(tensor.dtype));
   }

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/formats/gguf.h"
+#include "wick/model/checkpoint.h"
 
 namespace wick {
 
@@ -18,7 +18,7 @@ class Regex;
 enum class TensorKind { norm, projection, embedding, other };
 [[nodiscard]] std::string_view to_string(TensorKind kind) noexcept;
 // By the tensor's name and shape.
-[[nodiscard]] TensorKind kind_of(const GgufTensor& tensor);
+[[nodiscard]] TensorKind kind_of(const CheckpointTensor& tensor);
 
 // Of the dequantized numbers.
 struct TensorStatistics {
@@ -34,7 +34,7 @@ struct TensorStatistics {
   double zeros = 0;  // their share
 };
 // Errors: unsupported for a type that cannot be read.
-[[nodiscard]] TensorStatistics statistics_of(const GgufTensor& tensor);
+[[nodiscard]] TensorStatistics statistics_of(const CheckpointTensor& tensor);
 
 struct Bounds {
   double low = 0;

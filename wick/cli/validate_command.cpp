@@ -63,7 +63,7 @@ void validate_command(Console& console, const Arguments& arguments) {
       "bounds "
       "of a policy. A file with wrong scales or a damaged norm is found without running it.",
       console);
-  flags.add_argument("MODEL", "a GGUF model, or a folder with one", model).required().path();
+  flags.add_argument("MODEL", "a GGUF model, a folder with one, or a Hugging Face folder", model).required().path();
   flags.add_text(
       "--policy", "FILE",
       "JSON with rules, {\"rules\": [{\"tensors\": REGEX, \"rms\": [LOW, HIGH], \"mean\": [LOW, HIGH], \"zeros\": SHARE}]}; the first "
@@ -75,12 +75,12 @@ void validate_command(Console& console, const Arguments& arguments) {
   flags.examples({"wick validate model.gguf", "wick validate model.gguf --policy bitnet.json --json"});
   if (!flags.parse(arguments)) return;
   const Policy policy = policy_file.empty() ? builtin_policy() : read_policy(policy_file);
-  const GgufFile file = GgufFile::open(resolve_model(console, model));
+  const Checkpoint file = Checkpoint::open(resolve_model(console, model));
   std::vector<Checked> all;
   size_t bad = 0;
   {
     ProgressBar bar(console, "validating");
-    for (const GgufTensor& tensor : file.tensors()) {
+    for (const CheckpointTensor& tensor : file.tensors()) {
       TensorStatistics statistics = statistics_of(tensor);
       std::vector<std::string> found = violations(policy, statistics);
       bad += found.empty() ? 0 : 1;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/base/mapped_file.h"
 #include "wick/formats/gguf_writer.h"
 #include "wick/model/architecture.h"
 #include "wick/model/model_config.h"
@@ -46,6 +47,7 @@ class GgufConversion {
 
   void write(const std::filesystem::path& path) {
     add_metadata();
+    add_tokenizer();
     add_frequencies();
     for (const CheckpointTensor& tensor : checkpoint_.tensors()) add_tensor(tensor);
     writer_.write(path);
@@ -55,6 +57,7 @@ class GgufConversion {
   void add_metadata();
   void add_value(std::string_view key, const GgufValue& value);
   [[nodiscard]] bool is_usual(std::string_view name, const GgufValue& value) const;
+  void add_tokenizer();
   void add_frequencies();
   void add_tensor(const CheckpointTensor& tensor);
   [[nodiscard]] bool is_rotated(std::string_view name) const {
@@ -107,6 +110,18 @@ void GgufConversion::add_value(std::string_view key, const GgufValue& value) {
                         key.ends_with("factor") || key.ends_with("freq_base_swa");
   if (is_float) return writer_.add_float(key, static_cast<float>(*size));
   writer_.add_uint(key, static_cast<uint32_t>(*size));
+}
+
+// tokenizer.json as it is, under the key that GGUF has for it, and the chat template.
+void GgufConversion::add_tokenizer() {
+  std::error_code ignored;
+  const auto add_file = [&](std::string_view key, const std::filesystem::path& file) {
+    if (!std::filesystem::is_regular_file(file, ignored)) return;
+    const std::shared_ptr<MappedFile> mapped = MappedFile::open(file);
+    writer_.add_string(key, std::string_view(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()));
+  };
+  add_file("tokenizer.huggingface.json", checkpoint_.folder() / "tokenizer.json");
+  add_file("tokenizer.chat_template", checkpoint_.folder() / "chat_template.jinja");
 }
 
 void GgufConversion::add_frequencies() {

@@ -8,7 +8,7 @@
 namespace wick {
 
 // Matrices keep their dtype; vectors become f32. The rows of queries and keys are put in the order of the architecture's GGUF files.
-// Errors: those of GgufWriter; unsupported for a checkpoint that is a GGUF file already.
+// The folder's tokenizer.json goes in whole. Errors: those of GgufWriter; unsupported for a checkpoint that is a GGUF file already.
 void write_gguf(const Checkpoint& checkpoint, const std::filesystem::path& path);
 
 }  // namespace wick

@@ -149,8 +149,10 @@ std::string_view Checkpoint::get_string(std::string_view key) const {
 }
 
 std::shared_ptr<const Tokenizer> load_tokenizer(const Checkpoint& checkpoint) {
-  if (checkpoint.gguf() != nullptr) return Tokenizer::from_gguf(*checkpoint.gguf());
-  return Tokenizer::load(checkpoint.folder());
+  if (checkpoint.gguf() == nullptr) return Tokenizer::load(checkpoint.folder());
+  const auto json = checkpoint.find_string("tokenizer.huggingface.json");
+  if (json && checkpoint.find("tokenizer.ggml.model") == nullptr) return Tokenizer::parse(*json, checkpoint.name());
+  return Tokenizer::from_gguf(*checkpoint.gguf());
 }
 
 }  // namespace wick

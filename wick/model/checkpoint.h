@@ -101,7 +101,8 @@ class Checkpoint {
   std::map<std::string, size_t, std::less<>> tensor_index_;
 };
 
-// The tokenizer that belongs to a checkpoint. Errors: Tokenizer's; not_found for a folder without one.
+// The tokenizer that belongs to a checkpoint; a GGUF file may hold a tokenizer.json ("tokenizer.huggingface.json"). Errors: Tokenizer's;
+// not_found for a folder without one.
 [[nodiscard]] std::shared_ptr<const Tokenizer> load_tokenizer(const Checkpoint& checkpoint);
 
 }  // namespace wick
