@@ -94,7 +94,8 @@ bool GgufConversion::is_usual(std::string_view name, const GgufValue& value) con
     const double usual = 1 / std::sqrt(static_cast<double>(config_.head_dim));
     return std::fabs(as_float(value).value_or(0) / usual - 1) < 1e-6;
   }
-  // Llama 3's are a tensor there.
+  // What tensors say there.
+  if (config_.rope.scaling == RopeScaling::longrope && name == "rope.scaling.type") return true;
   return config_.rope.scaling == RopeScaling::llama3 && name.starts_with("rope.scaling.");
 }
 

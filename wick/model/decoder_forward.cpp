@@ -128,19 +128,20 @@ Tensor DecoderModel::normalize(Residual& residual, const Norm& norm) {
   return norm.add(residual.x, added);
 }
 
-std::vector<Tensor> DecoderModel::angles_of(int64_t positions) const {
+std::vector<Tensor> DecoderModel::angles_of(int64_t positions, bool long_context) const {
   const std::lock_guard lock(angles_mutex_);
-  if (angles_made_ < positions) {
+  Angles& angles = angles_[long_context ? 1 : 0];
+  if (angles.positions < positions) {
     // By powers of two, so that a text that grows has few made.
     const auto grown = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(positions, kFirstAngles))));
-    angles_ = {some_without_rope_ ? Tensor::empty({grown, 0, 2}, DType::f32, device_) : Tensor()};
-    angles_made_ = grown;
-    for (const RopeTable& rope : ropes_) angles_.push_back(rope.table(0, grown, device_));
+    angles.tables = {some_without_rope_ ? Tensor::empty({grown, 0, 2}, DType::f32, device_) : Tensor()};
+    for (const RopeTable& rope : long_context ? long_ropes_ : ropes_) angles.tables.push_back(rope.table(0, grown, device_));
+    angles.positions = grown;
   }
-  return angles_;
+  return angles.tables;
 }
 
-BatchPlaces DecoderModel::places_of(const KvPlan& plan) const {
+BatchPlaces DecoderModel::places_of(const KvPlan& plan, const KvPool& pool) const {
   // All numbers in one tensor: one upload.
   std::vector<int32_t> numbers;
   const auto add = [&](const std::vector<int32_t>& more) {
@@ -156,7 +157,10 @@ BatchPlaces DecoderModel::places_of(const KvPlan& plan) const {
                      .angles = {},
                      .positions = all.narrow(0, positions, rows),
                      .longest = *std::max_element(plan.lengths.begin(), plan.lengths.end())};
-  places.angles = angles_of(places.longest);
+  // Which of longrope's tables turns a text must not change while it grows: what its pool has room for decides.
+  const bool long_context = !spec_.ropes.empty() && spec_.ropes.front().scaling == RopeScaling::longrope &&
+                            pool.options().context > spec_.ropes.front().original_context;
+  places.angles = angles_of(places.longest, long_context);
   for (size_t index = 0; index < of_groups.size(); ++index) {
     const int64_t blocks = plan.groups[index].blocks;
     const auto [slots, table] = of_groups[index];
@@ -177,7 +181,7 @@ Tensor DecoderModel::embed(std::span<const int32_t> tokens, const BatchPlaces& p
 
 DecoderModel::Residual DecoderModel::run_layers(std::span<const int32_t> tokens, const KvPlan& plan, const KvPool& pool,
                                                 const StopCheck& stop) const {
-  const BatchPlaces places = places_of(plan);
+  const BatchPlaces places = places_of(plan, pool);
   const MixerContext context{.places = places, .pool = pool, .linear = linear_, .rope_style = spec_.rope_style, .observe = observe_};
   Residual residual{embed(tokens, places), std::nullopt};
   for (const DecoderLayer& layer : layers_) {

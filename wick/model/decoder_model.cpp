@@ -80,7 +80,12 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
     if (const auto divisors = weights.find_vector("rope_freqs.weight", rope.dims / 2)) {
       rope.frequency_divisors = divisors->to_vector<float>();
     }
+    if (rope.scaling == RopeScaling::longrope) {
+      rope.short_divisors = weights.vector("rope_factors_short.weight", rope.dims / 2).to_vector<float>();
+      rope.long_divisors = weights.vector("rope_factors_long.weight", rope.dims / 2).to_vector<float>();
+    }
     ropes_.emplace_back(rope);
+    long_ropes_.emplace_back(rope, spec_.context_length);
   }
   weights.require_all_read(kHarmlessTensors);
   const std::optional<std::string_view> own_name = checkpoint.find_string("general.name");

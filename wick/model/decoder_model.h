@@ -1,6 +1,7 @@
 // A DecoderModel runs a DecoderSpec: embedding, layers of blocks over a residual stream, and a head, on one device.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -67,9 +68,9 @@ class DecoderModel final : public LanguageModel {
   // Its norm; what was pending has been added.
   [[nodiscard]] static Tensor normalize(Residual& residual, const Norm& norm);
   static void settle(Residual& residual);
-  [[nodiscard]] BatchPlaces places_of(const KvPlan& plan) const;
+  [[nodiscard]] BatchPlaces places_of(const KvPlan& plan, const KvPool& pool) const;
   // The cosines and sines of at least so many positions, for each rope, on the device; before them a table without pairs.
-  [[nodiscard]] std::vector<Tensor> angles_of(int64_t positions) const;
+  [[nodiscard]] std::vector<Tensor> angles_of(int64_t positions, bool long_context) const;
   [[nodiscard]] Tensor embed(std::span<const int32_t> tokens, const BatchPlaces& places) const;
   // The residual stream after the last layer, keys and values having been written to the pool; an empty one if it was to stop.
   [[nodiscard]] Residual run_layers(std::span<const int32_t> tokens, const KvPlan& plan, const KvPool& pool, const StopCheck& stop) const;
@@ -86,12 +87,16 @@ class DecoderModel final : public LanguageModel {
   std::optional<ScaledMatrix> learned_positions_;  // [context, hidden_size]
   std::vector<DecoderLayer> layers_;
   std::optional<Norm> output_norm_;
-  std::optional<ScaledMatrix> own_head_;  // [vocab, hidden_size]; none where the embedding is the head too
-  std::optional<Tensor> head_bias_;       // [vocab]
-  std::vector<RopeTable> ropes_;
+  std::optional<ScaledMatrix> own_head_;       // [vocab, hidden_size]; none where the embedding is the head too
+  std::optional<Tensor> head_bias_;            // [vocab]
+  std::vector<RopeTable> ropes_, long_ropes_;  // for pools of up to the original context, and for larger ones: longrope
   mutable std::mutex angles_mutex_;
-  mutable std::vector<Tensor> angles_;
-  mutable int64_t angles_made_ = 0;  // of as many positions as were ever asked for
+  // Of as many positions as were ever used.
+  struct Angles {
+    std::vector<Tensor> tables;
+    int64_t positions = 0;
+  };
+  mutable std::array<Angles, 2> angles_;  // by ropes_ and long_ropes_
   bool some_without_rope_ = false;
   KvLayout layout_;
   InputObserver observe_;

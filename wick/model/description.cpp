@@ -50,6 +50,7 @@ std::string describe_rope(const RopeConfig& rope) {
       if (rope.factor != 1) text += fmt::format(", linear by {}", rope.factor);
       break;
     case RopeScaling::llama3: text += fmt::format(", llama3 by {} from {}", rope.factor, rope.original_context); break;
+    case RopeScaling::longrope: text += fmt::format(", longrope from {}", rope.original_context); break;
     case RopeScaling::yarn: text += fmt::format(", yarn by {} from {}", rope.factor, rope.original_context); break;
   }
   return text;

@@ -106,6 +106,19 @@ void complete_heads(TranslatedConfig& config) {
   config.origins.emplace(prefix + "rope.dimension_count", "partial_rotary_factor");
 }
 
+// longrope's tables as GGUF files have them.
+void add_factors(Checkpoint::Folder& folder, const char* name, std::vector<float> factors) {
+  if (factors.empty()) return;
+  const auto kept = std::make_shared<const std::vector<float>>(std::move(factors));
+  folder.tensors.push_back({.name = name,
+                            .stored = std::string("config.json: ") + name,
+                            .dtype = DType::f32,
+                            .shape = {std::ssize(*kept)},
+                            .data = std::as_bytes(std::span(*kept)),
+                            .file = {},
+                            .owner = kept});
+}
+
 void check_vocabulary_size(const Checkpoint& checkpoint, const Architecture& architecture) {
   const auto size = checkpoint.find_uint(std::string(architecture.name) + ".vocab_size");
   const CheckpointTensor* embedding = checkpoint.find_tensor("token_embd.weight");
@@ -134,6 +147,8 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   stored.require_all();
   Checkpoint::Folder folder{.path = path, .architecture = config.architecture};
   add_tensors(folder, stored, config.tied);
+  add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
+  add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
   check_biases(folder, config.attention_bias, "blk.0.attn_q.bias", "attention_bias");
   check_biases(folder, config.feed_forward_bias, "blk.0.ffn_up.bias", "mlp_bias");
   std::set<const MappedFile*> files;

@@ -35,6 +35,9 @@ struct TranslatedConfig {
   // Whether queries, keys, values and the output, or the feed-forward part, have biases; none where the configuration does not say.
   std::optional<bool> attention_bias = {}, feed_forward_bias = {};
 
+  // longrope's divisors, which are tensors in GGUF files.
+  std::vector<float> short_factors = {}, long_factors = {};
+
   [[nodiscard]] const GgufValue* find(std::string_view key) const;
 };
 // Which share of each head rotates: a key between the two functions below, which becomes rope.dimension_count.

@@ -68,6 +68,7 @@ class ConfigTranslator {
   void translate_rope();
   void translate_rope_object(const std::string& origin, const Json& rope);
   void translate_scaling(const std::string& origin, const Json& rope, const std::string& type);
+  void translate_longrope(const std::string& origin, const Json& rope);
   void translate_windows();
   void read_flags();
   // Those of transformers, where they are not Wick's.
@@ -254,8 +255,10 @@ void ConfigTranslator::translate_scaling(const std::string& origin, const Json& 
     if (const auto found = rope.find(key); found != rope.end() && !found->is_null())
       add_number(canonical, origin + "." + key, positive(origin, rope, key));
   };
+  // "su" and "yarn" in Phi 3's first configurations.
+  if (type == "longrope" || type == "su") return translate_longrope(origin, rope);
   const bool known = type == "linear" || type == "llama3" || type == "yarn";
-  if (!known) refuse(origin + ".rope_type", printable(type), "this version knows default, linear, llama3 and yarn");
+  if (!known) refuse(origin + ".rope_type", printable(type), "this version knows default, linear, llama3, yarn and longrope");
   add_text("rope.scaling.type", origin + ".rope_type", type);
   const double factor = positive(origin, rope, "factor");
   add_number("rope.scaling.factor", origin + ".factor", factor);
@@ -282,6 +285,39 @@ void ConfigTranslator::translate_scaling(const std::string& origin, const Json& 
     add_number("rope.scaling.attn_factor", origin + ".attention_factor",
                positive(origin, rope, "attention_factor") / (1 + 0.1 * std::log(factor)));
   }
+}
+
+void ConfigTranslator::translate_longrope(const std::string& origin, const Json& rope) {
+  const auto factors = [&](const char* key) {
+    const auto found = rope.find(key);
+    if (found == rope.end() || !found->is_array() || found->empty())
+      refuse(origin + "." + key, "no list", "longrope needs one factor a pair");
+    std::vector<float> values;
+    for (const Json& value : *found) {
+      const std::optional<double> number = value.is_number() ? number_of(value) : std::nullopt;
+      if (!number || !(*number > 0) || !std::isfinite(*number)) refuse(origin + "." + key, shown(value), "positive numbers are needed");
+      values.push_back(static_cast<float>(*number));
+    }
+    return values;
+  };
+  result_.short_factors = factors("short_factor");
+  result_.long_factors = factors("long_factor");
+  // Phi 3 says it beside the scaling.
+  const bool inside = rope.contains("original_max_position_embeddings") && !rope.at("original_max_position_embeddings").is_null();
+  const double original =
+      inside ? positive(origin, rope, "original_max_position_embeddings") : positive("config", json_, "original_max_position_embeddings");
+  add_text("rope.scaling.type", origin + ".rope_type", "longrope");
+  add("rope.scaling.original_context_length", "original_max_position_embeddings", {static_cast<uint64_t>(std::min(original, 1e18))});
+  double magnitude = 1;
+  if (const auto given = rope.find("attention_factor"); given != rope.end() && !given->is_null()) {
+    magnitude = positive(origin, rope, "attention_factor");
+  } else {
+    const double factor = inside && rope.contains("factor") && !rope.at("factor").is_null()
+                              ? positive(origin, rope, "factor")
+                              : positive("config", json_, "max_position_embeddings") / original;
+    if (factor > 1 && original > 1) magnitude = std::sqrt(1 + std::log(factor) / std::log(original));
+  }
+  add_number("rope.scaling.attn_factor", origin + ".attention_factor", magnitude);
 }
 
 void ConfigTranslator::translate_windows() {

@@ -18,14 +18,19 @@ constexpr uint64_t kLargestSize = uint64_t{1} << 31;
 // More layers than any model has, and few enough that a description of them is small.
 constexpr int64_t kMostLayers = 1 << 12;
 
+constexpr const char* kLongFactors = "rope_factors_long.weight";
+
 // A file with a factor and no type means a linear one, as in llama.cpp; the type none drops the factor.
 RopeScaling parse_scaling(const KeyReader& keys) {
   const auto type = keys.find_text("rope.scaling.type");
+  if (!type && keys.checkpoint().find_tensor(kLongFactors) != nullptr) return RopeScaling::longrope;
   if (!type) return RopeScaling::linear;
   if (*type == "none") return RopeScaling::none;
   if (*type == "linear") return RopeScaling::linear;
   if (*type == "llama3") return RopeScaling::llama3;
   if (*type == "yarn") return RopeScaling::yarn;
+  // Its tables are tensors, by which it is known.
+  if (*type == "longrope" && keys.checkpoint().find_tensor(kLongFactors) != nullptr) return RopeScaling::longrope;
   fail(ErrorCode::unsupported, "{}: {} = {} is not supported; this version knows none, linear, llama3, yarn", keys.checkpoint().name(),
        keys.checkpoint().where(keys.key("rope.scaling.type")), printable(*type));
 }

@@ -37,7 +37,8 @@ constexpr int64_t kMaxPositions = int64_t{1} << 31;
 
 double scaled_frequency(double frequency, int64_t pair, const RopeConfig& config) {
   switch (config.scaling) {
-    case RopeScaling::none: return frequency;
+    case RopeScaling::none:
+    case RopeScaling::longrope: return frequency;
     case RopeScaling::linear: return frequency / config.factor;
     case RopeScaling::llama3: return llama3_frequency(frequency, config);
     case RopeScaling::yarn: return yarn_frequency(frequency, pair, config);
@@ -47,18 +48,21 @@ double scaled_frequency(double frequency, int64_t pair, const RopeConfig& config
 
 }  // namespace
 
-RopeTable::RopeTable(const RopeConfig& config) {
+RopeTable::RopeTable(const RopeConfig& config, int64_t context) {
   if (config.dims < 2 || config.dims % 2 != 0) {
     fail(ErrorCode::invalid_argument, "RopeTable: {} dims: pairs are rotated, so give an even number of at least 2", config.dims);
   }
   const int64_t pairs = config.dims / 2;
-  if (!config.frequency_divisors.empty() && static_cast<int64_t>(config.frequency_divisors.size()) != pairs) {
-    fail(ErrorCode::invalid_argument, "RopeTable: {} frequency divisors for {} pairs: give one for each pair, or none",
-         config.frequency_divisors.size(), pairs);
+  const std::vector<float>& divisors = config.scaling != RopeScaling::longrope ? config.frequency_divisors
+                                       : context > config.original_context     ? config.long_divisors
+                                                                               : config.short_divisors;
+  if (!divisors.empty() && static_cast<int64_t>(divisors.size()) != pairs) {
+    fail(ErrorCode::invalid_argument, "RopeTable: {} frequency divisors for {} pairs: give one for each pair, or none", divisors.size(),
+         pairs);
   }
   for (int64_t pair = 0; pair < pairs; ++pair) {
     double frequency = std::pow(config.base, -2.0 * static_cast<double>(pair) / static_cast<double>(config.dims));
-    if (!config.frequency_divisors.empty()) frequency /= config.frequency_divisors[static_cast<size_t>(pair)];
+    if (!divisors.empty()) frequency /= divisors[static_cast<size_t>(pair)];
     frequencies_.push_back(scaled_frequency(frequency, pair, config));
   }
   magnitude_ = config.attention_factor;

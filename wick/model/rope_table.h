@@ -9,7 +9,7 @@
 
 namespace wick {
 
-enum class RopeScaling { none, linear, llama3, yarn };
+enum class RopeScaling { none, linear, llama3, yarn, longrope };
 
 // How positions become angles. Pair i of `dims / 2` turns by position · base^(−2i/dims), before scaling.
 struct RopeConfig {
@@ -25,14 +25,17 @@ struct RopeConfig {
   double beta_fast = 32;
   double beta_slow = 1;
   double attention_factor = 1;  // multiplies cosines and sines, for yarn beside its own 1 + 0.1·ln(factor)
+  // longrope (Ding et al. 2024): divisors of each frequency for texts up to the original context, and for longer ones.
+  std::vector<float> short_divisors, long_divisors;
   // Divisors of each frequency that the file brings along (GGUF's rope_freqs.weight); empty: none.
   std::vector<float> frequency_divisors;
 };
 
 class RopeTable {
  public:
-  // Errors: invalid_argument for odd or no dims, and for divisors that are not one a pair.
-  explicit RopeTable(const RopeConfig& config);
+  // Of texts of up to `context` positions, which matters to longrope alone; 0: the shortest. Errors: invalid_argument for odd or no dims,
+  // and for divisors that are not one a pair.
+  explicit RopeTable(const RopeConfig& config, int64_t context = 0);
 
   // f32 [count, dims / 2, 2]: cosine and sine of each pair's angle at positions first … first + count − 1. Angles are computed in f64.
   // Errors: invalid_argument for positions below 0 or beyond 2^31.

@@ -58,6 +58,10 @@ MODELS = {
     "gemma3": ("Gemma3TextConfig", dict(SIZES, num_hidden_layers=7, head_dim=16, query_pre_attn_scalar=16, sliding_window=7)),
     "phi2": ("PhiConfig", EVERY_HEAD),
     "phi3": ("Phi3Config", dict(SIZES, sliding_window=9)),
+    "phi3-longrope": ("Phi3Config", dict(SIZES, original_max_position_embeddings=64, rope_parameters={
+        "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.5, 2.0, 4.0, 8.0]})),
+    "phi3-longrope-long": ("Phi3Config", dict(SIZES, original_max_position_embeddings=8, rope_parameters={
+        "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.5, 2.0, 4.0, 8.0]})),
     "gpt2": ("GPT2Config", dict(n_embd=32, n_layer=3, n_head=4, n_positions=128, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2)),
     "starcoder2": ("Starcoder2Config", dict(SIZES, sliding_window=8)),
     "stablelm": ("StableLmConfig", dict(SIZES, use_qkv_bias=True)),

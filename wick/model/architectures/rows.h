@@ -1,12 +1,42 @@
-// The rows of the table of architectures: each is defined in the file of its name.
+// The rows of the table of architectures: each is defined in a file of its own, or in that of its kin.
 #pragma once
 
 #include "wick/model/architecture.h"
 #include "wick/model/model_config.h"
 
+// A new architecture is a file beside this one, and its name here.
+// clang-format off
+#define WICK_ARCHITECTURES(ROW) \
+  ROW(kLlama) \
+  ROW(kQwen2) \
+  ROW(kQwen3) \
+  ROW(kGemma) \
+  ROW(kGemma2) \
+  ROW(kGemma3) \
+  ROW(kPhi2) \
+  ROW(kPhi3) \
+  ROW(kGpt2) \
+  ROW(kStarCoder2) \
+  ROW(kStableLm) \
+  ROW(kOlmo2) \
+  ROW(kSmolLm3) \
+  ROW(kGranite) \
+  ROW(kCohere) \
+  ROW(kCohere2) \
+  ROW(kGlm4) \
+  ROW(kErnie) \
+  ROW(kSeedOss) \
+  ROW(kArcee) \
+  ROW(kNemotron) \
+  ROW(kBitNet) \
+  ROW(kBitNet25) \
+  ROW(kBitNetB158)
+// clang-format on
+
 namespace wick {
 
-extern const Architecture kLlama, kQwen2, kQwen3, kGemma, kGemma2, kGemma3, kPhi2, kPhi3, kGpt2, kStarCoder2, kStableLm, kOlmo2, kSmolLm3,
-    kGranite, kCohere, kCohere2, kGlm4, kErnie, kSeedOss, kArcee, kNemotron, kBitNet, kBitNet25, kBitNetB158;
+#define WICK_DECLARE_ARCHITECTURE(name) extern const Architecture name;
+WICK_ARCHITECTURES(WICK_DECLARE_ARCHITECTURE)
+#undef WICK_DECLARE_ARCHITECTURE
 
 }  // namespace wick
