@@ -35,6 +35,8 @@ struct OutputFormat {
   bool any_spelling = false;
   // JSON and JSON Schema. Whether spaces and line breaks may stand between the tokens of JSON.
   bool whitespace = true;
+  // JSON Schema. Whether "format" is a condition; otherwise it says nothing about the text, as the standard has it.
+  bool enforce_formats = true;
 
   [[nodiscard]] bool operator==(const OutputFormat&) const = default;
 };
@@ -53,7 +55,7 @@ class TokenConstraint {
   // the text may end; other control tokens only where a grammar names them. At least one bit is set.
   // Errors: unsupported, if the grammar is so ambiguous that its state grows without bound.
   virtual void fill_mask(std::span<uint64_t> mask) = 0;
-  // Appends a token. After one that ends a generation nothing more is allowed.
+  // Appends a token. After one that ends a generation only such tokens are allowed.
   // Errors: invalid_argument for a token that is not allowed here, and fill_mask's; the state stays as it was.
   virtual void accept(TokenId token) = 0;
   // Whether the text may end here.

@@ -1,0 +1,199 @@
+#include "wick/text/grammar/code_points.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "wick/base/utf8.h"
+
+namespace wick {
+namespace {
+
+constexpr char32_t kFirstSurrogate = 0xD800;
+constexpr char32_t kLastSurrogate = 0xDFFF;
+
+struct CategoryName {
+  std::string_view letters;
+  std::string_view name;
+};
+// The order is utf8proc_category_t's, from UTF8PROC_CATEGORY_CN on.
+constexpr std::array<CategoryName, 30> kCategories = {{
+    {"Cn", "Unassigned"},
+    {"Lu", "Uppercase_Letter"},
+    {"Ll", "Lowercase_Letter"},
+    {"Lt", "Titlecase_Letter"},
+    {"Lm", "Modifier_Letter"},
+    {"Lo", "Other_Letter"},
+    {"Mn", "Nonspacing_Mark"},
+    {"Mc", "Spacing_Mark"},
+    {"Me", "Enclosing_Mark"},
+    {"Nd", "Decimal_Number"},
+    {"Nl", "Letter_Number"},
+    {"No", "Other_Number"},
+    {"Pc", "Connector_Punctuation"},
+    {"Pd", "Dash_Punctuation"},
+    {"Ps", "Open_Punctuation"},
+    {"Pe", "Close_Punctuation"},
+    {"Pi", "Initial_Punctuation"},
+    {"Pf", "Final_Punctuation"},
+    {"Po", "Other_Punctuation"},
+    {"Sm", "Math_Symbol"},
+    {"Sc", "Currency_Symbol"},
+    {"Sk", "Modifier_Symbol"},
+    {"So", "Other_Symbol"},
+    {"Zs", "Space_Separator"},
+    {"Zl", "Line_Separator"},
+    {"Zp", "Paragraph_Separator"},
+    {"Cc", "Control"},
+    {"Cf", "Format"},
+    {"Cs", "Surrogate"},
+    {"Co", "Private_Use"},
+}};
+constexpr std::array<CategoryName, 7> kGroups = {
+    {{"L", "Letter"}, {"M", "Mark"}, {"N", "Number"}, {"P", "Punctuation"}, {"S", "Symbol"}, {"Z", "Separator"}, {"C", "Other"}}};
+
+// Which of kCategories a name means.
+std::array<bool, kCategories.size()> categories_named(std::string_view name) {
+  std::array<bool, kCategories.size()> result{};
+  for (const CategoryName& group : kGroups) {
+    if (name != group.letters && name != group.name) continue;
+    for (size_t index = 0; index < kCategories.size(); ++index) result[index] = kCategories[index].letters.starts_with(group.letters);
+  }
+  for (size_t index = 0; index < kCategories.size(); ++index) {
+    if (name == kCategories[index].letters || name == kCategories[index].name) result[index] = true;
+  }
+  return result;
+}
+
+// One sequence where first and last differ only in a suffix that spans whole blocks of continuation bytes.
+void split_equal_length(char32_t first, char32_t last, std::vector<Utf8Sequence>& out) {
+  for (unsigned level = 1; level < 4; ++level) {
+    const char32_t mask = (char32_t{1} << (6 * level)) - 1;
+    if ((first & ~mask) == (last & ~mask)) continue;
+    if ((first & mask) != 0) {
+      split_equal_length(first, first | mask, out);
+      split_equal_length((first | mask) + 1, last, out);
+      return;
+    }
+    if ((last & mask) != mask) {
+      split_equal_length(first, (last & ~mask) - 1, out);
+      split_equal_length(last & ~mask, last, out);
+      return;
+    }
+  }
+  const EncodedCharacter low = encode_character(first);
+  const EncodedCharacter high = encode_character(last);
+  Utf8Sequence sequence{.bytes = {}, .length = low.length};
+  for (size_t index = 0; index < low.length; ++index) {
+    sequence.bytes[index] = {static_cast<uint8_t>(low.bytes[index]), static_cast<uint8_t>(high.bytes[index])};
+  }
+  out.push_back(sequence);
+}
+
+}  // namespace
+
+CodePointSet::CodePointSet(std::initializer_list<Range> ranges) {
+  for (const auto& [first, last] : ranges) add(first, last);
+}
+
+void CodePointSet::add(char32_t first, char32_t last) {
+  if (first > last) return;
+  if (first < kFirstSurrogate && last > kLastSurrogate) {
+    add(first, kFirstSurrogate - 1);
+    add(kLastSurrogate + 1, last);
+    return;
+  }
+  if (first >= kFirstSurrogate && first <= kLastSurrogate) first = kLastSurrogate + 1;
+  if (last >= kFirstSurrogate && last <= kLastSurrogate) last = kFirstSurrogate - 1;
+  if (first > last) return;
+  ranges_.emplace_back(first, last);
+  sorted_ = false;
+}
+
+void CodePointSet::add(const CodePointSet& other) {
+  for (const auto& [first, last] : other.ranges()) add(first, last);
+}
+
+const std::vector<CodePointSet::Range>& CodePointSet::ranges() const {
+  if (sorted_) return ranges_;
+  std::sort(ranges_.begin(), ranges_.end());
+  std::vector<Range> merged;
+  for (const Range& range : ranges_) {
+    if (!merged.empty() && range.first <= merged.back().second + 1) {
+      merged.back().second = std::max(merged.back().second, range.second);
+    } else {
+      merged.push_back(range);
+    }
+  }
+  ranges_ = std::move(merged);
+  sorted_ = true;
+  return ranges_;
+}
+
+CodePointSet CodePointSet::complement() const {
+  CodePointSet result;
+  char32_t next = 0;
+  for (const auto& [first, last] : ranges()) {
+    if (first > next) result.add(next, first - 1);
+    next = last + 1;
+  }
+  if (next <= kLastCodePoint) result.add(next, kLastCodePoint);
+  return result;
+}
+
+CodePointSet CodePointSet::without(const CodePointSet& other) const { return intersection(other.complement()); }
+
+CodePointSet CodePointSet::intersection(const CodePointSet& other) const {
+  CodePointSet result;
+  const std::vector<Range>& left = ranges();
+  const std::vector<Range>& right = other.ranges();
+  for (size_t i = 0, j = 0; i < left.size() && j < right.size();) {
+    result.add(std::max(left[i].first, right[j].first), std::min(left[i].second, right[j].second));
+    left[i].second < right[j].second ? ++i : ++j;
+  }
+  return result;
+}
+
+bool CodePointSet::contains(char32_t code) const {
+  const std::vector<Range>& all = ranges();
+  const auto after = std::upper_bound(all.begin(), all.end(), code, [](char32_t value, const Range& range) { return value < range.first; });
+  return after != all.begin() && code <= std::prev(after)->second;
+}
+
+CodePointSet CodePointSet::all() { return {{0, kLastCodePoint}}; }
+CodePointSet CodePointSet::digits() { return {{'0', '9'}}; }
+CodePointSet CodePointSet::word() { return {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}; }
+CodePointSet CodePointSet::space() {
+  return {{'\t', '\r'},     {' ', ' '},       {0xA0, 0xA0},     {0x1680, 0x1680}, {0x2000, 0x200A},
+          {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+}
+CodePointSet CodePointSet::dot() { return CodePointSet{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}.complement(); }
+
+std::optional<CodePointSet> CodePointSet::category(std::string_view name) {
+  const std::array<bool, kCategories.size()> wanted = categories_named(name);
+  if (std::none_of(wanted.begin(), wanted.end(), [](bool value) { return value; })) return std::nullopt;
+  CodePointSet result;
+  for (char32_t code = 0, first = 0; code <= kLastCodePoint + 1; ++code) {
+    const bool in = code <= kLastCodePoint && wanted[static_cast<size_t>(utf8proc_category(static_cast<utf8proc_int32_t>(code)))];
+    if (in) continue;
+    if (code > first) result.add(first, code - 1);
+    first = code + 1;
+  }
+  return result;
+}
+
+std::vector<Utf8Sequence> utf8_sequences(char32_t first, char32_t last) {
+  std::vector<Utf8Sequence> result;
+  static constexpr std::array<char32_t, 4> kLastOfLength = {0x7F, 0x7FF, 0xFFFF, kLastCodePoint};
+  for (const char32_t limit : kLastOfLength) {
+    if (first > last) break;
+    if (first > limit) continue;
+    split_equal_length(first, std::min(last, limit), result);
+    first = limit + 1;
+  }
+  return result;
+}
+
+}  // namespace wick

@@ -1,0 +1,347 @@
+#include "wick/text/grammar/json_schema_compiler.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/text/grammar/parse_stack.h"
+
+namespace wick {
+namespace {
+
+constexpr int kDeepest = 300;
+constexpr size_t kMostRules = 20'000;
+
+// Keywords that say something of values and that no automaton here checks, whatever their type.
+constexpr std::array<std::string_view, 4> kRefused = {"$dynamicRef", "$recursiveRef", "dependencies", "additionalItems"};
+// Keywords that say nothing of values, or that belong to the document.
+constexpr std::array<std::string_view, 21> kSilent = {
+    "$schema",     "$id",        "$anchor",     "$dynamicAnchor", "$defs",           "definitions",      "$comment",
+    "$vocabulary", "title",      "description", "default",        "examples",        "example",          "readOnly",
+    "writeOnly",   "deprecated", "then",        "else",           "contentEncoding", "contentMediaType", "contentSchema"};
+
+bool says_nothing(std::string_view keyword) { return std::find(kSilent.begin(), kSilent.end(), keyword) != kSilent.end(); }
+
+bool accepts(const Automaton& automaton, std::string_view text) {
+  FrameArena arena;
+  Stepper stepper(automaton, arena);
+  Configurations state = stepper.enter({automaton.start(), FrameArena::kBottom});
+  for (size_t index = 0; index < text.size() && !state.dead(); ++index) state = stepper.step(state, static_cast<uint8_t>(text[index]));
+  return state.bottom;
+}
+
+}  // namespace
+
+SchemaCompiler::SchemaCompiler(SchemaDocument& document, const JsonOptions& options, Grammar& grammar)
+    : document_(document), options_(options), grammar_(grammar), rules_(grammar, options.whitespace) {}
+
+ExpressionId SchemaCompiler::compile() { return compile(Items{{&document_.root()}}); }
+
+const SchemaJson* SchemaCompiler::keyword(const Item& item, const char* name) const {
+  if (!item.schema->is_object()) return nullptr;
+  const auto found = item.schema->find(name);
+  return found == item.schema->end() ? nullptr : &*found;
+}
+
+std::string SchemaCompiler::place(const Item& item, const char* name) const { return document_.pointer(*item.schema) + "/" + name; }
+
+uint64_t SchemaCompiler::count(const Item& item, const char* name, const SchemaJson& value) const {
+  const double number = value.is_number() ? value.get<double>() : -1;
+  if (number < 0 || number != std::floor(number)) {
+    fail(ErrorCode::invalid_argument, "{}: must be a whole number of 0 or more", place(item, name));
+  }
+  return number >= 1e15 ? uint64_t{1'000'000'000'000'000} : static_cast<uint64_t>(number);
+}
+
+std::pair<uint64_t, uint64_t> SchemaCompiler::limits(const Items& flat, const char* smallest, const char* largest) const {
+  std::pair<uint64_t, uint64_t> result = {0, UINT64_MAX};
+  for (const Item& item : flat) {
+    if (const SchemaJson* value = keyword(item, smallest)) result.first = std::max(result.first, count(item, smallest, *value));
+    if (const SchemaJson* value = keyword(item, largest)) result.second = std::min(result.second, count(item, largest, *value));
+  }
+  return result;
+}
+
+ExpressionId SchemaCompiler::compile(const Items& items) {
+  Items flat;
+  if (!flatten(items, flat)) return grammar_.never();
+  if (flat.empty()) return rules_.value();
+  if (const auto known = known_.find(flat); known != known_.end()) return grammar_.rule(known->second);
+  if (known_.size() >= kMostRules) {
+    fail(ErrorCode::unsupported, "{}: its parts combine to more than {} rules; make the schema simpler",
+         document_.pointer(*flat.front().schema), kMostRules);
+  }
+  if (++depth_ > kDeepest) fail(ErrorCode::unsupported, "{}: nested more than {} deep", document_.pointer(*flat.front().schema), kDeepest);
+  const RuleId rule = grammar_.add_rule(document_.pointer(*flat.front().schema));
+  known_.emplace(flat, rule);
+  grammar_.define(rule, compile_flat(flat));
+  --depth_;
+  return grammar_.rule(rule);
+}
+
+bool SchemaCompiler::flatten(const Items& items, Items& flat) {
+  Items open(items.rbegin(), items.rend());
+  std::vector<const SchemaJson*> seen;
+  while (!open.empty()) {
+    const Item item = open.back();
+    open.pop_back();
+    if (item.schema->is_boolean()) {
+      if (!item.schema->get<bool>()) return false;
+      continue;
+    }
+    if (const auto same = std::find_if(flat.begin(), flat.end(), [&](const Item& other) { return other.schema == item.schema; });
+        same != flat.end()) {
+      same->done |= item.done;
+      continue;
+    }
+    if (std::find(seen.begin(), seen.end(), item.schema) != seen.end()) continue;
+    seen.push_back(item.schema);
+    const bool speaks = std::any_of(item.schema->items().begin(), item.schema->items().end(), [](const auto& entry) {
+      return !says_nothing(entry.key()) && entry.key() != "$ref" && entry.key() != "allOf";
+    });
+    if (speaks) flat.push_back(item);
+    if (const SchemaJson* all_of = keyword(item, "allOf")) {
+      for (size_t index = all_of->size(); index-- > 0;) open.push_back({&(*all_of)[index]});
+    }
+    if (const SchemaJson* reference = keyword(item, "$ref")) {
+      if (!reference->is_string()) fail(ErrorCode::invalid_argument, "{}: must be a string", place(item, "$ref"));
+      open.push_back({&document_.resolve(*item.schema, reference->get<std::string>())});
+    }
+  }
+  return true;
+}
+
+ExpressionId SchemaCompiler::compile_flat(const Items& flat) {
+  for (size_t at = 0; at < flat.size(); ++at) {
+    if ((flat[at].done & kAnyOf) == 0 && keyword(flat[at], "anyOf") != nullptr) return compile_any_of(flat, at);
+    if ((flat[at].done & kOneOf) == 0 && keyword(flat[at], "oneOf") != nullptr) return compile_one_of(flat, at);
+  }
+  refuse_unsupported(flat);
+  const bool has_values = std::any_of(flat.begin(), flat.end(), [&](const Item& item) {
+    return (item.done & kValues) == 0 && (keyword(item, "enum") != nullptr || keyword(item, "const") != nullptr);
+  });
+  if (has_values) return compile_values(flat);
+  const uint32_t types = types_of(flat);
+  std::vector<ExpressionId> choices;
+  if ((types & Type::object) != 0) choices.push_back(compile_object(flat));
+  if ((types & Type::array) != 0) choices.push_back(compile_array(flat));
+  if ((types & Type::string) != 0) choices.push_back(compile_string(flat));
+  if ((types & Type::integer) != 0) choices.push_back(compile_number(flat, (types & Type::fraction) == 0));
+  if ((types & Type::boolean) != 0) {
+    choices.push_back(grammar_.literal("true"));
+    choices.push_back(grammar_.literal("false"));
+  }
+  if ((types & Type::null) != 0) choices.push_back(grammar_.literal("null"));
+  return grammar_.choice(std::move(choices));
+}
+
+ExpressionId SchemaCompiler::compile_any_of(const Items& flat, size_t at) {
+  std::vector<ExpressionId> choices;
+  for (const SchemaJson& branch : *keyword(flat[at], "anyOf")) {
+    Items items = flat;
+    items[at].done |= kAnyOf;
+    items.push_back({&branch});
+    choices.push_back(compile(items));
+  }
+  return grammar_.choice(std::move(choices));
+}
+
+ExpressionId SchemaCompiler::compile_one_of(const Items& flat, size_t at) {
+  const SchemaJson& branches = *keyword(flat[at], "oneOf");
+  std::vector<ExpressionId> choices;
+  for (size_t index = 0; index < branches.size(); ++index) {
+    Items items = flat;
+    items[at].done |= kOneOf;
+    items.push_back({&branches[index]});
+    choices.push_back(compile(items));
+    if (judge_depth_ > 0 || grammar_.is_never(choices.back())) continue;
+    for (size_t other = 0; other < index; ++other) {
+      if (grammar_.is_never(choices[other])) continue;
+      items.push_back({&branches[other]});
+      if (can_hold_together(items)) {
+        fail(ErrorCode::unsupported, "{}: a value may fit branch {} and branch {}; make them exclusive, or write anyOf",
+             place(flat[at], "oneOf"), other, index);
+      }
+      items.pop_back();
+    }
+  }
+  return grammar_.choice(std::move(choices));
+}
+
+// Whether any value fits all of them, judged without formats, whose patterns are narrower than the formats.
+bool SchemaCompiler::can_hold_together(const Items& items) {
+  Grammar grammar;
+  SchemaCompiler judge(document_, {.any_spelling = true, .whitespace = false, .enforce_formats = false}, grammar);
+  judge.begin_judging(*this, items);
+  return !grammar.is_never(judge.compile(items));
+}
+
+void SchemaCompiler::begin_judging(const SchemaCompiler& parent, const Items& items) {
+  constexpr int kDeepestJudge = 8;
+  judge_depth_ = parent.judge_depth_ + 1;
+  if (judge_depth_ > kDeepestJudge) {
+    fail(ErrorCode::unsupported, "{}: a part that is compared with itself, through references; make the schema simpler",
+         document_.pointer(*items.front().schema));
+  }
+}
+
+void SchemaCompiler::refuse_unsupported(const Items& flat) const {
+  for (const Item& item : flat) {
+    for (const std::string_view name : kRefused) {
+      if (item.schema->contains(std::string(name)))
+        fail(ErrorCode::unsupported, "{}/{}: this keyword is not supported", document_.pointer(*item.schema), name);
+    }
+    const SchemaJson* dialect = keyword(item, "$schema");
+    const bool known =
+        dialect == nullptr || (dialect->is_string() && dialect->get<std::string>().find("json-schema.org/") != std::string::npos);
+    if (!known) fail(ErrorCode::unsupported, "{}: {} is a dialect that is not known", place(item, "$schema"), dialect->dump());
+    const bool conditional = keyword(item, "then") != nullptr || keyword(item, "else") != nullptr;
+    if (keyword(item, "if") != nullptr && conditional)
+      fail(ErrorCode::unsupported, "{}: if, then and else are not supported; write anyOf", place(item, "if"));
+  }
+}
+
+uint32_t SchemaCompiler::types_named(const SchemaJson& names, const std::string& place) const {
+  static const std::map<std::string, uint32_t> kTypes = {{"null", Type::null},
+                                                         {"boolean", Type::boolean},
+                                                         {"object", Type::object},
+                                                         {"array", Type::array},
+                                                         {"string", Type::string},
+                                                         {"integer", Type::integer},
+                                                         {"number", Type::integer | Type::fraction}};
+  uint32_t result = 0;
+  const auto add = [&](const SchemaJson& name) {
+    const auto type = name.is_string() ? kTypes.find(name.get<std::string>()) : kTypes.end();
+    if (type == kTypes.end()) fail(ErrorCode::invalid_argument, "{}: {} is no type of JSON", place, name.dump());
+    result |= type->second;
+  };
+  if (!names.is_array()) {
+    add(names);
+  } else {
+    for (const SchemaJson& name : names) add(name);
+  }
+  return result;
+}
+
+uint32_t SchemaCompiler::types_without(const SchemaJson& schema, const SchemaJson& negated) const {
+  const std::string where = document_.pointer(schema) + "/not";
+  if (negated.is_boolean()) return negated.get<bool>() ? 0 : uint32_t{Type::all};
+  const SchemaJson* type = nullptr;
+  for (const auto& [name, value] : negated.items()) {
+    if (says_nothing(name)) continue;
+    if (name != "type") fail(ErrorCode::unsupported, "{}: of not, only types can be enforced", where);
+    type = &value;
+  }
+  if (type == nullptr) return 0;
+  const uint32_t excluded = types_named(*type, where + "/type");
+  if ((excluded & (Type::integer | Type::fraction)) == Type::integer) {
+    fail(ErrorCode::unsupported, "{}: numbers that are no integers cannot be enforced", where);
+  }
+  return Type::all & ~excluded;
+}
+
+uint32_t SchemaCompiler::types_of(const Items& flat) const {
+  uint32_t types = Type::all;
+  for (const Item& item : flat) {
+    if (const SchemaJson* names = keyword(item, "type")) types &= types_named(*names, place(item, "type"));
+    if (const SchemaJson* negated = keyword(item, "not")) types &= types_without(*item.schema, *negated);
+  }
+  return types;
+}
+
+std::vector<const SchemaJson*> SchemaCompiler::values_of(const Items& flat) const {
+  std::vector<const SchemaJson*> values;
+  bool first = true;
+  const auto restrict_to = [&](std::vector<const SchemaJson*> allowed) {
+    if (first) {
+      for (const SchemaJson* value : allowed) {
+        if (std::none_of(values.begin(), values.end(), [&](const SchemaJson* known) { return *known == *value; })) values.push_back(value);
+      }
+    } else {
+      std::erase_if(values, [&](const SchemaJson* value) {
+        return std::none_of(allowed.begin(), allowed.end(), [&](const SchemaJson* other) { return *other == *value; });
+      });
+    }
+    first = false;
+  };
+  for (const Item& item : flat) {
+    if (const SchemaJson* constant = keyword(item, "const")) restrict_to({constant});
+    const SchemaJson* list = keyword(item, "enum");
+    if (list == nullptr) continue;
+    if (!list->is_array()) fail(ErrorCode::invalid_argument, "{}: must be a list", place(item, "enum"));
+    std::vector<const SchemaJson*> allowed;
+    for (const SchemaJson& value : *list) allowed.push_back(&value);
+    restrict_to(std::move(allowed));
+  }
+  return values;
+}
+
+bool SchemaCompiler::fits_rest(const Items& flat, const std::vector<const SchemaJson*>& values, std::vector<bool>& fits) {
+  Items rest;
+  for (const Item& item : flat) {
+    const bool speaks = std::any_of(item.schema->items().begin(), item.schema->items().end(), [](const auto& entry) {
+      return !says_nothing(entry.key()) && entry.key() != "$ref" && entry.key() != "allOf" && entry.key() != "enum" &&
+             entry.key() != "const";
+    });
+    if (speaks) rest.push_back({item.schema, item.done | kValues});
+  }
+  fits.assign(values.size(), true);
+  if (rest.empty()) return true;
+  Grammar grammar;
+  SchemaCompiler judge(document_, {.any_spelling = true, .whitespace = false, .enforce_formats = options_.enforce_formats}, grammar);
+  judge.begin_judging(*this, rest);
+  const ExpressionId root = judge.compile_flat(rest);
+  if (grammar.is_never(root)) return false;
+  const Automaton automaton(std::move(grammar), root);
+  for (size_t index = 0; index < values.size(); ++index) fits[index] = accepts(automaton, values[index]->dump());
+  return true;
+}
+
+ExpressionId SchemaCompiler::compile_values(const Items& flat) {
+  const std::vector<const SchemaJson*> values = values_of(flat);
+  std::vector<bool> fits;
+  if (!fits_rest(flat, values, fits)) return grammar_.never();
+  std::vector<ExpressionId> choices;
+  for (size_t index = 0; index < values.size(); ++index) {
+    if (fits[index]) choices.push_back(value_expression(*values[index]));
+  }
+  return grammar_.choice(std::move(choices));
+}
+
+ExpressionId SchemaCompiler::value_expression(const SchemaJson& value) {
+  if (value.is_number()) {
+    const double number = value.get<double>();
+    const std::string text = value.dump();
+    if (number != std::floor(number) || std::abs(number) > 9.2e18) return grammar_.literal(text);
+    // 1 and 1.0 are one number.
+    const ExpressionId whole = grammar_.literal(std::to_string(static_cast<int64_t>(number)));
+    if (value.is_number_integer() && !options_.any_spelling) return whole;
+    return grammar_.choice({whole, grammar_.literal(std::to_string(static_cast<int64_t>(number)) + ".0")});
+  }
+  if (!value.is_structured()) return grammar_.literal(value.dump());
+  std::vector<ExpressionId> elements;
+  std::vector<Member> members;
+  for (const auto& [key, element] : value.items()) {
+    if (value.is_object()) {
+      const ExpressionId name = grammar_.literal("\"" + json_escaped(key) + "\"");
+      members.push_back({grammar_.sequence({name, rules_.colon(), value_expression(element)}), true});
+    } else {
+      if (!elements.empty()) elements.push_back(rules_.comma());
+      elements.push_back(value_expression(element));
+    }
+  }
+  if (value.is_array()) return rules_.enclosed('[', grammar_.sequence(std::move(elements)), ']');
+  const bool any_order = options_.any_spelling && members.size() > 1 && members.size() <= kMostGroupMembers;
+  const ExpressionId inside =
+      any_order ? members_in_any_order(members, grammar_.never(), 0, UINT64_MAX, "enum") : members_in_order(members, grammar_.never());
+  return rules_.enclosed('{', inside, '}');
+}
+
+ExpressionId read_json_schema(std::string_view text, const JsonOptions& options, Grammar& grammar) {
+  SchemaDocument document(text);
+  return SchemaCompiler(document, options, grammar).compile();
+}
+
+}  // namespace wick

@@ -1,0 +1,178 @@
+#include "wick/text/grammar/json_schema_document.h"
+
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "wick/base/fail.h"
+
+namespace wick {
+namespace {
+
+constexpr size_t kLongestSchema = size_t{4} << 20;
+constexpr int kDeepestSchema = 256;
+
+constexpr std::array<std::string_view, 5> kMapsOfSchemas = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"};
+constexpr std::array<std::string_view, 4> kListsOfSchemas = {"allOf", "anyOf", "oneOf", "prefixItems"};
+constexpr std::array<std::string_view, 12> kSchemas = {"items",
+                                                       "additionalProperties",
+                                                       "not",
+                                                       "if",
+                                                       "then",
+                                                       "else",
+                                                       "contains",
+                                                       "propertyNames",
+                                                       "contentSchema",
+                                                       "unevaluatedProperties",
+                                                       "unevaluatedItems",
+                                                       "additionalItems"};
+
+std::string escaped_pointer(std::string_view token) {
+  std::string result;
+  for (const char letter : token) {
+    if (letter == '~') {
+      result += "~0";
+    } else if (letter == '/') {
+      result += "~1";
+    } else {
+      result += letter;
+    }
+  }
+  return result;
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string result;
+  for (size_t index = 0; index < text.size(); ++index) {
+    uint8_t byte = 0;
+    if (text[index] == '%' && index + 2 < text.size() + 0 &&
+        std::from_chars(text.data() + index + 1, text.data() + index + 3, byte, 16).ptr == text.data() + index + 3) {
+      result += static_cast<char>(byte);
+      index += 2;
+    } else {
+      result += text[index];
+    }
+  }
+  return result;
+}
+
+// RFC 3986, section 5.2, as far as names of schemas need it.
+std::string absolute(const std::string& base, const std::string& reference) {
+  if (reference.empty()) return base;
+  const size_t colon = reference.find(':');
+  if (colon != std::string::npos && reference.find('/') > colon) return reference;
+  const size_t authority = base.find("://");
+  if (reference.starts_with("/")) {
+    const size_t path = authority == std::string::npos ? std::string::npos : base.find('/', authority + 3);
+    return (authority == std::string::npos ? std::string() : base.substr(0, path)) + reference;
+  }
+  const size_t slash = base.rfind('/');
+  if (slash == std::string::npos) return reference;
+  return base.substr(0, slash + 1) + reference;
+}
+
+SchemaJson parse_schema(std::string_view text) {
+  if (text.size() > kLongestSchema) fail(ErrorCode::invalid_argument, "JSON Schema: more than {} bytes", kLongestSchema);
+  bool too_deep = false;
+  const auto check_depth = [&](int depth, SchemaJson::parse_event_t, SchemaJson&) {
+    if (depth > kDeepestSchema) too_deep = true;
+    return depth <= kDeepestSchema;
+  };
+  try {
+    SchemaJson result = SchemaJson::parse(text.begin(), text.end(), check_depth);
+    if (too_deep) fail(ErrorCode::invalid_argument, "JSON Schema: nested more than {} deep", kDeepestSchema);
+    return result;
+  } catch (const SchemaJson::parse_error& error) {
+    fail(ErrorCode::invalid_argument, "JSON Schema: byte {}: not valid JSON", error.byte);
+  }
+}
+
+}  // namespace
+
+SchemaDocument::SchemaDocument(std::string_view text) : root_(parse_schema(text)) {
+  visit(root_, "#", "");
+  resources_.try_emplace("", &root_);
+}
+
+const std::string& SchemaDocument::pointer(const SchemaJson& schema) const {
+  static const std::string kUnknown = "#";
+  const auto place = places_.find(&schema);
+  return place == places_.end() ? kUnknown : place->second.pointer;
+}
+
+void SchemaDocument::visit(const SchemaJson& schema, std::string pointer, std::string base) {
+  if (places_.contains(&schema)) return;
+  if (!schema.is_object() && !schema.is_boolean()) {
+    fail(ErrorCode::invalid_argument, "{}: must be a schema: an object, true or false", pointer);
+  }
+  if (schema.is_object()) {
+    if (const auto id = schema.find("$id"); id != schema.end() && id->is_string()) {
+      std::string name = id->get<std::string>();
+      name = name.substr(0, name.find('#'));
+      base = absolute(base, name);
+      resources_.try_emplace(base, &schema);
+    }
+    for (const char* keyword : {"$anchor", "$dynamicAnchor"}) {
+      if (const auto anchor = schema.find(keyword); anchor != schema.end() && anchor->is_string()) {
+        anchors_.try_emplace({base, anchor->get<std::string>()}, &schema);
+      }
+    }
+  }
+  const Place place{std::move(pointer), std::move(base)};
+  places_.emplace(&schema, place);
+  if (schema.is_object()) visit_children(schema, place);
+}
+
+void SchemaDocument::visit_children(const SchemaJson& schema, const Place& place) {
+  for (const std::string_view keyword : kMapsOfSchemas) {
+    const auto map = schema.find(keyword);
+    if (map == schema.end()) continue;
+    if (!map->is_object()) fail(ErrorCode::invalid_argument, "{}/{}: must be an object of schemas", place.pointer, keyword);
+    for (const auto& [name, child] : map->items())
+      visit(child, fmt::format("{}/{}/{}", place.pointer, keyword, escaped_pointer(name)), place.base);
+  }
+  for (const std::string_view keyword : kListsOfSchemas) {
+    const auto list = schema.find(keyword);
+    if (list == schema.end()) continue;
+    if (!list->is_array() || (list->empty() && keyword != "prefixItems")) {
+      fail(ErrorCode::invalid_argument, "{}/{}: must be a list of at least one schema", place.pointer, keyword);
+    }
+    for (size_t index = 0; index < list->size(); ++index)
+      visit((*list)[index], fmt::format("{}/{}/{}", place.pointer, keyword, index), place.base);
+  }
+  for (const std::string_view keyword : kSchemas) {
+    const auto child = schema.find(keyword);
+    if (child == schema.end()) continue;
+    if (child->is_array() && keyword == "items") {
+      fail(ErrorCode::unsupported, "{}/items: a list of schemas is of an older draft; write prefixItems", place.pointer);
+    }
+    visit(*child, fmt::format("{}/{}", place.pointer, keyword), place.base);
+  }
+}
+
+const SchemaJson& SchemaDocument::resolve(const SchemaJson& schema, const std::string& reference) {
+  const Place& place = places_.at(&schema);
+  const size_t hash = reference.find('#');
+  const std::string fragment = hash == std::string::npos ? "" : percent_decoded(std::string_view(reference).substr(hash + 1));
+  const std::string resource_name = absolute(place.base, reference.substr(0, hash));
+  const auto resource = resources_.find(resource_name);
+  if (resource == resources_.end()) {
+    fail(ErrorCode::unsupported, "{}/$ref: '{}' is in another document; put it under $defs", place.pointer, reference);
+  }
+  if (fragment.empty()) return *resource->second;
+  if (!fragment.starts_with("/")) {
+    const auto anchor = anchors_.find({resource_name, fragment});
+    if (anchor != anchors_.end()) return *anchor->second;
+    fail(ErrorCode::invalid_argument, "{}/$ref: there is no $anchor '{}'", place.pointer, fragment);
+  }
+  const SchemaJson* found = nullptr;
+  try {
+    found = &resource->second->at(SchemaJson::json_pointer(fragment));
+  } catch (const SchemaJson::exception&) {
+    fail(ErrorCode::invalid_argument, "{}/$ref: there is nothing at '{}'", place.pointer, reference);
+  }
+  visit(*found, this->pointer(*resource->second) + fragment, resource_name);
+  return *found;
+}
+
+}  // namespace wick

@@ -1,0 +1,138 @@
+// Numbers and strings of a JSON Schema.
+#include <algorithm>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/text/grammar/json_schema_compiler.h"
+#include "wick/text/grammar/nfa.h"
+
+namespace wick {
+namespace {
+
+constexpr uint64_t kMostCharacters = 100'000;
+constexpr uint64_t kMostCharactersOfPattern = 2'000;
+
+}  // namespace
+
+ExpressionId SchemaCompiler::compile_number(const Items& flat, bool integers_only) {
+  NumberLimits limits;
+  std::string where;
+  const auto decimal = [&](const Item& item, const char* name, const SchemaJson& value) {
+    where = place(item, name);
+    if (!value.is_number()) fail(ErrorCode::invalid_argument, "{}: must be a number", where);
+    const std::optional<Decimal> result = Decimal::parse(value.dump());
+    if (!result) fail(ErrorCode::unsupported, "{}: the number has too many digits", where);
+    return *result;
+  };
+  for (const Item& item : flat) {
+    if (const SchemaJson* value = keyword(item, "minimum")) limits.smallest.push_back({decimal(item, "minimum", *value), false});
+    if (const SchemaJson* value = keyword(item, "exclusiveMinimum"))
+      limits.smallest.push_back({decimal(item, "exclusiveMinimum", *value), true});
+    if (const SchemaJson* value = keyword(item, "maximum")) limits.largest.push_back({decimal(item, "maximum", *value), false});
+    if (const SchemaJson* value = keyword(item, "exclusiveMaximum"))
+      limits.largest.push_back({decimal(item, "exclusiveMaximum", *value), true});
+    if (const SchemaJson* value = keyword(item, "multipleOf")) {
+      const Decimal divisor = decimal(item, "multipleOf", *value);
+      if (divisor.negative || divisor.is_zero()) fail(ErrorCode::invalid_argument, "{}: must be above 0", where);
+      limits.multiple_of.push_back(divisor);
+    }
+  }
+  if (limits.none() && !integers_only) return rules_.number();
+  NumberForm form = NumberForm::number;
+  if (integers_only) form = options_.any_spelling ? NumberForm::integer_or_point_0 : NumberForm::integer;
+  auto dfa = std::make_shared<Dfa>(number_dfa(form, limits, where));
+  return dfa->empty() ? grammar_.never() : grammar_.dfa(std::move(dfa));
+}
+
+ExpressionId SchemaCompiler::compile_string(const Items& flat) {
+  const auto [shortest, longest] = limits(flat, "minLength", "maxLength");
+  if (shortest > longest) return grammar_.never();
+  const SchemaJson* pattern = nullptr;
+  bool needs_dfa = false;
+  std::string where;
+  for (const Item& item : flat) {
+    const SchemaJson* value = keyword(item, "pattern");
+    if (value != nullptr) {
+      needs_dfa = needs_dfa || pattern != nullptr;
+      pattern = value;
+      where = place(item, "pattern");
+    }
+    needs_dfa = needs_dfa || (options_.enforce_formats && keyword(item, "format") != nullptr);
+  }
+  const ExpressionId quote = grammar_.literal("\"");
+  if (!needs_dfa && pattern == nullptr) {
+    if (shortest == 0 && longest == UINT64_MAX) return rules_.string();
+    if (shortest > kMostCharacters)
+      fail(ErrorCode::unsupported, "{}: longer than {} characters", place(flat.front(), "minLength"), kMostCharacters);
+    const uint32_t most = longest > kMostCharacters ? kUnlimited : static_cast<uint32_t>(longest);
+    if (most == kUnlimited && longest != UINT64_MAX) {
+      fail(ErrorCode::unsupported, "{}: above {}; leave it away", place(flat.front(), "maxLength"), kMostCharacters);
+    }
+    return grammar_.sequence({quote, grammar_.repeat(rules_.character(), static_cast<uint32_t>(shortest), most), quote});
+  }
+  if (!needs_dfa && shortest == 0 && longest == UINT64_MAX && pattern->is_string()) {
+    const ExpressionId inside = read_regex(pattern->get<std::string>(), RegexMatch::part, RegexSpelling::json_string, where, grammar_);
+    return grammar_.sequence({quote, inside, quote});
+  }
+  auto dfa = std::make_shared<Dfa>(string_dfa(flat));
+  if (dfa->empty()) return grammar_.never();
+  return grammar_.sequence({quote, grammar_.dfa(std::move(dfa)), quote});
+}
+
+void SchemaCompiler::add_string_values(const Items& flat, std::vector<Dfa>& parts) {
+  const bool has_values = std::any_of(flat.begin(), flat.end(), [&](const Item& item) {
+    return (item.done & kValues) == 0 && (keyword(item, "enum") != nullptr || keyword(item, "const") != nullptr);
+  });
+  if (!has_values) return;
+  Grammar grammar;
+  std::vector<ExpressionId> choices;
+  for (const SchemaJson* value : values_of(flat)) {
+    if (value->is_string()) choices.push_back(grammar.literal(json_escaped(value->get<std::string>())));
+  }
+  parts.push_back(regular_dfa(grammar, grammar.choice(std::move(choices)), document_.pointer(*flat.front().schema)));
+}
+
+Dfa SchemaCompiler::string_dfa(const Items& flat) {
+  std::vector<Dfa> parts;
+  std::string where = flat.empty() ? "#" : document_.pointer(*flat.front().schema);
+  Grammar grammar;
+  for (const Item& item : flat) {
+    if (const SchemaJson* pattern = keyword(item, "pattern")) {
+      where = place(item, "pattern");
+      if (!pattern->is_string()) fail(ErrorCode::invalid_argument, "{}: must be a string", where);
+      const auto text = pattern->get<std::string>();
+      parts.push_back(regular_dfa(grammar, read_regex(text, RegexMatch::part, RegexSpelling::json_string, where, grammar), where));
+    }
+    const SchemaJson* format = keyword(item, "format");
+    if (format == nullptr || !options_.enforce_formats) continue;
+    const std::string format_place = place(item, "format");
+    const char* pattern = format->is_string() ? json_format_pattern(format->get<std::string>()) : nullptr;
+    if (pattern == nullptr) fail(ErrorCode::unsupported, "{}: the format {} is not supported", format_place, format->dump());
+    parts.push_back(
+        regular_dfa(grammar, read_regex(pattern, RegexMatch::whole, RegexSpelling::json_string, format_place, grammar), format_place));
+  }
+  add_string_values(flat, parts);
+  const auto [shortest, longest] = limits(flat, "minLength", "maxLength");
+  const ExpressionId any = json_characters(CodePointSet::all(), grammar);
+  if (shortest > 0 || longest != UINT64_MAX || parts.empty()) {
+    if (shortest > kMostCharactersOfPattern || (longest != UINT64_MAX && longest > kMostCharactersOfPattern)) {
+      fail(ErrorCode::unsupported, "{}: beside a pattern or format, minLength and maxLength are supported up to {}", where,
+           kMostCharactersOfPattern);
+    }
+    const uint32_t most = longest == UINT64_MAX ? kUnlimited : static_cast<uint32_t>(longest);
+    parts.push_back(regular_dfa(grammar, grammar.repeat(any, static_cast<uint32_t>(shortest), most), where));
+  }
+  Dfa result = std::move(parts.front());
+  for (size_t index = 1; index < parts.size(); ++index) result = intersect(result, parts[index], where);
+  return result;
+}
+
+const Dfa& SchemaCompiler::pattern_dfa(const std::string& pattern, const std::string& where) {
+  const auto known = patterns_.find(pattern);
+  if (known != patterns_.end()) return known->second;
+  Grammar grammar;
+  Dfa dfa = regular_dfa(grammar, read_regex(pattern, RegexMatch::part, RegexSpelling::json_string, where, grammar), where);
+  return patterns_.emplace(pattern, std::move(dfa)).first->second;
+}
+
+}  // namespace wick
