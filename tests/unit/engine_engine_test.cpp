@@ -10,6 +10,7 @@
 #include "unit/engine_samples.h"
 #include "unit/message_of.h"
 #include "wick/base/error.h"
+#include "wick/base/process.h"
 #include "wick/text/token_constraint.h"
 
 namespace wick {
@@ -439,6 +440,29 @@ TEST(Engine, AReaderThatReadsNothingHoldsNobodyUp) {
   Answer late;
   EXPECT_TRUE(late.take(unread));
   EXPECT_EQ(late.only().size(), 300U);
+}
+
+TEST(Engine, MemoryStaysTheSameOverTenThousandRequests) {
+  Sample sample;
+  Engine& engine = sample.engine({.sequences = 8, .cache_ram_bytes = 1 << 16});
+  std::mt19937 random(1);
+  const auto serve = [&](int requests) {
+    std::vector<Stream> streams;
+    for (int index = 0; index < requests; ++index) {
+      Request request = Sample::request(Sample::random_tokens(random, 1 + static_cast<int64_t>(random() % 8)), 2);
+      request.user = std::to_string(random());
+      streams.push_back(engine.submit(std::move(request)));
+      if (index % 5 == 4) streams.back().cancel();
+      if (streams.size() < 16) continue;
+      while (engine.step()) {}
+      streams.clear();
+    }
+  };
+  serve(2000);
+  const auto before = static_cast<int64_t>(anonymous_resident_bytes());
+  serve(8000);
+  EXPECT_LE(static_cast<int64_t>(anonymous_resident_bytes()) - before, 2 << 20);
+  EXPECT_EQ(engine.metrics().requests, 10000U);
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ class RandomUsers {
 
 TEST(EngineRandom, EveryRequestIsAnsweredAsIfItWereAlone) {
   const auto base = static_cast<uint32_t>(testing::UnitTest::GetInstance()->random_seed()) * 1000;
-  for (uint32_t round = 0; round < 12; ++round) {
+  for (uint32_t round = 0; round < 6; ++round) {
     SCOPED_TRACE("seed " + std::to_string(base + round));
     RandomUsers users(base + round);
     for (int action = 0; action < 400; ++action) users.act();
