@@ -442,6 +442,29 @@ TEST(Engine, AReaderThatReadsNothingHoldsNobodyUp) {
   EXPECT_EQ(late.only().size(), 300U);
 }
 
+TEST(Engine, NothingIsLeftOfAWarmUp) {
+  Sample sample;
+  Engine& engine = sample.engine();
+  engine.warm_up();
+  EXPECT_EQ(engine.metrics().kv_blocks_used + engine.metrics().kv_blocks_kept, 0);
+  EXPECT_EQ(sample.ask(Sample::request({0, 0, 0}, 5)).only(), Sample::continued({0, 0, 0}, 5));
+}
+
+TEST(Engine, IsCancelledThatThrowsInsideOfAStepEndsItsRequestAlone) {
+  Sample sample;
+  Engine& engine = sample.engine();
+  int asked = 0;
+  Request request = Sample::request({1}, 50);
+  request.params.is_cancelled = [&asked]() -> bool {
+    if (++asked == 2) throw std::runtime_error("gone");
+    return false;
+  };
+  Stream bad = engine.submit(std::move(request));
+  Stream good = engine.submit(Sample::request({2}, 3));
+  EXPECT_EQ(sample.finish(std::move(good)).only(), Sample::continued({2}, 3));
+  EXPECT_EQ(sample.finish(std::move(bad)).reason(), StopReason::cancelled);
+}
+
 TEST(Engine, MemoryStaysTheSameOverTenThousandRequests) {
   Sample sample;
   Engine& engine = sample.engine({.sequences = 8, .cache_ram_bytes = 1 << 16});

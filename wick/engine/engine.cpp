@@ -78,7 +78,7 @@ class EngineLoop {
     std::future<Result> result = task.get_future();
     {
       const std::lock_guard lock(mutex_);
-      if (thread_.joinable() && !ended_) {
+      if (threaded_ && !ended_) {
         tasks_.emplace_back([&task] { task(); });
         wake_.notify_all();
       } else {
@@ -110,12 +110,13 @@ class EngineLoop {
   uint64_t refused_ = 0, last_id_ = 0;
   int64_t core_waiting_ = 0;
   bool core_idle_ = true;
-  bool draining_ = false, lost_ = false, cancelling_ = false, stopping_ = false, ended_ = false;
+  bool draining_ = false, lost_ = false, cancelling_ = false, stopping_ = false, threaded_ = false, ended_ = false;
   EngineClock::time_point last_step_ = EngineClock::now();
   // Between ends of requests, lately: how soon the queue has a place again.
   double end_interval_ = 1;
   uint64_t ends_ = 0;
   EngineClock::time_point last_end_ = EngineClock::now();
+  std::mutex join_mutex_;  // stop() may be called by several
   std::thread thread_;
 };
 
@@ -247,15 +248,16 @@ void EngineLoop::run() {
 
 void EngineLoop::start() {
   const std::lock_guard lock(mutex_);
-  if (thread_.joinable() || draining_) return;
+  if (threaded_ || draining_) return;
   thread_ = std::thread([this] { run(); });
+  threaded_ = true;
 }
 
 bool EngineLoop::drain(std::chrono::nanoseconds time) {
   const EngineClock::time_point until = EngineClock::now() + time;
   std::unique_lock lock(mutex_);
   draining_ = true;
-  if (thread_.joinable()) {
+  if (threaded_) {
     const bool done = idle_.wait_until(lock, until, [&] { return !has_work(); });
     if (done) return true;
     cancelling_ = true;
@@ -280,6 +282,7 @@ void EngineLoop::stop() {
     stopping_ = true;
     wake_.notify_all();
   }
+  const std::lock_guard joining(join_mutex_);
   if (thread_.joinable()) thread_.join();
 }
 
@@ -309,6 +312,13 @@ int64_t Engine::save_session(std::span<const TokenId> tokens, const std::filesys
 
 int64_t Engine::restore_session(const std::filesystem::path& path) {
   return loop_->between_steps([&](EngineCore& core) { return core.restore_session(path); });
+}
+
+void Engine::warm_up() {
+  loop_->between_steps([](EngineCore& core) {
+    core.warm_up();
+    return true;
+  });
 }
 
 void Engine::forget_prefixes() {

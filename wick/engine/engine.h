@@ -9,7 +9,7 @@
 // leave between steps. Without start() the caller runs the steps: while (engine.step()) {}.
 //
 // Threads: submit(), metrics(), info(), drain() and stop() may be called by any thread at any time; step() by one thread, and not after
-// start(). The functions for sessions and the prefix cache may be called by any thread after start(), before it by the one that steps. The
+// start(). Those that follow accepts() may be called by any thread after start(), before it by the one that steps. The
 // model belongs to the engine while it lives.
 #pragma once
 
@@ -76,6 +76,9 @@ class Engine {
   int64_t restore_session(const std::filesystem::path& path);
   // Empties the prefix cache, in host memory and files too.
   void forget_prefixes();
+  // Runs the model on a token and on a chunk of a prompt, so that the first request does not wait for kernels to be compiled and for pages
+  // of the weights. Nothing is left of it. Errors: the model's.
+  void warm_up();
 
  private:
   std::unique_ptr<EngineLoop> loop_;

@@ -188,7 +188,12 @@ void EngineCore::retire() {
   }
   scheduler_.remove_ended();
   std::erase_if(embeddings_, [&](const std::shared_ptr<ActiveRequest>& request) {
-    const auto reason = reason_to_end(*request);
+    std::optional<StopReason> reason;
+    try {
+      reason = reason_to_end(*request);
+    } catch (const std::exception&) {
+      reason = StopReason::cancelled;
+    }
     if (!reason) return false;
     request->stream->push(FinishEvent{.reason = *reason, .usage = {.prompt_tokens = std::ssize(request->prompt)}}, true);
     ++metrics_.finished[static_cast<size_t>(*reason)];

@@ -42,6 +42,7 @@ class EngineCore {
   int64_t save_session(std::span<const TokenId> tokens, const std::filesystem::path& path);
   int64_t restore_session(const std::filesystem::path& path);
   void forget_prefixes();
+  void warm_up();
   // Writes what host memory keeps to the folder.
   void flush_prefixes() { store_.flush(); }
 

@@ -141,7 +141,11 @@ void EngineCore::fit(std::vector<Work>& works) {
 bool EngineCore::is_unwanted(const Sequence& sequence) const {
   const ActiveRequest& request = sequence.request();
   if (request.stream->cancelled()) return true;
-  if (!request.request.params.is_cancelled || !request.request.params.is_cancelled()) return false;
+  try {
+    if (!request.request.params.is_cancelled || !request.request.params.is_cancelled()) return false;
+  } catch (...) {
+    // It is one caller's, and the step all others' too: that one's request ends.
+  }
   request.stream->cancel();
   return true;
 }
@@ -186,7 +190,7 @@ void EngineCore::run(std::vector<Work>& works) {
     for (const Work& work : works) fail(work.sequence->request(), error);
     return;
   } catch (const std::exception& error) {
-    // is_cancelled is the caller's; memory ran out.
+    // Memory of the host ran out.
     for (const Work& work : works) fail(work.sequence->request(), Error(ErrorCode::out_of_memory, error.what()));
     return;
   }
@@ -324,6 +328,15 @@ std::optional<StopReason> EngineCore::choose_one(Sequence& sequence, std::span<c
   ++metrics_.generated_tokens;
   touched_.push_back(sequence.shared_request());
   return reason;
+}
+
+void EngineCore::warm_up() {
+  for (const int64_t rows : {int64_t{1}, std::min(info_.step_rows, info_.context)}) {
+    Batch batch;
+    // Of no sequence: nothing is left of it.
+    batch.add({}, 0, std::vector<TokenId>(static_cast<size_t>(rows), 0), Batch::Results::last);
+    (void)host_rows(model_.forward(batch, *pool_), host_logits_);
+  }
 }
 
 // --- Embeddings ---
