@@ -30,11 +30,11 @@ struct Ended {
   std::string err;
 };
 
-Ended wick(const Arguments& arguments, const std::string& input = "") {
+Ended wick(const Arguments& arguments, const std::string& input = "", bool terminal = false) {
   std::istringstream in(input);
   std::ostringstream out;
   std::ostringstream err;
-  Console console{.name = "wick", .executable = {}, .in = in, .out = out, .err = err};
+  Console console{.name = "wick", .executable = {}, .in = in, .out = out, .err = err, .output_is_terminal = terminal};
   const int code = run_wick(console, arguments);
   return {code, out.str(), err.str()};
 }
@@ -479,6 +479,24 @@ TEST_F(Commands, NumbersAtTheLimitsAreTheUsersMistakes) {
   EXPECT_EQ(wick({"quantize", model, "/dev/null", "Q8_0"}).code, 0);
   EXPECT_EQ(wick({"perplexity", "--model", model, "--file", folder.path().string()}).code, 2);
   EXPECT_EQ(wick({"run", "--model", model, "--prompt", "x", "--trace", (folder / "t.json").string(), "--device", "cpu"}).code, 2);
+}
+
+TEST_F(Commands, ControlCharactersOfAModelDoNotReachATerminal) {
+  const Arguments arguments = {"detokenize", "--model", model, "--tokens", "97,27,91,10,9,98"};
+  EXPECT_EQ(wick(arguments, "", true).out, "a\\x1b[\n\tb\n");
+  EXPECT_EQ(wick(arguments).out, "a\x1b[\n\tb") << "a file or pipe gets the text as it is";
+  const Ended answer = wick(
+      {"run", "--model", model, "--prompt", "x", "--max-tokens", "200", "--ignore-eos", "--temperature", "2", "--top-k", "0", "--top-p",
+       "1",   "--min-p", "0",   "--seed",   "1", "--device",     "cpu"},
+      "", true);
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  for (const char byte : answer.out) EXPECT_TRUE(static_cast<unsigned char>(byte) >= 0x20 || byte == '\n' || byte == '\t');
+  EXPECT_THAT(answer.out, HasSubstr("\\x")) << "random weights write control characters";
+  const auto file = shared_data("data/findings/f8_esc.gguf");
+  if (!file) GTEST_SKIP() << kSharedDataMissing;
+  for (const char* flag : {"--quiet", "--json"}) {
+    EXPECT_EQ(wick({"compat-check", file->string(), flag}).out.find('\x1b'), std::string::npos) << flag;
+  }
 }
 
 TEST_F(Commands, CompatCheckRefusesATokenizerLargerThanTheEmbedding) {

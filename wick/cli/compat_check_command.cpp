@@ -15,6 +15,7 @@
 #include "wick/cli/wick_command.h"
 #include "wick/engine/generator.h"
 #include "wick/formats/gguf_type.h"
+#include "wick/formats/printable.h"
 #include "wick/model/architecture.h"
 
 namespace wick {
@@ -130,11 +131,11 @@ void compat_check_command(Console& console, const Arguments& arguments) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Check& check : checks) {
     list.push_back({{"check", check.name}, {"passed", check.passed}, {"detail", check.detail}});
-    if (!json) console.out << fmt::format("{:<14} {:<5} {}\n", check.name, check.passed ? "ok" : "FAIL", check.detail);
+    if (!json) console.out << fmt::format("{:<14} {:<5} {}\n", check.name, check.passed ? "ok" : "FAIL", without_controls(check.detail));
   }
   if (json) {
     const nlohmann::ordered_json result = {{"model", path.string()}, {"compatible", failed == checks.end()}, {"checks", list}};
-    console.out << result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    console.out << json_without_controls(result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) << '\n';
   }
   if (failed != checks.end()) fail(ErrorCode::unsupported, "{}: cannot be run: {}", path.string(), failed->detail);
 }

@@ -6,6 +6,7 @@
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"
+#include "wick/formats/printable.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
@@ -34,8 +35,12 @@ void detokenize_command(Console& console, const Arguments& arguments) {
   } else {
     ids = parse_tokens(read_standard_input(console, "give --tokens or --file"), "standard input");
   }
-  console.out << tokenizer->decode(ids, !special);
-  if (console.output_is_terminal) console.out << '\n';
+  const std::string text = tokenizer->decode(ids, !special);
+  if (console.output_is_terminal) {
+    console.out << answer_without_controls(text) << '\n';
+  } else {
+    console.out << text;
+  }
 }
 
 }  // namespace wick

@@ -16,6 +16,7 @@
 #include "wick/cli/output_file.h"
 #include "wick/cli/receipt.h"
 #include "wick/cli/text_input.h"
+#include "wick/formats/printable.h"
 #include "wick/tensor/ops/op_counts.h"
 
 namespace wick {
@@ -129,7 +130,7 @@ bool answer(const Session& session, const std::string& prompt) {
   params.is_cancelled = [&interrupt] { return interrupt.requested(); };
   if (json) params.logprobs = session.options.top_logprobs;
   report.result = session.generator.generate(prompt, params, [&](std::string_view text) {
-    if (!json) console.out << text << std::flush;
+    if (!json) console.out << (console.output_is_terminal ? answer_without_controls(text) : std::string(text)) << std::flush;
     if (!session.loop && report.first_text_after == 0) report.first_text_after = seconds_since_process_start();
     if (!console.out) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
     return !interrupt.requested();

@@ -15,12 +15,13 @@ constexpr size_t kMaxShown = 80;
 
 // Characters that a terminal obeys although they are valid UTF-8: C0, DEL and C1, line and paragraph separators, and those that turn the
 // direction of what follows, with which a name can show another one.
+bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
+
 bool is_obeyed(char32_t code) {
-  const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
   const bool separator = code == 0x2028 || code == 0x2029;
   const bool embedding = code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e);
   const bool isolate = code >= 0x2066 && code <= 0x2069;
-  return control || separator || embedding || isolate;
+  return is_control(code) || separator || embedding || isolate;
 }
 
 // Appends what may be shown of the character that `text` begins with; returns its length.
@@ -59,6 +60,22 @@ std::string without_controls(std::string_view text) {
       shown += text[at++];
     } else {
       at += append_shown(text.substr(at), shown);
+    }
+  }
+  return shown;
+}
+
+std::string answer_without_controls(std::string_view answer) {
+  std::string shown;
+  shown.reserve(answer.size());
+  for (size_t at = 0; at < answer.size();) {
+    const DecodedCharacter character = decode_character(answer, at);
+    const bool shows = character.valid && (!is_control(character.code) || character.code == '\n' || character.code == '\t');
+    if (shows) {
+      shown.append(answer.substr(at, character.length));
+      at += character.length;
+    } else {
+      at += append_shown(answer.substr(at), shown);
     }
   }
   return shown;

@@ -16,6 +16,8 @@ namespace wick {
 // Text of any length for a terminal: bytes that it would obey, characters that turn the direction of writing and bytes that are not
 // UTF-8 become \xNN. Newlines stay.
 [[nodiscard]] std::string without_controls(std::string_view text);
+// A model's answer for a terminal: only control characters become \xNN. Newlines, tabs and marks of direction stay.
+[[nodiscard]] std::string answer_without_controls(std::string_view answer);
 // JSON for a terminal: what it would obey becomes \uNNNN, which means the same. nlohmann's dump escapes control bytes alone.
 [[nodiscard]] std::string json_without_controls(std::string_view json);
 // The same as printable() for the first bytes of a file.
