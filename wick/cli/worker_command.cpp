@@ -52,16 +52,15 @@ void take_backend(const Console& console, const std::string& text, DeviceKind ow
   if (asked.kind != own) refuse_backend(console, "--backend " + text, asked.kind);
 }
 
-// --cuda-device N and its like: the hive writes them for every kind of worker.
+// --cuda-device N and its like. A supervisor may give one to a worker of another kind, which then says what it runs on.
 void add_ordinal_flag(Flags& flags, const Console& console, WorkerDevice& device, DeviceKind kind) {
   const std::string flag = fmt::format("--{}-device", to_string(kind));
-  flags
-      .add_value(flag, "N", "",
-                 [&console, &device, flag, kind](const std::string& text) {
-                   if (kind != device.location.kind) refuse_backend(console, fmt::format("{} {}", flag, text), kind);
-                   device.choose(static_cast<int>(parse_integer(flag, text, 0, kMaxOrdinal)));
-                 })
-      .hidden();
+  auto added = flags.add_value(flag, "N", fmt::format("the same as --device {}:N", to_string(kind)),
+                               [&console, &device, flag, kind](const std::string& text) {
+                                 if (kind != device.location.kind) refuse_backend(console, fmt::format("{} {}", flag, text), kind);
+                                 device.choose(static_cast<int>(parse_integer(flag, text, 0, kMaxOrdinal)));
+                               });
+  if (kind != device.location.kind || kind == DeviceKind::cpu) added.hidden();
 }
 
 void add_device_flags(Flags& flags, const Console& console, WorkerDevice& device) {
@@ -87,7 +86,7 @@ void add_device_flags(Flags& flags, const Console& console, WorkerDevice& device
       .hidden();
 }
 
-// The hive's flags for a worker that serves.
+// The flags with which a supervisor starts a worker that serves.
 void add_serving_flags(Flags& flags) {
   for (const char* flag : {"--worker-id", "--model-ref", "--port", "--hive-url", "--queen-url", "--callback-url", "--local-mode"}) {
     const auto refuse = [flag](const std::string&) {
