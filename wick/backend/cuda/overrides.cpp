@@ -180,7 +180,8 @@ std::optional<LinearPlan> linear_plan(const OpCall& call, std::span<const Operan
   const DType dtype = weights[0].dtype;
   const LinearPlan plan{x.elements() / x.shape().last(), dtype == DType::f8e4m3 ? DType::f16 : dtype};
   const bool rounds = plan.dtype != DType::f32;
-  if ((rounds && call.parameters<LinearParams>().precise) || plan.rows < kManyRows || x.shape().last() % 8 != 0) return std::nullopt;
+  const auto& params = call.parameters<LinearParams>();
+  if ((rounds && params.precise) || params.deterministic || plan.rows < kManyRows || x.shape().last() % 8 != 0) return std::nullopt;
   for (const Operand& weight : weights) {
     if (weight.dtype != dtype || weight.layout->elements() * plan.rows < kLargeProduct) return std::nullopt;
     if (dtype != plan.dtype && weight.layout->elements() > kMostElements) return std::nullopt;

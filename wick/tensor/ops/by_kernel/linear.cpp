@@ -73,7 +73,10 @@ ir::Grid over_rows(int64_t groups, const DeviceCaps& caps) {
 class LinearCall {
  public:
   explicit LinearCall(const OpCall& call)
-      : runtime_(*call.runtime), precise_(call.parameters<LinearParams>().precise), x_(activations_of(runtime_, call.inputs[0])) {}
+      : runtime_(*call.runtime),
+        precise_(call.parameters<LinearParams>().precise),
+        deterministic_(call.parameters<LinearParams>().deterministic),
+        x_(activations_of(runtime_, call.inputs[0])) {}
 
   // results[i] = x · weights[i]ᵀ, with as few launches as the device's limits allow.
   void multiply(Operands weights, Operands results) {
@@ -95,7 +98,8 @@ class LinearCall {
 
  private:
   [[nodiscard]] const DeviceCaps& caps() const { return runtime_.caps(); }
-  [[nodiscard]] bool has_few_tokens() const { return x_.rows <= 2 * kernels::kMaxMatvecTokens; }
+  // The kernels of many tokens make their sums in another order, so a deterministic product has those of few.
+  [[nodiscard]] bool has_few_tokens() const { return deterministic_ || x_.rows <= 2 * kernels::kMaxMatvecTokens; }
 
   // Whether a product of bytes with rounded activations is there and allowed.
   [[nodiscard]] bool has_byte_product(const Operand& weight) const {
@@ -281,7 +285,7 @@ class LinearCall {
   }
 
   Runtime& runtime_;
-  bool precise_;
+  bool precise_, deterministic_;
   Activations x_;
   std::unique_ptr<Buffer> bytes_, scales_, halves_;
   int64_t token_words_ = 0;
