@@ -17,6 +17,7 @@
 #include "wick/model/batch.h"
 #include "wick/model/block_allocator.h"
 #include "wick/model/kv_layout.h"
+#include "wick/model/recorded_steps.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -101,6 +102,8 @@ class KvPool {
   // Tokens of prompts that create_from_prefix was asked for, and that it found.
   [[nodiscard]] int64_t prefix_tokens_asked() const noexcept { return prefix_asked_; }
   [[nodiscard]] int64_t prefix_tokens_found() const noexcept { return prefix_found_; }
+  // What its device has recorded of steps on this memory.
+  [[nodiscard]] RecordedSteps& recorded_steps() noexcept { return recorded_; }
   // Gives up what is kept of sequences that are gone.
   void forget_prefixes();
 
@@ -167,6 +170,7 @@ class KvPool {
   std::vector<uint32_t> unused_;
   int64_t live_ = 0, prefix_asked_ = 0, prefix_found_ = 0;
   bool stepping_ = false;
+  RecordedSteps recorded_;
 };
 
 }  // namespace wick

@@ -1,0 +1,53 @@
+// StepInputs are what the layers of a model read of a batch: the numbers of its tokens and of a KvPlan, on the device.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "wick/model/kv_step.h"
+#include "wick/model/recorded_steps.h"
+#include "wick/tensor/ops/attention.h"
+#include "wick/tensor/ops/rope.h"
+#include "wick/tensor/tensor.h"
+
+namespace wick {
+
+struct StepInputs {
+  Tensor tokens, positions;  // i32 [rows]
+  struct Group {
+    CachePlaces cache;
+    AttentionPlan plan;
+  };
+  std::vector<Group> groups;  // as the pool's
+  int64_t longest = 0;        // AttentionParams'
+};
+
+// The numbers of a batch in one vector, for one upload.
+class StepNumbers {
+ public:
+  // As many as the plan has.
+  StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan);
+  // With room up to `shape`: further rows belong to a further sequence, which writes to no slot and whose results mean nothing. A shape
+  // with more rows than the plan has more sequences.
+  StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const StepShape& shape, int64_t block_size);
+
+  [[nodiscard]] std::span<const int32_t> values() const noexcept { return values_; }
+  // Views of a tensor with these values: i32 [values().size()].
+  [[nodiscard]] StepInputs inputs(const Tensor& all) const;
+
+ private:
+  // Appends numbers, then `filler` up to `room`; the place of the first.
+  int64_t add(std::span<const int32_t> numbers, int64_t room, int32_t filler);
+  void add_groups(const KvPlan& plan, int64_t table_blocks);
+
+  StepShape shape_;
+  std::vector<int32_t> values_;
+  int64_t positions_ = 0, starts_ = 0, lengths_ = 0;
+  struct Group {
+    int64_t slots = 0, table = 0, blocks = 0;
+  };
+  std::vector<Group> groups_;
+};
+
+}  // namespace wick
