@@ -24,6 +24,7 @@ class AttentionMixer final : public Mixer {
 
   AttentionSpec spec_;
   int64_t layer_, cached_;
+  bool deterministic_;
   ScaledMatrix query_, key_, value_, output_;
   std::optional<Tensor> query_bias_, key_bias_, value_bias_, output_bias_;
   std::optional<Tensor> query_norm_, key_norm_;
@@ -31,7 +32,7 @@ class AttentionMixer final : public Mixer {
 };
 
 AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place)
-    : spec_(spec), layer_(place.layer), cached_(place.cached) {
+    : spec_(spec), layer_(place.layer), cached_(place.cached), deterministic_(weights.deterministic()) {
   const int64_t hidden_size = place.hidden_size;
   const std::string prefix = fmt::format("blk.{}.", place.layer);
   const int64_t query_width = spec.heads * spec.head_dim;
@@ -67,8 +68,9 @@ Tensor AttentionMixer::projected(const Tensor& product, const ScaledMatrix& matr
   Tensor x = biased(matrix.scaled(product), bias);
   const Shape by_head = {x.dim(0), heads, spec_.head_dim};
   if (!norm) return x.reshape(by_head);
-  if (spec_.head_norms == HeadNorms::all_heads) return rms_norm(x, *norm, spec_.norm_epsilon).reshape(by_head);
-  return rms_norm(x.reshape(by_head), *norm, spec_.norm_epsilon);
+  const RmsNormParams params{spec_.norm_epsilon, deterministic_};
+  if (spec_.head_norms == HeadNorms::all_heads) return rms_norm(x, *norm, params).reshape(by_head);
+  return rms_norm(x.reshape(by_head), *norm, params);
 }
 
 Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context) const {
@@ -78,7 +80,7 @@ Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context
   Tensor query = projected(qkv[0], query_, query_bias_, spec_.heads, query_norm_);
   const Tensor key = projected(qkv[1], key_, key_bias_, spec_.kv_heads, key_norm_);
   const Tensor value = projected(qkv[2], value_, value_bias_, spec_.kv_heads, std::nullopt);
-  const BatchPlaces::Group& group = context.places.groups[static_cast<size_t>(context.pool.group_of(cached_))];
+  const StepInputs::Group& group = context.places.step.groups[static_cast<size_t>(context.pool.group_of(cached_))];
   const Tensor& keys = context.pool.keys(cached_);
   const Tensor& values = context.pool.values(cached_);
   const Tensor& angles = context.places.angles[static_cast<size_t>(spec_.rope + 1)];
@@ -86,8 +88,9 @@ Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context
   AttentionParams params{.scale = spec_.scale,
                          .softcap = spec_.softcap,
                          .block_size = context.pool.block_size(),
-                         .longest = context.places.longest,
-                         .precise = context.linear.precise};
+                         .longest = context.places.step.longest,
+                         .precise = context.linear.precise,
+                         .deterministic = context.linear.deterministic};
   if (spec_.retention.kind == Retention::Kind::window) params.window = spec_.retention.size;
   if (spec_.retention.kind == Retention::Kind::chunk) params.chunk = spec_.retention.size;
   Tensor heads = attention(query, keys, values, group.plan, params).reshape({normed.dim(0), spec_.heads * spec_.head_dim});

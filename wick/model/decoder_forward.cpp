@@ -15,6 +15,8 @@ namespace {
 
 // Positions whose rotations are made at first.
 constexpr int64_t kFirstAngles = 512;
+// Products of so few rows are memory-bound, and no device's library is asked for them.
+constexpr int64_t kRowsWithoutLibrary = 8;
 
 }  // namespace
 
@@ -80,9 +82,21 @@ Tensor DecoderModel::forward(const Batch& batch, KvPool& pool, const ForwardOpti
   check_pool(pool);
   KvStep step = pool.begin(batch);
   const std::vector<int32_t> wanted = wanted_rows(batch, options.result);
+  const Tensor result =
+      is_recorded(batch, wanted, options) ? run_recorded(batch, step, pool, options) : run_parts(batch, wanted, step, pool, options);
+  if (!result.defined()) return {};
+  step.commit();
+  if (options.result == ModelResult::pooled) return means_of_slices(result, batch);
+  const std::vector<int32_t> order = places_in_order(batch.logit_rows, wanted);
+  if (order.empty()) return result;
+  return result.index_select(Tensor::from_vector(order, {std::ssize(order)}, device_), 0);
+}
+
+Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> wanted, KvStep& step, const KvPool& pool,
+                               const ForwardOptions& options) const {
   const int64_t width = options.result == ModelResult::logits ? info_.vocab_size : info_.width;
   const int64_t most = std::min(rows_at_once(device_), pool.options().step);
-  std::optional<Tensor> result;  // of all parts
+  Tensor result;  // of all parts
   if (batch.rows() > most || wanted.empty()) result = Tensor::empty({std::ssize(wanted), width}, DType::f32, device_);
   auto next = wanted.begin();
   for (int64_t first = 0; first < batch.rows(); first += most) {
@@ -90,7 +104,9 @@ Tensor DecoderModel::forward(const Batch& batch, KvPool& pool, const ForwardOpti
     // A device that runs behind the host would take all parts at once.
     if (options.stop && first > 0) device_.synchronize();
     const auto tokens = std::span(batch.tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-    Residual residual = run_layers(tokens, step.plan(first, count), pool, options.stop);
+    const StepNumbers numbers(tokens, step.plan(first, count));
+    const Tensor on_device = Tensor::from_span(numbers.values(), {std::ssize(numbers.values())}, device_);
+    Residual residual = run_layers(numbers.inputs(on_device), pool, options.stop);
     if (!residual.x.defined()) return {};
     step.advance();
     const auto end = std::lower_bound(next, wanted.end(), first + count);
@@ -101,20 +117,40 @@ Tensor DecoderModel::forward(const Batch& batch, KvPool& pool, const ForwardOpti
       residual.x = rows_of(residual.x, rows);
       if (residual.added) residual.added = rows_of(*residual.added, rows);
     }
-    const Tensor normed = normalize(residual, *output_norm_);
-    Tensor part = options.result == ModelResult::logits ? logits_of(normed) : normed;
-    if (!result) {
+    Tensor part = result_of(residual, options.result);
+    if (!result.defined()) {
       result = std::move(part);
     } else {
-      copy(part, result->narrow(0, next - wanted.begin(), std::ssize(rows)));
+      copy(part, result.narrow(0, next - wanted.begin(), std::ssize(rows)));
     }
     next = end;
   }
-  step.commit();
-  if (options.result == ModelResult::pooled) return means_of_slices(*result, batch);
-  const std::vector<int32_t> order = places_in_order(batch.logit_rows, wanted);
-  if (order.empty()) return *result;
-  return result->index_select(Tensor::from_vector(order, {std::ssize(order)}, device_), 0);
+  return result;
+}
+
+bool DecoderModel::is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const {
+  const Runtime& runtime = device_.runtime();
+  // What a device's own library multiplies is not recorded, nor what runs on the CPU instead.
+  const bool has_library = runtime.override_for(OpId::linear, 0, DType::f16) != nullptr;
+  const int64_t most = has_library ? kRowsWithoutLibrary : RecordedSteps::kMostRows;
+  return record_ && !observe_ && runtime.runs_kernels() && runtime.op_fallback() == nullptr && layout_.states.empty() &&
+         options.result != ModelResult::pooled && batch.rows() <= most && std::ssize(wanted) == batch.rows();
+}
+
+Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool, const ForwardOptions& options) const {
+  if (options.stop && options.stop()) return {};
+  const KvPlan& plan = step.plan(0, batch.rows());
+  const int64_t longest = *std::max_element(plan.lengths.begin(), plan.lengths.end());
+  const StepShape shape = StepShape::with_room_for(batch.rows(), plan.sequences, longest);
+  const StepNumbers numbers(batch.tokens, plan, shape, pool.block_size());
+  (void)angles_of(shape.positions, pool);  // not among what is recorded
+  const RecordedSteps::Key key{2 * id_ + (options.result == ModelResult::logits ? 0 : 1), shape};
+  const Tensor all = pool.recorded_steps().run(device_, key, numbers.values(), [&](const Tensor& on_device) {
+    Residual residual = run_layers(numbers.inputs(on_device), pool, {});
+    return result_of(residual, options.result);
+  });
+  step.advance();
+  return all.narrow(0, 0, batch.rows());
 }
 
 void DecoderModel::settle(Residual& residual) {
@@ -128,7 +164,10 @@ Tensor DecoderModel::normalize(Residual& residual, const Norm& norm) {
   return norm.add(residual.x, added);
 }
 
-std::vector<Tensor> DecoderModel::angles_of(int64_t positions, bool long_context) const {
+std::vector<Tensor> DecoderModel::angles_of(int64_t positions, const KvPool& pool) const {
+  // Which of longrope's tables turns a text must not change while it grows: what its pool has room for decides.
+  const bool long_context = !spec_.ropes.empty() && spec_.ropes.front().scaling == RopeScaling::longrope &&
+                            pool.options().context > spec_.ropes.front().original_context;
   const std::lock_guard lock(angles_mutex_);
   Angles& angles = angles_[long_context ? 1 : 0];
   if (angles.positions < positions) {
@@ -141,49 +180,17 @@ std::vector<Tensor> DecoderModel::angles_of(int64_t positions, bool long_context
   return angles.tables;
 }
 
-BatchPlaces DecoderModel::places_of(const KvPlan& plan, const KvPool& pool) const {
-  // All numbers in one tensor: one upload.
-  std::vector<int32_t> numbers;
-  const auto add = [&](const std::vector<int32_t>& more) {
-    numbers.insert(numbers.end(), more.begin(), more.end());
-    return static_cast<int64_t>(numbers.size() - more.size());
-  };
-  const int64_t positions = add(plan.positions), starts = add(plan.starts), lengths = add(plan.lengths);
-  std::vector<std::array<int64_t, 2>> of_groups;
-  for (const KvPlan::Group& group : plan.groups) of_groups.push_back({add(group.slots), add(group.table)});
-  const Tensor all = Tensor::from_span(std::span<const int32_t>(numbers), {std::ssize(numbers)}, device_);
-  const int64_t rows = std::ssize(plan.positions);
-  BatchPlaces places{.groups = {},
-                     .angles = {},
-                     .positions = all.narrow(0, positions, rows),
-                     .longest = *std::max_element(plan.lengths.begin(), plan.lengths.end())};
-  // Which of longrope's tables turns a text must not change while it grows: what its pool has room for decides.
-  const bool long_context = !spec_.ropes.empty() && spec_.ropes.front().scaling == RopeScaling::longrope &&
-                            pool.options().context > spec_.ropes.front().original_context;
-  places.angles = angles_of(places.longest, long_context);
-  for (size_t index = 0; index < of_groups.size(); ++index) {
-    const int64_t blocks = plan.groups[index].blocks;
-    const auto [slots, table] = of_groups[index];
-    places.groups.push_back({{places.positions, all.narrow(0, slots, rows)},
-                             {all.narrow(0, starts, plan.sequences + 1), all.narrow(0, lengths, plan.sequences),
-                              all.narrow(0, table, plan.sequences * blocks).reshape({plan.sequences, blocks})}});
-  }
-  return places;
-}
-
-Tensor DecoderModel::embed(std::span<const int32_t> tokens, const BatchPlaces& places) const {
-  const Tensor ids = Tensor::from_span(tokens, {std::ssize(tokens)}, device_);
-  Tensor x = embedding_.scaled(embedding(embedding_.weight, ids));
+Tensor DecoderModel::embed(const StepInputs& inputs) const {
+  Tensor x = embedding_.scaled(embedding(embedding_.weight, inputs.tokens));
   if (spec_.embedding_scale != 1) x = x * spec_.embedding_scale;
-  if (learned_positions_) x = x + embedding(learned_positions_->weight, places.positions);
+  if (learned_positions_) x = x + embedding(learned_positions_->weight, inputs.positions);
   return x;
 }
 
-DecoderModel::Residual DecoderModel::run_layers(std::span<const int32_t> tokens, const KvPlan& plan, const KvPool& pool,
-                                                const StopCheck& stop) const {
-  const BatchPlaces places = places_of(plan, pool);
+DecoderModel::Residual DecoderModel::run_layers(const StepInputs& inputs, const KvPool& pool, const StopCheck& stop) const {
+  const BatchPlaces places{inputs, angles_of(inputs.longest, pool)};
   const MixerContext context{.places = places, .pool = pool, .linear = linear_, .rope_style = spec_.rope_style, .observe = observe_};
-  Residual residual{embed(tokens, places), std::nullopt};
+  Residual residual{embed(inputs), std::nullopt};
   for (const DecoderLayer& layer : layers_) {
     if (stop && stop()) return {};
     for (const DecoderBlock& block : layer.blocks) run_block(block, residual, context);
@@ -209,6 +216,11 @@ void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, cons
   if (block.residual_scale != 1) sum = *sum * block.residual_scale;
   settle(residual);
   residual.added = std::move(sum);
+}
+
+Tensor DecoderModel::result_of(Residual& residual, ModelResult result) const {
+  const Tensor normed = normalize(residual, *output_norm_);
+  return result == ModelResult::logits ? logits_of(normed) : normed;
 }
 
 Tensor DecoderModel::logits_of(const Tensor& normed) const {

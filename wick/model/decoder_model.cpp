@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <utility>
@@ -58,12 +59,31 @@ DecoderSpec describe(const Checkpoint& checkpoint) {
 
 std::unique_ptr<DecoderModel> DecoderModel::load(const Checkpoint& checkpoint, const Device& device, const LoadOptions& options) {
   DecoderSpec spec = describe(checkpoint);
-  WeightReader weights(checkpoint, device, options.progress);
+  WeightReader weights(checkpoint, device, options);
   return std::unique_ptr<DecoderModel>(new DecoderModel(std::move(spec), weights, options));
 }
 
+namespace {
+
+std::atomic<uint64_t> models_made{0};
+
+LinearParams linear_params_of(const LoadOptions& options) {
+  LinearParams params;
+  params.precise = options.precise;
+  params.fast = options.fast;
+  params.deterministic = options.deterministic;
+  return params;
+}
+
+}  // namespace
+
 DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options)
-    : device_(weights.device()), spec_(std::move(spec)), linear_{options.precise, options.fast}, observe_(options.observe) {
+    : device_(weights.device()),
+      spec_(std::move(spec)),
+      linear_(linear_params_of(options)),
+      observe_(options.observe),
+      record_(options.record),
+      id_(++models_made) {
   const Checkpoint& checkpoint = weights.checkpoint();
   const int64_t vocabulary = vocabulary_rows(checkpoint);
   make_layout(options);

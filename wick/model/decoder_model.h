@@ -13,6 +13,7 @@
 #include "wick/model/language_model.h"
 #include "wick/model/mixer.h"
 #include "wick/model/rope_table.h"
+#include "wick/model/step_inputs.h"
 #include "wick/model/weights.h"
 
 namespace wick {
@@ -68,13 +69,19 @@ class DecoderModel final : public LanguageModel {
   // Its norm; what was pending has been added.
   [[nodiscard]] static Tensor normalize(Residual& residual, const Norm& norm);
   static void settle(Residual& residual);
-  [[nodiscard]] BatchPlaces places_of(const KvPlan& plan, const KvPool& pool) const;
   // The cosines and sines of at least so many positions, for each rope, on the device; before them a table without pairs.
-  [[nodiscard]] std::vector<Tensor> angles_of(int64_t positions, bool long_context) const;
-  [[nodiscard]] Tensor embed(std::span<const int32_t> tokens, const BatchPlaces& places) const;
+  [[nodiscard]] std::vector<Tensor> angles_of(int64_t positions, const KvPool& pool) const;
+  [[nodiscard]] Tensor embed(const StepInputs& inputs) const;
   // The residual stream after the last layer, keys and values having been written to the pool; an empty one if it was to stop.
-  [[nodiscard]] Residual run_layers(std::span<const int32_t> tokens, const KvPlan& plan, const KvPool& pool, const StopCheck& stop) const;
+  [[nodiscard]] Residual run_layers(const StepInputs& inputs, const KvPool& pool, const StopCheck& stop) const;
+  // The results of those rows; an empty tensor if it was to stop.
+  [[nodiscard]] Tensor run_parts(const Batch& batch, std::span<const int32_t> wanted, KvStep& step, const KvPool& pool,
+                                 const ForwardOptions& options) const;
+  // Whether the device records the step of a batch: one of few rows, which all want a result.
+  [[nodiscard]] bool is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const;
+  [[nodiscard]] Tensor run_recorded(const Batch& batch, KvStep& step, KvPool& pool, const ForwardOptions& options) const;
   static void run_block(const DecoderBlock& block, Residual& residual, const MixerContext& context);
+  [[nodiscard]] Tensor result_of(Residual& residual, ModelResult result) const;
   // Of hidden states after the output norm.
   [[nodiscard]] Tensor logits_of(const Tensor& normed) const;
   [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head_ ? *own_head_ : embedding_; }
@@ -100,6 +107,8 @@ class DecoderModel final : public LanguageModel {
   bool some_without_rope_ = false;
   KvLayout layout_;
   InputObserver observe_;
+  bool record_;
+  uint64_t id_;                                 // tells its recordings from other models'
   std::vector<MatrixGroup> pending_rearrange_;  // the next ones last
 };
 

@@ -40,6 +40,10 @@ struct LoadOptions {
   bool precise = false;
   // A CPU may round F16 weights, and what they are multiplied by, to the 8 bits of bf16; otherwise F16 weights keep their 11 bits.
   bool fast = false;
+  // A token's results have the same bits alone and in any batch, for any way its text was cut into batches and any number of threads.
+  bool deterministic = false;
+  // A device that runs kernels records steps of few tokens and replays them (model/recorded_steps.h).
+  bool record = true;
   // Told how much of the weights is ready, in bytes; may be empty.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
   // Shown the inputs of all weights of the layers, each time the model runs; may be empty.

@@ -14,14 +14,18 @@ void MixerContext::show_input(int64_t layer, std::initializer_list<const char*> 
 }
 
 Norm::Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefix, int64_t length)
-    : kind_(spec.kind), epsilon_(spec.epsilon), weight_(weights.vector(prefix + spec.name + ".weight", length)) {
+    : kind_(spec.kind),
+      epsilon_(spec.epsilon),
+      deterministic_(weights.deterministic()),
+      weight_(weights.vector(prefix + spec.name + ".weight", length)) {
   if (kind_ != NormKind::layer) return;
   bias_ = weights.find_vector(prefix + spec.name + ".bias", length);
   if (!bias_) bias_ = Tensor::zeros({length}, DType::f32, weights.device());
 }
 
 Tensor Norm::operator()(const Tensor& x) const {
-  return kind_ == NormKind::layer ? layer_norm(x, weight_, *bias_, epsilon_) : rms_norm(x, weight_, epsilon_);
+  return kind_ == NormKind::layer ? layer_norm(x, weight_, *bias_, epsilon_)
+                                  : rms_norm(x, weight_, RmsNormParams{epsilon_, deterministic_});
 }
 
 Tensor Norm::add(Tensor& x, const Tensor& y) const {
@@ -29,7 +33,7 @@ Tensor Norm::add(Tensor& x, const Tensor& y) const {
     x = x + y;
     return (*this)(x);
   }
-  SumAndNorm result = add_rms_norm(x, y, weight_, epsilon_);
+  SumAndNorm result = add_rms_norm(x, y, weight_, RmsNormParams{epsilon_, deterministic_});
   x = std::move(result.sum);
   return std::move(result.norm);
 }

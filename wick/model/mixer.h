@@ -11,22 +11,17 @@
 #include "wick/model/description.h"
 #include "wick/model/kv_pool.h"
 #include "wick/model/language_model.h"
+#include "wick/model/step_inputs.h"
 #include "wick/model/weights.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/rope.h"
 
 namespace wick {
 
-// Where the rows of a part of a batch are: the numbers of a KvPlan on the device.
+// The rows of a part of a batch, and what turns their positions.
 struct BatchPlaces {
-  struct Group {
-    CachePlaces cache;
-    AttentionPlan plan;
-  };
-  std::vector<Group> groups;   // of the pool's cache groups
+  StepInputs step;
   std::vector<Tensor> angles;  // a table without pairs, then for each of DecoderSpec::ropes its table of rotations
-  Tensor positions;            // i32 [rows]
-  int64_t longest = 0;         // of the sequences
 };
 
 // What all mixers of a step read.
@@ -67,6 +62,7 @@ class Norm {
  private:
   NormKind kind_;
   float epsilon_;
+  bool deterministic_;
   Tensor weight_;
   std::optional<Tensor> bias_;
 };

@@ -24,8 +24,12 @@ void ScaledMatrix::replace(Tensor rearranged) {
   file.reset();
 }
 
-WeightReader::WeightReader(const Checkpoint& file, Device device, std::function<void(uint64_t, uint64_t)> progress)
-    : file_(file), read_(file.tensors().size()), device_(std::move(device)), progress_(std::move(progress)) {}
+WeightReader::WeightReader(const Checkpoint& file, Device device, const LoadOptions& options)
+    : file_(file),
+      read_(file.tensors().size()),
+      device_(std::move(device)),
+      progress_(options.progress),
+      deterministic_(options.deterministic) {}
 
 const CheckpointTensor* WeightReader::take(const std::string& name) {
   const CheckpointTensor* tensor = file_.find_tensor(name);

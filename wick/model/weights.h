@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "wick/model/checkpoint.h"
+#include "wick/model/language_model.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -31,7 +32,7 @@ struct ScaledMatrix {
 
 class WeightReader {
  public:
-  WeightReader(const Checkpoint& file, Device device, std::function<void(uint64_t done, uint64_t total)> progress);
+  WeightReader(const Checkpoint& file, Device device, const LoadOptions& options);
 
   // The matrix "<name>.weight" [rows, columns] for linear. Its scale is "<name>.scale", if the file has one; I2_S, whose one scale no
   // kernel reads, becomes ternary blocks of scale 1 (quant/i2_s.h), and its scale counts too.
@@ -48,6 +49,8 @@ class WeightReader {
   // 0 if the tensor is absent or has no dimensions.
   [[nodiscard]] int64_t rows_of(const std::string& name) const;
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return file_; }
+  // LoadOptions'.
+  [[nodiscard]] bool deterministic() const noexcept { return deterministic_; }
   [[nodiscard]] const Device& device() const noexcept { return device_; }
   // A matrix whose rows are looked up, not multiplied.
   [[nodiscard]] ScaledMatrix table(const std::string& name, int64_t rows, int64_t columns);
@@ -82,6 +85,7 @@ class WeightReader {
   std::vector<bool> read_;  // of file_.tensors()
   Device device_;
   std::function<void(uint64_t, uint64_t)> progress_;
+  bool deterministic_;
   uint64_t done_bytes_ = 0;
   int64_t parameters_ = 0;
 };
