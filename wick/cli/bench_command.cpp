@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <span>
 
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
@@ -57,6 +58,7 @@ BenchRow describe(const Options& options, const LoadedModel& loaded) {
           .threads = device.caps().compute_units,
           .precise = options.precision.precise,
           .fast = options.precision.fast,
+          .deterministic = options.precision.deterministic,
           .kv_type = std::string(to_string(options.precision.cache_dtype())),
           .speed = {}};
 }
@@ -117,10 +119,19 @@ void measure_depth(const Console& console, const Options& options, const LoadedM
 nlohmann::ordered_json to_json(const Options& options, const std::filesystem::path& path, const Measured& measured,
                                const BenchMachine& machine) {
   const BenchRow& first = measured.rows.front();
-  nlohmann::ordered_json json = {{"model", path.string()},   {"device", first.device},     {"variant", first.variant},
-                                 {"threads", first.threads}, {"precise", first.precise},   {"fast", first.fast},
-                                 {"kv_type", first.kv_type}, {"depth", first.depth},       {"reps", options.reps},
-                                 {"cpu", machine.cpu},       {"version", machine.version}, {"commit", machine.commit},
+  nlohmann::ordered_json json = {{"model", path.string()},
+                                 {"device", first.device},
+                                 {"variant", first.variant},
+                                 {"threads", first.threads},
+                                 {"precise", first.precise},
+                                 {"fast", first.fast},
+                                 {"deterministic", first.deterministic},
+                                 {"kv_type", first.kv_type},
+                                 {"depth", first.depth},
+                                 {"reps", options.reps},
+                                 {"cpu", machine.cpu},
+                                 {"version", machine.version},
+                                 {"commit", machine.commit},
                                  {"date", machine.date}};
   // With one test of a kind its numbers are here too.
   for (const bool decode : {false, true}) {
@@ -195,13 +206,25 @@ void bench_suite(Console& console, const Options& options, SuiteOptions& suite, 
   run_bench_suite(console, suite, open_device(console, {.name = "cpu", .trace_file = {}}, static_cast<int>(options.threads.front())));
 }
 
+// What determinism costs each of the rows: their tests again without it.
+void measure_cost(const Console& console, Options options, const std::filesystem::path& path, const Device& device,
+                  std::span<BenchRow> rows) {
+  options.precision.deterministic = false;
+  const LoadedModel loaded = load_model(console, path, device, options.precision, WithTokenizer::no);
+  Measured free;
+  for (const int64_t depth : options.depths) measure_depth(console, options, loaded, depth, free);
+  for (size_t index = 0; index < rows.size(); ++index) rows[index].cost = free.rows[index].speed.median / rows[index].speed.median;
+}
+
 void bench_model(Console& console, const Options& options) {
   const auto path = resolve_model(console, options.model);
   Measured measured;
   for (const int64_t threads : options.threads) {
-    const LoadedModel loaded =
-        load_model(console, path, open_device(console, options.device, static_cast<int>(threads)), options.precision, WithTokenizer::no);
+    const Device device = open_device(console, options.device, static_cast<int>(threads));
+    const LoadedModel loaded = load_model(console, path, device, options.precision, WithTokenizer::no);
+    const size_t first = measured.rows.size();
     for (const int64_t depth : options.depths) measure_depth(console, options, loaded, depth, measured);
+    if (options.precision.deterministic) measure_cost(console, options, path, device, std::span(measured.rows).subspan(first));
     note_fallback_ops(console, loaded.model->device());
   }
   print(console, options, path, measured);

@@ -59,7 +59,8 @@ std::string at_once(const BenchRow& row, fmt::format_string<const int64_t&> sequ
 }  // namespace
 
 std::string BenchRow::test() const {
-  return fmt::format("{}{}{}{}", decode ? "tg" : "pp", tokens, at_once(*this, " x{}"), depth > 0 ? fmt::format(" @ d{}", depth) : "");
+  return fmt::format("{}{}{}{}{}", decode ? "tg" : "pp", tokens, at_once(*this, " x{}"), depth > 0 ? fmt::format(" @ d{}", depth) : "",
+                     deterministic ? " deterministic" : "");
 }
 
 Json to_json(const BenchRow& row, const BenchMachine& machine) {
@@ -72,6 +73,7 @@ Json to_json(const BenchRow& row, const BenchMachine& machine) {
           {"threads", row.threads},
           {"precise", row.precise},
           {"fast", row.fast},
+          {"deterministic", row.deterministic},
           {"kv_type", row.kv_type},
           {"prompt_tokens", row.decode ? 0 : row.tokens},
           {"gen_tokens", row.decode ? row.tokens : 0},
@@ -84,6 +86,7 @@ Json to_json(const BenchRow& row, const BenchMachine& machine) {
           {"median", row.speed.median},
           {"min", row.speed.minimum},
           {"max", row.speed.maximum},
+          {"deterministic_cost", row.cost},
           {"samples", row.speed.samples},
           {"cpu", machine.cpu},
           {"version", machine.version},
@@ -132,6 +135,9 @@ std::string render_table(const std::vector<BenchRow>& rows) {
                                          row.depth > 0 ? fmt::format(" at {}", row.depth) : "");
     text += fmt::format("{:<24} {:>8} {:>12.2f} {:>10.2f} {:>12.2f} {:>12.2f} {:>12.2f}\n", name, row.threads, row.speed.mean,
                         row.speed.deviation, row.speed.median, row.speed.minimum, row.speed.maximum);
+  }
+  for (const BenchRow& row : rows) {
+    if (row.cost > 0) text += fmt::format("{} takes {:.2f} times as long as without --deterministic\n", row.test(), row.cost);
   }
   return text;
 }

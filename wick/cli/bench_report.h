@@ -35,6 +35,7 @@ struct BenchRow {
   int threads = 0;
   bool precise = false;
   bool fast = false;
+  bool deterministic = false;
   std::string kv_type;
   bool decode = false;  // else prefill
   int64_t tokens = 0;
@@ -42,6 +43,7 @@ struct BenchRow {
   int64_t sequences = 1;    // that decode at once
   bool all_logits = false;  // of a prefill
   Summary speed;            // tokens a second, of all sequences together
+  double cost = 0;          // of a deterministic test: the time it takes beside the same one without; 0: not measured
 
   [[nodiscard]] std::string test() const;
 };

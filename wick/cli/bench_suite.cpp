@@ -165,6 +165,7 @@ void run_bench_suite(const Console& console, const SuiteOptions& options, const 
                                        {"shape", shape.name},
                                        {"precise", options.precision.precise},
                                        {"fast", options.precision.fast},
+                                       {"deterministic", options.precision.deterministic},
                                        {"kv_type", to_string(options.precision.cache_dtype())},
                                        {"prompt_tokens", options.speed.prompt_tokens},
                                        {"gen_tokens", options.speed.gen_tokens},

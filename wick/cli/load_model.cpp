@@ -78,6 +78,7 @@ void note_fallback_ops(const Console& console, const Device& device) {
 
 std::string Precision::describe() const {
   std::string text = precise ? ", precise" : fast ? ", fast" : "";
+  if (deterministic) text += ", deterministic";
   if (kv_type) text += fmt::format(", KV {}", to_string(*kv_type));
   return text;
 }
@@ -87,6 +88,9 @@ void add_precision(Flags& flags, Precision& precision) {
       flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);
   flags.add_switch("--fast", "multiply F16 weights in bf16 where a CPU has it: prompts about twice as fast, 8 of 11 bits", precision.fast)
       .excludes(precise);
+  flags.add_switch("--deterministic",
+                   "the same bits for a text in any batch, cut in any way, with any number of threads (prompts are read more slowly)",
+                   precision.deterministic);
   flags
       .add_value("--kv-type", "TYPE", "type of the KV cache: f32, f16, bf16 or q8_0 (f16; with --precise f32)",
                  [&precision](const std::string& text) {
@@ -108,6 +112,7 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
     loaded.model = load_language_model(loaded.file, device,
                                        {.precise = precision.precise,
                                         .fast = precision.fast,
+                                        .deterministic = precision.deterministic,
                                         .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); },
                                         .observe = std::move(observe),
                                         .kv_type = precision.kv_type});

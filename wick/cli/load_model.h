@@ -35,6 +35,7 @@ void note_fallback_ops(const Console& console, const Device& device);
 struct Precision {
   bool precise = false;
   bool fast = false;             // F16 weights may be rounded to bf16
+  bool deterministic = false;    // results do not depend on the batch or the threads
   std::optional<DType> kv_type;  // the model's choice, if none is given
 
   [[nodiscard]] DType cache_dtype() const noexcept { return LoadOptions{.precise = precise, .kv_type = kv_type}.cache_dtype(); }
@@ -42,7 +43,7 @@ struct Precision {
   [[nodiscard]] std::string describe() const;
 };
 
-// --precise, --fast and --kv-type.
+// --precise, --fast, --deterministic and --kv-type.
 void add_precision(Flags& flags, Precision& precision);
 
 enum class WithTokenizer { no, yes };

@@ -179,6 +179,7 @@ void print_result(const Console& console, const Options& options, const Scorer& 
                                    {"tokens", scorer.loss.count()},
                                    {"precise", options.precision.precise},
                                    {"fast", options.precision.fast},
+                                   {"deterministic", options.precision.deterministic},
                                    {"kv_type", to_string(options.precision.cache_dtype())}};
     if (divergence != nullptr) json["kl_divergence"] = divergence->to_json();
     console.out << json.dump() << '\n';

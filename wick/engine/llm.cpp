@@ -16,8 +16,12 @@ struct Llm::State {
   State(Checkpoint opened, const Device& device, const LlmOptions& options)
       : file(std::move(opened)),
         tokenizer(load_tokenizer(file)),
-        model(load_language_model(
-            file, device, {.precise = options.precise, .fast = options.fast, .progress = options.progress, .kv_type = options.kv_dtype})),
+        model(load_language_model(file, device,
+                                  {.precise = options.precise,
+                                   .fast = options.fast,
+                                   .deterministic = options.deterministic,
+                                   .progress = options.progress,
+                                   .kv_type = options.kv_dtype})),
         generator(*model, tokenizer, options.context > 0 ? options.context : std::min(model->info().context_length, kDefaultContext)) {
     const ModelInfo& from = model->info();
     info = {.architecture = from.architecture,

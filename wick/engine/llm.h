@@ -34,6 +34,8 @@ struct LlmOptions {
   // A CPU may round F16 weights, and what they are multiplied by, to the 8 bits of bf16: long prompts are read faster. Otherwise F16
   // weights keep their 11 bits.
   bool fast = false;
+  // Results have the same bits for any way a text was cut into batches and any number of threads; prompts are read more slowly.
+  bool deterministic = false;
   // What the KV cache holds: f32, f16, bf16 or q8_0. None: f16, with `precise` f32.
   std::optional<DType> kv_dtype = {};
   // Called while the weights load, with bytes; may be empty.
