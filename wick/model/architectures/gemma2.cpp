@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kUsualWindow = 4096;
 constexpr double kUsualAttentionCap = 50, kUsualLogitCap = 30;
 // The only model whose scores are scaled by the width of all heads, which GGUF files do not say, has so many layers.
-constexpr int64_t kLayersOf27B = 46;
+constexpr int64_t kGemma2LayersOf27B = 46;
 
 DecoderSpec describe_gemma2(const ModelConfig& config) {
   ModelConfig own = config;
@@ -18,7 +18,7 @@ DecoderSpec describe_gemma2(const ModelConfig& config) {
   if (own.windowed.empty()) {
     for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % 2 == 0);
   }
-  if (own.attention_scale == 0 && own.layers == kLayersOf27B) {
+  if (own.attention_scale == 0 && own.layers == kGemma2LayersOf27B) {
     own.attention_scale = 1 / std::sqrt(static_cast<double>(own.hidden_size) / static_cast<double>(own.heads));
   }
   DecoderSpec spec = own.decoder([&](int64_t layer) {

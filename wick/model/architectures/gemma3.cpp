@@ -11,14 +11,14 @@ namespace {
 constexpr int64_t kUsualPeriod = 6;
 constexpr double kUsualLocalBase = 10000;
 // The only model whose scores are scaled by the width of all heads has so many layers.
-constexpr int64_t kLayersOf27B = 62;
+constexpr int64_t kGemma3LayersOf27B = 62;
 
 DecoderSpec describe_gemma3(const ModelConfig& config) {
   ModelConfig own = config;
   if (own.windowed.empty()) {
     for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kUsualPeriod < kUsualPeriod - 1);
   }
-  if (own.attention_scale == 0 && own.layers == kLayersOf27B) {
+  if (own.attention_scale == 0 && own.layers == kGemma3LayersOf27B) {
     own.attention_scale = 1 / std::sqrt(static_cast<double>(own.hidden_size) / static_cast<double>(own.heads));
   }
   DecoderSpec spec = own.decoder([&](int64_t layer) {
