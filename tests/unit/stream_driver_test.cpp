@@ -497,6 +497,24 @@ TEST_P(StreamFaultTest, ALaunchThatTheDriverRefusesNamesTheKernelAndTheDeviceGoe
   EXPECT_EQ(download(*device, *y), counted(64, 5));
 }
 
+// 222: code of a newer compiler than the driver knows.
+TEST_P(StreamFaultTest, ACompilerAndADriverThatDisagreeAreNamedWithTheRemedyAndTheDeviceGoesOn) {
+  const TemporaryFolder folder;
+  const DeviceOptions options{.cache_directory = folder / "cache"};
+  fake_->faults[api().module_load.name] = {.status = 222};
+  const std::unique_ptr<Runtime> device = runtime(0, options);
+  const Error error = error_of([&] { static_cast<void>(device->compile(add_kernel())); });
+  EXPECT_EQ(error.code(), ErrorCode::unsupported);
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("kernel add_number: Fake GPU 0 does not load what its own compiler made (" + device->caps().driver),
+                    HasSubstr("install the compiler that belongs to this driver")));
+  fake_->faults.clear();
+  const std::unique_ptr<Buffer> x = upload(*device, counted(64)), y = upload(*device, Words(64));
+  const std::array<BufferArgument, 2> buffers{{{x.get()}, {y.get()}}};
+  device->launch({device->compile(add_kernel()).get(), {}, buffers, Words{3}});
+  EXPECT_EQ(download(*device, *y), counted(64, 3));
+}
+
 TEST_P(StreamFaultTest, WithoutPinnedMemoryBytesGoTheSlowerWay) {
   fake_->faults[api().host_allocate.name] = {.status = 2};
   const std::unique_ptr<Runtime> device = runtime();

@@ -125,7 +125,10 @@ std::shared_ptr<const Program> KernelRuntime::build(ir::Kernel prepared, const s
   if (cache_) cache_->store(key, binary);
   std::shared_ptr<const Program> program = driver_->load(prepared, binary);
   if (program == nullptr) driver_->queue().synchronize();  // throws where that is because the device is lost
-  if (program == nullptr) fail(ErrorCode::unsupported, "kernel {}: {} does not load what it compiled itself", prepared.name, caps().name);
+  if (program == nullptr)
+    fail(ErrorCode::unsupported,
+         "kernel {}: {} does not load what its own compiler made ({}): install the compiler that belongs to this driver, or a newer driver",
+         prepared.name, caps().name, caps().driver);
   return program;
 }
 
