@@ -29,6 +29,7 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"validate", "check the numbers in a model file against a policy", validate_command},
     {"compat-check", "check whether this program can run a model file", compat_check_command},
     {"list-architectures", "list the architectures that this version runs", list_architectures_command},
+    {"trace-diff", "find the first matrix whose input differs between two runs", trace_diff_command},
     {"verify-receipt", "check a receipt of wick run --receipt", verify_receipt_command},
     {"synth", "write a model with random weights, for benchmarks", synth_command},
     {"devices", "list the devices that this program can use", devices_command},

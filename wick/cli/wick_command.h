@@ -22,6 +22,7 @@ void bench_command(Console& console, const Arguments& arguments);
 void imatrix_command(Console& console, const Arguments& arguments);
 void quantize_command(Console& console, const Arguments& arguments);
 void convert_command(Console& console, const Arguments& arguments);
+void trace_diff_command(Console& console, const Arguments& arguments);
 void synth_command(Console& console, const Arguments& arguments);
 void devices_command(Console& console, const Arguments& arguments);
 void coverage_command(Console& console, const Arguments& arguments);
