@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wick/base/error.h"
+#include "wick/engine/chat.h"
 #include "wick/engine/llm.h"
 #include "wick/engine/sampling.h"
 #include "wick/text/tokenizer.h"

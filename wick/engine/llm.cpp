@@ -30,10 +30,21 @@ struct Llm::State {
             .vocab_size = from.vocab_size,
             .layers = from.layers,
             .parameters = from.parameters};
+    chat_template = options.chat_template;
   }
 
   // The cache of a whole context is only allocated as far as a request needs it; this bounds what a careless request can take.
   static constexpr int64_t kDefaultContext = 4096;
+
+  // Made by the first conversation: it has a cache of its own.
+  Chat& chat() {
+    if (chat_ == nullptr) {
+      const auto found = file.gguf() != nullptr ? find_chat_templates(*file.gguf()) : find_chat_templates(file.folder());
+      chat_ = std::make_unique<Chat>(*model, tokenizer, choose_chat_template(found, chat_template, info.name),
+                                     ChatOptions{.context = generator.context()});
+    }
+    return *chat_;
+  }
 
   Checkpoint file;
   std::shared_ptr<const Tokenizer> tokenizer;
@@ -41,6 +52,10 @@ struct Llm::State {
   Generator generator;
   LlmInfo info;
   std::mutex running;
+  std::string chat_template;
+
+ private:
+  std::unique_ptr<Chat> chat_;
 };
 
 Llm Llm::load(const std::filesystem::path& path, const LlmOptions& options) {
@@ -60,6 +75,11 @@ std::string Llm::detokenize(std::span<const TokenId> ids) const { return state_-
 GenerationResult Llm::generate(std::string_view prompt, const GenerationParams& params, const TextCallback& on_text) const {
   const std::lock_guard lock(state_->running);
   return state_->generator.generate(prompt, params, on_text);
+}
+
+ChatAnswer Llm::chat(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event) const {
+  const std::lock_guard lock(state_->running);
+  return state_->chat().answer(prompt, params, on_event);
 }
 
 Tensor Llm::logits(std::span<const TokenId> ids) const {

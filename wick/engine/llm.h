@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "wick/device/device.h"
+#include "wick/engine/chat.h"
 #include "wick/engine/generation.h"
 #include "wick/layout/dtype.h"
 #include "wick/tensor/tensor.h"
@@ -38,6 +39,8 @@ struct LlmOptions {
   bool deterministic = false;
   // What the KV cache holds: f32, f16, bf16 or q8_0. None: f16, with `precise` f32.
   std::optional<DType> kv_dtype = {};
+  // For chat(): a name such as "chatml", or a file. Empty: the template that came with the model.
+  std::string chat_template = {};
   // Called while the weights load, with bytes; may be empty.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
 };
@@ -73,6 +76,11 @@ class Llm {
   // UTF-8; out_of_memory.
   GenerationResult generate(std::string_view prompt, const GenerationParams& params = {},
                             const TextCallback& on_text = {}) const;  // NOLINT
+
+  // Answers a conversation by the model's chat template. `on_event` receives content, reasoning and calls of tools as they come; it returns
+  // false to stop. What a conversation has in common with the last one is not computed again. Errors: not_found where the model has no
+  // template and none was chosen; invalid_argument where the template refuses the messages; context_full; generate's.
+  ChatAnswer chat(const ChatPrompt& prompt, const GenerationParams& params = {}, const ChatCallback& on_event = {}) const;  // NOLINT
 
   // f32 [ids, vocab_size]: row i is the prediction of the token after ids[i]. To choose one: Sampler::sample of the last row.
   // Errors: invalid_argument for no ids, index_out_of_range for an id outside the vocabulary, context_full.

@@ -1,0 +1,113 @@
+#include "wick/engine/chat.h"
+
+#include <utility>
+#include <variant>
+
+#include "wick/base/error.h"
+#include "wick/engine/engine.h"
+#include "wick/model/language_model.h"
+#include "wick/text/tokenizer.h"
+
+namespace wick {
+namespace {
+
+// Puts the message of an answer together from its events, and passes them on.
+class Assembler {
+ public:
+  Assembler(const ChatParserOptions& options, const ChatCallback& on_event) : parser_(options), on_event_(on_event) {}
+
+  void text(std::string_view text) { take(parser_.push(text)); }
+  void finish() { take(parser_.finish()); }
+  [[nodiscard]] bool refused() const noexcept { return refused_; }
+
+  ChatMessage take_message() {
+    ChatMessage message = std::move(message_);
+    message.role = "assistant";
+    if (!content_.empty() || message.tool_calls.empty()) message.content = std::move(content_);
+    return message;
+  }
+
+ private:
+  void take(const std::vector<ChatEvent>& events) {
+    for (const ChatEvent& event : events) {
+      switch (event.kind) {
+        case ChatEventKind::content: content_ += event.text; break;
+        case ChatEventKind::reasoning: message_.reasoning += event.text; break;
+        case ChatEventKind::call_begin: message_.tool_calls.push_back({.id = event.id, .name = event.name}); break;
+        case ChatEventKind::arguments: message_.tool_calls.back().arguments += event.text; break;
+        case ChatEventKind::call_end: break;
+      }
+      if (!refused_ && on_event_ && !on_event_(event)) refused_ = true;
+    }
+  }
+
+  ChatParser parser_;
+  const ChatCallback& on_event_;
+  ChatMessage message_;
+  std::string content_;
+  bool refused_ = false;
+};
+
+// The words of a special token, empty without one.
+std::string token_text(const Tokenizer& tokenizer, std::optional<TokenId> token) {
+  return token ? std::string(tokenizer.token_text(*token)) : std::string();
+}
+
+}  // namespace
+
+Chat::Chat(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, ChatTemplate chat_template, const ChatOptions& options)
+    : tokenizer_(std::move(tokenizer)),
+      template_(std::move(chat_template)),
+      format_(options.format.empty() ? detect_chat_format(template_.source()) : options.format) {
+  const ChatParser check({.format = format_, .starts_in_reasoning = false, .tools = {}});
+  EngineOptions engine{.context = options.context, .sequences = 1, .queue = 1};
+  engine.speculation.ngram = false;
+  engine_ = std::make_unique<Engine>(model, tokenizer_, engine);
+}
+
+Chat::~Chat() = default;
+
+int64_t Chat::context() const noexcept { return engine_->info().context; }
+
+std::string Chat::render(const ChatPrompt& prompt) const {
+  ChatPrompt with_tokens = prompt;
+  if (with_tokens.bos_token.empty()) with_tokens.bos_token = token_text(*tokenizer_, tokenizer_->bos());
+  if (with_tokens.eos_token.empty()) with_tokens.eos_token = token_text(*tokenizer_, tokenizer_->eos());
+  return template_.render(with_tokens);
+}
+
+ChatAnswer Chat::answer(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event) {
+  const std::string text = render(prompt);
+  Assembler assembler({.format = format_, .starts_in_reasoning = ends_in_reasoning(text), .tools = prompt.tools}, on_event);
+  ChatAnswer answer;
+  Stream stream = engine_->submit({.tokens = engine_->encode_prompt(text, true), .params = params});
+  while (!stream.ended()) {
+    (void)engine_->step();
+    while (std::optional<StreamEvent> event = stream.poll()) {
+      if (const auto* token = std::get_if<TokenEvent>(&*event)) {
+        // Control tokens add no text, but calls and channels are told by them.
+        const bool marks = tokenizer_->is_control(token->token) && !tokenizer_->ends_generation(token->token);
+        if (marks) assembler.text(tokenizer_->token_text(token->token));
+        assembler.text(token->text);
+      } else if (const auto* finish = std::get_if<FinishEvent>(&*event)) {
+        assembler.text(finish->text);
+        answer.stop_reason = finish->reason;
+        answer.prompt_tokens = finish->usage.prompt_tokens;
+        answer.cached_tokens = finish->usage.cached_tokens;
+        answer.completion_tokens = finish->usage.completion_tokens;
+        answer.seed = finish->seed;
+        answer.prefill_seconds = finish->timings.prefill;
+        answer.decode_seconds = finish->timings.decode;
+        answer.decode_steps = finish->timings.decode_steps;
+      } else if (const auto* error = std::get_if<ErrorEvent>(&*event)) {
+        throw Error(error->code, error->message);
+      }
+    }
+    if (assembler.refused()) stream.cancel();
+  }
+  assembler.finish();
+  answer.message = assembler.take_message();
+  return answer;
+}
+
+}  // namespace wick

@@ -1,0 +1,66 @@
+// A Chat answers conversations with a model: the template makes the prompt, the cache keeps what a conversation has in common with the
+// last one, and what the model writes comes as events.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "wick/engine/generation.h"
+#include "wick/text/chat_parser.h"
+#include "wick/text/chat_template.h"
+
+namespace [[gnu::visibility("default")]] wick {
+
+class Engine;
+class LanguageModel;
+class Tokenizer;
+
+struct ChatOptions {
+  // The most tokens of a conversation and its answer. 0: the model's own, at most 4096.
+  int64_t context = 0;
+  // Of chat_formats(); empty: what the template tells.
+  std::string format = {};
+};
+
+struct ChatAnswer {
+  ChatMessage message = {};  // of the assistant: content, reasoning and calls
+  StopReason stop_reason = StopReason::max_tokens;
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;  // of these, found in the cache
+  int64_t completion_tokens = 0;
+  uint64_t seed = 0;
+  double prefill_seconds = 0;
+  double decode_seconds = 0;
+  int64_t decode_steps = 0;
+};
+
+// Takes an event as it comes. Returning false stops the answer.
+using ChatCallback = std::function<bool(const ChatEvent& event)>;
+
+class Chat {
+ public:
+  // The model must live longer. Errors: Engine's; invalid_argument for a format that there is not.
+  Chat(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, ChatTemplate chat_template, const ChatOptions& options = {});
+  ~Chat();
+  Chat(const Chat&) = delete;
+  Chat& operator=(const Chat&) = delete;
+
+  // Errors: the template's; context_full; invalid_argument for parameters out of range.
+  ChatAnswer answer(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event = {});
+  // The text that the model continues.
+  [[nodiscard]] std::string render(const ChatPrompt& prompt) const;
+
+  [[nodiscard]] const ChatTemplate& chat_template() const noexcept { return template_; }
+  [[nodiscard]] const std::string& format() const noexcept { return format_; }
+  [[nodiscard]] int64_t context() const noexcept;
+
+ private:
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  ChatTemplate template_;
+  std::string format_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace wick
