@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wick/cli/build_info.h"
+#include "wick/cli/chat_session.h"
 #include "wick/cli/subcommands.h"
 
 namespace wick {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"run", "continue a text with a language model", run_command},
+    {"chat", "talk with a language model", chat_command},
     {"inspect", "show the metadata and tensors of a model file", inspect_command},
     {"tokenize", "turn text into token ids", tokenize_command},
     {"detokenize", "turn token ids into text", detokenize_command},
