@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "unit/engine_samples.h"
 
@@ -80,18 +79,13 @@ TEST(Speculation, LengthsAreThoseThatYieldTheMostTokensASecond) {
   EXPECT_EQ(choose_lengths(proposals, StepCost(), 3, 3, 0), (std::vector<int64_t>{0, 0, 0}));
 }
 
-// Continues a text by repeating it with a period of 10.
-int32_t repeat(const std::vector<int32_t>& tokens) { return tokens[tokens.size() - 10]; }
-
 TEST(Speculation, ATextThatRepeatsItselfTakesFewSteps) {
   std::mt19937 random(4);
   const std::vector<TokenId> prompt = Sample::random_tokens(random, 30);
   std::vector<TokenId> plain;
   for (const int64_t most : {0, 16}) {
     Sample sample(512, [](const std::vector<int32_t>& tokens) { return tokens.size() < 30 ? 0 : tokens[tokens.size() - 30]; });
-    Engine& engine = sample.engine({.speculation = {.most = most}});
-    // A row more costs little, as it does where weights are read from memory.
-    sample.model.watch = [](const Batch& batch) { std::this_thread::sleep_for(std::chrono::microseconds(2000 + 20 * batch.rows())); };
+    Engine& engine = sample.engine({.speculation = {.most = most, .adaptive = false}});
     const Answer answer = sample.ask(Sample::request(prompt, 200));
     if (most == 0) {
       plain = answer.only();
@@ -106,12 +100,9 @@ TEST(Speculation, ATextThatRepeatsItselfTakesFewSteps) {
 }
 
 TEST(Speculation, WhereRowsCostAsMuchAsStepsNothingIsProposed) {
-  Sample sample(512, [](const std::vector<int32_t>& tokens) { return tokens.size() < 10 ? 0 : repeat(tokens); });
-  Engine& engine = sample.engine();
-  sample.model.watch = [](const Batch& batch) { std::this_thread::sleep_for(std::chrono::microseconds(1000 * batch.rows())); };
-  std::mt19937 random(4);
-  (void)sample.ask(Sample::request(Sample::random_tokens(random, 12), 60));
-  EXPECT_LT(engine.metrics().draft_tokens, 40U);
+  StepCost cost;
+  for (int step = 0; step < 60; ++step) cost.add(1 + step % 8, 0.001 * static_cast<double>(1 + step % 8));
+  EXPECT_EQ(choose_lengths(std::vector<Proposal>{{0.95, 16}}, cost, 1, 1, 0), (std::vector<int64_t>{0}));
 }
 
 // Half of the tokens are the likeliest one, the others random: much of what is proposed is wrong.
@@ -120,8 +111,7 @@ TEST(Speculation, SampledTextIsThatWithoutSpeculationTokenByToken) {
   uint64_t wrong = 0;
   for (const int64_t most : {0, 8}) {
     Sample sample(512, [](const std::vector<int32_t>&) { return 70; });
-    Engine& engine = sample.engine({.speculation = {.most = most}});
-    sample.model.watch = [](const Batch& batch) { std::this_thread::sleep_for(std::chrono::microseconds(300 + batch.rows())); };
+    Engine& engine = sample.engine({.speculation = {.most = most, .adaptive = false}});
     for (uint64_t seed = 0; seed < 8; ++seed) {
       Request request = Sample::request({70, 70, 70, 70}, 100);
       request.params.ignore_eos = true;
@@ -144,8 +134,7 @@ TEST(Speculation, SampledTokensKeepTheirDistribution) {
   const double odds = std::exp(10.0 / 2);
   const double likely = odds / (odds + 149);
   Sample sample(512, [](const std::vector<int32_t>&) { return 70; });
-  (void)sample.engine({.speculation = {.most = 4}});
-  sample.model.watch = [](const Batch& batch) { std::this_thread::sleep_for(std::chrono::microseconds(300 + batch.rows())); };
+  (void)sample.engine({.speculation = {.most = 4, .adaptive = false}});
   int64_t count = 0;
   int64_t total = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -167,8 +156,7 @@ TEST(Speculation, ADraftModelsTokensAreThoseOfTheModel) {
   // Right three times out of four.
   FakeLanguageModel draft(Sample::kVocabulary, 512,
                           [](const std::vector<int32_t>& tokens) { return tokens.size() % 4 == 0 ? 1 : Sample::rule(tokens); });
-  sample.model.watch = [](const Batch& batch) { std::this_thread::sleep_for(std::chrono::microseconds(3000 + 20 * batch.rows())); };
-  Engine engine(sample.model, sample.tokenizer, {.sequences = 2, .speculation = {.ngram = false, .most = 6}}, &draft);
+  Engine engine(sample.model, sample.tokenizer, {.sequences = 2, .speculation = {.ngram = false, .most = 6, .adaptive = false}}, &draft);
   std::vector<Stream> streams;
   for (const TokenId first : {1, 2, 3}) streams.push_back(engine.submit(Sample::request({first, 5, 9}, 80)));
   while (engine.step()) {}

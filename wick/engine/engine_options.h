@@ -16,6 +16,8 @@ struct SpeculationOptions {
   // The most tokens that are proposed at once. How many are, at most, is decided each step by what was accepted lately and by what a row
   // more costs; where none pays, none is proposed.
   int64_t most = 16;
+  // Where false, as many are proposed as there are, whether it pays or not.
+  bool adaptive = true;
 };
 
 struct EngineOptions {

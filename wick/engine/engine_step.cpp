@@ -90,7 +90,12 @@ void EngineCore::propose(std::vector<Work>& works) {
   }
   if (tokens == 0) return;
   const double drafting = draft_ == nullptr ? 0 : draft_->seconds_per_token();
-  const std::vector<int64_t> lengths = choose_lengths(proposals, cost_, rows, tokens, drafting);
+  std::vector<int64_t> lengths;
+  if (options_.speculation.adaptive) {
+    lengths = choose_lengths(proposals, cost_, rows, tokens, drafting);
+  } else {
+    for (const Proposal& proposal : proposals) lengths.push_back(proposal.most);
+  }
   std::vector<Sequence*> drafted;
   std::vector<int64_t> drafted_lengths;
   std::vector<size_t> places;
