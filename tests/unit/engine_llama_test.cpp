@@ -9,6 +9,7 @@
 #include "unit/temporary_folder.h"
 #include "wick/formats/gguf.h"
 #include "wick/model/language_model.h"
+#include "wick/text/token_constraint.h"
 
 namespace wick {
 namespace {
@@ -118,6 +119,29 @@ TEST_F(EngineLlama, EmbeddingsAreTheModelsBesideOthersTokens) {
     for (size_t at = 0; at < want.size(); ++at) EXPECT_NEAR(got[at], want[at], 1e-4F * (1 + std::abs(want[at])));
     EXPECT_EQ(answer.prompt->usage.prompt_tokens, std::ssize(prompts[index]));
   }
+}
+
+TEST_F(EngineLlama, AConstraintHoldsForEachChoiceWithSpeculationBesideOthers) {
+  Engine engine(*model_, tokenizer_, {.context = 256, .sequences = 6});
+  ConstraintCompiler compiler(tokenizer_);
+  Request request{.prompt = "Yes or no?"};
+  request.constraint = compiler.compile({.kind = OutputFormat::Kind::choices, .choices = {"yes yes yes yes yes yes", "no", "none"}});
+  request.n = 4;
+  request.params.max_tokens = 60;
+  request.params.sampling.temperature = 2;
+  request.params.sampling.seed = 3;
+  Stream beside = engine.submit(mixed(2));
+  Stream stream = engine.submit(std::move(request));
+  while (engine.step()) {}
+  Answer answer;
+  ASSERT_TRUE(answer.take(stream));
+  ASSERT_FALSE(answer.error) << answer.error->message;
+  ASSERT_EQ(answer.finishes.size(), 4U);
+  for (const std::string& text : answer.texts) {
+    EXPECT_TRUE(text == "yes yes yes yes yes yes" || text == "no" || text == "none") << text;
+  }
+  for (const FinishEvent& finish : answer.finishes) EXPECT_EQ(finish.reason, StopReason::end_of_sequence);
+  EXPECT_TRUE(Answer().take(beside));
 }
 
 }  // namespace
