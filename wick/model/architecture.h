@@ -42,6 +42,7 @@ struct HuggingFaceForm {
   bool tied_by_default = false;  // where the configuration does not say
   float norm_offset = 0;         // what is added to the stored weights of norms
   bool transposed = false;       // matrices of layers are stored [in, out]
+  bool qkv_by_head = false;      // rows of attn_qkv are each head's query, key and value, where GGUF has all queries first
   int64_t inner_multiple = 0;    // of the hidden size: the feed-forward width where the configuration does not say
   double usual_rotary_factor = 1;
 };

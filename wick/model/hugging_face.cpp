@@ -47,17 +47,39 @@ void transpose(CheckpointTensor& tensor) {
   tensor.file.reset();
 }
 
+// Rows [heads][q, k, v][head_dim] as [q, k, v][heads][head_dim].
+void gather_queries_keys_values(CheckpointTensor& tensor, int64_t heads) {
+  const int64_t rows = tensor.shape.rank() == 0 ? 0 : tensor.shape[0];
+  if (heads < 1 || rows == 0 || rows % (3 * heads) != 0) return;  // its shape is refused when it is read
+  const size_t head_bytes = tensor.data.size() / static_cast<size_t>(3 * heads);
+  const auto gathered = std::make_shared<std::vector<std::byte>>(tensor.data.size());
+  for (int64_t head = 0; head < heads; ++head) {
+    for (int64_t part = 0; part < 3; ++part) {
+      std::memcpy(gathered->data() + static_cast<size_t>(part * heads + head) * head_bytes,
+                  tensor.data.data() + static_cast<size_t>(head * 3 + part) * head_bytes, head_bytes);
+    }
+  }
+  tensor.data = *gathered;
+  tensor.owner = gathered;
+  tensor.file.reset();
+}
+
 // What transformers would compute with another set of biases is not what this folder's tensors mean.
-void check_biases(const Checkpoint::Folder& folder, const std::optional<bool>& says, std::string_view tensor, const char* key) {
+void check_biases(const Checkpoint::Folder& folder, const std::optional<bool>& says, std::initializer_list<std::string_view> tensors,
+                  const char* key) {
   if (!says) return;
-  const bool has =
-      std::any_of(folder.tensors.begin(), folder.tensors.end(), [&](const CheckpointTensor& each) { return each.name == tensor; });
+  const bool has = std::any_of(folder.tensors.begin(), folder.tensors.end(), [&](const CheckpointTensor& each) {
+    return std::find(tensors.begin(), tensors.end(), each.name) != tensors.end();
+  });
   if (has == *says) return;
   fail(ErrorCode::corrupt_file, "{}: config.json: {} = {}, and the tensors have {} such biases; the files do not belong together",
        folder.path.string(), key, *says, has ? "" : "no");
 }
 
-void add_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, bool tied) {
+void add_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config) {
+  const bool tied = config.tied;
+  const GgufValue* head_count = config.find(std::string(config.architecture->name) + ".attention.head_count");
+  const auto heads = static_cast<int64_t>(head_count == nullptr ? 0 : std::min<uint64_t>(as_uint(*head_count).value_or(0), 1 << 20));
   const HuggingFaceForm& form = folder.architecture->hugging_face;
   std::map<std::string, std::string> taken;
   for (const SafetensorsTensor& tensor : stored.tensors()) {
@@ -77,6 +99,7 @@ void add_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, b
                                                                            .file = tensor.file,
                                                                            .owner = tensor.file});
     if (form.norm_offset != 0 && is_norm_weight(added.name) && is_float(added.dtype)) add_offset(added, form.norm_offset);
+    if (form.qkv_by_head && added.name.find(".attn_qkv.") != std::string::npos) gather_queries_keys_values(added, heads);
     if (form.transposed && added.name.starts_with("blk.") && added.shape.rank() == 2 && is_float(added.dtype)) transpose(added);
   }
   if (!tied && !taken.contains("output.weight")) {
@@ -146,11 +169,11 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   const ShardedSafetensors stored = ShardedSafetensors::open(path);
   stored.require_all();
   Checkpoint::Folder folder{.path = path, .architecture = config.architecture};
-  add_tensors(folder, stored, config.tied);
+  add_tensors(folder, stored, config);
   add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
   add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
-  check_biases(folder, config.attention_bias, "blk.0.attn_q.bias", "attention_bias");
-  check_biases(folder, config.feed_forward_bias, "blk.0.ffn_up.bias", "mlp_bias");
+  check_biases(folder, config.attention_bias, {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias"}, "attention_bias");
+  check_biases(folder, config.feed_forward_bias, {"blk.0.ffn_up.bias"}, "mlp_bias");
   std::set<const MappedFile*> files;
   for (const SafetensorsTensor& tensor : stored.tensors()) files.insert(tensor.file.get());
   for (const MappedFile* file : files) folder.file_bytes += file == nullptr ? 0 : file->bytes().size();

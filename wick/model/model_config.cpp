@@ -160,6 +160,14 @@ std::optional<double> KeyReader::find_positive_or_zero(std::string_view name) co
 
 std::optional<double> KeyReader::find_number(std::string_view name) const { return checkpoint_->find_float(key(name)); }
 
+std::optional<bool> KeyReader::find_flag(std::string_view name) const {
+  const GgufValue* value = checkpoint_->find(key(name));
+  if (value == nullptr) return std::nullopt;
+  const bool* flag = std::get_if<bool>(&value->value);
+  if (flag == nullptr) fail_value(name, describe_gguf_value(*value), "true or false is needed");
+  return *flag;
+}
+
 std::optional<std::string_view> KeyReader::find_text(std::string_view name) const { return checkpoint_->find_string(key(name)); }
 
 nn::ActivationKind KeyReader::activation_or(std::string_view name, nn::ActivationKind fallback) const {

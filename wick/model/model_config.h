@@ -30,6 +30,7 @@ class KeyReader {
   // A positive number; none where the key is absent or 0, as in files that llama.cpp saves.
   [[nodiscard]] std::optional<double> find_positive_or_zero(std::string_view name) const;
   [[nodiscard]] std::optional<double> find_number(std::string_view name) const;
+  [[nodiscard]] std::optional<bool> find_flag(std::string_view name) const;
   [[nodiscard]] std::optional<std::string_view> find_text(std::string_view name) const;
   // The activation of that name; `fallback` where the key is absent.
   [[nodiscard]] nn::ActivationKind activation_or(std::string_view name, nn::ActivationKind fallback) const;

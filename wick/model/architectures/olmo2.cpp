@@ -1,13 +1,22 @@
-// OLMo 2: norms behind attention and feed-forward part, none before them, and norms of all queries and all keys (OLMo Team 2024).
+// OLMo 2: norms behind attention and feed-forward part, none before them, and norms of all queries and all keys (OLMo Team 2024). OLMo 3
+// has windows too, and its scaled RoPE in the layers without one alone.
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
 namespace {
 
+constexpr int64_t kUsualOlmo3Period = 4;
+
 DecoderSpec describe_olmo2(const ModelConfig& config) {
-  return config.decoder([&](int64_t layer) {
-    AttentionSpec attention = config.attention(layer);
+  ModelConfig own = config;
+  // Files of llama.cpp do not say which layers have the window.
+  if (own.window > 0 && own.windowed.empty()) {
+    for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kUsualOlmo3Period < kUsualOlmo3Period - 1);
+  }
+  DecoderSpec spec = own.decoder([&](int64_t layer) {
+    AttentionSpec attention = own.attention(layer);
     attention.head_norms = HeadNorms::all_heads;
+    attention.rope = own.window > 0 && own.windowed[static_cast<size_t>(layer)] ? 1 : 0;
     LayerSpec made = config.layer(std::move(attention), config.feed_forward());
     made.blocks[0].norm.reset();
     made.blocks[0].post_norm = config.norm("post_attention_norm");
@@ -15,9 +24,14 @@ DecoderSpec describe_olmo2(const ModelConfig& config) {
     made.blocks[1].post_norm = config.norm("post_ffw_norm");
     return made;
   });
+  RopeConfig plain;
+  plain.dims = own.rope.dims;
+  plain.base = own.rope.base;
+  spec.ropes.push_back(plain);
+  return spec;
 }
 
-constexpr std::string_view kOlmo2Classes[] = {"Olmo2ForCausalLM"};
+constexpr std::string_view kOlmo2Classes[] = {"Olmo2ForCausalLM", "Olmo3ForCausalLM"};
 constexpr TensorRow kOlmo2Tensors[] = {
     {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
     {"model.layers.{}.post_feedforward_layernorm.weight", "blk.{}.post_ffw_norm.weight"},
@@ -25,7 +39,9 @@ constexpr TensorRow kOlmo2Tensors[] = {
 
 }  // namespace
 
-const Architecture kOlmo2 = {
-    .name = "olmo2", .models = "OLMo 2", .describe = describe_olmo2, .hugging_face = {.classes = kOlmo2Classes, .tensors = kOlmo2Tensors}};
+const Architecture kOlmo2 = {.name = "olmo2",
+                             .models = "OLMo 2, OLMo 3",
+                             .describe = describe_olmo2,
+                             .hugging_face = {.classes = kOlmo2Classes, .tensors = kOlmo2Tensors}};
 
 }  // namespace wick

@@ -19,6 +19,8 @@
   ROW(kStarCoder2) \
   ROW(kStableLm) \
   ROW(kOlmo2) \
+  ROW(kExaone4) \
+  ROW(kGptNeox) \
   ROW(kSmolLm3) \
   ROW(kGranite) \
   ROW(kCohere) \
