@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,12 +14,19 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
+class TokenConstraint;
+
 struct GenerationParams {
   SamplingParams sampling = {};
   // The most tokens to generate. 0: none, the prompt is only read.
   int64_t max_tokens = 256;
   // The text ends before the first of them that it would hold.
   std::vector<std::string> stop = {};
+  // Tokens that end the text, with StopReason::stop_sequence; like an EOS, the token is reported and adds no text.
+  std::vector<TokenId> stop_tokens = {};
+  // What the text must look like: a constraint at the beginning of its text (ConstraintCompiler::compile, Llm::constrain), of which each
+  // generation takes a copy. The text ends where the constraint allows nothing more. None: any text.
+  std::shared_ptr<const TokenConstraint> constraint = {};
   // Tokens that end a generation are tokens like any other; they add no text.
   bool ignore_eos = false;
   // Control tokens spelled out in the prompt are taken for those tokens.
@@ -40,7 +48,8 @@ struct GeneratedLogprob {
   std::vector<TokenLogprob> top;  // the most likely tokens, by falling probability, then by token
 };
 
-// Why a generation ended. After each token they are checked in this order: end_of_sequence, max_tokens, stop_sequence; then whether
+// Why a generation ended. After each token they are checked in this order: end_of_sequence (also where a constraint allows nothing more),
+// a stop token, max_tokens, stop_sequence; then whether
 // the callback or is_cancelled stops it; then whether the context has room for another token.
 // `deadline`: an Engine's request was not done in time.
 enum class StopReason { end_of_sequence, max_tokens, stop_sequence, cancelled, context_full, deadline };

@@ -8,6 +8,7 @@
 #include "wick/engine/generator.h"
 #include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
+#include "wick/text/token_constraint.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
@@ -50,6 +51,7 @@ struct Llm::State {
   std::shared_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<LanguageModel> model;
   Generator generator;
+  ConstraintCompiler constraints{tokenizer};
   LlmInfo info;
   std::mutex running;
   std::string chat_template;
@@ -81,6 +83,8 @@ ChatAnswer Llm::chat(const ChatPrompt& prompt, const GenerationParams& params, c
   const std::lock_guard lock(state_->running);
   return state_->chat().answer(prompt, params, on_event);
 }
+
+std::shared_ptr<const TokenConstraint> Llm::constrain(const OutputFormat& format) const { return state_->constraints.compile(format); }
 
 Tensor Llm::logits(std::span<const TokenId> ids) const {
   if (ids.empty()) fail(ErrorCode::invalid_argument, "Llm::logits: no token ids; give at least one");

@@ -23,6 +23,7 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
+struct OutputFormat;
 class Tokenizer;
 
 struct LlmOptions {
@@ -81,6 +82,10 @@ class Llm {
   // false to stop. What a conversation has in common with the last one is not computed again. Errors: not_found where the model has no
   // template and none was chosen; invalid_argument where the template refuses the messages; context_full; generate's.
   ChatAnswer chat(const ChatPrompt& prompt, const GenerationParams& params = {}, const ChatCallback& on_event = {}) const;  // NOLINT
+
+  // What GenerationParams::constraint takes: the text will be JSON, fit a schema, a pattern or a grammar ("wick/text/token_constraint.h").
+  // Equal formats are compiled once. Errors: invalid_argument and unsupported, naming the part of the format.
+  [[nodiscard]] std::shared_ptr<const TokenConstraint> constrain(const OutputFormat& format) const;
 
   // f32 [ids, vocab_size]: row i is the prediction of the token after ids[i]. To choose one: Sampler::sample of the last row.
   // Errors: invalid_argument for no ids, index_out_of_range for an id outside the vocabulary, context_full.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "wick/engine/engine_options.h"
+#include "wick/text/token_constraint.h"
 
 namespace wick {
 namespace {
@@ -39,6 +40,11 @@ std::vector<ParameterViolation> find_violations(const Request& request, const En
   violations.require_logprobs("prompt_logprobs", request.prompt_logprobs);
   for (const LogitBias& entry : params.sampling.logit_bias) {
     violations.require(entry.token < engine.vocab_size, "logit_bias", fmt::format("tokens are below {}", engine.vocab_size), entry.token);
+  }
+  for (const auto& constraint : {request.constraint, params.constraint}) {
+    if (constraint == nullptr) continue;
+    violations.require(constraint->vocab_size() <= engine.vocab_size, "constraint",
+                       fmt::format("must be compiled for the model's vocabulary of {}", engine.vocab_size), constraint->vocab_size());
   }
   violations.require(request.prompt.empty() || request.tokens.empty(), "tokens", "must be empty where a prompt is given",
                      request.tokens.size());

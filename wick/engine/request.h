@@ -28,10 +28,11 @@ struct Request {
 
   // `params.is_cancelled` is called on the engine's thread, before each step and inside of long ones: it must return at once.
   GenerationParams params = {};
-  // Further tokens that end a choice, with StopReason::stop_sequence. Like an EOS, the token is reported and adds no text.
+  // Tokens that end a choice, beside params.stop_tokens, with StopReason::stop_sequence. Like an EOS, the token is reported and adds no
+  // text.
   std::vector<TokenId> stop_tokens = {};
 
-  // What the text must look like: each choice follows a copy of its own (ConstraintCompiler::compile). None: any text.
+  // What the text must look like: each choice follows a copy of its own (ConstraintCompiler::compile). None: params.constraint.
   std::shared_ptr<const TokenConstraint> constraint = {};
 
   // Choices to return. They share the prompt's blocks of the cache. Choice i samples with seed + i.

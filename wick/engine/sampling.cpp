@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <limits>
+#include <random>
 
 #include "wick/base/fail.h"
+#include "wick/engine/candidates.h"
+#include "wick/engine/repetition.h"
 
 namespace wick {
 namespace {
@@ -40,14 +43,45 @@ size_t check_and_find_highest(std::span<const float> logits) {
   return best;
 }
 
-void forbid_others(std::span<float> logits, std::span<const uint64_t> allowed) {
-  for (size_t token = 0; token < logits.size(); ++token) {
-    const bool is_allowed = token / 64 < allowed.size() && (allowed[token / 64] >> token % 64 & 1) != 0;
-    if (!is_allowed) logits[token] = -std::numeric_limits<float>::infinity();
+struct StepName {
+  std::string_view name;
+  SamplingStep step;
+};
+// The first name of a step is its own.
+constexpr auto kStepNames = std::to_array<StepName>({{"penalties", SamplingStep::penalties},
+                                                     {"dry", SamplingStep::dry},
+                                                     {"top_n_sigma", SamplingStep::top_n_sigma},
+                                                     {"top_k", SamplingStep::top_k},
+                                                     {"typ_p", SamplingStep::typical_p},
+                                                     {"top_p", SamplingStep::top_p},
+                                                     {"min_p", SamplingStep::min_p},
+                                                     {"xtc", SamplingStep::xtc},
+                                                     {"temperature", SamplingStep::temperature},
+                                                     {"typical_p", SamplingStep::typical_p},
+                                                     {"typical", SamplingStep::typical_p},
+                                                     {"typ", SamplingStep::typical_p},
+                                                     {"temp", SamplingStep::temperature},
+                                                     {"nucleus", SamplingStep::top_p}});
+
+void find_order_violations(const SamplingParams& params, std::vector<ParameterViolation>& violations) {
+  for (auto step = params.order.begin(); step != params.order.end(); ++step) {
+    if (std::find(params.order.begin(), step, *step) == step) continue;
+    violations.push_back({"order", "must name each step once at most", std::string(to_string(*step))});
   }
 }
 
 }  // namespace
+
+std::string_view to_string(SamplingStep step) noexcept {
+  return std::find_if(kStepNames.begin(), kStepNames.end(), [&](const StepName& entry) { return entry.step == step; })->name;
+}
+
+std::optional<SamplingStep> find_sampling_step(std::string_view name) noexcept {
+  std::string plain(name);
+  std::replace(plain.begin(), plain.end(), '-', '_');
+  const auto found = std::find_if(kStepNames.begin(), kStepNames.end(), [&](const StepName& entry) { return entry.name == plain; });
+  return found == kStepNames.end() ? std::nullopt : std::optional(found->step);
+}
 
 std::vector<ParameterViolation> find_violations(const SamplingParams& params) {
   std::vector<ParameterViolation> violations;
@@ -65,110 +99,141 @@ std::vector<ParameterViolation> find_violations(const SamplingParams& params) {
     if (entry.token < 0) violations.push_back({"logit_bias", "must name tokens by their ids", fmt::to_string(entry.token)});
     check_range(violations, "logit_bias", entry.bias, -100, 100);
   }
+  check_range(violations, "typical_p", params.typical_p, 0, 1);
+  check_range(violations, "top_n_sigma", params.top_n_sigma, 0, 100);
+  check_range(violations, "xtc_probability", params.xtc_probability, 0, 1);
+  check_range(violations, "xtc_threshold", params.xtc_threshold, 0, 1);
+  check_range(violations, "dry_multiplier", params.dry_multiplier, 0, 100);
+  check_range(violations, "dry_base", params.dry_base, 1, 100);
+  if (params.dry_allowed_length < 1)
+    violations.push_back({"dry_allowed_length", "must be 1 or more", fmt::to_string(params.dry_allowed_length)});
+  if (params.dry_window < -1)
+    violations.push_back({"dry_window", "must be -1 (all tokens), 0 (none) or more", fmt::to_string(params.dry_window)});
+  if (params.mirostat < 0 || params.mirostat > 2)
+    violations.push_back({"mirostat", "must be 0 (off), 1 or 2", fmt::to_string(params.mirostat)});
+  check_range(violations, "mirostat_tau", params.mirostat_tau, 0, 20);
+  check_range(violations, "mirostat_eta", params.mirostat_eta, 0, 1);
+  find_order_violations(params, violations);
   return violations;
 }
 
 uint64_t random_seed() { return std::random_device{}(); }
 
-Sampler::Sampler(const SamplingParams& params)
-    : params_(checked(params)), seed_(params.seed ? *params.seed : random_seed()), random_(seed_) {}
+struct Sampler::State {
+  explicit State(const SamplingParams& from)
+      : params(checked(from)),
+        seed(from.seed ? *from.seed : random_seed()),
+        random(seed),
+        penalties(params),
+        dry(params),
+        mirostat_mu(2 * static_cast<double>(params.mirostat_tau)) {}
 
-void Sampler::accept(int32_t token) {
-  if (params_.penalty_window == 0 || !has_penalties()) return;
-  window_.push_back(token);
-  ++counts_[token];
-  if (params_.penalty_window > 0 && window_.size() > static_cast<size_t>(params_.penalty_window)) {
-    const auto oldest = counts_.find(window_.front());
-    if (--oldest->second == 0) counts_.erase(oldest);
-    window_.pop_front();
+  // 53 random bits are a double in [0, 1).
+  double uniform() { return static_cast<double>(random() >> 11) * 0x1p-53; }
+  [[nodiscard]] bool takes(SamplingStep step) const {
+    return std::find(params.order.begin(), params.order.end(), step) != params.order.end();
   }
-}
 
-bool Sampler::has_penalties() const noexcept {
-  const bool repetition = params_.repetition_penalty != 1 && params_.repetition_penalty != 0;
-  return repetition || params_.presence_penalty != 0 || params_.frequency_penalty != 0;
-}
-
-void Sampler::apply_penalties(std::span<float> logits) const {
-  for (const LogitBias& entry : params_.logit_bias) {
-    if (static_cast<size_t>(entry.token) < logits.size()) logits[static_cast<size_t>(entry.token)] += entry.bias;
+  // The logits with bias and penalties, where there are any.
+  std::span<const float> adjust(std::span<const float> logits) {
+    const bool penalize = penalties.active() && takes(SamplingStep::penalties);
+    const bool dry_active = dry.active() && takes(SamplingStep::dry);
+    if (!penalize && !dry_active && params.logit_bias.empty()) return logits;
+    adjusted.assign(logits.begin(), logits.end());
+    for (const LogitBias& entry : params.logit_bias) {
+      if (static_cast<size_t>(entry.token) < logits.size()) adjusted[static_cast<size_t>(entry.token)] += entry.bias;
+    }
+    for (const SamplingStep step : params.order) {
+      if (step == SamplingStep::penalties && penalize) penalties.apply(adjusted);
+      if (step == SamplingStep::dry && dry_active) dry.apply(adjusted);
+    }
+    return adjusted;
   }
-  const float repetition = params_.repetition_penalty == 0 ? 1 : params_.repetition_penalty;
-  for (const auto& [token, count] : counts_) {
-    if (token < 0 || static_cast<size_t>(token) >= logits.size()) continue;
-    float& logit = logits[static_cast<size_t>(token)];
-    logit = logit > 0 ? logit / repetition : logit * repetition;
-    logit -= params_.presence_penalty + params_.frequency_penalty * static_cast<float>(count);
-  }
-}
 
-int32_t Sampler::sample(std::span<const float> logits, std::span<const uint64_t> allowed) {
-  if (logits.empty()) fail(ErrorCode::invalid_argument, "sample: no logits; give one for each token of the vocabulary");
-  size_t highest = check_and_find_highest(logits);
-  if (!counts_.empty() || !params_.logit_bias.empty() || !allowed.empty()) {
-    adjusted_.assign(logits.begin(), logits.end());
-    apply_penalties(adjusted_);
-    if (!allowed.empty()) forbid_others(adjusted_, allowed);
-    logits = adjusted_;
-    highest = check_and_find_highest(logits);
-  }
-  if (params_.temperature == 0) return static_cast<int32_t>(highest);
-
-  candidates_.clear();
-  const float never = -std::numeric_limits<float>::infinity();
-  for (size_t index = 0; index < logits.size(); ++index) {
-    if (logits[index] != never) candidates_.push_back({static_cast<int32_t>(index), logits[index]});
-  }
-  filter();
-  return draw();
-}
-
-void Sampler::filter() {
-  const auto better = [](const Candidate& lhs, const Candidate& rhs) {
-    return lhs.logit != rhs.logit ? lhs.logit > rhs.logit : lhs.token < rhs.token;
-  };
-  size_t kept = candidates_.size();
-  if (params_.top_k > 0) kept = std::min(kept, static_cast<size_t>(params_.top_k));
-  std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(kept), candidates_.end(), better);
-  candidates_.resize(kept);
-
-  const double highest = candidates_.front().logit;
-  weights_.clear();
-  double sum = 0;
-  for (const Candidate& candidate : candidates_) {
-    weights_.push_back(std::exp(candidate.logit - highest));
-    sum += weights_.back();
-  }
-  if (params_.top_p < 1) {
-    double reached = 0;
-    for (size_t index = 0; index < kept; ++index) {
-      reached += weights_[index];
-      if (reached >= static_cast<double>(params_.top_p) * sum) {
-        kept = index + 1;
+  void filter(SamplingStep step) {
+    switch (step) {
+      case SamplingStep::penalties:
+      case SamplingStep::dry: break;  // taken before: they need the logits of all tokens
+      case SamplingStep::top_n_sigma:
+        if (params.top_n_sigma > 0) candidates.top_n_sigma(params.top_n_sigma);
         break;
-      }
+      case SamplingStep::top_k:
+        if (params.top_k > 0) candidates.top_k(params.top_k);
+        break;
+      case SamplingStep::typical_p:
+        if (params.typical_p < 1) candidates.typical_p(params.typical_p);
+        break;
+      case SamplingStep::top_p:
+        if (params.top_p < 1) candidates.top_p(params.top_p);
+        break;
+      case SamplingStep::min_p:
+        if (params.min_p > 0) candidates.min_p(params.min_p);
+        break;
+      case SamplingStep::xtc:
+        if (params.xtc_probability > 0 && uniform() < static_cast<double>(params.xtc_probability))
+          candidates.exclude_top(params.xtc_threshold);
+        break;
+      case SamplingStep::temperature: candidates.divide_by(params.temperature); break;
     }
   }
-  // The most likely token has weight 1 and always stays.
-  while (kept > 1 && weights_[kept - 1] < static_cast<double>(params_.min_p)) --kept;
-  candidates_.resize(kept);
+
+  // mu, the most surprise that is let in, follows what was drawn: mu -= eta (surprise - tau).
+  int32_t draw_by_mirostat() {
+    if (takes(SamplingStep::temperature)) candidates.divide_by(params.temperature);
+    Candidates kept = candidates;
+    if (params.mirostat == 1) {
+      kept.mirostat_top_k(mirostat_mu);
+    } else {
+      kept.mirostat_truncate(mirostat_mu);
+    }
+    const int32_t token = kept.draw(uniform());
+    mirostat_mu -= static_cast<double>(params.mirostat_eta) * (candidates.surprise(token) - static_cast<double>(params.mirostat_tau));
+    return token;
+  }
+
+  SamplingParams params;
+  uint64_t seed;
+  std::mt19937_64 random;  // the standard fixes its numbers; its distributions it does not, so none is used
+  RepetitionPenalties penalties;
+  DryPenalty dry;
+  double mirostat_mu;
+  std::vector<float> adjusted;
+  Candidates candidates;
+};
+
+Sampler::Sampler(const SamplingParams& params) : state_(std::make_unique<State>(params)) {}
+Sampler::~Sampler() = default;
+Sampler::Sampler(const Sampler& other) : state_(std::make_unique<State>(*other.state_)) {}
+Sampler& Sampler::operator=(const Sampler& other) {
+  state_ = std::make_unique<State>(*other.state_);
+  return *this;
+}
+Sampler::Sampler(Sampler&&) noexcept = default;
+Sampler& Sampler::operator=(Sampler&&) noexcept = default;
+
+uint64_t Sampler::seed() const noexcept { return state_->seed; }
+
+void Sampler::accept(int32_t token) {
+  state_->penalties.accept(token);
+  state_->dry.accept(token);
 }
 
-int32_t Sampler::draw() {
-  const double highest = candidates_.front().logit;
-  double sum = 0;
-  weights_.clear();
-  for (const Candidate& candidate : candidates_) {
-    weights_.push_back(std::exp((candidate.logit - highest) / static_cast<double>(params_.temperature)));
-    sum += weights_.back();
+int32_t Sampler::sample(std::span<const float> logits, std::span<const uint64_t> mask) {
+  if (logits.empty()) fail(ErrorCode::invalid_argument, "sample: no logits; give one for each token of the vocabulary");
+  size_t highest = check_and_find_highest(logits);
+  if (const std::span<const float> adjusted = state_->adjust(logits); adjusted.data() != logits.data()) {
+    logits = adjusted;
+    highest = check_and_find_highest(logits);
   }
-  // 53 random bits are a double in [0, 1). The inverse of the cumulative distribution turns it into a token.
-  double left = static_cast<double>(random_() >> 11) * 0x1p-53 * sum;
-  for (size_t index = 0; index + 1 < candidates_.size(); ++index) {
-    left -= weights_[index];
-    if (left < 0) return candidates_[index].token;
-  }
-  return candidates_.back().token;
+  const bool greedy = state_->params.temperature == 0;
+  if (greedy && mask.empty()) return static_cast<int32_t>(highest);
+  Candidates& candidates = state_->candidates;
+  candidates.assign(logits, mask);
+  if (candidates.empty()) fail(ErrorCode::invalid_argument, "sample: the mask leaves no token with a logit");
+  if (greedy) return candidates.best();
+  if (state_->params.mirostat != 0) return state_->draw_by_mirostat();
+  for (const SamplingStep step : state_->params.order) state_->filter(step);
+  return candidates.draw(state_->uniform());
 }
 
 }  // namespace wick

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 namespace [[gnu::visibility("default")]] wick {
@@ -17,8 +16,15 @@ struct LogitBias {
   float bias = 0;
 };
 
-// The steps are taken in this order, llama.cpp's default: bias, penalties, top_k, top_p, min_p, temperature. The filters thus see the
-// model's own distribution, so a high temperature flattens what is left but lets nothing unlikely in.
+// A step that sampling takes, in SamplingParams::order.
+enum class SamplingStep { penalties, dry, top_n_sigma, top_k, typical_p, top_p, min_p, xtc, temperature };
+// As llama.cpp calls it too: "penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature".
+[[nodiscard]] std::string_view to_string(SamplingStep step) noexcept;
+// None for a name that is not known; "typical_p", "temp" and the like are aliases.
+[[nodiscard]] std::optional<SamplingStep> find_sampling_step(std::string_view name) noexcept;
+
+// The steps are taken in llama.cpp's order. The filters thus see the model's own distribution, so a high temperature flattens what is left
+// but lets nothing unlikely in.
 struct SamplingParams {
   // Logits are divided by it. 0: the token with the highest logit, the first of equals, whatever the filters say. 0 to 2.
   float temperature = 0.8F;
@@ -40,6 +46,34 @@ struct SamplingParams {
   std::optional<uint64_t> seed = {};
   // Added to the logits of these tokens, in front of the penalties. -100 to 100.
   std::vector<LogitBias> logit_bias = {};
+
+  // Locally typical sampling (Meister et al. 2022): the fewest tokens whose surprise is nearest to the entropy and whose probabilities sum
+  // to at least this stay. 1: all. 0 to 1.
+  float typical_p = 1;
+  // Tokens whose logit is more than so many standard deviations of all logits below the highest go (Tang et al. 2024). 0: none. 0 to 100.
+  float top_n_sigma = 0;
+  // Exclude top choices: with this probability (0 to 1; 0: off), of the tokens with at least xtc_threshold (0 to 1; none above 0.5) only
+  // the least likely stays, so that the text takes another way than the usual one.
+  float xtc_probability = 0;
+  float xtc_threshold = 0.1F;
+  // Don't repeat yourself: a token that would continue a repetition of n tokens, n >= dry_allowed_length, loses
+  // dry_multiplier · dry_base^(n - dry_allowed_length) of its logit. Multiplier 0 to 100, 0: off; base 1 to 100.
+  float dry_multiplier = 0;
+  float dry_base = 1.75F;
+  int64_t dry_allowed_length = 2;
+  // Repetitions are sought in the last so many tokens; -1: all.
+  int64_t dry_window = -1;
+  // Tokens that no repetition reaches beyond, such as those with a line break (tokens_with_any_of).
+  std::vector<int32_t> dry_breakers = {};
+  // Mirostat (Basu et al. 2020), version 1 or 2, holds the surprise of a token at mirostat_tau bits (0 to 20); 0: off. mirostat_eta (0 to
+  // 1) is how fast. It takes the place of all filters: of the order, penalties, dry and temperature are used, in front of it.
+  int64_t mirostat = 0;
+  float mirostat_tau = 5;
+  float mirostat_eta = 0.1F;
+  // Steps that are not in it are not taken.
+  std::vector<SamplingStep> order = {SamplingStep::penalties, SamplingStep::dry,       SamplingStep::top_n_sigma,
+                                     SamplingStep::top_k,     SamplingStep::typical_p, SamplingStep::top_p,
+                                     SamplingStep::min_p,     SamplingStep::xtc,       SamplingStep::temperature};
 };
 
 // A parameter that is outside its range.
@@ -55,41 +89,29 @@ struct ParameterViolation {
 // A seed from the system's source of randomness, short enough to be typed.
 [[nodiscard]] uint64_t random_seed();
 
-// Chooses tokens one after another; holds the random numbers' state and the window of the penalties.
+// Chooses tokens one after another; holds the random numbers' state and the text that penalties look at.
 class Sampler {
  public:
   // Errors: invalid_argument for parameters outside their ranges.
   explicit Sampler(const SamplingParams& params);
+  ~Sampler();
+  Sampler(const Sampler& other);
+  Sampler& operator=(const Sampler& other);
+  Sampler(Sampler&&) noexcept;
+  Sampler& operator=(Sampler&&) noexcept;
 
   // Tells of a token that stands in the text: each of the prompt, then each that was chosen.
   void accept(int32_t token);
   // The next token: an index into `logits`, which must not be empty; -infinity means never.
   // With `allowed`, a token is chosen whose bit is set there: token i is bit i % 64 of word i / 64, and those beyond it are not allowed.
-  // Errors: corrupt_file if a logit is not a number or +infinity, or all are -infinity.
+  // Errors: corrupt_file if a logit is not a number or +infinity, or all are -infinity; invalid_argument if none is allowed.
   [[nodiscard]] int32_t sample(std::span<const float> logits, std::span<const uint64_t> allowed = {});
   // The seed in use.
-  [[nodiscard]] uint64_t seed() const noexcept { return seed_; }
+  [[nodiscard]] uint64_t seed() const noexcept;
 
  private:
-  struct Candidate {
-    int32_t token;
-    float logit;
-  };
-
-  [[nodiscard]] bool has_penalties() const noexcept;
-  // Adds the bias too.
-  void apply_penalties(std::span<float> logits) const;
-  void filter();
-  [[nodiscard]] int32_t draw();
-
-  SamplingParams params_;
-  uint64_t seed_;
-  std::mt19937_64 random_;  // the standard fixes its numbers; its distributions it does not, so none is used
-  std::deque<int32_t> window_;
-  std::unordered_map<int32_t, int64_t> counts_;  // of the tokens in the window
-  std::vector<float> adjusted_;                  // the logits with bias and penalties
-  std::vector<Candidate> candidates_;            // by falling logit, then by token
-  std::vector<double> weights_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace wick

@@ -46,8 +46,9 @@ Sequence::Sequence(std::shared_ptr<ActiveRequest> request, int64_t choice, std::
       detokenizer_(tokenizer_, tokens_.size() != 1 || !tokenizer_->is_control(tokens_.front())),
       stop_strings_(request_->request.params.stop) {
   for (const TokenId token : tokens_) sampler_.accept(token);
-  if (request_->request.constraint != nullptr) {
-    constraint_ = request_->request.constraint->clone();
+  const Request& asked = request_->request;
+  if (const auto& constraint = asked.constraint != nullptr ? asked.constraint : asked.params.constraint; constraint != nullptr) {
+    constraint_ = constraint->clone();
     allowed_.resize(mask_words(constraint_->vocab_size()));
   }
 }
@@ -66,16 +67,18 @@ std::optional<StopReason> Sequence::choose(std::span<const float> logits, int64_
   tokens_.push_back(token);
   sampler_.accept(token);
   std::optional<StopReason> reason;
-  const std::vector<TokenId>& stop_tokens = request_->request.stop_tokens;
+  const auto stops = [token](const std::vector<TokenId>& tokens) { return std::find(tokens.begin(), tokens.end(), token) != tokens.end(); };
   if (!params.ignore_eos && tokenizer_->ends_generation(token)) {
     reason = StopReason::end_of_sequence;
-  } else if (std::find(stop_tokens.begin(), stop_tokens.end(), token) != stop_tokens.end()) {
+  } else if (stops(request_->request.stop_tokens) || stops(params.stop_tokens)) {
     stop_token_ = token;
     reason = StopReason::stop_sequence;
   } else {
     // Ids beyond the tokenizer's are padding of the embedding: they have no text.
     if (token < tokenizer_->vocab_size()) event.text = stop_strings_.push(detokenizer_.push(token));
-    if (generated() >= params.max_tokens) {
+    if (constraint_ != nullptr && constraint_->must_end()) {
+      reason = StopReason::end_of_sequence;
+    } else if (generated() >= params.max_tokens) {
       reason = StopReason::max_tokens;
     } else if (stop_strings_.matched()) {
       reason = StopReason::stop_sequence;
