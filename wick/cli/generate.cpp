@@ -9,6 +9,7 @@
 #include "wick/base/fail.h"
 #include "wick/base/interrupt.h"
 #include "wick/base/process.h"
+#include "wick/cli/format_flags.h"
 #include "wick/cli/generation_report.h"
 #include "wick/cli/line_editor.h"
 #include "wick/cli/load_model.h"
@@ -21,40 +22,6 @@
 
 namespace wick {
 namespace {
-
-void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
-  const char* group = "Sampling";
-  flags.add_decimal("--temperature,--temp", "sampling temperature, 0 to 2; 0 = greedy (0.8)", sampling.temperature, 0, 2).group(group);
-  flags.add_integer("--top-k", "sample from the K most likely tokens; 0 = all (40)", sampling.top_k, 0).value_name("K").group(group);
-  flags
-      .add_decimal("--top-p", "sample from the fewest most likely tokens whose probabilities sum to at least X, 0 to 1; 1 = all (0.95)",
-                   sampling.top_p, 0, 1)
-      .group(group);
-  flags
-      .add_decimal("--min-p", "discard tokens whose probability is below X times that of the most likely token, 0 to 1; 0 = off (0.05)",
-                   sampling.min_p, 0, 1)
-      .group(group);
-  flags
-      .add_decimal("--repetition-penalty,--repeat-penalty", "penalize tokens already in the context, 0 to 2; 1 = off (1)",
-                   sampling.repetition_penalty, 0, 2)
-      .group(group);
-  flags
-      .add_decimal("--presence-penalty", "subtracted from the logit of every token that has occurred, -2 to 2 (0)",
-                   sampling.presence_penalty, -2, 2)
-      .group(group);
-  flags
-      .add_decimal("--frequency-penalty", "subtracted from a token's logit once per occurrence, -2 to 2 (0)", sampling.frequency_penalty,
-                   -2, 2)
-      .group(group);
-  flags
-      .add_integer("--penalty-window,--repeat-last-n", "number of last tokens that penalties consider; -1 = all, 0 = none (64)",
-                   sampling.penalty_window, -1)
-      .group(group);
-  flags
-      .add_value("-s,--seed", "N", "the same seed gives the same text on one kind of processor (random; it is printed)",
-                 [&sampling](const std::string& text) { sampling.seed = parse_seed("--seed", text); })
-      .group(group);
-}
 
 // `echo text | program` means text: the line break that ends it is left out.
 std::string without_last_break(std::string text) {
@@ -205,6 +172,8 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
                     0);
   add_context(flags, options.context, "the most tokens that prompt and text may have together (the model's)", 1);
   flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end before this text; repeatable", options.params.stop);
+  flags.add_value("--stop-token", "IDS", "end at one of these tokens, like 2,32000",
+                  [&options](const std::string& text) { options.params.stop_tokens = parse_tokens(text, "--stop-token"); });
   flags.add_switch("--ignore-eos", "continue after the model's end-of-text token", options.params.ignore_eos);
   flags.add_switch("--parse-special", "parse special tokens such as <|im_start|> in the prompt", options.params.parse_special);
   add_threads(flags, options.threads);
@@ -214,7 +183,8 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
                     100);
   flags.add_text("--receipt", "FILE", "write what ran to FILE as JSON: model SHA-256, device, kernel launches, build, timings",
                  options.receipt);
-  add_sampling_flags(flags, options.params.sampling);
+  add_format(flags, options.format);
+  add_sampling(flags, options.params.sampling, options.sampling_words);
   add_verbosity(flags, console);
   flags.add_switch("--no-timings,--no-show-timings", "do not print seed and speed after the text", options.no_timings).group("General");
 }
@@ -241,9 +211,12 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   const LoadedModel loaded = load_model(console, path, open_device(), options.precision);
   if (counts) refuse_to_overwrite(loaded.file, options.receipt);
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
+  GenerateOptions resolved = options;
+  resolve_words(resolved.params.sampling, options.sampling_words, *loaded.tokenizer);
+  if (options.format) resolved.params.constraint = ConstraintCompiler(loaded.tokenizer).compile(*options.format);
   InterruptGuard interrupt;  // until here Ctrl-C ends the program: there is no answer to stop
   const Session session{.console = console,
-                        .options = options,
+                        .options = resolved,
                         .loaded = loaded,
                         .generator = generator,
                         .interrupt = interrupt,

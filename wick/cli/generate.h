@@ -9,8 +9,10 @@
 #include "wick/cli/console.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
+#include "wick/cli/sampling_flags.h"
 #include "wick/device/device.h"
 #include "wick/engine/generator.h"
+#include "wick/text/token_constraint.h"
 
 namespace wick {
 
@@ -19,6 +21,8 @@ struct GenerateOptions {
   std::optional<std::string> prompt;
   std::string file;  // that holds the prompt; "-": standard input; empty: none
   GenerationParams params;
+  SamplingWords sampling_words;
+  std::optional<OutputFormat> format;
   int64_t context = 0;  // 0: the model's
   int threads = 0;
   Precision precision;
