@@ -423,8 +423,10 @@ void chat(Console& console, const ChatCommandOptions& options, const std::functi
       choose_chat_template(templates_of(loaded.file), options.chat_template, loaded.model->info().name, !options.tools_file.empty());
   if (!options.tools_file.empty() && !chosen.takes_tools()) console.warn("--tools: the chat template does not tell the model of tools");
   Chat chat(*loaded.model, loaded.tokenizer, std::move(chosen), {.context = generate.context, .format = options.format});
+  ChatCommandOptions resolved = options;
+  resolve_with_vocabulary(resolved.generate, loaded.tokenizer);
   InterruptGuard interrupt;
-  Conversation conversation(console, options, chat, interrupt);
+  Conversation conversation(console, resolved, chat, interrupt);
   if (!message) {
     conversation.loop();
   } else if (conversation.say(*message)) {

@@ -189,6 +189,11 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
   flags.add_switch("--no-timings,--no-show-timings", "do not print seed and speed after the text", options.no_timings).group("General");
 }
 
+void resolve_with_vocabulary(GenerateOptions& options, const std::shared_ptr<const Tokenizer>& tokenizer) {
+  resolve_words(options.params.sampling, options.sampling_words, *tokenizer);
+  if (options.format) options.params.constraint = ConstraintCompiler(tokenizer).compile(*options.format);
+}
+
 void check_generate_options(const GenerateOptions& options) {
   for (const std::string& stop : options.params.stop) {
     if (stop.empty()) fail(ErrorCode::invalid_argument, "--stop '': a stop string must not be empty");
@@ -212,8 +217,7 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   if (counts) refuse_to_overwrite(loaded.file, options.receipt);
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
   GenerateOptions resolved = options;
-  resolve_words(resolved.params.sampling, options.sampling_words, *loaded.tokenizer);
-  if (options.format) resolved.params.constraint = ConstraintCompiler(loaded.tokenizer).compile(*options.format);
+  resolve_with_vocabulary(resolved, loaded.tokenizer);
   InterruptGuard interrupt;  // until here Ctrl-C ends the program: there is no answer to stop
   const Session session{.console = console,
                         .options = resolved,

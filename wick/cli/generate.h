@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -34,6 +35,10 @@ struct GenerateOptions {
 };
 
 void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console);
+
+// What flags say in words and only a vocabulary turns into tokens: the form of the text, DRY's breakers. Errors: invalid_argument and
+// unsupported, naming the flag or the part of the format.
+void resolve_with_vocabulary(GenerateOptions& options, const std::shared_ptr<const Tokenizer>& tokenizer);
 
 // Errors: invalid_argument naming the flag, for parameters that parsing lets through.
 void check_generate_options(const GenerateOptions& options);
