@@ -11,83 +11,13 @@
 #include "wick/base/fail.h"
 #include "wick/base/utf8.h"
 #include "wick/text/call_json.h"
+#include "wick/text/chat_format.h"
+#include "wick/text/tool_schemas.h"
 
 namespace wick {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// What a mark in the text means.
-enum class Mark : uint8_t {
-  reasoning_begin,
-  reasoning_end,
-  call,       // of a call whose form its first byte tells: JSON, XML, or a name
-  calls,      // of a list of calls, JSON or one behind another; it carries nothing itself
-  call_end,   // of a call, or of the list
-  function,   // "<function=": its name, and then its arguments as JSON or XML
-  named,      // a name up to a mark or "{", and then JSON
-  python,     // Llama 3's <|python_tag|>: JSON, name.call(…), or code
-  separator,  // between a name and what follows
-  call_id,    // between a name and an id
-  parameter,  // XML: the name of one
-  parameter_end,
-  tag_end,  // of <function=NAME> and <parameter=NAME>
-  header,   // harmony
-  body,
-  end,
-};
-
-struct Marker {
-  std::string_view text;
-  Mark mark;
-};
-
-struct Format {
-  std::string_view name;
-  std::vector<Marker> in_text;  // beside those of reasoning
-  bool leading_json = false;    // a text that begins with "{" may be a call
-  bool harmony = false;
-};
-
-constexpr Marker kXmlFunction{"<function=", Mark::function};
-constexpr Marker kXmlInvoke{"<invoke name=\"", Mark::function};
-constexpr Marker kDsmlInvoke{"<｜DSML｜invoke name=\"", Mark::function};
-
-const std::vector<Format>& formats() {
-  static const std::vector<Format> kFormats = {
-      {"plain", {}},
-      {"hermes", {{"<tool_call>", Mark::call}, kXmlFunction}},
-      {"llama3", {{"<|python_tag|>", Mark::python}, kXmlFunction}, true},
-      {"mistral", {{"[TOOL_CALLS]", Mark::named}}},
-      {"deepseek",
-       {{"<｜tool▁calls▁begin｜>", Mark::calls},
-        {"<｜tool▁call▁begin｜>", Mark::named},
-        {"<｜tool▁calls▁end｜>", Mark::calls},
-        {"<｜DSML｜function_calls>", Mark::calls},
-        {"</｜DSML｜function_calls>", Mark::calls},
-        kDsmlInvoke}},
-      {"kimi",
-       {{"<|tool_calls_section_begin|>", Mark::calls}, {"<|tool_call_begin|>", Mark::named}, {"<|tool_calls_section_end|>", Mark::calls}}},
-      {"minimax", {{"<minimax:tool_call>", Mark::calls}, {"</minimax:tool_call>", Mark::calls}, kXmlInvoke}},
-      {"gpt-oss", {{"<|channel|>", Mark::header}, {"<|start|>", Mark::header}}, false, true},
-  };
-  return kFormats;
-}
-
-// Other names of the same format.
-constexpr std::pair<std::string_view, std::string_view> kAliases[] = {{"qwen3", "hermes"}, {"qwen3-coder", "hermes"}, {"xml", "hermes"},
-                                                                      {"glm", "hermes"},   {"harmony", "gpt-oss"},    {"llama-3", "llama3"},
-                                                                      {"chatml", "hermes"}};
-
-const Format& find_format(std::string_view name) {
-  for (const auto& [alias, meaning] : kAliases) {
-    if (alias == name) name = meaning;
-  }
-  for (const Format& format : formats()) {
-    if (format.name == name) return format;
-  }
-  fail(ErrorCode::invalid_argument, "no format '{}' of tool calls; there are {}", name, fmt::join(chat_formats(), ", "));
-}
 
 bool is_blank(char byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
 
@@ -97,42 +27,12 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Which parameters of which function are texts.
-class Schemas {
- public:
-  explicit Schemas(const std::string& tools) {
-    if (tools.empty()) return;
-    tools_ = Json::parse(tools, nullptr, false);
-    if (!tools_.is_array()) fail(ErrorCode::invalid_argument, "tools: not a JSON array");
-  }
-
-  [[nodiscard]] bool is_text(const std::string& function, const std::string& parameter) const {
-    for (const Json& tool : tools_) {
-      if (!tool.is_object()) continue;
-      const Json& declared = tool.contains("function") && tool["function"].is_object() ? tool["function"] : tool;
-      const auto field = [](const Json* from, const std::string& key) -> const Json* {
-        if (from == nullptr || !from->is_object()) return nullptr;
-        const auto found = from->find(key);
-        return found == from->end() ? nullptr : &*found;
-      };
-      const Json* name = field(&declared, "name");
-      if (name == nullptr || *name != function) continue;
-      const Json* type = field(field(field(field(&declared, "parameters"), "properties"), parameter), "type");
-      return type != nullptr && *type == "string";
-    }
-    return false;
-  }
-
- private:
-  Json tools_ = Json::array();
-};
-
 }  // namespace
 
 class ChatParser::Machine {
  public:
   explicit Machine(const ChatParserOptions& options)
-      : format_(find_format(options.format)), schemas_(options.tools), reasoning_(options.starts_in_reasoning) {
+      : format_(find_chat_format(options.format)), schemas_(options.tools), reasoning_(options.starts_in_reasoning) {
     if (format_.harmony) enter_header();
     dropping_ = reasoning_;
   }
@@ -176,8 +76,8 @@ class ChatParser::Machine {
     name_.clear();
   }
 
-  const Format& format_;
-  Schemas schemas_;
+  const ChatFormat& format_;
+  ToolSchemas schemas_;
   State state_ = State::text;
   bool reasoning_;
   bool dropping_ = false;  // white space that comes next is not part of the text: a mark was before it
@@ -697,24 +597,6 @@ std::vector<ChatEvent> ChatParser::push(std::string_view text) {
 std::vector<ChatEvent> ChatParser::finish() {
   machine_->finish();
   return machine_->take(true);
-}
-
-std::vector<std::string_view> chat_formats() {
-  std::vector<std::string_view> names;
-  for (const Format& format : formats()) names.push_back(format.name);
-  return names;
-}
-
-std::string detect_chat_format(std::string_view source) {
-  static constexpr std::pair<std::string_view, std::string_view> kSigns[] = {
-      {"<|channel|>", "gpt-oss"}, {"[TOOL_CALLS]", "mistral"},     {"<｜tool▁call", "deepseek"},
-      {"｜DSML｜", "deepseek"},   {"<|tool_call_begin|>", "kimi"}, {"<minimax:tool_call>", "minimax"},
-      {"<tool_call>", "hermes"},  {"<|python_tag|>", "llama3"},    {"<|start_header_id|>", "llama3"},
-      {"<function=", "hermes"}};
-  for (const auto& [sign, format] : kSigns) {
-    if (source.find(sign) != std::string_view::npos) return std::string(format);
-  }
-  return "plain";
 }
 
 bool ends_in_reasoning(std::string_view prompt) {
