@@ -196,7 +196,7 @@ class Bench:
         y = torch.full((rows,), float("nan"), device="cuda")
         on_device = device(data), device(scales)
         grid = (-(-rows // kernel.info["rows_per_group"]),)
-        run = lambda i: kernel(grid, (all_w[i % len(all_w)], *on_device, y), (columns, 0, rows, 0))
+        run = lambda i: kernel(grid, (all_w[i % len(all_w)], *on_device, y), (columns, 0, 0, rows, 0))
         run(0)
         torch.cuda.synchronize()
         found = y.cpu().numpy()

@@ -51,6 +51,8 @@ void add_attention_cases(CaseList& list);
 void add_binary_cases(CaseList& list);
 void add_copy_cases(CaseList& list);
 void add_embedding_cases(CaseList& list);
+void add_expert_cases(CaseList& list);
+void add_fused_linear_cases(CaseList& list);
 void add_image_cases(CaseList& list);
 void add_indexing_cases(CaseList& list);
 void add_linear_cases(CaseList& list);
@@ -60,6 +62,7 @@ void add_random_cases(CaseList& list);
 void add_reduce_cases(CaseList& list);
 void add_rope_cases(CaseList& list);
 void add_row_cases(CaseList& list);
+void add_sample_cases(CaseList& list);
 void add_unary_cases(CaseList& list);
 
 }  // namespace wick::conformance

@@ -130,12 +130,15 @@ std::vector<Case> select_cases(const Options& options) {
   add_image_cases(list);
   add_indexing_cases(list);
   add_linear_cases(list);
+  add_fused_linear_cases(list);
+  add_expert_cases(list);
   add_matmul_cases(list);
   add_order_cases(list);
   add_random_cases(list);
   add_reduce_cases(list);
   add_rope_cases(list);
   add_row_cases(list);
+  add_sample_cases(list);
   add_unary_cases(list);
   const std::function<bool(const std::string&)> wanted = name_filter(options);
   std::vector<Case> selected;

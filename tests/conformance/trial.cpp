@@ -171,7 +171,7 @@ Trial::Answer Trial::answer_of(OpId op, const void* params, const std::vector<Re
   return {std::move(expected[0]), std::move(allowed)};
 }
 
-void Trial::expect(OpId op, const void* params, std::initializer_list<const Tensor*> inputs, const Tensor& result, const Bound& bound) {
+void Trial::expect(OpId op, const void* params, std::span<const Tensor* const> inputs, const Tensor& result, const Bound& bound) {
   if (!values_) return;
   std::vector<ReferenceTensor> operands;
   for (const Tensor* input : inputs) operands.push_back(values_of(*input));

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,10 @@ class Trial {
 
   // Compares `result` with the reference of that op on these inputs. On a device that keeps no subnormals (DeviceCaps::f32_subnormals) also
   // with what the reference makes of them as zeros, and a subnormal result is as good as zero.
-  void expect(OpId op, const void* params, std::initializer_list<const Tensor*> inputs, const Tensor& result, const Bound& bound = {});
+  void expect(OpId op, const void* params, std::span<const Tensor* const> inputs, const Tensor& result, const Bound& bound = {});
+  void expect(OpId op, const void* params, std::initializer_list<const Tensor*> inputs, const Tensor& result, const Bound& bound = {}) {
+    expect(op, params, std::span(inputs.begin(), inputs.size()), result, bound);
+  }
   // Compares a tensor's elements and shape with these.
   void expect_values(const ReferenceTensor& expected, const Tensor& result, std::span<const double> allowed);
   void expect_true(bool fact, const std::string& what);

@@ -31,6 +31,7 @@ class Devices : public testing::TestWithParam<const Backend*> {};
 // Matrix tiles are for devices that have them; elsewhere their lowering is the interpreter's matter, and a compiler's work of seconds.
 std::vector<KernelCase> cases_for(const DeviceCaps& caps) {
   std::vector<KernelCase> cases = kernel_cases(caps);
+  for (KernelCase& c : linear_cases(caps)) cases.push_back(std::move(c));
   for (KernelCase& c : node_cases(caps)) cases.push_back(std::move(c));
   if (caps.tiles.empty()) std::erase_if(cases, [](const KernelCase& c) { return c.name.starts_with("matmul_tiles"); });
   return cases;

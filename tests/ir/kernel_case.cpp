@@ -112,6 +112,7 @@ std::string differences(const KernelCase& c, const std::vector<std::vector<std::
     const std::vector<double> got = numbers_of(buffer.element, outputs[b]);
     for (std::size_t i = 0; i < buffer.expected.size(); ++i) {
       const double error = std::fabs(got[i] - buffer.expected[i]);
+      if (std::isnan(got[i]) && std::isnan(buffer.expected[i])) continue;
       if (error <= buffer.absolute + buffer.relative * std::fabs(buffer.expected[i])) continue;
       return fmt::format("{}: buffer {}[{}] is {:.9g}, expected {:.9g}", c.name, b, i, got[i], buffer.expected[i]);
     }

@@ -356,7 +356,7 @@ KernelCase linear_case(DType dtype, uint32_t tokens, const DeviceCaps& caps) {
   const uint32_t count = tokens == 0 ? 3 : tokens;
   constexpr uint32_t rows = LinearNumbers::rows, columns = LinearNumbers::columns;
   auto [blocks, x, y] = LinearNumbers(dtype, count, Element::f32);
-  const kernels::LinearForm form{dtype, kernels::RowAccess::blocks, false};
+  const kernels::LinearForm form{dtype, kernels::RowAccess::blocks};
   KernelCase result;
   result.kernel = tokens == 0 ? kernels::linear_blocks(form, caps) : kernels::matvec(form, tokens, caps);
   result.name = result.kernel.name;
@@ -415,23 +415,24 @@ KernelCase linear_tiles_case(DType dtype, const kernels::LinearTiles& tiles) {
     for (std::size_t c = 0; c < columns; ++c) halves[c * kTileWords * 2 + token] = x[token * columns + c];
   }
   KernelCase result;
-  result.kernel = kernels::linear_tiles({dtype, kernels::RowAccess::blocks, false}, tiles);
+  result.kernel = kernels::linear_tiles({dtype, kernels::RowAccess::blocks}, tiles);
   result.name = result.kernel.name;
   result.buffers = {raw_input(Element::u32, std::move(blocks)), input(Element::f16, halves), output(Element::f32, y, 1e-2)};
   result.parameters = {0, columns / 16, 1, columns, rows, 0, kTileTokens, kTileWords};
   return result;
 }
 
-// y = x · wᵀ by bytes, for five rows of one weight or of each; gated: for five rows of gate and up.
+// y = x · wᵀ by bytes, for five rows of one weight or of each; gated: for five rows of gate and up; with room for one token more
+// than there are, where there is room for several.
 KernelCase byte_products_case(const kernels::ByteProducts& products, const DeviceCaps& caps) {
-  const std::size_t rows = 5, columns = 512, count = products.weights.size();
-  const Numbers given = numbers(Element::f32, columns, 14, 2);
+  const std::size_t rows = 5, columns = 512, count = products.weights.size(), tokens = products.tokens == 1 ? 1 : products.tokens - 1;
+  const Numbers given = numbers(Element::f32, tokens * columns, 14, 2);
   const Quantized x = quantized(given);
   KernelCase result;
   result.kernel = kernels::matvec_bytes(products, caps);
   result.name = result.kernel.name;
   const uint32_t per_group = kernels::rows_per_group(result.kernel), groups = (static_cast<uint32_t>(rows) + per_group - 1) / per_group;
-  std::vector<Numbers> y(count, Numbers(rows));
+  std::vector<Numbers> y(count, Numbers(tokens * rows));
   for (std::size_t weight = 0; weight < count; ++weight) {
     const DType dtype = products.weights[weight];
     const BlockFormat* format = find_block_format(dtype);
@@ -440,11 +441,14 @@ KernelCase byte_products_case(const kernels::ByteProducts& products, const Devic
     std::vector<std::byte> blocks(static_cast<std::size_t>(storage_bytes(dtype, static_cast<int64_t>(rows * columns))));
     format->pack(w, blocks.data());
     format->unpack(blocks.data(), w);
-    for (std::size_t i = 0; i < rows * columns; ++i) y[weight][i / columns] += static_cast<double>(w[i]) * x.values[i % columns];
+    for (std::size_t i = 0; i < tokens * rows * columns; ++i) {
+      const std::size_t row = i / columns, c = i % columns;
+      y[weight][row] += static_cast<double>(w[row % rows * columns + c]) * x.values[row / rows * columns + c];
+    }
     result.buffers.push_back(raw_input(Element::u32, std::move(blocks)));
   }
-  if (products.gated) {
-    for (std::size_t i = 0; i < rows; ++i) y[0][i] *= y[1][i] / (1 + std::exp(-y[0][i]));
+  if (products.gate) {
+    for (std::size_t i = 0; i < y[0].size(); ++i) y[0][i] *= y[1][i] / (1 + std::exp(-y[0][i]));
     y.pop_back();
   }
   result.grid = {groups * static_cast<uint32_t>(y.size()), 1, 1};
@@ -456,10 +460,24 @@ KernelCase byte_products_case(const kernels::ByteProducts& products, const Devic
     result.parameters.push_back(static_cast<uint32_t>(columns));
   }
   result.parameters.push_back(0);
+  result.parameters.insert(result.parameters.end(), count, 0);
   for (const Numbers& numbers : y) {
-    result.buffers.push_back(output(Element::f32, numbers, 1e-3, products.gated ? 1e-3 : 0));
+    result.buffers.push_back(output(Element::f32, numbers, 1e-3, products.gate ? 1e-3 : 0));
     result.parameters.insert(result.parameters.end(), {static_cast<uint32_t>(rows), 0});
   }
+  if (products.tokens > 1) result.parameters.push_back(static_cast<uint32_t>(tokens));
+  return result;
+}
+
+// Seven pairs of three experts, two of which name none, in tiles of two.
+KernelCase group_case(const DeviceCaps& caps) {
+  KernelCase result;
+  result.kernel = kernels::group_by_expert(3, 2, caps);
+  result.name = result.kernel.name;
+  result.grid = {1, 1, 1};
+  const Numbers ids = {2, 0, 2, -1, 2, 7, 0}, plan = {0, 0, 2, 2, 2, 2, 2, 4, 1, 3, 5, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 6, 0, 2, 4, 3, 5};
+  result.buffers = {input(Element::i32, ids), output(Element::u32, plan, 0)};
+  result.parameters = {0, 7, 7};
   return result;
 }
 
@@ -728,15 +746,17 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(tiles_case(caps));
   cases.push_back(halves_case(caps));
   cases.push_back(halves_of_weight_case(DType::q4_k, caps));
-  const kernels::LinearForm blocks{DType::q4_k, kernels::RowAccess::blocks, false};
+  const kernels::LinearForm blocks{DType::q4_k, kernels::RowAccess::blocks};
   if (const auto tiles = kernels::linear_tiles_of(blocks, LinearNumbers::rows, kTileTokens, caps)) {
     cases.push_back(linear_tiles_case(blocks.dtype, *tiles));
   }
   cases.push_back(quantize_case(caps));
   for (const DType dtype : {DType::q8_0, DType::q4_k, DType::q6_k, DType::q5_k}) cases.push_back(byte_products_case({{dtype}}, caps));
   cases.push_back(byte_products_case({{DType::q4_k, DType::q4_k, DType::q6_k}}, caps));
-  cases.push_back(byte_products_case({{DType::q8_0, DType::q8_0}, true}, caps));
-  cases.push_back(byte_products_case({{DType::q4_k, DType::q6_k}, false, 512}, caps));
+  cases.push_back(byte_products_case({{DType::q8_0, DType::q8_0}, GateKind::silu}, caps));
+  cases.push_back(byte_products_case({{DType::q4_k, DType::q6_k}, {}, 512}, caps));
+  cases.push_back(byte_products_case({{DType::q4_0}, {}, 0, 4}, caps));
+  cases.push_back(group_case(caps));
   for (const kernels::RowAccess access : {kernels::RowAccess::vectors, kernels::RowAccess::elements}) {
     cases.push_back(attention_case(1, access, access == kernels::RowAccess::vectors, caps));
     cases.push_back(attention_case(2, access, access == kernels::RowAccess::elements, caps));

@@ -33,6 +33,8 @@ struct KernelCase {
 
 // The cases as written for a device; those that it cannot run even when lowered are not among them.
 [[nodiscard]] std::vector<KernelCase> kernel_cases(const DeviceCaps& caps);
+// Of products with all that is fused with them, and of sampling.
+[[nodiscard]] std::vector<KernelCase> linear_cases(const DeviceCaps& caps);
 // Cases of single nodes and statements.
 [[nodiscard]] std::vector<KernelCase> node_cases(const DeviceCaps& caps);
 

@@ -11,6 +11,7 @@ namespace {
 
 std::vector<KernelCase> all_cases(const DeviceCaps& caps) {
   std::vector<KernelCase> cases = kernel_cases(caps);
+  for (KernelCase& c : linear_cases(caps)) cases.push_back(std::move(c));
   for (KernelCase& c : node_cases(caps)) cases.push_back(std::move(c));
   return cases;
 }

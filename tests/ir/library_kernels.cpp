@@ -20,6 +20,7 @@
 #include "wick/kernels/reduce.h"
 #include "wick/kernels/rope.h"
 #include "wick/kernels/rows.h"
+#include "wick/kernels/sample.h"
 #include "wick/kernels/sort.h"
 
 namespace wick::ir {
@@ -162,14 +163,24 @@ class Families {
   void add_products() {
     begin();
     each_weight([&](DType dtype, RowAccess access) {
-      for (const bool gated : {false, true}) {
-        for (uint32_t tokens = 1; tokens <= kernels::kMaxMatvecTokens; tokens *= 2)
-          add([=, this] { return kernels::matvec({.dtype = dtype, .access = access, .gated = gated}, tokens, caps_); });
+      for (uint32_t tokens = 1; tokens <= kernels::kMaxMatvecTokens; tokens *= 2) {
+        add([=, this] { return kernels::matvec({.dtype = dtype, .access = access}, tokens, caps_); });
+        add([=, this] {
+          const kernels::LinearExtras extras{.norm = true, .bias = true};
+          return kernels::matvec({.dtype = dtype, .access = access, .gate = GateKind::gelu, .extras = extras}, tokens, caps_);
+        });
       }
+      add([=, this] {
+        return kernels::matvec({.dtype = dtype, .access = access, .gate = GateKind::swiglu_oai, .extras = {.bias = true}, .experts = true},
+                               1, caps_);
+      });
     });
     begin();
     each_weight([&](DType dtype, RowAccess access) {
-      add([=, this] { return kernels::linear_blocks({.dtype = dtype, .access = access, .gated = false}, caps_); });
+      add([=, this] { return kernels::linear_blocks({.dtype = dtype, .access = access}, caps_); });
+      add([=, this] {
+        return kernels::linear_blocks({.dtype = dtype, .access = access, .extras = {.bias = true}, .experts = true}, caps_);
+      });
     });
     begin();
     for (const DType dtype : floats_) {
@@ -229,7 +240,9 @@ class Families {
     begin();
     for (const DType dtype : floats_) add([=, this] { return kernels::rope(dtype, caps_); });
     begin();
-    add([this] { return kernels::gate_by_silu(caps_); });
+    for (const auto& row : kGateKinds) add([=, this] { return kernels::gate_pairs(row.kind, caps_); });
+    add([this] { return kernels::group_by_expert(128, 64, caps_); });
+    add([this] { return kernels::sample(caps_); });
     for (const bool ends : {false, true}) add([=, this] { return kernels::attention_join(ends, ends, caps_); });
   }
 

@@ -47,6 +47,7 @@ bool has_program(const std::string& name) { return run_command("command -v " + n
 
 std::vector<Text> texts(const Dialect& dialect, const DeviceCaps& caps) {
   std::vector<KernelCase> cases = kernel_cases(caps);
+  for (KernelCase& c : linear_cases(caps)) cases.push_back(std::move(c));
   for (KernelCase& c : node_cases(caps)) cases.push_back(std::move(c));
   for (Kernel& kernel : sampled_kernels(caps, text_seed(), 2)) {
     const std::string name = fmt::format("sample_{}_{}", cases.size(), kernel.name);

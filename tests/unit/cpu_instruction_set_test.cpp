@@ -83,7 +83,8 @@ TEST(InstructionSet, EveryTableIsComplete) {
     EXPECT_EQ(kernels.set, set);
     EXPECT_TRUE(kernels.f16_to_f32 && kernels.f32_to_f16 && kernels.bf16_to_f32 && kernels.f32_to_bf16);
     EXPECT_TRUE(kernels.q8_0_to_f32 && kernels.f32_to_q8_0 && kernels.q4_0_to_f32 && kernels.panel && kernels.quantize_row);
-    EXPECT_TRUE(kernels.largest && kernels.exp_and_sum && kernels.scale && kernels.silu_multiply);
+    EXPECT_TRUE(kernels.largest && kernels.exp_and_sum && kernels.scale);
+    for (const auto& multiply : kernels.gate_multiply) EXPECT_NE(multiply, nullptr);
     for (const CacheKernels& cache : {kernels.cache_f32, kernels.cache_f16, kernels.cache_bf16, kernels.cache_q8_0})
       EXPECT_TRUE(cache.scores && cache.weighted_sum);
     for (const DType dtype :

@@ -25,6 +25,7 @@
 #include "wick/tensor/ops/matmul.h"
 #include "wick/tensor/ops/normalize.h"
 #include "wick/tensor/ops/rope.h"
+#include "wick/tensor/ops/sample.h"
 #include "wick/tensor/ops/unary.h"
 
 namespace wick {
@@ -79,6 +80,16 @@ void call(OpId op, DType dtype, const Device& device) {
     case OpId::matmul: return (void)matmul(x, is_quantized(dtype) ? x : x.transpose(0, 1));
     case OpId::linear: return (void)linear(floats, x);
     case OpId::gated_linear: return (void)gated_linear(floats, x, x);
+    case OpId::linear_experts:
+    case OpId::gated_linear_experts: {
+      // Two experts of one row; interleaved ones have whole tiles.
+      const int64_t rows = is_interleaved(dtype) ? 16 : 1;
+      const std::vector<std::byte> bytes(static_cast<size_t>(tensor_bytes(dtype, 2 * rows * width)));
+      const Tensor experts = Tensor::from_bytes(bytes, {2, rows, width}, dtype, device), ids = Tensor::zeros({2, 1}, DType::i32, device);
+      return (void)(op == OpId::linear_experts ? linear_experts(floats, experts, ids)
+                                               : gated_linear_experts(floats, experts, experts, ids));
+    }
+    case OpId::sample: return (void)sample(x, Tensor::zeros({2, 4}, DType::f32, device), Tensor::zeros({2, 4}, DType::u32, device));
     case OpId::attention: return (void)attention(Tensor::zeros({2, 1, width}, DType::f32, device), cache, cache, {1, 0});
     case OpId::index_select: return (void)x.index_select(Tensor::zeros({1}, DType::u32, device), 0);
     case OpId::gather: return (void)x.gather(Tensor::zeros(matrix, DType::u32, device), 1);

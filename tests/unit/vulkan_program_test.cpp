@@ -47,7 +47,7 @@ TEST(VulkanCompiler, TileTypesNameWhatIsDefinedBeforeThem) {
   caps.max_shared_bytes = 49152;
   caps.f16_arithmetic = true;
   caps.tiles = {{16, 16, 16}};
-  const kernels::LinearForm form{DType::q8_0, kernels::RowAccess::blocks, false};
+  const kernels::LinearForm form{DType::q8_0, kernels::RowAccess::blocks};
   const auto tiles = kernels::linear_tiles_of(form, 128, 128, caps);
   ASSERT_TRUE(tiles.has_value());
   const std::vector<std::byte> bytes =

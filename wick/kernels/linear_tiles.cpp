@@ -77,7 +77,7 @@ std::optional<LinearTiles> linear_tiles_of(const LinearForm& form, int64_t rows,
 }
 
 ir::Kernel linear_tiles(const LinearForm& form, const LinearTiles& tiles) {
-  WICK_ASSERT(!form.gated);
+  WICK_ASSERT(!form.gate);
   const TileProduct product = product_of(tiles);
   const TileShape block = product.block();
   KernelBuilder k(fmt::format("linear_tiles_{}_{}x{}", to_string(form.dtype), block.m, block.n),

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "wick/base/fail.h"
 #include "wick/kernels/group_options.h"
 #include "wick/kernels/group_reduce.h"
 #include "wick/kernels/math.h"
@@ -141,7 +144,7 @@ struct Rounding {
     scale = bitcast(Type::f32, select(bits < 0x7f800000U, bitcast(Type::u32, largest / 127.0F), 0x7fc00000U));
   }
   // Four numbers as bytes, ties away from zero.
-  [[nodiscard]] Value word(const Vector& numbers) const {
+  [[nodiscard]] Value word(const Words& numbers) const {
     Value packed = scale.builder()->constant(0U);
     for (uint32_t i = 0; i < 4; ++i) {
       const Value scaled = numbers[i] * inverse;
@@ -152,17 +155,43 @@ struct Rounding {
   }
 };
 
-Value largest_bits(const Vector& numbers, Value bits) {
-  for (uint32_t i = 0; i < 4; ++i) bits = max(bits, bitcast(Type::u32, numbers[i]) & 0x7fffffffU);
+Value largest_bits(const Words& numbers, Value bits) {
+  for (const Value& number : numbers) bits = max(bits, bitcast(Type::u32, number) & 0x7fffffffU);
   return bits;
 }
 
-// A block of 32 numbers of x, which begin at `first`, as bytes and a scale.
-void round_block(KernelBuilder& k, const Memory& x, const Value& first, const Value& block, const Memory& bytes, const Memory& scales) {
-  std::vector<Vector> numbers;
+// Reads x; where there is a norm x · norm, adding up Σ x² over what this lane reads: rounding to bytes commutes with the norm's divisor.
+struct ColumnReader {
+  Memory x;
+  Value x_offset;
+  std::optional<Memory> norm;
+  std::optional<Variable> squares;
+
+  // Four columns; zeros where they do not exist.
+  [[nodiscard]] Words read(const std::optional<Value>& exists, const Value& column) {
+    const auto four_of = [&](const Memory& memory, const Value& at) {
+      return exists ? memory.load4_if(*exists, at, 0.0F) : memory.load4(at);
+    };
+    const Vector four = four_of(x, x_offset + column);
+    Words numbers{four[0], four[1], four[2], four[3]};
+    if (!norm) return numbers;
+    const Vector factors = four_of(*norm, column);
+    Value sum = *squares;
+    for (uint32_t i = 0; i < 4; ++i) {
+      sum = fma(numbers[i], numbers[i], sum);
+      numbers[i] = numbers[i] * factors[i];
+    }
+    *squares = sum;
+    return numbers;
+  }
+};
+
+// A block of 32 numbers of x as bytes and a scale.
+void round_block(KernelBuilder& k, ColumnReader& x, const Value& block, const Memory& bytes, const Memory& scales) {
+  std::vector<Words> numbers;
   Value bits = k.constant(0U);
   for (uint32_t i = 0; i < 32; i += 4) {
-    numbers.push_back(x.load4(first + block * 32U + i));
+    numbers.push_back(x.read({}, block * 32U + i));
     bits = largest_bits(numbers.back(), bits);
   }
   const Rounding rounding(bits);
@@ -171,18 +200,17 @@ void round_block(KernelBuilder& k, const Memory& x, const Value& first, const Va
 }
 
 // Each group rounds all columns of x for itself: with subgroups eight lanes take a block, four numbers each, without them one.
-Activations rounded_activations(KernelBuilder& k, uint32_t columns) {
-  const Memory x = k.buffer("x", Element::f32);
+Activations rounded_activations(KernelBuilder& k, ColumnReader& x, uint32_t columns) {
   const Memory bytes = k.shared(Element::u32, columns / 4), scales = k.shared(Element::f32, columns / 32);
-  const Value x_offset = k.parameter("x_offset", Type::u32), lane = k.local_id();
+  const Value lane = k.local_id();
   const uint32_t lanes = k.kernel().group_size;
   if (k.kernel().subgroup_size < 8) {
-    k.loop(lane, columns / 32, lanes, [&](const Value& block) { round_block(k, x, x_offset, block, bytes, scales); });
+    k.loop(lane, columns / 32, lanes, [&](const Value& block) { round_block(k, x, block, bytes, scales); });
   } else {
     // Every lane takes part in every step, as lanes exchange what they have.
     k.loop(0, (columns / 4 + lanes - 1) / lanes, 1, [&](const Value& step) {
       const Value word = step * lanes + lane, exists = word < columns / 4;
-      const Vector numbers = x.load4_if(exists, x_offset + word * 4U, 0.0F);
+      const Words numbers = x.read(exists, word * 4U);
       Value bits = largest_bits(numbers, k.constant(0U));
       for (const uint32_t mask : {1U, 2U, 4U}) bits = max(bits, subgroup_shuffle_xor(bits, mask));
       const Rounding rounding(bits);
@@ -192,11 +220,6 @@ Activations rounded_activations(KernelBuilder& k, uint32_t columns) {
   }
   k.barrier();
   return {bytes, scales, k.constant(0U)};
-}
-
-Activations given_activations(KernelBuilder& k) {
-  const Memory bytes = k.buffer("bytes", Element::u32), scales = k.buffer("scales", Element::f32);
-  return {bytes, scales, k.parameter("x_offset", Type::u32) / 32U};
 }
 
 ByteFormat format_of(DType dtype) {
@@ -221,9 +244,11 @@ ByteFormat format_of(DType dtype) {
 }
 
 std::string name_of(const ByteProducts& products, const ir::KernelOptions& options) {
-  std::string name = products.gated ? "matvec_gated" : "matvec_bytes";
-  for (size_t i = 0; i < (products.gated ? 1 : products.weights.size()); ++i) name += fmt::format("_{}", to_string(products.weights[i]));
-  return name + (products.rounds > 0 ? fmt::format("_rounds_{}", products.rounds) : "") + subgroup_suffix(options);
+  std::string name = products.gate ? fmt::format("matvec_{}", to_string(*products.gate)) : "matvec_bytes";
+  for (size_t i = 0; i < (products.gate ? 1 : products.weights.size()); ++i) name += fmt::format("_{}", to_string(products.weights[i]));
+  if (products.rounds > 0) name += fmt::format("_rounds_{}", products.rounds);
+  if (products.tokens > 1) name += fmt::format("_x{}", products.tokens);
+  return name + products.extras.suffix() + subgroup_suffix(options);
 }
 
 // Groups that round activations share the work among many lanes, and the result among many rows.
@@ -235,38 +260,138 @@ ir::KernelOptions options_of(const ByteProducts& products, const DeviceCaps& cap
 
 bool multiplies_bytes_of(DType dtype) noexcept { return find_format(dtype) != nullptr && !has_codebook(dtype) && !has_tensor_scale(dtype); }
 
-Kernel matvec_bytes(const ByteProducts& products, const DeviceCaps& caps) {
-  const ir::KernelOptions options = options_of(products, caps);
-  const bool subgroups = options.subgroup_size > 0, rounds = products.rounds > 0;
-  KernelBuilder k(name_of(products, options), options);
-  const size_t count = products.weights.size(), results = products.gated ? 1 : count;
-  const auto name = [](const char* what, size_t i) { return i == 0 ? what : fmt::format("{}_{}", what, i + 1); };
-  std::vector<Memory> w, y;
-  for (size_t i = 0; i < count; ++i) w.push_back(k.buffer(name("w", i), Element::u32));
-  const Value columns = rounds ? k.constant(products.rounds) : k.parameter("columns", Type::u32);
-  const Activations x = rounds ? rounded_activations(k, products.rounds) : given_activations(k);
-  for (size_t i = 0; i < results; ++i) y.push_back(k.output(name("y", i), Element::f32));
-  const uint32_t lanes = subgroups ? options.subgroup_size : options.group_size;
-  const Value lane = subgroups ? k.subgroup_lane() : k.local_id();
-  RowRanges ranges(k, options.group_size / lanes, subgroups ? k.subgroup_id() : k.constant(0U));
-  for (size_t i = 1; i < results; ++i) ranges.add();
-  std::vector<Variable> sums{k.variable(0.0F)};
-  if (products.gated) sums.push_back(k.variable(0.0F));
-  ranges.each([&](uint32_t weight, const Value& row) {
-    const ByteFormat format = format_of(products.weights[weight]);
-    const Value blocks = columns / static_cast<uint32_t>(info(products.weights[weight]).block_elements), first = row * blocks;
-    k.loop(lane, blocks * format.units_per_block, lanes, [&](const Value& place) {
+namespace {
+
+// The kernel: what it declares, and what it makes of sums.
+class ByteMatvec {
+ public:
+  ByteMatvec(const ByteProducts& products, const DeviceCaps& caps)
+      : products_(products),
+        options_(options_of(products, caps)),
+        subgroups_(options_.subgroup_size > 0),
+        k_(name_of(products, options_), options_) {
+    WICK_ASSERT(products.rounds == 0 ? !products.extras.norm : products.tokens == 1);
+  }
+
+  Kernel build() {
+    declare_activations();
+    declare_vectors();
+    const uint32_t lanes = subgroups_ ? options_.subgroup_size : options_.group_size;
+    lane_ = subgroups_ ? k_.subgroup_lane() : k_.local_id();
+    RowRanges ranges(k_, options_.group_size / lanes, subgroups_ ? k_.subgroup_id() : k_.constant(0U));
+    for (size_t i = 1; i < results(); ++i) ranges.add();
+    if (products_.tokens > 1) given_ = k_.parameter("tokens", Type::u32);
+    if (residual_) residual_offset_ = k_.parameter("residual_offset", Type::u32);
+    for (uint32_t i = 0; i < products_.tokens * pair(); ++i) sums_.push_back(k_.variable(0.0F));
+    std::vector<Activations> tokens;
+    for (uint32_t token = 0; token < products_.tokens; ++token) tokens.push_back(token_at(token));
+    ranges.each([&](uint32_t weight, const Value& row) { add_row(weight, row, lanes, tokens); });
+    store(ranges);
+    return k_.finish();
+  }
+
+ private:
+  [[nodiscard]] uint32_t results() const noexcept { return products_.gate ? 1 : static_cast<uint32_t>(products_.weights.size()); }
+  // Products of a row with a token.
+  [[nodiscard]] uint32_t pair() const noexcept { return products_.gate ? 2 : 1; }
+  static std::string name(const char* what, size_t i) { return i == 0 ? what : fmt::format("{}_{}", what, i + 1); }
+
+  void declare_activations() {
+    for (size_t i = 0; i < products_.weights.size(); ++i) w_.push_back(k_.buffer(name("w", i), Element::u32));
+    columns_ = products_.rounds > 0 ? k_.constant(products_.rounds) : k_.parameter("columns", Type::u32);
+    if (products_.rounds == 0) {
+      const Memory bytes = k_.buffer("bytes", Element::u32), scales = k_.buffer("scales", Element::f32);
+      x_ = Activations{bytes, scales, k_.parameter("x_offset", Type::u32) / 32U};
+      return;
+    }
+    const Memory x = k_.buffer("x", Element::f32);
+    std::optional<Memory> norm;
+    std::optional<Variable> squares;
+    if (products_.extras.norm) norm = k_.buffer("norm", Element::f32);
+    ColumnReader reader{x, k_.parameter("x_offset", Type::u32), norm, {}};
+    if (norm) {
+      const Value epsilon = k_.parameter("epsilon", Type::f32);
+      reader.squares.emplace(k_.variable(0.0F));
+      x_ = rounded_activations(k_, reader, products_.rounds);
+      const Value all = GroupReduce(k_)(Reduce::add, *reader.squares);
+      divisor_ = square_root(all / static_cast<float>(products_.rounds) + epsilon);
+    } else {
+      x_ = rounded_activations(k_, reader, products_.rounds);
+    }
+  }
+
+  void declare_vectors() {
+    for (size_t i = 0; products_.extras.bias && i < w_.size(); ++i) bias_.push_back(k_.buffer(name("bias", i), Element::f32));
+    if (products_.extras.residual) residual_ = k_.buffer("residual", Element::f32);
+    for (size_t i = 0; i < results(); ++i) y_.push_back(k_.output(name("y", i), Element::f32));
+    for (size_t i = 0; i < w_.size(); ++i) first_blocks_.push_back(k_.parameter(name("first_block", i), Type::u32));
+  }
+
+  // Tokens that are not there are the last one again.
+  [[nodiscard]] Activations token_at(uint32_t token) {
+    if (products_.tokens == 1) return *x_;
+    const Value place = min(k_.constant(token), given_ - 1U);
+    return {x_->bytes, x_->scales, x_->first_block + place * (columns_ / 32U)};
+  }
+
+  void add_row(uint32_t weight, const Value& row, uint32_t lanes, const std::vector<Activations>& tokens) {
+    const ByteFormat format = format_of(products_.weights[weight]);
+    const Value blocks = columns_ / static_cast<uint32_t>(info(products_.weights[weight]).block_elements);
+    k_.loop(lane_, blocks * format.units_per_block, lanes, [&](const Value& place) {
       const Value in_row = place / format.units_per_block, unit = place % format.units_per_block;
-      for (size_t i = 0; i < sums.size(); ++i) sums[i] = sums[i] + format.part(w[weight + i], x, first + in_row, in_row, unit);
+      // Reads are shared by all tokens: none of what is assigned here is what they read.
+      for (uint32_t token = 0; token < products_.tokens; ++token) {
+        for (uint32_t i = 0; i < pair(); ++i) {
+          Variable& sum = sums_[token * pair() + i];
+          const Value block = first_blocks_[weight + i] + row * blocks + in_row;
+          sum = sum + format.part(w_[weight + i], tokens[token], block, in_row, unit);
+        }
+      }
     });
-  });
-  GroupReduce group(k);
-  std::vector<Value> totals;
-  for (const Variable& sum : sums) totals.push_back(subgroups ? subgroup_reduce(Reduce::add, sum) : group(Reduce::add, sum));
-  const Value result = products.gated ? silu(totals[0]) * totals[1] : totals[0];
-  for (uint32_t i = 0; i < results; ++i) ranges.store(i, y[i], lane == 0U, k.constant(0U), result);
-  return k.finish();
-}
+  }
+
+  [[nodiscard]] Value result(std::span<const Value> totals, const RowRanges& ranges, uint32_t weight, const Value& token,
+                             const Value& exists) {
+    std::vector<Value> products(totals.begin(), totals.end());
+    const Value row = ranges.row_of(weight);
+    for (uint32_t i = 0; i < pair(); ++i) {
+      if (divisor_) products[i] = products[i] / *divisor_;
+      if (!bias_.empty()) products[i] = products[i] + bias_[weight + i].load(row);
+    }
+    const Value result = products_.gate ? gate_of(*products_.gate, products[0], products[1]) : products[0];
+    if (!residual_) return result;
+    return result + residual_->load_if(exists & ranges.has_row(0), residual_offset_ + token * ranges.rows(0) + row, 0.0F);
+  }
+
+  void store(const RowRanges& ranges) {
+    GroupReduce group(k_);
+    std::vector<Value> totals;
+    for (const Variable& sum : sums_) totals.push_back(subgroups_ ? subgroup_reduce(Reduce::add, sum) : group(Reduce::add, sum));
+    for (uint32_t token = 0; token < products_.tokens; ++token) {
+      const Value number = k_.constant(token), first = lane_ == 0U;
+      const Value exists = products_.tokens == 1 ? first : first & (number < given_);
+      for (uint32_t i = 0; i < results(); ++i) {
+        ranges.store(i, y_[i], exists, number, result(std::span(totals).subspan(token * pair(), pair()), ranges, i, number, exists));
+      }
+    }
+  }
+
+  const ByteProducts& products_;
+  ir::KernelOptions options_;
+  bool subgroups_;
+  KernelBuilder k_;
+  std::vector<Memory> w_, bias_, y_;
+  std::optional<Memory> residual_;
+  std::optional<Activations> x_;
+  std::optional<Value> divisor_;  // of the norm
+  Value columns_, lane_, given_, residual_offset_;
+  std::vector<Value> first_blocks_;
+  std::vector<Variable> sums_;
+};
+
+}  // namespace
+
+Kernel matvec_bytes(const ByteProducts& products, const DeviceCaps& caps) { return ByteMatvec(products, caps).build(); }
 
 uint32_t rows_per_group(const ByteProducts& products, const DeviceCaps& caps) {
   const ir::KernelOptions options = options_of(products, caps);
@@ -279,7 +404,8 @@ Kernel quantize_q8(const DeviceCaps& caps) {
   KernelBuilder k("quantize_q8", {.group_size = group_options(caps, 64).group_size});
   const Memory x = k.buffer("x", Element::f32), bytes = k.output("bytes", Element::u32), scales = k.output("scales", Element::f32);
   const Value x_offset = k.parameter("x_offset", Type::u32), count = k.parameter("count", Type::u32), block = global_lane(k);
-  k.when(block < count / 32U, [&] { round_block(k, x, x_offset, block, bytes, scales); });
+  ColumnReader reader{x, x_offset, {}, {}};
+  k.when(block < count / 32U, [&] { round_block(k, reader, block, bytes, scales); });
   return k.finish();
 }
 

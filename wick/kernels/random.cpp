@@ -19,8 +19,6 @@ using ir::Memory;
 using ir::Type;
 using ir::Value;
 
-namespace {
-
 using Words = std::array<Value, 4>;
 
 // Philox 4x32-10 (Salmon, Moraes, Dror & Shaw 2011).
@@ -33,6 +31,8 @@ Words philox(Words counter, std::array<Value, 2> key) {
   }
   return counter;
 }
+
+namespace {
 
 // The upper 53 bits of the 64-bit number of two words.
 Value upper_bits(const Value& low, const Value& high) { return (cast(Type::i64, high) << 21) | cast(Type::i64, low >> 11); }

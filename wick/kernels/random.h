@@ -1,11 +1,17 @@
 // Random numbers of the stream that op/philox.h defines.
 #pragma once
 
+#include <array>
+
+#include "wick/ir/builder.h"
 #include "wick/ir/kernel.h"
 #include "wick/layout/dtype.h"
 #include "wick/op/device_caps.h"
 
 namespace wick::kernels {
+
+// A block of the stream: Philox 4x32-10 of op/philox.h.
+[[nodiscard]] std::array<ir::Value, 4> philox(std::array<ir::Value, 4> counter, std::array<ir::Value, 2> key);
 
 enum class RandomNumbers : uint8_t { uniform, normal };
 

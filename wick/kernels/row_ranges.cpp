@@ -20,15 +20,20 @@ void RowRanges::add() {
 }
 
 void RowRanges::each(const std::function<void(uint32_t, const Value&)>& body) const {
-  const auto run = [&](uint32_t i) { body(i, min(row(ranges_[i]), ranges_[i].rows - 1U)); };
+  const auto run = [&](uint32_t i) { body(i, row_of(i)); };
   if (ranges_.size() == 1) return run(0);
   for (uint32_t i = 0; i < ranges_.size(); ++i) k_.when(is_here(ranges_[i]), [&] { run(i); });
 }
 
+Value RowRanges::has_row(uint32_t weight) const {
+  const Range& range = ranges_[weight];
+  const Value exists = row(range) < range.rows;
+  return ranges_.size() == 1 ? exists : exists & is_here(range);
+}
+
 void RowRanges::store(uint32_t weight, const ir::Memory& y, const Value& gate, const Value& distance, const Value& value) const {
   const Range& range = ranges_[weight];
-  const Value place = row(range), exists = place < range.rows;
-  y.store_if(gate & (ranges_.size() == 1 ? exists : exists & is_here(range)), range.y_offset + distance * range.rows + place, value);
+  y.store_if(gate & has_row(weight), range.y_offset + distance * range.rows + row(range), value);
 }
 
 }  // namespace wick::kernels

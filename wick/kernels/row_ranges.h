@@ -18,6 +18,11 @@ class RowRanges {
   // Calls the body once for each weight, in the groups that work on it, with the row of this lane. Lanes of rows beyond the last do the
   // last one's work: every lane reaches what follows.
   void each(const std::function<void(uint32_t weight, const ir::Value& row)>& body) const;
+  // The row of this lane where it is one of that weight, else some row of it.
+  [[nodiscard]] ir::Value row_of(uint32_t weight) const { return min(row(ranges_[weight]), ranges_[weight].rows - 1U); }
+  [[nodiscard]] const ir::Value& rows(uint32_t weight) const { return ranges_[weight].rows; }
+  // Whether it is one of that weight.
+  [[nodiscard]] ir::Value has_row(uint32_t weight) const;
   // y[y_offset + row + distance · rows] = value, where the lane's row is one of that weight and the gate is true.
   void store(uint32_t weight, const ir::Memory& y, const ir::Value& gate, const ir::Value& distance, const ir::Value& value) const;
 

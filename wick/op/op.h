@@ -38,15 +38,18 @@ namespace [[gnu::visibility("default")]] wick {
   ROW(scatter, ScatterParams, 2, 2, 1, 1)        /* out[i, ids[i, j, k], k] = (or +=) source[i, j, k], into out's own elements */        \
   ROW(index_add, IndexParams, 2, 2, 1, 1)        /* slices added into out's slices by number */                                          \
   ROW(matmul, NoParams, 2, 2, 1, 1)              /* batched [m, k] x [k, n] */                                                           \
-  ROW(linear, LinearParams, 2, 4, 3, 1)          /* in x transposed weight for one to three weights at once */                           \
-  ROW(gated_linear, LinearParams, 3, 3, 1, 1)    /* silu(in x transposed gate) * (in x transposed up) */                                 \
+  ROW(linear, LinearParams, 2, 9, 3, 1)          /* in x transposed weight for one to three weights at once */                           \
+  ROW(gated_linear, LinearParams, 3, 6, 1, 1)    /* activation(in x transposed gate, in x transposed up) */                              \
+  ROW(linear_experts, LinearParams, 3, 4, 1, 1)  /* linear with the weights of those experts that each row names */                      \
+  ROW(gated_linear_experts, LinearParams, 4, 6, 1, 1)  /* the same of gated_linear */                                                    \
   ROW(attention, AttentionParams, 6, 9, 2, 1)    /* scaled dot-product attention of a batch of sequences over a key/value cache */       \
   ROW(conv2d, ConvParams, 2, 2, 1, 1)            /* cross-correlation with a kernel */                                                   \
   ROW(conv_transpose2d, ConvParams, 2, 2, 1, 1)  /* its adjoint */                                                                       \
   ROW(avg_pool2d, PoolParams, 1, 1, 1, 1)        /* means over windows */                                                                \
   ROW(max_pool2d, PoolParams, 1, 1, 2, 1)        /* maxima over windows, and where they were */                                          \
   ROW(upsample2d, UpsampleParams, 1, 1, 1, 1)    /* nearest or bilinear interpolation to a larger (or smaller) image */                  \
-  ROW(random, RandomParams, 0, 0, 1, 1)          /* numbers from Philox 4x32-10 */
+  ROW(random, RandomParams, 0, 0, 1, 1)          /* numbers from Philox 4x32-10 */                                                       \
+  ROW(sample, NoParams, 3, 3, 1, 1)              /* a token of each row of logits: op/sample.h */
 // These have no portable kernel: a device carries them out by code of its own, or does without.
 #define WICK_NATIVE_OPS(ROW)                                                                                                             \
   ROW(repack, NoParams, 1, 1, 1, 1)              /* a weight's bytes rearranged into the layout that linear likes best on this device */
@@ -276,7 +279,33 @@ struct RopeParams {
   RopeStyle style = RopeStyle::interleaved;
 };
 
-// Inputs: x [rows, k]; weights [n_i, k], each quantized or float. Outputs: f32 [rows, n_i].
+// What becomes of a pair of products, g of the gate's rows and u of the up rows (tensor/ops/linear.h has the formulas' sources).
+// clang-format off
+#define WICK_GATE_KINDS(ROW)                                                           \
+  ROW(silu)        /* silu(g) * u */                                                   \
+  ROW(gelu)        /* gelu(g) * u, by tanh */                                          \
+  ROW(gelu_erf)    /* gelu_erf(g) * u */                                               \
+  ROW(relu_sqr)    /* relu(g)^2 * u */                                                 \
+  ROW(swiglu_oai)  /* h * sigmoid(1.702 h) * (clamp(u, -7, 7) + 1), h = min(g, 7) */
+// clang-format on
+enum class GateKind : uint8_t { WICK_GATE_KINDS(WICK_ENUMERATOR) };
+#define WICK_GATE_INFO(name) KindInfo<GateKind>{GateKind::name, #name},
+inline constexpr auto kGateKinds = std::to_array({WICK_GATE_KINDS(WICK_GATE_INFO)});
+inline constexpr int kGateKindCount = static_cast<int>(kGateKinds.size());
+[[nodiscard]] constexpr std::string_view to_string(GateKind kind) noexcept { return kGateKinds[static_cast<size_t>(kind)].name; }
+inline constexpr float kSwigluSlope = 1.702F;  // swiglu_oai's constants
+inline constexpr float kSwigluLimit = 7;
+
+// linear. Inputs: x [rows, k]; weights [n_i, k], each quantized or float, the rows of a quantized one dense and whole blocks; then, each if
+// it is named here, f32 and dense: the norm's weight [k], a bias [n_i] of each weight, a residual [rows, n] of the one weight. Outputs: f32
+// [rows, n_i] = rms_norm(x, norm) · weightᵀ + bias + residual.
+// gated_linear. Inputs: x; gate and up [n, k] of one dtype; the norm's weight; the biases of gate and up. Output: f32 [rows, n] = gate of
+// (rms_norm(x, norm) · gateᵀ + gate's bias) and (rms_norm(x, norm) · upᵀ + up's bias). No residual.
+// linear_experts. Inputs: x [rows, k], where each row is one token's or one (token, expert) pair's; weight [experts, n, k]; ids i32
+// [tokens, used], dense; if named, a bias [experts, n]. rows is tokens or tokens · used. Output: f32 [tokens, used, n] = x · weight[id]ᵀ +
+// bias[id]. gated_linear_experts: x; gate and up; ids; the biases of both. An id outside of the experts: index_out_of_range where the host
+// sees it (a CPU), NaN for its pair elsewhere. Neither has a norm or a residual.
+//
 // precise: activations stay f32; otherwise a device may round them to 8 bits per block of 32, but where weights are f16 only as far as
 // results stay those of 11 bits. fast: a CPU may round f16 weights, and the activations that meet them, to the 8 bits of bf16.
 // deterministic: the result of a row of x has the same bits in every call, beside any other rows and for every number of threads.
@@ -284,6 +313,9 @@ struct LinearParams {
   bool precise = false;
   bool fast = false;
   bool deterministic = false;
+  GateKind gate = GateKind::silu;
+  bool has_norm = false, has_bias = false, has_residual = false;
+  float epsilon = 1e-5F;  // of the norm
 };
 
 // What a key/value cache may be stored as.
@@ -345,6 +377,7 @@ inline constexpr int kOpCount = static_cast<int>(kOps.size());
 #undef WICK_BINARY_INFO
 #undef WICK_COMPARE_INFO
 #undef WICK_REDUCE_INFO
+#undef WICK_GATE_INFO
 #undef WICK_OP_INFO
 #undef WICK_KERNEL_OP_INFO
 #undef WICK_NATIVE_OP_INFO
@@ -387,7 +420,8 @@ template <class Rows>
   }
   return !rows.empty();
 }
-static_assert(in_order(kOps) && in_order(kUnaryKinds) && in_order(kBinaryKinds) && in_order(kCompareKinds) && in_order(kReduceKinds));
+static_assert(in_order(kOps) && in_order(kUnaryKinds) && in_order(kBinaryKinds) && in_order(kCompareKinds) && in_order(kReduceKinds) &&
+              in_order(kGateKinds));
 static_assert(offsetof(UnaryParams, kind) == 0 && offsetof(BinaryParams, kind) == 0 && offsetof(CompareParams, kind) == 0 &&
               offsetof(ReduceParams, kind) == 0);
 

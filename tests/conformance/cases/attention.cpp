@@ -169,6 +169,16 @@ void add_unfilled(CaseList& list, const Sizes& s, DType dtype, bool precise = tr
   });
 }
 
+// A query of 16 bits is what its numbers are.
+void add_narrow_query(CaseList& list, DType dtype, DType of_query) {
+  list.add(OpId::attention, dtype, fmt::format("tokens 5 past 17/width 64/query {}", to_string(of_query)), [=](Trial& trial) {
+    const Sizes s{5, 4, 2, 64, 17, 30};
+    const Tensor query = trial.input({s.tokens, s.heads, s.width}, of_query, View::contiguous, {-2, 2});
+    const Tensor key = make_cache(trial, s, dtype, Cache::contiguous), value = make_cache(trial, s, dtype, Cache::contiguous);
+    expect_sequence(trial, query, key, value, {0.125F, s.past, true});
+  });
+}
+
 // Rows enough for matrix tiles, with f16 allowed: blocks of rows and of positions that are full and that are not, splits, every cache.
 void add_rounded(CaseList& list, DType dtype) {
   const auto add_one = [&](const Sizes& s, Cache cache = Cache::contiguous, View view = View::contiguous, double reach = 2) {
@@ -345,6 +355,7 @@ void add_attention_cases(CaseList& list) {
   for (const DType dtype : kCacheDTypes) {
     add_rounded(list, dtype);
     add_batches(list, dtype);
+    for (const DType of_query : {DType::f16, DType::bf16}) add_narrow_query(list, dtype, of_query);
   }
   for (const int64_t tokens : {1, 4, 5, 33, 70}) {
     for (const int64_t past : {0, 17, 100, 600}) {

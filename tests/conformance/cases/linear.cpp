@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "conformance/case.h"
+#include "conformance/cases/linear_bounds.h"
 #include "wick/quant/block_format.h"
 #include "wick/quant/interleave.h"
 
@@ -14,17 +16,6 @@ namespace {
 
 // Activations as a model has them: most are small, and each row has its own size.
 Tensor activations(Trial& trial, const Shape& shape, View view = View::contiguous) { return trial.input(shape, DType::f32, view, {-2, 2}); }
-
-// product_bound for the sum, and the bound of rounded activations on top unless the call asks for exact ones.
-Bound linear_bound(const LinearParams& params, DType dtype) {
-  return [params, dtype](Inputs inputs, const ReferenceTensor& expected) {
-    std::vector<double> bounds = product_bound(OpId::linear, &params, 0x1p-24, inputs[0].shape.last(), inputs, expected.shape);
-    if (params.precise) return bounds;
-    const std::vector<double> rounding = activation_rounding_bound(inputs[0], inputs[1], activation_block(dtype));
-    for (size_t i = 0; i < bounds.size(); ++i) bounds[i] += rounding[i];
-    return bounds;
-  };
-}
 
 // The bound above is what the worst signs would give; over many elements the error must also have the size of independent roundings.
 void expect_usual_error(Trial& trial, const Tensor& x, const Tensor& weight, const Tensor& result) {
@@ -148,39 +139,81 @@ void add_any_bytes(CaseList& list, DType dtype, int64_t tokens) {
   });
 }
 
-// |silu'| ≤ 1.1, so gate's error Δg moves the result by 1.1 · Δg · |u| and up's error Δu by |silu(g)| · Δu.
 Bound gated_bound(const LinearParams& params, DType dtype) {
   return [params, dtype](Inputs inputs, const ReferenceTensor& expected) {
-    const auto part = [&](size_t which, std::vector<double>& values) {
-      const std::vector<ReferenceTensor> operands = {inputs[0], inputs[which]};
+    const LinearParams plain;
+    std::array<std::vector<double>, 2> values, errors;
+    for (size_t which = 0; which < 2; ++which) {
+      const std::vector<ReferenceTensor> operands = {inputs[0], inputs[1 + which]};
       std::vector<ReferenceTensor> sums = {expected};
-      rule(OpId::linear).reference(&params, operands, sums);
-      values = sums[0].values;
-      return linear_bound(params, dtype)(operands, expected);
-    };
-    std::vector<double> gate;
-    std::vector<double> up;
-    const std::vector<double> gate_error = part(1, gate);
-    const std::vector<double> up_error = part(2, up);
+      rule(OpId::linear).reference(&plain, operands, sums);
+      values[which] = sums[0].values;
+      errors[which] = linear_error(params, dtype, inputs[0], inputs[1 + which], expected.shape);
+    }
     std::vector<double> bounds(expected.values.size());
     for (size_t i = 0; i < bounds.size(); ++i) {
-      const double silu = std::fabs(gate[i] / (1 + std::exp(-gate[i])));
-      bounds[i] = 1.1 * gate_error[i] * (std::fabs(up[i]) + up_error[i]) + silu * up_error[i] +
-                  (12 + 4 * std::fabs(gate[i])) * 0x1p-24 * std::fabs(expected.values[i]) + 0x1p-126;
+      bounds[i] = gate_error(params.gate, {values[0][i], errors[0][i]}, {values[1][i], errors[1][i]}, expected.values[i]);
     }
     return bounds;
   };
 }
 
-void add_gated(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool precise, bool repack = false) {
-  const LinearParams params{precise};
-  list.add(OpId::gated_linear, dtype, name_of(shape, n, params, repack ? "/repacked" : ""), [=](Trial& trial) {
+void add_gated(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool precise, bool repack = false,
+               GateKind gate = GateKind::silu) {
+  const LinearParams params{.precise = precise, .gate = gate};
+  const std::string note = gate == GateKind::silu ? "" : fmt::format("/{}", to_string(gate));
+  list.add(OpId::gated_linear, dtype, name_of(shape, n, params, (repack ? "/repacked" : "") + note), [=](Trial& trial) {
     const Tensor x = activations(trial, shape);
-    Tensor gate = trial.weight(n, shape.last(), dtype);
+    Tensor gate_weight = trial.weight(n, shape.last(), dtype);
     Tensor up = trial.weight(n, shape.last(), dtype);
-    if (repack) gate = repack_for_linear(gate);
+    if (repack) gate_weight = repack_for_linear(gate_weight);
     if (repack) up = repack_for_linear(up);
-    trial.expect(OpId::gated_linear, &params, {&x, &gate, &up}, gated_linear(x, gate, up, params), gated_bound(params, dtype));
+    trial.expect(OpId::gated_linear, &params, {&x, &gate_weight, &up}, gated_linear(x, gate_weight, up, params),
+                 gated_bound(params, dtype));
+  });
+}
+
+// Every activation, exact and rounded, of one token, a few and many.
+void add_gates(CaseList& list, DType dtype, int64_t k) {
+  for (const auto& gate : kGateKinds) {
+    for (const int64_t tokens : {1, 3, 33}) {
+      for (const bool precise : {false, true}) add_gated(list, dtype, {tokens, k}, 37, precise, false, gate.kind);
+    }
+  }
+}
+
+// A range of a weight's rows means what its rows mean; of an interleaved one whole tiles.
+void add_row_range(CaseList& list, DType dtype, int64_t tokens, bool precise, bool repack) {
+  const LinearParams params{precise};
+  const int64_t first = repack ? 16 : 3, n = repack ? 32 : 37;
+  list.add(OpId::linear, dtype, name_of({tokens, 512}, n, params, fmt::format("/rows from {}{}", first, repack ? ", repacked" : "")),
+           [=](Trial& trial) {
+             const Tensor x = activations(trial, {tokens, 512});
+             const Tensor weight = trial.weight(first + n + 5, 512, dtype);
+             const Tensor rows = weight.narrow(0, first, n);
+             const Tensor result = linear(x, (repack ? repack_for_linear(weight) : weight).narrow(0, first, n), params);
+             trial.expect(OpId::linear, &params, {&x, &rows}, result, linear_bound(params, dtype));
+             if (repack) return;
+             // Three ranges of one weight, as a fused projection has them.
+             const Tensor a = weight.narrow(0, 0, 9), b = weight.narrow(0, 9, 16), c = weight.narrow(0, 25, n + first + 5 - 25);
+             const std::array<const Tensor*, 3> parts{&a, &b, &c};
+             const std::vector<Tensor> results = linear(x, parts, params);
+             for (size_t i = 0; i < 3; ++i) trial.expect(OpId::linear, &params, {&x, parts[i]}, results[i], linear_bound(params, dtype));
+             const Tensor even = weight.narrow(0, 5, 16), odd = weight.narrow(0, 21, 16);
+             LinearParams gated = params;
+             trial.expect(OpId::gated_linear, &gated, {&x, &even, &odd}, gated_linear(x, even, odd, gated), gated_bound(gated, dtype));
+           });
+}
+
+// x of 16 bits is what its numbers are.
+void add_narrow_activations(CaseList& list, DType dtype, DType of_x) {
+  const LinearParams params{true};
+  list.add(OpId::linear, dtype, fmt::format("[3, 256]/n 18/precise/x {}", to_string(of_x)), [=](Trial& trial) {
+    const Tensor x = trial.input({3, 256}, of_x, View::contiguous, {-2, 2});
+    const Tensor weight = trial.weight(18, 256, dtype);
+    trial.expect(OpId::linear, &params, {&x, &weight}, linear(x, weight, params), linear_bound(params, dtype));
+    const Tensor up = trial.weight(18, 256, dtype);
+    trial.expect(OpId::gated_linear, &params, {&x, &weight, &up}, gated_linear(x, weight, up, params), gated_bound(params, dtype));
   });
 }
 
@@ -287,6 +320,16 @@ void add_linear_cases(CaseList& list) {
     add_gated(list, DType::i2_s, {2, 256}, n, true);
   }
   add_mixes(list);
+  for (const DType dtype :
+       {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k, DType::iq4_xs, DType::mxfp4}) {
+    for (const int64_t tokens : {1, 3, 9, 33}) {
+      add_row_range(list, dtype, tokens, false, false);
+      add_row_range(list, dtype, tokens, true, false);
+      if (interleaved_dtype(dtype) != dtype) add_row_range(list, dtype, tokens, false, true);
+    }
+    add_gates(list, dtype, 256);
+    for (const DType of_x : {DType::f16, DType::bf16}) add_narrow_activations(list, dtype, of_x);
+  }
 }
 
 }  // namespace wick::conformance

@@ -128,7 +128,8 @@ std::shared_ptr<const Program> CpuRuntime::compile(const ir::Kernel& kernel) {
 
 OpFunction CpuRuntime::override_for(OpId op, int kind, DType dtype) const noexcept {
   // Rearranging pays only where there are tile kernels to read the result; elsewhere interleaved weights are the reference loops' business.
-  const bool multiplies_tiles = is_interleaved(dtype) && (op == OpId::linear || op == OpId::gated_linear);
+  const bool multiplies = op == OpId::linear || op == OpId::gated_linear || op == OpId::linear_experts || op == OpId::gated_linear_experts;
+  const bool multiplies_tiles = is_interleaved(dtype) && multiplies;
   if ((op == OpId::repack || multiplies_tiles) && !has_tile_kernels(kernels_, dtype)) return nullptr;
   return has_loop(kernels_, op, kind, dtype) ? op_function(op, dtype) : nullptr;
 }

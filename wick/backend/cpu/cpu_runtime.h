@@ -1,6 +1,7 @@
 // The CPU behind the seam: its runtime, and what the implementations of ops find in it.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ class CpuRuntime final : public Runtime {
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override;
   [[nodiscard]] Queue& queue() noexcept override;
   [[nodiscard]] OpFunction override_for(OpId op, int kind, DType dtype) const noexcept override;
+  [[nodiscard]] int64_t fused_linear_rows() const noexcept override { return std::numeric_limits<int64_t>::max(); }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return memory_->allocated_bytes(); }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return memory_->peak_allocated_bytes(); }

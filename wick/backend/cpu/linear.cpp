@@ -79,6 +79,7 @@ void linear_plain(const OpCall& call) {
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     float* out = product.out + tokens.first * product.outputs + first;
     multiply_plain(job, thread, *product.weight, first, count, tokens, out, product.outputs);
+    finish(job, product, first, count, tokens);
   });
 }
 

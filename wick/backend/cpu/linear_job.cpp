@@ -1,17 +1,47 @@
 #include "wick/backend/cpu/linear_job.h"
 
+#include <cmath>
+
 namespace wick::cpu {
+namespace {
+
+// rms_norm of all rows, in the scratch of the calling thread.
+const float* normalized(CpuRuntime& runtime, const float* x, int64_t rows, int64_t k, const float* weight, double epsilon) {
+  const RowLoops<float>& loops = runtime.kernels().rows<float>();
+  auto* out = runtime.scratch(0).get<float>(kNormed, static_cast<size_t>(rows * k));
+  constexpr int64_t kElementsOfPart = 32768;
+  runtime.threads().parallel_for(rows, std::max<int64_t>(1, kElementsOfPart / k), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const double squares = loops.sum_of_squares(x + row * k, 0, static_cast<size_t>(k));
+      const auto factor = static_cast<float>(1 / std::sqrt(squares / static_cast<double>(k) + epsilon));
+      loops.normalize(x + row * k, 0, factor, weight, nullptr, out + row * k, static_cast<size_t>(k));
+    }
+  });
+  return out;
+}
+
+}  // namespace
 
 LinearJob make_job(const OpCall& call, int64_t unit) {
+  const LinearParams& params = call.parameters<LinearParams>();
   const Layout& x = *call.inputs[0].layout;
   const int64_t k = x.shape().last();
   const int64_t rows = x.elements() / k;
-  LinearJob job{&runtime_of(call), data_of<const float>(call.inputs[0]), rows, k, unit, 0, rows, unit, 0, {}};
+  LinearJob job{&runtime_of(call), data_of<const float>(call.inputs[0]), rows, k, unit, 0, rows, unit, 0, {}, nullptr, nullptr,
+                params.gate};
+  const size_t weights = call.op == OpId::gated_linear ? 2 : call.outputs.size();
+  const size_t biases = 1 + weights + (params.has_norm ? 1 : 0);
+  const auto bias = [&](size_t weight) { return params.has_bias ? data_of<const float>(call.inputs[biases + weight]) : nullptr; };
   for (size_t index = 0; index < call.outputs.size(); ++index) {
     const Operand& weight = call.inputs[index + 1];
     const int64_t outputs = weight.layout->shape()[0];
-    job.products[job.count++] = {&weight, outputs, job.units, data_of<float>(call.outputs[index])};
+    job.products[job.count++] = {&weight, outputs, job.units, data_of<float>(call.outputs[index]), bias(index)};
     job.units += (outputs + unit - 1) / unit;
+  }
+  if (call.op == OpId::gated_linear) job.up_bias = bias(1);
+  if (params.has_residual) job.residual = data_of<const float>(call.inputs.back());
+  if (params.has_norm) {
+    job.x = normalized(*job.runtime, job.x, rows, k, data_of<const float>(call.inputs[1 + weights]), static_cast<double>(params.epsilon));
   }
   return job;
 }

@@ -11,7 +11,20 @@ namespace wick::cpu {
 inline constexpr size_t kMaxWeights = 3;
 
 // Scratch slots of a thread.
-enum LinearSlot : size_t { kWeightRows, kGate, kUp, kQuants, kScales, kStarts, kSums, kExpanded = 18, kTiles, kChunkSums, kPairs };
+enum LinearSlot : size_t {
+  kWeightRows,
+  kGate,
+  kUp,
+  kQuants,
+  kScales,
+  kStarts,
+  kSums,
+  kExpanded = 18,
+  kTiles,
+  kChunkSums,
+  kPairs,
+  kNormed = 23
+};
 
 // One weight matrix of a call and where its products go.
 struct Product {
@@ -19,6 +32,7 @@ struct Product {
   int64_t outputs;     // rows of the weight
   int64_t first_unit;  // number of its first unit of work, counted over all weights of the call
   float* out;          // [rows, outputs]
+  const float* bias;   // [outputs]; of a gated pair the gate's; nullptr: none
 };
 
 // Rows of activations that are multiplied with a unit of weights before the next unit's turn.
@@ -38,6 +52,9 @@ struct LinearJob {
   int64_t run_rows;  // the most weight rows that are worked on at once: at first those of a unit
   size_t count;
   std::array<Product, kMaxWeights> products;
+  const float* up_bias;   // of a gated pair; nullptr: none
+  const float* residual;  // [rows, outputs] of the one product; nullptr: none
+  GateKind gate;
 };
 
 // Whether linear on this dtype, plain or interleaved, is done by tiles of interleaved rows.
@@ -45,10 +62,30 @@ struct LinearJob {
 // Whether a call of linear or gated_linear on plain weights may be done by tiles: it rounds activations.
 [[nodiscard]] bool can_multiply_tiles(const OpCall& call);
 
-// Units of `unit` weight rows. gated_linear has one product for gate and up.
+// Units of `unit` weight rows. gated_linear has one product for gate and up. Activations are normalized here, by all threads.
 [[nodiscard]] LinearJob make_job(const OpCall& call, int64_t unit);
 // Makes blocks of activations that stay in the second-level cache beside the weights; `element` is their size as the kernel reads them.
 void block_tokens(LinearJob& job, int64_t element);
+
+// Adds a bias to [tokens, count], whose rows are `stride` apart.
+inline void add_bias(const float* bias, float* out, int64_t stride, int64_t tokens, int64_t count) {
+  if (bias == nullptr) return;
+  for (int64_t token = 0; token < tokens; ++token) {
+    for (int64_t i = 0; i < count; ++i) out[token * stride + i] += bias[i];
+  }
+}
+
+// What follows a product's rows [first, first + count) of these tokens: bias and residual.
+inline void finish(const LinearJob& job, const Product& product, int64_t first, int64_t count, Tokens tokens) {
+  if (product.bias == nullptr && job.residual == nullptr) return;
+  const int64_t begin = tokens.first * product.outputs + first;
+  add_bias(product.bias == nullptr ? nullptr : product.bias + first, product.out + begin, product.outputs, tokens.count, count);
+  if (job.residual == nullptr) return;
+  for (int64_t token = 0; token < tokens.count; ++token) {
+    const int64_t row = begin + token * product.outputs;
+    for (int64_t i = 0; i < count; ++i) product.out[row + i] += job.residual[row + i];
+  }
+}
 
 // Calls body(thread, product, first row, rows, tokens) for runs of units of one weight, block of tokens by block.
 template <class Body>
@@ -67,7 +104,7 @@ void run_units(const LinearJob& job, Body&& body) {
   });
 }
 
-// Computes gate and up side by side for a unit of rows, then silu(gate) · up: multiply(which, out) fills [tokens, count].
+// Computes gate and up side by side for a unit of rows, then the activation of both: multiply(which, out) fills [tokens, count].
 template <class Multiply>
 void gate_unit(const LinearJob& job, int thread, const Product& product, int64_t first, int64_t count, Tokens tokens, Multiply&& multiply) {
   Scratch& scratch = job.runtime->scratch(thread);
@@ -76,9 +113,12 @@ void gate_unit(const LinearJob& job, int thread, const Product& product, int64_t
   auto* up = scratch.get<float>(kUp, elements);
   multiply(0, gate);
   multiply(1, up);
+  add_bias(product.bias == nullptr ? nullptr : product.bias + first, gate, count, tokens.count, count);
+  add_bias(job.up_bias == nullptr ? nullptr : job.up_bias + first, up, count, tokens.count, count);
+  const auto activate = job.runtime->kernels().gate_multiply[static_cast<size_t>(job.gate)];
   for (int64_t token = 0; token < tokens.count; ++token) {
     float* out = product.out + (tokens.first + token) * product.outputs + first;
-    job.runtime->kernels().silu_multiply(gate + token * count, up + token * count, out, static_cast<size_t>(count));
+    activate(gate + token * count, up + token * count, out, static_cast<size_t>(count));
   }
 }
 

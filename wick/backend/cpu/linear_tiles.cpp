@@ -267,7 +267,9 @@ bool has_tile_kernels(const SimdKernels& kernels, DType dtype) {
 
 bool can_multiply_tiles(const OpCall& call) {
   if (call.parameters<LinearParams>().precise) return false;
-  return std::all_of(call.inputs.begin() + 1, call.inputs.end(), [&](const Operand& weight) {
+  const size_t weights = call.op == OpId::gated_linear ? 2 : call.outputs.size();
+  const auto operands = call.inputs.subspan(1, weights);
+  return std::all_of(operands.begin(), operands.end(), [&](const Operand& weight) {
     return has_tile_kernels(runtime_of(call).kernels(), weight.dtype) && weight.layout->is_contiguous() &&
            weight.layout->shape()[1] % info(interleaved_dtype(weight.dtype)).block_elements == 0;
   });
@@ -278,6 +280,7 @@ void linear_tiles(const OpCall& call) {
   const LinearJob& job = plan.job;
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     multiply_rows(plan, thread, *product.weight, first, count, product.out + tokens.first * product.outputs + first, product.outputs);
+    finish(job, product, first, count, tokens);
   });
 }
 

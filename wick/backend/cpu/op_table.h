@@ -62,6 +62,8 @@ void linear_tiles(const OpCall& call);
 void gated_linear_plain(const OpCall& call);
 void gated_linear_tiles(const OpCall& call);
 void repack(const OpCall& call);
+// linear_experts.cpp: linear_experts and gated_linear_experts
+void linear_experts_any(const OpCall& call);
 // attention.cpp
 void attention_any(const OpCall& call);
 

@@ -9,8 +9,9 @@ namespace wick::cpu {
 
 void repack(const OpCall& call) {
   const Operand& weight = call.inputs[0];
-  const int64_t columns = weight.layout->shape()[1];
-  const int64_t tiles = weight.layout->shape()[0] / kInterleavedRows;
+  // Experts' matrices of whole tiles are one matrix, one below the other.
+  const int64_t columns = weight.layout->shape().last();
+  const int64_t tiles = weight.layout->elements() / columns / kInterleavedRows;
   const int64_t tile_bytes = storage_bytes(weight.dtype, columns * kInterleavedRows);
   const std::byte* source = weight.buffer->host_data() + storage_bytes(weight.dtype, weight.layout->offset());
   std::byte* target = call.outputs[0].buffer->host_data();

@@ -190,7 +190,7 @@ std::optional<LinearPlan> linear_plan(const OpCall& call, std::span<const Operan
 }
 
 void linear(const OpCall& call) {
-  const auto weights = call.inputs.subspan(1);
+  const auto weights = call.inputs.subspan(1, call.outputs.size());
   const std::optional<LinearPlan> plan = linear_plan(call, weights);
   if (!plan) return run_kernels(call);
   const Dense x = dense(call, call.inputs[0], plan->dtype);
@@ -201,12 +201,25 @@ void linear(const OpCall& call) {
   }
 }
 
-// y = silu(x · gateᵀ) · (x · upᵀ)
+// Activations of a pair that are one function of the gate.
+std::optional<UnaryKind> function_of(GateKind gate) {
+  switch (gate) {
+    case GateKind::silu: return UnaryKind::silu;
+    case GateKind::gelu: return UnaryKind::gelu;
+    case GateKind::gelu_erf: return UnaryKind::gelu_erf;
+    case GateKind::relu_sqr:
+    case GateKind::swiglu_oai: break;
+  }
+  return std::nullopt;
+}
+
+// y = f(x · gateᵀ) · (x · upᵀ)
 void gated_linear(const OpCall& call) {
-  const auto weights = call.inputs.subspan(1);
+  const auto weights = call.inputs.subspan(1, 2);
   const std::optional<LinearPlan> plan = linear_plan(call, weights);
-  if (!plan) return run_kernels(call);
-  // gate, its silu, up
+  const std::optional<UnaryKind> function = function_of(call.parameters<LinearParams>().gate);
+  if (!plan || !function) return run_kernels(call);
+  // gate, its function, up
   const Layout layout(call.outputs[0].layout->shape());
   std::array<std::unique_ptr<Buffer>, 3> memory;
   std::array<Operand, 3> parts;
@@ -217,8 +230,8 @@ void gated_linear(const OpCall& call) {
   const Dense x = dense(call, call.inputs[0], plan->dtype);
   if (!multiply_weight(call, x, plan->rows, plan->dtype, weights[0], address_of(parts[0]))) return run_kernels(call);
   if (!multiply_weight(call, x, plan->rows, plan->dtype, weights[1], address_of(parts[2]))) return run_kernels(call);
-  const UnaryParams silu{.kind = UnaryKind::silu};
-  run_kernels({OpId::unary, &silu, std::span(parts).first(1), std::span(parts).subspan(1, 1), call.runtime});
+  const UnaryParams activation{.kind = *function};
+  run_kernels({OpId::unary, &activation, std::span(parts).first(1), std::span(parts).subspan(1, 1), call.runtime});
   const BinaryParams product{.kind = BinaryKind::mul};
   run_kernels({OpId::binary, &product, std::span(parts).subspan(1), call.outputs, call.runtime});
 }

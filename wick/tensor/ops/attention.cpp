@@ -118,8 +118,9 @@ void check_cache(const Tensor& query, const Tensor& key, const Tensor& value) {
          query.describe(), key.describe(), value.describe());
   }
   if (query.dtype() != DType::f32 || key.dtype() != value.dtype() || !is_cache_dtype(key.dtype())) {
-    fail(ErrorCode::dtype_mismatch, "attention: query {} must be f32, key {} and value {} of one dtype: f32, f16, bf16 or q8_0",
-         query.describe(), key.describe(), value.describe());
+    fail(ErrorCode::dtype_mismatch,
+         "attention: query {} must be f32, f16 or bf16, key {} and value {} of one dtype: f32, f16, bf16 or q8_0", query.describe(),
+         key.describe(), value.describe());
   }
 }
 
@@ -157,11 +158,17 @@ bool add_bias(std::vector<const Tensor*>& inputs, const std::optional<Tensor>& b
   return true;
 }
 
-AttentionState attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionPlan& plan, AttentionParams params,
+// A query as implementations read it: f32.
+Tensor widened(const Tensor& query) {
+  return query.dtype() == DType::f16 || query.dtype() == DType::bf16 ? query.to_dtype(DType::f32) : query;
+}
+
+AttentionState attend(const Tensor& given, const Tensor& key, const Tensor& value, const AttentionPlan& plan, AttentionParams params,
                       const AttentionBiases& biases, bool with_logarithms) {
   check_assigned(
       "attention",
-      {{"query", query}, {"key", key}, {"value", value}, {"starts", plan.starts}, {"lengths", plan.lengths}, {"table", plan.table}});
+      {{"query", given}, {"key", key}, {"value", value}, {"starts", plan.starts}, {"lengths", plan.lengths}, {"table", plan.table}});
+  const Tensor query = widened(given);
   check_cache(query, key, value);
   check_plan(plan);
   check_params(params);
@@ -196,8 +203,9 @@ AttentionState attention_state(const Tensor& query, const Tensor& key, const Ten
   return attend(query, key, value, plan, params, biases, true);
 }
 
-Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const SequenceAttention& sequence) {
-  check_assigned("attention", {{"query", query}, {"key", key}, {"value", value}});
+Tensor attention(const Tensor& given, const Tensor& key, const Tensor& value, const SequenceAttention& sequence) {
+  check_assigned("attention", {{"query", given}, {"key", key}, {"value", value}});
+  const Tensor query = widened(given);
   check_cache(query, key, value);
   const int64_t tokens = query.shape()[0], positions = std::min<int64_t>(key.shape()[1], std::numeric_limits<int32_t>::max());
   if (sequence.past < 0 || tokens > positions || sequence.past > positions - tokens) {

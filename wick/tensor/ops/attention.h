@@ -27,9 +27,9 @@ struct AttentionState {
   Tensor log_sum_exp;  // f32 [tokens, heads]
 };
 
-// query f32 [tokens, heads, d]; key [kv_heads, slots, d] and value [kv_heads, slots, value_d] of one of kCacheDTypes. Head h reads
-// key/value head h / (heads / kv_heads); no copy of shared heads is made. Errors: shape_mismatch, dtype_mismatch, invalid_argument for
-// parameters below 0 and, where the device's memory is the host's, for a plan that leads outside the cache; unsupported for a tracked
+// query f32, f16 or bf16 [tokens, heads, d]; key [kv_heads, slots, d] and value [kv_heads, slots, value_d] of one of kCacheDTypes. Head h
+// reads key/value head h / (heads / kv_heads); no copy of shared heads is made. Errors: shape_mismatch, dtype_mismatch, invalid_argument
+// for parameters below 0 and, where the device's memory is the host's, for a plan that leads outside the cache; unsupported for a tracked
 // operand.
 [[nodiscard]] Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionPlan& plan,
                                const AttentionParams& params, const AttentionBiases& biases = {});

@@ -3,52 +3,63 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <numbers>
 
 #include "wick/base/fail.h"
+#include "wick/device/linked_kernels.h"
 #include "wick/quant/interleave.h"
 #include "wick/tensor/assigned.h"
+#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/fill.h"
+#include "wick/tensor/ops/linear_operands.h"
+#include "wick/tensor/ops/normalize.h"
 #include "wick/tensor/ops/op_rule.h"
 
 namespace wick {
 namespace {
 
-constexpr size_t kMaxWeights = 3;
+// The operands of the reference, by name: `outputs` weights follow x, or two of a gated pair.
+struct ReferenceOperands {
+  const LinearParams& params;
+  std::span<const ReferenceTensor> inputs;
+  size_t weights;
 
-double dot_row(const ReferenceTensor& x, size_t row, const ReferenceTensor& weight, size_t output) {
-  const auto k = static_cast<size_t>(x.shape.last());
-  double sum = 0;
-  for (size_t i = 0; i < k; ++i) sum += x.values[row * k + i] * weight.values[output * k + i];
-  return sum;
-}
+  // rms_norm(x, norm) if there is a norm.
+  [[nodiscard]] ReferenceTensor x() const {
+    ReferenceTensor x = inputs[0];
+    if (!params.has_norm) return x;
+    const RmsNormParams norm{params.epsilon};
+    const std::array<ReferenceTensor, 2> operands{inputs[0], inputs[1 + weights]};
+    rule(OpId::rms_norm).reference(&norm, operands, std::span(&x, 1));
+    return x;
+  }
+  [[nodiscard]] double bias(size_t weight, size_t output) const {
+    return params.has_bias ? inputs[1 + weights + (params.has_norm ? 1U : 0U) + weight].values[output] : 0;
+  }
+  [[nodiscard]] double residual(size_t at) const { return params.has_residual ? inputs.back().values[at] : 0; }
+};
 
-void linear_reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void linear_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  const LinearParams plain;
+  const ReferenceOperands operands{params == nullptr ? plain : *static_cast<const LinearParams*>(params), inputs, outputs.size()};
+  const ReferenceTensor x = operands.x();
   for (size_t index = 0; index < outputs.size(); ++index) {
     const auto n = static_cast<size_t>(inputs[index + 1].shape[0]);
     for (size_t at = 0; at < outputs[index].values.size(); ++at)
-      outputs[index].values[at] = dot_row(inputs[0], at / n, inputs[index + 1], at % n);
+      outputs[index].values[at] = dot_row(x, at / n, inputs[index + 1], at % n) + operands.bias(index, at % n) + operands.residual(at);
   }
 }
 
-void gated_reference(const void* /*params*/, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+void gated_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
+  const ReferenceOperands operands{*static_cast<const LinearParams*>(params), inputs, 2};
+  const ReferenceTensor x = operands.x();
   const auto n = static_cast<size_t>(inputs[1].shape[0]);
   for (size_t at = 0; at < outputs[0].values.size(); ++at) {
-    const double gate = dot_row(inputs[0], at / n, inputs[1], at % n);
-    outputs[0].values[at] = gate / (1 + std::exp(-gate)) * dot_row(inputs[0], at / n, inputs[2], at % n);
-  }
-}
-
-void check_operands(const Tensor& x, const Tensor& weight, const char* op) {
-  if (x.dtype() != DType::f32) fail(ErrorCode::dtype_mismatch, "{}: x {} must be f32", op, x.describe());
-  if (is_integer(weight.dtype()))
-    fail(ErrorCode::dtype_mismatch, "{}: weight {} must be a float or quantized tensor", op, weight.describe());
-  if (x.rank() < 1 || weight.rank() != 2 || weight.shape()[1] != x.shape().last()) {
-    fail(ErrorCode::shape_mismatch, "{}: x {} and weight {}: the weight must be [n, {}]", op, x.describe(), weight.describe(),
-         x.shape().last());
-  }
-  if (is_quantized(weight.dtype()) && (!weight.is_contiguous() || weight.layout().offset() != 0)) {
-    fail(ErrorCode::shape_mismatch, "{}: the quantized weight {} must be a whole tensor, not a view", op, weight.describe());
+    const double gate = dot_row(x, at / n, inputs[1], at % n) + operands.bias(0, at % n),
+                 up = dot_row(x, at / n, inputs[2], at % n) + operands.bias(1, at % n);
+    outputs[0].values[at] = gate_value(operands.params.gate, gate, up);
   }
 }
 
@@ -83,9 +94,190 @@ bool share_call(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() || (by_kernel(a) && by_kernel(b));
 }
 
-std::string_view linear_hole(DType dtype) { return is_integer(dtype) ? "weights are float or quantized" : ""; }
+// Whether the device's linear takes a norm, biases and a residual for so many rows. A kernel that norms by itself adds squares up in an
+// order of its own, so that one row alone would have other bits than beside others.
+bool fuses(OpId op, const Tensor& x, const Tensor& weight, const LinearParams& params) {
+  const Runtime& runtime = weight.device().runtime();
+  const int64_t rows = x.shape().last() == 0 ? 0 : x.elements() / x.shape().last();
+  const bool one_order = !params.deterministic || !params.has_norm || !runtime.runs_kernels();
+  switch (support(weight.device(), op, weight.dtype())) {
+    case Support::native: return one_order && rows <= runtime.fused_linear_rows();
+    case Support::kernel: return one_order && rows <= by_kernel::kFusedLinearRows;
+    case Support::reference: return true;
+    case Support::none:
+    case Support::cpu_fallback: break;
+  }
+  return false;
+}
+
+bool is_empty(const LinearFusion& fusion) {
+  const auto null = [](const Tensor* tensor) { return tensor == nullptr; };
+  return null(fusion.norm) && null(fusion.residual) && std::all_of(fusion.biases.begin(), fusion.biases.end(), null);
+}
+
+// Errors: shape_mismatch and dtype_mismatch, naming the operand.
+void check_vector(const char* op, const char* name, const Tensor& vector, const Shape& shape) {
+  check_assigned(op, {{name, vector}});
+  if (vector.shape() != shape) fail(ErrorCode::shape_mismatch, "{}: the {} {} must be {}", op, name, vector.describe(), shape.to_string());
+  if (vector.dtype() != DType::f32) fail(ErrorCode::dtype_mismatch, "{}: the {} {} must be f32", op, name, vector.describe());
+}
+
+void check_fusion(const char* op, const Tensor& x, std::span<const Tensor* const> weights, const LinearFusion& fusion) {
+  if (fusion.norm != nullptr) check_vector(op, "norm", *fusion.norm, {x.shape().last()});
+  for (size_t i = 0; i < fusion.biases.size(); ++i) {
+    if (fusion.biases[i] == nullptr) continue;
+    if (i >= weights.size()) fail(ErrorCode::invalid_argument, "{}: a bias {} without a weight", op, fusion.biases[i]->describe());
+    check_vector(op, "bias", *fusion.biases[i], {weights[i]->shape()[0]});
+  }
+  if (fusion.residual == nullptr) return;
+  if (weights.size() != 1) {
+    fail(ErrorCode::invalid_argument, "{}: a residual {} for {} weights; it goes with one", op, fusion.residual->describe(),
+         weights.size());
+  }
+  check_vector(op, "residual", *fusion.residual, empty_result(x, weights[0]->shape()[0]).shape());
+}
+
+// The operands of a fused call, each dense, behind x and its weights.
+class FusedOperands {
+ public:
+  FusedOperands(const LinearFusion& fusion, size_t weights, LinearParams& params) {
+    if (fusion.norm != nullptr) add(*fusion.norm);
+    for (size_t i = 0; i < weights; ++i) {
+      if (fusion.biases[i] != nullptr) add(*fusion.biases[i]);
+    }
+    if (fusion.residual != nullptr) add(*fusion.residual);
+    params.has_norm = fusion.norm != nullptr;
+    params.has_bias = fusion.biases[0] != nullptr;
+    params.has_residual = fusion.residual != nullptr;
+    params.epsilon = fusion.epsilon;
+  }
+  void append_to(std::vector<const Tensor*>& inputs) const {
+    for (size_t i = 0; i < count_; ++i) inputs.push_back(&tensors_[i]);
+  }
+  [[nodiscard]] bool is_tracked() const {
+    return std::any_of(tensors_.begin(), tensors_.begin() + static_cast<ptrdiff_t>(count_),
+                       [](const Tensor& tensor) { return tensor.is_tracked(); });
+  }
+
+ private:
+  void add(const Tensor& tensor) { tensors_[count_++] = at_start(tensor); }
+
+  std::array<Tensor, kMaxLinearWeights + 2> tensors_;
+  size_t count_ = 0;
+};
+
+// All weights have a bias, or none has.
+bool agree_on_biases(const LinearFusion& fusion, size_t weights) {
+  for (size_t i = 1; i < weights; ++i) {
+    if ((fusion.biases[i] == nullptr) != (fusion.biases[0] == nullptr)) return false;
+  }
+  return true;
+}
+
+Tensor normed(const Tensor& x, const LinearFusion& fusion) {
+  return fusion.norm == nullptr ? x : rms_norm(x, *fusion.norm, fusion.epsilon);
+}
+
+// The same by plain ops.
+std::vector<Tensor> linear_from_parts(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params,
+                                      const LinearFusion& fusion) {
+  std::vector<Tensor> results = linear(normed(x, fusion), weights, params);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (fusion.biases[i] != nullptr) results[i] = results[i].broadcast_add(*fusion.biases[i]);
+  }
+  if (fusion.residual != nullptr) results[0] = results[0] + *fusion.residual;
+  return results;
+}
+
+Tensor gated_from_parts(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params, const LinearFusion& fusion) {
+  const std::array<const Tensor*, 2> weights{&gate, &up};
+  const std::vector<Tensor> parts = linear_from_parts(x, weights, params, fusion);
+  return apply_gate(params.gate, parts[0], parts[1]);
+}
 
 }  // namespace
+
+double gate_value(GateKind kind, double gate, double up) {
+  const auto times_sigmoid = [](double x, double s) { return x / (1 + std::exp(-s)); };
+  switch (kind) {
+    case GateKind::silu: return times_sigmoid(gate, gate) * up;
+    case GateKind::gelu: return gate / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (gate + 0.044715 * gate * gate * gate))) * up;
+    case GateKind::gelu_erf: return gate / 2 * (1 + std::erf(gate / std::numbers::sqrt2)) * up;
+    case GateKind::relu_sqr: return gate < 0 ? 0 * up : gate * gate * up;
+    case GateKind::swiglu_oai: {
+      const double limit = double{kSwigluLimit};
+      const double bounded = gate > limit ? limit : gate;
+      return times_sigmoid(bounded, double{kSwigluSlope} * bounded) * ((up > limit ? limit : up < -limit ? -limit : up) + 1);
+    }
+  }
+  WICK_ASSERT(false);
+}
+
+Tensor activations_of(const char* op, const Tensor& x) {
+  if (x.dtype() == DType::f32) return x.contiguous();
+  if (x.dtype() == DType::f16 || x.dtype() == DType::bf16) return x.to_dtype(DType::f32);
+  fail(ErrorCode::dtype_mismatch, "{}: x {} must be f32, f16 or bf16", op, x.describe());
+}
+
+namespace {
+
+// A quantized weight is whole blocks, one row behind the other; what lies between rows of other matrices or behind the last stays unread.
+void check_blocks(const char* op, const Tensor& weight) {
+  const DTypeInfo& format = info(weight.dtype());
+  const int64_t offset = weight.layout().offset(), columns = weight.shape().last();
+  const bool dense = weight.is_contiguous() && offset % format.block_elements == 0 && columns % format.block_elements == 0;
+  if (!dense) {
+    fail(ErrorCode::shape_mismatch, "{}: the quantized weight {} must be whole blocks, its rows dense: take a range of rows", op,
+         weight.describe());
+  }
+  if (weight.elements() == 0) return;
+  const auto bytes = static_cast<int64_t>(weight.storage()->buffer().bytes());
+  const int64_t end = offset + weight.elements(), row_bytes = storage_bytes(weight.dtype(), columns);
+  // A device's pool may give more memory than it was asked for: there a range from the beginning goes unseen.
+  const bool to_the_end = !weight.device().caps().host_memory || storage_bytes(weight.dtype(), end) + format.tail_bytes + row_bytes > bytes;
+  if (format.tail_bytes > 0 && (offset != 0 || !to_the_end)) {
+    fail(ErrorCode::shape_mismatch, "{}: the weight {} is a part of a tensor, and {} has one scale behind the whole: use all of it", op,
+         weight.describe(), format.name);
+  }
+  if (!is_interleaved(weight.dtype())) return;
+  const int64_t tile = kInterleavedRows * columns;
+  const bool whole_tiles =
+      offset % tile == 0 && (end % tile == 0 || to_the_end) && (weight.rank() == 2 || weight.shape()[1] % kInterleavedRows == 0);
+  if (!whole_tiles) {
+    fail(ErrorCode::shape_mismatch, "{}: the weight {} cuts tiles of {} interleaved rows: take whole tiles, or the rows before repacking",
+         op, weight.describe(), kInterleavedRows);
+  }
+}
+
+}  // namespace
+
+void check_weight(const char* op, const Tensor& x, const Tensor& weight, int rank) {
+  if (is_integer(weight.dtype()))
+    fail(ErrorCode::dtype_mismatch, "{}: weight {} must be a float or quantized tensor", op, weight.describe());
+  if (x.rank() < 1 || weight.rank() != rank || weight.shape().last() != x.shape().last()) {
+    fail(ErrorCode::shape_mismatch, "{}: x {} and weight {}: the weight must be [{}n, {}]", op, x.describe(), weight.describe(),
+         rank == 3 ? "experts, " : "", x.rank() < 1 ? 0 : x.shape().last());
+  }
+  if (is_quantized(weight.dtype())) check_blocks(op, weight);
+}
+
+std::string_view linear_hole(DType dtype) { return is_integer(dtype) ? "weights are float or quantized" : ""; }
+
+Tensor apply_gate(GateKind kind, const Tensor& gate, const Tensor& up) {
+  check_assigned("apply_gate", {{"gate", gate}, {"up", up}});
+  switch (kind) {
+    case GateKind::silu: return gate.silu() * up;
+    case GateKind::gelu: return gate.gelu() * up;
+    case GateKind::gelu_erf: return gate.gelu_erf() * up;
+    case GateKind::relu_sqr: return gate.relu().sqr() * up;
+    case GateKind::swiglu_oai: {
+      constexpr double kLimit = kSwigluLimit;
+      const Tensor bounded = gate.clamp(-std::numeric_limits<double>::infinity(), kLimit);
+      return bounded * (bounded * double{kSwigluSlope}).sigmoid() * (up.clamp(-kLimit, kLimit) + 1.0);
+    }
+  }
+  WICK_ASSERT(false);
+}
 
 const OpRule rules::linear = {.defining_operand = 1,
                               .reference = linear_reference,
@@ -96,35 +288,28 @@ const OpRule rules::linear = {.defining_operand = 1,
 const OpRule rules::gated_linear = {.defining_operand = 1, .reference = gated_reference, .hole = linear_hole};
 const OpRule rules::repack = {.defining_operand = 0, .reference = nullptr};
 
-std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params) {
-  check_assigned("linear", {{"x", x}});
-  if (weights.empty() || weights.size() > kMaxWeights) {
-    fail(ErrorCode::invalid_argument, "linear: {} weights for x {}; give 1 to {}", weights.size(), x.describe(), kMaxWeights);
-  }
-  const Tensor activations = x.contiguous();
-  std::vector<Tensor> results;
-  results.reserve(weights.size());
-  for (const Tensor* weight : weights) {
-    check_operands(x, *weight, "linear");
-    results.push_back(empty_result(x, weight->shape()[0]));
-  }
-  if (x.elements() == 0) {
+namespace {
+
+// Products of dense f32 activations, without a fusion.
+void multiply_plain(const Tensor& activations, std::span<const Tensor* const> weights, const LinearParams& params,
+                    std::span<Tensor> results) {
+  if (activations.elements() == 0) {
     for (size_t index = 0; index < weights.size(); ++index) {
       if (results[index].elements() > 0) fill(results[index], 0);  // a sum over no column
       record(to_string(OpId::linear), rules::linear.gradient, bytes_of(params), std::array{&activations, weights[index]}, results[index]);
     }
-    return results;
+    return;
   }
-  if (x.is_tracked() || any_tracked(weights)) {
+  if (activations.is_tracked() || any_tracked(weights)) {
     for (size_t index = 0; index < weights.size(); ++index) apply(OpId::linear, params, {&activations, weights[index]}, {&results[index]});
-    return results;
+    return;
   }
   // Weights that one implementation multiplies share a call: those of one dtype, and where portable kernels do it all of them.
-  std::array<bool, kMaxWeights> done{};
+  std::array<bool, kMaxLinearWeights> done{};
   for (size_t first = 0; first < weights.size(); ++first) {
     if (done[first]) continue;
-    std::array<const Tensor*, kMaxWeights + 1> inputs{&activations};
-    std::array<const Tensor*, kMaxWeights> outputs{};
+    std::array<const Tensor*, kMaxLinearWeights + 1> inputs{&activations};
+    std::array<const Tensor*, kMaxLinearWeights> outputs{};
     size_t count = 0;
     for (size_t index = first; index < weights.size(); ++index) {
       if (done[index] || !share_call(*weights[first], *weights[index])) continue;
@@ -134,38 +319,91 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weigh
     }
     dispatch(OpId::linear, &params, std::span(inputs).first(count + 1), std::span(outputs).first(count));
   }
+}
+
+// Whether all of it is one call: the weights share one, which the device declares to take the fusion.
+bool is_one_call(const Tensor& activations, std::span<const Tensor* const> weights, const LinearFusion& fusion,
+                 const LinearParams& params) {
+  return activations.elements() > 0 && !activations.is_tracked() && !any_tracked(weights) && agree_on_biases(fusion, weights.size()) &&
+         std::all_of(weights.begin(), weights.end(), [&](const Tensor* weight) {
+           return share_call(*weights[0], *weight) && weight->elements() > 0 && fuses(OpId::linear, activations, *weight, params);
+         });
+}
+
+}  // namespace
+
+std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params,
+                           const LinearFusion& fusion) {
+  check_assigned("linear", {{"x", x}});
+  if (weights.empty() || weights.size() > kMaxLinearWeights) {
+    fail(ErrorCode::invalid_argument, "linear: {} weights for x {}; give 1 to {}", weights.size(), x.describe(), kMaxLinearWeights);
+  }
+  const Tensor activations = activations_of("linear", x);
+  std::vector<Tensor> results;
+  results.reserve(weights.size());
+  for (const Tensor* weight : weights) {
+    check_weight("linear", x, *weight, 2);
+    results.push_back(empty_result(x, weight->shape()[0]));
+  }
+  LinearParams plain = params;
+  plain.has_norm = plain.has_bias = plain.has_residual = false;
+  if (is_empty(fusion)) {
+    multiply_plain(activations, weights, plain, results);
+    return results;
+  }
+  check_fusion("linear", x, weights, fusion);
+  const FusedOperands operands(fusion, weights.size(), plain);
+  if (operands.is_tracked() || !is_one_call(activations, weights, fusion, plain))
+    return linear_from_parts(activations, weights, params, fusion);
+  std::vector<const Tensor*> inputs{&activations}, outputs;
+  inputs.insert(inputs.end(), weights.begin(), weights.end());
+  operands.append_to(inputs);
+  for (const Tensor& result : results) outputs.push_back(&result);
+  dispatch(OpId::linear, &plain, inputs, outputs);
   return results;
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const LinearParams& params) {
+Tensor linear(const Tensor& x, const Tensor& weight, const LinearParams& params, const LinearFusion& fusion) {
   check_assigned("linear", {{"x", x}, {"weight", weight}});
   const std::array<const Tensor*, 1> weights{&weight};
-  return linear(x, weights, params).front();
+  return linear(x, weights, params, fusion).front();
 }
 
-Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params) {
+Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params, const LinearFusion& fusion) {
   check_assigned("gated_linear", {{"x", x}, {"gate", gate}, {"up", up}});
-  check_operands(x, gate, "gated_linear");
-  check_operands(x, up, "gated_linear");
+  const Tensor activations = activations_of("gated_linear", x);
+  check_weight("gated_linear", x, gate, 2);
+  check_weight("gated_linear", x, up, 2);
   if (gate.shape() != up.shape() || gate.dtype() != up.dtype()) {
     fail(ErrorCode::shape_mismatch, "gated_linear: gate {} and up {} must agree in shape and dtype", gate.describe(), up.describe());
   }
-  if (x.is_tracked() || gate.is_tracked() || up.is_tracked()) return linear(x, gate, params).silu() * linear(x, up, params);
-  const Tensor activations = x.contiguous();
+  const std::array<const Tensor*, 2> weights{&gate, &up};
   Tensor result = empty_result(x, gate.shape()[0]);
-  if (x.elements() == 0 && result.elements() > 0) {
-    fill(result, 0);  // silu(0) · 0
-  } else if (result.elements() > 0) {
-    dispatch(OpId::gated_linear, &params, {&activations, &gate, &up}, {&result});
+  const bool from_parts = activations.is_tracked() || any_tracked(weights) || (x.elements() == 0 && result.elements() > 0);
+  LinearParams plain = params;
+  plain.has_norm = plain.has_bias = plain.has_residual = false;
+  if (is_empty(fusion)) {
+    if (from_parts) return gated_from_parts(activations, gate, up, plain, fusion);
+    if (result.elements() > 0) dispatch(OpId::gated_linear, &plain, {&activations, &gate, &up}, {&result});
+    return result;
   }
+  check_fusion("gated_linear", x, weights, fusion);
+  const FusedOperands operands(fusion, weights.size(), plain);
+  const bool one_call = agree_on_biases(fusion, 2) && result.elements() > 0 && fuses(OpId::gated_linear, activations, gate, plain);
+  if (from_parts || operands.is_tracked() || !one_call) return gated_from_parts(activations, gate, up, params, fusion);
+  std::vector<const Tensor*> inputs{&activations, &gate, &up};
+  operands.append_to(inputs);
+  const std::array<const Tensor*, 1> outputs{&result};
+  dispatch(OpId::gated_linear, &plain, inputs, outputs);
   return result;
 }
 
 Tensor repack_for_linear(const Tensor& weight) {
   const DType target = interleaved_dtype(weight.dtype());
   const bool repacks = support(weight.device(), OpId::repack, weight.dtype()) == Support::native;
-  if (target == weight.dtype() || !repacks || weight.elements() == 0 || weight.rank() != 2 || !weight.is_contiguous()) return weight;
-  if (weight.shape()[1] % info(target).block_elements != 0) return weight;  // of f16 and bf16, whose plain rows have any length
+  const bool matrix = weight.rank() == 2 || (weight.rank() == 3 && weight.shape()[1] % kInterleavedRows == 0);
+  if (target == weight.dtype() || !repacks || weight.elements() == 0 || !matrix || !weight.is_contiguous()) return weight;
+  if (weight.shape().last() % info(target).block_elements != 0) return weight;  // of f16 and bf16, whose plain rows have any length
   const Tensor result = Tensor::empty(weight.shape(), target, weight.device(), Lifetime::persistent);
   dispatch(OpId::repack, nullptr, {&weight}, {&result});
   return result;

@@ -6,6 +6,7 @@
 
 #include <hwy/contrib/math/math-inl.h>  // must come after highway.h
 
+#include "wick/backend/cpu/simd/math-inl.h"
 #include "wick/backend/cpu/simd/select.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
 
@@ -60,6 +61,42 @@ void silu_multiply(const float* gate, const float* up, float* out, size_t n) {
   map2(gate, up, out, n, [](V g, V u) HWY_ATTR { return hn::Mul(silu_vector(g), u); });
 }
 
+void gelu_multiply(const float* gate, const float* up, float* out, size_t n) {
+  map2(gate, up, out, n, [](V g, V u) HWY_ATTR {
+    const D d;
+    // x / 2 · (1 + tanh z) is x / (1 + e^-2z).
+    const V cubic = hn::MulAdd(hn::Mul(g, g), hn::Set(d, 0.044715F), hn::Set(d, 1.0F));
+    return hn::Mul(times_logistic(d, g, hn::Mul(hn::Mul(g, cubic), hn::Set(d, 2 * 0.79788456F))), u);
+  });
+}
+
+void gelu_erf_multiply(const float* gate, const float* up, float* out, size_t n) {
+  map2(gate, up, out, n, [](V g, V u) HWY_ATTR {
+    const D d;
+    const V erf = error_function(d, hn::Mul(g, hn::Set(d, 0.70710678F)));
+    return hn::Mul(hn::Mul(hn::Mul(g, hn::Set(d, 0.5F)), hn::Add(hn::Set(d, 1.0F), erf)), u);
+  });
+}
+
+void relu_sqr_multiply(const float* gate, const float* up, float* out, size_t n) {
+  map2(gate, up, out, n, [](V g, V u) HWY_ATTR {
+    const V positive = hn::IfThenZeroElse(hn::Lt(g, hn::Zero(D())), g);
+    return hn::Mul(hn::Mul(positive, positive), u);
+  });
+}
+
+void swiglu_oai_multiply(const float* gate, const float* up, float* out, size_t n) {
+  map2(gate, up, out, n, [](V g, V u) HWY_ATTR {
+    const D d;
+    const V most = hn::Set(d, kSwigluLimit);
+    const V least = hn::Neg(most);
+    const V bounded = hn::IfThenElse(hn::Gt(g, most), most, g);
+    const V clamped = hn::IfThenElse(hn::Gt(u, most), most, hn::IfThenElse(hn::Lt(u, least), least, u));
+    const V activated = times_logistic(d, bounded, hn::Mul(bounded, hn::Set(d, kSwigluSlope)));
+    return hn::Mul(activated, hn::Add(clamped, hn::Set(d, 1.0F)));
+  });
+}
+
 float largest(const float* x, size_t n) {
   const D d;
   const size_t lanes = hn::Lanes(d);
@@ -108,7 +145,12 @@ void scale(float* x, float factor, size_t n) {
 }
 
 void fill_float(SimdKernels& kernels) {
-  kernels.silu_multiply = silu_multiply;
+  const auto set = [&](GateKind kind, SimdKernels::GateMultiply loop) { kernels.gate_multiply[static_cast<size_t>(kind)] = loop; };
+  set(GateKind::silu, silu_multiply);
+  set(GateKind::gelu, gelu_multiply);
+  set(GateKind::gelu_erf, gelu_erf_multiply);
+  set(GateKind::relu_sqr, relu_sqr_multiply);
+  set(GateKind::swiglu_oai, swiglu_oai_multiply);
   kernels.largest = largest;
   kernels.exp_and_sum = exp_and_sum;
   kernels.scale = scale;

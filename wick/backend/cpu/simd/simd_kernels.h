@@ -47,8 +47,9 @@ struct SimdKernels {
     std::apply([&](auto&... loops) { (body(loops), ...); }, number_loops);
   }
 
-  // silu(gate) · up over n floats; out may be an operand.
-  void (*silu_multiply)(const float* gate, const float* up, float* out, size_t n) = nullptr;
+  // The activation of a gated pair over n floats; out may be an operand.
+  using GateMultiply = void (*)(const float* gate, const float* up, float* out, size_t n);
+  std::array<GateMultiply, kGateKindCount> gate_multiply{};
 
   // Conversions of n elements.
   void (*f16_to_f32)(const uint16_t* x, float* out, size_t n) = nullptr;

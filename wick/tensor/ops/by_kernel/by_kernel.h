@@ -10,6 +10,9 @@ namespace wick::by_kernel {
 WICK_KERNEL_OPS(WICK_LAUNCHER)
 #undef WICK_LAUNCHER
 
+// The most rows of activations for which linear takes a norm, biases and a residual: beyond, they are launches of their own in any case.
+inline constexpr int64_t kFusedLinearRows = 8;
+
 // The table of them, which programs hold that link a backend with kernels.
 extern const LauncherTable kLaunchers;
 

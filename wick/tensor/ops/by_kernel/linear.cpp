@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,51 +13,13 @@
 #include "wick/kernels/quantized_matvec.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/by_kernel/quantized.h"
+#include "wick/tensor/ops/by_kernel/weight_operands.h"
 
 namespace wick::by_kernel {
 namespace {
 
 using kernels::LinearForm;
 using kernels::RowAccess;
-using Operands = std::span<const Operand* const>;
-
-// x as the kernels want it: dense rows of `columns`, of which the first element is at `offset`.
-struct Activations {
-  const Buffer* buffer;
-  int64_t offset, rows, columns;
-  std::unique_ptr<Buffer> aligned;  // a copy of them, where they began between vectors
-};
-
-Activations activations_of(Runtime& runtime, const Operand& x) {
-  Activations result{x.buffer, x.layout->offset(), 0, x.layout->shape().last(), nullptr};
-  result.rows = x.layout->elements() / result.columns;
-  if (result.offset % 4 == 0) return result;
-  const size_t bytes = static_cast<size_t>(x.layout->elements()) * sizeof(float);
-  result.aligned = runtime.allocate(bytes, Lifetime::transient);
-  runtime.queue().copy(*x.buffer, static_cast<size_t>(result.offset) * sizeof(float), *result.aligned, 0, bytes);
-  result.buffer = result.aligned.get();
-  result.offset = 0;
-  return result;
-}
-
-RowAccess access_of(const Operand& weight) {
-  if (is_quantized(weight.dtype)) return RowAccess::blocks;
-  const int64_t vector = 16 / info(weight.dtype).block_bytes;
-  const Layout& layout = *weight.layout;
-  const bool wide = weight.dtype == DType::f32 || weight.dtype == DType::f16 || weight.dtype == DType::bf16;
-  const bool whole = layout.shape()[1] % vector == 0 && layout.offset() % vector == 0 && layout.stride(0) % vector == 0;
-  return wide && whole && layout.stride(1) == 1 && layout.stride(0) >= 0 ? RowAccess::vectors : RowAccess::elements;
-}
-
-// Buffers and parameters of kernels::WeightRows, and the buffers of further weights of the same layout.
-Arguments weight_arguments(Runtime& runtime, Operands weights) {
-  const Operand& weight = *weights[0];
-  Arguments arguments = is_quantized(weight.dtype) ? quantized_arguments(runtime, weight) : Arguments().buffer(weight);
-  for (const Operand* further : weights.subspan(1)) arguments.buffer(*further);
-  const Layout& layout = *weight.layout;
-  if (is_quantized(weight.dtype)) return arguments.size(layout.offset() / 16).size(layout.shape()[1] / 16).size(1);
-  return arguments.size(layout.offset()).stride(layout.stride(0)).stride(layout.stride(1));
-}
 
 bool is_laid_out_as(const Operand& a, const Operand& b) {
   const Layout &x = *a.layout, &y = *b.layout;
@@ -69,61 +33,124 @@ ir::Grid over_rows(int64_t groups, const DeviceCaps& caps) {
   return {static_cast<uint32_t>(x), static_cast<uint32_t>((groups + x - 1) / x), 1};
 }
 
+// What a call takes in beside x and its weights; null where there is none.
+struct Extras {
+  const Operand* norm = nullptr;
+  std::vector<const Operand*> biases;  // one a weight, or none
+  const Operand* residual = nullptr;
+
+  Extras() = default;
+  Extras(const OpCall& call, size_t weights) {
+    const LinearParams& params = call.parameters<LinearParams>();
+    size_t next = 1 + weights;
+    if (params.has_norm) norm = &call.inputs[next++];
+    for (size_t i = 0; params.has_bias && i < weights; ++i) biases.push_back(&call.inputs[next++]);
+    if (params.has_residual) residual = &call.inputs[next];
+  }
+  [[nodiscard]] kernels::LinearExtras form() const { return {norm != nullptr, !biases.empty(), residual != nullptr}; }
+  // Their buffers, in the order of the kernels.
+  void append_to(Arguments& arguments) const {
+    if (norm != nullptr) arguments.buffer(*norm);
+    for (const Operand* bias : biases) arguments.buffer(*bias);
+    if (residual != nullptr) arguments.buffer(*residual);
+  }
+  // Those of `count` weights from `first` on.
+  [[nodiscard]] Extras part(size_t first, size_t count) const {
+    Extras result = *this;
+    if (!biases.empty())
+      result.biases.assign(biases.begin() + static_cast<ptrdiff_t>(first), biases.begin() + static_cast<ptrdiff_t>(first + count));
+    return result;
+  }
+};
+
 // What a call of several weights shares.
 class LinearCall {
  public:
   explicit LinearCall(const OpCall& call)
       : runtime_(*call.runtime),
-        precise_(call.parameters<LinearParams>().precise),
-        deterministic_(call.parameters<LinearParams>().deterministic),
+        params_(call.parameters<LinearParams>()),
+        precise_(params_.precise),
         x_(activations_of(runtime_, call.inputs[0])) {}
 
   // results[i] = x · weights[i]ᵀ, with as few launches as the device's limits allow.
-  void multiply(Operands weights, Operands results) {
-    while (!weights.empty()) {
+  void multiply(Operands weights, Operands results, Extras extras) {
+    prepare(extras);
+    for (size_t first = 0; first < weights.size();) {
       size_t count = 1;
-      while (count < weights.size() && share_launch(weights.first(count + 1))) ++count;
-      multiply_together(weights.first(count), results.first(count), false);
-      weights = weights.subspan(count);
-      results = results.subspan(count);
+      while (first + count < weights.size() && share_launch(weights.subspan(first, count + 1))) ++count;
+      multiply_together(weights.subspan(first, count), results.subspan(first, count), {}, extras.part(first, count));
+      first += count;
     }
   }
 
-  // y = silu(x · gateᵀ) · (x · upᵀ)
-  void multiply_gated(const Operand& gate, const Operand& up, const Operand& y) {
+  // y = gate_of(x · gateᵀ, x · upᵀ)
+  void multiply_gated(const Operand& gate, const Operand& up, const Operand& y, Extras extras) {
+    prepare(extras);
     const std::array<const Operand*, 2> weights{&gate, &up};
     const std::array<const Operand*, 1> results{&y};
-    multiply_together(weights, results, true);
+    const bool by_bytes = has_byte_product(gate) && has_byte_product(up);
+    if (!has_few_tokens() || by_bytes || is_laid_out_as(gate, up)) return multiply_together(weights, results, params_.gate, extras);
+    // Parts of one weight, as of a fused projection: the kernel reads both at one offset.
+    const int64_t count = x_.rows * rows_of(gate);
+    const std::unique_ptr<Buffer> memory = runtime_.allocate(static_cast<size_t>(count) * sizeof(float), Lifetime::transient);
+    const Layout layout(y.layout->shape());
+    const Operand first{memory.get(), DType::f32, &layout};
+    const std::array<const Operand*, 1> gates{&first};
+    multiply_together(std::span(weights).first(1), gates, {}, extras.part(0, 1));
+    multiply_together(std::span(weights).subspan(1), results, {}, extras.part(1, 1));
+    activate(*memory, *y.buffer, count, y.layout->offset());
   }
 
  private:
   [[nodiscard]] const DeviceCaps& caps() const { return runtime_.caps(); }
   // The kernels of many tokens make their sums in another order, so a deterministic product has those of few.
-  [[nodiscard]] bool has_few_tokens() const { return deterministic_ || x_.rows <= 2 * kernels::kMaxMatvecTokens; }
+  [[nodiscard]] bool has_few_tokens() const { return params_.deterministic || x_.rows <= kFusedLinearRows; }
+
+  // The norm goes into the kernel for single tokens whose columns it reads anyway; else x is normalized by a launch of its own.
+  void prepare(Extras& extras) {
+    WICK_ASSERT(has_few_tokens() || extras.form().number() == 0);
+    norm_ = extras.norm;
+  }
+
+  // x as rms_norm leaves it, made once for all weights.
+  void normalize() {
+    if (norm_ == nullptr) return;
+    normed_ = runtime_.allocate(static_cast<size_t>(x_.rows * x_.columns) * sizeof(float), Lifetime::transient);
+    const Layout from(Shape({x_.rows, x_.columns}), x_.offset), to(Shape({x_.rows, x_.columns}));
+    const std::array<Operand, 2> inputs{{{const_cast<Buffer*>(x_.buffer), DType::f32, &from}, *norm_}};  // NOLINT: it is read
+    const Operand result{normed_.get(), DType::f32, &to};
+    const RmsNormParams params{params_.epsilon};
+    rms_norm({OpId::rms_norm, &params, inputs, std::span(&result, 1), &runtime_});
+    x_.buffer = normed_.get();
+    x_.offset = 0;
+    norm_ = nullptr;
+  }
 
   // Whether a product of bytes with rounded activations is there and allowed.
   [[nodiscard]] bool has_byte_product(const Operand& weight) const {
-    return !precise_ && caps().int8_dot && kernels::multiplies_bytes_of(weight.dtype) && weight.layout->offset() == 0;
+    return !precise_ && caps().int8_dot && kernels::multiplies_bytes_of(weight.dtype);
   }
 
   [[nodiscard]] bool share_launch(Operands weights) const {
     const auto by_bytes = [&](const Operand* weight) { return has_byte_product(*weight); };
     const auto alike = [&](const Operand* weight) { return is_laid_out_as(*weights[0], *weight) && !by_bytes(weight); };
-    // Beside weights and results: bytes and scales, or activations and a codebook.
-    return has_few_tokens() && weights.size() <= kernels::kMaxMatvecWeights && 2 * weights.size() + 2 <= caps().max_storage_buffers &&
+    // Beside weights, biases and results: bytes and scales, or activations and a codebook, and a norm.
+    const size_t buffers = (params_.has_bias ? 3 : 2) * weights.size() + (params_.has_norm ? 3 : 2);
+    return has_few_tokens() && weights.size() <= kernels::kMaxMatvecWeights && buffers <= caps().max_storage_buffers &&
            (std::all_of(weights.begin(), weights.end(), by_bytes) || std::all_of(weights.begin(), weights.end(), alike));
   }
 
-  void multiply_together(Operands weights, Operands results, bool gated) {
+  void multiply_together(Operands weights, Operands results, std::optional<GateKind> gate, const Extras& extras) {
     if (!has_few_tokens()) {
       const Operand& y = *results[0];
-      return multiply_blocks(*weights[0], gated ? weights[1] : nullptr, *y.buffer, y.layout->offset());
+      return multiply_blocks(*weights[0], gate ? weights[1] : nullptr, *y.buffer, y.layout->offset());
     }
     if (std::all_of(weights.begin(), weights.end(), [&](const Operand* weight) { return has_byte_product(*weight); })) {
-      for (int64_t token = 0; token < x_.rows; ++token) multiply_bytes(weights, results, gated, token);
+      for (int64_t token = 0; token < x_.rows; token += kernels::kMaxByteTokens) multiply_bytes(weights, results, gate, extras, token);
       return;
     }
-    for (int64_t token = 0; token < x_.rows; token += kernels::kMaxMatvecTokens) multiply_few(weights, results, gated, token);
+    if (x_.rows > 1) normalize();
+    for (int64_t token = 0; token < x_.rows; token += kernels::kMaxMatvecTokens) multiply_few(weights, results, gate, extras, token);
   }
 
   // The activations in bytes, made once for all weights.
@@ -155,11 +182,28 @@ class LinearCall {
     return x_.rows == 1 && bytes_ == nullptr && caps().compute_units >= kManyUnits && fits && read <= kBytesPerLaunch ? products.rounds : 0;
   }
 
-  void multiply_bytes(Operands weights, Operands results, bool gated, int64_t token) {
-    kernels::ByteProducts products{{}, gated};
+  // Room for so many tokens: few kinds of kernels serve all numbers of them.
+  [[nodiscard]] static uint32_t room_for(int64_t tokens) { return std::bit_ceil(static_cast<uint32_t>(tokens)); }
+
+  // The norm, unless x is normalized already, and the other extras, in the order of the kernels.
+  [[nodiscard]] kernels::LinearExtras form_of(const Extras& extras) const {
+    kernels::LinearExtras form = extras.form();
+    form.norm = norm_ != nullptr;
+    return form;
+  }
+  void append(Arguments& arguments, Extras extras) const {
+    extras.norm = norm_;
+    extras.append_to(arguments);
+  }
+
+  void multiply_bytes(Operands weights, Operands results, std::optional<GateKind> gate, const Extras& extras, int64_t token) {
+    const int64_t count = std::min<int64_t>(x_.rows - token, kernels::kMaxByteTokens);
+    kernels::ByteProducts products{{}, gate, 0, room_for(count), {}};
     for (const Operand* weight : weights) products.weights.push_back(weight->dtype);
     products.rounds = columns_to_round(products, weights, results);
-    ProgramKey key{"matvec_bytes", {gated ? 1U : 0U, products.rounds}};
+    if (products.rounds == 0) normalize();
+    products.extras = form_of(extras);
+    ProgramKey key{"matvec_bytes", {gate_number(gate), products.rounds, products.tokens, products.extras.number()}};
     Arguments arguments;
     for (const Operand* weight : weights) {
       key.numbers[key.count++] = number_of(weight->dtype);
@@ -172,32 +216,49 @@ class LinearCall {
       round_activations();
       arguments.buffer(*bytes_).buffer(*scales_).size(x_.columns).size(token * x_.columns);
     }
+    append(arguments, extras);
+    if (products.extras.norm) arguments.number(params_.epsilon);
     for (const Operand* y : results) arguments.buffer(*y);
+    for (const Operand* weight : weights) arguments.size(weight->layout->offset() / info(weight->dtype).block_elements);
     for (size_t i = 0; i < results.size(); ++i) {
       const int64_t rows = rows_of(*weights[i]);
       arguments.size(rows).size(results[i]->layout->offset() + token * rows);
     }
+    if (products.tokens > 1) arguments.size(count);
+    if (extras.residual != nullptr) arguments.size(extras.residual->layout->offset() + token * rows_of(*weights[0]));
     launch(runtime_, program, grid_of(weights, results, kernels::rows_per_group(products, caps())), arguments);
   }
 
-  void multiply_few(Operands weights, Operands results, bool gated, int64_t token) {
+  void multiply_few(Operands weights, Operands results, std::optional<GateKind> gate, const Extras& extras, int64_t token) {
     const Operand& weight = *weights[0];
-    const LinearForm form{weight.dtype, access_of(weight), gated, static_cast<uint32_t>(results.size())};
+    const LinearForm form{weight.dtype, access_of(weight), gate, static_cast<uint32_t>(results.size()), form_of(extras)};
     const int64_t count = std::min<int64_t>(x_.rows - token, kernels::kMaxMatvecTokens);
     const uint32_t room = count == 1 ? 1 : kernels::kMaxMatvecTokens;
-    const Program& program =
-        runtime_.program({"matvec", {number_of(form.dtype), static_cast<uint32_t>(form.access), form.gated ? 1U : 0U, form.weights, room}},
-                         [&] { return kernels::matvec(form, room, caps()); });
+    const Program& program = runtime_.program(
+        {"matvec",
+         {number_of(form.dtype), static_cast<uint32_t>(form.access), gate_number(gate), form.weights, room, form.extras.number()}},
+        [&] { return kernels::matvec(form, room, caps()); });
     Arguments arguments = weight_arguments(runtime_, weights);
     arguments.buffer(*x_.buffer);
+    append(arguments, extras);
     for (const Operand* y : results) arguments.buffer(*y);
     arguments.size(x_.offset + token * x_.columns).size(x_.columns);
+    if (form.extras.norm) arguments.number(params_.epsilon);
     for (size_t i = 0; i < results.size(); ++i) {
       const int64_t rows = rows_of(*weights[i]);
       arguments.size(rows).size(results[i]->layout->offset() + token * rows);
       if (i == 0) arguments.size(count);
     }
+    if (extras.residual != nullptr) arguments.size(extras.residual->layout->offset() + token * rows_of(weight));
     launch(runtime_, program, grid_of(weights, results, static_cast<int64_t>(kernels::matvec_rows_per_group(caps()))), arguments);
+  }
+
+  // y = gate_of(gate, y) over `count` elements of y from `offset` on.
+  void activate(const Buffer& gate, const Buffer& y, int64_t count, int64_t offset) {
+    const Program& program =
+        runtime_.program({"gate_pairs", {gate_number(params_.gate)}}, [&] { return kernels::gate_pairs(params_.gate, caps()); });
+    launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(count), caps()),
+           Arguments().buffer(gate).buffer(y).size(count).size(offset));
   }
 
   void multiply_blocks(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset) {
@@ -206,12 +267,9 @@ class LinearCall {
       const std::unique_ptr<Buffer> gate = runtime_.allocate(static_cast<size_t>(x_.rows * rows) * sizeof(float), Lifetime::transient);
       multiply_blocks(weight, nullptr, *gate, 0);
       multiply_blocks(*up, nullptr, y, offset);
-      const Program& program = runtime_.program({"gate_by_silu", {}}, [&] { return kernels::gate_by_silu(caps()); });
-      launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(x_.rows * rows), caps()),
-             Arguments().buffer(*gate).buffer(y).size(x_.rows * rows).size(offset));
-      return;
+      return activate(*gate, y, x_.rows * rows, offset);
     }
-    const LinearForm form{weight.dtype, access_of(weight), false};
+    const LinearForm form{weight.dtype, access_of(weight)};
     if (const auto tiles = precise_ ? std::nullopt : kernels::linear_tiles_of(form, rows, x_.rows, caps())) {
       if (pays_to_halve(weight, *tiles)) return multiply_halves(weight, y, offset);
       return multiply_tiles(form, *tiles, weight_arguments(runtime_, std::array<const Operand*, 1>{&weight}), rows, y, offset);
@@ -252,7 +310,7 @@ class LinearCall {
     launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(units), caps()),
            weight_arguments(runtime_, std::array<const Operand*, 1>{&weight}).buffer(*halves).size(x_.columns).size(units));
     if (multiply_by_device(*halves, rows, y, offset)) return;
-    const LinearForm form{DType::f16, RowAccess::vectors, false};
+    const LinearForm form{DType::f16, RowAccess::vectors};
     const auto tiles = kernels::linear_tiles_of(form, rows, x_.rows, caps());
     WICK_ASSERT(tiles.has_value());
     multiply_tiles(form, *tiles, Arguments().buffer(*halves).size(0).size(x_.columns).size(1), rows, y, offset);
@@ -285,9 +343,11 @@ class LinearCall {
   }
 
   Runtime& runtime_;
-  bool precise_, deterministic_;
+  const LinearParams& params_;
+  bool precise_;
   Activations x_;
-  std::unique_ptr<Buffer> bytes_, scales_, halves_;
+  const Operand* norm_ = nullptr;  // until x is normalized
+  std::unique_ptr<Buffer> normed_, bytes_, scales_, halves_;
   int64_t token_words_ = 0;
 };
 
@@ -297,14 +357,18 @@ bool is_empty(const Operand& operand) { return operand.layout->elements() == 0; 
 
 void linear(const OpCall& call) {
   std::vector<const Operand*> weights, results;
+  const Extras all(call, call.outputs.size());
+  Extras extras = all;
+  extras.biases.clear();
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     if (is_empty(call.outputs[i])) continue;
     weights.push_back(&call.inputs[i + 1]);
     results.push_back(&call.outputs[i]);
+    if (!all.biases.empty()) extras.biases.push_back(all.biases[i]);
   }
-  LinearCall(call).multiply(weights, results);
+  LinearCall(call).multiply(weights, results, extras);
 }
 
-void gated_linear(const OpCall& call) { LinearCall(call).multiply_gated(call.inputs[1], call.inputs[2], call.outputs[0]); }
+void gated_linear(const OpCall& call) { LinearCall(call).multiply_gated(call.inputs[1], call.inputs[2], call.outputs[0], Extras(call, 2)); }
 
 }  // namespace wick::by_kernel

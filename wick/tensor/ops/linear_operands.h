@@ -1,0 +1,32 @@
+// What linear and linear_experts check of their operands, and what their reference loops share.
+#pragma once
+
+#include <cmath>
+
+#include "wick/tensor/ops/op_rule.h"
+#include "wick/tensor/tensor.h"
+
+namespace wick {
+
+// Σ x[row] · weight[output].
+[[nodiscard]] inline double dot_row(const ReferenceTensor& x, size_t row, const ReferenceTensor& weight, size_t output) {
+  const auto k = static_cast<size_t>(x.shape.last());
+  double sum = 0;
+  for (size_t i = 0; i < k; ++i) sum += x.values[row * k + i] * weight.values[output * k + i];
+  return sum;
+}
+
+// The activation of a pair of products in f64.
+[[nodiscard]] double gate_value(GateKind kind, double gate, double up);
+
+// x as implementations read it: row-major f32. Errors: dtype_mismatch unless it is f32, f16 or bf16.
+[[nodiscard]] Tensor activations_of(const char* op, const Tensor& x);
+// A dense copy that begins where its buffer does, as kernels read biases; the tensor itself if it is so.
+[[nodiscard]] inline Tensor at_start(const Tensor& tensor) { return tensor.layout().offset() == 0 ? tensor.contiguous() : tensor.copy(); }
+// Errors: dtype_mismatch for a weight of integers; shape_mismatch for one that is not [n, k], or [experts, n, k], with x's k; for a
+// quantized one whose rows are not dense and whole blocks, or of which only a part can be read.
+void check_weight(const char* op, const Tensor& x, const Tensor& weight, int rank);
+// Why no device multiplies with weights of that dtype.
+[[nodiscard]] std::string_view linear_hole(DType dtype);
+
+}  // namespace wick
