@@ -1,6 +1,20 @@
 # Packages of Debian and PyPI that a command needs: which are missing, and their installation.
 # shellcheck shell=bash
 
+# first_known PACKAGE | PACKAGE …: the first of them that is installed or that apt can install; else the first one.
+first_known() {
+  local -a names
+  IFS=' |' read -ra names <<<"$1"
+  local name
+  for name in "${names[@]}"; do
+    if [[ $(apt-cache policy "$name" 2>/dev/null) =~ Candidate:\ [^\(] ]]; then
+      printf '%s\n' "$name"
+      return
+    fi
+  done
+  printf '%s\n' "${names[0]}"
+}
+
 # packages_of GROUP…: the packages that packages.txt lists under [GROUP].
 packages_of() {
   local line wanted="" group
@@ -11,6 +25,7 @@ packages_of() {
         wanted=""
         for group in "$@"; do [[ $line == "[$group]" ]] && wanted=1; done
         ;;
+      *'|'*) if [[ -n $wanted ]]; then first_known "$line"; fi ;;
       *) [[ -n $wanted ]] && printf '%s\n' "$line" ;;
     esac
   done <packages.txt
@@ -56,6 +71,7 @@ need() {
   local log=build/packages.log
   say "dev: installing ${#missing[@]} packages"
   "${apt[@]}" update >"$log" 2>&1 </dev/null || say "dev: apt-get update failed (see $log); trying with the package lists at hand"
+  mapfile -t missing < <(missing_packages "$@")  # only now does apt know all alternatives
   if ! "${apt[@]}" install --no-install-recommends "${missing[@]}" >>"$log" 2>&1 </dev/null; then
     tail -n 20 "$log" >&2
     die "apt-get could not install: ${missing[*]}; the whole output is in $log"

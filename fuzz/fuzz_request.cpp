@@ -1,0 +1,33 @@
+// Bodies and targets of HTTP requests: JSON with its limits, fields, prompts. The first line is the target, the rest the body.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "outcome.h"
+#include "wick/server/fields.h"
+#include "wick/server/generation_fields.h"
+#include "wick/server/http_message.h"
+#include "wick/server/prompts.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string_view target = text.substr(0, text.find('\n'));
+  const std::string_view body = target.size() < text.size() ? text.substr(target.size() + 1) : std::string_view{};
+  wick::server::HttpRequest http;
+  (void)wick::server::parse_target(target, http);
+  try {
+    const wick::server::Json json = wick::server::parse_body(body);
+    wick::server::Fields fields(json);
+    fields.require("prompt");
+    (void)wick::server::read_prompts(fields, "prompt", 64);
+    wick::Request request;
+    wick::server::read_generation(fields, request);
+    wick::server::read_max_tokens(fields, {"max_tokens"}, 16, request);
+    fields.check();
+    ++wick::fuzz::outcome.accepted;
+  } catch (const wick::server::ApiError& error) {
+    (void)error.body(wick::server::Dialect::fleet);
+    ++wick::fuzz::outcome.refused;
+  }
+  return 0;
+}

@@ -1,0 +1,339 @@
+// The HTTP layer by itself: what goes over the socket, byte for byte, with handlers that answer as told.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "wick/base/error.h"
+#include "wick/server/event_stream.h"
+#include "wick/server/http_server.h"
+
+namespace wick::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Client {
+ public:
+  explicit Client(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    timeval limit{.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  ~Client() { close(); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  void send(std::string_view text) const { EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text)); }
+  void close() {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = -1;
+  }
+  // Until the text has come; everything so far.
+  std::string read_until(std::string_view text) {
+    while (received_.find(text) == std::string::npos && read_more()) continue;
+    return received_;
+  }
+  std::string read_all() {
+    while (read_more()) continue;
+    return received_;
+  }
+  void forget() { received_.clear(); }
+
+ private:
+  bool read_more() {
+    char bytes[4096];
+    const ssize_t count = ::recv(socket_, bytes, sizeof bytes, 0);
+    if (count <= 0) return false;
+    received_.append(bytes, static_cast<size_t>(count));
+    return true;
+  }
+
+  int socket_;
+  std::string received_;
+};
+
+std::shared_ptr<HttpServer> serve(HttpServer::Handler handler, HttpServerOptions options = {}) {
+  return std::make_shared<HttpServer>(std::move(options), std::move(handler), [](int status, const std::string& message) {
+    return HttpResponse{.status = status, .headers = {}, .body = message};
+  });
+}
+
+void echo(const HttpRequest& request, const Exchange& exchange) {
+  exchange->respond({.status = 200, .headers = {{"X-Path", request.path}}, .body = request.method + " " + request.body});
+}
+
+TEST(HttpServer, AnswersRequestsOfOneConnectionOneAfterAnother) {
+  const auto server = serve(echo);
+  Client client(server->port());
+  client.send("POST /a%20b?x=1 HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
+  std::string text = client.read_until("POST hello");
+  EXPECT_TRUE(text.starts_with("HTTP/1.1 200 OK\r\n")) << text;
+  EXPECT_NE(text.find("X-Path: /a b\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("Content-Length: 10\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("Connection: keep-alive\r\n"), std::string::npos) << text;
+  client.forget();
+  client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  text = client.read_all();
+  EXPECT_NE(text.find("Connection: close\r\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\r\n\r\nGET ")) << text;
+}
+
+TEST(HttpServer, AnswersPipelinedRequestsInTheirOrder) {
+  const auto server = serve(echo);
+  Client client(server->port());
+  client.send(
+      "POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n1POST /2 HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n2"
+      "GET /3 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string text = client.read_all();
+  const size_t first = text.find("POST 1");
+  const size_t second = text.find("POST 2");
+  const size_t third = text.find("GET ");
+  ASSERT_NE(third, std::string::npos) << text;
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, third);
+}
+
+TEST(HttpServer, SendsNoBodyForHead) {
+  const auto server = serve(echo);
+  Client client(server->port());
+  client.send("HEAD / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string text = client.read_all();
+  EXPECT_NE(text.find("Content-Length: 5\r\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\r\n\r\n")) << text;
+}
+
+TEST(HttpServer, RefusesWhatIsNotHttp) {
+  const auto server = serve(echo);
+  for (const std::string bad :
+       {"nonsense\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n", "GET x HTTP/1.1\r\nHost: h\r\n\r\n",
+        "GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n", "GET /a/../b HTTP/1.1\r\nHost: h\r\n\r\n", "GET /%00 HTTP/1.1\r\nHost: h\r\n\r\n",
+        // A body with two lengths would be read as two requests by some.
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello"}) {
+    Client client(server->port());
+    client.send(bad);
+    client.send("");
+    const std::string text = client.read_until("\r\n\r\n");
+    EXPECT_TRUE(text.starts_with("HTTP/1.1 400 ")) << bad << "\n" << text;
+  }
+}
+
+TEST(HttpServer, RefusesBodiesAndHeadersBeyondTheirLimits) {
+  const auto server = serve(echo, {.body_bytes = 1000, .header_bytes = 2000});
+  {
+    Client client(server->port());
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n");
+    EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 413 "));
+  }
+  {
+    Client client(server->port());
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < 3; ++i) client.send("190\r\n" + std::string(400, 'x') + "\r\n");
+    EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 413 "));
+  }
+  {
+    Client client(server->port());
+    client.send("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(3000, 'x') + "\r\n\r\n");
+    EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 431 "));
+  }
+}
+
+TEST(HttpServer, RefusesARequestThatDoesNotArriveInTime) {
+  const auto server = serve(echo, {.receive = 200ms});
+  Client client(server->port());
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe");
+  EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 408 "));
+}
+
+TEST(HttpServer, EndsAConnectionThatIsIdle) {
+  const auto server = serve(echo, {.idle = 100ms});
+  Client client(server->port());
+  EXPECT_EQ(client.read_all(), "");
+}
+
+TEST(HttpServer, ContinuesWhereTheClientWaitsForThat) {
+  const auto server = serve(echo);
+  Client client(server->port());
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 100 "));
+  client.send("hello");
+  EXPECT_TRUE(client.read_all().ends_with("POST hello"));
+}
+
+TEST(HttpServer, StreamsPiecesAsChunks) {
+  const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
+    std::thread([exchange] {
+      begin_events(*exchange);
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(exchange->write(event_text("piece " + std::to_string(i))));
+        std::this_thread::sleep_for(5ms);
+      }
+      exchange->end();
+    }).detach();
+  });
+  Client client(server->port());
+  client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  const std::string text = client.read_until("0\r\n\r\n");
+  EXPECT_NE(text.find("Content-Type: text/event-stream; charset=utf-8\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("Transfer-Encoding: chunked\r\n"), std::string::npos) << text;
+  for (int i = 0; i < 3; ++i) EXPECT_NE(text.find("data: piece " + std::to_string(i) + "\n\n"), std::string::npos) << text;
+}
+
+TEST(HttpServer, StreamsToAnOldClientUntilTheConnectionEnds) {
+  const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
+    begin_events(*exchange);
+    exchange->write("data: x\n\n");
+    exchange->end();
+  });
+  Client client(server->port());
+  client.send("GET / HTTP/1.0\r\n\r\n");
+  const std::string text = client.read_all();
+  EXPECT_TRUE(text.ends_with("\r\n\r\ndata: x\n\n")) << text;
+  EXPECT_EQ(text.find("chunked"), std::string::npos) << text;
+}
+
+TEST(HttpServer, SendsHeartbeatsWhileNothingHappens) {
+  const auto server = serve([](const HttpRequest&, const Exchange& exchange) { begin_events(*exchange); }, {.heartbeat = 50ms});
+  Client client(server->port());
+  client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_NE(client.read_until(": keep-alive\n\n").find(": keep-alive\n\n"), std::string::npos);
+}
+
+TEST(HttpServer, TellsThatTheClientHasGone) {
+  std::promise<void> gone;
+  Exchange kept;
+  const auto server = serve([&](const HttpRequest&, const Exchange& exchange) {
+    begin_events(*exchange);
+    exchange->on_gone([&] { gone.set_value(); });
+    kept = exchange;
+  });
+  Client client(server->port());
+  client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  client.read_until("\r\n\r\n");
+  client.close();
+  ASSERT_EQ(gone.get_future().wait_for(10s), std::future_status::ready);
+  EXPECT_TRUE(kept->is_gone());
+  EXPECT_FALSE(kept->write("more"));
+}
+
+TEST(HttpServer, GivesUpAClientThatDoesNotRead) {
+  std::promise<void> gone;
+  const auto server = serve(
+      [&](const HttpRequest&, const Exchange& exchange) {
+        std::thread([&, exchange] {
+          begin_events(*exchange);
+          const std::string piece(100'000, 'x');
+          while (exchange->write(piece)) std::this_thread::sleep_for(1ms);
+          gone.set_value();
+        }).detach();
+      },
+      {.unsent_bytes = 1'000'000});
+  Client client(server->port());
+  client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(gone.get_future().wait_for(20s), std::future_status::ready);
+}
+
+TEST(HttpServer, AnswersAnExceptionWithStatus500) {
+  const auto server = serve([](const HttpRequest&, const Exchange&) { throw std::runtime_error("broken"); });
+  Client client(server->port());
+  client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string text = client.read_all();
+  EXPECT_TRUE(text.starts_with("HTTP/1.1 500 ")) << text;
+  EXPECT_TRUE(text.ends_with("broken")) << text;
+}
+
+TEST(HttpServer, KeepsLineBreaksOutOfHeaders) {
+  const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
+    exchange->respond({.status = 200, .headers = {{"X", "a\r\nSet-Cookie: b"}}, .body = ""});
+  });
+  Client client(server->port());
+  client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string text = client.read_all();
+  EXPECT_EQ(text.find("\r\nSet-Cookie"), std::string::npos) << text;
+}
+
+TEST(HttpServer, DrainsWhatIsUnderWayAndEndsWhatIsIdle) {
+  Exchange kept;
+  std::promise<void> taken;
+  const auto server = serve([&](const HttpRequest&, const Exchange& exchange) {
+    kept = exchange;
+    taken.set_value();
+  });
+  Client idle(server->port());
+  Client busy(server->port());
+  busy.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  taken.get_future().wait();
+  server->drain();
+  EXPECT_EQ(idle.read_all(), "");
+  EXPECT_FALSE(server->wait_drained(50ms));
+  kept->respond({.status = 200, .headers = {}, .body = "done"});
+  const std::string text = busy.read_all();
+  EXPECT_NE(text.find("Connection: close\r\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("done")) << text;
+  EXPECT_TRUE(server->wait_drained(5s));
+}
+
+TEST(HttpServer, RefusesAPortThatIsTaken) {
+  const auto server = serve(echo);
+  try {
+    (void)serve(echo, {.port = server->port()});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_NE(std::string(error.what()).find("127.0.0.1:" + std::to_string(server->port())), std::string::npos) << error.what();
+  }
+}
+
+TEST(HttpServer, RefusesAHostThatIsNoAddress) {
+  try {
+    (void)serve(echo, {.host = "somewhere"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--host somewhere: not an IP address; give one such as 127.0.0.1 or ::1");
+  }
+}
+
+TEST(HttpServer, KeepsHundredsOfStreamsOpen) {
+  std::mutex mutex;
+  std::vector<Exchange> streams;
+  const auto server = serve([&](const HttpRequest&, const Exchange& exchange) {
+    begin_events(*exchange);
+    const std::scoped_lock lock(mutex);
+    streams.push_back(exchange);
+  });
+  constexpr int kStreams = 400;  // descriptors of both sides are this process's
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < kStreams; ++i) {
+    clients.push_back(std::make_unique<Client>(server->port()));
+    clients.back()->send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  }
+  for (const auto& client : clients) client->read_until("\r\n\r\n");
+  {
+    const std::scoped_lock lock(mutex);
+    ASSERT_EQ(streams.size(), kStreams);
+    for (const Exchange& stream : streams) {
+      stream->write("data: end\n\n");
+      stream->end();
+    }
+    streams.clear();
+  }
+  for (const auto& client : clients) EXPECT_NE(client->read_until("0\r\n\r\n").find("data: end"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wick::server

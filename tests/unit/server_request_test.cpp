@@ -1,0 +1,272 @@
+// What requests hold: JSON, fields, paths, keys; and what answers them where they are wrong.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "wick/server/access.h"
+#include "wick/server/fields.h"
+#include "wick/server/http_client.h"
+#include "wick/server/http_message.h"
+#include "wick/server/json.h"
+#include "wick/server/request_id.h"
+#include "wick/server/router.h"
+
+namespace wick::server {
+namespace {
+
+std::string refusal(std::string_view body) {
+  try {
+    (void)parse_body(body);
+  } catch (const ApiError& error) {
+    EXPECT_EQ(error.status(), 400);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ServerJson, KeepsTheOrderOfKeys) {
+  EXPECT_EQ(to_text(parse_body(R"({"b": 1, "a": [true, null, "x"]})")), R"({"b":1,"a":[true,null,"x"]})");
+}
+
+TEST(ServerJson, RefusesWhatIsNoJson) {
+  EXPECT_EQ(refusal("  "), "the body is empty; send a JSON object");
+  EXPECT_EQ(refusal("{\"a\": }"), "the body: byte 7: not valid JSON");
+  EXPECT_EQ(refusal("{\"a\": 1} x"), "the body: byte 10: not valid JSON");
+  EXPECT_EQ(refusal("\"\xff\""), "the body is not valid UTF-8");
+  EXPECT_EQ(refusal(R"({"a": 1, "a": 2})"), "the body: the key \"a\" is there twice");
+  EXPECT_EQ(refusal("1e999"), "the body: byte 5: a number is beyond the range of double");
+}
+
+TEST(ServerJson, RefusesDeepNesting) {
+  EXPECT_EQ(refusal(std::string(64, '[') + std::string(64, ']')), "");
+  EXPECT_EQ(refusal(std::string(65, '[')), "the body: nested more than 64 deep");
+  EXPECT_EQ(refusal(std::string(1'000'000, '[')), "the body: nested more than 64 deep");
+}
+
+TEST(ServerJson, ReadsManyKeysInLinearTime) {
+  std::string body = "{";
+  for (int i = 0; i < 200'000; ++i) body += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":0";
+  EXPECT_EQ(parse_body(body + "}").size(), 200'000U);
+}
+
+TEST(Fields, CollectsAllViolations) {
+  const Json json = parse_body(R"({"temperature": 3, "max_tokens": "many", "stop": ["a", 1], "stream": 1, "seed": 5.5, "prompt": null})");
+  Fields fields(json);
+  fields.require("prompt");
+  EXPECT_FALSE(fields.number("temperature", 0, 2));
+  EXPECT_FALSE(fields.integer("max_tokens", 0));
+  EXPECT_TRUE(fields.texts("stop", 4).empty());
+  EXPECT_FALSE(fields.boolean("stream"));
+  EXPECT_FALSE(fields.integer("seed", 0));
+  try {
+    fields.check();
+    FAIL();
+  } catch (const ApiError& error) {
+    ASSERT_EQ(error.violations().size(), 6U);
+    EXPECT_STREQ(
+        error.what(),
+        "prompt: is required; temperature: must be a number from 0 to 2, got 3; max_tokens: must be a whole number, 0 or more, got "
+        "\"many\"; stop: must be a text or a list of at most 4 texts, got a list of 2; stream: must be true or false, got 1; seed: "
+        "must be a whole number, 0 or more, got 5.5");
+    EXPECT_EQ(error.violations()[1].field, "temperature");
+    EXPECT_EQ(error.violations()[1].value, "3");
+  }
+}
+
+TEST(Fields, TakesWholeNumbersThatAreWrittenAsDecimals) {
+  const Json json = parse_body(R"({"a": 256.0, "b": 18446744073709551615, "c": -1})");
+  Fields fields(json);
+  EXPECT_EQ(fields.integer("a", 0), 256);
+  EXPECT_FALSE(fields.integer("b", 0));
+  EXPECT_EQ(fields.integer("c", -1), -1);
+  EXPECT_EQ(fields.violations().size(), 1U);
+}
+
+TEST(Fields, RefusesABodyThatIsNoObject) {
+  const Json json = parse_body("[1]");
+  Fields fields(json);
+  fields.require("prompt");
+  EXPECT_THROW(fields.check(), ApiError);
+}
+
+TEST(ApiError, SpeaksEachDialect) {
+  const ApiError error(429, "QUEUE_FULL", "busy");
+  EXPECT_EQ(error.body(Dialect::openai), R"({"error":{"message":"busy","type":"rate_limit_error","param":null,"code":"QUEUE_FULL"}})");
+  EXPECT_EQ(error.body(Dialect::anthropic), R"({"type":"error","error":{"type":"rate_limit_error","message":"busy"}})");
+  EXPECT_EQ(error.body(Dialect::ollama), R"({"error":"busy"})");
+  EXPECT_EQ(error.body(Dialect::llama), R"({"error":{"code":429,"message":"busy","type":"invalid_request_error"}})");
+  EXPECT_EQ(error.body(Dialect::fleet), R"({"error":{"code":"QUEUE_FULL","message":"busy","retriable":false}})");
+}
+
+TEST(ApiError, ListsViolationsForTheFleet) {
+  const ApiError error(std::vector<Violation>{{"temperature", "must be from 0 to 2", "3"}});
+  EXPECT_EQ(
+      error.body(Dialect::fleet),
+      R"({"error":{"code":"INVALID_REQUEST","message":"temperature: must be from 0 to 2, got 3","retriable":false},)"
+      R"("errors":[{"field":"temperature","constraint":"must be from 0 to 2","message":"temperature must be from 0 to 2","value":"3"}]})");
+}
+
+TEST(ApiError, NamesTheContextAsOpenAiDoes) {
+  const ApiError error{Error(ErrorCode::context_full, "too long")};
+  EXPECT_EQ(error.status(), 400);
+  EXPECT_EQ(error.body(Dialect::openai),
+            R"({"error":{"message":"too long","type":"invalid_request_error","param":null,"code":"context_length_exceeded"}})");
+}
+
+TEST(HttpMessage, DecodesTargets) {
+  HttpRequest request;
+  ASSERT_TRUE(parse_target("/a%2Fb/%C3%A9?x=1+2&y&z=%26", request));
+  EXPECT_EQ(request.path, "/a/b/é");
+  EXPECT_EQ(request.query_value("x"), "1 2");
+  EXPECT_EQ(request.query_value("y"), "");
+  EXPECT_EQ(request.query_value("z"), "&");
+  for (const char* bad : {"", "a", "*", "/%", "/%0", "/%gg", "/%00", "/../x", "/a/..", "/a/%2e%2e/b", "http://h/"}) {
+    EXPECT_FALSE(parse_target(bad, request)) << bad;
+  }
+}
+
+TEST(HttpMessage, FindsFieldsWhateverTheirCase) {
+  HeaderFields fields{{"Content-Type", "a"}, {"X", "b"}};
+  EXPECT_EQ(fields.find("content-type"), "a");
+  fields.set("CONTENT-TYPE", "c");
+  EXPECT_EQ(fields.find("Content-Type"), "c");
+  EXPECT_EQ(fields.all().size(), 2U);
+  EXPECT_FALSE(fields.find("Y"));
+}
+
+HttpRequest with_header(const std::string& name, const std::string& value) {
+  HttpRequest request{.method = "GET", .target = "/", .path = "/"};
+  request.peer = "1.2.3.4:5";
+  if (!name.empty()) request.headers.add(name, value);
+  return request;
+}
+
+std::string access_code(Access& access, HttpRequest request) {
+  try {
+    access.check(request);
+  } catch (const ApiError& error) {
+    return error.code();
+  }
+  return request.client;
+}
+
+TEST(Access, WantsOneOfTheKeys) {
+  Access access({.keys = {"alpha", "beta"}});
+  EXPECT_EQ(access_code(access, with_header("", "")), "MISSING_API_KEY");
+  EXPECT_EQ(access_code(access, with_header("Authorization", "Basic beta")), "MISSING_API_KEY");
+  EXPECT_EQ(access_code(access, with_header("Authorization", "Bearer ")), "MISSING_API_KEY");
+  EXPECT_EQ(access_code(access, with_header("Authorization", "Bearer bet")), "INVALID_API_KEY");
+  EXPECT_EQ(access_code(access, with_header("Authorization", "Bearer betaa")), "INVALID_API_KEY");
+  EXPECT_EQ(access_code(access, with_header("Authorization", "Bearer beta")), "key 2");
+  EXPECT_EQ(access_code(access, with_header("authorization", "bearer alpha")), "key 1");
+  EXPECT_EQ(access_code(access, with_header("x-api-key", "beta")), "key 2");
+}
+
+TEST(Access, LimitsEachClientByItself) {
+  Access access({.keys = {"alpha", "beta"}, .requests_per_minute = 2});
+  const HttpRequest alpha = with_header("Authorization", "Bearer alpha");
+  EXPECT_EQ(access_code(access, alpha), "key 1");
+  EXPECT_EQ(access_code(access, alpha), "key 1");
+  EXPECT_EQ(access_code(access, alpha), "RATE_LIMITED");
+  EXPECT_EQ(access_code(access, with_header("Authorization", "Bearer beta")), "key 2");
+}
+
+TEST(Access, ComparesWholeTexts) {
+  EXPECT_TRUE(equals_in_constant_time("", ""));
+  EXPECT_FALSE(equals_in_constant_time("", "a"));
+  EXPECT_FALSE(equals_in_constant_time("a", ""));
+  EXPECT_FALSE(equals_in_constant_time("aa", "a"));
+  EXPECT_FALSE(equals_in_constant_time("ab", "abab"));
+  EXPECT_TRUE(equals_in_constant_time("abc", "abc"));
+}
+
+TEST(RequestId, KeepsTheClientsWhereItIsPlain) {
+  EXPECT_EQ(request_id_of(with_header("X-Request-Id", "abc-1")), "abc-1");
+  EXPECT_NE(request_id_of(with_header("X-Request-Id", "a b")), "a b");
+  EXPECT_NE(request_id_of(with_header("X-Request-Id", std::string(1000, 'a'))).size(), 1000U);
+  const std::string id = random_uuid();
+  EXPECT_EQ(id.size(), 36U);
+  EXPECT_EQ(id[14], '4');
+  EXPECT_NE(std::string("89ab").find(id[19]), std::string::npos) << id;
+  EXPECT_NE(random_uuid(), id);
+}
+
+TEST(HttpClient, ReadsUrls) {
+  const HttpUrl url = parse_http_url("--queen-url", "http://queen:8500/base/");
+  EXPECT_EQ(url.host, "queen");
+  EXPECT_EQ(url.port, "8500");
+  EXPECT_EQ(url.path, "/base");
+  EXPECT_EQ(parse_http_url("f", "http://[::1]:80").host, "::1");
+  EXPECT_EQ(parse_http_url("f", "http://h").port, "80");
+  for (const char* bad : {"https://h", "h:80", "http://", "http://h:x", "http://h:1234567", "http://h\r\n:80"}) {
+    EXPECT_THROW((void)parse_http_url("--queen-url", bad), Error) << bad;
+  }
+}
+
+// Collects what a handler answers.
+class Recorder final : public HttpExchange {
+ public:
+  void add_header(std::string name, std::string value) override { headers.add(std::move(name), std::move(value)); }
+  void respond(HttpResponse given) override { response = std::move(given); }
+  void begin(int status, HeaderFields, std::string) override { response.status = status; }
+  bool write(std::string piece) override {
+    response.body += piece;
+    return true;
+  }
+  void end() override {}
+  [[nodiscard]] bool is_gone() const override { return false; }
+  void on_gone(std::function<void()>) override {}
+
+  HeaderFields headers;
+  HttpResponse response{.status = 0};
+};
+
+HttpResponse ask(const Router& router, const std::string& method, const std::string& target) {
+  const auto recorder = std::make_shared<Recorder>();
+  HttpRequest request{.method = method};
+  EXPECT_TRUE(parse_target(target, request));
+  router.handle(std::move(request), recorder);
+  return recorder->response;
+}
+
+TEST(Router, FindsHandlersByMethodAndPath) {
+  Access access({});
+  Router router(access, "");
+  const auto says = [](std::string text) {
+    return [text](HttpRequest& request, const Exchange& exchange) {
+      exchange->respond({.status = 200, .headers = {}, .body = text + std::string(request.parameter("id"))});
+    };
+  };
+  router.add("GET", "/v1/jobs/{id}/stream", Dialect::fleet, says("stream "));
+  router.add("DELETE", "/v1/jobs/{id}", Dialect::fleet, says("delete "));
+  router.add("GET", "/v1/models/{id…}", Dialect::openai, says("model "));
+  router.add("GET", "/", Dialect::openai, says("page"));
+  EXPECT_EQ(ask(router, "GET", "/v1/jobs/a/stream").body, "stream a");
+  EXPECT_EQ(ask(router, "DELETE", "/v1/jobs/b").body, "delete b");
+  EXPECT_EQ(ask(router, "GET", "/v1/models/owner/name").body, "model owner/name");
+  EXPECT_EQ(ask(router, "GET", "/").body, "page");
+  EXPECT_EQ(ask(router, "HEAD", "/").body, "page");
+  EXPECT_EQ(ask(router, "GET", "/v1/jobs/a").status, 405);
+  EXPECT_EQ(ask(router, "GET", "/v1/jobs/a").headers.find("Allow"), "DELETE");
+  EXPECT_EQ(ask(router, "GET", "/nothing").status, 404);
+  EXPECT_EQ(ask(router, "GET", "/v1/jobs//stream").status, 404);
+  EXPECT_EQ(ask(router, "OPTIONS", "/v1/jobs/a").status, 204);
+}
+
+TEST(Router, TurnsErrorsIntoResponsesOfTheRoutesDialect) {
+  Access access({.keys = {"k"}});
+  Router router(access, "");
+  router.add(
+      "GET", "/open", Dialect::fleet, [](HttpRequest&, const Exchange&) { throw ApiError(400, "INVALID_REQUEST", "bad"); },
+      Router::Who::anyone);
+  router.add("GET", "/broken", Dialect::ollama, [](HttpRequest&, const Exchange&) { throw std::runtime_error("oh"); }, Router::Who::anyone);
+  router.add("GET", "/closed", Dialect::openai, [](HttpRequest&, const Exchange&) {});
+  EXPECT_EQ(ask(router, "GET", "/open").body, R"({"error":{"code":"INVALID_REQUEST","message":"bad","retriable":false}})");
+  EXPECT_EQ(ask(router, "GET", "/broken").status, 500);
+  EXPECT_EQ(ask(router, "GET", "/closed").status, 401);
+  EXPECT_EQ(ask(router, "GET", "/closed").headers.find("WWW-Authenticate"), "Bearer");
+}
+
+}  // namespace
+}  // namespace wick::server

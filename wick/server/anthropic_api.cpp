@@ -1,0 +1,309 @@
+#include "wick/server/anthropic_api.h"
+
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/server/answer.h"
+#include "wick/server/chat_output.h"
+#include "wick/server/chat_request.h"
+#include "wick/server/event_stream.h"
+#include "wick/server/generation_fields.h"
+#include "wick/server/request_id.h"
+
+namespace wick::server {
+namespace {
+
+std::string block_type(const Json& block) {
+  return block.is_object() && block.contains("type") && block["type"].is_string() ? block["type"].get<std::string>() : std::string();
+}
+
+// The text of a block list, or of a text: of a tool's result, say.
+std::string text_of_blocks(Fields& fields, const Json& content, const std::string& path) {
+  if (content.is_string()) return content.get<std::string>();
+  std::string text;
+  if (!content.is_array()) {
+    fields.violate_path(path, "must be a text or a list of blocks", shown(content));
+    return text;
+  }
+  for (size_t i = 0; i < content.size(); ++i) {
+    if (block_type(content[i]) == "text" && content[i].contains("text") && content[i]["text"].is_string()) {
+      text += content[i]["text"].get<std::string>();
+    } else {
+      fields.violate_path(fmt::format("{}[{}]", path, i), "must be a text block: this model reads text only", shown(content[i]));
+    }
+  }
+  return text;
+}
+
+// One block of a message: text and calls go into `message`, results of tools become messages of their own.
+void read_block(Fields& fields, const Json& block, const std::string& path, ChatMessage& message, std::vector<ChatMessage>& results) {
+  const std::string type = block_type(block);
+  Fields members(block, path);
+  if (type == "text") {
+    members.require("text");
+    message.content = message.content.value_or("") + members.text("text").value_or("");
+  } else if (type == "thinking") {
+    message.reasoning += members.text("thinking").value_or("");
+  } else if (type == "redacted_thinking") {
+    // Its text is not ours to read.
+  } else if (type == "tool_use") {
+    members.require("name");
+    const Json* const input = members.object("input");
+    message.tool_calls.push_back({.id = members.text("id").value_or(""),
+                                  .name = members.text("name").value_or(""),
+                                  .arguments = input == nullptr ? "{}" : to_text(*input)});
+  } else if (type == "tool_result") {
+    const Json* const content = members.find("content");
+    results.push_back({.role = "tool",
+                       .content = content == nullptr ? "" : text_of_blocks(members, *content, path + ".content"),
+                       .tool_call_id = members.text("tool_use_id").value_or("")});
+  } else {
+    members.violate_path(path + ".type", "must be text, thinking, tool_use or tool_result: this model reads text only", type);
+  }
+  fields.take(std::move(members.violations()));
+}
+
+void read_block_message(Fields& fields, const Json& json, size_t index, std::vector<ChatMessage>& messages) {
+  const std::string path = fmt::format("messages[{}]", index);
+  Fields members(json, path);
+  ChatMessage message;
+  if (members.require("role")) {
+    message.role = members.text("role").value_or("");
+    if (message.role != "user" && message.role != "assistant" && message.role != "system") {
+      members.violate("role", "must be user or assistant");
+    }
+  }
+  std::vector<ChatMessage> results;
+  if (members.require("content")) {
+    const Json& content = *members.find("content");
+    if (content.is_string()) {
+      message.content = content.get<std::string>();
+    } else if (content.is_array()) {
+      for (size_t i = 0; i < content.size(); ++i) {
+        read_block(members, content[i], fmt::format("{}.content[{}]", path, i), message, results);
+      }
+    } else {
+      members.violate("content", "must be a text or a list of blocks");
+    }
+  }
+  fields.take(std::move(members.violations()));
+  const bool only_results = !results.empty() && !message.content && message.tool_calls.empty();
+  for (ChatMessage& result : results) messages.push_back(std::move(result));
+  if (!only_results) messages.push_back(std::move(message));
+}
+
+void read_named_tools(Fields& fields, ChatRequest& chat) {
+  const Json* const tools = fields.list("tools");
+  if (tools == nullptr || tools->empty()) return;
+  if (const Json* const choice = fields.object("tool_choice"); choice != nullptr && block_type(*choice) == "none") return;
+  Json list = Json::array();
+  for (size_t i = 0; i < tools->size(); ++i) {
+    Fields tool((*tools)[i], fmt::format("tools[{}]", i));
+    tool.require("name");
+    Json function = {{"name", tool.text("name").value_or("")}, {"description", tool.text("description").value_or("")}};
+    const Json* const schema = tool.object("input_schema");
+    function["parameters"] = schema == nullptr ? Json::object() : *schema;
+    list.push_back({{"type", "function"}, {"function", std::move(function)}});
+    fields.take(std::move(tool.violations()));
+  }
+  chat.chat.tools = to_text(list);
+  chat.uses_tools = true;
+}
+
+void read_chat(Fields& fields, ChatRequest& chat) {
+  if (const Json* const system = fields.find("system")) {
+    chat.chat.messages.push_back({.role = "system", .content = text_of_blocks(fields, *system, "system")});
+  }
+  if (fields.require("messages")) {
+    if (const Json* const messages = fields.list("messages")) {
+      if (messages->empty()) fields.violate("messages", "must hold at least one message");
+      for (size_t i = 0; i < messages->size() && fields.violations().size() < 20; ++i) {
+        read_block_message(fields, (*messages)[i], i, chat.chat.messages);
+      }
+    }
+  }
+  read_named_tools(fields, chat);
+  if (const Json* const thinking = fields.object("thinking")) {
+    chat.chat.variables = to_text({{"enable_thinking", block_type(*thinking) == "enabled"}});
+  }
+}
+
+Json stop_reason(const ChatOutput& output, const FinishEvent& event) {
+  switch (event.reason) {
+    case StopReason::end_of_sequence: return output.calls().empty() ? "end_turn" : "tool_use";
+    case StopReason::stop_sequence: return "stop_sequence";
+    case StopReason::max_tokens:
+    case StopReason::context_full: return "max_tokens";
+    case StopReason::cancelled:
+    case StopReason::deadline: return "pause_turn";
+  }
+  return nullptr;
+}
+
+Json input_of(const std::string& arguments) {
+  if (arguments.empty() || !Json::accept(arguments)) return Json::object();
+  return Json::parse(arguments);
+}
+
+class MessageWriter final : public AnswerWriter {
+ public:
+  MessageWriter(Exchange exchange, std::shared_ptr<Service> service, const ChatRequest& chat)
+      : exchange_(std::move(exchange)),
+        service_(std::move(service)),
+        streams_(chat.streams),
+        output_(*service_, chat.request.prompt, chat.chat, chat.uses_tools) {}
+
+  void begin() override {
+    if (streams_) begin_events(*exchange_);
+  }
+
+  void prompt(const PromptEvent& event) override {
+    if (!streams_) return;
+    Json message = this->message();
+    message["usage"] = {
+        {"input_tokens", event.usage.prompt_tokens}, {"output_tokens", 0}, {"cache_read_input_tokens", event.usage.cached_tokens}};
+    send("message_start", {{"type", "message_start"}, {"message", std::move(message)}});
+  }
+
+  void token(const Choice&, const TokenEvent& event) override { send_pieces(output_.push(event.text)); }
+
+  void finish(const Choice&, const FinishEvent& event) override {
+    send_pieces(output_.push(event.text));
+    send_pieces(output_.finish());
+    if (!streams_) return;
+    close_block();
+    send("message_delta", {{"type", "message_delta"},
+                           {"delta", {{"stop_reason", stop_reason(output_, event)}, {"stop_sequence", matched(event)}}},
+                           {"usage", usage(event)}});
+    send("message_stop", {{"type", "message_stop"}});
+  }
+
+  void complete(const std::vector<Choice>& choices, const PromptEvent&) override {
+    if (streams_) {
+      exchange_->end();
+      return;
+    }
+    const FinishEvent& event = choices.front().finish;
+    Json json = message();
+    Json& content = json["content"];
+    if (!output_.reasoning().empty()) content.push_back({{"type", "thinking"}, {"thinking", output_.reasoning()}, {"signature", ""}});
+    if (!output_.content().empty() || (output_.calls().empty() && content.empty())) {
+      content.push_back({{"type", "text"}, {"text", output_.content()}});
+    }
+    for (const ChatOutput::Call& call : output_.calls()) {
+      content.push_back({{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", input_of(call.arguments)}});
+    }
+    json["stop_reason"] = stop_reason(output_, event);
+    json["stop_sequence"] = matched(event);
+    json["usage"] = usage(event);
+    exchange_->respond(json_response(200, to_text(json)));
+  }
+
+  void fail(const ApiError& error) override {
+    if (!streams_) {
+      exchange_->respond(error.response(Dialect::anthropic));
+      return;
+    }
+    exchange_->write(event_text(error.body(Dialect::anthropic), "error"));
+    exchange_->end();
+  }
+
+ private:
+  static Json matched(const FinishEvent& event) { return event.stop_sequence_matched ? Json(*event.stop_sequence_matched) : Json(nullptr); }
+  static Json usage(const FinishEvent& event) {
+    return {{"input_tokens", event.usage.prompt_tokens},
+            {"output_tokens", event.usage.completion_tokens},
+            {"cache_read_input_tokens", event.usage.cached_tokens}};
+  }
+  [[nodiscard]] Json message() const {
+    return {{"id", id_},
+            {"type", "message"},
+            {"role", "assistant"},
+            {"model", service_->model_id},
+            {"content", Json::array()},
+            {"stop_reason", nullptr},
+            {"stop_sequence", nullptr},
+            {"usage", Json::object()}};
+  }
+  void send(std::string_view name, const Json& data) { exchange_->write(json_event(data, name)); }
+
+  void send_pieces(const std::vector<ChatPiece>& pieces) {
+    if (!streams_) return;
+    for (const ChatPiece& piece : pieces) send_piece(piece);
+  }
+  void send_piece(const ChatPiece& piece) {
+    switch (piece.kind) {
+      case ChatPiece::Kind::content:
+        open_block(piece.kind, {{"type", "text"}, {"text", ""}});
+        return delta({{"type", "text_delta"}, {"text", piece.text}});
+      case ChatPiece::Kind::reasoning:
+        open_block(piece.kind, {{"type", "thinking"}, {"thinking", ""}, {"signature", ""}});
+        return delta({{"type", "thinking_delta"}, {"thinking", piece.text}});
+      case ChatPiece::Kind::call_begin:
+        close_block();
+        return open_block(piece.kind, {{"type", "tool_use"}, {"id", piece.id}, {"name", piece.text}, {"input", Json::object()}});
+      case ChatPiece::Kind::call_arguments: return delta({{"type", "input_json_delta"}, {"partial_json", piece.text}});
+    }
+  }
+  void open_block(ChatPiece::Kind kind, Json block) {
+    if (open_ && kind_ == kind) return;
+    close_block();
+    open_ = true;
+    kind_ = kind;
+    send("content_block_start", {{"type", "content_block_start"}, {"index", index_}, {"content_block", std::move(block)}});
+  }
+  void delta(Json json) { send("content_block_delta", {{"type", "content_block_delta"}, {"index", index_}, {"delta", std::move(json)}}); }
+  void close_block() {
+    if (!std::exchange(open_, false)) return;
+    send("content_block_stop", {{"type", "content_block_stop"}, {"index", index_++}});
+  }
+
+  Exchange exchange_;
+  std::shared_ptr<Service> service_;
+  bool streams_;
+  ChatOutput output_;
+  std::string id_ = random_id("msg_");
+  bool open_ = false;
+  ChatPiece::Kind kind_ = ChatPiece::Kind::content;
+  int64_t index_ = 0;
+};
+
+void messages(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  ChatRequest chat;
+  read_chat(fields, chat);
+  read_generation(fields, chat.request);
+  chat.request.params.stop = fields.texts("stop_sequences", kMostStops);
+  fields.require("max_tokens");
+  if (const auto value = fields.integer("max_tokens", 1)) chat.request.params.max_tokens = *value;
+  chat.streams = fields.boolean("stream").value_or(false);
+  fields.check();
+  render_chat(*service, chat, false);  // Anthropic's clients always send a large max_tokens
+  auto writer = std::make_unique<MessageWriter>(exchange, service, chat);
+  Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
+}
+
+void count_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  ChatRequest chat;
+  read_chat(fields, chat);
+  fields.check();
+  render_chat(*service, chat, false);
+  const size_t tokens = service->engine->encode_prompt(chat.request.prompt, true).size();
+  exchange->respond(json_response(200, to_text({{"input_tokens", tokens}})));
+}
+
+}  // namespace
+
+void add_anthropic_routes(Router& router, Worker& worker) {
+  router.add("POST", "/v1/messages", Dialect::anthropic,
+             [&worker](HttpRequest& request, const Exchange& exchange) { messages(worker, request, exchange); });
+  router.add("POST", "/v1/messages/count_tokens", Dialect::anthropic,
+             [&worker](HttpRequest& request, const Exchange& exchange) { count_tokens(worker, request, exchange); });
+}
+
+}  // namespace wick::server

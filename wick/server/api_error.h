@@ -1,0 +1,55 @@
+// An ApiError is the answer to a request that cannot be fulfilled; each dialect has its own JSON for it.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/base/error.h"
+#include "wick/server/http_message.h"
+
+namespace wick::server {
+
+// The API whose words a route speaks.
+enum class Dialect { openai, anthropic, ollama, llama, fleet };
+
+// A field of a request that is wrong.
+struct Violation {
+  std::string field;       // "messages[2].content"
+  std::string constraint;  // "must be from 0 to 2"
+  std::string value;       // as JSON, shortened
+};
+
+class ApiError : public std::exception {
+ public:
+  ApiError(int status, std::string code, std::string message) : status_(status), code_(std::move(code)), message_(std::move(message)) {}
+  // 400 INVALID_REQUEST with all violations.
+  explicit ApiError(std::vector<Violation> violations);
+  // What the library reports, as a status and a code.
+  explicit ApiError(const Error& error);
+
+  ApiError& retry_after(std::chrono::seconds time);
+
+  [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
+  [[nodiscard]] int status() const noexcept { return status_; }
+  // "INVALID_REQUEST", "CONTEXT_LENGTH_EXCEEDED", "QUEUE_FULL" …
+  [[nodiscard]] const std::string& code() const noexcept { return code_; }
+  [[nodiscard]] const std::vector<Violation>& violations() const noexcept { return violations_; }
+  [[nodiscard]] bool can_retry() const noexcept { return can_retry_; }
+
+  // The response, and its body alone, which streams send as an event.
+  [[nodiscard]] HttpResponse response(Dialect dialect) const;
+  [[nodiscard]] std::string body(Dialect dialect) const;
+
+ private:
+  int status_ = 400;
+  std::string code_;
+  std::string message_;
+  std::vector<Violation> violations_;
+  bool can_retry_ = false;
+  std::chrono::seconds retry_after_{0};
+};
+
+}  // namespace wick::server

@@ -1,0 +1,55 @@
+#include "wick/server/chat_output.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wick/server/request_id.h"
+
+namespace wick::server {
+
+struct ChatOutput::Parser {
+  explicit Parser(const ChatParserOptions& options) : machine(options) {}
+  ChatParser machine;
+};
+
+ChatOutput::ChatOutput(const Service& service, const std::string& rendered, const ChatPrompt& prompt, bool parses_tools) {
+  ChatParserOptions options{.format = parses_tools ? service.chat_format : "plain",
+                            .starts_in_reasoning = ends_in_reasoning(rendered),
+                            .tools = parses_tools ? prompt.tools : ""};
+  parser_ = std::make_unique<Parser>(options);
+}
+
+ChatOutput::~ChatOutput() = default;
+ChatOutput::ChatOutput(ChatOutput&&) noexcept = default;
+ChatOutput& ChatOutput::operator=(ChatOutput&&) noexcept = default;
+
+std::vector<ChatPiece> ChatOutput::push(std::string_view text) { return keep(parser_->machine.push(text)); }
+std::vector<ChatPiece> ChatOutput::finish() { return keep(parser_->machine.finish()); }
+
+std::vector<ChatPiece> ChatOutput::keep(std::vector<ChatEvent> events) {
+  std::vector<ChatPiece> pieces;
+  for (ChatEvent& event : events) {
+    const auto call = static_cast<size_t>(std::max<int64_t>(event.call, 0));
+    switch (event.kind) {
+      case ChatEventKind::content: content_ += event.text; break;
+      case ChatEventKind::reasoning: reasoning_ += event.text; break;
+      case ChatEventKind::call_begin:
+        // Ids that the parser counts are not unique over a conversation.
+        if (event.id.empty() || event.id.starts_with("call_")) event.id = random_id("call_");
+        calls_.resize(std::max(calls_.size(), call + 1));
+        calls_[call] = {.id = event.id, .name = event.name, .arguments = {}};
+        pieces.push_back({.kind = ChatPiece::Kind::call_begin, .text = event.name, .call = call, .id = event.id});
+        continue;
+      case ChatEventKind::arguments:
+        calls_[call].arguments += event.text;
+        pieces.push_back({.kind = ChatPiece::Kind::call_arguments, .text = std::move(event.text), .call = call});
+        continue;
+      case ChatEventKind::call_end: continue;
+    }
+    const bool is_content = event.kind == ChatEventKind::content;
+    pieces.push_back({.kind = is_content ? ChatPiece::Kind::content : ChatPiece::Kind::reasoning, .text = std::move(event.text)});
+  }
+  return pieces;
+}
+
+}  // namespace wick::server

@@ -1,0 +1,53 @@
+// What a model writes in a conversation, taken apart as it comes: text, reasoning and tool calls.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/server/worker.h"
+#include "wick/text/chat_parser.h"
+#include "wick/text/chat_template.h"
+
+namespace wick::server {
+
+// A piece of an answer. A tool call begins with its name and id; pieces of its arguments follow.
+struct ChatPiece {
+  enum class Kind { content, reasoning, call_begin, call_arguments };
+  Kind kind = Kind::content;
+  std::string text = {};  // of a call's beginning: its name
+  size_t call = 0;        // counts the calls of an answer, from 0
+  std::string id = {};    // of a call's beginning
+};
+
+class ChatOutput {
+ public:
+  // `rendered`: the prompt as text. `parses_tools`: whether tool calls are parsed, or are text like any other.
+  ChatOutput(const Service& service, const std::string& rendered, const ChatPrompt& prompt, bool parses_tools);
+  ~ChatOutput();
+  ChatOutput(ChatOutput&&) noexcept;
+  ChatOutput& operator=(ChatOutput&&) noexcept;
+
+  // What the text, in pieces of any size, has in it so far; at the end what was held back.
+  [[nodiscard]] std::vector<ChatPiece> push(std::string_view text);
+  [[nodiscard]] std::vector<ChatPiece> finish();
+
+  // All of it together.
+  struct Call {
+    std::string id, name, arguments;
+  };
+  [[nodiscard]] const std::string& content() const noexcept { return content_; }
+  [[nodiscard]] const std::string& reasoning() const noexcept { return reasoning_; }
+  [[nodiscard]] const std::vector<Call>& calls() const noexcept { return calls_; }
+
+ private:
+  std::vector<ChatPiece> keep(std::vector<ChatEvent> events);
+
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+  std::string content_, reasoning_;
+  std::vector<Call> calls_;
+};
+
+}  // namespace wick::server

@@ -1,0 +1,156 @@
+#include "wick/server/chat_request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/server/prompt_length.h"
+
+namespace wick::server {
+namespace {
+
+constexpr size_t kMostMessages = 100'000;
+
+// Text parts are the content as one text; of others the model would know nothing.
+void read_content(Fields& message, const std::string& path, ChatMessage& result) {
+  const Json* const content = message.find("content");
+  if (content == nullptr) return;
+  if (content->is_string()) {
+    result.content = content->get<std::string>();
+    return;
+  }
+  if (!content->is_array()) {
+    message.violate_path(path + ".content", "must be a text or a list of parts", shown(*content));
+    return;
+  }
+  std::string text;
+  for (size_t i = 0; i < content->size(); ++i) {
+    const Json& part = (*content)[i];
+    const std::string type = part.is_object() ? part.value("type", Json("")).is_string() ? part.value("type", "") : "" : "";
+    if (type == "text" || type == "input_text" || type == "output_text") {
+      Fields members(part, fmt::format("{}.content[{}]", path, i));
+      members.require("text");
+      text += members.text("text").value_or("");
+      message.take(std::move(members.violations()));
+    } else {
+      message.violate_path(fmt::format("{}.content[{}].type", path, i), "must be \"text\": this model reads text only",
+                           part.is_object() && part.contains("type") ? shown(part["type"]) : shown(part));
+    }
+  }
+  result.content = std::move(text);
+}
+
+void read_tool_calls(Fields& message, const std::string& path, ChatMessage& result) {
+  const Json* const calls = message.list("tool_calls");
+  if (calls == nullptr) return;
+  for (size_t i = 0; i < calls->size(); ++i) {
+    Fields call((*calls)[i], fmt::format("{}.tool_calls[{}]", path, i));
+    call.require("function");
+    ToolCall parsed{.id = call.text("id").value_or(""), .name = {}, .arguments = {}};
+    if (const Json* const function = call.object("function")) {
+      Fields members(*function, fmt::format("{}.tool_calls[{}].function", path, i));
+      members.require("name");
+      parsed.name = members.text("name").value_or("");
+      // OpenAI writes arguments as a text of JSON, Ollama as an object.
+      if (const Json* const arguments = members.find("arguments")) {
+        parsed.arguments = arguments->is_string() ? arguments->get<std::string>() : to_text(*arguments);
+        if (!parsed.arguments.empty() && !Json::accept(parsed.arguments)) members.violate("arguments", "must be JSON");
+      }
+      call.take(std::move(members.violations()));
+    }
+    message.take(std::move(call.violations()));
+    result.tool_calls.push_back(std::move(parsed));
+  }
+}
+
+ChatMessage read_message(Fields& fields, const Json& json, size_t index) {
+  const std::string path = fmt::format("messages[{}]", index);
+  Fields message(json, path);
+  ChatMessage result;
+  if (message.require("role")) {
+    result.role = message.text("role").value_or("");
+    static constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool", "function"};
+    const bool is_text = message.find("role")->is_string();
+    if (is_text && std::ranges::find(kRoles, result.role) == std::end(kRoles)) {
+      message.violate("role", "must be system, developer, user, assistant or tool");
+    }
+    // What OpenAI calls developer since 2024 is what templates know as system.
+    if (result.role == "developer") result.role = "system";
+    if (result.role == "function") result.role = "tool";
+  }
+  read_content(message, path, result);
+  read_tool_calls(message, path, result);
+  if (!message.has("content") && result.tool_calls.empty() && json.is_object()) message.violate_path(path + ".content", "is required");
+  result.reasoning = message.text(message.has("reasoning_content") ? "reasoning_content" : "reasoning").value_or("");
+  result.name = message.text("name").value_or("");
+  result.tool_call_id = message.text("tool_call_id").value_or("");
+  fields.take(std::move(message.violations()));
+  return result;
+}
+
+void read_tools(Fields& fields, ChatRequest& chat) {
+  const Json* const tools = fields.list("tools");
+  if (tools == nullptr || tools->empty()) return;
+  for (size_t i = 0; i < tools->size(); ++i) {
+    Fields tool((*tools)[i], fmt::format("tools[{}]", i));
+    if (tool.text("type").value_or("function") != "function") tool.violate("type", "must be \"function\"");
+    if (tool.require("function")) {
+      if (const Json* const function = tool.object("function")) {
+        Fields members(*function, fmt::format("tools[{}].function", i));
+        members.require("name");
+        (void)members.text("name");
+        (void)members.object("parameters");
+        tool.take(std::move(members.violations()));
+      }
+    }
+    fields.take(std::move(tool.violations()));
+  }
+  const Json* const choice = fields.find("tool_choice");
+  if (choice != nullptr && choice->is_string()) {
+    const auto word = choice->get<std::string>();
+    if (word == "none") return;
+    if (word != "auto" && word != "required") fields.violate("tool_choice", "must be none, auto, required, or a function");
+  }
+  chat.chat.tools = to_text(*tools);
+  chat.uses_tools = true;
+}
+
+}  // namespace
+
+void read_openai_chat(Fields& fields, ChatRequest& chat) {
+  if (fields.require("messages")) {
+    if (const Json* const messages = fields.list("messages")) {
+      if (messages->empty()) fields.violate("messages", "must hold at least one message");
+      if (messages->size() > kMostMessages) fields.violate("messages", fmt::format("must hold at most {} messages", kMostMessages));
+      const size_t count = std::min(messages->size(), kMostMessages);
+      // A list that is wrong all through gets a few words, not a million.
+      for (size_t i = 0; i < count && fields.violations().size() < 20; ++i) {
+        chat.chat.messages.push_back(read_message(fields, (*messages)[i], i));
+      }
+    }
+  }
+  read_tools(fields, chat);
+  Json variables = Json::object();
+  if (const Json* const more = fields.object("chat_template_kwargs")) variables = *more;
+  if (const auto effort = fields.text("reasoning_effort")) variables["reasoning_effort"] = *effort;
+  if (!variables.empty()) chat.chat.variables = to_text(variables);
+  if (const auto value = fields.boolean("add_generation_prompt")) chat.chat.add_generation_prompt = *value;
+}
+
+void render_chat(const Service& service, ChatRequest& chat, bool max_tokens_given) {
+  if (!service.chat_template) throw ApiError(400, "NO_CHAT_TEMPLATE", service.chat_template_error);
+  const Tokenizer& tokenizer = service.engine->tokenizer();
+  const auto text_of = [&](std::optional<TokenId> token) { return token ? std::string(tokenizer.token_text(*token)) : std::string(); };
+  chat.chat.bos_token = text_of(tokenizer.bos());
+  chat.chat.eos_token = text_of(tokenizer.eos());
+  try {
+    chat.request.prompt = service.chat_template->render(chat.chat);
+  } catch (const Error& error) {
+    throw ApiError(400, "INVALID_REQUEST", error.what());
+  }
+  // Control tokens in a rendered conversation are what the template wrote.
+  chat.request.params.parse_special = true;
+  fit_into_context(*service.engine, chat.request, max_tokens_given);
+}
+
+}  // namespace wick::server

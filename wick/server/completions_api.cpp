@@ -1,0 +1,255 @@
+#include "wick/server/completions_api.h"
+
+#include <mutex>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/base/utf8.h"
+#include "wick/server/event_stream.h"
+#include "wick/server/finish_reason.h"
+#include "wick/server/generation_fields.h"
+#include "wick/server/logprobs_json.h"
+#include "wick/server/prompt_length.h"
+#include "wick/server/prompts.h"
+#include "wick/server/request_id.h"
+#include "wick/server/usage_json.h"
+
+namespace wick::server {
+namespace {
+
+constexpr int64_t kCompletionTokens = 16;  // OpenAI's
+constexpr size_t kMostPrompts = 64;
+constexpr int64_t kMostChoices = 128;
+constexpr int64_t kMostLogprobs = 20;
+
+struct CompletionSettings {
+  bool streams = false;
+  bool with_usage = false;
+  bool has_logprobs = false;
+};
+
+// What the answers to all prompts of one request share: the response that they make together.
+class CompletionResponse {
+ public:
+  CompletionResponse(Exchange exchange, std::shared_ptr<Service> service, const CompletionSettings& options, size_t prompts,
+                     int64_t choices)
+      : exchange_(std::move(exchange)), service_(std::move(service)), options_(options), choices_of_prompt_(choices), answers_(prompts) {}
+
+  void begin() {
+    const std::scoped_lock lock(mutex_);
+    if (!std::exchange(has_begun_, true) && options_.streams) begin_events(*exchange_);
+  }
+
+  void piece(size_t prompt, int64_t choice, std::string text, Json logprobs, Json reason) {
+    if (!options_.streams) return;
+    Json chunk = head();
+    chunk["choices"] = {{{"index", static_cast<int64_t>(prompt) * choices_of_prompt_ + choice},
+                         {"text", std::move(text)},
+                         {"logprobs", std::move(logprobs)},
+                         {"finish_reason", std::move(reason)}}};
+    if (options_.with_usage) chunk["usage"] = nullptr;
+    exchange_->write(json_event(chunk));
+  }
+
+  void complete(size_t prompt, const std::vector<Choice>& choices, const PromptEvent& event) {
+    const std::scoped_lock lock(mutex_);
+    answers_[prompt] = {choices, event};
+    if (++done_ == answers_.size() && !failed_) respond();
+  }
+
+  void fail(const ApiError& error) {
+    const std::scoped_lock lock(mutex_);
+    if (std::exchange(failed_, true)) return;
+    if (!options_.streams) {
+      exchange_->respond(error.response(Dialect::openai));
+      return;
+    }
+    exchange_->write(event_text(error.body(Dialect::openai)) + event_text(std::string_view("[DONE]")));
+    exchange_->end();
+  }
+
+  [[nodiscard]] const Tokenizer& tokenizer() const { return service_->engine->tokenizer(); }
+  [[nodiscard]] bool has_logprobs() const noexcept { return options_.has_logprobs; }
+
+ private:
+  struct PromptAnswer {
+    std::vector<Choice> choices;
+    PromptEvent prompt;
+  };
+
+  [[nodiscard]] Json head() const {
+    return {{"id", id_}, {"object", "text_completion"}, {"created", created_}, {"model", service_->model_id}};
+  }
+
+  void respond() {
+    std::vector<Choice> all;
+    int64_t prompt_tokens = 0;
+    int64_t cached = 0;
+    Json list = Json::array();
+    for (const PromptAnswer& answer : answers_) {
+      for (const Choice& choice : answer.choices) list.push_back(choice_json(answer, choice, list.size()));
+      all.insert(all.end(), answer.choices.begin(), answer.choices.end());
+      prompt_tokens += answer.choices.front().finish.usage.prompt_tokens;
+      cached += answer.choices.front().finish.usage.cached_tokens;
+    }
+    Json usage = usage_json(all);
+    usage["prompt_tokens"] = prompt_tokens;
+    usage["total_tokens"] = prompt_tokens + usage["completion_tokens"].get<int64_t>();
+    usage["prompt_tokens_details"]["cached_tokens"] = cached;
+    Json json = head();
+    if (!options_.streams) {
+      json["choices"] = std::move(list);
+      json["usage"] = std::move(usage);
+      exchange_->respond(json_response(200, to_text(json)));
+      return;
+    }
+    if (options_.with_usage) {
+      json["choices"] = Json::array();
+      json["usage"] = std::move(usage);
+      exchange_->write(json_event(json));
+    }
+    exchange_->write(event_text(std::string_view("[DONE]")));
+    exchange_->end();
+  }
+
+  [[nodiscard]] Json choice_json(const PromptAnswer& answer, const Choice& choice, size_t index) const {
+    Json logprobs = nullptr;
+    if (options_.has_logprobs) {
+      const auto offset = static_cast<int64_t>(count_characters(answer.prompt.text));
+      logprobs = completion_logprobs(tokenizer(), choice.logprobs, offset);
+      if (!answer.prompt.text.empty() && !answer.prompt.logprobs.empty()) logprobs = with_prompt(answer, std::move(logprobs));
+    }
+    return {{"index", index},
+            {"text", answer.prompt.text + choice.text},
+            {"logprobs", std::move(logprobs)},
+            {"finish_reason", finish_reason(choice.finish.reason)}};
+  }
+
+  // With echo the prompt's tokens come first; the first of them has no probability.
+  [[nodiscard]] Json with_prompt(const PromptAnswer& answer, Json generated) const {
+    std::vector<GeneratedLogprob> values(answer.prompt.logprobs);
+    values.insert(values.begin(), GeneratedLogprob{.chosen = {answer.prompt.tokens.front(), 0}, .top = {}});
+    Json json = completion_logprobs(tokenizer(), values, 0);
+    json["token_logprobs"][0] = nullptr;
+    json["top_logprobs"][0] = nullptr;
+    for (const char* name : {"tokens", "token_logprobs", "top_logprobs", "text_offset"}) {
+      for (Json& item : generated[name]) json[name].push_back(std::move(item));
+    }
+    return json;
+  }
+
+  Exchange exchange_;
+  std::shared_ptr<Service> service_;
+  CompletionSettings options_;
+  int64_t choices_of_prompt_;
+  std::string id_ = random_id("cmpl-");
+  int64_t created_ = Worker::unix_time();
+  std::mutex mutex_;
+  bool has_begun_ = false, failed_ = false;
+  size_t done_ = 0;
+  std::vector<PromptAnswer> answers_;
+};
+
+class CompletionWriter final : public AnswerWriter {
+ public:
+  CompletionWriter(std::shared_ptr<CompletionResponse> response, size_t prompt, bool echoes)
+      : response_(std::move(response)), prompt_(prompt), echoes_(echoes) {}
+
+  void begin() override { response_->begin(); }
+  void prompt(const PromptEvent& event) override {
+    if (echoes_) response_->piece(prompt_, 0, event.text, nullptr, nullptr);
+  }
+  void token(const Choice& choice, const TokenEvent& event) override {
+    Json logprobs = nullptr;
+    if (response_->has_logprobs() && event.logprob) {
+      const size_t before = choice.text.size() - event.text.size();
+      logprobs = completion_logprobs(response_->tokenizer(), std::span(&*event.logprob, 1),
+                                     static_cast<int64_t>(count_characters(std::string_view(choice.text).substr(0, before))));
+    }
+    if (!event.text.empty() || !logprobs.is_null()) response_->piece(prompt_, event.choice, event.text, std::move(logprobs), nullptr);
+  }
+  void finish(const Choice&, const FinishEvent& event) override {
+    response_->piece(prompt_, event.choice, event.text, nullptr, finish_reason(event.reason));
+  }
+  void complete(const std::vector<Choice>& choices, const PromptEvent& prompt) override { response_->complete(prompt_, choices, prompt); }
+  void fail(const ApiError& error) override { response_->fail(error); }
+
+ private:
+  std::shared_ptr<CompletionResponse> response_;
+  size_t prompt_;
+  bool echoes_;
+};
+
+void read_counts(Fields& fields, Request& request, CompletionSettings& options) {
+  if (const auto value = fields.integer("n", 1, kMostChoices)) request.n = *value;
+  if (const auto value = fields.integer("best_of", 1, kMostChoices)) request.best_of = *value;
+  if (fields.has("best_of") && request.best_of < request.n) fields.violate("best_of", "must not be less than n");
+  if (request.best_of == request.n) request.best_of = 0;
+  if (const auto value = fields.integer("logprobs", 0, kMostLogprobs)) {
+    request.params.logprobs = *value;
+    options.has_logprobs = true;
+  }
+  if (const auto value = fields.boolean("echo")) request.echo = *value;
+  if (request.echo && options.has_logprobs) request.prompt_logprobs = request.params.logprobs;
+  if (const auto value = fields.boolean("stream")) options.streams = *value;
+  if (const Json* const stream_options = fields.object("stream_options")) {
+    Fields more(*stream_options, "stream_options");
+    options.with_usage = more.boolean("include_usage").value_or(false);
+    fields.take(std::move(more.violations()));
+  }
+  if (options.streams && request.best_of > 0) fields.violate("best_of", "cannot be streamed: the best is known at the end");
+}
+
+void completions(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  Request common;
+  CompletionSettings options;
+  fields.require("prompt");
+  std::vector<Request> requests = read_prompts(fields, "prompt", kMostPrompts);
+  if (fields.has("suffix") && fields.text("suffix").value_or("") != "") fields.violate("suffix", "is not supported by this model");
+  read_generation(fields, common);
+  read_max_tokens(fields, {"max_tokens"}, kCompletionTokens, common);
+  read_counts(fields, common, options);
+  fields.check();
+  for (Request& request : requests) {
+    std::swap(common.prompt, request.prompt);
+    std::swap(common.tokens, request.tokens);
+    request = common;
+    common.prompt.clear();
+    common.tokens.clear();
+    fit_into_context(*service->engine, request, fields.has("max_tokens"));
+  }
+  const auto response = std::make_shared<CompletionResponse>(exchange, service, options, requests.size(), common.n);
+  std::vector<std::shared_ptr<Answer>> answers;
+  try {
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const bool echoes = requests[i].echo;
+      answers.push_back(Answer::start(worker, service, std::move(requests[i]), requests.size() == 1 ? exchange : nullptr,
+                                      std::make_unique<CompletionWriter>(response, i, echoes)));
+    }
+  } catch (const ApiError& error) {
+    for (const std::shared_ptr<Answer>& answer : answers) answer->cancel();
+    response->fail(error);
+    return;
+  }
+  if (answers.size() > 1) {
+    exchange->on_gone([answers = std::vector<std::weak_ptr<Answer>>(answers.begin(), answers.end())] {
+      for (const std::weak_ptr<Answer>& weak : answers) {
+        if (const std::shared_ptr<Answer> answer = weak.lock()) answer->cancel();
+      }
+    });
+  }
+}
+
+}  // namespace
+
+void add_completion_routes(Router& router, Worker& worker) {
+  for (const char* path : {"/v1/completions", "/openai/v1/completions"}) {
+    router.add("POST", path, Dialect::openai,
+               [&worker](HttpRequest& request, const Exchange& exchange) { completions(worker, request, exchange); });
+  }
+}
+
+}  // namespace wick::server

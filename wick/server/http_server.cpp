@@ -1,0 +1,661 @@
+#include "wick/server/http_server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <csignal>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "wick/base/fail.h"
+
+namespace wick::server {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+using Protocol = asio::generic::stream_protocol;
+using Strand = asio::strand<asio::io_context::executor_type>;
+using Socket = Protocol::socket::rebind_executor<Strand>::other;
+using Timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Strand>;
+
+// A field's value on the wire holds no line break, whoever wrote it.
+void append_field(std::string& text, std::string_view name, std::string_view value) {
+  text.append(name).append(": ");
+  for (const char c : value) text += c == '\r' || c == '\n' || c == '\0' ? ' ' : c;
+  text += "\r\n";
+}
+
+bool has_body(int status) noexcept { return status >= 200 && status != 204 && status != 304; }
+
+}  // namespace
+
+class Connection;
+
+struct HttpServerState : std::enable_shared_from_this<HttpServerState> {
+  HttpServerState(HttpServerOptions chosen, HttpServer::Handler handle, HttpServer::Refusal refusal)
+      : options(std::move(chosen)), handler(std::move(handle)), refuse(std::move(refusal)), context(options.threads), signals(context) {}
+
+  HttpServerOptions options;
+  HttpServer::Handler handler;
+  HttpServer::Refusal refuse;
+  asio::io_context context;
+  std::optional<asio::ip::tcp::acceptor> tcp;
+  std::optional<asio::local::stream_protocol::acceptor> local;
+  asio::signal_set signals;
+  std::function<void()> stop_signal, abort_signal;
+  std::vector<std::jthread> threads;
+  std::string address;
+  int port = 0;
+  std::atomic<int64_t> active{0}, connections{0};
+  std::atomic<bool> draining{false};
+  std::mutex mutex;
+  std::set<Connection*> open;  // for drain()
+
+  void listen();
+  void listen_on_path();
+  asio::awaitable<void> accept_all();
+  void wait_for_signal(int count);
+};
+
+namespace {
+
+// How an exchange's pieces get to its connection. Everything below `mutex` is shared; the connection's coroutine sleeps on its timer until
+// somebody posts to its strand.
+class PendingExchange final : public HttpExchange, public std::enable_shared_from_this<PendingExchange> {
+ public:
+  PendingExchange(Strand strand, std::shared_ptr<Timer> wake, uint64_t limit)
+      : strand_(std::move(strand)), wake_(std::move(wake)), limit_(limit) {}
+
+  void add_header(std::string name, std::string value) override {
+    const std::scoped_lock lock(mutex_);
+    extra_.add(std::move(name), std::move(value));
+  }
+
+  void respond(HttpResponse response) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (begun_) return;
+      begun_ = ended_ = true;
+      status_ = response.status;
+      headers_ = std::move(response.headers);
+      pending_ = std::move(response.body);
+    }
+    wake();
+  }
+
+  void begin(int status, HeaderFields headers, std::string heartbeat) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (begun_) return;
+      begun_ = streams_ = true;
+      status_ = status;
+      headers_ = std::move(headers);
+      heartbeat_ = std::move(heartbeat);
+    }
+    wake();
+  }
+
+  bool write(std::string piece) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (gone_ || ended_) return false;
+      pending_ += piece;
+      if (pending_.size() <= limit_) {
+        piece.clear();
+      }
+    }
+    if (!piece.empty()) go();
+    wake();
+    return piece.empty();
+  }
+
+  void end() override {
+    {
+      const std::scoped_lock lock(mutex_);
+      ended_ = true;
+    }
+    wake();
+  }
+
+  [[nodiscard]] bool is_gone() const override {
+    const std::scoped_lock lock(mutex_);
+    return gone_;
+  }
+
+  void on_gone(std::function<void()> callback) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!gone_) {
+        on_gone_ = std::move(callback);
+        return;
+      }
+    }
+    callback();
+  }
+
+  // The client is gone.
+  void go() {
+    std::function<void()> callback;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (gone_ || (ended_ && sent_all_)) return;
+      gone_ = true;
+      callback = std::exchange(on_gone_, {});
+    }
+    if (callback) callback();
+    wake();
+  }
+
+  // What the connection is to do next.
+  struct Work {
+    bool gone = false, begins = false, ends = false, streams = false;
+    int status = 0;
+    HeaderFields headers, extra;
+    std::string body;
+    std::string heartbeat;
+  };
+  Work take() {
+    const std::scoped_lock lock(mutex_);
+    Work work;
+    work.gone = gone_;
+    work.begins = begun_ && !head_sent_;
+    work.ends = ended_;
+    work.streams = streams_;
+    work.heartbeat = heartbeat_;
+    if (work.begins) {
+      head_sent_ = true;
+      work.status = status_;
+      work.headers = std::move(headers_);
+      work.extra = extra_;
+    }
+    if (begun_) work.body = std::exchange(pending_, {});
+    return work;
+  }
+  void sent_all() {
+    std::function<void()> unused;
+    const std::scoped_lock lock(mutex_);
+    sent_all_ = true;
+    unused = std::exchange(on_gone_, {});
+  }
+
+ private:
+  void wake() {
+    asio::post(strand_, [timer = wake_] { timer->cancel(); });
+  }
+
+  Strand strand_;
+  std::shared_ptr<Timer> wake_;
+  uint64_t limit_;
+  mutable std::mutex mutex_;
+  bool begun_ = false, ended_ = false, streams_ = false, head_sent_ = false, gone_ = false, sent_all_ = false;
+  int status_ = 0;
+  HeaderFields headers_, extra_;
+  std::string pending_, heartbeat_;
+  std::function<void()> on_gone_;
+};
+
+}  // namespace
+
+// One client: reads a request, waits for its response, writes it, and again.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(std::shared_ptr<HttpServerState> server, Socket socket, Strand strand, std::string peer)
+      : server_(std::move(server)),
+        socket_(std::move(socket)),
+        strand_(std::move(strand)),
+        wake_(std::make_shared<Timer>(strand_)),
+        deadline_(strand_),
+        peer_(std::move(peer)) {
+    ++server_->connections;
+    const std::scoped_lock lock(server_->mutex);
+    server_->open.insert(this);
+  }
+  ~Connection() {
+    {
+      const std::scoped_lock lock(server_->mutex);
+      server_->open.erase(this);
+    }
+    --server_->connections;
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void start() {
+    asio::co_spawn(strand_, [self = shared_from_this()] { return self->run(); }, asio::detached);
+  }
+
+  // The server drains: a connection that waits for a request ends.
+  void drain() {
+    asio::post(strand_, [weak = weak_from_this()] {
+      const std::shared_ptr<Connection> self = weak.lock();
+      if (self && self->is_idle_) self->cancel();
+    });
+  }
+
+ private:
+  using Parser = http::request_parser<http::string_body>;
+
+  // What is under way when the time is over ends with an error; set_deadline and clear_deadline forget the deadline before.
+  void set_deadline(std::chrono::milliseconds time) {
+    is_late_ = false;
+    deadline_.expires_after(time);
+    deadline_.async_wait([weak = weak_from_this(), turn = ++deadline_turn_](error_code error) {
+      const std::shared_ptr<Connection> self = weak.lock();
+      if (error || !self || self->deadline_turn_ != turn) return;
+      self->is_late_ = true;
+      self->cancel();
+    });
+  }
+  void clear_deadline() {
+    ++deadline_turn_;
+    deadline_.cancel();
+  }
+  void cancel() {
+    error_code ignored;
+    socket_.cancel(ignored);
+  }
+
+  asio::awaitable<void> run() {
+    bool goes_on = true;
+    while (goes_on && !server_->draining) goes_on = co_await serve_one();
+    error_code ignored;
+    socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+    if (lingers_) co_await discard_rest();
+    socket_.close(ignored);
+  }
+
+  // A client that is still sending a body which was refused would get a reset instead of the response: reads a little of it.
+  asio::awaitable<void> discard_rest() {
+    error_code error;
+    std::vector<char> rest(size_t{1} << 16U);
+    set_deadline(std::chrono::seconds(2));
+    for (size_t total = 0; !error && total < (size_t{64} << 20U);) {
+      total += co_await socket_.async_read_some(asio::buffer(rest), asio::redirect_error(asio::use_awaitable, error));
+    }
+  }
+
+  // Whether another request may follow.
+  asio::awaitable<bool> serve_one() {
+    Parser parser;
+    parser.header_limit(server_->options.header_bytes);
+    parser.body_limit(server_->options.body_bytes);
+    error_code error;
+    if (buffer_.size() == 0) {
+      is_idle_ = true;
+      set_deadline(server_->options.idle);
+      const size_t bytes =
+          co_await socket_.async_read_some(buffer_.prepare(size_t{8} << 10U), asio::redirect_error(asio::use_awaitable, error));
+      is_idle_ = false;
+      buffer_.commit(bytes);
+      if (error) co_return false;
+    }
+    set_deadline(server_->options.receive);
+    co_await http::async_read_header(socket_, buffer_, parser, asio::redirect_error(asio::use_awaitable, error));
+    if (!error && wants_continue(parser)) {
+      static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+      co_await asio::async_write(socket_, asio::buffer(kContinue), asio::redirect_error(asio::use_awaitable, error));
+    }
+    if (!error) co_await http::async_read(socket_, buffer_, parser, asio::redirect_error(asio::use_awaitable, error));
+    if (error) {
+      co_await refuse(error);
+      co_return false;
+    }
+    co_return co_await answer(parser);
+  }
+
+  static bool wants_continue(const Parser& parser) {
+    return parser.get().version() == 11 && beast::iequals(parser.get()[http::field::expect], "100-continue");
+  }
+
+  asio::awaitable<void> refuse(error_code error) {
+    int status = 400;
+    std::string message = "the request is not HTTP: " + error.message();
+    if (is_late_) {
+      status = 408;
+      message = fmt::format("the request did not arrive within {} s", server_->options.receive.count() / 1000);
+    } else if (error == http::error::end_of_stream || error.category() != http::make_error_code(http::error::end_of_stream).category()) {
+      co_return;  // the client went
+    } else if (error == http::error::body_limit) {
+      status = 413;
+      message = fmt::format("the body is larger than the {} bytes that this server takes", server_->options.body_bytes);
+    } else if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+      status = 431;
+      message = fmt::format("the header is larger than the {} bytes that this server takes", server_->options.header_bytes);
+    } else if (error == http::error::bad_version) {
+      status = 505;
+      message = "this server speaks HTTP/1.1 and HTTP/1.0";
+    }
+    HttpResponse response = server_->refuse(status, message);
+    const std::string text = head(response.status, response.headers, {}, response.body.size()) + response.body;
+    set_deadline(server_->options.send);
+    co_await asio::async_write(socket_, asio::buffer(text), asio::redirect_error(asio::use_awaitable, error));
+    lingers_ = status == 413;
+  }
+
+  asio::awaitable<bool> answer(Parser& parser) {
+    const auto& message = parser.get();
+    keeps_alive_ = message.keep_alive();
+    chunks_ = message.version() >= 11;
+    HttpRequest request;
+    request.method = std::string(message.method_string());
+    is_head_ = request.method == "HEAD";
+    for (const auto& field : message) request.headers.add(std::string(field.name_string()), std::string(field.value()));
+    request.peer = peer_;
+    const bool is_target = parse_target(std::string_view(message.target()), request);
+    request.body = std::move(parser.get().body());
+    const auto exchange = std::make_shared<PendingExchange>(strand_, wake_, server_->options.unsent_bytes);
+    ++server_->active;
+    if (!is_target) {
+      exchange->respond(server_->refuse(400, "the request's target is not a path"));
+    } else {
+      hand_over(std::move(request), exchange);
+    }
+    const bool all_sent = co_await send(*exchange);
+    --server_->active;
+    if (!all_sent) exchange->go();
+    co_return all_sent&& keeps_alive_;
+  }
+
+  void hand_over(HttpRequest request, const std::shared_ptr<PendingExchange>& exchange) {
+    try {
+      server_->handler(std::move(request), exchange);
+    } catch (const std::exception& error) {
+      exchange->respond(server_->refuse(500, error.what()));
+    }
+  }
+
+  // Writes an exchange's pieces as they come; false if the client went before the end.
+  asio::awaitable<bool> send(PendingExchange& exchange) {
+    // Reads beside it, to notice that the client goes. What it reads is the beginning of the next request.
+    const auto watch = std::make_shared<Watch>();
+    watch_client(watch, exchange.shared_from_this());
+    bool all_sent = false;
+    for (;;) {
+      PendingExchange::Work work = exchange.take();
+      if (work.gone) break;
+      std::string text;
+      if (work.begins) {
+        const bool fixed = !work.streams;
+        text = head(work.status, work.headers, work.extra, fixed ? std::optional(work.body.size()) : std::nullopt);
+        if (fixed && has_body(work.status) && !is_head_) text += work.body;
+      }
+      if (work.streams) append_piece(text, work.body);
+      if (work.streams && work.ends && chunks_) text += "0\r\n\r\n";
+      if (!text.empty() && !co_await write_text(text)) break;
+      if (work.ends) {
+        all_sent = true;
+        break;
+      }
+      if (text.empty() && !co_await wait_for_work(work)) break;
+    }
+    if (all_sent) exchange.sent_all();
+    watch->is_wanted = false;
+    if (watch->is_reading) {
+      cancel();
+      while (watch->is_reading) {
+        error_code ignored;
+        wake_->expires_after(std::chrono::seconds(1));
+        co_await wake_->async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+      }
+    }
+    co_return all_sent && !watch->is_closed;
+  }
+
+  // Sleeps until there is work, and meanwhile sends heartbeats. False if the client is gone.
+  asio::awaitable<bool> wait_for_work(const PendingExchange::Work& work) {
+    error_code error;
+    const bool beats = work.streams && !work.heartbeat.empty();
+    wake_->expires_after(beats ? server_->options.heartbeat : std::chrono::hours(24));
+    co_await wake_->async_wait(asio::redirect_error(asio::use_awaitable, error));
+    if (error || !beats) co_return true;
+    std::string text;
+    append_piece(text, work.heartbeat);
+    co_return co_await write_text(text);
+  }
+
+  asio::awaitable<bool> write_text(const std::string& text) {
+    error_code error;
+    set_deadline(server_->options.send);
+    co_await asio::async_write(socket_, asio::buffer(text), asio::redirect_error(asio::use_awaitable, error));
+    clear_deadline();
+    co_return !error;
+  }
+
+  void append_piece(std::string& text, const std::string& piece) const {
+    if (piece.empty() || is_head_) return;
+    if (!chunks_) {
+      text += piece;
+    } else {
+      text += fmt::format("{:x}\r\n", piece.size());
+      text += piece;
+      text += "\r\n";
+    }
+  }
+
+  // The beginning of a response; without a length it is a stream.
+  std::string head(int status, const HeaderFields& headers, const HeaderFields& extra, std::optional<size_t> length) {
+    std::string text = fmt::format("HTTP/1.1 {} {}\r\n", status, reason_phrase(status));
+    for (const auto& [name, value] : headers.all()) append_field(text, name, value);
+    for (const auto& [name, value] : extra.all()) append_field(text, name, value);
+    if (length) {
+      if (has_body(status)) append_field(text, "Content-Length", std::to_string(*length));
+    } else if (chunks_) {
+      append_field(text, "Transfer-Encoding", "chunked");
+    } else {
+      keeps_alive_ = false;  // the end of the connection is the end of the response
+    }
+    if (server_->draining) keeps_alive_ = false;
+    append_field(text, "Connection", keeps_alive_ ? "keep-alive" : "close");
+    text += "\r\n";
+    return text;
+  }
+
+  struct Watch {
+    bool is_wanted = true, is_reading = false, is_closed = false;
+  };
+  void watch_client(const std::shared_ptr<Watch>& watch, const std::shared_ptr<PendingExchange>& exchange) {
+    // A client that sends ahead is alive; its next requests wait in the buffer, up to a limit.
+    constexpr size_t kAhead = size_t{64} << 10U;
+    if (buffer_.size() >= kAhead) return;
+    watch->is_reading = true;
+    socket_.async_read_some(buffer_.prepare(size_t{4} << 10U),
+                            [self = shared_from_this(), watch, exchange](error_code error, size_t bytes) {
+                              watch->is_reading = false;
+                              self->buffer_.commit(bytes);
+                              if (!watch->is_wanted) {
+                                self->wake_->cancel();
+                              } else if (error) {
+                                watch->is_closed = true;
+                                exchange->go();
+                              } else {
+                                self->watch_client(watch, exchange);
+                              }
+                            });
+  }
+
+  std::shared_ptr<HttpServerState> server_;
+  Socket socket_;
+  Strand strand_;
+  std::shared_ptr<Timer> wake_;
+  Timer deadline_;
+  uint64_t deadline_turn_ = 0;
+  bool is_late_ = false;
+  std::string peer_;
+  beast::flat_buffer buffer_;
+  bool is_idle_ = false, keeps_alive_ = false, chunks_ = true, is_head_ = false, lingers_ = false;
+};
+
+void HttpServerState::listen() {
+  if (!options.unix_socket.empty()) {
+    listen_on_path();
+    return;
+  }
+  error_code error;
+  const asio::ip::address host = asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, error);
+  if (error) fail(ErrorCode::invalid_argument, "--host {}: not an IP address; give one such as 127.0.0.1 or ::1", options.host);
+  const asio::ip::tcp::endpoint endpoint(host, static_cast<uint16_t>(options.port));
+  tcp.emplace(context);
+  tcp->open(endpoint.protocol());
+  tcp->set_option(asio::socket_base::reuse_address(true));
+  tcp->bind(endpoint, error);
+  if (!error) tcp->listen(asio::socket_base::max_listen_connections, error);
+  const std::string shown = host.is_v6() ? fmt::format("[{}]", host.to_string()) : host.to_string();
+  if (error) {
+    fail(ErrorCode::io, "{}:{}: cannot listen there: {}; choose another --port, or 0 for any that is free", shown, options.port,
+         error.message());
+  }
+  port = tcp->local_endpoint().port();
+  address = fmt::format("http://{}:{}", shown, port);
+}
+
+void HttpServerState::listen_on_path() {
+  const std::string& path = options.unix_socket;
+  error_code error;
+  const asio::local::stream_protocol::endpoint endpoint = [&] {
+    try {
+      return asio::local::stream_protocol::endpoint(path);
+    } catch (const boost::system::system_error&) {
+      fail(ErrorCode::invalid_argument, "--unix-socket {}: the path is too long for a socket; 107 bytes are allowed", path);
+    }
+  }();
+  if (std::filesystem::is_socket(path)) {
+    asio::local::stream_protocol::socket probe(context);
+    probe.connect(endpoint, error);
+    if (!error) fail(ErrorCode::io, "--unix-socket {}: another process listens there", path);
+    std::filesystem::remove(path);
+  }
+  error.clear();
+  local.emplace(context);
+  local->open(endpoint.protocol());
+  local->bind(endpoint, error);
+  if (!error) local->listen(asio::socket_base::max_listen_connections, error);
+  if (error) fail(ErrorCode::io, "--unix-socket {}: cannot listen there: {}", path, error.message());
+  address = "unix:" + path;
+}
+
+asio::awaitable<void> HttpServerState::accept_all() {
+  const std::shared_ptr<HttpServerState> self = shared_from_this();
+  while (!draining) {
+    error_code error;
+    const Strand strand = asio::make_strand(context.get_executor());
+    if (connections >= options.connections) {
+      Timer pause(strand, std::chrono::milliseconds(10));
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+      continue;
+    }
+    Socket socket(strand);
+    std::string peer = "unix";
+    if (tcp) {
+      asio::ip::tcp::socket::rebind_executor<Strand>::other accepted(strand);
+      co_await tcp->async_accept(accepted, asio::redirect_error(asio::use_awaitable, error));
+      if (!error) {
+        error_code ignored;
+        accepted.set_option(asio::ip::tcp::no_delay(true), ignored);
+        const asio::ip::tcp::endpoint remote = accepted.remote_endpoint(ignored);
+        peer = fmt::format("{}:{}", remote.address().to_string(), remote.port());
+        socket = Socket(std::move(accepted));
+      }
+    } else {
+      asio::local::stream_protocol::socket::rebind_executor<Strand>::other accepted(strand);
+      co_await local->async_accept(accepted, asio::redirect_error(asio::use_awaitable, error));
+      if (!error) socket = Socket(std::move(accepted));
+    }
+    if (!error) {
+      std::make_shared<Connection>(self, std::move(socket), strand, std::move(peer))->start();
+    } else if (!draining) {
+      // Too many open files, say: others will be closed.
+      Timer pause(strand, std::chrono::milliseconds(50));
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    }
+  }
+}
+
+void HttpServerState::wait_for_signal(int count) {
+  signals.async_wait([weak = weak_from_this(), count](error_code error, int) {
+    const std::shared_ptr<HttpServerState> self = weak.lock();
+    if (error || !self) return;
+    if (count == 0) {
+      self->wait_for_signal(1);
+      self->stop_signal();
+    } else {
+      self->abort_signal();
+    }
+  });
+}
+
+HttpServer::HttpServer(HttpServerOptions options, Handler handler, Refusal refuse)
+    : state_(std::make_shared<HttpServerState>(std::move(options), std::move(handler), std::move(refuse))) {
+  state_->listen();
+  asio::co_spawn(state_->context, [state = state_] { return state->accept_all(); }, asio::detached);
+  for (int i = 0; i < std::max(state_->options.threads, 1); ++i)
+    state_->threads.emplace_back([state = state_.get()] { state->context.run(); });
+}
+
+HttpServer::~HttpServer() {
+  drain();
+  state_->context.stop();
+  state_->threads.clear();
+  if (state_->local) {
+    std::error_code ignored;
+    std::filesystem::remove(state_->options.unix_socket, ignored);
+  }
+}
+
+int HttpServer::port() const noexcept { return state_->port; }
+const std::string& HttpServer::address() const noexcept { return state_->address; }
+int64_t HttpServer::active_requests() const noexcept { return state_->active; }
+int64_t HttpServer::open_connections() const noexcept { return state_->connections; }
+
+void HttpServer::post(std::function<void()> work) { asio::post(state_->context, std::move(work)); }
+
+void HttpServer::on_signal(std::function<void()> stop, std::function<void()> abort) {
+  state_->stop_signal = std::move(stop);
+  state_->abort_signal = std::move(abort);
+  state_->signals.add(SIGINT);
+  state_->signals.add(SIGTERM);
+  state_->wait_for_signal(0);
+}
+
+void HttpServer::drain() {
+  if (state_->draining.exchange(true)) return;
+  asio::post(state_->context, [state = state_] {
+    error_code ignored;
+    if (state->tcp) state->tcp->close(ignored);
+    if (state->local) state->local->close(ignored);
+  });
+  const std::scoped_lock lock(state_->mutex);
+  for (Connection* connection : state_->open) connection->drain();
+}
+
+bool HttpServer::wait_drained(std::chrono::milliseconds limit) {
+  drain();
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (state_->active > 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return state_->active == 0;
+}
+
+}  // namespace wick::server

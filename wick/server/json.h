@@ -1,0 +1,19 @@
+// JSON of requests and responses: parsed with a bound on its depth, written with the keys in the order in which they were set.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace wick::server {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr int kMaxJsonDepth = 64;
+
+// Errors: ApiError with status 400 for a body that is not JSON, not UTF-8, nested too deep, or has a key twice in one object.
+[[nodiscard]] Json parse_body(std::string_view body);
+// Invalid UTF-8, which only a client's own text can hold, becomes U+FFFD.
+[[nodiscard]] std::string to_text(const Json& json);
+
+}  // namespace wick::server

@@ -1,0 +1,254 @@
+#include "wick/server/llama_api.h"
+
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/base/utf8.h"
+#include "wick/server/answer.h"
+#include "wick/server/event_stream.h"
+#include "wick/server/generation_fields.h"
+#include "wick/server/logprobs_json.h"
+#include "wick/server/prompt_length.h"
+#include "wick/server/prompts.h"
+
+namespace wick::server {
+namespace {
+
+// A token alone: as text, or as the bytes of a part of a character.
+Json piece_json(const Tokenizer& tokenizer, TokenId token) {
+  const std::string bytes = tokenizer.is_control(token) ? std::string(tokenizer.token_text(token)) : tokenizer.token_bytes(token);
+  if (is_valid_utf8(bytes)) return bytes;
+  Json numbers = Json::array();
+  for (const char byte : bytes) numbers.push_back(static_cast<unsigned char>(byte));
+  return numbers;
+}
+
+void tokenize(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Tokenizer& tokenizer = service->engine->tokenizer();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  fields.require("content");
+  const std::string content = fields.text("content").value_or("");
+  const bool add_special = fields.boolean("add_special").value_or(false);
+  const bool parse_special = fields.boolean("parse_special").value_or(true);
+  const bool with_pieces = fields.boolean("with_pieces").value_or(false);
+  fields.check();
+  Json tokens = Json::array();
+  for (const TokenId token : tokenizer.encode(content, {.add_special = add_special, .parse_special = parse_special})) {
+    if (with_pieces) {
+      tokens.push_back({{"id", token}, {"piece", piece_json(tokenizer, token)}});
+    } else {
+      tokens.push_back(token);
+    }
+  }
+  exchange->respond(json_response(200, to_text({{"tokens", std::move(tokens)}})));
+}
+
+void detokenize(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  fields.require("tokens");
+  std::vector<TokenId> tokens;
+  if (const Json* const list = fields.list("tokens")) {
+    const int32_t size = service->engine->tokenizer().vocab_size();
+    for (size_t i = 0; i < list->size(); ++i) {
+      const Json& item = (*list)[i];
+      const bool is_token = item.is_number_integer() && item.get<int64_t>() >= 0 && item.get<int64_t>() < size;
+      if (!is_token) {
+        fields.violate_path(fmt::format("tokens[{}]", i), fmt::format("must be a token id from 0 to {}", size - 1), shown(item));
+        break;
+      }
+      tokens.push_back(item.get<TokenId>());
+    }
+  }
+  fields.check();
+  exchange->respond(json_response(200, to_text({{"content", service->engine->tokenizer().decode(tokens, false)}})));
+}
+
+struct LlamaOptions {
+  bool streams = false;
+  bool returns_tokens = false;
+  int64_t probabilities = 0;
+};
+
+// llama.cpp's own completion: {"content": …, "stop": …, "timings": …}.
+class LlamaWriter final : public AnswerWriter {
+ public:
+  LlamaWriter(Exchange exchange, std::shared_ptr<Service> service, Json settings, const LlamaOptions& options)
+      : exchange_(std::move(exchange)), service_(std::move(service)), settings_(std::move(settings)), options_(options) {}
+
+  void begin() override {
+    if (options_.streams) begin_events(*exchange_);
+  }
+  void token(const Choice& choice, const TokenEvent& event) override {
+    if (!options_.streams) return;
+    Json json = {{"index", event.choice}, {"content", event.text}, {"tokens", {event.token}}, {"stop", false}};
+    if (event.logprob && options_.probabilities > 0) {
+      json["completion_probabilities"] = {chat_logprob(service_->engine->tokenizer(), *event.logprob)};
+    }
+    json["tokens_predicted"] = choice.tokens.size();
+    exchange_->write(json_event(json));
+  }
+  void complete(const std::vector<Choice>& choices, const PromptEvent&) override {
+    const Json json = last(choices.front());
+    if (options_.streams) {
+      exchange_->write(json_event(json));
+      exchange_->end();
+    } else {
+      exchange_->respond(json_response(200, to_text(json)));
+    }
+  }
+  void fail(const ApiError& error) override {
+    if (options_.streams) {
+      exchange_->write(event_text(error.body(Dialect::llama), "error"));
+      exchange_->end();
+    } else {
+      exchange_->respond(error.response(Dialect::llama));
+    }
+  }
+
+ private:
+  static std::string_view stop_type(StopReason reason) {
+    switch (reason) {
+      case StopReason::end_of_sequence: return "eos";
+      case StopReason::stop_sequence: return "word";
+      case StopReason::max_tokens:
+      case StopReason::context_full: return "limit";
+      case StopReason::cancelled:
+      case StopReason::deadline: return "none";
+    }
+    return "none";
+  }
+
+  Json last(const Choice& choice) const {
+    const FinishEvent& finish = choice.finish;
+    const Timings& timings = finish.timings;
+    const auto prompt = static_cast<double>(finish.usage.prompt_tokens - finish.usage.cached_tokens);
+    const auto predicted = static_cast<double>(finish.usage.completion_tokens);
+    Json json = {{"index", finish.choice},
+                 {"content", options_.streams ? finish.text : choice.text},
+                 {"tokens", Json::array()},
+                 {"stop", true},
+                 {"model", service_->model_id},
+                 {"tokens_predicted", finish.usage.completion_tokens},
+                 {"tokens_evaluated", finish.usage.prompt_tokens},
+                 {"tokens_cached", finish.usage.cached_tokens},
+                 {"generation_settings", settings_},
+                 {"truncated", finish.reason == StopReason::context_full},
+                 {"stop_type", stop_type(finish.reason)},
+                 {"stopping_word", finish.stop_sequence_matched.value_or("")},
+                 {"timings",
+                  {{"prompt_n", static_cast<int64_t>(prompt)},
+                   {"prompt_ms", timings.prefill * 1000},
+                   {"prompt_per_second", timings.prefill > 0 ? prompt / timings.prefill : 0},
+                   {"predicted_n", finish.usage.completion_tokens},
+                   {"predicted_ms", timings.decode * 1000},
+                   {"predicted_per_second", timings.decode > 0 ? (predicted - 1) / timings.decode : 0}}}};
+    if (options_.returns_tokens && !options_.streams) json["tokens"] = choice.tokens;
+    if (options_.probabilities > 0 && !options_.streams) {
+      Json& list = json["completion_probabilities"] = Json::array();
+      for (const GeneratedLogprob& value : choice.logprobs) list.push_back(chat_logprob(service_->engine->tokenizer(), value));
+    }
+    return json;
+  }
+
+  Exchange exchange_;
+  std::shared_ptr<Service> service_;
+  Json settings_;
+  LlamaOptions options_;
+};
+
+Json settings_json(const Request& request) {
+  const SamplingParams& sampling = request.params.sampling;
+  return {{"seed", sampling.seed ? Json(*sampling.seed) : Json(-1)},
+          {"temperature", sampling.temperature},
+          {"top_k", sampling.top_k},
+          {"top_p", sampling.top_p},
+          {"min_p", sampling.min_p},
+          {"repeat_penalty", sampling.repetition_penalty},
+          {"repeat_last_n", sampling.penalty_window},
+          {"presence_penalty", sampling.presence_penalty},
+          {"frequency_penalty", sampling.frequency_penalty},
+          {"stop", request.params.stop},
+          {"n_predict", request.params.max_tokens},
+          {"ignore_eos", request.params.ignore_eos}};
+}
+
+void completion(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  fields.require("prompt");
+  std::vector<Request> requests = read_prompts(fields, "prompt", 1);
+  Request request = requests.empty() ? Request{} : std::move(requests.front());
+  LlamaOptions options;
+  read_generation(fields, request);
+  read_max_tokens(fields, {"n_predict", "max_tokens"}, kUnlimitedTokens, request);
+  options.streams = fields.boolean("stream").value_or(false);
+  options.returns_tokens = fields.boolean("return_tokens").value_or(false);
+  request.cache_prompt = fields.boolean("cache_prompt").value_or(true);
+  if (const auto value = fields.integer("n_probs", 0, 100)) {
+    options.probabilities = *value;
+    if (*value > 0) request.params.logprobs = *value;
+  }
+  fields.check();
+  request.params.parse_special = true;  // llama.cpp takes control tokens in prompts for what they are
+  fit_into_context(*service->engine, request, false);
+  Json settings = settings_json(request);
+  Answer::start(worker, service, std::move(request), exchange,
+                std::make_unique<LlamaWriter>(exchange, service, std::move(settings), options));
+}
+
+void props(Worker& worker, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const EngineInfo& info = service->engine->info();
+  const Tokenizer& tokenizer = service->engine->tokenizer();
+  const auto text_of = [&](std::optional<TokenId> token) { return token ? Json(tokenizer.token_text(*token)) : Json(""); };
+  Json settings = settings_json(Request{});
+  settings["n_ctx"] = info.context;
+  exchange->respond(json_response(200, to_text({{"default_generation_settings", {{"n_ctx", info.context}, {"params", std::move(settings)}}},
+                                                {"total_slots", info.sequences},
+                                                {"model_alias", service->model_id},
+                                                {"model_path", service->path},
+                                                {"bos_token", text_of(tokenizer.bos())},
+                                                {"eos_token", text_of(tokenizer.eos())},
+                                                {"build_info", worker.options().implementation + " " + worker.options().version}})));
+}
+
+void slots(Worker& worker, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const EngineInfo& info = service->engine->info();
+  const int64_t running = service->engine->metrics().running;
+  Json list = Json::array();
+  for (int64_t i = 0; i < info.sequences; ++i) {
+    list.push_back({{"id", i}, {"n_ctx", info.context}, {"is_processing", i < running}});
+  }
+  exchange->respond(json_response(200, to_text(list)));
+}
+
+}  // namespace
+
+void add_llama_routes(Router& router, Worker& worker) {
+  const auto add = [&](std::string_view method, std::string_view path, auto handler) {
+    router.add(method, path, Dialect::llama,
+               [&worker, handler](HttpRequest& request, const Exchange& exchange) { handler(worker, request, exchange); });
+  };
+  add("POST", "/tokenize", tokenize);
+  add("POST", "/detokenize", detokenize);
+  add("POST", "/completion", completion);
+  add("POST", "/completions", completion);
+  add("GET", "/props", [](Worker& own, const HttpRequest&, const Exchange& exchange) { props(own, exchange); });
+  add("GET", "/slots", [](Worker& own, const HttpRequest&, const Exchange& exchange) { slots(own, exchange); });
+  const auto cannot = [](const char* what) {
+    return [what](Worker&, const HttpRequest&, const Exchange&) { throw ApiError(501, "UNSUPPORTED", what); };
+  };
+  for (const char* path : {"/rerank", "/reranking", "/v1/rerank", "/v1/reranking"}) {
+    add("POST", path, cannot("reranking needs an encoder model, which this version does not run"));
+  }
+  add("POST", "/infill", cannot("filling in the middle is not supported by this model"));
+  add("GET", "/lora-adapters", [](Worker&, const HttpRequest&, const Exchange& exchange) { exchange->respond(json_response(200, "[]")); });
+}
+
+}  // namespace wick::server

@@ -1,0 +1,211 @@
+#include "wick/server/ollama_api.h"
+
+#include <fmt/chrono.h>
+
+#include <chrono>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/server/answer.h"
+#include "wick/server/chat_output.h"
+#include "wick/server/chat_request.h"
+#include "wick/server/generation_fields.h"
+#include "wick/server/prompt_length.h"
+
+namespace wick::server {
+namespace {
+
+std::string time_text(int64_t seconds) { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(seconds))); }
+
+int64_t nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
+
+// One JSON object a line, or one for all: /api/chat has messages, /api/generate a response.
+class OllamaWriter final : public AnswerWriter {
+ public:
+  OllamaWriter(Exchange exchange, std::shared_ptr<Service> service, const ChatRequest& request, bool is_chat)
+      : exchange_(std::move(exchange)),
+        service_(std::move(service)),
+        streams_(request.streams),
+        is_chat_(is_chat),
+        output_(*service_, request.request.prompt, request.chat, request.uses_tools) {}
+
+  void begin() override {
+    if (streams_) exchange_->begin(200, {{"Content-Type", "application/x-ndjson"}, {"Cache-Control", "no-cache"}}, "");
+  }
+  void token(const Choice&, const TokenEvent& event) override { send(output_.push(event.text)); }
+  void finish(const Choice&, const FinishEvent& event) override {
+    send(output_.push(event.text));
+    send(output_.finish());
+  }
+
+  void complete(const std::vector<Choice>& choices, const PromptEvent&) override {
+    Json json = head(streams_ ? "" : output_.content(), streams_ ? "" : output_.reasoning());
+    if (is_chat_ && !output_.calls().empty()) json["message"]["tool_calls"] = calls();
+    const FinishEvent& finish = choices.front().finish;
+    const Timings& timings = finish.timings;
+    json["done"] = true;
+    json["done_reason"] = finish.reason == StopReason::max_tokens || finish.reason == StopReason::context_full ? "length" : "stop";
+    json["total_duration"] = nanoseconds(timings.queued + timings.prefill + timings.decode);
+    json["load_duration"] = 0;
+    json["prompt_eval_count"] = finish.usage.prompt_tokens;
+    json["prompt_eval_duration"] = nanoseconds(timings.prefill);
+    json["eval_count"] = finish.usage.completion_tokens;
+    json["eval_duration"] = nanoseconds(timings.decode);
+    if (!streams_) {
+      exchange_->respond(json_response(200, to_text(json)));
+      return;
+    }
+    exchange_->write(to_text(json) + "\n");
+    exchange_->end();
+  }
+
+  void fail(const ApiError& error) override {
+    if (!streams_) {
+      exchange_->respond(error.response(Dialect::ollama));
+      return;
+    }
+    exchange_->write(error.body(Dialect::ollama) + "\n");
+    exchange_->end();
+  }
+
+ private:
+  [[nodiscard]] Json head(const std::string& content, const std::string& thinking) const {
+    Json json = {{"model", service_->model_id}, {"created_at", time_text(Worker::unix_time())}};
+    if (is_chat_) {
+      json["message"] = {{"role", "assistant"}, {"content", content}};
+      if (!thinking.empty()) json["message"]["thinking"] = thinking;
+    } else {
+      json["response"] = content;
+      if (!thinking.empty()) json["thinking"] = thinking;
+    }
+    json["done"] = false;
+    return json;
+  }
+
+  [[nodiscard]] Json calls() const {
+    Json list = Json::array();
+    for (const ChatOutput::Call& call : output_.calls()) {
+      Json arguments = Json::accept(call.arguments) ? Json::parse(call.arguments) : Json::object();
+      list.push_back({{"function", {{"name", call.name}, {"arguments", std::move(arguments)}}}});
+    }
+    return list;
+  }
+
+  void send(const std::vector<ChatPiece>& pieces) {
+    if (!streams_) return;
+    for (const ChatPiece& piece : pieces) {
+      if (piece.kind == ChatPiece::Kind::content) exchange_->write(to_text(head(piece.text, "")) + "\n");
+      if (piece.kind == ChatPiece::Kind::reasoning) exchange_->write(to_text(head("", piece.text)) + "\n");
+    }
+  }
+
+  Exchange exchange_;
+  std::shared_ptr<Service> service_;
+  bool streams_, is_chat_;
+  ChatOutput output_;
+};
+
+void read_ollama_options(Fields& fields, ChatRequest& chat) {
+  static const Json kNone = Json::object();
+  const Json* const given = fields.object("options");
+  Fields options(given == nullptr ? kNone : *given, "options");
+  read_generation(options, chat.request);
+  read_max_tokens(options, {"num_predict"}, kUnlimitedTokens, chat.request);
+  fields.take(std::move(options.violations()));
+  chat.streams = fields.boolean("stream").value_or(true);
+  if (const Json* const think = fields.find("think"); think != nullptr && think->is_boolean()) {
+    chat.chat.variables = to_text({{"enable_thinking", think->get<bool>()}});
+  }
+}
+
+void ollama_chat(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  ChatRequest chat;
+  read_openai_chat(fields, chat);
+  read_ollama_options(fields, chat);
+  fields.check();
+  render_chat(*service, chat, false);
+  auto writer = std::make_unique<OllamaWriter>(exchange, service, chat, true);
+  Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
+}
+
+void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  ChatRequest chat;
+  fields.require("prompt");
+  const std::string prompt = fields.text("prompt").value_or("");
+  const bool is_raw = fields.boolean("raw").value_or(false) || !service->chat_template;
+  const std::string system = fields.text("system").value_or("");
+  read_ollama_options(fields, chat);
+  fields.check();
+  if (is_raw) {
+    chat.request.prompt = prompt;
+    fit_into_context(*service->engine, chat.request, false);
+  } else {
+    if (!system.empty()) chat.chat.messages.push_back({.role = "system", .content = system});
+    chat.chat.messages.push_back({.role = "user", .content = prompt});
+    render_chat(*service, chat, false);
+  }
+  auto writer = std::make_unique<OllamaWriter>(exchange, service, chat, false);
+  Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
+}
+
+Json details_json(const EngineInfo& info) {
+  return {{"parent_model", ""},
+          {"format", "gguf"},
+          {"family", info.architecture},
+          {"families", {info.architecture}},
+          {"parameter_size", fmt::format("{:.1f}M", static_cast<double>(info.parameters) / 1e6)},
+          {"quantization_level", ""}};
+}
+
+void ollama_tags(Worker& worker, const Exchange& exchange) {
+  Json models = Json::array();
+  if (const std::shared_ptr<Service> service = worker.service_if_ready()) {
+    const EngineInfo& info = service->engine->info();
+    models.push_back({{"name", service->model_id},
+                      {"model", service->model_id},
+                      {"modified_at", time_text(service->created)},
+                      {"size", info.file_bytes},
+                      {"digest", ""},
+                      {"details", details_json(info)}});
+  }
+  exchange->respond(json_response(200, to_text({{"models", std::move(models)}})));
+}
+
+void ollama_show(Worker& worker, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const EngineInfo& info = service->engine->info();
+  Json capabilities = {"completion"};
+  if (service->chat_template && service->chat_template->takes_tools()) capabilities.push_back("tools");
+  exchange->respond(json_response(200, to_text({{"modelfile", ""},
+                                                {"template", service->chat_template ? service->chat_template->source() : ""},
+                                                {"details", details_json(info)},
+                                                {"model_info",
+                                                 {{"general.architecture", info.architecture},
+                                                  {"general.parameter_count", info.parameters},
+                                                  {info.architecture + ".context_length", info.model_context}}},
+                                                {"capabilities", std::move(capabilities)}})));
+}
+
+}  // namespace
+
+void add_ollama_routes(Router& router, Worker& worker) {
+  const auto add = [&](std::string_view method, std::string_view path, auto handler) {
+    router.add(method, path, Dialect::ollama,
+               [&worker, handler](HttpRequest& request, const Exchange& exchange) { handler(worker, request, exchange); });
+  };
+  add("POST", "/api/chat", ollama_chat);
+  add("POST", "/api/generate", ollama_generate);
+  add("GET", "/api/tags", [](Worker& own, const HttpRequest&, const Exchange& exchange) { ollama_tags(own, exchange); });
+  add("POST", "/api/show", [](Worker& own, const HttpRequest&, const Exchange& exchange) { ollama_show(own, exchange); });
+  add("GET", "/api/version", [](Worker& own, const HttpRequest&, const Exchange& exchange) {
+    exchange->respond(json_response(200, to_text({{"version", own.options().version}})));
+  });
+}
+
+}  // namespace wick::server

@@ -1,0 +1,27 @@
+#include "wick/server/prompt_length.h"
+
+#include <algorithm>
+
+#include "wick/base/fail.h"
+#include "wick/server/generation_fields.h"
+
+namespace wick::server {
+
+void fit_into_context(const Engine& engine, Request& request, bool given) {
+  const int64_t context = engine.info().context;
+  const auto length = static_cast<int64_t>(
+      request.tokens.empty() ? engine.encode_prompt(request.prompt, request.params.parse_special).size() : request.tokens.size());
+  int64_t& wanted = request.params.max_tokens;
+  if (length > context || (given && wanted < kUnlimitedTokens && wanted > context - length)) {
+    throw ApiError(
+        400, "CONTEXT_LENGTH_EXCEEDED",
+        length > context
+            ? fmt::format("the prompt has {} tokens, and the context of this model holds {}", length, context)
+            : fmt::format("the prompt has {} tokens and max_tokens is {}: together more than the context's {}; shorten the prompt "
+                          "or ask for at most {} tokens",
+                          length, wanted, context, context - length));
+  }
+  wanted = std::min(wanted, context - length);
+}
+
+}  // namespace wick::server

@@ -1,0 +1,83 @@
+#include "wick/server/request_log.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <utility>
+
+#include "wick/server/request_id.h"
+
+namespace wick::server {
+namespace {
+
+class WatchedExchange final : public HttpExchange {
+ public:
+  WatchedExchange(const RequestLog& log, const HttpRequest& request, Exchange inner)
+      : log_(log), method_(request.method), path_(request.path), peer_(request.peer), inner_(std::move(inner)) {
+    if (const auto parent = request.headers.find("traceparent")) trace_ = *parent;
+  }
+  ~WatchedExchange() override {
+    const double milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count();
+    Json members = {
+        {"request_id", id_}, {"method", method_}, {"path", path_}, {"status", status_.load()}, {"ms", std::round(milliseconds * 100) / 100},
+        {"peer", peer_}};
+    if (!trace_.empty()) members["traceparent"] = trace_;
+    if (inner_->is_gone()) members["client_gone"] = true;
+    log_.event("info", "request", members);
+  }
+
+  void add_header(std::string name, std::string value) override {
+    if (name == "X-Request-Id") id_ = value;
+    inner_->add_header(std::move(name), std::move(value));
+  }
+  void respond(HttpResponse response) override {
+    int none = 0;
+    status_.compare_exchange_strong(none, response.status);
+    inner_->respond(std::move(response));
+  }
+  void begin(int status, HeaderFields headers, std::string heartbeat) override {
+    int none = 0;
+    status_.compare_exchange_strong(none, status);
+    inner_->begin(status, std::move(headers), std::move(heartbeat));
+  }
+  bool write(std::string piece) override { return inner_->write(std::move(piece)); }
+  void end() override { inner_->end(); }
+  [[nodiscard]] bool is_gone() const override { return inner_->is_gone(); }
+  void on_gone(std::function<void()> callback) override { inner_->on_gone(std::move(callback)); }
+
+ private:
+  const RequestLog& log_;
+  std::string method_, path_, peer_, id_, trace_;
+  Exchange inner_;
+  std::atomic<int> status_{0};
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+void RequestLog::event(std::string_view level, std::string_view name, const Json& members) const {
+  const auto now = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const auto milliseconds = now.time_since_epoch().count() % 1000;
+  const std::string time = fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), milliseconds);
+  if (as_json_) {
+    Json json = {{"time", time}, {"level", level}, {"event", name}};
+    json.update(members);
+    write_(to_text(json));
+    return;
+  }
+  std::string line = fmt::format("{} {}", time, name);
+  for (const auto& [key, value] : members.items()) {
+    // A path or id of a client never breaks the line, nor the terminal.
+    const std::string text = value.is_string() ? value.get<std::string>() : to_text(value);
+    const bool is_plain = text.find_first_of(" \"\\\n\r\t\x1b") == std::string::npos && !text.empty();
+    line += fmt::format(" {}={}", key, is_plain ? text : to_text(value));
+  }
+  write_(line);
+}
+
+Exchange RequestLog::watch(const HttpRequest& request, Exchange exchange) const {
+  return std::make_shared<WatchedExchange>(*this, request, std::move(exchange));
+}
+
+}  // namespace wick::server

@@ -1,0 +1,116 @@
+#include "wick/server/router.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/base/log.h"
+#include "wick/server/request_id.h"
+
+namespace wick::server {
+namespace {
+
+std::vector<std::string> segments_of(std::string_view path) {
+  std::vector<std::string> segments;
+  for (size_t begin = 1; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    segments.emplace_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  // "/v1/models/" is "/v1/models".
+  if (segments.size() > 1 && segments.back().empty()) segments.pop_back();
+  return segments;
+}
+
+bool is_parameter(std::string_view segment) { return segment.size() > 2 && segment.front() == '{' && segment.back() == '}'; }
+
+constexpr std::string_view kRest = "…}";
+
+}  // namespace
+
+void Router::add(std::string_view method, std::string_view pattern, Dialect dialect, Handler handler, Who who) {
+  routes_.push_back({std::string(method), segments_of(pattern), dialect, std::move(handler), who});
+}
+
+bool Router::matches(const Route& route, const std::vector<std::string>& segments, HttpRequest& request) {
+  request.parameters.clear();
+  for (size_t i = 0; i < route.segments.size(); ++i) {
+    const std::string& pattern = route.segments[i];
+    if (is_parameter(pattern) && pattern.ends_with(kRest)) {
+      std::string rest;
+      for (size_t j = i; j < segments.size(); ++j) rest += (j > i ? "/" : "") + segments[j];
+      request.parameters.emplace_back(pattern.substr(1, pattern.size() - 1 - kRest.size()), std::move(rest));
+      return i < segments.size();
+    }
+    if (i >= segments.size()) return false;
+    if (is_parameter(pattern)) {
+      if (segments[i].empty()) return false;
+      request.parameters.emplace_back(pattern.substr(1, pattern.size() - 2), segments[i]);
+    } else if (pattern != segments[i]) {
+      return false;
+    }
+  }
+  return segments.size() == route.segments.size();
+}
+
+void Router::handle(HttpRequest request, const Exchange& exchange) const {
+  request.request_id = request_id_of(request);
+  exchange->add_header("X-Request-Id", request.request_id);
+  if (!cors_origin_.empty()) {
+    exchange->add_header("Access-Control-Allow-Origin", cors_origin_);
+    if (cors_origin_ != "*") exchange->add_header("Vary", "Origin");
+  }
+  const std::vector<std::string> segments = segments_of(request.path);
+  const Route* found = nullptr;
+  std::vector<const Route*> others;
+  for (const Route& route : routes_) {
+    if (!matches(route, segments, request)) continue;
+    if (route.method == request.method || (request.method == "HEAD" && route.method == "GET")) {
+      found = &route;
+      break;
+    }
+    others.push_back(&route);
+  }
+  if (found == nullptr) {
+    refuse(request, others, exchange);
+    return;
+  }
+  try {
+    if (found->who == Who::with_key) access_.check(request);
+    found->handler(request, exchange);
+  } catch (const ApiError& error) {
+    exchange->respond(error.response(found->dialect));
+  } catch (const Error& error) {
+    exchange->respond(ApiError(error).response(found->dialect));
+  } catch (const std::exception& error) {
+    log_warning("{} {}: {}", request.method, request.path, error.what());
+    exchange->respond(ApiError(500, "INFERENCE_FAILED", fmt::format("internal error: {}", error.what())).response(found->dialect));
+  }
+}
+
+void Router::refuse(const HttpRequest& request, const std::vector<const Route*>& others, const Exchange& exchange) const {
+  if (others.empty()) {
+    exchange->respond(ApiError(404, "NOT_FOUND", fmt::format("there is no {} {}", request.method, request.path)).response(Dialect::openai));
+    return;
+  }
+  std::string allowed;
+  for (const Route* route : others) {
+    if (allowed.find(route->method) == std::string::npos) allowed += (allowed.empty() ? "" : ", ") + route->method;
+  }
+  if (request.method == "OPTIONS") {
+    HttpResponse response{.status = 204, .headers = {{"Allow", allowed + ", OPTIONS"}}, .body = {}};
+    if (!cors_origin_.empty()) {
+      response.headers.add("Access-Control-Allow-Methods", allowed);
+      response.headers.add("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id, x-api-key, anthropic-version");
+      response.headers.add("Access-Control-Max-Age", "86400");
+    }
+    exchange->respond(std::move(response));
+    return;
+  }
+  HttpResponse response = ApiError(405, "METHOD_NOT_ALLOWED", fmt::format("{} takes {}, not {}", request.path, allowed, request.method))
+                              .response(others.front()->dialect);
+  response.headers.add("Allow", allowed);
+  exchange->respond(std::move(response));
+}
+
+}  // namespace wick::server

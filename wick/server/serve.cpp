@@ -1,0 +1,181 @@
+#include "wick/server/serve.h"
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/server/anthropic_api.h"
+#include "wick/server/chat_page.h"
+#include "wick/server/completions_api.h"
+#include "wick/server/embeddings_api.h"
+#include "wick/server/fleet_api.h"
+#include "wick/server/health_api.h"
+#include "wick/server/heartbeat.h"
+#include "wick/server/jobs.h"
+#include "wick/server/llama_api.h"
+#include "wick/server/ollama_api.h"
+#include "wick/server/openai_chat_api.h"
+#include "wick/server/request_log.h"
+#include "wick/server/router.h"
+
+namespace wick::server {
+namespace {
+
+bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+
+void check_exposure(const ServeOptions& options) {
+  if (options.insecure || !options.access.keys.empty() || !options.http.unix_socket.empty() || is_loopback(options.http.host)) return;
+  fail(
+      ErrorCode::invalid_argument,
+      "--host {}: others on the network could use this server; give --api-key, --api-key-file or WICK_API_KEY, or --insecure to allow that",
+      options.http.host);
+}
+
+HeartbeatOptions heartbeat_options(const ServeOptions& options) {
+  HeartbeatOptions result;
+  if (!options.queen_url.empty()) result.targets.push_back(parse_http_url("--queen-url", options.queen_url));
+  if (!options.hive_url.empty()) result.targets.push_back(parse_http_url("--hive-url", options.hive_url));
+  if (!options.callback_url.empty()) result.ready_callback = parse_http_url("--callback-url", options.callback_url);
+  return result;
+}
+
+// Everything of one served worker, from listening to the end.
+class Server {
+ public:
+  Server(const ServeOptions& options, const std::function<void(const std::string&)>& log)
+      : options_(options),
+        log_(options.log_format == LogFormat::json, log),
+        access_(options.access),
+        router_(access_, options.cors_origin),
+        heartbeats_(heartbeat_options(options)) {}
+
+  int run(const std::function<std::shared_ptr<Service>(const Progress&)>& load) {
+    make_worker();
+    add_routes();
+    http_.emplace(
+        options_.http, [this](HttpRequest request, Exchange exchange) { handle(std::move(request), std::move(exchange)); },
+        [](int status, const std::string& message) { return ApiError(status, "INVALID_REQUEST", message).response(Dialect::openai); });
+    worker_->set_port(http_->port());
+    http_->on_signal([this] { stop(); }, [this] { abort(); });
+    log_.event("info", "listening", {{"address", http_->address()}, {"worker_id", options_.worker_id}});
+    Heartbeat heartbeat(
+        heartbeats_, [this] { return worker_->info(); },
+        [this](const std::string& line) { log_.event("warning", "fleet", {{"message", line}}); });
+    std::thread loader([&] { run_loader(load, heartbeat); });
+    wait_for_stop();
+    worker_->stopping();
+    heartbeat.beat();
+    const int code = drain();
+    loader.join();
+    http_.reset();
+    heartbeat.finish("stopped");
+    log_.event("info", "stopped", {{"exit_code", std::max(code, failure_.load())}});
+    return std::max(code, failure_.load());
+  }
+
+ private:
+  void make_worker() {
+    WorkerOptions worker{.id = options_.worker_id,
+                         .model_ref = options_.model_ref,
+                         .device = options_.device,
+                         .implementation = options_.implementation,
+                         .version = options_.version,
+                         .port = 0,
+                         .metrics_prefix = options_.metrics_prefix,
+                         .post =
+                             [this](std::function<void()> work) {
+                               if (http_) http_->post(std::move(work));
+                             },
+                         .device_metrics = {}};
+    worker_.emplace(std::move(worker));
+  }
+
+  void add_routes() {
+    add_health_routes(router_, *worker_);
+    add_fleet_routes(router_, *worker_, jobs_);
+    add_completion_routes(router_, *worker_);
+    add_openai_chat_routes(router_, *worker_);
+    add_anthropic_routes(router_, *worker_);
+    add_ollama_routes(router_, *worker_);
+    add_embedding_routes(router_, *worker_);
+    add_llama_routes(router_, *worker_);
+    add_chat_page(router_);
+  }
+
+  void handle(HttpRequest request, Exchange exchange) {
+    const Exchange watched = options_.is_quiet ? std::move(exchange) : log_.watch(request, std::move(exchange));
+    router_.handle(std::move(request), watched);
+  }
+
+  void run_loader(const std::function<std::shared_ptr<Service>(const Progress&)>& load, Heartbeat& heartbeat) {
+    try {
+      std::shared_ptr<Service> service = load([this](uint64_t bytes, uint64_t total) { worker_->loading(bytes, total); });
+      service->engine->start();
+      const EngineInfo& info = service->engine->info();
+      log_.event("info", "ready",
+                 {{"model", service->model_id}, {"device", info.device}, {"context", info.context}, {"sequences", info.sequences}});
+      worker_->ready(std::move(service));
+    } catch (const Error& error) {
+      failure_ = exit_code_of(error);
+      log_.event("error", "loading_failed", {{"message", error.what()}});
+      worker_->failed(error.what());
+      stop();
+    } catch (const std::exception& error) {
+      failure_ = 1;
+      log_.event("error", "loading_failed", {{"message", error.what()}});
+      worker_->failed(error.what());
+      stop();
+    }
+    heartbeat.beat();
+  }
+
+  static int exit_code_of(const Error& error) {
+    return error.code() == ErrorCode::io || error.code() == ErrorCode::device_lost || error.code() == ErrorCode::out_of_memory ? 1 : 2;
+  }
+
+  void stop() {
+    stop_.test_and_set();
+    stop_.notify_all();
+  }
+  // The second signal: nobody is waited for.
+  void abort() {
+    log_.event("warning", "aborted", Json::object());
+    std::_Exit(130);
+  }
+  void wait_for_stop() { stop_.wait(false); }
+
+  int drain() {
+    log_.event("info", "draining", {{"requests", http_->active_requests()}, {"seconds", options_.drain.count()}});
+    http_->drain();
+    const std::shared_ptr<Service> service = worker_->service_if_ready();
+    const bool all_ended = service == nullptr || service->engine->drain(options_.drain);
+    // What the engine has ended is still to be written.
+    const bool all_sent = http_->wait_drained(std::chrono::seconds(2));
+    if (service != nullptr) service->engine->stop();
+    return all_ended && all_sent ? 0 : 1;
+  }
+
+  const ServeOptions& options_;
+  RequestLog log_;
+  Access access_;
+  Router router_;
+  HeartbeatOptions heartbeats_;
+  Jobs jobs_;
+  std::optional<Worker> worker_;
+  std::optional<HttpServer> http_;
+  std::atomic_flag stop_;
+  std::atomic<int> failure_{0};
+};
+
+}  // namespace
+
+int serve(const ServeOptions& options, const std::function<std::shared_ptr<Service>(const Progress&)>& load,
+          const std::function<void(const std::string&)>& log) {
+  check_exposure(options);
+  return Server(options, log).run(load);
+}
+
+}  // namespace wick::server

@@ -1,0 +1,39 @@
+// serve() is the worker as a process: it listens, loads the model beside that, answers until a signal comes, and drains.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wick/server/access.h"
+#include "wick/server/http_server.h"
+#include "wick/server/worker.h"
+
+namespace wick::server {
+
+enum class LogFormat { text, json };
+
+struct ServeOptions {
+  HttpServerOptions http = {};
+  AccessOptions access = {};
+  bool insecure = false;    // an address that others reach, without a key
+  std::string cors_origin;  // "*" or an origin; empty: none
+  std::chrono::seconds drain{30};
+  LogFormat log_format = LogFormat::text;
+  bool is_quiet = false;
+  std::string worker_id, model_ref, device, implementation, version, metrics_prefix;
+  std::string queen_url, hive_url, callback_url;  // empty: none
+};
+
+using Progress = std::function<void(uint64_t bytes, uint64_t total)>;
+
+// Loads with `load` on a thread of its own, and returns how the process is to end: 0 after a signal whose requests all ended, 1 where some
+// were cut off, or the model could not be loaded by our fault; 2 where it could not be loaded by the user's.
+// Errors: HttpServer's; invalid_argument for an address that others reach without keys (insecure allows it).
+[[nodiscard]] int serve(const ServeOptions& options, const std::function<std::shared_ptr<Service>(const Progress&)>& load,
+                        const std::function<void(const std::string&)>& log);
+
+}  // namespace wick::server

@@ -1,0 +1,22 @@
+// What a request took, as OpenAI counts it.
+#pragma once
+
+#include <vector>
+
+#include "wick/server/answer.h"
+#include "wick/server/json.h"
+
+namespace wick::server {
+
+// {"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details"} of all choices together.
+[[nodiscard]] inline Json usage_json(const std::vector<Choice>& choices) {
+  int64_t completion = 0;
+  for (const Choice& choice : choices) completion += choice.finish.usage.completion_tokens;
+  const Usage& first = choices.front().finish.usage;
+  return {{"prompt_tokens", first.prompt_tokens},
+          {"completion_tokens", completion},
+          {"total_tokens", first.prompt_tokens + completion},
+          {"prompt_tokens_details", {{"cached_tokens", first.cached_tokens}}}};
+}
+
+}  // namespace wick::server
