@@ -103,7 +103,7 @@ void add_precision(Flags& flags, Precision& precision) {
 }
 
 LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device, const Precision& precision,
-                       WithTokenizer with_tokenizer, InputObserver observe) {
+                       WithTokenizer with_tokenizer, InputObserver observe, LoadProgress progress) {
   const auto start = std::chrono::steady_clock::now();
   // Weights may be rearranged where they lie; the file itself stays as it is.
   LoadedModel loaded{.file = Checkpoint::open(path), .tokenizer = {}, .model = {}};
@@ -113,7 +113,11 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
                                        {.precise = precision.precise,
                                         .fast = precision.fast,
                                         .deterministic = precision.deterministic,
-                                        .progress = [&bar](uint64_t done, uint64_t total) { bar.update(done, total); },
+                                        .progress =
+                                            [&](uint64_t done, uint64_t total) {
+                                              bar.update(done, total);
+                                              if (progress) progress(done, total);
+                                            },
                                         .observe = std::move(observe),
                                         .kv_type = precision.kv_type});
   }

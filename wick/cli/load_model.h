@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,9 +49,12 @@ void add_precision(Flags& flags, Precision& precision);
 
 enum class WithTokenizer { no, yes };
 
+// Told how many bytes of the weights are ready.
+using LoadProgress = std::function<void(uint64_t done, uint64_t total)>;
+
 // Says what was loaded, and shows progress. Errors: those of Checkpoint, load_tokenizer, load_language_model and check_vocabulary.
 [[nodiscard]] LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device,
                                      const Precision& precision, WithTokenizer with_tokenizer = WithTokenizer::yes,
-                                     InputObserver observe = {});
+                                     InputObserver observe = {}, LoadProgress progress = {});
 
 }  // namespace wick

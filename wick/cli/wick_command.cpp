@@ -18,6 +18,7 @@ namespace {
 constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"run", "continue a text with a language model", run_command},
     {"chat", "talk with a language model", chat_command},
+    {"serve", "serve a language model over HTTP", serve_command},
     {"inspect", "show the metadata and tensors of a model file", inspect_command},
     {"tokenize", "turn text into token ids", tokenize_command},
     {"detokenize", "turn token ids into text", detokenize_command},

@@ -9,6 +9,7 @@
 #include "wick/cli/generate.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/man_page.h"
+#include "wick/cli/serving.h"
 #include "wick/device/selection.h"
 
 namespace wick {
@@ -86,17 +87,6 @@ void add_device_flags(Flags& flags, const Console& console, WorkerDevice& device
       .hidden();
 }
 
-// The flags with which a supervisor starts a worker that serves.
-void add_serving_flags(Flags& flags) {
-  for (const char* flag : {"--worker-id", "--model-ref", "--port", "--hive-url", "--queen-url", "--callback-url", "--local-mode"}) {
-    const auto refuse = [flag](const std::string&) {
-      fail(ErrorCode::unsupported, "{}: serving over HTTP is not in this version; give --prompt TEXT or write the prompt to standard input",
-           flag);
-    };
-    flags.add_value(flag, "", "", refuse).value_optional().hidden();
-  }
-}
-
 }  // namespace
 
 int run_worker(Console& console, const Arguments& arguments) {
@@ -115,7 +105,9 @@ int run_worker(Console& console, const Arguments& arguments) {
     add_generate_flags(flags, options, console);
     add_device_flags(flags, console, device);
     flags.add_switch("--strict", "take no fake devices (WICK_FAKE_PROBE); a worker never uses another device", strict);
-    add_serving_flags(flags);
+    ServingOptions serving;
+    add_serving_flags(flags, serving);
+    add_fleet_flags(flags, serving);
     flags.add_switch("--build-info", "print as JSON what this program was built from and with", wants_build_info)
         .group("General")
         .command_line_only();
@@ -128,7 +120,8 @@ int run_worker(Console& console, const Arguments& arguments) {
     flags.add_switch("--man", "print the man page", wants_man_page).group("General").command_line_only();
     flags.examples({fmt::format("{} --prompt \"Once upon a time\" --max-tokens 200", console.name),
                     fmt::format("echo '\"My dear,\"' | {} --temperature 0", console.name),
-                    fmt::format(R"({} --model FILE.gguf --prompt "Dear Sir," --seed 7 --stop "Yours")", console.name)});
+                    fmt::format(R"({} --model FILE.gguf --prompt "Dear Sir," --seed 7 --stop "Yours")", console.name),
+                    fmt::format("{} --model FILE.gguf --port 8080", console.name)});
     if (!flags.parse(arguments)) return;
     if (wants_build_info) {
       console.out << build_info_json() << '\n';
@@ -142,11 +135,21 @@ int run_worker(Console& console, const Arguments& arguments) {
     }
     check_fakes(console, strict, device.is_explicit);
     options.requested_device = device.location.to_string();
-    generate(console, options, [&] {
+    const auto open_device = [&] {
       return Device::open_requested(
           device.location, {.threads = options.threads, .cache_directory = console.cache_directory, .fake_holes = console.fake_holes},
           FakeProbe::parse(console.fake_probe));
-    });
+    };
+    if (serving.is_asked_for()) {
+      serve_model(console, serving,
+                  {.model = options.model,
+                   .context = options.context,
+                   .precision = options.precision,
+                   .device_name = options.requested_device,
+                   .open_device = open_device});
+    } else {
+      generate(console, options, open_device);
+    }
   });
 }
 

@@ -1,0 +1,166 @@
+#include "wick/cli/serving.h"
+
+#include <ostream>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/cli/build_info.h"
+#include "wick/cli/model_path.h"
+#include "wick/server/request_id.h"
+#include "wick/text/chat_parser.h"
+#include "wick/text/chat_template.h"
+
+namespace wick {
+namespace {
+
+constexpr const char* kGroup = "Serving";
+constexpr int64_t kMebibyte = 1 << 20;
+
+void add_address_flags(Flags& flags, ServingOptions& options) {
+  server::HttpServerOptions& http = options.serve.http;
+  flags
+      .add_value("--port", "N", "serve over HTTP on this port; 0 = any that is free",
+                 [&options](const std::string& text) { options.port = parse_integer("--port", text, 0, 65535); })
+      .group(kGroup);
+  flags.add_text("--host", "ADDRESS", "listen on this address (127.0.0.1); others than loopback need an API key or --insecure", http.host)
+      .group(kGroup);
+  flags.add_text("--unix-socket", "PATH", "listen on a Unix socket instead", http.unix_socket).path().group(kGroup);
+  flags.add_values("--api-key", "KEY", "clients must send this key; repeatable", options.keys).group(kGroup);
+  flags.add_text("--api-key-file", "FILE", "clients must send one of the keys in FILE, one a line", options.key_file).path().group(kGroup);
+  flags.add_switch("--insecure", "allow --host of other machines without an API key", options.serve.insecure).group(kGroup);
+  flags.add_text("--cors-origin", "ORIGIN", "let pages of this origin use the server, * = any (none)", options.serve.cors_origin)
+      .group(kGroup);
+  flags.add_decimal("--rate-limit", "requests a minute that each key, or address, may send; 0 = no limit (0)", options.rate_limit, 0, 1e6)
+      .group(kGroup);
+  flags.add_integer("--max-body", "largest body of a request, in MiB (16)", options.body_mib, 1, 1024).group(kGroup);
+  flags.add_integer("--server-threads", "threads that read requests and write responses (2)", http.threads, 1, 64).group(kGroup);
+  flags.add_integer("--drain", "seconds that requests have to end after SIGTERM or Ctrl-C (30)", options.drain_seconds, 0, 3600)
+      .group(kGroup);
+}
+
+void add_engine_flags(Flags& flags, ServingOptions& options) {
+  flags.add_integer("--parallel,--np,--slots", "requests that are computed at once (32)", options.engine.sequences, 1, 1024).group(kGroup);
+  flags.add_integer("--queue", "requests that wait at most; more get status 429 (256)", options.engine.queue, 0, 1'000'000).group(kGroup);
+  flags
+      .add_integer("--step-tokens",
+                   "most tokens computed in one step while others wait for theirs: more reads prompts faster, less answers more evenly "
+                   "(64 on a CPU, else 512)",
+                   options.engine.step_rows, 1, 65536)
+      .group(kGroup);
+  flags.add_integer("--kv-memory", "memory of the KV cache, in MiB (enough for --parallel requests of 1,024 tokens)", options.kv_mib, 1)
+      .group(kGroup);
+  flags.add_switch("--no-prefix-cache", "compute each prompt anew, though others began alike", options.no_prefix_cache).group(kGroup);
+  flags.add_integer("--cache-ram", "host memory for prefixes that the KV cache has no room for, in MiB (0)", options.cache_ram_mib, 0)
+      .group(kGroup);
+  flags
+      .add_value("--cache-folder", "FOLDER", "keep prefixes in FOLDER, also for the next start (none)",
+                 [&options](const std::string& text) { options.engine.cache_folder = text; })
+      .path()
+      .group(kGroup);
+  flags.add_switch("--no-speculation", "propose no tokens from the text so far", options.no_speculation).group(kGroup);
+}
+
+void add_report_flags(Flags& flags, ServingOptions& options) {
+  flags
+      .add_text("--chat-template", "NAME", "chat template of conversations: a name such as chatml, or a file (the model's own)",
+                options.chat_template)
+      .path()
+      .group(kGroup);
+  flags.add_text("--alias", "NAME", "what requests call the model (its file's name)", options.alias).group(kGroup);
+  flags
+      .add_value("--log-format", "FORMAT", "text or json (text); prompts and answers are never logged",
+                 [&options](const std::string& text) {
+                   if (text != "text" && text != "json") fail(ErrorCode::invalid_argument, "--log-format {}: must be text or json", text);
+                   options.serve.log_format = text == "json" ? server::LogFormat::json : server::LogFormat::text;
+                 })
+      .choices({"text", "json"})
+      .group(kGroup);
+  flags
+      .add_text("--metrics-prefix", "TEXT",
+                "what names in /metrics begin with (wick:); dashboards of vLLM want vllm:", options.serve.metrics_prefix)
+      .group(kGroup);
+}
+
+// The model's own template, or the one that --chat-template names. A model without one serves everything but conversations.
+void choose_template(const ServingOptions& options, const Checkpoint& file, server::Service& service) {
+  const auto found = file.gguf() != nullptr ? find_chat_templates(*file.gguf()) : find_chat_templates(file.folder());
+  if (found.empty() && options.chat_template.empty()) {
+    service.chat_template_error = fmt::format(
+        "{} has no chat template; start the server with --chat-template NAME or FILE, or use /v1/completions", service.model_id);
+    return;
+  }
+  service.chat_template = choose_chat_template(found, options.chat_template, service.model_id);
+  service.chat_format = detect_chat_format(service.chat_template->source());
+}
+
+std::shared_ptr<server::Service> load_service(const Console& console, const ServingOptions& options, const ServedModel& served,
+                                              const std::filesystem::path& path, const server::Progress& progress) {
+  auto loaded =
+      std::make_shared<LoadedModel>(load_model(console, path, served.open_device(), served.precision, WithTokenizer::yes, {}, progress));
+  auto service = std::make_shared<server::Service>();
+  EngineOptions engine = options.engine;
+  engine.context = served.context;
+  service->engine = std::make_unique<Engine>(*loaded->model, loaded->tokenizer, engine);
+  service->path = path.string();
+  service->model_id = !options.alias.empty()             ? options.alias
+                      : !options.serve.model_ref.empty() ? options.serve.model_ref
+                                                         : path.stem().string();
+  service->created = server::Worker::unix_time();
+  choose_template(options, loaded->file, *service);
+  service->owner = std::move(loaded);
+  return service;
+}
+
+}  // namespace
+
+void add_serving_flags(Flags& flags, ServingOptions& options) {
+  options.serve.metrics_prefix = "wick:";
+  add_address_flags(flags, options);
+  add_engine_flags(flags, options);
+  add_report_flags(flags, options);
+}
+
+void add_fleet_flags(Flags& flags, ServingOptions& options) {
+  const auto text = [&](const char* name, const char* value, const char* description, std::string& target) {
+    flags.add_text(name, value, description, target).group("Fleet");
+  };
+  text("--worker-id", "ID", "the worker's id in /info and heartbeats (a random one)", options.serve.worker_id);
+  text("--model-ref", "NAME", "how the fleet names the model", options.serve.model_ref);
+  text("--queen-url", "URL", "send heartbeats to URL/v1/worker-heartbeat", options.serve.queen_url);
+  text("--hive-url", "URL", "send heartbeats there too", options.serve.hive_url);
+  text("--callback-url", "URL", "POST the worker's state to URL once it is ready", options.serve.callback_url);
+  flags.add_switch("--local-mode", "listen on 127.0.0.1, whatever --host says", options.local).group("Fleet");
+}
+
+void serve_model(Console& console, ServingOptions options, const ServedModel& served) {
+  server::ServeOptions& serve = options.serve;
+  serve.http.port = static_cast<int>(options.port.value_or(0));
+  if (options.local) serve.http.host = "127.0.0.1";
+  serve.http.body_bytes = static_cast<uint64_t>(options.body_mib * kMebibyte);
+  serve.drain = std::chrono::seconds(options.drain_seconds);
+  serve.access = {.keys = options.keys, .requests_per_minute = options.rate_limit};
+  if (!options.key_file.empty()) {
+    for (std::string& key : server::read_key_file(options.key_file)) serve.access.keys.push_back(std::move(key));
+  }
+  for (const std::string& key : serve.access.keys) {
+    if (key.empty()) fail(ErrorCode::invalid_argument, "--api-key '': a key must not be empty");
+  }
+  options.engine.prefix_cache = !options.no_prefix_cache;
+  options.engine.speculation.ngram = !options.no_speculation;
+  options.engine.cache_ram_bytes = options.cache_ram_mib * kMebibyte;
+  options.engine.kv_bytes = options.kv_mib * kMebibyte;
+  if (serve.worker_id.empty()) serve.worker_id = server::random_id("worker-");
+  serve.device = served.device_name;
+  serve.implementation = console.name;
+  serve.version = build_info().version;
+  serve.is_quiet = console.quiet;
+  const std::filesystem::path path = resolve_model(console, served.model);
+  // Only the log: notes of loading would stand among its lines.
+  Console quiet = console;
+  quiet.quiet = true;
+  const auto log = [&console](const std::string& line) { console.err << line + "\n" << std::flush; };
+  console.exit_code =
+      server::serve(serve, [&](const server::Progress& progress) { return load_service(quiet, options, served, path, progress); }, log);
+}
+
+}  // namespace wick
