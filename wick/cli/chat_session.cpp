@@ -14,6 +14,7 @@
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_input.h"
 #include "wick/engine/chat.h"
+#include "wick/formats/printable.h"
 #include "wick/text/chat_template.h"
 
 namespace wick {
@@ -49,23 +50,26 @@ class AnswerPrinter {
     switch (event.kind) {
       case ChatEventKind::content:
         if (std::exchange(reasoning_, false) && terminal) console_.out << (color_ ? "\033[0m" : "") << "\n\n";
-        console_.out << event.text;
+        console_.out << shown(event.text);
         break;
       case ChatEventKind::reasoning:
         if (!terminal) break;
         if (!std::exchange(reasoning_, true) && color_) console_.out << "\033[2m";
-        console_.out << event.text;
+        console_.out << shown(event.text);
         break;
       case ChatEventKind::call_begin:
         end();
-        console_.out << (terminal ? "\n" : "") << "[" << event.name << " ";
+        console_.out << (terminal ? "\n" : "") << "[" << shown(event.name) << " ";
         break;
-      case ChatEventKind::arguments: console_.out << event.text; break;
+      case ChatEventKind::arguments: console_.out << shown(event.text); break;
       case ChatEventKind::call_end: console_.out << "]" << (terminal ? "" : "\n"); break;
     }
     console_.out << std::flush;
     if (!console_.out) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
   }
+
+  // A model must not send escape sequences to a terminal.
+  [[nodiscard]] std::string shown(const std::string& text) const { return console_.output_is_terminal ? answer_without_controls(text) : text; }
 
   void end() {
     if (std::exchange(reasoning_, false) && color_) console_.out << "\033[0m";
