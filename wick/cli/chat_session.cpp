@@ -69,7 +69,9 @@ class AnswerPrinter {
   }
 
   // A model must not send escape sequences to a terminal.
-  [[nodiscard]] std::string shown(const std::string& text) const { return console_.output_is_terminal ? answer_without_controls(text) : text; }
+  [[nodiscard]] std::string shown(const std::string& text) const {
+    return console_.output_is_terminal ? answer_without_controls(text) : text;
+  }
 
   void end() {
     if (std::exchange(reasoning_, false) && color_) console_.out << "\033[0m";

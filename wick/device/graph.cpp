@@ -6,6 +6,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/device/kernel_runtime.h"
+#include "wick/device/linked_kernels.h"
 
 namespace wick {
 
@@ -119,5 +120,7 @@ void Graph::set_parameter(size_t node, size_t index, uint32_t bits) {
   captured_ = nullptr;
   replays_ = 0;
 }
+
+const GraphRecorder kGraphRecorder = {.record = &Graph::record, .replay = [](const Graph& graph) { graph.replay(); }};
 
 }  // namespace wick

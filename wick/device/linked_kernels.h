@@ -1,9 +1,10 @@
-// What a program holds beside its backends so that kernels run in it: the launchers of the library's ops, where one of the backends runs
-// kernels, and the interpreter, which is how the CPU runs kernels of users. Both tables are generated for each program, as
-// linked_backends() is, so that a program which needs neither holds no kernel code.
+// What a program holds beside its backends so that kernels run in it: the launchers of the library's ops and the recorder of their
+// launches, where one of the backends runs kernels, and the interpreter, which is how the CPU runs kernels of users. The tables are
+// generated for each program, as linked_backends() is, so that a program which needs none of them holds no kernel code.
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -22,8 +23,19 @@ struct KernelInterpreter {
 };
 extern const KernelInterpreter kKernelInterpreter;
 
+class Device;
+class Graph;
+
+// Graph::record and Graph::replay, for code that every program holds.
+struct GraphRecorder {
+  Graph (*record)(const Device& device, const std::function<void()>& body);
+  void (*replay)(const Graph& graph);
+};
+extern const GraphRecorder kGraphRecorder;
+
 // nullptr: no linked backend runs kernels.
 [[nodiscard]] const LauncherTable* linked_launchers() noexcept;
+[[nodiscard]] const GraphRecorder* linked_graph_recorder() noexcept;
 // nullptr: the program was linked without it.
 [[nodiscard]] const KernelInterpreter* linked_interpreter() noexcept;
 // linked_interpreter(). Errors: unsupported, naming the kernel and the program that holds the interpreter.

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "wick/base/fail.h"
+#include "wick/device/linked_kernels.h"
 
 namespace wick {
 namespace {
@@ -38,7 +39,8 @@ void RecordedSteps::make_room() {
 
 bool RecordedSteps::record(const Device& device, Step& step, const Body& body) {
   try {
-    step.graph = Graph::record(device, [&] { step.result = body(step.numbers); });
+    // Only devices that run kernels are asked to record, and a program that has one has the recorder.
+    step.graph = linked_graph_recorder()->record(device, [&] { step.result = body(step.numbers); });
   } catch (const Error& error) {
     step.graph.reset();
     if (error.code() != ErrorCode::out_of_memory) throw;
@@ -60,7 +62,7 @@ Tensor RecordedSteps::run(const Device& device, const Key& key, std::span<const 
   step->used = ++runs_;
   upload(numbers, step->numbers);
   if (step->graph) {
-    step->graph->replay();
+    linked_graph_recorder()->replay(*step->graph);
     ++replays_;
   } else if (!record(device, *step, body)) {
     // A recording keeps what it touches.
