@@ -384,6 +384,8 @@ TEST(Engine, AConstraintDecidesWhatEachChoiceMaySay) {
   request.n = 2;
   Stream free = engine.submit(Sample::request({1, 2}, 20));
   const Answer answer = sample.ask(std::move(request));
+  // Where only the end may follow, no step is spent on choosing it.
+  list.pop_back();
   EXPECT_EQ(answer.tokens[0], list);
   EXPECT_EQ(answer.tokens[1], list);
   EXPECT_EQ(answer.reason(), StopReason::end_of_sequence);

@@ -10,9 +10,9 @@
 
 #include "wick/base/ascii.h"
 #include "wick/base/fail.h"
+#include "wick/base/suggest.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/flag_sources.h"
-#include "wick/base/suggest.h"
 #include "wick/device/device_kind.h"
 #include "wick/device/registry.h"
 

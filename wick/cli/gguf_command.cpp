@@ -7,12 +7,12 @@
 #include <sstream>
 
 #include "wick/base/fail.h"
+#include "wick/base/suggest.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/gguf_edit.h"
 #include "wick/cli/output_file.h"
 #include "wick/cli/sha256.h"
 #include "wick/cli/subcommands.h"
-#include "wick/base/suggest.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"

@@ -7,10 +7,10 @@
 
 #include "wick/base/atomic_file.h"
 #include "wick/base/fail.h"
+#include "wick/base/suggest.h"
 #include "wick/cli/completion.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/man_page.h"
-#include "wick/base/suggest.h"
 #include "wick/cli/wick_command.h"
 
 namespace wick {

@@ -26,9 +26,9 @@ struct RopeConfig {
   double beta_slow = 1;
   double attention_factor = 1;  // multiplies cosines and sines, for yarn beside its own 1 + 0.1·ln(factor)
   // longrope (Ding et al. 2024): divisors of each frequency for texts up to the original context, and for longer ones.
-  std::vector<float> short_divisors, long_divisors;
+  std::vector<float> short_divisors = {}, long_divisors = {};
   // Divisors of each frequency that the file brings along (GGUF's rope_freqs.weight); empty: none.
-  std::vector<float> frequency_divisors;
+  std::vector<float> frequency_divisors = {};
 };
 
 class RopeTable {
