@@ -13,51 +13,56 @@
 namespace wick {
 namespace {
 
-constexpr const char* kGroup = "Serving";
-constexpr int64_t kMebibyte = 1 << 20;
+constexpr const char* kServingGroup = "Serving";
+constexpr int64_t kBytesOfMebibyte = 1 << 20;
 
 void add_address_flags(Flags& flags, ServingOptions& options) {
   server::HttpServerOptions& http = options.serve.http;
   flags
       .add_value("--port", "N", "serve over HTTP on this port; 0 = any that is free",
                  [&options](const std::string& text) { options.port = parse_integer("--port", text, 0, 65535); })
-      .group(kGroup);
+      .group(kServingGroup);
   flags.add_text("--host", "ADDRESS", "listen on this address (127.0.0.1); others than loopback need an API key or --insecure", http.host)
-      .group(kGroup);
-  flags.add_text("--unix-socket", "PATH", "listen on a Unix socket instead", http.unix_socket).path().group(kGroup);
-  flags.add_values("--api-key", "KEY", "clients must send this key; repeatable", options.keys).group(kGroup);
-  flags.add_text("--api-key-file", "FILE", "clients must send one of the keys in FILE, one a line", options.key_file).path().group(kGroup);
-  flags.add_switch("--insecure", "allow --host of other machines without an API key", options.serve.insecure).group(kGroup);
+      .group(kServingGroup);
+  flags.add_text("--unix-socket", "PATH", "listen on a Unix socket instead", http.unix_socket).path().group(kServingGroup);
+  flags.add_values("--api-key", "KEY", "clients must send this key; repeatable", options.keys).group(kServingGroup);
+  flags.add_text("--api-key-file", "FILE", "clients must send one of the keys in FILE, one a line", options.key_file)
+      .path()
+      .group(kServingGroup);
+  flags.add_switch("--insecure", "allow --host of other machines without an API key", options.serve.insecure).group(kServingGroup);
   flags.add_text("--cors-origin", "ORIGIN", "let pages of this origin use the server, * = any (none)", options.serve.cors_origin)
-      .group(kGroup);
+      .group(kServingGroup);
   flags.add_decimal("--rate-limit", "requests a minute that each key, or address, may send; 0 = no limit (0)", options.rate_limit, 0, 1e6)
-      .group(kGroup);
-  flags.add_integer("--max-body", "largest body of a request, in MiB (16)", options.body_mib, 1, 1024).group(kGroup);
-  flags.add_integer("--server-threads", "threads that read requests and write responses (2)", http.threads, 1, 64).group(kGroup);
+      .group(kServingGroup);
+  flags.add_integer("--max-body", "largest body of a request, in MiB (16)", options.body_mib, 1, 1024).group(kServingGroup);
+  flags.add_integer("--server-threads", "threads that read requests and write responses (2)", http.threads, 1, 64).group(kServingGroup);
   flags.add_integer("--drain", "seconds that requests have to end after SIGTERM or Ctrl-C (30)", options.drain_seconds, 0, 3600)
-      .group(kGroup);
+      .group(kServingGroup);
 }
 
 void add_engine_flags(Flags& flags, ServingOptions& options) {
-  flags.add_integer("--parallel,--np,--slots", "requests that are computed at once (32)", options.engine.sequences, 1, 1024).group(kGroup);
-  flags.add_integer("--queue", "requests that wait at most; more get status 429 (256)", options.engine.queue, 0, 1'000'000).group(kGroup);
+  flags.add_integer("--parallel,--np,--slots", "requests that are computed at once (32)", options.engine.sequences, 1, 1024)
+      .group(kServingGroup);
+  flags.add_integer("--queue", "requests that wait at most; more get status 429 (256)", options.engine.queue, 0, 1'000'000)
+      .group(kServingGroup);
   flags
       .add_integer("--step-tokens",
                    "most tokens computed in one step while others wait for theirs: more reads prompts faster, less answers more evenly "
                    "(64 on a CPU, else 512)",
                    options.engine.step_rows, 1, 65536)
-      .group(kGroup);
+      .group(kServingGroup);
   flags.add_integer("--kv-memory", "memory of the KV cache, in MiB (enough for --parallel requests of 1,024 tokens)", options.kv_mib, 1)
-      .group(kGroup);
-  flags.add_switch("--no-prefix-cache", "compute each prompt anew, though others began alike", options.no_prefix_cache).group(kGroup);
+      .group(kServingGroup);
+  flags.add_switch("--no-prefix-cache", "compute each prompt anew, though others began alike", options.no_prefix_cache)
+      .group(kServingGroup);
   flags.add_integer("--cache-ram", "host memory for prefixes that the KV cache has no room for, in MiB (0)", options.cache_ram_mib, 0)
-      .group(kGroup);
+      .group(kServingGroup);
   flags
       .add_value("--cache-folder", "FOLDER", "keep prefixes in FOLDER, also for the next start (none)",
                  [&options](const std::string& text) { options.engine.cache_folder = text; })
       .path()
-      .group(kGroup);
-  flags.add_switch("--no-speculation", "propose no tokens from the text so far", options.no_speculation).group(kGroup);
+      .group(kServingGroup);
+  flags.add_switch("--no-speculation", "propose no tokens from the text so far", options.no_speculation).group(kServingGroup);
 }
 
 void add_report_flags(Flags& flags, ServingOptions& options) {
@@ -65,8 +70,8 @@ void add_report_flags(Flags& flags, ServingOptions& options) {
       .add_text("--chat-template", "NAME", "chat template of conversations: a name such as chatml, or a file (the model's own)",
                 options.chat_template)
       .path()
-      .group(kGroup);
-  flags.add_text("--alias", "NAME", "what requests call the model (its file's name)", options.alias).group(kGroup);
+      .group(kServingGroup);
+  flags.add_text("--alias", "NAME", "what requests call the model (its file's name)", options.alias).group(kServingGroup);
   flags
       .add_value("--log-format", "FORMAT", "text or json (text); prompts and answers are never logged",
                  [&options](const std::string& text) {
@@ -74,11 +79,11 @@ void add_report_flags(Flags& flags, ServingOptions& options) {
                    options.serve.log_format = text == "json" ? server::LogFormat::json : server::LogFormat::text;
                  })
       .choices({"text", "json"})
-      .group(kGroup);
+      .group(kServingGroup);
   flags
       .add_text("--metrics-prefix", "TEXT",
                 "what names in /metrics begin with (wick:); dashboards of vLLM want vllm:", options.serve.metrics_prefix)
-      .group(kGroup);
+      .group(kServingGroup);
 }
 
 // The model's own template, or the one that --chat-template names. A model without one serves everything but conversations.
@@ -136,7 +141,7 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   server::ServeOptions& serve = options.serve;
   serve.http.port = static_cast<int>(options.port.value_or(0));
   if (options.local) serve.http.host = "127.0.0.1";
-  serve.http.body_bytes = static_cast<uint64_t>(options.body_mib * kMebibyte);
+  serve.http.body_bytes = static_cast<uint64_t>(options.body_mib * kBytesOfMebibyte);
   serve.drain = std::chrono::seconds(options.drain_seconds);
   serve.access = {.keys = options.keys, .requests_per_minute = options.rate_limit};
   if (!options.key_file.empty()) {
@@ -147,8 +152,8 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   }
   options.engine.prefix_cache = !options.no_prefix_cache;
   options.engine.speculation.ngram = !options.no_speculation;
-  options.engine.cache_ram_bytes = options.cache_ram_mib * kMebibyte;
-  options.engine.kv_bytes = options.kv_mib * kMebibyte;
+  options.engine.cache_ram_bytes = options.cache_ram_mib * kBytesOfMebibyte;
+  options.engine.kv_bytes = options.kv_mib * kBytesOfMebibyte;
   if (serve.worker_id.empty()) serve.worker_id = server::random_id("worker-");
   serve.device = served.device_name;
   serve.implementation = console.name;

@@ -21,7 +21,7 @@ namespace wick {
 namespace {
 
 // The operands of the reference, by name: `outputs` weights follow x, or two of a gated pair.
-struct ReferenceOperands {
+struct LinearOperands {
   const LinearParams& params;
   std::span<const ReferenceTensor> inputs;
   size_t weights;
@@ -43,7 +43,7 @@ struct ReferenceOperands {
 
 void linear_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const LinearParams plain;
-  const ReferenceOperands operands{params == nullptr ? plain : *static_cast<const LinearParams*>(params), inputs, outputs.size()};
+  const LinearOperands operands{params == nullptr ? plain : *static_cast<const LinearParams*>(params), inputs, outputs.size()};
   const ReferenceTensor x = operands.x();
   for (size_t index = 0; index < outputs.size(); ++index) {
     const auto n = static_cast<size_t>(inputs[index + 1].shape[0]);
@@ -53,7 +53,7 @@ void linear_reference(const void* params, std::span<const ReferenceTensor> input
 }
 
 void gated_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
-  const ReferenceOperands operands{*static_cast<const LinearParams*>(params), inputs, 2};
+  const LinearOperands operands{*static_cast<const LinearParams*>(params), inputs, 2};
   const ReferenceTensor x = operands.x();
   const auto n = static_cast<size_t>(inputs[1].shape[0]);
   for (size_t at = 0; at < outputs[0].values.size(); ++at) {
