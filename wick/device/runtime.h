@@ -55,8 +55,8 @@ class Runtime {
   [[nodiscard]] virtual Queue& queue() noexcept = 0;
   // The device's own implementation of a kind of an op (kind_of in op/op.h) whose defining operand has this dtype; nullptr: none.
   [[nodiscard]] virtual OpFunction override_for(OpId op, int kind, DType dtype) const noexcept = 0;
-  // The most rows of activations for which its linear takes a norm, biases and a residual (LinearParams); with more, and where it is 0, it is
-  // given the plain ops. Portable kernels have a number of their own (tensor/ops/by_kernel/by_kernel.h).
+  // The most rows of activations for which its linear takes a norm, biases and a residual (LinearParams); with more, and where it is 0, it
+  // is given the plain ops. Portable kernels have a number of their own (tensor/ops/by_kernel/by_kernel.h).
   [[nodiscard]] virtual int64_t fused_linear_rows() const noexcept { return 0; }
   // Whether portable kernels carry out the ops that the device does not override: then its backend says RUNS_KERNELS to add_backend().
   [[nodiscard]] virtual bool runs_kernels() const noexcept { return false; }
