@@ -343,7 +343,7 @@ TEST(Engine, StopTokensEndAChoice) {
   (void)sample.engine();
   const std::vector<TokenId> tokens = Sample::continued({1, 2}, 10);
   Request request = Sample::request({1, 2}, 10);
-  request.stop_tokens = {tokens[4]};
+  request.params.stop_tokens = {tokens[4]};
   const Answer answer = sample.ask(std::move(request));
   EXPECT_EQ(answer.reason(), StopReason::stop_sequence);
   EXPECT_EQ(answer.finishes[0].stop_token, tokens[4]);
@@ -380,7 +380,7 @@ TEST(Engine, AConstraintDecidesWhatEachChoiceMaySay) {
   std::vector<TokenId> list = {5, 6, 5, 6, 5, 6, 5, 6, 7};
   list.push_back(*sample.tokenizer->eos());
   Request request = Sample::request({1, 2}, 20);
-  request.constraint = std::make_shared<ListConstraint>(list);
+  request.params.constraint = std::make_shared<ListConstraint>(list);
   request.n = 2;
   Stream free = engine.submit(Sample::request({1, 2}, 20));
   const Answer answer = sample.ask(std::move(request));

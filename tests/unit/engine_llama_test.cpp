@@ -125,7 +125,7 @@ TEST_F(EngineLlama, AConstraintHoldsForEachChoiceWithSpeculationBesideOthers) {
   Engine engine(*model_, tokenizer_, {.context = 256, .sequences = 6});
   ConstraintCompiler compiler(tokenizer_);
   Request request{.prompt = "Yes or no?"};
-  request.constraint = compiler.compile({.kind = OutputFormat::Kind::choices, .choices = {"yes yes yes yes yes yes", "no", "none"}});
+  request.params.constraint = compiler.compile({.kind = OutputFormat::Kind::choices, .choices = {"yes yes yes yes yes yes", "no", "none"}});
   request.n = 4;
   request.params.max_tokens = 60;
   request.params.sampling.temperature = 2;

@@ -41,10 +41,10 @@ std::vector<ParameterViolation> find_violations(const Request& request, const En
   for (const LogitBias& entry : params.sampling.logit_bias) {
     violations.require(entry.token < engine.vocab_size, "logit_bias", fmt::format("tokens are below {}", engine.vocab_size), entry.token);
   }
-  for (const auto& constraint : {request.constraint, params.constraint}) {
-    if (constraint == nullptr) continue;
-    violations.require(constraint->vocab_size() <= engine.vocab_size, "constraint",
-                       fmt::format("must be compiled for the model's vocabulary of {}", engine.vocab_size), constraint->vocab_size());
+  if (params.constraint != nullptr) {
+    violations.require(params.constraint->vocab_size() <= engine.vocab_size, "constraint",
+                       fmt::format("must be compiled for the model's vocabulary of {}", engine.vocab_size),
+                       params.constraint->vocab_size());
   }
   violations.require(request.prompt.empty() || request.tokens.empty(), "tokens", "must be empty where a prompt is given",
                      request.tokens.size());

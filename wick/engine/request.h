@@ -1,9 +1,8 @@
-// A Request is what an Engine is asked for: a prompt, how to continue it, and until when the answer is of use.
+// A Request to an Engine: a prompt, how to continue it, and its deadline.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +12,6 @@
 namespace wick {
 
 struct EngineInfo;
-class TokenConstraint;
 
 struct Request {
   enum class Task {
@@ -26,14 +24,9 @@ struct Request {
   std::string prompt = {};
   std::vector<TokenId> tokens = {};
 
-  // `params.is_cancelled` is called on the engine's thread, before each step and inside of long ones: it must return at once.
+  // Each choice follows a copy of its own of `params.constraint`. `params.is_cancelled` is called on the engine's thread, before each step
+  // and inside of long ones: it must return at once.
   GenerationParams params = {};
-  // Tokens that end a choice, beside params.stop_tokens, with StopReason::stop_sequence. Like an EOS, the token is reported and adds no
-  // text.
-  std::vector<TokenId> stop_tokens = {};
-
-  // What the text must look like: each choice follows a copy of its own (ConstraintCompiler::compile). None: params.constraint.
-  std::shared_ptr<const TokenConstraint> constraint = {};
 
   // Choices to return. They share the prompt's blocks of the cache. Choice i samples with seed + i.
   int64_t n = 1;

@@ -46,8 +46,7 @@ Sequence::Sequence(std::shared_ptr<ActiveRequest> request, int64_t choice, std::
       detokenizer_(tokenizer_, tokens_.size() != 1 || !tokenizer_->is_control(tokens_.front())),
       stop_strings_(request_->request.params.stop) {
   for (const TokenId token : tokens_) sampler_.accept(token);
-  const Request& asked = request_->request;
-  if (const auto& constraint = asked.constraint != nullptr ? asked.constraint : asked.params.constraint; constraint != nullptr) {
+  if (const auto& constraint = request_->request.params.constraint; constraint != nullptr) {
     constraint_ = constraint->clone();
     allowed_.resize(mask_words(constraint_->vocab_size()));
   }
@@ -67,10 +66,9 @@ std::optional<StopReason> Sequence::choose(std::span<const float> logits, int64_
   tokens_.push_back(token);
   sampler_.accept(token);
   std::optional<StopReason> reason;
-  const auto stops = [token](const std::vector<TokenId>& tokens) { return std::find(tokens.begin(), tokens.end(), token) != tokens.end(); };
   if (!params.ignore_eos && tokenizer_->ends_generation(token)) {
     reason = StopReason::end_of_sequence;
-  } else if (stops(request_->request.stop_tokens) || stops(params.stop_tokens)) {
+  } else if (std::find(params.stop_tokens.begin(), params.stop_tokens.end(), token) != params.stop_tokens.end()) {
     stop_token_ = token;
     reason = StopReason::stop_sequence;
   } else {

@@ -56,7 +56,7 @@ struct FinishEvent {
   std::string text = {};  // what was held back
   StopReason reason = StopReason::max_tokens;
   std::optional<std::string> stop_sequence_matched = {};
-  std::optional<TokenId> stop_token = {};  // of Request::stop_tokens
+  std::optional<TokenId> stop_token = {};  // of GenerationParams::stop_tokens
   Usage usage = {};
   Timings timings = {};
   uint64_t seed = 0;                  // that was used
