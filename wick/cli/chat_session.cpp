@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kCommands =
-    "/system [TEXT]     what the model is told first\n"
+    "/system [TEXT]     the system prompt\n"
     "/regen             answer the last message again\n"
     "/edit TEXT         replace the last message and answer it\n"
     "/save FILE         write the conversation as JSON\n"
@@ -35,10 +35,6 @@ constexpr const char* kCommands =
     "/help              print this list\n"
     "/quit              end, as Ctrl-D does\n"
     "\"\"\" begins and ends a message of several lines. Ctrl-C stops an answer or clears the line; a second one ends the program.\n";
-
-std::vector<ChatTemplateSource> templates_of(const Checkpoint& checkpoint) {
-  return checkpoint.gguf() != nullptr ? find_chat_templates(*checkpoint.gguf()) : find_chat_templates(checkpoint.folder());
-}
 
 // Shows an answer as it comes: reasoning dimmed and calls named on a terminal, else the content alone.
 class AnswerPrinter {
@@ -393,7 +389,7 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
   const Flags::Added prompt = flags.add_value("-p,--prompt", "TEXT", "answer this one message and end",
                                               [&generate](const std::string& text) { generate.prompt = text; });
   flags.add_text("-f,--file", "FILE", "read the one message from FILE; - is standard input", generate.file).excludes(prompt);
-  flags.add_text("--system,--system-prompt", "TEXT", "what the model is told first", options.system);
+  flags.add_text("--system,--system-prompt", "TEXT", "the system prompt", options.system);
   flags.add_text("--tools", "FILE", "a JSON array of the tools that the model may call", options.tools_file);
   flags.add_text("--chat-template", "NAME|FILE",
                  "the chat template: a name (chatml, llama3, mistral, gemma …) or a Jinja file (the model's own)", options.chat_template);
@@ -426,7 +422,7 @@ void chat(Console& console, const ChatCommandOptions& options, const std::functi
   const std::filesystem::path path = resolve_model(console, generate.model);
   const LoadedModel loaded = load_model(console, path, open_device(), generate.precision);
   ChatTemplate chosen =
-      choose_chat_template(templates_of(loaded.file), options.chat_template, loaded.model->info().name, !options.tools_file.empty());
+      choose_chat_template(find_chat_templates(loaded.file), options.chat_template, loaded.model->info().name, !options.tools_file.empty());
   if (!options.tools_file.empty() && !chosen.takes_tools()) console.warn("--tools: the chat template does not tell the model of tools");
   Chat chat(*loaded.model, loaded.tokenizer, std::move(chosen), {.context = generate.context, .format = options.format});
   ChatCommandOptions resolved = options;

@@ -88,7 +88,7 @@ void add_report_flags(Flags& flags, ServingOptions& options) {
 
 // The model's own template, or the one that --chat-template names. A model without one serves everything but conversations.
 void choose_template(const ServingOptions& options, const Checkpoint& file, server::Service& service) {
-  const auto found = file.gguf() != nullptr ? find_chat_templates(*file.gguf()) : find_chat_templates(file.folder());
+  const std::vector<ChatTemplateSource> found = find_chat_templates(file);
   if (found.empty() && options.chat_template.empty()) {
     service.chat_template_error = fmt::format(
         "{} has no chat template; start the server with --chat-template NAME or FILE, or use /v1/completions", service.model_id);

@@ -40,8 +40,7 @@ struct Llm::State {
   // Made by the first conversation: it has a cache of its own.
   Chat& chat() {
     if (chat_ == nullptr) {
-      const auto found = file.gguf() != nullptr ? find_chat_templates(*file.gguf()) : find_chat_templates(file.folder());
-      chat_ = std::make_unique<Chat>(*model, tokenizer, choose_chat_template(found, chat_template, info.name),
+      chat_ = std::make_unique<Chat>(*model, tokenizer, choose_chat_template(find_chat_templates(file), chat_template, info.name),
                                      ChatOptions{.context = generator.context()});
     }
     return *chat_;

@@ -155,4 +155,8 @@ std::shared_ptr<const Tokenizer> load_tokenizer(const Checkpoint& checkpoint) {
   return Tokenizer::from_gguf(*checkpoint.gguf());
 }
 
+std::vector<ChatTemplateSource> find_chat_templates(const Checkpoint& checkpoint) {
+  return checkpoint.gguf() != nullptr ? find_chat_templates(*checkpoint.gguf()) : find_chat_templates(checkpoint.folder());
+}
+
 }  // namespace wick

@@ -20,6 +20,7 @@
 #include "wick/layout/dtype.h"
 #include "wick/layout/shape.h"
 #include "wick/op/op.h"
+#include "wick/text/chat_template.h"
 
 namespace wick {
 
@@ -104,5 +105,7 @@ class Checkpoint {
 // The tokenizer that belongs to a checkpoint; a GGUF file may hold a tokenizer.json ("tokenizer.huggingface.json"). Errors: Tokenizer's;
 // not_found for a folder without one.
 [[nodiscard]] std::shared_ptr<const Tokenizer> load_tokenizer(const Checkpoint& checkpoint);
+// Its chat templates, the default first; none is no error. Errors: those of a folder's find_chat_templates.
+[[nodiscard]] std::vector<ChatTemplateSource> find_chat_templates(const Checkpoint& checkpoint);
 
 }  // namespace wick
