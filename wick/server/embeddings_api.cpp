@@ -8,27 +8,21 @@
 #include "wick/base/fail.h"
 #include "wick/server/answer.h"
 #include "wick/server/prompts.h"
+#include "wick/text/base64.h"
 
 namespace wick::server {
 namespace {
 
 constexpr size_t kMostInputs = 2048;  // OpenAI's
 
+// As OpenAI sends them: the bytes of f32 numbers, the lowest first.
 std::string base64(std::span<const float> numbers) {
-  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string bytes;
   for (const float number : numbers) {
     const auto word = std::bit_cast<uint32_t>(number);
     for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(word >> shift);
   }
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    const size_t count = std::min<size_t>(3, bytes.size() - i);
-    for (size_t j = 0; j < 3; ++j) group = group << 8U | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0U);
-    for (size_t j = 0; j < 4; ++j) text += j <= count ? kDigits[group >> (18 - 6 * j) & 63U] : '=';
-  }
-  return text;
+  return encode_base64(bytes);
 }
 
 // To length 1, as OpenAI's are.
