@@ -79,12 +79,15 @@ const Expression* ExpressionParser::parse_conditional() {
   return value;
 }
 
-const Expression* ExpressionParser::parse_or() {
+// operand (operator operand)*, grouped from the left. `take_operator` takes an operator and returns its text, or returns nothing.
+template <class Operand, class TakeOperator>
+const Expression* ExpressionParser::parse_from_left(ExpressionKind kind, const Operand& parse_operand, const TakeOperator& take_operator) {
   int line = current().line;
-  const Expression* left = parse_and();
-  while (skip_name("or")) {
-    const Expression* right = parse_and();
-    Expression& node = add(ExpressionKind::either, line);
+  const Expression* left = parse_operand();
+  for (std::string sign = take_operator(); !sign.empty(); sign = take_operator()) {
+    const Expression* right = parse_operand();
+    Expression& node = add(kind, line);
+    if (kind == ExpressionKind::binary) node.text = std::move(sign);
     node.operands = {left, right};
     left = &node;
     line = current().line;
@@ -92,17 +95,14 @@ const Expression* ExpressionParser::parse_or() {
   return left;
 }
 
+const Expression* ExpressionParser::parse_or() {
+  return parse_from_left(
+      ExpressionKind::either, [this] { return parse_and(); }, [this] { return std::string(skip_name("or") ? "or" : ""); });
+}
+
 const Expression* ExpressionParser::parse_and() {
-  int line = current().line;
-  const Expression* left = parse_not();
-  while (skip_name("and")) {
-    const Expression* right = parse_not();
-    Expression& node = add(ExpressionKind::both, line);
-    node.operands = {left, right};
-    left = &node;
-    line = current().line;
-  }
-  return left;
+  return parse_from_left(
+      ExpressionKind::both, [this] { return parse_not(); }, [this] { return std::string(skip_name("and") ? "and" : ""); });
 }
 
 const Expression* ExpressionParser::parse_not() {
@@ -115,11 +115,17 @@ const Expression* ExpressionParser::parse_not() {
   return &node;
 }
 
-// The sign of a comparison, which it takes; empty where there is none.
-std::string ExpressionParser::compare_sign() {
-  for (const std::string_view sign : {"==", "!=", "<=", ">=", "<", ">"}) {
+// The one of these signs that comes next, which it takes; empty where none does.
+std::string ExpressionParser::take_sign(std::initializer_list<std::string_view> signs) {
+  for (const std::string_view sign : signs) {
     if (skip_sign(sign)) return std::string(sign);
   }
+  return {};
+}
+
+// The sign of a comparison, which it takes; empty where there is none.
+std::string ExpressionParser::compare_sign() {
+  if (std::string sign = take_sign({"==", "!=", "<=", ">=", "<", ">"}); !sign.empty()) return sign;
   if (skip_name("in")) return "in";
   if (current().is_name("not") && ahead().is_name("in")) {
     take();
@@ -147,18 +153,7 @@ const Expression* ExpressionParser::parse_compare() {
 }
 
 const Expression* ExpressionParser::parse_sum() {
-  int line = current().line;
-  const Expression* left = parse_concat();
-  while (current().is_sign("+") || current().is_sign("-")) {
-    const std::string sign = take().text;
-    const Expression* right = parse_concat();
-    Expression& node = add(ExpressionKind::binary, line);
-    node.text = sign;
-    node.operands = {left, right};
-    left = &node;
-    line = current().line;
-  }
-  return left;
+  return parse_from_left(ExpressionKind::binary, [this] { return parse_concat(); }, [this] { return take_sign({"+", "-"}); });
 }
 
 const Expression* ExpressionParser::parse_concat() {
@@ -173,32 +168,11 @@ const Expression* ExpressionParser::parse_concat() {
 }
 
 const Expression* ExpressionParser::parse_product() {
-  int line = current().line;
-  const Expression* left = parse_power();
-  while (current().is_sign("*") || current().is_sign("/") || current().is_sign("//") || current().is_sign("%")) {
-    const std::string sign = take().text;
-    const Expression* right = parse_power();
-    Expression& node = add(ExpressionKind::binary, line);
-    node.text = sign;
-    node.operands = {left, right};
-    left = &node;
-    line = current().line;
-  }
-  return left;
+  return parse_from_left(ExpressionKind::binary, [this] { return parse_power(); }, [this] { return take_sign({"*", "/", "//", "%"}); });
 }
 
 const Expression* ExpressionParser::parse_power() {
-  int line = current().line;
-  const Expression* left = parse_unary();
-  while (skip_sign("**")) {
-    const Expression* right = parse_unary();
-    Expression& node = add(ExpressionKind::binary, line);
-    node.text = "**";
-    node.operands = {left, right};
-    left = &node;
-    line = current().line;
-  }
-  return left;
+  return parse_from_left(ExpressionKind::binary, [this] { return parse_unary(); }, [this] { return take_sign({"**"}); });
 }
 
 const Expression* ExpressionParser::parse_unary(bool with_filters) {

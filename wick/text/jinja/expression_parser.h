@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,10 +59,13 @@ class ExpressionParser {
  private:
   Expression& add(ExpressionKind kind, int line) { return tree_.expressions.emplace_back(Expression{.kind = kind, .line = line}); }
   const Expression* parse_conditional();
+  template <class Operand, class TakeOperator>
+  const Expression* parse_from_left(ExpressionKind kind, const Operand& parse_operand, const TakeOperator& take_operator);
   const Expression* parse_or();
   const Expression* parse_and();
   const Expression* parse_not();
   const Expression* parse_compare();
+  [[nodiscard]] std::string take_sign(std::initializer_list<std::string_view> signs);
   [[nodiscard]] std::string compare_sign();
   const Expression* parse_sum();
   const Expression* parse_concat();
