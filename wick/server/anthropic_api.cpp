@@ -140,18 +140,13 @@ Json stop_reason(const ChatOutput& output, const FinishEvent& event) {
   return nullptr;
 }
 
-Json input_of(const std::string& arguments) {
-  if (arguments.empty() || !Json::accept(arguments)) return Json::object();
-  return Json::parse(arguments);
-}
-
 class MessageWriter final : public AnswerWriter {
  public:
   MessageWriter(Exchange exchange, std::shared_ptr<Service> service, const ChatRequest& chat)
       : exchange_(std::move(exchange)),
         service_(std::move(service)),
         streams_(chat.streams),
-        output_(*service_, chat.request.prompt, chat.chat, chat.uses_tools) {}
+        output_(*service_, chat.rendered, chat.chat, chat.uses_tools) {}
 
   void begin() override {
     if (streams_) begin_events(*exchange_);
@@ -168,8 +163,7 @@ class MessageWriter final : public AnswerWriter {
   void token(const Choice&, const TokenEvent& event) override { send_pieces(output_.push(event.text)); }
 
   void finish(const Choice&, const FinishEvent& event) override {
-    send_pieces(output_.push(event.text));
-    send_pieces(output_.finish());
+    send_pieces(output_.finish(event.text));
     if (!streams_) return;
     close_block();
     send("message_delta", {{"type", "message_delta"},
@@ -191,7 +185,7 @@ class MessageWriter final : public AnswerWriter {
       content.push_back({{"type", "text"}, {"text", output_.content()}});
     }
     for (const ChatOutput::Call& call : output_.calls()) {
-      content.push_back({{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", input_of(call.arguments)}});
+      content.push_back({{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", call.parsed_arguments()}});
     }
     json["stop_reason"] = stop_reason(output_, event);
     json["stop_sequence"] = matched(event);
@@ -293,8 +287,7 @@ void count_tokens(Worker& worker, const HttpRequest& http, const Exchange& excha
   read_chat(fields, chat);
   fields.check();
   render_chat(*service, chat, false);
-  const size_t tokens = service->engine->encode_prompt(chat.request.prompt, true).size();
-  exchange->respond(json_response(200, to_text({{"input_tokens", tokens}})));
+  exchange->respond(json_response(200, to_text({{"input_tokens", chat.request.tokens.size()}})));
 }
 
 }  // namespace

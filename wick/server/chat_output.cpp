@@ -7,24 +7,25 @@
 
 namespace wick::server {
 
-struct ChatOutput::Parser {
-  explicit Parser(const ChatParserOptions& options) : machine(options) {}
-  ChatParser machine;
-};
+Json ChatOutput::Call::parsed_arguments() const {
+  Json parsed = Json::parse(arguments, nullptr, /*allow_exceptions=*/false);
+  return parsed.is_discarded() ? Json::object() : parsed;
+}
 
 ChatOutput::ChatOutput(const Service& service, const std::string& rendered, const ChatPrompt& prompt, bool parses_tools) {
   ChatParserOptions options{.format = parses_tools ? service.chat_format : "plain",
                             .starts_in_reasoning = ends_in_reasoning(rendered),
                             .tools = parses_tools ? prompt.tools : ""};
-  parser_ = std::make_unique<Parser>(options);
+  parser_ = std::make_unique<ChatParser>(options);
 }
 
-ChatOutput::~ChatOutput() = default;
-ChatOutput::ChatOutput(ChatOutput&&) noexcept = default;
-ChatOutput& ChatOutput::operator=(ChatOutput&&) noexcept = default;
+std::vector<ChatPiece> ChatOutput::push(std::string_view text) { return keep(parser_->push(text)); }
 
-std::vector<ChatPiece> ChatOutput::push(std::string_view text) { return keep(parser_->machine.push(text)); }
-std::vector<ChatPiece> ChatOutput::finish() { return keep(parser_->machine.finish()); }
+std::vector<ChatPiece> ChatOutput::finish(std::string_view text) {
+  std::vector<ChatPiece> pieces = push(text);
+  for (ChatPiece& piece : keep(parser_->finish())) pieces.push_back(std::move(piece));
+  return pieces;
+}
 
 std::vector<ChatPiece> ChatOutput::keep(std::vector<ChatEvent> events) {
   std::vector<ChatPiece> pieces;

@@ -25,17 +25,16 @@ class ChatOutput {
  public:
   // `rendered`: the prompt as text. `parses_tools`: whether tool calls are parsed, or are text like any other.
   ChatOutput(const Service& service, const std::string& rendered, const ChatPrompt& prompt, bool parses_tools);
-  ~ChatOutput();
-  ChatOutput(ChatOutput&&) noexcept;
-  ChatOutput& operator=(ChatOutput&&) noexcept;
 
-  // What the text, in pieces of any size, has in it so far; at the end what was held back.
+  // What the text, in pieces of any size, has in it so far; with the last piece also what was held back.
   [[nodiscard]] std::vector<ChatPiece> push(std::string_view text);
-  [[nodiscard]] std::vector<ChatPiece> finish();
+  [[nodiscard]] std::vector<ChatPiece> finish(std::string_view text);
 
   // All of it together.
   struct Call {
     std::string id, name, arguments;
+    // The arguments as an object; an empty one where the model wrote something else.
+    [[nodiscard]] Json parsed_arguments() const;
   };
   [[nodiscard]] const std::string& content() const noexcept { return content_; }
   [[nodiscard]] const std::string& reasoning() const noexcept { return reasoning_; }
@@ -44,8 +43,7 @@ class ChatOutput {
  private:
   std::vector<ChatPiece> keep(std::vector<ChatEvent> events);
 
-  struct Parser;
-  std::unique_ptr<Parser> parser_;
+  std::unique_ptr<ChatParser> parser_;
   std::string content_, reasoning_;
   std::vector<Call> calls_;
 };

@@ -144,12 +144,13 @@ void render_chat(const Service& service, ChatRequest& chat, bool max_tokens_give
   chat.chat.bos_token = text_of(tokenizer.bos());
   chat.chat.eos_token = text_of(tokenizer.eos());
   try {
-    chat.request.prompt = service.chat_template->render(chat.chat);
+    chat.rendered = service.chat_template->render(chat.chat);
   } catch (const Error& error) {
     throw ApiError(400, "INVALID_REQUEST", error.what());
   }
   // Control tokens in a rendered conversation are what the template wrote.
   chat.request.params.parse_special = true;
+  chat.request.prompt = chat.rendered;
   fit_into_context(*service.engine, chat.request, max_tokens_given);
 }
 

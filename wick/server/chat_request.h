@@ -12,12 +12,13 @@ namespace wick::server {
 
 struct ChatRequest {
   ChatPrompt chat = {};
+  std::string rendered = {};  // the conversation as the model's text
   Request request = {};
   bool streams = false;
   bool uses_tools = false;  // tool calls in the answer are parsed
 };
 
-// Renders the conversation by the model's template into request.prompt, and checks that it fits.
+// Renders the conversation by the model's template into request.tokens, and checks that it fits.
 // Errors: ApiError: 400 for a model without a template, and with the template's own words for what it refuses; CONTEXT_LENGTH_EXCEEDED.
 void render_chat(const Service& service, ChatRequest& chat, bool max_tokens_given);
 

@@ -23,8 +23,7 @@ constexpr int64_t kMostChoices = 128;
 constexpr int64_t kMostLogprobs = 20;
 
 struct CompletionSettings {
-  bool streams = false;
-  bool with_usage = false;
+  StreamOptions stream;
   bool has_logprobs = false;
 };
 
@@ -37,17 +36,17 @@ class CompletionResponse {
 
   void begin() {
     const std::scoped_lock lock(mutex_);
-    if (!std::exchange(has_begun_, true) && options_.streams) begin_events(*exchange_);
+    if (!std::exchange(has_begun_, true) && options_.stream.streams) begin_events(*exchange_);
   }
 
   void piece(size_t prompt, int64_t choice, std::string text, Json logprobs, Json reason) {
-    if (!options_.streams) return;
+    if (!options_.stream.streams) return;
     Json chunk = head();
     chunk["choices"] = {{{"index", static_cast<int64_t>(prompt) * choices_of_prompt_ + choice},
                          {"text", std::move(text)},
                          {"logprobs", std::move(logprobs)},
                          {"finish_reason", std::move(reason)}}};
-    if (options_.with_usage) chunk["usage"] = nullptr;
+    if (options_.stream.with_usage) chunk["usage"] = nullptr;
     exchange_->write(json_event(chunk));
   }
 
@@ -60,7 +59,7 @@ class CompletionResponse {
   void fail(const ApiError& error) {
     const std::scoped_lock lock(mutex_);
     if (std::exchange(failed_, true)) return;
-    if (!options_.streams) {
+    if (!options_.stream.streams) {
       exchange_->respond(error.response(Dialect::openai));
       return;
     }
@@ -97,13 +96,13 @@ class CompletionResponse {
     usage["total_tokens"] = prompt_tokens + usage["completion_tokens"].get<int64_t>();
     usage["prompt_tokens_details"]["cached_tokens"] = cached;
     Json json = head();
-    if (!options_.streams) {
+    if (!options_.stream.streams) {
       json["choices"] = std::move(list);
       json["usage"] = std::move(usage);
       exchange_->respond(json_response(200, to_text(json)));
       return;
     }
-    if (options_.with_usage) {
+    if (options_.stream.with_usage) {
       json["choices"] = Json::array();
       json["usage"] = std::move(usage);
       exchange_->write(json_event(json));
@@ -191,13 +190,8 @@ void read_counts(Fields& fields, Request& request, CompletionSettings& options) 
   }
   if (const auto value = fields.boolean("echo")) request.echo = *value;
   if (request.echo && options.has_logprobs) request.prompt_logprobs = request.params.logprobs;
-  if (const auto value = fields.boolean("stream")) options.streams = *value;
-  if (const Json* const stream_options = fields.object("stream_options")) {
-    Fields more(*stream_options, "stream_options");
-    options.with_usage = more.boolean("include_usage").value_or(false);
-    fields.take(std::move(more.violations()));
-  }
-  if (options.streams && request.best_of > 0) fields.violate("best_of", "cannot be streamed: the best is known at the end");
+  options.stream = read_stream_options(fields);
+  if (options.stream.streams && request.best_of > 0) fields.violate("best_of", "cannot be streamed: the best is known at the end");
 }
 
 void completions(Worker& worker, const HttpRequest& http, const Exchange& exchange) {

@@ -54,4 +54,14 @@ void read_max_tokens(Fields& fields, std::initializer_list<std::string_view> nam
   }
 }
 
+StreamOptions read_stream_options(Fields& fields) {
+  StreamOptions result{.streams = fields.boolean("stream").value_or(false)};
+  if (const Json* const options = fields.object("stream_options")) {
+    Fields more(*options, "stream_options");
+    result.with_usage = more.boolean("include_usage").value_or(false);
+    fields.take(std::move(more.violations()));
+  }
+  return result;
+}
+
 }  // namespace wick::server

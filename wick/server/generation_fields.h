@@ -13,6 +13,11 @@ namespace wick::server {
 void read_generation(Fields& fields, Request& request);
 // max_tokens under whatever name; `fallback` where none is there. A number below 0 means as many as the context holds.
 void read_max_tokens(Fields& fields, std::initializer_list<std::string_view> names, int64_t fallback, Request& request);
+// stream, and include_usage of stream_options.
+struct StreamOptions {
+  bool streams = false, with_usage = false;
+};
+[[nodiscard]] StreamOptions read_stream_options(Fields& fields);
 // The user's texts in prompts are never taken for control tokens, but where the API says so.
 inline constexpr size_t kMostStops = 4;
 // Tokens where a request names no limit.

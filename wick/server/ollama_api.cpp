@@ -27,16 +27,13 @@ class OllamaWriter final : public AnswerWriter {
         service_(std::move(service)),
         streams_(request.streams),
         is_chat_(is_chat),
-        output_(*service_, request.request.prompt, request.chat, request.uses_tools) {}
+        output_(*service_, request.rendered, request.chat, request.uses_tools) {}
 
   void begin() override {
     if (streams_) exchange_->begin(200, {{"Content-Type", "application/x-ndjson"}, {"Cache-Control", "no-cache"}}, "");
   }
   void token(const Choice&, const TokenEvent& event) override { send(output_.push(event.text)); }
-  void finish(const Choice&, const FinishEvent& event) override {
-    send(output_.push(event.text));
-    send(output_.finish());
-  }
+  void finish(const Choice&, const FinishEvent& event) override { send(output_.finish(event.text)); }
 
   void complete(const std::vector<Choice>& choices, const PromptEvent&) override {
     Json json = head(streams_ ? "" : output_.content(), streams_ ? "" : output_.reasoning());
@@ -85,8 +82,7 @@ class OllamaWriter final : public AnswerWriter {
   [[nodiscard]] Json calls() const {
     Json list = Json::array();
     for (const ChatOutput::Call& call : output_.calls()) {
-      Json arguments = Json::accept(call.arguments) ? Json::parse(call.arguments) : Json::object();
-      list.push_back({{"function", {{"name", call.name}, {"arguments", std::move(arguments)}}}});
+      list.push_back({{"function", {{"name", call.name}, {"arguments", call.parsed_arguments()}}}});
     }
     return list;
   }
@@ -143,7 +139,7 @@ void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& ex
   read_ollama_options(fields, chat);
   fields.check();
   if (is_raw) {
-    chat.request.prompt = prompt;
+    chat.rendered = chat.request.prompt = prompt;
     fit_into_context(*service->engine, chat.request, false);
   } else {
     if (!system.empty()) chat.chat.messages.push_back({.role = "system", .content = system});

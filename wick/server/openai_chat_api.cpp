@@ -19,7 +19,8 @@ constexpr int64_t kMostChatChoices = 128;
 constexpr int64_t kMostChatLogprobs = 20;
 
 struct ChatSettings {
-  bool streams = false, with_usage = false, parses_tools = false, has_logprobs = false;
+  StreamOptions stream;
+  bool parses_tools = false, has_logprobs = false;
 };
 
 Json call_json(const ChatOutput::Call& call) {
@@ -37,16 +38,16 @@ class ChatWriter final : public AnswerWriter {
   ChatWriter(Exchange exchange, std::shared_ptr<Service> service, const ChatSettings& options, const ChatRequest& chat)
       : exchange_(std::move(exchange)), service_(std::move(service)), options_(options) {
     for (int64_t i = 0; i < chat.request.n; ++i) {
-      outputs_.emplace_back(*service_, chat.request.prompt, chat.chat, options.parses_tools);
+      outputs_.emplace_back(*service_, chat.rendered, chat.chat, options.parses_tools);
     }
   }
 
   void begin() override {
-    if (options_.streams) begin_events(*exchange_);
+    if (options_.stream.streams) begin_events(*exchange_);
   }
 
   void prompt(const PromptEvent&) override {
-    if (!options_.streams) return;
+    if (!options_.stream.streams) return;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       send(static_cast<int64_t>(i), {{"role", "assistant"}, {"content", ""}}, nullptr, nullptr);
     }
@@ -62,17 +63,16 @@ class ChatWriter final : public AnswerWriter {
 
   void finish(const Choice&, const FinishEvent& event) override {
     ChatOutput& output = outputs_[static_cast<size_t>(event.choice)];
-    send_pieces(event.choice, output.push(event.text), nullptr);
-    send_pieces(event.choice, output.finish(), nullptr);
-    if (options_.streams) send(event.choice, Json::object(), nullptr, reason_of(output, event));
+    send_pieces(event.choice, output.finish(event.text), nullptr);
+    if (options_.stream.streams) send(event.choice, Json::object(), nullptr, reason_of(output, event));
   }
 
   void complete(const std::vector<Choice>& choices, const PromptEvent&) override {
-    if (!options_.streams) {
+    if (!options_.stream.streams) {
       respond(choices);
       return;
     }
-    if (options_.with_usage) {
+    if (options_.stream.with_usage) {
       Json json = head("chat.completion.chunk");
       json["choices"] = Json::array();
       json["usage"] = usage_json(choices);
@@ -83,7 +83,7 @@ class ChatWriter final : public AnswerWriter {
   }
 
   void fail(const ApiError& error) override {
-    if (!options_.streams) {
+    if (!options_.stream.streams) {
       exchange_->respond(error.response(Dialect::openai));
       return;
     }
@@ -100,13 +100,13 @@ class ChatWriter final : public AnswerWriter {
     Json json = head("chat.completion.chunk");
     json["choices"] = {
         {{"index", choice}, {"delta", std::move(delta)}, {"logprobs", std::move(logprobs)}, {"finish_reason", std::move(reason)}}};
-    if (options_.with_usage) json["usage"] = nullptr;
+    if (options_.stream.with_usage) json["usage"] = nullptr;
     exchange_->write(json_event(json));
   }
 
   // The first delta that a token leads to carries its logprob.
   void send_pieces(int64_t choice, const std::vector<ChatPiece>& pieces, Json logprobs) {
-    if (!options_.streams) return;
+    if (!options_.stream.streams) return;
     for (const ChatPiece& piece : pieces) send(choice, delta_json(piece), std::exchange(logprobs, nullptr), nullptr);
     if (!logprobs.is_null()) send(choice, Json::object(), std::move(logprobs), nullptr);
   }
@@ -162,12 +162,7 @@ class ChatWriter final : public AnswerWriter {
 };
 
 void read_chat_settings(Fields& fields, Request& request, ChatSettings& options) {
-  options.streams = fields.boolean("stream").value_or(false);
-  if (const Json* const stream_options = fields.object("stream_options")) {
-    Fields more(*stream_options, "stream_options");
-    options.with_usage = more.boolean("include_usage").value_or(false);
-    fields.take(std::move(more.violations()));
-  }
+  options.stream = read_stream_options(fields);
   if (const auto value = fields.integer("n", 1, kMostChatChoices)) request.n = *value;
   options.has_logprobs = fields.boolean("logprobs").value_or(false);
   if (options.has_logprobs) request.params.logprobs = 0;
@@ -202,7 +197,7 @@ void apply_template(Worker& worker, const HttpRequest& http, const Exchange& exc
   read_openai_chat(fields, chat);
   fields.check();
   render_chat(*service, chat, false);
-  exchange->respond(json_response(200, to_text({{"prompt", chat.request.prompt}})));
+  exchange->respond(json_response(200, to_text({{"prompt", chat.rendered}})));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "wick/server/prompt_length.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "wick/base/fail.h"
 #include "wick/server/generation_fields.h"
@@ -9,8 +10,11 @@ namespace wick::server {
 
 void fit_into_context(const Engine& engine, Request& request, bool given) {
   const int64_t context = engine.info().context;
-  const auto length = static_cast<int64_t>(
-      request.tokens.empty() ? engine.encode_prompt(request.prompt, request.params.parse_special).size() : request.tokens.size());
+  if (request.tokens.empty()) {
+    request.tokens = engine.encode_prompt(request.prompt, request.params.parse_special);
+    request.prompt.clear();
+  }
+  const auto length = std::ssize(request.tokens);
   int64_t& wanted = request.params.max_tokens;
   if (length > context || (given && wanted < kUnlimitedTokens && wanted > context - length)) {
     throw ApiError(

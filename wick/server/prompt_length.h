@@ -1,4 +1,4 @@
-// Whether a prompt and what is to follow it fit into the context.
+// The tokens of a prompt, and whether they and what is to follow them fit into the context.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,9 @@
 
 namespace wick::server {
 
-// Errors: ApiError CONTEXT_LENGTH_EXCEEDED where the prompt's tokens and `max_tokens` are more than the context; kUnlimitedTokens and what
-// the API filled in (`given` is false) are cut to what is left instead.
+// Replaces the request's text by its tokens, so that a prompt is encoded once. kUnlimitedTokens, and a max_tokens that the API filled in
+// (`given` is false), are cut to what is left of the context. Errors: ApiError CONTEXT_LENGTH_EXCEEDED where the prompt's tokens and a
+// given max_tokens are more than the context; Engine::encode_prompt's.
 void fit_into_context(const Engine& engine, Request& request, bool given);
 
 }  // namespace wick::server
