@@ -225,17 +225,23 @@ FeedForwardSpec ModelConfig::feed_forward() const {
   return {.width = intermediate_size, .activation = activation, .gated = true, .sub_norm = {}};
 }
 
+FeedForwardSpec ModelConfig::ungated_feed_forward() const {
+  FeedForwardSpec spec = feed_forward();
+  spec.gated = false;
+  return spec;
+}
+
 float ModelConfig::cap_or(std::string_view name, double usual) const {
   return keys.has(name) ? static_cast<float>(keys.find_positive_or_zero(name).value_or(0)) : static_cast<float>(usual);
 }
 
-DecoderSpec ModelConfig::decoder(const std::function<LayerSpec(int64_t)>& layer) const {
+DecoderSpec ModelConfig::decoder(const std::function<LayerSpec(int64_t)>& layer, NormKind output_norm) const {
   DecoderSpec spec;
   spec.hidden_size = hidden_size;
   spec.context_length = context_length;
   spec.ropes = {rope};
   spec.rope_style = rope_style;
-  spec.output_norm = norm("output_norm");
+  spec.output_norm = norm("output_norm", output_norm);
   for (int64_t index = 0; index < layers; ++index) spec.layers.push_back(layer(index));
   return spec;
 }

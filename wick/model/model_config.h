@@ -68,11 +68,12 @@ struct ModelConfig {
   // layers have the window, if there is one.
   [[nodiscard]] AttentionSpec attention(int64_t layer) const;
   [[nodiscard]] FeedForwardSpec feed_forward() const;
+  [[nodiscard]] FeedForwardSpec ungated_feed_forward() const;
   // A softcap: positive, or 0 for none.
   [[nodiscard]] float cap_or(std::string_view name, double usual) const;
   [[nodiscard]] NormSpec norm(std::string name, NormKind kind = NormKind::rms) const { return {std::move(name), kind, norm_epsilon}; }
   // Sizes, ropes and the output norm, with `layer(index)` for each layer.
-  [[nodiscard]] DecoderSpec decoder(const std::function<LayerSpec(int64_t)>& layer) const;
+  [[nodiscard]] DecoderSpec decoder(const std::function<LayerSpec(int64_t)>& layer, NormKind output_norm = NormKind::rms) const;
   // The usual pre-norm layer: x += attention(attn_norm(x)); x += feed_forward(ffn_norm(x)).
   [[nodiscard]] LayerSpec layer(AttentionSpec attention, FeedForwardSpec feed_forward, NormKind norms = NormKind::rms) const;
   // x += attention(attn_norm(x)) + feed_forward(attn_norm(x)).

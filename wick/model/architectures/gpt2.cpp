@@ -5,15 +5,14 @@ namespace wick {
 namespace {
 
 DecoderSpec describe_gpt2(const ModelConfig& config) {
-  DecoderSpec spec = config.decoder([&](int64_t layer) {
-    AttentionSpec attention = config.attention(layer);
-    attention.rope = -1;
-    FeedForwardSpec feed_forward = config.feed_forward();
-    feed_forward.gated = false;
-    return config.layer(std::move(attention), std::move(feed_forward), NormKind::layer);
-  });
+  DecoderSpec spec = config.decoder(
+      [&](int64_t layer) {
+        AttentionSpec attention = config.attention(layer);
+        attention.rope = -1;
+        return config.layer(std::move(attention), config.ungated_feed_forward(), NormKind::layer);
+      },
+      NormKind::layer);
   spec.learned_positions = true;
-  spec.output_norm = config.norm("output_norm", NormKind::layer);
   return spec;
 }
 

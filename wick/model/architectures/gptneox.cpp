@@ -7,18 +7,16 @@ namespace {
 
 DecoderSpec describe_gptneox(const ModelConfig& config) {
   const bool parallel = config.keys.find_flag("use_parallel_residual").value_or(true);
-  DecoderSpec spec = config.decoder([&](int64_t layer) {
-    FeedForwardSpec feed_forward = config.feed_forward();
-    feed_forward.gated = false;
-    if (!parallel) return config.layer(config.attention(layer), std::move(feed_forward), NormKind::layer);
-    LayerSpec made = config.parallel_layer(config.attention(layer), std::move(feed_forward), NormKind::layer);
-    made.blocks[0].norm.reset();
-    made.blocks[0].parts[0].norm = config.norm("attn_norm", NormKind::layer);
-    made.blocks[0].parts[1].norm = config.norm("ffn_norm", NormKind::layer);
-    return made;
-  });
-  spec.output_norm = config.norm("output_norm", NormKind::layer);
-  return spec;
+  return config.decoder(
+      [&](int64_t layer) {
+        if (!parallel) return config.layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer);
+        LayerSpec made = config.parallel_layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer);
+        made.blocks[0].norm.reset();
+        made.blocks[0].parts[0].norm = config.norm("attn_norm", NormKind::layer);
+        made.blocks[0].parts[1].norm = config.norm("ffn_norm", NormKind::layer);
+        return made;
+      },
+      NormKind::layer);
 }
 
 constexpr KeyRule kGptNeoxKeys[] = {{"use_parallel_residual"}};

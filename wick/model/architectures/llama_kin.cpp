@@ -19,21 +19,13 @@ DecoderSpec describe_seed_oss(const ModelConfig& config) {
 
 // A feed-forward part without a gate.
 DecoderSpec describe_arcee(const ModelConfig& config) {
-  return config.decoder([&](int64_t layer) {
-    FeedForwardSpec feed_forward = config.feed_forward();
-    feed_forward.gated = false;
-    return config.layer(config.attention(layer), std::move(feed_forward));
-  });
+  return config.decoder([&](int64_t layer) { return config.layer(config.attention(layer), config.ungated_feed_forward()); });
 }
 
 DecoderSpec describe_nemotron(const ModelConfig& config) {
-  DecoderSpec spec = config.decoder([&](int64_t layer) {
-    FeedForwardSpec feed_forward = config.feed_forward();
-    feed_forward.gated = false;
-    return config.layer(config.attention(layer), std::move(feed_forward), NormKind::layer);
-  });
-  spec.output_norm = config.norm("output_norm", NormKind::layer);
-  return spec;
+  return config.decoder(
+      [&](int64_t layer) { return config.layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer); },
+      NormKind::layer);
 }
 
 constexpr std::string_view kErnieClasses[] = {"Ernie4_5ForCausalLM"};

@@ -8,12 +8,12 @@ namespace {
 DecoderSpec describe_stablelm(const ModelConfig& config) {
   // Without a norm of its own, the feed-forward part takes attention's input.
   const bool parallel = config.keys.checkpoint().find_tensor("blk.0.ffn_norm.weight") == nullptr;
-  DecoderSpec spec = config.decoder([&](int64_t layer) {
-    if (parallel) return config.parallel_layer(config.attention(layer), config.feed_forward(), NormKind::layer);
-    return config.layer(config.attention(layer), config.feed_forward(), NormKind::layer);
-  });
-  spec.output_norm = config.norm("output_norm", NormKind::layer);
-  return spec;
+  return config.decoder(
+      [&](int64_t layer) {
+        if (parallel) return config.parallel_layer(config.attention(layer), config.feed_forward(), NormKind::layer);
+        return config.layer(config.attention(layer), config.feed_forward(), NormKind::layer);
+      },
+      NormKind::layer);
 }
 
 constexpr KeyRule kStableLmKeys[] = {{"use_parallel_residual"}};

@@ -5,13 +5,9 @@ namespace wick {
 namespace {
 
 DecoderSpec describe_starcoder2(const ModelConfig& config) {
-  DecoderSpec spec = config.decoder([&](int64_t layer) {
-    FeedForwardSpec feed_forward = config.feed_forward();
-    feed_forward.gated = false;
-    return config.layer(config.attention(layer), std::move(feed_forward), NormKind::layer);
-  });
-  spec.output_norm = config.norm("output_norm", NormKind::layer);
-  return spec;
+  return config.decoder(
+      [&](int64_t layer) { return config.layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer); },
+      NormKind::layer);
 }
 
 constexpr std::string_view kStarCoder2Classes[] = {"Starcoder2ForCausalLM"};
