@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "source_root.h"
+#include "unit/sampling_draws.h"
 #include "wick/base/error.h"
 #include "wick/engine/candidates.h"
 #include "wick/engine/repetition.h"
@@ -20,19 +21,6 @@ namespace {
 
 // Every step off.
 SamplingParams plain() { return {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .penalty_window = -1, .seed = 1}; }
-
-std::vector<float> logits_of(const std::vector<double>& probabilities) {
-  std::vector<float> logits;
-  for (const double probability : probabilities) logits.push_back(static_cast<float>(std::log(probability)));
-  return logits;
-}
-
-std::map<int32_t, int> draw(const SamplingParams& params, const std::vector<float>& logits, int draws = 4000) {
-  Sampler sampler(params);
-  std::map<int32_t, int> counts;
-  for (int index = 0; index < draws; ++index) ++counts[sampler.sample(logits)];
-  return counts;
-}
 
 // A line of tests/data/engine/sampling.txt.
 struct Expected {

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "unit/sampling_draws.h"
 #include "wick/base/error.h"
 
 namespace wick {
@@ -28,20 +29,6 @@ SamplingParams plain() {
           .frequency_penalty = 0,
           .penalty_window = -1,
           .seed = 1};
-}
-
-std::vector<float> logits_of(const std::vector<double>& probabilities) {
-  std::vector<float> logits;
-  for (const double probability : probabilities) logits.push_back(static_cast<float>(std::log(probability)));
-  return logits;
-}
-
-// How often each token is chosen out of `draws`.
-std::map<int32_t, int> draw(const SamplingParams& params, const std::vector<float>& logits, int draws = 4000) {
-  Sampler sampler(params);
-  std::map<int32_t, int> counts;
-  for (int index = 0; index < draws; ++index) ++counts[sampler.sample(logits)];
-  return counts;
 }
 
 TEST(Sampling, TemperatureZeroChoosesTheFirstOfTheHighest) {
