@@ -48,7 +48,7 @@ std::vector<float> rounded(std::vector<float> values, DType dtype) {
   return values;
 }
 
-constexpr int64_t kM = 256, kK = 256, kN = 272;  // a little more than what the library is asked for
+constexpr int64_t kM = 256, kK = 256, kN = 272;  // just above the size from which products go to the library
 
 class CudaProductsTest : public StreamDriverTest {
  protected:

@@ -14,7 +14,7 @@ void chat_command(Console& console, const Arguments& arguments) {
   add_device(flags, device);
   flags.notes(
       "Commands of a conversation:\n"
-      "  /system TEXT   what the model is told first; without TEXT: shows it\n"
+      "  /system TEXT   sets the system prompt; without TEXT: shows it\n"
       "  /regen         answers the last message again\n"
       "  /edit TEXT     replaces the last message and answers it\n"
       "  /save FILE, /load FILE   the conversation as JSON\n"

@@ -15,7 +15,7 @@ struct ChatFlags {
   void add_to(Flags& flags) {
     const char* group = "Chat";
     flags.add_switch("--chat", "take the prompt for a message, and answer it by the model's chat template", chat).group(group);
-    flags.add_text("--system,--system-prompt", "TEXT", "what the model is told first; implies --chat", system).group(group);
+    flags.add_text("--system,--system-prompt", "TEXT", "the system prompt; implies --chat", system).group(group);
     flags.add_text("--tools", "FILE", "a JSON array of the tools that the model may call; implies --chat", tools).group(group);
     flags
         .add_text("--chat-template", "NAME|FILE", "another chat template: a name (chatml, llama3 …) or a Jinja file; implies --chat",

@@ -24,7 +24,7 @@ struct AllocatorStatistics {
 // A queue runs in order, so a block may be written again as soon as its buffer is gone: what is queued for it comes first.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
-  // The memory of a recording. A block that one of its buffers gives back serves its later buffers, and nobody else until the arena is
+  // The memory of a recording. Its later buffers reuse the blocks that earlier ones released, and nobody else does until the arena is
   // gone: replays write to it again, in the same order.
   class Arena;
 

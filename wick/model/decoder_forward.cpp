@@ -15,7 +15,7 @@ namespace {
 
 // Positions whose rotations are made at first.
 constexpr int64_t kFirstAngles = 512;
-// Products of so few rows are memory-bound, and no device's library is asked for them.
+// Products of so few rows are memory-bound, and no device uses its library for them.
 constexpr int64_t kRowsWithoutLibrary = 8;
 
 }  // namespace
