@@ -59,7 +59,7 @@ class CompletionResponse {
   void fail(const ApiError& error) {
     const std::scoped_lock lock(mutex_);
     if (std::exchange(failed_, true)) return;
-    if (!options_.stream.streams) {
+    if (!has_begun_ || !options_.stream.streams) {
       exchange_->respond(error.response(Dialect::openai));
       return;
     }
