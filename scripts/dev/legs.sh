@@ -26,6 +26,17 @@ texts() {
   tree dev tests/ir/wick_language_tests -- -L '^leg\.texts$'
 }
 
+# The leg python: the extension module, and the tests of the package.
+python_package() {
+  need_python pypi-python python-tools
+  if [[ ! -d build/python-tools ]]; then
+    echo "0 passed, 0 failed, 1 skipped"
+    return
+  fi
+  build python-module wick_python || return 1
+  PYTHONPATH=build/python-module/python build/python-tools/bin/python -m pytest -q python/tests
+}
+
 # A leg whose command is a program or another function: one test, or as many as its last line counts.
 run_program() {
   local log=build/leg.log status=0
@@ -64,7 +75,7 @@ run_leg() {
   read -ra command <<<"${leg_commands[$1]}"
   say "$name: ${leg_words[$1]}"
   need "${packages[@]}"
-  if [[ " ${packages[*]} " == *' texts '* ]]; then need_python; fi
+  if [[ " ${packages[*]} " == *' texts '* ]]; then need_python pypi python; fi
   case ${command[0]} in
     tree | texts) "${command[@]}" || status=1 ;;
     *) run_program "${command[@]}" || status=1 ;;

@@ -78,19 +78,20 @@ need() {
   fi
 }
 
-# Python's packages of the tests, in build/python. Without PyPI their tests are skipped.
+# need_python GROUP FOLDER: Python's packages of that group, in build/FOLDER. Without PyPI their tests are skipped.
 need_python() {
+  local group=$1 folder=build/$2
+  local stamp=$folder/installed log=build/$2.log
   local -a wanted
-  mapfile -t wanted < <(packages_of pypi)
-  local folder=build/python stamp=build/python/installed
+  mapfile -t wanted < <(packages_of "$group")
   [[ -f $stamp && $(<"$stamp") == "$root ${wanted[*]}" ]] && return 0
   say "dev: installing from PyPI, into $folder: ${wanted[*]}"
   mkdir -p build
   rm -rf "$folder"
   if ! { python3 -m venv "$folder" && "$folder/bin/pip" install --quiet --disable-pip-version-check "${wanted[@]}"; } \
-    >build/python.log 2>&1 </dev/null; then
+    >"$log" 2>&1 </dev/null; then
     rm -rf "$folder"
-    say "dev: PyPI's packages could not be installed (see build/python.log): tests that need them are skipped"
+    say "dev: PyPI's packages could not be installed (see $log): tests that need them are skipped"
     return 0
   fi
   printf '%s\n' "$root ${wanted[*]}" >"$stamp"

@@ -1,0 +1,126 @@
+// Array is what Python's Tensor holds: a wick::Tensor, and whether its u8 elements are shown as bool. With it, what every binding shares:
+// dtypes, conversions of arguments, and the release of the interpreter's lock around work.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wick/tensor.h"
+
+namespace nb = nanobind;
+
+namespace wick_python {
+
+using wick::Device;
+using wick::DType;
+using wick::Shape;
+using wick::Tensor;
+
+// A dtype as Python shows it: bool is u8 inside.
+struct Kind {
+  DType dtype = DType::f32;
+  bool boolean = false;
+
+  friend bool operator==(const Kind&, const Kind&) = default;
+  [[nodiscard]] std::string name() const { return boolean ? "bool" : std::string(to_string(dtype)); }
+};
+inline constexpr Kind kBool = {DType::u8, true};
+
+struct Array {
+  Tensor t;
+  bool boolean = false;
+
+  [[nodiscard]] Kind kind() const { return {t.dtype(), boolean}; }
+};
+
+// Where backward leaves a variable's gradient.
+struct GradientSlot {
+  std::optional<Tensor> gradient;
+};
+
+// A variable is an Array whose tensor is tracked.
+struct Variable : Array {
+  explicit Variable(wick::Var variable);
+
+  wick::Var var;
+  std::shared_ptr<GradientSlot> slot;
+};
+
+// Runs work without the interpreter's lock.
+template <class Work>
+auto unlocked(Work&& work) {
+  const nb::gil_scoped_release release;
+  return std::forward<Work>(work)();
+}
+
+// A method of Tensor without arguments, or with numbers, as a function that bindings can be made of.
+template <auto kMethod, class... Arguments>
+Array call(const Array& self, Arguments... arguments) {
+  return unlocked([&] { return Array{(self.t.*kMethod)(arguments...)}; });
+}
+// The same for a method whose result has the operand's dtype: bool stays bool.
+template <auto kMethod, class... Arguments>
+Array call_view(const Array& self, Arguments... arguments) {
+  return unlocked([&] { return Array{(self.t.*kMethod)(arguments...), self.boolean}; });
+}
+
+// --- Arguments (arguments.cpp). Each throws TypeError or ValueError, naming `function` and what was given. ---
+
+// A DType, its name ("f32", "float32", "bool"), NumPy's dtype or scalar type, or Python's float, int and bool.
+[[nodiscard]] Kind kind_of(nb::handle object, const char* function);
+[[nodiscard]] Kind kind_or(nb::handle object, Kind otherwise, const char* function);
+// A Device, its name, or None for the default one.
+[[nodiscard]] Device device_of(nb::handle object, const char* function);
+// An int, or a sequence of them.
+[[nodiscard]] std::vector<int64_t> integers_of(nb::handle object, const char* function);
+[[nodiscard]] Shape shape_of(nb::handle object, const char* function);
+// (2, 3) or ((2, 3)): what reshape and its like are called with.
+[[nodiscard]] Shape shape_of_arguments(const nb::args& arguments, const char* function);
+// None: all dimensions.
+[[nodiscard]] wick::Dims dims_of(nb::handle object, const Tensor& x, const char* function);
+// Whether the object is a Python or NumPy number.
+[[nodiscard]] bool is_number(nb::handle object);
+// A Tensor, anything with __dlpack__ or the buffer protocol, a number, or nested sequences of numbers.
+[[nodiscard]] Array array_of(nb::handle object, std::optional<Kind> kind, const Device& device, const char* function);
+// The same beside another operand: a number takes that one's dtype and device.
+[[nodiscard]] Array operand_of(nb::handle object, const Array& beside, const char* function);
+// None where the object is nothing that tensors are made of.
+[[nodiscard]] std::optional<Array> try_operand(nb::handle object, const Array& beside, const char* function);
+[[nodiscard]] std::vector<Tensor> tensors_of(nb::handle sequence, const char* function);
+
+// The dtype that both are converted to where they meet.
+[[nodiscard]] Kind promote(Kind lhs, Kind rhs);
+[[nodiscard]] Tensor as_kind(const Array& x, Kind kind);
+// bool of any elements: whether they are not 0.
+[[nodiscard]] Array convert(const Array& x, Kind kind);
+
+// --- Parts of the module, each in a file of its own. ---
+
+void bind_errors(nb::module_& module);
+void bind_device(nb::module_& module);
+void bind_tensor(nb::module_& module, nb::class_<Array>& tensor);
+void bind_operators(nb::class_<Array>& tensor);
+void bind_elementwise(nb::class_<Array>& tensor);
+void bind_reductions(nb::class_<Array>& tensor);
+void bind_views(nb::class_<Array>& tensor);
+void bind_indexing(nb::class_<Array>& tensor);
+void bind_exchange(nb::module_& module, nb::class_<Array>& tensor);
+void bind_creation(nb::module_& module);
+void bind_functions(nb::module_& module);
+void bind_files(nb::module_& module);
+void bind_autograd(nb::module_& module, nb::class_<Array>& tensor);
+void bind_nn(nb::module_& module);
+void bind_optimizers(nb::module_& module);
+void bind_tokenizer(nb::module_& module);
+void bind_model(nb::module_& module);
+void bind_kernels(nb::module_& module);
+
+// Memory of another library as a tensor (exchange.cpp): without a copy where that is possible. None where the object offers no memory.
+[[nodiscard]] std::optional<Array> import_array(nb::handle object, bool copy);
+
+}  // namespace wick_python

@@ -1,0 +1,227 @@
+// Functions of the module that make tensors, and those of several tensors.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "array.h"
+#include "wick/tensor/ops/einsum.h"
+
+namespace wick_python {
+namespace {
+
+Kind default_kind() { return {wick::default_dtype()}; }
+
+Array filled(nb::handle shape, double value, Kind kind, nb::handle device, const char* function) {
+  const Shape extents = shape_of(shape, function);
+  const Device where = device_of(device, function);
+  return unlocked([&] {
+    return Array{Tensor::full(extents, kind.boolean ? static_cast<double>(value != 0) : value, kind.dtype, where), kind.boolean};
+  });
+}
+
+Array full(nb::handle shape, nb::handle value, nb::handle dtype, nb::handle device) {
+  const Kind natural = PyBool_Check(value.ptr()) ? kBool : PyLong_Check(value.ptr()) ? Kind{DType::i64} : default_kind();
+  const Kind kind = kind_or(dtype, natural, "full");
+  if (kind.dtype == DType::i64 && !PyFloat_Check(value.ptr())) {  // f64 does not hold every i64
+    const Shape extents = shape_of(shape, "full");
+    const Array number = array_of(value, kind, device_of(device, "full"), "full");
+    return unlocked([&] { return Array{number.t.broadcast_to(extents).copy()}; });
+  }
+  return filled(shape, nb::cast<double>(nb::float_(nb::borrow(value))), kind, device, "full");
+}
+
+Array random(nb::handle shape, nb::handle dtype, nb::handle device, double a, double b, bool normal) {
+  const Shape extents = shape_of(shape, normal ? "randn" : "rand");
+  const Kind kind = kind_or(dtype, default_kind(), "rand");
+  const Device where = device_of(device, "rand");
+  return unlocked(
+      [&] { return Array{normal ? Tensor::randn(a, b, extents, kind.dtype, where) : Tensor::rand(a, b, extents, kind.dtype, where)}; });
+}
+
+Array arange(nb::handle start, nb::handle end, nb::handle step, nb::handle dtype, nb::handle device) {
+  const auto number = [](nb::handle value) { return nb::cast<double>(nb::float_(nb::borrow(value))); };
+  const bool has_end = !end.is_none();
+  const bool whole = !PyFloat_Check(start.ptr()) && !PyFloat_Check(end.ptr()) && !PyFloat_Check(step.ptr());
+  const Kind kind = kind_or(dtype, whole ? Kind{DType::i64} : default_kind(), "arange");
+  const Device where = device_of(device, "arange");
+  const double first = has_end ? number(start) : 0;
+  const double last = number(has_end ? end : start);
+  const double by = number(step);
+  return unlocked([&] { return Array{Tensor::arange(first, last, by, kind.dtype, where)}; });
+}
+
+Array tensor(nb::handle data, nb::handle dtype, nb::handle device, std::optional<bool> copy, const char* function) {
+  const std::optional<Kind> kind = dtype.is_none() ? std::nullopt : std::optional(kind_of(dtype, function));
+  const bool is_array = nb::isinstance<Array>(data);
+  const Device where = device.is_none() && is_array ? nb::cast<const Array&>(data).t.device() : device_of(device, function);
+  Array made = array_of(data, kind, where, function);
+  if (copy.value_or(false)) made.t = unlocked([&] { return made.t.copy(); });
+  return made;
+}
+
+// A list of tensors of one dtype: what they are promoted to.
+std::pair<std::vector<Tensor>, bool> promoted(nb::handle sequence, const char* function) {
+  std::vector<Tensor> tensors = tensors_of(sequence, function);
+  std::optional<Kind> kind;
+  for (const nb::handle item : nb::borrow<nb::sequence>(sequence)) {
+    const Kind own = nb::cast<const Array&>(item).kind();
+    kind = kind ? promote(*kind, own) : own;
+  }
+  if (kind) {
+    size_t i = 0;
+    for (const nb::handle item : nb::borrow<nb::sequence>(sequence)) tensors[i++] = as_kind(nb::cast<const Array&>(item), *kind);
+  }
+  return {std::move(tensors), kind && kind->boolean};
+}
+
+Array cat(nb::handle sequence, int dim) {
+  const auto [tensors, boolean] = promoted(sequence, "cat");
+  return unlocked([&, &parts = tensors, is_bool = boolean] { return Array{Tensor::cat(parts, dim), is_bool}; });
+}
+
+Array stack(nb::handle sequence, int dim) {
+  const auto [tensors, boolean] = promoted(sequence, "stack");
+  return unlocked([&, &parts = tensors, is_bool = boolean] { return Array{Tensor::stack(parts, dim), is_bool}; });
+}
+
+nb::list meshgrid(const nb::args& vectors, bool xy) {
+  const std::vector<Tensor> tensors = tensors_of(vectors, "meshgrid");
+  nb::list list;
+  for (Tensor& grid : unlocked([&] { return Tensor::meshgrid(tensors, xy); })) list.append(nb::cast(Array{std::move(grid)}));
+  return list;
+}
+
+#define WICK_SIGNATURE(name)                                                                                                           \
+  "def " name "(shape: int | collections.abc.Sequence[int], dtype: DType | str | None = None, device: Device | str | None = None) -> " \
+              "Tensor"
+
+void bind_filled(nb::module_& module) {
+  const auto dtype = nb::arg("dtype") = nb::none();
+  const auto device = nb::arg("device") = nb::none();
+  module.def(
+      "zeros",
+      [](nb::handle shape, nb::handle kind, nb::handle where) {
+        return filled(shape, 0, kind_or(kind, default_kind(), "zeros"), where, "zeros");
+      },
+      nb::arg("shape"), dtype, device, nb::sig(WICK_SIGNATURE("zeros")));
+  module.def(
+      "ones",
+      [](nb::handle shape, nb::handle kind, nb::handle where) {
+        return filled(shape, 1, kind_or(kind, default_kind(), "ones"), where, "ones");
+      },
+      nb::arg("shape"), dtype, device, nb::sig(WICK_SIGNATURE("ones")));
+  module.def(
+      "empty",
+      [](nb::handle shape, nb::handle kind, nb::handle where) {
+        const Kind wanted = kind_or(kind, default_kind(), "empty");
+        const Shape extents = shape_of(shape, "empty");
+        const Device at = device_of(where, "empty");
+        return unlocked([&] { return Array{Tensor::empty(extents, wanted.dtype, at), wanted.boolean}; });
+      },
+      nb::arg("shape"), dtype, device, nb::sig(WICK_SIGNATURE("empty")), "Elements of whatever was in memory.");
+  module.def("full", &full, nb::arg("shape"), nb::arg("value"), dtype, device,
+             nb::sig("def full(shape: int | collections.abc.Sequence[int], value: float, dtype: DType | str | None = None, device: Device "
+                     "| str | None = None) -> Tensor"));
+  module.def(
+      "rand",
+      [](nb::handle shape, nb::handle kind, nb::handle where, double low, double high) {
+        return random(shape, kind, where, low, high, false);
+      },
+      nb::arg("shape"), dtype, device, nb::kw_only(), nb::arg("low") = 0.0, nb::arg("high") = 1.0,
+      nb::sig("def rand(shape: int | collections.abc.Sequence[int], dtype: DType | str | None = None, device: Device | str | None = None, "
+              "*, low: float = 0.0, high: float = 1.0) -> Tensor"),
+      "Uniform in [low, high), from the device's own stream (Device.set_seed).");
+  module.def(
+      "randn",
+      [](nb::handle shape, nb::handle kind, nb::handle where, double mean, double deviation) {
+        return random(shape, kind, where, mean, deviation, true);
+      },
+      nb::arg("shape"), dtype, device, nb::kw_only(), nb::arg("mean") = 0.0, nb::arg("std") = 1.0,
+      nb::sig("def randn(shape: int | collections.abc.Sequence[int], dtype: DType | str | None = None, device: Device | str | None = None, "
+              "*, mean: float = 0.0, std: float = 1.0) -> Tensor"),
+      "Normal, from the device's own stream (Device.set_seed).");
+  module.def("zeros_like", [](const Array& x) { return unlocked([&] { return Array{x.t.zeros_like(), x.boolean}; }); }, nb::arg("x"));
+  module.def("ones_like", [](const Array& x) { return unlocked([&] { return Array{x.t.ones_like(), x.boolean}; }); }, nb::arg("x"));
+  module.def("empty_like", [](const Array& x) { return unlocked([&] { return Array{x.t.empty_like(), x.boolean}; }); }, nb::arg("x"));
+}
+
+}  // namespace
+
+void bind_creation(nb::module_& module) {
+  bind_filled(module);
+  const auto dtype = nb::arg("dtype") = nb::none();
+  const auto device = nb::arg("device") = nb::none();
+  module.def(
+      "tensor", [](nb::handle data, nb::handle kind, nb::handle where) { return tensor(data, kind, where, true, "tensor"); },
+      nb::arg("data"), dtype, device,
+      nb::sig("def tensor(data: typing.Any, dtype: DType | str | None = None, device: Device | str | None = None) -> Tensor"),
+      "A tensor with a copy of numbers, nested lists of them, an array or a tensor. Floats become the default dtype (f32), ints i64.");
+  module.def(
+      "asarray",
+      [](nb::handle data, nb::handle kind, nb::handle where, std::optional<bool> copy) {
+        return tensor(data, kind, where, copy, "asarray");
+      },
+      nb::arg("data"), dtype, device, nb::kw_only(), nb::arg("copy") = nb::none(),
+      nb::sig("def asarray(data: typing.Any, dtype: DType | str | None = None, device: Device | str | None = None, *, copy: bool | None = "
+              "None) -> Tensor"),
+      "The same without a copy where memory can be shared; read-only memory is copied.");
+  module.def("arange", &arange, nb::arg("start"), nb::arg("end") = nb::none(), nb::arg("step") = 1, dtype, device,
+             nb::sig("def arange(start: float, end: float | None = None, step: float = 1, dtype: DType | str | None = None, device: Device "
+                     "| str | None = None) -> Tensor"),
+             "start, start + step, … below end. i64 for whole numbers.");
+  module.def(
+      "linspace",
+      [](double start, double end, int64_t count, nb::handle kind, nb::handle where) {
+        if (count < 0) throw nb::value_error("linspace: count must be 0 or more");
+        const Kind wanted = kind_or(kind, default_kind(), "linspace");
+        const Device at = device_of(where, "linspace");
+        return unlocked([&] {
+          const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
+          const Tensor places = Tensor::arange(0, static_cast<double>(count), 1, DType::f64, at).affine(step, start);
+          return Array{places.to_dtype(wanted.dtype)};
+        });
+      },
+      nb::arg("start"), nb::arg("end"), nb::arg("count"), dtype, device,
+      nb::sig("def linspace(start: float, end: float, count: int, dtype: DType | str | None = None, device: Device | str | None = None) -> "
+              "Tensor"));
+  module.def(
+      "eye",
+      [](int64_t n, nb::handle kind, nb::handle where) {
+        const Kind wanted = kind_or(kind, default_kind(), "eye");
+        const Device at = device_of(where, "eye");
+        return unlocked([&] { return Array{Tensor::eye(n, wanted.dtype, at), wanted.boolean}; });
+      },
+      nb::arg("n"), dtype, device,
+      nb::sig("def eye(n: int, dtype: DType | str | None = None, device: Device | str | None = None) -> Tensor"));
+}
+
+void bind_functions(nb::module_& module) {
+  module.def("cat", &cat, nb::arg("tensors"), nb::arg("dim") = 0,
+             nb::sig("def cat(tensors: collections.abc.Sequence[Tensor], dim: int = 0) -> Tensor"));
+  module.def("stack", &stack, nb::arg("tensors"), nb::arg("dim") = 0,
+             nb::sig("def stack(tensors: collections.abc.Sequence[Tensor], dim: int = 0) -> Tensor"));
+  module.def(
+      "meshgrid", [](const nb::args& vectors, const std::string& indexing) { return meshgrid(vectors, indexing == "xy"); },
+      nb::arg("vectors"), nb::kw_only(), nb::arg("indexing") = "xy",
+      nb::sig("def meshgrid(*vectors: Tensor, indexing: str = 'xy') -> list[Tensor]"));
+  module.def(
+      "einsum",
+      [](const std::string& equation, const nb::args& operands) {
+        const std::vector<Tensor> tensors = tensors_of(operands, "einsum");
+        return unlocked([&] { return Array{wick::einsum(equation, tensors)}; });
+      },
+      nb::arg("equation"), nb::arg("operands"), nb::sig("def einsum(equation: str, *operands: Tensor) -> Tensor"),
+      "Sums of products, as in Einstein's notation: einsum('bij,bjk->bik', x, y).");
+  module.def(
+      "where",
+      [](const Array& condition, const nb::object& on_true, const nb::object& on_false) {
+        return nb::cast(condition).attr("where")(on_true, on_false);
+      },
+      nb::arg("condition"), nb::arg("on_true"), nb::arg("on_false"),
+      nb::sig("def where(condition: Tensor, on_true: TensorLike, on_false: TensorLike) -> Tensor"));
+  module.def(
+      "promote_types", [](nb::handle a, nb::handle b) { return promote(kind_of(a, "promote_types"), kind_of(b, "promote_types")); },
+      nb::arg("a"), nb::arg("b"), nb::sig("def promote_types(a: DType | str, b: DType | str) -> DType"));
+}
+
+}  // namespace wick_python

@@ -1,0 +1,385 @@
+// Memory shared with other libraries: DLPack (version 1, and capsules of before), NumPy, the buffer protocol, and pickling.
+//
+// The structures are those of the DLPack specification 1.1 (dmlc/dlpack).
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <array>
+#include <cstring>
+
+#include "array.h"
+
+namespace wick_python {
+namespace {
+
+struct DlDevice {
+  int32_t kind = 1;
+  int32_t index = 0;
+};
+struct DlType {
+  uint8_t code = 0;
+  uint8_t bits = 0;
+  uint16_t lanes = 1;
+};
+struct DlTensor {
+  void* data = nullptr;
+  DlDevice device = {};
+  int32_t rank = 0;
+  DlType dtype = {};
+  int64_t* shape = nullptr;
+  int64_t* strides = nullptr;
+  uint64_t byte_offset = 0;
+};
+struct DlManaged {
+  DlTensor tensor = {};
+  void* context = nullptr;
+  void (*deleter)(DlManaged*) = nullptr;
+};
+struct DlManagedVersioned {
+  uint32_t major = 1;
+  uint32_t minor = 0;
+  void* context = nullptr;
+  void (*deleter)(DlManagedVersioned*) = nullptr;
+  uint64_t flags = 0;
+  DlTensor tensor = {};
+};
+constexpr int32_t kDlCpu = 1;
+constexpr uint64_t kDlReadOnly = 1;
+constexpr uint64_t kDlCopied = 2;
+
+struct DlTypeRow {
+  Kind kind;
+  DlType type;
+};
+constexpr std::array kDlTypes = {
+    DlTypeRow{{DType::u8, true}, {6, 8, 1}}, DlTypeRow{{DType::u8}, {1, 8, 1}},    DlTypeRow{{DType::u32}, {1, 32, 1}},
+    DlTypeRow{{DType::i8}, {0, 8, 1}},       DlTypeRow{{DType::i16}, {0, 16, 1}},  DlTypeRow{{DType::i32}, {0, 32, 1}},
+    DlTypeRow{{DType::i64}, {0, 64, 1}},     DlTypeRow{{DType::f16}, {2, 16, 1}},  DlTypeRow{{DType::f32}, {2, 32, 1}},
+    DlTypeRow{{DType::f64}, {2, 64, 1}},     DlTypeRow{{DType::bf16}, {4, 16, 1}}, DlTypeRow{{DType::f8e4m3}, {10, 8, 1}},
+};
+
+DlType dl_type(const Array& x) {
+  for (const DlTypeRow& row : kDlTypes) {
+    if (row.kind == x.kind()) return row.type;
+  }
+  throw nb::buffer_error(fmt::format("{} cannot be given to other libraries: DLPack has no such dtype", x.t.describe()).c_str());
+}
+
+std::optional<Kind> dl_kind(DlType type) {
+  for (const DlTypeRow& row : kDlTypes) {
+    if (row.type.code == type.code && row.type.bits == type.bits && type.lanes == 1) return row.kind;
+  }
+  return std::nullopt;
+}
+
+// --- Out ---
+
+// What a capsule keeps: the tensor, and the arrays that the structure points to.
+template <class Managed>
+struct Export {
+  Managed managed = {};
+  Tensor tensor;
+  std::array<int64_t, wick::kMaxRank> shape = {};
+  std::array<int64_t, wick::kMaxRank> strides = {};
+};
+
+std::byte* host_address(const Tensor& x, const char* function) {
+  std::byte* base = x.storage()->buffer().host_data();
+  if (base == nullptr && x.elements() > 0) {
+    throw nb::buffer_error(fmt::format("{}: {} is not in host memory; move it with to('cpu')", function, x.describe()).c_str());
+  }
+  return base + x.layout().offset() * wick::info(x.dtype()).block_bytes;
+}
+
+template <class Managed>
+Managed* make_export(const Array& x) {
+  auto made = std::make_unique<Export<Managed>>();
+  made->tensor = x.t;
+  DlTensor& out = made->managed.tensor;
+  out.data = host_address(x.t, "__dlpack__");
+  out.device = {kDlCpu, 0};
+  out.rank = x.t.rank();
+  out.dtype = dl_type(x);
+  for (int d = 0; d < x.t.rank(); ++d) {
+    made->shape[static_cast<size_t>(d)] = x.t.shape()[d];
+    made->strides[static_cast<size_t>(d)] = x.t.layout().stride(d);
+  }
+  out.shape = made->shape.data();
+  out.strides = made->strides.data();
+  made->managed.context = made.get();
+  made->managed.deleter = [](Managed* managed) { delete static_cast<Export<Managed>*>(managed->context); };  // NOLINT: owned by the capsule
+  return &made.release()->managed;
+}
+
+template <class Managed>
+nb::object capsule_of(Managed* managed, const char* name) {
+  PyObject* capsule = PyCapsule_New(managed, name, [](PyObject* dying) {
+    const char* own = PyCapsule_GetName(dying);
+    if (own == nullptr || std::strncmp(own, "used", 4) == 0) return;
+    auto* held = static_cast<Managed*>(PyCapsule_GetPointer(dying, own));
+    if (held->deleter != nullptr) held->deleter(held);
+  });
+  if (capsule == nullptr) {
+    managed->deleter(managed);
+    nb::raise_python_error();
+  }
+  return nb::steal(capsule);
+}
+
+nb::object to_dlpack(const Array& self, nb::handle stream, std::optional<std::pair<int, int>> max_version,
+                     std::optional<std::pair<int, int>> dl_device, std::optional<bool> copy) {
+  if (!stream.is_none() && self.t.device().is_cpu()) {
+    throw nb::buffer_error("__dlpack__: a tensor in host memory has no stream; stream must be None");
+  }
+  if (self.t.is_tracked()) throw nb::buffer_error("__dlpack__: the tensor is tracked; give detach() to other libraries");
+  Array given = self;
+  const bool to_host = dl_device && dl_device->first == kDlCpu;
+  if (dl_device && dl_device->first != kDlCpu)
+    throw nb::buffer_error("__dlpack__: tensors are given in host memory, DLPack's device (1, 0)");
+  bool copied = copy.value_or(false);
+  unlocked([&] {
+    if (to_host && self.t.storage()->buffer().host_data() == nullptr) {
+      given.t = self.t.to_device(Device::cpu());
+      copied = true;
+    } else if (copied) {
+      given.t = self.t.copy();
+    }
+    self.t.device().synchronize();
+  });
+  if (copied && copy.has_value() && !*copy) throw nb::buffer_error("__dlpack__: copy=False, but the tensor is not in host memory");
+  if (max_version && max_version->first >= 1) {
+    auto* managed = make_export<DlManagedVersioned>(given);
+    managed->flags = copied ? kDlCopied : 0;
+    return capsule_of(managed, "dltensor_versioned");
+  }
+  return capsule_of(make_export<DlManaged>(given), "dltensor");
+}
+
+// --- In ---
+
+// The array of another library's memory. `release` is called once nothing looks at it any more, on any thread.
+Array wrap(const DlTensor& from, bool read_only, bool copy, std::shared_ptr<const void> owner) {
+  const std::optional<Kind> kind = dl_kind(from.dtype);
+  if (!kind) {
+    throw nb::type_error(
+        fmt::format("from_dlpack: Wick has no dtype for DLPack's code {} with {} bits and {} lanes; convert the array first",
+                    from.dtype.code, from.dtype.bits, from.dtype.lanes)
+            .c_str());
+  }
+  if (from.device.kind != kDlCpu) {
+    throw nb::buffer_error(fmt::format("from_dlpack: the array is on DLPack's device ({}, {}); Wick takes host memory, device (1, 0)",
+                                       from.device.kind, from.device.index)
+                               .c_str());
+  }
+  if (from.rank > wick::kMaxRank) {
+    throw nb::value_error(fmt::format("from_dlpack: the array has {} dimensions, Wick at most {}", from.rank, wick::kMaxRank).c_str());
+  }
+  const auto rank = static_cast<size_t>(from.rank);
+  const Shape shape{std::span<const int64_t>(from.shape, rank)};
+  const int64_t bytes = wick::info(kind->dtype).block_bytes;
+  const wick::Layout layout =
+      from.strides != nullptr ? wick::Layout(shape, std::span<const int64_t>(from.strides, rank), 0) : wick::Layout(shape);
+  const Device cpu = Device::cpu();
+  if (shape.elements() == 0) return {Tensor::zeros(shape, kind->dtype, cpu), kind->boolean};
+  // The layout may reach below its first element.
+  const auto [first, last] = layout.touched_range();
+  const auto* data = static_cast<const std::byte*>(from.data) + from.byte_offset + first * bytes;
+  const std::span<const std::byte> memory(data, static_cast<size_t>((last - first) * bytes));
+  const bool aligned = reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(bytes) == 0;
+  const bool shares = aligned && !read_only && !copy;
+  const int64_t count[] = {last - first};
+  const Tensor flat = shares ? Tensor::import_host(memory, Shape(std::span<const int64_t>(count)), kind->dtype, cpu, std::move(owner))
+                             : Tensor::from_bytes(memory, Shape(std::span<const int64_t>(count)), kind->dtype, cpu);
+  return {Tensor(flat.storage(), wick::Layout(shape, layout.strides(), flat.layout().offset() - first)), kind->boolean};
+}
+
+template <class Managed>
+Array take_capsule(nb::handle capsule, const char* name, const char* used_name, bool read_only, bool copy) {
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
+  if (managed == nullptr) nb::raise_python_error();
+  std::shared_ptr<const void> owner(managed, [](Managed* held) {
+    if (held->deleter == nullptr || Py_IsInitialized() == 0) return;
+    const nb::gil_scoped_acquire lock;  // producers' deleters touch Python objects
+    held->deleter(held);
+  });
+  PyCapsule_SetName(capsule.ptr(), used_name);
+  return wrap(managed->tensor, read_only, copy, std::move(owner));
+}
+
+Array from_capsule(nb::handle capsule, bool copy) {
+  if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0) {
+    const auto* managed = static_cast<const DlManagedVersioned*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+    if (managed->major > 1) {
+      throw nb::buffer_error(fmt::format("from_dlpack: the capsule is of DLPack version {}, Wick reads version 1", managed->major).c_str());
+    }
+    return take_capsule<DlManagedVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned", (managed->flags & kDlReadOnly) != 0,
+                                            copy);
+  }
+  if (PyCapsule_IsValid(capsule.ptr(), "dltensor") == 0)
+    throw nb::buffer_error("from_dlpack: the capsule is none of DLPack's, or was used already");
+  return take_capsule<DlManaged>(capsule, "dltensor", "used_dltensor", false, copy);
+}
+
+nb::object ask_for_capsule(nb::handle object) {
+  nb::dict versioned;
+  versioned["max_version"] = nb::make_tuple(1, 1);
+  try {
+    return object.attr("__dlpack__")(**versioned);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return object.attr("__dlpack__")();  // a library of before DLPack 1
+}
+
+// The code of the struct module ("f", "<i4" …) of a buffer's elements.
+std::optional<Kind> buffer_kind(const char* format, Py_ssize_t size) {
+  const std::string_view text = format == nullptr ? "B" : format;
+  const std::string_view code = !text.empty() && (text[0] == '<' || text[0] == '=' || text[0] == '@') ? text.substr(1) : text;
+  if (code.size() != 1) return std::nullopt;
+  const char c = code[0];
+  if (c == '?') return kBool;
+  if (c == 'e') return Kind{DType::f16};
+  if (c == 'f') return Kind{DType::f32};
+  if (c == 'd') return Kind{DType::f64};
+  if (std::string_view("bhilqn").find(c) != std::string_view::npos) {
+    return size == 1 ? Kind{DType::i8} : size == 2 ? Kind{DType::i16} : size == 4 ? Kind{DType::i32} : Kind{DType::i64};
+  }
+  if (c == 'B' || c == 'c') return Kind{DType::u8};
+  if ((c == 'I' || c == 'L') && size == 4) return Kind{DType::u32};
+  return std::nullopt;
+}
+
+Array from_buffer(nb::handle object, bool copy) {
+  auto* view = new Py_buffer;  // NOLINT: freed by the owner below
+  if (PyObject_GetBuffer(object.ptr(), view, PyBUF_RECORDS_RO) != 0) {
+    delete view;  // NOLINT
+    nb::raise_python_error();
+  }
+  const std::shared_ptr<const void> owner(view, [](Py_buffer* held) {
+    if (Py_IsInitialized() != 0) {
+      const nb::gil_scoped_acquire lock;
+      PyBuffer_Release(held);
+    }
+    delete held;  // NOLINT
+  });
+  const std::optional<Kind> kind = buffer_kind(view->format, view->itemsize);
+  if (!kind) {
+    throw nb::type_error(
+        fmt::format("Wick has no dtype for elements of format '{}'; convert the array first", view->format == nullptr ? "B" : view->format)
+            .c_str());
+  }
+  const auto rank = static_cast<size_t>(view->ndim);
+  std::vector<int64_t> shape(view->shape, view->shape + rank);
+  std::vector<int64_t> strides(rank);
+  bool whole = true;
+  for (size_t d = 0; d < rank; ++d) {
+    whole = whole && view->strides[d] % view->itemsize == 0;
+    strides[d] = view->strides[d] / view->itemsize;
+  }
+  if (!whole) throw nb::value_error("the array's strides are no multiples of its elements; give a copy of it");
+  DlTensor from = {.data = view->buf, .rank = view->ndim, .shape = shape.data(), .strides = strides.data()};
+  for (const DlTypeRow& row : kDlTypes) {
+    if (row.kind == *kind) from.dtype = row.type;
+  }
+  return wrap(from, view->readonly != 0, copy, owner);
+}
+
+Array from_dlpack(nb::handle object, nb::handle device, std::optional<bool> copy) {
+  Array made;
+  if (PyCapsule_CheckExact(object.ptr())) {
+    made = from_capsule(object, copy.value_or(false));
+  } else if (nb::hasattr(object, "__dlpack__")) {
+    const std::optional<Array> found = import_array(object, copy.value_or(false));
+    made = *found;
+  } else {
+    throw nb::type_error(fmt::format("from_dlpack: {} has no __dlpack__", Py_TYPE(object.ptr())->tp_name).c_str());
+  }
+  if (!device.is_none()) {
+    const Device target = device_of(device, "from_dlpack");
+    made.t = unlocked([&] { return made.t.to_device(target); });
+  }
+  return made;
+}
+
+// --- NumPy and pickles ---
+
+nb::object to_numpy(const Array& self) {
+  if (self.t.is_tracked()) throw nb::type_error("numpy: the tensor is tracked; call detach() first");
+  const DType dtype = self.t.dtype();
+  if (dtype == DType::bf16 || dtype == DType::f8e4m3 || wick::is_quantized(dtype)) {
+    throw nb::type_error(fmt::format("numpy: NumPy has no dtype for {}; convert it with to(wick.float32)", self.t.describe()).c_str());
+  }
+  Array host = self;
+  if (self.t.storage()->buffer().host_data() == nullptr) host.t = unlocked([&] { return self.t.to_device(Device::cpu()); });
+  return nb::module_::import_("numpy").attr("from_dlpack")(nb::cast(host));
+}
+
+nb::object as_array(const Array& self, nb::handle dtype, nb::handle copy) {
+  nb::object array = to_numpy({self.t.detach(), self.boolean});
+  if (!dtype.is_none()) array = array.attr("astype")(dtype, nb::arg("copy") = false);
+  if (copy.ptr() == Py_True) array = array.attr("copy")();
+  return array;
+}
+
+nb::object reduce(const Array& self) {
+  const std::vector<std::byte> bytes = unlocked([&] { return self.t.detach().to_bytes(); });
+  nb::list extents;
+  for (const int64_t extent : self.t.dims()) extents.append(extent);
+  return nb::make_tuple(nb::module_::import_("wick._pickling").attr("rebuild"),
+                        nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()), extents, self.kind().name(),
+                                       self.t.device().location().to_string()));
+}
+
+Array unpickle(const nb::bytes& bytes, nb::handle shape, const std::string& kind_name, const std::string& device_name) {
+  const Kind kind = kind_of(nb::str(kind_name.c_str()), "unpickle");
+  const Shape extents = shape_of(shape, "unpickle");
+  const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
+  return {Tensor::from_bytes(std::span(data, bytes.size()), extents, kind.dtype, Device::parse(device_name)), kind.boolean};
+}
+
+}  // namespace
+
+std::optional<Array> import_array(nb::handle object, bool copy) {
+  const bool has_capsules = nb::hasattr(object, "__dlpack__");
+  // Older NumPy has no capsule of a read-only array, so buffers come first; JAX has no buffer of bf16, so a failure is not the end.
+  if (PyObject_CheckBuffer(object.ptr()) != 0 && !PyBytes_Check(object.ptr())) {
+    if (!has_capsules) return from_buffer(object, copy);
+    try {
+      return from_buffer(object, copy);
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_BufferError)) throw;
+    }
+  }
+  if (has_capsules) return from_capsule(ask_for_capsule(object), copy);
+  return std::nullopt;
+}
+
+void bind_exchange(nb::module_& module, nb::class_<Array>& tensor) {
+  tensor
+      .def("__dlpack__", &to_dlpack, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
+           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
+           nb::sig("def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, "
+                   "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any"))
+      .def("__dlpack_device__", [](const Array&) { return std::pair<int, int>(kDlCpu, 0); })
+      .def("numpy", &to_numpy, nb::sig("def numpy(self) -> typing.Any"), "A NumPy array of the same memory; from a device, of a copy.")
+      .def("__array__", &as_array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
+           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"))
+      .def("__reduce__", &reduce, nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
+  module.def("_unpickle", &unpickle);
+  module.def("from_dlpack", &from_dlpack, nb::arg("x"), nb::kw_only(), nb::arg("device") = nb::none(), nb::arg("copy") = nb::none(),
+             nb::sig("def from_dlpack(x: typing.Any, /, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor"),
+             "A tensor of the memory of another library's array; read-only memory is copied.");
+  module.def(
+      "from_numpy",
+      [](nb::handle array) {
+        std::optional<Array> made = import_array(array, false);
+        if (!made) throw nb::type_error(fmt::format("from_numpy: expected a NumPy array, got {}", Py_TYPE(array.ptr())->tp_name).c_str());
+        return *std::move(made);
+      },
+      nb::arg("array"), nb::sig("def from_numpy(array: typing.Any) -> Tensor"),
+      "A tensor of the same memory; a read-only array is copied.");
+}
+
+}  // namespace wick_python

@@ -1,0 +1,21 @@
+// The extension module wick._wick: one table of everything that it binds.
+#include <nanobind/nanobind.h>
+
+#include "array.h"
+
+NB_MODULE(_wick, module) {
+  using namespace wick_python;  // NOLINT: this file has nothing else
+  module.doc() = "Tensors, neural networks and language models. Import wick, not this module.";
+  bind_errors(module);
+  bind_device(module);
+  nb::class_<Array> tensor(module, "Tensor", "An n-dimensional array on one device. Views share its elements.");
+  bind_tensor(module, tensor);
+  bind_operators(tensor);
+  bind_elementwise(tensor);
+  bind_reductions(tensor);
+  bind_views(tensor);
+  bind_indexing(tensor);
+  bind_exchange(module, tensor);
+  bind_creation(module);
+  bind_functions(module);
+}

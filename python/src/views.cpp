@@ -1,0 +1,338 @@
+// Shapes, views, copies, conversions, and what is done by index.
+#include <fmt/format.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "array.h"
+
+namespace wick_python {
+namespace {
+
+std::vector<int> ints_of(const nb::args& arguments, const char* function) {
+  const nb::object list =
+      arguments.size() == 1 && !PyIndex_Check(nb::object(arguments[0]).ptr()) ? nb::object(arguments[0]) : nb::object(arguments);
+  std::vector<int> values;
+  for (const int64_t value : integers_of(list, function)) values.push_back(static_cast<int>(value));
+  return values;
+}
+
+Array as_same(const Array& self, Tensor made) { return {std::move(made), self.boolean}; }
+
+Array squeeze(const Array& self, nb::handle dim) {
+  if (!dim.is_none()) {
+    const std::vector<int> dims =
+        wick::Dims(ints_of(nb::borrow<nb::args>(nb::make_tuple(nb::borrow(dim))), "squeeze")).resolve(self.t.shape(), "squeeze");
+    Tensor x = self.t;
+    for (auto it = dims.rbegin(); it != dims.rend(); ++it) x = x.squeeze(*it);
+    return as_same(self, x);
+  }
+  Tensor x = self.t;
+  for (int d = x.rank() - 1; d >= 0; --d) x = x.squeeze(d);
+  return as_same(self, x);
+}
+
+bool names_device(const std::string& text) { return wick::parse_device_kind(text.substr(0, text.find(':'))).has_value(); }
+
+// to(dtype), to(device), to(dtype=…, device=…)
+Array to(const Array& self, nb::handle first, nb::handle dtype, nb::handle device) {
+  nb::object wanted = nb::borrow(dtype);
+  nb::object where = nb::borrow(device);
+  if (!first.is_none()) {
+    const bool is_device = nb::isinstance<Device>(first) || (PyUnicode_Check(first.ptr()) && names_device(nb::cast<std::string>(first)));
+    (is_device ? where : wanted) = nb::borrow(first);
+  }
+  Array result = wanted.is_none() ? self : convert(self, kind_of(wanted, "to"));
+  if (!where.is_none()) {
+    const Device target = device_of(where, "to");
+    result.t = unlocked([&] { return result.t.to_device(target); });
+  }
+  return result;
+}
+
+nb::list arrays(const Array& self, std::vector<Tensor> parts) {
+  nb::list list;
+  for (Tensor& part : parts) list.append(nb::cast(as_same(self, std::move(part))));
+  return list;
+}
+
+void bind_shapes(nb::class_<Array>& tensor) {
+  tensor
+      .def(
+          "reshape",
+          [](const Array& self, const nb::args& shape) {
+            const Shape wanted = [&] {
+              std::vector<int64_t> dims = shape.size() == 1 ? integers_of(shape[0], "reshape") : integers_of(shape, "reshape");
+              int64_t known = 1;
+              int open = -1;
+              for (size_t i = 0; i < dims.size(); ++i) {
+                if (dims[i] == -1 && open < 0) {
+                  open = static_cast<int>(i);
+                } else {
+                  known *= dims[i];
+                }
+              }
+              if (open >= 0) {
+                if (known <= 0 || self.t.elements() % known != 0) {
+                  throw nb::value_error(
+                      fmt::format("reshape: {} elements do not fill the dimensions that are given", self.t.elements()).c_str());
+                }
+                dims[static_cast<size_t>(open)] = self.t.elements() / known;
+              }
+              return Shape(std::span<const int64_t>(dims));
+            }();
+            return unlocked([&] { return as_same(self, self.t.reshape(wanted)); });
+          },
+          nb::arg("shape"), nb::sig("def reshape(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
+          "A view where the strides allow it, a copy elsewhere. One extent may be -1: what is left.")
+      .def(
+          "flatten",
+          [](const Array& self, int first, int last) {
+            return unlocked([&] { return as_same(self, self.t.rank() == 0 ? self.t.reshape({1}) : self.t.flatten(first, last)); });
+          },
+          nb::arg("start_dim") = 0, nb::arg("end_dim") = -1)
+      .def("flatten_all", [](const Array& self) { return unlocked([&] { return as_same(self, self.t.flatten_all()); }); })
+      .def(
+          "flatten_from", [](const Array& self, int first) { return as_same(self, self.t.flatten_from(first)); }, nb::arg("dim"))
+      .def(
+          "flatten_to", [](const Array& self, int last) { return as_same(self, self.t.flatten_to(last)); }, nb::arg("dim"))
+      .def("squeeze", &squeeze, nb::arg("dim") = nb::none(),
+           nb::sig("def squeeze(self, dim: int | collections.abc.Sequence[int] | None = None) -> Tensor"))
+      .def(
+          "unsqueeze", [](const Array& self, int dim) { return as_same(self, self.t.unsqueeze(dim)); }, nb::arg("dim"))
+      .def(
+          "broadcast_to",
+          [](const Array& self, const nb::args& shape) {
+            return as_same(self, self.t.broadcast_to(shape_of_arguments(shape, "broadcast_to")));
+          },
+          nb::arg("shape"), nb::sig("def broadcast_to(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"))
+      .def(
+          "expand",
+          [](const Array& self, const nb::args& shape) { return as_same(self, self.t.broadcast_to(shape_of_arguments(shape, "expand"))); },
+          nb::arg("shape"), nb::sig("def expand(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"))
+      .def(
+          "broadcast_left",
+          [](const Array& self, const nb::args& left) {
+            return as_same(self, self.t.broadcast_left(shape_of_arguments(left, "broadcast_left")));
+          },
+          nb::arg("shape"), nb::sig("def broadcast_left(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"))
+      .def(
+          "transpose", [](const Array& self, int dim0, int dim1) { return as_same(self, self.t.transpose(dim0, dim1)); },
+          nb::arg("dim0") = -2, nb::arg("dim1") = -1)
+      .def(
+          "t", [](const Array& self) { return as_same(self, self.t.t()); }, "The last two dimensions swapped.")
+      .def_prop_ro(
+          "T",
+          [](const Array& self) {
+            std::vector<int> order;
+            for (int d = self.t.rank() - 1; d >= 0; --d) order.push_back(d);
+            return as_same(self, self.t.permute(order));
+          },
+          "All dimensions in reverse order.")
+      .def_prop_ro(
+          "mT", [](const Array& self) { return as_same(self, self.t.t()); }, "The last two dimensions swapped.")
+      .def(
+          "permute", [](const Array& self, const nb::args& order) { return as_same(self, self.t.permute(ints_of(order, "permute"))); },
+          nb::arg("order"), nb::sig("def permute(self, *order: int | collections.abc.Sequence[int]) -> Tensor"))
+      .def(
+          "narrow",
+          [](const Array& self, int dim, int64_t start, int64_t length) { return as_same(self, self.t.narrow(dim, start, length)); },
+          nb::arg("dim"), nb::arg("start"), nb::arg("length"))
+      .def(
+          "flip", [](const Array& self, nb::handle dims) { return as_same(self, self.t.flip(dims_of(dims, self.t, "flip"))); },
+          nb::arg("dims") = nb::none(), nb::sig("def flip(self, dims: int | collections.abc.Sequence[int] | None = None) -> Tensor"))
+      .def(
+          "unfold", [](const Array& self, int dim, int64_t size, int64_t step) { return as_same(self, self.t.unfold(dim, size, step)); },
+          nb::arg("dim"), nb::arg("size"), nb::arg("step"))
+      .def(
+          "get", [](const Array& self, int64_t index) { return as_same(self, self.t.get(index)); }, nb::arg("index"))
+      .def(
+          "diagonal",
+          [](const Array& self, int offset, int row, int column) { return as_same(self, self.t.diagonal(offset, row, column)); },
+          nb::arg("offset") = 0, nb::arg("dim1") = -2, nb::arg("dim2") = -1)
+      .def(
+          "chunk", [](const Array& self, int64_t chunks, int dim) { return arrays(self, self.t.chunk(chunks, dim)); }, nb::arg("chunks"),
+          nb::arg("dim") = 0, nb::sig("def chunk(self, chunks: int, dim: int = 0) -> list[Tensor]"))
+      .def(
+          "split", [](const Array& self, int64_t size, int dim) { return arrays(self, self.t.split(size, dim)); }, nb::arg("size"),
+          nb::arg("dim") = 0, nb::sig("def split(self, size: int, dim: int = 0) -> list[Tensor]"));
+}
+
+void bind_copies(nb::class_<Array>& tensor) {
+  tensor.def("contiguous", &call_view<&Tensor::contiguous>, "Itself if it is row-major already, a copy elsewhere.")
+      .def("copy", &call_view<&Tensor::copy>, "A row-major copy in memory of its own.")
+      .def("clone", &call_view<&Tensor::copy>)
+      .def("__copy__", [](const Array& self) { return self; })
+      .def(
+          "__deepcopy__", [](const Array& self, nb::handle) { return call_view<&Tensor::copy>(self); }, nb::arg("memo"))
+      .def(
+          "detach", [](const Array& self) { return as_same(self, self.t.detach()); }, "The same elements, not tracked.")
+      .def("to", &to, nb::arg("target") = nb::none(), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+           nb::sig("def to(self, target: DType | Device | str | None = None, *, dtype: DType | str | None = None, "
+                   "device: Device | str | None = None) -> Tensor"))
+      .def(
+          "to_dtype", [](const Array& self, nb::handle dtype) { return convert(self, kind_of(dtype, "to_dtype")); }, nb::arg("dtype"),
+          nb::sig("def to_dtype(self, dtype: DType | str) -> Tensor"))
+      .def(
+          "to_device",
+          [](const Array& self, nb::handle device) {
+            const Device target = device_of(device, "to_device");
+            return unlocked([&] { return as_same(self, self.t.to_device(target)); });
+          },
+          nb::arg("device"), nb::sig("def to_device(self, device: Device | str) -> Tensor"))
+      .def("float", [](const Array& self) { return convert(self, {DType::f32}); })
+      .def("double", [](const Array& self) { return convert(self, {DType::f64}); })
+      .def("half", [](const Array& self) { return convert(self, {DType::f16}); })
+      .def("long", [](const Array& self) { return convert(self, {DType::i64}); })
+      .def("int", [](const Array& self) { return convert(self, {DType::i32}); })
+      .def("bool", [](const Array& self) { return convert(self, kBool); })
+      .def("cpu", [](const Array& self) { return unlocked([&] { return as_same(self, self.t.to_device(Device::cpu())); }); })
+      .def(
+          "repeat",
+          [](const Array& self, const nb::args& times) {
+            const Shape counts = shape_of_arguments(times, "repeat");
+            return unlocked([&] { return as_same(self, self.t.repeat(counts)); });
+          },
+          nb::arg("times"), nb::sig("def repeat(self, *times: int | collections.abc.Sequence[int]) -> Tensor"))
+      .def(
+          "roll",
+          [](const Array& self, int64_t shift, int dim) { return unlocked([&] { return as_same(self, self.t.roll(shift, dim)); }); },
+          nb::arg("shift"), nb::arg("dim"))
+      .def(
+          "pad_with_zeros",
+          [](const Array& self, int dim, int64_t left, int64_t right) {
+            return unlocked([&] { return as_same(self, self.t.pad_with_zeros(dim, left, right)); });
+          },
+          nb::arg("dim"), nb::arg("left"), nb::arg("right"))
+      .def(
+          "pad_with_same",
+          [](const Array& self, int dim, int64_t left, int64_t right) {
+            return unlocked([&] { return as_same(self, self.t.pad_with_same(dim, left, right)); });
+          },
+          nb::arg("dim"), nb::arg("left"), nb::arg("right"))
+      .def(
+          "tril", [](const Array& self, int diagonal) { return unlocked([&] { return as_same(self, self.t.tril(diagonal)); }); },
+          nb::arg("diagonal") = 0)
+      .def(
+          "triu", [](const Array& self, int diagonal) { return unlocked([&] { return as_same(self, self.t.triu(diagonal)); }); },
+          nb::arg("diagonal") = 0)
+      .def(
+          "diag", [](const Array& self, int offset) { return unlocked([&] { return as_same(self, self.t.diag(offset)); }); },
+          nb::arg("offset") = 0);
+}
+
+void bind_by_index(nb::class_<Array>& tensor) {
+  tensor
+      .def(
+          "index_select",
+          [](const Array& self, const Array& ids, int dim) {
+            return unlocked([&] { return as_same(self, self.t.index_select(ids.t, dim)); });
+          },
+          nb::arg("ids"), nb::arg("dim"), "Slices of dim in the order of ids [n].")
+      .def(
+          "gather",
+          [](const Array& self, const Array& ids, int dim) { return unlocked([&] { return as_same(self, self.t.gather(ids.t, dim)); }); },
+          nb::arg("ids"), nb::arg("dim"))
+      .def(
+          "scatter",
+          [](const Array& self, const Array& ids, const Array& source, int dim) {
+            return unlocked([&] { return as_same(self, self.t.scatter(ids.t, source.t, dim)); });
+          },
+          nb::arg("ids"), nb::arg("source"), nb::arg("dim"))
+      .def(
+          "scatter_add",
+          [](const Array& self, const Array& ids, const Array& source, int dim) {
+            return unlocked([&] { return as_same(self, self.t.scatter_add(ids.t, source.t, dim)); });
+          },
+          nb::arg("ids"), nb::arg("source"), nb::arg("dim"))
+      .def(
+          "index_add",
+          [](const Array& self, const Array& ids, const Array& source, int dim) {
+            return unlocked([&] { return as_same(self, self.t.index_add(ids.t, source.t, dim)); });
+          },
+          nb::arg("ids"), nb::arg("source"), nb::arg("dim"))
+      .def(
+          "slice_scatter",
+          [](const Array& self, const Array& source, int dim, int64_t start) {
+            return unlocked([&] { return as_same(self, self.t.slice_scatter(source.t, dim, start)); });
+          },
+          nb::arg("source"), nb::arg("dim"), nb::arg("start"))
+      .def(
+          "embedding", [](const Array& self, const Array& ids) { return unlocked([&] { return as_same(self, self.t.embedding(ids.t)); }); },
+          nb::arg("ids"), "Rows of a table [rows, width] for ids of any shape.")
+      .def(
+          "masked_select",
+          [](const Array& self, const Array& mask) { return unlocked([&] { return as_same(self, self.t.masked_select(mask.t)); }); },
+          nb::arg("mask"))
+      .def(
+          "fill_",
+          [](nb::handle self, double value) {
+            const Array& array = nb::cast<const Array&>(self);
+            unlocked([&] { array.t.const_set(value); });
+            return nb::borrow(self);
+          },
+          nb::arg("value"), nb::sig("def fill_(self, value: float) -> Tensor"), "Every element becomes value, in place.");
+}
+
+void bind_images(nb::class_<Array>& tensor) {
+  using Pair = std::array<int64_t, 2>;
+  tensor
+      .def(
+          "conv1d",
+          [](const Array& self, const Array& kernel, int64_t padding, int64_t stride, int64_t dilation, int64_t groups) {
+            return unlocked([&] { return Array{self.t.conv1d(kernel.t, padding, stride, dilation, groups)}; });
+          },
+          nb::arg("kernel"), nb::arg("padding") = 0, nb::arg("stride") = 1, nb::arg("dilation") = 1, nb::arg("groups") = 1,
+          "[batch, in, length] by a kernel [out, in / groups, k].")
+      .def(
+          "conv2d",
+          [](const Array& self, const Array& kernel, int64_t padding, int64_t stride, int64_t dilation, int64_t groups) {
+            return unlocked([&] { return Array{self.t.conv2d(kernel.t, padding, stride, dilation, groups)}; });
+          },
+          nb::arg("kernel"), nb::arg("padding") = 0, nb::arg("stride") = 1, nb::arg("dilation") = 1, nb::arg("groups") = 1,
+          "[batch, in, h, w] by a kernel [out, in / groups, kh, kw].")
+      .def(
+          "conv_transpose2d",
+          [](const Array& self, const Array& kernel, int64_t padding, int64_t output_padding, int64_t stride, int64_t dilation,
+             int64_t groups) {
+            return unlocked([&] { return Array{self.t.conv_transpose2d(kernel.t, padding, output_padding, stride, dilation, groups)}; });
+          },
+          nb::arg("kernel"), nb::arg("padding") = 0, nb::arg("output_padding") = 0, nb::arg("stride") = 1, nb::arg("dilation") = 1,
+          nb::arg("groups") = 1)
+      .def(
+          "avg_pool2d",
+          [](const Array& self, Pair kernel, std::optional<Pair> stride) {
+            return unlocked([&] { return Array{self.t.avg_pool2d(kernel, stride)}; });
+          },
+          nb::arg("kernel"), nb::arg("stride") = nb::none())
+      .def(
+          "max_pool2d",
+          [](const Array& self, Pair kernel, std::optional<Pair> stride) {
+            return unlocked([&] { return Array{self.t.max_pool2d(kernel, stride)}; });
+          },
+          nb::arg("kernel"), nb::arg("stride") = nb::none())
+      .def(
+          "upsample_nearest2d",
+          [](const Array& self, int64_t height, int64_t width) {
+            return unlocked([&] { return Array{self.t.upsample_nearest2d(height, width)}; });
+          },
+          nb::arg("height"), nb::arg("width"))
+      .def(
+          "upsample_bilinear2d",
+          [](const Array& self, int64_t height, int64_t width, bool align_corners) {
+            return unlocked([&] { return Array{self.t.upsample_bilinear2d(height, width, align_corners)}; });
+          },
+          nb::arg("height"), nb::arg("width"), nb::arg("align_corners") = false);
+}
+
+}  // namespace
+
+void bind_views(nb::class_<Array>& tensor) {
+  bind_shapes(tensor);
+  bind_copies(tensor);
+  bind_by_index(tensor);
+  bind_images(tensor);
+}
+
+}  // namespace wick_python
