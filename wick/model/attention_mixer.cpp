@@ -16,11 +16,15 @@ class AttentionMixer final : public Mixer {
   AttentionMixer(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place);
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
+  [[nodiscard]] std::optional<Tensor> forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const override;
   [[nodiscard]] std::vector<MatrixGroup> matrices() override { return {{&query_, &key_, &value_}, {&output_, nullptr, nullptr}}; }
 
  private:
-  [[nodiscard]] Tensor projected(const Tensor& product, const ScaledMatrix& matrix, const std::optional<Tensor>& bias, int64_t heads,
-                                 const std::optional<Tensor>& norm) const;
+  // Queries, keys and values of x, their biases added; `fusion` may name a norm.
+  [[nodiscard]] std::vector<Tensor> project(const Tensor& x, LinearFusion fusion, const MixerContext& context) const;
+  // What attn_output is multiplied by.
+  [[nodiscard]] Tensor heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const;
+  [[nodiscard]] Tensor by_head(const Tensor& x, int64_t heads, const std::optional<Tensor>& norm) const;
 
   AttentionSpec spec_;
   int64_t layer_, cached_;
@@ -29,6 +33,7 @@ class AttentionMixer final : public Mixer {
   std::optional<Tensor> query_bias_, key_bias_, value_bias_, output_bias_;
   std::optional<Tensor> query_norm_, key_norm_;
   std::optional<Norm> sub_norm_;
+  bool scaled_ = false;  // one of the projections
 };
 
 AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place)
@@ -61,25 +66,29 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
     key_norm_ = weights.vector(prefix + "attn_k_norm.weight", each ? spec.head_dim : kv_width);
   }
   if (spec.sub_norm) sub_norm_.emplace(*spec.sub_norm, weights, prefix, query_width);
+  scaled_ = query_.scale != 1 || key_.scale != 1 || value_.scale != 1;
 }
 
-Tensor AttentionMixer::projected(const Tensor& product, const ScaledMatrix& matrix, const std::optional<Tensor>& bias, int64_t heads,
-                                 const std::optional<Tensor>& norm) const {
-  Tensor x = biased(matrix.scaled(product), bias);
-  const Shape by_head = {x.dim(0), heads, spec_.head_dim};
-  if (!norm) return x.reshape(by_head);
+Tensor AttentionMixer::by_head(const Tensor& x, int64_t heads, const std::optional<Tensor>& norm) const {
+  const Shape shape = {x.dim(0), heads, spec_.head_dim};
+  if (!norm) return x.reshape(shape);
   const RmsNormParams params{spec_.norm_epsilon, deterministic_};
-  if (spec_.head_norms == HeadNorms::all_heads) return rms_norm(x, *norm, params).reshape(by_head);
-  return rms_norm(x.reshape(by_head), *norm, params);
+  if (spec_.head_norms == HeadNorms::all_heads) return rms_norm(x, *norm, params).reshape(shape);
+  return rms_norm(x.reshape(shape), *norm, params);
 }
 
-Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context) const {
-  context.show_input(layer_, {"attn_q", "attn_k", "attn_v"}, normed);
+std::vector<Tensor> AttentionMixer::project(const Tensor& x, LinearFusion fusion, const MixerContext& context) const {
   const std::array<const Tensor*, 3> projections{&query_.weight, &key_.weight, &value_.weight};
-  const std::vector<Tensor> qkv = linear(normed, projections, context.linear);
-  Tensor query = projected(qkv[0], query_, query_bias_, spec_.heads, query_norm_);
-  const Tensor key = projected(qkv[1], key_, key_bias_, spec_.kv_heads, key_norm_);
-  const Tensor value = projected(qkv[2], value_, value_bias_, spec_.kv_heads, std::nullopt);
+  if (!scaled_) fusion.biases = {pointer_to(query_bias_), pointer_to(key_bias_), pointer_to(value_bias_)};
+  std::vector<Tensor> qkv = linear(x, projections, context.linear, fusion);
+  if (!scaled_) return qkv;
+  return {biased(query_.scaled(qkv[0]), query_bias_), biased(key_.scaled(qkv[1]), key_bias_), biased(value_.scaled(qkv[2]), value_bias_)};
+}
+
+Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const {
+  Tensor query = by_head(qkv[0], spec_.heads, query_norm_);
+  const Tensor key = by_head(qkv[1], spec_.kv_heads, key_norm_);
+  const Tensor value = by_head(qkv[2], spec_.kv_heads, std::nullopt);
   const StepInputs::Group& group = context.places.step.groups[static_cast<size_t>(context.pool.group_of(cached_))];
   const Tensor& keys = context.pool.keys(cached_);
   const Tensor& values = context.pool.values(cached_);
@@ -93,10 +102,23 @@ Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context
                          .deterministic = context.linear.deterministic};
   if (spec_.retention.kind == Retention::Kind::window) params.window = spec_.retention.size;
   if (spec_.retention.kind == Retention::Kind::chunk) params.chunk = spec_.retention.size;
-  Tensor heads = attention(query, keys, values, group.plan, params).reshape({normed.dim(0), spec_.heads * spec_.head_dim});
-  if (sub_norm_) heads = (*sub_norm_)(heads);
+  const Tensor heads = attention(query, keys, values, group.plan, params).reshape({query.dim(0), spec_.heads * spec_.head_dim});
+  return sub_norm_ ? (*sub_norm_)(heads) : heads;
+}
+
+Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context) const {
+  context.show_input(layer_, {"attn_q", "attn_k", "attn_v"}, normed);
+  const Tensor heads = heads_of(project(normed, {}, context), context);
   context.show_input(layer_, {"attn_output"}, heads);
   return biased(output_.scaled(linear(heads, output_.weight, context.linear)), output_bias_);
+}
+
+std::optional<Tensor> AttentionMixer::forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const {
+  const std::array<const Tensor*, 3> first{&query_.weight, &key_.weight, &value_.weight};
+  const std::array<const Tensor*, 1> last{&output_.weight};
+  if (scaled_ || output_.scale != 1 || !fuses_linear(x, first, context.linear) || !fuses_linear(x, last, context.linear)) return std::nullopt;
+  const Tensor heads = heads_of(project(x, norm.fusion(), context), context);
+  return linear(heads, output_.weight, context.linear, {.biases = {pointer_to(output_bias_)}, .residual = &x});
 }
 
 }  // namespace

@@ -198,7 +198,19 @@ DecoderModel::Residual DecoderModel::run_layers(const StepInputs& inputs, const 
   return residual;
 }
 
+bool DecoderModel::run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context) {
+  const bool plain = block.norm && block.norm->is_rms() && block.parts.size() == 1 && !block.parts[0].norm && !block.post_norm &&
+                     block.residual_scale == 1;
+  // A sum that is pending costs a pass of its own here, and none beside a norm.
+  if (!plain || residual.added || context.observe) return false;
+  std::optional<Tensor> sum = block.parts[0].mixer->forward_fused(residual.x, *block.norm, context);
+  if (!sum) return false;
+  residual.x = *std::move(sum);
+  return true;
+}
+
 void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, const MixerContext& context) {
+  if (run_fused(block, residual, context)) return;
   std::optional<Tensor> normed;
   if (block.norm) normed = normalize(residual, *block.norm);
   std::optional<Tensor> sum;

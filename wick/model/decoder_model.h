@@ -81,6 +81,8 @@ class DecoderModel final : public LanguageModel {
   [[nodiscard]] bool is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const;
   [[nodiscard]] Tensor run_recorded(const Batch& batch, KvStep& step, KvPool& pool, const ForwardOptions& options) const;
   static void run_block(const DecoderBlock& block, Residual& residual, const MixerContext& context);
+  // The same in fewer passes; false, with nothing done, where the block or the device cannot.
+  [[nodiscard]] static bool run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context);
   [[nodiscard]] Tensor result_of(Residual& residual, ModelResult result) const;
   // Of hidden states after the output norm.
   [[nodiscard]] Tensor logits_of(const Tensor& normed) const;

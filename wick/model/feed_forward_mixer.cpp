@@ -15,22 +15,37 @@ class FeedForwardMixer final : public Mixer {
   FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place);
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
+  [[nodiscard]] std::optional<Tensor> forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const override;
   [[nodiscard]] std::vector<MatrixGroup> matrices() override {
     if (!spec_.gated) return {{&up_, nullptr, nullptr}, {&down_, nullptr, nullptr}};
     return {{&gate_, &up_, nullptr}, {&down_, nullptr, nullptr}};
   }
 
  private:
-  // What ffn_down is multiplied by.
-  [[nodiscard]] Tensor inner(const Tensor& normed, const LinearParams& linear_params) const;
+  // What ffn_down is multiplied by; `fusion` may name a norm.
+  [[nodiscard]] Tensor inner(const Tensor& x, LinearFusion fusion, const LinearParams& params) const;
 
   FeedForwardSpec spec_;
   nn::Activation activation_;
+  std::optional<GateKind> gate_kind_;  // of gated_linear, where that computes all but up's scale
   int64_t layer_;
   ScaledMatrix gate_, up_, down_;
   std::optional<Tensor> gate_bias_, up_bias_, down_bias_;
   std::optional<Norm> sub_norm_;
 };
+
+// The activation of a pair that is this activation of its gate, times up.
+std::optional<GateKind> gate_kind_of(nn::ActivationKind activation) {
+  switch (activation) {
+    case nn::ActivationKind::silu:
+    case nn::ActivationKind::swish: return GateKind::silu;
+    case nn::ActivationKind::new_gelu:
+    case nn::ActivationKind::gelu_pytorch_tanh: return GateKind::gelu;
+    case nn::ActivationKind::gelu: return GateKind::gelu_erf;
+    case nn::ActivationKind::relu2: return GateKind::relu_sqr;
+    default: return std::nullopt;
+  }
+}
 
 FeedForwardMixer::FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place)
     : spec_(spec), activation_(spec.activation), layer_(place.layer) {
@@ -55,26 +70,40 @@ FeedForwardMixer::FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& we
   down_ = weights.matrix(prefix + "ffn_down", hidden_size, width);
   down_bias_ = weights.find_vector(prefix + "ffn_down.bias", hidden_size);
   if (spec.sub_norm) sub_norm_.emplace(*spec.sub_norm, weights, prefix, width);
+  const bool one_call = spec.gated && gate_.weight.dtype() == up_.weight.dtype() && gate_.scale == 1 && (up_.scale == 1 || !up_bias_);
+  if (one_call) gate_kind_ = gate_kind_of(spec.activation);
 }
 
-Tensor FeedForwardMixer::inner(const Tensor& normed, const LinearParams& linear_params) const {
-  if (!spec_.gated) return activation_.forward(biased(up_.scaled(linear(normed, up_.weight, linear_params)), up_bias_));
-  const bool fused = gate_.weight.dtype() == up_.weight.dtype() && gate_.scale == 1 && !gate_bias_ && !up_bias_;
-  if (spec_.activation == nn::ActivationKind::silu && fused) {
-    return up_.scaled(gated_linear(normed, gate_.weight, up_.weight, linear_params));
+Tensor FeedForwardMixer::inner(const Tensor& x, LinearFusion fusion, const LinearParams& params) const {
+  if (!spec_.gated) return activation_.forward(biased(up_.scaled(linear(x, up_.weight, params, fusion)), up_bias_));
+  if (gate_kind_) {
+    LinearParams gated = params;
+    gated.gate = *gate_kind_;
+    fusion.biases = {pointer_to(gate_bias_), pointer_to(up_bias_)};
+    return up_.scaled(gated_linear(x, gate_.weight, up_.weight, gated, fusion));
   }
   const std::array<const Tensor*, 2> projections{&gate_.weight, &up_.weight};
-  const std::vector<Tensor> products = linear(normed, projections, linear_params);
+  const std::vector<Tensor> products = linear(x, projections, params, fusion);
   return activation_.forward(biased(gate_.scaled(products[0]), gate_bias_)) * biased(up_.scaled(products[1]), up_bias_);
 }
 
 Tensor FeedForwardMixer::forward(const Tensor& normed, const MixerContext& context) const {
   if (spec_.gated) context.show_input(layer_, {"ffn_gate"}, normed);
   context.show_input(layer_, {"ffn_up"}, normed);
-  Tensor x = inner(normed, context.linear);
+  Tensor x = inner(normed, {}, context.linear);
   if (sub_norm_) x = (*sub_norm_)(x);
   context.show_input(layer_, {"ffn_down"}, x);
   return biased(down_.scaled(linear(x, down_.weight, context.linear)), down_bias_);
+}
+
+std::optional<Tensor> FeedForwardMixer::forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const {
+  const std::array<const Tensor*, 2> first{&up_.weight, &gate_.weight};
+  const std::array<const Tensor*, 1> last{&down_.weight};
+  const bool fuses = fuses_linear(x, std::span(first).first(spec_.gated ? 2 : 1), context.linear) && fuses_linear(x, last, context.linear);
+  if (!fuses || down_.scale != 1) return std::nullopt;
+  Tensor hidden = inner(x, norm.fusion(), context.linear);
+  if (sub_norm_) hidden = (*sub_norm_)(hidden);
+  return linear(hidden, down_.weight, context.linear, {.biases = {pointer_to(down_bias_)}, .residual = &x});
 }
 
 }  // namespace

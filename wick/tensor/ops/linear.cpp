@@ -332,6 +332,12 @@ bool is_one_call(const Tensor& activations, std::span<const Tensor* const> weigh
 
 }  // namespace
 
+bool fuses_linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params) {
+  LinearParams fused = params;
+  fused.has_norm = fused.has_bias = fused.has_residual = true;
+  return !weights.empty() && is_one_call(x, weights, {}, fused);
+}
+
 std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params,
                            const LinearFusion& fusion) {
   check_assigned("linear", {{"x", x}});
