@@ -25,6 +25,9 @@ struct OutputFormat {
     literal,      // `text` itself
     sequence,     // `parts`, one after another: a tool call is a literal, a schema and a literal
     any_of,       // one of `parts`
+    repeated,     // parts[0] once or more, with parts[1], if there is one, between
+    marked,       // `text`, in which what is spelled <…> or […] is the token of that name where the vocabulary has one
+    free_text,    // any text, maybe none, that holds none of `choices`
   };
   Kind kind = Kind::json;
   std::string text = {};

@@ -1,11 +1,14 @@
 #include "wick/text/grammar/format_grammar.h"
 
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "wick/base/fail.h"
 #include "wick/base/utf8.h"
+#include "wick/text/grammar/dfa.h"
 #include "wick/text/grammar/json_text.h"
+#include "wick/text/grammar/nfa.h"
 
 namespace wick {
 namespace {
@@ -29,6 +32,9 @@ class FormatReader {
       case OutputFormat::Kind::literal: return grammar_.literal(format.text);
       case OutputFormat::Kind::sequence: return grammar_.sequence(read_parts(format, depth));
       case OutputFormat::Kind::any_of: return grammar_.choice(read_parts(format, depth));
+      case OutputFormat::Kind::repeated: return read_repeated(read_parts(format, depth));
+      case OutputFormat::Kind::marked: return read_marked(format.text);
+      case OutputFormat::Kind::free_text: return read_free_text(format.choices);
     }
     return grammar_.never();
   }
@@ -48,6 +54,46 @@ class FormatReader {
     std::vector<ExpressionId> parts;
     for (const OutputFormat& part : format.parts) parts.push_back(read(part, depth + 1));
     return parts;
+  }
+
+  ExpressionId read_repeated(const std::vector<ExpressionId>& parts) {
+    if (parts.empty() || parts.size() > 2) {
+      fail(ErrorCode::invalid_argument, "repeated: {} parts; it takes what is repeated, and what stands between", parts.size());
+    }
+    const ExpressionId next = parts.size() == 1 ? parts[0] : grammar_.sequence({parts[1], parts[0]});
+    return grammar_.sequence({parts[0], grammar_.repeat(next, 0, kUnlimited)});
+  }
+
+  // "<tool_call>\n" is the token <tool_call> and a line break, where there is such a token.
+  ExpressionId read_marked(std::string_view text) {
+    std::vector<ExpressionId> parts;
+    size_t plain = 0;  // where what is no token begins
+    for (size_t begin = 0; begin < text.size(); ++begin) {
+      if (text[begin] != '<' && text[begin] != '[') continue;
+      const size_t end = text.find(text[begin] == '<' ? '>' : ']', begin);
+      if (end == std::string_view::npos) continue;
+      const std::optional<TokenId> token = find_token_(text.substr(begin, end + 1 - begin));
+      if (!token) continue;
+      parts.push_back(grammar_.literal(text.substr(plain, begin - plain)));
+      parts.push_back(grammar_.token(*token));
+      begin = end;
+      plain = end + 1;
+    }
+    parts.push_back(grammar_.literal(text.substr(plain)));
+    return grammar_.sequence(std::move(parts));
+  }
+
+  ExpressionId read_free_text(const std::vector<std::string>& forbidden) {
+    Grammar scratch;
+    const ExpressionId any = scratch.repeat(scratch.characters(CodePointSet::all()), 0, kUnlimited);
+    auto dfa = std::make_shared<Dfa>(regular_dfa(scratch, any, "free text"));
+    // One after another: all at once they would be far more states on the way.
+    for (const std::string& text : forbidden) {
+      if (text.empty()) fail(ErrorCode::invalid_argument, "free text: an empty text is in every text");
+      const ExpressionId holding = scratch.sequence({any, scratch.literal(text), any});
+      *dfa = subtract(*dfa, regular_dfa(scratch, holding, "free text"), "free text");
+    }
+    return grammar_.dfa(std::move(dfa));
   }
 
   const FindToken& find_token_;
