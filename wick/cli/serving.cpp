@@ -106,6 +106,7 @@ std::shared_ptr<server::Service> load_service(const Console& console, const Serv
   EngineOptions engine = options.engine;
   engine.context = served.context;
   service->engine = std::make_unique<Engine>(*loaded->model, loaded->tokenizer, engine);
+  service->constraints = std::make_unique<ConstraintCompiler>(loaded->tokenizer);
   service->path = path.string();
   service->model_id = !options.alias.empty()             ? options.alias
                       : !options.serve.model_ref.empty() ? options.serve.model_ref

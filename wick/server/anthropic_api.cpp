@@ -4,6 +4,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/server/answer.h"
+#include "wick/server/answer_format.h"
 #include "wick/server/chat_output.h"
 #include "wick/server/chat_request.h"
 #include "wick/server/event_stream.h"
@@ -95,7 +96,6 @@ void read_block_message(Fields& fields, const Json& json, size_t index, std::vec
 void read_named_tools(Fields& fields, ChatRequest& chat) {
   const Json* const tools = fields.list("tools");
   if (tools == nullptr || tools->empty()) return;
-  if (const Json* const choice = fields.object("tool_choice"); choice != nullptr && block_type(*choice) == "none") return;
   Json list = Json::array();
   for (size_t i = 0; i < tools->size(); ++i) {
     Fields tool((*tools)[i], fmt::format("tools[{}]", i));
@@ -103,11 +103,37 @@ void read_named_tools(Fields& fields, ChatRequest& chat) {
     Json function = {{"name", tool.text("name").value_or("")}, {"description", tool.text("description").value_or("")}};
     const Json* const schema = tool.object("input_schema");
     function["parameters"] = schema == nullptr ? Json::object() : *schema;
+    if (const auto strict = tool.boolean("strict")) function["strict"] = *strict;
     list.push_back({{"type", "function"}, {"function", std::move(function)}});
     fields.take(std::move(tool.violations()));
   }
   chat.chat.tools = to_text(list);
   chat.uses_tools = true;
+  chat.calls = ChatRules::Calls::allowed;
+}
+
+// {"type": "auto"}, any, none, or {"type": "tool", "name": …}; with disable_parallel_tool_use one call at most.
+void read_choice(Fields& fields, ChatRequest& chat) {
+  const Json* const choice = fields.object("tool_choice");
+  if (choice == nullptr) return;
+  Fields members(*choice, "tool_choice");
+  const std::string type = members.text("type").value_or("");
+  if (type != "auto" && type != "any" && type != "none" && type != "tool") members.violate("type", "must be auto, any, tool or none");
+  if (type == "tool") members.require("name");
+  const std::string name = type == "tool" ? members.text("name").value_or("") : "";
+  chat.parallel_calls = !members.boolean("disable_parallel_tool_use").value_or(false);
+  fields.take(std::move(members.violations()));
+  choose_tool(fields, type == "any" || type == "tool" ? "required" : type == "none" ? "none" : "auto", name, chat);
+}
+
+// Beside Anthropic's own name, the one that it has in output_config.
+void read_output_format(Fields& fields, ChatRequest& chat) {
+  chat.answer = read_named_format(fields, "output_format");
+  if (const Json* const config = fields.object("output_config"); config != nullptr && !chat.answer) {
+    Fields members(*config, "output_config");
+    chat.answer = read_named_format(members, "format");
+    fields.take(std::move(members.violations()));
+  }
 }
 
 void read_chat(Fields& fields, ChatRequest& chat) {
@@ -123,6 +149,8 @@ void read_chat(Fields& fields, ChatRequest& chat) {
     }
   }
   read_named_tools(fields, chat);
+  read_choice(fields, chat);
+  read_output_format(fields, chat);
   if (const Json* const thinking = fields.object("thinking")) {
     chat.chat.variables = to_text({{"enable_thinking", block_type(*thinking) == "enabled"}});
   }
@@ -160,7 +188,7 @@ class MessageWriter final : public AnswerWriter {
     send("message_start", {{"type", "message_start"}, {"message", std::move(message)}});
   }
 
-  void token(const Choice&, const TokenEvent& event) override { send_pieces(output_.push(event.text)); }
+  void token(const Choice&, const TokenEvent& event) override { send_pieces(output_.push(event)); }
 
   void finish(const Choice&, const FinishEvent& event) override {
     send_pieces(output_.finish(event.text));

@@ -12,14 +12,23 @@ Json ChatOutput::Call::parsed_arguments() const {
   return parsed.is_discarded() ? Json::object() : parsed;
 }
 
-ChatOutput::ChatOutput(const Service& service, const std::string& rendered, const ChatPrompt& prompt, bool parses_tools) {
-  ChatParserOptions options{.format = parses_tools ? service.chat_format : "plain",
+ChatOutput::ChatOutput(const Service& service, const std::string& rendered, const ChatPrompt& prompt, bool parses_tools)
+    : tokenizer_(service.engine->tokenizer()), parses_marks_(parses_tools || service.chat_format == "gpt-oss") {
+  // The channels of gpt-oss are there without tools too.
+  ChatParserOptions options{.format = parses_marks_ ? service.chat_format : "plain",
                             .starts_in_reasoning = ends_in_reasoning(rendered),
                             .tools = parses_tools ? prompt.tools : ""};
   parser_ = std::make_unique<ChatParser>(options);
 }
 
 std::vector<ChatPiece> ChatOutput::push(std::string_view text) { return keep(parser_->push(text)); }
+
+std::vector<ChatPiece> ChatOutput::push(const TokenEvent& event) {
+  if (!tokenizer_.is_control(event.token) || tokenizer_.ends_generation(event.token)) return push(event.text);
+  const std::string_view mark = tokenizer_.token_text(event.token);
+  const bool is_known = parses_marks_ || mark.find("think") != std::string_view::npos || mark.find("THINK") != std::string_view::npos;
+  return push(is_known ? std::string(mark) + event.text : event.text);
+}
 
 std::vector<ChatPiece> ChatOutput::finish(std::string_view text) {
   std::vector<ChatPiece> pieces = push(text);

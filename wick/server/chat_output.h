@@ -28,6 +28,8 @@ class ChatOutput {
 
   // What the text, in pieces of any size, has in it so far; with the last piece also what was held back.
   [[nodiscard]] std::vector<ChatPiece> push(std::string_view text);
+  // A token and its text: control tokens have none, but tell where reasoning, channels and calls begin.
+  [[nodiscard]] std::vector<ChatPiece> push(const TokenEvent& event);
   [[nodiscard]] std::vector<ChatPiece> finish(std::string_view text);
 
   // All of it together.
@@ -43,6 +45,8 @@ class ChatOutput {
  private:
   std::vector<ChatPiece> keep(std::vector<ChatEvent> events);
 
+  const Tokenizer& tokenizer_;
+  bool parses_marks_;  // of more than reasoning
   std::unique_ptr<ChatParser> parser_;
   std::string content_, reasoning_;
   std::vector<Call> calls_;

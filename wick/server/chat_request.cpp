@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/server/answer_format.h"
 #include "wick/server/prompt_length.h"
 
 namespace wick::server {
@@ -100,22 +101,57 @@ void read_tools(Fields& fields, ChatRequest& chat) {
         members.require("name");
         (void)members.text("name");
         (void)members.object("parameters");
+        (void)members.boolean("strict");
         tool.take(std::move(members.violations()));
       }
     }
     fields.take(std::move(tool.violations()));
   }
-  const Json* const choice = fields.find("tool_choice");
-  if (choice != nullptr && choice->is_string()) {
-    const auto word = choice->get<std::string>();
-    if (word == "none") return;
-    if (word != "auto" && word != "required") fields.violate("tool_choice", "must be none, auto, required, or a function");
-  }
   chat.chat.tools = to_text(*tools);
   chat.uses_tools = true;
+  chat.calls = ChatRules::Calls::allowed;
+}
+
+// "auto", or {"type": "function", "function": {"name": …}}.
+void read_tool_choice(Fields& fields, ChatRequest& chat) {
+  chat.parallel_calls = fields.boolean("parallel_tool_calls").value_or(true);
+  const Json* const choice = fields.find("tool_choice");
+  if (choice == nullptr) return;
+  if (choice->is_string()) return choose_tool(fields, choice->get<std::string>(), "", chat);
+  Fields members(*choice, "tool_choice");
+  // OpenAI's responses have the name beside the type.
+  const Json* const function = members.has("function") ? members.object("function") : choice;
+  if (members.text("type").value_or("") != "function") members.violate("type", "must be \"function\"");
+  if (function != nullptr && function->is_object()) {
+    Fields named(*function, function == choice ? "tool_choice" : "tool_choice.function");
+    named.require("name");
+    if (const auto name = named.text("name")) choose_tool(fields, "required", *name, chat);
+    members.take(std::move(named.violations()));
+  }
+  fields.take(std::move(members.violations()));
 }
 
 }  // namespace
+
+void choose_tool(Fields& fields, const std::string& word, const std::string& name, ChatRequest& chat) {
+  if (word == "none") {
+    chat.chat.tools.clear();
+    chat.uses_tools = false;
+    chat.calls = ChatRules::Calls::none;
+    return;
+  }
+  if (word == "auto") return;
+  if (word != "required") return fields.violate("tool_choice", "must be none, auto, required, or a function");
+  if (!chat.uses_tools) return fields.violate("tool_choice", "needs tools");
+  chat.calls = ChatRules::Calls::required;
+  chat.only_tool = name;
+  if (name.empty()) return;
+  for (const Json& tool : Json::parse(chat.chat.tools)) {
+    if (tool.is_object() && tool.contains("function") && tool["function"].is_object() && tool["function"].value("name", Json("")) == name)
+      return;
+  }
+  fields.violate("tool_choice", fmt::format("names {}, which is none of the tools", name));
+}
 
 void read_openai_chat(Fields& fields, ChatRequest& chat) {
   if (fields.require("messages")) {
@@ -130,6 +166,8 @@ void read_openai_chat(Fields& fields, ChatRequest& chat) {
     }
   }
   read_tools(fields, chat);
+  read_tool_choice(fields, chat);
+  chat.answer = read_answer_format(fields);
   Json variables = Json::object();
   if (const Json* const more = fields.object("chat_template_kwargs")) variables = *more;
   if (const auto effort = fields.text("reasoning_effort")) variables["reasoning_effort"] = *effort;
@@ -152,6 +190,7 @@ void render_chat(const Service& service, ChatRequest& chat, bool max_tokens_give
   chat.request.params.parse_special = true;
   chat.request.prompt = chat.rendered;
   fit_into_context(*service.engine, chat.request, max_tokens_given);
+  constrain(service, chat);
 }
 
 }  // namespace wick::server

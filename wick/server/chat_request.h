@@ -1,14 +1,23 @@
 // A ChatRequest is a conversation to be continued, whatever API it came through.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "wick/engine/request.h"
 #include "wick/server/fields.h"
 #include "wick/server/worker.h"
+#include "wick/text/chat_output_format.h"
 #include "wick/text/chat_template.h"
+#include "wick/text/token_constraint.h"
 
 namespace wick::server {
+
+// The form that a request asks for, and the field that says so.
+struct AnswerFormat {
+  OutputFormat format = {};
+  std::string field = {};  // "response_format.json_schema.schema"
+};
 
 struct ChatRequest {
   ChatPrompt chat = {};
@@ -16,13 +25,20 @@ struct ChatRequest {
   Request request = {};
   bool streams = false;
   bool uses_tools = false;  // tool calls in the answer are parsed
+  // What the answer is held to (answer_format.h).
+  std::optional<AnswerFormat> answer = {};
+  ChatRules::Calls calls = ChatRules::Calls::none;
+  std::string only_tool = {};  // the one that may be called; empty: any
+  bool parallel_calls = true;
 };
 
 // Renders the conversation by the model's template into request.tokens, and checks that it fits.
 // Errors: ApiError: 400 for a model without a template, and with the template's own words for what it refuses; CONTEXT_LENGTH_EXCEEDED.
 void render_chat(const Service& service, ChatRequest& chat, bool max_tokens_given);
 
-// OpenAI's messages, tools and tool_choice, of which Ollama's are a subset.
+// Whether one of the tools, which are in chat.chat.tools, must be called: "none", "auto", "required", or with `name` that one.
+void choose_tool(Fields& fields, const std::string& word, const std::string& name, ChatRequest& chat);
+// OpenAI's messages, tools and tool_choice, of which Ollama's are a subset, and the form of the answer.
 void read_openai_chat(Fields& fields, ChatRequest& chat);
 
 }  // namespace wick::server

@@ -5,6 +5,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/utf8.h"
+#include "wick/server/answer_format.h"
 #include "wick/server/event_stream.h"
 #include "wick/server/finish_reason.h"
 #include "wick/server/generation_fields.h"
@@ -206,7 +207,9 @@ void completions(Worker& worker, const HttpRequest& http, const Exchange& exchan
   read_generation(fields, common);
   read_max_tokens(fields, {"max_tokens"}, kCompletionTokens, common);
   read_counts(fields, common, options);
+  const std::optional<AnswerFormat> format = read_answer_format(fields);
   fields.check();
+  constrain(*service, format, common);
   for (Request& request : requests) {
     std::swap(common.prompt, request.prompt);
     std::swap(common.tokens, request.tokens);

@@ -5,6 +5,7 @@
 #include "wick/base/fail.h"
 #include "wick/base/utf8.h"
 #include "wick/server/answer.h"
+#include "wick/server/answer_format.h"
 #include "wick/server/event_stream.h"
 #include "wick/server/generation_fields.h"
 #include "wick/server/logprobs_json.h"
@@ -193,7 +194,9 @@ void completion(Worker& worker, const HttpRequest& http, const Exchange& exchang
     options.probabilities = *value;
     if (*value > 0) request.params.logprobs = *value;
   }
+  const std::optional<AnswerFormat> format = read_answer_format(fields);
   fields.check();
+  constrain(*service, format, request);
   request.params.parse_special = true;  // llama.cpp takes control tokens in prompts for what they are
   fit_into_context(*service->engine, request, false);
   Json settings = settings_json(request);

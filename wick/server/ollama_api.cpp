@@ -7,6 +7,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/server/answer.h"
+#include "wick/server/answer_format.h"
 #include "wick/server/chat_output.h"
 #include "wick/server/chat_request.h"
 #include "wick/server/generation_fields.h"
@@ -32,7 +33,7 @@ class OllamaWriter final : public AnswerWriter {
   void begin() override {
     if (streams_) exchange_->begin(200, {{"Content-Type", "application/x-ndjson"}, {"Cache-Control", "no-cache"}}, "");
   }
-  void token(const Choice&, const TokenEvent& event) override { send(output_.push(event.text)); }
+  void token(const Choice&, const TokenEvent& event) override { send(output_.push(event)); }
   void finish(const Choice&, const FinishEvent& event) override { send(output_.finish(event.text)); }
 
   void complete(const std::vector<Choice>& choices, const PromptEvent&) override {
@@ -137,8 +138,10 @@ void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& ex
   const bool is_raw = fields.boolean("raw").value_or(false) || !service->chat_template;
   const std::string system = fields.text("system").value_or("");
   read_ollama_options(fields, chat);
+  chat.answer = read_answer_format(fields);
   fields.check();
   if (is_raw) {
+    constrain(*service, chat.answer, chat.request);
     chat.rendered = chat.request.prompt = prompt;
     fit_into_context(*service->engine, chat.request, false);
   } else {

@@ -58,7 +58,7 @@ class ChatWriter final : public AnswerWriter {
     if (options_.has_logprobs && event.logprob) {
       logprobs = {{"content", {chat_logprob(service_->engine->tokenizer(), *event.logprob)}}, {"refusal", nullptr}};
     }
-    send_pieces(event.choice, outputs_[static_cast<size_t>(event.choice)].push(event.text), std::move(logprobs));
+    send_pieces(event.choice, outputs_[static_cast<size_t>(event.choice)].push(event), std::move(logprobs));
   }
 
   void finish(const Choice&, const FinishEvent& event) override {

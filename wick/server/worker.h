@@ -15,6 +15,7 @@
 #include "wick/server/http_exchange.h"
 #include "wick/server/json.h"
 #include "wick/text/chat_template.h"
+#include "wick/text/token_constraint.h"
 
 namespace wick::server {
 
@@ -22,7 +23,8 @@ namespace wick::server {
 struct Service {
   std::shared_ptr<void> owner = {};  // what the engine refers to: destroyed after it
   std::unique_ptr<Engine> engine = {};
-  std::string model_id = {};  // what requests call the model
+  std::unique_ptr<ConstraintCompiler> constraints = {};  // for the engine's tokenizer
+  std::string model_id = {};                             // what requests call the model
   std::string path = {};
   int64_t created = 0;  // Unix time
   std::optional<ChatTemplate> chat_template = {};
