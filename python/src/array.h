@@ -46,15 +46,39 @@ struct GradientSlot {
 // A variable is an Array whose tensor is tracked.
 struct Variable : Array {
   explicit Variable(wick::Var variable);
+  ~Variable();
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
 
   wick::Var var;
   std::shared_ptr<GradientSlot> slot;
 };
 
+// While it lives, other threads of Python run. When the interpreter ends, threads that come back for its lock are made to exit, which would
+// unwind through functions that must not throw: they wait here for the process's end.
+class InterpreterUnlocked {
+ public:
+  InterpreterUnlocked() : state_(PyEval_SaveThread()) {}
+  ~InterpreterUnlocked() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {
+      wait_for_exit();
+    }
+  }
+  InterpreterUnlocked(const InterpreterUnlocked&) = delete;
+  InterpreterUnlocked& operator=(const InterpreterUnlocked&) = delete;
+
+ private:
+  [[noreturn]] static void wait_for_exit() noexcept;
+
+  PyThreadState* state_;
+};
+
 // Runs work without the interpreter's lock.
 template <class Work>
 auto unlocked(Work&& work) {
-  const nb::gil_scoped_release release;
+  const InterpreterUnlocked interpreter;
   return std::forward<Work>(work)();
 }
 

@@ -91,9 +91,10 @@ nb::list meshgrid(const nb::args& vectors, bool xy) {
   return list;
 }
 
-#define WICK_SIGNATURE(name)                                                                                                           \
-  "def " name "(shape: int | collections.abc.Sequence[int], dtype: DType | str | None = None, device: Device | str | None = None) -> " \
-              "Tensor"
+#define WICK_SIGNATURE(name)                                                                                               \
+  "def " name                                                                                                              \
+  "(shape: int | collections.abc.Sequence[int], dtype: DType | str | None = None, device: Device | str | None = None) -> " \
+  "Tensor"
 
 void bind_filled(nb::module_& module) {
   const auto dtype = nb::arg("dtype") = nb::none();

@@ -5,6 +5,11 @@
 
 NB_MODULE(_wick, module) {
   using namespace wick_python;  // NOLINT: this file has nothing else
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError, "wick works in the main interpreter only, not in a sub-interpreter");
+    nb::raise_python_error();
+  }
+  nb::set_leak_warnings(false);  // tensors may outlive the interpreter
   module.doc() = "Tensors, neural networks and language models. Import wick, not this module.";
   bind_errors(module);
   bind_device(module);
@@ -18,4 +23,10 @@ NB_MODULE(_wick, module) {
   bind_exchange(module, tensor);
   bind_creation(module);
   bind_functions(module);
+  bind_autograd(module, tensor);
+  bind_nn(module);
+  bind_optimizers(module);
+  bind_files(module);
+  bind_tokenizer(module);
+  bind_model(module);
 }

@@ -1,2 +1,32 @@
-"""Wick: tensors, neural networks and language models on CPUs and GPUs."""
+"""Wick: tensors, neural networks and language models on CPUs and GPUs.
+
+    x = wick.randn((2, 3))
+    print(x @ x.T)
+    print(wick.load("model.gguf").generate("Once upon a time").text)
+"""
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._wick import *  # noqa: F403
+
+if TYPE_CHECKING:
+    from . import array_api, llm, nn  # noqa: F401
+    from .llm import Model, load  # noqa: F401
+
+# What few programs use is imported when it is asked for.
+_MODULES = ("array_api", "kernels", "llm", "nn")
+_NAMES = {"load": "llm", "Model": "llm"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    if name in _NAMES:
+        return getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
+    raise AttributeError(f"module 'wick' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_NAMES})

@@ -1,0 +1,328 @@
+// Language models: an Engine on a thread of its own, the streams of its requests, and what else is asked of a model.
+#include <fmt/format.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <variant>
+
+#include "array.h"
+#include "tokenizer.h"
+#include "wick/engine/engine.h"
+#include "wick/model/language_model.h"
+#include "wick/text/token_constraint.h"
+
+namespace wick_python {
+namespace {
+
+using wick::TokenId;
+
+struct Constraint {
+  std::shared_ptr<const wick::TokenConstraint> value;
+};
+
+struct Model {
+  Model(wick::Checkpoint opened, const Device& device, const wick::LoadOptions& load, const wick::EngineOptions& options)
+      : file(std::move(opened)),
+        tokenizer(wick::load_tokenizer(file)),
+        language_model(wick::load_language_model(file, device, load)),
+        engine(std::make_unique<wick::Engine>(*language_model, tokenizer, options)) {
+    engine->start();
+  }
+  ~Model() {
+    // In a child of fork() the engine's thread is not there: nobody can end it.
+    if (getpid() != process) (void)engine.release();
+  }
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  wick::Engine& running() const {
+    if (getpid() != process) {
+      throw std::runtime_error(
+          "the model was loaded before fork(), and its threads stayed behind; load it in this process, or start processes by 'spawn'");
+    }
+    if (engine == nullptr) throw nb::value_error("the model is closed");
+    return *engine;
+  }
+
+  wick::Checkpoint file;
+  std::shared_ptr<const wick::Tokenizer> tokenizer;
+  std::unique_ptr<wick::LanguageModel> language_model;
+  std::unique_ptr<wick::Engine> engine;
+  wick::ConstraintCompiler constraints{tokenizer};
+  pid_t process = getpid();
+};
+
+struct EventStream {
+  std::shared_ptr<Model> model;
+  wick::Stream stream;
+  std::mutex reading = {};
+};
+
+// A stop that Python asked for, or an error that its handlers raised.
+void check_signals() {
+  const nb::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+}
+
+// --- Requests ---
+
+template <class T>
+void take(const nb::dict& from, const char* name, T& into) {
+  if (!from.contains(name)) return;
+  const nb::object value = from[name];
+  if (value.is_none()) return;
+  try {
+    into = nb::cast<T>(value);
+  } catch (const nb::cast_error&) {
+    throw nb::type_error(fmt::format("{}: {} is of the wrong type", name, nb::cast<std::string>(nb::repr(value))).c_str());
+  }
+}
+
+void take_sampling(const nb::dict& from, wick::SamplingParams& into) {
+  take(from, "temperature", into.temperature);
+  take(from, "top_k", into.top_k);
+  take(from, "top_p", into.top_p);
+  take(from, "min_p", into.min_p);
+  take(from, "repetition_penalty", into.repetition_penalty);
+  take(from, "presence_penalty", into.presence_penalty);
+  take(from, "frequency_penalty", into.frequency_penalty);
+  take(from, "penalty_window", into.penalty_window);
+  take(from, "typical_p", into.typical_p);
+  take(from, "top_n_sigma", into.top_n_sigma);
+  take(from, "xtc_probability", into.xtc_probability);
+  take(from, "xtc_threshold", into.xtc_threshold);
+  take(from, "dry_multiplier", into.dry_multiplier);
+  take(from, "dry_base", into.dry_base);
+  take(from, "dry_allowed_length", into.dry_allowed_length);
+  take(from, "dry_window", into.dry_window);
+  take(from, "mirostat", into.mirostat);
+  take(from, "mirostat_tau", into.mirostat_tau);
+  take(from, "mirostat_eta", into.mirostat_eta);
+  std::optional<uint64_t> seed;
+  take(from, "seed", seed);
+  into.seed = seed;
+  if (from.contains("logit_bias") && !nb::object(from["logit_bias"]).is_none()) {
+    for (const auto& [token, bias] : nb::cast<nb::dict>(from["logit_bias"])) {
+      into.logit_bias.push_back({nb::cast<int32_t>(token), nb::cast<float>(bias)});
+    }
+  }
+}
+
+wick::Request request_of(const nb::dict& from) {
+  wick::Request request;
+  take(from, "prompt", request.prompt);
+  take(from, "tokens", request.tokens);
+  take_sampling(from, request.params.sampling);
+  take(from, "max_tokens", request.params.max_tokens);
+  take(from, "stop", request.params.stop);
+  take(from, "stop_tokens", request.params.stop_tokens);
+  take(from, "ignore_eos", request.params.ignore_eos);
+  take(from, "parse_special", request.params.parse_special);
+  std::optional<int64_t> logprobs;
+  take(from, "logprobs", logprobs);
+  request.params.logprobs = logprobs;
+  take(from, "n", request.n);
+  take(from, "best_of", request.best_of);
+  take(from, "priority", request.priority);
+  take(from, "user", request.user);
+  take(from, "cache_prompt", request.cache_prompt);
+  bool embed = false;
+  take(from, "embed", embed);
+  if (embed) request.task = wick::Request::Task::embed;
+  if (from.contains("constraint") && !nb::object(from["constraint"]).is_none()) {
+    request.params.constraint = nb::cast<const Constraint&>(from["constraint"]).value;
+  }
+  return request;
+}
+
+std::unique_ptr<EventStream> submit(const std::shared_ptr<Model>& model, const nb::dict& parameters) {
+  wick::Request request = request_of(parameters);
+  wick::Engine& engine = model->running();
+  return unlocked([&] { return std::make_unique<EventStream>(model, engine.submit(std::move(request))); });
+}
+
+// --- Events ---
+
+nb::dict usage_of(const wick::Usage& usage) {
+  nb::dict dict;
+  dict["prompt_tokens"] = usage.prompt_tokens;
+  dict["cached_tokens"] = usage.cached_tokens;
+  dict["completion_tokens"] = usage.completion_tokens;
+  dict["draft_tokens"] = usage.draft_tokens;
+  dict["accepted_tokens"] = usage.accepted_tokens;
+  return dict;
+}
+
+nb::object logprob_of(const std::optional<wick::GeneratedLogprob>& logprob) {
+  if (!logprob) return nb::none();
+  nb::list top;
+  for (const wick::TokenLogprob& token : logprob->top) top.append(nb::make_tuple(token.token, token.logprob));
+  return nb::make_tuple(logprob->chosen.token, logprob->chosen.logprob, top);
+}
+
+nb::object event_of(const wick::StreamEvent& event) {
+  if (const auto* token = std::get_if<wick::TokenEvent>(&event)) {
+    return nb::make_tuple("token", token->choice, token->token, token->text, logprob_of(token->logprob));
+  }
+  if (const auto* finish = std::get_if<wick::FinishEvent>(&event)) {
+    nb::dict timings;
+    timings["queued"] = finish->timings.queued;
+    timings["prefill"] = finish->timings.prefill;
+    timings["time_to_first_token"] = finish->timings.time_to_first_token;
+    timings["decode"] = finish->timings.decode;
+    timings["decode_steps"] = finish->timings.decode_steps;
+    nb::object embedding = nb::none();
+    if (!finish->embedding.empty()) {
+      embedding = nb::cast(Array{Tensor::from_vector(finish->embedding, {static_cast<int64_t>(finish->embedding.size())}, Device::cpu())});
+    }
+    return nb::make_tuple("finish", finish->choice, std::string(to_string(finish->reason)), finish->text, finish->stop_sequence_matched,
+                          usage_of(finish->usage), timings, finish->seed, embedding);
+  }
+  if (const auto* error = std::get_if<wick::ErrorEvent>(&event)) throw wick::Error(error->code, error->message);
+  return nb::make_tuple("prompt", usage_of(std::get<wick::PromptEvent>(event).usage));
+}
+
+// The next event, or None once all were taken; signals are handled meanwhile.
+nb::object next_event(EventStream& self) {
+  std::optional<wick::StreamEvent> event;
+  {
+    const InterpreterUnlocked unlocked_interpreter;
+    const std::lock_guard lock(self.reading);
+    while (!(event = self.stream.next_within(std::chrono::milliseconds(50))) && !self.stream.ended()) check_signals();
+  }
+  return event ? event_of(*event) : nb::none();
+}
+
+// --- The model ---
+
+std::shared_ptr<Model> load(const std::filesystem::path& path, const nb::object& device, const nb::dict& options) {
+  wick::LoadOptions load;
+  wick::EngineOptions engine;
+  take(options, "precise", load.precise);
+  take(options, "fast", load.fast);
+  take(options, "deterministic", load.deterministic);
+  if (options.contains("kv_dtype") && !nb::object(options["kv_dtype"]).is_none())
+    load.kv_type = kind_of(options["kv_dtype"], "load: kv_dtype").dtype;
+  take(options, "context", engine.context);
+  take(options, "sequences", engine.sequences);
+  take(options, "queue", engine.queue);
+  take(options, "prefix_cache", engine.prefix_cache);
+  take(options, "cache_ram_bytes", engine.cache_ram_bytes);
+  take(options, "speculation", engine.speculation.ngram);
+  const nb::object progress = options.contains("progress") ? nb::object(options["progress"]) : nb::none();
+  if (!progress.is_none()) {
+    load.progress = [&progress](uint64_t done, uint64_t total) {
+      const nb::gil_scoped_acquire lock;
+      progress(done, total);
+    };
+  }
+  const Device target = device.is_none() ? unlocked([] { return Device::best(); }) : device_of(device, "load");
+  return unlocked([&] {
+    std::shared_ptr<Model> made = std::make_shared<Model>(wick::Checkpoint::open(path), target, load, engine);
+    return made;
+  });
+}
+
+nb::dict info_of(const Model& model) {
+  const wick::EngineInfo& info = model.running().info();
+  nb::dict dict;
+  dict["name"] = info.model;
+  dict["architecture"] = info.architecture;
+  dict["device"] = info.device;
+  dict["context"] = info.context;
+  dict["model_context"] = info.model_context;
+  dict["vocab_size"] = info.vocab_size;
+  dict["width"] = info.width;
+  dict["layers"] = info.layers;
+  dict["parameters"] = info.parameters;
+  dict["file_bytes"] = info.file_bytes;
+  return dict;
+}
+
+wick::OutputFormat format_of(const std::string& kind, const std::string& text, const std::vector<std::string>& choices) {
+  using Format = wick::OutputFormat::Kind;
+  wick::OutputFormat format = {.text = text, .choices = choices};
+  if (kind == "json") {
+    format.kind = Format::json;
+  } else if (kind == "json_schema") {
+    format.kind = Format::json_schema;
+  } else if (kind == "regex") {
+    format.kind = Format::regex;
+  } else if (kind == "grammar") {
+    format.kind = Format::grammar;
+  } else if (kind == "choices") {
+    format.kind = Format::choices;
+  } else {
+    throw nb::value_error(
+        fmt::format("there is no output format '{}'; there are json, json_schema, regex, grammar and choices", kind).c_str());
+  }
+  return format;
+}
+
+void bind_stream(nb::module_& module) {
+  nb::class_<Constraint>(module, "_Constraint");
+  nb::class_<EventStream>(module, "_EventStream")
+      .def("next", &next_event)
+      .def("cancel", [](EventStream& self) { unlocked([&] { self.stream.cancel(); }); })
+      .def_prop_ro("ended", [](EventStream& self) { return self.stream.ended(); });
+}
+
+}  // namespace
+
+void bind_model(nb::module_& module) {
+  bind_stream(module);
+  nb::class_<Model>(module, "_Model")
+      .def_static("load", &load, nb::arg("path"), nb::arg("device").none(), nb::arg("options"))
+      .def_prop_ro("info", &info_of)
+      .def_prop_ro("tokenizer", [](const Model& self) { return SharedTokenizer{self.tokenizer}; })
+      .def_prop_ro("device", [](const Model& self) { return self.language_model->device(); })
+      .def(
+          "chat_template",
+          [](const Model& self, const std::string& choice, bool with_tools) {
+            return unlocked([&] {
+              return wick::choose_chat_template(wick::find_chat_templates(self.file), choice, self.language_model->info().name, with_tools);
+            });
+          },
+          nb::arg("choice"), nb::arg("with_tools"))
+      .def(
+          "encode_prompt",
+          [](const Model& self, const std::string& text, bool parse_special) {
+            return unlocked([&] { return self.running().encode_prompt(text, parse_special); });
+          },
+          nb::arg("text"), nb::arg("parse_special"))
+      .def(
+          "constrain",
+          [](Model& self, const std::string& kind, const std::string& text, const std::vector<std::string>& choices) {
+            const wick::OutputFormat format = format_of(kind, text, choices);
+            return unlocked([&] { return Constraint{self.constraints.compile(format)}; });
+          },
+          nb::arg("kind"), nb::arg("text"), nb::arg("choices"))
+      .def(
+          "save_session",
+          [](const Model& self, const std::vector<TokenId>& tokens, const std::filesystem::path& path) {
+            return unlocked([&] { return self.running().save_session(tokens, path); });
+          },
+          nb::arg("tokens"), nb::arg("path"))
+      .def(
+          "restore_session",
+          [](const Model& self, const std::filesystem::path& path) {
+            return unlocked([&] { return self.running().restore_session(path); });
+          },
+          nb::arg("path"))
+      .def("close", [](Model& self) {
+        if (getpid() == self.process) unlocked([&] { self.engine.reset(); });
+      });
+  module.def(
+      "_submit", [](nb::handle model, const nb::dict& parameters) { return submit(nb::cast<std::shared_ptr<Model>>(model), parameters); },
+      nb::arg("model"), nb::arg("parameters"));
+}
+
+}  // namespace wick_python

@@ -1,0 +1,197 @@
+// Layers, losses and optimizers of wick/nn for the package's module nn.
+#include <fmt/format.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "array.h"
+#include "gradients.h"
+#include "wick/nn.h"
+
+namespace wick_python {
+namespace {
+
+namespace nn = wick::nn;
+
+std::optional<Tensor> optional_tensor(const std::optional<Array>& x) { return x ? std::optional(x->t) : std::nullopt; }
+
+template <class Function>
+void loss(nb::module_& module, const char* name, Function function, const char* doc) {
+  module.def(
+      name, [function](const Array& x, const Array& target) { return unlocked([&] { return Array{function(x.t, target.t)}; }); },
+      nb::arg("x"), nb::arg("target"), doc);
+}
+
+template <class Function>
+void activation(nb::module_& module, const char* name, Function function) {
+  module.def(name, [function](const Array& x) { return unlocked([&] { return Array{function(x.t)}; }); }, nb::arg("x"));
+}
+
+void bind_functional(nb::module_& module) {
+  loss(module, "cross_entropy", nn::cross_entropy, "The mean of -log softmax(x)[target]: logits [batch, classes], classes [batch].");
+  loss(module, "nll_loss", nn::nll, "The same of log-probabilities.");
+  loss(module, "mse_loss", nn::mse, "mean((x - target)²); the shapes must be equal.");
+  loss(module, "binary_cross_entropy_with_logits", nn::binary_cross_entropy_with_logits, "Targets are in [0, 1].");
+  module.def(
+      "huber_loss",
+      [](const Array& x, const Array& target, double delta) { return unlocked([&] { return Array{nn::huber(x.t, target.t, delta)}; }); },
+      nb::arg("x"), nb::arg("target"), nb::arg("delta") = 1.0);
+  activation(module, "swiglu", nn::swiglu);
+  activation(module, "hard_sigmoid", nn::hard_sigmoid);
+  activation(module, "hard_swish", nn::hard_swish);
+  activation(module, "mish", nn::mish);
+  activation(module, "softplus", nn::softplus);
+  module.def(
+      "leaky_relu", [](const Array& x, double slope) { return unlocked([&] { return Array{nn::leaky_relu(x.t, slope)}; }); }, nb::arg("x"),
+      nb::arg("negative_slope") = 0.01);
+  module.def(
+      "linear",
+      [](const Array& x, const Array& weight, const std::optional<Array>& bias) {
+        return unlocked([&] { return Array{nn::Linear(weight.t, optional_tensor(bias)).forward(x.t)}; });
+      },
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), "x · weightᵀ + bias; weight [out, in], float or quantized.");
+  module.def(
+      "layer_norm",
+      [](const Array& x, const Array& weight, const Array& bias, float epsilon) {
+        return unlocked([&] { return Array{wick::layer_norm(x.t, weight.t, bias.t, epsilon)}; });
+      },
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias"), nb::arg("eps") = 1e-5F);
+  module.def(
+      "rms_norm",
+      [](const Array& x, const Array& weight, float epsilon) {
+        return unlocked([&] { return Array{wick::rms_norm(x.t, weight.t, epsilon)}; });
+      },
+      nb::arg("x"), nb::arg("weight"), nb::arg("eps") = 1e-5F);
+  module.def(
+      "group_norm",
+      [](const Array& x, int64_t groups, const Array& weight, const Array& bias, double epsilon) {
+        return unlocked([&] { return Array{nn::GroupNorm(weight.t, bias.t, groups, epsilon).forward(x.t)}; });
+      },
+      nb::arg("x"), nb::arg("groups"), nb::arg("weight"), nb::arg("bias"), nb::arg("eps") = 1e-5);
+  module.def(
+      "dropout", [](const Array& x, double p) { return unlocked([&] { return Array{nn::dropout(x.t, p)}; }); }, nb::arg("x"),
+      nb::arg("p") = 0.5, "Elements at random become 0, the others grow by 1 / (1 - p).");
+  module.def(
+      "scaled_dot_product_attention",
+      [](const Array& query, const Array& key, const Array& value, bool causal, double scale, const std::optional<Array>& mask,
+         int64_t window, double softcap) {
+        nn::AttentionOptions options{.scale = scale, .causal = causal, .window = window, .softcap = softcap, .mask = optional_tensor(mask)};
+        return unlocked([&] { return Array{nn::scaled_dot_product_attention(query.t, key.t, value.t, options)}; });
+      },
+      nb::arg("query"), nb::arg("key"), nb::arg("value"), nb::kw_only(), nb::arg("causal") = false, nb::arg("scale") = 0.0,
+      nb::arg("mask") = nb::none(), nb::arg("window") = 0, nb::arg("softcap") = 0.0,
+      "query [batch, heads, tokens, head_dim], key and value [batch, kv_heads, positions, head_dim]; scale 0: 1 / √head_dim.");
+  module.def(
+      "rope",
+      [](const Array& x, const Array& cos, const Array& sin) { return unlocked([&] { return Array{nn::rope(x.t, cos.t, sin.t)}; }); },
+      nb::arg("x"), nb::arg("cos"), nb::arg("sin"), "x [batch, heads, tokens, head_dim]; pairs (i, i + head_dim / 2).");
+}
+
+// Batch normalisation keeps running statistics in variables that the caller holds.
+Array batch_norm(const Array& x, const Variable& mean, const Variable& variance, const std::optional<Array>& weight,
+                 const std::optional<Array>& bias, bool training, double momentum, double epsilon) {
+  const nn::BatchNormConfig config{.epsilon = epsilon, .affine = weight.has_value(), .momentum = momentum};
+  return unlocked([&] {
+    const nn::BatchNorm norm(mean.var, variance.var, optional_tensor(weight), optional_tensor(bias), config);
+    return Array{norm.forward_t(x.t, training ? nn::Mode::train : nn::Mode::evaluate)};
+  });
+}
+
+// An optimizer over variables of Python.
+struct PythonOptimizer {
+  std::unique_ptr<nn::Optimizer> optimizer;
+};
+
+std::vector<wick::Var> variables_of(nb::handle parameters, const char* function) {
+  std::vector<wick::Var> variables;
+  for (const nb::handle parameter : nb::iter(parameters)) {
+    if (!nb::isinstance<Variable>(parameter)) {
+      throw nb::type_error(
+          fmt::format("{}: expected variables, got {} among the parameters", function, Py_TYPE(parameter.ptr())->tp_name).c_str());
+    }
+    variables.push_back(nb::cast<const Variable&>(parameter).var);
+  }
+  return variables;
+}
+
+void step(PythonOptimizer& self, const Gradients* gradients) {
+  unlocked([&] {
+    if (gradients != nullptr) {
+      self.optimizer->step(gradients->store);
+      return;
+    }
+    wick::GradStore store;
+    for (const wick::Var& variable : self.optimizer->vars()) {
+      const std::shared_ptr<GradientSlot> slot = find_slot(variable.tensor());
+      if (slot != nullptr && slot->gradient) store.insert(variable.tensor(), *slot->gradient);
+    }
+    self.optimizer->step(store);
+  });
+}
+
+void zero_grad(PythonOptimizer& self) {
+  for (const wick::Var& variable : self.optimizer->vars()) {
+    if (const std::shared_ptr<GradientSlot> slot = find_slot(variable.tensor())) slot->gradient.reset();
+  }
+}
+
+}  // namespace
+
+void bind_nn(nb::module_& module) {
+  nb::module_ functional = module.def_submodule("_nn", "Functions of wick.nn.");
+  bind_functional(functional);
+  functional.def("batch_norm", &batch_norm, nb::arg("x"), nb::arg("running_mean"), nb::arg("running_var"), nb::arg("weight") = nb::none(),
+                 nb::arg("bias") = nb::none(), nb::kw_only(), nb::arg("training") = false, nb::arg("momentum") = 0.1,
+                 nb::arg("eps") = 1e-5);
+  functional.def(
+      "load_mnist",
+      [](const std::filesystem::path& folder, bool train, nb::handle device) {
+        const Device where = device_of(device, "load_mnist");
+        const nn::Dataset data =
+            unlocked([&] { return wick::load_mnist(folder, train ? wick::MnistPart::train : wick::MnistPart::test, where); });
+        return std::pair(Array{data.inputs()}, Array{data.targets()});
+      },
+      nb::arg("folder"), nb::arg("train") = true, nb::arg("device") = nb::none(),
+      nb::sig("def load_mnist(folder: str | os.PathLike[str], train: bool = True, device: wick._wick.Device | str | None = None) -> "
+              "tuple[wick._wick.Tensor, wick._wick.Tensor]"),
+      "IDX files, plain or .gz: inputs f32 [n, 1, h, w] in [0, 1], targets u32 [n].");
+}
+
+void bind_optimizers(nb::module_& module) {
+  nb::module_ functional = nb::borrow<nb::module_>(module.attr("_nn"));
+  nb::class_<PythonOptimizer>(functional, "Optimizer")
+      .def(
+          "step",
+          [](PythonOptimizer& self, const nb::object& gradients) {
+            step(self, gradients.is_none() ? nullptr : &nb::cast<const Gradients&>(gradients));
+          },
+          nb::arg("gradients") = nb::none(), nb::sig("def step(self, gradients: wick._wick.Gradients | None = None) -> None"))
+      .def("zero_grad", &zero_grad)
+      .def_prop_rw(
+          "learning_rate", [](const PythonOptimizer& self) { return self.optimizer->learning_rate(); },
+          [](PythonOptimizer& self, double rate) { self.optimizer->set_learning_rate(rate); });
+  functional.def(
+      "sgd",
+      [](nb::handle parameters, double lr, double momentum, double dampening, double weight_decay, bool nesterov) {
+        return PythonOptimizer{std::make_unique<nn::Sgd>(
+            variables_of(parameters, "SGD"),
+            nn::SgdConfig{
+                .learning_rate = lr, .momentum = momentum, .dampening = dampening, .weight_decay = weight_decay, .nesterov = nesterov})};
+      },
+      nb::arg("parameters"), nb::arg("lr"), nb::arg("momentum"), nb::arg("dampening"), nb::arg("weight_decay"), nb::arg("nesterov"));
+  functional.def(
+      "adam",
+      [](nb::handle parameters, double lr, std::pair<double, double> betas, double eps, double weight_decay, bool decoupled) {
+        const nn::AdamConfig config{
+            .learning_rate = lr, .beta1 = betas.first, .beta2 = betas.second, .epsilon = eps, .weight_decay = weight_decay};
+        std::vector<wick::Var> variables = variables_of(parameters, decoupled ? "AdamW" : "Adam");
+        if (decoupled) return PythonOptimizer{std::make_unique<nn::AdamW>(std::move(variables), config)};
+        return PythonOptimizer{std::make_unique<nn::Adam>(std::move(variables), config)};
+      },
+      nb::arg("parameters"), nb::arg("lr"), nb::arg("betas"), nb::arg("eps"), nb::arg("weight_decay"), nb::arg("decoupled"));
+}
+
+}  // namespace wick_python

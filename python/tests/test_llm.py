@@ -1,0 +1,281 @@
+"""Language models: text, streams, conversations, forms of output, batches, asyncio, signals and errors."""
+import asyncio
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import wick
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NOVELIST = ROOT / "models/novelist-20m-q8_0.gguf"
+SHARED = pathlib.Path(os.environ.get("WICK_SHARED", ROOT.parent / "shared")) / "data/models"
+
+
+@pytest.fixture(scope="module")
+def model():
+    with wick.load(NOVELIST, device="cpu") as loaded:
+        yield loaded
+
+
+def test_greedy_text_is_the_reference_s():
+    expected = SHARED / "stories260k.expected_greedy_200.txt"
+    if not expected.is_file():
+        pytest.skip("no shared test data")
+    with wick.load(SHARED / "stories260k-f32.gguf", device="cpu", precise=True) as stories:
+        result = stories.generate("Once upon a time", temperature=0, max_tokens=60)
+        assert result.text and (("Once upon a time" + result.text) in expected.read_text() or result.text in expected.read_text())
+
+
+def test_streams_give_the_same_text(model):
+    whole = model.generate("My dear,", max_tokens=24, seed=5)
+    stream = model.generate("My dear,", max_tokens=24, seed=5, stream=True)
+    pieces = list(stream)
+    assert "".join(pieces) == whole.text == stream.result.text
+    assert stream.result.tokens == whole.tokens and len(whole.tokens) == 24
+    assert whole.stop_reason == "MAX_TOKENS" and whole.usage.completion_tokens == 24 and whole.seed == 5
+    assert model.detokenize(whole.tokens) == whole.text
+    tokens = model.tokenize("My dear,")
+    assert model.generate(tokens, max_tokens=24, seed=5).text == whole.text
+
+
+def test_a_list_is_a_batch_with_the_texts_of_each(model):
+    prompts = ["The sea", "She said", "A house"]
+    results = model.generate(prompts, max_tokens=8, temperature=0)
+    assert [len(r.tokens) for r in results] == [8, 8, 8]
+    assert len({r.text for r in results}) == 3
+
+
+def test_streams_can_be_left(model):
+    with model.generate("The sea", max_tokens=500, stream=True) as stream:
+        next(stream)
+    assert list(stream) == []
+    for i, _ in enumerate(model.generate("The sea", max_tokens=500, stream=True)):
+        if i == 2:
+            break
+    assert model.generate("The sea", max_tokens=1).tokens
+
+
+def test_logprobs_are_the_model_s(model):
+    result = model.generate("The sea", max_tokens=4, temperature=0, logprobs=3)
+    assert len(result.logprobs) == 4
+    for row, token in zip(result.logprobs, result.tokens):
+        assert row.token == token and len(row.top) == 3
+        assert row.top[0] == (row.token, row.logprob)
+        assert [p for _, p in row.top] == sorted((p for _, p in row.top), reverse=True)
+
+
+def test_stop_and_bias(model):
+    free = model.generate("The sea", max_tokens=40, temperature=0)
+    word = free.text.split()[3]
+    stopped = model.generate("The sea", max_tokens=40, temperature=0, stop=word)
+    assert stopped.stop_reason == "STOP_SEQUENCE" and stopped.stop_sequence == word and word not in stopped.text
+    banned = model.generate("The sea", max_tokens=1, temperature=0, logit_bias={free.tokens[0]: -100})
+    assert banned.tokens[0] != free.tokens[0]
+
+
+def test_forms_of_output(model):
+    assert model.generate("Colour: ", choices=["red", "green"], max_tokens=20).text in ("red", "green")
+    assert len(model.generate("Year: ", regex="[0-9]{4}", max_tokens=20).text) == 4
+    schema = {"type": "object", "properties": {"age": {"type": "integer", "maximum": 99, "minimum": 10}}, "required": ["age"],
+              "additionalProperties": False}
+    result = model.generate("JSON: ", response_format=schema, max_tokens=60, temperature=0)
+    assert result.parsed == json.loads(result.text) and 10 <= result.parsed["age"] <= 99
+    assert model.generate("x", grammar='root ::= "yes" | "no"', max_tokens=5).text in ("yes", "no")
+    with pytest.raises(ValueError, match="exclude"):
+        model.generate("x", regex="a", choices=["a"])
+    with pytest.raises(wick.InvalidArgumentError):
+        model.generate("x", regex="(")
+
+
+def test_pydantic_models(model):
+    pydantic = pytest.importorskip("pydantic")
+
+    class Person(pydantic.BaseModel):
+        married: bool
+        rooms: int = pydantic.Field(ge=0, le=9)
+
+    result = model.generate("Person: ", response_format=Person, max_tokens=60, temperature=0)
+    assert isinstance(result.parsed, Person)
+
+
+TEMPLATE = """{% if tools %}tools: {{ tools | tojson }}, called by <tool_call>{"name": ...}</tool_call>
+{% endif %}{% for m in messages %}{{ m.role }}: {{ m.content }}
+{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}"""
+
+
+def test_tools_and_reasoning(tmp_path):
+    template = tmp_path / "template.jinja"
+    template.write_text(TEMPLATE)
+    messages = [{"role": "user", "content": "Hello"}]
+
+    def weather(city: str, days: int = 1) -> str:
+        """The weather of a city."""
+        return city * days
+
+    with wick.load(NOVELIST, device="cpu", chat_template=str(template)) as chatty:
+        assert '"name": "weather"' in chatty.render(messages, tools=[weather])
+        form = '<think>Hm.</think><tool_call>\n{"name": "weather", "arguments": {"city": "Bath"}}\n</tool_call>'
+        called = chatty.chat(messages, tools=[weather], choices=[form], max_tokens=200)
+        assert called.reasoning == "Hm." and called.text == ""
+        assert [(c.name, c.parse()) for c in called.tool_calls] == [("weather", {"city": "Bath"})]
+        assert called.message["tool_calls"][0]["function"]["name"] == "weather" and called.message["content"] is None
+        pieces = list(chatty.chat(messages, tools=[weather], choices=[form], max_tokens=200, stream=True))
+        assert {piece.kind for piece in pieces} == {"reasoning", "tool_call"} and pieces[-1].call == called.tool_calls[0]
+    from wick.llm import tool_of
+    assert tool_of(weather)["function"]["parameters"] == {
+        "type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}
+
+
+def test_conversations():
+    with wick.load(NOVELIST, device="cpu", chat_template="chatml") as chatty:
+        messages = [{"role": "user", "content": "Hello"}]
+        assert chatty.render(messages) == "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"
+        answer = chatty.chat(messages, max_tokens=12, temperature=0)
+        stream = chatty.chat(messages, max_tokens=12, temperature=0, stream=True)
+        assert "".join(stream) == answer.text and answer.message == {"role": "assistant", "content": answer.text}
+        assert chatty.chat([*messages, answer.message, {"role": "user", "content": "And?"}], max_tokens=2).usage.prompt_tokens > 10
+    with wick.load(NOVELIST, device="cpu") as plain, pytest.raises(wick.NotFoundError):
+        plain.chat([{"role": "user", "content": "Hello"}])
+
+
+def test_embeddings(model):
+    rows = model.embed(["The sea was calm.", "The ocean was calm.", "He paid the bill."])
+    assert rows.shape == (3, model.info["width"])
+    np.testing.assert_allclose((rows * rows).sum(1).numpy(), 1, rtol=1e-5)
+    np.testing.assert_allclose(model.embed("He paid the bill.").numpy(), rows[2].numpy(), atol=2e-2)
+
+
+def test_asyncio_runs_texts_side_by_side(model):
+    async def pieces(prompt):
+        return "".join([piece async for piece in model.generate(prompt, max_tokens=12, temperature=0, stream=True)])
+
+    async def main():
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0.001)
+
+        ticking = asyncio.create_task(tick())
+        texts = await asyncio.gather(*[pieces(p) for p in ("The sea", "She said")], model.generate_async("A house", max_tokens=12))
+        ticking.cancel()
+        return texts, ticks
+
+    (sea, said, house), ticks = asyncio.run(main())
+    assert sea and said and house.text and ticks > 3
+
+
+def test_threads_share_a_model(model):
+    texts = {}
+    threads = [threading.Thread(target=lambda i=i: texts.update({i: model.generate("The sea", max_tokens=10, temperature=0).text}))
+               for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(texts.values())) == 1 and len(texts) == 6
+
+
+def test_tokenizers(model):
+    text = "The sea, the sea!"
+    tokens = model.tokenizer.encode(text)
+    assert model.tokenizer.decode(tokens).strip() == text
+    loaded = wick.Tokenizer.load(NOVELIST)
+    assert loaded.encode(text) == tokens and len(loaded) == loaded.vocab_size == model.info["vocab_size"]
+    assert b"".join(loaded.token_bytes(t) for t in tokens).decode().strip() == text
+    with pytest.raises(IndexError):
+        loaded.decode([10**6])
+    with pytest.raises(FileNotFoundError):
+        wick.Tokenizer.load("/nowhere/tokenizer.json")
+
+
+def test_sessions(model, tmp_path):
+    tokens = model.tokenize("The sea was calm. " * 20)
+    model.generate(tokens, max_tokens=1)
+    saved = model.save_session(tokens, tmp_path / "session")
+    assert saved >= 32
+    with wick.load(NOVELIST, device="cpu") as other:
+        assert other.restore_session(tmp_path / "session") == saved
+        assert other.generate(tokens, max_tokens=1).usage.cached_tokens >= saved - 32
+
+
+def test_mistakes_are_one_clear_error(model, tmp_path):
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF" + bytes(20))
+    cases = [(lambda: wick.load("/nowhere.gguf"), FileNotFoundError), (lambda: wick.load(broken, device="cpu"), wick.Error),
+             (lambda: wick.load(NOVELIST, device="metal"), wick.BackendNotLinkedError),
+             (lambda: wick.load(NOVELIST, device="cpu", context=10**9), ValueError),
+             (lambda: model.generate("x", temprature=1), TypeError), (lambda: model.generate("x", temperature=9), ValueError),
+             (lambda: model.generate("x", temperature="hot"), TypeError), (lambda: model.generate("word " * 9000), wick.ContextFullError),
+             (lambda: model.generate([10**6]), IndexError), (lambda: model.generate("x", max_tokens=-1), ValueError)]
+    for call, kind in cases:
+        with pytest.raises(kind) as info:
+            call()
+        assert "\n" not in str(info.value)
+    closed = wick.load(NOVELIST, device="cpu")
+    closed.close()
+    with pytest.raises(ValueError, match="closed"):
+        closed.generate("x")
+
+
+def run_python(program, *, signal_after=None):
+    process = subprocess.Popen([sys.executable, "-c", program, str(NOVELIST)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if signal_after is not None:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(signal_after)
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def test_ctrl_c_is_a_keyboard_interrupt():
+    code, out, err = run_python("""
+import sys, wick
+model = wick.load(sys.argv[1], device="cpu")
+print("ready", flush=True)
+try:
+    model.generate(["The sea"] * 200, max_tokens=2000, ignore_eos=True)
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("interrupted", model.generate("The sea", max_tokens=2).tokens != [])
+""", signal_after=0.3)
+    assert (code, out) == (0, "interrupted True\n"), err
+
+
+def test_exit_with_live_tensors_and_running_streams():
+    code, out, err = run_python("""
+import sys, threading, wick
+model = wick.load(sys.argv[1], device="cpu")
+x = wick.ones((100,)); y = x.numpy()
+stream = model.generate("The sea", max_tokens=2000, ignore_eos=True, stream=True)
+next(stream)
+threading.Thread(target=lambda: list(model.generate("A", max_tokens=1500, ignore_eos=True, stream=True)), daemon=True).start()
+print("done")
+""")
+    assert (code, out) == (0, "done\n") and "terminate" not in err, err
+
+
+def test_a_model_is_of_no_use_after_fork():
+    code, out, err = run_python("""
+import os, sys, wick
+model = wick.load(sys.argv[1], device="cpu")
+pid = os.fork()
+if pid == 0:
+    try:
+        model.generate("x", max_tokens=1)
+        os._exit(1)
+    except RuntimeError as error:
+        os._exit(0 if "fork" in str(error) else 2)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), model.generate("x", max_tokens=1).tokens != [])
+""")
+    assert (code, out) == (0, "0 True\n"), err
