@@ -130,6 +130,20 @@ class NaiveLlama {
  public:
   NaiveLlama(const GgufFile& file, const TinyModel& model) : file_(file), model_(model) {}
 
+  // Adds scale · b · a to a weight: b [rows, rank], a [rank, columns].
+  void add_product(const std::string& name, double scale, const std::vector<float>& b, const std::vector<float>& a) {
+    (void)weight(name);
+    std::vector<Row>& rows = weights_[name];
+    const size_t rank = b.size() / rows.size();
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const size_t columns = rows[row].size();
+      for (size_t i = 0; i < rank; ++i) {
+        for (size_t column = 0; column < columns; ++column) {
+          rows[row][column] += scale * static_cast<double>(b[row * rank + i]) * static_cast<double>(a[i * columns + column]);
+        }
+      }
+    }
+  }
   // Logits [tokens][vocab].
   [[nodiscard]] std::vector<std::vector<double>> run(const std::vector<int32_t>& tokens) {
     std::vector<std::vector<double>> logits;

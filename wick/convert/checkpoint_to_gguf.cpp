@@ -29,17 +29,6 @@ uint32_t file_type_of(const Checkpoint& checkpoint) {
   return most->first == DType::bf16 ? kMostlyBf16 : kMostlyF16;
 }
 
-// The rows of one head, pair by pair: row 2i + h was row h · half + i. Rows beyond the rotated dimensions stay.
-std::vector<int64_t> interleaved_rows(int64_t rows, int64_t head_dim, int64_t rotated) {
-  std::vector<int64_t> sources;
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t within = row % head_dim;
-    const int64_t source = within < rotated ? within % 2 * (rotated / 2) + within / 2 : within;
-    sources.push_back(row - within + source);
-  }
-  return sources;
-}
-
 class GgufConversion {
  public:
   GgufConversion(const Checkpoint& checkpoint, const Architecture& architecture)

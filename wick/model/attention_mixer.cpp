@@ -18,6 +18,7 @@ class AttentionMixer final : public Mixer {
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
   [[nodiscard]] std::optional<Tensor> forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const override;
   [[nodiscard]] std::vector<MatrixGroup> matrices() override { return {{&query_, &key_, &value_}, {&output_, nullptr, nullptr}}; }
+  [[nodiscard]] std::vector<ScaledMatrix*> adaptable() override { return {&query_, &key_, &value_, &output_}; }
 
  private:
   // Queries, keys and values of x, their biases added; `fusion` may name a norm.
@@ -81,8 +82,10 @@ std::vector<Tensor> AttentionMixer::project(const Tensor& x, LinearFusion fusion
   const std::array<const Tensor*, 3> projections{&query_.weight, &key_.weight, &value_.weight};
   if (!scaled_) fusion.biases = {pointer_to(query_bias_), pointer_to(key_bias_), pointer_to(value_bias_)};
   std::vector<Tensor> qkv = linear(x, projections, context.linear, fusion);
-  if (!scaled_) return qkv;
-  return {biased(query_.scaled(qkv[0]), query_bias_), biased(key_.scaled(qkv[1]), key_bias_), biased(value_.scaled(qkv[2]), value_bias_)};
+  if (scaled_) {
+    qkv = {biased(query_.scaled(qkv[0]), query_bias_), biased(key_.scaled(qkv[1]), key_bias_), biased(value_.scaled(qkv[2]), value_bias_)};
+  }
+  return {context.adapted(query_, x, qkv[0]), context.adapted(key_, x, qkv[1]), context.adapted(value_, x, qkv[2])};
 }
 
 Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const {
@@ -110,13 +113,14 @@ Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context
   context.show_input(layer_, {"attn_q", "attn_k", "attn_v"}, normed);
   const Tensor heads = heads_of(project(normed, {}, context), context);
   context.show_input(layer_, {"attn_output"}, heads);
-  return biased(output_.scaled(linear(heads, output_.weight, context.linear)), output_bias_);
+  return biased(context.adapted(output_, heads, output_.scaled(linear(heads, output_.weight, context.linear))), output_bias_);
 }
 
 std::optional<Tensor> AttentionMixer::forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const {
   const std::array<const Tensor*, 3> first{&query_.weight, &key_.weight, &value_.weight};
   const std::array<const Tensor*, 1> last{&output_.weight};
-  if (scaled_ || output_.scale != 1 || !fuses_linear(x, first, context.linear) || !fuses_linear(x, last, context.linear)) return std::nullopt;
+  if (scaled_ || output_.scale != 1 || !fuses_linear(x, first, context.linear) || !fuses_linear(x, last, context.linear))
+    return std::nullopt;
   const Tensor heads = heads_of(project(x, norm.fusion(), context), context);
   return linear(heads, output_.weight, context.linear, {.biases = {pointer_to(output_bias_)}, .residual = &x});
 }

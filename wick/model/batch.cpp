@@ -7,9 +7,10 @@
 
 namespace wick {
 
-void Batch::add(SequenceHandle sequence, int64_t position, std::span<const int32_t> more, Results results) {
+void Batch::add(SequenceHandle sequence, int64_t position, std::span<const int32_t> more, Results results,
+                std::span<const AdapterUse> adapters) {
   const auto count = static_cast<int64_t>(more.size());
-  sequences.push_back({rows(), count, sequence});
+  sequences.push_back({rows(), count, sequence, adapters});
   tokens.insert(tokens.end(), more.begin(), more.end());
   for (int64_t index = 0; index < count; ++index) positions.push_back(static_cast<int32_t>(position + index));
   const int64_t wanted = results == Results::none ? 0 : results == Results::last ? std::min<int64_t>(count, 1) : count;

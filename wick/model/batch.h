@@ -14,10 +14,17 @@ struct SequenceHandle {
   friend bool operator==(const SequenceHandle&, const SequenceHandle&) = default;
 };
 
+// An adapter of the model (LanguageModel::add_adapter), by its number from 1, and what its part of each product is multiplied by.
+struct AdapterUse {
+  int32_t adapter = 0;
+  float scale = 1;
+};
+
 // Consecutive rows of a batch that belong to one sequence.
 struct SequenceSlice {
   int64_t first = 0, count = 0;
-  SequenceHandle sequence = {};  // empty: what is computed for it is forgotten afterwards
+  SequenceHandle sequence = {};               // empty: what is computed for it is forgotten afterwards
+  std::span<const AdapterUse> adapters = {};  // that its rows go through beside the model; the caller keeps them alive
 };
 
 struct Batch {
@@ -29,7 +36,8 @@ struct Batch {
   [[nodiscard]] int64_t rows() const noexcept { return static_cast<int64_t>(tokens.size()); }
   // Appends tokens of a sequence, which has `position` positions.
   enum class Results { none, last, all };
-  void add(SequenceHandle sequence, int64_t position, std::span<const int32_t> more, Results results);
+  void add(SequenceHandle sequence, int64_t position, std::span<const int32_t> more, Results results,
+           std::span<const AdapterUse> adapters = {});
 
   // What can be told without a pool. Errors: invalid_argument for a batch without a sequence, slices that are not one behind another or
   // have no tokens, other than one position a token, and a sequence twice; index_out_of_range for a logit row.

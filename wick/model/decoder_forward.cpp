@@ -106,7 +106,9 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
     const auto tokens = std::span(batch.tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
     const StepNumbers numbers(tokens, step.plan(first, count));
     const Tensor on_device = Tensor::from_span(numbers.values(), {std::ssize(numbers.values())}, device_);
-    Residual residual = run_layers(numbers.inputs(on_device), pool, options.stop);
+    StepInputs inputs = numbers.inputs(on_device);
+    inputs.adapters = adapter_rows(batch, first, count);
+    Residual residual = run_layers(inputs, pool, options.stop);
     if (!residual.x.defined()) return {};
     step.advance();
     const auto end = std::lower_bound(next, wanted.end(), first + count);
@@ -116,8 +118,9 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
     if (std::ssize(rows) < count) {
       residual.x = rows_of(residual.x, rows);
       if (residual.added) residual.added = rows_of(*residual.added, rows);
+      if (inputs.adapters) inputs.adapters = AdapterRows{rows_of(inputs.adapters->ids, rows), rows_of(inputs.adapters->scales, rows)};
     }
-    Tensor part = result_of(residual, options.result);
+    Tensor part = result_of(residual, options.result, inputs.adapters);
     if (!result.defined()) {
       result = std::move(part);
     } else {
@@ -133,8 +136,10 @@ bool DecoderModel::is_recorded(const Batch& batch, std::span<const int32_t> want
   // What a device's own library multiplies is not recorded, nor what runs on the CPU instead.
   const bool has_library = runtime.override_for(OpId::linear, 0, DType::f16) != nullptr;
   const int64_t most = has_library ? kRowsWithoutLibrary : RecordedSteps::kMostRows;
+  const bool has_adapters =
+      std::any_of(batch.sequences.begin(), batch.sequences.end(), [](const SequenceSlice& slice) { return !slice.adapters.empty(); });
   return record_ && !observe_ && runtime.runs_kernels() && runtime.op_fallback() == nullptr && layout_.states.empty() &&
-         options.result != ModelResult::pooled && batch.rows() <= most && std::ssize(wanted) == batch.rows();
+         options.result != ModelResult::pooled && !has_adapters && batch.rows() <= most && std::ssize(wanted) == batch.rows();
 }
 
 Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool, const ForwardOptions& options) const {
@@ -147,7 +152,7 @@ Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool
   const RecordedSteps::Key key{2 * id_ + (options.result == ModelResult::logits ? 0 : 1), shape};
   const Tensor all = pool.recorded_steps().run(device_, key, numbers.values(), [&](const Tensor& on_device) {
     Residual residual = run_layers(numbers.inputs(on_device), pool, {});
-    return result_of(residual, options.result);
+    return result_of(residual, options.result, std::nullopt);
   });
   step.advance();
   return all.narrow(0, 0, batch.rows());
@@ -199,6 +204,8 @@ DecoderModel::Residual DecoderModel::run_layers(const StepInputs& inputs, const 
 }
 
 bool DecoderModel::run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context) {
+  // An adapter's part needs what the products are of.
+  if (context.places.step.adapters) return false;
   const bool plain = block.norm && block.norm->is_rms() && block.parts.size() == 1 && !block.parts[0].norm && !block.post_norm &&
                      block.residual_scale == 1;
   // A sum that is pending costs a pass of its own here, and none beside a norm.
@@ -230,13 +237,15 @@ void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, cons
   residual.added = std::move(sum);
 }
 
-Tensor DecoderModel::result_of(Residual& residual, ModelResult result) const {
+Tensor DecoderModel::result_of(Residual& residual, ModelResult result, const std::optional<AdapterRows>& adapters) const {
   const Tensor normed = normalize(residual, *output_norm_);
-  return result == ModelResult::logits ? logits_of(normed) : normed;
+  return result == ModelResult::logits ? logits_of(normed, adapters) : normed;
 }
 
-Tensor DecoderModel::logits_of(const Tensor& normed) const {
-  Tensor logits = biased(head().scaled(linear(normed, head().weight, linear_)), head_bias_);
+Tensor DecoderModel::logits_of(const Tensor& normed, const std::optional<AdapterRows>& adapters) const {
+  Tensor product = head().scaled(linear(normed, head().weight, linear_));
+  if (adapters && head().adapters != nullptr) product = product + adapter_product(normed, *head().adapters, *adapters, linear_);
+  Tensor logits = biased(product, head_bias_);
   if (spec_.logit_scale != 1) logits = logits * spec_.logit_scale;
   if (spec_.logit_softcap != 0) logits = (logits * (1 / spec_.logit_softcap)).tanh() * spec_.logit_softcap;
   return logits;

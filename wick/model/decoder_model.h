@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,6 +48,8 @@ class DecoderModel final : public LanguageModel {
   using LanguageModel::forward;
   [[nodiscard]] Tensor forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const override;
   bool rearrange(double seconds) override;
+  void add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale) override;
+  [[nodiscard]] std::span<const LoadedAdapter> adapters() const noexcept override { return loaded_adapters_; }
 
  private:
   DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options);
@@ -55,6 +58,10 @@ class DecoderModel final : public LanguageModel {
   void make_layout(const LoadOptions& options);
   void list_matrices();
 
+  // The matrices that adapters may change, by the tensors that hold them.
+  [[nodiscard]] std::multimap<std::string, ScaledMatrix*, std::less<>> adaptable();
+  // What the rows from `first` on go through; none where no adapter is among it. Errors: invalid_argument for one that the model has not.
+  [[nodiscard]] std::optional<AdapterRows> adapter_rows(const Batch& batch, int64_t first, int64_t count) const;
   // Errors: index_out_of_range for a token outside the vocabulary.
   void check_tokens(const Batch& batch) const;
   // Errors: invalid_argument and device_mismatch where the pool is not one for this model.
@@ -83,9 +90,9 @@ class DecoderModel final : public LanguageModel {
   static void run_block(const DecoderBlock& block, Residual& residual, const MixerContext& context);
   // The same in fewer passes; false, with nothing done, where the block or the device cannot.
   [[nodiscard]] static bool run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context);
-  [[nodiscard]] Tensor result_of(Residual& residual, ModelResult result) const;
+  [[nodiscard]] Tensor result_of(Residual& residual, ModelResult result, const std::optional<AdapterRows>& adapters) const;
   // Of hidden states after the output norm.
-  [[nodiscard]] Tensor logits_of(const Tensor& normed) const;
+  [[nodiscard]] Tensor logits_of(const Tensor& normed, const std::optional<AdapterRows>& adapters) const;
   [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head_ ? *own_head_ : embedding_; }
 
   Device device_;
@@ -110,6 +117,8 @@ class DecoderModel final : public LanguageModel {
   KvLayout layout_;
   InputObserver observe_;
   bool record_;
+  std::vector<std::shared_ptr<const LoraAdapter>> adapters_;
+  std::vector<LoadedAdapter> loaded_adapters_;  // the same, as users know them
   uint64_t id_;                                 // tells its recordings from other models'
   std::vector<MatrixGroup> pending_rearrange_;  // the next ones last
 };

@@ -20,10 +20,14 @@ class FeedForwardMixer final : public Mixer {
     if (!spec_.gated) return {{&up_, nullptr, nullptr}, {&down_, nullptr, nullptr}};
     return {{&gate_, &up_, nullptr}, {&down_, nullptr, nullptr}};
   }
+  [[nodiscard]] std::vector<ScaledMatrix*> adaptable() override {
+    if (!spec_.gated) return {&up_, &down_};
+    return {&gate_, &up_, &down_};
+  }
 
  private:
   // What ffn_down is multiplied by; `fusion` may name a norm.
-  [[nodiscard]] Tensor inner(const Tensor& x, LinearFusion fusion, const LinearParams& params) const;
+  [[nodiscard]] Tensor inner(const Tensor& x, LinearFusion fusion, const MixerContext& context) const;
 
   FeedForwardSpec spec_;
   nn::Activation activation_;
@@ -74,9 +78,13 @@ FeedForwardMixer::FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& we
   if (one_call) gate_kind_ = gate_kind_of(spec.activation);
 }
 
-Tensor FeedForwardMixer::inner(const Tensor& x, LinearFusion fusion, const LinearParams& params) const {
-  if (!spec_.gated) return activation_.forward(biased(up_.scaled(linear(x, up_.weight, params, fusion)), up_bias_));
-  if (gate_kind_) {
+Tensor FeedForwardMixer::inner(const Tensor& x, LinearFusion fusion, const MixerContext& context) const {
+  const LinearParams& params = context.linear;
+  const auto finished = [&](const ScaledMatrix& matrix, const Tensor& product, const std::optional<Tensor>& bias) {
+    return biased(context.adapted(matrix, x, matrix.scaled(product)), bias);
+  };
+  if (!spec_.gated) return activation_.forward(finished(up_, linear(x, up_.weight, params, fusion), up_bias_));
+  if (gate_kind_ && !context.adapts(gate_) && !context.adapts(up_)) {
     LinearParams gated = params;
     gated.gate = *gate_kind_;
     fusion.biases = {pointer_to(gate_bias_), pointer_to(up_bias_)};
@@ -84,16 +92,16 @@ Tensor FeedForwardMixer::inner(const Tensor& x, LinearFusion fusion, const Linea
   }
   const std::array<const Tensor*, 2> projections{&gate_.weight, &up_.weight};
   const std::vector<Tensor> products = linear(x, projections, params, fusion);
-  return activation_.forward(biased(gate_.scaled(products[0]), gate_bias_)) * biased(up_.scaled(products[1]), up_bias_);
+  return activation_.forward(finished(gate_, products[0], gate_bias_)) * finished(up_, products[1], up_bias_);
 }
 
 Tensor FeedForwardMixer::forward(const Tensor& normed, const MixerContext& context) const {
   if (spec_.gated) context.show_input(layer_, {"ffn_gate"}, normed);
   context.show_input(layer_, {"ffn_up"}, normed);
-  Tensor x = inner(normed, {}, context.linear);
+  Tensor x = inner(normed, {}, context);
   if (sub_norm_) x = (*sub_norm_)(x);
   context.show_input(layer_, {"ffn_down"}, x);
-  return biased(down_.scaled(linear(x, down_.weight, context.linear)), down_bias_);
+  return biased(context.adapted(down_, x, down_.scaled(linear(x, down_.weight, context.linear))), down_bias_);
 }
 
 std::optional<Tensor> FeedForwardMixer::forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const {
@@ -101,7 +109,7 @@ std::optional<Tensor> FeedForwardMixer::forward_fused(const Tensor& x, const Nor
   const std::array<const Tensor*, 1> last{&down_.weight};
   const bool fuses = fuses_linear(x, std::span(first).first(spec_.gated ? 2 : 1), context.linear) && fuses_linear(x, last, context.linear);
   if (!fuses || down_.scale != 1) return std::nullopt;
-  Tensor hidden = inner(x, norm.fusion(), context.linear);
+  Tensor hidden = inner(x, norm.fusion(), context);
   if (sub_norm_) hidden = (*sub_norm_)(hidden);
   return linear(hidden, down_.weight, context.linear, {.biases = {pointer_to(down_bias_)}, .residual = &x});
 }

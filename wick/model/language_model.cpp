@@ -32,6 +32,10 @@ std::unique_ptr<CachedSequence> LanguageModel::new_sequence(int64_t capacity) co
   return std::make_unique<CachedSequence>(new_pool(capacity));
 }
 
+void LanguageModel::add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> /*adapter*/, float /*scale*/) {
+  fail(ErrorCode::unsupported, "adapter {}: {} takes no adapters", name, info().name);
+}
+
 Tensor LanguageModel::forward(std::span<const int32_t> tokens, CachedSequence& sequence, LogitRows rows, const StopCheck& stop) const {
   if (tokens.empty()) fail(ErrorCode::invalid_argument, "forward: no tokens; give at least one");
   Batch batch;

@@ -64,6 +64,15 @@ enum class ModelResult {
   pooled,  // f32 [sequences, width]: the means of each sequence's hidden states in this batch
 };
 
+class LoraAdapter;
+
+// An adapter that a model has taken in; its number in a batch is its place in LanguageModel::adapters(), from 1.
+struct LoadedAdapter {
+  std::string name;
+  float scale = 1;        // for who names no other
+  uint64_t identity = 0;  // of what it computes: a hash of its numbers
+};
+
 struct ForwardOptions {
   ModelResult result = ModelResult::logits;
   // Asked before each layer, for a long prompt takes long; may be empty.
@@ -96,6 +105,13 @@ class LanguageModel {
   [[nodiscard]] Tensor forward(const Batch& batch, KvPool& pool) const { return forward(batch, pool, ForwardOptions{}); }
   // The same for one sequence: logits of the last token, or of all.
   [[nodiscard]] Tensor forward(std::span<const int32_t> tokens, CachedSequence& sequence, LogitRows rows, const StopCheck& stop = {}) const;
+
+  // Takes in an adapter under a name, which rows of a batch may then go through (SequenceSlice::adapters). Not while another thread is in
+  // forward(). Errors: invalid_argument for a name that is taken; shape_mismatch and unsupported for an adapter of another model and for
+  // weights that this one computes in no way that an adapter could change, naming file and tensor; out_of_memory. None is then added.
+  virtual void add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale);
+  [[nodiscard]] virtual std::span<const LoadedAdapter> adapters() const noexcept { return {}; }
+
   // A loaded model reads its weights where the file is mapped, which answers at once. A CPU decodes about twice as fast from weights
   // that are rearranged for it; prefill and results are the same. This takes the next matrices into that layout until `seconds` have
   // passed, at least one; where memory is short the rest stays in the file. Returns whether nothing is left to do. Not while another thread

@@ -13,6 +13,10 @@ void MixerContext::show_input(int64_t layer, std::initializer_list<const char*> 
   for (const char* weight : weights) observe(fmt::format("blk.{}.{}.weight", layer, weight), input);
 }
 
+Tensor MixerContext::adapted(const ScaledMatrix& matrix, const Tensor& x, const Tensor& product) const {
+  return adapts(matrix) ? product + adapter_product(x, *matrix.adapters, *places.step.adapters, linear) : product;
+}
+
 Norm::Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefix, int64_t length)
     : kind_(spec.kind),
       epsilon_(spec.epsilon),

@@ -33,6 +33,10 @@ struct MixerContext {
   RopeStyle rope_style;
   const InputObserver& observe;
 
+  // A product of x with a matrix, as it is scaled, with what the adapters of the rows add to it.
+  [[nodiscard]] Tensor adapted(const ScaledMatrix& matrix, const Tensor& x, const Tensor& product) const;
+  // Whether adapted() adds something, so that the product must not be a part of a call that goes on with it.
+  [[nodiscard]] bool adapts(const ScaledMatrix& matrix) const noexcept { return places.step.adapters && matrix.adapters != nullptr; }
   // Reports the input of these weights of a layer ("attn_q") to the observer.
   void show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const;
 };
@@ -58,6 +62,8 @@ class Mixer {
     return std::nullopt;
   }
   [[nodiscard]] virtual std::vector<MatrixGroup> matrices() = 0;
+  // Those whose products go through MixerContext::adapted, so that adapters may change them.
+  [[nodiscard]] virtual std::vector<ScaledMatrix*> adaptable() { return {}; }
 };
 
 class Norm {

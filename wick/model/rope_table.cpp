@@ -87,4 +87,14 @@ Tensor RopeTable::table(int64_t first, int64_t count, const Device& device) cons
   return Tensor::from_vector(values, {count, pairs, 2}, device);
 }
 
+std::vector<int64_t> interleaved_rows(int64_t rows, int64_t head_dim, int64_t rotated) {
+  std::vector<int64_t> sources;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t within = row % head_dim;
+    const int64_t source = within < rotated ? within % 2 * (rotated / 2) + within / 2 : within;
+    sources.push_back(row - within + source);
+  }
+  return sources;
+}
+
 }  // namespace wick

@@ -49,4 +49,8 @@ class RopeTable {
   double magnitude_ = 1;
 };
 
+// The rows of heads whose pairs lie side by side (2i, 2i + 1), as their places among rows whose pairs lie as halves (i, i + rotated / 2).
+// Rows beyond the rotated dimensions of a head stay.
+[[nodiscard]] std::vector<int64_t> interleaved_rows(int64_t rows, int64_t head_dim, int64_t rotated);
+
 }  // namespace wick

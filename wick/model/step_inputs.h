@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "wick/model/kv_step.h"
+#include "wick/model/lora_stack.h"
 #include "wick/model/recorded_steps.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/rope.h"
@@ -19,8 +21,9 @@ struct StepInputs {
     CachePlaces cache;
     AttentionPlan plan;
   };
-  std::vector<Group> groups;  // as the pool's
-  int64_t longest = 0;        // AttentionParams'
+  std::vector<Group> groups;                 // as the pool's
+  int64_t longest = 0;                       // AttentionParams'
+  std::optional<AdapterRows> adapters = {};  // where some of the rows go through adapters
 };
 
 // The numbers of a batch in one vector, for one upload.

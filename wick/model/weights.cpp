@@ -112,8 +112,15 @@ double WeightReader::scale(const std::string& name) {
 ScaledMatrix WeightReader::read(const std::string& name, OpId op, const Shape& shape) {
   const CheckpointTensor& tensor = find(name + ".weight", op);
   const double file_scale = scale(name + ".scale");
-  if (tensor.dtype == DType::i2_s) return {import_rewritten(tensor, shape), i2_s_scale(tensor.data) * file_scale};
-  return {import(tensor, shape), file_scale, tensor.file, tensor.data};
+  ScaledMatrix matrix;
+  if (tensor.dtype == DType::i2_s) {
+    matrix = {import_rewritten(tensor, shape), i2_s_scale(tensor.data) * file_scale};
+  } else {
+    matrix = {import(tensor, shape), file_scale, tensor.file, tensor.data};
+  }
+  matrix.name = tensor.name;
+  matrix.rows_of_tensor = shape[0];
+  return matrix;
 }
 
 ScaledMatrix WeightReader::table(const std::string& name, int64_t rows, int64_t columns) {
@@ -136,7 +143,11 @@ ScaledMatrix WeightReader::matrix_rows(const std::string& name, const Rows& rows
   const auto row_bytes = static_cast<size_t>(storage_bytes(whole.dtype, columns));
   part.data = whole.data.subspan(static_cast<size_t>(rows.first) * row_bytes, static_cast<size_t>(rows.count) * row_bytes);
   part.shape = {rows.count, columns};
-  return {import(part, part.shape), file_scale, part.file, part.data};
+  ScaledMatrix matrix{import(part, part.shape), file_scale, part.file, part.data};
+  matrix.name = whole.name;
+  matrix.first_row = rows.first;
+  matrix.rows_of_tensor = rows.of;
+  return matrix;
 }
 
 int64_t WeightReader::rows_of(const std::string& name) const {

@@ -11,6 +11,7 @@
 
 #include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
+#include "wick/model/lora_stack.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -22,6 +23,10 @@ struct ScaledMatrix {
   // What of a file `weight` still is; no file if it is memory of its own.
   std::shared_ptr<const MappedFile> file = {};
   std::span<const std::byte> data = {};
+  // Which rows of which tensor it is: all of "blk.0.attn_q.weight", or some of one that holds several matrices.
+  std::string name = {};
+  int64_t first_row = 0, rows_of_tensor = 0;
+  std::shared_ptr<const LoraStack> adapters = {};  // none: no adapter changes it
 
   // Takes `rearranged`, of repack_for_linear(), in the place of `weight` and forgets the pages of the file, so that it is in memory once.
   void replace(Tensor rearranged);
