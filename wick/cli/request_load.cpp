@@ -23,12 +23,6 @@ using Json = nlohmann::ordered_json;
 
 double seconds_between(Clock::time_point start, Clock::time_point end) { return std::chrono::duration<double>(end - start).count(); }
 
-Percentiles percentiles_of(std::vector<double> values) {
-  if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  return {quantile(values, 0.5), quantile(values, 0.9), quantile(values, 0.99), values.back()};
-}
-
 class LoadRun {
  public:
   LoadRun(Engine& engine, const RequestLoad& load) : engine_(engine), load_(load), random_(load.seed) {
@@ -159,11 +153,17 @@ class LoadRun {
   LoadResult result_;
 };
 
-Json to_json(const Percentiles& of) { return {{"median", of.median}, {"p90", of.p90}, {"p99", of.p99}, {"max", of.maximum}}; }
-
 double share(int64_t part, int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
 
 }  // namespace
+
+Percentiles percentiles_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  return {quantile(values, 0.5), quantile(values, 0.9), quantile(values, 0.99), values.back()};
+}
+
+Json to_json(const Percentiles& of) { return {{"median", of.median}, {"p90", of.p90}, {"p99", of.p99}, {"max", of.maximum}}; }
 
 double LoadResult::tokens_per_second() const noexcept {
   return seconds > 0 ? static_cast<double>(prompt_tokens + generated_tokens) / seconds : 0;

@@ -28,6 +28,9 @@ struct Percentiles {
   double median = 0, p90 = 0, p99 = 0, maximum = 0;
 };
 
+// Of values in any order; zeros of none.
+[[nodiscard]] Percentiles percentiles_of(std::vector<double> values);
+
 struct LoadResult {
   RequestLoad load;
   double seconds = 0;  // from the first arrival to the last end
@@ -48,6 +51,7 @@ struct LoadResult {
 // Runs the engine's steps on this thread. Errors: invalid_argument for a prompt that does not fit; the engine's.
 [[nodiscard]] LoadResult run_load(Engine& engine, const RequestLoad& load);
 
+[[nodiscard]] nlohmann::ordered_json to_json(const Percentiles& of);
 [[nodiscard]] nlohmann::ordered_json to_json(const LoadResult& result);
 [[nodiscard]] std::string render_table(const std::vector<LoadResult>& results);
 

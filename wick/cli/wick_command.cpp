@@ -28,6 +28,7 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"score", "say how likely a model finds given texts", score_command},
     {"embed", "turn texts into vectors with a model", embed_command},
     {"bench", "measure the speed of a model", bench_command},
+    {"load-test", "measure how fast a server answers many requests", load_test_command},
     {"imatrix", "compute an importance matrix for `wick quantize --imatrix`", imatrix_command},
     {"quantize", "convert a model to another quantization", quantize_command},
     {"convert", "write a Hugging Face folder as a GGUF file", convert_command},

@@ -1,8 +1,10 @@
-// A small HTTP/1.1 client for the fleet's addresses: one POST of JSON, without TLS.
+// A small HTTP/1.1 client for the fleet's addresses and for load tests: one POST of JSON, without TLS.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace wick::server {
 
@@ -15,5 +17,9 @@ struct HttpUrl {
 
 // The status of the response. Errors: io where there is none within the time.
 int post_json(const HttpUrl& url, const std::string& path, const std::string& body, std::chrono::milliseconds limit);
+
+// The same for a response that comes in pieces: `on_piece` is called with each as it comes. `api_key`: empty for none.
+int post_json_streamed(const HttpUrl& url, const std::string& path, const std::string& body, const std::string& api_key,
+                       std::chrono::milliseconds limit, const std::function<void(std::string_view)>& on_piece);
 
 }  // namespace wick::server
