@@ -37,6 +37,15 @@ python_package() {
   PYTHONPATH=build/python-module/python build/python-tools/bin/python -m pytest -q python/tests
 }
 
+# The leg server: the official clients of OpenAI and Anthropic against the worker.
+official_clients() {
+  need_python pypi-clients python-clients
+  build dev apps/wick-worker-cpu || return 1
+  local python=build/python-clients/bin/python
+  [[ -x $python ]] || python=python3
+  "$python" tests/programs/check_clients build/dev/apps
+}
+
 # A leg whose command is a program or another function: one test, or as many as its last line counts.
 run_program() {
   local log=build/leg.log status=0
