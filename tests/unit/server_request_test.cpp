@@ -8,6 +8,7 @@
 #include "wick/server/fields.h"
 #include "wick/server/http_client.h"
 #include "wick/server/http_message.h"
+#include "wick/server/infill.h"
 #include "wick/server/json.h"
 #include "wick/server/request_id.h"
 #include "wick/server/router.h"
@@ -266,6 +267,24 @@ TEST(Router, TurnsErrorsIntoResponsesOfTheRoutesDialect) {
   EXPECT_EQ(ask(router, "GET", "/broken").status, 500);
   EXPECT_EQ(ask(router, "GET", "/closed").status, 401);
   EXPECT_EQ(ask(router, "GET", "/closed").headers.find("WWW-Authenticate"), "Bearer");
+}
+
+// Single letters and the marks of one family.
+std::shared_ptr<const Tokenizer> infill_tokenizer(const std::string& marks) {
+  return Tokenizer::parse(R"({"added_tokens":[)" + marks +
+                              R"(],"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false},"decoder":{"type":"ByteLevel"},)"
+                              R"("model":{"type":"BPE","vocab":{"a":0,"b":1,"c":2,"x":3,"\u010a":4},"merges":[]}})",
+                          "test");
+}
+
+TEST(Infill, MarksStandAroundWhatIsKnown) {
+  const auto tokenizer =
+      infill_tokenizer(R"({"id":5,"content":"<fim_prefix>","special":true},{"id":6,"content":"<fim_suffix>","special":true},)"
+                       R"({"id":7,"content":"<fim_middle>","special":true},{"id":8,"content":"<file_sep>","special":true})");
+  EXPECT_EQ(infill_tokens(*tokenizer, {.prefix = "a", .suffix = "b", .middle = "c"}), (std::vector<TokenId>{5, 0, 6, 1, 7, 2}));
+  const InfillText with_file{.prefix = "a", .suffix = "", .middle = "", .files = {{.name = "x", .text = "b"}}};
+  EXPECT_EQ(infill_tokens(*tokenizer, with_file), (std::vector<TokenId>{8, 3, 4, 1, 4, 8, 5, 0, 6, 7}));
+  EXPECT_FALSE(infill_tokens(*infill_tokenizer(R"({"id":5,"content":"<fim_prefix>","special":true})"), {.prefix = "a"}));
 }
 
 }  // namespace

@@ -62,6 +62,10 @@ void add_engine_flags(Flags& flags, ServingOptions& options) {
                  [&options](const std::string& text) { options.engine.cache_folder = text; })
       .path()
       .group(kServingGroup);
+  flags.add_text("--slot-save-path", "FOLDER", "let POST /slots/N save prompts' caches to FOLDER and restore them (none)",
+                 options.serve.slot_folder)
+      .path()
+      .group(kServingGroup);
   flags.add_switch("--no-speculation", "propose no tokens from the text so far", options.no_speculation).group(kServingGroup);
 }
 

@@ -302,6 +302,7 @@ void messages(Worker& worker, const HttpRequest& http, const Exchange& exchange)
   if (const auto value = fields.integer("max_tokens", 1)) chat.request.params.max_tokens = *value;
   chat.streams = fields.boolean("stream").value_or(false);
   fields.check();
+  name_user(http, chat.request);
   render_chat(*service, chat, false);  // Anthropic's clients always send a large max_tokens
   auto writer = std::make_unique<MessageWriter>(exchange, service, chat);
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));

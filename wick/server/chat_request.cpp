@@ -12,35 +12,6 @@ namespace {
 
 constexpr size_t kMostMessages = 100'000;
 
-// Text parts are the content as one text; of others the model would know nothing.
-void read_content(Fields& message, const std::string& path, ChatMessage& result) {
-  const Json* const content = message.find("content");
-  if (content == nullptr) return;
-  if (content->is_string()) {
-    result.content = content->get<std::string>();
-    return;
-  }
-  if (!content->is_array()) {
-    message.violate_path(path + ".content", "must be a text or a list of parts", shown(*content));
-    return;
-  }
-  std::string text;
-  for (size_t i = 0; i < content->size(); ++i) {
-    const Json& part = (*content)[i];
-    const std::string type = part.is_object() ? part.value("type", Json("")).is_string() ? part.value("type", "") : "" : "";
-    if (type == "text" || type == "input_text" || type == "output_text") {
-      Fields members(part, fmt::format("{}.content[{}]", path, i));
-      members.require("text");
-      text += members.text("text").value_or("");
-      message.take(std::move(members.violations()));
-    } else {
-      message.violate_path(fmt::format("{}.content[{}].type", path, i), "must be \"text\": this model reads text only",
-                           part.is_object() && part.contains("type") ? shown(part["type"]) : shown(part));
-    }
-  }
-  result.content = std::move(text);
-}
-
 void read_tool_calls(Fields& message, const std::string& path, ChatMessage& result) {
   const Json* const calls = message.list("tool_calls");
   if (calls == nullptr) return;
@@ -62,31 +33,6 @@ void read_tool_calls(Fields& message, const std::string& path, ChatMessage& resu
     message.take(std::move(call.violations()));
     result.tool_calls.push_back(std::move(parsed));
   }
-}
-
-ChatMessage read_message(Fields& fields, const Json& json, size_t index) {
-  const std::string path = fmt::format("messages[{}]", index);
-  Fields message(json, path);
-  ChatMessage result;
-  if (message.require("role")) {
-    result.role = message.text("role").value_or("");
-    static constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool", "function"};
-    const bool is_text = message.find("role")->is_string();
-    if (is_text && std::ranges::find(kRoles, result.role) == std::end(kRoles)) {
-      message.violate("role", "must be system, developer, user, assistant or tool");
-    }
-    // What OpenAI calls developer since 2024 is what templates know as system.
-    if (result.role == "developer") result.role = "system";
-    if (result.role == "function") result.role = "tool";
-  }
-  read_content(message, path, result);
-  read_tool_calls(message, path, result);
-  if (!message.has("content") && result.tool_calls.empty() && json.is_object()) message.violate_path(path + ".content", "is required");
-  result.reasoning = message.text(message.has("reasoning_content") ? "reasoning_content" : "reasoning").value_or("");
-  result.name = message.text("name").value_or("");
-  result.tool_call_id = message.text("tool_call_id").value_or("");
-  fields.take(std::move(message.violations()));
-  return result;
 }
 
 void read_tools(Fields& fields, ChatRequest& chat) {
@@ -112,26 +58,59 @@ void read_tools(Fields& fields, ChatRequest& chat) {
   chat.calls = ChatRules::Calls::allowed;
 }
 
-// "auto", or {"type": "function", "function": {"name": …}}.
-void read_tool_choice(Fields& fields, ChatRequest& chat) {
-  chat.parallel_calls = fields.boolean("parallel_tool_calls").value_or(true);
-  const Json* const choice = fields.find("tool_choice");
-  if (choice == nullptr) return;
-  if (choice->is_string()) return choose_tool(fields, choice->get<std::string>(), "", chat);
-  Fields members(*choice, "tool_choice");
-  // OpenAI's responses have the name beside the type.
-  const Json* const function = members.has("function") ? members.object("function") : choice;
-  if (members.text("type").value_or("") != "function") members.violate("type", "must be \"function\"");
-  if (function != nullptr && function->is_object()) {
-    Fields named(*function, function == choice ? "tool_choice" : "tool_choice.function");
-    named.require("name");
-    if (const auto name = named.text("name")) choose_tool(fields, "required", *name, chat);
-    members.take(std::move(named.violations()));
+}  // namespace
+
+void read_content(Fields& message, std::string_view name, const std::string& path, ChatMessage& result) {
+  const Json* const content = message.find(name);
+  if (content == nullptr) return;
+  if (content->is_string()) {
+    result.content = content->get<std::string>();
+    return;
   }
-  fields.take(std::move(members.violations()));
+  if (!content->is_array()) {
+    message.violate_path(fmt::format("{}.{}", path, name), "must be a text or a list of parts", shown(*content));
+    return;
+  }
+  std::string text;
+  for (size_t i = 0; i < content->size(); ++i) {
+    const Json& part = (*content)[i];
+    const std::string type = part.is_object() ? part.value("type", Json("")).is_string() ? part.value("type", "") : "" : "";
+    if (type == "text" || type == "input_text" || type == "output_text") {
+      Fields members(part, fmt::format("{}.{}[{}]", path, name, i));
+      members.require("text");
+      text += members.text("text").value_or("");
+      message.take(std::move(members.violations()));
+    } else {
+      message.violate_path(fmt::format("{}.{}[{}].type", path, name, i), "must be \"text\": this model reads text only",
+                           part.is_object() && part.contains("type") ? shown(part["type"]) : shown(part));
+    }
+  }
+  result.content = std::move(text);
 }
 
-}  // namespace
+ChatMessage read_message(Fields& fields, const Json& json, const std::string& path) {
+  Fields message(json, path);
+  ChatMessage result;
+  if (message.require("role")) {
+    result.role = message.text("role").value_or("");
+    static constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool", "function"};
+    const bool is_text = message.find("role")->is_string();
+    if (is_text && std::ranges::find(kRoles, result.role) == std::end(kRoles)) {
+      message.violate("role", "must be system, developer, user, assistant or tool");
+    }
+    // What OpenAI calls developer since 2024 is what templates know as system.
+    if (result.role == "developer") result.role = "system";
+    if (result.role == "function") result.role = "tool";
+  }
+  read_content(message, "content", path, result);
+  read_tool_calls(message, path, result);
+  if (!message.has("content") && result.tool_calls.empty() && json.is_object()) message.violate_path(path + ".content", "is required");
+  result.reasoning = message.text(message.has("reasoning_content") ? "reasoning_content" : "reasoning").value_or("");
+  result.name = message.text("name").value_or("");
+  result.tool_call_id = message.text("tool_call_id").value_or("");
+  fields.take(std::move(message.violations()));
+  return result;
+}
 
 void choose_tool(Fields& fields, const std::string& word, const std::string& name, ChatRequest& chat) {
   if (word == "none") {
@@ -153,6 +132,24 @@ void choose_tool(Fields& fields, const std::string& word, const std::string& nam
   fields.violate("tool_choice", fmt::format("names {}, which is none of the tools", name));
 }
 
+void read_tool_choice(Fields& fields, ChatRequest& chat) {
+  chat.parallel_calls = fields.boolean("parallel_tool_calls").value_or(true);
+  const Json* const choice = fields.find("tool_choice");
+  if (choice == nullptr) return;
+  if (choice->is_string()) return choose_tool(fields, choice->get<std::string>(), "", chat);
+  Fields members(*choice, "tool_choice");
+  // OpenAI's responses have the name beside the type.
+  const Json* const function = members.has("function") ? members.object("function") : choice;
+  if (members.text("type").value_or("") != "function") members.violate("type", "must be \"function\"");
+  if (function != nullptr && function->is_object()) {
+    Fields named(*function, function == choice ? "tool_choice" : "tool_choice.function");
+    named.require("name");
+    if (const auto name = named.text("name")) choose_tool(fields, "required", *name, chat);
+    members.take(std::move(named.violations()));
+  }
+  fields.take(std::move(members.violations()));
+}
+
 void read_openai_chat(Fields& fields, ChatRequest& chat) {
   if (fields.require("messages")) {
     if (const Json* const messages = fields.list("messages")) {
@@ -161,7 +158,7 @@ void read_openai_chat(Fields& fields, ChatRequest& chat) {
       const size_t count = std::min(messages->size(), kMostMessages);
       // A list that is wrong all through gets a few words, not a million.
       for (size_t i = 0; i < count && fields.violations().size() < 20; ++i) {
-        chat.chat.messages.push_back(read_message(fields, (*messages)[i], i));
+        chat.chat.messages.push_back(read_message(fields, (*messages)[i], fmt::format("messages[{}]", i)));
       }
     }
   }

@@ -38,6 +38,12 @@ void render_chat(const Service& service, ChatRequest& chat, bool max_tokens_give
 
 // Whether one of the tools, which are in chat.chat.tools, must be called: "none", "auto", "required", or with `name` that one.
 void choose_tool(Fields& fields, const std::string& word, const std::string& name, ChatRequest& chat);
+// The member `name` as one text: a text, or a list of parts of text. Of other parts the model would know nothing. `path`: the message's.
+void read_content(Fields& message, std::string_view name, const std::string& path, ChatMessage& result);
+// One of OpenAI's messages.
+[[nodiscard]] ChatMessage read_message(Fields& fields, const Json& json, const std::string& path);
+// tool_choice, "auto" or {"type": "function", …}, and parallel_tool_calls.
+void read_tool_choice(Fields& fields, ChatRequest& chat);
 // OpenAI's messages, tools and tool_choice, of which Ollama's are a subset, and the form of the answer.
 void read_openai_chat(Fields& fields, ChatRequest& chat);
 

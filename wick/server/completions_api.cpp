@@ -209,6 +209,7 @@ void completions(Worker& worker, const HttpRequest& http, const Exchange& exchan
   read_counts(fields, common, options);
   const std::optional<AnswerFormat> format = read_answer_format(fields);
   fields.check();
+  name_user(http, common);
   constrain(*service, format, common);
   for (Request& request : requests) {
     std::swap(common.prompt, request.prompt);

@@ -107,7 +107,8 @@ class InferWriter final : public AnswerWriter {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-Request read_request(const Json& body, const Service& service, bool& streams) {
+Request read_request(const HttpRequest& http, const Service& service, bool& streams) {
+  const Json body = parse_body(http.body);
   Fields fields(body);
   Request request;
   if (const auto operation = fields.text("operation"); operation && *operation != "infer") {
@@ -135,6 +136,7 @@ Request read_request(const Json& body, const Service& service, bool& streams) {
     return more;
   }());
   fields.check();
+  name_user(http, request);
   fit_into_context(*service.engine, request, fields.has("max_tokens"));
   return request;
 }
@@ -142,7 +144,7 @@ Request read_request(const Json& body, const Service& service, bool& streams) {
 void create_job(Worker& worker, Jobs& jobs, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   bool streams = true;
-  Request request = read_request(parse_body(http.body), *service, streams);
+  Request request = read_request(http, *service, streams);
   const std::shared_ptr<Job> job = jobs.create();
   job->write(json_event({{"type", "started"}, {"job_id", job->id()}, {"model", service->model_id}, {"started_at", Worker::unix_time()}}));
   try {
@@ -164,7 +166,7 @@ std::shared_ptr<Job> find_job(Jobs& jobs, const HttpRequest& request) {
 void infer(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   bool streams = false;
-  Request request = read_request(parse_body(http.body), *service, streams);
+  Request request = read_request(http, *service, streams);
   Answer::start(worker, service, std::move(request), exchange, std::make_unique<InferWriter>(exchange, streams));
 }
 

@@ -54,6 +54,10 @@ void read_max_tokens(Fields& fields, std::initializer_list<std::string_view> nam
   }
 }
 
+void name_user(const HttpRequest& http, Request& request) {
+  if (!http.client.empty()) request.user = fmt::format("{}/{}", http.client, request.user);
+}
+
 StreamOptions read_stream_options(Fields& fields) {
   StreamOptions result{.streams = fields.boolean("stream").value_or(false)};
   if (const Json* const options = fields.object("stream_options")) {

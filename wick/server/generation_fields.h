@@ -5,6 +5,7 @@
 
 #include "wick/engine/request.h"
 #include "wick/server/fields.h"
+#include "wick/server/http_message.h"
 
 namespace wick::server {
 
@@ -13,6 +14,8 @@ namespace wick::server {
 void read_generation(Fields& fields, Request& request);
 // max_tokens under whatever name; `fallback` where none is there. A number below 0 means as many as the context holds.
 void read_max_tokens(Fields& fields, std::initializer_list<std::string_view> names, int64_t fallback, Request& request);
+// Whose turn it is among requests (Request::user): the client's key, and within it the user that the request names.
+void name_user(const HttpRequest& http, Request& request);
 // stream, and include_usage of stream_options.
 struct StreamOptions {
   bool streams = false, with_usage = false;

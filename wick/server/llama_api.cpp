@@ -1,5 +1,6 @@
 #include "wick/server/llama_api.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -8,9 +9,11 @@
 #include "wick/server/answer_format.h"
 #include "wick/server/event_stream.h"
 #include "wick/server/generation_fields.h"
+#include "wick/server/infill.h"
 #include "wick/server/logprobs_json.h"
 #include "wick/server/prompt_length.h"
 #include "wick/server/prompts.h"
+#include "wick/server/slots.h"
 
 namespace wick::server {
 namespace {
@@ -69,16 +72,39 @@ void detokenize(Worker& worker, const HttpRequest& http, const Exchange& exchang
 }
 
 struct LlamaOptions {
+  int64_t slot = 0;
   bool streams = false;
   bool returns_tokens = false;
   int64_t probabilities = 0;
 };
 
+Json settings_json(const Request& request) {
+  const SamplingParams& sampling = request.params.sampling;
+  return {{"seed", sampling.seed ? Json(*sampling.seed) : Json(-1)},
+          {"temperature", sampling.temperature},
+          {"top_k", sampling.top_k},
+          {"top_p", sampling.top_p},
+          {"min_p", sampling.min_p},
+          {"repeat_penalty", sampling.repetition_penalty},
+          {"repeat_last_n", sampling.penalty_window},
+          {"presence_penalty", sampling.presence_penalty},
+          {"frequency_penalty", sampling.frequency_penalty},
+          {"stop", request.params.stop},
+          {"n_predict", request.params.max_tokens},
+          {"ignore_eos", request.params.ignore_eos}};
+}
+
 // llama.cpp's own completion: {"content": …, "stop": …, "timings": …}.
 class LlamaWriter final : public AnswerWriter {
  public:
-  LlamaWriter(Exchange exchange, std::shared_ptr<Service> service, Json settings, const LlamaOptions& options)
-      : exchange_(std::move(exchange)), service_(std::move(service)), settings_(std::move(settings)), options_(options) {}
+  LlamaWriter(Exchange exchange, std::shared_ptr<Service> service, std::shared_ptr<Slots> slots, const Request& request,
+              const LlamaOptions& options)
+      : exchange_(std::move(exchange)),
+        service_(std::move(service)),
+        slots_(std::move(slots)),
+        settings_(settings_json(request)),
+        prompt_(request.tokens),
+        options_(options) {}
 
   void begin() override {
     if (options_.streams) begin_events(*exchange_);
@@ -94,6 +120,9 @@ class LlamaWriter final : public AnswerWriter {
   }
   void complete(const std::vector<Choice>& choices, const PromptEvent&) override {
     const Json json = last(choices.front());
+    std::vector<TokenId> tokens = std::move(prompt_);
+    tokens.insert(tokens.end(), choices.front().tokens.begin(), choices.front().tokens.end());
+    slots_->keep(options_.slot, std::move(tokens));
     if (options_.streams) {
       exchange_->write(json_event(json));
       exchange_->end();
@@ -129,6 +158,7 @@ class LlamaWriter final : public AnswerWriter {
     const auto prompt = static_cast<double>(finish.usage.prompt_tokens - finish.usage.cached_tokens);
     const auto predicted = static_cast<double>(finish.usage.completion_tokens);
     Json json = {{"index", finish.choice},
+                 {"id_slot", options_.slot},
                  {"content", options_.streams ? finish.text : choice.text},
                  {"tokens", Json::array()},
                  {"stop", true},
@@ -157,38 +187,53 @@ class LlamaWriter final : public AnswerWriter {
 
   Exchange exchange_;
   std::shared_ptr<Service> service_;
+  std::shared_ptr<Slots> slots_;
   Json settings_;
+  std::vector<TokenId> prompt_;
   LlamaOptions options_;
 };
 
-Json settings_json(const Request& request) {
-  const SamplingParams& sampling = request.params.sampling;
-  return {{"seed", sampling.seed ? Json(*sampling.seed) : Json(-1)},
-          {"temperature", sampling.temperature},
-          {"top_k", sampling.top_k},
-          {"top_p", sampling.top_p},
-          {"min_p", sampling.min_p},
-          {"repeat_penalty", sampling.repetition_penalty},
-          {"repeat_last_n", sampling.penalty_window},
-          {"presence_penalty", sampling.presence_penalty},
-          {"frequency_penalty", sampling.frequency_penalty},
-          {"stop", request.params.stop},
-          {"n_predict", request.params.max_tokens},
-          {"ignore_eos", request.params.ignore_eos}};
+// The prompt of a request for the middle of a text.
+Request read_infill(Fields& fields, const Service& service) {
+  InfillText text;
+  if (!fields.has("input_prefix") && !fields.has("input_suffix")) fields.require("input_prefix");
+  text.prefix = fields.text("input_prefix").value_or("");
+  text.suffix = fields.text("input_suffix").value_or("");
+  text.middle = fields.text("prompt").value_or("");
+  if (const Json* const files = fields.list("input_extra")) {
+    for (size_t i = 0; i < files->size(); ++i) {
+      Fields file((*files)[i], fmt::format("input_extra[{}]", i));
+      file.require("text");
+      text.files.push_back({.name = file.text("filename").value_or(""), .text = file.text("text").value_or("")});
+      fields.take(std::move(file.violations()));
+    }
+  }
+  std::optional<std::vector<TokenId>> tokens = infill_tokens(service.engine->tokenizer(), text);
+  if (!tokens) throw ApiError(501, "UNSUPPORTED", "this model's vocabulary has no marks for filling in the middle of a text");
+  return {.tokens = std::move(*tokens)};
 }
 
-void completion(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+enum class LlamaTask { completion, infill };
+
+void completion(Worker& worker, const std::shared_ptr<Slots>& slots, LlamaTask task, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   const Json body = parse_body(http.body);
   Fields fields(body);
-  fields.require("prompt");
-  std::vector<Request> requests = read_prompts(fields, "prompt", 1);
-  Request request = requests.empty() ? Request{} : std::move(requests.front());
+  Request request;
+  if (task == LlamaTask::infill) {
+    request = read_infill(fields, *service);
+  } else {
+    fields.require("prompt");
+    std::vector<Request> requests = read_prompts(fields, "prompt", 1);
+    if (!requests.empty()) request = std::move(requests.front());
+  }
   LlamaOptions options;
   read_generation(fields, request);
   read_max_tokens(fields, {"n_predict", "max_tokens"}, kUnlimitedTokens, request);
   options.streams = fields.boolean("stream").value_or(false);
   options.returns_tokens = fields.boolean("return_tokens").value_or(false);
+  // -1 is llama.cpp's word for any.
+  options.slot = std::max<int64_t>(fields.integer("id_slot", -1, service->engine->info().sequences - 1).value_or(0), 0);
   request.cache_prompt = fields.boolean("cache_prompt").value_or(true);
   if (const auto value = fields.integer("n_probs", 0, 100)) {
     options.probabilities = *value;
@@ -196,12 +241,12 @@ void completion(Worker& worker, const HttpRequest& http, const Exchange& exchang
   }
   const std::optional<AnswerFormat> format = read_answer_format(fields);
   fields.check();
+  name_user(http, request);
   constrain(*service, format, request);
   request.params.parse_special = true;  // llama.cpp takes control tokens in prompts for what they are
   fit_into_context(*service->engine, request, false);
-  Json settings = settings_json(request);
-  Answer::start(worker, service, std::move(request), exchange,
-                std::make_unique<LlamaWriter>(exchange, service, std::move(settings), options));
+  auto writer = std::make_unique<LlamaWriter>(exchange, service, slots, request, options);
+  Answer::start(worker, service, std::move(request), exchange, std::move(writer));
 }
 
 void props(Worker& worker, const Exchange& exchange) {
@@ -220,17 +265,6 @@ void props(Worker& worker, const Exchange& exchange) {
                                                 {"build_info", worker.options().implementation + " " + worker.options().version}})));
 }
 
-void slots(Worker& worker, const Exchange& exchange) {
-  const std::shared_ptr<Service> service = worker.service();
-  const EngineInfo& info = service->engine->info();
-  const int64_t running = service->engine->metrics().running;
-  Json list = Json::array();
-  for (int64_t i = 0; i < info.sequences; ++i) {
-    list.push_back({{"id", i}, {"n_ctx", info.context}, {"is_processing", i < running}});
-  }
-  exchange->respond(json_response(200, to_text(list)));
-}
-
 }  // namespace
 
 void add_llama_routes(Router& router, Worker& worker) {
@@ -240,17 +274,20 @@ void add_llama_routes(Router& router, Worker& worker) {
   };
   add("POST", "/tokenize", tokenize);
   add("POST", "/detokenize", detokenize);
-  add("POST", "/completion", completion);
-  add("POST", "/completions", completion);
+  const auto slots = std::make_shared<Slots>();
+  add_slot_routes(router, worker, slots);
+  for (const char* path : {"/completion", "/completions", "/infill"}) {
+    const LlamaTask task = std::string_view(path) == "/infill" ? LlamaTask::infill : LlamaTask::completion;
+    add("POST", path,
+        [slots, task](Worker& own, const HttpRequest& http, const Exchange& exchange) { completion(own, slots, task, http, exchange); });
+  }
   add("GET", "/props", [](Worker& own, const HttpRequest&, const Exchange& exchange) { props(own, exchange); });
-  add("GET", "/slots", [](Worker& own, const HttpRequest&, const Exchange& exchange) { slots(own, exchange); });
   const auto cannot = [](const char* what) {
     return [what](Worker&, const HttpRequest&, const Exchange&) { throw ApiError(501, "UNSUPPORTED", what); };
   };
   for (const char* path : {"/rerank", "/reranking", "/v1/rerank", "/v1/reranking"}) {
     add("POST", path, cannot("reranking needs an encoder model, which this version does not run"));
   }
-  add("POST", "/infill", cannot("filling in the middle is not supported by this model"));
   add("GET", "/lora-adapters", [](Worker&, const HttpRequest&, const Exchange& exchange) { exchange->respond(json_response(200, "[]")); });
 }
 

@@ -123,6 +123,7 @@ void ollama_chat(Worker& worker, const HttpRequest& http, const Exchange& exchan
   read_openai_chat(fields, chat);
   read_ollama_options(fields, chat);
   fields.check();
+  name_user(http, chat.request);
   render_chat(*service, chat, false);
   auto writer = std::make_unique<OllamaWriter>(exchange, service, chat, true);
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
@@ -140,6 +141,7 @@ void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& ex
   read_ollama_options(fields, chat);
   chat.answer = read_answer_format(fields);
   fields.check();
+  name_user(http, chat.request);
   if (is_raw) {
     constrain(*service, chat.answer, chat.request);
     chat.rendered = chat.request.prompt = prompt;

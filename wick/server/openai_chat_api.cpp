@@ -184,6 +184,7 @@ void chat_completions(Worker& worker, const HttpRequest& http, const Exchange& e
   read_chat_settings(fields, chat.request, options);
   options.parses_tools = chat.uses_tools;
   fields.check();
+  name_user(http, chat.request);
   render_chat(*service, chat, fields.has("max_tokens") || fields.has("max_completion_tokens"));
   auto writer = std::make_unique<ChatWriter>(exchange, service, options, chat);
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));

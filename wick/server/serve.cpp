@@ -19,6 +19,7 @@
 #include "wick/server/ollama_api.h"
 #include "wick/server/openai_chat_api.h"
 #include "wick/server/request_log.h"
+#include "wick/server/responses_api.h"
 #include "wick/server/router.h"
 
 namespace wick::server {
@@ -85,11 +86,12 @@ class Server {
                          .version = options_.version,
                          .port = 0,
                          .metrics_prefix = options_.metrics_prefix,
+                         .slot_folder = options_.slot_folder,
                          .post =
                              [this](std::function<void()> work) {
                                if (http_) http_->post(std::move(work));
                              },
-                         .device_metrics = {}};
+                         .device_metrics = options_.device_metrics};
     worker_.emplace(std::move(worker));
   }
 
@@ -98,6 +100,7 @@ class Server {
     add_fleet_routes(router_, *worker_, jobs_);
     add_completion_routes(router_, *worker_);
     add_openai_chat_routes(router_, *worker_);
+    add_responses_routes(router_, *worker_);
     add_anthropic_routes(router_, *worker_);
     add_ollama_routes(router_, *worker_);
     add_embedding_routes(router_, *worker_);

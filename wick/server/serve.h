@@ -25,6 +25,8 @@ struct ServeOptions {
   LogFormat log_format = LogFormat::text;
   bool is_quiet = false;
   std::string worker_id, model_ref, device, implementation, version, metrics_prefix;
+  std::string slot_folder;                        // where /slots saves to and restores from; empty: it does not
+  std::function<Json()> device_metrics = {};      // as in WorkerOptions
   std::string queen_url, hive_url, callback_url;  // empty: none
 };
 

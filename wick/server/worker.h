@@ -40,6 +40,7 @@ struct WorkerOptions {
   std::string version;
   int port = 0;
   std::string metrics_prefix = "wick:";
+  std::string slot_folder = {};                          // where /slots saves to and restores from; empty: it does not
   std::function<void(std::function<void()>)> post = {};  // runs a function on a server thread
   std::function<Json()> device_metrics = {};             // {"utilization": 0 to 1, "memory_used": bytes …}; what the driver tells, or empty
 };

@@ -1,0 +1,11 @@
+// OpenAI's responses as a request: items of a conversation, instructions, tools and the form of the text.
+#pragma once
+
+#include "wick/server/chat_request.h"
+
+namespace wick::server {
+
+// Nothing is kept between requests: what refers to an earlier response is refused.
+void read_responses(Fields& fields, ChatRequest& chat);
+
+}  // namespace wick::server
