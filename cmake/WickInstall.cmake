@@ -56,7 +56,7 @@ endfunction()
 # Headers and package files; called when all libraries are known.
 function(wick_install_development)
   # The umbrella headers, each built backend's own header, and what they include; nothing else.
-  set(public wick/wick.h wick/tensor.h wick/nn.h wick/llm.h wick/kernel.h)
+  set(public wick/wick.h wick/tensor.h wick/nn.h wick/llm.h wick/kernel.h wick/c.h)
   get_property(built GLOBAL PROPERTY WICK_BACKENDS_BUILT)
   foreach(backend IN LISTS built)
     if(EXISTS ${PROJECT_SOURCE_DIR}/wick/backend/${backend}/${backend}.h)

@@ -1,0 +1,381 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <variant>
+
+#include "wick/base/fail.h"
+#include "wick/c/guard.h"
+#include "wick/c/options.h"
+#include "wick/engine/engine.h"
+#include "wick/engine/sampling.h"
+#include "wick/text/chat_parser.h"
+#include "wick/text/tokenizer.h"
+
+// The engine runs on a thread of its own, so that the calls of several threads are computed together.
+struct wick_model {
+  wick_model(wick::Checkpoint opened, const wick::Device& device, const wick::c::ModelChoices& choices)
+      : file(std::move(opened)),
+        tokenizer(wick::load_tokenizer(file)),
+        model(wick::load_language_model(file, device, choices.load)),
+        engine(*model, tokenizer, choices.engine),
+        constraints(tokenizer),
+        chat_template(choices.chat_template) {
+    engine.start();
+  }
+
+  wick::Checkpoint file;
+  std::shared_ptr<const wick::Tokenizer> tokenizer;
+  std::unique_ptr<wick::LanguageModel> model;
+  wick::Engine engine;
+  wick::ConstraintCompiler constraints;
+  std::string chat_template;
+};
+
+struct wick_answer {
+  std::string text = {};
+  std::string reasoning = {};
+  std::string stop_reason = {};
+  std::vector<wick::TokenId> tokens = {};
+  std::vector<wick::ToolCall> calls = {};
+  wick::Usage usage = {};
+  wick::Timings timings = {};
+  uint64_t seed = 0;
+};
+
+struct wick_sampler {
+  wick::Sampler sampler;
+};
+
+namespace wick::c {
+namespace {
+
+// Where the pieces of an answer go: into it, and to the caller, who may stop it.
+class Receiver {
+ public:
+  Receiver(wick_answer& answer, wick_on_piece on_piece, void* user) : answer_(answer), on_piece_(on_piece), user_(user) {}
+
+  void content(const std::string& text) {
+    answer_.text += text;
+    tell(WICK_CONTENT, text);
+  }
+
+  void event(const ChatEvent& event) {
+    switch (event.kind) {
+      case ChatEventKind::content: content(event.text); break;
+      case ChatEventKind::reasoning:
+        answer_.reasoning += event.text;
+        tell(WICK_REASONING, event.text);
+        break;
+      case ChatEventKind::call_begin:
+        answer_.calls.push_back({.id = event.id, .name = event.name});
+        tell(WICK_CALL_BEGIN, event.name);
+        break;
+      case ChatEventKind::arguments:
+        answer_.calls.back().arguments += event.text;
+        tell(WICK_CALL_ARGUMENTS, event.text);
+        break;
+      case ChatEventKind::call_end: tell(WICK_CALL_END, ""); break;
+    }
+  }
+
+  [[nodiscard]] bool refused() const noexcept { return refused_; }
+
+ private:
+  void tell(wick_piece_kind kind, const std::string& text) {
+    const bool is_empty = text.empty() && kind != WICK_CALL_END;
+    if (on_piece_ != nullptr && !refused_ && !is_empty && on_piece_(user_, kind, text.c_str()) == 0) refused_ = true;
+  }
+
+  wick_answer& answer_;
+  wick_on_piece on_piece_;
+  void* user_;
+  bool refused_ = false;
+};
+
+// Reads a stream to its end. `take` is given the text of each token, with the spelling of control tokens in front where there is a parser.
+void read_stream(Stream& stream, const Tokenizer& tokenizer, wick_answer& answer, Receiver& receiver, ChatParser* parser) {
+  const auto take = [&](const std::string& text) {
+    if (parser == nullptr) {
+      if (!text.empty()) receiver.content(text);
+      return;
+    }
+    for (const ChatEvent& event : parser->push(text)) receiver.event(event);
+  };
+  while (const std::optional<StreamEvent> event = stream.next()) {
+    if (const auto* token = std::get_if<TokenEvent>(&*event)) {
+      answer.tokens.push_back(token->token);
+      // Control tokens add no text, but calls and channels are told by them.
+      const bool marks = parser != nullptr && tokenizer.is_control(token->token) && !tokenizer.ends_generation(token->token);
+      if (marks) take(std::string(tokenizer.token_text(token->token)));
+      take(token->text);
+    } else if (const auto* finish = std::get_if<FinishEvent>(&*event)) {
+      take(finish->text);
+      answer.stop_reason = to_string(finish->reason);
+      answer.usage = finish->usage;
+      answer.timings = finish->timings;
+      answer.seed = finish->seed;
+    } else if (const auto* error = std::get_if<ErrorEvent>(&*event)) {
+      throw Error(error->code, error->message);
+    }
+    if (receiver.refused()) stream.cancel();
+  }
+  if (parser == nullptr) return;
+  for (const ChatEvent& event : parser->finish()) receiver.event(event);
+}
+
+Request request_of(wick_model& model, const wick_options* options) {
+  GenerationChoices choices = generation_choices(options);
+  if (choices.format) choices.params.constraint = model.constraints.compile(*choices.format);
+  return {.params = std::move(choices.params)};
+}
+
+std::unique_ptr<wick_model> load(const char* path, const wick_options* options) {
+  const ModelChoices choices = model_choices(options);
+  Checkpoint file = Checkpoint::open(path);
+  const Device device = choices.device.empty() ? Device::best() : Device::parse(choices.device);
+  return std::make_unique<wick_model>(std::move(file), device, choices);
+}
+
+std::string spelling(const Tokenizer& tokenizer, std::optional<TokenId> token) {
+  return token ? std::string(tokenizer.token_text(*token)) : std::string();
+}
+
+// A JSON text, as a string of JSON.
+std::string json_text(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+std::string render(const wick_model& model, const ChatTemplate& chat_template, const char* messages, const char* tools) {
+  std::string variables =
+      fmt::format(R"({{"messages":{},"add_generation_prompt":true,"bos_token":{},"eos_token":{})", messages,
+                  json_text(spelling(*model.tokenizer, model.tokenizer->bos())), json_text(spelling(*model.tokenizer, model.tokenizer->eos())));
+  if (tools != nullptr) variables += fmt::format(",\"tools\":{}", tools);
+  return chat_template.render_json(variables + "}");
+}
+
+std::unique_ptr<wick_answer> generate(wick_model& model, const char* prompt, const wick_options* options, wick_on_piece on_piece,
+                                      void* user) {
+  auto answer = std::make_unique<wick_answer>();
+  Request request = request_of(model, options);
+  request.prompt = prompt;
+  Receiver receiver(*answer, on_piece, user);
+  Stream stream = model.engine.submit(std::move(request));
+  read_stream(stream, *model.tokenizer, *answer, receiver, nullptr);
+  return answer;
+}
+
+struct Conversation {
+  const char* messages;
+  const char* tools;
+};
+
+std::unique_ptr<wick_answer> chat(wick_model& model, const Conversation& conversation, const wick_options* options, wick_on_piece on_piece,
+                                  void* user) {
+  auto answer = std::make_unique<wick_answer>();
+  const ChatTemplate chosen =
+      choose_chat_template(find_chat_templates(model.file), model.chat_template, model.model->info().name, conversation.tools != nullptr);
+  const std::string text = render(model, chosen, conversation.messages, conversation.tools);
+  Request request = request_of(model, options);
+  request.tokens = model.engine.encode_prompt(text, true);
+  ChatParser parser({.format = detect_chat_format(chosen.source()),
+                     .starts_in_reasoning = ends_in_reasoning(text),
+                     .tools = conversation.tools != nullptr ? conversation.tools : ""});
+  Receiver receiver(*answer, on_piece, user);
+  Stream stream = model.engine.submit(std::move(request));
+  read_stream(stream, *model.tokenizer, *answer, receiver, &parser);
+  return answer;
+}
+
+std::vector<float> embed(wick_model& model, const char* text) {
+  Stream stream = model.engine.submit({.task = Request::Task::embed, .prompt = text});
+  std::vector<float> embedding;
+  while (const std::optional<StreamEvent> event = stream.next()) {
+    if (const auto* finish = std::get_if<FinishEvent>(&*event)) embedding = finish->embedding;
+    if (const auto* error = std::get_if<ErrorEvent>(&*event)) throw Error(error->code, error->message);
+  }
+  return embedding;
+}
+
+std::optional<int64_t> number_of(const EngineInfo& info, std::string_view name) {
+  if (name == "context") return info.context;
+  if (name == "model_context") return info.model_context;
+  if (name == "vocab_size") return info.vocab_size;
+  if (name == "width") return info.width;
+  if (name == "layers") return info.layers;
+  if (name == "parameters") return info.parameters;
+  if (name == "file_bytes") return static_cast<int64_t>(info.file_bytes);
+  return std::nullopt;
+}
+
+double number_of(const wick_answer& answer, std::string_view name) {
+  if (name == "prompt_tokens") return static_cast<double>(answer.usage.prompt_tokens);
+  if (name == "cached_tokens") return static_cast<double>(answer.usage.cached_tokens);
+  if (name == "completion_tokens") return static_cast<double>(answer.usage.completion_tokens);
+  if (name == "seed") return static_cast<double>(answer.seed);
+  if (name == "prefill") return answer.timings.prefill;
+  if (name == "decode") return answer.timings.decode;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+// As much of the values as there is room for.
+template <class T>
+void hand_out(const std::vector<T>& values, T* into, size_t capacity, size_t* count) {
+  if (into != nullptr) std::copy_n(values.begin(), std::min(capacity, values.size()), into);
+  *count = values.size();
+}
+
+}  // namespace
+}  // namespace wick::c
+
+extern "C" {
+
+wick_status wick_model_load(const char* path, const wick_options* options, wick_model** model) {
+  return wick::c::guarded([&] {
+    wick::c::need(path, "wick_model_load", "path");
+    wick::c::need(model, "wick_model_load", "model");
+    *model = wick::c::load(path, options).release();
+  });
+}
+
+void wick_model_free(wick_model* model) { const std::unique_ptr<wick_model> freed(model); }
+
+wick_status wick_model_number(const wick_model* model, const char* name, int64_t* value) {
+  return wick::c::guarded([&] {
+    wick::c::need(model, "wick_model_number", "model");
+    wick::c::need(name, "wick_model_number", "name");
+    wick::c::need(value, "wick_model_number", "value");
+    const std::optional<int64_t> found = wick::c::number_of(model->engine.info(), name);
+    if (!found) wick::fail(wick::ErrorCode::invalid_argument, "wick_model_number: there is no number {}; wick/c.h lists them", name);
+    *value = *found;
+  });
+}
+
+const char* wick_model_text(const wick_model* model, const char* name) {
+  if (model == nullptr || name == nullptr) return nullptr;
+  const wick::EngineInfo& info = model->engine.info();
+  if (std::strcmp(name, "name") == 0) return info.model.c_str();
+  if (std::strcmp(name, "architecture") == 0) return info.architecture.c_str();
+  if (std::strcmp(name, "device") == 0) return info.device.c_str();
+  return nullptr;
+}
+
+wick_status wick_tokenize(const wick_model* model, const char* text, int32_t parse_special, int32_t* tokens, size_t capacity,
+                          size_t* count) {
+  return wick::c::guarded([&] {
+    wick::c::need(model, "wick_tokenize", "model");
+    wick::c::need(text, "wick_tokenize", "text");
+    wick::c::need(count, "wick_tokenize", "count");
+    wick::c::hand_out(model->engine.encode_prompt(text, parse_special != 0), tokens, capacity, count);
+  });
+}
+
+wick_status wick_detokenize(const wick_model* model, const int32_t* tokens, size_t count, char* text, size_t capacity, size_t* length) {
+  return wick::c::guarded([&] {
+    wick::c::need(model, "wick_detokenize", "model");
+    wick::c::need(count > 0 ? tokens : reinterpret_cast<const int32_t*>(model), "wick_detokenize", "tokens");
+    wick::c::need(length, "wick_detokenize", "length");
+    const std::string decoded = model->tokenizer->decode(std::span(tokens, count));
+    if (text != nullptr && capacity > 0) {
+      const size_t written = std::min(capacity - 1, decoded.size());
+      std::memcpy(text, decoded.data(), written);
+      text[written] = '\0';
+    }
+    *length = decoded.size();
+  });
+}
+
+wick_status wick_generate(wick_model* model, const char* prompt, const wick_options* options, wick_on_piece on_piece, void* user,
+                          wick_answer** answer) {
+  return wick::c::guarded([&] {
+    wick::c::need(model, "wick_generate", "model");
+    wick::c::need(prompt, "wick_generate", "prompt");
+    wick::c::need(answer, "wick_generate", "answer");
+    *answer = wick::c::generate(*model, prompt, options, on_piece, user).release();
+  });
+}
+
+wick_status wick_chat(wick_model* model, const char* messages, const char* tools, const wick_options* options, wick_on_piece on_piece,
+                      void* user, wick_answer** answer) {
+  return wick::c::guarded([&] {
+    wick::c::need(model, "wick_chat", "model");
+    wick::c::need(messages, "wick_chat", "messages");
+    wick::c::need(answer, "wick_chat", "answer");
+    *answer = wick::c::chat(*model, {messages, tools}, options, on_piece, user).release();
+  });
+}
+
+void wick_answer_free(wick_answer* answer) { const std::unique_ptr<wick_answer> freed(answer); }
+
+const char* wick_answer_text(const wick_answer* answer) { return answer == nullptr ? "" : answer->text.c_str(); }
+
+const char* wick_answer_reasoning(const wick_answer* answer) { return answer == nullptr ? "" : answer->reasoning.c_str(); }
+
+const char* wick_answer_stop_reason(const wick_answer* answer) { return answer == nullptr ? "" : answer->stop_reason.c_str(); }
+
+const int32_t* wick_answer_tokens(const wick_answer* answer, size_t* count) {
+  if (count != nullptr) *count = answer == nullptr ? 0 : answer->tokens.size();
+  return answer == nullptr ? nullptr : answer->tokens.data();
+}
+
+double wick_answer_number(const wick_answer* answer, const char* name) {
+  if (answer == nullptr || name == nullptr) return std::numeric_limits<double>::quiet_NaN();
+  return wick::c::number_of(*answer, name);
+}
+
+size_t wick_answer_calls(const wick_answer* answer) { return answer == nullptr ? 0 : answer->calls.size(); }
+
+const char* wick_answer_call_name(const wick_answer* answer, size_t index) {
+  return index < wick_answer_calls(answer) ? answer->calls[index].name.c_str() : nullptr;
+}
+
+const char* wick_answer_call_arguments(const wick_answer* answer, size_t index) {
+  return index < wick_answer_calls(answer) ? answer->calls[index].arguments.c_str() : nullptr;
+}
+
+wick_status wick_embed(wick_model* model, const char* text, float* embedding, size_t capacity, size_t* count) {
+  return wick::c::guarded([&] {
+    wick::c::need(model, "wick_embed", "model");
+    wick::c::need(text, "wick_embed", "text");
+    wick::c::need(count, "wick_embed", "count");
+    wick::c::hand_out(wick::c::embed(*model, text), embedding, capacity, count);
+  });
+}
+
+wick_status wick_sampler_new(const wick_options* options, wick_sampler** sampler) {
+  return wick::c::guarded([&] {
+    wick::c::need(sampler, "wick_sampler_new", "sampler");
+    *sampler = std::make_unique<wick_sampler>(wick::Sampler(wick::c::sampling_choices(options))).release();
+  });
+}
+
+void wick_sampler_free(wick_sampler* sampler) { const std::unique_ptr<wick_sampler> freed(sampler); }
+
+wick_status wick_sampler_accept(wick_sampler* sampler, int32_t token) {
+  return wick::c::guarded([&] {
+    wick::c::need(sampler, "wick_sampler_accept", "sampler");
+    sampler->sampler.accept(token);
+  });
+}
+
+wick_status wick_sampler_sample(wick_sampler* sampler, const float* logits, size_t count, int32_t* token) {
+  return wick::c::guarded([&] {
+    wick::c::need(sampler, "wick_sampler_sample", "sampler");
+    wick::c::need(logits, "wick_sampler_sample", "logits");
+    wick::c::need(token, "wick_sampler_sample", "token");
+    if (count == 0) wick::fail(wick::ErrorCode::invalid_argument, "wick_sampler_sample: no logits");
+    *token = sampler->sampler.sample(std::span(logits, count));
+  });
+}
+
+}  // extern "C"

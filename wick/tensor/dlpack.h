@@ -1,0 +1,71 @@
+// Tensors shared with other libraries by DLPack: its structures (specification 1.1, dmlc/dlpack), and tensors to and from them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "wick/tensor/tensor.h"
+
+namespace wick::dlpack {
+
+// The structures' members are those of the specification, in its order.
+struct DlDevice {
+  int32_t kind = 1;
+  int32_t index = 0;
+};
+inline constexpr int32_t kCpu = 1;
+
+struct DlType {
+  uint8_t code = 0;
+  uint8_t bits = 0;
+  uint16_t lanes = 1;
+};
+
+struct DlTensor {
+  void* data = nullptr;
+  DlDevice device = {};
+  int32_t rank = 0;
+  DlType dtype = {};
+  int64_t* shape = nullptr;
+  int64_t* strides = nullptr;  // in elements; nullptr: row-major
+  uint64_t byte_offset = 0;
+};
+
+struct DlManaged {
+  DlTensor tensor = {};
+  void* context = nullptr;
+  void (*deleter)(DlManaged*) = nullptr;
+};
+
+struct DlManagedVersioned {
+  uint32_t major = 1;
+  uint32_t minor = 0;
+  void* context = nullptr;
+  void (*deleter)(DlManagedVersioned*) = nullptr;
+  uint64_t flags = 0;
+  DlTensor tensor = {};
+};
+inline constexpr uint64_t kReadOnly = 1;
+inline constexpr uint64_t kCopied = 2;
+
+// A tensor, and whether its u8 elements are bool for the other library.
+struct Exchanged {
+  Tensor tensor;
+  bool boolean = false;
+};
+
+// The same memory, for the other library: its deleter gives it back. Managed is DlManaged or DlManagedVersioned. Errors: unsupported for a
+// dtype that DLPack has not, and for memory that is not the host's.
+template <class Managed>
+[[nodiscard]] Managed* lend(const Exchanged& from);
+extern template DlManaged* lend(const Exchanged& from);
+extern template DlManagedVersioned* lend(const Exchanged& from);
+
+// A tensor of the other library's memory; a copy of it where that is asked for, where the memory is read-only, or not aligned. `owner`
+// keeps the memory. Errors: dtype_mismatch, device_mismatch, shape_mismatch, naming what the other library gave.
+[[nodiscard]] Exchanged borrow(const DlTensor& from, bool read_only, bool copy, std::shared_ptr<const void> owner);
+
+// The code of a dtype. Errors: unsupported.
+[[nodiscard]] DlType type_of(DType dtype, bool boolean);
+
+}  // namespace wick::dlpack
