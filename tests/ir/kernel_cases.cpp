@@ -488,8 +488,8 @@ CaseBuffer words(const std::vector<uint32_t>& numbers) {
 }
 
 // One token after 329, in two splits and an empty one; paged: in blocks of 34 positions, the last ones first.
-KernelCase attention_case(uint32_t rows, kernels::RowAccess access, bool paged, const DeviceCaps& caps) {
-  const std::size_t heads = 4, group = 2, dim = 64, length = 330, capacity = 340, splits = 3, block = paged ? 34 : capacity;
+KernelCase attention_case(uint32_t rows, kernels::RowAccess access, bool paged, const DeviceCaps& caps, uint32_t dim = 64) {
+  const std::size_t heads = 4, group = 2, length = 330, capacity = 340, splits = 3, block = paged ? 34 : capacity;
   const std::size_t split_length = kernels::attention_split_length(length, splits, kernels::attention_lanes(caps));
   const Numbers q = numbers(Element::f32, heads * dim, 15, 4), k = numbers(Element::f16, heads / group * capacity * dim, 16),
                 v = numbers(Element::f16, heads / group * capacity * dim, 17);
@@ -760,6 +760,11 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   for (const kernels::RowAccess access : {kernels::RowAccess::vectors, kernels::RowAccess::elements}) {
     cases.push_back(attention_case(1, access, access == kernels::RowAccess::vectors, caps));
     cases.push_back(attention_case(2, access, access == kernels::RowAccess::elements, caps));
+    // As for a device of many units: several loads at a time, here of a number of units that they do not divide.
+    DeviceCaps many_units = caps;
+    many_units.compute_units = 64;
+    cases.push_back(attention_case(2, access, true, many_units, 72));
+    cases.back().name += "_together";
   }
   for (const DType cache : {DType::f16, DType::bf16}) {
     const auto tiles = kernels::attention_tiles_of({.cache = cache, .access = kernels::RowAccess::vectors}, 32, caps);

@@ -40,6 +40,15 @@ struct Running {
   }
 };
 
+constexpr uint32_t kUnitsTogether = 4;  // of a key, that a lane reads before it uses them
+// How many values a lane reads before it uses them: a device of few units is a processor, which waits for none of them, and compiles less
+// text in less time.
+uint32_t values_together(const DeviceCaps& caps, uint32_t lanes) {
+  constexpr int kManyUnits = 16;
+  constexpr uint32_t kTogether = 16;
+  return caps.compute_units >= kManyUnits && lanes % kTogether == 0 ? kTogether : 1;
+}
+
 // The kernel in its making.
 class Attention {
  public:
@@ -56,6 +65,7 @@ class Attention {
         out_(k_.output("out", Element::f32)),
         row_end_(k_, form.sinks && !form.splits, form.logarithms && !form.splits),
         lanes_(options_.group_size),
+        together_(values_together(caps, lanes_)),
         group_(k_) {}
 
   Kernel make() {
@@ -67,7 +77,10 @@ class Attention {
     std::vector<Running> running;
     for (uint32_t r = 0; r < form_.rows; ++r) running.emplace_back(k_, form_.columns);
     k_.loop(a_.begin, a_.end, lanes_, [&](const Value& first) { add_positions(running, first); });
-    for (uint32_t r = 0; r < form_.rows; ++r) store_row(running[r], a_.first_row + r);
+    std::vector<Value> sums;
+    for (const Running& row : running) sums.push_back(row.sum);
+    const std::vector<Value> totals = group_(Reduce::add, sums);
+    for (uint32_t r = 0; r < form_.rows; ++r) store_row(running[r], totals[r], a_.first_row + r);
     return k_.finish();
   }
 
@@ -76,33 +89,47 @@ class Attention {
 
   // The block's queries, scaled.
   void load_queries() {
-    for (uint32_t r = 0; r < form_.rows; ++r) {
-      const Value first = a_.q_offset + a_.output_row(a_.first_row + r) * a_.width;
-      k_.loop(k_.local_id(), row_stride(), lanes_, [&](const Value& c) {
-        (*query_)[c + r * row_stride()] = q_.load_if(c < a_.width, first + min(c, a_.width - 1U), 0.0F) * a_.scale;
-      });
-    }
+    k_.loop(k_.local_id(), row_stride(), lanes_, [&](const Value& c) {
+      std::vector<Value> queries;
+      for (uint32_t r = 0; r < form_.rows; ++r) {
+        const Value first = a_.q_offset + a_.output_row(a_.first_row + r) * a_.width;
+        queries.push_back(q_.load_if(c < a_.width, first + min(c, a_.width - 1U), 0.0F));
+      }
+      for (uint32_t r = 0; r < form_.rows; ++r) (*query_)[c + r * row_stride()] = queries[r] * a_.scale;
+    });
     k_.barrier();
   }
 
   // A lane's scores of its position for every row.
   void score(std::vector<Variable>& scores, const Value& place) {
-    const uint32_t unit = key_units_.unit();
-    k_.loop(0, a_.width / unit, 1, [&](const Value& at) {
-      const WeightUnit key = key_units_.read(place + at * key_units_.step());
-      for (uint32_t r = 0; r < form_.rows; ++r) {
-        Value sum = scores[r];
-        for (uint32_t i = 0; i < unit; i += 4) {
-          if (unit == 1) {
-            sum = fma(key.element(0), (*query_)[at + r * row_stride()], sum);
-            break;
-          }
-          const ir::Vector four = query_->load4(at * unit + (i + r * row_stride()));
-          for (uint32_t j = 0; j < 4; ++j) sum = fma(key.element(i + j), four[j], sum);
-        }
-        scores[r] = sum;
+    const Value units = a_.width / key_units_.unit();
+    // Units behind the last are the last one again, and meet queries that are 0 there.
+    const uint32_t together = together_ > 1 && lanes_ % (kUnitsTogether * key_units_.unit()) == 0 ? kUnitsTogether : 1;
+    k_.loop(0, units, together, [&](const Value& at) {
+      std::vector<WeightUnit> keys;
+      for (uint32_t i = 0; i < together; ++i) {
+        const Value unit = together == 1 ? at : min(at + i, units - 1U);
+        keys.push_back(key_units_.read(place + unit * key_units_.step()));
       }
+      for (uint32_t i = 0; i < together; ++i) add_products(scores, keys[i], at + i);
     });
+  }
+
+  // The products of one unit of a key with every row.
+  void add_products(std::vector<Variable>& scores, const WeightUnit& key, const Value& at) {
+    const uint32_t unit = key_units_.unit();
+    for (uint32_t r = 0; r < form_.rows; ++r) {
+      Value sum = scores[r];
+      for (uint32_t i = 0; i < unit; i += 4) {
+        if (unit == 1) {
+          sum = fma(key.element(0), (*query_)[at + r * row_stride()], sum);
+          break;
+        }
+        const ir::Vector four = query_->load4(at * unit + (i + r * row_stride()));
+        for (uint32_t j = 0; j < 4; ++j) sum = fma(key.element(i + j), four[j], sum);
+      }
+      scores[r] = sum;
+    }
   }
 
   void add_positions(std::vector<Running>& running, const Value& first) {
@@ -113,34 +140,46 @@ class Attention {
     const Value slot = a_.slot(min(position, a_.end - 1U));
     if (form_.paged) (*slots_)[k_.local_id()] = slot;
     score(scores, a_.keys.place(a_.kv_head(), slot));
+    std::vector<Value> exist, masked;
     for (uint32_t r = 0; r < form_.rows; ++r) {
-      const Value row = a_.first_row + r, exists = a_.seen_by(row).holds(position);
-      const Value masked = select(exists, a_.adjusted(scores[r], row, min(position, a_.end - 1U), 1), k_.lowest());
-      const Value largest_here = group_(Reduce::maximum, masked);  // behind its barriers, what is running is read
-      const Value largest = max(running[r].largest, largest_here);
-      (*weights_)[k_.local_id() + r * lanes_] = running[r].add(largest, masked, exists);
+      const Value row = a_.first_row + r;
+      exist.push_back(a_.seen_by(row).holds(position));
+      masked.push_back(select(exist[r], a_.adjusted(scores[r], row, min(position, a_.end - 1U), 1), k_.lowest()));
+    }
+    const std::vector<Value> largest_here = group_(Reduce::maximum, masked);  // behind its barriers, what is running is read
+    for (uint32_t r = 0; r < form_.rows; ++r) {
+      const Value largest = max(running[r].largest, largest_here[r]);
+      (*weights_)[k_.local_id() + r * lanes_] = running[r].add(largest, masked[r], exist[r]);
     }
     k_.barrier();
     add_values(running, first, min(a_.end - first, lanes_));
     k_.barrier();
   }
 
-  // Lane c adds up columns c, c + lanes … of the values of `count` positions.
+  // Lane c adds up columns c, c + lanes … of the values of `count` positions. Several are on their way at a time: a lane that waited for
+  // each would wait most of the time. Those behind the last position are the last one's again, with weights of 0.
   void add_values(std::vector<Running>& running, const Value& first, const Value& count) {
     for (uint32_t c = 0; c < form_.columns; ++c) {
       const Value column = k_.local_id() + c * lanes_;
       k_.when(column < a_.value_width, [&] {
-        k_.loop(0, count, 1, [&](const Value& p) {
-          const Value slot = form_.paged ? Value((*slots_)[p]) : a_.slot(first + p);
-          const Value value = value_units_.read_one(a_.values.place(a_.kv_head(), slot), column);
-          for (uint32_t r = 0; r < form_.rows; ++r) running[r].columns[c] = fma((*weights_)[p + r * lanes_], value, running[r].columns[c]);
+        k_.loop(0, count, together_, [&](const Value& p) {
+          std::vector<Value> values;
+          for (uint32_t i = 0; i < together_; ++i) {
+            const Value position = first + (p + i);
+            const Value slot = form_.paged ? Value((*slots_)[p + i]) : a_.slot(together_ == 1 ? position : min(position, a_.end - 1U));
+            values.push_back(value_units_.read_one(a_.values.place(a_.kv_head(), slot), column));
+          }
+          for (uint32_t i = 0; i < together_; ++i) {
+            for (uint32_t r = 0; r < form_.rows; ++r)
+              running[r].columns[c] = fma((*weights_)[p + (i + r * lanes_)], values[i], running[r].columns[c]);
+          }
         });
       });
     }
   }
 
-  void store_row(const Running& running, const Value& row) {
-    const Value total = group_(Reduce::add, running.sum), exists = row < a_.rows;
+  void store_row(const Running& running, const Value& total, const Value& row) {
+    const Value exists = row < a_.rows;
     const Value at = a_.written_row(row);
     std::optional<RowEnd::Shares> shares;
     if (!form_.splits) shares = row_end_.shares(running.largest, total, a_.head_of(row));
@@ -165,7 +204,7 @@ class Attention {
   AttentionArguments a_;
   Memory out_;
   RowEnd row_end_;
-  uint32_t lanes_;
+  uint32_t lanes_, together_;
   GroupReduce group_;
   std::optional<Memory> query_, weights_, slots_;
 };

@@ -31,7 +31,7 @@ Value combine(Reduce reduce, const Value& a, const Value& b) {
 
 Value GroupReduce::operator()(Reduce reduce, const Value& value) {
   const uint32_t group = builder_.kernel().group_size, subgroup = builder_.kernel().subgroup_size;
-  if (subgroup < 2 || info(type_).bytes == 8) return tree(reduce, value);
+  if (!by_subgroups()) return tree(reduce, value);
   const Value part = subgroup_reduce(reduce, value);
   if (subgroup == group) return part;
   // Every lane adds up the parts, which lie in one or two rows of banks: cheaper than a second exchange.
@@ -44,6 +44,31 @@ Value GroupReduce::operator()(Reduce reduce, const Value& value) {
   for (uint32_t i = 1; i < parts; ++i) sum = combine(reduce, sum, (*scratch_)[i]);
   return sum;
 }
+
+std::vector<Value> GroupReduce::operator()(Reduce reduce, std::span<const Value> values) {
+  const uint32_t group = builder_.kernel().group_size, subgroup = builder_.kernel().subgroup_size;
+  std::vector<Value> results;
+  if (!by_subgroups() || subgroup == group) {
+    for (const Value& value : values) results.push_back((*this)(reduce, value));
+    return results;
+  }
+  const uint32_t parts = group / subgroup, count = static_cast<uint32_t>(values.size());
+  for (const Value& value : values) results.push_back(subgroup_reduce(reduce, value));
+  if (!scratch_of_several_) scratch_of_several_ = builder_.shared(element_of(type_), parts * count);
+  const Memory& scratch = *scratch_of_several_;
+  builder_.barrier();
+  builder_.when(builder_.subgroup_lane() == 0, [&] {
+    for (uint32_t i = 0; i < count; ++i) scratch[builder_.subgroup_id() + i * parts] = results[i];
+  });
+  builder_.barrier();
+  for (uint32_t i = 0; i < count; ++i) {
+    results[i] = scratch[i * parts];
+    for (uint32_t part = 1; part < parts; ++part) results[i] = combine(reduce, results[i], scratch[i * parts + part]);
+  }
+  return results;
+}
+
+bool GroupReduce::by_subgroups() const { return builder_.kernel().subgroup_size >= 2 && info(type_).bytes != 8; }
 
 Value GroupReduce::tree(Reduce reduce, const Value& value) {
   const uint32_t group = builder_.kernel().group_size;

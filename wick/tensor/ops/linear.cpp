@@ -335,7 +335,11 @@ bool is_one_call(const Tensor& activations, std::span<const Tensor* const> weigh
 bool fuses_linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params) {
   LinearParams fused = params;
   fused.has_norm = fused.has_bias = fused.has_residual = true;
-  return !weights.empty() && is_one_call(x, weights, {}, fused);
+  if (weights.empty() || !is_one_call(x, weights, {}, fused)) return false;
+  // Where groups round all columns to bytes, each would multiply them by the norm first: a launch of its own costs less.
+  const Device& device = weights[0]->device();
+  const bool rounds = !params.precise && device.runtime().runs_kernels() && device.caps().int8_dot;
+  return !rounds || std::none_of(weights.begin(), weights.end(), [](const Tensor* weight) { return is_quantized(weight->dtype()); });
 }
 
 std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params,

@@ -21,8 +21,8 @@ struct LinearFusion {
   const Tensor* residual = nullptr;                       // of the result's shape, added to it; for one weight alone
 };
 
-// Whether linear and gated_linear of such an x and these weights take a norm, biases and a residual in, in one call. Where they do not, a
-// caller who has a cheaper way than the plain ops (add_rms_norm for a sum and its norm) takes that.
+// Whether linear and gated_linear of such an x and these weights take a norm, biases and a residual in, in one call, for less than other
+// ops cost. Where they do not, a caller who has a cheaper way than the plain ops (add_rms_norm for a sum and its norm) takes that.
 [[nodiscard]] bool fuses_linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params);
 
 // x f32, f16 or bf16 [..., k]; weight [n, k] of any dtype: a whole tensor or a range of its rows (of tiles of 16 rows where it is
