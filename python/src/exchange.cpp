@@ -1,117 +1,22 @@
 // Memory shared with other libraries: DLPack (version 1, and capsules of before), NumPy, the buffer protocol, and pickling.
-//
-// The structures are those of the DLPack specification 1.1 (dmlc/dlpack).
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
-#include <array>
 #include <cstring>
 
 #include "array.h"
+#include "wick/tensor/dlpack.h"
 
 namespace wick_python {
 namespace {
 
-struct DlDevice {
-  int32_t kind = 1;
-  int32_t index = 0;
-};
-struct DlType {
-  uint8_t code = 0;
-  uint8_t bits = 0;
-  uint16_t lanes = 1;
-};
-struct DlTensor {
-  void* data = nullptr;
-  DlDevice device = {};
-  int32_t rank = 0;
-  DlType dtype = {};
-  int64_t* shape = nullptr;
-  int64_t* strides = nullptr;
-  uint64_t byte_offset = 0;
-};
-struct DlManaged {
-  DlTensor tensor = {};
-  void* context = nullptr;
-  void (*deleter)(DlManaged*) = nullptr;
-};
-struct DlManagedVersioned {
-  uint32_t major = 1;
-  uint32_t minor = 0;
-  void* context = nullptr;
-  void (*deleter)(DlManagedVersioned*) = nullptr;
-  uint64_t flags = 0;
-  DlTensor tensor = {};
-};
-constexpr int32_t kDlCpu = 1;
-constexpr uint64_t kDlReadOnly = 1;
-constexpr uint64_t kDlCopied = 2;
-
-struct DlTypeRow {
-  Kind kind;
-  DlType type;
-};
-constexpr std::array kDlTypes = {
-    DlTypeRow{{DType::u8, true}, {6, 8, 1}}, DlTypeRow{{DType::u8}, {1, 8, 1}},    DlTypeRow{{DType::u32}, {1, 32, 1}},
-    DlTypeRow{{DType::i8}, {0, 8, 1}},       DlTypeRow{{DType::i16}, {0, 16, 1}},  DlTypeRow{{DType::i32}, {0, 32, 1}},
-    DlTypeRow{{DType::i64}, {0, 64, 1}},     DlTypeRow{{DType::f16}, {2, 16, 1}},  DlTypeRow{{DType::f32}, {2, 32, 1}},
-    DlTypeRow{{DType::f64}, {2, 64, 1}},     DlTypeRow{{DType::bf16}, {4, 16, 1}}, DlTypeRow{{DType::f8e4m3}, {10, 8, 1}},
-};
-
-DlType dl_type(const Array& x) {
-  for (const DlTypeRow& row : kDlTypes) {
-    if (row.kind == x.kind()) return row.type;
-  }
-  throw nb::buffer_error(fmt::format("{} cannot be given to other libraries: DLPack has no such dtype", x.t.describe()).c_str());
-}
-
-std::optional<Kind> dl_kind(DlType type) {
-  for (const DlTypeRow& row : kDlTypes) {
-    if (row.type.code == type.code && row.type.bits == type.bits && type.lanes == 1) return row.kind;
-  }
-  return std::nullopt;
-}
+using wick::dlpack::DlManaged;
+using wick::dlpack::DlManagedVersioned;
+using wick::dlpack::DlTensor;
 
 // --- Out ---
-
-// What a capsule keeps: the tensor, and the arrays that the structure points to.
-template <class Managed>
-struct Export {
-  Managed managed = {};
-  Tensor tensor;
-  std::array<int64_t, wick::kMaxRank> shape = {};
-  std::array<int64_t, wick::kMaxRank> strides = {};
-};
-
-std::byte* host_address(const Tensor& x, const char* function) {
-  std::byte* base = x.storage()->buffer().host_data();
-  if (base == nullptr && x.elements() > 0) {
-    throw nb::buffer_error(fmt::format("{}: {} is not in host memory; move it with to('cpu')", function, x.describe()).c_str());
-  }
-  return base + x.layout().offset() * wick::info(x.dtype()).block_bytes;
-}
-
-template <class Managed>
-Managed* make_export(const Array& x) {
-  auto made = std::make_unique<Export<Managed>>();
-  made->tensor = x.t;
-  DlTensor& out = made->managed.tensor;
-  out.data = host_address(x.t, "__dlpack__");
-  out.device = {kDlCpu, 0};
-  out.rank = x.t.rank();
-  out.dtype = dl_type(x);
-  for (int d = 0; d < x.t.rank(); ++d) {
-    made->shape[static_cast<size_t>(d)] = x.t.shape()[d];
-    made->strides[static_cast<size_t>(d)] = x.t.layout().stride(d);
-  }
-  out.shape = made->shape.data();
-  out.strides = made->strides.data();
-  made->managed.context = made.get();
-  made->managed.deleter = [](Managed* managed) { delete static_cast<Export<Managed>*>(managed->context); };  // NOLINT: owned by the capsule
-  return &made.release()->managed;
-}
 
 template <class Managed>
 nb::object capsule_of(Managed* managed, const char* name) {
@@ -135,8 +40,8 @@ nb::object to_dlpack(const Array& self, nb::handle stream, std::optional<std::pa
   }
   if (self.t.is_tracked()) throw nb::buffer_error("__dlpack__: the tensor is tracked; give detach() to other libraries");
   Array given = self;
-  const bool to_host = dl_device && dl_device->first == kDlCpu;
-  if (dl_device && dl_device->first != kDlCpu)
+  const bool to_host = dl_device && dl_device->first == wick::dlpack::kCpu;
+  if (dl_device && dl_device->first != wick::dlpack::kCpu)
     throw nb::buffer_error("__dlpack__: tensors are given in host memory, DLPack's device (1, 0)");
   bool copied = copy.value_or(false);
   unlocked([&] {
@@ -150,49 +55,19 @@ nb::object to_dlpack(const Array& self, nb::handle stream, std::optional<std::pa
   });
   if (copied && copy.has_value() && !*copy) throw nb::buffer_error("__dlpack__: copy=False, but the tensor is not in host memory");
   if (max_version && max_version->first >= 1) {
-    auto* managed = make_export<DlManagedVersioned>(given);
-    managed->flags = copied ? kDlCopied : 0;
+    auto* managed = wick::dlpack::lend<DlManagedVersioned>({given.t, given.boolean});
+    managed->flags = copied ? wick::dlpack::kCopied : 0;
     return capsule_of(managed, "dltensor_versioned");
   }
-  return capsule_of(make_export<DlManaged>(given), "dltensor");
+  return capsule_of(wick::dlpack::lend<DlManaged>({given.t, given.boolean}), "dltensor");
 }
 
 // --- In ---
 
-// The array of another library's memory. `release` is called once nothing looks at it any more, on any thread.
+// The array of another library's memory. `owner` lets go of it once nothing looks at it any more, on any thread.
 Array wrap(const DlTensor& from, bool read_only, bool copy, std::shared_ptr<const void> owner) {
-  const std::optional<Kind> kind = dl_kind(from.dtype);
-  if (!kind) {
-    throw nb::type_error(
-        fmt::format("from_dlpack: Wick has no dtype for DLPack's code {} with {} bits and {} lanes; convert the array first",
-                    from.dtype.code, from.dtype.bits, from.dtype.lanes)
-            .c_str());
-  }
-  if (from.device.kind != kDlCpu) {
-    throw nb::buffer_error(fmt::format("from_dlpack: the array is on DLPack's device ({}, {}); Wick takes host memory, device (1, 0)",
-                                       from.device.kind, from.device.index)
-                               .c_str());
-  }
-  if (from.rank > wick::kMaxRank) {
-    throw nb::value_error(fmt::format("from_dlpack: the array has {} dimensions, Wick at most {}", from.rank, wick::kMaxRank).c_str());
-  }
-  const auto rank = static_cast<size_t>(from.rank);
-  const Shape shape{std::span<const int64_t>(from.shape, rank)};
-  const int64_t bytes = wick::info(kind->dtype).block_bytes;
-  const wick::Layout layout =
-      from.strides != nullptr ? wick::Layout(shape, std::span<const int64_t>(from.strides, rank), 0) : wick::Layout(shape);
-  const Device cpu = Device::cpu();
-  if (shape.elements() == 0) return {Tensor::zeros(shape, kind->dtype, cpu), kind->boolean};
-  // The layout may reach below its first element.
-  const auto [first, last] = layout.touched_range();
-  const auto* data = static_cast<const std::byte*>(from.data) + from.byte_offset + first * bytes;
-  const std::span<const std::byte> memory(data, static_cast<size_t>((last - first) * bytes));
-  const bool aligned = reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(bytes) == 0;
-  const bool shares = aligned && !read_only && !copy;
-  const int64_t count[] = {last - first};
-  const Tensor flat = shares ? Tensor::import_host(memory, Shape(std::span<const int64_t>(count)), kind->dtype, cpu, std::move(owner))
-                             : Tensor::from_bytes(memory, Shape(std::span<const int64_t>(count)), kind->dtype, cpu);
-  return {Tensor(flat.storage(), wick::Layout(shape, layout.strides(), flat.layout().offset() - first)), kind->boolean};
+  wick::dlpack::Exchanged made = wick::dlpack::borrow(from, read_only, copy, std::move(owner));
+  return {std::move(made.tensor), made.boolean};
 }
 
 template <class Managed>
@@ -214,8 +89,8 @@ Array from_capsule(nb::handle capsule, bool copy) {
     if (managed->major > 1) {
       throw nb::buffer_error(fmt::format("from_dlpack: the capsule is of DLPack version {}, Wick reads version 1", managed->major).c_str());
     }
-    return take_capsule<DlManagedVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned", (managed->flags & kDlReadOnly) != 0,
-                                            copy);
+    return take_capsule<DlManagedVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned",
+                                            (managed->flags & wick::dlpack::kReadOnly) != 0, copy);
   }
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor") == 0)
     throw nb::buffer_error("from_dlpack: the capsule is none of DLPack's, or was used already");
@@ -280,9 +155,7 @@ Array from_buffer(nb::handle object, bool copy) {
   }
   if (!whole) throw nb::value_error("the array's strides are no multiples of its elements; give a copy of it");
   DlTensor from = {.data = view->buf, .rank = view->ndim, .shape = shape.data(), .strides = strides.data()};
-  for (const DlTypeRow& row : kDlTypes) {
-    if (row.kind == *kind) from.dtype = row.type;
-  }
+  from.dtype = wick::dlpack::type_of(kind->dtype, kind->boolean);
   return wrap(from, view->readonly != 0, copy, owner);
 }
 
@@ -362,7 +235,7 @@ void bind_exchange(nb::module_& module, nb::class_<Array>& tensor) {
            nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
            nb::sig("def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, "
                    "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any"))
-      .def("__dlpack_device__", [](const Array&) { return std::pair<int, int>(kDlCpu, 0); })
+      .def("__dlpack_device__", [](const Array&) { return std::pair<int, int>(wick::dlpack::kCpu, 0); })
       .def("numpy", &to_numpy, nb::sig("def numpy(self) -> typing.Any"), "A NumPy array of the same memory; from a device, of a copy.")
       .def("__array__", &as_array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
            nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"))
