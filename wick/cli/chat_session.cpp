@@ -9,6 +9,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/interrupt.h"
+#include "wick/cli/format_flags.h"
 #include "wick/cli/line_editor.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
@@ -147,6 +148,7 @@ class Conversation {
   void save(const std::string& path) const;
   void load(const std::string& path);
   void show_statistics() const;
+  void print_json() const;
   [[nodiscard]] InputLine read_message(LineEditor& editor);
 
   Console& console_;
@@ -169,7 +171,7 @@ bool Conversation::answer() {
   AnswerPrinter printer(console_, console_.output_is_terminal && !console_.plain_terminal && !options_.no_color);
   try {
     last_ = chat_.answer(prompt_, params, [&](const ChatEvent& event) {
-      printer.show(event);
+      if (!options_.generate.json) printer.show(event);
       return !interrupt_.requested();
     });
   } catch (const Error&) {
@@ -179,6 +181,10 @@ bool Conversation::answer() {
   }
   printer.end();
   messages_.push_back(last_.message);
+  if (options_.generate.json) {
+    print_json();
+    return interrupt_.requested();
+  }
   if (console_.output_is_terminal) console_.out << std::endl;
   if (last_.stop_reason == StopReason::context_full) {
     console_.warn(fmt::format("the answer ends early: the context of {} tokens is full; /clear begins anew", chat_.context()));
@@ -194,6 +200,19 @@ void Conversation::show_statistics() const {
   console_.note(fmt::format("prompt {} tokens, {} of them cached{}; answer {} tokens{}; stopped by {}", last_.prompt_tokens,
                             last_.cached_tokens, rate(last_.prompt_tokens - last_.cached_tokens, last_.prefill_seconds),
                             last_.completion_tokens, rate(last_.decode_steps, last_.decode_seconds), to_string(last_.stop_reason)));
+}
+
+void Conversation::print_json() const {
+  const Json json = {
+      {"message", to_json(last_.message)},
+      {"finish_reason", to_string(last_.stop_reason)},
+      {"usage",
+       {{"prompt_tokens", last_.prompt_tokens}, {"cached_tokens", last_.cached_tokens}, {"completion_tokens", last_.completion_tokens}}},
+      {"seed", last_.seed},
+      {"prefill_seconds", last_.prefill_seconds},
+      {"decode_seconds", last_.decode_seconds}};
+  console_.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << std::endl;
+  if (!console_.out) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
 }
 
 // Forgets the last message of the user and what came after it, but leaves the message where `keep` says so.
@@ -403,14 +422,10 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
   add_context(flags, generate.context, "the most tokens of the conversation (the model's, at most 4096)", 1);
   add_threads(flags, generate.threads);
   add_precision(flags, generate.precision);
-  flags.add_decimal("--temperature,--temp", "sampling temperature, 0 to 2; 0 = greedy (0.8)", generate.params.sampling.temperature, 0, 2);
-  flags.add_integer("--top-k", "sample from the K most likely tokens; 0 = all (40)", generate.params.sampling.top_k, 0).value_name("K");
-  flags.add_decimal("--top-p", "sample from the fewest most likely tokens whose probabilities sum to at least X (0.95)",
-                    generate.params.sampling.top_p, 0, 1);
-  flags.add_decimal("--min-p", "discard tokens whose probability is below X times that of the most likely token (0.05)",
-                    generate.params.sampling.min_p, 0, 1);
-  flags.add_value("-s,--seed", "N", "the same seed gives the same answers on one kind of processor (random)",
-                  [&generate](const std::string& text) { generate.params.sampling.seed = parse_seed("--seed", text); });
+  flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end an answer before this text; repeatable", generate.params.stop);
+  flags.add_switch("--json", "print the answer to one message as a JSON object: message, finish reason, tokens, timings", generate.json);
+  add_format(flags, generate.format);
+  add_sampling(flags, generate.params.sampling, generate.sampling_words);
   flags.add_switch("--no-color", "no colours on a terminal", options.no_color);
   add_verbosity(flags, console);
   flags.add_switch("--no-timings,--no-show-timings", "do not print tokens and speed after an answer", generate.no_timings).group("General");
@@ -418,14 +433,18 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
 
 void chat(Console& console, const ChatCommandOptions& options, const std::function<Device()>& open_device) {
   const GenerateOptions& generate = options.generate;
+  check_generate_options(generate);
   const std::optional<std::string> message = first_message(console, generate);
+  if (generate.json && !message) fail(ErrorCode::invalid_argument, "--json: answers one message; give --prompt, --file, or standard input");
   const std::filesystem::path path = resolve_model(console, generate.model);
   const LoadedModel loaded = load_model(console, path, open_device(), generate.precision);
   ChatTemplate chosen =
       choose_chat_template(find_chat_templates(loaded.file), options.chat_template, loaded.model->info().name, !options.tools_file.empty());
   if (!options.tools_file.empty() && !chosen.takes_tools()) console.warn("--tools: the chat template does not tell the model of tools");
-  Chat chat(*loaded.model, loaded.tokenizer, std::move(chosen), {.context = generate.context, .format = options.format});
+  Chat chat(*loaded.model, loaded.tokenizer, std::move(chosen),
+            {.context = generate.context, .format = options.format, .answer = generate.format});
   ChatCommandOptions resolved = options;
+  resolved.generate.format.reset();  // the conversation holds answers to it, behind their reasoning
   resolve_with_vocabulary(resolved.generate, loaded.tokenizer);
   InterruptGuard interrupt;
   Conversation conversation(console, resolved, chat, interrupt);

@@ -44,8 +44,7 @@ void run_command(Console& console, const Arguments& arguments) {
   if (!flags.parse(arguments)) return;
   options.requested_device = device.name;
   if (chat_flags.wanted()) {
-    if (options.json || !options.receipt.empty())
-      fail(ErrorCode::invalid_argument, "--chat: --json and --receipt are for texts that are continued");
+    if (!options.receipt.empty()) fail(ErrorCode::invalid_argument, "--chat: --receipt is for texts that are continued");
     check_generate_options(options);
     ChatCommandOptions chat_options;
     chat_options.generate = options;

@@ -6,6 +6,7 @@
 #include "wick/base/error.h"
 #include "wick/engine/engine.h"
 #include "wick/model/language_model.h"
+#include "wick/text/chat_output_format.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
@@ -58,7 +59,9 @@ std::string token_text(const Tokenizer& tokenizer, std::optional<TokenId> token)
 Chat::Chat(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, ChatTemplate chat_template, const ChatOptions& options)
     : tokenizer_(std::move(tokenizer)),
       template_(std::move(chat_template)),
-      format_(options.format.empty() ? detect_chat_format(template_.source()) : options.format) {
+      format_(options.format.empty() ? detect_chat_format(template_.source()) : options.format),
+      answer_(options.answer),
+      constraints_(tokenizer_) {
   const ChatParser check({.format = format_, .starts_in_reasoning = false, .tools = {}});
   EngineOptions engine{.context = options.context, .sequences = 1, .queue = 1};
   engine.speculation.ngram = false;
@@ -80,7 +83,18 @@ ChatAnswer Chat::answer(const ChatPrompt& prompt, const GenerationParams& params
   const std::string text = render(prompt);
   Assembler assembler({.format = format_, .starts_in_reasoning = ends_in_reasoning(text), .tools = prompt.tools}, on_event);
   ChatAnswer answer;
-  Stream stream = engine_->submit({.tokens = engine_->encode_prompt(text, true), .params = params});
+  GenerationParams held = params;
+  if (answer_) {
+    const std::optional<OutputFormat> format =
+        chat_output_format({.format = format_,
+                            .template_source = template_.source(),
+                            .rendered = text,
+                            .calls = prompt.tools.empty() ? ChatRules::Calls::none : ChatRules::Calls::allowed,
+                            .tools = prompt.tools,
+                            .answer = answer_});
+    held.constraint = constraints_.compile(*format);
+  }
+  Stream stream = engine_->submit({.tokens = engine_->encode_prompt(text, true), .params = std::move(held)});
   while (!stream.ended()) {
     (void)engine_->step();
     while (std::optional<StreamEvent> event = stream.poll()) {

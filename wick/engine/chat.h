@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "wick/engine/generation.h"
 #include "wick/text/chat_parser.h"
 #include "wick/text/chat_template.h"
+#include "wick/text/token_constraint.h"
 
 namespace [[gnu::visibility("default")]] wick {
 
@@ -22,6 +24,8 @@ struct ChatOptions {
   int64_t context = 0;
   // Of chat_formats(); empty: what the template tells.
   std::string format = {};
+  // The form of each answer behind its reasoning; one that calls tools instead has calls that fit their schemas. None: any text.
+  std::optional<OutputFormat> answer = {};
 };
 
 struct ChatAnswer {
@@ -47,7 +51,7 @@ class Chat {
   Chat(const Chat&) = delete;
   Chat& operator=(const Chat&) = delete;
 
-  // Errors: the template's; context_full; invalid_argument for parameters out of range.
+  // Errors: the template's; context_full; invalid_argument for parameters out of range; ConstraintCompiler::compile's for the form.
   ChatAnswer answer(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event = {});
   // The text that the model continues.
   [[nodiscard]] std::string render(const ChatPrompt& prompt) const;
@@ -60,6 +64,8 @@ class Chat {
   std::shared_ptr<const Tokenizer> tokenizer_;
   ChatTemplate template_;
   std::string format_;
+  std::optional<OutputFormat> answer_;
+  ConstraintCompiler constraints_;
   std::unique_ptr<Engine> engine_;
 };
 
