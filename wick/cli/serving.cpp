@@ -1,11 +1,13 @@
 #include "wick/cli/serving.h"
 
+#include <mutex>
 #include <ostream>
 #include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/model_path.h"
+#include "wick/device/registry.h"
 #include "wick/server/request_id.h"
 #include "wick/text/chat_parser.h"
 #include "wick/text/chat_template.h"
@@ -62,8 +64,9 @@ void add_engine_flags(Flags& flags, ServingOptions& options) {
                  [&options](const std::string& text) { options.engine.cache_folder = text; })
       .path()
       .group(kServingGroup);
-  flags.add_text("--slot-save-path", "FOLDER", "let POST /slots/N save prompts' caches to FOLDER and restore them (none)",
-                 options.serve.slot_folder)
+  flags
+      .add_text("--slot-save-path", "FOLDER", "let POST /slots/N save prompts' caches to FOLDER and restore them (none)",
+                options.serve.slot_folder)
       .path()
       .group(kServingGroup);
   flags.add_switch("--no-speculation", "propose no tokens from the text so far", options.no_speculation).group(kServingGroup);
@@ -121,6 +124,40 @@ std::shared_ptr<server::Service> load_service(const Console& console, const Serv
   return service;
 }
 
+// What the driver tells of the device, for /metrics; nothing where it does not tell.
+server::Json device_metrics(const DeviceLocation& location) {
+  server::Json json = server::Json::object();
+  try {
+    const std::optional<DeviceUsage> usage = device_usage(location.kind, location.index);
+    if (!usage) return json;
+    json["memory_used_bytes"] = usage->memory_used;
+    json["memory_total_bytes"] = usage->memory_total;
+    if (usage->busy) json["utilization"] = *usage->busy;
+    if (usage->watts) json["power_watts"] = *usage->watts;
+    if (usage->celsius) json["temperature_celsius"] = *usage->celsius;
+  } catch (const Error&) {
+    // A driver that has gone says nothing; requests tell of it.
+  }
+  return json;
+}
+
+// The device that loading has opened, once it has.
+class OpenedDevice {
+ public:
+  void set(const DeviceLocation& location) {
+    const std::scoped_lock lock(mutex_);
+    location_ = location;
+  }
+  [[nodiscard]] std::optional<DeviceLocation> get() const {
+    const std::scoped_lock lock(mutex_);
+    return location_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<DeviceLocation> location_;
+};
+
 }  // namespace
 
 void add_serving_flags(Flags& flags, ServingOptions& options) {
@@ -168,9 +205,20 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   // Only the log: notes of loading would stand among its lines.
   Console quiet = console;
   quiet.quiet = true;
+  const auto opened = std::make_shared<OpenedDevice>();
+  ServedModel own = served;
+  own.open_device = [&served, opened] {
+    Device device = served.open_device();
+    opened->set(device.location());
+    return device;
+  };
+  serve.device_metrics = [opened] {
+    const std::optional<DeviceLocation> location = opened->get();
+    return location ? device_metrics(*location) : server::Json::object();
+  };
   const auto log = [&console](const std::string& line) { console.err << line + "\n" << std::flush; };
   console.exit_code =
-      server::serve(serve, [&](const server::Progress& progress) { return load_service(quiet, options, served, path, progress); }, log);
+      server::serve(serve, [&](const server::Progress& progress) { return load_service(quiet, options, own, path, progress); }, log);
 }
 
 }  // namespace wick
