@@ -37,13 +37,22 @@ python_package() {
   PYTHONPATH=build/python-module/python build/python-tools/bin/python -m pytest -q python/tests
 }
 
-# The leg server: the official clients of OpenAI and Anthropic against the worker.
-official_clients() {
+# against_worker PROGRAM…: the legs server and web: programs of tests/programs that need PyPI's clients, against the worker.
+against_worker() {
   need_python pypi-clients python-clients
   build dev apps/wick-worker-cpu || return 1
   local python=build/python-clients/bin/python
   [[ -x $python ]] || python=python3
-  "$python" tests/programs/check_clients build/dev/apps
+  "$python" "tests/programs/$1" build/dev/apps
+}
+
+# The leg soak-http: random clients of the worker, under ASan and UBSan and then under TSan.
+soak_worker() {
+  local preset
+  for preset in asan-models tsan; do
+    build "$preset" apps/wick-worker-cpu || return 1
+    tests/programs/soak_server "build/$preset/apps" 120 || return 1
+  done
 }
 
 # A leg whose command is a program or another function: one test, or as many as its last line counts.
