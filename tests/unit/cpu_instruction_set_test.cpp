@@ -150,10 +150,10 @@ TEST(SimdKernels, CacheRowsKeepWhatIsNoNumber) {
           }
         };
         const auto positions = static_cast<int64_t>(kPositions);
-        kernels.cache_f16.scores(query.data(), 1, kWidth, reinterpret_cast<const std::byte*>(halves.data()), 2 * kWidth, positions,
-                                 scores.data(), positions);
+        const auto* half_rows = reinterpret_cast<const std::byte*>(halves.data());
+        kernels.cache_f16.scores(query.data(), 1, kWidth, {half_rows, 2 * kWidth, positions, 0}, scores.data(), positions);
         expect_bad_score("f16");
-        kernels.cache_q8_0.scores(query.data(), 1, kWidth, blocks.data(), 34, positions, scores.data(), positions);
+        kernels.cache_q8_0.scores(query.data(), 1, kWidth, {blocks.data(), 34, positions, 0}, scores.data(), positions);
         expect_bad_score("q8_0");
       }
     }

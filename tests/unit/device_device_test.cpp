@@ -92,6 +92,19 @@ TEST(Device, AnUnknownVariantIsRefused) {
   message_of(ErrorCode::invalid_argument, [] { (void)Device::parse("cpu", {.threads = 1, .variant = "avx9000"}); });
 }
 
+TEST(CpuBackend, TakesAPrefetchDistanceAsPartOfAVariant) {
+  for (const char* variant : {"prefetch=0", "prefetch=4096"}) {
+    const Device cpu = Device::open({DeviceKind::cpu, 0}, {.threads = 1, .variant = variant});
+    EXPECT_EQ(cpu.caps().driver, Device::open({DeviceKind::cpu, 0}, {.threads = 1}).caps().driver);
+  }
+  const std::string set = find_backend(DeviceKind::cpu)->variants().front().name;
+  EXPECT_EQ(Device::open({DeviceKind::cpu, 0}, {.threads = 1, .variant = set + ",prefetch=64"}).caps().driver, set);
+  for (const std::string& variant : {std::string("prefetch="), std::string("prefetch=-1"), std::string("prefetch=1048577"),
+                                     std::string("prefetch=4k"), std::string("avx9000,prefetch=0"), set + "prefetch=0"}) {
+    message_of(ErrorCode::invalid_argument, [&] { (void)Device::open({DeviceKind::cpu, 0}, {.threads = 1, .variant = variant}); });
+  }
+}
+
 TEST(CpuBackend, GivesAlignedMemoryAndCountsIt) {
   const Device cpu = Device::cpu();
   const size_t before = cpu.runtime().allocated_bytes();

@@ -56,6 +56,18 @@ std::string peaks_line(const MeasuredPeaks& peaks, int threads) {
   return line;
 }
 
+// The lines below a device of what its backend has learnt of it; with JSON, a field of its entry.
+std::string describe_learnt(nlohmann::ordered_json& entry, const Device& device) {
+  const Backend* backend = find_backend(device.location().kind);
+  if (backend == nullptr || backend->learnt == nullptr) return {};
+  std::string lines;
+  for (const LearntNumber& number : backend->learnt(device.runtime())) {
+    entry["learnt"][number.name] = number.value;
+    lines += fmt::format("  learnt: {}: {}\n", number.name, number.value);
+  }
+  return lines;
+}
+
 void add_usage(nlohmann::ordered_json& entry, const DeviceUsage& usage) {
   entry["memory_used_bytes"] = usage.memory_used;
   if (usage.busy) entry["busy"] = *usage.busy;
@@ -107,7 +119,7 @@ void devices_command(Console& console, const Arguments& arguments) {
   bool usage = false;
   int threads = 0;
   Flags flags("Lists the devices that this program can use. `auto` is the one with the highest score.", console);
-  flags.add_switch("--measure", "measure how fast each reads memory and computes: half a second and 1 GiB on the CPU", measure);
+  flags.add_switch("--measure", "measure how fast each reads memory and computes, and what was learnt of it: 1 GiB on the CPU", measure);
   flags.add_switch("--usage", "what all programs together use of each: memory, time, power; where the driver tells", usage);
   add_threads(flags, threads);
   add_json(flags, json);
@@ -124,7 +136,7 @@ void devices_command(Console& console, const Arguments& arguments) {
       const Device opened = Device::open(device.location(), {.threads = threads, .cache_directory = console.cache_directory});
       const MeasuredPeaks peaks = opened.runtime().measure_peaks();
       add_peaks(list.back(), peaks, opened.caps().compute_units);
-      measured = peaks_line(peaks, opened.caps().compute_units) + '\n';
+      measured = peaks_line(peaks, opened.caps().compute_units) + '\n' + describe_learnt(list.back(), opened);
     }
     if (usage) measured += describe_usage(list.back(), device);
     if (!json) console.out << table_line(device) << measured;

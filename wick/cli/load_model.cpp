@@ -46,7 +46,9 @@ Device open_device(const Console& console, const DeviceChoice& choice, int threa
     fail(ErrorCode::invalid_argument, "--fallback-ops cpu: --strict allows no second device; leave one of the two out");
   }
   if (!choice.trace_file.empty()) check_trace_file(choice.trace_file);
+  const auto variant = console.environment.find("WICK_VARIANT");
   const DeviceOptions options{.threads = threads,
+                              .variant = variant == console.environment.end() ? "" : variant->second,
                               .cache_directory = console.cache_directory,
                               .validate = choice.validate,
                               .trace_file = choice.trace_file,

@@ -107,8 +107,9 @@ std::string environment(const CommandRecord& command) {
   }
   const std::vector<FlagRecord> flags = named_flags(command);
   if (std::any_of(flags.begin(), flags.end(), [](const FlagRecord& record) { return record.name == "--device"; })) {
-    out += request("TP\n.B", "WICK_CACHE_DIR") +
-           paragraph("Where programs that were compiled for accelerators are kept; empty: nowhere (~/.cache/wick).");
+    out += request("TP\n.B", "WICK_CACHE_DIR") + paragraph(
+                                                     "Where programs that were compiled for accelerators, and what was learnt of the "
+                                                     "processor, are kept; empty: nowhere (~/.cache/wick).");
   }
   return out.empty() ? "" : ".SH ENVIRONMENT\n" + out;
 }

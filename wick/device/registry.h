@@ -1,6 +1,7 @@
 // The registry: which backends this program holds, what devices they see, and the runtimes that are open.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +31,12 @@ struct VariantInfo {
   bool usable = false;  // this machine can run it
 };
 
+// A number that a backend found by trying on this machine, such as the prefetch distance of a format.
+struct LearntNumber {
+  std::string name;
+  int64_t value = 0;
+};
+
 // A backend, as the constant table that its room defines (`const Backend wick::<name>::kBackend`).
 struct Backend {
   DeviceKind kind;
@@ -44,6 +51,9 @@ struct Backend {
   // How much of a device that probe() lists is in use, by all programs together. nullptr: its driver does not tell. Errors: not_found for
   // what the driver's own library or files are missing; those of that library.
   DeviceUsage (*usage)(int index) = nullptr;
+  // What an opened runtime of this backend has learnt of the machine, now or in an earlier run: names and numbers, in words for users.
+  // nullptr: nothing.
+  std::vector<LearntNumber> (*learnt)(Runtime& runtime) = nullptr;
 };
 
 // Both tables are generated for each program by link_backends() (cmake/WickBackends.cmake).
@@ -77,4 +87,4 @@ struct BackendTable {
 // "-DWICK_VULKAN=ON" of a backend in the tree; empty for one that every build has.
 [[nodiscard]] std::string cmake_option(DeviceKind kind);
 
-}  // namespace wick
+}  // namespace gnu::visibility("default")]]wick

@@ -152,9 +152,24 @@ PositionRange seen_by_any(const Shapes& s, const Sequence& sequence) {
   return {seen_by_token(s, sequence, 0).begin, seen_by_token(s, sequence, sequence.tokens - 1).end};
 }
 
+// Rows of one head of the cache, from slot `slot` on.
+struct CacheRun {
+  int64_t head, slot, count, width;
+};
+
+// Calls body(rows) with the prefetch distance of their format.
+template <class Body>
+void read_cache(CpuRuntime& runtime, const Operand& cache, const CacheRun& run, const Body& body) {
+  const int64_t bytes = storage_bytes(cache.dtype, run.count * run.width);
+  runtime.prefetch().run({StreamKind::kv_cache, cache.dtype}, 0, bytes, [&](int64_t distance) {
+    body(CacheRows{cache_row(cache, run.head, run.slot), row_stride(cache), run.count, distance});
+  });
+}
+
 // The rows `place` … of the partials, one for each head of the group, from one token and one split.
-void attend_split(const SimdKernels& kernels, Scratch& scratch, const Shapes& s, const Sequence& sequence, int64_t token, int64_t kv_head,
+void attend_split(CpuRuntime& runtime, Scratch& scratch, const Shapes& s, const Sequence& sequence, int64_t token, int64_t kv_head,
                   int64_t split, const Partials& partials, int64_t place) {
+  const SimdKernels& kernels = runtime.kernels();
   const CacheKernels& cache = cache_kernels(kernels, s.cache());
   const PositionRange seen = seen_by_token(s, sequence, token);
   const int64_t begin = std::max(seen.begin, split * kPositionsOfSplit), end = std::min(seen.end, (split + 1) * kPositionsOfSplit);
@@ -171,7 +186,8 @@ void attend_split(const SimdKernels& kernels, Scratch& scratch, const Shapes& s,
   // A score's sum is made in one order, whichever blocks are neighbours: those that are taken together are so by their position.
   const int64_t first = s.params->block_size % kTogether == 0 ? begin - begin % kTogether : begin, skipped = begin - first;
   for_each_run(s, sequence, first, end - first, [&](int64_t offset, int64_t slot, int64_t count) {
-    cache.scores(query, s.group, s.width, cache_row(*s.key, kv_head, slot), row_stride(*s.key), count, scores + offset, kPositionsOfSplit);
+    read_cache(runtime, *s.key, {kv_head, slot, count, s.width},
+               [&](const CacheRows& rows) { cache.scores(query, s.group, s.width, rows, scores + offset, kPositionsOfSplit); });
   });
   const auto positions = static_cast<size_t>(end - begin);
   for (int64_t row = 0; row < s.group; ++row) {
@@ -186,8 +202,9 @@ void attend_split(const SimdKernels& kernels, Scratch& scratch, const Shapes& s,
     }
   }
   for_each_run(s, sequence, begin, end - begin, [&](int64_t offset, int64_t slot, int64_t count) {
-    cache.weighted_sum(scores + skipped + offset, kPositionsOfSplit, s.group, s.value_width, cache_row(*s.value, kv_head, slot),
-                       row_stride(*s.value), count, out);
+    read_cache(runtime, *s.value, {kv_head, slot, count, s.value_width}, [&](const CacheRows& rows) {
+      cache.weighted_sum(scores + skipped + offset, kPositionsOfSplit, s.group, s.value_width, rows, out);
+    });
   });
 }
 
@@ -209,13 +226,13 @@ void join_splits(const SimdKernels& kernels, const Shapes& s, const Partials& pa
 }
 
 // All of one token and one head of the cache, by the arithmetic of those that share their splits.
-void attend_alone(const SimdKernels& kernels, Scratch& scratch, const Shapes& s, const Sequence& sequence, int64_t token, int64_t kv_head) {
+void attend_alone(CpuRuntime& runtime, Scratch& scratch, const Shapes& s, const Sequence& sequence, int64_t token, int64_t kv_head) {
   const Splits splits = splits_of(seen_by_token(s, sequence, token));
   const Partials partials(scratch.get<float>(kAlone, Partials::room(splits.count(), s.group, s.value_width)), splits.count(), s.group);
   for (int64_t split = 0; split < splits.count(); ++split)
-    attend_split(kernels, scratch, s, sequence, token, kv_head, splits.begin + split, partials, split * s.group);
+    attend_split(runtime, scratch, s, sequence, token, kv_head, splits.begin + split, partials, split * s.group);
   for (int64_t row = 0; row < s.group; ++row)
-    join_splits(kernels, s, partials, splits.count(), row, s.place(sequence.first_token + token, kv_head * s.group + row));
+    join_splits(runtime.kernels(), s, partials, splits.count(), row, s.place(sequence.first_token + token, kv_head * s.group + row));
 }
 
 // --- Many tokens: blocks of queries times blocks of keys and values, widened and rearranged for the register tile ---
@@ -456,13 +473,13 @@ class Attention {
     switch (work.way) {
       case Way::blocks:  // later ones see more positions
         return attend_block(kernels(), scratch, s_, sequence, part % s_.kv_heads, (work.parts - 1 - part / s_.kv_heads) * block_tokens_);
-      case Way::alone: return attend_alone(kernels(), scratch, s_, sequence, work.parts - 1 - part / s_.kv_heads, part % s_.kv_heads);
+      case Way::alone: return attend_alone(runtime_, scratch, s_, sequence, work.parts - 1 - part / s_.kv_heads, part % s_.kv_heads);
       case Way::splits: break;
     }
     const int64_t kv_head = part / work.parts, split = part % work.parts, rows = sequence.tokens * s_.heads;
     const Partials partials(memory + work.partials, work.parts, rows);
     for (int64_t token = 0; token < sequence.tokens; ++token)
-      attend_split(kernels(), scratch, s_, sequence, token, kv_head, splits_of(seen_by_any(s_, sequence)).begin + split, partials,
+      attend_split(runtime_, scratch, s_, sequence, token, kv_head, splits_of(seen_by_any(s_, sequence)).begin + split, partials,
                    split * rows + token * s_.heads + kv_head * s_.group);
   }
 

@@ -1,8 +1,11 @@
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include "wick/backend/cpu/cpu_runtime.h"
@@ -64,15 +67,38 @@ DeviceCaps describe(int threads, InstructionSet set) {
   return caps;
 }
 
-InstructionSet choose_set(const std::string& variant) {
+InstructionSet choose_set(std::string_view name) {
   const std::vector<InstructionSet> usable = usable_instruction_sets();
-  if (variant.empty()) return usable.back();
+  if (name.empty()) return usable.back();
   std::vector<std::string_view> names;
   for (const InstructionSet set : usable) {
-    if (to_string(set) == variant) return set;
+    if (to_string(set) == name) return set;
     names.push_back(to_string(set));
   }
-  fail(ErrorCode::invalid_argument, "cpu: no instruction set '{}' here; this machine runs {}", variant, fmt::join(names, ", "));
+  fail(ErrorCode::invalid_argument, "cpu: no instruction set '{}' here; this machine runs {}", name, fmt::join(names, ", "));
+}
+
+// DeviceOptions::variant: an instruction set, "prefetch=BYTES", or both with a comma between them.
+struct CodePath {
+  InstructionSet set;
+  std::optional<int64_t> prefetch = std::nullopt;  // instead of what is learnt
+};
+
+CodePath parse_variant(std::string_view variant) {
+  constexpr std::string_view kPrefetch = "prefetch=";
+  const size_t at = variant.find(kPrefetch);
+  if (at == std::string_view::npos) return {choose_set(variant)};
+  const std::string_view number = variant.substr(at + kPrefetch.size());
+  int64_t bytes = -1;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), bytes);
+  if (error != std::errc() || end != number.data() + number.size() || bytes < 0 || bytes > kMostPrefetchBytes) {
+    fail(ErrorCode::invalid_argument, "cpu: variant '{}': a prefetch distance is 0 to {} bytes, as in prefetch=4096", variant,
+         kMostPrefetchBytes);
+  }
+  if (at > 0 && variant[at - 1] != ',') {
+    fail(ErrorCode::invalid_argument, "cpu: variant '{}': write avx2,prefetch=4096, with a comma after the instruction set", variant);
+  }
+  return {choose_set(variant.substr(0, at > 0 ? at - 1 : 0)), bytes};
 }
 
 std::vector<DeviceInfo> probe() { return {{0, describe(usable_cores(), usable_instruction_sets().back()), kCpuBackendScore}}; }
@@ -89,7 +115,19 @@ std::vector<VariantInfo> variants() {
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   if (index != 0) return nullptr;
   if (options.threads < 0) fail(ErrorCode::invalid_argument, "cpu: {} threads asked for; at least 1 is needed", options.threads);
-  return std::make_unique<CpuRuntime>(options.threads == 0 ? usable_cores() : options.threads, choose_set(options.variant));
+  const CodePath path = parse_variant(options.variant);
+  return std::make_unique<CpuRuntime>(options.threads == 0 ? usable_cores() : options.threads, path.set, options.cache_directory,
+                                      path.prefetch);
+}
+
+std::vector<LearntNumber> learnt(Runtime& runtime) {
+  std::vector<LearntNumber> numbers;
+  for (const PrefetchDistance& distance : static_cast<CpuRuntime&>(runtime).prefetch().known()) {
+    numbers.push_back({fmt::format("prefetch distance, {} {}", kStreamKindNames[static_cast<size_t>(distance.stream.kind)],
+                                   to_string(distance.stream.format)),
+                       distance.bytes});
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -109,11 +147,12 @@ Scratch& CpuRuntime::callers_scratch() noexcept {
   return scratch;
 }
 
-CpuRuntime::CpuRuntime(int threads, InstructionSet set)
+CpuRuntime::CpuRuntime(int threads, InstructionSet set, const std::string& cache_directory, std::optional<int64_t> prefetch)
     : caps_(describe(threads, set)),
       queue_(std::make_unique<CpuQueue>()),
       kernels_(simd_kernels(set)),
       threads_(threads),
+      prefetch_(fmt::format("{}{}\n{} threads\n", processor_identity(), to_string(set), threads), cache_directory, prefetch),
       scratch_(static_cast<size_t>(threads)) {}
 
 std::unique_ptr<Buffer> CpuRuntime::import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) {
@@ -135,6 +174,6 @@ OpFunction CpuRuntime::override_for(OpId op, int kind, DType dtype) const noexce
 }
 
 extern const Backend kBackend;
-const Backend kBackend = {DeviceKind::cpu, probe, open, variants};
+const Backend kBackend = {.kind = DeviceKind::cpu, .probe = probe, .open = open, .variants = variants, .learnt = learnt};
 
 }  // namespace wick::cpu

@@ -3,10 +3,12 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "wick/backend/cpu/cpu_memory.h"
+#include "wick/backend/cpu/prefetch.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
 #include "wick/base/thread_pool.h"
 #include "wick/device/runtime.h"
@@ -31,7 +33,8 @@ class Scratch {
 
 class CpuRuntime final : public Runtime {
  public:
-  CpuRuntime(int threads, InstructionSet set);
+  // `prefetch`: see PrefetchTable.
+  CpuRuntime(int threads, InstructionSet set, const std::string& cache_directory, std::optional<int64_t> prefetch);
 
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return caps_; }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime) override { return memory_->allocate(bytes, lifetime); }
@@ -45,6 +48,7 @@ class CpuRuntime final : public Runtime {
   [[nodiscard]] MeasuredPeaks measure_peaks() override;
 
   [[nodiscard]] ThreadPool& threads() noexcept { return threads_; }
+  [[nodiscard]] PrefetchTable& prefetch() noexcept { return prefetch_; }
   [[nodiscard]] const SimdKernels& kernels() const noexcept { return kernels_; }
   // Of thread `index` of the pool while it runs a task. Index 0 is the calling thread, which may also use it outside tasks; as several
   // threads may call at once, each has its own.
@@ -58,6 +62,7 @@ class CpuRuntime final : public Runtime {
   std::unique_ptr<Queue> queue_;
   const SimdKernels& kernels_;
   ThreadPool threads_;
+  PrefetchTable prefetch_;
   std::vector<Scratch> scratch_;
 };
 

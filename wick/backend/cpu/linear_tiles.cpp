@@ -19,6 +19,8 @@ constexpr int64_t kUnitsOfThread = 8;
 // For few: of one weight before another's turn. Tile by tile, memory gives two streams at once half of what it gives one (0.5 to 0.7 of it
 // on Zen 4 with 18 KiB at a time, 0.9 to 1.0 with 72 KiB).
 constexpr int64_t kTilesOfRun = 64;
+// Rows of activations that leave unpacking the greatest part of a tile's time.
+constexpr int64_t kGemvRows = 2;
 // Two expanded chunks take a half to two thirds of a first-level cache of 32 KiB.
 constexpr int64_t kChunkColumns = 512;
 constexpr int64_t kChunkBytes = 11 * 1024;
@@ -125,6 +127,16 @@ const ManyRows* kernels_of_many(const TileKernels& kernels, int64_t rows, const 
   return rows < kernels.bulk_rows ? &kernels.many : &kernels.bulk;
 }
 
+// Tells what a pass over all weights reads.
+void note_weights(const OpCall& call) {
+  int64_t bytes = 0;
+  for (const Operand& output : call.outputs) {
+    const Operand& weight = call.inputs[static_cast<size_t>(1 + &output - call.outputs.data())];
+    bytes += storage_bytes(weight.dtype, weight.layout->elements()) * (call.op == OpId::gated_linear ? 2 : 1);
+  }
+  if (is_interleaved(call.inputs[1].dtype)) runtime_of(call).prefetch().note_weights(call.inputs[1].buffer->host_data(), bytes);
+}
+
 TilePlan make_plan(const OpCall& call) {
   const DType dtype = interleaved_dtype(call.inputs[1].dtype);
   const Layout& x = *call.inputs[0].layout;
@@ -136,7 +148,10 @@ TilePlan make_plan(const OpCall& call) {
   TilePlan plan{job, &kernels, many, {.rows = job.rows, .columns = job.k, .values = job.x}, 0, 0};
   const ActivationForm& form = many == nullptr ? kernels.few_form : many->form;
   arrange(job, form, plan.x);
-  if (many == nullptr) return plan;
+  if (many == nullptr) {
+    note_weights(call);
+    return plan;
+  }
   plan.chunk = plan.expanded = expanded_columns(*many, job.k, info(dtype).block_elements);
   if (is_pairs(form)) plan.chunk = std::min(kPairColumns / parts_of(form), job.k);
   if (many->widen == nullptr) plan.expanded = plan.chunk;
@@ -195,11 +210,12 @@ Activations rows_of(const Activations& x, const ActivationForm& form, int64_t fi
 }
 
 // A tile times all activations, which meet it while it is in the first-level cache: as many at a time as the kernel of few rows takes.
-void multiply_tile(const TilePlan& plan, const std::byte* tile, int64_t bytes_ahead, float* out, int64_t out_stride) {
+void multiply_tile(const TilePlan& plan, const std::byte* tile, int64_t prefetch_distance, float* out, int64_t out_stride) {
   const TileKernels& kernels = *plan.kernels;
   for (int64_t row = 0; row < plan.x.rows; row += kernels.few_rows) {
     const int64_t count = std::min(kernels.few_rows, plan.x.rows - row);
-    kernels.multiply(tile, row == 0 ? bytes_ahead : 0, rows_of(plan.x, kernels.few_form, row, count), out + row * out_stride, out_stride);
+    kernels.multiply(tile, row == 0 ? prefetch_distance : 0, rows_of(plan.x, kernels.few_form, row, count), out + row * out_stride,
+                     out_stride);
   }
 }
 
@@ -214,13 +230,18 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
     for (int64_t row = 0; row < std::min(plan.x.rows, plan.kernels->few_rows); ++row) {
       for (int64_t tile = 0; tile < tiles; ++tile) __builtin_prefetch(out + row * out_stride + tile * kInterleavedRows, 1);
     }
-    const int64_t best_ahead = plan.x.rows > 2 ? plan.kernels->bytes_ahead_of_rows : plan.kernels->bytes_ahead;
-    const int64_t bytes_ahead = is_interleaved(weight.dtype) ? best_ahead : 0;
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-      const std::byte* one = interleaved(job, thread, weight.dtype, rows + tile * tile_bytes, 1);
-      multiply_tile(plan, one, bytes_ahead, out + tile * kInterleavedRows, out_stride);
-    }
-    return;
+    const auto multiply = [&](int64_t prefetch_distance) {
+      for (int64_t tile = 0; tile < tiles; ++tile) {
+        const std::byte* one = interleaved(job, thread, weight.dtype, rows + tile * tile_bytes, 1);
+        multiply_tile(plan, one, prefetch_distance, out + tile * kInterleavedRows, out_stride);
+      }
+    };
+    if (!is_interleaved(weight.dtype)) return multiply(0);
+    const bool gemv = plan.x.rows <= kGemvRows;
+    const StreamId stream{gemv ? StreamKind::gemv : StreamKind::skinny_gemm, plain_dtype(weight.dtype)};
+    // More rows are bound by arithmetic, which teaches nothing.
+    const int64_t bytes = plan.x.rows <= plan.kernels->few_rows ? tiles * tile_bytes : 0;
+    return job.runtime->prefetch().run(stream, gemv ? plan.kernels->gemv_prefetch : plan.kernels->skinny_prefetch, bytes, multiply);
   }
   rows = interleaved(job, thread, weight.dtype, rows, tiles);
   Scratch& scratch = job.runtime->scratch(thread);

@@ -59,14 +59,11 @@ struct Q80Rows {
   }
 };
 
-// How many rows ahead of their use rows are asked for; 0: none are.
-int64_t rows_ahead(int64_t stride) {
-  const int64_t bytes = stream_bytes_ahead();
-  return stride <= 0 ? 0 : (bytes + stride - 1) / stride;
-}
+// How many rows ahead of their use rows are prefetched; 0: none are.
+int64_t rows_ahead(const CacheRows& rows) { return rows.stride <= 0 ? 0 : (rows.prefetch_distance + rows.stride - 1) / rows.stride; }
 
-HWY_INLINE void ask_for(const std::byte* data, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += 64) ask_for_line(data + at);
+HWY_INLINE void prefetch_row(const std::byte* data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += 64) prefetch_line(data + at);
 }
 
 constexpr int kTogether = 4;  // positions whose sums over lanes are taken at once
@@ -129,7 +126,7 @@ void scores_of(const float* q, int64_t n, const std::byte* keys, int64_t stride,
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t position = 0;
   for (; position + kTogether <= positions; position += kTogether) {
-    for (int p = 0; ahead > 0 && p < kTogether; ++p) ask_for(keys + (position + ahead + p) * stride, Rows::bytes(n));
+    for (int p = 0; ahead > 0 && p < kTogether; ++p) prefetch_row(keys + (position + ahead + p) * stride, Rows::bytes(n));
     scores_of_four<Rows, kHeads>(q, n, keys + position * stride, stride, scores + position, score_stride);
   }
   for (; position < positions; ++position) {
@@ -156,7 +153,7 @@ HWY_INLINE void sum_columns(const float* weights, int64_t weight_stride, int64_t
     for (int v = 0; v < kVectors; ++v) sums[h][v] = hn::LoadU(d, out + h * n + i + v * lanes);
   }
   for (int64_t position = 0; position < positions; ++position) {
-    if (ahead > 0) ask_for(values + (position + ahead) * stride + Rows::bytes(i), Rows::bytes(kVectors * lanes));
+    if (ahead > 0) prefetch_row(values + (position + ahead) * stride + Rows::bytes(i), Rows::bytes(kVectors * lanes));
     V value[kVectors];
     for (int v = 0; v < kVectors; ++v) value[v] = Rows::load(values + position * stride, i + v * lanes);
     for (int h = 0; h < kHeads; ++h) {
@@ -187,27 +184,27 @@ void weighted_sum_of(const float* weights, int64_t weight_stride, int64_t n, con
 }
 
 template <class Rows>
-void scores(const float* q, int64_t heads, int64_t n, const std::byte* keys, int64_t stride, int64_t positions, float* out,
-            int64_t score_stride) {
-  int64_t ahead = rows_ahead(stride);  // for the first heads; the others find the rows in the cache
+void scores(const float* q, int64_t heads, int64_t n, const CacheRows& keys, float* out, int64_t score_stride) {
+  int64_t ahead = rows_ahead(keys);  // for the first heads; the others find the rows in the cache
   int64_t head = 0;
   for (; head + 4 <= heads; head += 4)
-    scores_of<Rows, 4>(q + head * n, n, keys, stride, std::exchange(ahead, 0), positions, out + head * score_stride, score_stride);
+    scores_of<Rows, 4>(q + head * n, n, keys.data, keys.stride, std::exchange(ahead, 0), keys.positions, out + head * score_stride,
+                       score_stride);
   for (; head < heads; ++head)
-    scores_of<Rows, 1>(q + head * n, n, keys, stride, std::exchange(ahead, 0), positions, out + head * score_stride, score_stride);
+    scores_of<Rows, 1>(q + head * n, n, keys.data, keys.stride, std::exchange(ahead, 0), keys.positions, out + head * score_stride,
+                       score_stride);
 }
 
 template <class Rows>
-void weighted_sum(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const std::byte* values, int64_t stride,
-                  int64_t positions, float* out) {
-  int64_t ahead = rows_ahead(stride);
+void weighted_sum(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const CacheRows& values, float* out) {
+  int64_t ahead = rows_ahead(values);
   int64_t head = 0;
   for (; head + 4 <= heads; head += 4)
-    weighted_sum_of<Rows, 4>(weights + head * weight_stride, weight_stride, n, values, stride, std::exchange(ahead, 0), positions,
-                             out + head * n);
+    weighted_sum_of<Rows, 4>(weights + head * weight_stride, weight_stride, n, values.data, values.stride, std::exchange(ahead, 0),
+                             values.positions, out + head * n);
   for (; head < heads; ++head)
-    weighted_sum_of<Rows, 1>(weights + head * weight_stride, weight_stride, n, values, stride, std::exchange(ahead, 0), positions,
-                             out + head * n);
+    weighted_sum_of<Rows, 1>(weights + head * weight_stride, weight_stride, n, values.data, values.stride, std::exchange(ahead, 0),
+                             values.positions, out + head * n);
 }
 
 void fill_cache(SimdKernels& kernels) {

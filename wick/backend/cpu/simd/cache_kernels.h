@@ -6,14 +6,21 @@
 
 namespace wick::cpu {
 
-// Of one format of rows. Each row of width n, `stride` bytes from the next, is read once for up to four query heads.
+// Rows of the cache, `stride` bytes apart, one for each position; they are prefetched `prefetch_distance` bytes ahead, 0: not at all.
+struct CacheRows {
+  const std::byte* data;
+  int64_t stride;
+  int64_t positions;
+  int64_t prefetch_distance;
+};
+
+// Of one format of rows. Each row of width n is read once for up to four query heads.
 struct CacheKernels {
   // scores[h · score_stride + p] = q[h] · key[p]; q row-major [heads, n].
-  void (*scores)(const float* q, int64_t heads, int64_t n, const std::byte* keys, int64_t stride, int64_t positions, float* scores,
-                 int64_t score_stride) = nullptr;
+  void (*scores)(const float* q, int64_t heads, int64_t n, const CacheRows& keys, float* scores, int64_t score_stride) = nullptr;
   // out[h] += Σ weights[h · weight_stride + p] · value[p]; out row-major [heads, n].
-  void (*weighted_sum)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const std::byte* values, int64_t stride,
-                       int64_t positions, float* out) = nullptr;
+  void (*weighted_sum)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const CacheRows& values,
+                       float* out) = nullptr;
 };
 
 }  // namespace wick::cpu

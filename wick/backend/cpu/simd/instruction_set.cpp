@@ -78,14 +78,4 @@ std::vector<InstructionSet> usable_instruction_sets() {
 #endif
 }
 
-int64_t stream_bytes_ahead() noexcept {
-#if defined(__x86_64__)
-  // Intel's stop at the end of each 4 KiB. On an Emerald Rapids decode of bf16, q8_0, q4_0, q4_k and others gains 10 to 20 % with 2 to 3
-  // KiB, half of that with 4 KiB or where only the next page's first lines are asked for, nothing with 8 KiB. Zen 4 loses its stream when
-  // helped.
-  if (__builtin_cpu_is("intel")) return 2816;
-#endif
-  return 0;
-}
-
 }  // namespace wick::cpu

@@ -28,12 +28,9 @@ inline constexpr std::array<std::string_view, 9> kInstructionSetNames = {"scalar
 // The compiled ones that this processor and its operating system support. Linux is asked for AMX's registers once, for the whole process.
 [[nodiscard]] std::vector<InstructionSet> usable_instruction_sets();
 
-// How many bytes ahead of its use a stream of weights is best asked for, into the second-level cache, whatever its format; 0: this
-// processor's own prefetchers do as well or better.
-[[nodiscard]] int64_t stream_bytes_ahead() noexcept;
-// Asks for the line at `data`, which need not be mapped, into that cache. Lines are best asked for one by one between other operations,
-// which is where this one stays: compilers gather __builtin_prefetch, and ten or more lines at once took up to a quarter of the bandwidth.
-inline void ask_for_line(const std::byte* data) noexcept {
+// Prefetches the line at `data`, which need not be mapped, into the second-level cache. Inline assembly, because compilers gather
+// __builtin_prefetch, and ten or more lines at once took up to a quarter of the bandwidth.
+inline void prefetch_line(const std::byte* data) noexcept {
 #ifdef __x86_64__
   asm volatile("prefetcht1 %0" : : "m"(*data));
 #else

@@ -12,9 +12,9 @@ struct PeakKernels {
   double (*f32)(int64_t count) = nullptr;   // fused multiply-adds
   double (*int8)(int64_t count) = nullptr;  // dot products of unsigned and signed bytes
   double (*bf16)(int64_t count) = nullptr;  // dot products of bf16
-  // Reads everything once, in order, and asks for memory `bytes_ahead` further on unless that is 0; returns a number that depends on all
+  // Reads everything once, in order, prefetching `prefetch_distance` bytes ahead unless that is 0; returns a number that depends on all
   // of it. bytes: a multiple of 1024.
-  uint64_t (*read)(const std::byte* data, size_t bytes, int64_t bytes_ahead) = nullptr;
+  uint64_t (*read)(const std::byte* data, size_t bytes, int64_t prefetch_distance) = nullptr;
 };
 
 }  // namespace wick::cpu

@@ -7,25 +7,23 @@ inline constexpr int kVectorsOfTile = 16 / kVectorRows;
 
 // --- few rows of activations: a tile is unpacked in registers as it streams by. ---------------------------------------------------------
 
-// Where unpacking leaves the processor too little room to run ahead to later loads, or reads a block out of order, memory is asked for this
-// far ahead on every processor: on Zen 4 that took iq3_s from 0.29 to 0.63 of the read bandwidth. Formats that are read in order are best
-// left to that processor's own prefetchers, which lose the stream when they are helped: q6_k went from 0.95 to 0.6.
-inline constexpr int64_t kBytesAheadOfSlow = 8192;
+// Formats whose unpacking fills the reorder window, or that read a block out of order, need software prefetch: on Zen 4 it took iq3_s from
+// 0.29 to 0.63 of the read bandwidth. What suits a machine is learnt there (cpu/prefetch.h); these are the distances until then.
+inline constexpr int64_t kSlowPrefetchDistance = 8192;
 
 template <class Format>
-int64_t best_bytes_ahead() {
-  const int64_t bytes = stream_bytes_ahead();
-  if constexpr (requires { Format::kSlow; }) return bytes == 0 ? kBytesAheadOfSlow : bytes;
-  return bytes;
-}
+inline constexpr int64_t kInitialPrefetchDistance = [] {
+  if constexpr (requires { Format::kSlow; }) return kSlowPrefetchDistance;
+  return int64_t{0};
+}();
 
-// Asks for what lies ahead of one of kParts parts of kBytes bytes.
+// Prefetches what lies ahead of one of kParts parts of kBytes bytes.
 template <int kBytes, int kParts>
-HWY_INLINE void ask_ahead(const std::byte* data, int64_t bytes_ahead, int part) {
-  if (bytes_ahead == 0) return;
+HWY_INLINE void prefetch_ahead(const std::byte* data, int64_t prefetch_distance, int part) {
+  if (prefetch_distance == 0) return;
 #pragma GCC unroll 64
   for (int at = 0; at < kBytes; at += 64) {
-    if (at * kParts / kBytes == part) ask_for_line(data + bytes_ahead + at);
+    if (at * kParts / kBytes == part) prefetch_line(data + prefetch_distance + at);
   }
 }
 
@@ -40,7 +38,7 @@ inline constexpr int kPartsOfBlock = Format::kScaleColumns < kActivationBlock ? 
 // sum += the product of one block with its columns, number `index`, of one activation row. Meanwhile memory ahead of block kAsk of `group`
 // is asked for, unless that is negative.
 template <class Format, int kAsk>
-HWY_INLINE Floats add_block(const Block& block, const std::byte* group, int64_t bytes_ahead, const Activations& x, int64_t row,
+HWY_INLINE Floats add_block(const Block& block, const std::byte* group, int64_t prefetch_distance, const Activations& x, int64_t row,
                             int64_t index, Floats sum) {
   constexpr int kParts = kPartsOfBlock<Format>;
   constexpr int kWords = 8 / kParts;
@@ -53,7 +51,7 @@ HWY_INLINE Floats add_block(const Block& block, const std::byte* group, int64_t 
     Ints sums = splat_int(x.starts[at]);
 #pragma GCC unroll 8
     for (int w = part * kWords; w < (part + 1) * kWords; ++w) {
-      if constexpr (kAsk >= 0) ask_ahead<kGroupBytes<Format>, 8 * Format::kBlocksPerGroup>(group, bytes_ahead, 8 * kAsk + w);
+      if constexpr (kAsk >= 0) prefetch_ahead<kGroupBytes<Format>, 8 * Format::kBlocksPerGroup>(group, prefetch_distance, 8 * kAsk + w);
       sums = dot(sums, block.words[w], splat_word(quants + 4 * w));
     }
     sum = multiply_add(to_floats(sums), multiply(block.scale[part], scale), sum);
@@ -79,35 +77,35 @@ struct RowSums {
 // The same for some rows: kMost of them, if that is 1 or 2, else three or more. All but two in a loop: unrolled, kernels of up to eight
 // rows and blocks outgrow the cache of decoded instructions, and a program that holds all formats is a megabyte larger.
 template <class Format, int kIndex, int kMost>
-HWY_INLINE void add_rows(const Block& block, const std::byte* group, int64_t bytes_ahead, const Activations& x, SomeRows rows,
+HWY_INLINE void add_rows(const Block& block, const std::byte* group, int64_t prefetch_distance, const Activations& x, SomeRows rows,
                          int64_t index, RowSums<kMost>& sums) {
-  sums.first = add_block<Format, kIndex>(block, group, bytes_ahead, x, rows.first, index, sums.first);
+  sums.first = add_block<Format, kIndex>(block, group, prefetch_distance, x, rows.first, index, sums.first);
   if constexpr (kMost > 1) {
-    sums.second = add_block<Format, -1>(block, group, bytes_ahead, x, rows.first + 1, index, sums.second);
+    sums.second = add_block<Format, -1>(block, group, prefetch_distance, x, rows.first + 1, index, sums.second);
   }
   if constexpr (kMost > 2) {
 #pragma GCC unroll 1
     for (int64_t t = 2; t < rows.count; ++t) {
-      sums.others[t - 2] = add_block<Format, -1>(block, group, bytes_ahead, x, rows.first + t, index, sums.others[t - 2]);
+      sums.others[t - 2] = add_block<Format, -1>(block, group, prefetch_distance, x, rows.first + t, index, sums.others[t - 2]);
     }
   }
 }
 
 // Block kIndex of a group, then the ones behind it.
 template <class Format, int kMost, int kIndex>
-HWY_INLINE void add_group(const std::byte* p, int64_t bytes_ahead, int lane, const typename Format::Header& header, int group,
+HWY_INLINE void add_group(const std::byte* p, int64_t prefetch_distance, int lane, const typename Format::Header& header, int group,
                           const Activations& x, SomeRows rows, int64_t first_block, RowSums<kMost>& sums) {
   if constexpr (kIndex < Format::kBlocksPerGroup) {
     Block block;
     Format::template load<kIndex>(p, lane, header, group, block);
-    add_rows<Format, kIndex, kMost>(block, p + group * kGroupBytes<Format>, bytes_ahead, x, rows,
+    add_rows<Format, kIndex, kMost>(block, p + group * kGroupBytes<Format>, prefetch_distance, x, rows,
                                     first_block + group * Format::kBlocksPerGroup + kIndex, sums);
-    add_group<Format, kMost, kIndex + 1>(p, bytes_ahead, lane, header, group, x, rows, first_block, sums);
+    add_group<Format, kMost, kIndex + 1>(p, prefetch_distance, lane, header, group, x, rows, first_block, sums);
   }
 }
 
 template <class Format, int kMost>
-void multiply_rows(const std::byte* tile, int64_t bytes_ahead, int lane, const Activations& x, SomeRows rows, float* out,
+void multiply_rows(const std::byte* tile, int64_t prefetch_distance, int lane, const Activations& x, SomeRows rows, float* out,
                    int64_t out_stride) {
   RowSums<kMost> sums;
   sums.first = sums.second = zero();
@@ -117,7 +115,7 @@ void multiply_rows(const std::byte* tile, int64_t bytes_ahead, int lane, const A
     const std::byte* p = tile + block * Format::kBytes * 16;
     const typename Format::Header header = Format::header(p, lane);
     for (int group = 0; group < Format::kGroups; ++group) {
-      add_group<Format, kMost, 0>(p, bytes_ahead, lane, header, group, x, rows, block * (Format::kColumns / kActivationBlock), sums);
+      add_group<Format, kMost, 0>(p, prefetch_distance, lane, header, group, x, rows, block * (Format::kColumns / kActivationBlock), sums);
     }
   }
   out += rows.first * out_stride + lane;
@@ -129,16 +127,16 @@ void multiply_rows(const std::byte* tile, int64_t bytes_ahead, int lane, const A
 }
 
 template <class Format>
-void multiply_tile(const std::byte* tile, int64_t bytes_ahead, const Activations& x, float* out, int64_t out_stride) {
+void multiply_tile(const std::byte* tile, int64_t prefetch_distance, const Activations& x, float* out, int64_t out_stride) {
   for (int lane = 0; lane < 16; lane += kVectorRows) {
     for (int64_t row = 0; row < x.rows; row += kFewRows) {
       const SomeRows rows{row, std::min(kFewRows, x.rows - row)};
       if (rows.count == 1) {
-        multiply_rows<Format, 1>(tile, bytes_ahead, lane, x, rows, out, out_stride);
+        multiply_rows<Format, 1>(tile, prefetch_distance, lane, x, rows, out, out_stride);
       } else if (rows.count == 2) {
-        multiply_rows<Format, 2>(tile, bytes_ahead, lane, x, rows, out, out_stride);
+        multiply_rows<Format, 2>(tile, prefetch_distance, lane, x, rows, out, out_stride);
       } else {
-        multiply_rows<Format, kFewRows>(tile, bytes_ahead, lane, x, rows, out, out_stride);
+        multiply_rows<Format, kFewRows>(tile, prefetch_distance, lane, x, rows, out, out_stride);
       }
     }
   }
@@ -148,7 +146,9 @@ void multiply_tile(const std::byte* tile, int64_t bytes_ahead, const Activations
 // scale, apart from factors that are integers. Each unit is loaded once, in the order of memory, each place has a sum of its own, and all
 // columns of a block are summed up as integers, with one scale of the activations.
 template <class Format>
-inline constexpr bool kHasPlaces = requires { Format::kPlaces; };
+inline constexpr bool kHasPlaces = requires {
+  Format::kPlaces;
+};
 
 // Bits that the quants of a place stand too far left, as masking them was enough.
 template <class Format>
@@ -185,7 +185,7 @@ HWY_INLINE void add_places(const std::byte* p, int lane, const typename Format::
 
 // The same for parts kPart and those behind it of a group, whose first block of 32 columns is number `first` of the activations.
 template <class Format, int kTokens, int kPart = 0>
-HWY_INLINE void add_parts(const std::byte* p, int64_t bytes_ahead, int lane, const typename Format::Header& header, int group,
+HWY_INLINE void add_parts(const std::byte* p, int64_t prefetch_distance, int lane, const typename Format::Header& header, int group,
                           const Activations& x, int64_t first, Ints (&totals)[kTokens], Floats (&minima)[kTokens]) {
   constexpr int kParts = kPartsOfBlock<Format>;
   if constexpr (kPart < kParts) {
@@ -206,7 +206,7 @@ HWY_INLINE void add_parts(const std::byte* p, int64_t bytes_ahead, int lane, con
       Format::template load_places<kDotBias != 0>(p, lane, group, w, words);
 #pragma GCC unroll 8
       for (int place = 0; place < kPlaces; ++place) {
-        ask_ahead<kGroupBytes<Format>, 8 * kPlaces>(p + group * kGroupBytes<Format>, bytes_ahead, w * kPlaces + place);
+        prefetch_ahead<kGroupBytes<Format>, 8 * kPlaces>(p + group * kGroupBytes<Format>, prefetch_distance, w * kPlaces + place);
 #pragma GCC unroll 4
         for (int t = 0; t < kTokens; ++t) {
           const int8_t* quants = x.quants + t * x.columns + (first + place) * kActivationBlock;
@@ -215,12 +215,12 @@ HWY_INLINE void add_parts(const std::byte* p, int64_t bytes_ahead, int lane, con
       }
     }
     add_places<Format, kTokens, kPart>(p, lane, header, group, x, first, dots, totals, minima);
-    add_parts<Format, kTokens, kPart + 1>(p, bytes_ahead, lane, header, group, x, first, totals, minima);
+    add_parts<Format, kTokens, kPart + 1>(p, prefetch_distance, lane, header, group, x, first, totals, minima);
   }
 }
 
 template <class Format, int kTokens>
-void multiply_places(const std::byte* tile, int64_t bytes_ahead, int lane, const Activations& all, int64_t row, float* out,
+void multiply_places(const std::byte* tile, int64_t prefetch_distance, int lane, const Activations& all, int64_t row, float* out,
                      int64_t out_stride) {
   constexpr bool kOneStart = Format::kScaleColumns == Format::kColumns;
   const int64_t blocks = all.columns / kWideActivationBlock;
@@ -245,7 +245,7 @@ void multiply_places(const std::byte* tile, int64_t bytes_ahead, int lane, const
     // Not unrolled: compilers would mix the groups' loads, and prefetchers lose them (q5_k on Zen 4: 0.36 of the bandwidth, not 1.0).
 #pragma GCC unroll 1
     for (int group = 0; group < Format::kGroups; ++group) {
-      add_parts<Format, kTokens>(p, bytes_ahead, lane, header, group, x, block * 8 + group * Format::kPlaces, totals, minima);
+      add_parts<Format, kTokens>(p, prefetch_distance, lane, header, group, x, block * 8 + group * Format::kPlaces, totals, minima);
     }
 #pragma GCC unroll 4
     for (int t = 0; t < kTokens; ++t) {
@@ -258,17 +258,17 @@ void multiply_places(const std::byte* tile, int64_t bytes_ahead, int lane, const
 }
 
 template <class Format>
-void multiply_tile_places(const std::byte* tile, int64_t bytes_ahead, const Activations& x, float* out, int64_t out_stride) {
+void multiply_tile_places(const std::byte* tile, int64_t prefetch_distance, const Activations& x, float* out, int64_t out_stride) {
   constexpr int kMost = std::min(4, kSums / Format::kPlaces);
   for (int lane = 0; lane < 16; lane += kVectorRows) {
     int64_t row = 0;
     if constexpr (kMost >= 4) {
-      for (; row + 4 <= x.rows; row += 4) multiply_places<Format, 4>(tile, bytes_ahead, lane, x, row, out, out_stride);
+      for (; row + 4 <= x.rows; row += 4) multiply_places<Format, 4>(tile, prefetch_distance, lane, x, row, out, out_stride);
     }
     if constexpr (kMost >= 2) {
-      for (; row + 2 <= x.rows; row += 2) multiply_places<Format, 2>(tile, bytes_ahead, lane, x, row, out, out_stride);
+      for (; row + 2 <= x.rows; row += 2) multiply_places<Format, 2>(tile, prefetch_distance, lane, x, row, out, out_stride);
     }
-    for (; row < x.rows; ++row) multiply_places<Format, 1>(tile, bytes_ahead, lane, x, row, out, out_stride);
+    for (; row < x.rows; ++row) multiply_places<Format, 1>(tile, prefetch_distance, lane, x, row, out, out_stride);
   }
 }
 
@@ -527,7 +527,7 @@ void set_kernels(TileKernels& kernels) {
   } else {
     kernels.multiply = multiply_tile<Format>;
   }
-  kernels.bytes_ahead = kernels.bytes_ahead_of_rows = best_bytes_ahead<Format>();
+  kernels.gemv_prefetch = kernels.skinny_prefetch = kInitialPrefetchDistance<Format>;
   using Group = GroupOf<Many>;
   kernels.many.form = Group::form(kDotBias - Many::kZero);
   if constexpr (!kDotOnly) kernels.many.expand = expand_tile<Many>;

@@ -110,12 +110,12 @@ struct TileKernels {
   // The most rows of activations that `multiply` is quick for.
   int64_t few_rows = 0;
   ActivationForm few_form;
-  // A tile times all activations: out[row · out_stride + 0…15] = … While it reads the tile it asks for memory `bytes_ahead` further on, or
-  // for none if that is 0.
-  void (*multiply)(const std::byte* tile, int64_t bytes_ahead, const Activations& x, float* out, int64_t out_stride) = nullptr;
-  // What is best for tiles that lie one behind the other: for one or two rows of activations, and for more.
-  int64_t bytes_ahead = 0;
-  int64_t bytes_ahead_of_rows = 0;
+  // A tile times all activations: out[row · out_stride + 0…15] = … It prefetches `prefetch_distance` bytes ahead of what it reads; 0:
+  // nothing.
+  void (*multiply)(const std::byte* tile, int64_t prefetch_distance, const Activations& x, float* out, int64_t out_stride) = nullptr;
+  // The distances until this machine's are known (cpu/prefetch.h): for one or two rows of activations, and for more.
+  int64_t gemv_prefetch = 0;
+  int64_t skinny_prefetch = 0;
 
   ManyRows many;
   // From so many rows on there is a quicker way, which takes longer to make ready.

@@ -17,7 +17,7 @@ struct Bf16Pairs {
 
 // Both columns of the first half of the rows, then of the second: processors widen f16 that lie side by side.
 // Products of several rows leave the processor little room to run ahead: on Zen 5, from memory, 4 rows read 11 GB/s unasked and 27 with
-// kBytesAheadOfSlow, 8 rows 7 and 22.
+// kSlowPrefetchDistance, 8 rows 7 and 22.
 struct F16Pairs {
   static constexpr bool kSlow = true;
   static constexpr int kFewRows = kFewHalfRows;
@@ -31,7 +31,7 @@ struct F16Pairs {
 };
 
 template <class Pairs, int kTokens>
-void multiply_pairs(const std::byte* tile, int64_t bytes_ahead, int lane, const Activations& x, float* out, int64_t out_stride) {
+void multiply_pairs(const std::byte* tile, int64_t prefetch_distance, int lane, const Activations& x, float* out, int64_t out_stride) {
   Floats first_sums[kTokens];
   Floats second_sums[kTokens];
 #pragma GCC unroll 16
@@ -39,7 +39,7 @@ void multiply_pairs(const std::byte* tile, int64_t bytes_ahead, int lane, const 
 #pragma GCC unroll 4
   for (int64_t word = 0; word < x.columns / 2; ++word) {
     const std::byte* pairs = unit_at<4>(tile, word, lane);
-    if (bytes_ahead > 0) ask_for_line(pairs + bytes_ahead);
+    if (prefetch_distance > 0) prefetch_line(pairs + prefetch_distance);
     const Floats first = Pairs::first(pairs);
     const Floats second = Pairs::second(pairs);
 #pragma GCC unroll 16
@@ -54,11 +54,11 @@ void multiply_pairs(const std::byte* tile, int64_t bytes_ahead, int lane, const 
 }
 
 template <class Pairs, int kTokens = Pairs::kFewRows>
-void multiply_float_tile(const std::byte* tile, int64_t bytes_ahead, const Activations& x, float* out, int64_t out_stride) {
+void multiply_float_tile(const std::byte* tile, int64_t prefetch_distance, const Activations& x, float* out, int64_t out_stride) {
   if constexpr (kTokens > 1) {
-    if (x.rows < kTokens) return multiply_float_tile<Pairs, kTokens - 1>(tile, bytes_ahead, x, out, out_stride);
+    if (x.rows < kTokens) return multiply_float_tile<Pairs, kTokens - 1>(tile, prefetch_distance, x, out, out_stride);
   }
-  for (int lane = 0; lane < 16; lane += kVectorRows) multiply_pairs<Pairs, kTokens>(tile, bytes_ahead, lane, x, out, out_stride);
+  for (int lane = 0; lane < 16; lane += kVectorRows) multiply_pairs<Pairs, kTokens>(tile, prefetch_distance, lane, x, out, out_stride);
 }
 
 // Column by column the 16 rows as f32.
@@ -168,8 +168,7 @@ void set_float_kernels(TileKernels& kernels) {
   kernels.few_rows = Pairs::kFewRows;
   kernels.few_form = {.kind = ActivationForm::Kind::f32};
   kernels.multiply = multiply_float_tile<Pairs>;
-  kernels.bytes_ahead = stream_bytes_ahead();
-  kernels.bytes_ahead_of_rows = best_bytes_ahead<Pairs>();
+  kernels.skinny_prefetch = kInitialPrefetchDistance<Pairs>;
   kernels.many.form = {.kind = ActivationForm::Kind::f32, .panel_rows = kFloatTokens};
   kernels.many.tiles = kManyFloatTiles;
   kernels.many.expand = expand_floats<Pairs>;
