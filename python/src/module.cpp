@@ -1,13 +1,14 @@
 // The extension module wick._wick: one table of everything that it binds.
 #include <nanobind/nanobind.h>
 
+#include <stdexcept>
+
 #include "array.h"
 
 NB_MODULE(_wick, module) {
   using namespace wick_python;  // NOLINT: this file has nothing else
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-    PyErr_SetString(PyExc_ImportError, "wick works in the main interpreter only, not in a sub-interpreter");
-    nb::raise_python_error();
+    throw std::runtime_error("wick works in the main interpreter only, not in a sub-interpreter");
   }
   nb::set_leak_warnings(false);  // tensors may outlive the interpreter
   module.doc() = "Tensors, neural networks and language models. Import wick, not this module.";

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from ._wick import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from . import array_api, llm, nn  # noqa: F401
-    from .llm import Model, load  # noqa: F401
+    from . import llm as llm, nn as nn
+    from .llm import Model as Model, load as load
 
 # What few programs use is imported when it is asked for.
-_MODULES = ("array_api", "kernels", "llm", "nn")
+_MODULES = ("llm", "nn")
 _NAMES = {"load": "llm", "Model": "llm"}
 
 

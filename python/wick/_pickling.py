@@ -6,4 +6,4 @@ from . import _wick
 
 def rebuild(data: bytes, shape: list[int], dtype: str, device: str) -> _wick.Tensor:
     """The tensor of these row-major bytes."""
-    return _wick._unpickle(data, shape, dtype, device)  # type: ignore[attr-defined,no-any-return]
+    return _wick._unpickle(data, shape, dtype, device)

@@ -537,7 +537,7 @@ def _parse_into(form: Any) -> Callable[[Generation], None]:
 def _download(address: str) -> str:
     name, _, file = address.removeprefix("hf://").partition(":")
     try:
-        import huggingface_hub
+        import huggingface_hub  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         raise ImportError(f"load: {address} is on the Hugging Face Hub: install huggingface_hub, or give a file or folder") from None
     if file:

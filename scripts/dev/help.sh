@@ -14,6 +14,7 @@ usage: ./dev [--yes] COMMAND
   format    format the sources with clang-format-19
   lint      clang-tidy-19 over the sources, and the rules of the source tree
   build     configure and build a preset, under build/PRESET
+  wheel     build the Python package, with every backend whose SDK is found
   setup     install packages
   clean     delete build/
 
@@ -87,6 +88,11 @@ TEXT
 usage: ./dev build [PRESET [TARGET…]]
 
 Configures and builds a preset of CMakePresets.json under build/PRESET; dev if none is named.
+TEXT
+    wheel) cat <<'TEXT' ;;
+usage: ./dev wheel
+
+Builds the Python package and repairs it (auditwheel) to a manylinux wheel in build/wheels/. pip install build/wheels/*.whl installs it.
 TEXT
     setup) cat <<'TEXT' ;;
 usage: ./dev setup [GROUP…]

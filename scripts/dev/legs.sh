@@ -34,7 +34,7 @@ python_package() {
     return
   fi
   build python-module wick_python || return 1
-  PYTHONPATH=build/python-module/python build/python-tools/bin/python -m pytest -q python/tests
+  PYTHONPATH=$root/build/python-module/python build/python-tools/bin/python -m pytest -q python/tests
 }
 
 # against_worker PROGRAM…: the legs server and web: programs of tests/programs that need PyPI's clients, against the worker.

@@ -1,0 +1,138 @@
+"""What holds of the package as a whole: its examples, types, docs, start-up, threads and interpreters."""
+import doctest
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import wick
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NOVELIST = ROOT / "models/novelist-20m-q8_0.gguf"
+# For programs that run elsewhere: where this wick lies.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(pathlib.Path(wick._wick.__file__).resolve().parents[1])}
+EXAMPLES = {"tensors": [], "mnist": [], "chat": [str(NOVELIST), "Who are you?", "chatml"], "extract": [str(NOVELIST)], "search": [str(NOVELIST)]}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_run(name, tmp_path):
+    done = subprocess.run([sys.executable, str(ROOT / f"examples/python/{name}.py"), *EXAMPLES[name]], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=120, env=ENVIRONMENT)
+    assert done.returncode == 0 and done.stdout.strip(), done.stderr
+    if name == "tensors":
+        assert "slope 2.00, offset 1.00" in done.stdout
+    if name == "mnist":
+        assert float(re.findall(r"([\d.]+) right", done.stdout)[-1]) > 0.9
+
+
+def test_all_examples_are_run():
+    assert {path.stem for path in (ROOT / "examples/python").glob("*.py")} == set(EXAMPLES)
+
+
+def test_types_are_strict(tmp_path):
+    pytest.importorskip("mypy")
+    pytest.importorskip("nanobind")
+    package = tmp_path / "wick"
+    shutil.copytree(ROOT / "python/wick", package, ignore=shutil.ignore_patterns("__pycache__"))
+    folder = pathlib.Path(wick._wick.__file__).parents[1]
+    subprocess.run([sys.executable, str(ROOT / "python/make_stubs.py"), str(folder)], check=True)
+    shutil.copytree(folder / "wick/_wick", package / "_wick")
+    for name in EXAMPLES:
+        shutil.copy(ROOT / f"examples/python/{name}.py", tmp_path / f"example_{name}.py")
+    modules = [f"example_{name}" for name in EXAMPLES]
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "-p", "wick",
+                           *[word for module in modules for word in ("-m", module)]], cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "MYPYPATH": "", "PYTHONPATH": ""}, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_guide_says_what_is_so():
+    results = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
+                               globs={"MODEL": str(NOVELIST)})
+    assert results.attempted > 20 and results.failed == 0
+
+
+def test_import_takes_no_other_library_and_little_time():
+    program = "import sys, time; t = time.process_time(); import wick; print(time.process_time() - t, 'numpy' in sys.modules, 'asyncio' in sys.modules)"
+    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split() for _ in range(5)]
+    assert {(run[1], run[2]) for run in runs} == {("False", "False")}
+    assert min(float(run[0]) for run in runs) < 0.05
+
+
+def test_ops_release_the_interpreter():
+    x = wick.rand((700, 700))
+    x @ x
+    ticks, running = 0, True
+
+    def count():
+        nonlocal ticks
+        while running:
+            ticks += 1
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = ticks
+    end = time.perf_counter() + 1
+    while time.perf_counter() < end:
+        x @ x
+    seen = ticks - before
+    running = False
+    thread.join()
+    assert seen > 20
+
+
+def test_threads_may_share_tensors():
+    x, failures = wick.rand((64, 64)), []
+
+    def work():
+        try:
+            for _ in range(200):
+                assert (x @ x).shape == (64, 64) and x[x > 0.5].ndim == 1
+        except Exception as error:  # noqa: BLE001
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_sub_interpreters_are_refused():
+    program = """
+import _xxsubinterpreters as interpreters
+i = interpreters.create()
+try:
+    interpreters.run_string(i, "import wick")
+    print("imported")
+except Exception as error:
+    print(type(error).__name__, "interpreter" in str(error))
+"""
+    if sys.version_info >= (3, 13):
+        pytest.skip("other names in this Python")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "RunFailedError True\n" and done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_command_line_is_the_program_s():
+    done = subprocess.run([sys.executable, "-m", "wick", "run", "--model", str(NOVELIST), "--prompt", "The sea", "--max-tokens", "3", "--device", "cpu"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout, done.stderr
+    done = subprocess.run([sys.executable, "-m", "wick", "run", "--model", "/nowhere.gguf", "--prompt", "x"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "/nowhere.gguf" in done.stderr
+
+
+def test_callbacks_that_fail_are_the_caller_s_errors():
+    def progress(done, total):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError):
+        wick.load(NOVELIST, device="cpu", progress=progress)

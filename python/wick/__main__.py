@@ -1,0 +1,18 @@
+"""The program wick: python -m wick run --model model.gguf."""
+from __future__ import annotations
+
+import signal
+import sys
+
+
+def main() -> int:
+    """Runs the command line; the exit code."""
+    from . import _wick
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the program has a handler of its own
+    sys.stdout.flush()
+    return _wick._run_command(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
