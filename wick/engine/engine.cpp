@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <condition_variable>
 #include <deque>
@@ -15,6 +16,9 @@
 #include "wick/base/hash.h"
 #include "wick/engine/engine_core.h"
 #include "wick/engine/prompt.h"
+#include "wick/formats/printable.h"
+#include "wick/model/architecture.h"
+#include "wick/model/lora_adapter.h"
 
 namespace wick {
 namespace {
@@ -30,13 +34,21 @@ std::string described(const std::vector<ParameterViolation>& violations) {
 // Other in each process: nobody can choose a salt that stands for another.
 uint64_t identity_of(std::string_view salt) { return salt.empty() ? 0 : keyed_hash(salt, process_hash_key()) | 1; }
 
+std::string names_of(std::span<const LoadedAdapter> adapters) {
+  std::string names;
+  for (const LoadedAdapter& adapter : adapters) names += (names.empty() ? "" : ", ") + printable(adapter.name);
+  return names.empty() ? "there are none" : "there are " + names;
+}
+
 }  // namespace
 
 // What threads share, around the core that one of them runs.
 class EngineLoop {
  public:
   EngineLoop(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options, LanguageModel* draft)
-      : core_(model, tokenizer, options, draft), info_(core_.info()), tokenizer_(std::move(tokenizer)), metrics_(core_.metrics()) {}
+      : core_(model, tokenizer, options, draft), info_(core_.info()), tokenizer_(std::move(tokenizer)), metrics_(core_.metrics()) {
+    adapters_.assign(core_.adapters().begin(), core_.adapters().end());
+  }
 
   ~EngineLoop() {
     stop();
@@ -59,6 +71,12 @@ class EngineLoop {
   Stream submit(Request request);
   std::vector<TokenId> encode(std::string_view prompt, bool parse_special) const {
     return encode_prompt(*tokenizer_, info_.model, prompt, parse_special);
+  }
+
+  void add_adapter(const std::string& name, const std::filesystem::path& path, float scale);
+  [[nodiscard]] std::vector<LoadedAdapter> adapters() const {
+    const std::lock_guard lock(mutex_);
+    return adapters_;
   }
 
   bool step();
@@ -91,6 +109,9 @@ class EngineLoop {
  private:
   void check(const Request& request) const;
   void check_length(const Request& request, size_t tokens) const;
+  // The adapters that a request names, by their numbers, and the identity of its prefixes with them; with the lock.
+  // Errors: invalid_argument, naming the adapter.
+  void choose_adapters(ActiveRequest& request) const;
   // Refuses where the queue is full; with the lock.
   void require_room();
   void run();
@@ -107,6 +128,7 @@ class EngineLoop {
   std::deque<std::shared_ptr<ActiveRequest>> incoming_;
   std::deque<std::function<void()>> tasks_;
   EngineMetrics metrics_;
+  std::vector<LoadedAdapter> adapters_;  // the model's
   uint64_t refused_ = 0, last_id_ = 0;
   int64_t core_waiting_ = 0;
   bool core_idle_ = true;
@@ -173,12 +195,42 @@ Stream EngineLoop::submit(Request request) {
   active->request = std::move(request);
   const std::lock_guard lock(mutex_);
   require_room();
+  choose_adapters(*active);
   active->order = ++last_id_;
   active->stream = std::make_shared<StreamState>(last_id_, nullptr);
   Stream stream(active->stream);
   incoming_.push_back(std::move(active));
   wake_.notify_all();
   return stream;
+}
+
+void EngineLoop::choose_adapters(ActiveRequest& request) const {
+  for (const AdapterChoice& choice : request.request.params.adapters) {
+    const auto found = std::find_if(adapters_.begin(), adapters_.end(), [&](const auto& adapter) { return adapter.name == choice.name; });
+    if (found == adapters_.end()) {
+      fail(ErrorCode::invalid_argument, "adapters: {} is not loaded; {}", printable(choice.name), names_of(adapters_));
+    }
+    const AdapterUse use{static_cast<int32_t>(found - adapters_.begin()) + 1, choice.scale.value_or(found->scale)};
+    for (const AdapterUse& other : request.adapters) {
+      if (other.adapter == use.adapter) fail(ErrorCode::invalid_argument, "adapters: {} is named twice", printable(choice.name));
+    }
+    request.adapters.push_back(use);
+    request.cache_identity = split_mix(request.cache_identity ^ found->identity) + std::bit_cast<uint32_t>(use.scale);
+    request.cache_identity = split_mix(request.cache_identity) | 1;
+  }
+}
+
+void EngineLoop::add_adapter(const std::string& name, const std::filesystem::path& path, float scale) {
+  const Architecture* architecture = find_architecture(info_.architecture);
+  if (architecture == nullptr) fail(ErrorCode::unsupported, "adapter {}: {} takes no adapters", printable(name), info_.model);
+  auto adapter = LoraAdapter::open(path, *architecture);
+  std::vector<LoadedAdapter> now = between_steps([&](EngineCore& core) {
+    core.add_adapter(name, std::move(adapter), scale);
+    return std::vector<LoadedAdapter>(core.adapters().begin(), core.adapters().end());
+  });
+  const std::lock_guard lock(mutex_);
+  // Another call may have added more since.
+  if (now.size() > adapters_.size()) adapters_ = std::move(now);
 }
 
 void EngineLoop::note_step() {
@@ -299,6 +351,9 @@ Stream Engine::submit(Request request) { return loop_->submit(std::move(request)
 std::vector<TokenId> Engine::encode_prompt(std::string_view prompt, bool parse_special) const {
   return loop_->encode(prompt, parse_special);
 }
+
+void Engine::add_adapter(const std::string& name, const std::filesystem::path& path, float scale) { loop_->add_adapter(name, path, scale); }
+std::vector<LoadedAdapter> Engine::adapters() const { return loop_->adapters(); }
 
 bool Engine::step() { return loop_->step(); }
 void Engine::start() { loop_->start(); }

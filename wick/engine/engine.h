@@ -18,17 +18,19 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "wick/engine/engine_metrics.h"
 #include "wick/engine/engine_options.h"
 #include "wick/engine/request.h"
 #include "wick/engine/stream.h"
+#include "wick/model/language_model.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
 
 class EngineLoop;
-class LanguageModel;
 
 class Engine {
  public:
@@ -74,6 +76,12 @@ class Engine {
   // Takes a saved session into the prefix cache: a prompt that begins with its tokens finds them. How many these are.
   // Errors: io, corrupt_file; invalid_argument for one of another model or cache type; out_of_memory.
   int64_t restore_session(const std::filesystem::path& path);
+  // Reads a low-rank adapter (LoRA) for the model, a GGUF file or a PEFT folder, and adds it between two steps; from then on requests may
+  // name it (GenerationParams::adapters). `scale`: for those that name no other. Prompts share cached prefixes only with those of the same
+  // adapters and scales. Errors: LoraAdapter::open's and LanguageModel::add_adapter's; nothing is added then.
+  void add_adapter(const std::string& name, const std::filesystem::path& path, float scale = 1);
+  // Those that there are: what the model had been given, and what was added.
+  [[nodiscard]] std::vector<LoadedAdapter> adapters() const;
   // Empties the prefix cache, in host memory and files too.
   void forget_prefixes();
   // Runs the model on a token and on a chunk of a prompt, so that the first request does not wait for kernels to be compiled and for pages

@@ -43,6 +43,10 @@ class EngineCore {
   int64_t restore_session(const std::filesystem::path& path);
   void forget_prefixes();
   void warm_up();
+  void add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale) {
+    model_.add_adapter(name, std::move(adapter), scale);
+  }
+  [[nodiscard]] std::span<const LoadedAdapter> adapters() const noexcept { return model_.adapters(); }
   // Writes what host memory keeps to the folder.
   void flush_prefixes() { store_.flush(); }
 

@@ -170,7 +170,7 @@ Tensor EngineCore::forward(std::vector<Work>& works) {
     work.first_result = results;
     work.results = wanted == Batch::Results::all ? work.rows() : wanted == Batch::Results::last ? 1 : 0;
     results += work.results;
-    batch.add(sequence.handle, sequence.computed, tokens, wanted);
+    batch.add(sequence.handle, sequence.computed, tokens, wanted, sequence.request().adapters);
   }
   // Only if nobody wants the step any more: the others would wait for nothing.
   const auto stop = [&] { return std::all_of(works.begin(), works.end(), [&](const Work& work) { return is_unwanted(*work.sequence); }); };
@@ -378,7 +378,7 @@ void EngineCore::embed(std::span<const std::shared_ptr<ActiveRequest>> requests)
   Batch batch;
   for (const auto& request : requests) {
     request->started = begin;
-    batch.add({}, 0, request->prompt, Batch::Results::none);
+    batch.add({}, 0, request->prompt, Batch::Results::none, request->adapters);
   }
   const Tensor pooled = model_.forward(batch, *pool_, {.result = ModelResult::pooled, .stop = {}});
   const std::span<const float> host = host_rows(pooled, host_logits_);

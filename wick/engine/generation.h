@@ -16,8 +16,16 @@ namespace [[gnu::visibility("default")]] wick {
 
 class TokenConstraint;
 
+// An adapter that the model was given (Engine::add_adapter), by its name, and what its part of each product is multiplied by.
+struct AdapterChoice {
+  std::string name;
+  std::optional<float> scale = {};  // none: what was said when it was added
+};
+
 struct GenerationParams {
   SamplingParams sampling = {};
+  // Adapters that the model computes this text with, all of them at once; none: the model by itself.
+  std::vector<AdapterChoice> adapters = {};
   // The most tokens to generate. 0: none, the prompt is only read.
   int64_t max_tokens = 256;
   // The text ends before the first of them that it would hold.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "wick/engine/engine_options.h"
 #include "wick/text/token_constraint.h"
 
@@ -11,6 +13,7 @@ namespace {
 // Four strings are OpenAI's limit; this one keeps a request from taking much time for each token.
 constexpr size_t kMostStopStrings = 64;
 constexpr int64_t kMostLogprobs = 100;
+constexpr size_t kMostAdapters = 8;
 
 class Violations {
  public:
@@ -40,6 +43,10 @@ std::vector<ParameterViolation> find_violations(const Request& request, const En
   violations.require_logprobs("prompt_logprobs", request.prompt_logprobs);
   for (const LogitBias& entry : params.sampling.logit_bias) {
     violations.require(entry.token < engine.vocab_size, "logit_bias", fmt::format("tokens are below {}", engine.vocab_size), entry.token);
+  }
+  violations.require(params.adapters.size() <= kMostAdapters, "adapters", fmt::format("at most {}", kMostAdapters), params.adapters.size());
+  for (const AdapterChoice& adapter : params.adapters) {
+    violations.require(std::isfinite(adapter.scale.value_or(1)), "adapters", "scales must be finite", adapter.scale.value_or(1));
   }
   if (params.constraint != nullptr) {
     violations.require(params.constraint->vocab_size() <= engine.vocab_size, "constraint",

@@ -32,6 +32,7 @@ struct ActiveRequest {
   uint64_t order = 0;           // of arrival
   uint64_t cache_identity = 0;  // of the prefix cache: what its contents depend on beside the tokens
   uint64_t seed = 0;            // of the first choice
+  std::vector<AdapterUse> adapters = {};
   EngineClock::time_point submitted;
   std::optional<EngineClock::time_point> started = {};   // the first step that it was part of
   std::optional<EngineClock::time_point> prompted = {};  // the prompt was computed
