@@ -1,3 +1,4 @@
+#include "wick/cli/adapter_flags.h"
 #include "wick/cli/chat_session.h"
 
 #include <fmt/format.h>
@@ -421,6 +422,7 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
   flags.add_integer("-n,--max-tokens,--n-predict,--predict", "the most tokens of an answer (1024)", generate.params.max_tokens, 0);
   add_context(flags, generate.context, "the most tokens of the conversation (the model's, at most 4096)", 1);
   add_threads(flags, generate.threads);
+  add_adapter_files(flags, generate.adapters);
   add_precision(flags, generate.precision);
   flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end an answer before this text; repeatable", generate.params.stop);
   flags.add_switch("--json", "print the answer to one message as a JSON object: message, finish reason, tokens, timings", generate.json);
@@ -441,9 +443,10 @@ void chat(Console& console, const ChatCommandOptions& options, const std::functi
   ChatTemplate chosen =
       choose_chat_template(find_chat_templates(loaded.file), options.chat_template, loaded.model->info().name, !options.tools_file.empty());
   if (!options.tools_file.empty() && !chosen.takes_tools()) console.warn("--tools: the chat template does not tell the model of tools");
+  ChatCommandOptions resolved = options;
+  load_adapters(generate.adapters, *loaded.model, resolved.generate.params);
   Chat chat(*loaded.model, loaded.tokenizer, std::move(chosen),
             {.context = generate.context, .format = options.format, .answer = generate.format});
-  ChatCommandOptions resolved = options;
   resolved.generate.format.reset();  // the conversation holds answers to it, behind their reasoning
   resolve_with_vocabulary(resolved.generate, loaded.tokenizer);
   InterruptGuard interrupt;

@@ -9,6 +9,7 @@
 #include "wick/base/fail.h"
 #include "wick/base/interrupt.h"
 #include "wick/base/process.h"
+#include "wick/cli/adapter_flags.h"
 #include "wick/cli/format_flags.h"
 #include "wick/cli/generation_report.h"
 #include "wick/cli/line_editor.h"
@@ -217,6 +218,7 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   if (counts) refuse_to_overwrite(loaded.file, options.receipt);
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
   GenerateOptions resolved = options;
+  load_adapters(options.adapters, *loaded.model, resolved.params);
   resolve_with_vocabulary(resolved, loaded.tokenizer);
   InterruptGuard interrupt;  // until here Ctrl-C ends the program: there is no answer to stop
   const Session session{.console = console,

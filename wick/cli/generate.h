@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "wick/cli/console.h"
 #include "wick/cli/flags.h"
@@ -22,6 +23,7 @@ struct GenerateOptions {
   std::optional<std::string> prompt;
   std::string file;  // that holds the prompt; "-": standard input; empty: none
   GenerationParams params;
+  std::vector<std::string> adapters;  // of --lora
   SamplingWords sampling_words;
   std::optional<OutputFormat> format;
   int64_t context = 0;  // 0: the model's

@@ -1,4 +1,5 @@
 #include "wick/base/fail.h"
+#include "wick/cli/adapter_flags.h"
 #include "wick/cli/chat_session.h"
 #include "wick/cli/generate.h"
 #include "wick/cli/load_model.h"
@@ -34,6 +35,7 @@ void run_command(Console& console, const Arguments& arguments) {
   Flags flags("Continues a text with a language model. The continuation alone goes to standard output; notes go to standard error.",
               console);
   add_generate_flags(flags, options, console);
+  add_adapter_files(flags, options.adapters);
   chat_flags.add_to(flags);
   add_device(flags, device);
   flags.examples({"wick run --prompt \"Once upon a time\" --max-tokens 200",
