@@ -19,6 +19,10 @@ void serve_command(Console& console, const Arguments& arguments) {
   add_precision(flags, served.precision);
   add_device(flags, device);
   add_serving_flags(flags, options);
+  flags
+      .add_values("--lora", "NAME=FILE", "an adapter that requests may name as their model: a GGUF file or a PEFT folder; repeatable",
+                  options.adapters)
+      .group("Serving");
   add_fleet_flags(flags, options);
   add_verbosity(flags, console);
   flags.examples({"wick serve --model FILE.gguf --port 8080",

@@ -114,6 +114,10 @@ std::shared_ptr<server::Service> load_service(const Console& console, const Serv
   engine.context = served.context;
   service->engine = std::make_unique<Engine>(*loaded->model, loaded->tokenizer, engine);
   service->constraints = std::make_unique<ConstraintCompiler>(loaded->tokenizer);
+  for (const std::string& adapter : options.adapters) {
+    const size_t equals = adapter.find('=');
+    service->engine->add_adapter(adapter.substr(0, equals), adapter.substr(equals + 1));
+  }
   service->path = path.string();
   service->model_id = !options.alias.empty()             ? options.alias
                       : !options.serve.model_ref.empty() ? options.serve.model_ref
@@ -196,6 +200,11 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   options.engine.speculation.ngram = !options.no_speculation;
   options.engine.cache_ram_bytes = options.cache_ram_mib * kBytesOfMebibyte;
   options.engine.kv_bytes = options.kv_mib * kBytesOfMebibyte;
+  for (const std::string& adapter : options.adapters) {
+    const size_t equals = adapter.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == adapter.size())
+      fail(ErrorCode::invalid_argument, "--lora {}: must be NAME=FILE", adapter);
+  }
   if (serve.worker_id.empty()) serve.worker_id = server::random_id("worker-");
   serve.device = served.device_name;
   serve.implementation = console.name;

@@ -21,8 +21,9 @@ struct ServingOptions {
   EngineOptions engine;
   std::vector<std::string> keys;
   std::string key_file;
-  std::string alias;          // what requests call the model
-  std::string chat_template;  // a name or a file; empty: the model's own
+  std::string alias;                  // what requests call the model
+  std::string chat_template;          // a name or a file; empty: the model's own
+  std::vector<std::string> adapters;  // of --lora: NAME=FILE
   float rate_limit = 0;
   int64_t body_mib = 16, cache_ram_mib = 0, kv_mib = 0, drain_seconds = 30;
   bool no_prefix_cache = false, no_speculation = false, local = false;

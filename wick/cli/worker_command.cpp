@@ -1,9 +1,11 @@
 #include "wick/cli/worker_command.h"
+#include "wick/cli/adapter_flags.h"
 
 #include <ostream>
 #include <string>
 
 #include "wick/base/fail.h"
+#include "wick/cli/adapter_flags.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/completion.h"
 #include "wick/cli/generate.h"
@@ -103,6 +105,7 @@ int run_worker(Console& console, const Arguments& arguments) {
                             to_string(device.location.kind)),
                 console);
     add_generate_flags(flags, options, console);
+    add_adapters_of_worker(flags, options.adapters);
     add_device_flags(flags, console, device);
     flags.add_switch("--strict", "take no fake devices (WICK_FAKE_PROBE); a worker never uses another device", strict);
     ServingOptions serving;
@@ -141,6 +144,7 @@ int run_worker(Console& console, const Arguments& arguments) {
           FakeProbe::parse(console.fake_probe));
     };
     if (serving.is_asked_for()) {
+      serving.adapters = options.adapters;
       serve_model(console, serving,
                   {.model = options.model,
                    .context = options.context,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/server/adapter_fields.h"
 #include "wick/server/answer.h"
 #include "wick/server/answer_format.h"
 #include "wick/server/chat_output.h"
@@ -297,6 +298,7 @@ void messages(Worker& worker, const HttpRequest& http, const Exchange& exchange)
   ChatRequest chat;
   read_chat(fields, chat);
   read_generation(fields, chat.request);
+  read_adapters(fields, *service->engine, chat.request.params);
   chat.request.params.stop = fields.texts("stop_sequences", kMostStops);
   fields.require("max_tokens");
   if (const auto value = fields.integer("max_tokens", 1)) chat.request.params.max_tokens = *value;

@@ -5,6 +5,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/utf8.h"
+#include "wick/server/adapter_fields.h"
 #include "wick/server/answer_format.h"
 #include "wick/server/event_stream.h"
 #include "wick/server/finish_reason.h"
@@ -205,6 +206,7 @@ void completions(Worker& worker, const HttpRequest& http, const Exchange& exchan
   std::vector<Request> requests = read_prompts(fields, "prompt", kMostPrompts);
   if (fields.has("suffix") && fields.text("suffix").value_or("") != "") fields.violate("suffix", "is not supported by this model");
   read_generation(fields, common);
+  read_adapters(fields, *service->engine, common.params);
   read_max_tokens(fields, {"max_tokens"}, kCompletionTokens, common);
   read_counts(fields, common, options);
   const std::optional<AnswerFormat> format = read_answer_format(fields);

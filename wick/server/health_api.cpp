@@ -1,6 +1,9 @@
 #include "wick/server/health_api.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "wick/base/fail.h"
 #include "wick/server/event_stream.h"
@@ -27,9 +30,16 @@ void ready(const Worker& worker, const Exchange& exchange) {
   exchange->respond(std::move(response));
 }
 
-Json model_json(const Service& service) {
+// What requests may call a model: the model itself and its adapters.
+std::vector<std::string> model_names(const Service& service) {
+  std::vector<std::string> names = {service.model_id};
+  for (LoadedAdapter& adapter : service.engine->adapters()) names.push_back(std::move(adapter.name));
+  return names;
+}
+
+Json model_json(const Service& service, const std::string& id) {
   const EngineInfo& info = service.engine->info();
-  return {{"id", service.model_id},
+  return {{"id", id},
           {"object", "model"},
           {"created", service.created},
           {"owned_by", "wick"},
@@ -45,17 +55,20 @@ Json model_json(const Service& service) {
 
 void models(const Worker& worker, const Exchange& exchange) {
   Json list = Json::array();
-  if (const auto service = worker.service_if_ready()) list.push_back(model_json(*service));
+  if (const auto service = worker.service_if_ready()) {
+    for (const std::string& id : model_names(*service)) list.push_back(model_json(*service, id));
+  }
   respond_json(exchange, 200, {{"object", "list"}, {"data", std::move(list)}});
 }
 
 void model(const Worker& worker, const HttpRequest& request, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const std::string_view id = request.parameter("id");
-  if (id != service->model_id) {
+  const std::string id(request.parameter("id"));
+  const std::vector<std::string> names = model_names(*service);
+  if (std::find(names.begin(), names.end(), id) == names.end()) {
     throw ApiError(404, "model_not_found", fmt::format("no model {}; this worker serves {}", id, service->model_id));
   }
-  respond_json(exchange, 200, model_json(*service));
+  respond_json(exchange, 200, model_json(*service, id));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/utf8.h"
+#include "wick/server/adapter_fields.h"
 #include "wick/server/answer.h"
 #include "wick/server/answer_format.h"
 #include "wick/server/event_stream.h"
@@ -229,6 +230,7 @@ void completion(Worker& worker, const std::shared_ptr<Slots>& slots, LlamaTask t
   }
   LlamaOptions options;
   read_generation(fields, request);
+  read_adapters(fields, *service->engine, request.params);
   read_max_tokens(fields, {"n_predict", "max_tokens"}, kUnlimitedTokens, request);
   options.streams = fields.boolean("stream").value_or(false);
   options.returns_tokens = fields.boolean("return_tokens").value_or(false);
@@ -288,7 +290,9 @@ void add_llama_routes(Router& router, Worker& worker) {
   for (const char* path : {"/rerank", "/reranking", "/v1/rerank", "/v1/reranking"}) {
     add("POST", path, cannot("reranking needs an encoder model, which this version does not run"));
   }
-  add("GET", "/lora-adapters", [](Worker&, const HttpRequest&, const Exchange& exchange) { exchange->respond(json_response(200, "[]")); });
+  add("GET", "/lora-adapters", [](Worker& worker, const HttpRequest&, const Exchange& exchange) {
+    exchange->respond(json_response(200, to_text(adapters_json(*worker.service()->engine))));
+  });
 }
 
 }  // namespace wick::server

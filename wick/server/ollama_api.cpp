@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/server/adapter_fields.h"
 #include "wick/server/answer.h"
 #include "wick/server/answer_format.h"
 #include "wick/server/chat_output.h"
@@ -122,6 +123,7 @@ void ollama_chat(Worker& worker, const HttpRequest& http, const Exchange& exchan
   ChatRequest chat;
   read_openai_chat(fields, chat);
   read_ollama_options(fields, chat);
+  read_adapters(fields, *service->engine, chat.request.params);
   fields.check();
   name_user(http, chat.request);
   render_chat(*service, chat, false);
@@ -139,6 +141,7 @@ void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& ex
   const bool is_raw = fields.boolean("raw").value_or(false) || !service->chat_template;
   const std::string system = fields.text("system").value_or("");
   read_ollama_options(fields, chat);
+  read_adapters(fields, *service->engine, chat.request.params);
   chat.answer = read_answer_format(fields);
   fields.check();
   name_user(http, chat.request);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/server/adapter_fields.h"
 #include "wick/server/chat_output.h"
 #include "wick/server/chat_request.h"
 #include "wick/server/event_stream.h"
@@ -180,6 +181,7 @@ void chat_completions(Worker& worker, const HttpRequest& http, const Exchange& e
   ChatSettings options;
   read_openai_chat(fields, chat);
   read_generation(fields, chat.request);
+  read_adapters(fields, *service->engine, chat.request.params);
   read_max_tokens(fields, {"max_tokens", "max_completion_tokens"}, kUnlimitedTokens, chat.request);
   read_chat_settings(fields, chat.request, options);
   options.parses_tools = chat.uses_tools;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "wick/server/adapter_fields.h"
 #include "wick/server/answer.h"
 #include "wick/server/chat_output.h"
 #include "wick/server/event_stream.h"
@@ -200,6 +201,7 @@ void responses(Worker& worker, const HttpRequest& http, const Exchange& exchange
   Fields fields(body);
   ChatRequest chat;
   read_responses(fields, chat);
+  read_adapters(fields, *service->engine, chat.request.params);
   fields.check();
   name_user(http, chat.request);
   render_chat(*service, chat, fields.has("max_output_tokens"));
