@@ -4,30 +4,19 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/server/sampling_fields.h"
 
 namespace wick::server {
 namespace {
 
-template <class T>
-void read_number(Fields& fields, std::initializer_list<std::string_view> names, double minimum, double maximum, T& target) {
-  for (const std::string_view name : names) {
-    if (const auto value = fields.number(name, minimum, maximum)) target = static_cast<T>(*value);
-  }
-}
-
-void read_sampling(Fields& fields, SamplingParams& sampling) {
-  read_number(fields, {"temperature"}, 0, 2, sampling.temperature);
-  read_number(fields, {"top_p"}, 0, 1, sampling.top_p);
-  read_number(fields, {"min_p"}, 0, 1, sampling.min_p);
-  read_number(fields, {"repetition_penalty", "repeat_penalty"}, 0, 2, sampling.repetition_penalty);
-  read_number(fields, {"presence_penalty"}, -2, 2, sampling.presence_penalty);
-  read_number(fields, {"frequency_penalty"}, -2, 2, sampling.frequency_penalty);
-  // -1 is vLLM's word for "all".
-  if (const auto value = fields.integer("top_k", -1)) sampling.top_k = std::max<int64_t>(*value, 0);
-  if (const auto value = fields.integer("repeat_last_n", -1)) sampling.penalty_window = *value;
-  // -1 is llama.cpp's word for a random seed.
-  if (const auto value = fields.integer("seed", std::numeric_limits<int64_t>::min()); value && *value != -1) {
-    sampling.seed = static_cast<uint64_t>(*value);
+void read_stop_tokens(Fields& fields, std::vector<TokenId>& tokens) {
+  const Json* const list = fields.list("stop_token_ids");
+  if (list == nullptr) return;
+  for (const Json& item : *list) {
+    const bool is_token =
+        item.is_number_integer() && item.get<int64_t>() >= 0 && item.get<int64_t>() <= std::numeric_limits<TokenId>::max();
+    if (!is_token) return fields.violate("stop_token_ids", "must hold token ids");
+    tokens.push_back(item.get<TokenId>());
   }
 }
 
@@ -35,6 +24,7 @@ void read_sampling(Fields& fields, SamplingParams& sampling) {
 
 void read_generation(Fields& fields, Request& request) {
   read_sampling(fields, request.params.sampling);
+  read_stop_tokens(fields, request.params.stop_tokens);
   request.params.stop = fields.texts("stop", kMostStops);
   if (std::ranges::find(request.params.stop, std::string()) != request.params.stop.end()) {
     fields.violate("stop", "must not hold an empty text");
