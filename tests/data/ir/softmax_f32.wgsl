@@ -5,6 +5,7 @@ struct Params { rows_: u32, columns_: u32, offset_: u32, extent_: u32, outer_str
 var<workgroup> s0: array<f32, 256>;
 @compute @workgroup_size(256)
 fn wick_softmax_f32(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+  let zero: u32 = (groups.x * (groups.x + 1u) * (groups.x + 2u) * (groups.x + 3u)) & 4u;
   let v0: u32 = gid.y * groups.x;
   let v1: u32 = v0 + gid.x;
   let v2: u32 = p.rows_ * p.parts_;
@@ -123,7 +124,7 @@ fn wick_softmax_f32(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgrou
       let v73: u32 = v71 + v72;
       let v74: f32 = x_[v73];
       let v75: f32 = a1;
-      let v76: f32 = v74 - v64;
+      let v76: f32 = bitcast<f32>(bitcast<u32>(v74) ^ zero) - v64;
       let v77: f32 = v76 * 0x1.715476p+0f;
       let v78: f32 = exp2(v77);
       let v79: f32 = v75 + v78;
@@ -202,7 +203,7 @@ fn wick_softmax_f32(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgrou
       let v114: u32 = v112 + v113;
       let v115: f32 = x_[v114];
       let v116: u32 = v21 + i2;
-      let v117: f32 = v115 - v64;
+      let v117: f32 = bitcast<f32>(bitcast<u32>(v115) ^ zero) - v64;
       let v118: f32 = v117 * 0x1.715476p+0f;
       let v119: f32 = exp2(v118);
       let v120: f32 = v119 / v105;

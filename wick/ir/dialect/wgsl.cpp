@@ -1,4 +1,6 @@
 // WGSL, WebGPU's language.
+#include <algorithm>
+
 #include "wick/ir/dialect/spellings.h"
 
 namespace wick::ir {
@@ -8,6 +10,9 @@ namespace {
 constexpr std::array kOwn{
     Spelling{Op::negate, types(Type::u32), "0u - $0"},
     Spelling{Op::select, any(), "select($2, $1, $0)"},
+    // The language has no word against reassociation, and drivers make b of (a + b) - a: what this subtracts from is what it was, but no
+    // compiler sees that.
+    Spelling{Op::subtract, types(Type::f32), "$0 - $1", "bitcast<f32>(bitcast<u32>($0) ^ zero) - $1"},
     Spelling{Op::dot4, any(), "$2 + dot4I8Packed($0, $1)"},
     Spelling{Op::unpack_half, any(), "unpack2x16float($0).x"},
     Spelling{Op::pack_halves, any(), "pack2x16float(vec2<f32>($0, $1))"},
@@ -32,6 +37,11 @@ std::string element(const Kernel& kernel, const Usage& usage, const Dialect& dia
   return usage.atomic[static_cast<std::size_t>(space)][slot] ? "atomic<" + type + ">" : type;
 }
 
+bool subtracts(const Kernel& kernel) {
+  return std::any_of(kernel.nodes.begin(), kernel.nodes.end(),
+                     [](const Node& node) { return node.op == Op::subtract && node.type == Type::f32; });
+}
+
 std::string head(const Kernel& kernel, const Usage& usage, const Dialect& dialect) {
   std::string text;
   uint32_t index = 0;
@@ -54,7 +64,12 @@ std::string head(const Kernel& kernel, const Usage& usage, const Dialect& dialec
   text += "@compute @workgroup_size(" + std::to_string(kernel.group_size) + ")\nfn " + entry_name(kernel) +
           "(@builtin(workgroup_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) lid: u32";
   if (usage.has(Feature::subgroups)) text += ", @builtin(subgroup_invocation_id) lane: u32";
-  return text + ") {\n";
+  text += ") {\n";
+  // Of four consecutive numbers two are even, and one of these a multiple of four.
+  if (kernel.math == MathMode::precise && subtracts(kernel)) {
+    text += "  let zero: u32 = (groups.x * (groups.x + 1u) * (groups.x + 2u) * (groups.x + 3u)) & 4u;\n";
+  }
+  return text;
 }
 
 Dialect make() {
