@@ -93,7 +93,7 @@ run_leg() {
   read -ra command <<<"${leg_commands[$1]}"
   say "$name: ${leg_words[$1]}"
   need "${packages[@]}"
-  if [[ " ${packages[*]} " == *' texts '* ]]; then need_python pypi python; fi
+  if [[ " ${packages[*]} " == *' texts '* || " ${packages[*]} " == *' webgpu '* ]]; then need_python pypi python; fi
   case ${command[0]} in
     tree | texts) "${command[@]}" || status=1 ;;
     *) run_program "${command[@]}" || status=1 ;;

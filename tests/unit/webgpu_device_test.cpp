@@ -1,0 +1,243 @@
+// The driver's memory, queue, events and compiler, on the first adapter of this machine, by each of its variants.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wick/backend/webgpu/adapter.h"
+#include "wick/backend/webgpu/backend.h"
+#include "wick/backend/webgpu/webgpu.h"
+#include "wick/base/error.h"
+#include "wick/device/device.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/ir/builder.h"
+#include "wick/tensor/tensor.h"
+
+namespace wick::webgpu {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using Bytes = std::vector<uint8_t>;
+using Words = std::vector<uint32_t>;
+
+// y[i] = y[i] * factor + x[i], for i below n.
+ir::Kernel multiply_add() {
+  using namespace ir;
+  KernelBuilder k("multiply_add", {.group_size = 64});
+  const Memory x = k.buffer("x", Element::u32), y = k.output("y", Element::u32);
+  const Value n = k.parameter("n", Type::u32), factor = k.parameter("factor", Type::u32);
+  const Value i = k.group_id() * 64U + k.local_id();
+  k.when(i < n, [&] { y[i] = y[i] * factor + x[i]; });
+  return k.finish();
+}
+
+Error error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  return {ErrorCode::invalid_argument, "nothing failed"};
+}
+
+class WebGpuDevice : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (installation().adapters.empty()) GTEST_SKIP() << installation().missing;
+    device_ = std::make_unique<wick::Device>(wick::Device::open({DeviceKind::webgpu, 0}, {.variant = GetParam()}));
+  }
+
+  [[nodiscard]] wick::Device& device() { return *device_; }
+  [[nodiscard]] KernelRuntime& runtime() { return static_cast<KernelRuntime&>(device_->runtime()); }
+  [[nodiscard]] Driver& driver() { return static_cast<Driver&>(runtime().driver()); }
+  [[nodiscard]] wick::Queue& queue() { return runtime().queue(); }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) { return runtime().allocate(bytes, Lifetime::transient); }
+  [[nodiscard]] const wick::Program& program() { return runtime().program({"multiply_add", {}}, multiply_add); }
+
+  template <class T>
+  [[nodiscard]] std::unique_ptr<Buffer> upload(const std::vector<T>& values) {
+    std::unique_ptr<Buffer> buffer = allocate(values.size() * sizeof(T));
+    queue().upload(std::as_bytes(std::span(values)).data(), *buffer, 0, values.size() * sizeof(T));
+    return buffer;
+  }
+  template <class T>
+  [[nodiscard]] std::vector<T> download(const Buffer& buffer) {
+    std::vector<T> values(buffer.bytes() / sizeof(T));
+    queue().download(buffer, 0, std::as_writable_bytes(std::span(values)).data(), values.size() * sizeof(T));
+    return values;
+  }
+  void launch(uint32_t groups, std::vector<BufferArgument> buffers, std::vector<uint32_t> parameters) {
+    runtime().launch({&program(), {groups, 1, 1}, buffers, parameters});
+  }
+
+ private:
+  std::unique_ptr<wick::Device> device_;
+};
+
+// Different ones, at every place.
+Bytes numbered(size_t count, uint8_t first) {
+  Bytes bytes(count);
+  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(first + 7 * i);
+  return bytes;
+}
+
+TEST_P(WebGpuDevice, BytesGoToEveryPlace) {
+  Bytes expected = numbered(96, 1);
+  const auto buffer = upload(expected);
+  for (size_t offset = 0; offset < 9; ++offset) {
+    for (size_t count = 0; count < 14; ++count) {
+      const Bytes some = numbered(count, static_cast<uint8_t>(offset * 17 + count));
+      queue().upload(std::as_bytes(std::span(some)).data(), *buffer, 13 + offset, count);
+      std::copy(some.begin(), some.end(), expected.begin() + 13 + static_cast<ptrdiff_t>(offset));
+      Bytes part(count + 5);
+      queue().download(*buffer, 11 + offset, std::as_writable_bytes(std::span(part)).data(), part.size());
+      ASSERT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + 11 + static_cast<ptrdiff_t>(offset))) << offset << ", " << count;
+    }
+  }
+  EXPECT_EQ(download<uint8_t>(*buffer), expected);
+}
+
+TEST_P(WebGpuDevice, BytesAreCopiedAndFilledAtEveryPlace) {
+  const Bytes from = numbered(64, 3);
+  Bytes expected = numbered(64, 100);
+  const auto source = upload(from), target = upload(expected);
+  for (size_t source_offset = 0; source_offset < 5; ++source_offset) {
+    for (size_t target_offset = 0; target_offset < 5; ++target_offset) {
+      for (const size_t count : {1, 3, 4, 9, 32}) {
+        queue().copy(*source, source_offset, *target, target_offset, count);
+        std::copy_n(from.begin() + static_cast<ptrdiff_t>(source_offset), count, expected.begin() + static_cast<ptrdiff_t>(target_offset));
+        queue().fill(*target, 40 + target_offset, count % 16, static_cast<std::byte>(count));
+        std::fill_n(expected.begin() + 40 + static_cast<ptrdiff_t>(target_offset), count % 16, static_cast<uint8_t>(count));
+      }
+    }
+  }
+  queue().copy(*target, 33, *target, 1, 11);  // within one buffer
+  std::copy_n(expected.begin() + 33, 11, expected.begin() + 1);
+  EXPECT_EQ(download<uint8_t>(*target), expected);
+}
+
+TEST_P(WebGpuDevice, ManyBytesAreCopied) {
+  const size_t count = (size_t{33} << 20) + 5;  // by more than one launch
+  const Bytes from = numbered(count, 9);
+  const auto source = upload(from), target = allocate(count + 3);
+  queue().copy(*source, 0, *target, 3, count);
+  Bytes got(count);
+  queue().download(*target, 3, std::as_writable_bytes(std::span(got)).data(), count);
+  EXPECT_TRUE(got == from);
+}
+
+TEST_P(WebGpuDevice, LaunchesAndUploadsRunInTheirOrder) {
+  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
+  uint32_t expected = 0;
+  for (uint32_t step = 2; step <= 400; ++step) {
+    launch(1, {{x.get()}, {y.get()}}, {64, step % 3});
+    expected = expected * (step % 3) + (step - 1);
+    const Words next(64, step);
+    queue().upload(std::as_bytes(std::span(next)).data(), *x, 0, 256);
+  }
+  EXPECT_THAT(download<uint32_t>(*y), Each(expected));
+}
+
+// WebGPU itself refuses a buffer that one dispatch reads by one binding and writes by another.
+TEST_P(WebGpuDevice, AKernelReadsOnePartOfABufferAndWritesAnother) {
+  const size_t step = runtime().caps().buffer_offset_alignment;
+  Words numbers(3 * step, 5);
+  const auto buffer = upload(numbers);
+  launch(1, {{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {16, 10});
+  for (size_t i = 0; i < 16; ++i) numbers[2 * step / 4 + i] = 55;
+  EXPECT_EQ(download<uint32_t>(*buffer), numbers);
+}
+
+TEST_P(WebGpuDevice, EventsAreDoneInTheirOrder) {
+  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
+  const std::unique_ptr<Event> before = queue().record();
+  for (int i = 0; i < 300; ++i) launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  const std::unique_ptr<Event> behind = queue().record();
+  behind->wait();
+  EXPECT_TRUE(behind->is_done());
+  EXPECT_TRUE(before->is_done());
+  launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  const std::unique_ptr<Event> last = queue().record();
+  while (!last->is_done()) {}
+  EXPECT_THAT(download<uint32_t>(*y), Each(301));
+}
+
+TEST_P(WebGpuDevice, BlocksAndProgramsMayGoWhileTheyAreQueued) {
+  const auto y = upload(Words(64, 1));
+  for (int i = 0; i < 20; ++i) {
+    const std::shared_ptr<const wick::Program> dropped = runtime().compile(multiply_add());
+    const std::unique_ptr<Buffer> block = driver().allocate(256);
+    queue().fill(*block, 0, 256, std::byte{0});
+    const std::vector<BufferArgument> buffers{{block.get()}, {y.get()}};
+    runtime().launch({dropped.get(), {1, 1, 1}, buffers, Words{64, 2}});
+  }
+  EXPECT_THAT(download<uint32_t>(*y), Each(1U << 20));
+}
+
+TEST_P(WebGpuDevice, NativeHandlesAreThoseOfTheDevice) {
+  const Tensor tensor = Tensor::zeros({8}, DType::f32, device());
+  EXPECT_NE(webgpu_device(device()), nullptr);
+  EXPECT_NE(webgpu_queue(device()), nullptr);
+  EXPECT_EQ(webgpu_memory(tensor.narrow(0, 3, 2)).buffer, webgpu_memory(tensor).buffer);
+  EXPECT_EQ(webgpu_memory(tensor.narrow(0, 3, 2)).offset, 12);
+}
+
+TEST_P(WebGpuDevice, ARefusedTextGivesTheCompilersWords) {
+  try {
+    static_cast<void>(driver().compile(multiply_add(), "fn wick_multiply_add() { no_such_function(); }"));
+    FAIL() << "compiled";
+  } catch (const CompilerError& error) {
+    EXPECT_THAT(error.log, HasSubstr("no_such_function"));
+  }
+}
+
+TEST_P(WebGpuDevice, ATextThatIsNoneIsNotLoaded) {
+  const Bytes garbage(100, '*');
+  EXPECT_EQ(driver().load(multiply_add(), std::as_bytes(std::span(garbage))), nullptr);
+}
+
+TEST_P(WebGpuDevice, ABufferBeyondTheLimitNamesBoth) {
+  const uint64_t limit = driver().device().limits().max_buffer_size;
+  const Error error = error_of([&] { static_cast<void>(driver().allocate(limit + 1)); });
+  EXPECT_EQ(error.code(), ErrorCode::unsupported);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("webgpu:0 ("), HasSubstr(std::to_string(limit + 1)), HasSubstr(std::to_string(limit))));
+}
+
+TEST_P(WebGpuDevice, AnUnknownVariantIsRefused) {
+  const Error error = error_of([] { static_cast<void>(wick::Device::open({DeviceKind::webgpu, 0}, {.variant = "fast"})); });
+  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+  EXPECT_STREQ(error.what(), "webgpu:0: no variant 'fast'; it has plain and native");
+}
+
+// Whoever holds the native handle may destroy the device, as its driver may.
+TEST_P(WebGpuDevice, ADeviceThatIsDestroyedIsLost) {
+  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
+  launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  queue().synchronize();
+  driver().device().api().device_destroy(webgpu_device(device()));
+  launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  for (int i = 0; i < 2; ++i) {
+    const Error error = error_of([&] { queue().synchronize(); });
+    EXPECT_EQ(error.code(), ErrorCode::device_lost);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("webgpu:0 ("), HasSubstr("is lost"), HasSubstr("multiply_add")));
+  }
+  EXPECT_TRUE(runtime().is_lost());
+  EXPECT_EQ(error_of([&] { static_cast<void>(download<uint32_t>(*y)); }).code(), ErrorCode::device_lost);
+  // Opened again, it works.
+  const wick::Device again = wick::Device::open({DeviceKind::webgpu, 0}, {.variant = GetParam()});
+  EXPECT_THAT(Tensor::ones({4}, DType::f32, again).to_vector<float>(), Each(1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, WebGpuDevice, testing::Values("plain", "native"),
+                         [](const auto& variant) { return std::string(variant.param); });
+
+}  // namespace
+}  // namespace wick::webgpu

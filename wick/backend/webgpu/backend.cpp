@@ -1,0 +1,75 @@
+// The WebGPU backend: every adapter that wgpu-native finds, with kernels in WGSL.
+#include "wick/backend/webgpu/backend.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/device/plain_caps.h"
+
+namespace wick::webgpu {
+namespace {
+
+constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
+
+// Behind every other backend on the same hardware: what its portable interface does not offer, it cannot use.
+constexpr int kPreference = 0;
+
+std::vector<DeviceInfo> probe() {
+  std::vector<DeviceInfo> list;
+  for (const Adapter& adapter : installation().adapters) {
+    list.push_back({static_cast<int>(list.size()), adapter.caps, device_score(adapter.hardware, kPreference)});
+  }
+  return list;
+}
+
+std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
+  const std::vector<Adapter>& adapters = installation().adapters;
+  if (index < 0 || static_cast<size_t>(index) >= adapters.size()) return nullptr;
+  Adapter adapter = adapters[static_cast<size_t>(index)];
+  if (options.variant == kVariants[0]) {
+    adapter.caps = plain_caps(std::move(adapter.caps));
+  } else if (!options.variant.empty() && options.variant != kVariants[1]) {
+    fail(ErrorCode::invalid_argument, "webgpu:{}: no variant '{}'; it has {}", index, options.variant, fmt::join(kVariants, " and "));
+  }
+  std::string place = fmt::format("webgpu:{} ({})", index, adapter.caps.name);
+  auto device = std::make_shared<Device>(std::move(adapter), std::move(place));
+  return std::make_unique<KernelRuntime>(std::make_unique<Driver>(std::move(device)), options);
+}
+
+std::string missing(int /*index*/) { return installation().missing; }
+
+std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
+
+}  // namespace
+
+std::vector<std::byte> Driver::compile(const ir::Kernel& prepared, const std::string& text) {
+  Pipeline pipeline = compile_pipeline(queue_->device(), prepared, text);
+  const std::lock_guard lock(mutex_);
+  compiled_ = {text, std::move(pipeline)};
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::shared_ptr<const wick::Program> Driver::load(ir::Kernel prepared, std::span<const std::byte> binary) {
+  const std::string text(reinterpret_cast<const char*>(binary.data()), binary.size());
+  std::optional<Compiled> compiled;
+  {
+    const std::lock_guard lock(mutex_);
+    if (compiled_ && compiled_->text == text) compiled.swap(compiled_);
+  }
+  try {
+    if (!compiled) compiled = {text, compile_pipeline(queue_->device(), prepared, text)};
+  } catch (const CompilerError&) {
+    return nullptr;
+  }
+  return std::make_shared<const Program>(device_, std::move(prepared), std::move(compiled->pipeline));
+}
+
+const Backend kBackend = {DeviceKind::webgpu, probe, open, variants, missing};
+
+}  // namespace wick::webgpu

@@ -1,0 +1,86 @@
+// A Device is an opened adapter: its handles, the layouts that programs share, and what went wrong on it.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wick/backend/webgpu/adapter.h"
+
+namespace wick::webgpu {
+
+// What an error scope caught.
+struct Fault {
+  ErrorType type = ErrorType::none;
+  std::string message;
+};
+
+class Device {
+ public:
+  // `place` names the device in errors: "webgpu:0 (name)". Errors: no_device, with wgpu-native's reason.
+  Device(Adapter adapter, std::string place);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  [[nodiscard]] const Api& api() const noexcept { return *adapter_.api; }
+  [[nodiscard]] const DeviceCaps& caps() const noexcept { return adapter_.caps; }
+  [[nodiscard]] const Limits& limits() const noexcept { return adapter_.limits; }
+  [[nodiscard]] const std::string& place() const noexcept { return place_; }
+  [[nodiscard]] DeviceHandle handle() const noexcept { return handle_.get(); }
+  [[nodiscard]] QueueHandle queue() const noexcept { return queue_.get(); }
+
+  // Where a launch's parameters lie in their uniform buffer: at multiples of so many bytes.
+  [[nodiscard]] uint32_t parameter_stride() const noexcept;
+  // Of kernels whose buffer i is bound to read alone where bit i is set; then the parameters, if there are any, at a dynamic offset.
+  struct Layouts {
+    BindGroupLayout group = nullptr;
+    PipelineLayout pipeline = nullptr;
+  };
+  [[nodiscard]] Layouts layouts(size_t buffers, uint64_t read_only, bool has_parameters);
+
+  // Runs `body` and gives the first error of these kinds in it; each kind of error is a scope of its own.
+  template <class Body>
+  [[nodiscard]] Fault caught(std::initializer_list<ErrorFilter> filters, Body&& body) {
+    for (const ErrorFilter filter : filters) api().device_push_error_scope(handle(), filter);
+    body();
+    Fault first;
+    for (size_t i = 0; i < filters.size(); ++i) {
+      Fault fault = pop_error_scope();
+      if (first.type == ErrorType::none) first = std::move(fault);
+    }
+    return first;
+  }
+
+  // What no scope caught, and why the device is lost; empty: nothing. They are told from whatever thread calls wgpu-native.
+  [[nodiscard]] std::string uncaught() const;
+  [[nodiscard]] std::string loss() const;
+
+ private:
+  struct Reports {
+    mutable std::mutex mutex;
+    std::string uncaught, loss;
+  };
+
+  [[nodiscard]] Fault pop_error_scope();
+
+  Adapter adapter_;
+  std::string place_;
+  std::shared_ptr<Reports> reports_ = std::make_shared<Reports>();
+  Owned<DeviceHandle> handle_{nullptr, {}};
+  Owned<QueueHandle> queue_{nullptr, {}};
+
+  struct OwnedLayouts {
+    Owned<BindGroupLayout> group;
+    Owned<PipelineLayout> pipeline;
+  };
+  std::mutex mutex_;
+  std::map<std::pair<uint64_t, uint64_t>, OwnedLayouts> layouts_;
+};
+
+}  // namespace wick::webgpu

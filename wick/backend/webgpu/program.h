@@ -1,0 +1,41 @@
+// A Program is a kernel that wgpu-native has compiled.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "wick/backend/webgpu/device.h"
+#include "wick/device/program.h"
+
+namespace wick::webgpu {
+
+struct Pipeline {
+  Owned<ComputePipeline> handle;
+  Device::Layouts layouts;
+};
+
+// Errors: CompilerError with wgpu-native's words.
+[[nodiscard]] Pipeline compile_pipeline(Device& device, const ir::Kernel& kernel, const std::string& text);
+
+// WebGPU lets no dispatch bind one buffer both to read alone and to write, wherever in it: where a launch does, its program is one whose
+// text lets it write to both, compiled by the first such launch.
+class Program final : public wick::Program {
+ public:
+  Program(std::shared_ptr<Device> device, ir::Kernel kernel, Pipeline pipeline);
+
+  // The buffers that its own text only reads: bit i for buffer i.
+  [[nodiscard]] uint64_t read_only() const noexcept { return read_only_; }
+  // With these buffers bound to be read alone. Errors: unsupported where wgpu-native refuses it.
+  [[nodiscard]] const Pipeline& pipeline(uint64_t read_only) const;
+
+ private:
+  std::shared_ptr<Device> device_;
+  uint64_t read_only_;
+  mutable std::mutex mutex_;
+  mutable std::map<uint64_t, Pipeline> pipelines_;
+};
+
+}  // namespace wick::webgpu
