@@ -178,8 +178,9 @@ void attend_split(CpuRuntime& runtime, Scratch& scratch, const Shapes& s, const 
   std::fill_n(partials.largest + place, s.group, kNone);
   std::fill_n(partials.sums + place, s.group, 0.0F);
   if (begin >= end) return;
-  auto* scores = scratch.get<float>(kScores, static_cast<size_t>(s.group * kPositionsOfSplit));
-  auto* query = scratch.get<float>(kQueries, static_cast<size_t>(s.group * s.width));
+  ScratchFrame frame(scratch);
+  auto* scores = frame.take<float>(static_cast<size_t>(s.group * kPositionsOfSplit));
+  auto* query = frame.take<float>(static_cast<size_t>(s.group * s.width));
   const int64_t head = kv_head * s.group;
   std::copy_n(s.query + s.place(sequence.first_token + token, head) * s.width, s.group * s.width, query);
   kernels.scale(query, s.params->scale, static_cast<size_t>(s.group * s.width));
@@ -228,7 +229,8 @@ void join_splits(const SimdKernels& kernels, const Shapes& s, const Partials& pa
 // All of one token and one head of the cache, by the arithmetic of those that share their splits.
 void attend_alone(CpuRuntime& runtime, Scratch& scratch, const Shapes& s, const Sequence& sequence, int64_t token, int64_t kv_head) {
   const Splits splits = splits_of(seen_by_token(s, sequence, token));
-  const Partials partials(scratch.get<float>(kAlone, Partials::room(splits.count(), s.group, s.value_width)), splits.count(), s.group);
+  ScratchFrame frame(scratch);
+  const Partials partials(frame.take<float>(Partials::room(splits.count(), s.group, s.value_width)), splits.count(), s.group);
   for (int64_t split = 0; split < splits.count(); ++split)
     attend_split(runtime, scratch, s, sequence, token, kv_head, splits.begin + split, partials, split * s.group);
   for (int64_t row = 0; row < s.group; ++row)
@@ -248,7 +250,7 @@ int64_t tokens_of_block(const SimdKernels& kernels, const Shapes& s) {
   return std::clamp<int64_t>(kBlockRows / s.group, 8, 64);
 }
 
-QueryBlock make_block(const SimdKernels& kernels, Scratch& scratch, const Shapes& s, const Sequence& sequence, int64_t kv_head,
+QueryBlock make_block(const SimdKernels& kernels, ScratchFrame& frame, const Shapes& s, const Sequence& sequence, int64_t kv_head,
                       int64_t first_token) {
   const int64_t tokens = std::min(tokens_of_block(kernels, s), sequence.tokens - first_token);
   const int64_t rows = tokens * s.group;
@@ -262,14 +264,14 @@ QueryBlock make_block(const SimdKernels& kernels, Scratch& scratch, const Shapes
                    first_token,
                    tokens,
                    rows,
-                   scratch.get<float>(kQueries, static_cast<size_t>(parts) * packed),
-                   scratch.get<float>(kScores, packed),
-                   scratch.get<float>(kOutput, static_cast<size_t>(room * s.value_width)),
-                   scratch.get<float>(kLargest, static_cast<size_t>(rows)),
-                   scratch.get<float>(kRowSums, static_cast<size_t>(rows)),
-                   scratch.get<float>(kKeys, static_cast<size_t>(panels_of(kKeyBlock, columns) * columns * s.width)),
-                   scratch.get<float>(kValues, static_cast<size_t>(panels_of(s.value_width, columns) * columns * kKeyBlock)),
-                   scratch.get<float>(kWide, static_cast<size_t>(kKeyBlock * std::max(s.width, s.value_width)))};
+                   frame.take<float>(static_cast<size_t>(parts) * packed),
+                   frame.take<float>(packed),
+                   frame.take<float>(static_cast<size_t>(room * s.value_width)),
+                   frame.take<float>(static_cast<size_t>(rows)),
+                   frame.take<float>(static_cast<size_t>(rows)),
+                   frame.take<float>(static_cast<size_t>(panels_of(kKeyBlock, columns) * columns * s.width)),
+                   frame.take<float>(static_cast<size_t>(panels_of(s.value_width, columns) * columns * kKeyBlock)),
+                   frame.take<float>(static_cast<size_t>(kKeyBlock * std::max(s.width, s.value_width)))};
   for (int64_t row = 0; row < rows; ++row) {
     const float* source = s.query + s.place(sequence.first_token + block.token_of(s, row), block.head_of(s, row)) * s.width;
     for (int64_t part = 0; part < parts; ++part) {
@@ -382,9 +384,10 @@ void add_seen_values(const SimdKernels& kernels, const Shapes& s, QueryBlock& bl
 
 void attend_block(const SimdKernels& kernels, Scratch& scratch, const Shapes& s, const Sequence& sequence, int64_t kv_head,
                   int64_t first_token) {
-  QueryBlock block = make_block(kernels, scratch, s, sequence, kv_head, first_token);
+  ScratchFrame frame(scratch);
+  QueryBlock block = make_block(kernels, frame, s, sequence, kv_head, first_token);
   SplitBlock split;
-  if (can_split(kernels, s)) split = split_queries(kernels, scratch, s, block);
+  if (can_split(kernels, s)) split = split_queries(kernels, frame, s, block);
   const int64_t end = seen_by_token(s, sequence, first_token + block.tokens - 1).end;
   for (int64_t first = seen_by_token(s, sequence, first_token).begin; first < end; first += kKeyBlock) {
     const int64_t count = std::min(kKeyBlock, end - first);
@@ -433,7 +436,8 @@ class Attention {
   }
 
   void run() {
-    auto* partials = runtime_.scratch(0).get<float>(kPartials, partials_);
+    ScratchFrame frame(runtime_.scratch(0));
+    auto* partials = frame.take<float>(partials_);
     take_turns(runtime_, tasks_, [&](Scratch& scratch, int64_t task) { run_task(scratch, task, partials); });
     for (const Work& work : work_) {
       if (work.way == Way::splits) join(work, partials + work.partials);

@@ -10,9 +10,6 @@
 
 namespace wick::cpu {
 
-// Scratch slots of a thread.
-enum AttentionSlot : size_t { kScores = 8, kKeys, kValues, kOutput, kLargest, kRowSums, kQueries, kWide, kPartials, kAlone, kSplit = 22 };
-
 // One sequence of a call.
 struct AttentionSequence {
   int64_t first_token, tokens, length;
@@ -99,7 +96,7 @@ struct SplitBlock {
 
 [[nodiscard]] bool can_split(const SimdKernels& kernels, const AttentionShapes& s);
 // Not usable where a query is no number, or too large for bf16.
-[[nodiscard]] SplitBlock split_queries(const SimdKernels& kernels, Scratch& scratch, const AttentionShapes& s, const QueryBlock& block);
+[[nodiscard]] SplitBlock split_queries(const SimdKernels& kernels, ScratchFrame& frame, const AttentionShapes& s, const QueryBlock& block);
 // False where a key or value of these positions is no number, or too large: a weight of zero would not keep it out of a sum.
 [[nodiscard]] bool pack_cache_split(const SimdKernels& kernels, const AttentionShapes& s, int64_t first, int64_t count,
                                     const QueryBlock& block, const SplitBlock& split);

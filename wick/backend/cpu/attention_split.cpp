@@ -73,7 +73,7 @@ bool can_split(const SimdKernels& kernels, const AttentionShapes& s) {
          s.value_width % kSplitColumns == 0;
 }
 
-SplitBlock split_queries(const SimdKernels& kernels, Scratch& scratch, const AttentionShapes& s, const QueryBlock& block) {
+SplitBlock split_queries(const SimdKernels& kernels, ScratchFrame& frame, const AttentionShapes& s, const QueryBlock& block) {
   SplitBlock split{
       .usable = true, .depth = round_up(s.width, kSplitDepth), .row_depth = round_up(std::max(s.width, s.value_width), kSplitDepth)};
   const int64_t rows = round_up(block.rows, kSplitRows);
@@ -83,7 +83,7 @@ SplitBlock split_queries(const SimdKernels& kernels, Scratch& scratch, const Att
   const int64_t keys = kKeyBlock * split.depth;
   const int64_t values = kKeyBlock * s.value_width;
   const int64_t cache_rows = kSplitColumns * split.row_depth;
-  auto* memory = scratch.get<bf16>(kSplit, static_cast<size_t>(2 * (queries + weights + keys + values + cache_rows)));
+  auto* memory = frame.take<bf16>(static_cast<size_t>(2 * (queries + weights + keys + values + cache_rows)));
   for (size_t part = 0; part < 2; ++part) {
     split.queries[part] = std::exchange(memory, memory + queries);
     split.weights[part] = std::exchange(memory, memory + weights);

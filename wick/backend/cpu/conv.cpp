@@ -9,6 +9,7 @@
 // Both add the products of an output element in the same order.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "wick/backend/cpu/conv_plan.h"
@@ -18,8 +19,6 @@
 
 namespace wick::cpu {
 namespace {
-
-enum Slot : size_t { kWideInput = 12, kWideKernel, kKernelMatrix, kPlanes, kSums };
 
 // A strip's planes and sums stay in the second-level cache.
 constexpr int64_t kStripBytes = 1 << 20;
@@ -91,14 +90,14 @@ void store_row(const Job<T>& job, int64_t image, int64_t channel, int64_t row, i
 
 // An operand's elements as T: where they lie, or widened into scratch, row-major.
 template <class T>
-Strided<T> as_wide(CpuRuntime& runtime, const Operand& operand, Slot slot) {
+Strided<T> as_wide(CpuRuntime& runtime, const Operand& operand, ScratchFrame& frame) {
   const Layout& layout = *operand.layout;
   const std::byte* data = operand.buffer->host_data() + layout.offset() * info(operand.dtype).block_bytes;
   if (operand.dtype == DType::f32 || operand.dtype == DType::f64) {
     return {reinterpret_cast<const T*>(data), {layout.stride(0), layout.stride(1), layout.stride(2), layout.stride(3)}};
   }
   const Shape& shape = layout.shape();
-  auto* wide = runtime.scratch(0).get<T>(slot, static_cast<size_t>(shape.elements()));
+  auto* wide = frame.take<T>(static_cast<size_t>(shape.elements()));
   const int64_t rows = shape[0] * shape[1] * shape[2];
   if constexpr (std::is_same_v<T, float>) {
     runtime.threads().parallel_for(rows, std::max<int64_t>(1, 32768 / std::max<int64_t>(shape[3], 1)), [&](int64_t begin, int64_t end) {
@@ -119,14 +118,14 @@ Strided<T> as_wide(CpuRuntime& runtime, const Operand& operand, Slot slot) {
 
 // The kernel's elements that take part in a grid, as rows of the left operand.
 template <class T>
-const T* kernel_matrix(CpuRuntime& runtime, const ConvPlan& plan, const ConvGrid& grid, const Strided<T>& kernel) {
+const T* kernel_matrix(CpuRuntime& runtime, ScratchFrame& frame, const ConvPlan& plan, const ConvGrid& grid, const Strided<T>& kernel) {
   const auto taps = static_cast<int64_t>(grid.taps.size());
   const int64_t k = plan.in_channels * taps;
   bool in_order = plan.kernel_in_stride == taps && plan.kernel_out_stride == k && plan.kernel_group_stride == plan.out_channels * k;
   for (int64_t tap = 0; tap < taps; ++tap) in_order = in_order && grid.taps[static_cast<size_t>(tap)].kernel_offset == tap;
   if (in_order) return kernel.data;
   const int64_t rows = plan.groups * plan.out_channels;
-  auto* matrix = runtime.scratch(0).get<T>(kKernelMatrix, static_cast<size_t>(rows * k));
+  auto* matrix = frame.take<T>(static_cast<size_t>(rows * k));
   runtime.threads().parallel_for(rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(k, 1)), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const T* source = kernel.data + row / plan.out_channels * plan.kernel_group_stride + row % plan.out_channels * plan.kernel_out_stride;
@@ -228,9 +227,10 @@ void convolve_strip(const Job<T>& job, Scratch& scratch, const Planes& planes, i
   const ProductTile<T, T>& tile = *job.tile;
   const int64_t channels = job.plan->out_channels;
   const int64_t stride = (planes.columns + tile.columns - 1) / tile.columns * tile.columns;
-  auto* pixels = scratch.get<T>(kPlanes, static_cast<size_t>(planes.elements));
-  auto* sums = scratch.get<T>(kSums, static_cast<size_t>(channels * stride));
-  auto* left = scratch.get<T>(kLeftSlot, static_cast<size_t>(tile.rows * kProductStride));
+  ScratchFrame frame(scratch);
+  auto* pixels = frame.take<T>(static_cast<size_t>(planes.elements));
+  auto* sums = frame.take<T>(static_cast<size_t>(channels * stride));
+  auto* left = frame.take<T>(static_cast<size_t>(tile.rows * kProductStride));
   fill_planes(job, planes, image, group, first_row, pixels);
   for (int64_t depth = 0; depth < job.k; depth += kProductDepth) {
     const int64_t part = std::min(kProductDepth, job.k - depth);
@@ -346,6 +346,7 @@ void convolve_by_packing(const Job<T>& job) {
   for_each_part(job.runtime->threads(), job.plan->groups, channels, pixels, job.k, tile.rows, tile.columns,
                 [&](int thread, int64_t group, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
                   Scratch& scratch = job.runtime->scratch(thread);
+                  std::optional<ScratchFrame> frame;  // of the sums of one block
                   T* sums = nullptr;
                   multiply_region(
                       tile, scratch, {row_begin, row_end, column_begin, column_end, job.k, even_passes(row_end - row_begin, tile.rows)},
@@ -357,13 +358,15 @@ void convolve_by_packing(const Job<T>& job) {
                       },
                       DirectRight<T>{}, {},
                       [&](int64_t, int64_t rows, int64_t, int64_t columns) {
-                        sums = scratch.get<T>(kSums, static_cast<size_t>(rows * columns));
+                        frame.emplace(scratch);
+                        sums = frame->take<T>(static_cast<size_t>(rows * columns));
                         return ProductTarget<T>{sums, columns};
                       },
                       [&](int64_t first, int64_t rows, int64_t column, int64_t columns) {
                         for (int64_t row = 0; row < rows; ++row) {
                           store_panel(job, group * channels + first + row, column, columns, sums + row * columns);
                         }
+                        frame.reset();
                       });
                 });
 }
@@ -391,8 +394,9 @@ template <class T>
 void convolve(const OpCall& call, const ProductTile<T, T>& tile) {
   CpuRuntime& runtime = runtime_of(call);
   const Operand& result = call.outputs[0];
-  const Strided<T> x = as_wide<T>(runtime, call.inputs[0], kWideInput);
-  const Strided<T> kernel = as_wide<T>(runtime, call.inputs[1], kWideKernel);
+  ScratchFrame frame(runtime.scratch(0));
+  const Strided<T> x = as_wide<T>(runtime, call.inputs[0], frame);
+  const Strided<T> kernel = as_wide<T>(runtime, call.inputs[1], frame);
   const ConvPlan plan = plan_conv(call, kernel.strides);
   for (const ConvGrid& grid : plan.grids) {
     Job<T> job{&runtime,
@@ -408,7 +412,8 @@ void convolve(const OpCall& call, const ProductTile<T, T>& tile) {
       store_zeros(job);
       continue;
     }
-    job.kernel = kernel_matrix(runtime, plan, grid, kernel);
+    ScratchFrame grid_frame(runtime.scratch(0));
+    job.kernel = kernel_matrix(runtime, grid_frame, plan, grid, kernel);
     if (prefers_planes(job)) {
       convolve_by_planes(job);
     } else {

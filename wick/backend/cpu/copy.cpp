@@ -64,7 +64,8 @@ void copy_to_q8_0(const OpCall& call) {
   const int64_t width = source.layout->shape().last();
   const int64_t step = width == 1 ? 1 : source.layout->stride(last);
   const auto* from = reinterpret_cast<const float*>(source.buffer->host_data());
-  auto* row = runtime.scratch(0).get<float>(0, static_cast<size_t>(width));
+  ScratchFrame frame(runtime.scratch(0));
+  auto* row = frame.take<float>(static_cast<size_t>(width));
   for_each_row_pair(*source.layout, *target.layout, [&](int64_t source_offset, int64_t target_offset) {
     const float* x = from + source_offset;
     if (step != 1) {
@@ -94,7 +95,8 @@ void copy_quantized(const OpCall& call) {
   const Operand& target = call.outputs[0];
   CpuRuntime& runtime = runtime_of(call);
   const int64_t width = source.layout->shape().last();
-  const std::span<float> row(runtime.scratch(0).get<float>(0, static_cast<size_t>(width)), static_cast<size_t>(width));
+  ScratchFrame frame(runtime.scratch(0));
+  const std::span<float> row(frame.take<float>(static_cast<size_t>(width)), static_cast<size_t>(width));
   const int last = source.layout->rank() - 1;
   const int64_t target_stride = last < 0 ? 1 : target.layout->stride(last);
   for_each_row_pair(*source.layout, *target.layout, [&](int64_t source_offset, int64_t target_offset) {

@@ -132,16 +132,6 @@ std::vector<LearntNumber> learnt(Runtime& runtime) {
 
 }  // namespace
 
-std::byte* Scratch::get_bytes(size_t slot, size_t bytes) {
-  if (slot >= blocks_.size()) blocks_.resize(slot + 1);
-  std::unique_ptr<Buffer>& buffer = blocks_[slot];
-  if (buffer == nullptr || buffer->bytes() < bytes) {
-    buffer.reset();
-    buffer = memory_->allocate(bytes, Lifetime::transient);
-  }
-  return buffer->host_data();
-}
-
 Scratch& CpuRuntime::callers_scratch() noexcept {
   static thread_local Scratch scratch;
   return scratch;

@@ -9,27 +9,12 @@
 
 #include "wick/backend/cpu/cpu_memory.h"
 #include "wick/backend/cpu/prefetch.h"
+#include "wick/backend/cpu/scratch.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
 #include "wick/base/thread_pool.h"
 #include "wick/device/runtime.h"
 
 namespace wick::cpu {
-
-// Scratch memory of one thread, grown on demand and kept: ops borrow it for the length of one call.
-class Scratch {
- public:
-  // At least `count` uninitialised elements, aligned to 64 bytes; slots keep several uses apart.
-  template <class T>
-  [[nodiscard]] T* get(size_t slot, size_t count) {
-    return reinterpret_cast<T*>(get_bytes(slot, count * sizeof(T)));
-  }
-
- private:
-  [[nodiscard]] std::byte* get_bytes(size_t slot, size_t bytes);
-
-  std::vector<std::unique_ptr<Buffer>> blocks_;
-  std::shared_ptr<MemoryPool> memory_ = std::make_shared<MemoryPool>();
-};
 
 class CpuRuntime final : public Runtime {
  public:

@@ -67,7 +67,8 @@ void scan_columns(const T* x, int64_t stride, T* out, int64_t out_stride, int64_
 template <class T>
 void scan_blocks(CpuRuntime& runtime, const T* x, int64_t stride, T* out, int64_t out_stride, int64_t count) {
   const int64_t blocks = (count + kBlock - 1) / kBlock;
-  auto* sums = runtime.scratch(0).get<SumOf<T>>(0, static_cast<size_t>(blocks));
+  ScratchFrame frame(runtime.scratch(0));
+  auto* sums = frame.take<SumOf<T>>(static_cast<size_t>(blocks));
   const auto length = [&](int64_t block) { return std::min(kBlock, count - block * kBlock); };
   runtime.threads().parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) sums[b] = sum_of(x + b * kBlock * stride, stride, length(b));

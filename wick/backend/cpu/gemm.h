@@ -55,8 +55,6 @@ struct ProductSources {
   return {first, first + row_bytes, row_bytes, source.row_stride * element, kLine, rows * row_bytes};
 }
 
-inline constexpr size_t kLeftSlot = 8;
-inline constexpr size_t kRightSlot = 9;
 // Two right blocks, one in use and one on its way, leave half of a second-level cache of 2 MiB to what streams by.
 inline constexpr int64_t kRightBlockBytes = 1 << 19;
 // The most rows of a pass whose sums are kept aside until they can be rounded.
@@ -76,13 +74,14 @@ class RegionProduct {
         pack_right_(pack_right),
         direct_(direct),
         sources_(sources),
-        panel_size_(kProductDepth * tile.columns) {
+        panel_size_(kProductDepth * tile.columns),
+        frame_(scratch) {
     const int64_t width = region.column_end - region.column_begin;
     const int64_t panel_bytes = panel_size_ * static_cast<int64_t>(sizeof(Packed));
     block_columns_ = std::max<int64_t>(1, kRightBlockBytes / panel_bytes) * tile.columns;
     const int64_t panels = panels_of(std::min(block_columns_, width));
-    left_ = scratch.get<Packed>(kLeftSlot, static_cast<size_t>(tile.rows * kProductStride));
-    right_ = scratch.get<Packed>(kRightSlot, static_cast<size_t>(panels * panel_size_));
+    left_ = frame_.take<Packed>(static_cast<size_t>(tile.rows * kProductStride));
+    right_ = frame_.take<Packed>(static_cast<size_t>(panels * panel_size_));
   }
 
   template <class Open, class Close>
@@ -158,6 +157,7 @@ class RegionProduct {
   const DirectRight<Packed>& direct_;
   const ProductSources& sources_;
   int64_t panel_size_;
+  ScratchFrame frame_;
   int64_t block_columns_ = 0;
   Packed* left_ = nullptr;
   Packed* right_ = nullptr;

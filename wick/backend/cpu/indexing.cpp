@@ -286,7 +286,8 @@ template <class T>
 void scatter_add_narrow(const OpCall& call, ScatterJob job, RowLoop loop) {
   const Layout layout = job.target;
   auto* target = reinterpret_cast<T*>(call.outputs[0].buffer->host_data());
-  auto* sums = runtime_of(call).scratch(0).get<float>(0, static_cast<size_t>(layout.elements()));
+  ScratchFrame frame(runtime_of(call).scratch(0));
+  auto* sums = frame.take<float>(static_cast<size_t>(layout.elements()));
   size_t at = 0;
   for_each_offset(layout, [&](int64_t offset) { sums[at++] = static_cast<float>(target[offset]); });
   job.target = Layout(layout.shape());

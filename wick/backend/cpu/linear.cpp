@@ -13,12 +13,12 @@ struct WeightRows {
   int64_t stride;
 };
 
-WeightRows widen_rows(const LinearJob& job, int thread, const Operand& weight, int64_t first, int64_t count) {
+WeightRows widen_rows(const LinearJob& job, ScratchFrame& frame, const Operand& weight, int64_t first, int64_t count) {
   const Layout& layout = *weight.layout;
   const bool quantized = is_quantized(weight.dtype);
   if (weight.dtype == DType::f32 && layout.stride(1) == 1)
     return {data_of<const float>(weight) + first * layout.stride(0), layout.stride(0)};
-  auto* rows = job.runtime->scratch(thread).get<float>(kWeightRows, static_cast<size_t>(kPanelRows * job.k));
+  auto* rows = frame.take<float>(static_cast<size_t>(kPanelRows * job.k));
   const int64_t element = quantized ? 0 : info(weight.dtype).block_bytes;
   for (int64_t row = 0; row < count; ++row) {
     const std::span<float> target(rows + row * job.k, static_cast<size_t>(job.k));
@@ -59,13 +59,14 @@ void multiply_plain(const LinearJob& job, int thread, const Operand& weight, int
   if (const auto* rows = contiguous_row<bf16>(weight, DType::bf16, first)) {
     return kernels.panel_bf16(rows, stride, count, x, job.k, tokens.count, job.k, out, out_stride);
   }
-  const WeightRows rows = widen_rows(job, thread, weight, first, count);
+  ScratchFrame frame(job.runtime->scratch(thread));
+  const WeightRows rows = widen_rows(job, frame, weight, first, count);
   kernels.panel(rows.data, rows.stride, count, x, job.k, tokens.count, job.k, out, out_stride);
 }
 
 // A job on plain weights. A quantized one is widened for every block, so there all activations are one block.
-LinearJob make_plain_job(const OpCall& call) {
-  LinearJob job = make_job(call, kPanelRows);
+LinearJob make_plain_job(const OpCall& call, ScratchFrame& frame) {
+  LinearJob job = make_job(call, kPanelRows, frame);
   block_tokens(job, sizeof(float));
   if (is_quantized(call.inputs[1].dtype)) job.block = job.rows;
   return job;
@@ -75,7 +76,8 @@ LinearJob make_plain_job(const OpCall& call) {
 
 void linear_plain(const OpCall& call) {
   if (can_multiply_tiles(call)) return linear_tiles(call);
-  const LinearJob job = make_plain_job(call);
+  ScratchFrame frame(runtime_of(call).scratch(0));
+  const LinearJob job = make_plain_job(call, frame);
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     float* out = product.out + tokens.first * product.outputs + first;
     multiply_plain(job, thread, *product.weight, first, count, tokens, out, product.outputs);
@@ -85,7 +87,8 @@ void linear_plain(const OpCall& call) {
 
 void gated_linear_plain(const OpCall& call) {
   if (can_multiply_tiles(call)) return gated_linear_tiles(call);
-  const LinearJob job = make_plain_job(call);
+  ScratchFrame frame(runtime_of(call).scratch(0));
+  const LinearJob job = make_plain_job(call, frame);
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     gate_unit(job, thread, product, first, count, tokens,
               [&](size_t which, float* out) { multiply_plain(job, thread, call.inputs[which + 1], first, count, tokens, out, count); });

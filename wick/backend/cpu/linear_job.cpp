@@ -5,10 +5,11 @@
 namespace wick::cpu {
 namespace {
 
-// rms_norm of all rows, in the scratch of the calling thread.
-const float* normalized(CpuRuntime& runtime, const float* x, int64_t rows, int64_t k, const float* weight, double epsilon) {
+// rms_norm of all rows.
+const float* normalized(CpuRuntime& runtime, ScratchFrame& frame, const float* x, int64_t rows, int64_t k, const float* weight,
+                        double epsilon) {
   const RowLoops<float>& loops = runtime.kernels().rows<float>();
-  auto* out = runtime.scratch(0).get<float>(kNormed, static_cast<size_t>(rows * k));
+  auto* out = frame.take<float>(static_cast<size_t>(rows * k));
   constexpr int64_t kElementsOfPart = 32768;
   runtime.threads().parallel_for(rows, std::max<int64_t>(1, kElementsOfPart / k), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
@@ -22,7 +23,7 @@ const float* normalized(CpuRuntime& runtime, const float* x, int64_t rows, int64
 
 }  // namespace
 
-LinearJob make_job(const OpCall& call, int64_t unit) {
+LinearJob make_job(const OpCall& call, int64_t unit, ScratchFrame& frame) {
   const LinearParams& params = call.parameters<LinearParams>();
   const Layout& x = *call.inputs[0].layout;
   const int64_t k = x.shape().last();
@@ -41,7 +42,8 @@ LinearJob make_job(const OpCall& call, int64_t unit) {
   if (call.op == OpId::gated_linear) job.up_bias = bias(1);
   if (params.has_residual) job.residual = data_of<const float>(call.inputs.back());
   if (params.has_norm) {
-    job.x = normalized(*job.runtime, job.x, rows, k, data_of<const float>(call.inputs[1 + weights]), static_cast<double>(params.epsilon));
+    job.x = normalized(*job.runtime, frame, job.x, rows, k, data_of<const float>(call.inputs[1 + weights]),
+                       static_cast<double>(params.epsilon));
   }
   return job;
 }

@@ -10,22 +10,6 @@ namespace wick::cpu {
 
 inline constexpr size_t kMaxWeights = 3;
 
-// Scratch slots of a thread.
-enum LinearSlot : size_t {
-  kWeightRows,
-  kGate,
-  kUp,
-  kQuants,
-  kScales,
-  kStarts,
-  kSums,
-  kExpanded = 18,
-  kTiles,
-  kChunkSums,
-  kPairs,
-  kNormed = 23
-};
-
 // One weight matrix of a call and where its products go.
 struct Product {
   const Operand* weight;
@@ -62,8 +46,9 @@ struct LinearJob {
 // Whether a call of linear or gated_linear on plain weights may be done by tiles: it rounds activations.
 [[nodiscard]] bool can_multiply_tiles(const OpCall& call);
 
-// Units of `unit` weight rows. gated_linear has one product for gate and up. Activations are normalized here, by all threads.
-[[nodiscard]] LinearJob make_job(const OpCall& call, int64_t unit);
+// Units of `unit` weight rows. gated_linear has one product for gate and up. Activations are normalized here, by all threads,
+// into `frame`, which the calling thread keeps until the product is done.
+[[nodiscard]] LinearJob make_job(const OpCall& call, int64_t unit, ScratchFrame& frame);
 // Makes blocks of activations that stay in the second-level cache beside the weights; `element` is their size as the kernel reads them.
 void block_tokens(LinearJob& job, int64_t element);
 
@@ -107,10 +92,10 @@ void run_units(const LinearJob& job, Body&& body) {
 // Computes gate and up side by side for a unit of rows, then the activation of both: multiply(which, out) fills [tokens, count].
 template <class Multiply>
 void gate_unit(const LinearJob& job, int thread, const Product& product, int64_t first, int64_t count, Tokens tokens, Multiply&& multiply) {
-  Scratch& scratch = job.runtime->scratch(thread);
+  ScratchFrame frame(job.runtime->scratch(thread));
   const auto elements = static_cast<size_t>(tokens.count * count);
-  auto* gate = scratch.get<float>(kGate, elements);
-  auto* up = scratch.get<float>(kUp, elements);
+  auto* gate = frame.take<float>(elements);
+  auto* up = frame.take<float>(elements);
   multiply(0, gate);
   multiply(1, up);
   add_bias(product.bias == nullptr ? nullptr : product.bias + first, gate, count, tokens.count, count);

@@ -52,16 +52,15 @@ void for_each_panel(const LinearJob& job, const ActivationForm& form, Body&& bod
                                       });
 }
 
-// All activations of the call, rounded to 8 bits by all threads; they lie in the scratch of the calling thread.
-void quantize(const LinearJob& job, const ActivationForm& form, Activations& x) {
-  Scratch& scratch = job.runtime->scratch(0);
+// All activations of the call, rounded to 8 bits by all threads.
+void quantize(const LinearJob& job, const ActivationForm& form, ScratchFrame& frame, Activations& x) {
   const int64_t blocks = job.k / form.columns;
   const int64_t starts_of_row = job.k / form.sum_columns;
   const int64_t sums_of_row = form.minimum_columns == 0 ? 0 : job.k / form.minimum_columns;
-  auto* quants = scratch.get<int8_t>(kQuants, static_cast<size_t>(job.rows * job.k));
-  auto* scales = scratch.get<float>(kScales, static_cast<size_t>(job.rows * blocks));
-  auto* starts = scratch.get<int32_t>(kStarts, static_cast<size_t>(job.rows * starts_of_row));
-  auto* sums = sums_of_row == 0 ? nullptr : scratch.get<float>(kSums, static_cast<size_t>(job.rows * sums_of_row));
+  auto* quants = frame.take<int8_t>(static_cast<size_t>(job.rows * job.k));
+  auto* scales = frame.take<float>(static_cast<size_t>(job.rows * blocks));
+  auto* starts = frame.take<int32_t>(static_cast<size_t>(job.rows * starts_of_row));
+  auto* sums = sums_of_row == 0 ? nullptr : frame.take<float>(static_cast<size_t>(job.rows * sums_of_row));
   for_each_panel(job, form, [&](int64_t first, int64_t rows) {
     for (int64_t row = 0; row < rows; ++row) {
       job.runtime->kernels().quantize_row(job.x + (first + row) * job.k, job.k, form, rows, quants + first * job.k + 4 * row,
@@ -77,8 +76,8 @@ void quantize(const LinearJob& job, const ActivationForm& form, Activations& x) 
 
 // All activations in panels by all threads: kParts numbers of each, as write(row, columns, rows of the panel, out) makes them.
 template <class T, int kParts, class Write>
-const T* write_panels(const LinearJob& job, const ActivationForm& form, Write&& write) {
-  auto* out = job.runtime->scratch(0).get<T>(kQuants, static_cast<size_t>(kParts * job.rows * job.k));
+const T* write_panels(const LinearJob& job, const ActivationForm& form, ScratchFrame& frame, Write&& write) {
+  auto* out = frame.take<T>(static_cast<size_t>(kParts * job.rows * job.k));
   for_each_panel(job, form, [&](int64_t first, int64_t rows) {
     for (int64_t row = 0; row < rows; ++row)
       write(job.x + (first + row) * job.k, job.k, rows, out + kParts * first * job.k + row * kActivationBlock);
@@ -91,15 +90,15 @@ void copy_row(const float* x, int64_t n, int64_t rows, float* out) {
 }
 
 // All activations of the call as `form` wants them.
-void arrange(const LinearJob& job, const ActivationForm& form, Activations& x) {
+void arrange(const LinearJob& job, const ActivationForm& form, ScratchFrame& frame, Activations& x) {
   const SimdKernels& kernels = job.runtime->kernels();
   switch (form.kind) {
     case Kind::f32:
-      if (form.panel_rows > 1) x.values = write_panels<float, 1>(job, form, copy_row);
+      if (form.panel_rows > 1) x.values = write_panels<float, 1>(job, form, frame, copy_row);
       break;
-    case Kind::bf16: x.rounded = write_panels<bf16, 1>(job, form, kernels.round_row); break;
-    case Kind::split_bf16: x.rounded = write_panels<bf16, 2>(job, form, kernels.split_row); break;
-    case Kind::int8: quantize(job, form, x); break;
+    case Kind::bf16: x.rounded = write_panels<bf16, 1>(job, form, frame, kernels.round_row); break;
+    case Kind::split_bf16: x.rounded = write_panels<bf16, 2>(job, form, frame, kernels.split_row); break;
+    case Kind::int8: quantize(job, form, frame, x); break;
   }
 }
 
@@ -137,17 +136,17 @@ void note_weights(const OpCall& call) {
   if (is_interleaved(call.inputs[1].dtype)) runtime_of(call).prefetch().note_weights(call.inputs[1].buffer->host_data(), bytes);
 }
 
-TilePlan make_plan(const OpCall& call) {
+TilePlan make_plan(const OpCall& call, ScratchFrame& frame) {
   const DType dtype = interleaved_dtype(call.inputs[1].dtype);
   const Layout& x = *call.inputs[0].layout;
   const TileKernels& kernels = runtime_of(call).kernels().tile_kernels(dtype);
   const int64_t rows = x.elements() / x.shape().last();
   const ManyRows* many = kernels_of_many(kernels, rows, call.parameters<LinearParams>());
-  LinearJob job = make_job(call, many == nullptr ? kInterleavedRows : tiles_of_unit(call, *many) * kInterleavedRows);
+  LinearJob job = make_job(call, many == nullptr ? kInterleavedRows : tiles_of_unit(call, *many) * kInterleavedRows, frame);
   job.run_rows = (many == nullptr ? kTilesOfRun : many->tiles) * kInterleavedRows;
   TilePlan plan{job, &kernels, many, {.rows = job.rows, .columns = job.k, .values = job.x}, 0, 0};
   const ActivationForm& form = many == nullptr ? kernels.few_form : many->form;
-  arrange(job, form, plan.x);
+  arrange(job, form, frame, plan.x);
   if (many == nullptr) {
     note_weights(call);
     return plan;
@@ -158,23 +157,23 @@ TilePlan make_plan(const OpCall& call) {
   return plan;
 }
 
-// `tiles` tiles as kernels read them. Plain rows are interleaved into the thread's scratch, where they stay until the next call.
-const std::byte* interleaved(const LinearJob& job, int thread, DType dtype, const std::byte* rows, int64_t tiles) {
+// `tiles` tiles as kernels read them. Plain rows are interleaved into `frame`.
+const std::byte* interleaved(const LinearJob& job, ScratchFrame& frame, DType dtype, const std::byte* rows, int64_t tiles) {
   if (is_interleaved(dtype)) return rows;
   const int64_t tile_bytes = storage_bytes(dtype, kInterleavedRows * job.k);
-  auto* copy = job.runtime->scratch(thread).get<std::byte>(kTiles, static_cast<size_t>(tiles * tile_bytes));
+  auto* copy = frame.take<std::byte>(static_cast<size_t>(tiles * tile_bytes));
   for (int64_t tile = 0; tile < tiles; ++tile)
     interleave_tile(dtype, rows + tile * tile_bytes, job.k, copy + tile * tile_bytes, job.runtime->kernels().gather_words);
   return copy;
 }
 
 // A chunk of whole tiles, interleaved from their first column on, as the kernel of many rows reads it.
-ExpandedTiles expand_chunk(const TilePlan& plan, Scratch& scratch, const ExpandedTiles& tiles, ColumnChunk chunk) {
+ExpandedTiles expand_chunk(const TilePlan& plan, ScratchFrame& frame, const ExpandedTiles& tiles, ColumnChunk chunk) {
   const ManyRows& many = *plan.many;
   const int64_t expanded_bytes = many.expanded_bytes * plan.expanded / kWideActivationBlock;
   const int64_t expanded_tiles = many.widen == nullptr ? tiles.count : 1;
   std::byte* expanded = nullptr;
-  if (expanded_bytes > 0) expanded = scratch.get<std::byte>(kExpanded, static_cast<size_t>(expanded_bytes * expanded_tiles));
+  if (expanded_bytes > 0) expanded = frame.take<std::byte>(static_cast<size_t>(expanded_bytes * expanded_tiles));
   if (many.widen == nullptr) {
     if (many.expand == nullptr) return {tiles.data, tiles.stride, tiles.count, expanded};
     for (int64_t tile = 0; tile < tiles.count; ++tile)
@@ -184,7 +183,7 @@ ExpandedTiles expand_chunk(const TilePlan& plan, Scratch& scratch, const Expande
   constexpr int64_t kHalfBytes = kInterleavedRows * int64_t{sizeof(bf16)};  // of a column of f16 or bf16
   const int64_t pair_bytes = kHalfBytes * parts_of(many.form);
   const int64_t pair_stride = plan.chunk * pair_bytes;
-  auto* pairs = scratch.get<std::byte>(kPairs, static_cast<size_t>(pair_stride * tiles.count));
+  auto* pairs = frame.take<std::byte>(static_cast<size_t>(pair_stride * tiles.count));
   for (int64_t tile = 0; tile < tiles.count; ++tile) {
     const std::byte* data = tiles.data + tile * tiles.stride;
     for (int64_t column = 0; column < chunk.count; column += plan.expanded) {
@@ -232,7 +231,8 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
     }
     const auto multiply = [&](int64_t prefetch_distance) {
       for (int64_t tile = 0; tile < tiles; ++tile) {
-        const std::byte* one = interleaved(job, thread, weight.dtype, rows + tile * tile_bytes, 1);
+        ScratchFrame frame(job.runtime->scratch(thread));
+        const std::byte* one = interleaved(job, frame, weight.dtype, rows + tile * tile_bytes, 1);
         multiply_tile(plan, one, prefetch_distance, out + tile * kInterleavedRows, out_stride);
       }
     };
@@ -243,16 +243,17 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
     const int64_t bytes = plan.x.rows <= plan.kernels->few_rows ? tiles * tile_bytes : 0;
     return job.runtime->prefetch().run(stream, gemv ? plan.kernels->gemv_prefetch : plan.kernels->skinny_prefetch, bytes, multiply);
   }
-  rows = interleaved(job, thread, weight.dtype, rows, tiles);
-  Scratch& scratch = job.runtime->scratch(thread);
+  ScratchFrame frame(job.runtime->scratch(thread));
+  rows = interleaved(job, frame, weight.dtype, rows, tiles);
   // Rows of the result may lie a power of two apart, which would fall into one set of the cache: sum up elsewhere.
   const int64_t lanes = tiles * kInterleavedRows;
   float* sums = nullptr;
-  if (plan.chunk < job.k) sums = scratch.get<float>(kChunkSums, static_cast<size_t>(job.rows * lanes));
+  if (plan.chunk < job.k) sums = frame.take<float>(static_cast<size_t>(job.rows * lanes));
   for (int64_t first = 0; first < job.k; first += plan.chunk) {
     const ColumnChunk chunk{first, std::min(plan.chunk, job.k - first)};
     const bool last = first + chunk.count == job.k;
-    plan.many->multiply(expand_chunk(plan, scratch, {rows, tile_bytes, tiles, nullptr}, chunk), chunk, plan.x,
+    ScratchFrame chunk_frame(job.runtime->scratch(thread));
+    plan.many->multiply(expand_chunk(plan, chunk_frame, {rows, tile_bytes, tiles, nullptr}, chunk), chunk, plan.x,
                         {first > 0 ? sums : nullptr, lanes, last ? out : sums, last ? out_stride : lanes});
   }
 }
@@ -262,7 +263,8 @@ void multiply_tail(const LinearJob& job, int thread, const Operand& weight, cons
                    int64_t out_stride) {
   const SimdKernels& kernels = job.runtime->kernels();
   const DType plain = plain_dtype(weight.dtype);
-  auto* widened = job.runtime->scratch(thread).get<float>(kWeightRows, static_cast<size_t>(job.k));
+  ScratchFrame frame(job.runtime->scratch(thread));
+  auto* widened = frame.take<float>(static_cast<size_t>(job.k));
   for (int64_t row = 0; row < count; ++row) {
     unpack_rows(kernels, plain, rows + row * storage_bytes(weight.dtype, job.k), {widened, static_cast<size_t>(job.k)});
     kernels.panel(widened, job.k, 1, job.x, job.k, job.rows, job.k, out + row, out_stride);
@@ -297,7 +299,8 @@ bool can_multiply_tiles(const OpCall& call) {
 }
 
 void linear_tiles(const OpCall& call) {
-  const TilePlan plan = make_plan(call);
+  ScratchFrame frame(runtime_of(call).scratch(0));
+  const TilePlan plan = make_plan(call, frame);
   const LinearJob& job = plan.job;
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     multiply_rows(plan, thread, *product.weight, first, count, product.out + tokens.first * product.outputs + first, product.outputs);
@@ -306,7 +309,8 @@ void linear_tiles(const OpCall& call) {
 }
 
 void gated_linear_tiles(const OpCall& call) {
-  const TilePlan plan = make_plan(call);
+  ScratchFrame frame(runtime_of(call).scratch(0));
+  const TilePlan plan = make_plan(call, frame);
   const LinearJob& job = plan.job;
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     gate_unit(job, thread, product, first, count, tokens,

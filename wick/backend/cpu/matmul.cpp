@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/gemm.h"
@@ -10,9 +11,6 @@
 
 namespace wick::cpu {
 namespace {
-
-constexpr size_t kSumsSlot = 10;
-constexpr size_t kThinSlot = 11;
 
 // Columns of a thin product that one share takes at once.
 constexpr int64_t kThinColumns = 512;
@@ -113,6 +111,7 @@ void multiply_and_round(const Problem& problem, const ProductTile<Packed, float>
         const MatrixSource right = right_of(problem, batch);
         const int64_t element = info(problem.dtype).block_bytes;
         std::byte* out = result_of(problem, batch);
+        std::optional<ScratchFrame> frame;  // of the sums of one block
         float* sums = nullptr;
         multiply_region(
             tile, scratch,
@@ -127,7 +126,8 @@ void multiply_and_round(const Problem& problem, const ProductTile<Packed, float>
             },
             DirectRight<Packed>{}, {left, right, step},
             [&](int64_t, int64_t rows, int64_t, int64_t columns) {
-              sums = scratch.get<float>(kSumsSlot, static_cast<size_t>(rows * columns));
+              frame.emplace(scratch);
+              sums = frame->take<float>(static_cast<size_t>(rows * columns));
               return ProductTarget<float>{sums, columns};
             },
             [&](int64_t first, int64_t rows, int64_t column, int64_t columns) {
@@ -135,6 +135,7 @@ void multiply_and_round(const Problem& problem, const ProductTile<Packed, float>
                 narrow(problem.runtime->kernels(), sums + row * columns, columns, problem.dtype,
                        out + ((first + row) * problem.n + column) * element);
               }
+              frame.reset();
             });
       });
 }
@@ -179,8 +180,9 @@ void multiply_thin(const Problem& problem, ThinWay way, bool transposed) {
   const int64_t chunks = (all_columns + kThinColumns - 1) / kThinColumns;
   const auto share = [&](int thread, int64_t first, int64_t last) {
     Scratch& scratch = problem.runtime->scratch(thread);
-    auto* few = scratch.get<float>(kThinSlot, static_cast<size_t>(rows * problem.k));
-    auto* sums = scratch.get<float>(kSumsSlot, static_cast<size_t>(rows * kThinColumns));
+    ScratchFrame frame(scratch);
+    auto* few = frame.take<float>(static_cast<size_t>(rows * problem.k));
+    auto* sums = frame.take<float>(static_cast<size_t>(rows * kThinColumns));
     int64_t packed_batch = -1;
     ThinProblem thin{};
     for (int64_t task = first; task < last; ++task) {

@@ -9,8 +9,6 @@
 namespace wick::cpu {
 namespace {
 
-constexpr size_t kStagingSlot = 7;
-
 constexpr std::array<float, 256> kF8Values = [] {
   std::array<float, 256> values{};
   for (int bits = 0; bits < 256; ++bits) values[static_cast<size_t>(bits)] = f8e4m3_bits_to_float(static_cast<uint8_t>(bits));
@@ -40,7 +38,8 @@ void pack_columns(const SimdKernels& kernels, Scratch& scratch, const MatrixSour
     kernels.product.f32.transpose(reinterpret_cast<const float*>(source.data), source.column_stride, columns, rows, out, out_stride);
     return;
   }
-  auto* staging = scratch.get<float>(kStagingSlot, static_cast<size_t>(rows * columns));
+  ScratchFrame frame(scratch);
+  auto* staging = frame.take<float>(static_cast<size_t>(rows * columns));
   for (int64_t column = 0; column < columns; ++column) {
     widen(kernels, source.dtype, source.at(0, column).data, rows, staging + column * rows);
   }
@@ -121,7 +120,8 @@ void pack_row_pairs(const SimdKernels& kernels, Scratch& scratch, const MatrixSo
     return;
   }
   if (source.row_stride == 1) {
-    auto* staging = scratch.get<uint32_t>(kStagingSlot, static_cast<size_t>(rows * pairs));
+    ScratchFrame frame(scratch);
+    auto* staging = frame.take<uint32_t>(static_cast<size_t>(rows * pairs));
     pack_column_pairs(kernels, scratch, source.transposed(), columns, rows, staging, rows);
     return kernels.product.bf16_pairs.transpose(staging, rows, pairs, rows, out, out_stride);
   }
@@ -146,7 +146,8 @@ void pack_column_pairs(const SimdKernels& kernels, Scratch& scratch, const Matri
     return;
   }
   if (source.row_stride == 1) {
-    auto* staging = scratch.get<uint32_t>(kStagingSlot, static_cast<size_t>(columns * pairs));
+    ScratchFrame frame(scratch);
+    auto* staging = frame.take<uint32_t>(static_cast<size_t>(columns * pairs));
     pack_row_pairs(kernels, scratch, source.transposed(), columns, rows, staging, pairs);
     return kernels.product.bf16_pairs.transpose(staging, pairs, columns, pairs, out, out_stride);
   }

@@ -26,7 +26,7 @@ void widen(const SimdKernels& kernels, DType dtype, const std::byte* source, int
 // n floats rounded to a float dtype, contiguous.
 void narrow(const SimdKernels& kernels, const float* source, int64_t n, DType dtype, std::byte* out);
 
-// out[row · out_stride + column] = the source's element, of any float dtype. Scratch slot 7 may be used.
+// out[row · out_stride + column] = the source's element, of any float dtype.
 void pack_rows(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, float* out,
                int64_t out_stride);
 // The same of an f64 source.

@@ -25,7 +25,6 @@ constexpr int64_t kElementsPerThread = 32768;
 constexpr int64_t kSegment = 1 << 18;
 constexpr int64_t kColumns = 2048;
 constexpr int64_t kRowsPerSum = 32;
-constexpr size_t kPartialSlot = 10;
 
 struct Problem {
   const SimdKernels* kernels = nullptr;
@@ -213,7 +212,8 @@ class Reducer {
     const int64_t results = p_.kept.count();
     const int64_t segments = (p_.length + kSegment - 1) / kSegment;
     const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::min(p_.length, kSegment));
-    auto* partials = segments == 1 ? nullptr : scratch.get<Partial<T>>(kPartialSlot, static_cast<size_t>(results * segments));
+    ScratchFrame frame(scratch);
+    auto* partials = segments == 1 ? nullptr : frame.take<Partial<T>>(static_cast<size_t>(results * segments));
     p_.threads->parallel_for(results * segments, grain, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) {
         const Place place = place_of(p_.kept, unit / segments);
@@ -331,7 +331,8 @@ class Reducer {
     const int64_t rows = std::max<int64_t>(kRowsPerSum, kSegment / width);  // of a segment
     const int64_t segments = (p_.length + rows - 1) / rows;
     const int64_t places = others.count() * blocks;
-    auto* partials = segments == 1 ? nullptr : scratch.get<Partial<T>>(kPartialSlot, static_cast<size_t>(places * segments * width));
+    ScratchFrame frame(scratch);
+    auto* partials = segments == 1 ? nullptr : frame.take<Partial<T>>(static_cast<size_t>(places * segments * width));
     const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (width * std::min(rows, p_.length)));
     p_.threads->parallel_for(places * segments, grain, [&](int64_t begin, int64_t end) {
       Accumulators a;  // NOLINT: uninitialised

@@ -12,10 +12,6 @@ namespace {
 // A thread's share is worth a fork only from about this many elements on.
 constexpr int64_t kElementsPerThread = 16384;
 
-// Slots of scratch memory.
-constexpr size_t kAngleSlot = 0;
-constexpr size_t kRowSlot = 1;
-
 class RopeIntoCache {
  public:
   explicit RopeIntoCache(const OpCall& call)
@@ -49,7 +45,8 @@ class RopeIntoCache {
   }
 
   void run(int64_t token, Scratch& scratch) const {
-    float* cosines = scratch.get<float>(kAngleSlot, static_cast<size_t>(2 * pairs_));
+    ScratchFrame frame(scratch);
+    float* cosines = frame.take<float>(static_cast<size_t>(2 * pairs_));
     float* sines = cosines + pairs_;
     const float* angles = pairs_ == 0 ? nullptr : data_of<const float>(call_.inputs[3]) + int64_t{positions_[token]} * 2 * pairs_;
     for (int64_t pair = 0; pair < pairs_; ++pair) {
@@ -61,7 +58,7 @@ class RopeIntoCache {
     for (int64_t head = 0; head < heads_; ++head) turn(query + head * width_, cosines, sines, turned + head * width_);
     const int64_t slot = slots_[token];
     if (slot < 0) return;
-    auto* row = scratch.get<float>(kRowSlot, static_cast<size_t>(width_));
+    auto* row = frame.take<float>(static_cast<size_t>(width_));
     for (int64_t head = 0; head < kv_heads_; ++head) {
       const int64_t source = token * kv_heads_ + head;
       turn(data_of<const float>(call_.inputs[1]) + source * width_, cosines, sines, row);

@@ -25,12 +25,6 @@ constexpr int64_t kPiece = 1 << 16;
 // So many strided rows are gathered together, since they often lie side by side.
 constexpr int64_t kGatheredRows = 16;
 
-// Slots of scratch memory.
-constexpr size_t kRawSlot = 0;
-constexpr size_t kNumberSlot = 1;
-constexpr size_t kResultSlot = 2;
-constexpr size_t kPartialSlot = 3;
-
 // The rows of x and of the result.
 struct Rows {
   Axes axes;
@@ -78,7 +72,8 @@ class Pieces {
   template <class Value, class Join>
   [[nodiscard]] double joined(const Value& value, const Join& join) const {
     if (threads_ == nullptr) return value(int64_t{0}, length_);
-    auto* values = scratch_.get<double>(kPartialSlot, static_cast<size_t>(count()));
+    ScratchFrame frame(scratch_);
+    auto* values = frame.take<double>(static_cast<size_t>(count()));
     threads_->parallel_for(count(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t piece = begin; piece < end; ++piece) values[piece] = value(piece * kPiece, std::min(length_, (piece + 1) * kPiece));
     });
@@ -106,9 +101,10 @@ void staged_rows(const Rows& rows, const SimdKernels& kernels, Scratch& scratch,
   const auto length = static_cast<size_t>(rows.length);
   const Pieces pieces(rows.length, threads, scratch);
   const bool gathers = rows.step != rows.size;
+  ScratchFrame frame(scratch);
   std::byte* raw = nullptr;
   if (gathers) {
-    raw = scratch.get<std::byte>(kRawSlot, length * static_cast<size_t>(count * rows.size));
+    raw = frame.take<std::byte>(length * static_cast<size_t>(count * rows.size));
     const int64_t raw_row = rows.length * rows.size;
     if (std::abs(distance.step) < std::abs(rows.step)) {
       for (int64_t i = 0; i < rows.length; ++i)
@@ -119,21 +115,22 @@ void staged_rows(const Rows& rows, const SimdKernels& kernels, Scratch& scratch,
     }
   }
   for (int64_t row = 0; row < count; ++row) {
+    ScratchFrame row_frame(scratch);
     const std::byte* source = gathers ? raw + row * rows.length * rows.size : rows.in + place.in + row * distance.step;
     std::byte* target = rows.out + place.out + row * distance.out_step;
     const T* x = reinterpret_cast<const T*>(source);
     if (is_narrow_float(rows.dtype)) {
-      auto* numbers = scratch.get<T>(kNumberSlot, length);
+      auto* numbers = row_frame.take<T>(length);
       read_numbers(kernels, rows.dtype, source, rows.length, numbers);
       x = numbers;
     }
     const bool writes = rows.out_step == rows.size && !is_narrow_float(rows.dtype);
-    T* out = writes ? reinterpret_cast<T*>(target) : scratch.get<T>(kResultSlot, length);
+    T* out = writes ? reinterpret_cast<T*>(target) : row_frame.take<T>(length);
     body(x, out, pieces);
     if (writes) continue;
     std::byte* narrow = reinterpret_cast<std::byte*>(out);
     if (is_narrow_float(rows.dtype)) {
-      narrow = rows.out_step == rows.size ? target : scratch.get<std::byte>(kNumberSlot, length * sizeof(T));
+      narrow = rows.out_step == rows.size ? target : row_frame.take<std::byte>(length * sizeof(T));
       write_numbers(kernels, out, rows.length, rows.dtype, narrow);
     }
     if (narrow != target) copy_elements(narrow, rows.size, target, rows.out_step, rows.length, rows.size);
@@ -223,7 +220,8 @@ void add_and_normalize(const OpCall& call) {
     return operand.buffer->host_data() + (operand.layout->offset() + row * length) * size;
   };
   const auto run_share = [&](Scratch& scratch, int64_t begin, int64_t end) {
-    T* numbers = narrow ? scratch.get<T>(kNumberSlot, 2 * n) : nullptr;
+    ScratchFrame frame(scratch);
+    T* numbers = narrow ? frame.take<T>(2 * n) : nullptr;
     for (int64_t row = begin; row < end; ++row) {
       const auto number_of = [&](const Operand& operand, T* staging) -> const T* {
         if (!narrow) return reinterpret_cast<const T*>(row_of(operand, row));
@@ -259,7 +257,8 @@ void rope(const OpCall& call) {
   const auto rotate = style == RopeStyle::interleaved ? loops.rotate_neighbours : loops.rotate_halves;
   const Rows rows = rows_of(call);
   const auto turn_tokens = [&](Scratch& scratch, int64_t begin, int64_t end) {
-    T* cosines = scratch.get<T>(kPartialSlot, static_cast<size_t>(2 * pairs));
+    ScratchFrame frame(scratch);
+    T* cosines = frame.take<T>(static_cast<size_t>(2 * pairs));
     T* sines = cosines + pairs;
     for (int64_t token = begin; token < end; ++token) {
       const float* angles = data_of<const float>(table) + token * table.layout->stride(0);

@@ -161,7 +161,8 @@ struct RowSort {
     using Entry = EntryOf<T>;
     const auto flip = static_cast<BitsOf<T>>(descending ? ~BitsOf<T>{0} : BitsOf<T>{0});
     const bool few = kept <= length / 16;
-    auto* entries = scratch.get<Entry>(0, static_cast<size_t>(few ? 2 * kept : length));
+    ScratchFrame frame(scratch);
+    auto* entries = frame.take<Entry>(static_cast<size_t>(few ? 2 * kept : length));
     if (few) {
       select(x, stride, length, flip, entries, kept);
     } else {
@@ -171,8 +172,8 @@ struct RowSort {
       if (length < kShortest) {
         std::sort(entries, entries + length);
       } else {
-        auto* spare = scratch.get<Entry>(1, static_cast<size_t>(length));
-        auto* counters = scratch.get<Counters>(2, static_cast<size_t>(parts.count()));
+        auto* spare = frame.take<Entry>(static_cast<size_t>(length));
+        auto* counters = frame.take<Counters>(static_cast<size_t>(parts.count()));
         entries = radix_sort(entries, spare, length, static_cast<int>(sizeof(T)) * 8, counters, parts);
       }
     }
