@@ -17,16 +17,38 @@
 namespace wick {
 namespace {
 
+// Elements of a small tensor that are widened at once.
+constexpr size_t kWidenedAtOnce = 4096;
 // ggml's numbers for "mostly" that type.
 constexpr uint32_t kMostlyF32 = 0, kMostlyF16 = 1, kMostlyBf16 = 32;
 
 uint32_t file_type_of(const Checkpoint& checkpoint) {
   std::map<DType, uint64_t> bytes;
-  for (const CheckpointTensor& tensor : checkpoint.tensors()) bytes[tensor.dtype] += tensor.data.size();
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) bytes[tensor.dtype] += tensor.bytes();
   const auto most =
       std::max_element(bytes.begin(), bytes.end(), [](const auto& left, const auto& right) { return left.second < right.second; });
   if (most == bytes.end() || most->first == DType::f32) return kMostlyF32;
   return most->first == DType::bf16 ? kMostlyBf16 : kMostlyF16;
+}
+
+// Its rows in that order.
+CheckpointTensor with_rows(const CheckpointTensor& tensor, const std::vector<int64_t>& order) {
+  const auto bytes = std::make_shared<std::vector<std::byte>>();
+  const size_t row_bytes = tensor.data.size() / std::max<size_t>(order.size(), 1);
+  bytes->reserve(tensor.data.size());
+  for (const int64_t row : order) {
+    const std::span<const std::byte> from = tensor.data.subspan(static_cast<size_t>(row) * row_bytes, row_bytes);
+    bytes->insert(bytes->end(), from.begin(), from.end());
+  }
+  CheckpointTensor ordered = tensor;
+  ordered.data = *bytes;
+  ordered.owner = bytes;
+  return ordered;
+}
+
+// What readers of GGUF files want as f32, whatever the matrices are.
+bool is_small(const CheckpointTensor& tensor) {
+  return tensor.shape.rank() == 1 || tensor.name.ends_with(".bias") || tensor.name.find("ffn_gate_inp") != std::string::npos;
 }
 
 class GgufConversion {
@@ -125,11 +147,22 @@ void GgufConversion::add_frequencies() {
   writer_.add_tensor("rope_freqs.weight", DType::f32, {std::ssize(divisors_)}, std::as_bytes(std::span(divisors_)));
 }
 
+// Elements as f32, some at a time.
+void sink_widened(const CheckpointTensor& tensor, const GgufWriter::Sink& sink) {
+  const auto size = static_cast<size_t>(storage_bytes(tensor.dtype, 1));
+  std::vector<float> values;
+  for (size_t first = 0; first < tensor.data.size(); first += size * kWidenedAtOnce) {
+    const std::span<const std::byte> part = tensor.data.subspan(first, std::min(size * kWidenedAtOnce, tensor.data.size() - first));
+    values.resize(part.size() / size);
+    find_block_format(tensor.dtype)->unpack(part.data(), values);
+    sink(std::as_bytes(std::span(values)));
+  }
+}
+
 void GgufConversion::add_tensor(const CheckpointTensor& tensor) {
   const bool permuted = is_rotated(tensor.name) && config_.rope_style != architecture_.gguf_rope;
-  const bool widened = tensor.shape.rank() == 1 && tensor.dtype != DType::f32;
-  if (!permuted && !widened) return writer_.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data);
-  const CheckpointTensor* source = &tensor;
+  const bool widened = is_small(tensor) && tensor.dtype != DType::f32;
+  if (!permuted && !widened && !tensor.compose) return writer_.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data);
   if (permuted && architecture_.gguf_rope != RopeStyle::interleaved) {
     fail(ErrorCode::unsupported, "{}: rotated pairs that are interleaved in a folder cannot be written for {}", checkpoint_.name(),
          architecture_.name);
@@ -138,19 +171,11 @@ void GgufConversion::add_tensor(const CheckpointTensor& tensor) {
   std::vector<int64_t> order;
   if (permuted) order = interleaved_rows(rows, config_.head_dim, config_.rope.dims);
   const DType dtype = widened ? DType::f32 : tensor.dtype;
-  writer_.add_tensor(tensor.name, dtype, tensor.shape, [source, order, widened, rows](const GgufWriter::Sink& sink) {
-    const size_t row_bytes = source->data.size() / static_cast<size_t>(std::max<int64_t>(rows, 1));
-    for (int64_t row = 0; row < rows; ++row) {
-      const int64_t from = order.empty() ? row : order[static_cast<size_t>(row)];
-      const std::span<const std::byte> bytes = source->data.subspan(static_cast<size_t>(from) * row_bytes, row_bytes);
-      if (!widened) {
-        sink(bytes);
-        continue;
-      }
-      float value = 0;
-      find_block_format(source->dtype)->unpack(bytes.data(), std::span(&value, 1));
-      sink(std::as_bytes(std::span(&value, 1)));
-    }
+  writer_.add_tensor(tensor.name, dtype, tensor.shape, [source = &tensor, order, widened](const GgufWriter::Sink& sink) {
+    CheckpointTensor whole = source->composed();
+    if (!order.empty()) whole = with_rows(whole, order);
+    if (widened) return sink_widened(whole, sink);
+    sink(whole.data);
   });
 }
 

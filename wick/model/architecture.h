@@ -20,6 +20,7 @@ struct ConfigRow {
     read,            // under `canonical`, "<architecture>." omitted
     zero_if_null,    // the same, and null is 0, where an absent key means something else
     harmless,        // changes no logit
+    of_class,        // `key` is a class, whose models have `neutral` under `canonical`
     every_nth_zero,  // a list of ones but for each n-th element, n being `neutral`; any other list is refused
     only_value       // any value but `neutral` (or null) is refused
   };
@@ -29,9 +30,22 @@ struct ConfigRow {
   double neutral = 0;  // booleans count as 0 and 1
 };
 
-// A tensor's name in a folder and its canonical one; "{}" is the layer.
+// How a folder stores matrices [out, in], one or a stack of them.
+enum class StoredForm {
+  as_it_is,
+  transposed,           // [in, out]
+  halves,               // two: the rows of the first, then those of the second; of each matrix of a stack
+  transposed_halves,    // the same of columns
+  transposed_in_turns,  // columns of the first and the second in turns
+  in_turns              // the same of biases
+};
+
+// A tensor's name in a folder and its canonical one; "{}" is the layer, and a second one the number of an expert, whose tensors are one
+// stack.
 struct TensorRow {
   std::string_view stored, canonical;  // without a canonical name nothing is computed with the tensor
+  StoredForm form = StoredForm::as_it_is;
+  std::string_view second = {};  // the canonical name of the second half
 };
 
 struct HuggingFaceForm {
@@ -39,12 +53,14 @@ struct HuggingFaceForm {
   std::span<const ConfigRow> config = {};
   std::span<const TensorRow> tensors = {};  // asked before the shared ones
   RopeStyle rope = RopeStyle::half_split;
-  bool tied_by_default = false;  // where the configuration does not say
-  float norm_offset = 0;         // what is added to the stored weights of norms
-  bool transposed = false;       // matrices of layers are stored [in, out]
-  bool qkv_by_head = false;      // rows of attn_qkv are each head's query, key and value, where GGUF has all queries first
-  int64_t inner_multiple = 0;    // of the hidden size: the feed-forward width where the configuration does not say
+  bool tied_by_default = false;       // where the configuration does not say
+  float norm_offset = 0;              // what is added to the stored weights of norms
+  bool transposed = false;            // matrices of layers are stored [in, out]
+  bool qkv_by_head = false;           // rows of attn_qkv are each head's query, key and value, where GGUF has all queries first
+  bool drops_further_layers = false;  // those behind the last, which predict more tokens at once
+  int64_t inner_multiple = 0;         // of the hidden size: the feed-forward width where the configuration does not say
   double usual_rotary_factor = 1;
+  double yarn_log_unit = 0;  // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
 };
 
 struct Architecture {
@@ -53,6 +69,7 @@ struct Architecture {
   DecoderSpec (*describe)(const ModelConfig& config);
   RopeStyle gguf_rope = RopeStyle::half_split;
   nn::ActivationKind activation = nn::ActivationKind::silu;  // of the feed-forward part, where the checkpoint does not say
+  bool experts = false;                                      // may be a mixture of experts
   // Keys that it reads beyond the shared ones, and other meanings of these.
   std::span<const KeyRule> keys = {};
   HuggingFaceForm hugging_face = {};

@@ -1,8 +1,11 @@
 // Grouped-query attention over the paged cache.
 #include <fmt/format.h>
 
+#include <bit>
+#include <cmath>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "wick/model/mixer.h"
 #include "wick/tensor/ops/linear.h"
@@ -34,8 +37,29 @@ class AttentionMixer final : public Mixer {
   std::optional<Tensor> query_bias_, key_bias_, value_bias_, output_bias_;
   std::optional<Tensor> query_norm_, key_norm_;
   std::optional<Norm> sub_norm_;
+  std::optional<Tensor> rotated_norm_;  // of queries and keys together, behind the rotation
+  AttentionBiases biases_;
   bool scaled_ = false;  // one of the projections
 };
+
+// The slopes of ALiBi's heads: powers of two for a power of two of them, and between these for the others.
+Tensor alibi_slopes(int64_t heads, double most, const Device& device) {
+  const auto whole = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(heads)));
+  const double base = std::exp2(-most / static_cast<double>(whole)), between = std::exp2(-most / 2 / static_cast<double>(whole));
+  std::vector<float> slopes;
+  for (int64_t head = 0; head < heads; ++head) {
+    const int64_t further = 2 * (head - whole) + 1;
+    slopes.push_back(
+        static_cast<float>(head < whole ? std::pow(base, static_cast<double>(head + 1)) : std::pow(between, static_cast<double>(further))));
+  }
+  return Tensor::from_vector(slopes, {heads}, device);
+}
+
+// What queries are multiplied by: [tokens, 1, 1].
+Tensor temperatures(const QueryTemperature& temperature, const Tensor& positions) {
+  const Tensor steps = positions.to_dtype(DType::f32).affine(1 / temperature.length, temperature.first / temperature.length).floor();
+  return steps.log1p().affine(temperature.scale, 1).reshape({positions.dim(0), 1, 1});
+}
 
 AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place)
     : spec_(spec), layer_(place.layer), cached_(place.cached), deterministic_(weights.deterministic()) {
@@ -61,11 +85,18 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
   read("attn_v", kv_width, value_, value_bias_);
   output_ = weights.matrix(prefix + "attn_output", hidden_size, query_width);
   output_bias_ = weights.find_vector(prefix + "attn_output.bias", hidden_size);
-  if (spec.head_norms != HeadNorms::none) {
+  if (spec.head_norms == HeadNorms::each_head_rotated) {
+    // A rotation changes no norm, so keys go into the cache without the weights, which queries take over: both stand in the same product.
+    query_norm_ = key_norm_ = Tensor::ones({spec.head_dim}, DType::f32, weights.device());
+    rotated_norm_ =
+        weights.vector(prefix + "attn_q_norm.weight", spec.head_dim) * weights.vector(prefix + "attn_k_norm.weight", spec.head_dim);
+  } else if (spec.head_norms != HeadNorms::none) {
     const bool each = spec.head_norms == HeadNorms::each_head;
     query_norm_ = weights.vector(prefix + "attn_q_norm.weight", each ? spec.head_dim : query_width);
     key_norm_ = weights.vector(prefix + "attn_k_norm.weight", each ? spec.head_dim : kv_width);
   }
+  if (spec.sinks) biases_.sinks = weights.vector(prefix + "attn_sinks.weight", spec.heads);
+  if (spec.alibi != 0) biases_.slopes = alibi_slopes(spec.heads, spec.alibi, weights.device());
   if (spec.sub_norm) sub_norm_.emplace(*spec.sub_norm, weights, prefix, query_width);
   scaled_ = query_.scale != 1 || key_.scale != 1 || value_.scale != 1;
 }
@@ -85,7 +116,11 @@ std::vector<Tensor> AttentionMixer::project(const Tensor& x, LinearFusion fusion
   if (scaled_) {
     qkv = {biased(query_.scaled(qkv[0]), query_bias_), biased(key_.scaled(qkv[1]), key_bias_), biased(value_.scaled(qkv[2]), value_bias_)};
   }
-  return {context.adapted(query_, x, qkv[0]), context.adapted(key_, x, qkv[1]), context.adapted(value_, x, qkv[2])};
+  qkv = {context.adapted(query_, x, qkv[0]), context.adapted(key_, x, qkv[1]), context.adapted(value_, x, qkv[2])};
+  if (spec_.clamp != 0) {
+    for (Tensor& part : qkv) part = part.clamp(-spec_.clamp, spec_.clamp);
+  }
+  return qkv;
 }
 
 Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const {
@@ -97,6 +132,8 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerConte
   const Tensor& values = context.pool.values(cached_);
   const Tensor& angles = context.places.angles[static_cast<size_t>(spec_.rope + 1)];
   query = rope_into_cache(query, key, value, group.cache, angles, context.rope_style, keys, values);
+  if (rotated_norm_) query = query * *rotated_norm_;
+  if (spec_.temperature.length != 0) query = query * temperatures(spec_.temperature, context.places.step.positions);
   AttentionParams params{.scale = spec_.scale,
                          .softcap = spec_.softcap,
                          .block_size = context.pool.block_size(),
@@ -105,7 +142,7 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerConte
                          .deterministic = context.linear.deterministic};
   if (spec_.retention.kind == Retention::Kind::window) params.window = spec_.retention.size;
   if (spec_.retention.kind == Retention::Kind::chunk) params.chunk = spec_.retention.size;
-  const Tensor heads = attention(query, keys, values, group.plan, params).reshape({query.dim(0), spec_.heads * spec_.head_dim});
+  const Tensor heads = attention(query, keys, values, group.plan, params, biases_).reshape({query.dim(0), spec_.heads * spec_.head_dim});
   return sub_norm_ ? (*sub_norm_)(heads) : heads;
 }
 

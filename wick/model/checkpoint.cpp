@@ -11,6 +11,19 @@
 
 namespace wick {
 
+uint64_t CheckpointTensor::bytes() const { return compose ? static_cast<uint64_t>(storage_bytes(dtype, shape.elements())) : data.size(); }
+
+CheckpointTensor CheckpointTensor::composed() const {
+  CheckpointTensor tensor = *this;
+  if (!compose) return tensor;
+  const auto elements = std::make_shared<std::vector<std::byte>>(bytes());
+  compose(*elements);
+  tensor.data = *elements;
+  tensor.owner = elements;
+  tensor.compose = {};
+  return tensor;
+}
+
 Checkpoint Checkpoint::open(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return open_hugging_face(path);

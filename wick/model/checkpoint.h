@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,6 +36,13 @@ struct CheckpointTensor {
   std::span<const std::byte> data = {};
   std::shared_ptr<const MappedFile> file = {};  // the mapping that holds data; none where it was computed
   std::shared_ptr<const void> owner = {};       // keeps data alive
+  // Writes the elements of a tensor that no file holds as it is (experts that are stored one by one, transposed stacks); `data` is empty
+  // then, and they are in memory once somebody wants them.
+  std::function<void(std::span<std::byte>)> compose = {};
+
+  [[nodiscard]] uint64_t bytes() const;
+  // With its data in memory, as it is where they are anyway.
+  [[nodiscard]] CheckpointTensor composed() const;
 };
 
 class Checkpoint {

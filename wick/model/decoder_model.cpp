@@ -107,7 +107,7 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
     ropes_.emplace_back(rope);
     long_ropes_.emplace_back(rope, spec_.context_length);
   }
-  weights.require_all_read(kHarmlessTensors);
+  require_all_read(weights);
   const std::optional<std::string_view> own_name = checkpoint.find_string("general.name");
   info_ = {.architecture = std::string(checkpoint.get_string("general.architecture")),
            .name = own_name ? printable_name(*own_name) : checkpoint.name(),
@@ -121,6 +121,18 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
   layout_.model = fmt::format("{} ({}, {} parameters, {} bytes)", std::filesystem::path(info_.name).filename().string(), info_.architecture,
                               info_.parameters, info_.file_bytes);
   if (!linear_.precise) list_matrices();
+}
+
+// But for layers behind the last, which predict more tokens at once.
+void DecoderModel::require_all_read(const WeightReader& weights) const {
+  const Checkpoint& checkpoint = weights.checkpoint();
+  const std::string key = std::string(checkpoint.get_string("general.architecture")) + ".block_count";
+  std::vector<std::string> further;
+  const auto blocks = static_cast<int64_t>(checkpoint.find_uint(key).value_or(0));
+  for (int64_t layer = std::ssize(spec_.layers); layer < blocks; ++layer) further.push_back(fmt::format("blk.{}.", layer));
+  std::vector<std::string_view> harmless(kHarmlessTensors.begin(), kHarmlessTensors.end());
+  harmless.insert(harmless.end(), further.begin(), further.end());
+  weights.require_all_read(harmless);
 }
 
 void DecoderModel::make_layout(const LoadOptions& options) {

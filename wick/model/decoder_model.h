@@ -55,6 +55,8 @@ class DecoderModel final : public LanguageModel {
   DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options);
 
   void read_layers(WeightReader& weights);
+  // Errors: WeightReader::require_all_read's.
+  void require_all_read(const WeightReader& weights) const;
   void make_layout(const LoadOptions& options);
   void list_matrices();
 

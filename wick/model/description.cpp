@@ -13,18 +13,48 @@ std::string describe_norm(const std::optional<NormSpec>& norm) {
 
 std::string describe_spec(const AttentionSpec& spec) {
   std::string text = fmt::format("attention {} × {}, {} kv heads, scale {:.6g}", spec.heads, spec.head_dim, spec.kv_heads, spec.scale);
-  if (spec.head_norms != HeadNorms::none) text += spec.head_norms == HeadNorms::each_head ? ", q/k norm a head" : ", q/k norm";
+  switch (spec.head_norms) {
+    case HeadNorms::none: break;
+    case HeadNorms::each_head: text += ", q/k norm a head"; break;
+    case HeadNorms::all_heads: text += ", q/k norm"; break;
+    case HeadNorms::each_head_rotated: text += ", q/k norm a head after rope"; break;
+  }
   text += spec.rope < 0 ? ", no rope" : spec.rope == 0 ? "" : fmt::format(", rope {}", spec.rope);
   if (spec.retention.kind == Retention::Kind::window) text += fmt::format(", window {}", spec.retention.size);
   if (spec.retention.kind == Retention::Kind::chunk) text += fmt::format(", chunks of {}", spec.retention.size);
   if (spec.softcap != 0) text += fmt::format(", softcap {}", spec.softcap);
+  if (spec.clamp != 0) text += fmt::format(", clamped to {}", spec.clamp);
+  if (spec.alibi != 0) text += fmt::format(", ALiBi {}", spec.alibi);
+  if (spec.sinks) text += ", sinks";
+  if (spec.temperature.length != 0) text += fmt::format(", temperature by {} from {}", spec.temperature.scale, spec.temperature.length);
   if (spec.sub_norm) text += fmt::format(", {}", spec.sub_norm->name);
   return text;
 }
 
 std::string describe_spec(const FeedForwardSpec& spec) {
-  std::string text = fmt::format("feed-forward {}, {}{}", spec.width, spec.gated ? "gated " : "", nn::Activation(spec.activation).name());
+  std::string text = fmt::format("{} {}, {}{}", spec.suffix.empty() ? "feed-forward" : "shared expert", spec.width,
+                                 spec.gated ? "gated " : "", nn::Activation(spec.activation).name());
+  if (!spec.scaled_by.empty()) text += ", scaled by a gate";
   if (spec.sub_norm) text += fmt::format(", {}", spec.sub_norm->name);
+  return text;
+}
+
+std::string_view name_of(Routing routing) {
+  switch (routing) {
+    case Routing::softmax: return "softmax";
+    case Routing::softmax_of_used: return "softmax of the chosen";
+    case Routing::sigmoid: return "sigmoid";
+    case Routing::sparse_mixer: return "sparse mixer";
+  }
+  return "";
+}
+
+std::string describe_spec(const ExpertsSpec& spec) {
+  std::string text =
+      fmt::format("{} of {} experts of {}, {}, by {}", spec.used, spec.count, spec.width, to_string(spec.gate), name_of(spec.routing));
+  if (spec.groups > 1) text += fmt::format(" in {} of {} groups", spec.groups_used, spec.groups);
+  if (spec.normalized) text += ", normalized";
+  if (spec.weight_scale != 1) text += fmt::format(", × {:.6g}", spec.weight_scale);
   return text;
 }
 
@@ -57,6 +87,18 @@ std::string describe_rope(const RopeConfig& rope) {
 }
 
 }  // namespace
+
+std::optional<GateKind> gate_kind_of(nn::ActivationKind activation) {
+  switch (activation) {
+    case nn::ActivationKind::silu:
+    case nn::ActivationKind::swish: return GateKind::silu;
+    case nn::ActivationKind::new_gelu:
+    case nn::ActivationKind::gelu_pytorch_tanh: return GateKind::gelu;
+    case nn::ActivationKind::gelu: return GateKind::gelu_erf;
+    case nn::ActivationKind::relu2: return GateKind::relu_sqr;
+    default: return std::nullopt;
+  }
+}
 
 std::string describe_layer(const LayerSpec& layer) {
   std::vector<std::string> blocks;

@@ -30,20 +30,35 @@ struct NormSpec {
 };
 
 // Queries and keys are normalized head by head, by one weight [head_dim], or all heads together, by [heads · head_dim].
-enum class HeadNorms { none, each_head, all_heads };
+// Behind the rotation: head by head, after it.
+enum class HeadNorms { none, each_head, all_heads, each_head_rotated };
+
+// Scores of far positions are sharpened (Llama 4): queries are multiplied by 1 + scale · log(1 + ⌊(position + first) / length⌋).
+struct QueryTemperature {
+  double length = 0;  // 0: none
+  double scale = 0;
+  double first = 0;
+};
 
 // Grouped-query attention over the cache. Weights: attn_q, attn_k, attn_v, or attn_qkv with the three one behind the other, and
 // attn_output; biases where the checkpoint has them.
 struct AttentionSpec {
   int64_t heads = 0, kv_heads = 0, head_dim = 0;
-  float scale = 1;                         // of query · key
-  float softcap = 0;                       // 0: none
+  float scale = 1;     // of query · key
+  float softcap = 0;   // 0: none
+  float clamp = 0;     // of queries, keys and values, before norms and rotation; 0: none
+  float alibi = 0;     // the largest bias a position (Press et al. 2022); 0: none
+  bool sinks = false;  // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
+  QueryTemperature temperature = {};
   Retention retention = {};                // the positions that it sees
   int rope = 0;                            // of DecoderSpec::ropes; -1: queries and keys are not rotated
   HeadNorms head_norms = HeadNorms::none;  // attn_q_norm, attn_k_norm
   std::optional<NormSpec> sub_norm = {};   // of the heads' results, before attn_output
   float norm_epsilon = 1e-5F;              // of head_norms
 };
+
+// The activation of a pair that is this activation of its gate, times up; none where linear does not know it.
+[[nodiscard]] std::optional<GateKind> gate_kind_of(nn::ActivationKind activation);
 
 // down(activation(gate(x)) · up(x)), or down(activation(up(x))) without a gate. Weights: ffn_gate, ffn_up, ffn_down; a gate without a
 // tensor of its own is the first half of ffn_up's rows.
@@ -52,6 +67,32 @@ struct FeedForwardSpec {
   nn::ActivationKind activation = nn::ActivationKind::silu;
   bool gated = true;
   std::optional<NormSpec> sub_norm = {};  // before ffn_down
+  std::string suffix = {};                // of the weights' names: "_shexp" for experts that all tokens share
+  std::string scaled_by = {};             // a weight [1, hidden_size], whose product's sigmoid multiplies the result
+};
+
+// How a router's scores become the experts of a token and their weights.
+enum class Routing {
+  softmax,          // of all scores; the largest are chosen
+  softmax_of_used,  // the largest scores are chosen; softmax of these alone
+  sigmoid,          // of each score
+  sparse_mixer      // Phi 3.5 MoE's: each choice is weighted by a softmax over the scores that are nearly as large (Liu et al. 2024)
+};
+
+// Of `count` feed-forward parts, gated, the router chooses `used` for each token; the result is the sum of theirs, weighted. Weights:
+// ffn_gate_inp [count, hidden_size], the stacks ffn_gate_exps, ffn_up_exps and ffn_down_exps [count, rows, columns], biases where the
+// checkpoint has them; exp_probs_b, if it is there, is added to the scores for the choice alone (DeepSeek-AI 2024).
+struct ExpertsSpec {
+  int64_t count = 0, used = 0;
+  int64_t width = 0;  // of each
+  Routing routing = Routing::softmax;
+  bool normalized = false;  // the weights of a token's experts sum to 1
+  float weight_scale = 1;
+  // Only experts of the `groups_used` best of so many groups are chosen; a group is as good as its best two where scores are sigmoids, and
+  // as its best one otherwise.
+  int64_t groups = 1, groups_used = 1;
+  bool weights_input = false;  // weights multiply what experts read, not what they give
+  GateKind gate = GateKind::silu;
 };
 
 // What one architecture alone has: it is built in that architecture's file.
@@ -61,7 +102,7 @@ struct OwnSpec {
 };
 
 struct PartSpec {
-  std::variant<AttentionSpec, FeedForwardSpec, OwnSpec> mixer;
+  std::variant<AttentionSpec, FeedForwardSpec, ExpertsSpec, OwnSpec> mixer;
   std::optional<NormSpec> norm = {};  // of its own input, where parts of a block do not share the block's
 };
 

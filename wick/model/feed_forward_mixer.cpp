@@ -35,44 +35,35 @@ class FeedForwardMixer final : public Mixer {
   int64_t layer_;
   ScaledMatrix gate_, up_, down_;
   std::optional<Tensor> gate_bias_, up_bias_, down_bias_;
+  std::optional<ScaledMatrix> scaled_by_;
   std::optional<Norm> sub_norm_;
 };
-
-// The activation of a pair that is this activation of its gate, times up.
-std::optional<GateKind> gate_kind_of(nn::ActivationKind activation) {
-  switch (activation) {
-    case nn::ActivationKind::silu:
-    case nn::ActivationKind::swish: return GateKind::silu;
-    case nn::ActivationKind::new_gelu:
-    case nn::ActivationKind::gelu_pytorch_tanh: return GateKind::gelu;
-    case nn::ActivationKind::gelu: return GateKind::gelu_erf;
-    case nn::ActivationKind::relu2: return GateKind::relu_sqr;
-    default: return std::nullopt;
-  }
-}
 
 FeedForwardMixer::FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place)
     : spec_(spec), activation_(spec.activation), layer_(place.layer) {
   const int64_t hidden_size = place.hidden_size;
   const std::string prefix = fmt::format("blk.{}.", place.layer);
+  const std::string gate_name = prefix + "ffn_gate" + spec.suffix, up_name = prefix + "ffn_up" + spec.suffix,
+                    down_name = prefix + "ffn_down" + spec.suffix;
   const int64_t width = spec.width;
-  if (spec.gated && !weights.has(prefix + "ffn_gate.weight") && weights.rows_of(prefix + "ffn_up.weight") == 2 * width) {
+  if (spec.gated && !weights.has(gate_name + ".weight") && weights.rows_of(up_name + ".weight") == 2 * width) {
     const WeightReader::Rows gate{0, width, 2 * width};
     const WeightReader::Rows up{width, width, 2 * width};
-    gate_ = weights.matrix_rows(prefix + "ffn_up", gate, hidden_size);
-    up_ = weights.matrix_rows(prefix + "ffn_up", up, hidden_size);
-    gate_bias_ = weights.find_vector_part(prefix + "ffn_up.bias", gate);
-    up_bias_ = weights.find_vector_part(prefix + "ffn_up.bias", up);
+    gate_ = weights.matrix_rows(up_name, gate, hidden_size);
+    up_ = weights.matrix_rows(up_name, up, hidden_size);
+    gate_bias_ = weights.find_vector_part(up_name + ".bias", gate);
+    up_bias_ = weights.find_vector_part(up_name + ".bias", up);
   } else {
     if (spec.gated) {
-      gate_ = weights.matrix(prefix + "ffn_gate", width, hidden_size);
-      gate_bias_ = weights.find_vector(prefix + "ffn_gate.bias", width);
+      gate_ = weights.matrix(gate_name, width, hidden_size);
+      gate_bias_ = weights.find_vector(gate_name + ".bias", width);
     }
-    up_ = weights.matrix(prefix + "ffn_up", width, hidden_size);
-    up_bias_ = weights.find_vector(prefix + "ffn_up.bias", width);
+    up_ = weights.matrix(up_name, width, hidden_size);
+    up_bias_ = weights.find_vector(up_name + ".bias", width);
   }
-  down_ = weights.matrix(prefix + "ffn_down", hidden_size, width);
-  down_bias_ = weights.find_vector(prefix + "ffn_down.bias", hidden_size);
+  down_ = weights.matrix(down_name, hidden_size, width);
+  down_bias_ = weights.find_vector(down_name + ".bias", hidden_size);
+  if (!spec.scaled_by.empty()) scaled_by_ = weights.matrix(prefix + spec.scaled_by, 1, hidden_size);
   if (spec.sub_norm) sub_norm_.emplace(*spec.sub_norm, weights, prefix, width);
   const bool one_call = spec.gated && gate_.weight.dtype() == up_.weight.dtype() && gate_.scale == 1 && (up_.scale == 1 || !up_bias_);
   if (one_call) gate_kind_ = gate_kind_of(spec.activation);
@@ -96,19 +87,21 @@ Tensor FeedForwardMixer::inner(const Tensor& x, LinearFusion fusion, const Mixer
 }
 
 Tensor FeedForwardMixer::forward(const Tensor& normed, const MixerContext& context) const {
-  if (spec_.gated) context.show_input(layer_, {"ffn_gate"}, normed);
-  context.show_input(layer_, {"ffn_up"}, normed);
+  if (spec_.gated) context.show_input(layer_, {"ffn_gate" + spec_.suffix}, normed);
+  context.show_input(layer_, {"ffn_up" + spec_.suffix}, normed);
   Tensor x = inner(normed, {}, context);
   if (sub_norm_) x = (*sub_norm_)(x);
-  context.show_input(layer_, {"ffn_down"}, x);
-  return biased(context.adapted(down_, x, down_.scaled(linear(x, down_.weight, context.linear))), down_bias_);
+  context.show_input(layer_, {"ffn_down" + spec_.suffix}, x);
+  const Tensor result = biased(context.adapted(down_, x, down_.scaled(linear(x, down_.weight, context.linear))), down_bias_);
+  if (!scaled_by_) return result;
+  return result * scaled_by_->scaled(linear(normed, scaled_by_->weight, context.linear)).sigmoid();
 }
 
 std::optional<Tensor> FeedForwardMixer::forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const {
   const std::array<const Tensor*, 2> first{&up_.weight, &gate_.weight};
   const std::array<const Tensor*, 1> last{&down_.weight};
   const bool fuses = fuses_linear(x, std::span(first).first(spec_.gated ? 2 : 1), context.linear) && fuses_linear(x, last, context.linear);
-  if (!fuses || down_.scale != 1) return std::nullopt;
+  if (!fuses || down_.scale != 1 || scaled_by_) return std::nullopt;
   Tensor hidden = inner(x, norm.fusion(), context);
   if (sub_norm_) hidden = (*sub_norm_)(hidden);
   return linear(hidden, down_.weight, context.linear, {.biases = {pointer_to(down_bias_)}, .residual = &x});

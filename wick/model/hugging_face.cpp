@@ -1,68 +1,14 @@
 #include "wick/model/hugging_face.h"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
-#include <numeric>
 #include <set>
 #include <system_error>
 
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
-#include "wick/formats/sharded_safetensors.h"
-#include "wick/quant/block_format.h"
 
 namespace wick {
 namespace {
-
-bool is_norm_weight(std::string_view name) { return name.ends_with("norm.weight"); }
-
-// The stored weight plus `offset`, as f32.
-void add_offset(CheckpointTensor& tensor, float offset) {
-  const auto values = std::make_shared<std::vector<float>>(static_cast<size_t>(tensor.shape.elements()));
-  std::vector<float>& numbers = *values;
-  find_block_format(tensor.dtype)->unpack(tensor.data.data(), numbers);
-  for (float& number : numbers) number += offset;
-  tensor.dtype = DType::f32;
-  tensor.data = std::as_bytes(std::span(numbers));
-  tensor.owner = values;
-  tensor.file.reset();
-}
-
-// A matrix [in, out] as [out, in].
-void transpose(CheckpointTensor& tensor) {
-  const int64_t rows = tensor.shape[0];
-  const int64_t columns = tensor.shape[1];
-  const auto size = static_cast<size_t>(storage_bytes(tensor.dtype, 1));
-  const auto turned = std::make_shared<std::vector<std::byte>>(tensor.data.size());
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t column = 0; column < columns; ++column) {
-      std::memcpy(turned->data() + static_cast<size_t>(column * rows + row) * size,
-                  tensor.data.data() + static_cast<size_t>(row * columns + column) * size, size);
-    }
-  }
-  tensor.shape = {columns, rows};
-  tensor.data = *turned;
-  tensor.owner = turned;
-  tensor.file.reset();
-}
-
-// Rows [heads][q, k, v][head_dim] as [q, k, v][heads][head_dim].
-void gather_queries_keys_values(CheckpointTensor& tensor, int64_t heads) {
-  const int64_t rows = tensor.shape.rank() == 0 ? 0 : tensor.shape[0];
-  if (heads < 1 || rows == 0 || rows % (3 * heads) != 0) return;  // its shape is refused when it is read
-  const size_t head_bytes = tensor.data.size() / static_cast<size_t>(3 * heads);
-  const auto gathered = std::make_shared<std::vector<std::byte>>(tensor.data.size());
-  for (int64_t head = 0; head < heads; ++head) {
-    for (int64_t part = 0; part < 3; ++part) {
-      std::memcpy(gathered->data() + static_cast<size_t>(part * heads + head) * head_bytes,
-                  tensor.data.data() + static_cast<size_t>(head * 3 + part) * head_bytes, head_bytes);
-    }
-  }
-  tensor.data = *gathered;
-  tensor.owner = gathered;
-  tensor.file.reset();
-}
 
 // What transformers would compute with another set of biases is not what this folder's tensors mean.
 void check_biases(const Checkpoint::Folder& folder, const std::optional<bool>& says, std::initializer_list<std::string_view> tensors,
@@ -74,39 +20,6 @@ void check_biases(const Checkpoint::Folder& folder, const std::optional<bool>& s
   if (has == *says) return;
   fail(ErrorCode::corrupt_file, "{}: config.json: {} = {}, and the tensors have {} such biases; the files do not belong together",
        folder.path.string(), key, *says, has ? "" : "no");
-}
-
-void add_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config) {
-  const bool tied = config.tied;
-  const GgufValue* head_count = config.find(std::string(config.architecture->name) + ".attention.head_count");
-  const auto heads = static_cast<int64_t>(head_count == nullptr ? 0 : std::min<uint64_t>(as_uint(*head_count).value_or(0), 1 << 20));
-  const HuggingFaceForm& form = folder.architecture->hugging_face;
-  std::map<std::string, std::string> taken;
-  for (const SafetensorsTensor& tensor : stored.tensors()) {
-    std::string name = canonical_tensor_name(tensor.name, form);
-    // A head of its own that a tied model brings nevertheless is not used by transformers either.
-    if (name.empty() || (tied && name == "output.weight")) continue;
-    const auto [entry, is_new] = taken.emplace(name, tensor.name);
-    if (!is_new) {
-      fail(ErrorCode::corrupt_file, "{}: tensors '{}' and '{}' mean the same; keep one of them", folder.path.string(),
-           printable_name(entry->second), printable_name(tensor.name));
-    }
-    CheckpointTensor& added = folder.tensors.emplace_back(CheckpointTensor{.name = std::move(name),
-                                                                           .stored = tensor.name,
-                                                                           .dtype = tensor.dtype,
-                                                                           .shape = tensor.shape,
-                                                                           .data = tensor.data,
-                                                                           .file = tensor.file,
-                                                                           .owner = tensor.file});
-    if (form.norm_offset != 0 && is_norm_weight(added.name) && is_float(added.dtype)) add_offset(added, form.norm_offset);
-    if (form.qkv_by_head && added.name.find(".attn_qkv.") != std::string::npos) gather_queries_keys_values(added, heads);
-    if (form.transposed && added.name.starts_with("blk.") && added.shape.rank() == 2 && is_float(added.dtype)) transpose(added);
-  }
-  if (!tied && !taken.contains("output.weight")) {
-    fail(ErrorCode::not_found,
-         "{}: the head 'lm_head.weight' is missing and config.json does not tie it to the embedding; download the folder again",
-         folder.path.string());
-  }
 }
 
 // As GGUF files have them: both lengths of a head, and how many of its dimensions turn.
@@ -169,7 +82,7 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   const ShardedSafetensors stored = ShardedSafetensors::open(path);
   stored.require_all();
   Checkpoint::Folder folder{.path = path, .architecture = config.architecture};
-  add_tensors(folder, stored, config);
+  add_folder_tensors(folder, stored, config);
   add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
   add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
   check_biases(folder, config.attention_bias, {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias"}, "attention_bias");

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "wick/formats/gguf.h"
+#include "wick/formats/sharded_safetensors.h"
 #include "wick/model/architecture.h"
 #include "wick/model/checkpoint.h"
 
@@ -47,8 +48,18 @@ inline constexpr const char* kRotaryFactor = "partial_rotary_factor";
 // for keys and values that change what is computed and that it has not. Each names the file, the key and the value.
 [[nodiscard]] TranslatedConfig parse_model_config(std::span<const std::byte> text, const std::string& name);
 
-// The canonical name of a folder's tensor; its own where no table has it, and empty where nothing is computed with it.
-[[nodiscard]] std::string canonical_tensor_name(std::string_view stored, const HuggingFaceForm& form);
+// What a folder's tensor is.
+struct CanonicalTensor {
+  std::string name;    // its own where no table has it, and empty where nothing is computed with it
+  std::string second;  // of the second half, where it holds two
+  StoredForm form = StoredForm::as_it_is;
+  int64_t expert = -1;  // its place in the stack of that name; -1: it is no part of one
+};
+[[nodiscard]] CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm& form);
+
+// Adds the folder's tensors under their canonical names. Errors: corrupt_file where two mean the same, or experts are missing; not_found
+// without a head.
+void add_folder_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config);
 
 // Rows of config.json that all architectures share.
 [[nodiscard]] std::span<const ConfigRow> shared_config_rows();

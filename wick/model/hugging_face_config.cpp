@@ -68,9 +68,11 @@ class ConfigTranslator {
   void translate_rope();
   void translate_rope_object(const std::string& origin, const Json& rope);
   void translate_scaling(const std::string& origin, const Json& rope, const std::string& type);
+  void translate_mscale(const std::string& origin, const Json& rope);
   void translate_longrope(const std::string& origin, const Json& rope);
   void translate_windows();
   void read_flags();
+  void add_values_of_class();
   // Those of transformers, where they are not Wick's.
   void add_defaults();
   [[nodiscard]] bool has(std::string_view canonical) const {
@@ -109,6 +111,7 @@ TranslatedConfig ConfigTranslator::translate() {
   result_.metadata.emplace_back("general.architecture", GgufValue{result_.architecture->name});
   result_.origins.emplace("general.architecture", "architectures");
   for (const auto& [key, value] : json_.items()) translate_key(key, value);
+  add_values_of_class();
   translate_rope();
   translate_windows();
   read_flags();
@@ -172,7 +175,8 @@ void ConfigTranslator::translate_key(const std::string& key, const Json& value) 
 
 void ConfigTranslator::translate_row(const ConfigRow& row, const Json& value) {
   switch (row.use) {
-    case ConfigRow::Use::harmless: return;
+    case ConfigRow::Use::harmless:
+    case ConfigRow::Use::of_class: return;
     case ConfigRow::Use::read:
       if (!value.is_null()) add_json(row.canonical, std::string(row.key), value);
       return;
@@ -189,6 +193,13 @@ void ConfigTranslator::translate_row(const ConfigRow& row, const Json& value) {
       refuse(std::string(row.key), shown(value),
              fmt::format("this version cannot compute that for {}; it runs {} and configurations without the key",
                          result_.architecture->name, row.neutral));
+  }
+}
+
+void ConfigTranslator::add_values_of_class() {
+  const auto& name = json_.at("architectures").front().get_ref<const std::string&>();
+  for (const ConfigRow& row : result_.architecture->hugging_face.config) {
+    if (row.use == ConfigRow::Use::of_class && row.key == name) add_number(row.canonical, "architectures", row.neutral);
   }
 }
 
@@ -273,18 +284,29 @@ void ConfigTranslator::translate_scaling(const std::string& origin, const Json& 
   if (type != "yarn") return;
   copy("beta_fast", "rope.scaling.yarn_beta_fast");
   copy("beta_slow", "rope.scaling.yarn_beta_slow");
-  for (const char* key : {"mscale", "mscale_all_dim"}) {
-    if (const auto found = rope.find(key); found != rope.end() && !says_nothing(*found))
-      refuse(origin + "." + key, shown(*found), "this version does not know it here");
-  }
-  if (const auto truncate = rope.find("truncate"); truncate != rope.end() && *truncate == false) {
-    refuse(origin + ".truncate", "false", "this version runs true");
+  translate_mscale(origin, rope);
+  if (const auto truncate = rope.find("truncate"); truncate != rope.end() && truncate->is_boolean()) {
+    add("rope.scaling.yarn_truncate", origin + ".truncate", {truncate->get<bool>()});
   }
   // Files say what multiplies YaRN's own factor; configurations what takes its place.
   if (const auto attention = rope.find("attention_factor"); attention != rope.end() && !attention->is_null()) {
     add_number("rope.scaling.attn_factor", origin + ".attention_factor",
                positive(origin, rope, "attention_factor") / (1 + 0.1 * std::log(factor)));
   }
+}
+
+// YaRN's factor of scores instead of cosines and sines (DeepSeek-AI 2024).
+void ConfigTranslator::translate_mscale(const std::string& origin, const Json& rope) {
+  const auto all = rope.find("mscale_all_dim"), own = rope.find("mscale");
+  const bool says_all = all != rope.end() && !says_nothing(*all), says_own = own != rope.end() && !says_nothing(*own);
+  if (!says_all && !says_own) return;
+  const double unit = result_.architecture->hugging_face.yarn_log_unit;
+  if (unit == 0)
+    refuse(origin + (says_all ? ".mscale_all_dim" : ".mscale"), shown(says_all ? *all : *own), "this version does not know it here");
+  if (!says_all || !says_own || positive(origin, rope, "mscale") != positive(origin, rope, "mscale_all_dim")) {
+    refuse(origin + ".mscale_all_dim", says_all ? shown(*all) : "nothing", "this version runs what equals mscale");
+  }
+  add_number("rope.scaling.yarn_log_multiplier", origin + ".mscale_all_dim", unit * positive(origin, rope, "mscale_all_dim"));
 }
 
 void ConfigTranslator::translate_longrope(const std::string& origin, const Json& rope) {

@@ -3,7 +3,8 @@
 #include <array>
 #include <cctype>
 #include <limits>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "wick/model/hugging_face.h"
 
@@ -62,6 +63,14 @@ constexpr std::array kSharedConfig = {
     config_harmless("id2label"),
     config_harmless("label2id"),
     config_harmless("num_labels"),
+    // Losses of a mixture of experts.
+    config_harmless("output_router_logits"),
+    config_harmless("router_aux_loss_coef"),
+    config_harmless("router_z_loss_coef"),
+    config_harmless("router_jitter_noise"),
+    config_harmless("aux_loss_alpha"),
+    config_harmless("seq_aux"),
+    config_harmless("ep_size"),
     config_harmless("problem_type"),
     config_harmless("transformers.js_config"),
     config_only("is_encoder_decoder", 0),
@@ -107,40 +116,51 @@ constexpr std::array kSharedTensors = {
 };
 
 struct Pattern {
-  std::string text;    // the name with "{}" for its first number between dots
-  std::string number;  // empty if there is none
+  std::string text;                  // the name with "{}" for its first two numbers between dots
+  std::vector<std::string> numbers;  // as many as there are
 };
 
 Pattern pattern_of(std::string_view name) {
-  for (size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', dot + 1)) {
+  Pattern pattern;
+  size_t copied = 0;
+  for (size_t dot = name.find('.'); dot != std::string_view::npos && pattern.numbers.size() < 2; dot = name.find('.', dot + 1)) {
     const size_t end = name.find('.', dot + 1);
     if (end == std::string_view::npos) break;
     const std::string_view piece = name.substr(dot + 1, end - dot - 1);
     const bool number = !piece.empty() && piece.size() < 10 &&
                         std::all_of(piece.begin(), piece.end(), [](char letter) { return letter >= '0' && letter <= '9'; });
-    if (number) return {std::string(name.substr(0, dot + 1)) + "{}" + std::string(name.substr(end)), std::string(piece)};
+    if (!number) continue;
+    pattern.text += std::string(name.substr(copied, dot + 1 - copied)) + "{}";
+    pattern.numbers.emplace_back(piece);
+    copied = end;
   }
-  return {std::string(name), ""};
+  pattern.text += name.substr(copied);
+  return pattern;
 }
 
-std::optional<std::string_view> find_canonical(std::span<const TensorRow> rows, std::string_view pattern) {
+const TensorRow* find_row(std::span<const TensorRow> rows, std::string_view pattern) {
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const TensorRow& each) { return each.stored == pattern; });
-  if (row == rows.end()) return std::nullopt;
-  return row->canonical;
+  return row == rows.end() ? nullptr : &*row;
+}
+
+std::string with_layer(std::string_view canonical, const Pattern& pattern) {
+  std::string name(canonical);
+  if (const size_t at = name.find("{}"); at != std::string::npos && !pattern.numbers.empty()) name.replace(at, 2, pattern.numbers[0]);
+  return name;
 }
 
 }  // namespace
 
 std::span<const ConfigRow> shared_config_rows() { return kSharedConfig; }
 
-std::string canonical_tensor_name(std::string_view stored, const HuggingFaceForm& form) {
+CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm& form) {
   const Pattern pattern = pattern_of(stored);
-  std::optional<std::string_view> canonical = find_canonical(form.tensors, pattern.text);
-  if (!canonical) canonical = find_canonical(kSharedTensors, pattern.text);
-  if (!canonical) return std::string(stored);
-  std::string name(*canonical);
-  if (const size_t at = name.find("{}"); at != std::string::npos) name.replace(at, 2, pattern.number);
-  return name;
+  const TensorRow* row = find_row(form.tensors, pattern.text);
+  if (row == nullptr) row = find_row(kSharedTensors, pattern.text);
+  if (row == nullptr) return {.name = std::string(stored), .second = {}};
+  CanonicalTensor tensor{.name = with_layer(row->canonical, pattern), .second = with_layer(row->second, pattern), .form = row->form};
+  if (pattern.numbers.size() > 1) tensor.expert = std::stoll(pattern.numbers[1]);
+  return tensor;
 }
 
 }  // namespace wick

@@ -183,7 +183,10 @@ void LoraAdapter::read_peft(const std::filesystem::path& folder, const Architect
       continue;
     }
     const PeftName name = name_of(name_, tensor.name);
-    std::string weight = canonical_tensor_name(name.module + ".weight", architecture.hugging_face);
+    const CanonicalTensor canonical = canonical_tensor(name.module + ".weight", architecture.hugging_face);
+    // Of experts and of what is stored otherwise there is no weight to adapt, under no name.
+    const bool adaptable = canonical.form == StoredForm::as_it_is && canonical.expert < 0;
+    const std::string weight = adaptable ? canonical.name : name.module + ".weight";
     modules[weight] = name.module;
     pairs.add(weight, name.is_a, {tensor.name, tensor.dtype, tensor.shape, tensor.data});
   }

@@ -51,6 +51,7 @@ constexpr std::array kSharedKeys = {
     read("rope.scaling.yarn_beta_fast"),
     read("rope.scaling.yarn_beta_slow"),
     read("rope.scaling.yarn_ext_factor"),
+    read("rope.scaling.yarn_truncate"),
     // Without experts, without a sliding window and without yarn's correction, these have nothing to act on.
     harmless("expert_used_count"),
     harmless("expert_shared_count"),

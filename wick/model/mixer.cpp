@@ -8,9 +8,9 @@
 
 namespace wick {
 
-void MixerContext::show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const {
+void MixerContext::show_input(int64_t layer, std::initializer_list<std::string> weights, const Tensor& input) const {
   if (!observe) return;
-  for (const char* weight : weights) observe(fmt::format("blk.{}.{}.weight", layer, weight), input);
+  for (const std::string& weight : weights) observe(fmt::format("blk.{}.{}.weight", layer, weight), input);
 }
 
 Tensor MixerContext::adapted(const ScaledMatrix& matrix, const Tensor& x, const Tensor& product) const {
@@ -49,6 +49,8 @@ std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, 
           return build_attention(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, FeedForwardSpec>) {
           return build_feed_forward(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, ExpertsSpec>) {
+          return build_experts(spec, weights, place);
         } else {
           return spec.build(weights, place.layer);
         }

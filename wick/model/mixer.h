@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "wick/model/description.h"
@@ -38,7 +39,7 @@ struct MixerContext {
   // Whether adapted() adds something, so that the product must not be a part of a call that goes on with it.
   [[nodiscard]] bool adapts(const ScaledMatrix& matrix) const noexcept { return places.step.adapters && matrix.adapters != nullptr; }
   // Reports the input of these weights of a layer ("attn_q") to the observer.
-  void show_input(int64_t layer, std::initializer_list<const char*> weights, const Tensor& input) const;
+  void show_input(int64_t layer, std::initializer_list<std::string> weights, const Tensor& input) const;
 };
 
 class Norm;
@@ -94,6 +95,7 @@ struct MixerPlace {
 };
 [[nodiscard]] std::unique_ptr<Mixer> build_attention(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_feed_forward(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_experts(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place);
 
 // A bias for linear to add.

@@ -55,6 +55,7 @@ RopeConfig read_rope(const ModelConfig& config) {
   rope.high_frequency_factor = keys.positive_or("rope.scaling.high_freq_factor", 4);
   rope.beta_fast = keys.positive_or("rope.scaling.yarn_beta_fast", 32);
   rope.beta_slow = keys.positive_or("rope.scaling.yarn_beta_slow", 1);
+  rope.truncate = keys.find_flag("rope.scaling.yarn_truncate").value_or(true);
   rope.attention_factor = keys.positive_or("rope.scaling.attn_factor", 1);
   // How much of yarn's correction counts; negative: all for yarn, none for the other types.
   const double extrapolation = keys.find_number("rope.scaling.yarn_ext_factor").value_or(-1);
@@ -105,15 +106,15 @@ double read_epsilon(const KeyReader& keys) {
 }
 
 // Keys whose harmless values depend on the model's sizes.
-void check_sizes(const ModelConfig& config) {
+void check_sizes(const ModelConfig& config, const Architecture& architecture) {
   const double out = config.keys.find_number("embedding_length_out").value_or(0);
   if (out != 0 && out != static_cast<double>(config.hidden_size)) {
     config.keys.fail_value("embedding_length_out", fmt::format("{}", out),
                            fmt::format("it must equal embedding_length {}", config.hidden_size));
   }
-  if (config.keys.find_number("expert_count").value_or(0) != 0) {
-    fail(ErrorCode::unsupported, "{}: {} is not 0: mixtures of experts are not supported in this version", config.keys.checkpoint().name(),
-         config.keys.checkpoint().where(config.keys.key("expert_count")));
+  if (config.keys.find_number("expert_count").value_or(0) != 0 && !architecture.experts) {
+    fail(ErrorCode::unsupported, "{}: {} is not 0: this version knows no mixture of experts of {}", config.keys.checkpoint().name(),
+         config.keys.checkpoint().where(config.keys.key("expert_count")), architecture.name);
   }
 }
 
@@ -198,7 +199,8 @@ ModelConfig ModelConfig::read(const Checkpoint& checkpoint, const Architecture& 
   config.layers = keys.size("block_count");
   if (config.layers > kMostLayers) keys.fail_value("block_count", std::to_string(config.layers), fmt::format("want 1 to {}", kMostLayers));
   config.hidden_size = keys.size("embedding_length");
-  config.intermediate_size = keys.size("feed_forward_length");
+  const bool experts_alone = architecture.experts && keys.has("expert_feed_forward_length");
+  config.intermediate_size = experts_alone ? keys.size_or("feed_forward_length", 0) : keys.size("feed_forward_length");
   config.context_length = keys.size("context_length");
   config.norm_epsilon = static_cast<float>(read_epsilon(keys));
   read_heads(config);
@@ -207,7 +209,7 @@ ModelConfig ModelConfig::read(const Checkpoint& checkpoint, const Architecture& 
   config.window = read_window(config);
   if (config.window > 0) config.windowed = read_windowed(config);
   config.activation = keys.activation_or("hidden_act", architecture.activation);
-  check_sizes(config);
+  check_sizes(config, architecture);
   return config;
 }
 
@@ -249,6 +251,11 @@ DecoderSpec ModelConfig::decoder(const std::function<LayerSpec(int64_t)>& layer,
 LayerSpec ModelConfig::layer(AttentionSpec attention, FeedForwardSpec feed_forward, NormKind norms) const {
   return {{{.norm = norm("attn_norm", norms), .parts = {{std::move(attention)}}},
            {.norm = norm("ffn_norm", norms), .parts = {{std::move(feed_forward)}}}}};
+}
+
+LayerSpec ModelConfig::layer(AttentionSpec attention, std::vector<PartSpec> parts, NormKind norms) const {
+  return {{{.norm = norm("attn_norm", norms), .parts = {{std::move(attention)}}},
+           {.norm = norm("ffn_norm", norms), .parts = std::move(parts)}}};
 }
 
 LayerSpec ModelConfig::parallel_layer(AttentionSpec attention, FeedForwardSpec feed_forward, NormKind norms) const {

@@ -69,6 +69,14 @@ struct ModelConfig {
   [[nodiscard]] AttentionSpec attention(int64_t layer) const;
   [[nodiscard]] FeedForwardSpec feed_forward() const;
   [[nodiscard]] FeedForwardSpec ungated_feed_forward() const;
+  // Takes the layers away that predict more tokens at once, which files count with the others. Errors: corrupt_file if they are all.
+  void drop_further_layers();
+  // A mixture of experts as the metadata have it. `usual` and `normalized` are the architecture's, where its files do not say. Errors: also
+  // unsupported for a routing that does not exist.
+  [[nodiscard]] ExpertsSpec experts(Routing usual, bool normalized) const;
+  // The parts of layer `index` behind its ffn_norm: experts and those that all tokens share, where it has a router, and else
+  // feed_forward().
+  [[nodiscard]] std::vector<PartSpec> feed_forward_parts(int64_t index, const ExpertsSpec& experts) const;
   // A softcap: positive, or 0 for none.
   [[nodiscard]] float cap_or(std::string_view name, double usual) const;
   [[nodiscard]] NormSpec norm(std::string name, NormKind kind = NormKind::rms) const { return {std::move(name), kind, norm_epsilon}; }
@@ -76,6 +84,8 @@ struct ModelConfig {
   [[nodiscard]] DecoderSpec decoder(const std::function<LayerSpec(int64_t)>& layer, NormKind output_norm = NormKind::rms) const;
   // The usual pre-norm layer: x += attention(attn_norm(x)); x += feed_forward(ffn_norm(x)).
   [[nodiscard]] LayerSpec layer(AttentionSpec attention, FeedForwardSpec feed_forward, NormKind norms = NormKind::rms) const;
+  // The same with several parts in parallel in the place of feed_forward.
+  [[nodiscard]] LayerSpec layer(AttentionSpec attention, std::vector<PartSpec> parts, NormKind norms = NormKind::rms) const;
   // x += attention(attn_norm(x)) + feed_forward(attn_norm(x)).
   [[nodiscard]] LayerSpec parallel_layer(AttentionSpec attention, FeedForwardSpec feed_forward, NormKind norms = NormKind::rms) const;
 };

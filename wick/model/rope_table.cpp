@@ -26,8 +26,9 @@ double yarn_pair(double turns, const RopeConfig& config) {
 }
 
 double yarn_frequency(double frequency, int64_t pair, const RopeConfig& config) {
-  const double low = std::max(0.0, std::floor(yarn_pair(config.beta_fast, config)));
-  const double high = std::min(static_cast<double>(config.dims - 1), std::ceil(yarn_pair(config.beta_slow, config)));
+  const double first = yarn_pair(config.beta_fast, config), last = yarn_pair(config.beta_slow, config);
+  const double low = std::max(0.0, config.truncate ? std::floor(first) : first);
+  const double high = std::min(static_cast<double>(config.dims - 1), config.truncate ? std::ceil(last) : last);
   const double ramp = std::clamp((static_cast<double>(pair) - low) / std::max(0.001, high - low), 0.0, 1.0);
   return frequency / config.factor * ramp + frequency * (1 - ramp);
 }

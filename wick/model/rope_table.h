@@ -24,6 +24,7 @@ struct RopeConfig {
   // yarn (Peng et al. 2023): pairs that turn more than beta_fast times in the original context are kept, less than beta_slow stretched.
   double beta_fast = 32;
   double beta_slow = 1;
+  bool truncate = true;         // these bounds are rounded to whole pairs
   double attention_factor = 1;  // multiplies cosines and sines, for yarn beside its own 1 + 0.1·ln(factor)
   // longrope (Ding et al. 2024): divisors of each frequency for texts up to the original context, and for longer ones.
   std::vector<float> short_divisors = {}, long_divisors = {};

@@ -15,6 +15,15 @@
 #include "wick/tensor/ops/linear.h"
 
 namespace wick {
+namespace {
+
+Shape without_leading_ones(const Shape& shape) {
+  std::span<const int64_t> extents = shape.dims();
+  while (extents.size() > 1 && extents.front() == 1) extents = extents.subspan(1);
+  return Shape(extents);
+}
+
+}  // namespace
 
 void ScaledMatrix::replace(Tensor rearranged) {
   if (rearranged.storage() == weight.storage()) return;
@@ -55,21 +64,22 @@ void WeightReader::require_all_read(std::span<const std::string_view> harmless) 
 }
 
 void WeightReader::check_shape(const CheckpointTensor& tensor, const Shape& shape) const {
-  if (tensor.shape == shape) return;
+  if (without_leading_ones(tensor.shape) == without_leading_ones(shape)) return;
   fail(ErrorCode::shape_mismatch, "{}: tensor '{}' has shape {}, the metadata asks for {}; file and metadata do not belong together",
        file_.name(), tensor.stored, tensor.shape.to_string(), shape.to_string());
 }
 
 void WeightReader::count(const CheckpointTensor& tensor) {
   parameters_ += tensor.shape.elements();
-  done_bytes_ += tensor.data.size();
+  done_bytes_ += tensor.bytes();
   if (progress_) progress_(done_bytes_, file_.file_bytes());
 }
 
 Tensor WeightReader::import(const CheckpointTensor& tensor, const Shape& shape) {
   check_shape(tensor, shape);
   count(tensor);
-  return Tensor::import_host(tensor.data, shape, tensor.dtype, device_, tensor.owner);
+  const CheckpointTensor whole = tensor.composed();
+  return Tensor::import_host(whole.data, shape, whole.dtype, device_, whole.owner);
 }
 
 Tensor WeightReader::import_rewritten(const CheckpointTensor& tensor, const Shape& shape) {
@@ -131,6 +141,17 @@ ScaledMatrix WeightReader::matrix(const std::string& name, int64_t rows, int64_t
   return read(name, OpId::linear, {rows, columns});
 }
 
+ScaledMatrix WeightReader::experts(const std::string& name, int64_t count, int64_t rows, int64_t columns) {
+  return read(name, OpId::linear_experts, {count, rows, columns});
+}
+
+std::optional<Tensor> WeightReader::find_expert_biases(const std::string& name, int64_t count, int64_t rows) {
+  const CheckpointTensor* tensor = take(name);
+  if (tensor == nullptr) return std::nullopt;
+  check_float(*tensor);
+  return import(*tensor, {count, rows}).to_dtype(DType::f32);
+}
+
 ScaledMatrix WeightReader::matrix_rows(const std::string& name, const Rows& rows, int64_t columns) {
   const CheckpointTensor& whole = find(name + ".weight", OpId::linear);
   check_shape(whole, {rows.of, columns});
@@ -139,9 +160,9 @@ ScaledMatrix WeightReader::matrix_rows(const std::string& name, const Rows& rows
          file_.name(), whole.stored);
   }
   const double file_scale = scale(name + ".scale");
-  CheckpointTensor part = whole;
+  CheckpointTensor part = whole.composed();
   const auto row_bytes = static_cast<size_t>(storage_bytes(whole.dtype, columns));
-  part.data = whole.data.subspan(static_cast<size_t>(rows.first) * row_bytes, static_cast<size_t>(rows.count) * row_bytes);
+  part.data = part.data.subspan(static_cast<size_t>(rows.first) * row_bytes, static_cast<size_t>(rows.count) * row_bytes);
   part.shape = {rows.count, columns};
   ScaledMatrix matrix{import(part, part.shape), file_scale, part.file, part.data};
   matrix.name = whole.name;
@@ -155,15 +176,17 @@ int64_t WeightReader::rows_of(const std::string& name) const {
   return tensor == nullptr || tensor->shape.rank() == 0 ? 0 : tensor->shape[0];
 }
 
+void WeightReader::check_float(const CheckpointTensor& tensor) const {
+  if (is_float(tensor.dtype)) return;
+  fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; a float type is needed", file_.name(), tensor.stored, to_string(tensor.dtype));
+}
+
 Tensor WeightReader::import_vector(const CheckpointTensor& tensor, const Rows& elements) {
-  if (!is_float(tensor.dtype)) {
-    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; a float type is needed", file_.name(), tensor.stored,
-         to_string(tensor.dtype));
-  }
+  check_float(tensor);
   check_shape(tensor, {elements.of});
-  CheckpointTensor part = tensor;
+  CheckpointTensor part = tensor.composed();
   const auto element_bytes = static_cast<size_t>(storage_bytes(tensor.dtype, 1));
-  part.data = tensor.data.subspan(static_cast<size_t>(elements.first) * element_bytes, static_cast<size_t>(elements.count) * element_bytes);
+  part.data = part.data.subspan(static_cast<size_t>(elements.first) * element_bytes, static_cast<size_t>(elements.count) * element_bytes);
   part.shape = {elements.count};
   return import(part, part.shape).to_dtype(DType::f32);
 }

@@ -49,6 +49,10 @@ class WeightReader {
     int64_t first = 0, count = 0, of = 0;
   };
   [[nodiscard]] ScaledMatrix matrix_rows(const std::string& name, const Rows& rows, int64_t columns);
+  // One matrix [rows, columns] of each expert, for linear_experts. Errors: matrix's.
+  [[nodiscard]] ScaledMatrix experts(const std::string& name, int64_t count, int64_t rows, int64_t columns);
+  // A bias of each: f32 [count, rows].
+  [[nodiscard]] std::optional<Tensor> find_expert_biases(const std::string& name, int64_t count, int64_t rows);
   [[nodiscard]] std::optional<Tensor> find_vector_part(const std::string& name, const Rows& elements);
   [[nodiscard]] bool has(const std::string& name) const { return file_.find_tensor(name) != nullptr; }
   // 0 if the tensor is absent or has no dimensions.
@@ -72,7 +76,10 @@ class WeightReader {
   // Errors: not_found; unsupported if the device cannot do `op` with its dtype.
   [[nodiscard]] const CheckpointTensor& find(const std::string& name, OpId op);
   [[noreturn]] void fail_missing(const std::string& name) const;
+  // Leading extents of 1 count for nothing.
   void check_shape(const CheckpointTensor& tensor, const Shape& shape) const;
+  // Errors: unsupported for a quantized tensor.
+  void check_float(const CheckpointTensor& tensor) const;
   void count(const CheckpointTensor& tensor);
   [[nodiscard]] Tensor import(const CheckpointTensor& tensor, const Shape& shape);
   // Elements of a vector, as f32. Errors: unsupported for a quantized one.

@@ -30,6 +30,17 @@
   ROW(kSeedOss) \
   ROW(kArcee) \
   ROW(kNemotron) \
+  ROW(kQwen2Moe) \
+  ROW(kQwen3Moe) \
+  ROW(kOlmoe) \
+  ROW(kGraniteMoe) \
+  ROW(kPhiMoe) \
+  ROW(kGptOss) \
+  ROW(kGlm4Moe) \
+  ROW(kDots1) \
+  ROW(kErnieMoe) \
+  ROW(kHunYuanMoe) \
+  ROW(kMiniMaxM2) \
   ROW(kBitNet) \
   ROW(kBitNet25) \
   ROW(kBitNetB158)

@@ -1,0 +1,79 @@
+// Qwen 2's and 3's mixtures of experts: their attention; Qwen 2 MoE has a shared expert too, with a gate of its own (Yang et al. 2024).
+// OLMoE has queries and keys normalized together (Muennighoff et al. 2024). Layers without a router have a feed-forward part alone.
+#include "wick/model/architectures/rows.h"
+
+namespace wick {
+namespace {
+
+DecoderSpec describe_moe(const ModelConfig& config, HeadNorms norms, bool normalized) {
+  const ExpertsSpec experts = config.experts(Routing::softmax, normalized);
+  return config.decoder([&](int64_t layer) {
+    AttentionSpec attention = config.attention(layer);
+    attention.head_norms = norms;
+    return config.layer(std::move(attention), config.feed_forward_parts(layer, experts));
+  });
+}
+
+DecoderSpec describe_qwen2moe(const ModelConfig& config) { return describe_moe(config, HeadNorms::none, false); }
+DecoderSpec describe_qwen3moe(const ModelConfig& config) { return describe_moe(config, HeadNorms::each_head, true); }
+DecoderSpec describe_olmoe(const ModelConfig& config) { return describe_moe(config, HeadNorms::all_heads, false); }
+
+constexpr std::string_view kQwen2MoeClasses[] = {"Qwen2MoeForCausalLM"};
+constexpr std::string_view kQwen3MoeClasses[] = {"Qwen3MoeForCausalLM"};
+constexpr std::string_view kOlmoeClasses[] = {"OlmoeForCausalLM"};
+// GGUF files do not say whether weights are normalized.
+constexpr ConfigRow kQwen2MoeConfig[] = {
+    {"num_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_local_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
+    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
+    {"shared_expert_intermediate_size", ConfigRow::Use::read, "expert_shared_feed_forward_length"},
+    {"norm_topk_prob", ConfigRow::Use::only_value, {}, 0},
+    {"decoder_sparse_step", ConfigRow::Use::harmless},  // the tensors tell
+    {"mlp_only_layers", ConfigRow::Use::harmless},
+    {"qkv_bias", ConfigRow::Use::harmless},
+};
+constexpr ConfigRow kQwen3MoeConfig[] = {
+    {"num_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_local_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
+    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
+    {"norm_topk_prob", ConfigRow::Use::only_value, {}, 1},
+    {"decoder_sparse_step", ConfigRow::Use::harmless},
+    {"mlp_only_layers", ConfigRow::Use::harmless},
+};
+constexpr ConfigRow kOlmoeConfig[] = {
+    {"num_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
+    {"norm_topk_prob", ConfigRow::Use::only_value, {}, 0},
+};
+constexpr TensorRow kQwenMoeTensors[] = {
+    {"model.layers.{}.mlp.gate.weight", "blk.{}.ffn_gate_inp.weight"},
+    {"model.layers.{}.mlp.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
+    {"model.layers.{}.mlp.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.mlp.shared_expert.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
+    {"model.layers.{}.mlp.shared_expert.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
+    {"model.layers.{}.mlp.shared_expert.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
+    {"model.layers.{}.mlp.shared_expert_gate.weight", "blk.{}.ffn_gate_inp_shexp.weight"},
+};
+
+}  // namespace
+
+const Architecture kQwen2Moe = {.name = "qwen2moe",
+                                .models = "Qwen 1.5 MoE, Qwen 2 57B-A14B",
+                                .describe = describe_qwen2moe,
+                                .experts = true,
+                                .hugging_face = {.classes = kQwen2MoeClasses, .config = kQwen2MoeConfig, .tensors = kQwenMoeTensors}};
+const Architecture kQwen3Moe = {.name = "qwen3moe",
+                                .models = "Qwen 3 30B-A3B and 235B-A22B, Qwen 3 Coder",
+                                .describe = describe_qwen3moe,
+                                .experts = true,
+                                .hugging_face = {.classes = kQwen3MoeClasses, .config = kQwen3MoeConfig, .tensors = kQwenMoeTensors}};
+const Architecture kOlmoe = {.name = "olmoe",
+                             .models = "OLMoE",
+                             .describe = describe_olmoe,
+                             .experts = true,
+                             .hugging_face = {.classes = kOlmoeClasses, .config = kOlmoeConfig, .tensors = kQwenMoeTensors}};
+
+}  // namespace wick

@@ -1,0 +1,171 @@
+// Mixtures of experts in the manner of DeepSeek V3 with plain attention: sigmoids choose with a bias that balances the load, and all tokens
+// share an expert. GLM 4.5 (GLM-4.5 Team 2025), dots.llm1 (Huo et al. 2025), MiniMax M2, and ERNIE 4.5 and Hunyuan with a softmax instead.
+#include "wick/model/architectures/rows.h"
+
+namespace wick {
+namespace {
+
+DecoderSpec describe_with(const ModelConfig& config, HeadNorms norms, const ExpertsSpec& experts, const char* second_norm = "ffn_norm") {
+  return config.decoder([&](int64_t layer) {
+    AttentionSpec attention = config.attention(layer);
+    attention.head_norms = norms;
+    LayerSpec made = config.layer(std::move(attention), config.feed_forward_parts(layer, experts));
+    made.blocks[1].norm = config.norm(second_norm);
+    return made;
+  });
+}
+
+bool weights_norm(const ModelConfig& config) { return config.keys.find_flag("expert_weights_norm").value_or(false); }
+
+// GLM 4.5 Air has no norms of queries and keys. Its GGUF files hold the layers that predict more tokens behind the others, and count them.
+DecoderSpec describe_glm4moe(const ModelConfig& config) {
+  ModelConfig own = config;
+  own.drop_further_layers();
+  const bool norms = own.keys.checkpoint().find_tensor("blk.0.attn_q_norm.weight") != nullptr;
+  return describe_with(own, norms ? HeadNorms::each_head : HeadNorms::none, own.experts(Routing::sigmoid, weights_norm(own)),
+                       "post_attention_norm");
+}
+
+DecoderSpec describe_dots1(const ModelConfig& config) {
+  return describe_with(config, HeadNorms::each_head, config.experts(Routing::sigmoid, weights_norm(config)));
+}
+
+DecoderSpec describe_ernie_moe(const ModelConfig& config) {
+  return describe_with(config, HeadNorms::none, config.experts(Routing::softmax, true));
+}
+
+DecoderSpec describe_hunyuan_moe(const ModelConfig& config) {
+  return describe_with(config, HeadNorms::each_head_rotated, config.experts(Routing::softmax, true));
+}
+
+DecoderSpec describe_minimax_m2(const ModelConfig& config) {
+  return describe_with(config, HeadNorms::all_heads, config.experts(Routing::sigmoid, true));
+}
+
+constexpr KeyRule kSharedExpertKeys[] = {{"leading_dense_block_count"}, {"nextn_predict_layers"}, {"interleave_moe_layer_step"}};
+constexpr std::string_view kGlm4MoeClasses[] = {"Glm4MoeForCausalLM"};
+constexpr std::string_view kDots1Classes[] = {"Dots1ForCausalLM"};
+constexpr std::string_view kErnieMoeClasses[] = {"Ernie4_5_MoeForCausalLM"};
+constexpr std::string_view kHunYuanMoeClasses[] = {"HunYuanMoEV1ForCausalLM"};
+constexpr std::string_view kMiniMaxM2Classes[] = {"MiniMaxM2ForCausalLM"};
+constexpr ConfigRow kGlm4MoeConfig[] = {
+    {"n_routed_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
+    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
+    {"n_shared_experts", ConfigRow::Use::read, "expert_shared_count"},
+    {"first_k_dense_replace", ConfigRow::Use::read, "leading_dense_block_count"},
+    {"routed_scaling_factor", ConfigRow::Use::read, "expert_weights_scale"},
+    {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_norm"},
+    {"n_group", ConfigRow::Use::read, "expert_group_count"},
+    {"topk_group", ConfigRow::Use::read, "expert_group_used_count"},
+    {"use_qk_norm", ConfigRow::Use::harmless},               // the tensors tell
+    {"num_nextn_predict_layers", ConfigRow::Use::harmless},  // their layers are dropped
+    {"scoring_func", ConfigRow::Use::harmless},              // the class says it
+    {"topk_method", ConfigRow::Use::harmless},
+    {"Glm4MoeForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
+    {"Dots1ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
+};
+constexpr ConfigRow kErnieMoeConfig[] = {
+    {"moe_num_experts", ConfigRow::Use::read, "expert_count"},
+    {"moe_k", ConfigRow::Use::read, "expert_used_count"},
+    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
+    {"moe_num_shared_experts", ConfigRow::Use::read, "expert_shared_count"},
+    {"moe_layer_start_index", ConfigRow::Use::read, "leading_dense_block_count"},
+    {"moe_layer_interval", ConfigRow::Use::read, "interleave_moe_layer_step"},
+    {"moe_layer_end_index", ConfigRow::Use::harmless},  // the tensors tell
+    {"moe_norm_min", ConfigRow::Use::harmless},         // the least sum that is divided by
+    {"moe_capacity", ConfigRow::Use::harmless},
+    {"use_bias", ConfigRow::Use::harmless},
+};
+constexpr ConfigRow kHunYuanMoeConfig[] = {
+    {"num_experts", ConfigRow::Use::read, "expert_count"},
+    {"moe_topk", ConfigRow::Use::read, "expert_used_count"},
+    {"num_shared_expert", ConfigRow::Use::read, "expert_shared_count"},
+    {"eod_token_id", ConfigRow::Use::harmless},
+};
+constexpr ConfigRow kMiniMaxM2Config[] = {
+    {"num_local_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
+    {"use_qk_norm", ConfigRow::Use::only_value, {}, 1},
+    {"scoring_func", ConfigRow::Use::harmless},
+    {"MiniMaxM2ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
+};
+constexpr TensorRow kGlm4MoeTensors[] = {
+    {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
+    {"model.layers.{}.mlp.gate.weight", "blk.{}.ffn_gate_inp.weight"},
+    {"model.layers.{}.mlp.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
+    {"model.layers.{}.mlp.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+    {"model.layers.{}.mlp.shared_experts.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
+    {"model.layers.{}.mlp.shared_experts.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
+    {"model.layers.{}.mlp.shared_experts.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
+};
+constexpr TensorRow kSharedExpertTensors[] = {
+    {"model.layers.{}.mlp.gate.weight", "blk.{}.ffn_gate_inp.weight"},
+    {"model.layers.{}.mlp.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
+    {"model.layers.{}.mlp.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+    {"model.layers.{}.mlp.moe_statics.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+    {"model.layers.{}.mlp.shared_experts.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
+    {"model.layers.{}.mlp.shared_experts.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
+    {"model.layers.{}.mlp.shared_experts.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
+    {"model.layers.{}.mlp.gate.wg.weight", "blk.{}.ffn_gate_inp.weight"},
+    {"model.layers.{}.mlp.shared_mlp.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
+    {"model.layers.{}.mlp.shared_mlp.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
+    {"model.layers.{}.mlp.shared_mlp.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
+    {"model.layers.{}.self_attn.query_layernorm.weight", "blk.{}.attn_q_norm.weight"},
+    {"model.layers.{}.self_attn.key_layernorm.weight", "blk.{}.attn_k_norm.weight"},
+    {"model.layers.{}.block_sparse_moe.gate.weight", "blk.{}.ffn_gate_inp.weight"},
+    {"model.layers.{}.block_sparse_moe.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w1.weight", "blk.{}.ffn_gate_exps.weight"},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w2.weight", "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w3.weight", "blk.{}.ffn_up_exps.weight"},
+};
+
+}  // namespace
+
+const Architecture kGlm4Moe = {.name = "glm4moe",
+                               .models = "GLM 4.5, GLM 4.6",
+                               .describe = describe_glm4moe,
+                               .experts = true,
+                               .keys = kSharedExpertKeys,
+                               .hugging_face = {.classes = kGlm4MoeClasses,
+                                                .config = kGlm4MoeConfig,
+                                                .tensors = kGlm4MoeTensors,
+                                                .drops_further_layers = true,
+                                                .usual_rotary_factor = 0.5}};
+const Architecture kDots1 = {.name = "dots1",
+                             .models = "dots.llm1",
+                             .describe = describe_dots1,
+                             .experts = true,
+                             .keys = kSharedExpertKeys,
+                             .hugging_face = {.classes = kDots1Classes, .config = kGlm4MoeConfig, .tensors = kSharedExpertTensors}};
+const Architecture kErnieMoe = {.name = "ernie4_5-moe",
+                                .models = "ERNIE 4.5 (21B-A3B, 300B-A47B)",
+                                .describe = describe_ernie_moe,
+                                .gguf_rope = RopeStyle::interleaved,
+                                .experts = true,
+                                .keys = kSharedExpertKeys,
+                                .hugging_face = {.classes = kErnieMoeClasses,
+                                                 .config = kErnieMoeConfig,
+                                                 .tensors = kSharedExpertTensors,
+                                                 .rope = RopeStyle::interleaved,
+                                                 .tied_by_default = true}};
+const Architecture kHunYuanMoe = {
+    .name = "hunyuan-moe",
+    .models = "Hunyuan A13B",
+    .describe = describe_hunyuan_moe,
+    .experts = true,
+    .keys = kSharedExpertKeys,
+    .hugging_face = {.classes = kHunYuanMoeClasses, .config = kHunYuanMoeConfig, .tensors = kSharedExpertTensors, .tied_by_default = true}};
+const Architecture kMiniMaxM2 = {
+    .name = "minimax-m2",
+    .models = "MiniMax M2",
+    .describe = describe_minimax_m2,
+    .experts = true,
+    .keys = kSharedExpertKeys,
+    .hugging_face = {.classes = kMiniMaxM2Classes, .config = kMiniMaxM2Config, .tensors = kSharedExpertTensors}};
+
+}  // namespace wick
