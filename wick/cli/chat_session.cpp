@@ -1,5 +1,5 @@
-#include "wick/cli/adapter_flags.h"
 #include "wick/cli/chat_session.h"
+#include "wick/cli/adapter_flags.h"
 
 #include <fmt/format.h>
 
@@ -401,6 +401,24 @@ std::optional<std::string> first_message(const Console& console, const GenerateO
 }
 
 }  // namespace
+
+void ChatFlags::add_to(Flags& flags) {
+  const char* group = "Chat";
+  flags.add_switch("--chat", "take the prompt for a message, and answer it by the model's chat template", chat).group(group);
+  flags.add_text("--system,--system-prompt", "TEXT", "the system prompt; implies --chat", system).group(group);
+  flags.add_text("--tools", "FILE", "a JSON array of the tools that the model may call; implies --chat", tools).group(group);
+}
+
+void chat_once(Console& console, const GenerateOptions& generate, const ChatFlags& flags, const std::string& chat_template,
+               const std::function<Device()>& open_device) {
+  if (!generate.receipt.empty()) fail(ErrorCode::invalid_argument, "--chat: --receipt is for texts that are continued");
+  ChatCommandOptions options;
+  options.generate = generate;
+  options.system = flags.system;
+  options.tools_file = flags.tools;
+  options.chat_template = chat_template;
+  chat(console, options, open_device);
+}
 
 void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console) {
   GenerateOptions& generate = options.generate;

@@ -21,6 +21,19 @@ struct ChatCommandOptions {
   bool no_color = false;
 };
 
+// Where a prompt may be a message instead of a text to be continued: --chat, and what implies it.
+struct ChatFlags {
+  bool chat = false;
+  std::string system, tools;
+
+  void add_to(Flags& flags);
+  [[nodiscard]] bool wanted() const { return chat || !system.empty() || !tools.empty(); }
+};
+
+// Answers the prompt of `generate` as a message. Errors: chat()'s; invalid_argument for what only texts that are continued have.
+void chat_once(Console& console, const GenerateOptions& generate, const ChatFlags& flags, const std::string& chat_template,
+               const std::function<Device()>& open_device);
+
 // The body of the subcommand.
 void chat_command(Console& console, const Arguments& arguments);
 

@@ -7,6 +7,7 @@
 #include "wick/base/fail.h"
 #include "wick/cli/adapter_flags.h"
 #include "wick/cli/build_info.h"
+#include "wick/cli/chat_session.h"
 #include "wick/cli/completion.h"
 #include "wick/cli/generate.h"
 #include "wick/cli/load_model.h"
@@ -108,6 +109,8 @@ int run_worker(Console& console, const Arguments& arguments) {
     add_adapters_of_worker(flags, options.adapters);
     add_device_flags(flags, console, device);
     flags.add_switch("--strict", "take no fake devices (WICK_FAKE_PROBE); a worker never uses another device", strict);
+    ChatFlags chat_flags;
+    chat_flags.add_to(flags);
     ServingOptions serving;
     add_serving_flags(flags, serving);
     add_fleet_flags(flags, serving);
@@ -151,6 +154,8 @@ int run_worker(Console& console, const Arguments& arguments) {
                    .precision = options.precision,
                    .device_name = options.requested_device,
                    .open_device = open_device});
+    } else if (chat_flags.wanted()) {
+      chat_once(console, options, chat_flags, serving.chat_template, open_device);
     } else {
       generate(console, options, open_device);
     }
