@@ -4,10 +4,29 @@
 #include <string_view>
 
 #include "outcome.h"
+#include "wick/server/answer_format.h"
+#include "wick/server/chat_request.h"
 #include "wick/server/fields.h"
 #include "wick/server/generation_fields.h"
 #include "wick/server/http_message.h"
 #include "wick/server/prompts.h"
+#include "wick/server/responses_request.h"
+
+namespace {
+
+// The same body as each kind of request; what is wrong with one says nothing of the others.
+void read_conversations(const wick::server::Json& json) {
+  wick::server::ChatRequest chat;
+  wick::server::Fields openai(json);
+  wick::server::read_openai_chat(openai, chat);
+  wick::server::ChatRequest response;
+  wick::server::Fields items(json);
+  wick::server::read_responses(items, response);
+  wick::server::Fields form(json);
+  (void)wick::server::read_named_format(form, "output_format");
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -17,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)wick::server::parse_target(target, http);
   try {
     const wick::server::Json json = wick::server::parse_body(body);
+    read_conversations(json);
     wick::server::Fields fields(json);
     fields.require("prompt");
     (void)wick::server::read_prompts(fields, "prompt", 64);
