@@ -5,7 +5,12 @@
 namespace wick::webgpu {
 namespace {
 
-using namespace ir;
+using ir::Element;
+using ir::KernelBuilder;
+using ir::Memory;
+using ir::Type;
+using ir::Value;
+using ir::Variable;
 
 // Writes `byte(i)`, a u32 below 256, to byte i of the target's `bytes` from `first` on.
 template <class Byte>
@@ -28,7 +33,7 @@ void write_bytes(KernelBuilder& k, const Memory& target, const Value& first, con
 
 }  // namespace
 
-Kernel copy_bytes_kernel() {
+ir::Kernel copy_bytes_kernel() {
   KernelBuilder k("copy_bytes", {.group_size = kByteKernelLanes});
   const Memory source = k.buffer("source", Element::u32), target = k.output("target", Element::u32);
   const Value from = k.parameter("source_first", Type::u32), first = k.parameter("target_first", Type::u32);
@@ -40,7 +45,7 @@ Kernel copy_bytes_kernel() {
   return k.finish();
 }
 
-Kernel fill_bytes_kernel() {
+ir::Kernel fill_bytes_kernel() {
   KernelBuilder k("fill_bytes", {.group_size = kByteKernelLanes});
   const Memory target = k.output("target", Element::u32);
   const Value first = k.parameter("target_first", Type::u32), bytes = k.parameter("bytes", Type::u32);
