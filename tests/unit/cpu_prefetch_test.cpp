@@ -1,5 +1,5 @@
 // Prefetch distances of the CPU: how they are learnt, kept and read back.
-#include "wick/backend/cpu/prefetch.h"
+#include "wick/backend/cpu/weights/prefetch.h"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "wick/backend/cpu/cpu_runtime.h"
-#include "wick/backend/cpu/linear_job.h"
 #include "wick/backend/cpu/op_table.h"
+#include "wick/backend/cpu/weights/linear_job.h"
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
 #include "wick/device/linked_kernels.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "wick/backend/cpu/cpu_memory.h"
-#include "wick/backend/cpu/prefetch.h"
 #include "wick/backend/cpu/scratch.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
+#include "wick/backend/cpu/weights/prefetch.h"
 #include "wick/base/thread_pool.h"
 #include "wick/device/runtime.h"
 

@@ -12,9 +12,9 @@
 #include <optional>
 #include <vector>
 
-#include "wick/backend/cpu/conv_plan.h"
-#include "wick/backend/cpu/gemm.h"
-#include "wick/backend/cpu/matrix_source.h"
+#include "wick/backend/cpu/gemm/conv_plan.h"
+#include "wick/backend/cpu/gemm/gemm.h"
+#include "wick/backend/cpu/gemm/matrix_source.h"
 #include "wick/backend/cpu/op_table.h"
 
 namespace wick::cpu {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "wick/backend/cpu/cpu_runtime.h"
-#include "wick/backend/cpu/index_walk.h"
+#include "wick/backend/cpu/elementwise/index_walk.h"
+#include "wick/backend/cpu/elementwise/visit_dtype.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/visit_dtype.h"
 #include "wick/op/index_range.h"
 
 namespace wick::cpu {

@@ -3,7 +3,7 @@
 
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/unpack.h"
+#include "wick/backend/cpu/weights/unpack.h"
 #include "wick/quant/interleave.h"
 
 namespace wick::cpu {

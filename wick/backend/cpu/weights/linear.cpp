@@ -1,8 +1,8 @@
 // linear and gated_linear on plain weights: as tiles where that is possible and allowed (linear_tiles.cpp), else widened to f32 a few rows
 // at a time and multiplied in f32.
-#include "wick/backend/cpu/linear_job.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/unpack.h"
+#include "wick/backend/cpu/weights/linear_job.h"
+#include "wick/backend/cpu/weights/unpack.h"
 
 namespace wick::cpu {
 namespace {

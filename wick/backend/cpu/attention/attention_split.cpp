@@ -1,6 +1,6 @@
 // Attention of many tokens by products of bf16, each number the sum of two: 16 bits of queries and weights, all of keys and values in f16
 // and bf16.
-#include "wick/backend/cpu/attention_block.h"
+#include "wick/backend/cpu/attention/attention_block.h"
 
 namespace wick::cpu {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "wick/backend/cpu/convert.h"
 #include "wick/backend/cpu/cpu_runtime.h"
-#include "wick/backend/cpu/number_visit.h"
+#include "wick/backend/cpu/elementwise/convert.h"
+#include "wick/backend/cpu/elementwise/number_visit.h"
+#include "wick/backend/cpu/elementwise/strided.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/strided.h"
 
 namespace wick::cpu {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "wick/backend/cpu/cpu_runtime.h"
-#include "wick/backend/cpu/index_walk.h"
+#include "wick/backend/cpu/elementwise/index_walk.h"
+#include "wick/backend/cpu/elementwise/visit_dtype.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/visit_dtype.h"
 
 namespace wick::cpu {
 namespace {

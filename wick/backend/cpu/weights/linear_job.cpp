@@ -1,4 +1,4 @@
-#include "wick/backend/cpu/linear_job.h"
+#include "wick/backend/cpu/weights/linear_job.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "wick/backend/cpu/index_walk.h"
+#include "wick/backend/cpu/elementwise/index_walk.h"
 
 namespace wick::cpu {
 

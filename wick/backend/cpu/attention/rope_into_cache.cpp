@@ -1,8 +1,8 @@
 // rope_into_cache: queries turned, keys turned into their cache, values converted into theirs; one pass over a token's heads.
 #include <algorithm>
 
-#include "wick/backend/cpu/convert.h"
 #include "wick/backend/cpu/cpu_runtime.h"
+#include "wick/backend/cpu/elementwise/convert.h"
 #include "wick/backend/cpu/op_table.h"
 #include "wick/base/fail.h"
 

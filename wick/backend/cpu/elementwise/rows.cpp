@@ -5,12 +5,12 @@
 #include <cmath>
 #include <type_traits>
 
-#include "wick/backend/cpu/axes.h"
-#include "wick/backend/cpu/convert.h"
 #include "wick/backend/cpu/cpu_runtime.h"
-#include "wick/backend/cpu/number_visit.h"
+#include "wick/backend/cpu/elementwise/axes.h"
+#include "wick/backend/cpu/elementwise/convert.h"
+#include "wick/backend/cpu/elementwise/number_visit.h"
+#include "wick/backend/cpu/elementwise/strided.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/strided.h"
 
 namespace wick::cpu {
 namespace {

@@ -3,9 +3,9 @@
 // on the way, so that results are the same: that costs no memory, and decode about half of its speed.
 #include <algorithm>
 
-#include "wick/backend/cpu/linear_job.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/unpack.h"
+#include "wick/backend/cpu/weights/linear_job.h"
+#include "wick/backend/cpu/weights/unpack.h"
 #include "wick/quant/interleave.h"
 
 namespace wick::cpu {

@@ -1,4 +1,4 @@
-#include "wick/backend/cpu/matrix_source.h"
+#include "wick/backend/cpu/gemm/matrix_source.h"
 
 #include <array>
 #include <cstring>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "wick/backend/cpu/cpu_runtime.h"
-#include "wick/backend/cpu/matrix_source.h"
+#include "wick/backend/cpu/gemm/matrix_source.h"
 #include "wick/backend/cpu/simd/product_kernels.h"
 
 namespace wick::cpu {

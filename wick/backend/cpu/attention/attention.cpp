@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "wick/backend/cpu/attention_block.h"
-#include "wick/backend/cpu/convert.h"
+#include "wick/backend/cpu/attention/attention_block.h"
+#include "wick/backend/cpu/elementwise/convert.h"
 #include "wick/backend/cpu/op_table.h"
 
 namespace wick::cpu {

@@ -1,4 +1,4 @@
-#include "wick/backend/cpu/prefetch.h"
+#include "wick/backend/cpu/weights/prefetch.h"
 
 #include <fmt/format.h>
 

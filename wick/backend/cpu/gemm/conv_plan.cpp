@@ -1,4 +1,4 @@
-#include "wick/backend/cpu/conv_plan.h"
+#include "wick/backend/cpu/gemm/conv_plan.h"
 
 namespace wick::cpu {
 namespace {

@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "wick/backend/cpu/cpu_runtime.h"
+#include "wick/backend/cpu/elementwise/visit_dtype.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/visit_dtype.h"
 #include "wick/op/uniform_range.h"
 
 namespace wick::cpu {

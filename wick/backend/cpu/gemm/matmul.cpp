@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "wick/backend/cpu/cpu_runtime.h"
-#include "wick/backend/cpu/gemm.h"
-#include "wick/backend/cpu/matrix_source.h"
+#include "wick/backend/cpu/gemm/gemm.h"
+#include "wick/backend/cpu/gemm/matrix_source.h"
 #include "wick/backend/cpu/op_table.h"
 
 namespace wick::cpu {

@@ -3,11 +3,11 @@
 #include <array>
 #include <cstring>
 
-#include "wick/backend/cpu/convert.h"
 #include "wick/backend/cpu/cpu_runtime.h"
+#include "wick/backend/cpu/elementwise/convert.h"
+#include "wick/backend/cpu/elementwise/strided.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/strided.h"
-#include "wick/backend/cpu/unpack.h"
+#include "wick/backend/cpu/weights/unpack.h"
 #include "wick/quant/interleave.h"
 
 namespace wick::cpu {

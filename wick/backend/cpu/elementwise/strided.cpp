@@ -1,4 +1,4 @@
-#include "wick/backend/cpu/strided.h"
+#include "wick/backend/cpu/elementwise/strided.h"
 
 #include <algorithm>
 #include <array>

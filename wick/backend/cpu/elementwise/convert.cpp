@@ -1,11 +1,11 @@
-#include "wick/backend/cpu/convert.h"
+#include "wick/backend/cpu/elementwise/convert.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "wick/backend/cpu/matrix_source.h"
-#include "wick/backend/cpu/number_visit.h"
+#include "wick/backend/cpu/elementwise/number_visit.h"
+#include "wick/backend/cpu/gemm/matrix_source.h"
 
 namespace wick::cpu {
 namespace {

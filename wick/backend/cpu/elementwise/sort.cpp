@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "wick/backend/cpu/cpu_runtime.h"
+#include "wick/backend/cpu/elementwise/visit_dtype.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/visit_dtype.h"
 
 namespace wick::cpu {
 namespace {
