@@ -45,8 +45,13 @@ std::string names_of(std::span<const LoadedAdapter> adapters) {
 // What threads share, around the core that one of them runs.
 class EngineLoop {
  public:
-  EngineLoop(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options, LanguageModel* draft)
-      : core_(model, tokenizer, options, draft), info_(core_.info()), tokenizer_(std::move(tokenizer)), metrics_(core_.metrics()) {
+  EngineLoop(std::shared_ptr<LanguageModel> model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options,
+             LanguageModel* draft)
+      : core_(std::move(model), tokenizer, options, draft),
+        tokenizer_(std::move(tokenizer)),
+        unload_after_(options.unload_after),
+        info_(core_.info()),
+        metrics_(core_.metrics()) {
     adapters_.assign(core_.adapters().begin(), core_.adapters().end());
   }
 
@@ -55,7 +60,10 @@ class EngineLoop {
     core_.flush_prefixes();
   }
 
-  [[nodiscard]] const EngineInfo& info() const noexcept { return info_; }
+  [[nodiscard]] EngineInfo info() const {
+    const std::lock_guard lock(mutex_);
+    return info_;
+  }
   [[nodiscard]] const Tokenizer& tokenizer() const noexcept { return *tokenizer_; }
 
   [[nodiscard]] EngineMetrics metrics() const {
@@ -70,7 +78,7 @@ class EngineLoop {
 
   Stream submit(Request request);
   std::vector<TokenId> encode(std::string_view prompt, bool parse_special) const {
-    return encode_prompt(*tokenizer_, info_.model, prompt, parse_special);
+    return encode_prompt(*tokenizer_, info().model, prompt, parse_special);
   }
 
   void add_adapter(const std::string& name, const std::filesystem::path& path, float scale);
@@ -107,8 +115,8 @@ class EngineLoop {
   }
 
  private:
-  void check(const Request& request) const;
-  void check_length(const Request& request, size_t tokens) const;
+  static void check(const Request& request, const EngineInfo& info);
+  static void check_length(const Request& request, size_t tokens, const EngineInfo& info);
   // The adapters that a request names, by their numbers, and the identity of its prefixes with them; with the lock.
   // Errors: invalid_argument, naming the adapter.
   void choose_adapters(ActiveRequest& request) const;
@@ -120,11 +128,12 @@ class EngineLoop {
   void note_step();
 
   EngineCore core_;  // the stepping thread's
-  const EngineInfo info_;
   const std::shared_ptr<const Tokenizer> tokenizer_;
+  const std::chrono::milliseconds unload_after_;
 
   mutable std::mutex mutex_;  // of all that follows
   std::condition_variable wake_, idle_;
+  EngineInfo info_;
   std::deque<std::shared_ptr<ActiveRequest>> incoming_;
   std::deque<std::function<void()>> tasks_;
   EngineMetrics metrics_;
@@ -142,22 +151,22 @@ class EngineLoop {
   std::thread thread_;
 };
 
-void EngineLoop::check(const Request& request) const {
-  const std::vector<ParameterViolation> violations = find_violations(request, info_);
+void EngineLoop::check(const Request& request, const EngineInfo& info) {
+  const std::vector<ParameterViolation> violations = find_violations(request, info);
   if (!violations.empty()) fail(ErrorCode::invalid_argument, "{}", described(violations));
   for (const TokenId token : request.tokens) {
-    if (token >= 0 && token < info_.vocab_size) continue;
-    fail(ErrorCode::index_out_of_range, "tokens: {} is outside the vocabulary of {}, which has {} tokens", token, info_.model,
-         info_.vocab_size);
+    if (token >= 0 && token < info.vocab_size) continue;
+    fail(ErrorCode::index_out_of_range, "tokens: {} is outside the vocabulary of {}, which has {} tokens", token, info.model,
+         info.vocab_size);
   }
 }
 
-void EngineLoop::check_length(const Request& request, size_t tokens) const {
-  const auto most = request.task == Request::Task::embed ? info_.embed_tokens : info_.context;
+void EngineLoop::check_length(const Request& request, size_t tokens, const EngineInfo& info) {
+  const auto most = request.task == Request::Task::embed ? info.embed_tokens : info.context;
   if (static_cast<int64_t>(tokens) <= most) return;
-  const bool can_grow = info_.context < info_.model_context;
+  const bool can_grow = info.context < info.model_context;
   fail(ErrorCode::context_full, "the prompt has {} tokens and the context holds {}; shorten the prompt{}", tokens, most,
-       can_grow ? fmt::format(" or give --context, up to {}", info_.model_context) : " or take a model with a longer context");
+       can_grow ? fmt::format(" or give --context, up to {}", info.model_context) : " or take a model with a longer context");
 }
 
 void EngineLoop::require_room() {
@@ -181,10 +190,11 @@ Stream EngineLoop::submit(Request request) {
     const std::lock_guard lock(mutex_);
     require_room();
   }
-  check(request);
+  const EngineInfo info = this->info();
+  check(request, info);
   auto active = std::make_shared<ActiveRequest>();
   active->prompt = request.tokens.empty() ? encode(request.prompt, request.params.parse_special) : request.tokens;
-  check_length(request, active->prompt.size());
+  check_length(request, active->prompt.size(), info);
   active->usage.prompt_tokens = std::ssize(active->prompt);
   active->cache_identity = identity_of(request.cache_salt);
   active->seed = request.params.sampling.seed ? *request.params.sampling.seed : random_seed();
@@ -221,8 +231,9 @@ void EngineLoop::choose_adapters(ActiveRequest& request) const {
 }
 
 void EngineLoop::add_adapter(const std::string& name, const std::filesystem::path& path, float scale) {
-  const Architecture* architecture = find_architecture(info_.architecture);
-  if (architecture == nullptr) fail(ErrorCode::unsupported, "adapter {}: {} takes no adapters", printable(name), info_.model);
+  const EngineInfo info = this->info();
+  const Architecture* architecture = find_architecture(info.architecture);
+  if (architecture == nullptr) fail(ErrorCode::unsupported, "adapter {}: {} takes no adapters", printable(name), info.model);
   auto adapter = LoraAdapter::open(path, *architecture);
   std::vector<LoadedAdapter> now = between_steps([&](EngineCore& core) {
     core.add_adapter(name, std::move(adapter), scale);
@@ -246,6 +257,7 @@ void EngineLoop::note_step() {
     last_end_ = last_step_;
   }
   metrics_ = now;
+  if (info_.model != core_.info().model || info_.file_bytes != core_.info().file_bytes) info_ = core_.info();
   core_waiting_ = core_.waiting();
   core_idle_ = core_.idle();
   lost_ = core_.lost().has_value();
@@ -287,7 +299,15 @@ void EngineLoop::run() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return has_work() || stopping_; });
+      const auto is_wanted = [&] { return has_work() || stopping_; };
+      if (unload_after_.count() == 0 || !core_.loaded()) {
+        wake_.wait(lock, is_wanted);
+      } else if (!wake_.wait_for(lock, unload_after_, is_wanted)) {
+        lock.unlock();
+        (void)core_.unload();
+        note_step();
+        continue;
+      }
       if (stopping_ && !has_work()) {
         ended_ = true;
         idle_.notify_all();
@@ -338,12 +358,17 @@ void EngineLoop::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+// A model of the caller's is not the engine's to end.
 Engine::Engine(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options, LanguageModel* draft)
-    : loop_(std::make_unique<EngineLoop>(model, std::move(tokenizer), options, draft)) {}
+    : Engine(std::shared_ptr<LanguageModel>(std::shared_ptr<void>(), &model), std::move(tokenizer), options, draft) {}
+
+Engine::Engine(std::shared_ptr<LanguageModel> model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options,
+               LanguageModel* draft)
+    : loop_(std::make_unique<EngineLoop>(std::move(model), std::move(tokenizer), options, draft)) {}
 
 Engine::~Engine() = default;
 
-const EngineInfo& Engine::info() const noexcept { return loop_->info(); }
+EngineInfo Engine::info() const { return loop_->info(); }
 const Tokenizer& Engine::tokenizer() const noexcept { return loop_->tokenizer(); }
 EngineMetrics Engine::metrics() const { return loop_->metrics(); }
 Stream Engine::submit(Request request) { return loop_->submit(std::move(request)); }
@@ -374,6 +399,21 @@ void Engine::warm_up() {
     core.warm_up();
     return true;
   });
+}
+
+std::future<void> Engine::swap_model(std::shared_ptr<LanguageModel> model) {
+  EngineCore::check_swap(info(), *model);
+  std::promise<void> done;
+  std::future<void> result = done.get_future();
+  loop_->between_steps([&](EngineCore& core) {
+    core.swap_model(std::move(model), std::move(done));
+    return true;
+  });
+  return result;
+}
+
+bool Engine::unload() {
+  return loop_->between_steps([](EngineCore& core) { return core.unload(); });
 }
 
 void Engine::forget_prefixes() {

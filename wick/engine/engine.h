@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,12 +39,15 @@ class Engine {
   // Errors: invalid_argument for options out of range and a tokenizer of another model; out_of_memory.
   Engine(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options = {},
          LanguageModel* draft = nullptr);
+  // The same for a model that the engine owns, so that it can let go of it (unload, swap_model).
+  Engine(std::shared_ptr<LanguageModel> model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options = {},
+         LanguageModel* draft = nullptr);
   // Stops.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  [[nodiscard]] const EngineInfo& info() const noexcept;
+  [[nodiscard]] EngineInfo info() const;
   [[nodiscard]] const Tokenizer& tokenizer() const noexcept;
   [[nodiscard]] EngineMetrics metrics() const;
 
@@ -82,6 +86,15 @@ class Engine {
   void add_adapter(const std::string& name, const std::filesystem::path& path, float scale = 1);
   // Those that there are: what the model had been given, and what was added.
   [[nodiscard]] std::vector<LoadedAdapter> adapters() const;
+  // Goes on with another model of the same vocabulary, such as another quantization or a later training: texts that have begun end with the
+  // old one, all others are computed by the new one. Adapters that were added are added to it too. The future is ready once the new one has
+  // taken over, or has the error, and the old one stays. Where nobody calls start(), steps must be run before it is waited for.
+  // Errors: at once invalid_argument for another vocabulary or a shorter context than info().context; later those of add_adapter, and
+  // out_of_memory for its KV cache.
+  [[nodiscard]] std::future<void> swap_model(std::shared_ptr<LanguageModel> model);
+  // Lets go of the model and the KV cache now, as after EngineOptions::unload_after. Whether they are gone: not while requests run or wait.
+  // Errors: invalid_argument without EngineOptions::reload.
+  bool unload();
   // Empties the prefix cache, in host memory and files too.
   void forget_prefixes();
   // Runs the model on a token and on a chunk of a prompt, so that the first request does not wait for kernels to be compiled and for pages

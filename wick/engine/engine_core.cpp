@@ -14,11 +14,7 @@ namespace wick {
 namespace {
 
 constexpr int64_t kDefaultContext = 4096;
-// Rows of a step in which nobody decodes: what the products of a prompt are fastest with.
-constexpr int64_t kIdleRows = 512;
 constexpr int64_t kHostStepRows = 64;
-// Of each sequence, where no budget is given.
-constexpr int64_t kUsualPositions = 1024;
 
 void check_number(const char* name, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return;
@@ -54,57 +50,27 @@ EngineInfo info_of(const LanguageModel& model, const EngineOptions& options) {
           .queue = options.queue,
           .step_rows = options.step_rows > 0 ? options.step_rows
                        : on_host             ? kHostStepRows
-                                             : kIdleRows,
+                                             : EngineCore::kIdleRows,
           .embed_tokens = context};
-}
-
-int64_t state_bytes(const KvLayout& layout) {
-  int64_t numbers = 0;
-  for (const int64_t count : layout.states) numbers += count;
-  return numbers * static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace
 
-EngineCore::EngineCore(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options, LanguageModel* draft)
-    : model_(model),
-      tokenizer_(std::move(tokenizer)),
+EngineCore::EngineCore(std::shared_ptr<LanguageModel> model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options,
+                       LanguageModel* draft)
+    : tokenizer_(std::move(tokenizer)),
       options_(options),
-      info_(info_of(model, options)),
+      info_(info_of(*model, options)),
       store_({}),
-      scheduler_({.sequences = info_.sequences, .step_rows = info_.step_rows, .idle_rows = kIdleRows, .aging = options.aging}),
-      rearranged_(!options.rearrange) {
+      scheduler_({.sequences = info_.sequences, .step_rows = info_.step_rows, .idle_rows = kIdleRows, .aging = options.aging}) {
   if (tokenizer_ == nullptr) ::wick::fail(ErrorCode::invalid_argument, "Engine: no tokenizer; load one beside {}", info_.model);
-  check_vocabulary(model.info(), *tokenizer_);
-  make_pool();
-  store_ = PrefixStore({.memory_bytes = options.prefix_cache ? options.cache_ram_bytes : 0,
-                        .folder = options.prefix_cache ? options.cache_folder : std::filesystem::path{},
-                        .folder_bytes = options.cache_folder_bytes,
-                        .fingerprint = pool_->fingerprint()});
-  if (draft != nullptr) draft_ = std::make_unique<DraftModel>(*draft, model.info(), info_.context, info_.sequences);
-  // A step that is taken back costs a recurrent layer a whole block of tokens.
-  may_speculate_ = options.speculation.most > 0 && model.cache_layout().states.empty() && (options.speculation.ngram || draft_ != nullptr);
+  check_vocabulary(model->info(), *tokenizer_);
+  if (options.unload_after.count() > 0 && !options.reload) {
+    ::wick::fail(ErrorCode::invalid_argument, "EngineOptions: unload_after without reload: give what loads the model again");
+  }
+  if (draft != nullptr) draft_ = std::make_unique<DraftModel>(*draft, model->info(), info_.context, info_.sequences);
+  take(std::move(model), true);
   update_gauges();
-}
-
-void EngineCore::make_pool() {
-  const KvLayout& layout = model_.cache_layout();
-  KvPoolOptions pool{.context = info_.context, .step = kIdleRows, .keep_prefixes = options_.prefix_cache};
-  if (!layout.states.empty()) pool.sequences = info_.sequences;
-  pool.bytes = options_.kv_bytes;
-  if (pool.bytes == 0) {
-    const int64_t positions = std::max(info_.context, info_.sequences * std::min(info_.context, kUsualPositions));
-    const int64_t contexts = (positions + info_.context - 1) / info_.context;
-    pool.bytes = KvPool::bytes_for(layout, pool, contexts) + 2 * std::max<int64_t>(0, info_.sequences - contexts) * state_bytes(layout);
-  }
-  pool_ = std::make_unique<KvPool>(model_.device(), layout, pool);
-  for (size_t layer = 0; layer < layout.layers.size(); ++layer) {
-    if (layout.layers[layer].retention.kind == Retention::Kind::full) full_group_ = pool_->group_of(static_cast<int64_t>(layer));
-  }
-  info_.kv_bytes = pool_->bytes();
-  info_.kv_positions = full_group_ ? pool_->usage(*full_group_).blocks * pool_->block_size() : info_.sequences * info_.context;
-  info_.context = std::min(info_.context, info_.kv_positions);
-  info_.embed_tokens = info_.context;
 }
 
 void EngineCore::add(std::shared_ptr<ActiveRequest> request) {
@@ -208,6 +174,7 @@ void EngineCore::cancel_all() {
   }
   for (const auto& request : embeddings_) request->stream->cancel();
   retire();
+  swap_if_due();
   publish();
 }
 
@@ -223,6 +190,7 @@ void EngineCore::fail_all(const Error& error) {
   }
   embeddings_.clear();
   scheduler_.remove_ended();
+  swap_if_due();
   publish();
 }
 
@@ -279,6 +247,8 @@ bool EngineCore::shares_prompt_under_way(const Sequence& sequence) const {
 void EngineCore::admit() {
   if (scheduler_.waiting().empty()) return;
   for (Sequence* sequence : scheduler_.turns(EngineClock::now())) {
+    // The others wait for the next model.
+    if (next_model_ != nullptr && sequence->generated() == 0) continue;
     if (!make_slots(*sequence)) break;
     // It will find in the cache what another one computes.
     if (shares_prompt_under_way(*sequence)) continue;
@@ -350,6 +320,7 @@ SequenceHandle EngineCore::find_prefix(Sequence& sequence) {
 // --- Sessions ---
 
 int64_t EngineCore::save_session(std::span<const TokenId> tokens, const std::filesystem::path& path) {
+  ensure_loaded();
   const SequenceHandle handle = pool_->create_from_prefix(tokens);
   std::vector<std::byte> bytes;
   int64_t length = 0;
@@ -368,6 +339,7 @@ int64_t EngineCore::save_session(std::span<const TokenId> tokens, const std::fil
 }
 
 int64_t EngineCore::restore_session(const std::filesystem::path& path) {
+  ensure_loaded();
   const auto file = MappedFile::open(path);
   const SequenceHandle handle = pool_->restore(file->bytes());
   const int64_t length = pool_->length(handle) / pool_->block_size() * pool_->block_size();
@@ -377,7 +349,7 @@ int64_t EngineCore::restore_session(const std::filesystem::path& path) {
 }
 
 void EngineCore::forget_prefixes() {
-  pool_->forget_prefixes();
+  if (pool_ != nullptr) pool_->forget_prefixes();
   store_.clear();
 }
 
@@ -385,6 +357,9 @@ void EngineCore::update_gauges() {
   metrics_.running = std::ssize(scheduler_.running());
   metrics_.waiting = waiting();
   metrics_.cache_ram_bytes = store_.memory_bytes();
+  metrics_.loaded = loaded();
+  metrics_.kv_blocks = metrics_.kv_blocks_used = metrics_.kv_blocks_kept = 0;
+  if (pool_ == nullptr) return;
   double fullest = -1;
   for (int64_t group = 0; group < pool_->groups(); ++group) {
     const KvPool::Usage usage = pool_->usage(group);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,7 +23,11 @@ namespace wick {
 
 class EngineCore {
  public:
-  EngineCore(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options, LanguageModel* draft);
+  // Rows of a step in which nobody decodes: what the products of a prompt are fastest with.
+  static constexpr int64_t kIdleRows = 512;
+
+  EngineCore(std::shared_ptr<LanguageModel> model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options,
+             LanguageModel* draft);
 
   [[nodiscard]] const EngineInfo& info() const noexcept { return info_; }
   [[nodiscard]] const EngineMetrics& metrics() const noexcept { return metrics_; }
@@ -43,10 +48,17 @@ class EngineCore {
   int64_t restore_session(const std::filesystem::path& path);
   void forget_prefixes();
   void warm_up();
-  void add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale) {
-    model_.add_adapter(name, std::move(adapter), scale);
-  }
-  [[nodiscard]] std::span<const LoadedAdapter> adapters() const noexcept { return model_.adapters(); }
+  // --- engine_models.cpp ---
+  void add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale);
+  // The model's, also where it is not loaded.
+  [[nodiscard]] std::span<const LoadedAdapter> adapters() const noexcept { return adapters_; }
+  // Errors: invalid_argument for a model that cannot take over.
+  static void check_swap(const EngineInfo& info, const LanguageModel& model);
+  // Takes over with another model, at once or when what has begun has ended; `done` is told.
+  void swap_model(std::shared_ptr<LanguageModel> model, std::promise<void> done);
+  [[nodiscard]] bool loaded() const noexcept { return model_ != nullptr; }
+  // Lets go of the model. Whether it has: not while there are requests.
+  bool unload();
   // Writes what host memory keeps to the folder.
   void flush_prefixes() { store_.flush(); }
 
@@ -60,7 +72,14 @@ class EngineCore {
     [[nodiscard]] int64_t rows() const noexcept { return count + std::ssize(proposed); }
   };
 
-  void make_pool();
+  // --- engine_models.cpp: which model ---
+  // Makes the pool of a model, and what depends on it. Errors: out_of_memory; nothing has changed then.
+  // `is_same`: the one that was there before, so that its prefixes in host memory and files are still good.
+  void take(std::shared_ptr<LanguageModel> model, bool is_same);
+  void ensure_loaded();
+  // Swaps where one waits for that and nothing that has begun is left.
+  void swap_if_due();
+  [[nodiscard]] bool has_begun() const;
   // --- engine_core.cpp: what runs ---
   void retire();
   void end(Sequence& sequence, StopReason reason);
@@ -98,13 +117,23 @@ class EngineCore {
   void publish();
   void update_gauges();
 
-  LanguageModel& model_;
+  std::shared_ptr<LanguageModel> model_;  // none where it is not loaded
   std::shared_ptr<const Tokenizer> tokenizer_;
   EngineOptions options_;
   EngineInfo info_;
   std::unique_ptr<KvPool> pool_;
+  struct AddedAdapter {
+    std::string name;
+    std::shared_ptr<const LoraAdapter> adapter;
+    float scale;
+  };
+  std::vector<AddedAdapter> added_adapters_;
+  std::vector<LoadedAdapter> adapters_;
+  std::shared_ptr<LanguageModel> next_model_;  // that waits to take over
+  std::promise<void> swapped_;
   std::optional<int64_t> full_group_;  // the cache group that keeps all positions, if there is one
   PrefixStore store_;
+  std::optional<uint64_t> pool_fingerprint_;
   Scheduler scheduler_;
   std::unique_ptr<DraftModel> draft_;  // may be none
   bool may_speculate_ = false;

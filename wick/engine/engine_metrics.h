@@ -31,9 +31,11 @@ struct EngineMetrics {
   int64_t waiting = 0;                                            // requests that have none yet, or none any more
   int64_t kv_blocks = 0, kv_blocks_used = 0, kv_blocks_kept = 0;  // of the cache group that is fullest; kept: prefixes of what has ended
   int64_t cache_ram_bytes = 0;                                    // held in host memory
+  bool loaded = true;                                             // whether the model is in memory (EngineOptions::unload_after)
 
   // --- Since the engine was made ---
   uint64_t steps = 0;
+  uint64_t reloads = 0;                   // of a model that had been let go of
   uint64_t requests = 0;                  // accepted by submit()
   uint64_t refused = 0;                   // since the queue was full or the engine draining
   std::array<uint64_t, 6> finished = {};  // choices by StopReason

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "wick/base/error.h"
@@ -19,6 +21,8 @@ struct SpeculationOptions {
   // Where false, as many are proposed as there are, whether it pays or not.
   bool adaptive = true;
 };
+
+class LanguageModel;
 
 struct EngineOptions {
   // The most positions of one choice, prompt included. 0: the model's own, at most 4096.
@@ -47,6 +51,12 @@ struct EngineOptions {
   SpeculationOptions speculation = {};
   // Takes the model's weights into the layout that decodes fastest, beside decoding (LanguageModel::rearrange).
   bool rearrange = true;
+
+  // After so long without a request the engine's thread lets go of the model and the KV cache; the next request waits until `reload` has
+  // loaded the model again. What the prefix cache keeps in host memory and files is found then. Zero: never.
+  std::chrono::milliseconds unload_after = std::chrono::milliseconds(0);
+  // Loads the same model again; for unload_after and Engine::unload, of an engine that owns its model. Called on the engine's thread.
+  std::function<std::shared_ptr<LanguageModel>()> reload = {};
 };
 
 struct EngineInfo {

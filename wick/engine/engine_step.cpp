@@ -32,6 +32,14 @@ void EngineCore::step() {
   const EngineClock::time_point begin = EngineClock::now();
   step_model_seconds_ = 0;
   retire();
+  swap_if_due();
+  if (!idle() && !loaded()) {
+    try {
+      ensure_loaded();
+    } catch (const Error& error) {
+      return fail_all(error);
+    }
+  }
   admit();
   if (!scheduler_.running().empty()) {
     std::vector<Work> works = plan();
@@ -39,6 +47,7 @@ void EngineCore::step() {
   }
   if (!embeddings_.empty() && !lost_) run_embeddings();
   scheduler_.remove_ended();
+  swap_if_due();
   ++metrics_.steps;
   update_gauges();
   publish();
@@ -174,7 +183,7 @@ Tensor EngineCore::forward(std::vector<Work>& works) {
   }
   // Only if nobody wants the step any more: the others would wait for nothing.
   const auto stop = [&] { return std::all_of(works.begin(), works.end(), [&](const Work& work) { return is_unwanted(*work.sequence); }); };
-  return model_.forward(batch, *pool_, {.result = ModelResult::logits, .stop = stop});
+  return model_->forward(batch, *pool_, {.result = ModelResult::logits, .stop = stop});
 }
 
 void EngineCore::run(std::vector<Work>& works) {
@@ -217,7 +226,7 @@ void EngineCore::run(std::vector<Work>& works) {
   if (decoded && !rearranged_) {
     const EngineClock::time_point start = EngineClock::now();
     // Half as long as decoding took: short texts, which it does not pay for, lose no more than that, and long ones have it done soon.
-    rearranged_ = model_.rearrange(seconds / 2);
+    rearranged_ = model_->rearrange(seconds / 2);
     step_model_seconds_ += seconds_since(start);
   }
 }
@@ -336,11 +345,12 @@ std::optional<StopReason> EngineCore::choose_one(Sequence& sequence, std::span<c
 }
 
 void EngineCore::warm_up() {
+  ensure_loaded();
   for (const int64_t rows : {int64_t{1}, std::min(info_.step_rows, info_.context)}) {
     Batch batch;
     // Of no sequence: nothing is left of it.
     batch.add({}, 0, std::vector<TokenId>(static_cast<size_t>(rows), 0), Batch::Results::last);
-    (void)host_rows(model_.forward(batch, *pool_), host_logits_);
+    (void)host_rows(model_->forward(batch, *pool_), host_logits_);
   }
 }
 
@@ -380,7 +390,7 @@ void EngineCore::embed(std::span<const std::shared_ptr<ActiveRequest>> requests)
     request->started = begin;
     batch.add({}, 0, request->prompt, Batch::Results::none, request->adapters);
   }
-  const Tensor pooled = model_.forward(batch, *pool_, {.result = ModelResult::pooled, .stop = {}});
+  const Tensor pooled = model_->forward(batch, *pool_, {.result = ModelResult::pooled, .stop = {}});
   const std::span<const float> host = host_rows(pooled, host_logits_);
   const EngineClock::time_point now = EngineClock::now();
   step_model_seconds_ += seconds_since(begin);

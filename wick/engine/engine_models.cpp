@@ -1,0 +1,147 @@
+// Which model an EngineCore computes with: its pool, its adapters, one that takes over, and none while it is idle.
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/engine/engine_core.h"
+#include "wick/formats/printable.h"
+
+namespace wick {
+namespace {
+
+// Of each sequence, where no budget is given.
+constexpr int64_t kUsualPositions = 1024;
+
+int64_t state_bytes(const KvLayout& layout) {
+  int64_t numbers = 0;
+  for (const int64_t count : layout.states) numbers += count;
+  return numbers * static_cast<int64_t>(sizeof(float));
+}
+
+}  // namespace
+
+void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
+  for (const AddedAdapter& added : added_adapters_) {
+    const auto there = model->adapters();
+    const bool is_there = std::any_of(there.begin(), there.end(), [&](const LoadedAdapter& one) { return one.name == added.name; });
+    if (!is_there) model->add_adapter(added.name, added.adapter, added.scale);
+  }
+  const auto names = model->adapters();
+  const bool same = std::equal(adapters_.begin(), adapters_.end(), names.begin(), names.begin() + std::min(names.size(), adapters_.size()),
+                               [](const LoadedAdapter& left, const LoadedAdapter& right) { return left.name == right.name; });
+  // Requests that wait know them by their places.
+  if (!same) ::wick::fail(ErrorCode::invalid_argument, "{}: its adapters are not those of the model before it", model->info().name);
+  const KvLayout& layout = model->cache_layout();
+  KvPoolOptions options{.context = info_.context, .step = kIdleRows, .keep_prefixes = options_.prefix_cache};
+  if (!layout.states.empty()) options.sequences = info_.sequences;
+  options.bytes = options_.kv_bytes;
+  if (options.bytes == 0) {
+    const int64_t positions = std::max(info_.context, info_.sequences * std::min(info_.context, kUsualPositions));
+    const int64_t contexts = (positions + info_.context - 1) / info_.context;
+    options.bytes =
+        KvPool::bytes_for(layout, options, contexts) + 2 * std::max<int64_t>(0, info_.sequences - contexts) * state_bytes(layout);
+  }
+  auto pool = std::make_unique<KvPool>(model->device(), layout, options);
+  const bool is_other = pool_fingerprint_ != pool->fingerprint();
+  if (is_other) {
+    store_.flush();
+    store_ = PrefixStore({.memory_bytes = options_.prefix_cache ? options_.cache_ram_bytes : 0,
+                          .folder = options_.prefix_cache ? options_.cache_folder : std::filesystem::path{},
+                          .folder_bytes = options_.cache_folder_bytes,
+                          .fingerprint = pool->fingerprint()});
+    pool_fingerprint_ = pool->fingerprint();
+  } else if (!is_same) {
+    store_.clear();  // a later training may have the same name and sizes
+  }
+  pool_ = std::move(pool);
+  model_ = std::move(model);
+  adapters_.assign(names.begin(), names.end());
+  rearranged_ = !options_.rearrange;
+  // A step that is taken back costs a recurrent layer a whole block of tokens.
+  may_speculate_ = options_.speculation.most > 0 && layout.states.empty() && (options_.speculation.ngram || draft_ != nullptr);
+  full_group_.reset();
+  for (size_t layer = 0; layer < layout.layers.size(); ++layer) {
+    if (layout.layers[layer].retention.kind == Retention::Kind::full) full_group_ = pool_->group_of(static_cast<int64_t>(layer));
+  }
+  const ModelInfo& of = model_->info();
+  info_.model = of.name;
+  info_.architecture = of.architecture;
+  info_.device = model_->device().location().to_string();
+  info_.model_context = of.context_length;
+  info_.width = of.width;
+  info_.layers = of.layers;
+  info_.parameters = of.parameters;
+  info_.file_bytes = of.file_bytes;
+  info_.kv_bytes = pool_->bytes();
+  info_.kv_positions = full_group_ ? pool_->usage(*full_group_).blocks * pool_->block_size() : info_.sequences * info_.context;
+  info_.context = std::min(info_.context, info_.kv_positions);
+  info_.embed_tokens = info_.context;
+}
+
+void EngineCore::ensure_loaded() {
+  if (loaded()) return;
+  std::shared_ptr<LanguageModel> model = options_.reload();
+  if (model == nullptr) ::wick::fail(ErrorCode::not_found, "EngineOptions: reload gave no model");
+  check_swap(info_, *model);
+  take(std::move(model), true);
+  ++metrics_.reloads;
+}
+
+bool EngineCore::unload() {
+  if (!options_.reload)
+    ::wick::fail(ErrorCode::invalid_argument, "Engine: unload needs EngineOptions::reload, which loads the model again");
+  if (!idle()) return false;
+  pool_.reset();
+  model_.reset();
+  host_logits_ = {};
+  update_gauges();
+  return true;
+}
+
+void EngineCore::add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale) {
+  ensure_loaded();
+  model_->add_adapter(name, adapter, scale);
+  added_adapters_.push_back({name, std::move(adapter), scale});
+  adapters_.assign(model_->adapters().begin(), model_->adapters().end());
+}
+
+void EngineCore::check_swap(const EngineInfo& info, const LanguageModel& model) {
+  const ModelInfo& of = model.info();
+  if (of.vocab_size != info.vocab_size) {
+    ::wick::fail(ErrorCode::invalid_argument, "{} has {} tokens and {} has {}: only a model of the same vocabulary can take over", of.name,
+                 of.vocab_size, info.model, info.vocab_size);
+  }
+  if (of.context_length < info.context) {
+    ::wick::fail(ErrorCode::invalid_argument, "{} was made for {} positions and the engine's context has {}: it cannot take over", of.name,
+                 of.context_length, info.context);
+  }
+}
+
+bool EngineCore::has_begun() const {
+  if (!scheduler_.running().empty()) return true;
+  const auto& waiting = scheduler_.waiting();
+  return std::any_of(waiting.begin(), waiting.end(), [](const auto& sequence) { return sequence->generated() > 0; });
+}
+
+void EngineCore::swap_model(std::shared_ptr<LanguageModel> model, std::promise<void> done) {
+  if (next_model_ != nullptr) {
+    swapped_.set_exception(std::make_exception_ptr(
+        Error(ErrorCode::invalid_argument, "another model was given before this one had taken over: " + next_model_->info().name)));
+  }
+  next_model_ = std::move(model);
+  swapped_ = std::move(done);
+  swap_if_due();
+}
+
+void EngineCore::swap_if_due() {
+  if (next_model_ == nullptr || has_begun()) return;
+  try {
+    take(std::exchange(next_model_, nullptr), false);
+    swapped_.set_value();
+  } catch (...) {
+    swapped_.set_exception(std::current_exception());
+  }
+}
+
+}  // namespace wick
