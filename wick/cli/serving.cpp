@@ -78,6 +78,10 @@ void add_report_flags(Flags& flags, ServingOptions& options) {
                 options.chat_template)
       .path()
       .group(kServingGroup);
+  flags
+      .add_integer("--unload-after", "give the model's memory back after so many seconds without requests; 0 = never (0)",
+                   options.unload_seconds, 0, 1'000'000)
+      .group(kServingGroup);
   flags.add_text("--alias", "NAME", "what requests call the model (its file's name)", options.alias).group(kServingGroup);
   flags
       .add_value("--log-format", "FORMAT", "text or json (text); prompts and answers are never logged",
@@ -107,12 +111,21 @@ void choose_template(const ServingOptions& options, const Checkpoint& file, serv
 
 std::shared_ptr<server::Service> load_service(const Console& console, const ServingOptions& options, const ServedModel& served,
                                               const std::filesystem::path& path, const server::Progress& progress) {
-  auto loaded =
-      std::make_shared<LoadedModel>(load_model(console, path, served.open_device(), served.precision, WithTokenizer::yes, {}, progress));
+  const Device device = served.open_device();
+  auto loaded = std::make_shared<LoadedModel>(load_model(console, path, device, served.precision, WithTokenizer::yes, {}, progress));
   auto service = std::make_shared<server::Service>();
   EngineOptions engine = options.engine;
   engine.context = served.context;
-  service->engine = std::make_unique<Engine>(*loaded->model, loaded->tokenizer, engine);
+  if (options.unload_seconds > 0) {
+    engine.unload_after = std::chrono::seconds(options.unload_seconds);
+    engine.reload = [&console, path, device, precision = served.precision] {
+      const auto again = std::make_shared<LoadedModel>(load_model(console, path, device, precision, WithTokenizer::no));
+      return std::shared_ptr<LanguageModel>(again, again->model.get());
+    };
+  }
+  // The engine's alone, so that it can let go of it.
+  std::shared_ptr<LanguageModel> model(loaded, loaded->model.get());
+  service->engine = std::make_unique<Engine>(std::move(model), loaded->tokenizer, engine);
   service->constraints = std::make_unique<ConstraintCompiler>(loaded->tokenizer);
   for (const std::string& adapter : options.adapters) {
     const size_t equals = adapter.find('=');
@@ -124,7 +137,6 @@ std::shared_ptr<server::Service> load_service(const Console& console, const Serv
                                                          : path.stem().string();
   service->created = server::Worker::unix_time();
   choose_template(options, loaded->file, *service);
-  service->owner = std::move(loaded);
   return service;
 }
 
@@ -226,8 +238,8 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
     return location ? device_metrics(*location) : server::Json::object();
   };
   const auto log = [&console](const std::string& line) { console.err << line + "\n" << std::flush; };
-  console.exit_code =
-      server::serve(serve, [&](const server::Progress& progress) { return load_service(quiet, options, own, path, progress); }, log);
+  console.exit_code = server::serve(
+      serve, [&](const server::Progress& progress) { return load_service(quiet, options, own, path, progress); }, log);
 }
 
 }  // namespace wick

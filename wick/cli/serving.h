@@ -26,6 +26,7 @@ struct ServingOptions {
   std::vector<std::string> adapters;  // of --lora: NAME=FILE
   float rate_limit = 0;
   int64_t body_mib = 16, cache_ram_mib = 0, kv_mib = 0, drain_seconds = 30;
+  int64_t unload_seconds = 0;  // without requests, until the model's memory is given back; 0: never
   bool no_prefix_cache = false, no_speculation = false, local = false;
 
   [[nodiscard]] bool is_asked_for() const noexcept { return port.has_value() || !serve.http.unix_socket.empty(); }

@@ -21,7 +21,6 @@ namespace wick::server {
 
 // A loaded model, ready for requests.
 struct Service {
-  std::shared_ptr<void> owner = {};  // what the engine refers to: destroyed after it
   std::unique_ptr<Engine> engine = {};
   std::unique_ptr<ConstraintCompiler> constraints = {};  // for the engine's tokenizer
   std::string model_id = {};                             // what requests call the model
