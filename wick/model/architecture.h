@@ -58,6 +58,7 @@ struct HuggingFaceForm {
   bool transposed = false;            // matrices of layers are stored [in, out]
   bool qkv_by_head = false;           // rows of attn_qkv are each head's query, key and value, where GGUF has all queries first
   bool drops_further_layers = false;  // those behind the last, which predict more tokens at once
+  bool qkv_by_group = false;          // the same of groups: the queries of a key/value head, its key, its value
   int64_t inner_multiple = 0;         // of the hidden size: the feed-forward width where the configuration does not say
   double usual_rotary_factor = 1;
   double yarn_log_unit = 0;  // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused

@@ -90,6 +90,8 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
     query_norm_ = key_norm_ = Tensor::ones({spec.head_dim}, DType::f32, weights.device());
     rotated_norm_ =
         weights.vector(prefix + "attn_q_norm.weight", spec.head_dim) * weights.vector(prefix + "attn_k_norm.weight", spec.head_dim);
+  } else if (spec.head_norms == HeadNorms::bare) {
+    query_norm_ = key_norm_ = Tensor::ones({spec.head_dim}, DType::f32, weights.device());
   } else if (spec.head_norms != HeadNorms::none) {
     const bool each = spec.head_norms == HeadNorms::each_head;
     query_norm_ = weights.vector(prefix + "attn_q_norm.weight", each ? spec.head_dim : query_width);

@@ -189,6 +189,7 @@ Tensor DecoderModel::embed(const StepInputs& inputs) const {
   Tensor x = embedding_.scaled(embedding(embedding_.weight, inputs.tokens));
   if (spec_.embedding_scale != 1) x = x * spec_.embedding_scale;
   if (learned_positions_) x = x + embedding(learned_positions_->weight, inputs.positions);
+  if (embedding_norm_) x = (*embedding_norm_)(x);
   return x;
 }
 

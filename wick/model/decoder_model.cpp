@@ -92,6 +92,7 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
       tied ? weights.matrix("token_embd", vocabulary, spec_.hidden_size) : weights.table("token_embd", vocabulary, spec_.hidden_size);
   if (spec_.learned_positions) learned_positions_ = weights.table("position_embd", spec_.context_length, spec_.hidden_size);
   read_layers(weights);
+  if (spec_.embedding_norm) embedding_norm_.emplace(*spec_.embedding_norm, weights, "", spec_.hidden_size);
   output_norm_.emplace(spec_.output_norm, weights, "", spec_.hidden_size);
   if (!tied) own_head_ = weights.matrix("output", vocabulary, spec_.hidden_size);
   head_bias_ = weights.find_vector("output.bias", vocabulary);
@@ -140,15 +141,12 @@ void DecoderModel::make_layout(const LoadOptions& options) {
   for (const LayerSpec& layer : spec_.layers) {
     for (const BlockSpec& block : layer.blocks) {
       for (const PartSpec& part : block.parts) {
+        const std::optional<KvLayer> cached = cached_layer(part, dtype);
+        if (!cached) continue;
+        KvPool::check_dtype(dtype, cached->key_dim);
         const auto* attention = std::get_if<AttentionSpec>(&part.mixer);
-        if (attention == nullptr) continue;
-        KvPool::check_dtype(dtype, attention->head_dim);
-        some_without_rope_ |= attention->rope < 0;
-        layout_.layers.push_back({.kv_heads = attention->kv_heads,
-                                  .key_dim = attention->head_dim,
-                                  .value_dim = attention->head_dim,
-                                  .dtype = dtype,
-                                  .retention = attention->retention});
+        some_without_rope_ |= attention != nullptr && attention->rope < 0;
+        layout_.layers.push_back(*cached);
       }
     }
   }
@@ -169,7 +167,7 @@ void DecoderModel::read_layers(WeightReader& weights) {
       block.residual_scale = spec.residual_scale;
       for (const PartSpec& part : spec.parts) {
         block.parts.push_back({read_norm(part.norm), build_mixer(part, weights, {index, cached, spec_.hidden_size})});
-        if (std::holds_alternative<AttentionSpec>(part.mixer)) ++cached;
+        if (cached_layer(part, DType::f32)) ++cached;
       }
     }
   }

@@ -103,6 +103,7 @@ class DecoderModel final : public LanguageModel {
   LinearParams linear_;
   ScaledMatrix embedding_;                         // [vocab, hidden_size]
   std::optional<ScaledMatrix> learned_positions_;  // [context, hidden_size]
+  std::optional<Norm> embedding_norm_;
   std::vector<DecoderLayer> layers_;
   std::optional<Norm> output_norm_;
   std::optional<ScaledMatrix> own_head_;       // [vocab, hidden_size]; none where the embedding is the head too

@@ -8,7 +8,7 @@ namespace {
 
 std::string describe_norm(const std::optional<NormSpec>& norm) {
   if (!norm) return "";
-  return fmt::format("{}({}) → ", norm->kind == NormKind::rms ? "rms_norm" : "layer_norm", norm->name);
+  return fmt::format("{}({}) → ", norm->kind == NormKind::rms ? "rms_norm" : "layer_norm", norm->bare ? "no weights" : norm->name);
 }
 
 std::string describe_spec(const AttentionSpec& spec) {
@@ -17,6 +17,7 @@ std::string describe_spec(const AttentionSpec& spec) {
     case HeadNorms::none: break;
     case HeadNorms::each_head: text += ", q/k norm a head"; break;
     case HeadNorms::all_heads: text += ", q/k norm"; break;
+    case HeadNorms::bare: text += ", q/k norm a head without weights"; break;
     case HeadNorms::each_head_rotated: text += ", q/k norm a head after rope"; break;
   }
   text += spec.rope < 0 ? ", no rope" : spec.rope == 0 ? "" : fmt::format(", rope {}", spec.rope);
@@ -28,6 +29,13 @@ std::string describe_spec(const AttentionSpec& spec) {
   if (spec.sinks) text += ", sinks";
   if (spec.temperature.length != 0) text += fmt::format(", temperature by {} from {}", spec.temperature.scale, spec.temperature.length);
   if (spec.sub_norm) text += fmt::format(", {}", spec.sub_norm->name);
+  return text;
+}
+
+std::string describe_spec(const LatentAttentionSpec& spec) {
+  std::string text = fmt::format("latent attention {} × ({} + {}), values of {}, rows of {}, scale {:.6g}", spec.heads, spec.key_dim,
+                                 spec.rope_dim, spec.value_dim, spec.latent_dim, spec.scale);
+  if (spec.query_rank > 0) text += fmt::format(", queries of rank {}", spec.query_rank);
   return text;
 }
 
@@ -111,6 +119,7 @@ std::vector<std::string> describe_model(const DecoderSpec& model) {
   lines.push_back(fmt::format("embedding {}{}{}", model.hidden_size,
                               model.embedding_scale == 1 ? "" : fmt::format(" × {:.6g}", model.embedding_scale),
                               model.learned_positions ? " + learned positions" : ""));
+  if (model.embedding_norm) lines.back() += fmt::format(" → {}", model.embedding_norm->name);
   for (size_t index = 0; index < model.ropes.size(); ++index) {
     lines.push_back(fmt::format("rope {}: {}, {}", index, describe_rope(model.ropes[index]),
                                 model.rope_style == RopeStyle::interleaved ? "interleaved pairs" : "split halves"));

@@ -27,11 +27,12 @@ struct NormSpec {
   std::string name;  // of its tensors: "attn_norm" is "blk.N.attn_norm.weight", and ".bias" if there is one
   NormKind kind = NormKind::rms;
   float epsilon = 1e-5F;
+  bool bare = false;  // without tensors: what is normalized is the result
 };
 
 // Queries and keys are normalized head by head, by one weight [head_dim], or all heads together, by [heads · head_dim].
-// Behind the rotation: head by head, after it.
-enum class HeadNorms { none, each_head, all_heads, each_head_rotated };
+// Behind the rotation: head by head, after it. Bare: head by head, without weights.
+enum class HeadNorms { none, each_head, all_heads, each_head_rotated, bare };
 
 // Scores of far positions are sharpened (Llama 4): queries are multiplied by 1 + scale · log(1 + ⌊(position + first) / length⌋).
 struct QueryTemperature {
@@ -55,6 +56,20 @@ struct AttentionSpec {
   HeadNorms head_norms = HeadNorms::none;  // attn_q_norm, attn_k_norm
   std::optional<NormSpec> sub_norm = {};   // of the heads' results, before attn_output
   float norm_epsilon = 1e-5F;              // of head_norms
+};
+
+// Latent attention (DeepSeek-AI 2024): the keys and values of all heads are products of one row a position, normalized, which the cache
+// keeps beside a rotated key that heads share. Queries are taken into the space of these rows, and results out of it, so that heads attend
+// to the rows as they are. Weights: attn_q, or attn_q_a, attn_q_a_norm and attn_q_b; attn_kv_a_mqa, attn_kv_a_norm; attn_k_b [heads,
+// latent_dim, key_dim] and attn_v_b [heads, value_dim, latent_dim], or both as attn_kv_b; attn_output.
+struct LatentAttentionSpec {
+  int64_t heads = 0;
+  int64_t key_dim = 0, rope_dim = 0;  // of a head's query: what is not rotated, and what is
+  int64_t value_dim = 0;
+  int64_t latent_dim = 0;
+  int64_t query_rank = 0;  // of attn_q_a; 0: attn_q is one matrix
+  float scale = 1;
+  float norm_epsilon = 1e-5F;
 };
 
 // The activation of a pair that is this activation of its gate, times up; none where linear does not know it.
@@ -102,7 +117,7 @@ struct OwnSpec {
 };
 
 struct PartSpec {
-  std::variant<AttentionSpec, FeedForwardSpec, ExpertsSpec, OwnSpec> mixer;
+  std::variant<AttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, OwnSpec> mixer;
   std::optional<NormSpec> norm = {};  // of its own input, where parts of a block do not share the block's
 };
 
@@ -126,6 +141,7 @@ struct DecoderSpec {
   RopeStyle rope_style = RopeStyle::half_split;  // of the weights' rows, as the checkpoint has them
   bool learned_positions = false;                // position_embd is added to the embedding
   float embedding_scale = 1;
+  std::optional<NormSpec> embedding_norm = {};
   NormSpec output_norm = {"output_norm"};
   float logit_scale = 1;
   float logit_softcap = 0;  // logits become softcap · tanh(logit / softcap); 0: they stay

@@ -30,6 +30,12 @@ void complete_heads(TranslatedConfig& config) {
     return value == nullptr ? 0 : as_uint(*value).value_or(0);
   };
   const uint64_t own = number("attention.key_length");
+  if (number("attention.kv_lora_rank") > 0) {
+    for (auto& [key, value] : config.metadata) {
+      if (key == prefix + "attention.key_length") value = GgufValue{own + number("rope.dimension_count")};
+    }
+    return;
+  }
   const uint64_t heads = number("attention.head_count");
   const uint64_t head_dim = own > 0 ? own : heads > 0 ? number("embedding_length") / heads : 0;
   const GgufValue* share = config.find(kRotaryFactor);
@@ -38,8 +44,28 @@ void complete_heads(TranslatedConfig& config) {
   if (head_dim == 0) return;
   if (own > 0) config.metadata.emplace_back(prefix + "attention.value_length", GgufValue{own});
   config.origins.emplace(prefix + "attention.value_length", "head_dim");
+  if (config.find(prefix + "rope.dimension_count") != nullptr) return;
   config.metadata.emplace_back(prefix + "rope.dimension_count", GgufValue{static_cast<uint64_t>(static_cast<double>(head_dim) * factor)});
   config.origins.emplace(prefix + "rope.dimension_count", "partial_rotary_factor");
+}
+
+// The rows of the first layer's queries, keys and values tell how many key/value heads there are.
+void count_kv_heads(TranslatedConfig& config, const ShardedSafetensors& stored) {
+  const std::string prefix = std::string(config.architecture->name) + ".";
+  const auto number = [&](const char* name) -> int64_t {
+    const GgufValue* value = config.find(prefix + name);
+    return static_cast<int64_t>(value == nullptr ? 0 : std::min<uint64_t>(as_uint(*value).value_or(0), uint64_t{1} << 31));
+  };
+  const int64_t heads = number("attention.head_count"), hidden = number("embedding_length");
+  for (const SafetensorsTensor& tensor : stored.tensors()) {
+    if (canonical_tensor(tensor.name, config.architecture->hugging_face).name != "blk.0.attn_qkv.weight") continue;
+    if (heads < 1 || hidden % heads != 0 || hidden < heads || tensor.shape.rank() != 2) return;  // refused when they are read
+    const int64_t kv_heads = (tensor.shape[0] / (hidden / heads) - heads) / 2;
+    if (kv_heads < 1) return;
+    std::erase_if(config.metadata, [&](const auto& entry) { return entry.first == prefix + "attention.head_count_kv"; });
+    config.metadata.emplace_back(prefix + "attention.head_count_kv", GgufValue{static_cast<uint64_t>(kv_heads)});
+    config.origins[prefix + "attention.head_count_kv"] = "num_kv_heads";
+  }
 }
 
 // longrope's tables as GGUF files have them.
@@ -81,6 +107,7 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   complete_heads(config);
   const ShardedSafetensors stored = ShardedSafetensors::open(path);
   stored.require_all();
+  if (config.architecture->hugging_face.qkv_by_group) count_kv_heads(config, stored);
   Checkpoint::Folder folder{.path = path, .architecture = config.architecture};
   add_folder_tensors(folder, stored, config);
   add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));

@@ -63,6 +63,8 @@ class ConfigTranslator {
  private:
   const Architecture& find_own_architecture() const;
   void translate_key(const std::string& key, const Json& value);
+  [[nodiscard]] bool has_rows_of(const std::string& object) const;
+  void translate_part(const std::string& object, const std::string& name, const Json& value);
   void translate_row(const ConfigRow& row, const Json& value);
   void check_every_nth(const ConfigRow& row, const Json& value) const;
   void translate_rope();
@@ -154,7 +156,9 @@ bool ConfigTranslator::is_special(std::string_view key) const {
 }
 
 void ConfigTranslator::translate_key(const std::string& key, const Json& value) {
-  if (is_special(key)) return;
+  const auto own = result_.architecture->hugging_face.config;
+  const bool has_own = std::any_of(own.begin(), own.end(), [&](const ConfigRow& row) { return row.key == key; });
+  if (!has_own && is_special(key)) return;
   const auto find_row = [&](std::span<const ConfigRow> rows) -> const ConfigRow* {
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const ConfigRow& each) { return each.key == key; });
     return row == rows.end() ? nullptr : &*row;
@@ -163,6 +167,10 @@ void ConfigTranslator::translate_key(const std::string& key, const Json& value) 
   if (row == nullptr) row = find_row(shared_config_rows());
   if (row != nullptr) return translate_row(*row, value);
   if (says_nothing(value)) return;
+  if (value.is_object() && has_rows_of(key)) {
+    for (const auto& [name, part] : value.items()) translate_part(key, name, part);
+    return;
+  }
   const bool arithmetic =
       std::any_of(kArithmetic.begin(), kArithmetic.end(), [&](std::string_view part) { return key.find(part) != std::string::npos; });
   if (arithmetic) {
@@ -171,6 +179,24 @@ void ConfigTranslator::translate_key(const std::string& key, const Json& value) 
                        result_.architecture->name));
   }
   unknown_.push_back(printable(key));
+}
+
+bool ConfigTranslator::has_rows_of(const std::string& object) const {
+  const auto rows = result_.architecture->hugging_face.config;
+  return std::any_of(rows.begin(), rows.end(), [&](const ConfigRow& row) { return row.key.starts_with(object + "."); });
+}
+
+// A key of an object, which has rows of its own or is as harmless as outside.
+void ConfigTranslator::translate_part(const std::string& object, const std::string& name, const Json& value) {
+  const std::string key = object + "." + name;
+  for (const ConfigRow& row : result_.architecture->hugging_face.config) {
+    if (row.key == key) return translate_row(row, value);
+  }
+  for (const ConfigRow& row : shared_config_rows()) {
+    if (row.key == name && row.use == ConfigRow::Use::harmless) return;
+  }
+  if (!says_nothing(value))
+    refuse(key, shown(value), fmt::format("this version does not know what it changes for {}", result_.architecture->name));
 }
 
 void ConfigTranslator::translate_row(const ConfigRow& row, const Json& value) {
@@ -199,7 +225,9 @@ void ConfigTranslator::translate_row(const ConfigRow& row, const Json& value) {
 void ConfigTranslator::add_values_of_class() {
   const auto& name = json_.at("architectures").front().get_ref<const std::string&>();
   for (const ConfigRow& row : result_.architecture->hugging_face.config) {
-    if (row.use == ConfigRow::Use::of_class && row.key == name) add_number(row.canonical, "architectures", row.neutral);
+    if (row.use != ConfigRow::Use::of_class || row.key != name) continue;
+    const bool whole = row.neutral == std::floor(row.neutral);
+    add(row.canonical, "architectures", whole ? GgufValue{static_cast<uint64_t>(row.neutral)} : GgufValue{row.neutral});
   }
 }
 
@@ -284,6 +312,7 @@ void ConfigTranslator::translate_scaling(const std::string& origin, const Json& 
   if (type != "yarn") return;
   copy("beta_fast", "rope.scaling.yarn_beta_fast");
   copy("beta_slow", "rope.scaling.yarn_beta_slow");
+  copy("llama_4_scaling_beta", "attention.temperature_scale");
   translate_mscale(origin, rope);
   if (const auto truncate = rope.find("truncate"); truncate != rope.end() && truncate->is_boolean()) {
     add("rope.scaling.yarn_truncate", origin + ".truncate", {truncate->get<bool>()});

@@ -28,16 +28,19 @@ void add_offset(CheckpointTensor& tensor, float offset) {
   tensor.file.reset();
 }
 
-// Rows [heads][q, k, v][head_dim] as [q, k, v][heads][head_dim].
-void gather_queries_keys_values(CheckpointTensor& tensor, int64_t heads) {
+// Rows [kv_heads][queries…, key, value][head_dim] as [all queries, all keys, all values][head_dim].
+void gather_queries_keys_values(CheckpointTensor& tensor, int64_t heads, int64_t kv_heads) {
   const int64_t rows = tensor.shape.rank() == 0 ? 0 : tensor.shape[0];
-  if (heads < 1 || rows == 0 || rows % (3 * heads) != 0) return;  // its shape is refused when it is read
-  const size_t head_bytes = tensor.data.size() / static_cast<size_t>(3 * heads);
+  const bool fits = heads > 0 && kv_heads > 0 && heads % kv_heads == 0 && rows > 0 && rows % (heads + 2 * kv_heads) == 0;
+  if (!fits) return;  // its shape is refused when it is read
+  const int64_t queries = heads / kv_heads;
+  const size_t head_bytes = tensor.data.size() / static_cast<size_t>(heads + 2 * kv_heads);
   const auto gathered = std::make_shared<std::vector<std::byte>>(tensor.data.size());
-  for (int64_t head = 0; head < heads; ++head) {
-    for (int64_t part = 0; part < 3; ++part) {
-      std::memcpy(gathered->data() + static_cast<size_t>(part * heads + head) * head_bytes,
-                  tensor.data.data() + static_cast<size_t>(head * 3 + part) * head_bytes, head_bytes);
+  for (int64_t group = 0; group < kv_heads; ++group) {
+    for (int64_t part = 0; part < queries + 2; ++part) {
+      const int64_t to = part < queries ? group * queries + part : heads + (part - queries) * kv_heads + group;
+      std::memcpy(gathered->data() + static_cast<size_t>(to) * head_bytes,
+                  tensor.data.data() + static_cast<size_t>(group * (queries + 2) + part) * head_bytes, head_bytes);
     }
   }
   tensor.data = *gathered;
@@ -115,7 +118,8 @@ class FolderTensors {
         config_(config),
         form_(folder.architecture->hugging_face),
         layers_(number("block_count")),
-        heads_(number("attention.head_count")) {}
+        heads_(number("attention.head_count")),
+        kv_heads_(number("attention.head_count_kv")) {}
 
   void add(const SafetensorsTensor& tensor);
   // The stacks of experts that came one by one.
@@ -136,7 +140,7 @@ class FolderTensors {
   Checkpoint::Folder& folder_;
   const TranslatedConfig& config_;
   const HuggingFaceForm& form_;
-  int64_t layers_, heads_;
+  int64_t layers_, heads_, kv_heads_;
   std::map<std::string, std::string> taken_;
   std::map<std::string, std::map<int64_t, SafetensorsTensor>> stacks_;
 };
@@ -182,7 +186,9 @@ void FolderTensors::add_part(const SafetensorsTensor& tensor, const std::string&
                                                                           .file = tensor.file,
                                                                           .owner = tensor.file});
   if (form_.norm_offset != 0 && is_norm_weight(name) && is_float(tensor.dtype)) add_offset(added, form_.norm_offset);
-  if (form_.qkv_by_head && name.find(".attn_qkv.") != std::string::npos) gather_queries_keys_values(added, heads_);
+  const bool gathered = form_.qkv_by_head || form_.qkv_by_group;
+  if (gathered && name.find(".attn_qkv.") != std::string::npos)
+    gather_queries_keys_values(added, heads_, form_.qkv_by_head ? heads_ : kv_heads_);
   if (form == StoredForm::as_it_is) return;
   added.data = {};
   added.file.reset();

@@ -185,7 +185,8 @@ void LoraAdapter::read_peft(const std::filesystem::path& folder, const Architect
     const PeftName name = name_of(name_, tensor.name);
     const CanonicalTensor canonical = canonical_tensor(name.module + ".weight", architecture.hugging_face);
     // Of experts and of what is stored otherwise there is no weight to adapt, under no name.
-    const bool adaptable = canonical.form == StoredForm::as_it_is && canonical.expert < 0;
+    const bool grouped = architecture.hugging_face.qkv_by_group && canonical.name.find(".attn_qkv.") != std::string::npos;
+    const bool adaptable = canonical.form == StoredForm::as_it_is && canonical.expert < 0 && !grouped;
     const std::string weight = adaptable ? canonical.name : name.module + ".weight";
     modules[weight] = name.module;
     pairs.add(weight, name.is_a, {tensor.name, tensor.dtype, tensor.shape, tensor.data});

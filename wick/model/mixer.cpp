@@ -21,9 +21,9 @@ Norm::Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefi
     : kind_(spec.kind),
       epsilon_(spec.epsilon),
       deterministic_(weights.deterministic()),
-      weight_(weights.vector(prefix + spec.name + ".weight", length)) {
+      weight_(spec.bare ? Tensor::ones({length}, DType::f32, weights.device()) : weights.vector(prefix + spec.name + ".weight", length)) {
   if (kind_ != NormKind::layer) return;
-  bias_ = weights.find_vector(prefix + spec.name + ".bias", length);
+  if (!spec.bare) bias_ = weights.find_vector(prefix + spec.name + ".bias", length);
   if (!bias_) bias_ = Tensor::zeros({length}, DType::f32, weights.device());
 }
 
@@ -42,11 +42,27 @@ Tensor Norm::add(Tensor& x, const Tensor& y) const {
   return std::move(result.norm);
 }
 
+std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype) {
+  if (const auto* attention = std::get_if<AttentionSpec>(&part.mixer)) {
+    return KvLayer{.kv_heads = attention->kv_heads,
+                   .key_dim = attention->head_dim,
+                   .value_dim = attention->head_dim,
+                   .dtype = dtype,
+                   .retention = attention->retention};
+  }
+  if (const auto* attention = std::get_if<LatentAttentionSpec>(&part.mixer)) {
+    return KvLayer{.kv_heads = 1, .key_dim = attention->rope_dim + attention->latent_dim, .value_dim = 0, .dtype = dtype};
+  }
+  return std::nullopt;
+}
+
 std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place) {
   return std::visit(
       [&]<class Spec>(const Spec& spec) -> std::unique_ptr<Mixer> {
         if constexpr (std::is_same_v<Spec, AttentionSpec>) {
           return build_attention(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, LatentAttentionSpec>) {
+          return build_latent_attention(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, FeedForwardSpec>) {
           return build_feed_forward(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, ExpertsSpec>) {

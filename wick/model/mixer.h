@@ -94,10 +94,14 @@ struct MixerPlace {
   int64_t hidden_size = 0;
 };
 [[nodiscard]] std::unique_ptr<Mixer> build_attention(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_latent_attention(const LatentAttentionSpec& spec, WeightReader& weights,
+                                                            const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_feed_forward(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_experts(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place);
 
+// What the part keeps of each position; nothing if it does not attend.
+[[nodiscard]] std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype);
 // A bias for linear to add.
 [[nodiscard]] inline const Tensor* pointer_to(const std::optional<Tensor>& bias) { return bias ? &*bias : nullptr; }
 // A product with the bias, if there is one, added.

@@ -131,8 +131,11 @@ void read_heads(ModelConfig& config) {
                     fmt::format("it must divide embedding_length {}", config.hidden_size));
   }
   config.head_dim = keys.size_or("attention.key_length", own_length ? 0 : config.hidden_size / config.heads);
-  if (const int64_t value_dim = keys.size_or("attention.value_length", config.head_dim); value_dim != config.head_dim) {
-    keys.fail_value("attention.value_length", std::to_string(value_dim), fmt::format("it must equal key_length {}", config.head_dim));
+  config.value_dim = keys.size_or("attention.value_length", config.head_dim);
+  const bool latent = keys.find_number("attention.kv_lora_rank").value_or(0) != 0;
+  if (!latent && config.value_dim != config.head_dim) {
+    keys.fail_value("attention.value_length", std::to_string(config.value_dim),
+                    fmt::format("it must equal key_length {}", config.head_dim));
   }
   config.attention_scale = keys.find_positive_or_zero("attention.scale").value_or(0);
 }

@@ -52,6 +52,7 @@ struct ModelConfig {
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t head_dim = 0;
+  int64_t value_dim = 0;  // of a head; head_dim but with latent attention
   int64_t context_length = 0;
   float norm_epsilon = 1e-5F;
   double attention_scale = 0;  // 0: the file says nothing
@@ -71,6 +72,8 @@ struct ModelConfig {
   [[nodiscard]] FeedForwardSpec ungated_feed_forward() const;
   // Takes the layers away that predict more tokens at once, which files count with the others. Errors: corrupt_file if they are all.
   void drop_further_layers();
+  // Whether experts' weights are normalized, as files say it; `fallback` where they do not.
+  [[nodiscard]] bool normalizes_experts(bool fallback) const { return keys.find_flag("expert_weights_norm").value_or(fallback); }
   // A mixture of experts as the metadata have it. `usual` and `normalized` are the architecture's, where its files do not say. Errors: also
   // unsupported for a routing that does not exist.
   [[nodiscard]] ExpertsSpec experts(Routing usual, bool normalized) const;

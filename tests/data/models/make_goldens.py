@@ -45,6 +45,7 @@ def weight(name, shape):
 SIZES = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, vocab_size=VOCAB,
              max_position_embeddings=128, bos_token_id=1, eos_token_id=2, pad_token_id=0)
 EVERY_HEAD = dict(SIZES, num_key_value_heads=4)
+FALCON = {key: value for key, value in SIZES.items() if key not in ("num_key_value_heads", "intermediate_size")}
 MODELS = {
     "llama": ("LlamaConfig", dict(SIZES, head_dim=12, attention_bias=True, mlp_bias=True)),
     "llama-linear": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "linear", "factor": 4.0, "rope_theta": 10000.0})),
@@ -118,8 +119,8 @@ MODELS = {
                                              topk_group=2, moe_intermediate_size=24, first_k_dense_replace=1, routed_scaling_factor=2.5,
                                              rope_parameters={"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "mscale": 1.0,
                                                               "mscale_all_dim": 1.0, "original_max_position_embeddings": 32})),
-    "falcon": ("FalconConfig", dict(SIZES, multi_query=True, parallel_attn=True, new_decoder_architecture=False, alibi=False, bias=False)),
-    "falcon-40b": ("FalconConfig", dict(SIZES, num_kv_heads=2, new_decoder_architecture=True, parallel_attn=True, alibi=False, bias=False)),
+    "falcon": ("FalconConfig", dict(FALCON, multi_query=True, parallel_attn=True, new_decoder_architecture=False, alibi=False, bias=False)),
+    "falcon-40b": ("FalconConfig", dict(FALCON, num_kv_heads=2, new_decoder_architecture=True, parallel_attn=True, alibi=False, bias=False)),
     "starcoder": ("GPTBigCodeConfig", dict(n_embd=32, n_layer=3, n_head=4, n_positions=128, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2)),
     "gptj": ("GPTJConfig", dict(n_embd=32, n_layer=3, n_head=4, n_positions=128, vocab_size=VOCAB, rotary_dim=4, bos_token_id=1,
                                 eos_token_id=2)),
@@ -135,7 +136,6 @@ MODELS = {
     "ministral3": ("Ministral3Config", dict(SIZES, head_dim=16, rope_parameters={
         "rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0,
         "mscale_all_dim": 1.0, "original_max_position_embeddings": 16, "llama_4_scaling_beta": 0.1})),
-    "llama-dynamic": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10000.0})),
 }
 
 

@@ -1,4 +1,5 @@
-// GPT-2 (Radford et al. 2019): learned positions, layer norms with biases, a feed-forward part without a gate.
+// GPT-2 (Radford et al. 2019): learned positions, layer norms with biases, a feed-forward part without a gate. StarCoder has one key/value
+// head (Li et al. 2023).
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -17,6 +18,25 @@ DecoderSpec describe_gpt2(const ModelConfig& config) {
 }
 
 constexpr std::string_view kGpt2Classes[] = {"GPT2LMHeadModel"};
+constexpr std::string_view kStarCoderClasses[] = {"GPTBigCodeForCausalLM"};
+constexpr ConfigRow kStarCoderConfig[] = {
+    {"n_embd", ConfigRow::Use::read, "embedding_length"},
+    {"n_layer", ConfigRow::Use::read, "block_count"},
+    {"n_head", ConfigRow::Use::read, "attention.head_count"},
+    {"n_inner", ConfigRow::Use::read, "feed_forward_length"},
+    {"n_positions", ConfigRow::Use::read, "context_length"},
+    {"activation_function", ConfigRow::Use::read, "hidden_act"},
+    {"layer_norm_epsilon", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
+    {"scale_attn_weights", ConfigRow::Use::only_value, {}, 1},
+    {"multi_query", ConfigRow::Use::only_value, {}, 1},
+    {"attention_softmax_in_fp32", ConfigRow::Use::harmless},
+    {"scale_attention_softmax_in_fp32", ConfigRow::Use::harmless},
+    {"inference_runner", ConfigRow::Use::harmless},
+    {"validate_runner_input", ConfigRow::Use::harmless},
+    {"pre_allocate_kv_cache", ConfigRow::Use::harmless},
+    {"summary_activation", ConfigRow::Use::harmless},
+    {"GPTBigCodeForCausalLM", ConfigRow::Use::of_class, "attention.head_count_kv", 1},
+};
 constexpr ConfigRow kGpt2Config[] = {
     {"n_embd", ConfigRow::Use::read, "embedding_length"},
     {"n_layer", ConfigRow::Use::read, "block_count"},
@@ -68,5 +88,12 @@ const Architecture kGpt2 = {.name = "gpt2",
                                              .tied_by_default = true,
                                              .transposed = true,
                                              .inner_multiple = 4}};
+const Architecture kStarCoder = {
+    .name = "starcoder",
+    .models = "StarCoder, SantaCoder",
+    .describe = describe_gpt2,
+    .activation = nn::ActivationKind::gelu_pytorch_tanh,
+    .hugging_face = {
+        .classes = kStarCoderClasses, .config = kStarCoderConfig, .tensors = kGpt2Tensors, .tied_by_default = true, .inner_multiple = 4}};
 
 }  // namespace wick

@@ -10,7 +10,7 @@ DecoderSpec describe_llama(const ModelConfig& config) {
   return config.decoder([&](int64_t layer) { return config.layer(config.attention(layer), config.feed_forward_parts(layer, experts)); });
 }
 
-constexpr std::string_view kLlamaClasses[] = {"LlamaForCausalLM", "MistralForCausalLM", "MixtralForCausalLM"};
+constexpr std::string_view kLlamaClasses[] = {"LlamaForCausalLM", "MistralForCausalLM", "MixtralForCausalLM", "MinistralForCausalLM"};
 constexpr ConfigRow kLlamaConfig[] = {
     {"num_local_experts", ConfigRow::Use::read, "expert_count"},
     {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
@@ -26,7 +26,7 @@ constexpr TensorRow kLlamaTensors[] = {
 
 // Converters of Llama's checkpoints interleave the rotated pairs.
 const Architecture kLlama = {.name = "llama",
-                             .models = "Llama 1 to 3.3, Mistral, Mixtral, SmolLM, Yi, TinyLlama",
+                             .models = "Llama 1 to 3.3, Mistral, Ministral 8B, Mixtral, SmolLM, Yi, TinyLlama",
                              .describe = describe_llama,
                              .gguf_rope = RopeStyle::interleaved,
                              .experts = true,

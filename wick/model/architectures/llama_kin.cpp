@@ -41,6 +41,9 @@ constexpr TensorRow kSeedOssTensors[] = {
 
 }  // namespace
 
+const Architecture kInternLm2 = {
+    .name = "internlm2", .models = "InternLM 2 and 2.5", .describe = describe_plain, .gguf_rope = RopeStyle::interleaved};
+const Architecture kExaone = {.name = "exaone", .models = "EXAONE 3 and 3.5", .describe = describe_plain};
 const Architecture kErnie = {
     .name = "ernie4_5",
     .models = "ERNIE 4.5 (dense)",

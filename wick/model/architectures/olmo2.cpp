@@ -1,11 +1,27 @@
-// OLMo 2: norms behind attention and feed-forward part, none before them, and norms of all queries and all keys (OLMo Team 2024). OLMo 3
-// has windows too, and its scaled RoPE in the layers without one alone.
+// OLMo: layer norms without weights, and queries, keys and values within bounds (Groeneveld et al. 2024). OLMo 2: norms behind attention
+// and feed-forward part, none before them, and norms of all queries and all keys (OLMo Team 2024). OLMo 3 has windows too, and its scaled
+// RoPE in the layers without one alone.
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
 namespace {
 
 constexpr int64_t kUsualOlmo3Period = 4;
+
+DecoderSpec describe_olmo(const ModelConfig& config) {
+  const auto clamp = static_cast<float>(config.keys.find_positive_or_zero("attention.clamp_kqv").value_or(0));
+  DecoderSpec spec = config.decoder(
+      [&](int64_t layer) {
+        AttentionSpec attention = config.attention(layer);
+        attention.clamp = clamp;
+        LayerSpec made = config.layer(std::move(attention), config.feed_forward(), NormKind::layer);
+        for (BlockSpec& block : made.blocks) block.norm->bare = true;
+        return made;
+      },
+      NormKind::layer);
+  spec.output_norm.bare = true;
+  return spec;
+}
 
 DecoderSpec describe_olmo2(const ModelConfig& config) {
   ModelConfig own = config;
@@ -31,6 +47,13 @@ DecoderSpec describe_olmo2(const ModelConfig& config) {
   return spec;
 }
 
+constexpr KeyRule kOlmoKeys[] = {{"attention.clamp_kqv"}};
+constexpr std::string_view kOlmoClasses[] = {"OlmoForCausalLM"};
+constexpr ConfigRow kOlmoConfig[] = {
+    {"clip_qkv", ConfigRow::Use::read, "attention.clamp_kqv"},
+    {"OlmoForCausalLM", ConfigRow::Use::of_class, "attention.layer_norm_epsilon", 1e-5},
+    {"rms_norm_eps", ConfigRow::Use::harmless},
+};
 constexpr std::string_view kOlmo2Classes[] = {"Olmo2ForCausalLM", "Olmo3ForCausalLM"};
 constexpr TensorRow kOlmo2Tensors[] = {
     {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
@@ -39,6 +62,12 @@ constexpr TensorRow kOlmo2Tensors[] = {
 
 }  // namespace
 
+const Architecture kOlmo = {.name = "olmo",
+                            .models = "OLMo (first)",
+                            .describe = describe_olmo,
+                            .gguf_rope = RopeStyle::interleaved,
+                            .keys = kOlmoKeys,
+                            .hugging_face = {.classes = kOlmoClasses, .config = kOlmoConfig}};
 const Architecture kOlmo2 = {.name = "olmo2",
                              .models = "OLMo 2, OLMo 3",
                              .describe = describe_olmo2,

@@ -41,6 +41,18 @@
   ROW(kErnieMoe) \
   ROW(kHunYuanMoe) \
   ROW(kMiniMaxM2) \
+  ROW(kHunYuanDense) \
+  ROW(kDeepSeek2) \
+  ROW(kLlama4) \
+  ROW(kMistral3) \
+  ROW(kFalcon) \
+  ROW(kStarCoder) \
+  ROW(kGptJ) \
+  ROW(kBloom) \
+  ROW(kMpt) \
+  ROW(kOlmo) \
+  ROW(kInternLm2) \
+  ROW(kExaone) \
   ROW(kBitNet) \
   ROW(kBitNet25) \
   ROW(kBitNetB158)

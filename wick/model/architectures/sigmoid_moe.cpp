@@ -15,19 +15,19 @@ DecoderSpec describe_with(const ModelConfig& config, HeadNorms norms, const Expe
   });
 }
 
-bool weights_norm(const ModelConfig& config) { return config.keys.find_flag("expert_weights_norm").value_or(false); }
+DecoderSpec describe_hunyuan_dense(const ModelConfig& config) { return describe_with(config, HeadNorms::each_head_rotated, {}); }
 
 // GLM 4.5 Air has no norms of queries and keys. Its GGUF files hold the layers that predict more tokens behind the others, and count them.
 DecoderSpec describe_glm4moe(const ModelConfig& config) {
   ModelConfig own = config;
   own.drop_further_layers();
   const bool norms = own.keys.checkpoint().find_tensor("blk.0.attn_q_norm.weight") != nullptr;
-  return describe_with(own, norms ? HeadNorms::each_head : HeadNorms::none, own.experts(Routing::sigmoid, weights_norm(own)),
+  return describe_with(own, norms ? HeadNorms::each_head : HeadNorms::none, own.experts(Routing::sigmoid, own.normalizes_experts(false)),
                        "post_attention_norm");
 }
 
 DecoderSpec describe_dots1(const ModelConfig& config) {
-  return describe_with(config, HeadNorms::each_head, config.experts(Routing::sigmoid, weights_norm(config)));
+  return describe_with(config, HeadNorms::each_head, config.experts(Routing::sigmoid, config.normalizes_experts(false)));
 }
 
 DecoderSpec describe_ernie_moe(const ModelConfig& config) {
@@ -47,6 +47,7 @@ constexpr std::string_view kGlm4MoeClasses[] = {"Glm4MoeForCausalLM"};
 constexpr std::string_view kDots1Classes[] = {"Dots1ForCausalLM"};
 constexpr std::string_view kErnieMoeClasses[] = {"Ernie4_5_MoeForCausalLM"};
 constexpr std::string_view kHunYuanMoeClasses[] = {"HunYuanMoEV1ForCausalLM"};
+constexpr std::string_view kHunYuanDenseClasses[] = {"HunYuanDenseV1ForCausalLM"};
 constexpr std::string_view kMiniMaxM2Classes[] = {"MiniMaxM2ForCausalLM"};
 constexpr ConfigRow kGlm4MoeConfig[] = {
     {"n_routed_experts", ConfigRow::Use::read, "expert_count"},
@@ -160,6 +161,12 @@ const Architecture kHunYuanMoe = {
     .experts = true,
     .keys = kSharedExpertKeys,
     .hugging_face = {.classes = kHunYuanMoeClasses, .config = kHunYuanMoeConfig, .tensors = kSharedExpertTensors, .tied_by_default = true}};
+const Architecture kHunYuanDense = {
+    .name = "hunyuan-dense",
+    .models = "Hunyuan (dense)",
+    .describe = describe_hunyuan_dense,
+    .hugging_face = {
+        .classes = kHunYuanDenseClasses, .config = kHunYuanMoeConfig, .tensors = kSharedExpertTensors, .tied_by_default = true}};
 const Architecture kMiniMaxM2 = {
     .name = "minimax-m2",
     .models = "MiniMax M2",

@@ -1,0 +1,112 @@
+// DeepSeek V2 and V3, Kimi K2: latent attention, and experts behind some dense layers (DeepSeek-AI 2024). V2 chooses by a softmax, V3 by
+// sigmoids with a bias that balances the load.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "wick/model/architectures/rows.h"
+
+namespace wick {
+namespace {
+
+// GGUF files hold heads' widths in two ways: with one key/value head as wide as the cached rows, those of heads are under keys that end in
+// "_mla"; with as many key/value heads as heads, under the usual ones.
+LatentAttentionSpec latent_attention(const ModelConfig& config) {
+  const KeyReader& keys = config.keys;
+  const auto or_own = [&](const char* name, int64_t fallback) {
+    return keys.find_number(name).value_or(0) == 0 ? fallback : keys.size(name);
+  };
+  LatentAttentionSpec spec;
+  spec.heads = config.heads;
+  spec.rope_dim = config.rope.dims;
+  spec.latent_dim = keys.size("attention.kv_lora_rank");
+  spec.query_rank = or_own("attention.q_lora_rank", 0);
+  spec.value_dim = or_own("attention.value_length_mla", config.value_dim);
+  const int64_t whole = or_own("attention.key_length_mla", config.head_dim);
+  spec.key_dim = whole - spec.rope_dim;
+  if (spec.key_dim < 1) {
+    keys.fail_value("rope.dimension_count", std::to_string(spec.rope_dim), fmt::format("it must be below the head's {}", whole));
+  }
+  // YaRN's own factor is of the scores here (Peng et al. 2023, by DeepSeek's scale), not of cosines and sines.
+  const double multiplier = keys.find_number("rope.scaling.yarn_log_multiplier").value_or(0);
+  const double factor = config.rope.scaling == RopeScaling::yarn ? 1 + multiplier * std::log(config.rope.factor) : 1;
+  spec.scale = static_cast<float>(factor * factor / std::sqrt(static_cast<double>(whole)));
+  spec.norm_epsilon = config.norm_epsilon;
+  return spec;
+}
+
+DecoderSpec describe_deepseek2(const ModelConfig& config) {
+  ModelConfig own = config;
+  own.drop_further_layers();
+  const LatentAttentionSpec attention = latent_attention(own);
+  const ExpertsSpec experts = own.experts(Routing::softmax, own.normalizes_experts(false));
+  const bool scores_scaled = own.keys.find_number("rope.scaling.yarn_log_multiplier").value_or(0) != 0;
+  if (own.rope.scaling == RopeScaling::yarn && scores_scaled) own.rope.attention_factor = 1 / (1 + 0.1 * std::log(own.rope.factor));
+  return own.decoder([&](int64_t layer) {
+    return LayerSpec{{{.norm = own.norm("attn_norm"), .parts = {{attention}}},
+                      {.norm = own.norm("ffn_norm"), .parts = own.feed_forward_parts(layer, experts)}}};
+  });
+}
+
+constexpr KeyRule kDeepSeek2Keys[] = {{"leading_dense_block_count"},       {"nextn_predict_layers"},     {"attention.q_lora_rank"},
+                                      {"attention.kv_lora_rank"},          {"attention.key_length_mla"}, {"attention.value_length_mla"},
+                                      {"rope.scaling.yarn_log_multiplier"}};
+constexpr std::string_view kDeepSeek2Classes[] = {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"};
+constexpr ConfigRow kDeepSeek2Config[] = {
+    {"head_dim", ConfigRow::Use::harmless},
+    {"qk_head_dim", ConfigRow::Use::harmless},
+    {"qk_nope_head_dim", ConfigRow::Use::read, "attention.key_length"},  // qk_rope_head_dim is added
+    {"qk_rope_head_dim", ConfigRow::Use::read, "rope.dimension_count"},
+    {"v_head_dim", ConfigRow::Use::read, "attention.value_length"},
+    {"q_lora_rank", ConfigRow::Use::read, "attention.q_lora_rank"},
+    {"kv_lora_rank", ConfigRow::Use::read, "attention.kv_lora_rank"},
+    {"rope_interleave", ConfigRow::Use::only_value, {}, 1},
+    {"n_routed_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
+    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
+    {"n_shared_experts", ConfigRow::Use::read, "expert_shared_count"},
+    {"first_k_dense_replace", ConfigRow::Use::read, "leading_dense_block_count"},
+    {"routed_scaling_factor", ConfigRow::Use::read, "expert_weights_scale"},
+    {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_norm"},
+    {"n_group", ConfigRow::Use::read, "expert_group_count"},
+    {"topk_group", ConfigRow::Use::read, "expert_group_used_count"},
+    {"moe_layer_freq", ConfigRow::Use::only_value, {}, 1},
+    {"num_nextn_predict_layers", ConfigRow::Use::harmless},  // their layers are dropped
+    {"scoring_func", ConfigRow::Use::harmless},              // the class says it
+    {"topk_method", ConfigRow::Use::harmless},
+    {"DeepseekV2ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 1},
+    {"DeepseekV3ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
+};
+constexpr TensorRow kDeepSeek2Tensors[] = {
+    {"model.layers.{}.self_attn.q_a_proj.weight", "blk.{}.attn_q_a.weight"},
+    {"model.layers.{}.self_attn.q_a_layernorm.weight", "blk.{}.attn_q_a_norm.weight"},
+    {"model.layers.{}.self_attn.q_b_proj.weight", "blk.{}.attn_q_b.weight"},
+    {"model.layers.{}.self_attn.kv_a_proj_with_mqa.weight", "blk.{}.attn_kv_a_mqa.weight"},
+    {"model.layers.{}.self_attn.kv_a_layernorm.weight", "blk.{}.attn_kv_a_norm.weight"},
+    {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_kv_b.weight"},
+    {"model.layers.{}.mlp.gate.weight", "blk.{}.ffn_gate_inp.weight"},
+    {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+    {"model.layers.{}.mlp.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
+    {"model.layers.{}.mlp.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.mlp.shared_experts.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
+    {"model.layers.{}.mlp.shared_experts.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
+    {"model.layers.{}.mlp.shared_experts.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
+};
+
+}  // namespace
+
+const Architecture kDeepSeek2 = {.name = "deepseek2",
+                                 .models = "DeepSeek V2 and V2 Lite, DeepSeek V3 and R1, Kimi K2",
+                                 .describe = describe_deepseek2,
+                                 .gguf_rope = RopeStyle::interleaved,
+                                 .experts = true,
+                                 .keys = kDeepSeek2Keys,
+                                 .hugging_face = {.classes = kDeepSeek2Classes,
+                                                  .config = kDeepSeek2Config,
+                                                  .tensors = kDeepSeek2Tensors,
+                                                  .rope = RopeStyle::interleaved,
+                                                  .drops_further_layers = true,
+                                                  .yarn_log_unit = 0.1}};
+
+}  // namespace wick
