@@ -22,7 +22,7 @@ EXAMPLES = {"tensors": [], "mnist": [], "chat": [str(NOVELIST), "Who are you?", 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_run(name, tmp_path):
-    done = subprocess.run([sys.executable, str(ROOT / f"examples/python/{name}.py"), *EXAMPLES[name]], cwd=tmp_path, capture_output=True, text=True,
+    done = subprocess.run([sys.executable, str(ROOT / f"python/examples/{name}.py"), *EXAMPLES[name]], cwd=tmp_path, capture_output=True, text=True,
                           timeout=120, env=ENVIRONMENT)
     assert done.returncode == 0 and done.stdout.strip(), done.stderr
     if name == "tensors":
@@ -32,7 +32,7 @@ def test_examples_run(name, tmp_path):
 
 
 def test_all_examples_are_run():
-    assert {path.stem for path in (ROOT / "examples/python").glob("*.py")} == set(EXAMPLES)
+    assert {path.stem for path in (ROOT / "python/examples").glob("*.py")} == set(EXAMPLES)
 
 
 def test_types_are_strict(tmp_path):
@@ -44,7 +44,7 @@ def test_types_are_strict(tmp_path):
     subprocess.run([sys.executable, str(ROOT / "python/make_stubs.py"), str(folder)], check=True)
     shutil.copytree(folder / "wick/_wick", package / "_wick")
     for name in EXAMPLES:
-        shutil.copy(ROOT / f"examples/python/{name}.py", tmp_path / f"example_{name}.py")
+        shutil.copy(ROOT / f"python/examples/{name}.py", tmp_path / f"example_{name}.py")
     modules = [f"example_{name}" for name in EXAMPLES]
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "-p", "wick",
                            *[word for module in modules for word in ("-m", module)]], cwd=tmp_path, capture_output=True, text=True,

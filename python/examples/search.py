@@ -1,6 +1,6 @@
 """Search by meaning: the sentences whose embeddings are nearest to a question's.
 
-    python examples/python/search.py MODEL [QUESTION]
+    python python/examples/search.py MODEL [QUESTION]
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Structured extraction: what the model writes fits a JSON Schema, whatever the model.
 
-    python examples/python/extract.py MODEL
+    python python/examples/extract.py MODEL
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A classifier of digits, trained on MNIST's IDX files; without a folder, on digits drawn at random.
 
-    python examples/python/mnist.py [FOLDER]
+    python python/examples/mnist.py [FOLDER]
 """
 from __future__ import annotations
 

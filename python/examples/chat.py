@@ -1,6 +1,6 @@
 """A conversation in the terminal.
 
-    python examples/python/chat.py MODEL [QUESTION]
+    python python/examples/chat.py MODEL [QUESTION]
 """
 from __future__ import annotations
 

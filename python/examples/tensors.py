@@ -1,6 +1,6 @@
 """Tensors: arithmetic, indexing, NumPy and gradients.
 
-    python examples/python/tensors.py
+    python python/examples/tensors.py
 """
 from __future__ import annotations
 
