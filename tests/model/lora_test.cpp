@@ -224,21 +224,13 @@ TEST_F(TinyAdapters, WhatCannotBeAddedIsNamedAndChangesNothing) {
     writer.add_tensor(weight + ".lora_a", DType::f32, a, bytes(a.elements()));
     writer.add_tensor(weight + ".lora_b", DType::f32, b, bytes(b.elements()));
   };
-  EXPECT_THAT(message([&](GgufWriter& writer) {
-                pair(writer, "blk.0.attn_q.weight", {2, 63}, {64, 2});
-              }),
+  EXPECT_THAT(message([&](GgufWriter& writer) { pair(writer, "blk.0.attn_q.weight", {2, 63}, {64, 2}); }),
               AllOf(HasSubstr("[2, 63]"), HasSubstr("blk.0.attn_q.weight' [64, 64]"), HasSubstr("another model")));
-  EXPECT_THAT(message([&](GgufWriter& writer) {
-                pair(writer, "blk.9.attn_q.weight", {2, 64}, {64, 2});
-              }),
+  EXPECT_THAT(message([&](GgufWriter& writer) { pair(writer, "blk.9.attn_q.weight", {2, 64}, {64, 2}); }),
               AllOf(HasSubstr("blk.9.attn_q.weight.lora_a"), HasSubstr("no weight of")));
-  EXPECT_THAT(message([&](GgufWriter& writer) {
-                pair(writer, "blk.0.attn_q.weight", {2, 64}, {64, 3});
-              }),
+  EXPECT_THAT(message([&](GgufWriter& writer) { pair(writer, "blk.0.attn_q.weight", {2, 64}, {64, 3}); }),
               AllOf(HasSubstr("rank 2"), HasSubstr("rank 3")));
-  EXPECT_THAT(message([&](GgufWriter& writer) {
-                writer.add_tensor("blk.0.attn_q.weight.lora_a", DType::f32, {2, 64}, bytes(128));
-              }),
+  EXPECT_THAT(message([&](GgufWriter& writer) { writer.add_tensor("blk.0.attn_q.weight.lora_a", DType::f32, {2, 64}, bytes(128)); }),
               HasSubstr("has no B beside it"));
   EXPECT_THAT(message([&](GgufWriter& writer) { writer.add_tensor("blk.0.attn_norm.weight", DType::f32, {64}, bytes(64)); }),
               HasSubstr("neither a .lora_a nor a .lora_b"));

@@ -157,9 +157,9 @@ std::string json_text(std::string_view text) {
 }
 
 std::string render(const wick_model& model, const ChatTemplate& chat_template, const char* messages, const char* tools) {
-  std::string variables =
-      fmt::format(R"({{"messages":{},"add_generation_prompt":true,"bos_token":{},"eos_token":{})", messages,
-                  json_text(spelling(*model.tokenizer, model.tokenizer->bos())), json_text(spelling(*model.tokenizer, model.tokenizer->eos())));
+  std::string variables = fmt::format(R"({{"messages":{},"add_generation_prompt":true,"bos_token":{},"eos_token":{})", messages,
+                                      json_text(spelling(*model.tokenizer, model.tokenizer->bos())),
+                                      json_text(spelling(*model.tokenizer, model.tokenizer->eos())));
   if (tools != nullptr) variables += fmt::format(",\"tools\":{}", tools);
   return chat_template.render_json(variables + "}");
 }

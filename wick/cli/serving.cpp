@@ -238,8 +238,8 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
     return location ? device_metrics(*location) : server::Json::object();
   };
   const auto log = [&console](const std::string& line) { console.err << line + "\n" << std::flush; };
-  console.exit_code = server::serve(
-      serve, [&](const server::Progress& progress) { return load_service(quiet, options, own, path, progress); }, log);
+  console.exit_code =
+      server::serve(serve, [&](const server::Progress& progress) { return load_service(quiet, options, own, path, progress); }, log);
 }
 
 }  // namespace wick

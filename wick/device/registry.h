@@ -87,4 +87,4 @@ struct BackendTable {
 // "-DWICK_VULKAN=ON" of a backend in the tree; empty for one that every build has.
 [[nodiscard]] std::string cmake_option(DeviceKind kind);
 
-}  // namespace gnu::visibility("default")]]wick
+}  // namespace wick

@@ -76,27 +76,26 @@ DirectRight<T> direct_right(const MatrixSource& right, DType dtype, int64_t rows
 // Sums of type T written where they belong.
 template <class T>
 void multiply_in_place(const Problem& problem, const ProductTile<T, T>& tile, DType dtype) {
-  for_each_part(problem.runtime->threads(), problem.batches, problem.m, problem.n, problem.k, tile.rows, tile.columns,
-                [&](int thread, int64_t batch, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
-                  const SimdKernels& kernels = problem.runtime->kernels();
-                  Scratch& scratch = problem.runtime->scratch(thread);
-                  const MatrixSource left = left_of(problem, batch);
-                  const MatrixSource right = right_of(problem, batch);
-                  T* out = reinterpret_cast<T*>(result_of(problem, batch));
-                  multiply_region(
-                      tile, scratch, {row_begin, row_end, column_begin, column_end, problem.k, row_end - row_begin},
-                      [&](int64_t row, int64_t rows, int64_t depth, int64_t part, T* packed) {
-                        pack_rows(kernels, scratch, left.at(row, depth), rows, part, packed, kProductStride);
-                      },
-                      [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
-                        pack_rows(kernels, scratch, right.at(depth, column), part, columns, packed, tile.columns);
-                      },
-                      direct_right<T>(right, dtype, row_end - row_begin, tile.rows), {left, right},
-                      [&](int64_t row, int64_t, int64_t column, int64_t) {
-                        return ProductTarget<T>{out + row * problem.n + column, problem.n};
-                      },
-                      [](int64_t, int64_t, int64_t, int64_t) {});
-                });
+  for_each_part(
+      problem.runtime->threads(), problem.batches, problem.m, problem.n, problem.k, tile.rows, tile.columns,
+      [&](int thread, int64_t batch, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+        const SimdKernels& kernels = problem.runtime->kernels();
+        Scratch& scratch = problem.runtime->scratch(thread);
+        const MatrixSource left = left_of(problem, batch);
+        const MatrixSource right = right_of(problem, batch);
+        T* out = reinterpret_cast<T*>(result_of(problem, batch));
+        multiply_region(
+            tile, scratch, {row_begin, row_end, column_begin, column_end, problem.k, row_end - row_begin},
+            [&](int64_t row, int64_t rows, int64_t depth, int64_t part, T* packed) {
+              pack_rows(kernels, scratch, left.at(row, depth), rows, part, packed, kProductStride);
+            },
+            [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
+              pack_rows(kernels, scratch, right.at(depth, column), part, columns, packed, tile.columns);
+            },
+            direct_right<T>(right, dtype, row_end - row_begin, tile.rows), {left, right},
+            [&](int64_t row, int64_t, int64_t column, int64_t) { return ProductTarget<T>{out + row * problem.n + column, problem.n}; },
+            [](int64_t, int64_t, int64_t, int64_t) {});
+      });
 }
 
 // Sums in f32, kept aside until they are complete and then rounded once. `step`: columns of the left operand in a packed element.

@@ -146,9 +146,7 @@ void multiply_tile(const std::byte* tile, int64_t prefetch_distance, const Activ
 // scale, apart from factors that are integers. Each unit is loaded once, in the order of memory, each place has a sum of its own, and all
 // columns of a block are summed up as integers, with one scale of the activations.
 template <class Format>
-inline constexpr bool kHasPlaces = requires {
-  Format::kPlaces;
-};
+inline constexpr bool kHasPlaces = requires { Format::kPlaces; };
 
 // Bits that the quants of a place stand too far left, as masking them was enough.
 template <class Format>
