@@ -124,6 +124,7 @@ class TextStream:
         self._events: _wick._EventStream | None = events
         self._tokenizer = tokenizer
         self._finish = finish
+        self._ready: list[Piece] = []  # of the last event
         self.result: Generation = self._new_result()
 
     def _new_result(self) -> Generation:
@@ -133,6 +134,8 @@ class TextStream:
         return self
 
     def __next__(self) -> Piece:
+        if self._ready:
+            return self._ready.pop(0)
         while True:
             if self._events is None:
                 raise StopIteration
@@ -146,8 +149,9 @@ class TextStream:
                 if self._finish is not None:
                     self._finish(self.result)
                 raise StopIteration
-            for piece in self._take(event):
-                return piece
+            self._ready.extend(self._take(event))
+            if self._ready:
+                return self._ready.pop(0)
 
     def _take(self, event: tuple[Any, ...]) -> list[Piece]:
         if event[0] == "token":
@@ -250,30 +254,6 @@ class ChatStream(TextStream):
                 answer.tool_calls.append(made)
                 pieces.append(Piece(made.arguments, token, kind="tool_call", call=made))
         return pieces
-
-    def __next__(self) -> Piece:
-        if self._ready:
-            return self._ready.pop(0)
-        while True:
-            if self._events is None:
-                raise StopIteration
-            try:
-                event = self._events.next()
-            except BaseException:
-                self.close()
-                raise
-            if event is None:
-                self._events = None
-                if self._finish is not None:
-                    self._finish(self.result)
-                raise StopIteration
-            self._ready.extend(self._take(event))
-            if self._ready:
-                return self._ready.pop(0)
-
-    @property
-    def _ready(self) -> list[Piece]:
-        return self.__dict__.setdefault("_ready_pieces", [])  # type: ignore[no-any-return]
 
 
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object", type(None): "null"}

@@ -84,7 +84,7 @@ class Engine {
   // name it (GenerationParams::adapters). `scale`: for those that name no other. Prompts share cached prefixes only with those of the same
   // adapters and scales. Errors: LoraAdapter::open's and LanguageModel::add_adapter's; nothing is added then.
   void add_adapter(const std::string& name, const std::filesystem::path& path, float scale = 1);
-  // Those that there are: what the model had been given, and what was added.
+  // All loaded adapters: those of the model and those added since.
   [[nodiscard]] std::vector<LoadedAdapter> adapters() const;
   // Goes on with another model of the same vocabulary, such as another quantization or a later training: texts that have begun end with the
   // old one, all others are computed by the new one. Adapters that were added are added to it too. The future is ready once the new one has

@@ -54,7 +54,7 @@ class EngineCore {
   [[nodiscard]] std::span<const LoadedAdapter> adapters() const noexcept { return adapters_; }
   // Errors: invalid_argument for a model that cannot take over.
   static void check_swap(const EngineInfo& info, const LanguageModel& model);
-  // Takes over with another model, at once or when what has begun has ended; `done` is told.
+  // Switches to another model, at once or when the running sequences have finished; then fulfils `done`.
   void swap_model(std::shared_ptr<LanguageModel> model, std::promise<void> done);
   [[nodiscard]] bool loaded() const noexcept { return model_ != nullptr; }
   // Lets go of the model. Whether it has: not while there are requests.

@@ -94,23 +94,13 @@ void read_block_message(Fields& fields, const Json& json, size_t index, std::vec
   if (!only_results) messages.push_back(std::move(message));
 }
 
-void read_named_tools(Fields& fields, ChatRequest& chat) {
-  const Json* const tools = fields.list("tools");
-  if (tools == nullptr || tools->empty()) return;
-  Json list = Json::array();
-  for (size_t i = 0; i < tools->size(); ++i) {
-    Fields tool((*tools)[i], fmt::format("tools[{}]", i));
-    tool.require("name");
-    Json function = {{"name", tool.text("name").value_or("")}, {"description", tool.text("description").value_or("")}};
-    const Json* const schema = tool.object("input_schema");
-    function["parameters"] = schema == nullptr ? Json::object() : *schema;
-    if (const auto strict = tool.boolean("strict")) function["strict"] = *strict;
-    list.push_back({{"type", "function"}, {"function", std::move(function)}});
-    fields.take(std::move(tool.violations()));
-  }
-  chat.chat.tools = to_text(list);
-  chat.uses_tools = true;
-  chat.calls = ChatRules::Calls::allowed;
+Json read_named_tool(Fields& tool) {
+  tool.require("name");
+  Json function = {{"name", tool.text("name").value_or("")}, {"description", tool.text("description").value_or("")}};
+  const Json* const schema = tool.object("input_schema");
+  function["parameters"] = schema == nullptr ? Json::object() : *schema;
+  if (const auto strict = tool.boolean("strict")) function["strict"] = *strict;
+  return function;
 }
 
 // {"type": "auto"}, any, none, or {"type": "tool", "name": …}; with disable_parallel_tool_use one call at most.
@@ -149,7 +139,7 @@ void read_chat(Fields& fields, ChatRequest& chat) {
       }
     }
   }
-  read_named_tools(fields, chat);
+  read_flat_tools(fields, chat, read_named_tool);
   read_choice(fields, chat);
   read_output_format(fields, chat);
   if (const Json* const thinking = fields.object("thinking")) {

@@ -35,6 +35,12 @@ void read_tool_calls(Fields& message, const std::string& path, ChatMessage& resu
   }
 }
 
+void offer_tools(ChatRequest& chat, const Json& tools) {
+  chat.chat.tools = to_text(tools);
+  chat.uses_tools = true;
+  chat.calls = ChatRules::Calls::allowed;
+}
+
 void read_tools(Fields& fields, ChatRequest& chat) {
   const Json* const tools = fields.list("tools");
   if (tools == nullptr || tools->empty()) return;
@@ -53,9 +59,7 @@ void read_tools(Fields& fields, ChatRequest& chat) {
     }
     fields.take(std::move(tool.violations()));
   }
-  chat.chat.tools = to_text(*tools);
-  chat.uses_tools = true;
-  chat.calls = ChatRules::Calls::allowed;
+  offer_tools(chat, *tools);
 }
 
 }  // namespace
@@ -148,6 +152,18 @@ void read_tool_choice(Fields& fields, ChatRequest& chat) {
     members.take(std::move(named.violations()));
   }
   fields.take(std::move(members.violations()));
+}
+
+void read_flat_tools(Fields& fields, ChatRequest& chat, Json (*function_of)(Fields& tool)) {
+  const Json* const tools = fields.list("tools");
+  if (tools == nullptr || tools->empty()) return;
+  Json list = Json::array();
+  for (size_t i = 0; i < tools->size(); ++i) {
+    Fields tool((*tools)[i], fmt::format("tools[{}]", i));
+    list.push_back({{"type", "function"}, {"function", function_of(tool)}});
+    fields.take(std::move(tool.violations()));
+  }
+  offer_tools(chat, list);
 }
 
 void read_openai_chat(Fields& fields, ChatRequest& chat) {

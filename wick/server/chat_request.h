@@ -44,6 +44,9 @@ void read_content(Fields& message, std::string_view name, const std::string& pat
 [[nodiscard]] ChatMessage read_message(Fields& fields, const Json& json, const std::string& path);
 // tool_choice, "auto" or {"type": "function", …}, and parallel_tool_calls.
 void read_tool_choice(Fields& fields, ChatRequest& chat);
+// The tools of an API where a function has no object of its own around it, brought to the form of OpenAI's chat completions. `function_of`
+// reads one of them.
+void read_flat_tools(Fields& fields, ChatRequest& chat, Json (*function_of)(Fields& tool));
 // OpenAI's messages, tools and tool_choice, of which Ollama's are a subset, and the form of the answer.
 void read_openai_chat(Fields& fields, ChatRequest& chat);
 

@@ -95,24 +95,14 @@ void read_input(Fields& fields, ChatRequest& chat) {
 }
 
 // A function stands here without an object of its own around it.
-void read_function_tools(Fields& fields, ChatRequest& chat) {
-  const Json* const tools = fields.list("tools");
-  if (tools == nullptr || tools->empty()) return;
-  Json list = Json::array();
-  for (size_t i = 0; i < tools->size(); ++i) {
-    Fields tool((*tools)[i], fmt::format("tools[{}]", i));
-    if (tool.text("type").value_or("") != "function") tool.violate("type", "must be \"function\": this server has no tools of its own");
-    tool.require("name");
-    Json function = {{"name", tool.text("name").value_or("")}};
-    if (const auto description = tool.text("description")) function["description"] = *description;
-    if (const Json* const parameters = tool.object("parameters")) function["parameters"] = *parameters;
-    if (const auto strict = tool.boolean("strict")) function["strict"] = *strict;
-    list.push_back({{"type", "function"}, {"function", std::move(function)}});
-    fields.take(std::move(tool.violations()));
-  }
-  chat.chat.tools = to_text(list);
-  chat.uses_tools = true;
-  chat.calls = ChatRules::Calls::allowed;
+Json read_function(Fields& tool) {
+  if (tool.text("type").value_or("") != "function") tool.violate("type", "must be \"function\": this server has no tools of its own");
+  tool.require("name");
+  Json function = {{"name", tool.text("name").value_or("")}};
+  if (const auto description = tool.text("description")) function["description"] = *description;
+  if (const Json* const parameters = tool.object("parameters")) function["parameters"] = *parameters;
+  if (const auto strict = tool.boolean("strict")) function["strict"] = *strict;
+  return function;
 }
 
 }  // namespace
@@ -122,7 +112,7 @@ void read_responses(Fields& fields, ChatRequest& chat) {
     chat.chat.messages.push_back({.role = "system", .content = *instructions});
   }
   read_input(fields, chat);
-  read_function_tools(fields, chat);
+  read_flat_tools(fields, chat, read_function);
   read_tool_choice(fields, chat);
   for (const char* name : {"previous_response_id", "conversation", "prompt"}) {
     if (fields.has(name)) fields.violate(name, "is not supported: this server keeps no responses; send the whole input");

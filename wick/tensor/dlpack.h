@@ -61,8 +61,8 @@ template <class Managed>
 extern template DlManaged* lend(const Exchanged& from);
 extern template DlManagedVersioned* lend(const Exchanged& from);
 
-// A tensor of the other library's memory; a copy of it where that is asked for, where the memory is read-only, or not aligned. `owner`
-// keeps the memory. Errors: dtype_mismatch, device_mismatch, shape_mismatch, naming what the other library gave.
+// A tensor over the other library's memory without a copy; a copy if `copy` is set, or if the memory is read-only or not aligned. `owner`
+// keeps the memory alive. Errors: dtype_mismatch, device_mismatch, shape_mismatch, naming what the other library gave.
 [[nodiscard]] Exchanged borrow(const DlTensor& from, bool read_only, bool copy, std::shared_ptr<const void> owner);
 
 // The code of a dtype. Errors: unsupported.

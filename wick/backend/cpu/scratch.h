@@ -1,5 +1,5 @@
-// Scratch is the working memory of one thread; ops borrow it by frames, like a stack, so that the system is asked for nothing after the
-// first calls.
+// Scratch is the working memory of one thread; ops borrow it by frames, like a stack, so that nothing is allocated
+// after the first calls.
 #pragma once
 
 #include <cstddef>

@@ -110,7 +110,7 @@ struct AdapterInfo {
 
 enum class FeatureName : uint32_t { timestamp_query = 0x09, shader_f16 = 0x0b, subgroups = 0x12 };
 
-// "none" where a limit is asked for: the default.
+// No limit requested: the adapter's default applies.
 inline constexpr uint32_t kUndefined32 = UINT32_MAX;
 inline constexpr uint64_t kUndefined64 = UINT64_MAX;
 

@@ -65,7 +65,7 @@ Device::Device(Adapter adapter, std::string place) : adapter_(std::move(adapter)
 Device::~Device() {
   layouts_.clear();
   queue_.reset();
-  // A device that goes is told to be lost, to whoever still listens.
+  // wgpu-native calls the device-lost callback when a device is destroyed; poll once so that it runs before the handle goes.
   static_cast<void>(api().device_poll(handle(), 1, nullptr));
   handle_.reset();
 }
