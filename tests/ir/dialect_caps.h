@@ -20,10 +20,12 @@ namespace wick::ir {
   DeviceCaps caps = plain_caps();
   caps.f16_arithmetic = caps.int8_dot = false;
   caps.int64 = caps.f64_arithmetic = true;
+  caps.max_storage_buffers = 32;
   return caps;
 }
 [[nodiscard]] inline DeviceCaps opencl_full_caps() {
   DeviceCaps caps = subgroup_caps();
+  caps.max_storage_buffers = 32;
   caps.int8_dot = false;
   return caps;
 }

@@ -113,11 +113,33 @@ TEST(OpenCl, IsAcceptedByClang) {
   }
 }
 
+TEST(OpenCl, ForIntelIsAcceptedByClang) {
+  if (!has_program("clang-19")) GTEST_SKIP() << "no clang-19";
+  const ScratchFolder folder;
+  DeviceCaps caps = opencl_full_caps();
+  caps.int8_dot = true;
+  std::vector<Text> all;
+  ASSERT_EQ(all_of(opencl_intel_dialect(), caps, all), "");
+  std::string files;
+  size_t with_dot = 0;
+  for (const Text& text : all) {
+    files += " " + folder.write(text.source.name + ".cl", text.text);
+    with_dot += text.text.find("__builtin_IB_dp4a_ss") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(with_dot, 3U);
+  const CommandResult result = run_command(
+      "clang-19 --target=spir64-unknown-unknown -Wno-ignored-attributes -Wno-unknown-attributes -fsyntax-only -cl-std=CL3.0 "
+      "-Xclang -fdeclare-opencl-builtins -Xclang -finclude-default-header" +
+      files);
+  EXPECT_EQ(result.status, 0) << result.output.substr(0, 4000);
+}
+
 TEST(OpenCl, WithPtxIsAcceptedByClang) {
   if (!has_program("clang-19")) GTEST_SKIP() << "no clang-19";
   const ScratchFolder folder;
   DeviceCaps caps = tile_caps();
   caps.f16_arithmetic = false;
+  caps.max_storage_buffers = 32;
   std::vector<Text> all;
   ASSERT_EQ(all_of(opencl_nvidia_dialect(), caps, all), "");
   std::string files;

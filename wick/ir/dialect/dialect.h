@@ -122,6 +122,7 @@ struct Dialect {
 [[nodiscard]] const Dialect& cuda_dialect();
 [[nodiscard]] const Dialect& hip_dialect();
 [[nodiscard]] const Dialect& opencl_dialect();
+[[nodiscard]] const Dialect& opencl_intel_dialect();   // with the function that its compiler has for products of bytes
 [[nodiscard]] const Dialect& opencl_nvidia_dialect();  // with instructions that NVIDIA's driver has no function for
 [[nodiscard]] const Dialect& glsl_dialect();
 [[nodiscard]] const Dialect& msl_dialect();
