@@ -176,7 +176,7 @@ std::optional<KernelSource> scale_source(DeviceKind kind) {
 })";
   if (kind == DeviceKind::cuda) return KernelSource{SourceLanguage::cuda_cpp, kCuda};
   if (kind == DeviceKind::rocm) return KernelSource{SourceLanguage::hip_cpp, kCuda};
-  if (kind == DeviceKind::opencl) {
+  if (kind == DeviceKind::opencl || kind == DeviceKind::oneapi) {
     return KernelSource{SourceLanguage::opencl_c, R"(
 __kernel void scale(__global const float* x, __global float* y, uint n, int add, float factor) {
   const uint i = get_global_id(0);

@@ -1,0 +1,336 @@
+// The driver's memory, queue, events and compiler on the first device of this machine, and what is said where calls fail.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "oneapi/fake_loader.h"
+#include "unit/temporary_folder.h"
+#include "wick/backend/oneapi/driver.h"
+#include "wick/backend/oneapi/oneapi.h"
+#include "wick/base/error.h"
+#include "wick/device/device.h"
+#include "wick/device/kernel_runtime.h"
+#include "wick/ir/builder.h"
+#include "wick/tensor/tensor.h"
+
+namespace wick::oneapi {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using Bytes = std::vector<uint8_t>;
+using Words = std::vector<uint32_t>;
+
+// y[i] = y[i] * factor + x[i], for i below n.
+ir::Kernel multiply_add(const std::string& name = "multiply_add") {
+  using namespace ir;
+  KernelBuilder k(name, {.group_size = 64});
+  const Memory x = k.buffer("x", Element::u32), y = k.output("y", Element::u32);
+  const Value n = k.parameter("n", Type::u32), factor = k.parameter("factor", Type::u32);
+  const Value i = k.group_id() * 64U + k.local_id();
+  k.when(i < n, [&] { y[i] = y[i] * factor + x[i]; });
+  return k.finish();
+}
+
+Error error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  return {ErrorCode::invalid_argument, "nothing failed"};
+}
+
+class OneApiDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (installation().devices.empty()) GTEST_SKIP() << installation().missing;
+    open();
+  }
+  void TearDown() override {
+    for (const std::string& call : failing_) set_failure(call, 0);
+  }
+
+  void open(DeviceOptions options = {}) { device_ = std::make_unique<wick::Device>(wick::Device::open({DeviceKind::oneapi, 0}, options)); }
+  [[nodiscard]] wick::Device& device() { return *device_; }
+  [[nodiscard]] KernelRuntime& runtime() { return static_cast<KernelRuntime&>(device_->runtime()); }
+  [[nodiscard]] ZeDriver& driver() { return static_cast<ZeDriver&>(runtime().driver()); }
+  [[nodiscard]] Queue& queue() { return runtime().queue(); }
+  [[nodiscard]] const Program& program() {
+    return runtime().program({"multiply_add", {}}, [] { return multiply_add(); });
+  }
+
+  template <class T>
+  [[nodiscard]] std::unique_ptr<Buffer> upload(const std::vector<T>& values) {
+    std::unique_ptr<Buffer> buffer = runtime().allocate(values.size() * sizeof(T), Lifetime::transient);
+    queue().upload(std::as_bytes(std::span(values)).data(), *buffer, 0, values.size() * sizeof(T));
+    return buffer;
+  }
+  template <class T>
+  [[nodiscard]] std::vector<T> download(const Buffer& buffer) {
+    std::vector<T> values(buffer.bytes() / sizeof(T));
+    queue().download(buffer, 0, std::as_writable_bytes(std::span(values)).data(), values.size() * sizeof(T));
+    return values;
+  }
+  void launch(uint32_t groups, std::vector<BufferArgument> buffers, std::vector<uint32_t> parameters) {
+    runtime().launch({&program(), {groups, 1, 1}, buffers, parameters});
+  }
+
+  // The fake's loader alone makes calls fail, and counts them.
+  [[nodiscard]] bool is_fake() const { return library().find("fake_ze_fail") != nullptr; }
+  void fail_from_now_on(const std::string& call, int status) {
+    failing_.push_back(call);
+    set_failure(call, status);
+  }
+  void set_failure(const std::string& call, int status) { library().function<FakeFail>("fake_ze_fail")(call.c_str(), status); }
+  [[nodiscard]] unsigned calls(const char* call) { return library().function<FakeCount>("fake_ze_calls")(call); }
+
+ private:
+  [[nodiscard]] static const DynamicLibrary& library() { return *installation().api->library; }
+
+  std::unique_ptr<wick::Device> device_;
+  std::vector<std::string> failing_;
+};
+
+// Different ones, at every place.
+Bytes numbered(size_t count, uint8_t first) {
+  Bytes bytes(count);
+  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(first + 7 * i);
+  return bytes;
+}
+
+TEST_F(OneApiDevice, BytesGoToEveryPlace) {
+  Bytes expected = numbered(96, 1);
+  const auto buffer = upload(expected);
+  for (size_t offset = 0; offset < 9; ++offset) {
+    for (size_t count = 0; count < 14; ++count) {
+      const Bytes some = numbered(count, static_cast<uint8_t>(offset * 17 + count));
+      queue().upload(std::as_bytes(std::span(some)).data(), *buffer, 13 + offset, count);
+      std::copy(some.begin(), some.end(), expected.begin() + 13 + static_cast<ptrdiff_t>(offset));
+      queue().copy(*buffer, 0, *buffer, 60, count);
+      std::copy_n(expected.begin(), count, expected.begin() + 60);
+      queue().fill(*buffer, 80 + offset % 3, count, static_cast<std::byte>(count));
+      std::fill_n(expected.begin() + 80 + static_cast<ptrdiff_t>(offset % 3), count, static_cast<uint8_t>(count));
+    }
+  }
+  EXPECT_EQ(download<uint8_t>(*buffer), expected);
+}
+
+// Through every piece of the host's memory that uploads pass, more than once.
+TEST_F(OneApiDevice, ManyBytesGoAndComeBack) {
+  Bytes bytes(size_t{41} << 20);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 131 >> 7U);
+  const auto buffer = upload(bytes);
+  const auto again = upload(bytes);
+  EXPECT_TRUE(download<uint8_t>(*buffer) == bytes);
+  EXPECT_TRUE(download<uint8_t>(*again) == bytes);
+}
+
+TEST_F(OneApiDevice, LaunchesAndUploadsRunInTheirOrder) {
+  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
+  uint32_t expected = 0;
+  for (uint32_t step = 2; step <= 400; ++step) {
+    launch(1, {{x.get()}, {y.get()}}, {64, step % 3});
+    expected = expected * (step % 3) + (step - 1);
+    const Words next(64, step);
+    queue().upload(std::as_bytes(std::span(next)).data(), *x, 0, 256);
+  }
+  EXPECT_THAT(download<uint32_t>(*y), Each(expected));
+}
+
+TEST_F(OneApiDevice, LaunchesThatShareNothingHaveNoBarrierBetweenThem) {
+  if (!is_fake()) GTEST_SKIP() << "the loader counts no calls";
+  std::vector<std::unique_ptr<Buffer>> blocks;
+  for (uint32_t i = 0; i < 8; ++i) blocks.push_back(upload(Words(64, i)));
+  launch(1, {{blocks[0].get()}, {blocks[1].get()}}, {64, 1});
+  queue().synchronize();
+  const unsigned before = calls("zeCommandListAppendBarrier");
+  for (size_t i = 0; i < 8; i += 2) launch(1, {{blocks[i].get()}, {blocks[i + 1].get()}}, {64, 1});
+  EXPECT_EQ(calls("zeCommandListAppendBarrier"), before);
+  launch(1, {{blocks[1].get()}, {blocks[3].get()}}, {64, 1});
+  EXPECT_EQ(calls("zeCommandListAppendBarrier"), before + 1);
+}
+
+TEST_F(OneApiDevice, AKernelSeesABufferFromItsOffsetOn) {
+  const size_t step = runtime().caps().buffer_offset_alignment;
+  Words numbers(3 * step, 5);
+  const auto buffer = upload(numbers);
+  launch(1, {{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {16, 10});
+  for (size_t i = 0; i < 16; ++i) numbers[2 * step / 4 + i] = 55;
+  EXPECT_EQ(download<uint32_t>(*buffer), numbers);
+}
+
+TEST_F(OneApiDevice, EventsAreDoneInTheirOrderAndTellTheTime) {
+  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
+  const std::unique_ptr<Event> before = queue().record();
+  for (int i = 0; i < 300; ++i) launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  const std::unique_ptr<Event> behind = queue().record();
+  behind->wait();
+  EXPECT_TRUE(behind->is_done());
+  EXPECT_TRUE(before->is_done());
+  const std::optional<double> seconds = behind->seconds_since(*before);
+  ASSERT_TRUE(seconds);
+  EXPECT_GE(*seconds, 0);
+  EXPECT_LT(*seconds, 10);
+  // Events that nobody waited for are used again.
+  for (int i = 0; i < 500; ++i) static_cast<void>(queue().record());
+  EXPECT_THAT(download<uint32_t>(*y), Each(300));
+}
+
+TEST_F(OneApiDevice, BlocksAndProgramsMayGoWhileTheyAreQueued) {
+  const auto y = upload(Words(64, 1));
+  for (int i = 0; i < 20; ++i) {
+    const std::shared_ptr<const Program> dropped = runtime().compile(multiply_add());
+    const std::unique_ptr<Buffer> block = driver().allocate(256);
+    queue().fill(*block, 0, 256, std::byte{0});
+    const std::vector<BufferArgument> buffers{{block.get()}, {y.get()}};
+    runtime().launch({dropped.get(), {1, 1, 1}, buffers, Words{64, 2}});
+  }
+  EXPECT_THAT(download<uint32_t>(*y), Each(1U << 20));
+}
+
+TEST_F(OneApiDevice, NativeHandlesAreThoseOfTheDevice) {
+  const Tensor tensor = Tensor::zeros({8}, DType::f32, device());
+  EXPECT_EQ(oneapi_device(device()), driver().queue().device().handle);
+  EXPECT_NE(oneapi_driver(device()), nullptr);
+  EXPECT_NE(oneapi_context(device()), nullptr);
+  EXPECT_NE(oneapi_command_list(device()), nullptr);
+  EXPECT_EQ(oneapi_memory(tensor.narrow(0, 3, 2)), static_cast<std::byte*>(oneapi_memory(tensor)) + 12);
+  EXPECT_NE(oneapi_module(program()), nullptr);
+  EXPECT_NE(oneapi_kernel(program()), nullptr);
+  EXPECT_EQ(error_of([] { static_cast<void>(oneapi_memory(*wrap_host_memory(nullptr, 0, nullptr))); }).code(), ErrorCode::device_mismatch);
+}
+
+TEST_F(OneApiDevice, ARefusedTextGivesTheCompilersWords) {
+  for (const char* text : {"#error this", "__kernel void wick_multiply_add() { no_such_function(); }"}) {
+    try {
+      static_cast<void>(driver().compile(multiply_add(), text));
+      FAIL() << "compiled";
+    } catch (const CompilerError& error) {
+      EXPECT_THAT(error.log,
+                  testing::AnyOf(HasSubstr("ocloc -device 0x"), HasSubstr("zeModuleCreate: ZE_RESULT_ERROR_MODULE_BUILD_FAILURE")));
+      EXPECT_THAT(error.log, testing::AnyOf(HasSubstr("error: "), HasSubstr("no_such_function")));
+    }
+  }
+}
+
+TEST_F(OneApiDevice, CodeThatIsNoneIsNotLoaded) {
+  const Bytes garbage(100, '*');
+  EXPECT_EQ(driver().load(multiply_add(), std::as_bytes(std::span(garbage))), nullptr);
+}
+
+TEST_F(OneApiDevice, TheKeyOfItsCodeNamesDriverDeviceAndOptions) {
+  const FoundDevice& found = installation().devices[0];
+  EXPECT_THAT(driver().binary_key(), AllOf(HasSubstr(found.caps.driver), HasSubstr(found.caps.name), HasSubstr("-cl-std=CL")));
+}
+
+TEST_F(OneApiDevice, KeptCodeIsLoadedWithoutTheCompiler) {
+  if (!is_fake()) GTEST_SKIP() << "the loader counts no calls";
+  const TemporaryFolder folder;
+  std::vector<uint32_t> results[2];
+  unsigned natives[2] = {};
+  for (int run = 0; run < 2; ++run) {
+    open({.cache_directory = folder.path().string()});
+    const unsigned before = calls("zeModuleGetNativeBinary");
+    const auto x = upload(Words(64, 3)), y = upload(Words(64, 4));
+    launch(1, {{x.get()}, {y.get()}}, {64, 5});
+    results[run] = download<uint32_t>(*y);
+    natives[run] = calls("zeModuleGetNativeBinary") - before;
+  }
+  EXPECT_THAT(results[0], Each(23));
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_GT(natives[0], 0U);
+  EXPECT_EQ(natives[1], 0U);
+}
+
+TEST_F(OneApiDevice, ABufferBeyondTheLimitNamesBoth) {
+  const uint64_t limit = runtime().caps().max_buffer_bytes;
+  const Error error = error_of([&] { static_cast<void>(driver().allocate(limit + 1)); });
+  EXPECT_EQ(error.code(), ErrorCode::unsupported);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("oneapi:0 ("), HasSubstr(std::to_string(limit + 1)), HasSubstr(std::to_string(limit))));
+}
+
+TEST_F(OneApiDevice, AnUnknownVariantIsRefused) {
+  const Error error = error_of([] { static_cast<void>(wick::Device::open({DeviceKind::oneapi, 0}, {.variant = "fast"})); });
+  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+  EXPECT_STREQ(error.what(), "oneapi:0: no variant 'fast'; it has plain and native");
+}
+
+TEST_F(OneApiDevice, WithoutMemoryTheErrorSaysHowMuchWasAskedForAndTheDeviceGoesOn) {
+  if (!is_fake()) GTEST_SKIP() << "the loader makes no call fail";
+  fail_from_now_on("zeMemAllocDevice", kOutOfDeviceMemory);
+  const Error error = error_of([&] { static_cast<void>(runtime().allocate(12345678, Lifetime::transient)); });
+  EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+  EXPECT_THAT(error.what(), HasSubstr("12345678 bytes"));
+  set_failure("zeMemAllocDevice", 0);
+  EXPECT_THAT(download<uint32_t>(*upload(Words(10, 7))), Each(7));
+}
+
+TEST_F(OneApiDevice, WithoutHostMemoryAnUploadSaysSo) {
+  if (!is_fake()) GTEST_SKIP() << "the loader makes no call fail";
+  fail_from_now_on("zeMemAllocHost", kOutOfHostMemory);
+  const Error error = error_of([&] { static_cast<void>(upload(Words(10, 7))); });
+  EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+  EXPECT_THAT(error.what(), HasSubstr("8388608 bytes of host memory for an upload"));
+}
+
+TEST_F(OneApiDevice, AnErrorOfACallIsLevelZerosOwn) {
+  if (!is_fake()) GTEST_SKIP() << "the loader makes no call fail";
+  constexpr int kUnsupportedFeature = 0x78000003;
+  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
+  launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  fail_from_now_on("zeCommandListAppendLaunchKernel", kUnsupportedFeature);
+  try {
+    launch(1, {{x.get()}, {y.get()}}, {64, 1});
+    FAIL() << "launched";
+  } catch (const OneApiError& error) {
+    EXPECT_EQ(error.call(), "zeCommandListAppendLaunchKernel");
+    EXPECT_EQ(error.status(), kUnsupportedFeature);
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("oneapi:0 ("), HasSubstr("kernel multiply_add"), HasSubstr("ZE_RESULT_ERROR_UNSUPPORTED_FEATURE")));
+  }
+  EXPECT_FALSE(runtime().is_lost());
+}
+
+TEST_F(OneApiDevice, ADeviceThatIsLostSaysSoAtEveryCallAndOpensAgain) {
+  if (!is_fake()) GTEST_SKIP() << "the loader makes no call fail";
+  using Call = std::function<void(const Buffer&, const Buffer&)>;
+  const std::vector<std::pair<std::string, Call>> uses = {
+      {"launch", [&](const Buffer& x, const Buffer& y) { launch(1, {{const_cast<Buffer*>(&x)}, {const_cast<Buffer*>(&y)}}, {64, 1}); }},
+      {"download", [&](const Buffer&, const Buffer& y) { static_cast<void>(download<uint32_t>(y)); }},
+      {"upload", [&](const Buffer&, const Buffer&) { static_cast<void>(upload(Words(64))); }},
+      {"allocation", [&](const Buffer&, const Buffer&) { static_cast<void>(driver().allocate(99999)); }},
+      {"wait", [&](const Buffer&, const Buffer&) { queue().synchronize(); }},
+      {"event", [&](const Buffer&, const Buffer&) { queue().record()->wait(); }},
+  };
+  for (const auto& [name, first] : uses) {
+    SCOPED_TRACE(name);
+    open();
+    const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
+    launch(1, {{x.get()}, {y.get()}}, {64, 1});
+    EXPECT_FALSE(runtime().is_lost());
+    fail_from_now_on("*", kDeviceLost);
+    const Error error = error_of([&] { first(*x, *y); });
+    set_failure("*", 0);  // a call may work again; what the device held is not to be trusted
+    EXPECT_EQ(error.code(), ErrorCode::device_lost) << error.what();
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("oneapi:0 ("), HasSubstr("is lost (ze"), HasSubstr("ZE_RESULT_ERROR_DEVICE_LOST"),
+                                    HasSubstr("the last kernel queued was multiply_add"), HasSubstr("open it again")));
+    EXPECT_TRUE(runtime().is_lost());
+    for (const auto& [again, use] : uses) {
+      EXPECT_STREQ(error_of([&] { use(*x, *y); }).what(), error.what()) << again;
+    }
+  }
+  open();
+  EXPECT_THAT(Tensor::ones({4}, DType::f32, device()).to_vector<float>(), Each(1));
+}
+
+}  // namespace
+}  // namespace wick::oneapi

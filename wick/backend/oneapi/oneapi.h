@@ -1,0 +1,46 @@
+// The oneAPI backend's own interface: its error, and what code needs that calls Level Zero itself on the device and the memory of a Device.
+#pragma once
+
+#include <cstddef>
+
+#include "wick/device/device.h"
+#include "wick/device/driver_error.h"
+
+// What ze_driver_handle_t and its like point to: no header of Intel's is needed here.
+struct _ze_driver_handle_t;
+struct _ze_device_handle_t;
+struct _ze_context_handle_t;
+struct _ze_command_list_handle_t;
+struct _ze_module_handle_t;
+struct _ze_kernel_handle_t;
+
+namespace [[gnu::visibility("default")]] wick {
+
+// A call of Level Zero that failed.
+class OneApiError final : public DriverError {
+ public:
+  using DriverError::DriverError;
+};
+
+// Of a device of this backend; they live as long as it is open, and are what SYCL's interoperability takes. Errors: device_mismatch,
+// "expected a oneapi device, got cpu".
+[[nodiscard]] _ze_driver_handle_t* oneapi_driver(const Device& device);
+[[nodiscard]] _ze_device_handle_t* oneapi_device(const Device& device);
+[[nodiscard]] _ze_context_handle_t* oneapi_context(const Device& device);
+// The immediate command list that all work of the device is appended to. It is not in order: begin and end work of your own by a barrier.
+[[nodiscard]] _ze_command_list_handle_t* oneapi_command_list(const Device& device);
+
+// The address, in the device's USM memory, of a byte of a Buffer; it stays as long as the Buffer lives. Errors: device_mismatch.
+[[nodiscard]] void* oneapi_memory(const Buffer& buffer, size_t offset = 0);
+// Of the first element of a tensor.
+template <class Tensor>
+[[nodiscard]] void* oneapi_memory(const Tensor& tensor) {
+  const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
+  return oneapi_memory(tensor.storage()->buffer(), first);
+}
+
+// Of a program that such a device has compiled. Errors: device_mismatch.
+[[nodiscard]] _ze_module_handle_t* oneapi_module(const Program& program);
+[[nodiscard]] _ze_kernel_handle_t* oneapi_kernel(const Program& program);
+
+}  // namespace wick
