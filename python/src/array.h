@@ -129,6 +129,7 @@ void bind_errors(nb::module_& module);
 void bind_device(nb::module_& module);
 void bind_tensor(nb::module_& module, nb::class_<Array>& tensor);
 void bind_operators(nb::class_<Array>& tensor);
+void bind_bits(nb::module_& module, nb::class_<Array>& tensor);
 void bind_elementwise(nb::class_<Array>& tensor);
 void bind_reductions(nb::class_<Array>& tensor);
 void bind_views(nb::class_<Array>& tensor);

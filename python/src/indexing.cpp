@@ -164,7 +164,8 @@ class IndexReader {
     }
     const Tensor& mask = array.t;
     for (int d = 0; d < mask.rank(); ++d) {
-      if (mask.shape()[d] != selection_.view.dim(dim_ + d)) {
+      // An empty mask chooses nothing, whatever it is laid over: NumPy and the array API standard take it.
+      if (mask.shape()[d] != 0 && mask.shape()[d] != selection_.view.dim(dim_ + d)) {
         throw nb::index_error(
             fmt::format("the mask {} does not fit dimension {} of {}", mask.shape().to_string(), dim_ + d, x_.describe()).c_str());
       }

@@ -43,7 +43,6 @@ Tensor matmul(const Tensor& x, const Tensor& y) {
 }
 Tensor bit_and(const Tensor& x, const Tensor& y) { return x.logical_and(y); }
 Tensor bit_or(const Tensor& x, const Tensor& y) { return x.logical_or(y); }
-Tensor bit_xor(const Tensor& x, const Tensor& y) { return x.logical_xor(y); }
 
 nb::object not_implemented() { return nb::borrow(Py_NotImplemented); }
 
@@ -163,21 +162,6 @@ nb::object compare(const Array& self, nb::handle other) {
   }));
 }
 
-template <TensorOperator kFunction>
-nb::object logical(const Array& self, nb::handle other) {
-  const std::optional<Array> operand = try_operand(other, self, "logical");
-  if (!operand) return not_implemented();
-  if (!self.boolean || !operand->boolean) {
-    throw nb::type_error("&, | and ^ are defined for tensors of bool; Wick has no bitwise operators on integers");
-  }
-  return nb::cast(unlocked([&] { return Array{kFunction(self.t, operand->t), true}; }));
-}
-
-Array invert(const Array& self) {
-  if (!self.boolean) throw nb::type_error("~ is defined for tensors of bool; Wick has no bitwise operators on integers");
-  return unlocked([&] { return Array{self.t.logical_not(), true}; });
-}
-
 // The same as a named method, which has nobody to leave the operands to.
 template <auto kOperator>
 nb::object named(const Array& self, nb::handle other) {
@@ -227,13 +211,7 @@ void bind_operators(nb::class_<Array>& tensor) {
   WICK_COMPARISON("le", le);
   WICK_COMPARISON("gt", gt);
   WICK_COMPARISON("ge", ge);
-  tensor.def("__and__", &logical<bit_and>, nb::is_operator(), nb::sig("def __and__(self, other: TensorLike, /) -> Tensor"))
-      .def("__rand__", &logical<bit_and>, nb::is_operator(), nb::sig("def __rand__(self, other: TensorLike, /) -> Tensor"))
-      .def("__or__", &logical<bit_or>, nb::is_operator(), nb::sig("def __or__(self, other: TensorLike, /) -> Tensor"))
-      .def("__ror__", &logical<bit_or>, nb::is_operator(), nb::sig("def __ror__(self, other: TensorLike, /) -> Tensor"))
-      .def("__xor__", &logical<bit_xor>, nb::is_operator(), nb::sig("def __xor__(self, other: TensorLike, /) -> Tensor"))
-      .def("__rxor__", &logical<bit_xor>, nb::is_operator(), nb::sig("def __rxor__(self, other: TensorLike, /) -> Tensor"))
-      .def("__invert__", &invert)
+  tensor
       .def("__neg__",
            [](const Array& self) {
              if (self.boolean) throw nb::type_error("-: not defined for a tensor of bool; use ~");

@@ -152,6 +152,19 @@ void bind_tensor(nb::module_& module, nb::class_<Array>& tensor) {
       .def("is_fortran_contiguous", [](const Array& self) { return self.t.is_fortran_contiguous(); })
       .def(
           "dim", [](const Array& self, int dim) { return self.t.dim(dim); }, nb::arg("dim"), "The extent of one dimension.")
+      .def(
+          "__array_namespace__",
+          [](const Array&, nb::handle version) {
+            const nb::module_ found = nb::module_::import_("wick.array_api");
+            if (!version.is_none() && !nb::object(found.attr("__array_api_version__")).equal(version)) {
+              throw nb::value_error(fmt::format("__array_namespace__: there is version {} of the array API standard, not {}",
+                                                nb::cast<std::string>(found.attr("__array_api_version__")), nb::str(version).c_str())
+                                        .c_str());
+            }
+            return found;
+          },
+          nb::kw_only(), nb::arg("api_version") = nb::none(),
+          nb::sig("def __array_namespace__(self, *, api_version: str | None = None) -> typing.Any"))
       .def("__repr__", &text_of)
       .def("__str__", &text_of)
       .def("__hash__", [](nb::handle self) { return reinterpret_cast<intptr_t>(self.ptr()) >> 4; }, nb::sig("def __hash__(self) -> int"));

@@ -176,11 +176,13 @@ void bind_copies(nb::class_<Array>& tensor) {
           nb::sig("def to_dtype(self, dtype: DType | str) -> Tensor"))
       .def(
           "to_device",
-          [](const Array& self, nb::handle device) {
+          [](const Array& self, nb::handle device, nb::handle stream) {
+            if (!stream.is_none()) throw nb::value_error("to_device: Wick has one queue for each device; leave stream out");
             const Device target = device_of(device, "to_device");
             return unlocked([&] { return as_same(self, self.t.to_device(target)); });
           },
-          nb::arg("device"), nb::sig("def to_device(self, device: Device | str) -> Tensor"))
+          nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
+          nb::sig("def to_device(self, device: Device | str, *, stream: None = None) -> Tensor"))
       .def("float", [](const Array& self) { return convert(self, {DType::f32}); })
       .def("double", [](const Array& self) { return convert(self, {DType::f64}); })
       .def("half", [](const Array& self) { return convert(self, {DType::f16}); })
