@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the stubs of the extension module, from the signatures that the module itself has.
 
-    make_stubs.py PACKAGE_FOLDER     the folder that holds wick/; writes wick/_wick/__init__.pyi and wick/_wick/_nn.pyi
+    make_stubs.py PACKAGE_FOLDER     the folder that holds wick/; writes wick/_wick/__init__.pyi, _ir.pyi and _nn.pyi there
 """
 import pathlib
 import re
@@ -19,12 +19,18 @@ import wick._wick
 TensorLike: typing.TypeAlias = "Tensor | builtins.float | typing.Any"
 
 '''
+OPERAND = '''# What expressions of a kernel take: values, variables, and numbers, which take the type of what is beside them.
+Operand: typing.TypeAlias = "Value | Variable | builtins.float"
+
+'''
 # Types without their arguments, as the bindings name them.
 BARE = [(r"\btuple\b(?!\[)", "tuple[typing.Any, ...]"), (r"\blist\b(?!\[)", "list[typing.Any]"), (r"\bdict\b(?!\[)", "dict[str, typing.Any]"),
         (r"\bos\.PathLike\b(?!\[)", "os.PathLike[str]"), (r"\*args\)", "*args: typing.Any)")]
 EXACT = {
     "def __eq__(self, other: TensorLike, /) -> Tensor: ...": "def __eq__(self, other: TensorLike, /) -> Tensor: ...  # type: ignore[override]",
     "def __ne__(self, other: TensorLike, /) -> Tensor: ...": "def __ne__(self, other: TensorLike, /) -> Tensor: ...  # type: ignore[override]",
+    "def __eq__(self, other: Operand, /) -> Value: ...": "def __eq__(self, other: Operand, /) -> Value: ...  # type: ignore[override]",
+    "def __ne__(self, other: Operand, /) -> Value: ...": "def __ne__(self, other: Operand, /) -> Value: ...  # type: ignore[override]",
     "def next(self) -> object: ...": "def next(self) -> tuple[typing.Any, ...] | None: ...",
     "def __exit__(self, *args: typing.Any) -> None: ...": "def __exit__(self, *args: object) -> None: ...",
 }
@@ -75,6 +81,7 @@ def main():
     folder = package / "wick/_wick"
     folder.mkdir(exist_ok=True)
     (folder / "__init__.pyi").write_text(stub_of(_wick, PREFIX + error_classes(_wick)))
+    (folder / "_ir.pyi").write_text(stub_of(_wick._ir, PREFIX.split("# What")[0] + OPERAND))
     (folder / "_nn.pyi").write_text(stub_of(_wick._nn, PREFIX.split("# What")[0]))
 
 

@@ -144,6 +144,7 @@ void bind_optimizers(nb::module_& module);
 void bind_tokenizer(nb::module_& module);
 void bind_model(nb::module_& module);
 void bind_kernels(nb::module_& module);
+void bind_gguf(nb::module_& module, nb::class_<Array>& tensor);
 
 // Memory of another library as a tensor (exchange.cpp): without a copy where that is possible. None where the object offers no memory.
 [[nodiscard]] std::optional<Array> import_array(nb::handle object, bool copy);

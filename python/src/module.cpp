@@ -29,6 +29,8 @@ NB_MODULE(_wick, module) {
   bind_nn(module);
   bind_optimizers(module);
   bind_files(module);
+  bind_gguf(module, tensor);
+  bind_kernels(module);
   bind_tokenizer(module);
   bind_model(module);
 }

@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOVELIST = ROOT / "models/novelist-20m-q8_0.gguf"
 # For programs that run elsewhere: where this wick lies.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(pathlib.Path(wick._wick.__file__).resolve().parents[1])}
-EXAMPLES = {"tensors": [], "mnist": [], "chat": [str(NOVELIST), "Who are you?", "chatml"], "extract": [str(NOVELIST)], "search": [str(NOVELIST)]}
+EXAMPLES = {"tensors": [], "mnist": [], "kernel": [], "chat": [str(NOVELIST), "Who are you?", "chatml"], "extract": [str(NOVELIST)], "search": [str(NOVELIST)]}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

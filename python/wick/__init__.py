@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from ._wick import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from . import array_api as array_api, llm as llm, nn as nn
+    from . import array_api as array_api, candle as candle, ir as ir, llm as llm, nn as nn
     from .llm import Model as Model, load as load
 
 # What few programs use is imported when it is asked for.
-_MODULES = ("array_api", "llm", "nn")
+_MODULES = ("array_api", "candle", "ir", "llm", "nn")
 _NAMES = {"load": "llm", "Model": "llm"}
 
 
