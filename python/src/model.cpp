@@ -116,11 +116,19 @@ void take_sampling(const nb::dict& from, wick::SamplingParams& into) {
   }
 }
 
+void take_adapters(const nb::dict& from, std::vector<wick::AdapterChoice>& into) {
+  if (!from.contains("adapters") || nb::object(from["adapters"]).is_none()) return;
+  for (const auto& [name, scale] : nb::cast<nb::dict>(from["adapters"])) {
+    into.push_back({nb::cast<std::string>(name), scale.is_none() ? std::nullopt : std::optional(nb::cast<float>(scale))});
+  }
+}
+
 wick::Request request_of(const nb::dict& from) {
   wick::Request request;
   take(from, "prompt", request.prompt);
   take(from, "tokens", request.tokens);
   take_sampling(from, request.params.sampling);
+  take_adapters(from, request.params.adapters);
   take(from, "max_tokens", request.params.max_tokens);
   take(from, "stop", request.params.stop);
   take(from, "stop_tokens", request.params.stop_tokens);
@@ -317,6 +325,20 @@ void bind_model(nb::module_& module) {
             return unlocked([&] { return self.running().restore_session(path); });
           },
           nb::arg("path"))
+      .def(
+          "add_adapter",
+          [](const Model& self, const std::string& name, const std::filesystem::path& path, float scale) {
+            unlocked([&] { self.running().add_adapter(name, path, scale); });
+          },
+          nb::arg("name"), nb::arg("path"), nb::arg("scale"))
+      .def("adapters",
+           [](const Model& self) {
+             nb::dict scales;
+             for (const wick::LoadedAdapter& adapter : unlocked([&] { return self.running().adapters(); })) {
+               scales[adapter.name.c_str()] = adapter.scale;
+             }
+             return scales;
+           })
       .def("close", [](Model& self) {
         if (getpid() == self.process) unlocked([&] { self.engine.reset(); });
       });

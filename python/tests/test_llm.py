@@ -279,3 +279,40 @@ if pid == 0:
 print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), model.generate("x", max_tokens=1).tokens != [])
 """)
     assert (code, out) == (0, "0 True\n"), err
+
+
+def test_adapters_change_texts_as_merged_weights_do(tmp_path):
+    # scale · B · A by the standard's own arithmetic, added to the weight in a file of its own.
+    tensors, metadata = wick.load_gguf(NOVELIST)
+    name = "blk.1.ffn_down.weight"
+    rows, columns = tensors[name].shape
+    random = np.random.default_rng(9)
+    a, b = (random.standard_normal(shape).astype(np.float32) * 0.3 for shape in ((4, columns), (rows, 4)))
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "r": 4, "lora_alpha": 8, "bias": "none"}))
+    prefix = "base_model.model.model.layers.1.mlp.down_proj.lora_"
+    wick.save_tensors({prefix + "A.weight": wick.tensor(a), prefix + "B.weight": wick.tensor(b)}, folder / "adapter_model.safetensors")
+
+    def merged(scale):
+        weight = tensors[name].to("f32").numpy() + np.float32(scale * 2) * (b @ a)
+        path = tmp_path / f"merged-{scale}.gguf"
+        wick.save_gguf({**tensors, name: wick.tensor(weight)}, path, metadata)
+        with wick.load(path, device="cpu", precise=True, context=256) as whole:
+            return whole.generate("Once upon a time", temperature=0, max_tokens=12, logprobs=1)
+
+    with wick.load(NOVELIST, device="cpu", precise=True, context=256) as model:
+        base = model.generate("Once upon a time", temperature=0, max_tokens=12)
+        assert model.adapters == {}
+        model.add_adapter("odd", folder, scale=0.5)
+        assert model.adapters == {"odd": 0.5}
+        for adapters, scale in [("odd", 0.5), ({"odd": 1.0}, 1.0)]:
+            got = model.generate("Once upon a time", temperature=0, max_tokens=12, logprobs=1, adapters=adapters)
+            expected = merged(scale)
+            assert got.tokens == expected.tokens != base.tokens
+            np.testing.assert_allclose([one.logprob for one in got.logprobs], [one.logprob for one in expected.logprobs], atol=2e-3)
+        assert model.generate("Once upon a time", temperature=0, max_tokens=12).tokens == base.tokens
+        for call, error in [(lambda: model.generate("x", adapters=["even"]), ValueError), (lambda: model.add_adapter("odd", folder), ValueError),
+                            (lambda: model.add_adapter("b", tmp_path / "none"), FileNotFoundError)]:
+            with pytest.raises(error):
+                call()

@@ -350,7 +350,7 @@ class Model:
 
         Parameters: max_tokens (256), temperature (0.8; 0: the most likely token), top_k (40; 0: all), top_p (0.95), min_p (0.05), seed,
         stop, stop_tokens, repetition_penalty, presence_penalty, frequency_penalty, logprobs (how many alternatives), logit_bias, ignore_eos,
-        parse_special, priority; of the text's form: response_format (a Pydantic model or a JSON Schema), regex, grammar (GBNF), choices.
+        parse_special, priority, adapters (names of add_adapter, or scales by name); of the text's form: response_format (a Pydantic model or a JSON Schema), regex, grammar (GBNF), choices.
 
         Returns a Generation; a TextStream with stream=True; a list for a list of texts.
         Raises ContextFullError, InvalidArgumentError.
@@ -386,7 +386,7 @@ class Model:
     _PARAMETERS = frozenset(
         """max_tokens temperature top_k top_p min_p seed stop stop_tokens repetition_penalty presence_penalty frequency_penalty penalty_window
         typical_p top_n_sigma xtc_probability xtc_threshold dry_multiplier dry_base dry_allowed_length dry_window mirostat mirostat_tau
-        mirostat_eta logprobs logit_bias ignore_eos parse_special priority user cache_prompt response_format regex grammar choices""".split())
+        mirostat_eta logprobs logit_bias ignore_eos parse_special priority user cache_prompt adapters response_format regex grammar choices""".split())
 
     def _request(self, parameters: Mapping[str, Any]) -> tuple[dict[str, Any], Callable[[Generation], None] | None]:
         unknown = sorted(set(parameters) - self._PARAMETERS)
@@ -395,6 +395,9 @@ class Model:
         request = {name: value for name, value in parameters.items() if name not in ("response_format", "regex", "grammar", "choices")}
         if isinstance(request.get("stop"), str):
             request["stop"] = [request["stop"]]
+        adapters = request.get("adapters")
+        if adapters is not None and not isinstance(adapters, Mapping):
+            request["adapters"] = dict.fromkeys([adapters] if isinstance(adapters, str) else adapters)
         forms = [name for name in ("response_format", "regex", "grammar", "choices") if parameters.get(name) is not None]
         if len(forms) > 1:
             raise ValueError(f"generate: {forms[0]} and {forms[1]} exclude each other")
@@ -481,6 +484,18 @@ class Model:
         if not several:
             return rows[0]
         return _wick.stack(rows) if rows else _wick.zeros((0, self.info["width"]))
+
+    def add_adapter(self, name: str, path: str | os.PathLike[str], *, scale: float = 1.0) -> None:
+        """Adds a low-rank adapter (LoRA), a GGUF file or a PEFT folder, under a name that requests may give as `adapters`.
+
+        scale: of its part of each product, for requests that say none. Raises NotFoundError, CorruptFileError, UnsupportedError, ShapeError.
+        """
+        self._model.add_adapter(name, path, scale)
+
+    @property
+    def adapters(self) -> dict[str, float]:
+        """The adapters' scales, by name."""
+        return self._model.adapters()
 
     def save_session(self, tokens: Sequence[int], path: str | os.PathLike[str]) -> int:
         """Writes what the cache holds of these tokens; how many that are."""
