@@ -116,8 +116,9 @@ struct Text : Object {
   Budget* budget;  // none for the template's own constants
 };
 
-// The type of a tuple that |groupby makes: its parts are also called grouper and list.
-inline constexpr const char* kGroupType = "group";
+// The type of a tuple that |groupby makes: its parts are also called grouper and list. One array, so that its address is the same in every
+// file; a literal's need not be.
+inline constexpr char kGroupType[] = "group";
 
 struct Sequence : Object {
   Sequence(Values values, Budget* costs);
