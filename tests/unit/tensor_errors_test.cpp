@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,8 @@ TEST(Errors, OfViewsSayWhatFits) {
        [&] { (void)x.narrow(1, -1, 1); }},
       {"stride_slice: 3 elements from 0 on by 2 are out of range for dimension 1 of shape [2, 3]; allowed: elements 0 to 2",
        [&] { (void)x.stride_slice(1, 0, 3, 2); }},
+      {"stride_slice: -9223372036854775808 elements from 0 on by 1 are out of range for dimension 1 of shape [2, 3]; allowed: elements 0 to 2",
+       [&] { (void)x.stride_slice(1, 0, std::numeric_limits<int64_t>::min(), 1); }},
       {"stride_slice: step 0 for Tensor[[2, 3], f32]; allowed: 1 or more", [&] { (void)x.stride_slice(1, 0, 1, 0); }},
       {"unfold: windows of 5 every 1 elements of dimension 1 of shape [2, 3]; allowed: windows of 0 to 3, a step of 1 or more",
        [&] { (void)x.unfold(1, 5, 1); }},

@@ -175,7 +175,7 @@ Tensor Tensor::stride_slice(int dim, int64_t start, int64_t length, int64_t step
   check_assigned("stride_slice", *this);
   const int axis = resolve_dim("stride_slice", dim, shape());
   if (step < 1) fail(ErrorCode::invalid_argument, "stride_slice: step {} for {}; allowed: 1 or more", step, describe());
-  const std::optional<int64_t> reach = length == 0 ? 0 : (Checked(length - 1) * step + 1).value();
+  const std::optional<int64_t> reach = length <= 0 ? 0 : (Checked(length - 1) * step + 1).value();
   if (length < 0 || start < 0 || !reach || start > shape()[axis] - *reach) {
     fail(ErrorCode::index_out_of_range,
          "stride_slice: {} elements from {} on by {} are out of range for dimension {} of shape {}; allowed: elements 0 to {}", length,
