@@ -1,5 +1,6 @@
 // Takes any bytes for a list of views with any int64 arguments, applies them to a small tensor and reads the result: each is an error or a
 // view of the tensor's own elements, and no number overflows on the way (UBSan).
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -48,6 +49,12 @@ class Input {
     return value;
   }
 
+  // What makes a tensor larger: a little, or more than any machine has. Sizes between cost seconds and find nothing.
+  int64_t growth() {
+    const int64_t value = number();
+    return value > 4096 ? std::max(value, int64_t{1} << 48) : value;
+  }
+
  private:
   const uint8_t* data_;
   size_t left_;
@@ -65,12 +72,12 @@ Tensor any_layout(const Tensor& x, Input& input) {
 Tensor convolved(const Tensor& x, Input& input) {
   const Tensor image = x.contiguous().flatten_all().narrow(0, 0, 16).reshape({1, 1, 4, 4});
   const Tensor kernel = image.narrow(2, 0, 2).narrow(3, 0, 2);
-  const int64_t padding = input.number(), stride = input.number(), dilation = input.number(), groups = input.number();
+  const int64_t padding = input.growth(), stride = input.number(), dilation = input.number(), groups = input.number();
   switch (input.byte() % 4) {
     case 0: return image.conv2d(kernel, padding, stride, dilation, groups);
-    case 1: return image.conv_transpose2d(kernel, padding, input.number(), stride, dilation, groups);
+    case 1: return image.conv_transpose2d(kernel, padding, input.growth(), std::min(stride, int64_t{1} << 20), dilation, groups);
     case 2: return image.max_pool2d({padding, stride}, std::array{dilation, groups});
-    default: return image.upsample_nearest2d(padding, stride);
+    default: return image.upsample_nearest2d(padding, input.growth());
   }
 }
 
@@ -91,7 +98,7 @@ Tensor step(const Tensor& x, Input& input) {
     case 11: return x.i(wick::range(input.number(), input.number(), input.number()));
     case 12: return x.i(wick::ellipsis, input.number());
     case 13: return x.roll(input.number(), input.dim());
-    case 14: return x.pad_with_zeros(input.dim(), input.number(), input.number());
+    case 14: return x.pad_with_zeros(input.dim(), input.growth(), input.growth());
     case 15: return x.broadcast_to({input.number(), input.number(), input.number(), input.number()});
     case 16: return any_layout(x, input);
     case 17: return convolved(x, input);
@@ -100,7 +107,7 @@ Tensor step(const Tensor& x, Input& input) {
       return parts[input.byte() % parts.size()];
     }
     case 19: return x.tril(static_cast<int>(input.number()));
-    case 20: return x.repeat({input.number(), input.number()});
+    case 20: return x.repeat({input.growth(), input.growth()});
     default: {
       const Tensor cache = x.contiguous().flatten_all().narrow(0, 0, 12).reshape({1, 3, 4});
       return attention(cache.transpose(0, 1).narrow(0, 0, 1).contiguous(), cache, cache, {1, input.number(), true});
