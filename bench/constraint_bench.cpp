@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "wick/base/error.h"
+#include "wick/text/call_form.h"
 #include "wick/text/token_constraint.h"
 #include "wick/text/tokenizer.h"
 
@@ -43,6 +44,24 @@ std::string large_schema() {
   return R"({"type":"object","additionalProperties":false,"properties":{)" + properties + "}}";
 }
 
+// What a model with tools may write whose calls are XML: a text, and calls whose parameters are written without quotes.
+OutputFormat answer_or_call() {
+  const std::string tools =
+      R"([{"type":"function","function":{"name":"write","parameters":{"type":"object","properties":{)"
+      R"("path":{"type":"string","pattern":"^[a-z/]+\\.(md|txt)$"},"title":{"type":"string","maxLength":60},"content":{"type":"string"},)"
+      R"("mode":{"type":"string","enum":["append","replace"]},"lines":{"type":"integer"}},"required":["path","content"]}}}])";
+  const wick::CallForm& form = *wick::find_call_form("hermes", "<tool_call>\n<function=");
+  const OutputFormat text{.kind = Kind::free_text, .choices = {std::string(form.begin)}};
+  return {.kind = Kind::any_of,
+          .parts = {text, {.kind = Kind::sequence, .parts = {text, wick::calls_of_form(form, tools, "", /*parallel=*/true)}}}};
+}
+std::string call_in_xml() {
+  return "I write it.\n<tool_call>\n<function=write>\n<parameter=path>\nnotes/today.md\n</parameter>\n<parameter=title>\nWhat a day, 日本語"
+         "\n</parameter>\n<parameter=content>\nOnce upon a time <b>there</b> was a fox.\nIt "
+         "jumped.\n</parameter>\n<parameter=mode>\nappend\n"
+         "</parameter>\n</function>\n</tool_call>";
+}
+
 std::vector<Case> cases() {
   const std::string prose = "The quick brown fox jumps over the lazy dog, again and again; \\\"why?\\\" it asks. Grüße, 日本語 and 🙂 too.";
   const std::string person =
@@ -67,6 +86,7 @@ std::vector<Case> cases() {
        {"The quick brown fox jumps over the lazy dog, again and again; it is tired by now."}},
       {"regex of a date", {.kind = Kind::regex, .text = "\\d{4}-(0[1-9]|1[0-2])-([0-2]\\d|3[01])"}, {"2024-12-31"}},
       {"choices", {.kind = Kind::choices, .choices = {"positive", "negative", "neutral"}}, {"neutral"}},
+      {"an answer, or calls in XML", answer_or_call(), {"The answer is: a < b, and <b>bold</b>. Grüße, 日本語.", call_in_xml()}},
   };
 }
 
@@ -115,7 +135,11 @@ void measure(const std::shared_ptr<const wick::Tokenizer>& tokenizer, const Case
   for (int round = 0; round < rounds; ++round) {
     // A format of its own: nothing of it is compiled or cached yet.
     OutputFormat format = entry.format;
-    format.parts.resize(static_cast<size_t>(round));
+    if (format.parts.empty()) {
+      format.parts.resize(static_cast<size_t>(round));
+    } else {
+      format.text = std::to_string(round);
+    }
     const auto start = Clock::now();
     const auto constraint = compiler.compile(format);
     compile = std::min(compile, microseconds_since(start) / 1000);

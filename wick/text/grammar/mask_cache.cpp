@@ -18,13 +18,49 @@ void add_bits(Mask& to, std::span<const uint64_t> from) {
   for (size_t word = 0; word < from.size(); ++word) to[word] |= from[word];
 }
 
-std::vector<Utf8Sequence> plain_characters() {
-  const CodePointSet plain = CodePointSet{{0, 0x1F}, {0x7F, 0x7F}, {'"', '"'}, {'\\', '\\'}}.complement();
-  std::vector<Utf8Sequence> result;
-  for (const auto& [first, last] : plain.ranges()) {
-    for (const Utf8Sequence& encoded : utf8_sequences(first, last)) result.push_back(encoded);
+std::vector<std::vector<std::string>> characters_beyond_ascii(const Automaton& automaton) {
+  std::vector<std::vector<std::string>> sequences;
+  const auto add = [&](const Utf8Sequence& encoded) {
+    std::vector<std::string>& places = sequences.emplace_back(encoded.length);
+    for (size_t index = 0; index < places.size(); ++index) {
+      std::bitset<256> seen;
+      for (unsigned byte = encoded.bytes[index].first; byte <= encoded.bytes[index].second; ++byte) {
+        const uint8_t of = automaton.byte_class(static_cast<uint8_t>(byte));
+        if (!seen.test(of)) places[index] += static_cast<char>(byte);
+        seen.set(of);
+      }
+    }
+  };
+  const CodePointSet beyond{{0x80, kLastCodePoint}};
+  for (const auto& [first, last] : beyond.ranges()) {
+    for (const Utf8Sequence& encoded : utf8_sequences(first, last)) add(encoded);
   }
-  return result;
+  return sequences;
+}
+
+// The state that characters of most tokens lead to, but for `dead` and `different`; `dead`: there is none.
+template <class Count>
+uint32_t most_common(const std::array<uint32_t, CharacterClasses::kCount>& steps, uint32_t dead, uint32_t different, Count&& count) {
+  std::vector<std::pair<uint32_t, uint64_t>> counts;  // of tokens, by state
+  for (unsigned index = 0; index < steps.size(); ++index) {
+    if (steps[index] == dead || steps[index] == different) continue;
+    const auto same = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.first == steps[index]; });
+    if (same == counts.end()) {
+      counts.emplace_back(steps[index], count(index));
+    } else {
+      same->second += count(index);
+    }
+  }
+  const auto best = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return best == counts.end() ? dead : best->first;
+}
+
+CharacterClasses classes_to(const std::array<uint32_t, CharacterClasses::kCount>& steps, uint32_t target) {
+  CharacterClasses classes;
+  for (unsigned index = 0; index < steps.size(); ++index) {
+    if (steps[index] == target) classes.set(index);
+  }
+  return classes;
 }
 
 }  // namespace
@@ -42,7 +78,7 @@ MaskCache::MaskCache(const Automaton& automaton, const TokenTable& tokens)
     : automaton_(automaton),
       tokens_(tokens),
       stepper_(automaton, arena_),
-      plain_sequences_(plain_characters()),
+      beyond_ascii_(characters_beyond_ascii(automaton)),
       path_(tokens.longest() + 2, kDead) {
   static_cast<void>(state_of({}));  // kDead
 }
@@ -91,8 +127,9 @@ uint32_t MaskCache::first_entry(const Configuration& local, bool at_bottom) {
   Entry entry;
   entry.mask.assign(mask_words(tokens_.vocab_size()), 0);
   const uint32_t state = state_of({.items = {local}, .bottom = false});
-  if (!add_plain_tokens(state, at_bottom, entry)) walk(tokens_.plain(), 0, state, 0, entry);
-  walk(tokens_.other(), 0, state, kOtherTrie, entry);
+  const std::optional<Shortcut> shortcut = find_shortcut(state, at_bottom);
+  if (shortcut) tokens_.add_tokens_of(shortcut->first, shortcut->rest, shortcut->most, entry.mask);
+  walk(0, state, shortcut ? &*shortcut : nullptr, entry);
   if (at_bottom) entry.returns.clear();
   return first_entries_[key] = add_entry(std::move(entry));
 }
@@ -105,8 +142,7 @@ uint32_t MaskCache::next_entry(uint32_t entry, const Frame& frame) {
   const bool through = states_[state]->bottom;
   for (const uint32_t place : entries_[entry]->returns) {
     if (through) next.returns.push_back(place);
-    const bool other = (place & kOtherTrie) != 0;
-    walk(other ? tokens_.other() : tokens_.plain(), place & ~kOtherTrie, state, place & kOtherTrie, next);
+    walk(place, state, nullptr, next);
   }
   std::sort(next.returns.begin(), next.returns.end());
   next.returns.erase(std::unique(next.returns.begin(), next.returns.end()), next.returns.end());
@@ -123,55 +159,48 @@ uint32_t MaskCache::state_of(Configurations set) {
   if (added) {
     states_.push_back(&entry->first);
     steps_.resize(steps_.size() + automaton_.class_count(), entry->first.items.empty() ? kDead : kUnknown);
-    plain_steps_.push_back(kUnknown);
   }
   return entry->second;
 }
 
-void MaskCache::find_steps(uint32_t state) {
+void MaskCache::find_step(uint32_t state, uint8_t byte) {
   const Configurations& from = *states_[state];
-  std::bitset<257> begins;
-  begins.set(0);
+  uint8_t first = 0;
+  uint8_t last = 0xFF;
   for (const Configuration& item : from.items) {
     for (const ByteEdge& edge : automaton_.bytes(automaton_.node(item.node))) {
-      begins.set(edge.first);
-      begins.set(edge.last + 1U);
+      if (edge.last < byte) {
+        first = std::max(first, static_cast<uint8_t>(edge.last + 1U));
+      } else if (edge.first > byte) {
+        last = std::min(last, static_cast<uint8_t>(edge.first - 1U));
+      } else {
+        first = std::max(first, edge.first);
+        last = std::min(last, edge.last);
+      }
     }
   }
-  uint32_t next = kDead;
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    if (begins.test(byte)) next = state_of(stepper_.step(from, static_cast<uint8_t>(byte)));
-    steps_[size_t{state} * automaton_.class_count() + automaton_.byte_class(static_cast<uint8_t>(byte))] = next;
+  const uint32_t next = state_of(stepper_.step(from, byte));
+  for (unsigned alike = first; alike <= last; ++alike) {
+    steps_[size_t{state} * automaton_.class_count() + automaton_.byte_class(static_cast<uint8_t>(alike))] = next;
   }
 }
 
-uint32_t MaskCache::plain_step(uint32_t state) {
-  if (plain_steps_[state] == kUnknown) {
-    const uint32_t next = find_plain_step(state);
-    plain_steps_[state] = next;
-  }
-  return plain_steps_[state];
-}
-
-uint32_t MaskCache::find_plain_step(uint32_t state) {
+uint32_t MaskCache::step_beyond_ascii(uint32_t state) {
   uint32_t common = kUnknown;
   std::vector<uint32_t> from;
   std::vector<uint32_t> to;
-  for (const Utf8Sequence& encoded : plain_sequences_) {
+  for (const std::vector<std::string>& places : beyond_ascii_) {
     from = {state};
-    for (size_t index = 0; index < encoded.length; ++index) {
+    for (size_t index = 0; index < places.size(); ++index) {
       to.clear();
       for (const uint32_t current : from) {
-        int last_class = -1;
-        for (unsigned byte = encoded.bytes[index].first; byte <= encoded.bytes[index].second; ++byte) {
-          if (automaton_.byte_class(static_cast<uint8_t>(byte)) == last_class) continue;
-          last_class = automaton_.byte_class(static_cast<uint8_t>(byte));
+        for (const char byte : places[index]) {
           const uint32_t next = step(current, static_cast<uint8_t>(byte));
           if (std::find(to.begin(), to.end(), next) == to.end()) to.push_back(next);
         }
       }
       // In the middle of a character a return to the base would have to be noted.
-      if (index + 1 < encoded.length && std::any_of(to.begin(), to.end(), [&](uint32_t next) { return states_[next]->bottom; }))
+      if (index + 1 < places.size() && std::any_of(to.begin(), to.end(), [&](uint32_t next) { return states_[next]->bottom; }))
         return kDifferent;
       from.swap(to);
     }
@@ -181,27 +210,105 @@ uint32_t MaskCache::find_plain_step(uint32_t state) {
   return common;
 }
 
-bool MaskCache::add_plain_tokens(uint32_t state, bool at_bottom, Entry& entry) {
-  size_t characters = 0;
-  const size_t most = TokenTable::kMostPlainCharacters;
-  while (characters < most) {
-    const uint32_t next = plain_step(state);
-    if (next == kDifferent || (states_[next]->bottom && !at_bottom)) return false;
-    if (next == kDead) break;
-    // A state that leads to itself allows any number.
-    if (next == state) characters = most;
-    ++characters;
-    state = next;
+MaskCache::ClassSteps MaskCache::class_steps(uint32_t state, bool at_bottom) {
+  ClassSteps steps;
+  steps.fill(kUnknown);
+  for (unsigned byte = 0; byte < 0x80; ++byte) {
+    uint32_t& known = steps[CharacterClasses::of(static_cast<uint8_t>(byte))];
+    const uint32_t next = step(state, static_cast<uint8_t>(byte));
+    known = known == kUnknown || known == next ? next : kDifferent;
   }
-  add_bits(entry.mask, tokens_.plain_up_to(std::min(characters, most)));
-  return true;
+  steps[CharacterClasses::kBeyond] = step_beyond_ascii(state);
+  for (uint32_t& next : steps) {
+    if (next == kUnknown || (next != kDifferent && !at_bottom && states_[next]->bottom)) next = kDifferent;
+  }
+  return steps;
 }
 
-void MaskCache::walk(const TokenTrie& trie, uint32_t root, uint32_t state, uint32_t trie_bit, Entry& entry) {
+std::optional<MaskCache::Shortcut> MaskCache::find_shortcut(uint32_t state, bool at_bottom) {
+  constexpr uint32_t kFewTokens = 2000;  // which are walked sooner than masks are joined
+  constexpr auto& lengths = CharacterClasses::kLengths;
+  const ClassSteps first = class_steps(state, at_bottom);
+  uint32_t at = most_common(first, kDead, kDifferent, [&](unsigned index) { return tokens_.count_beginning(index); });
+  if (at == kDead) return std::nullopt;
+  Shortcut shortcut{.first = classes_to(first, at), .rest = {}, .most = lengths[0]};
+  uint32_t tokens = 0;
+  for (unsigned index = 0; index < CharacterClasses::kCount; ++index)
+    tokens += shortcut.first.test(index) ? tokens_.count_beginning(index) : 0;
+  if (tokens < kFewTokens) return std::nullopt;
+  // That the shortcut answers for texts of up to so many characters, or of any number.
+  const auto answer = [&](size_t characters) {
+    for (unsigned index = 0; index < lengths.size(); ++index) {
+      if (characters >= lengths[index]) shortcut.most = lengths[index];
+      if (index + 1 < lengths.size() ? characters >= lengths[index + 1] : characters > tokens_.longest())
+        shortcut.rest.set(CharacterClasses::kLong + index);
+    }
+    if (characters > tokens_.longest()) shortcut.most = kAnyNumber;
+    return shortcut;
+  };
+  for (size_t characters = 1; characters < lengths[0]; ++characters) {
+    const ClassSteps steps = class_steps(at, at_bottom);
+    const uint32_t next = most_common(steps, kDead, kDifferent, [&](unsigned index) { return tokens_.count_holding(index); });
+    if (characters == 1) {
+      if (next == kDead) return std::nullopt;
+      shortcut.rest = classes_to(steps, next);
+    } else if (shortcut.rest.is_within(classes_to(steps, kDead))) {
+      static_cast<void>(answer(kAnyNumber));  // longer ones are refused
+      shortcut.most = characters;
+      return shortcut;
+    } else if (!shortcut.rest.is_within(classes_to(steps, next))) {
+      return std::nullopt;
+    }
+    if (next == at) return answer(kAnyNumber);
+    if (const size_t more = sure_repetitions(at, next); characters + more >= lengths[0]) return answer(characters + more);
+    at = next;
+  }
+  return answer(lengths[0]);
+}
+
+size_t MaskCache::sure_repetitions(uint32_t state, uint32_t next) const {
+  const Configurations& from = *states_[state];
+  const Configurations& to = *states_[next];
+  if (from.items.size() != to.items.size() || from.bottom != to.bottom) return 0;
+  size_t most = SIZE_MAX;
+  for (size_t index = 0; index < from.items.size(); ++index) {
+    if (from.items[index].node != to.items[index].node) return 0;
+    most = std::min(most, sure_repetitions_of(from.items[index].frame, to.items[index].frame));
+  }
+  return most;
+}
+
+size_t MaskCache::sure_repetitions_of(uint32_t frame, uint32_t next_frame) const {
+  if (frame == next_frame) return SIZE_MAX;
+  const Frame& from = arena_.at(frame);
+  const Frame& to = arena_.at(next_frame);
+  if (frame == FrameArena::kBottom || next_frame == FrameArena::kBottom || from.call != to.call || from.seen != to.seen) return 0;
+  const size_t below = sure_repetitions_of(from.parent, to.parent);
+  if (from.count == to.count) return below;
+  const AutomatonCall& call = automaton_.call(from.call);
+  if (call.kind != AutomatonCall::Kind::repeat || to.count != from.count + 1) return 0;
+  if (to.count < call.smallest) return std::min<size_t>(below, call.smallest - to.count - 1U);
+  if (from.count < call.smallest) return 0;
+  return call.largest == kUnlimited ? below : std::min<size_t>(below, call.largest - to.count);
+}
+
+void MaskCache::walk(uint32_t root, uint32_t state, const Shortcut* shortcut, Entry& entry) {
+  const TokenTrie& trie = tokens_.trie();
   const uint32_t end = trie.at(root).end;
   path_[trie.at(root).depth] = state;
+  unsigned common = 0;  // so much of the path is of the shortcut's characters
   for (uint32_t index = root + 1; index < end;) {
     const TokenTrie::Node& node = trie.at(index);
+    common = std::min(common, node.depth - 1U);
+    if (shortcut != nullptr && common == node.depth - 1U) {
+      const unsigned own = CharacterClasses::of(node.byte);
+      const bool is_common = (node.depth == 1 ? shortcut->first : shortcut->rest).test(own);
+      if (is_common && trie.classes(index).is_within(shortcut->rest)) {
+        index = node.end;
+        continue;
+      }
+      if (is_common) common = node.depth;
+    }
     const uint32_t next = step(path_[node.depth - 1U], node.byte);
     if (next == kDead) {
       index = node.end;
@@ -209,7 +316,7 @@ void MaskCache::walk(const TokenTrie& trie, uint32_t root, uint32_t state, uint3
     }
     path_[node.depth] = next;
     for (const TokenId token : trie.tokens(index)) set_bit(entry.mask, token);
-    if (states_[next]->bottom && node.end > index + 1) entry.returns.push_back(index | trie_bit);
+    if (states_[next]->bottom && node.end > index + 1) entry.returns.push_back(index);
     ++index;
   }
 }
@@ -221,7 +328,6 @@ void MaskCache::drop_if_large() {
   state_numbers_.clear();
   states_.clear();
   steps_.clear();
-  plain_steps_.clear();
   first_entries_.clear();
   entries_.clear();
   static_cast<void>(state_of({}));

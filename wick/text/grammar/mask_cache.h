@@ -1,9 +1,12 @@
 // A MaskCache computes which tokens may follow a configuration of an Automaton, and keeps what does not depend on the rest of the stack.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -28,14 +31,24 @@ class MaskCache {
   };
   struct Entry {
     std::vector<uint64_t> mask;
-    std::vector<uint32_t> returns;  // nodes of the tries, behind which the base is returned to
+    std::vector<uint32_t> returns;  // nodes of the trie, behind which the base is returned to
     std::unordered_map<Frame, uint32_t, FrameHash> next;
   };
 
   static constexpr uint32_t kDead = 0;
   static constexpr uint32_t kUnknown = UINT32_MAX;
   static constexpr uint32_t kDifferent = UINT32_MAX - 1;
-  static constexpr uint32_t kOtherTrie = uint32_t{1} << 31;
+  static constexpr size_t kAnyNumber = SIZE_MAX;
+
+  // Where a state treats most characters alike, the tokens of these alone need no walk: those whose first character is of `first` and whose
+  // others are of `rest` are allowed, if they have at most `most` characters, and refused otherwise.
+  struct Shortcut {
+    CharacterClasses first;
+    CharacterClasses rest;
+    size_t most = kAnyNumber;
+  };
+  // The state after any character of a class; kDifferent where that depends on the character, or the base may be returned to.
+  using ClassSteps = std::array<uint32_t, CharacterClasses::kCount>;
 
   // The frames of light repetitions on top of the stack, in this cache's arena, with counts that far limits do not change; `frame` becomes
   // the first one below them.
@@ -48,29 +61,34 @@ class MaskCache {
   [[nodiscard]] uint32_t state_of(Configurations set);
   [[nodiscard]] uint32_t step(uint32_t state, uint8_t byte) {
     const size_t slot = size_t{state} * automaton_.class_count() + automaton_.byte_class(byte);
-    if (steps_[slot] == kUnknown) find_steps(state);
+    if (steps_[slot] == kUnknown) find_step(state, byte);
     return steps_[slot];
   }
-  // Of all bytes: one step for each stretch of bytes that the state's nodes treat alike.
-  void find_steps(uint32_t state);
-  // The state after any plain character; kDead if none is allowed, kDifferent if it depends on the character.
-  [[nodiscard]] uint32_t plain_step(uint32_t state);
-  [[nodiscard]] uint32_t find_plain_step(uint32_t state);
-  // True if the plain tokens have been dealt with.
-  [[nodiscard]] bool add_plain_tokens(uint32_t state, bool at_bottom, Entry& entry);
-  void walk(const TokenTrie& trie, uint32_t root, uint32_t state, uint32_t trie_bit, Entry& entry);
+  // For all bytes of the stretch around `byte` that the state's nodes treat alike.
+  void find_step(uint32_t state, uint8_t byte);
+  // `at_bottom`: what returns to the base is at the end of the text.
+  [[nodiscard]] ClassSteps class_steps(uint32_t state, bool at_bottom);
+  [[nodiscard]] uint32_t step_beyond_ascii(uint32_t state);
+  // None, if the state treats no large part of the vocabulary alike.
+  [[nodiscard]] std::optional<Shortcut> find_shortcut(uint32_t state, bool at_bottom);
+  // How many more characters surely lead from `next` on as the one from `state` to it: these differ in the counts of light repetitions
+  // alone, which are that far from their limits. 0: they differ in more.
+  [[nodiscard]] size_t sure_repetitions(uint32_t state, uint32_t next) const;
+  [[nodiscard]] size_t sure_repetitions_of(uint32_t frame, uint32_t next_frame) const;
+  // The subtree of a node, which `state` is the state at, without what `shortcut` answers for; nullptr: all of it.
+  void walk(uint32_t root, uint32_t state, const Shortcut* shortcut, Entry& entry);
   void drop_if_large();
 
   const Automaton& automaton_;
   const TokenTable& tokens_;
   FrameArena arena_;
   Stepper stepper_;
-  std::vector<Utf8Sequence> plain_sequences_;
+  // All characters beyond ASCII: of each sequence of bytes and each of its places, one byte of each class.
+  std::vector<std::vector<std::string>> beyond_ascii_;
   std::unordered_map<Configurations, uint32_t, StateHash> state_numbers_;
   std::vector<const Configurations*> states_;
   std::vector<uint32_t> steps_;  // [state, byte class]
-  std::vector<uint32_t> plain_steps_;
-  std::vector<uint32_t> path_;  // states by depth of the walk
+  std::vector<uint32_t> path_;   // states by depth of the walk
   std::unordered_map<uint64_t, uint32_t> first_entries_;
   std::vector<std::unique_ptr<Entry>> entries_;
 };
