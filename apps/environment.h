@@ -6,10 +6,13 @@
 #include <clocale>
 #include <cstdlib>
 #include <map>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "wick/base/dynlib.h"
 #include "wick/cli/console.h"
 
 namespace wick {
@@ -26,6 +29,16 @@ inline std::string cache_directory() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') return std::string(cache) + "/wick";
   if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') return std::string(home) + "/.cache/wick";
   return {};
+}
+
+// Where drivers' libraries are looked for before the system's own places: the folders of WICK_LIBRARY_PATH, with colons between them.
+inline std::vector<std::string> library_folders() {
+  std::vector<std::string> folders;
+  std::istringstream all(environment_variable("WICK_LIBRARY_PATH"));
+  for (std::string folder; std::getline(all, folder, ':');) {
+    if (!folder.empty()) folders.push_back(folder);
+  }
+  return folders;
 }
 
 // The variables that stand for flags: WICK_MODEL for --model.
@@ -47,6 +60,7 @@ inline bool is_plain_terminal() {
 
 // The console of this process, with what its environment says.
 inline Console console_of_process(std::string name) {
+  set_library_folders(library_folders());
   std::setlocale(LC_CTYPE, "");  // the line editor must know how characters are encoded
   Console console = standard_console(std::move(name));
   console.cache_directory = cache_directory();

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "unit/temporary_folder.h"
 #include "wick/base/error.h"
 
 namespace wick {
@@ -28,6 +32,24 @@ TEST(DynamicLibrary, OneThatIsNotThereIsRefusedByName) {
     EXPECT_EQ(error.code(), ErrorCode::not_found);
     EXPECT_THAT(error.what(), testing::HasSubstr("/no/such/libdriver.so.1"));
   }
+}
+
+TEST(DynamicLibrary, IsLookedForInTheFoldersFirst) {
+  const TemporaryFolder folder;
+  const std::string empty = folder.path() / "empty";
+  std::filesystem::create_directory(empty);
+  { std::ofstream(folder.path() / "libm.so.6") << "no library"; }
+  set_library_folders({empty, folder.path().string()});
+  // One that is there and is none is not passed over for the system's.
+  try {
+    const DynamicLibrary library("libm.so.6");
+    ADD_FAILURE() << "opened";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(folder.path().string()));
+  }
+  EXPECT_NE(DynamicLibrary("libdl.so.2").find("dlopen"), nullptr) << "what is in no folder is the system's";
+  set_library_folders({});
+  EXPECT_NE(DynamicLibrary("libm.so.6").find("ldexp"), nullptr);
 }
 
 }  // namespace

@@ -6,13 +6,18 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace wick {
 
+// The folders in which libraries are looked for before the system's own places: those of drivers and compilers that are installed nowhere
+// else. For the whole process, and for libraries that are opened from then on.
+void set_library_folders(std::vector<std::string> folders);
+
 class DynamicLibrary {
  public:
-  // By a name that the system looks up ("libOpenCL.so.1") or a path. Its code stays in memory until the process ends, since drivers leave
-  // threads behind. Errors: not_found, with the system's reason.
+  // By a name that is looked up ("libOpenCL.so.1") in set_library_folders() and by the system, or a path. Its code stays in memory until
+  // the process ends, since drivers leave threads behind. Errors: not_found, with the system's reason.
   explicit DynamicLibrary(std::string name);
   ~DynamicLibrary();
   DynamicLibrary(const DynamicLibrary&) = delete;

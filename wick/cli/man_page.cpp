@@ -110,6 +110,8 @@ std::string environment(const CommandRecord& command) {
     out += request("TP\n.B", "WICK_CACHE_DIR") + paragraph(
                                                      "Where programs that were compiled for accelerators, and what was learnt of the "
                                                      "processor, are kept; empty: nowhere (~/.cache/wick).");
+    out += request("TP\n.B", "WICK_LIBRARY_PATH") +
+           paragraph("Folders, with colons between them, in which the libraries of drivers are looked for before the system's own places.");
   }
   return out.empty() ? "" : ".SH ENVIRONMENT\n" + out;
 }

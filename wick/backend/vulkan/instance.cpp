@@ -2,12 +2,22 @@
 
 #include <fmt/format.h>
 
+#include "wick/base/dynlib.h"
+#include "wick/base/error.h"
+
 namespace wick::vulkan {
 namespace {
 
 Instance open_instance() {
-  if (volkInitialize() != VK_SUCCESS)
-    return {VK_NULL_HANDLE, "there is no Vulkan loader (libvulkan.so.1); install one, and the driver of the GPU"};
+  constexpr const char* kNoLoader = "there is no Vulkan loader (libvulkan.so.1); install one, and the driver of the GPU";
+  try {
+    const DynamicLibrary loader("libvulkan.so.1");
+    auto* const find = reinterpret_cast<PFN_vkGetInstanceProcAddr>(loader.find("vkGetInstanceProcAddr"));
+    if (find == nullptr) return {VK_NULL_HANDLE, kNoLoader};
+    volkInitializeCustom(find);
+  } catch (const Error&) {
+    return {VK_NULL_HANDLE, kNoLoader};
+  }
   const uint32_t version = volkGetInstanceVersion();
   if (version < VK_API_VERSION_1_2) {
     return {VK_NULL_HANDLE, fmt::format("the Vulkan loader is of version {}.{}, and 1.2 is needed", VK_API_VERSION_MAJOR(version),

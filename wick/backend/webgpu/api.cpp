@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kRemedy =
     "install wgpu-native 29 from github.com/gfx-rs/wgpu-native, or `pip install wgpu==0.32.0`, and put the folder of its library into "
-    "LD_LIBRARY_PATH";
+    "WICK_LIBRARY_PATH";
 
 // As its own releases name it, and as PyPI's package wgpu does.
 const std::array<std::string, 2> kLibraries{"libwgpu_native.so", "libwgpu_native-release.so"};

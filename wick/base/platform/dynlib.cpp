@@ -2,15 +2,47 @@
 
 #include <dlfcn.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <mutex>
 #include <utility>
 
 #include "wick/base/fail.h"
 
 namespace wick {
 
-DynamicLibrary::DynamicLibrary(std::string name)
-    : name_(std::move(name)), handle_(::dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
+namespace {
+
+struct LibraryFolders {
+  std::mutex mutex;
+  std::vector<std::string> folders;
+};
+LibraryFolders& library_folders() {
+  static LibraryFolders instance;
+  return instance;
+}
+
+// A library that is in a folder and cannot be opened is not passed over: the reason is its own.
+void* open_library(const std::string& name) {
+  constexpr int kMode = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+  LibraryFolders& known = library_folders();
+  const std::lock_guard lock(known.mutex);
+  for (const std::string& folder : known.folders) {
+    const std::string path = folder + "/" + name;
+    if (name.find('/') == std::string::npos && ::access(path.c_str(), F_OK) == 0) return ::dlopen(path.c_str(), kMode);
+  }
+  return ::dlopen(name.c_str(), kMode);
+}
+
+}  // namespace
+
+void set_library_folders(std::vector<std::string> folders) {
+  LibraryFolders& known = library_folders();
+  const std::lock_guard lock(known.mutex);
+  known.folders = std::move(folders);
+}
+
+DynamicLibrary::DynamicLibrary(std::string name) : name_(std::move(name)), handle_(open_library(name_)) {
   if (handle_ != nullptr) return;
   const char* reason = ::dlerror();
   fail(ErrorCode::not_found, "library {} cannot be opened: {}", name_, reason != nullptr ? reason : "the system does not say why");
