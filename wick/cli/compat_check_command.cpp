@@ -21,6 +21,21 @@
 namespace wick {
 namespace {
 
+// How far the logits of llama.cpp's small random models are from its own.
+struct ArchitectureProof {
+  std::string_view architecture, error;
+};
+constexpr ArchitectureProof kArchitectureProofs[] = {
+#include "wick/cli/architecture_proofs.inc"
+};
+
+std::string_view error_to_llama_cpp(std::string_view architecture) {
+  for (const ArchitectureProof& proof : kArchitectureProofs) {
+    if (proof.architecture == architecture) return proof.error;
+  }
+  return "–";
+}
+
 struct Check {
   std::string name;
   bool passed = true;
@@ -101,11 +116,12 @@ std::vector<Check> check_model(const Console& console, const std::filesystem::pa
 }
 
 void print_architectures(const Console& console) {
-  console.out << "| architecture | models | Hugging Face classes |\n|---|---|---|\n";
+  console.out << "| architecture | models | Hugging Face classes | NMSE to llama.cpp |\n|---|---|---|---|\n";
   for (const Architecture* architecture : architectures()) {
     const auto classes = architecture->hugging_face.classes;
-    console.out << fmt::format("| `{}` | {} | {} |\n", architecture->name, architecture->models,
-                               classes.empty() ? "GGUF files alone" : fmt::format("`{}`", fmt::join(classes, "`, `")));
+    console.out << fmt::format("| `{}` | {} | {} | {} |\n", architecture->name, architecture->models,
+                               classes.empty() ? "GGUF files alone" : fmt::format("`{}`", fmt::join(classes, "`, `")),
+                               error_to_llama_cpp(architecture->name));
   }
 }
 

@@ -71,6 +71,8 @@ struct Architecture {
   RopeStyle gguf_rope = RopeStyle::half_split;
   nn::ActivationKind activation = nn::ActivationKind::silu;  // of the feed-forward part, where the checkpoint does not say
   bool experts = false;                                      // may be a mixture of experts
+  // The scales that GGUF files give for matrices of feed-forward parts count. For others they do for NVFP4 alone, as in llama.cpp.
+  bool scaled_feed_forward = false;
   // Keys that it reads beyond the shared ones, and other meanings of these.
   std::span<const KeyRule> keys = {};
   HuggingFaceForm hugging_face = {};

@@ -36,6 +36,7 @@ class AttentionMixer final : public Mixer {
   ScaledMatrix query_, key_, value_, output_;
   std::optional<Tensor> query_bias_, key_bias_, value_bias_, output_bias_;
   std::optional<Tensor> query_norm_, key_norm_;
+  std::optional<Tensor> unit_weight_, unit_bias_;  // of layer norms without weights
   std::optional<Norm> sub_norm_;
   std::optional<Tensor> rotated_norm_;  // of queries and keys together, behind the rotation
   AttentionBiases biases_;
@@ -84,7 +85,7 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
   read("attn_k", kv_width, key_, key_bias_);
   read("attn_v", kv_width, value_, value_bias_);
   output_ = weights.matrix(prefix + "attn_output", hidden_size, query_width);
-  output_bias_ = weights.find_vector(prefix + "attn_output.bias", hidden_size);
+  if (spec.output_bias) output_bias_ = weights.find_vector(prefix + "attn_output.bias", hidden_size);
   if (spec.head_norms == HeadNorms::each_head_rotated) {
     // A rotation changes no norm, so keys go into the cache without the weights, which queries take over: both stand in the same product.
     query_norm_ = key_norm_ = Tensor::ones({spec.head_dim}, DType::f32, weights.device());
@@ -92,6 +93,11 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
         weights.vector(prefix + "attn_q_norm.weight", spec.head_dim) * weights.vector(prefix + "attn_k_norm.weight", spec.head_dim);
   } else if (spec.head_norms == HeadNorms::bare) {
     query_norm_ = key_norm_ = Tensor::ones({spec.head_dim}, DType::f32, weights.device());
+  } else if (spec.head_norms == HeadNorms::own) {
+    query_norm_ = weights.vectors(prefix + "attn_q_norm.weight", spec.heads, spec.head_dim);
+    key_norm_ = weights.vectors(prefix + "attn_k_norm.weight", spec.kv_heads, spec.head_dim);
+    const Tensor ones = Tensor::ones({spec.head_dim}, DType::f32, weights.device());
+    unit_weight_ = ones, unit_bias_ = ones * 0.0;
   } else if (spec.head_norms != HeadNorms::none) {
     const bool each = spec.head_norms == HeadNorms::each_head;
     query_norm_ = weights.vector(prefix + "attn_q_norm.weight", each ? spec.head_dim : query_width);
@@ -107,6 +113,7 @@ Tensor AttentionMixer::by_head(const Tensor& x, int64_t heads, const std::option
   const Shape shape = {x.dim(0), heads, spec_.head_dim};
   if (!norm) return x.reshape(shape);
   const RmsNormParams params{spec_.norm_epsilon, deterministic_};
+  if (spec_.head_norms == HeadNorms::own) return layer_norm(x.reshape(shape), *unit_weight_, *unit_bias_, spec_.norm_epsilon) * *norm;
   if (spec_.head_norms == HeadNorms::all_heads) return rms_norm(x, *norm, params).reshape(shape);
   return rms_norm(x.reshape(shape), *norm, params);
 }

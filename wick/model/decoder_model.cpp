@@ -16,8 +16,9 @@
 namespace wick {
 namespace {
 
-// Tensors that no model computes with: the rotations' frequencies, which early converters kept and the metadata tell again.
-constexpr std::array<std::string_view, 2> kHarmlessTensors = {".attn_rot_embd.", ".rope.freqs"};
+// Tensors that no model computes with: the rotations' frequencies, which early converters kept and the metadata tell again; scales of
+// activations for products in NVFP4, which are in f32 or 8 bits here; the head of a classifier.
+constexpr std::array<std::string_view, 4> kHarmlessTensors = {".attn_rot_embd.", ".rope.freqs", ".input_scale", "cls.output."};
 
 int64_t vocabulary_rows(const Checkpoint& checkpoint) {
   const CheckpointTensor* embedding = checkpoint.find_tensor("token_embd.weight");
@@ -60,6 +61,7 @@ DecoderSpec describe(const Checkpoint& checkpoint) {
 std::unique_ptr<DecoderModel> DecoderModel::load(const Checkpoint& checkpoint, const Device& device, const LoadOptions& options) {
   DecoderSpec spec = describe(checkpoint);
   WeightReader weights(checkpoint, device, options);
+  weights.set_scaled_feed_forward(architecture_of(checkpoint).scaled_feed_forward);
   return std::unique_ptr<DecoderModel>(new DecoderModel(std::move(spec), weights, options));
 }
 
@@ -133,6 +135,7 @@ void DecoderModel::require_all_read(const WeightReader& weights) const {
   for (int64_t layer = std::ssize(spec_.layers); layer < blocks; ++layer) further.push_back(fmt::format("blk.{}.", layer));
   std::vector<std::string_view> harmless(kHarmlessTensors.begin(), kHarmlessTensors.end());
   harmless.insert(harmless.end(), further.begin(), further.end());
+  harmless.insert(harmless.end(), spec_.unused.begin(), spec_.unused.end());
   weights.require_all_read(harmless);
 }
 

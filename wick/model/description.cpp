@@ -17,6 +17,7 @@ std::string describe_spec(const AttentionSpec& spec) {
     case HeadNorms::none: break;
     case HeadNorms::each_head: text += ", q/k norm a head"; break;
     case HeadNorms::all_heads: text += ", q/k norm"; break;
+    case HeadNorms::own: text += ", q/k layer_norm, its own for each head"; break;
     case HeadNorms::bare: text += ", q/k norm a head without weights"; break;
     case HeadNorms::each_head_rotated: text += ", q/k norm a head after rope"; break;
   }

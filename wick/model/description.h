@@ -32,7 +32,8 @@ struct NormSpec {
 
 // Queries and keys are normalized head by head, by one weight [head_dim], or all heads together, by [heads · head_dim].
 // Behind the rotation: head by head, after it. Bare: head by head, without weights.
-enum class HeadNorms { none, each_head, all_heads, each_head_rotated, bare };
+// Own: layer norms with a weight [heads, head_dim].
+enum class HeadNorms { none, each_head, all_heads, each_head_rotated, bare, own };
 
 // Scores of far positions are sharpened (Llama 4): queries are multiplied by 1 + scale · log(1 + ⌊(position + first) / length⌋).
 struct QueryTemperature {
@@ -45,11 +46,12 @@ struct QueryTemperature {
 // attn_output; biases where the checkpoint has them.
 struct AttentionSpec {
   int64_t heads = 0, kv_heads = 0, head_dim = 0;
-  float scale = 1;     // of query · key
-  float softcap = 0;   // 0: none
-  float clamp = 0;     // of queries, keys and values, before norms and rotation; 0: none
-  float alibi = 0;     // the largest bias a position (Press et al. 2022); 0: none
-  bool sinks = false;  // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
+  float scale = 1;          // of query · key
+  float softcap = 0;        // 0: none
+  float clamp = 0;          // of queries, keys and values, before norms and rotation; 0: none
+  float alibi = 0;          // the largest bias a position (Press et al. 2022); 0: none
+  bool output_bias = true;  // attn_output.bias counts, if it is there
+  bool sinks = false;       // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
   QueryTemperature temperature = {};
   Retention retention = {};                // the positions that it sees
   int rope = 0;                            // of DecoderSpec::ropes; -1: queries and keys are not rotated
@@ -76,7 +78,8 @@ struct LatentAttentionSpec {
 [[nodiscard]] std::optional<GateKind> gate_kind_of(nn::ActivationKind activation);
 
 // down(activation(gate(x)) · up(x)), or down(activation(up(x))) without a gate. Weights: ffn_gate, ffn_up, ffn_down; a gate without a
-// tensor of its own is the first half of ffn_up's rows.
+// tensor of its own is the first half of ffn_up's rows. ffn.act.scales, if it is there, divides what the activation gives (AWQ, Lin et al.
+// 2023).
 struct FeedForwardSpec {
   int64_t width = 0;
   nn::ActivationKind activation = nn::ActivationKind::silu;
@@ -96,7 +99,8 @@ enum class Routing {
 
 // Of `count` feed-forward parts, gated, the router chooses `used` for each token; the result is the sum of theirs, weighted. Weights:
 // ffn_gate_inp [count, hidden_size], the stacks ffn_gate_exps, ffn_up_exps and ffn_down_exps [count, rows, columns], biases where the
-// checkpoint has them; exp_probs_b, if it is there, is added to the scores for the choice alone (DeepSeek-AI 2024).
+// checkpoint has them, and a scale of each expert; gate and up may be one stack, ffn_gate_up_exps. exp_probs_b, if it is there, is added to
+// the scores for the choice alone (DeepSeek-AI 2024).
 struct ExpertsSpec {
   int64_t count = 0, used = 0;
   int64_t width = 0;  // of each
@@ -144,7 +148,8 @@ struct DecoderSpec {
   std::optional<NormSpec> embedding_norm = {};
   NormSpec output_norm = {"output_norm"};
   float logit_scale = 1;
-  float logit_softcap = 0;  // logits become softcap · tanh(logit / softcap); 0: they stay
+  std::vector<std::string> unused = {};  // parts of the names of tensors that the model is not computed with
+  float logit_softcap = 0;               // logits become softcap · tanh(logit / softcap); 0: they stay
 };
 
 // What a layer's parts are, in one line: "attention 4 heads of 16, 2 kv heads, window 16, …".

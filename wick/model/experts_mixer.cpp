@@ -36,32 +36,45 @@ class ExpertsMixer final : public Mixer {
   ExpertsMixer(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place);
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
-  [[nodiscard]] std::vector<MatrixGroup> matrices() override { return {{&gate_, &up_, nullptr}, {&down_, nullptr, nullptr}}; }
+  [[nodiscard]] std::vector<MatrixGroup> matrices() override {
+    if (joined_) return {{&up_, nullptr, nullptr}, {&down_, nullptr, nullptr}};
+    return {{&gate_, &up_, nullptr}, {&down_, nullptr, nullptr}};
+  }
 
  private:
   [[nodiscard]] Choice choose(const Tensor& scores) const;
   [[nodiscard]] Choice choose_sparsely(const Tensor& scores) const;
   [[nodiscard]] Tensor product(const Tensor& x, const ScaledMatrix& matrix, const std::optional<Tensor>& bias, const Tensor& ids,
                                const MixerContext& context) const;
+  // activation(gate(x)) · up(x).
+  [[nodiscard]] Tensor inner(const Tensor& x, const Tensor& ids, const MixerContext& context) const;
   // For the choice: scores outside of the best groups never win.
   [[nodiscard]] Tensor within_groups(const Tensor& scores) const;
 
   ExpertsSpec spec_;
   int64_t layer_;
+  bool joined_;  // up_ holds each expert's gate before its up
   ScaledMatrix router_, gate_, up_, down_;
   std::optional<Tensor> router_bias_, choice_bias_, gate_bias_, up_bias_, down_bias_;
 };
 
-ExpertsMixer::ExpertsMixer(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place) : spec_(spec), layer_(place.layer) {
+ExpertsMixer::ExpertsMixer(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place)
+    : spec_(spec), layer_(place.layer), joined_(weights.has(fmt::format("blk.{}.ffn_gate_up_exps.weight", place.layer))) {
   const std::string prefix = fmt::format("blk.{}.", place.layer);
   const int64_t hidden_size = place.hidden_size;
   router_ = weights.matrix(prefix + "ffn_gate_inp", spec.count, hidden_size);
   router_bias_ = weights.find_vector(prefix + "ffn_gate_inp.bias", spec.count);
   choice_bias_ = weights.find_vector(prefix + "exp_probs_b.bias", spec.count);
-  gate_ = weights.experts(prefix + "ffn_gate_exps", spec.count, spec.width, hidden_size);
-  gate_bias_ = weights.find_expert_biases(prefix + "ffn_gate_exps.bias", spec.count, spec.width);
-  up_ = weights.experts(prefix + "ffn_up_exps", spec.count, spec.width, hidden_size);
-  up_bias_ = weights.find_expert_biases(prefix + "ffn_up_exps.bias", spec.count, spec.width);
+  if (joined_) {
+    up_ = weights.experts(prefix + "ffn_gate_up_exps", spec.count, 2 * spec.width, hidden_size);
+    up_bias_ = weights.find_expert_biases(prefix + "ffn_gate_up_exps.bias", spec.count, 2 * spec.width);
+    if (!up_.expert_scales) up_.expert_scales = weights.find_expert_scales(prefix + "ffn_up_exps", spec.count);
+  } else {
+    gate_ = weights.experts(prefix + "ffn_gate_exps", spec.count, spec.width, hidden_size);
+    gate_bias_ = weights.find_expert_biases(prefix + "ffn_gate_exps.bias", spec.count, spec.width);
+    up_ = weights.experts(prefix + "ffn_up_exps", spec.count, spec.width, hidden_size);
+    up_bias_ = weights.find_expert_biases(prefix + "ffn_up_exps.bias", spec.count, spec.width);
+  }
   down_ = weights.experts(prefix + "ffn_down_exps", spec.count, hidden_size, spec.width);
   down_bias_ = weights.find_expert_biases(prefix + "ffn_down_exps.bias", spec.count, hidden_size);
 }
@@ -107,9 +120,24 @@ Choice ExpertsMixer::choose_sparsely(const Tensor& scores) const {
 
 Tensor ExpertsMixer::product(const Tensor& x, const ScaledMatrix& matrix, const std::optional<Tensor>& bias, const Tensor& ids,
                              const MixerContext& context) const {
-  if (matrix.scale == 1) return linear_experts(x, matrix.weight, ids, context.linear, pointer_to(bias));
-  const Tensor y = matrix.scaled(linear_experts(x, matrix.weight, ids, context.linear));
+  if (matrix.scale == 1 && !matrix.expert_scales) return linear_experts(x, matrix.weight, ids, context.linear, pointer_to(bias));
+  Tensor y = matrix.scaled(linear_experts(x, matrix.weight, ids, context.linear));
+  if (matrix.expert_scales) y = y * matrix.expert_scales->index_select(ids.reshape({ids.elements()}), 0).reshape({y.dim(0), y.dim(1), 1});
   return bias ? y + bias->index_select(ids.reshape({ids.elements()}), 0).reshape(y.shape()) : y;
+}
+
+Tensor ExpertsMixer::inner(const Tensor& x, const Tensor& ids, const MixerContext& context) const {
+  if (joined_) {
+    const Tensor both = product(x, up_, up_bias_, ids, context);
+    return apply_gate(spec_.gate, both.narrow(-1, 0, spec_.width).contiguous(), both.narrow(-1, spec_.width, spec_.width).contiguous());
+  }
+  const bool plain = gate_.scale == 1 && up_.scale == 1 && !gate_.expert_scales && !up_.expert_scales;
+  if (!plain || gate_.weight.dtype() != up_.weight.dtype()) {
+    return apply_gate(spec_.gate, product(x, gate_, gate_bias_, ids, context), product(x, up_, up_bias_, ids, context));
+  }
+  LinearParams params = context.linear;
+  params.gate = spec_.gate;
+  return gated_linear_experts(x, gate_.weight, up_.weight, ids, params, pointer_to(gate_bias_), pointer_to(up_bias_));
 }
 
 Tensor ExpertsMixer::forward(const Tensor& normed, const MixerContext& context) const {
@@ -119,15 +147,7 @@ Tensor ExpertsMixer::forward(const Tensor& normed, const MixerContext& context) 
   const Choice choice = choose(biased(router_.scaled(linear(normed, router_.weight, exact)), router_bias_));
   const Tensor weights = choice.weights.unsqueeze(-1);
   const Tensor x = spec_.weights_input ? normed.unsqueeze(1) * weights : normed;
-  Tensor inner;
-  if (gate_.weight.dtype() == up_.weight.dtype() && gate_.scale == 1 && up_.scale == 1) {
-    LinearParams params = context.linear;
-    params.gate = spec_.gate;
-    inner = gated_linear_experts(x, gate_.weight, up_.weight, choice.ids, params, pointer_to(gate_bias_), pointer_to(up_bias_));
-  } else {
-    inner = apply_gate(spec_.gate, product(x, gate_, gate_bias_, choice.ids, context), product(x, up_, up_bias_, choice.ids, context));
-  }
-  const Tensor results = product(inner, down_, down_bias_, choice.ids, context);
+  const Tensor results = product(inner(x, choice.ids, context), down_, down_bias_, choice.ids, context);
   return spec_.weights_input ? results.sum(1) : (results * weights).sum(1);
 }
 

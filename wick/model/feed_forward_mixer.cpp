@@ -37,6 +37,7 @@ class FeedForwardMixer final : public Mixer {
   std::optional<Tensor> gate_bias_, up_bias_, down_bias_;
   std::optional<ScaledMatrix> scaled_by_;
   std::optional<Norm> sub_norm_;
+  std::optional<Tensor> divisors_;  // of what ffn_down is multiplied by
 };
 
 FeedForwardMixer::FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place)
@@ -63,8 +64,14 @@ FeedForwardMixer::FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& we
   }
   down_ = weights.matrix(down_name, hidden_size, width);
   down_bias_ = weights.find_vector(down_name + ".bias", hidden_size);
+  // llama.cpp's scales are of products with their biases, but for NVFP4.
+  const auto scale_bias = [](const ScaledMatrix& matrix, std::optional<Tensor>& bias) {
+    if (bias && matrix.scale != 1 && matrix.weight.dtype() != DType::nvfp4) bias = *bias * matrix.scale;
+  };
+  scale_bias(gate_, gate_bias_), scale_bias(up_, up_bias_), scale_bias(down_, down_bias_);
   if (!spec.scaled_by.empty()) scaled_by_ = weights.matrix(prefix + spec.scaled_by, 1, hidden_size);
   if (spec.sub_norm) sub_norm_.emplace(*spec.sub_norm, weights, prefix, width);
+  if (spec.suffix.empty()) divisors_ = weights.find_vector(prefix + "ffn.act.scales", width);
   const bool one_call = spec.gated && gate_.weight.dtype() == up_.weight.dtype() && gate_.scale == 1 && (up_.scale == 1 || !up_bias_);
   if (one_call) gate_kind_ = gate_kind_of(spec.activation);
 }
@@ -91,6 +98,7 @@ Tensor FeedForwardMixer::forward(const Tensor& normed, const MixerContext& conte
   context.show_input(layer_, {"ffn_up" + spec_.suffix}, normed);
   Tensor x = inner(normed, {}, context);
   if (sub_norm_) x = (*sub_norm_)(x);
+  if (divisors_) x = x / *divisors_;
   context.show_input(layer_, {"ffn_down" + spec_.suffix}, x);
   const Tensor result = biased(context.adapted(down_, x, down_.scaled(linear(x, down_.weight, context.linear))), down_bias_);
   if (!scaled_by_) return result;
@@ -104,6 +112,7 @@ std::optional<Tensor> FeedForwardMixer::forward_fused(const Tensor& x, const Nor
   if (!fuses || down_.scale != 1 || scaled_by_) return std::nullopt;
   Tensor hidden = inner(x, norm.fusion(), context);
   if (sub_norm_) hidden = (*sub_norm_)(hidden);
+  if (divisors_) hidden = hidden / *divisors_;
   return linear(hidden, down_.weight, context.linear, {.biases = {pointer_to(down_bias_)}, .residual = &x});
 }
 

@@ -22,14 +22,13 @@ Norm::Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefi
       epsilon_(spec.epsilon),
       deterministic_(weights.deterministic()),
       weight_(spec.bare ? Tensor::ones({length}, DType::f32, weights.device()) : weights.vector(prefix + spec.name + ".weight", length)) {
-  if (kind_ != NormKind::layer) return;
   if (!spec.bare) bias_ = weights.find_vector(prefix + spec.name + ".bias", length);
-  if (!bias_) bias_ = Tensor::zeros({length}, DType::f32, weights.device());
+  if (kind_ == NormKind::layer && !bias_) bias_ = Tensor::zeros({length}, DType::f32, weights.device());
 }
 
 Tensor Norm::operator()(const Tensor& x) const {
-  return kind_ == NormKind::layer ? layer_norm(x, weight_, *bias_, epsilon_)
-                                  : rms_norm(x, weight_, RmsNormParams{epsilon_, deterministic_});
+  if (kind_ == NormKind::layer) return layer_norm(x, weight_, *bias_, epsilon_);
+  return biased(rms_norm(x, weight_, RmsNormParams{epsilon_, deterministic_}), bias_);
 }
 
 Tensor Norm::add(Tensor& x, const Tensor& y) const {
@@ -39,7 +38,7 @@ Tensor Norm::add(Tensor& x, const Tensor& y) const {
   }
   SumAndNorm result = add_rms_norm(x, y, weight_, RmsNormParams{epsilon_, deterministic_});
   x = std::move(result.sum);
-  return std::move(result.norm);
+  return biased(result.norm, bias_);
 }
 
 std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype) {

@@ -75,7 +75,7 @@ class Norm {
   // Of x + y, which x becomes.
   [[nodiscard]] Tensor add(Tensor& x, const Tensor& y) const;
   // Whether linear can compute it: no mean, no bias.
-  [[nodiscard]] bool is_rms() const noexcept { return kind_ == NormKind::rms; }
+  [[nodiscard]] bool is_rms() const noexcept { return kind_ == NormKind::rms && !bias_; }
   // linear's norm; of an rms norm.
   [[nodiscard]] LinearFusion fusion() const { return {.norm = &weight_, .epsilon = epsilon_}; }
 

@@ -25,12 +25,12 @@ RopeScaling parse_scaling(const KeyReader& keys) {
   const auto type = keys.find_text("rope.scaling.type");
   if (!type && keys.checkpoint().find_tensor(kLongFactors) != nullptr) return RopeScaling::longrope;
   if (!type) return RopeScaling::linear;
+  // llama.cpp takes the tables, whatever the type is.
+  if (keys.checkpoint().find_tensor(kLongFactors) != nullptr && *type != "yarn") return RopeScaling::longrope;
   if (*type == "none") return RopeScaling::none;
   if (*type == "linear") return RopeScaling::linear;
   if (*type == "llama3") return RopeScaling::llama3;
   if (*type == "yarn") return RopeScaling::yarn;
-  // Its tables are tensors, by which it is known.
-  if (*type == "longrope" && keys.checkpoint().find_tensor(kLongFactors) != nullptr) return RopeScaling::longrope;
   fail(ErrorCode::unsupported, "{}: {} = {} is not supported; this version knows none, linear, llama3, yarn", keys.checkpoint().name(),
        keys.checkpoint().where(keys.key("rope.scaling.type")), printable(*type));
 }
@@ -62,6 +62,15 @@ RopeConfig read_rope(const ModelConfig& config) {
   const double usual = rope.scaling == RopeScaling::yarn ? 1 : 0;
   if (!(extrapolation < 0) && extrapolation != usual) {
     keys.fail_value("rope.scaling.yarn_ext_factor", fmt::format("{}", extrapolation), fmt::format("this version runs -1 and {}", usual));
+  }
+  // Of a text, positions are the same in all three parts; a fourth has none.
+  if (const GgufArray* sections = keys.checkpoint().find_array(keys.key("rope.dimension_sections")); sections != nullptr) {
+    const std::vector<int64_t> parts = sections->to_vector<int64_t>();
+    const int64_t covered = parts.size() < 3 ? 0 : parts[0] + parts[1] + parts[2];
+    if (covered != 0 && covered < rope.dims / 2) {
+      keys.fail_value("rope.dimension_sections", fmt::format("{}", fmt::join(parts, " ")),
+                      fmt::format("want {} pairs in the first three", rope.dims / 2));
+    }
   }
   if (rope.scaling == RopeScaling::llama3 && rope.high_frequency_factor <= rope.low_frequency_factor) {
     keys.fail_value("rope.scaling.high_freq_factor", fmt::format("{}", rope.high_frequency_factor), "it must be above low_freq_factor");

@@ -107,12 +107,18 @@ void WeightReader::fail_missing(const std::string& name) const {
   fail(ErrorCode::not_found, "{}: tensor '{}' is missing; the file is incomplete or of another architecture", file_.name(), name);
 }
 
+bool WeightReader::is_scaled(const std::string& name) const {
+  const CheckpointTensor* tensor = file_.find_tensor(name + ".weight");
+  return scaled_feed_forward_ || name.find(".ffn_") == std::string::npos || (tensor != nullptr && tensor->dtype == DType::nvfp4);
+}
+
 double WeightReader::scale(const std::string& name) {
-  const CheckpointTensor* tensor = take(name);
-  if (tensor == nullptr) return 1;
+  const CheckpointTensor* tensor = take(name + ".scale");
+  if (tensor == nullptr || !is_scaled(name)) return 1;
   check_shape(*tensor, {1});
   if (tensor->dtype != DType::f32 && tensor->dtype != DType::f16 && tensor->dtype != DType::bf16) {
-    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; F32, F16 or BF16 is needed", file_.name(), name, to_string(tensor->dtype));
+    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; F32, F16 or BF16 is needed", file_.name(), tensor->stored,
+         to_string(tensor->dtype));
   }
   float value = 1;
   find_block_format(tensor->dtype)->unpack(tensor->data.data(), std::span(&value, 1));
@@ -121,7 +127,7 @@ double WeightReader::scale(const std::string& name) {
 
 ScaledMatrix WeightReader::read(const std::string& name, OpId op, const Shape& shape) {
   const CheckpointTensor& tensor = find(name + ".weight", op);
-  const double file_scale = scale(name + ".scale");
+  const double file_scale = scale(name);
   ScaledMatrix matrix;
   if (tensor.dtype == DType::i2_s) {
     matrix = {import_rewritten(tensor, shape), i2_s_scale(tensor.data) * file_scale};
@@ -142,7 +148,21 @@ ScaledMatrix WeightReader::matrix(const std::string& name, int64_t rows, int64_t
 }
 
 ScaledMatrix WeightReader::experts(const std::string& name, int64_t count, int64_t rows, int64_t columns) {
-  return read(name, OpId::linear_experts, {count, rows, columns});
+  const CheckpointTensor* scales = file_.find_tensor(name + ".scale");
+  if (scales == nullptr || scales->shape.elements() <= 1) return read(name, OpId::linear_experts, {count, rows, columns});
+  const CheckpointTensor& tensor = find(name + ".weight", OpId::linear_experts);
+  ScaledMatrix matrix{import(tensor, {count, rows, columns}), 1, tensor.file, tensor.data};
+  matrix.name = tensor.name;
+  matrix.rows_of_tensor = count;
+  matrix.expert_scales = find_expert_scales(name, count);
+  return matrix;
+}
+
+std::optional<Tensor> WeightReader::find_expert_scales(const std::string& name, int64_t count) {
+  std::optional<Tensor> scales = find_vector(name + ".scale", count);
+  if (!is_scaled(name)) return std::nullopt;
+  if (scales) scales = scales->reshape({count, 1});
+  return scales;
 }
 
 std::optional<Tensor> WeightReader::find_expert_biases(const std::string& name, int64_t count, int64_t rows) {
@@ -152,6 +172,11 @@ std::optional<Tensor> WeightReader::find_expert_biases(const std::string& name, 
   return import(*tensor, {count, rows}).to_dtype(DType::f32);
 }
 
+Tensor WeightReader::vectors(const std::string& name, int64_t count, int64_t length) {
+  if (std::optional<Tensor> found = find_expert_biases(name, count, length)) return *std::move(found);
+  fail_missing(name);
+}
+
 ScaledMatrix WeightReader::matrix_rows(const std::string& name, const Rows& rows, int64_t columns) {
   const CheckpointTensor& whole = find(name + ".weight", OpId::linear);
   check_shape(whole, {rows.of, columns});
@@ -159,7 +184,7 @@ ScaledMatrix WeightReader::matrix_rows(const std::string& name, const Rows& rows
     fail(ErrorCode::unsupported, "{}: tensor '{}' holds several matrices, which I2_S with its one scale cannot; convert it to TQ2_0",
          file_.name(), whole.stored);
   }
-  const double file_scale = scale(name + ".scale");
+  const double file_scale = scale(name);
   CheckpointTensor part = whole.composed();
   const auto row_bytes = static_cast<size_t>(storage_bytes(whole.dtype, columns));
   part.data = part.data.subspan(static_cast<size_t>(rows.first) * row_bytes, static_cast<size_t>(rows.count) * row_bytes);

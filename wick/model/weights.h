@@ -27,6 +27,7 @@ struct ScaledMatrix {
   std::string name = {};
   int64_t first_row = 0, rows_of_tensor = 0;
   std::shared_ptr<const LoraStack> adapters = {};  // none: no adapter changes it
+  std::optional<Tensor> expert_scales = {};        // of the matrices of a stack: [count, 1]
 
   // Takes `rearranged`, of repack_for_linear(), in the place of `weight` and forgets the pages of the file, so that it is in memory once.
   void replace(Tensor rearranged);
@@ -38,6 +39,8 @@ struct ScaledMatrix {
 class WeightReader {
  public:
   WeightReader(const Checkpoint& file, Device device, const LoadOptions& options);
+  // Architecture::scaled_feed_forward, which is so until it is said.
+  void set_scaled_feed_forward(bool scaled) { scaled_feed_forward_ = scaled; }
 
   // The matrix "<name>.weight" [rows, columns] for linear. Its scale is "<name>.scale", if the file has one; I2_S, whose one scale no
   // kernel reads, becomes ternary blocks of scale 1 (quant/i2_s.h), and its scale counts too.
@@ -49,10 +52,15 @@ class WeightReader {
     int64_t first = 0, count = 0, of = 0;
   };
   [[nodiscard]] ScaledMatrix matrix_rows(const std::string& name, const Rows& rows, int64_t columns);
-  // One matrix [rows, columns] of each expert, for linear_experts. Errors: matrix's.
+  // One matrix [rows, columns] of each expert, for linear_experts. "<name>.scale" may be one number, or one for each expert.
+  // Errors: matrix's.
   [[nodiscard]] ScaledMatrix experts(const std::string& name, int64_t count, int64_t rows, int64_t columns);
+  // Vectors, one beneath the other: f32 [count, length].
+  [[nodiscard]] Tensor vectors(const std::string& name, int64_t count, int64_t length);
   // A bias of each: f32 [count, rows].
   [[nodiscard]] std::optional<Tensor> find_expert_biases(const std::string& name, int64_t count, int64_t rows);
+  // "<name>.scale" of a stack that another stack has taken in: f32 [count, 1].
+  [[nodiscard]] std::optional<Tensor> find_expert_scales(const std::string& name, int64_t count);
   [[nodiscard]] std::optional<Tensor> find_vector_part(const std::string& name, const Rows& elements);
   [[nodiscard]] bool has(const std::string& name) const { return file_.find_tensor(name) != nullptr; }
   // 0 if the tensor is absent or has no dimensions.
@@ -86,8 +94,11 @@ class WeightReader {
   [[nodiscard]] Tensor import_vector(const CheckpointTensor& tensor, const Rows& elements);
   // The blocks that stand for I2_S, a copy.
   [[nodiscard]] Tensor import_rewritten(const CheckpointTensor& tensor, const Shape& shape);
-  // The one number of tensor `name`; 1 if there is none. Errors: shape_mismatch, unsupported (not f32, f16 or bf16).
+  // The number of "<name>.scale"; 1 if there is none, or if it counts for nothing. Errors: shape_mismatch, unsupported (not f32, f16 or
+  // bf16).
   [[nodiscard]] double scale(const std::string& name);
+  // Whether the scale of the matrix "<name>.weight" counts.
+  [[nodiscard]] bool is_scaled(const std::string& name) const;
   [[nodiscard]] ScaledMatrix read(const std::string& name, OpId op, const Shape& shape);
 
   // find_tensor, which marks the tensor as read.
@@ -98,6 +109,7 @@ class WeightReader {
   Device device_;
   std::function<void(uint64_t, uint64_t)> progress_;
   bool deterministic_;
+  bool scaled_feed_forward_ = true;
   uint64_t done_bytes_ = 0;
   int64_t parameters_ = 0;
 };

@@ -28,7 +28,12 @@ DecoderSpec describe_bloom(const ModelConfig& config) {
 }
 
 DecoderSpec describe_mpt(const ModelConfig& config) {
-  return describe_with_alibi(config, config.keys.positive_or("attention.max_alibi_bias", kUsualBias));
+  DecoderSpec spec = describe_with_alibi(config, config.keys.positive_or("attention.max_alibi_bias", kUsualBias));
+  const Checkpoint& file = config.keys.checkpoint();
+  spec.learned_positions = file.find_tensor("position_embd.weight") != nullptr;
+  // A norm of keys counts where there is one of queries, as in llama.cpp; a model with both is refused.
+  if (file.find_tensor("blk.0.attn_q_norm.weight") == nullptr) spec.unused = {".attn_k_norm."};
+  return spec;
 }
 
 constexpr KeyRule kBloomKeys[] = {{"attention.max_alibi_bias", KeyUse::only_value, {0, kUsualBias}}};

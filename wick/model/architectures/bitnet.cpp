@@ -18,10 +18,17 @@ DecoderSpec describe_bitnet(const ModelConfig& config) {
 
 }  // namespace
 
-const Architecture kBitNet = {.name = "bitnet", .models = "BitNet b1.58 (first models)", .describe = describe_bitnet};
-const Architecture kBitNet25 = {
-    .name = "bitnet-25", .models = "BitNet b1.58 2B4T", .describe = describe_bitnet, .activation = nn::ActivationKind::relu2};
-const Architecture kBitNetB158 = {
-    .name = "bitnet-b1.58", .models = "BitNet b1.58 2B4T", .describe = describe_bitnet, .activation = nn::ActivationKind::relu2};
+const Architecture kBitNet = {
+    .name = "bitnet", .models = "BitNet b1.58 (first models)", .describe = describe_bitnet, .scaled_feed_forward = true};
+const Architecture kBitNet25 = {.name = "bitnet-25",
+                                .models = "BitNet b1.58 2B4T",
+                                .describe = describe_bitnet,
+                                .activation = nn::ActivationKind::relu2,
+                                .scaled_feed_forward = true};
+const Architecture kBitNetB158 = {.name = "bitnet-b1.58",
+                                  .models = "BitNet b1.58 2B4T",
+                                  .describe = describe_bitnet,
+                                  .activation = nn::ActivationKind::relu2,
+                                  .scaled_feed_forward = true};
 
 }  // namespace wick

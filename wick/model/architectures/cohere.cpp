@@ -58,6 +58,7 @@ const Architecture kCohere2 = {
     .models = "Command R7B, Command A",
     .describe = describe_cohere2,
     .gguf_rope = RopeStyle::interleaved,
+    .scaled_feed_forward = true,
     .keys = kCohereKeys,
     .hugging_face = {.classes = kCohere2Classes, .config = kCohereConfig, .rope = RopeStyle::interleaved, .tied_by_default = true}};
 

@@ -5,7 +5,11 @@ namespace wick {
 namespace {
 
 DecoderSpec describe_glm4(const ModelConfig& config) {
-  return config.decoder([&](int64_t layer) {
+  ModelConfig own = config;
+  // With pairs for pictures (GLM 4.1V), which are halves.
+  const GgufArray* sections = config.keys.checkpoint().find_array(config.keys.key("rope.dimension_sections"));
+  if (sections != nullptr && sections->size > 1 && sections->to_vector<int64_t>()[0] > 0) own.rope_style = RopeStyle::half_split;
+  return own.decoder([&](int64_t layer) {
     LayerSpec made = config.layer(config.attention(layer), config.feed_forward());
     made.blocks[0].post_norm = config.norm("post_attention_norm");
     made.blocks[1].post_norm = config.norm("post_ffw_norm");
@@ -13,6 +17,7 @@ DecoderSpec describe_glm4(const ModelConfig& config) {
   });
 }
 
+constexpr KeyRule kGlm4Keys[] = {{"rope.dimension_sections"}};
 constexpr std::string_view kGlm4Classes[] = {"Glm4ForCausalLM"};
 constexpr TensorRow kGlm4Tensors[] = {
     {"model.layers.{}.post_self_attn_layernorm.weight", "blk.{}.post_attention_norm.weight"},
@@ -26,6 +31,7 @@ const Architecture kGlm4 = {
     .models = "GLM 4 (0414)",
     .describe = describe_glm4,
     .gguf_rope = RopeStyle::interleaved,
+    .keys = kGlm4Keys,
     .hugging_face = {.classes = kGlm4Classes, .tensors = kGlm4Tensors, .rope = RopeStyle::interleaved, .usual_rotary_factor = 0.5}};
 
 }  // namespace wick

@@ -50,9 +50,10 @@ constexpr TensorRow kGraniteMoeTensors[] = {
 }  // namespace
 
 const Architecture kGranite = {.name = "granite",
-                               .models = "Granite 3 (dense)",
+                               .models = "Granite 3 (dense; in GGUF files with experts, too)",
                                .describe = describe_granite,
                                .gguf_rope = RopeStyle::interleaved,
+                               .experts = true,
                                .keys = kGraniteKeys,
                                .hugging_face = {.classes = kGraniteClasses, .config = kGraniteConfig}};
 const Architecture kGraniteMoe = {

@@ -30,6 +30,7 @@ const Architecture kLlama = {.name = "llama",
                              .describe = describe_llama,
                              .gguf_rope = RopeStyle::interleaved,
                              .experts = true,
+                             .scaled_feed_forward = true,
                              .hugging_face = {.classes = kLlamaClasses, .config = kLlamaConfig, .tensors = kLlamaTensors}};
 
 }  // namespace wick

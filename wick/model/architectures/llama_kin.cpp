@@ -8,6 +8,18 @@ DecoderSpec describe_plain(const ModelConfig& config) {
   return config.decoder([&](int64_t layer) { return config.layer(config.attention(layer), config.feed_forward()); });
 }
 
+// ERNIE 4.5's bias behind attention counts in folders alone: llama.cpp's files are run without it.
+DecoderSpec describe_ernie(const ModelConfig& config) {
+  const bool biased = config.keys.checkpoint().gguf() == nullptr;
+  DecoderSpec spec = config.decoder([&](int64_t layer) {
+    AttentionSpec attention = config.attention(layer);
+    attention.output_bias = biased;
+    return config.layer(std::move(attention), config.feed_forward());
+  });
+  if (!biased) spec.unused = {".attn_output.bias"};
+  return spec;
+}
+
 // Seed-OSS's GGUF files call the feed-forward part's norm post_attention_norm.
 DecoderSpec describe_seed_oss(const ModelConfig& config) {
   return config.decoder([&](int64_t layer) {
@@ -28,6 +40,7 @@ DecoderSpec describe_nemotron(const ModelConfig& config) {
       NormKind::layer);
 }
 
+constexpr KeyRule kErnieKeys[] = {{"rope.dimension_sections"}};
 constexpr std::string_view kErnieClasses[] = {"Ernie4_5ForCausalLM"};
 constexpr std::string_view kSeedOssClasses[] = {"SeedOssForCausalLM"};
 constexpr std::string_view kArceeClasses[] = {"ArceeForCausalLM"};
@@ -47,8 +60,10 @@ const Architecture kExaone = {.name = "exaone", .models = "EXAONE 3 and 3.5", .d
 const Architecture kErnie = {
     .name = "ernie4_5",
     .models = "ERNIE 4.5 (dense)",
-    .describe = describe_plain,
+    .describe = describe_ernie,
     .gguf_rope = RopeStyle::interleaved,
+    .experts = true,
+    .keys = kErnieKeys,
     .hugging_face = {.classes = kErnieClasses, .config = kErnieConfig, .rope = RopeStyle::interleaved, .tied_by_default = true}};
 const Architecture kSeedOss = {.name = "seed_oss",
                                .models = "Seed-OSS",

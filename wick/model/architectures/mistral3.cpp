@@ -16,10 +16,11 @@ DecoderSpec describe_mistral3(const ModelConfig& config) {
   if (own.rope.scaling == RopeScaling::yarn && multiplier != 0) {
     own.rope.attention_factor = 1 / (1 + 0.1 * multiplier * std::log(own.rope.factor));
   }
+  const ExpertsSpec experts = own.experts(Routing::softmax, true);
   return own.decoder([&](int64_t layer) {
     AttentionSpec attention = own.attention(layer);
     attention.temperature = temperature;
-    return own.layer(std::move(attention), own.feed_forward());
+    return own.layer(std::move(attention), own.feed_forward_parts(layer, experts));
   });
 }
 
@@ -32,6 +33,8 @@ const Architecture kMistral3 = {.name = "mistral3",
                                 .models = "Ministral 3",
                                 .describe = describe_mistral3,
                                 .gguf_rope = RopeStyle::interleaved,
+                                .experts = true,
+                                .scaled_feed_forward = true,
                                 .keys = kMistral3Keys,
                                 .hugging_face = {.classes = kMistral3Classes, .yarn_log_unit = 1}};
 

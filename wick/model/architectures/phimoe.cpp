@@ -8,9 +8,11 @@ namespace {
 DecoderSpec describe_phimoe(const ModelConfig& config) {
   const bool sparse = config.keys.find_number("expert_sparse_mixer").value_or(0) != 0;
   const ExpertsSpec experts = config.experts(sparse ? Routing::sparse_mixer : Routing::softmax, !sparse);
+  // llama.cpp's files name the epsilon of root mean squares, and are run by these, biases added.
+  const bool layer_norms = config.keys.find_number("attention.layer_norm_epsilon").value_or(0) != 0;
+  const NormKind norms = layer_norms ? NormKind::layer : NormKind::rms;
   return config.decoder(
-      [&](int64_t layer) { return config.layer(config.attention(layer), config.feed_forward_parts(layer, experts), NormKind::layer); },
-      NormKind::layer);
+      [&](int64_t layer) { return config.layer(config.attention(layer), config.feed_forward_parts(layer, experts), norms); }, norms);
 }
 
 constexpr KeyRule kPhiMoeKeys[] = {{"expert_sparse_mixer"}};

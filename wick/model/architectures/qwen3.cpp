@@ -16,6 +16,10 @@ constexpr std::string_view kQwen3Classes[] = {"Qwen3ForCausalLM"};
 
 }  // namespace
 
-const Architecture kQwen3 = {.name = "qwen3", .models = "Qwen 3", .describe = describe_qwen3, .hugging_face = {.classes = kQwen3Classes}};
+const Architecture kQwen3 = {.name = "qwen3",
+                             .models = "Qwen 3",
+                             .describe = describe_qwen3,
+                             .scaled_feed_forward = true,
+                             .hugging_face = {.classes = kQwen3Classes}};
 
 }  // namespace wick

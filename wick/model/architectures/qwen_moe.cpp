@@ -69,6 +69,7 @@ const Architecture kQwen3Moe = {.name = "qwen3moe",
                                 .models = "Qwen 3 30B-A3B and 235B-A22B, Qwen 3 Coder",
                                 .describe = describe_qwen3moe,
                                 .experts = true,
+                                .scaled_feed_forward = true,
                                 .hugging_face = {.classes = kQwen3MoeClasses, .config = kQwen3MoeConfig, .tensors = kQwenMoeTensors}};
 const Architecture kOlmoe = {.name = "olmoe",
                              .models = "OLMoE",

@@ -31,7 +31,12 @@ DecoderSpec describe_dots1(const ModelConfig& config) {
 }
 
 DecoderSpec describe_ernie_moe(const ModelConfig& config) {
-  return describe_with(config, HeadNorms::none, config.experts(Routing::softmax, true));
+  DecoderSpec spec = describe_with(config, HeadNorms::none, config.experts(Routing::softmax, true));
+  // llama.cpp's files are run without the bias behind attention.
+  if (config.keys.checkpoint().gguf() == nullptr) return spec;
+  for (LayerSpec& layer : spec.layers) std::get<AttentionSpec>(layer.blocks[0].parts[0].mixer).output_bias = false;
+  spec.unused = {".attn_output.bias"};
+  return spec;
 }
 
 DecoderSpec describe_hunyuan_moe(const ModelConfig& config) {
@@ -42,7 +47,8 @@ DecoderSpec describe_minimax_m2(const ModelConfig& config) {
   return describe_with(config, HeadNorms::all_heads, config.experts(Routing::sigmoid, true));
 }
 
-constexpr KeyRule kSharedExpertKeys[] = {{"leading_dense_block_count"}, {"nextn_predict_layers"}, {"interleave_moe_layer_step"}};
+constexpr KeyRule kSharedExpertKeys[] = {
+    {"leading_dense_block_count"}, {"nextn_predict_layers"}, {"interleave_moe_layer_step"}, {"rope.dimension_sections"}};
 constexpr std::string_view kGlm4MoeClasses[] = {"Glm4MoeForCausalLM"};
 constexpr std::string_view kDots1Classes[] = {"Dots1ForCausalLM"};
 constexpr std::string_view kErnieMoeClasses[] = {"Ernie4_5_MoeForCausalLM"};
@@ -165,6 +171,7 @@ const Architecture kHunYuanDense = {
     .name = "hunyuan-dense",
     .models = "Hunyuan (dense)",
     .describe = describe_hunyuan_dense,
+    .keys = kSharedExpertKeys,
     .hugging_face = {
         .classes = kHunYuanDenseClasses, .config = kHunYuanMoeConfig, .tensors = kSharedExpertTensors, .tied_by_default = true}};
 const Architecture kMiniMaxM2 = {

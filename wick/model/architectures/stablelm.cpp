@@ -7,11 +7,14 @@ namespace {
 
 DecoderSpec describe_stablelm(const ModelConfig& config) {
   // Without a norm of its own, the feed-forward part takes attention's input.
+  const bool norms = config.keys.checkpoint().find_tensor("blk.0.attn_q_norm.weight") != nullptr;
   const bool parallel = config.keys.checkpoint().find_tensor("blk.0.ffn_norm.weight") == nullptr;
   return config.decoder(
       [&](int64_t layer) {
-        if (parallel) return config.parallel_layer(config.attention(layer), config.feed_forward(), NormKind::layer);
-        return config.layer(config.attention(layer), config.feed_forward(), NormKind::layer);
+        AttentionSpec attention = config.attention(layer);
+        if (norms) attention.head_norms = HeadNorms::own;
+        if (parallel) return config.parallel_layer(std::move(attention), config.feed_forward(), NormKind::layer);
+        return config.layer(std::move(attention), config.feed_forward(), NormKind::layer);
       },
       NormKind::layer);
 }
@@ -22,15 +25,20 @@ constexpr ConfigRow kStableLmConfig[] = {
     {"layer_norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
     {"use_parallel_residual", ConfigRow::Use::read, "use_parallel_residual"},
     {"use_qkv_bias", ConfigRow::Use::harmless},  // the tensors tell
-    {"qk_layernorm", ConfigRow::Use::only_value, {}, 0},
+    {"qk_layernorm", ConfigRow::Use::harmless},
+};
+constexpr TensorRow kStableLmTensors[] = {
+    {"model.layers.{}.self_attn.q_layernorm.norms.{}.weight", "blk.{}.attn_q_norm.weight"},
+    {"model.layers.{}.self_attn.k_layernorm.norms.{}.weight", "blk.{}.attn_k_norm.weight"},
 };
 
 }  // namespace
 
-const Architecture kStableLm = {.name = "stablelm",
-                                .models = "StableLM 3B, StableLM 2",
-                                .describe = describe_stablelm,
-                                .keys = kStableLmKeys,
-                                .hugging_face = {.classes = kStableLmClasses, .config = kStableLmConfig, .usual_rotary_factor = 0.25}};
+const Architecture kStableLm = {
+    .name = "stablelm",
+    .models = "StableLM 3B, StableLM 2",
+    .describe = describe_stablelm,
+    .keys = kStableLmKeys,
+    .hugging_face = {.classes = kStableLmClasses, .config = kStableLmConfig, .tensors = kStableLmTensors, .usual_rotary_factor = 0.25}};
 
 }  // namespace wick
