@@ -72,6 +72,14 @@ void detokenize(Worker& worker, const HttpRequest& http, const Exchange& exchang
   exchange->respond(json_response(200, to_text({{"content", service->engine->tokenizer().decode(tokens, false)}})));
 }
 
+// As chat_logprob, with the tokens' numbers.
+Json llama_logprob(const Tokenizer& tokenizer, const GeneratedLogprob& value) {
+  Json json = chat_logprob(tokenizer, value);
+  json["id"] = value.chosen.token;
+  for (size_t i = 0; i < value.top.size(); ++i) json["top_logprobs"][i]["id"] = value.top[i].token;
+  return json;
+}
+
 struct LlamaOptions {
   int64_t slot = 0;
   bool streams = false;
@@ -81,6 +89,8 @@ struct LlamaOptions {
 
 Json settings_json(const Request& request) {
   const SamplingParams& sampling = request.params.sampling;
+  Json biases = Json::array();
+  for (const auto& [token, bias] : sampling.logit_bias) biases.push_back({{"token", token}, {"bias", bias}});
   return {{"seed", sampling.seed ? Json(*sampling.seed) : Json(-1)},
           {"temperature", sampling.temperature},
           {"top_k", sampling.top_k},
@@ -92,6 +102,7 @@ Json settings_json(const Request& request) {
           {"frequency_penalty", sampling.frequency_penalty},
           {"stop", request.params.stop},
           {"n_predict", request.params.max_tokens},
+          {"logit_bias", std::move(biases)},
           {"ignore_eos", request.params.ignore_eos}};
 }
 
@@ -114,7 +125,7 @@ class LlamaWriter final : public AnswerWriter {
     if (!options_.streams) return;
     Json json = {{"index", event.choice}, {"content", event.text}, {"tokens", {event.token}}, {"stop", false}};
     if (event.logprob && options_.probabilities > 0) {
-      json["completion_probabilities"] = {chat_logprob(service_->engine->tokenizer(), *event.logprob)};
+      json["completion_probabilities"] = {llama_logprob(service_->engine->tokenizer(), *event.logprob)};
     }
     json["tokens_predicted"] = choice.tokens.size();
     exchange_->write(json_event(json));
@@ -171,17 +182,21 @@ class LlamaWriter final : public AnswerWriter {
                  {"truncated", finish.reason == StopReason::context_full},
                  {"stop_type", stop_type(finish.reason)},
                  {"stopping_word", finish.stop_sequence_matched.value_or("")},
+                 {"has_new_line", choice.text.find('\n') != std::string::npos},
                  {"timings",
-                  {{"prompt_n", static_cast<int64_t>(prompt)},
+                  {{"cache_n", finish.usage.cached_tokens},
+                   {"prompt_n", static_cast<int64_t>(prompt)},
                    {"prompt_ms", timings.prefill * 1000},
+                   {"prompt_per_token_ms", prompt > 0 ? timings.prefill * 1000 / prompt : 0},
                    {"prompt_per_second", timings.prefill > 0 ? prompt / timings.prefill : 0},
                    {"predicted_n", finish.usage.completion_tokens},
                    {"predicted_ms", timings.decode * 1000},
+                   {"predicted_per_token_ms", predicted > 1 ? timings.decode * 1000 / (predicted - 1) : 0},
                    {"predicted_per_second", timings.decode > 0 ? (predicted - 1) / timings.decode : 0}}}};
     if (options_.returns_tokens && !options_.streams) json["tokens"] = choice.tokens;
     if (options_.probabilities > 0 && !options_.streams) {
       Json& list = json["completion_probabilities"] = Json::array();
-      for (const GeneratedLogprob& value : choice.logprobs) list.push_back(chat_logprob(service_->engine->tokenizer(), value));
+      for (const GeneratedLogprob& value : choice.logprobs) list.push_back(llama_logprob(service_->engine->tokenizer(), value));
     }
     return json;
   }
