@@ -35,6 +35,24 @@ def test_all_examples_are_run():
     assert {path.stem for path in (ROOT / "python/examples").glob("*.py")} == set(EXAMPLES)
 
 
+@pytest.fixture(scope="module")
+def notebooks(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notebooks")
+    subprocess.run([sys.executable, str(ROOT / "python/make_notebooks.py"), str(folder), str(NOVELIST)], check=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_notebooks_run(name, notebooks):
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.read(notebooks / f"{name}.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(notebooks)}}).execute()
+    printed = "".join(output.get("text", "") for one in notebook.cells if one.cell_type == "code" for output in one.outputs)
+    assert printed.strip() and notebook.cells[0].source.startswith("# ")
+
+
 def test_types_are_strict(tmp_path):
     pytest.importorskip("mypy")
     pytest.importorskip("nanobind")
@@ -56,6 +74,20 @@ def test_the_guide_says_what_is_so():
     results = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
                                globs={"MODEL": str(NOVELIST)})
     assert results.attempted > 20 and results.failed == 0
+
+
+def test_adding_eight_numbers_takes_at_most_half_as_long_again_as_numpy():
+    import numpy
+    import timeit
+
+    a, b = wick.rand((8,)), wick.rand((8,))
+    x, y = a.numpy(), b.numpy()
+
+    def seconds(left, right):
+        return min(timeit.repeat("a + b", globals={"a": left, "b": right}, number=20000, repeat=3))
+
+    ratios = sorted(seconds(a, b) / seconds(x, y) for _ in range(9))
+    assert isinstance(x, numpy.ndarray) and ratios[2] < 1.5, ratios  # others may use the processor meanwhile
 
 
 def test_import_takes_no_other_library_and_little_time():
