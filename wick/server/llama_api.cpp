@@ -80,12 +80,26 @@ Json llama_logprob(const Tokenizer& tokenizer, const GeneratedLogprob& value) {
   return json;
 }
 
+constexpr size_t kMostFields = 64;
+
 struct LlamaOptions {
   int64_t slot = 0;
   bool streams = false;
   bool returns_tokens = false;
   int64_t probabilities = 0;
+  std::vector<std::string> fields = {};  // what the answer has; "timings/prompt_n" is a member of a member. Empty: everything
 };
+
+// The members that a request asks for, each under the path that it was asked for by; those that are not there are left out.
+Json chosen_fields(const Json& json, const std::vector<std::string>& paths) {
+  if (paths.empty()) return json;
+  Json chosen = Json::object();
+  for (const std::string& path : paths) {
+    const Json::json_pointer place("/" + path);
+    if (json.contains(place)) chosen[path] = json.at(place);
+  }
+  return chosen;
+}
 
 Json settings_json(const Request& request) {
   const SamplingParams& sampling = request.params.sampling;
@@ -131,7 +145,7 @@ class LlamaWriter final : public AnswerWriter {
     exchange_->write(json_event(json));
   }
   void complete(const std::vector<Choice>& choices, const PromptEvent&) override {
-    const Json json = last(choices.front());
+    const Json json = chosen_fields(last(choices.front()), options_.fields);
     std::vector<TokenId> tokens = std::move(prompt_);
     tokens.insert(tokens.end(), choices.front().tokens.begin(), choices.front().tokens.end());
     slots_->keep(options_.slot, std::move(tokens));
@@ -252,6 +266,10 @@ void completion(Worker& worker, const std::shared_ptr<Slots>& slots, LlamaTask t
   // -1 is llama.cpp's word for any.
   options.slot = std::max<int64_t>(fields.integer("id_slot", -1, service->engine->info().sequences - 1).value_or(0), 0);
   request.cache_prompt = fields.boolean("cache_prompt").value_or(true);
+  options.fields = fields.texts("response_fields", kMostFields);
+  for (const std::string& path : options.fields) {
+    if (path.find('~') != std::string::npos) fields.violate("response_fields", "must hold names without ~");
+  }
   if (const auto value = fields.integer("n_probs", 0, 100)) {
     options.probabilities = *value;
     if (*value > 0) request.params.logprobs = *value;
