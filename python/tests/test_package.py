@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 
@@ -136,6 +137,53 @@ def test_threads_may_share_tensors():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_the_source_distribution_can_be_configured(tmp_path):
+    pytest.importorskip("build")
+    pytest.importorskip("scikit_build_core")
+    if shutil.which("ninja") is None or shutil.which("cmake") is None:
+        pytest.skip("no CMake or no Ninja")
+    subprocess.run([sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)], check=True, capture_output=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        assert not [name for name in files.getnames() if "/models/" in name and name.endswith(".gguf")]
+        files.extractall(tmp_path)
+    settings = ["WICK_PYTHON=ON", "WICK_UNITY=ON", "WICK_TESTS=OFF", "WICK_PROGRAMS=OFF", "WICK_INSTALL=OFF", f"Python_EXECUTABLE={sys.executable}"]
+    # CMake refuses a target whose sources are not there.
+    done = subprocess.run(["cmake", "-G", "Ninja", "-S", str(tmp_path / f"wick-{archive.name[5:-7]}"), "-B", str(tmp_path / "build"),
+                           "-DCMAKE_BUILD_TYPE=Release", *[f"-D{one}" for one in settings]], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_tensors_and_streams_may_outlive_the_interpreter(tmp_path):
+    program = f"""
+import threading, wick
+kept = [wick.rand((64, 64)), wick.Var([1.0])]
+model = wick.load({str(NOVELIST)!r}, device="cpu", context=256)
+stream = model.generate("The sea", max_tokens=200, ignore_eos=True, stream=True)
+print(next(stream) is not None)
+threading.Thread(target=lambda: [None for _ in stream], daemon=True).start()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+    assert done.returncode == 0 and done.stdout == "True\n", done.stderr
+
+
+def test_tensors_work_in_a_forked_child():
+    program = """
+import os, sys, wick
+x = wick.ones((300, 300))
+x @ x
+child = os.fork()
+if child == 0:
+    try:
+        print((x + x).sum().item(), (x @ x)[0, 0].item(), flush=True)
+    finally:
+        os._exit(0)
+sys.exit(os.waitpid(child, 0)[1])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+    assert done.returncode == 0 and done.stdout == "180000.0 300.0\n", done.stdout + done.stderr
 
 
 def test_sub_interpreters_are_refused():
