@@ -1,6 +1,7 @@
 // Runs the lanes of a group as fibers of one thread: what a barrier and an exchange between lanes need to run GPU code on the host.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cmath>
@@ -17,13 +18,15 @@ struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
 
+// A fiber takes one lane after another: making it is two calls of the system, and going on with it none.
 struct Fiber {
   ucontext_t context;
+  jmp_buf place;  // where it goes on, once it has begun
   std::vector<char> stack;
-  bool done = false;
+  bool has_begun = false, done = false;
 };
 
-inline ucontext_t scheduler;
+inline jmp_buf scheduler;
 inline std::vector<Fiber> fibers;
 inline std::function<void()> body;
 inline unsigned current = 0, subgroup_size = 1;
@@ -33,12 +36,29 @@ inline std::vector<std::uint64_t> slots[2];
 inline std::vector<unsigned> exchanges;
 
 // Goes on when every other lane has come as far.
-inline void wait() { swapcontext(&fibers[current].context, &scheduler); }
+[[gnu::noinline]] inline void wait() {
+  if (_setjmp(fibers[current].place) == 0) _longjmp(scheduler, 1);
+}
 
 inline void enter() {
-  body();
-  fibers[current].done = true;
-  swapcontext(&fibers[current].context, &scheduler);
+  for (;;) {
+    body();
+    fibers[current].done = true;
+    wait();
+  }
+}
+
+// Until the fiber waits.
+[[gnu::noinline]] inline void resume(Fiber& fiber) {
+  if (_setjmp(scheduler) != 0) return;
+  if (fiber.has_begun) _longjmp(fiber.place, 1);
+  fiber.has_begun = true;
+  fiber.stack.resize(1 << 17);
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.data();
+  fiber.context.uc_stack.ss_size = fiber.stack.size();
+  makecontext(&fiber.context, enter, 0);
+  setcontext(&fiber.context);
 }
 
 // The values of all lanes of the group.
@@ -70,23 +90,16 @@ T reduce(T value, F combine) {
 }
 
 inline void run_group(unsigned lanes) {
-  fibers.resize(lanes);
+  if (fibers.size() < lanes) fibers.resize(lanes);
   exchanges.assign(lanes, 0);
   for (auto& slot : slots) slot.assign(lanes, 0);
-  for (Fiber& fiber : fibers) {
-    fiber.done = false;
-    fiber.stack.resize(1 << 17);
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.data();
-    fiber.context.uc_stack.ss_size = fiber.stack.size();
-    makecontext(&fiber.context, enter, 0);
-  }
+  for (Fiber& fiber : fibers) fiber.done = false;
   for (bool any = true; any;) {
     any = false;
     for (unsigned i = 0; i < lanes; ++i) {
       if (fibers[i].done) continue;
       current = i;
-      swapcontext(&scheduler, &fibers[i].context);
+      resume(fibers[i]);
       any = true;
     }
   }
