@@ -43,16 +43,18 @@ class CachingAllocator::Arena {
   std::multimap<size_t, Block> kept_;
 };
 
-// A block that goes back to its arena, or to its pool, with its last handle.
+// A block that goes back to its arena, or to its pool if it has one, with its last handle.
 struct PooledBlock {
   PooledBlock(std::shared_ptr<CachingAllocator> owner, std::unique_ptr<Buffer> memory, size_t size, Lifetime kind,
               std::shared_ptr<CachingAllocator::Arena> from)
       : pool(std::move(owner)), block(std::move(memory)), bytes(size), lifetime(kind), arena(std::move(from)) {}
-  ~PooledBlock() { pool->take_back(std::move(block), bytes, lifetime, arena.get()); }
+  ~PooledBlock() {
+    if (pool != nullptr) pool->take_back(std::move(block), bytes, lifetime, arena.get());
+  }
   PooledBlock(const PooledBlock&) = delete;
   PooledBlock& operator=(const PooledBlock&) = delete;
 
-  std::shared_ptr<CachingAllocator> pool;
+  std::shared_ptr<CachingAllocator> pool;  // nullptr: none
   std::unique_ptr<Buffer> block;
   size_t bytes;
   Lifetime lifetime;
@@ -133,6 +135,10 @@ std::unique_ptr<Buffer> CachingAllocator::allocate(size_t bytes, Lifetime lifeti
   statistics_.allocated += bytes;
   statistics_.peak_allocated = std::max(statistics_.peak_allocated, statistics_.allocated);
   return std::make_unique<PooledBuffer>(std::make_shared<PooledBlock>(shared_from_this(), std::move(block), bytes, lifetime, arena));
+}
+
+std::unique_ptr<Buffer> CachingAllocator::adopt(std::unique_ptr<Buffer> block, size_t bytes) {
+  return std::make_unique<PooledBuffer>(std::make_shared<PooledBlock>(nullptr, std::move(block), bytes, Lifetime::persistent, nullptr));
 }
 
 std::shared_ptr<Buffer> CachingAllocator::share(Buffer& buffer, const std::shared_ptr<Arena>& arena) {

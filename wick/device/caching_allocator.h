@@ -34,6 +34,8 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   // From the arena, if there is one. Errors: out_of_memory, with what was asked for, is in use and is there, after every kept block was
   // given back.
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime, const std::shared_ptr<Arena>& arena = nullptr);
+  // A buffer over a block that no pool keeps: it goes with its last handle.
+  [[nodiscard]] static std::unique_ptr<Buffer> adopt(std::unique_ptr<Buffer> block, size_t bytes);
   // Another handle on the bytes of a buffer of this allocator, which stay allocated until both are gone; those of `arena` until that is.
   [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer, const std::shared_ptr<Arena>& arena = nullptr);
   // Gives the blocks that no buffer uses back to the driver.

@@ -29,6 +29,10 @@ class KernelDriver {
   [[nodiscard]] virtual Queue& queue() noexcept = 0;
   // A block of uninitialised memory, aligned to caps().buffer_offset_alignment at least; nullptr where the device has no more.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
+  // A block over host memory that `owner` keeps, where the device can use it without a copy; else nullptr.
+  [[nodiscard]] virtual std::unique_ptr<Buffer> import_host(std::byte* /*data*/, size_t /*bytes*/, std::shared_ptr<const void> /*owner*/) {
+    return nullptr;
+  }
   // The driver's own implementation of an op, as Runtime::override_for; nullptr: none.
   [[nodiscard]] virtual OpFunction override_for(OpId /*op*/, int /*kind*/, DType /*dtype*/) const noexcept { return nullptr; }
   // Bytes that the device has left, for errors; none where the driver does not say.

@@ -64,7 +64,12 @@ std::unique_ptr<Buffer> KernelRuntime::allocate(size_t bytes, Lifetime lifetime)
   return validation_->guard(allocator_->allocate(validation_->guarded_bytes(bytes), lifetime), bytes);
 }
 
-std::unique_ptr<Buffer> KernelRuntime::import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> /*owner*/) {
+std::unique_ptr<Buffer> KernelRuntime::import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) {
+  if (validation_ == nullptr) {
+    if (std::unique_ptr<Buffer> block = driver_->import_host(data, bytes, std::move(owner))) {
+      return CachingAllocator::adopt(std::move(block), bytes);
+    }
+  }
   std::unique_ptr<Buffer> buffer = allocate(bytes, Lifetime::persistent);
   if (bytes > 0) queue().upload(data, *buffer, 0, bytes);
   return buffer;
