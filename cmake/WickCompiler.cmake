@@ -2,9 +2,9 @@
 add_library(wick_compiler INTERFACE)
 target_compile_options(wick_compiler INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${WICK_WERROR}>:-Werror>)
 # GCC 12 sees overlapping copies in its own std::string (GCC bug 105651).
-target_compile_options(wick_compiler INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+target_compile_options(wick_compiler INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 # libstdc++ 12 marks as deprecated a function that its own std::stable_sort calls; clang warns at each use.
-target_compile_options(wick_compiler INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+target_compile_options(wick_compiler INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)
 # Floating-point contraction would make a result depend on the compiler: the kernels say fma where they mean it.
 target_compile_options(wick_compiler INTERFACE -ffp-contract=off)
 # Only what the public headers declare is visible outside of a shared library: their namespaces carry the attribute.

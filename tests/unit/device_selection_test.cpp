@@ -119,7 +119,7 @@ TEST(DeviceErrors, OfBackendsForTestsNameNoOption) {
 
 TEST(DeviceErrors, OfThisProgramListTheBackendsForUsers) {
   EXPECT_EQ(message_of(ErrorCode::backend_not_linked, [] { (void)Device::metal(3); }),
-            "backend metal: this version of Wick does not have it; this program has: cpu");
+            "backend metal: this program does not link it; it has: cpu; build Wick with -DWICK_METAL=ON and link it");
   EXPECT_EQ(message_of(ErrorCode::backend_not_linked, [] { (void)Device::cuda(3); }),
             "backend cuda: this program does not link it; it has: cpu; build Wick with -DWICK_CUDA=ON and link it");
   const std::string message = message_of(ErrorCode::no_device, [] { (void)Device::open({DeviceKind::cpu, 7}); });
