@@ -41,13 +41,14 @@ inline std::vector<std::string> library_folders() {
   return folders;
 }
 
-// The variables that stand for flags: WICK_MODEL for --model.
+// The variables that stand for flags: WICK_MODEL for --model; and those of a hub of models.
 inline std::map<std::string, std::string> flag_variables() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const size_t equals = text.find('=');
-    if (text.starts_with("WICK_") && equals != std::string_view::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    const bool ours = text.starts_with("WICK_") || text.starts_with("HF_ENDPOINT=") || text.starts_with("HF_TOKEN=");
+    if (ours && equals != std::string_view::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return variables;
 }

@@ -13,9 +13,11 @@
 #include "wick/base/error.h"
 #include "wick/convert/quantize_plan.h"
 #include "wick/convert/random_rows.h"
+#include "wick/convert/synthetic_family.h"
 #include "wick/convert/synthetic_vocabulary.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/gguf_type.h"
+#include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/quant/block_format.h"
 #include "wick/text/tokenizer.h"
@@ -106,6 +108,23 @@ TEST(SyntheticShape, BadShapesAreRefusedWithTheReason) {
   EXPECT_THAT(error_of("1,64,64,2,1,257"), HasSubstr("258"));
   EXPECT_THAT(error_of("1,64,64,2,1,300", "q4_k"), HasSubstr("multiple of 256"));
   EXPECT_THAT(error_of("1,64,64,2,1,300", "q4_z"), HasSubstr("q4_k_m"));
+}
+
+TEST(SyntheticModel, EachArchitectureIsAModelThatComputes) {
+  const TemporaryFolder folder;
+  for (const std::string& name : synthetic_architectures()) {
+    for (const char* type : {"q8_0", "q4_k_m"}) {
+      const bool narrow = std::string_view(type) == "q8_0";
+      SyntheticOptions options{
+          .shape = parse_synthetic_shape(narrow ? "2,64,96,4,2,300" : "2,256,512,4,2,300"), .architecture = name, .type = type};
+      write_synthetic_model(folder / "model.gguf", options);
+      const auto model = load_language_model(Checkpoint::open(folder / "model.gguf"), Device::cpu(), {});
+      const auto sequence = model->new_sequence(8);
+      const std::vector<int32_t> tokens = {1, 2, 3};
+      for (const float logit : model->forward(tokens, *sequence, LogitRows::last).to_vector<float>())
+        ASSERT_TRUE(std::isfinite(logit)) << name;
+    }
+  }
 }
 
 TEST(SyntheticModel, TheFileDependsOnTheSeedAndNotOnTheThreads) {

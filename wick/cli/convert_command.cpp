@@ -4,6 +4,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/cli/flags.h"
+#include "wick/cli/model_path.h"
 #include "wick/cli/output_file.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
@@ -28,6 +29,7 @@ void convert_command(Console& console, const Arguments& arguments) {
       "takes a model.");
   flags.examples({"wick convert Qwen3-0.6B qwen3.gguf", "wick convert --base qwen3.gguf my-adapter my-adapter.gguf"});
   if (!flags.parse(arguments)) return;
+  folder = resolve_hub(console, folder).string();
 
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) {

@@ -8,6 +8,7 @@
 #include "wick/base/error.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/inspect_tensors.h"
+#include "wick/cli/model_path.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
 #include "wick/formats/gguf.h"
@@ -177,6 +178,7 @@ void inspect_command(Console& console, const Arguments& arguments) {
                   "wick inspect checkpoint.pt"});
   if (!flags.parse(arguments)) return;
 
+  path = resolve_hub(console, path).string();
   if (layers) return show_layers(console, path, json);
   if (inspect_tensors(console, path, json)) return;
   const GgufFile file = GgufFile::open(path);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/cli/model_hub.h"
 #include "wick/model/hugging_face.h"
 
 namespace wick {
@@ -73,16 +74,27 @@ std::filesystem::path resolve_model(const Console& console, const std::string& n
     console.note(fmt::format("no --model given: using the default model {}", model.string()));
     return model;
   }
+  if (HubReference::is_one(named)) return resolve_hub(console, named);
   std::error_code ignored;
   if (std::filesystem::is_directory(named, ignored)) return only_model_of(named);
   if (!std::filesystem::exists(named, ignored) && (named.starts_with("hf.co/") || named.find("://") != std::string::npos)) {
-    fail(ErrorCode::not_found, "{}: no such file, and this version downloads no models; download the .gguf file and name it", named);
+    fail(ErrorCode::not_found, "{}: no such file; models of a hub are hf://OWNER/NAME or hf://OWNER/NAME:FILE, others are not downloaded",
+         named);
   }
   return named;
 }
 
+std::filesystem::path resolve_hub(const Console& console, const std::string& named) {
+  if (!HubReference::is_one(named)) return named;
+  const HubReference reference = HubReference::parse(named);
+  const ModelHub hub(console);
+  if (const auto here = hub.find(reference)) return *here;
+  console.note(fmt::format("{} is not here: downloading it", reference.to_string()));
+  return hub.pull(reference);
+}
+
 std::filesystem::path resolve_tokenizer(const Console& console, const std::string& named) {
-  if (!named.empty()) {
+  if (!named.empty() && !HubReference::is_one(named)) {
     for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
       if (is_file(std::filesystem::path(named) / name)) return named;
     }

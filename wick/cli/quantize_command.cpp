@@ -11,6 +11,7 @@
 #include "wick/base/process.h"
 #include "wick/base/suggest.h"
 #include "wick/cli/flags.h"
+#include "wick/cli/model_path.h"
 #include "wick/cli/output_file.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/quantize_types.h"
@@ -130,7 +131,7 @@ void quantize(const Console& console, const Request& request) {
     options.importance_file = request.importance;
   }
   options.notice = [&](const std::string& remark) { console.note(remark); };
-  const GgufFile source = GgufFile::open(request.in);
+  const GgufFile source = GgufFile::open(resolve_hub(console, request.in));
   if (!request.out.empty()) {
     refuse_to_overwrite(source, request.out);
     refuse_to_overwrite_file(request.importance, request.out);

@@ -9,6 +9,7 @@
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
 #include "wick/convert/synthetic.h"
+#include "wick/convert/synthetic_family.h"
 
 namespace wick {
 
@@ -20,9 +21,9 @@ void synth_command(Console& console, const Arguments& arguments) {
   options.threads = usable_cores();
   Flags flags("Writes a GGUF model with random weights and a working tokenizer, for benchmarks on machines without downloads.", console);
   flags
-      .add_value("--arch", "NAME", "the architecture: llama, bitnet, bitnet-b1.58 (llama)",
+      .add_value("--arch", "NAME", "the architecture, such as qwen3 (llama)",
                  [&](const std::string& value) { options.architecture = value; })
-      .choices({"llama", "bitnet", "bitnet-b1.58"});
+      .choices(synthetic_architectures());
   flags
       .add_value("--shape", "SHAPE", "1b, 8b, or layers,width,feed-forward,heads,KV heads,vocabulary",
                  [&](const std::string& value) { shape = value; })

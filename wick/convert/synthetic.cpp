@@ -14,11 +14,15 @@
 #include "wick/base/thread_pool.h"
 #include "wick/convert/quantize_plan.h"
 #include "wick/convert/random_rows.h"
+#include "wick/convert/synthetic_family.h"
 #include "wick/convert/synthetic_vocabulary.h"
 #include "wick/formats/gguf_writer.h"
 
 namespace wick {
 namespace {
+
+// Rows that are shorter than a block of the K-quants.
+constexpr int64_t kShortRow = 256;
 
 // What the tensors of one model are stored as: all in one format, or in a quantizer's mix.
 struct StorageChoice {
@@ -48,53 +52,40 @@ StorageChoice parse_type(std::string_view spelling) {
   fail(ErrorCode::invalid_argument, "type '{}': not one of {}", spelling, fmt::join(synthetic_types(), " "));
 }
 
-bool is_bitnet(const SyntheticOptions& options) { return options.architecture != "llama"; }
+bool is_bitnet(const SyntheticOptions& options) { return options.architecture.starts_with("bitnet"); }
 
-// A matrix that is to be written; GgufTensor has its name, shape and dtype where the quantizer's rules want to see a file's.
-struct PlannedTensor {
-  std::string name;
-  DType dtype;
-  int64_t rows;
-  int64_t columns;
-};
+Shape shape_of(const PlannedTensor& tensor) {
+  return tensor.stack == 1 ? Shape{tensor.rows, tensor.columns} : Shape{tensor.stack, tensor.rows, tensor.columns};
+}
 
 void apply_mix(std::vector<PlannedTensor>& plan, const SyntheticOptions& options, const MixInfo& mix) {
   std::vector<GgufTensor> tensors;
   for (const PlannedTensor& tensor : plan) {
-    tensors.push_back({.name = tensor.name, .dtype = DType::f32, .shape = {tensor.rows, tensor.columns}, .data = {}, .file = nullptr});
+    tensors.push_back({.name = tensor.name, .dtype = DType::f32, .shape = shape_of(tensor), .data = {}, .file = nullptr});
   }
   const SyntheticShape& shape = options.shape;
-  const QuantizeSource source{.architecture = options.architecture,
+  const QuantizeSource source{.architecture = std::string(gguf_architecture_of(options.architecture)),
                               .layers = shape.layers,
-                              .experts = 0,
+                              .experts = shape.experts,
                               .heads = shape.heads,
                               .kv_heads = shape.kv_heads,
                               .tensors = tensors};
   const std::vector<PlannedType> types = plan_quantization(source, mix, {}, false);
-  for (size_t index = 0; index < plan.size(); ++index) plan[index].dtype = types[index].wanted;
+  for (size_t index = 0; index < plan.size(); ++index) {
+    if (plan[index].dtype != DType::f32) plan[index].dtype = types[index].wanted;
+  }
 }
 
-std::vector<PlannedTensor> plan_matrices(const SyntheticOptions& options, const StorageChoice& choice) {
-  const SyntheticShape& shape = options.shape;
-  const int64_t kv_width = shape.width / shape.heads * shape.kv_heads;
-  std::vector<PlannedTensor> plan;
-  const auto add = [&](std::string name, int64_t rows, int64_t columns) { plan.push_back({std::move(name), choice.dtype, rows, columns}); };
-  add("token_embd.weight", shape.vocabulary, shape.width);
-  for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    const std::string prefix = fmt::format("blk.{}.", layer);
-    add(prefix + "attn_q.weight", shape.width, shape.width);
-    add(prefix + "attn_k.weight", kv_width, shape.width);
-    add(prefix + "attn_v.weight", kv_width, shape.width);
-    add(prefix + "attn_output.weight", shape.width, shape.width);
-    add(prefix + "ffn_gate.weight", shape.feed_forward, shape.width);
-    add(prefix + "ffn_up.weight", shape.feed_forward, shape.width);
-    add(prefix + "ffn_down.weight", shape.width, shape.feed_forward);
-  }
-  if (!shape.tied) add("output.weight", shape.vocabulary, shape.width);
+SyntheticPlan plan_tensors(const SyntheticOptions& options, const StorageChoice& choice) {
+  SyntheticPlan all = plan_synthetic(options.shape, options.architecture, choice.dtype);
+  std::vector<PlannedTensor>& plan = all.matrices;
   if (choice.mix != nullptr) apply_mix(plan, options, *choice.mix);
   for (PlannedTensor& tensor : plan) {
     const bool is_table = tensor.name == "token_embd.weight" || tensor.name == "output.weight";
     if (is_table && is_bitnet(options) && is_quantized(tensor.dtype)) tensor.dtype = DType::f16;  // as in the published files
+    // As quantizers do with the short rows of latent attention's keys.
+    const bool short_rows = tensor.columns < kShortRow && tensor.columns % info(tensor.dtype).block_elements != 0;
+    if (short_rows && tensor.stack > 1) tensor.dtype = DType::q8_0;
     const int32_t block = info(tensor.dtype).block_elements;
     if (tensor.columns % block != 0) {
       fail(ErrorCode::invalid_argument,
@@ -102,26 +93,31 @@ std::vector<PlannedTensor> plan_matrices(const SyntheticOptions& options, const 
            tensor.columns, to_string(tensor.dtype), block);
     }
   }
-  return plan;
+  return all;
 }
 
 void add_metadata(GgufWriter& writer, const SyntheticOptions& options, const StorageChoice& choice) {
   const SyntheticShape& shape = options.shape;
-  const std::string prefix = options.architecture + ".";
+  const std::string architecture(gguf_architecture_of(options.architecture));
+  const std::string prefix = architecture + ".";
   const auto count = [](int64_t value) { return static_cast<uint32_t>(value); };
-  writer.add_string("general.architecture", options.architecture);
+  writer.add_string("general.architecture", architecture);
   writer.add_string("general.name", fmt::format("Synthetic {} {}", shape.name, choice.name));
   writer.add_uint("general.file_type", choice.file_type);
   writer.add_uint("general.quantization_version", 2);
-  writer.add_uint(prefix + "context_length", 8192);
+  writer.add_uint(prefix + "context_length", options.architecture == "gpt2" ? 1024 : 8192);
   writer.add_uint(prefix + "embedding_length", count(shape.width));
   writer.add_uint(prefix + "block_count", count(shape.layers));
   writer.add_uint(prefix + "feed_forward_length", count(shape.feed_forward));
   writer.add_uint(prefix + "attention.head_count", count(shape.heads));
   writer.add_uint(prefix + "attention.head_count_kv", count(shape.kv_heads));
-  writer.add_float(prefix + "attention.layer_norm_rms_epsilon", 1e-5F);
-  writer.add_uint(prefix + "rope.dimension_count", count(shape.width / shape.heads));
-  writer.add_float(prefix + "rope.freq_base", 500000);
+  if (options.architecture != "gpt2") {
+    const bool latent = options.architecture == "deepseek-v2-lite";
+    writer.add_float(prefix + "attention.layer_norm_rms_epsilon", 1e-5F);
+    writer.add_uint(prefix + "rope.dimension_count", latent ? 64 : count(shape.head_dim));
+    writer.add_float(prefix + "rope.freq_base", 500000);
+  }
+  add_synthetic_keys(writer, shape, options.architecture);
   writer.add_uint(prefix + "vocab_size", count(shape.vocabulary));
   const SyntheticVocabulary vocabulary = make_synthetic_vocabulary(shape.vocabulary);
   writer.add_string("tokenizer.ggml.model", "gpt2");
@@ -142,11 +138,12 @@ class RowProducer {
   void produce(const PlannedTensor& tensor, uint64_t number, const GgufWriter::Sink& sink) {
     constexpr int64_t kBytesAtOnce = int64_t{4} << 20;
     const int64_t row_bytes = storage_bytes(tensor.dtype, tensor.columns);
-    const int64_t rows_at_once = std::clamp<int64_t>(kBytesAtOnce / row_bytes, 1, tensor.rows);
+    const int64_t all_rows = tensor.all_rows();
+    const int64_t rows_at_once = std::clamp<int64_t>(kBytesAtOnce / row_bytes, 1, all_rows);
     const uint64_t tensor_seed = mix_seed(options_.seed, number);
     buffer_.resize(static_cast<size_t>(rows_at_once * row_bytes));
-    for (int64_t first = 0; first < tensor.rows; first += rows_at_once) {
-      const int64_t rows = std::min(rows_at_once, tensor.rows - first);
+    for (int64_t first = 0; first < all_rows; first += rows_at_once) {
+      const int64_t rows = std::min(rows_at_once, all_rows - first);
       pool_.parallel_for(rows, 1, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
           const auto bytes = std::span(buffer_).subspan(static_cast<size_t>(row * row_bytes), static_cast<size_t>(row_bytes));
@@ -223,41 +220,34 @@ std::vector<std::string> synthetic_types() {
 }
 
 void check_synthetic_type(const SyntheticShape& shape, const std::string& type) {
-  (void)plan_matrices({.shape = shape, .type = type}, parse_type(type));
+  (void)plan_tensors({.shape = shape_of_architecture(shape, "llama"), .type = type}, parse_type(type));
 }
 
-void write_synthetic_model(const std::filesystem::path& path, const SyntheticOptions& options) {
-  const SyntheticShape& shape = options.shape;
-  check_shape(shape);
-  if (options.architecture != "llama" && options.architecture != "bitnet" && options.architecture != "bitnet-b1.58") {
-    fail(ErrorCode::unsupported, "architecture '{}': llama, bitnet and bitnet-b1.58 can be made up", options.architecture);
-  }
+void write_synthetic_model(const std::filesystem::path& path, const SyntheticOptions& request) {
+  SyntheticOptions options = request;
+  check_shape(options.shape);
+  options.shape = shape_of_architecture(options.shape, options.architecture);
   const StorageChoice choice = parse_type(options.type);
-  const std::vector<PlannedTensor> plan = plan_matrices(options, choice);
+  const SyntheticPlan plan = plan_tensors(options, choice);
   uint64_t total = 0;
-  for (const PlannedTensor& tensor : plan) total += static_cast<uint64_t>(tensor.rows * storage_bytes(tensor.dtype, tensor.columns));
+  for (const PlannedTensor& tensor : plan.matrices) {
+    total += static_cast<uint64_t>(tensor.all_rows() * storage_bytes(tensor.dtype, tensor.columns));
+  }
 
   GgufWriter writer;
   add_metadata(writer, options, choice);
   RowProducer producer(options, total);
-  for (size_t number = 0; number < plan.size(); ++number) {
-    const PlannedTensor& tensor = plan[number];
-    writer.add_tensor(tensor.name, tensor.dtype, {tensor.rows, tensor.columns},
+  for (size_t number = 0; number < plan.matrices.size(); ++number) {
+    const PlannedTensor& tensor = plan.matrices[number];
+    writer.add_tensor(tensor.name, tensor.dtype, shape_of(tensor),
                       [&producer, &tensor, number](const GgufWriter::Sink& sink) { producer.produce(tensor, number, sink); });
   }
-  const std::vector<float> ones(static_cast<size_t>(std::max(shape.width, shape.feed_forward)), 1.0F);
-  const auto add_norm = [&](const std::string& name, int64_t width) {
-    writer.add_tensor(name, DType::f32, {width}, std::as_bytes(std::span(ones).first(static_cast<size_t>(width))));
-  };
-  for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    const std::string prefix = fmt::format("blk.{}.", layer);
-    add_norm(prefix + "attn_norm.weight", shape.width);
-    add_norm(prefix + "ffn_norm.weight", shape.width);
-    if (!is_bitnet(options)) continue;
-    add_norm(prefix + "attn_sub_norm.weight", shape.width);
-    add_norm(prefix + "ffn_sub_norm.weight", shape.feed_forward);
+  std::vector<std::vector<float>> values;
+  values.reserve(plan.vectors.size());
+  for (const PlannedVector& vector : plan.vectors) {
+    values.emplace_back(static_cast<size_t>(vector.width), vector.value);
+    writer.add_tensor(vector.name, DType::f32, {vector.width}, std::as_bytes(std::span(values.back())));
   }
-  add_norm("output_norm.weight", shape.width);
   writer.write(path);
 }
 

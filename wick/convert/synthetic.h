@@ -19,6 +19,9 @@ struct SyntheticShape {
   int64_t vocabulary = 0;  // at least 258: every byte, BOS and EOS
   bool tied = true;        // the embedding is the head too
   std::string name;        // "1b"
+  // What the architecture adds: 0 until then.
+  int64_t head_dim = 0;  // 0: width / heads
+  int64_t experts = 0, experts_used = 0, expert_width = 0;
 };
 
 // "1b" (16 layers, 2048 wide, FFN 8192, 32/8 heads, vocabulary 32,000, tied), "8b" (Llama 3 8B: 32, 4096, 14336, 32/8, 128,256, not
@@ -28,7 +31,8 @@ struct SyntheticShape {
 
 struct SyntheticOptions {
   SyntheticShape shape;
-  // llama, or BitNet as llama.cpp runs it (bitnet) or as Microsoft publishes it (bitnet-b1.58: squared ReLU).
+  // One of synthetic_architectures(): llama, BitNet as llama.cpp runs it (bitnet) or as Microsoft publishes it (bitnet-b1.58: squared
+  // ReLU), qwen3, gemma2, gemma3, phi3, gpt2, qwen3-moe, gpt-oss, deepseek-v2-lite.
   std::string architecture = "llama";
   // One of synthetic_types().
   std::string type = "q8_0";

@@ -296,8 +296,13 @@ void ConfigTranslator::translate_scaling(const std::string& origin, const Json& 
   };
   // "su" and "yarn" in Phi 3's first configurations.
   if (type == "longrope" || type == "su") return translate_longrope(origin, rope);
+  // Dynamic scaling (NTK) begins behind max_position_embeddings, which is the model's context here: within it nothing is scaled.
+  if (type == "dynamic") {
+    (void)positive(origin, rope, "factor");
+    return;
+  }
   const bool known = type == "linear" || type == "llama3" || type == "yarn";
-  if (!known) refuse(origin + ".rope_type", printable(type), "this version knows default, linear, llama3, yarn and longrope");
+  if (!known) refuse(origin + ".rope_type", printable(type), "this version knows default, linear, dynamic, llama3, yarn and longrope");
   add_text("rope.scaling.type", origin + ".rope_type", type);
   const double factor = positive(origin, rope, "factor");
   add_number("rope.scaling.factor", origin + ".factor", factor);

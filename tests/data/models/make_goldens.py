@@ -51,6 +51,7 @@ MODELS = {
     "llama-linear": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "linear", "factor": 4.0, "rope_theta": 10000.0})),
     "llama-yarn": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0,
                                                                "original_max_position_embeddings": 32})),
+    "llama-dynamic": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0})),
     "mistral": ("MistralConfig", dict(SIZES, head_dim=16, sliding_window=5)),
     "qwen2": ("Qwen2Config", dict(SIZES, use_sliding_window=True, sliding_window=6, max_window_layers=1)),
     "qwen3": ("Qwen3Config", dict(SIZES, head_dim=16, tie_word_embeddings=True)),

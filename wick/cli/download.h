@@ -1,0 +1,38 @@
+// A Downloader fetches files over HTTP and HTTPS by libcurl, which it opens while the program runs: programs that download nothing need no
+// libcurl, and start where there is none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace wick {
+
+class Downloader {
+ public:
+  // Errors: not_found where the system has no libcurl.
+  Downloader();
+  ~Downloader();
+  Downloader(const Downloader&) = delete;
+  Downloader& operator=(const Downloader&) = delete;
+
+  struct Request {
+    std::string url;
+    std::string token = {};  // of a bearer, sent to this host alone; may be empty
+    uint64_t first = 0;      // the byte to begin with
+  };
+  // Gets the bytes of an answer with status 200 (from the file's begin, whatever was asked for) or 206 (from `first` on). What it throws
+  // ends the transfer and comes out of get().
+  using Sink = std::function<void(std::span<const std::byte> bytes, int status)>;
+  // Follows redirections. Returns the status of the last answer. Errors: io, with libcurl's reason: no network, no such host, a connection
+  // that breaks or stands still for a minute, a certificate that is not trusted.
+  int get(const Request& request, const Sink& sink);
+
+ private:
+  struct Library;
+  std::unique_ptr<Library> library_;
+};
+
+}  // namespace wick

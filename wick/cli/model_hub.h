@@ -1,0 +1,59 @@
+// The models that were downloaded from a hub, in a folder of the cache: <cache>/models/<owner>/<name>/, with a manifest of what is whole.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/cli/console.h"
+
+namespace wick {
+
+// "hf://owner/name" or "hf://owner/name:file".
+struct HubReference {
+  std::string owner, name;
+  std::string file = {};  // empty: the repository's only GGUF file, or all of a Hugging Face folder
+
+  [[nodiscard]] static bool is_one(std::string_view text) { return text.starts_with("hf://"); }
+  // Errors: invalid_argument.
+  [[nodiscard]] static HubReference parse(std::string_view text);
+  [[nodiscard]] std::string to_string() const;
+};
+
+struct HubFile {
+  std::string path;  // in the repository
+  uint64_t bytes = 0;
+  std::string sha256;  // of what the hub says it should be, or of what came where it does not say
+};
+
+struct HubModel {
+  HubReference reference;  // without a file
+  std::vector<HubFile> files;
+};
+
+class ModelHub {
+ public:
+  // Errors: not_found without a cache folder.
+  explicit ModelHub(const Console& console);
+
+  // The file or folder to load, if all of it is here.
+  [[nodiscard]] std::optional<std::filesystem::path> find(const HubReference& reference) const;
+  // Downloads what is not here yet, and goes on with what came in part: a file has its name only when it is whole and its SHA-256 is right.
+  // Errors: not_found (no such repository or file), invalid_argument (several GGUF files: which one?), io (the network, the disk),
+  // corrupt_file (another SHA-256).
+  std::filesystem::path pull(const HubReference& reference) const;
+  [[nodiscard]] std::vector<HubModel> list() const;
+  // Removes a file, or the model; how many bytes that were. Errors: not_found.
+  uint64_t remove(const HubReference& reference) const;
+
+ private:
+  [[nodiscard]] std::filesystem::path folder_of(const HubReference& reference) const;
+
+  const Console& console_;
+  std::filesystem::path folder_;
+};
+
+}  // namespace wick
