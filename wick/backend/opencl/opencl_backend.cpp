@@ -1,22 +1,19 @@
 // The OpenCL backend: every device of every driver that the machine's loader finds.
-#include <fmt/ranges.h>
 
-#include <array>
 #include <memory>
 #include <string>
 
 #include "wick/backend/opencl/driver.h"
-#include "wick/base/fail.h"
+#include "wick/base/error.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/plain_caps.h"
 #include "wick/device/registry.h"
+#include "wick/device/variants.h"
 
 namespace wick::opencl {
 namespace {
 
 constexpr const char* kLoader = "libOpenCL.so.1";
-constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
-
 // The loader's functions, or why there are none.
 struct Loader {
   std::shared_ptr<const Api> api;
@@ -49,11 +46,7 @@ std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   std::vector<FoundDevice> found = devices();
   if (static_cast<size_t>(index) >= found.size()) return nullptr;
   FoundDevice& device = found[static_cast<size_t>(index)];
-  if (options.variant == kVariants[0]) {
-    device.caps = plain_caps(std::move(device.caps));
-  } else if (!options.variant.empty() && options.variant != kVariants[1]) {
-    fail(ErrorCode::invalid_argument, "opencl:{}: no variant '{}'; it has {}", index, options.variant, fmt::join(kVariants, " and "));
-  }
+  if (asks_for_plain(DeviceKind::opencl, index, options.variant)) device.caps = plain_caps(std::move(device.caps));
   return std::make_unique<KernelRuntime>(std::make_unique<OpenClDriver>(loader().api, std::move(device), index), options);
 }
 
@@ -62,11 +55,9 @@ std::string missing(int /*index*/) {
   return devices().empty() ? "the OpenCL loader lists no driver with a device; install one, and look with clinfo" : "";
 }
 
-std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
-
 }  // namespace
 
 extern const Backend kBackend;
-const Backend kBackend = {DeviceKind::opencl, probe, open, variants, missing};
+const Backend kBackend = {DeviceKind::opencl, probe, open, plain_and_native, missing};
 
 }  // namespace wick::opencl

@@ -1,8 +1,6 @@
 // The Vulkan backend: every device whose driver offers Vulkan 1.2, with kernels in GLSL.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
@@ -11,10 +9,10 @@
 #include "wick/backend/vulkan/program.h"
 #include "wick/backend/vulkan/queue.h"
 #include "wick/backend/vulkan/shader_compiler.h"
-#include "wick/base/fail.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/plain_caps.h"
 #include "wick/device/registry.h"
+#include "wick/device/variants.h"
 
 namespace wick::vulkan {
 namespace {
@@ -61,21 +59,15 @@ std::vector<DeviceInfo> probe() {
   return found;
 }
 
-// native uses all that the driver offers; plain is the least that a device may be, with memory that the host does not see.
-constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
-
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   const std::vector<VkPhysicalDevice> devices = physical_devices();
   if (static_cast<size_t>(index) >= devices.size()) return nullptr;
-  const std::string_view variant = options.variant.empty() ? kVariants.back() : std::string_view(options.variant);
-  if (std::find(kVariants.begin(), kVariants.end(), variant) == kVariants.end()) {
-    fail(ErrorCode::invalid_argument, "vulkan:{}: no variant '{}'; it has plain and native", index, variant);
-  }
+  const bool plain = asks_for_plain(DeviceKind::vulkan, index, options.variant);
   auto device = std::make_unique<PhysicalDevice>(devices[static_cast<size_t>(index)]);
   if (!device->unsuitable.empty()) return nullptr;
-  if (variant == "plain") {
+  if (plain) {
     device->caps = plain_caps(device->caps);
-    device->shares_memory = false;
+    device->shares_memory = false;  // plain is also a device whose memory the host does not see
   }
   return std::make_unique<KernelRuntime>(std::make_unique<Driver>(std::move(device)), options);
 }
@@ -89,11 +81,9 @@ std::string missing(int index) {
   return device.unsuitable.empty() ? "" : fmt::format("{}: {}", device.caps.name, device.unsuitable);
 }
 
-std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
-
 }  // namespace
 
 extern const Backend kBackend;
-const Backend kBackend = {DeviceKind::vulkan, probe, open, variants, missing};
+const Backend kBackend = {DeviceKind::vulkan, probe, open, plain_and_native, missing};
 
 }  // namespace wick::vulkan

@@ -2,19 +2,15 @@
 #include "wick/backend/webgpu/backend.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <array>
 #include <utility>
 
-#include "wick/base/fail.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/plain_caps.h"
+#include "wick/device/variants.h"
 
 namespace wick::webgpu {
 namespace {
-
-constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
 
 // Behind every other backend on the same hardware: what its portable interface does not offer, it cannot use.
 constexpr int kPreference = 0;
@@ -31,19 +27,13 @@ std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   const std::vector<Adapter>& adapters = installation().adapters;
   if (index < 0 || static_cast<size_t>(index) >= adapters.size()) return nullptr;
   Adapter adapter = adapters[static_cast<size_t>(index)];
-  if (options.variant == kVariants[0]) {
-    adapter.caps = plain_caps(std::move(adapter.caps));
-  } else if (!options.variant.empty() && options.variant != kVariants[1]) {
-    fail(ErrorCode::invalid_argument, "webgpu:{}: no variant '{}'; it has {}", index, options.variant, fmt::join(kVariants, " and "));
-  }
+  if (asks_for_plain(DeviceKind::webgpu, index, options.variant)) adapter.caps = plain_caps(std::move(adapter.caps));
   std::string place = fmt::format("webgpu:{} ({})", index, adapter.caps.name);
   auto device = std::make_shared<Device>(std::move(adapter), std::move(place));
   return std::make_unique<KernelRuntime>(std::make_unique<Driver>(std::move(device)), options);
 }
 
 std::string missing(int /*index*/) { return installation().missing; }
-
-std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
 
 }  // namespace
 
@@ -70,6 +60,6 @@ std::shared_ptr<const wick::Program> Driver::load(ir::Kernel prepared, std::span
   return std::make_shared<const Program>(device_, std::move(prepared), std::move(compiled->pipeline));
 }
 
-const Backend kBackend = {DeviceKind::webgpu, probe, open, variants, missing};
+const Backend kBackend = {DeviceKind::webgpu, probe, open, plain_and_native, missing};
 
 }  // namespace wick::webgpu
