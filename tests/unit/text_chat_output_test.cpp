@@ -14,6 +14,7 @@
 #include "message_of.h"
 #include "shared_data.h"
 #include "wick/base/error.h"
+#include "wick/base/utf8.h"
 #include "wick/text/chat_parser.h"
 #include "wick/text/chat_template.h"
 #include "wick/text/format_matcher.h"
@@ -30,7 +31,11 @@ constexpr const char* kTools = R"([
     "properties": {"city": {"type": "string", "enum": ["Paris", "Oslo", "New <York>"]}, "days": {"type": "integer", "minimum": 1, "maximum": 9}},
     "required": ["city", "days"], "additionalProperties": false}}},
   {"type": "function", "function": {"name": "ring", "description": "Rings a bell.", "parameters": {"type": "object", "properties": {
-    "loud": {"type": "boolean"}}, "required": ["loud"], "additionalProperties": false}}}])";
+    "loud": {"type": "boolean"}}, "required": ["loud"], "additionalProperties": false}}},
+  {"type": "function", "function": {"name": "post", "description": "Sends a letter.", "parameters": {"type": "object", "properties": {
+    "zip": {"type": "string", "pattern": "^[0-9]{5}$"}, "name": {"type": "string", "minLength": 2, "maxLength": 6},
+    "code": {"$ref": "#/$defs/code", "type": "string", "maxLength": 9}}, "required": ["zip", "name", "code"],
+    "additionalProperties": false, "$defs": {"code": {"pattern": "<[a-z<]+>"}}}}}])";
 
 struct Answer {
   std::string content, reasoning;
@@ -60,6 +65,15 @@ void expect_fits(const ToolCall& call, const std::string& text) {
     EXPECT_TRUE(arguments["city"] == "Paris" || arguments["city"] == "Oslo" || arguments["city"] == "New <York>") << text;
     ASSERT_TRUE(arguments["days"].is_number_integer()) << text;
     EXPECT_TRUE(arguments["days"] >= 1 && arguments["days"] <= 9) << text;
+  } else if (call.name == "post") {
+    ASSERT_TRUE(arguments.size() == 3) << call.arguments << " of " << text;
+    for (const char* name : {"zip", "name", "code"}) ASSERT_TRUE(arguments.contains(name) && arguments[name].is_string()) << call.arguments << " of " << text;
+    const auto zip = arguments["zip"].get<std::string>(), code = arguments["code"].get<std::string>();
+    EXPECT_TRUE(zip.size() == 5 && zip.find_first_not_of("0123456789") == std::string::npos) << text;
+    const size_t length = count_characters(arguments["name"].get<std::string>());
+    EXPECT_TRUE(length >= 2 && length <= 6) << text;
+    const size_t begin = code.find('<'), end = code.rfind('>');
+    EXPECT_TRUE(begin != std::string::npos && end != std::string::npos && begin + 1 < end && count_characters(code) <= 9) << text;
   } else {
     EXPECT_EQ(call.name, "ring") << text;
     ASSERT_TRUE(arguments.size() == 1 && arguments.contains("loud")) << call.arguments << " of " << text;
@@ -97,6 +111,38 @@ TEST(ChatOutput, RequiredCallsAreParsedAsCallsThatFit) {
       EXPECT_GT(parsed, 10) << model.format << model.sign;
     }
   }
+}
+
+TEST(ChatOutput, TextsWithoutQuotesAreHeldToTheirSchemas) {
+  const auto fits = [](const char* schema, std::string_view value) {
+    const std::string tools = std::string(R"([{"function": {"name": "f", "parameters": {"properties": {"a": )") + schema + "}}}}]";
+    const OutputFormat format = *chat_output_format({.template_source = "<function=", .calls = Calls::required, .tools = tools});
+    const std::string call =
+        "<tool_call>\n<function=f>\n<parameter=a>\n" + std::string(value) + "\n</parameter>\n</function>\n</tool_call>";
+    return !FormatMatcher(format).mismatch(call);
+  };
+  EXPECT_TRUE(fits(R"({"type": "string"})", "any \"<b>text</b>\" of\nthree lines\n"));
+  EXPECT_FALSE(fits(R"({"type": "string"})", "an end </parameter> in it"));
+  EXPECT_TRUE(fits(R"({"type": "string", "pattern": "^a+b$"})", "aab"));
+  EXPECT_FALSE(fits(R"({"type": "string", "pattern": "^a+b$"})", "aabb"));
+  EXPECT_TRUE(fits(R"({"type": "string", "pattern": "\"q\""})", "a \"q\" b"));
+  EXPECT_FALSE(fits(R"({"type": "string", "pattern": "\"q\""})", "a q b"));
+  EXPECT_TRUE(fits(R"({"type": "string", "maxLength": 3})", "日本語"));
+  EXPECT_FALSE(fits(R"({"type": "string", "maxLength": 3})", "日本語!"));
+  EXPECT_TRUE(fits(R"({"type": "string", "maxLength": 0})", ""));
+  EXPECT_FALSE(fits(R"({"type": "string", "minLength": 2})", "x"));
+  EXPECT_TRUE(fits(R"({"type": "string", "minLength": 2, "maxLength": 1000})", std::string(1000, 'x')));
+  EXPECT_FALSE(fits(R"({"type": "string", "minLength": 2, "maxLength": 1000})", std::string(1001, 'x')));
+  EXPECT_TRUE(fits(R"({"type": "string", "enum": ["a\nb", "<c>", 3]})", "a\nb"));
+  EXPECT_FALSE(fits(R"({"type": "string", "enum": ["a\nb", "<c>", 3]})", "3"));
+  EXPECT_FALSE(fits(R"({"type": "string", "enum": ["ab", "cd"], "pattern": "c"})", "ab"));
+  EXPECT_TRUE(fits(R"({"type": "string", "format": "date"})", "2024-02-29"));
+  EXPECT_FALSE(fits(R"({"type": "string", "format": "date"})", "2024-13-01"));
+  EXPECT_TRUE(fits(R"({"type": "string", "anyOf": [{"const": "x"}, {"pattern": "^y+$"}]})", "yy"));
+  EXPECT_FALSE(fits(R"({"type": "string", "anyOf": [{"const": "x"}, {"pattern": "^y+$"}]})", "xy"));
+  EXPECT_THAT(message_of([&] { (void)fits(R"({"type": "string", "maxLength": 1001})", ""); }), HasSubstr("supported up to 1000"));
+  EXPECT_TRUE(fits(R"({"type": "string", "anyOf": [{"$ref": "#"}, {"const": "x"}], "maxLength": 2})", "yy"));
+  EXPECT_FALSE(fits(R"({"type": "string", "anyOf": [{"$ref": "#"}, {"const": "x"}], "maxLength": 2})", "yyy"));
 }
 
 TEST(ChatOutput, AnAllowedCallFitsAndATextIsNoCall) {

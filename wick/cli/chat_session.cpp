@@ -130,7 +130,7 @@ class Conversation {
         params_(options.generate.params),
         system_(options.system) {
     prompt_.variables = options.variables;
-    if (!options.tools_file.empty()) prompt_.tools = read_tools(options.tools_file);
+    if (!options.tools_file.empty()) take_tools(options.tools_file);
   }
 
   // Whether Ctrl-C stopped the answer.
@@ -146,6 +146,8 @@ class Conversation {
   bool command(const std::string& line);
   void drop_answer();
   void set(const std::string& rest);
+  // Reads a file of tools, and says which schemas cannot be enforced.
+  void take_tools(const std::string& path);
   void save(const std::string& path) const;
   void load(const std::string& path);
   void show_statistics() const;
@@ -220,6 +222,14 @@ void Conversation::print_json() const {
 void Conversation::drop_answer() {
   while (!messages_.empty() && messages_.back().role != "user") messages_.pop_back();
   if (messages_.empty()) fail(ErrorCode::invalid_argument, "there is no message to answer yet");
+}
+
+void Conversation::take_tools(const std::string& path) {
+  std::string tools = read_tools(path);
+  for (const EnforceableTools::Refusal& refusal : chat_.held_tools(tools).refusals) {
+    console_.warn(fmt::format("tool {}: calls are not held to all of its schema: {}", refusal.name, refusal.reason));
+  }
+  prompt_.tools = std::move(tools);
 }
 
 void Conversation::set(const std::string& rest) {
@@ -316,7 +326,7 @@ bool Conversation::command(const std::string& line) {
   } else if (name == "/set") {
     set(rest);
   } else if (name == "/tools") {
-    prompt_.tools = read_tools(file());
+    take_tools(file());
   } else if (name == "/clear") {
     messages_.clear();
   } else if (name == "/stats") {

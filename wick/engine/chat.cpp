@@ -6,6 +6,7 @@
 #include "wick/base/error.h"
 #include "wick/engine/engine.h"
 #include "wick/model/language_model.h"
+#include "wick/text/chat_format.h"
 #include "wick/text/chat_output_format.h"
 #include "wick/text/tokenizer.h"
 
@@ -79,21 +80,26 @@ std::string Chat::render(const ChatPrompt& prompt) const {
   return template_.render(with_tokens);
 }
 
+EnforceableTools Chat::held_tools(const std::string& tools) {
+  const CallForm* const form = find_call_form(find_chat_format(format_).name, template_.source());
+  if (form == nullptr) return {.tools = tools, .refusals = {}};
+  return enforceable_tools(*form, tools, constraints_);
+}
+
 ChatAnswer Chat::answer(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event) {
   const std::string text = render(prompt);
   Assembler assembler({.format = format_, .starts_in_reasoning = ends_in_reasoning(text), .tools = prompt.tools}, on_event);
   ChatAnswer answer;
   GenerationParams held = params;
-  if (answer_) {
-    const std::optional<OutputFormat> format =
-        chat_output_format({.format = format_,
-                            .template_source = template_.source(),
-                            .rendered = text,
-                            .calls = prompt.tools.empty() ? ChatRules::Calls::none : ChatRules::Calls::allowed,
-                            .tools = prompt.tools,
-                            .answer = answer_});
-    held.constraint = constraints_.compile(*format);
-  }
+  const std::optional<OutputFormat> format =
+      chat_output_format({.format = format_,
+                          .template_source = template_.source(),
+                          .rendered = text,
+                          .calls = prompt.tools.empty() ? ChatRules::Calls::none : ChatRules::Calls::allowed,
+                          .tools = prompt.tools.empty() ? prompt.tools : held_tools(prompt.tools).tools,
+                          .parallel_calls = true,
+                          .answer = answer_});
+  if (format) held.constraint = constraints_.compile(*format);
   Stream stream = engine_->submit({.tokens = engine_->encode_prompt(text, true), .params = std::move(held)});
   while (!stream.ended()) {
     (void)engine_->step();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "wick/engine/generation.h"
+#include "wick/text/call_form.h"
 #include "wick/text/chat_parser.h"
 #include "wick/text/chat_template.h"
 #include "wick/text/token_constraint.h"
@@ -24,7 +25,7 @@ struct ChatOptions {
   int64_t context = 0;
   // Of chat_formats(); empty: what the template tells.
   std::string format = {};
-  // The form of each answer behind its reasoning; one that calls tools instead has calls that fit their schemas. None: any text.
+  // The form of each answer behind its reasoning. None: any text. Calls of tools fit their schemas either way.
   std::optional<OutputFormat> answer = {};
 };
 
@@ -53,6 +54,9 @@ class Chat {
 
   // Errors: the template's; context_full; invalid_argument for parameters out of range; ConstraintCompiler::compile's for the form.
   ChatAnswer answer(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event = {});
+  // What of the tools' schemas calls are held to; where the template has no form for calls, nothing is. Errors: invalid_argument for tools
+  // that are no list of functions.
+  [[nodiscard]] EnforceableTools held_tools(const std::string& tools);
   // The text that the model continues.
   [[nodiscard]] std::string render(const ChatPrompt& prompt) const;
 

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/text/call_form.h"
+#include "wick/text/chat_format.h"
 
 namespace wick::server {
 namespace {
@@ -117,23 +119,17 @@ std::unique_ptr<TokenConstraint> compiled(const Service& service, const OutputFo
   }
 }
 
-// The tools with schemas that can be enforced.
-std::string enforceable_tools(const Service& service, const ChatRequest& chat) {
-  Json tools = Json::parse(chat.chat.tools);
-  for (size_t i = 0; i < tools.size(); ++i) {
-    Json& function = tools[i]["function"];
-    const auto schema = function.find("parameters");
-    if (schema == function.end() || !schema->is_object()) continue;
-    try {
-      (void)service.constraints->compile({.kind = Kind::json_schema, .text = to_text(*schema)});
-    } catch (const Error& error) {
-      if (function.value("strict", Json(false)) == true) {
-        throw ApiError({{.field = fmt::format("tools[{}].function.parameters", i), .constraint = error.what(), .value = ""}});
-      }
-      *schema = {{"type", "object"}};
-    }
+// The tools with schemas that can be enforced; those of strict ones must be.
+std::string held_tools(const Service& service, const ChatRequest& chat) {
+  const CallForm* const form = find_call_form(find_chat_format(service.chat_format).name, service.chat_template->source());
+  if (form == nullptr) return chat.chat.tools;
+  EnforceableTools held = enforceable_tools(*form, chat.chat.tools, *service.constraints);
+  const Json tools = Json::parse(chat.chat.tools);
+  for (const EnforceableTools::Refusal& refusal : held.refusals) {
+    if (tools[refusal.index]["function"].value("strict", Json(false)) != true) continue;
+    throw ApiError({{.field = fmt::format("tools[{}].function.parameters", refusal.index), .constraint = refusal.reason, .value = ""}});
   }
-  return to_text(tools);
+  return std::move(held.tools);
 }
 
 }  // namespace
@@ -169,7 +165,7 @@ void constrain(const Service& service, ChatRequest& chat) {
                   .template_source = service.chat_template->source(),
                   .rendered = chat.rendered,
                   .calls = chat.calls,
-                  .tools = chat.calls == ChatRules::Calls::none ? "" : enforceable_tools(service, chat),
+                  .tools = chat.calls == ChatRules::Calls::none ? "" : held_tools(service, chat),
                   .only = chat.only_tool,
                   .parallel_calls = chat.parallel_calls,
                   .answer = chat.answer ? std::optional(chat.answer->format) : std::nullopt};

@@ -83,20 +83,6 @@ Json part_of(const Json& whole, Json part) {
 
 bool is_text_type(const Json& schema) { return schema.is_object() && schema.contains("type") && schema["type"] == "string"; }
 
-// The value of a parameter that is written as it is, without quotes, up to `value_end`.
-OutputFormat bare_text(const Json& schema, std::string_view value_end) {
-  std::vector<OutputFormat> values;
-  const auto add = [&](const Json& value) {
-    if (value.is_string()) values.push_back(literal(value.get<std::string>()));
-  };
-  if (schema.contains("const")) add(schema["const"]);
-  if (values.empty() && schema.contains("enum") && schema["enum"].is_array()) {
-    for (const Json& value : schema["enum"]) add(value);
-  }
-  if (!values.empty()) return any_of(std::move(values));
-  return {.kind = Kind::free_text, .choices = {std::string(value_end)}};
-}
-
 struct ParameterForm {
   std::string_view begin, name_end, text_name_end, value_end, end;
 };
@@ -114,17 +100,23 @@ ParameterForm parameter_form(const CallForm& form) {
   return {};
 }
 
+// Texts are written as they are, without quotes. They end where a mark of their end begins, not at the line break before.
+OutputFormat parameter_value(const ParameterForm& form, const Json& schema) {
+  OutputFormat value = schema_format(schema);
+  if (!is_text_type(schema)) return value;
+  value.kind = Kind::bare_string;
+  value.choices = {std::string(form.value_end.starts_with('\n') ? form.value_end.substr(1) : form.value_end)};
+  return value;
+}
+
 OutputFormat parameter(const ParameterForm& form, const std::string& name, const Json& whole, const Json& schema) {
   const bool is_text = is_text_type(schema);
   const std::string_view name_end = is_text && !form.text_name_end.empty() ? form.text_name_end : form.name_end;
-  // A value ends where a mark of its end begins, not at the line break before.
-  const std::string_view mark = form.value_end.starts_with('\n') ? form.value_end.substr(1) : form.value_end;
-  OutputFormat value = is_text ? bare_text(schema, mark) : schema_format(part_of(whole, schema));
-  return sequence({marked(form.begin), literal(name), marked(name_end), std::move(value), marked(form.value_end), marked(form.end)});
+  return sequence({marked(form.begin), literal(name), marked(name_end), parameter_value(form, part_of(whole, schema)),
+                   marked(form.value_end), marked(form.end)});
 }
 
-// Each parameter of an object's schema once, in its order; what is not required may be left out. Lengths and patterns of texts that are
-// written bare are not enforced.
+// Each parameter of an object's schema once, in its order; what is not required may be left out.
 OutputFormat parameters(const CallForm& form, const Json& schema) {
   std::vector<OutputFormat> parts;
   if (!schema.contains("properties") || !schema["properties"].is_object()) return literal("");
@@ -164,6 +156,45 @@ OutputFormat one_call(const CallForm& form, const std::string& name, const Json&
   return sequence(std::move(parts));
 }
 
+// The function that an entry of a list of tools declares.
+template <class AnyJson>
+AnyJson& function_of(AnyJson& tool) {
+  AnyJson& function = tool.is_object() && tool.contains("function") ? tool["function"] : tool;
+  if (!function.is_object() || !function.contains("name") || !function["name"].is_string()) {
+    fail(ErrorCode::invalid_argument, "tools: {} is no function with a name", tool.dump());
+  }
+  return function;
+}
+
+Json list_of(const std::string& tools) {
+  Json list = Json::parse(tools, nullptr, /*allow_exceptions=*/false);
+  if (!list.is_array()) fail(ErrorCode::invalid_argument, "tools: not a JSON array");
+  return list;
+}
+
+// Why a format cannot be enforced; empty: it can.
+std::string refusal_of(ConstraintCompiler& constraints, const OutputFormat& format) {
+  try {
+    static_cast<void>(constraints.compile(format));
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// Leaves of a function's schema what can be enforced.
+void loosen(const CallForm& form, ConstraintCompiler& constraints, Json& schema) {
+  if (form.arguments == Arguments::json) {
+    schema = {{"type", "object"}};
+    return;
+  }
+  if (!schema.contains("properties") || !schema["properties"].is_object()) return;
+  for (auto& [name, property] : schema["properties"].items()) {
+    if (refusal_of(constraints, parameter_value(parameter_form(form), part_of(schema, property))).empty()) continue;
+    property = is_text_type(property) ? Json{{"type", "string"}} : Json::object();
+  }
+}
+
 }  // namespace
 
 const CallForm* find_call_form(std::string_view format, std::string_view template_source) {
@@ -174,14 +205,10 @@ const CallForm* find_call_form(std::string_view format, std::string_view templat
 }
 
 OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, bool parallel) {
-  const Json list = Json::parse(tools, nullptr, /*allow_exceptions=*/false);
-  if (!list.is_array()) fail(ErrorCode::invalid_argument, "tools: not a JSON array");
+  const Json list = list_of(tools);
   std::vector<OutputFormat> calls;
   for (const Json& tool : list) {
-    const Json& function = tool.is_object() && tool.contains("function") ? tool["function"] : tool;
-    if (!function.is_object() || !function.contains("name") || !function["name"].is_string()) {
-      fail(ErrorCode::invalid_argument, "tools: {} is no function with a name", tool.dump());
-    }
+    const Json& function = function_of(tool);
     const auto name = function["name"].get<std::string>();
     if (!only.empty() && name != only) continue;
     const auto schema = function.find("parameters");
@@ -191,6 +218,23 @@ OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const
   OutputFormat call = any_of(std::move(calls));
   if (parallel && form.format != "gpt-oss") call = {.kind = Kind::repeated, .parts = {std::move(call), marked(form.between)}};
   return sequence({marked(behind_begin(form)), std::move(call), marked(form.end)});
+}
+
+EnforceableTools enforceable_tools(const CallForm& form, const std::string& tools, ConstraintCompiler& constraints) {
+  Json list = list_of(tools);
+  EnforceableTools result;
+  for (size_t index = 0; index < list.size(); ++index) {
+    Json& function = function_of(list[index]);
+    const auto schema = function.find("parameters");
+    if (schema == function.end() || !schema->is_object()) continue;
+    const auto name = function["name"].get<std::string>();
+    const std::string refusal = refusal_of(constraints, one_call(form, name, *schema));
+    if (refusal.empty()) continue;
+    result.refusals.push_back({index, name, refusal});
+    loosen(form, constraints, *schema);
+  }
+  result.tools = list.dump();
+  return result;
 }
 
 }  // namespace wick

@@ -1,13 +1,14 @@
 // A CallForm is how a model writes the calls of tools, so that what it writes can be held to the tools' schemas.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "wick/text/token_constraint.h"
 
-namespace wick {
+namespace [[gnu::visibility("default")]] wick {
 
 // All texts may hold marks (OutputFormat::Kind::marked), and the name of the function goes between two of them.
 struct CallForm {
@@ -32,5 +33,18 @@ struct CallForm {
 // One call or several of `tools` (as in ChatPrompt), with arguments that fit the parameters' schemas. `only`: the one function that may be
 // called; empty: any. Errors: invalid_argument for tools that are no list of functions, and where `only` is none of them.
 [[nodiscard]] OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, bool parallel);
+
+// What of the tools' schemas can be enforced in calls of a form.
+struct EnforceableTools {
+  struct Refusal {
+    size_t index = 0;  // of the tool
+    std::string name;  // of its function
+    std::string reason;
+  };
+  std::string tools;  // with looser schemas where something cannot be enforced
+  std::vector<Refusal> refusals;
+};
+// Errors: invalid_argument for tools that are no list of functions.
+[[nodiscard]] EnforceableTools enforceable_tools(const CallForm& form, const std::string& tools, ConstraintCompiler& constraints);
 
 }  // namespace wick

@@ -514,7 +514,7 @@ void ChatParser::Machine::add_parameter() {
   if (value.starts_with('\n')) value.remove_prefix(1);
   if (value.ends_with('\n')) value.remove_suffix(1);
   const auto quoted = [](std::string_view text) { return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace); };
-  const bool text = text_parameter_ || schemas_.is_text(name_, parameter_) || !Json::accept(value);
+  const bool text = text_parameter_ || schemas_.is_text(std::string(trimmed(name_)), parameter_) || !Json::accept(value);
   const std::string field = quoted(parameter_) + ": " + (text ? quoted(value) : std::string(trimmed(value)));
   arguments((has_arguments_ ? ", " : "{") + field);
   value_.clear();

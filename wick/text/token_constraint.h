@@ -28,6 +28,7 @@ struct OutputFormat {
     repeated,     // parts[0] once or more, with parts[1], if there is one, between
     marked,       // `text`, in which what is spelled <…> or […] is the token of that name where the vocabulary has one
     free_text,    // any text, maybe none, that holds none of `choices`
+    bare_string,  // a string that `text`, a JSON Schema, allows, without quotes and escapes, that holds none of `choices`
   };
   Kind kind = Kind::json;
   std::string text = {};

@@ -15,6 +15,19 @@ namespace {
 
 constexpr int kDeepestParts = 32;
 
+// Texts that hold none of these. One after another: all at once they would be far more states on the way.
+Dfa texts_without(const std::vector<std::string>& forbidden, std::string_view place) {
+  Grammar scratch;
+  const ExpressionId any = scratch.repeat(scratch.characters(CodePointSet::all()), 0, kUnlimited);
+  Dfa dfa = regular_dfa(scratch, any, place);
+  for (const std::string& text : forbidden) {
+    if (text.empty()) fail(ErrorCode::invalid_argument, "{}: an empty text is in every text", place);
+    const ExpressionId holding = scratch.sequence({any, scratch.literal(text), any});
+    dfa = subtract(dfa, regular_dfa(scratch, holding, place), place);
+  }
+  return dfa;
+}
+
 class FormatReader {
  public:
   FormatReader(const FindToken& find_token, int32_t vocab_size, Grammar& grammar)
@@ -35,6 +48,7 @@ class FormatReader {
       case OutputFormat::Kind::repeated: return read_repeated(read_parts(format, depth));
       case OutputFormat::Kind::marked: return read_marked(format.text);
       case OutputFormat::Kind::free_text: return read_free_text(format.choices);
+      case OutputFormat::Kind::bare_string: return read_bare_string(format.text, format.choices, json, grammar_);
     }
     return grammar_.never();
   }
@@ -84,16 +98,7 @@ class FormatReader {
   }
 
   ExpressionId read_free_text(const std::vector<std::string>& forbidden) {
-    Grammar scratch;
-    const ExpressionId any = scratch.repeat(scratch.characters(CodePointSet::all()), 0, kUnlimited);
-    auto dfa = std::make_shared<Dfa>(regular_dfa(scratch, any, "free text"));
-    // One after another: all at once they would be far more states on the way.
-    for (const std::string& text : forbidden) {
-      if (text.empty()) fail(ErrorCode::invalid_argument, "free text: an empty text is in every text");
-      const ExpressionId holding = scratch.sequence({any, scratch.literal(text), any});
-      *dfa = subtract(*dfa, regular_dfa(scratch, holding, "free text"), "free text");
-    }
-    return grammar_.dfa(std::move(dfa));
+    return grammar_.dfa(std::make_shared<Dfa>(texts_without(forbidden, "free text")));
   }
 
   const FindToken& find_token_;
@@ -107,6 +112,17 @@ Automaton compile_format(const OutputFormat& format, const FindToken& find_token
   Grammar grammar;
   const ExpressionId root = FormatReader(find_token, vocab_size, grammar).read(format, 0);
   return Automaton(std::move(grammar), root);
+}
+
+ExpressionId read_bare_string(std::string_view schema, const std::vector<std::string>& marks, const JsonOptions& options,
+                              Grammar& grammar) {
+  constexpr std::string_view kPlace = "a string without quotes";
+  JsonOptions bare = options;
+  bare.bare_strings = true;
+  Grammar strings;
+  const ExpressionId fitting = read_json_schema(schema, bare, strings);
+  Dfa dfa = intersect(texts_without(marks, kPlace), regular_dfa(strings, fitting, kPlace), kPlace);
+  return dfa.empty() ? grammar.never() : grammar.dfa(std::make_shared<Dfa>(std::move(dfa)));
 }
 
 ExpressionId any_json_object(const JsonOptions& options, Grammar& grammar) { return JsonRules(grammar, options.whitespace).object(); }

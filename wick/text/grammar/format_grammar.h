@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "wick/text/grammar/automaton.h"
 #include "wick/text/grammar/grammar.h"
@@ -32,8 +34,13 @@ struct JsonOptions {
   bool any_spelling = false;
   bool whitespace = true;
   bool enforce_formats = true;
+  // Strings alone, written without quotes and escapes.
+  bool bare_strings = false;
 };
 [[nodiscard]] ExpressionId read_json_schema(std::string_view text, const JsonOptions& options, Grammar& grammar);
+// The strings of a schema, each written as it is, without those that hold one of `marks`.
+[[nodiscard]] ExpressionId read_bare_string(std::string_view schema, const std::vector<std::string>& marks, const JsonOptions& options,
+                                            Grammar& grammar);
 [[nodiscard]] ExpressionId any_json_object(const JsonOptions& options, Grammar& grammar);
 
 }  // namespace wick

@@ -67,7 +67,7 @@ std::pair<uint64_t, uint64_t> SchemaCompiler::limits(const Items& flat, const ch
 ExpressionId SchemaCompiler::compile(const Items& items) {
   Items flat;
   if (!flatten(items, flat)) return grammar_.never();
-  if (flat.empty()) return rules_.value();
+  if (flat.empty()) return options_.bare_strings ? any_characters() : rules_.value();
   if (const auto known = known_.find(flat); known != known_.end()) return grammar_.rule(known->second);
   if (known_.size() >= kMostRules) {
     fail(ErrorCode::unsupported, "{}: its parts combine to more than {} rules; make the schema simpler",
@@ -123,7 +123,7 @@ ExpressionId SchemaCompiler::compile_flat(const Items& flat) {
     return (item.done & kValues) == 0 && (keyword(item, "enum") != nullptr || keyword(item, "const") != nullptr);
   });
   if (has_values) return compile_values(flat);
-  const uint32_t types = types_of(flat);
+  const uint32_t types = types_of(flat) & (options_.bare_strings ? Type::string : Type::all);
   std::vector<ExpressionId> choices;
   if ((types & Type::object) != 0) choices.push_back(compile_object(flat));
   if ((types & Type::array) != 0) choices.push_back(compile_array(flat));
@@ -305,12 +305,14 @@ ExpressionId SchemaCompiler::compile_values(const Items& flat) {
   if (!fits_rest(flat, values, fits)) return grammar_.never();
   std::vector<ExpressionId> choices;
   for (size_t index = 0; index < values.size(); ++index) {
-    if (fits[index]) choices.push_back(value_expression(*values[index]));
+    const bool is_possible = !options_.bare_strings || values[index]->is_string();
+    if (fits[index] && is_possible) choices.push_back(value_expression(*values[index]));
   }
   return grammar_.choice(std::move(choices));
 }
 
 ExpressionId SchemaCompiler::value_expression(const SchemaJson& value) {
+  if (options_.bare_strings) return grammar_.literal(value.get<std::string>());
   if (value.is_number()) {
     const double number = value.get<double>();
     const std::string text = value.dump();

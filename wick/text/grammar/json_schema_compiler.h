@@ -60,6 +60,8 @@ class SchemaCompiler {
 
   ExpressionId compile_number(const Items& flat, bool integers_only);
   ExpressionId compile_string(const Items& flat);
+  // Any number of characters of a string without quotes.
+  ExpressionId any_characters() { return grammar_.repeat(grammar_.characters(CodePointSet::all()), 0, kUnlimited); }
   // The characters of the string without its quotes, each spelled in one way.
   [[nodiscard]] Dfa string_dfa(const Items& flat);
   void add_string_values(const Items& flat, std::vector<Dfa>& parts);

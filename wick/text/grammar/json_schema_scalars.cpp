@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t kMostCharacters = 100'000;
 constexpr uint64_t kMostCharactersOfPattern = 2'000;
+constexpr uint64_t kMostBareCharacters = 1'000;
 
 }  // namespace
 
@@ -47,6 +48,10 @@ ExpressionId SchemaCompiler::compile_number(const Items& flat, bool integers_onl
 ExpressionId SchemaCompiler::compile_string(const Items& flat) {
   const auto [shortest, longest] = limits(flat, "minLength", "maxLength");
   if (shortest > longest) return grammar_.never();
+  if (options_.bare_strings) {
+    auto bare = std::make_shared<Dfa>(string_dfa(flat));
+    return bare->empty() ? grammar_.never() : grammar_.dfa(std::move(bare));
+  }
   const SchemaJson* pattern = nullptr;
   bool needs_dfa = false;
   std::string where;
@@ -87,7 +92,9 @@ void SchemaCompiler::add_string_values(const Items& flat, std::vector<Dfa>& part
   Grammar grammar;
   std::vector<ExpressionId> choices;
   for (const SchemaJson* value : values_of(flat)) {
-    if (value->is_string()) choices.push_back(grammar.literal(json_escaped(value->get<std::string>())));
+    if (!value->is_string()) continue;
+    const auto text = value->get<std::string>();
+    choices.push_back(grammar.literal(options_.bare_strings ? text : json_escaped(text)));
   }
   parts.push_back(regular_dfa(grammar, grammar.choice(std::move(choices)), document_.pointer(*flat.front().schema)));
 }
@@ -95,29 +102,30 @@ void SchemaCompiler::add_string_values(const Items& flat, std::vector<Dfa>& part
 Dfa SchemaCompiler::string_dfa(const Items& flat) {
   std::vector<Dfa> parts;
   std::string where = flat.empty() ? "#" : document_.pointer(*flat.front().schema);
+  const RegexSpelling spelling = options_.bare_strings ? RegexSpelling::utf8 : RegexSpelling::json_string;
   Grammar grammar;
   for (const Item& item : flat) {
     if (const SchemaJson* pattern = keyword(item, "pattern")) {
       where = place(item, "pattern");
       if (!pattern->is_string()) fail(ErrorCode::invalid_argument, "{}: must be a string", where);
       const auto text = pattern->get<std::string>();
-      parts.push_back(regular_dfa(grammar, read_regex(text, RegexMatch::part, RegexSpelling::json_string, where, grammar), where));
+      parts.push_back(regular_dfa(grammar, read_regex(text, RegexMatch::part, spelling, where, grammar), where));
     }
     const SchemaJson* format = keyword(item, "format");
     if (format == nullptr || !options_.enforce_formats) continue;
     const std::string format_place = place(item, "format");
     const char* pattern = format->is_string() ? json_format_pattern(format->get<std::string>()) : nullptr;
     if (pattern == nullptr) fail(ErrorCode::unsupported, "{}: the format {} is not supported", format_place, format->dump());
-    parts.push_back(
-        regular_dfa(grammar, read_regex(pattern, RegexMatch::whole, RegexSpelling::json_string, format_place, grammar), format_place));
+    parts.push_back(regular_dfa(grammar, read_regex(pattern, RegexMatch::whole, spelling, format_place, grammar), format_place));
   }
   add_string_values(flat, parts);
   const auto [shortest, longest] = limits(flat, "minLength", "maxLength");
-  const ExpressionId any = json_characters(CodePointSet::all(), grammar);
+  const ExpressionId any = options_.bare_strings ? grammar.characters(CodePointSet::all()) : json_characters(CodePointSet::all(), grammar);
   if (shortest > 0 || longest != UINT64_MAX || parts.empty()) {
-    if (shortest > kMostCharactersOfPattern || (longest != UINT64_MAX && longest > kMostCharactersOfPattern)) {
-      fail(ErrorCode::unsupported, "{}: beside a pattern or format, minLength and maxLength are supported up to {}", where,
-           kMostCharactersOfPattern);
+    const uint64_t most_counted = options_.bare_strings ? kMostBareCharacters : kMostCharactersOfPattern;
+    if (shortest > most_counted || (longest != UINT64_MAX && longest > most_counted)) {
+      fail(ErrorCode::unsupported, "{}: {}, minLength and maxLength are supported up to {}", where,
+           options_.bare_strings ? "of a text that is written without quotes" : "beside a pattern or format", most_counted);
     }
     const uint32_t most = longest == UINT64_MAX ? kUnlimited : static_cast<uint32_t>(longest);
     parts.push_back(regular_dfa(grammar, grammar.repeat(any, static_cast<uint32_t>(shortest), most), where));
