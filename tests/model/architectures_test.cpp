@@ -173,6 +173,13 @@ TEST_P(EveryModel, TwoRequestsInARowAreEqual) {
   EXPECT_EQ(model_->forward(tokens, *sequence, LogitRows::last).to_vector<float>(), first);
 }
 
+TEST_P(EveryModel, RearrangedWeightsGiveTheSame) {
+  const std::vector<int32_t> tokens = text_of(20, 6);
+  const std::vector<float> want = last_of(tokens);
+  ASSERT_TRUE(model_->rearrange(600));
+  expect_near(last_of(tokens), want, "rearranged");
+}
+
 TEST_P(EveryModel, ASavedSequenceGoesOnAsItWas) {
   const std::vector<int32_t> tokens = text_of(30, 5);
   const auto pool = model_->new_pool(128, 2);

@@ -38,16 +38,16 @@ const Architecture& architecture_of(const Checkpoint& checkpoint) {
 
 // All of these, or none where memory is short.
 bool rearrange_together(std::span<ScaledMatrix* const> matrices) {
-  std::vector<Tensor> rearranged;
+  std::vector<std::pair<ScaledMatrix*, Tensor>> rearranged;
   try {
-    for (const ScaledMatrix* matrix : matrices) {
-      if (matrix != nullptr) rearranged.push_back(repack_for_linear(matrix->weight));
+    for (ScaledMatrix* matrix : matrices) {
+      if (matrix != nullptr) rearranged.emplace_back(matrix, repack_for_linear(matrix->weight));
     }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;
     return false;
   }
-  for (size_t index = 0; index < rearranged.size(); ++index) matrices[index]->replace(std::move(rearranged[index]));
+  for (auto& [matrix, tensor] : rearranged) matrix->replace(std::move(tensor));
   return true;
 }
 
