@@ -70,12 +70,14 @@ void time_weights(cpu::InstructionSet set) {
   constexpr int64_t kOutputs = 128;  // so that weights of each format stay in the second-level cache
   constexpr int64_t kInputs = 2048;
   const Device device = device_of(set);
-  for (int id = static_cast<int>(DType::bf16); id < static_cast<int>(kFirstInterleaved); ++id) {
+  for (int id = static_cast<int>(DType::bf16); id < kDTypeCount; ++id) {
     const auto dtype = static_cast<DType>(id);
     const bool none = dtype == DType::f64 || dtype == DType::f8e4m3 || dtype == DType::q8_1 || dtype == DType::q8_k;
     const std::string name = fmt::format("{}/linear/{}", to_string(set), to_string(dtype));
     if (none || (!wanted.empty() && wanted.find("linear") == std::string_view::npos && name.find(wanted) == std::string::npos)) continue;
-    const Tensor weight = repack_for_linear(random_weight({kOutputs, kInputs}, dtype, device));
+    const Tensor weight = random_weight({kOutputs, kInputs}, dtype, device);
+    prepare_weight(weight);
+    device.runtime().finish_preparing();
     for (const int64_t rows : {1, 2, 4, 8, 32}) {
       const Tensor x = Tensor::full({rows, kInputs}, 0.5, DType::f32, device);
       time(fmt::format("{}/{}", name, rows), [&] { (void)linear(x, weight); });

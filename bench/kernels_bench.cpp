@@ -48,7 +48,8 @@ void linear_rows(benchmark::State& state, DType dtype) {
   const Device device = device_with(state.range(1));
   const int64_t rows = state.range(0);
   std::vector<Tensor> weights;
-  for (int copy = 0; copy < 8; ++copy) weights.push_back(repack_for_linear(random_weight({kInner, kWidth}, dtype, device)));
+  for (int copy = 0; copy < 8; ++copy) prepare_weight(weights.emplace_back(random_weight({kInner, kWidth}, dtype, device)));
+  device.runtime().finish_preparing();
   const Tensor x = activations(rows, kWidth, device);
   size_t next = 0;
   for (auto _ : state) benchmark::DoNotOptimize(linear(x, weights[next++ % weights.size()]));

@@ -59,7 +59,7 @@ void bind_kind(nb::module_& module) {
       .def("__repr__", [](const Kind& kind) { return "wick." + kind.name(); })
       .def("__reduce__", [](const Kind& kind) { return nb::make_tuple(nb::type<Kind>(), nb::make_tuple(kind.name())); });
   for (const wick::DTypeInfo& row : wick::kDTypeRows) {
-    if (!wick::is_interleaved(row.dtype)) module.attr(std::string(row.name).c_str()) = nb::cast(Kind{row.dtype});
+    module.attr(std::string(row.name).c_str()) = nb::cast(Kind{row.dtype});
   }
   for (const auto& [name, kind] : {std::pair{"bool", kBool},
                                    {"bool_", kBool},

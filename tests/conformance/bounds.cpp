@@ -55,7 +55,7 @@ double half_ulp(DType dtype, double value) {
 double roundoff(DType dtype) { return dtype == DType::f64 ? 0x1p-53 : 0x1p-24; }
 
 std::vector<double> rounded(DType dtype, const ReferenceTensor& tensor) {
-  if (is_quantized(dtype)) return tensor.values;  // nothing but a rearrangement gives blocks
+  if (is_quantized(dtype)) return tensor.values;  // nothing computes blocks
   std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(dtype, tensor.shape.elements())));
   const std::unique_ptr<Buffer> buffer = wrap_host_memory(bytes.data(), bytes.size(), nullptr);
   const Layout layout(tensor.shape);

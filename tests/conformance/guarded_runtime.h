@@ -19,6 +19,10 @@ class GuardedRuntime final : public Runtime {
   }
   [[nodiscard]] Queue& queue() noexcept override { return inner_->queue(); }
   [[nodiscard]] OpFunction override_for(OpId op, int kind, DType dtype) const noexcept override;
+  [[nodiscard]] std::shared_ptr<const PreparedWeight> prepare_weight(const Operand& weight, const WeightUse& use) override {
+    return inner_->prepare_weight(weight, use);
+  }
+  void finish_preparing() override { inner_->finish_preparing(); }
   [[nodiscard]] bool runs_kernels() const noexcept override { return inner_->runs_kernels(); }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override { return inner_->compile(kernel); }
   void validate(const Launch& launch) override { inner_->validate(launch); }

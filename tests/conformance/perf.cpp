@@ -48,7 +48,7 @@ void add_linears(std::vector<Measure>& measures, Trial& trial) {
   constexpr int64_t kIn = 2048;
   constexpr int64_t kOut = 8192;
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q5_k, DType::q6_k}) {
-    const Tensor weight = repack_for_linear(trial.weight(kOut, kIn, dtype));
+    const Tensor weight = trial.prepared(trial.weight(kOut, kIn, dtype));
     for (const int64_t tokens : {1, 8, 128}) {
       const Tensor x = trial.input({tokens, kIn}, DType::f32);
       measures.push_back({fmt::format("linear/{}/[{}, {}]/n {}", to_string(weight.dtype()), tokens, kIn, kOut),

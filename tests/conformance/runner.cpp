@@ -58,7 +58,7 @@ bool is_lack_of_ability(const Device& device, const Error& error) {
 }
 
 void run_case(const Case& entry, const Target& target, uint64_t seed, Counts& counts) {
-  if (support(target.device, entry.op, entry.dtype) == Support::none && entry.op != OpId::repack) {
+  if (support(target.device, entry.op, entry.dtype) == Support::none) {
     ++counts.skipped;
     return;
   }

@@ -8,8 +8,8 @@
 
 #include "wick/base/half.h"
 #include "wick/quant/block_format.h"
-#include "wick/quant/interleave.h"
 #include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/linear.h"
 #include "wick/tensor/ops/reference.h"
 
 namespace wick::conformance {
@@ -150,15 +150,14 @@ Tensor Trial::input_of(const std::vector<double>& values, const Shape& shape, DT
 Tensor Trial::weight(int64_t n, int64_t k, DType dtype) {
   if (!is_quantized(dtype)) return input({n, k}, dtype, View::contiguous, {-1, 1});
   if (dtype == DType::i2_s) return tensor_of(random_i2_s(random_, n * k), {n, k}, dtype);
-  const DType plain = plain_dtype(dtype);
-  Bytes rows = scale_offsets(plain).empty() ? packed_blocks(random_, plain, n * k) : random_blocks(random_, plain, n * k);
-  if (plain != dtype) {
-    const Bytes source = rows;
-    const auto tile_bytes = static_cast<size_t>(storage_bytes(plain, kInterleavedRows * k));
-    for (size_t at = 0; tile_bytes > 0 && at + tile_bytes <= rows.size(); at += tile_bytes)
-      interleave_tile(plain, source.data() + at, k, rows.data() + at);
-  }
+  Bytes rows = scale_offsets(dtype).empty() ? packed_blocks(random_, dtype, n * k) : random_blocks(random_, dtype, n * k);
   return tensor_of(std::move(rows), {n, k}, dtype);
+}
+
+Tensor Trial::prepared(const Tensor& weight) const {
+  prepare_weight(weight);
+  device_.runtime().finish_preparing();
+  return weight;
 }
 
 ReferenceTensor Trial::values_of(const Tensor& tensor) const { return download_reference(device_.runtime(), operand_of(tensor)); }

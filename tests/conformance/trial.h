@@ -32,8 +32,10 @@ class Trial {
   [[nodiscard]] Tensor input(const Shape& shape, DType dtype, View view = View::contiguous, Range range = {});
   // Those values, again and again until the storage is full.
   [[nodiscard]] Tensor input_of(const std::vector<double>& values, const Shape& shape, DType dtype, View view = View::contiguous);
-  // Random weights [n, k] of any readable dtype, interleaved ones too: random codes, block scales about 1/64.
+  // Random weights [n, k] of any readable dtype: random codes, block scales about 1/64.
   [[nodiscard]] Tensor weight(int64_t n, int64_t k, DType dtype);
+  // The weight, which the device has prepared for products as far as it does.
+  [[nodiscard]] Tensor prepared(const Tensor& weight) const;
 
   // Compares `result` with the reference of that op on these inputs. On a device that keeps no subnormals (DeviceCaps::f32_subnormals) also
   // with what the reference makes of them as zeros, and a subnormal result is as good as zero.

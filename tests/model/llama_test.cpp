@@ -206,7 +206,7 @@ TEST_F(LlamaTest, F16WeightsKeepTheirElevenBits) {
       const GgufFile file = GgufFile::open(path);
       const auto model = load_language_model(file, device, {});
       const auto fast = load_language_model(file, device, {.fast = true});
-      while (!model->rearrange(1)) {}
+      device.runtime().finish_preparing();
       for (const size_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 40}) {
         SCOPED_TRACE(testing::Message() << device.caps().driver << " width " << tiny.width << " tokens " << tokens);
         const std::vector<std::vector<double>> first(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(tokens));
@@ -341,8 +341,8 @@ TEST_F(LlamaTest, ACacheOfBlocksNeedsHeadsOfBlocks) {
   }
 }
 
-// Weights may be rearranged between any two steps: no number changes, whichever have been.
-TEST_F(LlamaTest, RearrangingChangesNoLogit) {
+// The device prepares weights between any two ops: no number changes, whichever have been.
+TEST_F(LlamaTest, PreparingWeightsChangesNoLogit) {
   for (const DType dtype : {DType::q4_0, DType::q4_k, DType::bf16, DType::f16, DType::tq2_0}) {
     for (const bool tied : {false, true}) {
       TinyModel tiny;
@@ -363,11 +363,8 @@ TEST_F(LlamaTest, RearrangingChangesNoLogit) {
         return values;
       };
       const std::vector<float> want = logits();
-      int steps = 1;
-      for (; !opened.model->rearrange(0); ++steps) ASSERT_EQ(logits(), want) << "after step " << steps;
-      EXPECT_EQ(steps, 4 * tiny.layers + 1);  // qkv, output, gate and up, down; and the head
+      opened.model->device().runtime().finish_preparing();
       EXPECT_EQ(logits(), want);
-      EXPECT_TRUE(opened.model->rearrange(0));
     }
   }
 }

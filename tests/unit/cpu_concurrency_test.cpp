@@ -26,7 +26,8 @@ Tensor ramp(const Shape& shape, DType dtype, const Device& device) {
 std::vector<std::vector<std::byte>> work(int number, const Device& device) {
   const int64_t rows = 1 + number;
   const Tensor x = ramp({rows, 256}, DType::f32, device);
-  const Tensor weight = repack_for_linear(ramp({33 + number, 256}, DType::q8_0, device));
+  const Tensor weight = ramp({33 + number, 256}, DType::q8_0, device);
+  prepare_weight(weight);  // at any time: beside these ops, or those of another thread
   const Tensor cache = ramp({2, 40, 16}, DType::f32, device);
   const Tensor query = ramp({rows + 4, 4, 16}, DType::f32, device);
   return {linear(x, weight).to_bytes(), gated_linear(x, weight, weight).to_bytes(), softmax_last_dim(x.transpose(0, 1)).to_bytes(),

@@ -87,8 +87,7 @@ TEST(InstructionSet, EveryTableIsComplete) {
     for (const auto& multiply : kernels.gate_multiply) EXPECT_NE(multiply, nullptr);
     for (const CacheKernels& cache : {kernels.cache_f32, kernels.cache_f16, kernels.cache_bf16, kernels.cache_q8_0})
       EXPECT_TRUE(cache.scores && cache.weighted_sum);
-    for (const DType dtype :
-         {DType::q4_0_x16, DType::q8_0_x16, DType::q4_k_x16, DType::q5_k_x16, DType::q6_k_x16, DType::f16_x16, DType::bf16_x16}) {
+    for (const DType dtype : {DType::q4_0, DType::q8_0, DType::q4_k, DType::q5_k, DType::q6_k, DType::f16, DType::bf16}) {
       const TileKernels& tiles = kernels.tile_kernels(dtype);
       const bool expected = set != InstructionSet::scalar;
       EXPECT_EQ(tiles.multiply != nullptr && tiles.many.multiply != nullptr, expected) << to_string(set);

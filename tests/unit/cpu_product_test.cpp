@@ -152,8 +152,10 @@ TEST(CpuProduct, NeitherThreadsNorTheirTurnsChangeABitOfProductsWithWeights) {
       for (const int threads : {1, 2, 3, 5}) {
         const Device device = Device::open({DeviceKind::cpu, 0}, {.threads = threads, .variant = {}});
         const Tensor x = Tensor::from_vector(normal_numbers(rows * shape.last(), 3), {rows, shape.last()}, device);
-        const Tensor gate = repack_for_linear(Tensor::from_bytes(bytes[0], shape, dtype, device));
-        const Tensor up = repack_for_linear(Tensor::from_bytes(bytes[1], shape, dtype, device));
+        const Tensor gate = Tensor::from_bytes(bytes[0], shape, dtype, device);
+        const Tensor up = Tensor::from_bytes(bytes[1], shape, dtype, device);
+        for (const Tensor& weight : {gate, up}) prepare_weight(weight);
+        device.runtime().finish_preparing();
         for (int turn = 0; turn < 3; ++turn) {
           std::vector<std::vector<std::byte>> results{gated_linear(x, gate, up).to_bytes()};
           for (const Tensor& product : linear(x, std::array{&gate, &up})) results.push_back(product.to_bytes());

@@ -1,5 +1,5 @@
-// linear on every code path of the CPU: plain weights give the numbers of rearranged ones; blocks whose scale is zero, infinite or NaN show
-// it in their rows, and in no other.
+// linear on every code path of the CPU: plain weights give the numbers of prepared ones, at any time while they are being prepared; blocks
+// whose scale is zero, infinite or NaN show it in their rows, and in no other.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "wick/backend/cpu/weights/linear_job.h"
 #include "wick/base/half.h"
 #include "wick/device/registry.h"
 #include "wick/quant/block_format.h"
@@ -61,12 +62,18 @@ std::vector<std::byte> weights(DType dtype, size_t scale_at, float odd) {
 
 bool is_odd(int64_t row) { return row == kOddRows[0] || row == kOddRows[1] || row == kOddRows[2]; }
 
-std::vector<float> product(const Device& device, DType dtype, const std::vector<std::byte>& bytes, int64_t tokens, bool rearranged) {
+void prepare_now(const Tensor& weight) {
+  prepare_weight(weight);
+  weight.device().runtime().finish_preparing();
+}
+
+std::vector<float> product(const Device& device, DType dtype, const std::vector<std::byte>& bytes, int64_t tokens, bool prepared) {
   const Tensor weight = Tensor::from_bytes(bytes, {kRows, kColumns}, dtype, device);
   std::vector<float> values(static_cast<size_t>(tokens * kColumns));
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i)) + 0.1f;
   const Tensor x = Tensor::from_vector(values, {tokens, kColumns}, device);
-  return linear(x, rearranged ? repack_for_linear(weight) : weight).to_vector<float>();
+  if (prepared) prepare_now(weight);
+  return linear(x, weight).to_vector<float>();
 }
 
 // 35 rows of waves, packed.
@@ -82,12 +89,12 @@ std::vector<std::byte> waves(const BlockFormat& format) {
   return bytes;
 }
 
-// A model answers before its weights are rearranged, and no word may depend on when they are.
-TEST(PlainWeights, GiveTheNumbersOfRearrangedOnes) {
+// A model answers before its weights are prepared, and no word may depend on when they are.
+TEST(PlainWeights, GiveTheNumbersOfPreparedOnes) {
   int compared = 0;
   for (const Device& device : code_paths()) {
     for (const BlockFormat& format : block_formats()) {
-      if (device.runtime().override_for(OpId::repack, 0, format.dtype) == nullptr) continue;
+      if (!cpu::has_tile_kernels(static_cast<cpu::CpuRuntime&>(device.runtime()).kernels(), format.dtype)) continue;
       const std::vector<std::byte> bytes = waves(format);
       for (const int64_t tokens : {1, 3, 40}) {
         ASSERT_EQ(product(device, format.dtype, bytes, tokens, false), product(device, format.dtype, bytes, tokens, true))
@@ -149,13 +156,13 @@ TEST(PlainWeights, ProductsWithF16KeepElevenBits) {
         std::vector<f16> values(static_cast<size_t>(37 * columns));
         for (f16& value : values) value = f16(normal(random));
         const Tensor weight = Tensor::from_vector(values, {37, columns}, device);
-        const Tensor repacked = repack_for_linear(weight);
+        prepare_now(weight);
         for (int64_t rows = 1; rows <= 39; rows += rows < 27 ? 1 : 12) {
           std::vector<float> x(static_cast<size_t>(rows * columns));
           for (float& value : x) value = normal(random);
           const Tensor activations = Tensor::from_vector(x, {rows, columns}, device);
           const auto error = [&](const LinearParams& params) {
-            return normalized_error(x, values, columns, linear(activations, repacked, params).to_vector<float>());
+            return normalized_error(x, values, columns, linear(activations, weight, params).to_vector<float>());
           };
           EXPECT_LT(error({}), 1e-9) << one.caps().driver << " rows " << rows << " columns " << columns;
           EXPECT_LT(error({.precise = false, .fast = true}), 1e-5) << one.caps().driver << " rows " << rows << " columns " << columns;
@@ -224,7 +231,9 @@ TEST(DeterministicProducts, ARowHasTheSameBitsBesideAnyOthersAndWithAnyThreads) 
         };
         for (const int64_t at_once : {int64_t{3}, int64_t{13}, kAllRows}) expect_same(one, weight, at_once);
         expect_same(two, wave_weight(format.dtype, two), kAllRows);
-        if (!params.precise) expect_same(one, repack_for_linear(weight), kAllRows);
+        if (params.precise) continue;
+        prepare_now(weight);
+        expect_same(one, weight, kAllRows);
       }
     }
   }
@@ -254,8 +263,8 @@ TEST(BadWeights, AScaleOfZeroTakesTheBlockOut) {
     for (const auto& [dtype, scale_at] : kScales) {
       const std::vector<std::byte> bytes = weights(dtype, scale_at, 0);
       std::vector<float> row(kColumns);
-      for (const bool rearranged : {false, true}) {
-        const std::vector<float> result = product(device, dtype, bytes, 1, rearranged);
+      for (const bool prepared : {false, true}) {
+        const std::vector<float> result = product(device, dtype, bytes, 1, prepared);
         for (int64_t index = 0; index < kRows; ++index) {
           find_block_format(dtype)->unpack(bytes.data() + storage_bytes(dtype, index * kColumns), row);
           double sum = 0;

@@ -229,18 +229,6 @@ TEST(Generator, ASecondRequestIsLikeAFreshOne) {
   EXPECT_EQ(second.prompt_tokens, first.prompt_tokens);
 }
 
-// The first token waits for nothing; each one behind it makes the next ones quicker, until the model says that nothing is left.
-TEST(Generator, WeightsAreRearrangedBehindTheFirstToken) {
-  Story story("one two three");
-  Generator generator(story.model, story.tokenizer, 64);
-  (void)generator.generate("ab", greedy(1), {});
-  EXPECT_EQ(story.model.rearranged(), 0);
-  (void)generator.generate("ab", greedy(3), {});
-  EXPECT_EQ(story.model.rearranged(), 2);
-  (void)generator.generate("ab", greedy(5), {});
-  EXPECT_EQ(story.model.rearranged(), 3);
-}
-
 TEST(Generator, ALongerRequestAfterAShortOneFits) {
   Story story(std::string(300, '7'), 1000);
   Generator generator(story.model, story.tokenizer, 1000);

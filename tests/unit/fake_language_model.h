@@ -65,13 +65,10 @@ class FakeLanguageModel final : public LanguageModel {
     }
     return Tensor::from_vector(logits, {std::ssize(batch.logit_rows), info_.vocab_size}, device_);
   }
-  bool rearrange(double /*seconds*/) override { return ++rearranged_ == 3; }
   // Called with each batch before it is computed; may be empty, and may throw.
   std::function<void(const Batch&)> watch;
   // The tokens up to the last row that had logits.
   [[nodiscard]] const std::vector<int32_t>& seen() const noexcept { return seen_; }
-  // Calls of rearrange(), of which the third says that nothing is left.
-  [[nodiscard]] int rearranged() const noexcept { return rearranged_; }
 
  private:
   // A sequence up to a row of the batch, which is in the pool by now.
@@ -92,7 +89,6 @@ class FakeLanguageModel final : public LanguageModel {
       .model = "fake", .layers = {{.kv_heads = 1, .key_dim = 2, .value_dim = 2, .dtype = DType::f32, .retention = {}}}, .states = {}};
   Next next_;
   mutable std::vector<int32_t> seen_;
-  int rearranged_ = 0;
 };
 
 }  // namespace wick

@@ -365,7 +365,6 @@ TEST(GgufType, EveryGgmlNumberGoesBothWays) {
   EXPECT_EQ(known, 36);
   EXPECT_EQ(ggml_name(DType::q4_k), "Q4_K");
   EXPECT_EQ(ggml_id(DType::u8), std::nullopt);
-  EXPECT_EQ(ggml_id(DType::q4_k_x16), std::nullopt);
 }
 
 TEST(GgufFixtures, EachParsesOrGivesOneClearError) {

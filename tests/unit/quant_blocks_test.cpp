@@ -43,8 +43,8 @@ std::vector<std::byte> packed_by_importance(const BlockFormat& format, const std
 TEST(BlockFormats, TableHasEveryFormatOfGgufFiles) {
   for (int id = 0; id < kDTypeCount; ++id) {
     const auto dtype = static_cast<DType>(id);
-    const bool expected = (is_quantized(dtype) && !is_interleaved(dtype) && dtype != DType::i2_s) || dtype == DType::f32 ||
-                          dtype == DType::f16 || dtype == DType::bf16;
+    const bool expected =
+        (is_quantized(dtype) && dtype != DType::i2_s) || dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
     const BlockFormat* format = find_block_format(dtype);
     ASSERT_EQ(format != nullptr, expected) << to_string(dtype);
     if (format == nullptr) continue;

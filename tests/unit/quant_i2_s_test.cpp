@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "wick/quant/block_format.h"
-#include "wick/quant/interleave.h"
+#include "wick/quant/unpack_row.h"
 
 namespace wick {
 namespace {

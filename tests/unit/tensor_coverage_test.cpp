@@ -14,7 +14,6 @@
 #include "wick/device/linked_kernels.h"
 #include "wick/device/registry.h"
 #include "wick/quant/block_format.h"
-#include "wick/quant/interleave.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/binary.h"
 #include "wick/tensor/ops/copy.h"
@@ -82,10 +81,9 @@ void call(OpId op, DType dtype, const Device& device) {
     case OpId::gated_linear: return (void)gated_linear(floats, x, x);
     case OpId::linear_experts:
     case OpId::gated_linear_experts: {
-      // Two experts of one row; interleaved ones have whole tiles.
-      const int64_t rows = is_interleaved(dtype) ? 16 : 1;
-      const std::vector<std::byte> bytes(static_cast<size_t>(tensor_bytes(dtype, 2 * rows * width)));
-      const Tensor experts = Tensor::from_bytes(bytes, {2, rows, width}, dtype, device), ids = Tensor::zeros({2, 1}, DType::i32, device);
+      // Two experts of one row.
+      const std::vector<std::byte> bytes(static_cast<size_t>(tensor_bytes(dtype, 2 * width)));
+      const Tensor experts = Tensor::from_bytes(bytes, {2, 1, width}, dtype, device), ids = Tensor::zeros({2, 1}, DType::i32, device);
       return (void)(op == OpId::linear_experts ? linear_experts(floats, experts, ids)
                                                : gated_linear_experts(floats, experts, experts, ids));
     }
@@ -103,7 +101,6 @@ void call(OpId op, DType dtype, const Device& device) {
     case OpId::cumsum: return (void)x.cumsum(1);
     case OpId::sort: return (void)x.sort_last_dim(true);
     case OpId::random: return (void)Tensor::rand(0, 1, matrix, dtype, device);
-    case OpId::repack: return (void)repack_for_linear(x);
   }
 }
 
@@ -136,8 +133,7 @@ TEST(Coverage, WhatIsListedRunsAndHolesAreRefused) {
 TEST(Coverage, HasOneEntryForEachDeviceOpAndStoredDType) {
   const std::vector<Device> devices = {Device::cpu(), Device::null()};
   const std::vector<CoverageEntry> entries = coverage(devices);
-  const int stored = static_cast<int>(kFirstInterleaved);
-  EXPECT_EQ(entries.size(), static_cast<size_t>(2 * stored * (kOpCount - 1)));
+  EXPECT_EQ(entries.size(), static_cast<size_t>(2 * kDTypeCount * kOpCount));
   EXPECT_EQ(entries.front().device, DeviceKind::cpu);
   EXPECT_EQ(entries.back().device, DeviceKind::null);
 }
@@ -159,9 +155,9 @@ TEST(Kinds, WithoutALoopRunByTheReferenceLoops) {
   }
 }
 
-TEST(Launchers, AreThereForEveryOpThatHasAKernel) {
+TEST(Launchers, AreThereForEveryOp) {
   ASSERT_NE(linked_launchers(), nullptr);
-  for (const OpInfo& row : kOps) EXPECT_EQ((*linked_launchers())[static_cast<size_t>(row.id)] != nullptr, row.has_kernel) << row.name;
+  for (const OpInfo& row : kOps) EXPECT_NE((*linked_launchers())[static_cast<size_t>(row.id)], nullptr) << row.name;
 }
 
 TEST(Coverage, MarkdownNamesEveryOpAndReason) {
@@ -184,16 +180,6 @@ TEST(Coverage, TheDocumentIsCurrent) {
   std::ostringstream text;
   text << file.rdbuf();
   EXPECT_EQ(text.str(), render_markdown(coverage(devices))) << "write it again: wick coverage --markdown cpu reference > docs/coverage.md";
-}
-
-// Interleaved weights made elsewhere are multiplied on every code path, by the reference loops where no kernel reads them.
-TEST(Coverage, InterleavedWeightsWorkOnEveryCodePathOfTheCpu) {
-  for (const Device& device : all_devices()) {
-    if (!device.is_cpu()) continue;
-    EXPECT_NE(support(device, OpId::linear, DType::q4_k_x16), Support::none);
-    EXPECT_NO_THROW(call(OpId::linear, DType::q4_k_x16, device));
-    EXPECT_NO_THROW(call(OpId::gated_linear, DType::q6_k_x16, device));
-  }
 }
 
 }  // namespace

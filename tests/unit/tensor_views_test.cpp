@@ -52,13 +52,6 @@ TEST(QuantizedTensor, ViewsThatWouldTearBlocksAreRefused) {
   (void)message_of(ErrorCode::shape_mismatch, [&] { (void)base.reshape({16, 16}); });
 }
 
-TEST(QuantizedTensor, RowsOfAnInterleavedOneStayWhole) {
-  const Tensor base = repack_for_linear(quantized({32, 256}, DType::q4_k));
-  if (!is_interleaved(base.dtype())) GTEST_SKIP() << "needs an instruction set with integer dot products";
-  (void)message_of(ErrorCode::unsupported, [&] { (void)base.reshape({16, 512}); });
-  EXPECT_EQ(base.narrow(0, 3, 20).to_vector<float>(), quantized({32, 256}, DType::q4_k).narrow(0, 3, 20).to_vector<float>());
-}
-
 TEST(Dispatch, OperandsOfTwoDevicesAreRefusedByEveryOpThatTakesSeveral) {
   const Device null = Device::null();
   const Device cpu = Device::cpu();

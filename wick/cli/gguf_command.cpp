@@ -18,7 +18,7 @@
 #include "wick/cli/wick_command.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
-#include "wick/quant/interleave.h"
+#include "wick/quant/unpack_row.h"
 
 namespace wick {
 namespace {

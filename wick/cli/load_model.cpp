@@ -107,7 +107,6 @@ void add_precision(Flags& flags, Precision& precision) {
 LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device, const Precision& precision,
                        WithTokenizer with_tokenizer, InputObserver observe, LoadProgress progress) {
   const auto start = std::chrono::steady_clock::now();
-  // Weights may be rearranged where they lie; the file itself stays as it is.
   LoadedModel loaded{.file = Checkpoint::open(path), .tokenizer = {}, .model = {}};
   {
     ProgressBar bar(console, "loading");

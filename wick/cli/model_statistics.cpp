@@ -10,7 +10,7 @@
 #include "wick/cli/text_input.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
-#include "wick/quant/interleave.h"
+#include "wick/quant/unpack_row.h"
 #include "wick/text/regex.h"
 
 namespace wick {

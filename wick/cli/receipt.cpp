@@ -36,7 +36,7 @@ Json describe_model(const LoadedModel& loaded) {
   std::set<const MappedFile*> seen;
   for (const CheckpointTensor& tensor : loaded.file.tensors()) {
     if (tensor.file == nullptr || !seen.insert(tensor.file.get()).second) continue;
-    // Opened again: the loaded mapping may hold weights that were rearranged.
+    // Opened again, so that pages of the mapping that were forgotten stay so.
     const std::shared_ptr<MappedFile> file = MappedFile::open(tensor.file->path());
     parts.push_back({{"path", std::filesystem::absolute(file->path()).string()},
                      {"bytes", file->bytes().size()},

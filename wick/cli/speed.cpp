@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 
 #include "wick/base/fail.h"
 #include "wick/cli/progress_bar.h"
@@ -108,7 +107,7 @@ class Stopwatch {
 Speed measure_speed(const Console& console, LanguageModel& model, const SpeedOptions& options) {
   Stopwatch stopwatch(model, options);
   const double first_token_seconds = stopwatch.time_first_token();
-  (void)model.rearrange(std::numeric_limits<double>::infinity());
+  model.device().runtime().finish_preparing();
   std::vector<double> prefill;
   std::vector<double> decode;
   ProgressBar bar(console, "bench");

@@ -34,7 +34,7 @@ struct Speed {
   Summary decode;
 };
 
-// The model's weights are rearranged behind the first token. Errors: context_full where the context of the model does not hold so many
+// The device prepares the model's weights behind the first token. Errors: context_full where the context of the model does not hold so many
 // tokens.
 [[nodiscard]] Speed measure_speed(const Console& console, LanguageModel& model, const SpeedOptions& options);
 

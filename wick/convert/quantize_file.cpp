@@ -15,7 +15,7 @@
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/gguf_writer.h"
 #include "wick/quant/block_format.h"
-#include "wick/quant/interleave.h"
+#include "wick/quant/unpack_row.h"
 
 namespace wick {
 namespace {

@@ -10,13 +10,16 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
+class PreparedWeight;
 class Runtime;
 
-// One operand of a call. The layout's offset is in elements of dtype from the buffer's start.
+// One operand of a call. The layout's offset is in elements of dtype from the buffer's start. `prepared` is what the device made of the
+// storage's bytes (prepared_weight.h), nullptr if nothing; the buffer has them all the same.
 struct Operand {
   Buffer* buffer = nullptr;
   DType dtype = DType::f32;
   const Layout* layout = nullptr;
+  const PreparedWeight* prepared = nullptr;
 };
 
 struct OpCall {

@@ -24,8 +24,7 @@ Range touched_bytes(const Operand& operand) {
   const auto [first, last] = operand.layout->touched_range();
   if (first == last) return {};
   const DTypeInfo& entry = info(operand.dtype);
-  // Blocks of these lie in tiles of several rows, which begin where the tensor does.
-  if (entry.tail_bytes > 0 || is_interleaved(operand.dtype)) return {0, operand.buffer->bytes()};
+  if (entry.tail_bytes > 0) return {0, operand.buffer->bytes()};
   const int64_t block = entry.block_elements;
   return {static_cast<size_t>(first / block * entry.block_bytes), static_cast<size_t>((last + block - 1) / block * entry.block_bytes)};
 }

@@ -11,6 +11,8 @@ std::shared_ptr<const Program> Runtime::compile_source(const std::string& name, 
   fail(ErrorCode::unsupported, "kernel {}: {} compiles no source texts; write it with ir/builder.h", name, caps().name);
 }
 
+std::shared_ptr<const PreparedWeight> Runtime::prepare_weight(const Operand& /*weight*/, const WeightUse& /*use*/) { return nullptr; }
+
 const Buffer& Runtime::constant(const ProgramKey& key, const std::function<std::vector<uint32_t>()>& make) {
   const std::lock_guard lock(constants_mutex_);
   for (const auto& [known, buffer] : constants_) {

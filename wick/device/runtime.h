@@ -14,6 +14,7 @@
 #include "wick/device/measured_peaks.h"
 #include "wick/device/op_call.h"
 #include "wick/device/op_fallback.h"
+#include "wick/device/prepared_weight.h"
 #include "wick/device/program.h"
 #include "wick/device/program_table.h"
 #include "wick/device/queue.h"
@@ -55,6 +56,12 @@ class Runtime {
   [[nodiscard]] virtual Queue& queue() noexcept = 0;
   // The device's own implementation of a kind of an op (kind_of in op/op.h) whose defining operand has this dtype; nullptr: none.
   [[nodiscard]] virtual OpFunction override_for(OpId op, int kind, DType dtype) const noexcept = 0;
+  // Begins to prepare a weight that will be multiplied often and not written to. Returns at once: ops read the plain bytes until the
+  // device has prepared them, which it does while it is idle, and beside its ops in at most a third of the time, and the results have the
+  // same bits before and after. nullptr: this device, or this weight, has nothing to gain. Where memory is short the weight stays as it is.
+  [[nodiscard]] virtual std::shared_ptr<const PreparedWeight> prepare_weight(const Operand& weight, const WeightUse& use);
+  // Prepares now what prepare_weight() has begun, as far as memory goes.
+  virtual void finish_preparing() {}
   // The most rows of activations for which its linear takes a norm, biases and a residual (LinearParams); with more, and where it is 0, it
   // is given the plain ops. Portable kernels have a number of their own (tensor/ops/by_kernel/by_kernel.h).
   [[nodiscard]] virtual int64_t fused_linear_rows() const noexcept { return 0; }

@@ -141,7 +141,6 @@ class EngineCore {
   std::vector<std::shared_ptr<ActiveRequest>> embeddings_;  // that wait
   std::vector<std::shared_ptr<ActiveRequest>> touched_;     // that have something to tell
   uint64_t private_identities_ = 0;
-  bool rearranged_ = false;
   EngineMetrics metrics_;
   double step_model_seconds_ = 0;
   std::vector<float> host_logits_;  // of a device that is not the host

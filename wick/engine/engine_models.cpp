@@ -57,7 +57,6 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   pool_ = std::move(pool);
   model_ = std::move(model);
   adapters_.assign(names.begin(), names.end());
-  rearranged_ = !options_.rearrange;
   // A step that is taken back costs a recurrent layer a whole block of tokens.
   may_speculate_ = options_.speculation.most > 0 && layout.states.empty() && (options_.speculation.ngram || draft_ != nullptr);
   full_group_.reset();

@@ -49,8 +49,6 @@ struct EngineOptions {
   int64_t cache_folder_bytes = int64_t{16} << 30;
 
   SpeculationOptions speculation = {};
-  // Takes the model's weights into the layout that decodes fastest, beside decoding (LanguageModel::rearrange).
-  bool rearrange = true;
 
   // After so long without a request the engine's thread lets go of the model and the KV cache; the next request waits until `reload` has
   // loaded the model again. What the prefix cache keeps in host memory and files is found then. Zero: never.

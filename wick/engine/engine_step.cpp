@@ -214,21 +214,13 @@ void EngineCore::run(std::vector<Work>& works) {
   const int64_t rows = logits.dim(0);
   const size_t width = rows > 0 ? host.size() / static_cast<size_t>(rows) : 0;
   int64_t computed = 0;
-  bool decoded = false;
   for (Work& work : works) {
     computed += work.rows();
-    decoded = decoded || work.sequence->generated() > 0;
     work.sequence->computed += work.rows();
     const auto own = host.subspan(static_cast<size_t>(work.first_result) * width, static_cast<size_t>(work.results) * width);
     if (!work.sequence->ended) take_results(work, own);
   }
   if (computed <= kMostCostRows) cost_.add(computed, seconds);
-  if (decoded && !rearranged_) {
-    const EngineClock::time_point start = EngineClock::now();
-    // Half as long as decoding took: short texts, which it does not pay for, lose no more than that, and long ones have it done soon.
-    rearranged_ = model_->rearrange(seconds / 2);
-    step_model_seconds_ += seconds_since(start);
-  }
 }
 
 // --- What comes of it ---

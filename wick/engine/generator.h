@@ -20,7 +20,7 @@ class Engine;
 class Generator {
  public:
   // `context`: the most positions of prompt and continuation together. Each request takes the memory that it can need, no more.
-  // The model must outlive the generator, which rearranges its weights while it decodes, in half as much time as decoding takes.
+  // The model must outlive the generator.
   // Errors: invalid_argument if the context is longer than the model's, if there is no tokenizer, or if it has more tokens
   // than the model.
   Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context);

@@ -52,38 +52,10 @@ namespace [[gnu::visibility("default")]] wick {
   ROW(nvfp4, block, 64, 36, 0)                                                                                                    \
   ROW(q1_0, block, 128, 18, 0)                                                                                                    \
   ROW(q2_0, block, 64, 18, 0)                                                                                                     \
-  ROW(i2_s, block, 128, 32, 32) /* BitNet's: one scale for the whole tensor, after its last block */                              \
-  /* The same rows with 16 of them interleaved for the CPU's dot products (quant/interleave.h); same size as the source. */       \
-  ROW(f16_x16, interleaved, 32, 64, 0)                                                                                            \
-  ROW(bf16_x16, interleaved, 32, 64, 0)                                                                                           \
-  ROW(q4_0_x16, interleaved, 32, 18, 0)                                                                                           \
-  ROW(q4_1_x16, interleaved, 32, 20, 0)                                                                                           \
-  ROW(q5_0_x16, interleaved, 32, 22, 0)                                                                                           \
-  ROW(q5_1_x16, interleaved, 32, 24, 0)                                                                                           \
-  ROW(q8_0_x16, interleaved, 32, 34, 0)                                                                                           \
-  ROW(q2_k_x16, interleaved, 256, 84, 0)                                                                                          \
-  ROW(q3_k_x16, interleaved, 256, 110, 0)                                                                                         \
-  ROW(q4_k_x16, interleaved, 256, 144, 0)                                                                                         \
-  ROW(q5_k_x16, interleaved, 256, 176, 0)                                                                                         \
-  ROW(q6_k_x16, interleaved, 256, 210, 0)                                                                                         \
-  ROW(iq1_s_x16, interleaved, 256, 50, 0)                                                                                         \
-  ROW(iq1_m_x16, interleaved, 256, 56, 0)                                                                                         \
-  ROW(iq2_xxs_x16, interleaved, 256, 66, 0)                                                                                       \
-  ROW(iq2_xs_x16, interleaved, 256, 74, 0)                                                                                        \
-  ROW(iq2_s_x16, interleaved, 256, 82, 0)                                                                                         \
-  ROW(iq3_xxs_x16, interleaved, 256, 98, 0)                                                                                       \
-  ROW(iq3_s_x16, interleaved, 256, 110, 0)                                                                                        \
-  ROW(iq4_nl_x16, interleaved, 32, 18, 0)                                                                                         \
-  ROW(iq4_xs_x16, interleaved, 256, 136, 0)                                                                                       \
-  ROW(tq1_0_x16, interleaved, 256, 54, 0)                                                                                         \
-  ROW(tq2_0_x16, interleaved, 256, 66, 0)                                                                                         \
-  ROW(mxfp4_x16, interleaved, 32, 17, 0)                                                                                          \
-  ROW(nvfp4_x16, interleaved, 64, 36, 0)                                                                                          \
-  ROW(q1_0_x16, interleaved, 128, 18, 0)                                                                                          \
-  ROW(q2_0_x16, interleaved, 64, 18, 0)
+  ROW(i2_s, block, 128, 32, 32) /* BitNet's: one scale for the whole tensor, after its last block */
 // clang-format on
 
-enum class DTypeClass : uint8_t { integer, floating, block, interleaved };
+enum class DTypeClass : uint8_t { integer, floating, block };
 
 #define WICK_DTYPE(name, ...) name,
 enum class DType : uint8_t { WICK_DTYPES(WICK_DTYPE) };
@@ -115,11 +87,9 @@ inline constexpr int kDTypeCount = static_cast<int>(kDTypeRows.size());
   }
   return kDTypeRows.back().dtype;
 }
-inline constexpr DType kFirstInterleaved = first_of(DTypeClass::interleaved);
 [[nodiscard]] constexpr bool is_integer(DType dtype) noexcept { return dtype < first_of(DTypeClass::floating); }
 [[nodiscard]] constexpr bool is_float(DType dtype) noexcept { return !is_integer(dtype) && dtype < first_of(DTypeClass::block); }
 [[nodiscard]] constexpr bool is_quantized(DType dtype) noexcept { return dtype >= first_of(DTypeClass::block); }
-[[nodiscard]] constexpr bool is_interleaved(DType dtype) noexcept { return dtype >= kFirstInterleaved; }
 
 // Rows are found by their enumerator's number, and classes by where they begin.
 static_assert([] {

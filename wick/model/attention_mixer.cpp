@@ -20,7 +20,7 @@ class AttentionMixer final : public Mixer {
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
   [[nodiscard]] std::optional<Tensor> forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const override;
-  [[nodiscard]] std::vector<MatrixGroup> matrices() override { return {{&query_, &key_, &value_}, {&output_, nullptr, nullptr}}; }
+  [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override { return {&query_, &key_, &value_, &output_}; }
   [[nodiscard]] std::vector<ScaledMatrix*> adaptable() override { return {&query_, &key_, &value_, &output_}; }
 
  private:

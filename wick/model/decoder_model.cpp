@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <utility>
 
@@ -34,21 +33,6 @@ const Architecture& architecture_of(const Checkpoint& checkpoint) {
   if (const Architecture* found = find_architecture(name)) return *found;
   fail(ErrorCode::unsupported, "{}: metadata general.architecture = {} is not supported; this version runs {}", checkpoint.name(),
        printable(name), fmt::join(supported_architectures(), ", "));
-}
-
-// All of these, or none where memory is short.
-bool rearrange_together(std::span<ScaledMatrix* const> matrices) {
-  std::vector<std::pair<ScaledMatrix*, Tensor>> rearranged;
-  try {
-    for (ScaledMatrix* matrix : matrices) {
-      if (matrix != nullptr) rearranged.emplace_back(matrix, repack_for_linear(matrix->weight));
-    }
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::out_of_memory) throw;
-    return false;
-  }
-  for (auto& [matrix, tensor] : rearranged) matrix->replace(std::move(tensor));
-  return true;
 }
 
 }  // namespace
@@ -123,7 +107,7 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
   // Without the folder of a file that gives the model no name: it may move.
   layout_.model = fmt::format("{} ({}, {} parameters, {} bytes)", std::filesystem::path(info_.name).filename().string(), info_.architecture,
                               info_.parameters, info_.file_bytes);
-  if (!linear_.precise) list_matrices();
+  if (!linear_.precise) prepare_matrices();
 }
 
 // But for layers behind the last, which predict more tokens at once.
@@ -176,29 +160,15 @@ void DecoderModel::read_layers(WeightReader& weights) {
   }
 }
 
-void DecoderModel::list_matrices() {
-  pending_rearrange_.push_back({own_head_ ? &*own_head_ : &embedding_, nullptr, nullptr});
-  for (DecoderLayer& layer : layers_) {
-    for (DecoderBlock& block : layer.blocks) {
-      for (DecoderBlock::Part& part : block.parts) {
-        for (const MatrixGroup& group : part.mixer->matrices()) pending_rearrange_.push_back(group);
+void DecoderModel::prepare_matrices() const {
+  for (const DecoderLayer& layer : layers_) {
+    for (const DecoderBlock& block : layer.blocks) {
+      for (const DecoderBlock::Part& part : block.parts) {
+        for (const ScaledMatrix* matrix : part.mixer->matrices()) matrix->prepare();
       }
     }
   }
-}
-
-bool DecoderModel::rearrange(double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  while (!pending_rearrange_.empty()) {
-    if (!rearrange_together(pending_rearrange_.back())) {
-      pending_rearrange_.clear();  // the rest stays where it is
-      break;
-    }
-    pending_rearrange_.pop_back();
-    if (std::chrono::duration<double>(Clock::now() - start).count() >= seconds) break;
-  }
-  return pending_rearrange_.empty();
+  head().prepare();
 }
 
 }  // namespace wick

@@ -47,7 +47,6 @@ class DecoderModel final : public LanguageModel {
   [[nodiscard]] const KvLayout& cache_layout() const noexcept override { return layout_; }
   using LanguageModel::forward;
   [[nodiscard]] Tensor forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const override;
-  bool rearrange(double seconds) override;
   void add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale) override;
   [[nodiscard]] std::span<const LoadedAdapter> adapters() const noexcept override { return loaded_adapters_; }
 
@@ -58,7 +57,7 @@ class DecoderModel final : public LanguageModel {
   // Errors: WeightReader::require_all_read's.
   void require_all_read(const WeightReader& weights) const;
   void make_layout(const LoadOptions& options);
-  void list_matrices();
+  void prepare_matrices() const;
 
   // The matrices that adapters may change, by the tensors that hold them.
   [[nodiscard]] std::multimap<std::string, ScaledMatrix*, std::less<>> adaptable();
@@ -123,7 +122,6 @@ class DecoderModel final : public LanguageModel {
   std::vector<std::shared_ptr<const LoraAdapter>> adapters_;
   std::vector<LoadedAdapter> loaded_adapters_;  // the same, as users know them
   uint64_t id_;                                 // tells its recordings from other models'
-  std::vector<MatrixGroup> pending_rearrange_;  // the next ones last
 };
 
 }  // namespace wick

@@ -36,9 +36,9 @@ class ExpertsMixer final : public Mixer {
   ExpertsMixer(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place);
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
-  [[nodiscard]] std::vector<MatrixGroup> matrices() override {
-    if (joined_) return {{&up_, nullptr, nullptr}, {&down_, nullptr, nullptr}};
-    return {{&gate_, &up_, nullptr}, {&down_, nullptr, nullptr}};
+  [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override {
+    if (joined_) return {&up_, &down_};
+    return {&gate_, &up_, &down_};
   }
 
  private:

@@ -16,9 +16,9 @@ class FeedForwardMixer final : public Mixer {
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
   [[nodiscard]] std::optional<Tensor> forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const override;
-  [[nodiscard]] std::vector<MatrixGroup> matrices() override {
-    if (!spec_.gated) return {{&up_, nullptr, nullptr}, {&down_, nullptr, nullptr}};
-    return {{&gate_, &up_, nullptr}, {&down_, nullptr, nullptr}};
+  [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override {
+    if (!spec_.gated) return {&up_, &down_};
+    return {&gate_, &up_, &down_};
   }
   [[nodiscard]] std::vector<ScaledMatrix*> adaptable() override {
     if (!spec_.gated) return {&up_, &down_};

@@ -111,12 +111,6 @@ class LanguageModel {
   // weights that this one computes in no way that an adapter could change, naming file and tensor; out_of_memory. None is then added.
   virtual void add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale);
   [[nodiscard]] virtual std::span<const LoadedAdapter> adapters() const noexcept { return {}; }
-
-  // A loaded model reads its weights where the file is mapped, which answers at once. A CPU decodes about twice as fast from weights
-  // that are rearranged for it; prefill and results are the same. This takes the next matrices into that layout until `seconds` have
-  // passed, at least one; where memory is short the rest stays in the file. Returns whether nothing is left to do. Not while another thread
-  // is in forward().
-  virtual bool rearrange(double /*seconds*/) { return true; }
 };
 
 // What general.architecture may be.
@@ -125,8 +119,9 @@ class LanguageModel {
 // Tokens that go through the layers together.
 [[nodiscard]] int64_t rows_at_once(const Device& device);
 
-// Loads a model of any architecture Wick knows. The files' bytes are used where they lie; what is rearranged is forgotten, so that each
-// weight is in memory once. The model keeps the mappings.
+// Loads a model of any architecture Wick knows. The files' bytes are used where they lie, so that a loaded model answers at once; the
+// device may then prepare its weights (Runtime::prepare_weight), whose pages of the file are forgotten, so that each is in memory once. The
+// model keeps the mappings.
 // Errors: unsupported (architecture, tensor type, kv_type), not_found (a tensor or key), corrupt_file, shape_mismatch; each names the file.
 [[nodiscard]] std::unique_ptr<LanguageModel> load_language_model(const Checkpoint& checkpoint, const Device& device,
                                                                  const LoadOptions& options = {});

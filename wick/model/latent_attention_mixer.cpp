@@ -17,9 +17,9 @@ class LatentAttentionMixer final : public Mixer {
   LatentAttentionMixer(const LatentAttentionSpec& spec, WeightReader& weights, const MixerPlace& place);
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
-  [[nodiscard]] std::vector<MatrixGroup> matrices() override {
-    const bool two = spec_.query_rank > 0;
-    return {{&query_, &rows_, nullptr}, {two ? &query_up_ : nullptr, &output_, nullptr}};
+  [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override {
+    if (spec_.query_rank == 0) return {&query_, &rows_, &output_};
+    return {&query_, &rows_, &query_up_, &output_};
   }
 
  private:

@@ -44,9 +44,6 @@ struct MixerContext {
 
 class Norm;
 
-// Matrices that one call multiplies, which are rearranged together.
-using MatrixGroup = std::array<ScaledMatrix*, 3>;
-
 class Mixer {
  public:
   Mixer() = default;
@@ -62,7 +59,8 @@ class Mixer {
     (void)x, (void)norm, (void)context;
     return std::nullopt;
   }
-  [[nodiscard]] virtual std::vector<MatrixGroup> matrices() = 0;
+  // What is multiplied in every step.
+  [[nodiscard]] virtual std::vector<const ScaledMatrix*> matrices() const = 0;
   // Those whose products go through MixerContext::adapted, so that adapters may change them.
   [[nodiscard]] virtual std::vector<ScaledMatrix*> adaptable() { return {}; }
 };

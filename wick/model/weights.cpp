@@ -25,12 +25,11 @@ Shape without_leading_ones(const Shape& shape) {
 
 }  // namespace
 
-void ScaledMatrix::replace(Tensor rearranged) {
-  if (rearranged.storage() == weight.storage()) return;
-  weight = std::move(rearranged);
-  if (file == nullptr) return;
-  file->forget(data);
-  file.reset();
+void ScaledMatrix::prepare() const {
+  if (!weight.defined()) return;
+  WeightUse use{.op = weight.rank() == 3 ? OpId::linear_experts : OpId::linear};
+  if (file != nullptr) use.release = [file = file, data = data](size_t offset, size_t bytes) { file->forget(data.subspan(offset, bytes)); };
+  prepare_weight(weight, use);
 }
 
 WeightReader::WeightReader(const Checkpoint& file, Device device, const LoadOptions& options)

@@ -29,8 +29,9 @@ struct ScaledMatrix {
   std::shared_ptr<const LoraStack> adapters = {};  // none: no adapter changes it
   std::optional<Tensor> expert_scales = {};        // of the matrices of a stack: [count, 1]
 
-  // Takes `rearranged`, of repack_for_linear(), in the place of `weight` and forgets the pages of the file, so that it is in memory once.
-  void replace(Tensor rearranged);
+  // Lets the device prepare it for products; pages of the file that are then not read any more are forgotten, so that it is in memory
+  // once.
+  void prepare() const;
 
   // What a product with `weight` (or a row of it) stands for.
   [[nodiscard]] Tensor scaled(const Tensor& product) const { return scale == 1 ? product : product * scale; }

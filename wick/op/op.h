@@ -16,7 +16,7 @@ namespace [[gnu::visibility("default")]] wick {
 // each op derives from these rows: the enumerators, their number and names, the rules (tensor/ops), the launchers (tensor/ops/by_kernel)
 // and the tests of the conformance suite. `kinds` is the number of functions that an op stands for; its parameter struct begins with them.
 // clang-format off
-#define WICK_KERNEL_OPS(ROW)                                                                                                             \
+#define WICK_OPS(ROW)                                                                                                                    \
   ROW(fill, FillParams, 0, 0, 1, 1)              /* every element of out = value */                                                      \
   ROW(copy, NoParams, 1, 1, 1, 1)                /* out = in, converted to out's dtype */                                                \
   ROW(unary, UnaryParams, 1, 1, 1, kUnaryKindCount)     /* out = f(in) */                                                                \
@@ -50,10 +50,6 @@ namespace [[gnu::visibility("default")]] wick {
   ROW(upsample2d, UpsampleParams, 1, 1, 1, 1)    /* nearest or bilinear interpolation to a larger (or smaller) image */                  \
   ROW(random, RandomParams, 0, 0, 1, 1)          /* numbers from Philox 4x32-10 */                                                       \
   ROW(sample, NoParams, 3, 3, 1, 1)              /* a token of each row of logits: op/sample.h */
-// These have no portable kernel: a device carries them out by code of its own, or does without.
-#define WICK_NATIVE_OPS(ROW)                                                                                                             \
-  ROW(repack, NoParams, 1, 1, 1, 1)              /* a weight's bytes rearranged into the layout that linear likes best on this device */
-#define WICK_OPS(ROW) WICK_KERNEL_OPS(ROW) WICK_NATIVE_OPS(ROW)
 // clang-format on
 
 #define WICK_ENUMERATOR(name, ...) name,
@@ -361,13 +357,10 @@ struct OpInfo {
   size_t param_bytes;  // of the parameter struct; 0: the op has none
   int min_inputs, max_inputs, max_outputs;
   int kinds;
-  bool has_kernel;
 };
-#define WICK_OP_INFO(name, params, min_in, max_in, out, kinds, has_kernel) \
-  OpInfo{OpId::name, #name, std::is_same_v<params, NoParams> ? 0 : sizeof(params), min_in, max_in, out, kinds, has_kernel},
-#define WICK_KERNEL_OP_INFO(...) WICK_OP_INFO(__VA_ARGS__, true)
-#define WICK_NATIVE_OP_INFO(...) WICK_OP_INFO(__VA_ARGS__, false)
-inline constexpr auto kOps = std::to_array<OpInfo>({WICK_KERNEL_OPS(WICK_KERNEL_OP_INFO) WICK_NATIVE_OPS(WICK_NATIVE_OP_INFO)});
+#define WICK_OP_INFO(name, params, min_in, max_in, out, kinds) \
+  OpInfo{OpId::name, #name, std::is_same_v<params, NoParams> ? 0 : sizeof(params), min_in, max_in, out, kinds},
+inline constexpr auto kOps = std::to_array<OpInfo>({WICK_OPS(WICK_OP_INFO)});
 inline constexpr int kOpCount = static_cast<int>(kOps.size());
 [[nodiscard]] constexpr const OpInfo& info(OpId op) noexcept { return kOps[static_cast<size_t>(op)]; }
 [[nodiscard]] constexpr std::string_view to_string(OpId op) noexcept { return info(op).name; }
@@ -379,8 +372,6 @@ inline constexpr int kOpCount = static_cast<int>(kOps.size());
 #undef WICK_REDUCE_INFO
 #undef WICK_GATE_INFO
 #undef WICK_OP_INFO
-#undef WICK_KERNEL_OP_INFO
-#undef WICK_NATIVE_OP_INFO
 
 [[nodiscard]] constexpr std::string_view to_string(UnaryKind kind) noexcept { return info(kind).name; }
 [[nodiscard]] constexpr std::string_view to_string(BinaryKind kind) noexcept { return info(kind).name; }

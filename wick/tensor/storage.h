@@ -37,7 +37,15 @@ class Storage {
   [[nodiscard]] const std::shared_ptr<Buffer>& shared_buffer() const noexcept { return buffer_; }
   // How often the elements were written to: a tape that has saved a tensor sees by it whether they are still the same.
   [[nodiscard]] uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
-  void bump_version() const noexcept { version_.store(version() + 1, std::memory_order_relaxed); }
+  // What was prepared of the old elements goes.
+  void bump_version() const noexcept {
+    version_.store(version() + 1, std::memory_order_relaxed);
+    if (prepared_ != nullptr) prepared_.reset();
+  }
+  // What the device made of a weight (device/prepared_weight.h); nullptr: nothing.
+  [[nodiscard]] const PreparedWeight* prepared() const noexcept { return prepared_.get(); }
+  // Not while another thread uses the storage.
+  void set_prepared(std::shared_ptr<const PreparedWeight> prepared) const noexcept { prepared_ = std::move(prepared); }
 
   // The functions of a storage alone, each operand with the layout to see it through: the op of that name in Tensor, without its tape.
   // Results are row-major. Defined in storage_methods.cpp.
@@ -101,6 +109,7 @@ class Storage {
   DType dtype_;
   std::shared_ptr<Buffer> buffer_;
   mutable std::atomic<uint64_t> version_{0};
+  mutable std::shared_ptr<const PreparedWeight> prepared_;  // goes before the bytes that it was made of
 };
 
 }  // namespace wick

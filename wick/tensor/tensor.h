@@ -233,7 +233,7 @@ class Tensor {
   // place on the diagonal becomes the last dimension.
   [[nodiscard]] Tensor diagonal(int offset = 0, int row_dim = -2, int column_dim = -1) const;
   // A view where the strides allow it, a copy elsewhere. One extent may be -1: what is left. Blocks of a quantized tensor must stay
-  // whole, rows of an interleaved one too.
+  // whole.
   [[nodiscard]] Tensor reshape(const Shape& shape) const;
   [[nodiscard]] Tensor reshape(std::initializer_list<int64_t> dims) const;
   [[nodiscard]] Tensor flatten(int first, int last) const;

@@ -265,7 +265,7 @@ Tensor Tensor::get_on_dim(int dim, int64_t index) const { return slice_at("get_o
 Tensor Tensor::reshape(const Shape& shape) const {
   check_assigned("reshape", *this);
   if (shape == this->shape()) return *this;
-  if (is_quantized(dtype()) && shape.elements() == elements() && is_contiguous() && !is_interleaved(dtype())) {
+  if (is_quantized(dtype()) && shape.elements() == elements() && is_contiguous()) {
     (void)storage_bytes_of(shape, dtype());
     return Tensor(storage_, Layout(shape, layout_.offset()));
   }

@@ -9,7 +9,6 @@
 
 #include "conformance/case.h"
 #include "wick/quant/block_format.h"
-#include "wick/quant/interleave.h"
 #include "wick/tensor/ops/fill.h"
 
 namespace wick::conformance {
@@ -157,12 +156,10 @@ void add_copy_cases(CaseList& list) {
   add_plain(list);
   for (const BlockFormat& format : block_formats()) {
     if (!is_quantized(format.dtype)) continue;
-    for (const DType from : {format.dtype, interleaved_dtype(format.dtype)}) {
-      for (const DType to : kPlainDTypes) {
-        for (const int64_t rows : {0, 1, 3, 16, 17, 35}) add_quantized(list, from, to, {rows, 512}, View::contiguous);
-      }
-      for (const View view : target_views_of({3, 256})) add_quantized(list, from, DType::f32, {3, 256}, view);
+    for (const DType to : kPlainDTypes) {
+      for (const int64_t rows : {0, 1, 3, 16, 17, 35}) add_quantized(list, format.dtype, to, {rows, 512}, View::contiguous);
     }
+    for (const View view : target_views_of({3, 256})) add_quantized(list, format.dtype, DType::f32, {3, 256}, view);
   }
   for (const DType to : kPlainDTypes) {
     for (const int64_t width : {128, 384}) add_quantized(list, DType::i2_s, to, {5, width}, View::contiguous);

@@ -8,7 +8,6 @@
 #include "conformance/case.h"
 #include "wick/base/error.h"
 #include "wick/quant/block_format.h"
-#include "wick/quant/interleave.h"
 
 namespace wick::conformance {
 namespace {
@@ -24,10 +23,13 @@ Bound embedding_bound(DType table) {
   };
 }
 
-void add(CaseList& list, DType dtype, int64_t rows, int64_t width, DType ids_dtype, const Shape& ids_shape, View view) {
-  const std::string name = fmt::format("[{}, {}]/ids {} {} {}", rows, width, to_string(ids_dtype), ids_shape.to_string(), to_string(view));
+void add(CaseList& list, DType dtype, int64_t rows, int64_t width, DType ids_dtype, const Shape& ids_shape, View view,
+         bool prepare = false) {
+  const std::string name = fmt::format("[{}, {}]/ids {} {} {}{}", rows, width, to_string(ids_dtype), ids_shape.to_string(), to_string(view),
+                                       prepare ? "/prepared" : "");
   list.add(OpId::embedding, dtype, name, [=](Trial& trial) {
-    const Tensor table = trial.weight(rows, width, dtype);
+    Tensor table = trial.weight(rows, width, dtype);
+    if (prepare) table = trial.prepared(table);
     const Tensor ids = trial.input(ids_shape, ids_dtype, view, {0, static_cast<double>(rows)});
     trial.expect(OpId::embedding, nullptr, {&table, &ids}, embedding(table, ids), embedding_bound(dtype));
   });
@@ -44,7 +46,7 @@ void add_view(CaseList& list, DType dtype, View view) {
 
 void add_rows_of_table(CaseList& list, DType dtype) {
   list.add(OpId::embedding, dtype, "rows 5 to 25 of 37", [=](Trial& trial) {
-    const Tensor table = trial.weight(37, 256, dtype).narrow(0, 5, 20);
+    const Tensor table = trial.prepared(trial.weight(37, 256, dtype)).narrow(0, 5, 20);
     const Tensor ids = trial.input_of({0, 19, 7, 11, 12, 13}, {6}, DType::u32);
     trial.expect(OpId::embedding, nullptr, {&table, &ids}, embedding(table, ids), embedding_bound(dtype));
   });
@@ -78,13 +80,12 @@ void add_embedding_cases(CaseList& list) {
     }
   }
   for (const BlockFormat& format : block_formats()) {
-    if (!is_quantized(format.dtype)) continue;
-    for (const DType dtype : {format.dtype, interleaved_dtype(format.dtype)}) {
+    for (const bool prepare : {false, true}) {
       for (const int64_t rows : {1, 5, 16, 17, 33, 48}) {
-        for (const int64_t width : {256, 768}) add(list, dtype, rows, width, DType::u32, {40}, View::contiguous);
+        for (const int64_t width : {256, 768}) add(list, format.dtype, rows, width, DType::u32, {40}, View::contiguous, prepare);
       }
-      add_rows_of_table(list, dtype);
     }
+    add_rows_of_table(list, format.dtype);
   }
   for (const int64_t rows : {1, 5, 17}) add(list, DType::i2_s, rows, 384, DType::u32, {40}, View::contiguous);
   for (const DType dtype : {DType::q4_0, DType::q8_0}) add(list, dtype, 5, 32, DType::i64, {3}, View::flipped);

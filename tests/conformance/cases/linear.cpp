@@ -1,4 +1,5 @@
-// linear, gated_linear and repack: every weight dtype, odd numbers of rows, several weights at once, activations exact and rounded.
+// linear and gated_linear: every weight dtype, odd numbers of rows, several weights at once, prepared or not, activations exact and
+// rounded.
 #include "wick/tensor/ops/linear.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include "conformance/case.h"
 #include "conformance/cases/linear_bounds.h"
 #include "wick/quant/block_format.h"
-#include "wick/quant/interleave.h"
 
 namespace wick::conformance {
 namespace {
@@ -53,11 +53,11 @@ void add_linear(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool
   });
 }
 
-// After repack_for_linear the weight means what it meant before, and so does everything that reads it.
-void add_repacked(CaseList& list, DType dtype, const Shape& shape, int64_t n, const LinearParams& params = {}) {
-  list.add(OpId::linear, dtype, name_of(shape, n, params, params.fast ? "/fast, repacked" : "/repacked"), [=](Trial& trial) {
+// A prepared weight means what it meant before, and so does everything that reads it.
+void add_prepared(CaseList& list, DType dtype, const Shape& shape, int64_t n, const LinearParams& params = {}) {
+  list.add(OpId::linear, dtype, name_of(shape, n, params, params.fast ? "/fast, prepared" : "/prepared"), [=](Trial& trial) {
     const Tensor x = activations(trial, shape);
-    const Tensor weight = repack_for_linear(trial.weight(n, shape.last(), dtype));
+    const Tensor weight = trial.prepared(trial.weight(n, shape.last(), dtype));
     const Tensor result = linear(x, weight, params);
     trial.expect(OpId::linear, nullptr, {&x, &weight}, result, linear_bound({}, dtype));
     expect_usual_error(trial, x, weight, result);
@@ -65,18 +65,18 @@ void add_repacked(CaseList& list, DType dtype, const Shape& shape, int64_t n, co
 }
 
 void add_weights(CaseList& list, const std::vector<DType>& dtypes, const std::vector<int64_t>& rows, int64_t tokens, bool precise,
-                 bool repack) {
+                 bool prepare) {
   const LinearParams params{precise};
   std::string text;
   for (size_t i = 0; i < dtypes.size(); ++i) text += fmt::format("{}{} {}", i == 0 ? "" : " + ", to_string(dtypes[i]), rows[i]);
-  const std::string name = fmt::format("[{}, 512]/{}{}{}", tokens, text, precise ? "/precise" : "", repack ? "/repacked" : "");
+  const std::string name = fmt::format("[{}, 512]/{}{}{}", tokens, text, precise ? "/precise" : "", prepare ? "/prepared" : "");
   list.add(OpId::linear, dtypes[0], name, [=](Trial& trial) {
     const Tensor x = activations(trial, {tokens, 512});
     std::vector<Tensor> weights;
     std::vector<const Tensor*> pointers;
     for (size_t i = 0; i < dtypes.size(); ++i) {
       Tensor weight = trial.weight(rows[i], 512, dtypes[i]);
-      weights.push_back(repack ? repack_for_linear(weight) : weight);
+      weights.push_back(prepare ? trial.prepared(weight) : weight);
     }
     for (const Tensor& weight : weights) pointers.push_back(&weight);
     const std::vector<Tensor> results = linear(x, pointers, params);
@@ -115,7 +115,7 @@ void add_bad_activation(CaseList& list, DType dtype, int64_t tokens, double bad)
 
 // Any bytes may stand in a file: scales that are zero, infinite or no number are seen in the results of their row and in no other row's.
 void add_any_bytes(CaseList& list, DType dtype, int64_t tokens) {
-  list.add(OpId::linear, dtype, fmt::format("[{}, 512]/n 37/weights of any bytes, repacked", tokens), [=](Trial& trial) {
+  list.add(OpId::linear, dtype, fmt::format("[{}, 512]/n 37/weights of any bytes, prepared", tokens), [=](Trial& trial) {
     if (!trial.has_values()) return;
     std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(dtype, 37 * 512)));
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(trial.random().uniform(0, 256));
@@ -128,7 +128,7 @@ void add_any_bytes(CaseList& list, DType dtype, int64_t tokens) {
     const std::vector<ReferenceTensor> inputs = {trial.values_of(x), trial.values_of(weight)};
     std::vector<ReferenceTensor> expected = {{{tokens, 37}, std::vector<double>(static_cast<size_t>(tokens * 37))}};
     rule(OpId::linear).reference(nullptr, inputs, expected);
-    const ReferenceTensor got = trial.values_of(linear(x, repack_for_linear(weight)));
+    const ReferenceTensor got = trial.values_of(linear(x, trial.prepared(weight)));
     // Sums of numbers this large may leave the range of f32 on their way.
     constexpr double kLarge = 1e30;
     for (size_t i = 0; i < got.values.size(); ++i) {
@@ -158,16 +158,16 @@ Bound gated_bound(const LinearParams& params, DType dtype) {
   };
 }
 
-void add_gated(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool precise, bool repack = false,
+void add_gated(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool precise, bool prepare = false,
                GateKind gate = GateKind::silu) {
   const LinearParams params{.precise = precise, .gate = gate};
   const std::string note = gate == GateKind::silu ? "" : fmt::format("/{}", to_string(gate));
-  list.add(OpId::gated_linear, dtype, name_of(shape, n, params, (repack ? "/repacked" : "") + note), [=](Trial& trial) {
+  list.add(OpId::gated_linear, dtype, name_of(shape, n, params, (prepare ? "/prepared" : "") + note), [=](Trial& trial) {
     const Tensor x = activations(trial, shape);
     Tensor gate_weight = trial.weight(n, shape.last(), dtype);
     Tensor up = trial.weight(n, shape.last(), dtype);
-    if (repack) gate_weight = repack_for_linear(gate_weight);
-    if (repack) up = repack_for_linear(up);
+    if (prepare) gate_weight = trial.prepared(gate_weight);
+    if (prepare) up = trial.prepared(up);
     trial.expect(OpId::gated_linear, &params, {&x, &gate_weight, &up}, gated_linear(x, gate_weight, up, params),
                  gated_bound(params, dtype));
   });
@@ -182,27 +182,31 @@ void add_gates(CaseList& list, DType dtype, int64_t k) {
   }
 }
 
-// A range of a weight's rows means what its rows mean; of an interleaved one whole tiles.
-void add_row_range(CaseList& list, DType dtype, int64_t tokens, bool precise, bool repack) {
+// A range of a weight's rows means what its rows mean.
+void add_row_range(CaseList& list, DType dtype, int64_t tokens, int64_t first, int64_t n, bool precise) {
   const LinearParams params{precise};
-  const int64_t first = repack ? 16 : 3, n = repack ? 32 : 37;
-  list.add(OpId::linear, dtype, name_of({tokens, 512}, n, params, fmt::format("/rows from {}{}", first, repack ? ", repacked" : "")),
-           [=](Trial& trial) {
-             const Tensor x = activations(trial, {tokens, 512});
-             const Tensor weight = trial.weight(first + n + 5, 512, dtype);
-             const Tensor rows = weight.narrow(0, first, n);
-             const Tensor result = linear(x, (repack ? repack_for_linear(weight) : weight).narrow(0, first, n), params);
-             trial.expect(OpId::linear, &params, {&x, &rows}, result, linear_bound(params, dtype));
-             if (repack) return;
-             // Three ranges of one weight, as a fused projection has them.
-             const Tensor a = weight.narrow(0, 0, 9), b = weight.narrow(0, 9, 16), c = weight.narrow(0, 25, n + first + 5 - 25);
-             const std::array<const Tensor*, 3> parts{&a, &b, &c};
-             const std::vector<Tensor> results = linear(x, parts, params);
-             for (size_t i = 0; i < 3; ++i) trial.expect(OpId::linear, &params, {&x, parts[i]}, results[i], linear_bound(params, dtype));
-             const Tensor even = weight.narrow(0, 5, 16), odd = weight.narrow(0, 21, 16);
-             LinearParams gated = params;
-             trial.expect(OpId::gated_linear, &gated, {&x, &even, &odd}, gated_linear(x, even, odd, gated), gated_bound(gated, dtype));
-           });
+  list.add(OpId::linear, dtype, name_of({tokens, 512}, n, params, fmt::format("/rows from {}", first)), [=](Trial& trial) {
+    const Tensor x = activations(trial, {tokens, 512});
+    const Tensor weight = trial.prepared(trial.weight(first + n + 5, 512, dtype));
+    const Tensor rows = weight.narrow(0, first, n);
+    trial.expect(OpId::linear, &params, {&x, &rows}, linear(x, rows, params), linear_bound(params, dtype));
+  });
+}
+
+// Ranges of one weight, as a fused projection has them.
+void add_row_ranges(CaseList& list, DType dtype, int64_t tokens, bool precise) {
+  const LinearParams params{precise};
+  list.add(OpId::linear, dtype, name_of({tokens, 512}, 45, params, "/three ranges of rows"), [=](Trial& trial) {
+    const Tensor x = activations(trial, {tokens, 512});
+    const Tensor weight = trial.weight(45, 512, dtype);
+    const Tensor a = weight.narrow(0, 0, 9), b = weight.narrow(0, 9, 16), c = weight.narrow(0, 25, 20);
+    const std::array<const Tensor*, 3> parts{&a, &b, &c};
+    const std::vector<Tensor> results = linear(x, parts, params);
+    for (size_t i = 0; i < 3; ++i) trial.expect(OpId::linear, &params, {&x, parts[i]}, results[i], linear_bound(params, dtype));
+    const Tensor even = weight.narrow(0, 5, 16), odd = weight.narrow(0, 21, 16);
+    LinearParams gated = params;
+    trial.expect(OpId::gated_linear, &gated, {&x, &even, &odd}, gated_linear(x, even, odd, gated), gated_bound(gated, dtype));
+  });
 }
 
 // x of 16 bits is what its numbers are.
@@ -217,36 +221,21 @@ void add_narrow_activations(CaseList& list, DType dtype, DType of_x) {
   });
 }
 
-// Rearranged bytes mean the same numbers; of the weight itself or of some of its rows.
-void add_repack(CaseList& list, DType dtype, int64_t n, int64_t k) {
-  list.add(OpId::repack, dtype, fmt::format("[{}, {}]", n, k), [=](Trial& trial) {
-    if (!trial.has_values()) return;
-    const Tensor source = trial.weight(n, k, dtype);
-    trial.expect_values(trial.values_of(source), repack_for_linear(source), {});
-    if (n < 4) return;
-    const Tensor part = source.narrow(0, 2, n - 3);
-    trial.expect_values(trial.values_of(part), repack_for_linear(part), {});
-    const Tensor flipped = source.flip(0);
-    trial.expect_values(trial.values_of(flipped), repack_for_linear(flipped), {});
-  });
-}
-
 std::vector<DType> weight_dtypes() {
   std::vector<DType> dtypes = {DType::f64, DType::f8e4m3};
   for (const BlockFormat& format : block_formats()) dtypes.push_back(format.dtype);
   return dtypes;
 }
 
-// Formats of blocks, and those that interleave.
+// Formats of blocks, and the others that devices prepare.
 void add_blocks(CaseList& list, DType dtype) {
-  const DType interleaved = interleaved_dtype(dtype);
   for (int64_t n = 1; n <= 40; ++n) {
     add_linear(list, dtype, {2, 256}, n, true);
-    add_repacked(list, dtype, {n % 3 + 1, 256}, n);
+    add_prepared(list, dtype, {n % 3 + 1, 256}, n);
   }
   for (const int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) {
-    for (const int64_t n : {15, 16, 35}) add_repacked(list, dtype, {tokens, 512}, n);
-    if (dtype == DType::f16) add_repacked(list, dtype, {tokens, 512}, 35, {.precise = false, .fast = true});
+    for (const int64_t n : {15, 16, 35}) add_prepared(list, dtype, {tokens, 512}, n);
+    if (dtype == DType::f16) add_prepared(list, dtype, {tokens, 512}, 35, {.precise = false, .fast = true});
     add_linear(list, dtype, {tokens, 512}, 19, false);
     add_gated(list, dtype, {tokens, 256}, 35, false, true);
   }
@@ -255,24 +244,19 @@ void add_blocks(CaseList& list, DType dtype) {
     add_gated(list, dtype, {2, 256}, n, true);
     add_gated(list, dtype, {2, 512}, n, false, true);
   }
-  if (interleaved != dtype) {
-    for (const int64_t n : {3, 16, 37}) add_linear(list, interleaved, {3, 768}, n, false);
-    add_gated(list, interleaved, {3, 512}, 37, false);
-    for (const int64_t n : {1, 15, 16, 17, 33, 48}) add_repack(list, dtype, n, 512);
-  }
-  add_repacked(list, dtype, {2, 3, 2, 256}, 17);
-  add_repacked(list, dtype, {1, 2048}, 50);
-  add_repacked(list, dtype, {33, 4352}, 35);  // several chunks of columns and a rest, whose sums meet
-  add_repacked(list, dtype, {47, 768}, 560);  // panels of unequal rows, and more tiles than any kernel takes at once
+  for (const int64_t n : {3, 16, 37}) add_linear(list, dtype, {3, 768}, n, false);
+  add_gated(list, dtype, {3, 512}, 37, false);
+  add_prepared(list, dtype, {2, 3, 2, 256}, 17);
+  add_prepared(list, dtype, {1, 2048}, 50);
+  add_prepared(list, dtype, {33, 4352}, 35);  // several chunks of columns and a rest, whose sums meet
+  add_prepared(list, dtype, {47, 768}, 560);  // panels of unequal rows, and more tiles than any kernel takes at once
   for (const int64_t tokens : {3, 33}) add_bad_activation(list, dtype, tokens, std::nan(""));
+  add_bad_activation(list, dtype, 3, HUGE_VAL);
   const int64_t block = info(dtype).block_elements;
   for (const int64_t tokens : {1, 3, 9, 33}) {
-    for (const int64_t n : {16, 33}) add_repacked(list, dtype, {tokens, block}, n);
+    for (const int64_t n : {16, 33}) add_prepared(list, dtype, {tokens, block}, n);
     add_any_bytes(list, dtype, tokens);
   }
-  if (interleaved == dtype) return;
-  add_bad_activation(list, interleaved, 3, std::nan(""));
-  add_bad_activation(list, interleaved, 3, HUGE_VAL);
 }
 
 void add_mixes(CaseList& list) {
@@ -294,7 +278,7 @@ void add_mixes(CaseList& list) {
 
 void add_linear_cases(CaseList& list) {
   for (const DType dtype : weight_dtypes()) {
-    if (interleaved_dtype(dtype) != dtype || is_quantized(dtype)) add_blocks(list, dtype);
+    if (is_quantized(dtype) || dtype == DType::f16 || dtype == DType::bf16) add_blocks(list, dtype);
     if (is_quantized(dtype)) continue;
     for (int64_t n = 1; n <= 40; ++n) add_linear(list, dtype, {n % 4 + 1, 33}, n, n % 2 == 0);
     for (const int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) add_linear(list, dtype, {tokens, 70}, 11, true);
@@ -313,7 +297,7 @@ void add_linear_cases(CaseList& list) {
   for (const View view : views_of({3, 2, 64})) {
     add_linear(list, DType::f32, {3, 2, 64}, 5, true, view);
     add_linear(list, DType::q8_0, {3, 2, 64}, 5, true, view);
-    add_linear(list, DType::q8_0_x16, {3, 2, 64}, 18, false, view);
+    add_linear(list, DType::q8_0, {3, 2, 64}, 18, false, view);
   }
   for (const int64_t n : {1, 5, 17}) {
     add_linear(list, DType::i2_s, {3, 384}, n, true);
@@ -323,9 +307,11 @@ void add_linear_cases(CaseList& list) {
   for (const DType dtype :
        {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k, DType::iq4_xs, DType::mxfp4}) {
     for (const int64_t tokens : {1, 3, 9, 33}) {
-      add_row_range(list, dtype, tokens, false, false);
-      add_row_range(list, dtype, tokens, true, false);
-      if (interleaved_dtype(dtype) != dtype) add_row_range(list, dtype, tokens, false, true);
+      for (const bool precise : {false, true}) {
+        for (const auto& [first, n] : {std::pair<int64_t, int64_t>{3, 37}, {16, 32}, {16, 21}})
+          add_row_range(list, dtype, tokens, first, n, precise);
+        add_row_ranges(list, dtype, tokens, precise);
+      }
     }
     add_gates(list, dtype, 256);
     for (const DType of_x : {DType::f16, DType::bf16}) add_narrow_activations(list, dtype, of_x);

@@ -5,7 +5,6 @@
 
 #include "conformance/case.h"
 #include "conformance/cases/linear_bounds.h"
-#include "wick/quant/interleave.h"
 #include "wick/tensor/ops/linear.h"
 
 namespace wick::conformance {
@@ -14,14 +13,14 @@ namespace {
 struct FusedCase {
   DType dtype;
   int64_t tokens, k;
-  bool norm, bias, residual, precise, repack;
+  bool norm, bias, residual, precise, prepare;
 
   [[nodiscard]] LinearParams params() const {
     return {.precise = precise, .has_norm = norm, .has_bias = bias, .has_residual = residual, .epsilon = 1e-3F};
   }
   [[nodiscard]] std::string name() const {
     return fmt::format("[{}, {}]/fused{}{}{}{}{}", tokens, k, norm ? "/norm" : "", bias ? "/bias" : "", residual ? "/residual" : "",
-                       precise ? "/precise" : "", repack ? "/repacked" : "");
+                       precise ? "/precise" : "", prepare ? "/prepared" : "");
   }
 };
 
@@ -62,7 +61,7 @@ void add_fused(CaseList& list, const FusedCase& fused) {
     const LinearParams params = fused.params();
     const Tensor x = trial.input({fused.tokens, fused.k}, DType::f32, View::contiguous, {-2, 2});
     Tensor weight = trial.weight(n, fused.k, fused.dtype);
-    if (fused.repack) weight = repack_for_linear(weight);
+    if (fused.prepare) weight = trial.prepared(weight);
     const Tensor norm = trial.input({fused.k}, DType::f32, View::contiguous, {-1, 1}), bias = trial.input({n}, DType::f32),
                  residual = trial.input({fused.tokens, n}, DType::f32);
     LinearFusion fusion{.epsilon = params.epsilon};
@@ -132,7 +131,7 @@ void add_fused_gate(CaseList& list, const FusedCase& fused, GateKind gate) {
     std::vector<Tensor> weights, biases;
     for (int i = 0; i < 2; ++i) {
       const Tensor weight = trial.weight(n, fused.k, fused.dtype);
-      weights.push_back(fused.repack ? repack_for_linear(weight) : weight);
+      weights.push_back(fused.prepare ? trial.prepared(weight) : weight);
       biases.push_back(trial.input({n}, DType::f32));
     }
     const Tensor norm = trial.input({fused.k}, DType::f32, View::contiguous, {-1, 1});
@@ -153,7 +152,7 @@ void add_fused_linear_cases(CaseList& list) {
       for (int which = 1; which < 8; ++which) {
         const bool norm = (which & 1) != 0, bias = (which & 2) != 0, residual = (which & 4) != 0;
         add_fused(list, {dtype, tokens, 512, norm, bias, residual, which % 3 == 0, false});
-        if (which == 7 && interleaved_dtype(dtype) != dtype) add_fused(list, {dtype, tokens, 512, norm, bias, residual, false, true});
+        if (which == 7) add_fused(list, {dtype, tokens, 512, norm, bias, residual, false, true});
       }
       add_fused_weights(list, {dtype, tokens, 512, true, true, false, false, false});
       add_fused_gate(list, {dtype, tokens, 512, true, true, false, false, false}, GateKind::silu);

@@ -10,12 +10,10 @@
 
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/backend/cpu/weights/linear_job.h"
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
 #include "wick/device/linked_kernels.h"
 #include "wick/device/registry.h"
-#include "wick/quant/interleave.h"
 
 namespace wick::cpu {
 namespace {
@@ -55,7 +53,7 @@ DeviceCaps describe(int threads, InstructionSet set) {
   caps.driver = to_string(set);
   caps.memory_bytes = physical_memory_bytes();
   caps.compute_units = threads;
-  caps.int8_dot = simd_kernels(set).tile_kernels(DType::q8_0_x16).multiply != nullptr;
+  caps.int8_dot = simd_kernels(set).tile_kernels(DType::q8_0).multiply != nullptr;
   caps.bf16_arithmetic = simd_kernels(set).product.bf16_pairs.multiply != nullptr;
   caps.host_memory = true;
   // Of the interpreter, which runs kernels here.
@@ -156,10 +154,6 @@ std::shared_ptr<const Program> CpuRuntime::compile(const ir::Kernel& kernel) {
 }
 
 OpFunction CpuRuntime::override_for(OpId op, int kind, DType dtype) const noexcept {
-  // Rearranging pays only where there are tile kernels to read the result; elsewhere interleaved weights are the reference loops' business.
-  const bool multiplies = op == OpId::linear || op == OpId::gated_linear || op == OpId::linear_experts || op == OpId::gated_linear_experts;
-  const bool multiplies_tiles = is_interleaved(dtype) && multiplies;
-  if ((op == OpId::repack || multiplies_tiles) && !has_tile_kernels(kernels_, dtype)) return nullptr;
   return has_loop(kernels_, op, kind, dtype) ? op_function(op, dtype) : nullptr;
 }
 

@@ -11,6 +11,7 @@
 #include "wick/backend/cpu/scratch.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
 #include "wick/backend/cpu/weights/prefetch.h"
+#include "wick/backend/cpu/weights/prepared_tiles.h"
 #include "wick/base/thread_pool.h"
 #include "wick/device/runtime.h"
 
@@ -27,6 +28,10 @@ class CpuRuntime final : public Runtime {
   [[nodiscard]] Queue& queue() noexcept override;
   [[nodiscard]] OpFunction override_for(OpId op, int kind, DType dtype) const noexcept override;
   [[nodiscard]] int64_t fused_linear_rows() const noexcept override { return std::numeric_limits<int64_t>::max(); }
+  [[nodiscard]] std::shared_ptr<const PreparedWeight> prepare_weight(const Operand& weight, const WeightUse& use) override {
+    return preparer_.add(weight, use);
+  }
+  void finish_preparing() override { preparer_.finish(); }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return memory_->allocated_bytes(); }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return memory_->peak_allocated_bytes(); }
@@ -34,6 +39,7 @@ class CpuRuntime final : public Runtime {
 
   [[nodiscard]] ThreadPool& threads() noexcept { return threads_; }
   [[nodiscard]] PrefetchTable& prefetch() noexcept { return prefetch_; }
+  [[nodiscard]] WeightPreparer& preparer() noexcept { return preparer_; }
   [[nodiscard]] const SimdKernels& kernels() const noexcept { return kernels_; }
   // Of thread `index` of the pool while it runs a task. Index 0 is the calling thread, which may also use it outside tasks; as several
   // threads may call at once, each has its own.
@@ -49,6 +55,7 @@ class CpuRuntime final : public Runtime {
   ThreadPool threads_;
   PrefetchTable prefetch_;
   std::vector<Scratch> scratch_;
+  WeightPreparer preparer_{*memory_, threads_, kernels_};  // its thread uses the others
 };
 
 [[nodiscard]] inline CpuRuntime& runtime_of(const OpCall& call) { return static_cast<CpuRuntime&>(*call.runtime); }

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "wick/quant/block_format.h"
-#include "wick/quant/interleave.h"
 
 namespace wick::cpu {
 namespace {
@@ -52,20 +51,11 @@ Table build_table() {
   }
   for (const BlockFormat& format : block_formats()) {
     set(table, OpId::embedding, format.dtype, embedding_any);
-    set(table, OpId::linear, format.dtype, linear_plain);
-    set(table, OpId::gated_linear, format.dtype, gated_linear_plain);
+    set(table, OpId::linear, format.dtype, linear_any);
+    set(table, OpId::gated_linear, format.dtype, gated_linear_any);
     set(table, OpId::linear_experts, format.dtype, linear_experts_any);
     set(table, OpId::gated_linear_experts, format.dtype, linear_experts_any);
     if (is_quantized(format.dtype)) set(table, OpId::copy, format.dtype, copy_quantized);
-    const DType interleaved = interleaved_dtype(format.dtype);
-    if (interleaved == format.dtype) continue;
-    set(table, OpId::repack, format.dtype, repack);
-    set(table, OpId::embedding, interleaved, embedding_any);
-    set(table, OpId::copy, interleaved, copy_quantized);
-    set(table, OpId::linear, interleaved, linear_tiles);
-    set(table, OpId::gated_linear, interleaved, gated_linear_tiles);
-    set(table, OpId::linear_experts, interleaved, linear_experts_any);
-    set(table, OpId::gated_linear_experts, interleaved, linear_experts_any);
   }
   set(table, OpId::copy, DType::i2_s, copy_quantized);
   return table;

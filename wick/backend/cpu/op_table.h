@@ -57,11 +57,11 @@ void avg_pool_float(const OpCall& call);
 void max_pool_any(const OpCall& call);
 void upsample_any(const OpCall& call);
 // linear.cpp
-void linear_plain(const OpCall& call);
+void linear_any(const OpCall& call);
+void gated_linear_any(const OpCall& call);
+// linear_tiles.cpp: where can_multiply_tiles()
 void linear_tiles(const OpCall& call);
-void gated_linear_plain(const OpCall& call);
 void gated_linear_tiles(const OpCall& call);
-void repack(const OpCall& call);
 // linear_experts.cpp: linear_experts and gated_linear_experts
 void linear_experts_any(const OpCall& call);
 // attention.cpp

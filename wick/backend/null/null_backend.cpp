@@ -56,8 +56,7 @@ class NullRuntime final : public Runtime {
     return wrap_host_memory(data, bytes, std::move(owner));
   }
   [[nodiscard]] Queue& queue() noexcept override { return queue_; }
-  [[nodiscard]] OpFunction override_for(OpId op, int /*kind*/, DType /*dtype*/) const noexcept override {
-    if (op == OpId::repack) return nullptr;
+  [[nodiscard]] OpFunction override_for(OpId /*op*/, int /*kind*/, DType /*dtype*/) const noexcept override {
     return [](const OpCall& /*call*/) {};
   }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "wick/quant/interleave.h"
+#include "wick/quant/unpack_row.h"
 #include "wick/tensor/ops/op_rule.h"
 
 namespace wick {
@@ -14,19 +14,16 @@ namespace {
 constexpr std::string_view kUnreadable = "this version does not read the format";
 
 // Formats that no op takes would only fill the table; they are named in one line below it.
-bool has_row(DType dtype) { return !is_interleaved(dtype) && is_readable(dtype); }
+bool has_row(DType dtype) { return is_readable(dtype); }
 
 std::string unreadable_formats() {
   std::string text;
   for (int id = 0; id < kDTypeCount; ++id) {
     const auto dtype = static_cast<DType>(id);
-    if (!is_interleaved(dtype) && !is_readable(dtype)) text += fmt::format("{}{}", text.empty() ? "" : ", ", to_string(dtype));
+    if (!is_readable(dtype)) text += fmt::format("{}{}", text.empty() ? "" : ", ", to_string(dtype));
   }
   return text;
 }
-
-// repack is linear's own business.
-bool is_listed(const OpInfo& row) { return row.has_kernel; }
 
 std::vector<std::string_view> kinds_by_reference(const Device& device, const OpInfo& row, DType dtype, Support found) {
   std::vector<std::string_view> kinds;
@@ -67,7 +64,6 @@ void render_device(std::span<const CoverageEntry> entries, DeviceKind device, st
   text += fmt::format("\n## {}\n\n| dtype |", to_string(device));
   std::string line = "\n|---|";
   for (const OpInfo& row : kOps) {
-    if (!is_listed(row)) continue;
     text += fmt::format(" {} |", row.name);
     line += "---|";
   }
@@ -92,7 +88,7 @@ void render_device(std::span<const CoverageEntry> entries, DeviceKind device, st
 }  // namespace
 
 std::string_view declared_hole(OpId op, DType dtype) noexcept {
-  if (!is_interleaved(dtype) && !is_readable(dtype)) return kUnreadable;
+  if (!is_readable(dtype)) return kUnreadable;
   const HoleFunction hole = rule(op).hole;
   return hole == nullptr ? std::string_view() : hole(dtype);
 }
@@ -101,11 +97,9 @@ std::vector<CoverageEntry> coverage(std::span<const Device> devices) {
   std::vector<CoverageEntry> entries;
   for (const Device& device : devices) {
     for (const OpInfo& row : kOps) {
-      if (!is_listed(row)) continue;
       const OpId op = row.id;
       for (int id = 0; id < kDTypeCount; ++id) {
         const auto dtype = static_cast<DType>(id);
-        if (is_interleaved(dtype)) continue;
         std::string_view reason = declared_hole(op, dtype);
         const Support found = reason.empty() ? support(device, op, dtype) : Support::none;
         if (found == Support::none && reason.empty()) reason = missing_ability(device.caps(), dtype);

@@ -24,8 +24,7 @@ struct CoverageEntry {
 // Why no device carries out this op on this dtype; empty if it should.
 [[nodiscard]] std::string_view declared_hole(OpId op, DType dtype) noexcept;
 
-// One entry for each device, op and dtype, in that order. Left out: repack and the interleaved dtypes that it makes, which are linear's
-// own business and differ from one processor to the next.
+// One entry for each device, op and dtype, in that order.
 [[nodiscard]] std::vector<CoverageEntry> coverage(std::span<const Device> devices);
 
 // A table of dtypes by ops for each device: native, reference (the op's reference loops serve), or the number of the reason why not.

@@ -6,7 +6,7 @@
 #include "wick/base/fail.h"
 #include "wick/device/last_work.h"
 #include "wick/device/linked_kernels.h"
-#include "wick/quant/interleave.h"
+#include "wick/quant/unpack_row.h"
 #include "wick/tensor/ops/op_counts.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -63,7 +63,7 @@ std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept {
 OpFunction implementation(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept {
   if (const OpFunction function = runtime.override_for(op, kind, dtype)) return function;
   const OpRule& op_rule = rule(op);
-  if (!runtime.runs_kernels() || is_interleaved(dtype) || (op_rule.hole != nullptr && !op_rule.hole(dtype).empty())) return nullptr;
+  if (!runtime.runs_kernels() || (op_rule.hole != nullptr && !op_rule.hole(dtype).empty())) return nullptr;
   const LauncherTable* launchers = linked_launchers();
   if (launchers == nullptr || !missing_ability(runtime.caps(), dtype).empty()) return nullptr;
   return (*launchers)[static_cast<size_t>(op)];

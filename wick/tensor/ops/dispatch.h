@@ -12,7 +12,10 @@
 namespace wick {
 
 // The tensor as an op's call names it; it must stay where it is.
-[[nodiscard]] inline Operand operand_of(const Tensor& tensor) { return {&tensor.storage()->buffer(), tensor.dtype(), &tensor.layout()}; }
+[[nodiscard]] inline Operand operand_of(const Tensor& tensor) {
+  const Storage& storage = *tensor.storage();
+  return {&storage.buffer(), tensor.dtype(), &tensor.layout(), storage.prepared()};
+}
 
 // What a device lacks for numbers of that dtype: "the device has no f64 arithmetic"; empty if nothing.
 [[nodiscard]] std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept;

@@ -8,7 +8,6 @@
 
 #include "wick/base/fail.h"
 #include "wick/device/linked_kernels.h"
-#include "wick/quant/interleave.h"
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
@@ -239,14 +238,6 @@ void check_blocks(const char* op, const Tensor& weight) {
     fail(ErrorCode::shape_mismatch, "{}: the weight {} is a part of a tensor, and {} has one scale behind the whole: use all of it", op,
          weight.describe(), format.name);
   }
-  if (!is_interleaved(weight.dtype())) return;
-  const int64_t tile = kInterleavedRows * columns;
-  const bool whole_tiles =
-      offset % tile == 0 && (end % tile == 0 || to_the_end) && (weight.rank() == 2 || weight.shape()[1] % kInterleavedRows == 0);
-  if (!whole_tiles) {
-    fail(ErrorCode::shape_mismatch, "{}: the weight {} cuts tiles of {} interleaved rows: take whole tiles, or the rows before repacking",
-         op, weight.describe(), kInterleavedRows);
-  }
 }
 
 }  // namespace
@@ -286,7 +277,6 @@ const OpRule rules::linear = {.defining_operand = 1,
                               .gradient = linear_gradient};
 // The tape sees its parts: see gated_linear below.
 const OpRule rules::gated_linear = {.defining_operand = 1, .reference = gated_reference, .hole = linear_hole};
-const OpRule rules::repack = {.defining_operand = 0, .reference = nullptr};
 
 namespace {
 
@@ -408,15 +398,10 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
   return result;
 }
 
-Tensor repack_for_linear(const Tensor& weight) {
-  const DType target = interleaved_dtype(weight.dtype());
-  const bool repacks = support(weight.device(), OpId::repack, weight.dtype()) == Support::native;
-  const bool matrix = weight.rank() == 2 || (weight.rank() == 3 && weight.shape()[1] % kInterleavedRows == 0);
-  if (target == weight.dtype() || !repacks || weight.elements() == 0 || !matrix || !weight.is_contiguous()) return weight;
-  if (weight.shape().last() % info(target).block_elements != 0) return weight;  // of f16 and bf16, whose plain rows have any length
-  const Tensor result = Tensor::empty(weight.shape(), target, weight.device(), Lifetime::persistent);
-  dispatch(OpId::repack, nullptr, {&weight}, {&result});
-  return result;
+void prepare_weight(const Tensor& weight, const WeightUse& use) {
+  check_assigned("prepare_weight", {{"weight", weight}});
+  if (weight.elements() == 0) return;
+  weight.storage()->set_prepared(weight.device().runtime().prepare_weight(operand_of(weight), use));
 }
 
 }  // namespace wick

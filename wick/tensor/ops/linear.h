@@ -25,10 +25,10 @@ struct LinearFusion {
 // ops cost. Where they do not, a caller who has a cheaper way than the plain ops (add_rms_norm for a sum and its norm) takes that.
 [[nodiscard]] bool fuses_linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params);
 
-// x f32, f16 or bf16 [..., k]; weight [n, k] of any dtype: a whole tensor or a range of its rows (of tiles of 16 rows where it is
-// interleaved; i2_s only whole). Result: f32 [..., n]. With `precise` both stay what they are; without it a device
-// may round activations to 8 bits per block of 32, or of 256 where the weight's blocks have 256, or x and weights that are not f32 to bf16
-// or f16, which saturates beyond ±65504 (of weights already beyond ±32,000). Errors: shape_mismatch, dtype_mismatch.
+// x f32, f16 or bf16 [..., k]; weight [n, k] of any dtype: a whole tensor or a range of its rows (i2_s only whole). Result: f32 [..., n].
+// With `precise` both stay what they are; without it a device may round activations to 8 bits per block of 32, or of 256 where the
+// weight's blocks have 256, or x and weights that are not f32 to bf16 or f16, which saturates beyond ±65504 (of weights already beyond
+// ±32,000). Errors: shape_mismatch, dtype_mismatch.
 [[nodiscard]] Tensor linear(const Tensor& x, const Tensor& weight, const LinearParams& params = {}, const LinearFusion& fusion = {});
 // One result a weight (at most three), for less than the calls one by one: the activations are read and rounded once.
 [[nodiscard]] std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params = {},
@@ -51,9 +51,8 @@ struct LinearFusion {
                                           const LinearParams& params = {}, const Tensor* gate_bias = nullptr,
                                           const Tensor* up_bias = nullptr);
 
-// A copy of the weight [n, k] or [experts, n, k], of the same size, in the layout that the device's linear likes best; the weight itself
-// where the device has no such layout, the weight's rows are not in order, or experts do not have whole tiles of 16 rows. The copy has an
-// interleaved dtype (quant/interleave.h).
-[[nodiscard]] Tensor repack_for_linear(const Tensor& weight);
+// Lets the device prepare a weight [n, k] or [experts, n, k] that will be multiplied often (Runtime::prepare_weight), for this tensor and
+// all that share its storage. No result changes. Before any other thread uses the weight; writing to it takes the preparation back.
+void prepare_weight(const Tensor& weight, const WeightUse& use = {});
 
 }  // namespace wick

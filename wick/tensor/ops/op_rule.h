@@ -34,7 +34,6 @@ enum class GradientKind { function, none, missing };
 struct OpRule {
   // The operand whose dtype chooses the implementation: an input's number, or kFirstOutput.
   int defining_operand;
-  // nullptr: the op has no meaning of its own beyond the bytes it moves (repack).
   ReferenceFunction reference;
   HoleFunction hole = nullptr;
   GradientKind gradient_kind = GradientKind::missing;

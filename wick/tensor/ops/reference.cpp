@@ -8,7 +8,7 @@
 #include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/quant/block_format.h"
-#include "wick/quant/interleave.h"
+#include "wick/quant/unpack_row.h"
 
 namespace wick {
 namespace {

@@ -8,7 +8,7 @@
 #include "wick/backend/cpu/elementwise/strided.h"
 #include "wick/backend/cpu/op_table.h"
 #include "wick/backend/cpu/weights/unpack.h"
-#include "wick/quant/interleave.h"
+#include "wick/quant/unpack_row.h"
 
 namespace wick::cpu {
 namespace {

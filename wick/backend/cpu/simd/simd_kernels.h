@@ -12,9 +12,9 @@
 #include "wick/backend/cpu/simd/product_kernels.h"
 #include "wick/backend/cpu/simd/row_loops.h"
 #include "wick/backend/cpu/simd/tile_kernels.h"
+#include "wick/backend/cpu/weights/interleave.h"
 #include "wick/base/half.h"
 #include "wick/layout/dtype.h"
-#include "wick/quant/interleave.h"
 
 namespace wick::cpu {
 
@@ -94,17 +94,12 @@ struct SimdKernels {
   void (*round_row)(const float* x, int64_t n, int64_t rows, bf16* rounded) = nullptr;
   void (*split_row)(const float* x, int64_t n, int64_t rows, bf16* parts) = nullptr;
   // Of interleave_tile().
-  GatherWords gather_words = wick::gather_words;
-  // By interleaved dtype, from kFirstInterleaved on; `multiply` is nullptr where there is no kernel for this instruction set.
-  std::array<TileKernels, kDTypeCount - static_cast<int>(kFirstInterleaved)> tiles{};
+  GatherWords gather_words = cpu::gather_words;
+  // By the weights' dtype; `multiply` is nullptr where there is no kernel for this instruction set.
+  std::array<TileKernels, kDTypeCount> tiles{};
 
-  [[nodiscard]] TileKernels& tile_kernels(DType interleaved) noexcept { return tiles[tile_index(interleaved)]; }
-  [[nodiscard]] const TileKernels& tile_kernels(DType interleaved) const noexcept { return tiles[tile_index(interleaved)]; }
-
- private:
-  [[nodiscard]] static constexpr size_t tile_index(DType interleaved) noexcept {
-    return static_cast<size_t>(interleaved) - static_cast<size_t>(kFirstInterleaved);
-  }
+  [[nodiscard]] TileKernels& tile_kernels(DType dtype) noexcept { return tiles[static_cast<size_t>(dtype)]; }
+  [[nodiscard]] const TileKernels& tile_kernels(DType dtype) const noexcept { return tiles[static_cast<size_t>(dtype)]; }
 };
 
 // The table of that instruction set, which must be usable here.

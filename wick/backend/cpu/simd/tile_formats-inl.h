@@ -1,5 +1,5 @@
 // How the quants and scales of each interleaved format are taken out of a tile, for one vector of rows: included into the kernels of each
-// instruction set, behind its words_….h. quant/interleave.cpp says how a tile lies in memory.
+// instruction set, behind its words_….h. weights/interleave.cpp says how a tile lies in memory.
 #pragma once
 
 // The quants of one block of 32 columns as unsigned bytes, four columns a vector, and their scales; [1] is set only in formats with a scale

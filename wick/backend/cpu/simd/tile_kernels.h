@@ -1,4 +1,4 @@
-// Products of interleaved weights (quant/interleave.h) with activations: what the kernels of one format look like.
+// Products of interleaved weights (weights/interleave.h) with activations: what the kernels of one format look like.
 //
 // A block of 32 columns of a quantized format holds unsigned quants u with w = scale · (u - zero) or w = scale · u - minimum; scale and
 // minimum may belong to 16 columns, or to 256. For activations x ≈ s · q, rounded to 8 bits,

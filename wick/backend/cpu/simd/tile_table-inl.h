@@ -10,32 +10,32 @@
 
 inline void fill_tiles(SimdKernels& kernels) {
   if constexpr (!kDotOnly) {
-    set_float_kernels<F16Pairs>(kernels.tile_kernels(DType::f16_x16));
-    set_float_kernels<Bf16Pairs>(kernels.tile_kernels(DType::bf16_x16));
+    set_float_kernels<F16Pairs>(kernels.tile_kernels(DType::f16));
+    set_float_kernels<Bf16Pairs>(kernels.tile_kernels(DType::bf16));
   }
-  set_kernels<Q40>(kernels.tile_kernels(DType::q4_0_x16));
-  set_kernels<Q80>(kernels.tile_kernels(DType::q8_0_x16));
-  set_kernels<Q4K>(kernels.tile_kernels(DType::q4_k_x16));
-  set_kernels<Q5K>(kernels.tile_kernels(DType::q5_k_x16));
-  set_kernels<Q6K>(kernels.tile_kernels(DType::q6_k_x16));
-  set_kernels<Q41>(kernels.tile_kernels(DType::q4_1_x16));
-  set_kernels<Q50>(kernels.tile_kernels(DType::q5_0_x16));
-  set_kernels<Q51>(kernels.tile_kernels(DType::q5_1_x16));
-  set_kernels<Q2K, ScaledQ2K>(kernels.tile_kernels(DType::q2_k_x16));
-  set_kernels<Q3K, ScaledQ3K>(kernels.tile_kernels(DType::q3_k_x16));
-  set_kernels<IQ1S, ScaledIQ1<IQ1S>>(kernels.tile_kernels(DType::iq1_s_x16));
-  set_kernels<IQ1M, ScaledIQ1<IQ1M>>(kernels.tile_kernels(DType::iq1_m_x16));
-  set_kernels<IQ2XXS>(kernels.tile_kernels(DType::iq2_xxs_x16));
-  set_kernels<IQ2XS>(kernels.tile_kernels(DType::iq2_xs_x16));
-  set_kernels<IQ2S>(kernels.tile_kernels(DType::iq2_s_x16));
-  set_kernels<IQ3XXS>(kernels.tile_kernels(DType::iq3_xxs_x16));
-  set_kernels<IQ3S>(kernels.tile_kernels(DType::iq3_s_x16));
-  set_kernels<IQ4NL>(kernels.tile_kernels(DType::iq4_nl_x16));
-  set_kernels<IQ4XS>(kernels.tile_kernels(DType::iq4_xs_x16));
-  set_kernels<TQ10>(kernels.tile_kernels(DType::tq1_0_x16));
-  set_kernels<TQ20>(kernels.tile_kernels(DType::tq2_0_x16));
-  set_kernels<MXFP4>(kernels.tile_kernels(DType::mxfp4_x16));
-  set_kernels<NVFP4>(kernels.tile_kernels(DType::nvfp4_x16));
-  set_kernels<Q10>(kernels.tile_kernels(DType::q1_0_x16));
-  set_kernels<Q20>(kernels.tile_kernels(DType::q2_0_x16));
+  set_kernels<Q40>(kernels.tile_kernels(DType::q4_0));
+  set_kernels<Q80>(kernels.tile_kernels(DType::q8_0));
+  set_kernels<Q4K>(kernels.tile_kernels(DType::q4_k));
+  set_kernels<Q5K>(kernels.tile_kernels(DType::q5_k));
+  set_kernels<Q6K>(kernels.tile_kernels(DType::q6_k));
+  set_kernels<Q41>(kernels.tile_kernels(DType::q4_1));
+  set_kernels<Q50>(kernels.tile_kernels(DType::q5_0));
+  set_kernels<Q51>(kernels.tile_kernels(DType::q5_1));
+  set_kernels<Q2K, ScaledQ2K>(kernels.tile_kernels(DType::q2_k));
+  set_kernels<Q3K, ScaledQ3K>(kernels.tile_kernels(DType::q3_k));
+  set_kernels<IQ1S, ScaledIQ1<IQ1S>>(kernels.tile_kernels(DType::iq1_s));
+  set_kernels<IQ1M, ScaledIQ1<IQ1M>>(kernels.tile_kernels(DType::iq1_m));
+  set_kernels<IQ2XXS>(kernels.tile_kernels(DType::iq2_xxs));
+  set_kernels<IQ2XS>(kernels.tile_kernels(DType::iq2_xs));
+  set_kernels<IQ2S>(kernels.tile_kernels(DType::iq2_s));
+  set_kernels<IQ3XXS>(kernels.tile_kernels(DType::iq3_xxs));
+  set_kernels<IQ3S>(kernels.tile_kernels(DType::iq3_s));
+  set_kernels<IQ4NL>(kernels.tile_kernels(DType::iq4_nl));
+  set_kernels<IQ4XS>(kernels.tile_kernels(DType::iq4_xs));
+  set_kernels<TQ10>(kernels.tile_kernels(DType::tq1_0));
+  set_kernels<TQ20>(kernels.tile_kernels(DType::tq2_0));
+  set_kernels<MXFP4>(kernels.tile_kernels(DType::mxfp4));
+  set_kernels<NVFP4>(kernels.tile_kernels(DType::nvfp4));
+  set_kernels<Q10>(kernels.tile_kernels(DType::q1_0));
+  set_kernels<Q20>(kernels.tile_kernels(DType::q2_0));
 }

@@ -234,7 +234,7 @@ void fill_tiles_amx(SimdKernels& kernels) {
     tiles.bulk.widen = widen_groups;
     tiles.bulk.multiply = multiply_pairs<false, 1>;
   }
-  TileKernels& halves = kernels.tile_kernels(DType::f16_x16);
+  TileKernels& halves = kernels.tile_kernels(DType::f16);
   halves.few_rows = halves.fast_rows = kFewHalfRows;
   halves.fast = halves.many = by_amx;
   halves.fast.widen = widen_halves;
@@ -243,8 +243,8 @@ void fill_tiles_amx(SimdKernels& kernels) {
   halves.many.widen = split_halves;
   halves.many.multiply = multiply_pairs<false, 2>;
   kernels.split_row = split_row;
-  kernels.tile_kernels(DType::bf16_x16).many = by_amx;
-  kernels.tile_kernels(DType::bf16_x16).many.multiply = multiply_pairs<true, 1>;
+  kernels.tile_kernels(DType::bf16).many = by_amx;
+  kernels.tile_kernels(DType::bf16).many.multiply = multiply_pairs<true, 1>;
 #else
   (void)kernels;
 #endif

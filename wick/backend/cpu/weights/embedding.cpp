@@ -3,8 +3,8 @@
 
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/op_table.h"
+#include "wick/backend/cpu/weights/prepared_tiles.h"
 #include "wick/backend/cpu/weights/unpack.h"
-#include "wick/quant/interleave.h"
 
 namespace wick::cpu {
 namespace {
@@ -23,13 +23,17 @@ void embedding_any(const OpCall& call) {
   const int64_t width = table.layout->shape()[1];
   auto* out = data_of<float>(call.outputs[0]);
   const SimdKernels& kernels = runtime_of(call).kernels();
+  const WeightPreparer::Op op(runtime_of(call).preparer());
+  // The plain bytes of rows that are in tiles may have left memory.
+  const ReadyTiles tiles = table.layout->is_contiguous() ? ready_tiles(table) : ReadyTiles();
   for_each_offset(*call.inputs[1].layout, [&](int64_t offset) {
     const int64_t id = read_id(call.inputs[1], offset);
     const std::span<float> row(out, static_cast<size_t>(width));
     out += width;
     const int64_t first = table.layout->offset() + id * table.layout->stride(0);
-    if (is_interleaved(table.dtype)) {
-      unpack_row(table.dtype, table.buffer->host_data(), table.buffer->bytes(), first / width, row);
+    if (id < tiles.count * kInterleavedRows) {
+      const std::byte* tile = tiles.data + id / kInterleavedRows * storage_bytes(table.dtype, kInterleavedRows * width);
+      unpack_tile_row(table.dtype, tile, id % kInterleavedRows, row);
     } else if (is_quantized(table.dtype)) {
       unpack_rows(kernels, table.dtype, table.buffer->host_data() + storage_bytes(table.dtype, first), row);
     } else {

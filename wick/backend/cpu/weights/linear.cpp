@@ -1,4 +1,4 @@
-// linear and gated_linear on plain weights: as tiles where that is possible and allowed (linear_tiles.cpp), else widened to f32 a few rows
+// linear and gated_linear: by tiles where that is possible and allowed (linear_tiles.cpp), else the weights are widened to f32 a few rows
 // at a time and multiplied in f32.
 #include "wick/backend/cpu/op_table.h"
 #include "wick/backend/cpu/weights/linear_job.h"
@@ -74,7 +74,7 @@ LinearJob make_plain_job(const OpCall& call, ScratchFrame& frame) {
 
 }  // namespace
 
-void linear_plain(const OpCall& call) {
+void linear_any(const OpCall& call) {
   if (can_multiply_tiles(call)) return linear_tiles(call);
   ScratchFrame frame(runtime_of(call).scratch(0));
   const LinearJob job = make_plain_job(call, frame);
@@ -85,7 +85,7 @@ void linear_plain(const OpCall& call) {
   });
 }
 
-void gated_linear_plain(const OpCall& call) {
+void gated_linear_any(const OpCall& call) {
   if (can_multiply_tiles(call)) return gated_linear_tiles(call);
   ScratchFrame frame(runtime_of(call).scratch(0));
   const LinearJob job = make_plain_job(call, frame);

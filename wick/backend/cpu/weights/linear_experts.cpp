@@ -98,7 +98,7 @@ class ExpertProducts {
     std::vector<Operand> inputs{x};
     const auto add = [&](const Operand& all) {
       layouts.push_back(part_of(all, expert));
-      inputs.push_back({all.buffer, all.dtype, &layouts.back()});
+      inputs.push_back({all.buffer, all.dtype, &layouts.back(), all.prepared});
     };
     for (size_t i = 0; i < weights_; ++i) add(call_.inputs[1 + i]);
     for (size_t i = 0; params.has_bias && i < weights_; ++i) add(call_.inputs[2 + weights_ + i]);

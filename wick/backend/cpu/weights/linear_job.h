@@ -1,4 +1,4 @@
-// What linear and gated_linear on plain and on interleaved weights share: the call taken apart, and the threads' work handed out.
+// What linear and gated_linear by tiles and by plain rows share: the call taken apart, and the threads' work handed out.
 #pragma once
 
 #include <algorithm>
@@ -41,9 +41,9 @@ struct LinearJob {
   GateKind gate;
 };
 
-// Whether linear on this dtype, plain or interleaved, is done by tiles of interleaved rows.
+// Whether linear on this dtype is done by tiles of interleaved rows.
 [[nodiscard]] bool has_tile_kernels(const SimdKernels& kernels, DType dtype);
-// Whether a call of linear or gated_linear on plain weights may be done by tiles: it rounds activations.
+// Whether a call of linear or gated_linear may be done by tiles: it rounds activations.
 [[nodiscard]] bool can_multiply_tiles(const OpCall& call);
 
 // Units of `unit` weight rows. gated_linear has one product for gate and up. Activations are normalized here, by all threads,

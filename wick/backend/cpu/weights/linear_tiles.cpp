@@ -1,12 +1,12 @@
 // linear and gated_linear on tiles of interleaved weights. For few rows of activations each tile is unpacked in registers as it streams by;
-// for many, a chunk of two tiles is expanded once in the first-level cache and all activations pass over it. Plain weights are interleaved
-// on the way, so that results are the same: that costs no memory, and decode about half of its speed.
+// for many, a chunk of two tiles is expanded once in the first-level cache and all activations pass over it. Plain rows, which are not
+// prepared yet, are interleaved on the way, so that results are the same: that costs no memory, and decode about half of its speed.
 #include <algorithm>
 
 #include "wick/backend/cpu/op_table.h"
 #include "wick/backend/cpu/weights/linear_job.h"
+#include "wick/backend/cpu/weights/prepared_tiles.h"
 #include "wick/backend/cpu/weights/unpack.h"
-#include "wick/quant/interleave.h"
 
 namespace wick::cpu {
 namespace {
@@ -39,6 +39,15 @@ struct TilePlan {
   Activations x;
   int64_t chunk;     // columns that are multiplied at once
   int64_t expanded;  // columns that are expanded at once
+  std::span<const Operand> weights;
+  std::array<ReadyTiles, kMaxWeights> ready;  // of each weight
+};
+
+// Whole tiles of a weight: prepared ones, or the plain rows that they are made of.
+struct TileSource {
+  DType dtype;
+  const std::byte* bytes;
+  bool prepared;
 };
 
 // Calls body(first row, rows) for each panel of activations.
@@ -102,6 +111,10 @@ void arrange(const LinearJob& job, const ActivationForm& form, ScratchFrame& fra
   }
 }
 
+std::span<const Operand> weights_of(const OpCall& call) {
+  return call.inputs.subspan(1, call.op == OpId::gated_linear ? 2 : call.outputs.size());
+}
+
 // Columns that are expanded in the first-level cache.
 int64_t expanded_columns(const ManyRows& many, int64_t k, int64_t block) {
   if (many.expanded_bytes == 0) return k;
@@ -127,43 +140,42 @@ const ManyRows* kernels_of_many(const TileKernels& kernels, int64_t rows, const 
 }
 
 // Tells what a pass over all weights reads.
-void note_weights(const OpCall& call) {
+void note_weights(const OpCall& call, const TilePlan& plan) {
   int64_t bytes = 0;
-  for (const Operand& output : call.outputs) {
-    const Operand& weight = call.inputs[static_cast<size_t>(1 + &output - call.outputs.data())];
-    bytes += storage_bytes(weight.dtype, weight.layout->elements()) * (call.op == OpId::gated_linear ? 2 : 1);
-  }
-  if (is_interleaved(call.inputs[1].dtype)) runtime_of(call).prefetch().note_weights(call.inputs[1].buffer->host_data(), bytes);
+  for (const Operand& weight : plan.weights) bytes += storage_bytes(weight.dtype, weight.layout->elements());
+  const bool all_ready = plan.ready[0].count >= plan.weights[0].layout->shape()[0] / kInterleavedRows;
+  if (all_ready) runtime_of(call).prefetch().note_weights(plan.ready[0].data, bytes);
 }
 
 TilePlan make_plan(const OpCall& call, ScratchFrame& frame) {
-  const DType dtype = interleaved_dtype(call.inputs[1].dtype);
+  const DType dtype = call.inputs[1].dtype;
   const Layout& x = *call.inputs[0].layout;
   const TileKernels& kernels = runtime_of(call).kernels().tile_kernels(dtype);
   const int64_t rows = x.elements() / x.shape().last();
   const ManyRows* many = kernels_of_many(kernels, rows, call.parameters<LinearParams>());
   LinearJob job = make_job(call, many == nullptr ? kInterleavedRows : tiles_of_unit(call, *many) * kInterleavedRows, frame);
   job.run_rows = (many == nullptr ? kTilesOfRun : many->tiles) * kInterleavedRows;
-  TilePlan plan{job, &kernels, many, {.rows = job.rows, .columns = job.k, .values = job.x}, 0, 0};
+  TilePlan plan{job, &kernels, many, {.rows = job.rows, .columns = job.k, .values = job.x}, 0, 0, weights_of(call), {}};
+  for (size_t index = 0; index < plan.weights.size(); ++index) plan.ready[index] = ready_tiles(plan.weights[index]);
   const ActivationForm& form = many == nullptr ? kernels.few_form : many->form;
   arrange(job, form, frame, plan.x);
   if (many == nullptr) {
-    note_weights(call);
+    note_weights(call, plan);
     return plan;
   }
-  plan.chunk = plan.expanded = expanded_columns(*many, job.k, info(dtype).block_elements);
+  plan.chunk = plan.expanded = expanded_columns(*many, job.k, tile_block_columns(dtype));
   if (is_pairs(form)) plan.chunk = std::min(kPairColumns / parts_of(form), job.k);
   if (many->widen == nullptr) plan.expanded = plan.chunk;
   return plan;
 }
 
 // `tiles` tiles as kernels read them. Plain rows are interleaved into `frame`.
-const std::byte* interleaved(const LinearJob& job, ScratchFrame& frame, DType dtype, const std::byte* rows, int64_t tiles) {
-  if (is_interleaved(dtype)) return rows;
-  const int64_t tile_bytes = storage_bytes(dtype, kInterleavedRows * job.k);
+const std::byte* interleaved(const LinearJob& job, ScratchFrame& frame, const TileSource& source, int64_t tiles) {
+  if (source.prepared) return source.bytes;
+  const int64_t tile_bytes = storage_bytes(source.dtype, kInterleavedRows * job.k);
   auto* copy = frame.take<std::byte>(static_cast<size_t>(tiles * tile_bytes));
   for (int64_t tile = 0; tile < tiles; ++tile)
-    interleave_tile(dtype, rows + tile * tile_bytes, job.k, copy + tile * tile_bytes, job.runtime->kernels().gather_words);
+    interleave_tile(source.dtype, source.bytes + tile * tile_bytes, job.k, copy + tile * tile_bytes, job.runtime->kernels().gather_words);
   return copy;
 }
 
@@ -219,10 +231,9 @@ void multiply_tile(const TilePlan& plan, const std::byte* tile, int64_t prefetch
 }
 
 // out[token · out_stride + 0 … 16 · tiles - 1] for whole tiles.
-void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, const std::byte* rows, int64_t tiles, float* out,
-                    int64_t out_stride) {
+void multiply_tiles(const TilePlan& plan, int thread, const TileSource& source, int64_t tiles, float* out, int64_t out_stride) {
   const LinearJob& job = plan.job;
-  const int64_t tile_bytes = storage_bytes(weight.dtype, kInterleavedRows * job.k);
+  const int64_t tile_bytes = storage_bytes(source.dtype, kInterleavedRows * job.k);
   if (plan.many == nullptr) {
     // Weights that stream by have pushed the lines of the results out of the cache. One by one, tile after tile, each would cost as much
     // time as a kilobyte of weights.
@@ -232,19 +243,19 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
     const auto multiply = [&](int64_t prefetch_distance) {
       for (int64_t tile = 0; tile < tiles; ++tile) {
         ScratchFrame frame(job.runtime->scratch(thread));
-        const std::byte* one = interleaved(job, frame, weight.dtype, rows + tile * tile_bytes, 1);
+        const std::byte* one = interleaved(job, frame, {source.dtype, source.bytes + tile * tile_bytes, source.prepared}, 1);
         multiply_tile(plan, one, prefetch_distance, out + tile * kInterleavedRows, out_stride);
       }
     };
-    if (!is_interleaved(weight.dtype)) return multiply(0);
+    if (!source.prepared) return multiply(0);
     const bool gemv = plan.x.rows <= kGemvRows;
-    const StreamId stream{gemv ? StreamKind::gemv : StreamKind::skinny_gemm, plain_dtype(weight.dtype)};
+    const StreamId stream{gemv ? StreamKind::gemv : StreamKind::skinny_gemm, source.dtype};
     // More rows are bound by arithmetic, which teaches nothing.
     const int64_t bytes = plan.x.rows <= plan.kernels->few_rows ? tiles * tile_bytes : 0;
     return job.runtime->prefetch().run(stream, gemv ? plan.kernels->gemv_prefetch : plan.kernels->skinny_prefetch, bytes, multiply);
   }
   ScratchFrame frame(job.runtime->scratch(thread));
-  rows = interleaved(job, frame, weight.dtype, rows, tiles);
+  const std::byte* rows = interleaved(job, frame, source, tiles);
   // Rows of the result may lie a power of two apart, which would fall into one set of the cache: sum up elsewhere.
   const int64_t lanes = tiles * kInterleavedRows;
   float* sums = nullptr;
@@ -262,59 +273,70 @@ void multiply_tiles(const TilePlan& plan, int thread, const Operand& weight, con
 void multiply_tail(const LinearJob& job, int thread, const Operand& weight, const std::byte* rows, int64_t count, float* out,
                    int64_t out_stride) {
   const SimdKernels& kernels = job.runtime->kernels();
-  const DType plain = plain_dtype(weight.dtype);
   ScratchFrame frame(job.runtime->scratch(thread));
   auto* widened = frame.take<float>(static_cast<size_t>(job.k));
   for (int64_t row = 0; row < count; ++row) {
-    unpack_rows(kernels, plain, rows + row * storage_bytes(weight.dtype, job.k), {widened, static_cast<size_t>(job.k)});
+    unpack_rows(kernels, weight.dtype, rows + row * storage_bytes(weight.dtype, job.k), {widened, static_cast<size_t>(job.k)});
     kernels.panel(widened, job.k, 1, job.x, job.k, job.rows, job.k, out + row, out_stride);
   }
 }
 
-void multiply_rows(const TilePlan& plan, int thread, const Operand& weight, int64_t first, int64_t count, float* out, int64_t out_stride) {
+// Rows [first, first + count) of weight number `which`; `first` begins a tile.
+void multiply_rows(const TilePlan& plan, int thread, size_t which, int64_t first, int64_t count, float* out, int64_t out_stride) {
   const LinearJob& job = plan.job;
-  const std::byte* rows = weight.buffer->host_data() + storage_bytes(weight.dtype, weight.layout->offset() + first * job.k);
-  const int64_t tiles = count / kInterleavedRows;
-  const int64_t tiled = tiles * kInterleavedRows;
-  if (tiles > 0) multiply_tiles(plan, thread, weight, rows, tiles, out, out_stride);
-  if (tiled < count)
-    multiply_tail(job, thread, weight, rows + storage_bytes(weight.dtype, tiled * job.k), count - tiled, out + tiled, out_stride);
+  const Operand& weight = plan.weights[which];
+  const ReadyTiles& ready = plan.ready[which];
+  const int64_t tile_bytes = storage_bytes(weight.dtype, kInterleavedRows * job.k);
+  const int64_t first_tile = first / kInterleavedRows, tiles = count / kInterleavedRows, tiled = tiles * kInterleavedRows;
+  const std::byte* plain = weight.buffer->host_data() + storage_bytes(weight.dtype, weight.layout->offset()) + first_tile * tile_bytes;
+  int64_t prepared = std::clamp<int64_t>(ready.count - first_tile, 0, tiles);
+  // The kernel of many rows takes all tiles of a unit at once, wherever they come from.
+  if (plan.many != nullptr && prepared < tiles) prepared = 0;
+  if (prepared > 0) multiply_tiles(plan, thread, {weight.dtype, ready.data + first_tile * tile_bytes, true}, prepared, out, out_stride);
+  if (prepared < tiles) {
+    multiply_tiles(plan, thread, {weight.dtype, plain + prepared * tile_bytes, false}, tiles - prepared, out + prepared * kInterleavedRows,
+                   out_stride);
+  }
+  if (tiled < count) multiply_tail(job, thread, weight, plain + tiles * tile_bytes, count - tiled, out + tiled, out_stride);
 }
 
 }  // namespace
 
 bool has_tile_kernels(const SimdKernels& kernels, DType dtype) {
-  const DType tiles = interleaved_dtype(dtype);
-  return is_interleaved(tiles) && kernels.tile_kernels(tiles).multiply != nullptr;
+  return has_tile_layout(dtype) && kernels.tile_kernels(dtype).multiply != nullptr;
 }
 
 bool can_multiply_tiles(const OpCall& call) {
   if (call.parameters<LinearParams>().precise) return false;
-  const size_t weights = call.op == OpId::gated_linear ? 2 : call.outputs.size();
-  const auto operands = call.inputs.subspan(1, weights);
+  const std::span<const Operand> operands = weights_of(call);
   return std::all_of(operands.begin(), operands.end(), [&](const Operand& weight) {
     return has_tile_kernels(runtime_of(call).kernels(), weight.dtype) && weight.layout->is_contiguous() &&
-           weight.layout->shape()[1] % info(interleaved_dtype(weight.dtype)).block_elements == 0;
+           weight.layout->shape()[1] % tile_block_columns(weight.dtype) == 0;
   });
 }
 
 void linear_tiles(const OpCall& call) {
+  WeightPreparer::Op op(runtime_of(call).preparer());
   ScratchFrame frame(runtime_of(call).scratch(0));
   const TilePlan plan = make_plan(call, frame);
+  if (plan.many == nullptr) op.set_few_rows();
   const LinearJob& job = plan.job;
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
-    multiply_rows(plan, thread, *product.weight, first, count, product.out + tokens.first * product.outputs + first, product.outputs);
+    multiply_rows(plan, thread, static_cast<size_t>(product.weight - plan.weights.data()), first, count,
+                  product.out + tokens.first * product.outputs + first, product.outputs);
     finish(job, product, first, count, tokens);
   });
 }
 
 void gated_linear_tiles(const OpCall& call) {
+  WeightPreparer::Op op(runtime_of(call).preparer());
   ScratchFrame frame(runtime_of(call).scratch(0));
   const TilePlan plan = make_plan(call, frame);
+  if (plan.many == nullptr) op.set_few_rows();
   const LinearJob& job = plan.job;
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     gate_unit(job, thread, product, first, count, tokens,
-              [&](size_t which, float* out) { multiply_rows(plan, thread, call.inputs[which + 1], first, count, out, count); });
+              [&](size_t which, float* out) { multiply_rows(plan, thread, which, first, count, out, count); });
   });
 }
 

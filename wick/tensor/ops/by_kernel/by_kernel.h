@@ -7,7 +7,7 @@
 namespace wick::by_kernel {
 
 #define WICK_LAUNCHER(name, ...) void name(const OpCall& call);
-WICK_KERNEL_OPS(WICK_LAUNCHER)
+WICK_OPS(WICK_LAUNCHER)
 #undef WICK_LAUNCHER
 
 // The most rows of activations for which linear takes a norm, biases and a residual: beyond, they are launches of their own in any case.

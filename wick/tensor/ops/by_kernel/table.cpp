@@ -3,7 +3,7 @@
 namespace wick::by_kernel {
 
 #define WICK_LAUNCHER(name, ...) name,
-const LauncherTable kLaunchers = {WICK_KERNEL_OPS(WICK_LAUNCHER)};
+const LauncherTable kLaunchers = {WICK_OPS(WICK_LAUNCHER)};
 #undef WICK_LAUNCHER
 
 }  // namespace wick::by_kernel

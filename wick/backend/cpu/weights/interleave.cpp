@@ -1,4 +1,4 @@
-#include "wick/quant/interleave.h"
+#include "wick/backend/cpu/weights/interleave.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,8 @@
 
 #include "wick/base/fail.h"
 #include "wick/quant/block_format.h"
-#include "wick/quant/i2_s.h"
 
-namespace wick {
+namespace wick::cpu {
 namespace {
 
 constexpr int kRows = static_cast<int>(kInterleavedRows);
@@ -23,8 +22,7 @@ struct Section {
 
 // How one format is interleaved: its sections in the tile's order.
 struct Interleaving {
-  DType plain;
-  DType interleaved;
+  DType dtype;
   std::array<Section, 8> sections;
   uint8_t quant_flip = 0;  // exclusive-ored into each byte of a 4-byte unit
 };
@@ -33,43 +31,41 @@ struct Interleaving {
 // that it is in the same lane as the quants that it belongs to.
 constexpr std::array<Interleaving, 27> kInterleavings = {{
     // Two columns a unit.
-    {DType::f16, DType::f16_x16, {{{0, 4, 16}}}},
-    {DType::bf16, DType::bf16_x16, {{{0, 4, 16}}}},
+    {DType::f16, {{{0, 4, 16}}}},
+    {DType::bf16, {{{0, 4, 16}}}},
     // d or the exponent, m where there is one, fifth bits, quants.
-    {DType::q4_0, DType::q4_0_x16, {{{0, 2, 1}, {2, 4, 4}}}},
-    {DType::q4_1, DType::q4_1_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 4}}}},
-    {DType::q5_0, DType::q5_0_x16, {{{0, 2, 1}, {2, 4, 1}, {6, 4, 4}}}},
-    {DType::q5_1, DType::q5_1_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 1}, {8, 4, 4}}}},
-    {DType::q8_0, DType::q8_0_x16, {{{0, 2, 1}, {2, 4, 8}}}, 0x80},
-    {DType::iq4_nl, DType::iq4_nl_x16, {{{0, 2, 1}, {2, 4, 4}}}},
-    {DType::mxfp4, DType::mxfp4_x16, {{{0, 1, 1}, {1, 4, 4}}}},
-    {DType::nvfp4, DType::nvfp4_x16, {{{0, 1, 4}, {4, 4, 8}}}},
-    {DType::q1_0, DType::q1_0_x16, {{{0, 2, 1}, {2, 4, 4}}}},
-    {DType::q2_0, DType::q2_0_x16, {{{0, 2, 1}, {2, 4, 4}}}},
+    {DType::q4_0, {{{0, 2, 1}, {2, 4, 4}}}},
+    {DType::q4_1, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 4}}}},
+    {DType::q5_0, {{{0, 2, 1}, {2, 4, 1}, {6, 4, 4}}}},
+    {DType::q5_1, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 1}, {8, 4, 4}}}},
+    {DType::q8_0, {{{0, 2, 1}, {2, 4, 8}}}, 0x80},
+    {DType::iq4_nl, {{{0, 2, 1}, {2, 4, 4}}}},
+    {DType::mxfp4, {{{0, 1, 1}, {1, 4, 4}}}},
+    {DType::nvfp4, {{{0, 1, 4}, {4, 4, 8}}}},
+    {DType::q1_0, {{{0, 2, 1}, {2, 4, 4}}}},
+    {DType::q2_0, {{{0, 2, 1}, {2, 4, 4}}}},
     // d, dmin, 4-bit scales and minima, quants.
-    {DType::q2_k, DType::q2_k_x16, {{{80, 2, 1}, {82, 2, 1}, {0, 1, 16}, {16, 4, 16}}}},
+    {DType::q2_k, {{{80, 2, 1}, {82, 2, 1}, {0, 1, 16}, {16, 4, 16}}}},
     // d, 12 bytes of 6-bit scales, high bits, low bits.
-    {DType::q3_k, DType::q3_k_x16, {{{108, 2, 1}, {96, 1, 12}, {0, 4, 8}, {32, 4, 16}}}},
+    {DType::q3_k, {{{108, 2, 1}, {96, 1, 12}, {0, 4, 8}, {32, 4, 16}}}},
     // d, dmin, 12 bytes of 6-bit scales, quants; q5_k has its high bits before the quants. q6_k has d, the scales, and for each half of
     // its columns high bits and the low ones that they belong to in turns.
-    {DType::q4_k, DType::q4_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 3}, {16, 4, 32}}}},
-    {DType::q5_k, DType::q5_k_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 3}, {16, 4, 8}, {48, 4, 32}}}},
-    {DType::q6_k,
-     DType::q6_k_x16,
-     {{{208, 2, 1}, {192, 1, 16}, {128, 4, 8, 3}, {0, 4, 8, 3}, {32, 4, 8, 3}, {160, 4, 8, 3}, {64, 4, 8, 3}, {96, 4, 8, 3}}}},
+    {DType::q4_k, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 3}, {16, 4, 32}}}},
+    {DType::q5_k, {{{0, 2, 1}, {2, 2, 1}, {4, 4, 3}, {16, 4, 8}, {48, 4, 32}}}},
+    {DType::q6_k, {{{208, 2, 1}, {192, 1, 16}, {128, 4, 8, 3}, {0, 4, 8, 3}, {32, 4, 8, 3}, {160, 4, 8, 3}, {64, 4, 8, 3}, {96, 4, 8, 3}}}},
     // d, the scales' high bits, their low ones, quants.
-    {DType::iq4_xs, DType::iq4_xs_x16, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 4}, {8, 4, 32}}}},
+    {DType::iq4_xs, {{{0, 2, 1}, {2, 2, 1}, {4, 1, 4}, {8, 4, 32}}}},
     // d, digits of base 3.
-    {DType::tq1_0, DType::tq1_0_x16, {{{52, 2, 1}, {0, 4, 12}, {48, 4, 1}}}},
-    {DType::tq2_0, DType::tq2_0_x16, {{{64, 2, 1}, {0, 4, 16}}}},
+    {DType::tq1_0, {{{52, 2, 1}, {0, 4, 12}, {48, 4, 1}}}},
+    {DType::tq2_0, {{{64, 2, 1}, {0, 4, 16}}}},
     // d, scales where they are apart, high bits of the points, points, signs.
-    {DType::iq1_s, DType::iq1_s_x16, {{{0, 2, 1}, {34, 4, 4}, {2, 4, 8}}}},
-    {DType::iq1_m, DType::iq1_m_x16, {{{48, 2, 4}, {32, 4, 4}, {0, 4, 8}}}},
-    {DType::iq2_xxs, DType::iq2_xxs_x16, {{{0, 2, 1}, {2, 4, 16}}}},
-    {DType::iq2_xs, DType::iq2_xs_x16, {{{0, 2, 1}, {66, 1, 8}, {2, 4, 16}}}},
-    {DType::iq2_s, DType::iq2_s_x16, {{{0, 2, 1}, {74, 1, 8}, {66, 4, 2}, {2, 4, 8}, {34, 4, 8}}}},
-    {DType::iq3_xxs, DType::iq3_xxs_x16, {{{0, 2, 1}, {2, 4, 16}, {66, 4, 8}}}},
-    {DType::iq3_s, DType::iq3_s_x16, {{{0, 2, 1}, {106, 1, 4}, {66, 4, 2}, {2, 4, 16}, {74, 4, 8}}}},
+    {DType::iq1_s, {{{0, 2, 1}, {34, 4, 4}, {2, 4, 8}}}},
+    {DType::iq1_m, {{{48, 2, 4}, {32, 4, 4}, {0, 4, 8}}}},
+    {DType::iq2_xxs, {{{0, 2, 1}, {2, 4, 16}}}},
+    {DType::iq2_xs, {{{0, 2, 1}, {66, 1, 8}, {2, 4, 16}}}},
+    {DType::iq2_s, {{{0, 2, 1}, {74, 1, 8}, {66, 4, 2}, {2, 4, 8}, {34, 4, 8}}}},
+    {DType::iq3_xxs, {{{0, 2, 1}, {2, 4, 16}, {66, 4, 8}}}},
+    {DType::iq3_s, {{{0, 2, 1}, {106, 1, 4}, {66, 4, 2}, {2, 4, 16}, {74, 4, 8}}}},
 }};
 
 constexpr bool holds_every_byte_once(const Interleaving& format) {
@@ -94,13 +90,12 @@ constexpr bool fits_where_it_is_zipped(const Interleaving& format) {
 }
 static_assert(std::all_of(kInterleavings.begin(), kInterleavings.end(), fits_where_it_is_zipped));
 
-// By DType of either kind; -1 for those that are neither.
+// By DType; -1 for those that stay as they are.
 constexpr std::array<int8_t, kDTypeCount> index_by_dtype() {
   std::array<int8_t, kDTypeCount> indices{};
   indices.fill(-1);
   for (size_t at = 0; at < kInterleavings.size(); ++at) {
-    indices[static_cast<size_t>(kInterleavings[at].plain)] = static_cast<int8_t>(at);
-    indices[static_cast<size_t>(kInterleavings[at].interleaved)] = static_cast<int8_t>(at);
+    indices[static_cast<size_t>(kInterleavings[at].dtype)] = static_cast<int8_t>(at);
   }
   return indices;
 }
@@ -111,11 +106,13 @@ const Interleaving* find_interleaving(DType dtype) {
   return index < 0 ? nullptr : &kInterleavings[static_cast<size_t>(index)];
 }
 
-const Interleaving& interleaving_of(DType plain) {
-  const Interleaving* format = find_interleaving(plain);
-  WICK_ASSERT(format != nullptr && format->plain == plain);
+const Interleaving& interleaving_of(DType dtype) {
+  const Interleaving* format = find_interleaving(dtype);
+  WICK_ASSERT(format != nullptr);
   return *format;
 }
+
+int64_t tile_block_bytes(DType dtype) { return storage_bytes(dtype, tile_block_columns(dtype)); }
 
 // Four 32-bit words or sixteen bytes in a register of 16 bytes, which every 64-bit processor has.
 using Words = uint32_t __attribute__((vector_size(16)));
@@ -244,14 +241,11 @@ void deinterleave_block(const Interleaving& format, const std::byte* tile, int r
 
 }  // namespace
 
-DType interleaved_dtype(DType dtype) noexcept {
-  const Interleaving* format = find_interleaving(dtype);
-  return format == nullptr ? dtype : format->interleaved;
-}
+bool has_tile_layout(DType dtype) noexcept { return find_interleaving(dtype) != nullptr; }
 
-DType plain_dtype(DType dtype) noexcept {
-  const Interleaving* format = find_interleaving(dtype);
-  return format == nullptr ? dtype : format->plain;
+int64_t tile_block_columns(DType dtype) noexcept {
+  constexpr int64_t kPlainColumns = 32;  // of formats without blocks
+  return is_quantized(dtype) ? info(dtype).block_elements : kPlainColumns;
 }
 
 // Four rows at a time, so that a line of memory is not left before it is used up.
@@ -267,61 +261,38 @@ void gather_words(const std::byte* rows, int64_t row_bytes, int64_t count, uint3
   }
 }
 
-void interleave_tile(DType plain, const std::byte* rows, int64_t columns, std::byte* tile, GatherWords gather) {
-  const Interleaving& format = interleaving_of(plain);
-  const DTypeInfo& entry = info(format.interleaved);
-  const int64_t blocks = columns / entry.block_elements;
-  const int64_t row_bytes = blocks * entry.block_bytes;
+void interleave_tile(DType dtype, const std::byte* rows, int64_t columns, std::byte* tile, GatherWords gather) {
+  const Interleaving& format = interleaving_of(dtype);
+  const int64_t blocks = columns / tile_block_columns(dtype), block_bytes = tile_block_bytes(dtype);
+  const int64_t row_bytes = blocks * block_bytes;
   if (is_words(format)) return gather(rows, row_bytes, row_bytes / 4, 0, tile);
   // Sixteen rows are more streams than processors follow on their own: ask for the next sixteen, from end to end, meanwhile.
   const std::byte* next = rows + kRows * row_bytes;
   for (int64_t index = 0; index < blocks; ++index) {
-    const int64_t at = index * entry.block_bytes;
-    for (const std::byte* behind = next + kRows * entry.block_bytes; next < behind; next += 64) __builtin_prefetch(next, 0, 2);
+    const int64_t at = index * block_bytes;
+    for (const std::byte* behind = next + kRows * block_bytes; next < behind; next += 64) __builtin_prefetch(next, 0, 2);
     interleave_block(format, rows + at, row_bytes, tile + at * kRows, gather);
   }
 }
 
-void deinterleave_tile(DType plain, const std::byte* tile, int64_t columns, std::byte* rows) {
-  const Interleaving& format = interleaving_of(plain);
-  const DTypeInfo& entry = info(format.interleaved);
-  const int64_t blocks = columns / entry.block_elements;
+void deinterleave_tile(DType dtype, const std::byte* tile, int64_t columns, std::byte* rows) {
+  const Interleaving& format = interleaving_of(dtype);
+  const int64_t blocks = columns / tile_block_columns(dtype), block_bytes = tile_block_bytes(dtype);
   for (int64_t index = 0; index < blocks; ++index) {
-    for (int row = 0; row < kRows; ++row) {
-      deinterleave_block(format, tile + index * entry.block_bytes * kRows, row, rows + (row * blocks + index) * entry.block_bytes);
-    }
+    for (int row = 0; row < kRows; ++row)
+      deinterleave_block(format, tile + index * block_bytes * kRows, row, rows + (row * blocks + index) * block_bytes);
   }
 }
 
-bool is_readable(DType dtype) noexcept {
-  return !is_quantized(dtype) || dtype == DType::i2_s || find_block_format(plain_dtype(dtype)) != nullptr;
-}
-
-void unpack_row(DType dtype, const std::byte* matrix, size_t matrix_bytes, int64_t row, std::span<float> values) {
-  if (dtype == DType::i2_s) {
-    const int64_t begin = storage_bytes(dtype, row * static_cast<int64_t>(values.size()));
-    return unpack_i2_s(matrix + begin, i2_s_scale({matrix, matrix_bytes}), values);
-  }
-  const DType plain = plain_dtype(dtype);
-  const DTypeInfo& entry = info(dtype);
-  const BlockFormat* format = find_block_format(plain);
-  WICK_ASSERT(format != nullptr);
-  const int64_t blocks = static_cast<int64_t>(values.size()) / entry.block_elements;
-  const int64_t row_bytes = blocks * entry.block_bytes;
-  if (row_bytes == 0) return;
-  const int64_t tiled_rows = static_cast<int64_t>(matrix_bytes) / row_bytes / kRows * kRows;
-  if (plain == dtype || row >= tiled_rows) {
-    format->unpack(matrix + row * row_bytes, values);
-    return;
-  }
-  const Interleaving& interleaving = interleaving_of(plain);
-  const std::byte* tile = matrix + row / kRows * kRows * row_bytes;
+void unpack_tile_row(DType dtype, const std::byte* tile, int64_t row, std::span<float> values) {
+  const Interleaving& interleaving = interleaving_of(dtype);
+  const BlockFormat& format = *find_block_format(dtype);
+  const int64_t columns = tile_block_columns(dtype), block_bytes = tile_block_bytes(dtype);
   std::array<std::byte, 256> block;
-  for (int64_t index = 0; index < blocks; ++index) {
-    deinterleave_block(interleaving, tile + index * entry.block_bytes * kRows, static_cast<int>(row % kRows), block.data());
-    format->unpack(block.data(),
-                   values.subspan(static_cast<size_t>(index * entry.block_elements), static_cast<size_t>(entry.block_elements)));
+  for (int64_t index = 0; index < static_cast<int64_t>(values.size()) / columns; ++index) {
+    deinterleave_block(interleaving, tile + index * block_bytes * kRows, static_cast<int>(row), block.data());
+    format.unpack(block.data(), values.subspan(static_cast<size_t>(index * columns), static_cast<size_t>(columns)));
   }
 }
 
-}  // namespace wick
+}  // namespace wick::cpu

@@ -1,4 +1,4 @@
-#include "wick/quant/interleave.h"
+#include "wick/backend/cpu/weights/interleave.h"
 
 #include <gtest/gtest.h>
 
@@ -11,16 +11,16 @@
 #include "wick/quant/block_format.h"
 #include "wick/quant/blocks.h"
 
-namespace wick {
+namespace wick::cpu {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Every format that has an interleaved form, by its plain name.
+// Every format that has a tile layout.
 std::vector<DType> formats() {
   std::vector<DType> found;
   for (const BlockFormat& format : block_formats()) {
-    if (interleaved_dtype(format.dtype) != format.dtype) found.push_back(format.dtype);
+    if (has_tile_layout(format.dtype)) found.push_back(format.dtype);
   }
   return found;
 }
@@ -39,22 +39,11 @@ Bytes interleaved(DType dtype, const Bytes& rows, int64_t columns) {
   return result;
 }
 
-TEST(Interleave, EveryFormatOfFilesHasAPlainAndAnInterleavedName) {
+TEST(Interleave, EveryFormatOfFilesHasATileLayout) {
   // q8_1 and q8_k hold activations, and f32 stays as it is.
   EXPECT_EQ(formats().size(), block_formats().size() - 3);
-  for (const DType dtype : formats()) {
-    const DType interleaved = interleaved_dtype(dtype);
-    EXPECT_TRUE(is_interleaved(interleaved)) << to_string(dtype);
-    EXPECT_EQ(to_string(interleaved), std::string(to_string(dtype)) + "_x16");
-    EXPECT_EQ(plain_dtype(interleaved), dtype);
-    EXPECT_EQ(plain_dtype(dtype), dtype);
-    EXPECT_EQ(interleaved_dtype(interleaved), interleaved);
-    EXPECT_EQ(storage_bytes(interleaved, 256), storage_bytes(dtype, 256)) << to_string(dtype);
-  }
-  for (const DType dtype : {DType::f32, DType::f64, DType::i64, DType::q8_1, DType::q8_k}) {
-    EXPECT_EQ(interleaved_dtype(dtype), dtype);
-    EXPECT_EQ(plain_dtype(dtype), dtype);
-  }
+  for (const DType dtype : formats()) EXPECT_EQ(256 % tile_block_columns(dtype), 0) << to_string(dtype);
+  for (const DType dtype : {DType::f32, DType::f64, DType::i64, DType::q8_1, DType::q8_k}) EXPECT_FALSE(has_tile_layout(dtype));
 }
 
 TEST(Interleave, ATileGivesItsRowsBack) {
@@ -124,36 +113,21 @@ TEST(Interleave, TheScalesOfSixteenRowsStandFirst) {
 }
 
 // Whatever the bytes mean, NaN too.
-TEST(Interleave, UnpackRowReadsTheSameNumbersFromBoth) {
+TEST(Interleave, ARowOfATileHasTheNumbersOfThePlainRow) {
   for (const DType dtype : formats()) {
     const int64_t columns = 512;
     const auto row_bytes = static_cast<size_t>(storage_bytes(dtype, columns));
-    for (const size_t rows : {1, 15, 16, 17, 31, 33, 48}) {
-      const Bytes plain = random_bytes(rows * row_bytes, static_cast<unsigned>(rows));
-      const Bytes tiled = interleaved(dtype, plain, columns);
-      std::vector<float> expected(static_cast<size_t>(columns));
-      std::vector<float> from_plain(expected.size());
-      std::vector<float> from_tiles(expected.size());
-      for (size_t row = 0; row < rows; ++row) {
-        find_block_format(dtype)->unpack(plain.data() + row * row_bytes, expected);
-        unpack_row(dtype, plain.data(), plain.size(), static_cast<int64_t>(row), from_plain);
-        unpack_row(interleaved_dtype(dtype), tiled.data(), tiled.size(), static_cast<int64_t>(row), from_tiles);
-        EXPECT_EQ(std::memcmp(from_plain.data(), expected.data(), expected.size() * sizeof(float)), 0)
-            << to_string(dtype) << " row " << row << " of " << rows;
-        EXPECT_EQ(std::memcmp(from_tiles.data(), expected.data(), expected.size() * sizeof(float)), 0)
-            << to_string(dtype) << " row " << row << " of " << rows;
-      }
+    const Bytes plain = random_bytes(kInterleavedRows * row_bytes, 7);
+    const Bytes tile = interleaved(dtype, plain, columns);
+    std::vector<float> expected(static_cast<size_t>(columns));
+    std::vector<float> found(expected.size());
+    for (int64_t row = 0; row < kInterleavedRows; ++row) {
+      find_block_format(dtype)->unpack(plain.data() + static_cast<size_t>(row) * row_bytes, expected);
+      unpack_tile_row(dtype, tile.data(), row, found);
+      EXPECT_EQ(std::memcmp(found.data(), expected.data(), expected.size() * sizeof(float)), 0) << to_string(dtype) << " row " << row;
     }
   }
 }
 
-TEST(Interleave, RowsBehindTheLastTileStayPlain) {
-  const int64_t columns = 256;
-  const auto row_bytes = static_cast<size_t>(storage_bytes(DType::q4_k, columns));
-  const Bytes plain = random_bytes(21 * row_bytes, 5);
-  const Bytes tiled = interleaved(DType::q4_k, plain, columns);
-  EXPECT_EQ(std::memcmp(tiled.data() + 16 * row_bytes, plain.data() + 16 * row_bytes, 5 * row_bytes), 0);
-}
-
 }  // namespace
-}  // namespace wick
+}  // namespace wick::cpu
