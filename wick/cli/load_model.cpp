@@ -105,11 +105,15 @@ void add_precision(Flags& flags, Precision& precision) {
 }
 
 LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device, const Precision& precision,
-                       WithTokenizer with_tokenizer, InputObserver observe, LoadProgress progress) {
+                       WithTokenizer with_tokenizer, InputObserver observe, const server::Progress& progress) {
   const auto start = std::chrono::steady_clock::now();
   LoadedModel loaded{.file = Checkpoint::open(path), .tokenizer = {}, .model = {}};
   {
     ProgressBar bar(console, "loading");
+    server::LoadingState state;
+    const auto tell = [&] {
+      if (progress) progress(state);
+    };
     loaded.model = load_language_model(loaded.file, device,
                                        {.precise = precision.precise,
                                         .fast = precision.fast,
@@ -117,7 +121,15 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
                                         .progress =
                                             [&](uint64_t done, uint64_t total) {
                                               bar.update(done, total);
-                                              if (progress) progress(done, total);
+                                              state.bytes = done;
+                                              state.total_bytes = total;
+                                              tell();
+                                            },
+                                        .layer_progress =
+                                            [&](int64_t done, int64_t total) {
+                                              state.layers = done;
+                                              state.total_layers = total;
+                                              tell();
                                             },
                                         .observe = std::move(observe),
                                         .kv_type = precision.kv_type});

@@ -12,6 +12,7 @@
 #include "wick/device/device.h"
 #include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
+#include "wick/server/loading_state.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
@@ -49,12 +50,9 @@ void add_precision(Flags& flags, Precision& precision);
 
 enum class WithTokenizer { no, yes };
 
-// Told how many bytes of the weights are ready.
-using LoadProgress = std::function<void(uint64_t done, uint64_t total)>;
-
 // Says what was loaded, and shows progress. Errors: those of Checkpoint, load_tokenizer, load_language_model and check_vocabulary.
 [[nodiscard]] LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device,
                                      const Precision& precision, WithTokenizer with_tokenizer = WithTokenizer::yes,
-                                     InputObserver observe = {}, LoadProgress progress = {});
+                                     InputObserver observe = {}, const server::Progress& progress = {});
 
 }  // namespace wick

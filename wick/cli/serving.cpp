@@ -237,7 +237,11 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
     const std::optional<DeviceLocation> location = opened->get();
     return location ? device_metrics(*location) : server::Json::object();
   };
-  const auto log = [&console](const std::string& line) { console.err << line + "\n" << std::flush; };
+  // Where a line cannot be written (the disk is full), serving goes on, and the next line is tried again.
+  const auto log = [&console](const std::string& line) {
+    console.err.clear();
+    console.err << line + "\n" << std::flush;
+  };
   console.exit_code =
       server::serve(serve, [&](const server::Progress& progress) { return load_service(quiet, options, own, path, progress); }, log);
 }

@@ -77,7 +77,7 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
   embedding_ =
       tied ? weights.matrix("token_embd", vocabulary, spec_.hidden_size) : weights.table("token_embd", vocabulary, spec_.hidden_size);
   if (spec_.learned_positions) learned_positions_ = weights.table("position_embd", spec_.context_length, spec_.hidden_size);
-  read_layers(weights);
+  read_layers(weights, options);
   if (spec_.embedding_norm) embedding_norm_.emplace(*spec_.embedding_norm, weights, "", spec_.hidden_size);
   output_norm_.emplace(spec_.output_norm, weights, "", spec_.hidden_size);
   if (!tied) own_head_ = weights.matrix("output", vocabulary, spec_.hidden_size);
@@ -139,8 +139,12 @@ void DecoderModel::make_layout(const LoadOptions& options) {
   }
 }
 
-void DecoderModel::read_layers(WeightReader& weights) {
+void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options) {
   int64_t cached = 0;
+  const auto tell = [&] {
+    if (options.layer_progress) options.layer_progress(std::ssize(layers_), std::ssize(spec_.layers));
+  };
+  tell();
   for (int64_t index = 0; index < std::ssize(spec_.layers); ++index) {
     const std::string prefix = fmt::format("blk.{}.", index);
     const auto read_norm = [&](const std::optional<NormSpec>& norm) {
@@ -157,6 +161,7 @@ void DecoderModel::read_layers(WeightReader& weights) {
         if (cached_layer(part, DType::f32)) ++cached;
       }
     }
+    tell();
   }
 }
 

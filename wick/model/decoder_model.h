@@ -53,7 +53,7 @@ class DecoderModel final : public LanguageModel {
  private:
   DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options);
 
-  void read_layers(WeightReader& weights);
+  void read_layers(WeightReader& weights, const LoadOptions& options);
   // Errors: WeightReader::require_all_read's.
   void require_all_read(const WeightReader& weights) const;
   void make_layout(const LoadOptions& options);

@@ -46,6 +46,8 @@ struct LoadOptions {
   bool record = true;
   // Told how much of the weights is ready, in bytes; may be empty.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
+  // Told how many of the layers are ready; may be empty.
+  std::function<void(int64_t done, int64_t total)> layer_progress = {};
   // Shown the inputs of all weights of the layers, each time the model runs; may be empty.
   InputObserver observe = {};
   // What keys and values are kept as, one of kCacheDTypes; without it f16, with `precise` f32.

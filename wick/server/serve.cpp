@@ -115,7 +115,7 @@ class Server {
 
   void run_loader(const std::function<std::shared_ptr<Service>(const Progress&)>& load, Heartbeat& heartbeat) {
     try {
-      std::shared_ptr<Service> service = load([this](uint64_t bytes, uint64_t total) { worker_->loading(bytes, total); });
+      std::shared_ptr<Service> service = load([this](const LoadingState& state) { worker_->loading(state); });
       service->engine->start();
       const EngineInfo& info = service->engine->info();
       log_.event("info", "ready",

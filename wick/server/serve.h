@@ -30,8 +30,6 @@ struct ServeOptions {
   std::string queen_url, hive_url, callback_url;  // empty: none
 };
 
-using Progress = std::function<void(uint64_t bytes, uint64_t total)>;
-
 // Loads with `load` on a thread of its own, and returns how the process is to end: 0 after a signal whose requests all ended, 1 where some
 // were cut off, or the model could not be loaded by our fault; 2 where it could not be loaded by the user's.
 // Errors: HttpServer's; invalid_argument for an address that others reach without keys (insecure allows it).

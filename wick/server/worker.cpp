@@ -22,11 +22,10 @@ int64_t Worker::unix_time() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-void Worker::loading(uint64_t bytes, uint64_t total) {
+void Worker::loading(const LoadingState& state) {
   {
     const std::scoped_lock lock(mutex_);
-    bytes_ = bytes;
-    total_ = total;
+    loading_ = state;
     const auto now = std::chrono::steady_clock::now();
     if (now - told_ < std::chrono::milliseconds(100)) return;
     told_ = now;
@@ -85,7 +84,11 @@ Json Worker::progress() const {
   const std::scoped_lock lock(mutex_);
   if (!failure_.empty()) return {{"stage", "failed"}, {"message", failure_}};
   if (service_ != nullptr) return {{"stage", "ready"}};
-  return {{"stage", "loading"}, {"bytes", bytes_}, {"total_bytes", total_}};
+  return {{"stage", "loading"},
+          {"bytes", loading_.bytes},
+          {"total_bytes", loading_.total_bytes},
+          {"layers_loaded", loading_.layers},
+          {"layers_total", loading_.total_layers}};
 }
 
 void Worker::follow_progress(const std::shared_ptr<HttpExchange>& exchange) {

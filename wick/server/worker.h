@@ -14,6 +14,7 @@
 #include "wick/engine/engine.h"
 #include "wick/server/http_exchange.h"
 #include "wick/server/json.h"
+#include "wick/server/loading_state.h"
 #include "wick/text/chat_template.h"
 #include "wick/text/token_constraint.h"
 
@@ -57,7 +58,7 @@ class Worker {
   void set_port(int port) { options_.port = port; }
 
   // --- What the loader tells ---
-  void loading(uint64_t bytes, uint64_t total);
+  void loading(const LoadingState& state);
   void ready(std::shared_ptr<Service> service);
   void failed(const std::string& message);
   void stopping();
@@ -82,7 +83,7 @@ class Worker {
   WorkerOptions options_;
   mutable std::mutex mutex_;
   std::shared_ptr<Service> service_;
-  uint64_t bytes_ = 0, total_ = 0;
+  LoadingState loading_;
   std::string failure_;
   bool stopping_ = false;
   std::chrono::steady_clock::time_point told_ = {};
