@@ -1,5 +1,7 @@
 #include "wick/device/queue.h"
 
+#include "wick/device/readback_queue.h"
+
 namespace wick {
 namespace {
 
@@ -12,9 +14,19 @@ class PastEvent final : public Event {
 
 }  // namespace
 
+std::unique_ptr<Event> past_event() { return std::make_unique<PastEvent>(); }
+
 std::unique_ptr<Event> Queue::record() {
   synchronize();
-  return std::make_unique<PastEvent>();
+  return past_event();
+}
+
+std::unique_ptr<Event> read_back(Queue& queue, const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
+  if (auto* const able = dynamic_cast<ReadbackQueue*>(&queue); able != nullptr && bytes <= ReadbackQueue::kMostBytes) {
+    return able->read_back(source, offset, target, bytes);
+  }
+  queue.download(source, offset, target, bytes);
+  return past_event();
 }
 
 }  // namespace wick

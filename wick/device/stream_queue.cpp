@@ -93,6 +93,37 @@ class StreamEvent final : public Event {
   StreamHandle handle_;
 };
 
+// A copy into pinned memory, from which the caller's is filled when it is done.
+class StreamReadback final : public Event {
+ public:
+  StreamReadback(std::shared_ptr<StreamQueue> queue, std::unique_ptr<Event> done, size_t piece, std::byte* target, size_t bytes)
+      : queue_(std::move(queue)), done_(std::move(done)), piece_(piece), target_(target), bytes_(bytes) {}
+  ~StreamReadback() override {
+    try {
+      // The device may still write to it.
+      if (!waited_) done_->wait();
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nothing runs on a device that is lost
+    }
+    const std::lock_guard lock(queue_->mutex_);
+    queue_->is_read_back_[piece_] = false;
+  }
+
+  [[nodiscard]] bool is_done() override { return done_->is_done(); }
+  void wait() override {
+    done_->wait();
+    waited_ = true;
+    std::memcpy(target_, queue_->readback_ + piece_ * ReadbackQueue::kMostBytes, bytes_);
+  }
+
+ private:
+  std::shared_ptr<StreamQueue> queue_;
+  std::unique_ptr<Event> done_;
+  size_t piece_;
+  std::byte* target_;
+  size_t bytes_;
+  bool waited_ = false;
+};
+
 StreamQueue::StreamQueue(StreamContext context, StreamHandle stream, bool early_launches)
     : context_(std::move(context)), stream_(stream), owns_stream_(stream == nullptr), early_launches_(early_launches), staging_(context_) {
   const StreamApi& api = *context_.api;
@@ -106,6 +137,7 @@ StreamQueue::~StreamQueue() {
   api.stream_wait.address(stream_);
   if (owns_stream_) api.stream_destroy.address(stream_);
   if (download_ != nullptr) api.host_free.address(download_);
+  if (readback_ != nullptr) api.host_free.address(readback_);
 }
 
 void StreamQueue::throw_if_lost() const {
@@ -180,6 +212,35 @@ void StreamQueue::download(const Buffer& source, size_t offset, std::byte* targe
              api.copy_to_host.name);
   check_wait(api.stream_wait.address(stream_), api.stream_wait.name);
   if (staged != nullptr) std::memcpy(target, staged, bytes);
+}
+
+std::optional<size_t> StreamQueue::take_readback_piece() {
+  void* host = readback_;
+  if (host == nullptr && context_.api->host_allocate.address(&host, kReadbacks * kMostBytes, 0) != 0) return std::nullopt;
+  readback_ = static_cast<std::byte*>(host);
+  const auto free = std::find(is_read_back_.begin(), is_read_back_.end(), false);
+  if (free == is_read_back_.end()) return std::nullopt;
+  *free = true;
+  return static_cast<size_t>(free - is_read_back_.begin());
+}
+
+std::unique_ptr<Event> StreamQueue::read_back(const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
+  const StreamApi& api = *context_.api;
+  const std::lock_guard lock(mutex_);
+  begin_call();
+  const std::optional<size_t> piece = bytes > 0 && bytes <= kMostBytes ? take_readback_piece() : std::nullopt;
+  if (!piece) {
+    download(source, offset, target, bytes);
+    return past_event();
+  }
+  try {
+    check_queued(api.copy_to_host.address(readback_ + *piece * kMostBytes, stream_address(source, offset), bytes, stream_),
+                 api.copy_to_host.name, context_.place);
+    return std::make_unique<StreamReadback>(shared_from_this(), record(), *piece, target, bytes);
+  } catch (...) {
+    is_read_back_[*piece] = false;
+    throw;
+  }
 }
 
 void StreamQueue::copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "wick/device/last_work.h"
 #include "wick/device/peer_queue.h"
 #include "wick/device/queue.h"
+#include "wick/device/readback_queue.h"
 #include "wick/device/stream_context.h"
 
 namespace wick {
@@ -90,7 +92,11 @@ class StagingRing {
 };
 
 // A device that is lost stays lost: every call from then on throws the same error.
-class StreamQueue final : public Queue, public CaptureQueue, public PeerQueue, public std::enable_shared_from_this<StreamQueue> {
+class StreamQueue final : public Queue,
+                          public CaptureQueue,
+                          public PeerQueue,
+                          public ReadbackQueue,
+                          public std::enable_shared_from_this<StreamQueue> {
  public:
   // On a stream of its own, or on one that somebody else owns. `early_launches`: as StreamDevice has it.
   explicit StreamQueue(StreamContext context, StreamHandle stream = nullptr, bool early_launches = false);
@@ -103,6 +109,7 @@ class StreamQueue final : public Queue, public CaptureQueue, public PeerQueue, p
   void launch(const Launch& launch) override;
   void synchronize() override;
   [[nodiscard]] std::unique_ptr<Event> record() override;
+  [[nodiscard]] std::unique_ptr<Event> read_back(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override;
 
   [[nodiscard]] std::unique_ptr<CapturedWork> capture(const std::function<void()>& body) override;
   [[nodiscard]] bool copy_from_peer(Queue& other, const Buffer& source, size_t source_offset, Buffer& target, size_t target_offset,
@@ -120,6 +127,7 @@ class StreamQueue final : public Queue, public CaptureQueue, public PeerQueue, p
 
  private:
   friend class StreamEvent;
+  friend class StreamReadback;
   friend class StreamGraph;
   // These are called with mutex_ held.
   void begin_call();
@@ -131,6 +139,8 @@ class StreamQueue final : public Queue, public CaptureQueue, public PeerQueue, p
   void check_queued(int status, const char* call, const std::string& place);
   [[noreturn]] void lose(int status, const char* call);
   [[nodiscard]] std::byte* download_piece();
+  // The number of a piece of pinned memory that no readback uses; none where there is no more.
+  [[nodiscard]] std::optional<size_t> take_readback_piece();
   // What this queue does next waits for all that the other has queued.
   void wait_for(StreamQueue& other);
   void reach(const StreamQueue& other);
@@ -140,7 +150,10 @@ class StreamQueue final : public Queue, public CaptureQueue, public PeerQueue, p
   StreamHandle stream_ = nullptr;
   bool owns_stream_, early_launches_;
   StagingRing staging_;
-  std::byte* download_ = nullptr;         // pinned; made by the first download that needs it
+  std::byte* download_ = nullptr;  // pinned; made by the first download that needs it
+  static constexpr size_t kReadbacks = 4;
+  std::byte* readback_ = nullptr;  // pinned: a piece for each; made by the first
+  std::array<bool, kReadbacks> is_read_back_{};
   std::vector<StreamAddress> addresses_;  // of the launch at hand
   std::vector<void*> arguments_;
   LastWork last_work_;            // that was queued

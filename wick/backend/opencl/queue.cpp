@@ -29,6 +29,9 @@ Address address(const Buffer& buffer, size_t offset) {
 
 // Kernels read whole words and vectors, so a view ends where such a vector does.
 constexpr size_t kViewGranule = 256;
+// Larger uploads wait until the device has them, and so do those behind so many.
+constexpr size_t kMostBytesLater = size_t{64} << 10;
+constexpr size_t kMostUploads = 64;
 
 }  // namespace
 
@@ -67,10 +70,38 @@ class OpenClEvent final : public Event {
   Owned<cl_event> handle_;
 };
 
+class OpenClReadback final : public Event {
+ public:
+  OpenClReadback(OpenClQueue& queue, Owned<cl_event> handle) : queue_(queue), handle_(std::move(handle)), event_(handle_.get()) {}
+  ~OpenClReadback() override { queue_.api_.wait_for_events(1, &event_); }
+
+  [[nodiscard]] bool is_done() override {
+    cl_int status = CL_QUEUED;
+    check(queue_.api_.get_event_info(event_, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, nullptr), "clGetEventInfo",
+          queue_.place_);
+    return status <= CL_COMPLETE;
+  }
+  void wait() override {
+    const cl_int status = queue_.api_.wait_for_events(1, &event_);
+    const std::lock_guard lock(queue_.mutex_);
+    queue_.throw_if_lost();
+    queue_.check_wait(status, "clWaitForEvents");
+  }
+
+ private:
+  OpenClQueue& queue_;
+  Owned<cl_event> handle_;
+  cl_event event_;
+};
+
 OpenClQueue::OpenClQueue(const Api& api, cl_context context, cl_device_id device, std::string place) : api_(api), place_(std::move(place)) {
   cl_int status = CL_SUCCESS;
   queue_ = {api_.create_command_queue(context, device, CL_QUEUE_PROFILING_ENABLE, &status), {api_.release_command_queue}};
   check(status, "clCreateCommandQueue", place_);
+}
+
+OpenClQueue::~OpenClQueue() {
+  if (!uploads_.empty()) api_.finish(queue_.get());
 }
 
 void OpenClQueue::throw_if_lost() const {
@@ -98,8 +129,31 @@ void OpenClQueue::upload(const std::byte* source, Buffer& target, size_t offset,
   const Address to = address(target, offset);
   const std::lock_guard lock(mutex_);
   throw_if_lost();
+  if (upload_later(source, to.handle(), to.offset, bytes)) return;
   check_wait(api_.enqueue_write_buffer(queue_.get(), to.handle(), CL_TRUE, to.offset, bytes, source, 0, nullptr, nullptr),
              "clEnqueueWriteBuffer");
+}
+
+void OpenClQueue::forget_done_uploads() {
+  while (!uploads_.empty()) {
+    cl_int status = CL_QUEUED;
+    const cl_int asked =
+        api_.get_event_info(uploads_.front().done.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, nullptr);
+    if (asked != CL_SUCCESS || status > CL_COMPLETE) return;
+    uploads_.pop_front();
+  }
+}
+
+// A host that waited for each step's numbers to arrive would never be ahead of the device.
+bool OpenClQueue::upload_later(const std::byte* source, cl_mem target, size_t offset, size_t bytes) {
+  forget_done_uploads();
+  if (bytes > kMostBytesLater || uploads_.size() >= kMostUploads) return false;
+  std::vector<std::byte> own(source, source + bytes);
+  cl_event event = nullptr;
+  check_queued(api_.enqueue_write_buffer(queue_.get(), target, CL_FALSE, offset, bytes, own.data(), 0, nullptr, &event),
+               "clEnqueueWriteBuffer", place_);
+  uploads_.push_back({Owned<cl_event>(event, {api_.release_event}), std::move(own)});
+  return true;
 }
 
 void OpenClQueue::download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
@@ -194,6 +248,19 @@ std::unique_ptr<Event> OpenClQueue::record() {
   auto recorded = std::make_unique<OpenClEvent>(*this, Owned<cl_event>(event, {api_.release_event}));
   check_queued(api_.flush(queue_.get()), "clFlush", place_);
   return recorded;
+}
+
+std::unique_ptr<Event> OpenClQueue::read_back(const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
+  if (bytes == 0) return past_event();
+  const Address from = address(source, offset);
+  const std::lock_guard lock(mutex_);
+  throw_if_lost();
+  cl_event event = nullptr;
+  check_queued(api_.enqueue_read_buffer(queue_.get(), from.handle(), CL_FALSE, from.offset, bytes, target, 0, nullptr, &event),
+               "clEnqueueReadBuffer", place_);
+  auto readback = std::make_unique<OpenClReadback>(*this, Owned<cl_event>(event, {api_.release_event}));
+  check_queued(api_.flush(queue_.get()), "clFlush", place_);
+  return readback;
 }
 
 }  // namespace wick::opencl

@@ -1,6 +1,7 @@
 // The in-order queue of one device.
 #pragma once
 
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "wick/base/error.h"
 #include "wick/device/last_work.h"
 #include "wick/device/queue.h"
+#include "wick/device/readback_queue.h"
 
 namespace wick::opencl {
 
@@ -28,10 +30,11 @@ class OpenClBuffer final : public Buffer {
 };
 
 // A device that is lost stays lost: every call from then on throws the same error.
-class OpenClQueue final : public Queue {
+class OpenClQueue final : public Queue, public ReadbackQueue {
  public:
   // `place` names the device in errors.
   OpenClQueue(const Api& api, cl_context context, cl_device_id device, std::string place);
+  ~OpenClQueue() override;
 
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override;
   void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override;
@@ -41,10 +44,12 @@ class OpenClQueue final : public Queue {
   void flush() override;
   void synchronize() override;
   [[nodiscard]] std::unique_ptr<Event> record() override;
+  [[nodiscard]] std::unique_ptr<Event> read_back(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override;
   [[nodiscard]] bool is_lost() noexcept;
 
  private:
   friend class OpenClEvent;
+  friend class OpenClReadback;
   // These are called with mutex_ held.
   void throw_if_lost() const;
   // A call that waited: a failure that is not about memory or the call's arguments is one of what was queued before it, and nothing on the
@@ -54,11 +59,20 @@ class OpenClQueue final : public Queue {
   void check_queued(cl_int status, const char* call, std::string_view place);
   [[noreturn]] void lose(cl_int status, const char* call);
   void set_arguments(const Launch& launch, std::vector<Owned<cl_mem>>& views) const;
+  // Whether a small upload was queued from a copy of its bytes.
+  [[nodiscard]] bool upload_later(const std::byte* source, cl_mem target, size_t offset, size_t bytes);
+  void forget_done_uploads();
 
   const Api& api_;
   std::string place_;
   std::mutex mutex_;
   Owned<cl_command_queue> queue_;
+  // Bytes that the device has yet to read, in the order of their uploads.
+  struct Upload {
+    Owned<cl_event> done;
+    std::vector<std::byte> bytes;
+  };
+  std::deque<Upload> uploads_;
   LastWork last_work_;            // that was queued
   std::optional<Error> failure_;  // once the device is lost
 };

@@ -46,6 +46,28 @@ class QueueEvent final : public Event {
   std::optional<uint32_t> timestamp_;
 };
 
+// Bytes in memory of their own, which are the caller's once the submission is done.
+class QueueReadback final : public Event {
+ public:
+  QueueReadback(std::shared_ptr<Queue> queue, uint64_t serial, std::shared_ptr<Allocation> memory, std::byte* target, size_t bytes)
+      : queue_(std::move(queue)), serial_(serial), memory_(std::move(memory)), target_(target), bytes_(bytes) {}
+  // The device may still write to it.
+  ~QueueReadback() override { queue_->finish(serial_); }
+
+  [[nodiscard]] bool is_done() override { return queue_->is_done(serial_); }
+  void wait() override {
+    queue_->wait(serial_);
+    std::memcpy(target_, memory_->host(), bytes_);
+  }
+
+ private:
+  std::shared_ptr<Queue> queue_;
+  uint64_t serial_;
+  std::shared_ptr<Allocation> memory_;
+  std::byte* target_;
+  size_t bytes_;
+};
+
 }  // namespace
 
 // Bytes of a block that a command touches.
@@ -306,6 +328,37 @@ void Queue::download(const Buffer& source, size_t offset, std::byte* target, siz
     wait(serial);
     std::memcpy(target + at, download_->host(), part.bytes);
   }
+}
+
+std::shared_ptr<Allocation> Queue::readback_memory() {
+  for (const std::shared_ptr<Allocation>& memory : readbacks_) {
+    if (memory.use_count() == 1) return memory;
+  }
+  std::shared_ptr<Allocation> made = Allocation::make(*device_, kMostBytes, Placement::download);
+  if (made != nullptr) readbacks_.push_back(made);
+  return made;
+}
+
+std::unique_ptr<Event> Queue::read_back(const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) throw Error(*failure_);
+    std::shared_ptr<Allocation> memory = bytes > 0 && bytes <= kMostBytes ? readback_memory() : nullptr;
+    if (memory != nullptr) {
+      const Span from = span(source, offset, bytes);
+      Submission& submission = recording();
+      step({from.read()});
+      const VkBufferCopy region{from.place(), 0, from.bytes};
+      vkCmdCopyBuffer(submission.commands(), from.block->buffer(), memory->buffer(), 1, &region);
+      from.block->last_use = submission.serial();
+      const uint64_t serial = submission.serial();
+      // What comes next belongs to another submission, which this one does not wait for.
+      submit();
+      return std::make_unique<QueueReadback>(shared_from_this(), serial, std::move(memory), target, bytes);
+    }
+  }
+  download(source, offset, target, bytes);
+  return past_event();
 }
 
 void Queue::flush() {

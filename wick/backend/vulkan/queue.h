@@ -15,12 +15,13 @@
 #include "wick/device/hazards.h"
 #include "wick/device/last_work.h"
 #include "wick/device/queue.h"
+#include "wick/device/readback_queue.h"
 
 namespace wick::vulkan {
 
 // Submissions are numbered from 1 in their order; a timeline semaphore holds the number of the last that is done. A device that is lost
 // stays lost: what is queued for it from then on is dropped, and every wait throws the error.
-class Queue final : public wick::Queue, public std::enable_shared_from_this<Queue> {
+class Queue final : public wick::Queue, public ReadbackQueue, public std::enable_shared_from_this<Queue> {
  public:
   explicit Queue(std::shared_ptr<Device> device);
   ~Queue() override;
@@ -33,6 +34,7 @@ class Queue final : public wick::Queue, public std::enable_shared_from_this<Queu
   void flush() override;
   void synchronize() override;
   [[nodiscard]] std::unique_ptr<Event> record() override;
+  [[nodiscard]] std::unique_ptr<Event> read_back(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override;
 
   [[nodiscard]] Device& device() const noexcept { return *device_; }
   [[nodiscard]] Timestamps& timestamps() noexcept { return timestamps_; }
@@ -61,6 +63,8 @@ class Queue final : public wick::Queue, public std::enable_shared_from_this<Queu
   void barrier(VkPipelineStageFlags readers, VkAccessFlags access);
   void stage(const std::byte* source, const Span& target);
   void copy_spans(const Span& source, const Span& target);
+  // Memory for a readback that nobody waits for any more; nullptr where there is none.
+  [[nodiscard]] std::shared_ptr<Allocation> readback_memory();
 
   std::shared_ptr<Device> device_;
   Timestamps timestamps_;
@@ -78,6 +82,7 @@ class Queue final : public wick::Queue, public std::enable_shared_from_this<Queu
   std::vector<Hazards::Range> ranges_;
   std::vector<VkDescriptorBufferInfo> descriptors_;
 
+  std::vector<std::shared_ptr<Allocation>> readbacks_;
   std::mutex download_mutex_;
   std::shared_ptr<Allocation> download_;  // made by the first download that needs it
 };
