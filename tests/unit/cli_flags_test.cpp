@@ -41,7 +41,7 @@ Parsed parse(const Arguments& arguments, const std::map<std::string, std::string
   std::ostringstream err;
   const Console console{.name = "tool", .executable = {}, .in = in, .out = out, .err = err, .environment = environment};
   Flags flags("Does things.", console);
-  flags.add_integer("-n,--count,--number", "a count", parsed.count, 1, 10);
+  flags.add_integer("-n,--count,--number,--cnt", "a count", parsed.count, 1, 10);
   flags.add_decimal("--share", "a share", parsed.share, 0, 1);
   flags.add_value("--text", "TEXT", "a text", [&](const std::string& text) { parsed.text = text; });
   flags.add_values("--several", "TEXT", "texts", parsed.several);
@@ -85,6 +85,10 @@ TEST(Flags, LettersAndAliasesAreTheSameFlag) {
   EXPECT_EQ(parse({"-n7"}).count, 7);
   EXPECT_EQ(parse({"--number", "7"}).count, 7);
   EXPECT_EQ(parse({"--number=7"}).count, 7);
+  EXPECT_EQ(parse({"-cnt", "7"}).count, 7);
+  EXPECT_EQ(parse({"--flag", "-cnt", "7"}).count, 7);
+  EXPECT_EQ(parse({"--text", "-cnt"}).text, "-cnt");
+  EXPECT_EQ(parse({"--", "-cnt"}).count, 3);
   EXPECT_EQ(parse({"--number", "0"}).error, "--count 0: must be from 1 to 10");
 }
 

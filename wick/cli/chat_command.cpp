@@ -26,7 +26,7 @@ void chat_command(Console& console, const Arguments& arguments) {
   flags.examples({"wick chat --model FILE.gguf", "wick chat -m FILE.gguf --system \"Answer in one sentence.\" --temperature 0",
                   "wick chat -m FILE.gguf --chat-template chatml --prompt \"Who was Jane Austen?\""});
   if (!flags.parse(arguments)) return;
-  chat(console, options, [&] { return open_device(console, device, options.generate.threads); });
+  chat(console, options, [&] { return open_model_device(console, device, options.generate.threads); });
 }
 
 }  // namespace wick

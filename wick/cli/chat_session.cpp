@@ -420,7 +420,7 @@ void ChatFlags::add_to(Flags& flags) {
 }
 
 void chat_once(Console& console, const GenerateOptions& generate, const ChatFlags& flags, const std::string& chat_template,
-               const std::function<Device()>& open_device) {
+               const std::function<ModelDevice()>& open_device) {
   if (!generate.receipt.empty()) fail(ErrorCode::invalid_argument, "--chat: --receipt is for texts that are continued");
   ChatCommandOptions options;
   options.generate = generate;
@@ -461,7 +461,7 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
   flags.add_switch("--no-timings,--no-show-timings", "do not print tokens and speed after an answer", generate.no_timings).group("General");
 }
 
-void chat(Console& console, const ChatCommandOptions& options, const std::function<Device()>& open_device) {
+void chat(Console& console, const ChatCommandOptions& options, const std::function<ModelDevice()>& open_device) {
   const GenerateOptions& generate = options.generate;
   check_generate_options(generate);
   const std::optional<std::string> message = first_message(console, generate);

@@ -32,7 +32,7 @@ struct ChatFlags {
 
 // Answers the prompt of `generate` as a message. Errors: chat()'s; invalid_argument for what only texts that are continued have.
 void chat_once(Console& console, const GenerateOptions& generate, const ChatFlags& flags, const std::string& chat_template,
-               const std::function<Device()>& open_device);
+               const std::function<ModelDevice()>& open_device);
 
 // The body of the subcommand.
 void chat_command(Console& console, const Arguments& arguments);
@@ -41,6 +41,6 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
 
 // Answers --prompt, --file or standard input, or holds a conversation on the terminal. Errors: also not_found for a model without a chat
 // template where none is chosen.
-void chat(Console& console, const ChatCommandOptions& options, const std::function<Device()>& open_device);
+void chat(Console& console, const ChatCommandOptions& options, const std::function<ModelDevice()>& open_device);
 
 }  // namespace wick

@@ -100,10 +100,10 @@ std::vector<Check> check_model(const Console& console, const std::filesystem::pa
   });
   std::unique_ptr<LanguageModel> model;
   const bool loaded = run_check(checks, "model", [&] {
-    const Device device = open_device(console, choice, threads);
-    model = load_language_model(*file, device);
+    const ModelDevice on = open_model_device(console, choice, threads);
+    model = load_language_model(*file, on.device, {.placement = on.placement});
     return fmt::format("{} parameters, context {}, on {}", format_count(static_cast<uint64_t>(model->info().parameters)),
-                       model->info().context_length, device.location().to_string());
+                       model->info().context_length, on.device.location().to_string());
   });
   if (loaded && tokenizer != nullptr) {
     run_check(checks, "vocabulary", [&] {

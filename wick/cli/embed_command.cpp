@@ -65,7 +65,7 @@ void embed_command(Console& console, const Arguments& arguments) {
   if (!out.empty()) check_writable(out, {texts.file});
 
   const auto path = resolve_model(console, model_name);
-  const LoadedModel loaded = load_model(console, path, open_device(console, device, threads), precision);
+  const LoadedModel loaded = load_model(console, path, open_model_device(console, device, threads), precision);
   if (!out.empty()) refuse_to_overwrite(loaded.file, out);
   const ModelInfo& info = loaded.model->info();
   std::optional<NpyWriter> writer;

@@ -57,6 +57,9 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
+// The longest alias, with its hyphen, that may have one hyphen: "-ncmoe".
+constexpr size_t kLongestWord = 6;
+
 // CLI11 takes "--flag=" for a flag whose value is the next argument; it is one whose value is empty.
 std::vector<std::string> split_empty_values(const Arguments& arguments) {
   std::vector<std::string> split;
@@ -308,8 +311,27 @@ Flags::Flag* Flags::find(const std::string& name) {
   return nullptr;
 }
 
+bool Flags::takes_value(const std::string& name) const {
+  return std::any_of(flags_.begin(), flags_.end(), [&](const auto& flag) {
+    const std::vector<std::string> names = flag->record.names();
+    return !flag->record.is_switch() && std::find(names.begin(), names.end(), name) != names.end();
+  });
+}
+
+bool Flags::is_alias(const std::string& name) const {
+  return std::any_of(flags_.begin(), flags_.end(), [&](const auto& flag) {
+    return std::find(flag->record.aliases.begin(), flag->record.aliases.end(), name) != flag->record.aliases.end();
+  });
+}
+
 void Flags::read_command_line(const Arguments& arguments) {
   std::vector<std::string> split = split_empty_values(arguments);
+  for (size_t index = 0; index < split.size() && split[index] != "--"; ++index) {
+    std::string& argument = split[index];
+    if (index > 0 && takes_value(split[index - 1])) continue;
+    const bool is_word = argument.size() > 2 && argument.size() <= kLongestWord && argument[0] == '-' && argument[1] != '-';
+    if (is_word && is_alias("-" + argument)) argument.insert(0, 1, '-');
+  }
   std::vector<std::string> reversed(split.rbegin(), split.rend());
   try {
     app_->parse(std::move(reversed));
@@ -477,6 +499,18 @@ std::vector<std::string> device_names() {
   return names;
 }
 
+void add_placement(Flags& flags, DeviceChoice& choice) {
+  flags.add_value("--gpu-layers,--n-gpu-layers,--ngl", "N|all",
+                  "the model's last N layers are the GPU's, the rest the CPU's; all of it is beyond its number of layers (all)",
+                  [&choice](const std::string& text) {
+                    choice.gpu_layers.reset();
+                    if (text != "all") choice.gpu_layers = parse_integer("--gpu-layers", text, 0, std::numeric_limits<int32_t>::max());
+                  });
+  const Flags::Added all =
+      flags.add_switch("--cpu-moe,--cmoe", "the CPU computes the experts of all layers, the GPU the rest of these", choice.all_cpu_experts);
+  flags.add_integer("--n-cpu-moe,--ncmoe", "the CPU computes the experts of the first N layers", choice.cpu_expert_layers, 0).excludes(all);
+}
+
 }  // namespace
 
 void add_device(Flags& flags, DeviceChoice& choice) {
@@ -500,6 +534,7 @@ void add_device(Flags& flags, DeviceChoice& choice) {
                    choice.cpu_fallback = text == "cpu";
                  })
       .choices({"cpu", "none"});
+  add_placement(flags, choice);
   flags.add_text("--trace", "FILE", "write the kernels that a GPU ran, and when, as a file for Chrome's trace viewer", choice.trace_file);
   flags.add_switch("--validate", "check GPU kernels for out-of-bounds and overlapping accesses (slow)", choice.validate);
 }

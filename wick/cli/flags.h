@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,7 +61,8 @@ class Flags {
   Flags(const std::string& description, const Console& console);
   ~Flags();
 
-  // `names` of each kind of flag: "-c,--context,--ctx-size": a letter (may be missing), the name, and aliases.
+  // `names` of each kind of flag: "-c,--context,--ctx-size": a letter (may be missing), the name, and aliases. Short aliases are also
+  // understood with one hyphen, as llama.cpp has them: -ngl for --ngl.
   // A flag with one value that `take` gets. The last one counts if there are several, which is said.
   Added add_value(const std::string& names, const std::string& value_name, const std::string& description,
                   const std::function<void(const std::string&)>& take);
@@ -111,6 +113,8 @@ class Flags {
   Flag& add(const std::string& names, const std::string& value_name, const std::string& description, bool is_switch = false);
   [[nodiscard]] std::vector<std::string> long_names() const;
   void read_command_line(const Arguments& arguments);
+  [[nodiscard]] bool is_alias(const std::string& name) const;
+  [[nodiscard]] bool takes_value(const std::string& name) const;
   void read_environment();
   void read_configuration();
   void refuse_what_is_unknown() const;
@@ -148,6 +152,9 @@ struct DeviceChoice {
   bool validate = false;
   bool strict = false;
   bool cpu_fallback = false;
+  std::optional<int64_t> gpu_layers = {};  // the last so many layers of a model are the device's; none: all of it
+  int64_t cpu_expert_layers = 0;           // the experts of the first so many layers are the CPU's
+  bool all_cpu_experts = false;            // those of all layers
 };
 void add_device(Flags& flags, DeviceChoice& choice);
 

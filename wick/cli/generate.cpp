@@ -201,7 +201,7 @@ void check_generate_options(const GenerateOptions& options) {
   }
 }
 
-void generate(Console& console, const GenerateOptions& options, const std::function<Device()>& open_device) {
+void generate(Console& console, const GenerateOptions& options, const std::function<ModelDevice()>& open_device) {
   check_generate_options(options);
   const std::optional<std::string> prompt = read_prompt(console, options);
   if (!prompt && !options.receipt.empty()) fail(ErrorCode::invalid_argument, "--receipt: it is of one prompt; give --prompt or --file");

@@ -48,6 +48,6 @@ void check_generate_options(const GenerateOptions& options);
 // Reads the prompt, opens device and model, and continues the prompt: the continuation alone goes to the output, as it is written, or all
 // that is known of it as JSON; everything else to the errors. Without --prompt and --file the prompt is the standard input; on a terminal
 // there is a prompt loop. Errors: also invalid_argument for an empty prompt.
-void generate(Console& console, const GenerateOptions& options, const std::function<Device()>& open_device);
+void generate(Console& console, const GenerateOptions& options, const std::function<ModelDevice()>& open_device);
 
 }  // namespace wick

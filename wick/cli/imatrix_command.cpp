@@ -33,7 +33,7 @@ void collect(const Console& console, const Options& options) {
   const std::string text_file = read_text_file(options.file);
   ImportanceCollector collector;
   const auto path = resolve_model(console, options.model);
-  const LoadedModel loaded = load_model(console, path, open_device(console, options.device, options.threads),
+  const LoadedModel loaded = load_model(console, path, open_model_device(console, options.device, options.threads),
                                         Precision{.precise = true, .fast = false, .kv_type = {}}, WithTokenizer::yes,
                                         [&](std::string_view weight, const Tensor& input) { collector.add(weight, input); });
   refuse_to_overwrite(loaded.file, options.out);

@@ -39,6 +39,21 @@ void check_trace_file(const std::string& path) {
   check_writable(path);
 }
 
+namespace {
+
+DeviceOptions device_options(const Console& console, const DeviceChoice& choice, int threads) {
+  const auto variant = console.environment.find("WICK_VARIANT");
+  return {.threads = threads,
+          .variant = variant == console.environment.end() ? "" : variant->second,
+          .cache_directory = console.cache_directory,
+          .validate = choice.validate,
+          .trace_file = choice.trace_file,
+          .cpu_fallback = choice.cpu_fallback,
+          .fake_holes = console.fake_holes};
+}
+
+}  // namespace
+
 Device open_device(const Console& console, const DeviceChoice& choice, int threads) {
   const bool automatic = choice.name == "auto";
   check_fakes(console, choice.strict, !automatic);
@@ -46,14 +61,7 @@ Device open_device(const Console& console, const DeviceChoice& choice, int threa
     fail(ErrorCode::invalid_argument, "--fallback-ops cpu: --strict allows no second device; leave one of the two out");
   }
   if (!choice.trace_file.empty()) check_trace_file(choice.trace_file);
-  const auto variant = console.environment.find("WICK_VARIANT");
-  const DeviceOptions options{.threads = threads,
-                              .variant = variant == console.environment.end() ? "" : variant->second,
-                              .cache_directory = console.cache_directory,
-                              .validate = choice.validate,
-                              .trace_file = choice.trace_file,
-                              .cpu_fallback = choice.cpu_fallback,
-                              .fake_holes = console.fake_holes};
+  const DeviceOptions options = device_options(console, choice, threads);
   Device device = automatic ? Device::best(options, {.strict = choice.strict, .fake = FakeProbe::parse(console.fake_probe)})
                             : Device::open_requested(Device::parse_location(choice.name), options, {});
   if (choice.cpu_fallback && device.is_cpu()) console.note("--fallback-ops cpu: the device is the CPU already, so nothing falls back");
@@ -67,6 +75,27 @@ Device open_device(const Console& console, const DeviceChoice& choice, int threa
          flag, device.location().to_string());
   }
   return device;
+}
+
+ModelDevice open_model_device(const Console& console, const DeviceChoice& choice, int threads) {
+  const bool moves_experts = choice.all_cpu_experts || choice.cpu_expert_layers > 0;
+  const std::string flag = choice.gpu_layers        ? fmt::format("--gpu-layers {}", *choice.gpu_layers)
+                           : choice.all_cpu_experts ? "--cpu-moe"
+                                                    : fmt::format("--n-cpu-moe {}", choice.cpu_expert_layers);
+  const bool on_cpu_alone = choice.gpu_layers == 0 && choice.name == "auto";
+  DeviceChoice own = choice;
+  if (on_cpu_alone) own.name = "cpu";
+  Device device = open_device(console, own, threads);
+  if (on_cpu_alone || (!choice.gpu_layers && !moves_experts)) return device;
+  if (device.is_cpu()) {
+    fail(ErrorCode::invalid_argument,
+         "{}: the device is {}, which computes all of the model; name a GPU with --device (wick devices lists them), or leave the flag out",
+         flag, device.location().to_string());
+  }
+  PlacementOptions placement{.host = Device::open({DeviceKind::cpu, 0}, {.threads = threads}),
+                             .device_layers = choice.gpu_layers,
+                             .host_expert_layers = choice.all_cpu_experts ? PlacementOptions::kAllLayers : choice.cpu_expert_layers};
+  return {std::move(device), std::move(placement)};
 }
 
 void note_fallback_ops(const Console& console, const Device& device) {
@@ -104,7 +133,7 @@ void add_precision(Flags& flags, Precision& precision) {
       .choices({"f32", "f16", "bf16", "q8_0"});
 }
 
-LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device, const Precision& precision,
+LoadedModel load_model(const Console& console, const std::filesystem::path& path, const ModelDevice& on, const Precision& precision,
                        WithTokenizer with_tokenizer, InputObserver observe, const server::Progress& progress) {
   const auto start = std::chrono::steady_clock::now();
   LoadedModel loaded{.file = Checkpoint::open(path), .tokenizer = {}, .model = {}};
@@ -114,7 +143,7 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
     const auto tell = [&] {
       if (progress) progress(state);
     };
-    loaded.model = load_language_model(loaded.file, device,
+    loaded.model = load_language_model(loaded.file, on.device,
                                        {.precise = precision.precise,
                                         .fast = precision.fast,
                                         .deterministic = precision.deterministic,
@@ -132,7 +161,8 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
                                               tell();
                                             },
                                         .observe = std::move(observe),
-                                        .kv_type = precision.kv_type});
+                                        .kv_type = precision.kv_type,
+                                        .placement = on.placement});
   }
   if (with_tokenizer == WithTokenizer::yes) {
     loaded.tokenizer = load_tokenizer(loaded.file);
@@ -140,10 +170,15 @@ LoadedModel load_model(const Console& console, const std::filesystem::path& path
   }
   loaded.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const ModelInfo& info = loaded.model->info();
+  const Device& device = on.device;
   const DeviceCaps& caps = device.caps();
   const bool is_cpu = device.location().kind == DeviceKind::cpu;
   console.note(fmt::format("running on {} ({}, {}{})", device.location().to_string(), caps.name, caps.driver,
                            is_cpu ? fmt::format(", {} thread{}", caps.compute_units, caps.compute_units == 1 ? "" : "s") : ""));
+  const Placement* const placement = loaded.model->placement();
+  if (placement != nullptr && (!placement->is_single() || !placement->main().same_device(device))) {
+    console.note("placement: " + placement->describe());
+  }
   console.detail(fmt::format("loaded {} ({}, {} parameters, {}) in {:.3f} s on {} ({}), threads {}{}", info.name, info.architecture,
                              format_count(static_cast<uint64_t>(info.parameters)), format_bytes(info.file_bytes), loaded.load_seconds,
                              device.location().to_string(), caps.driver, caps.compute_units, precision.describe()));

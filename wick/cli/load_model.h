@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "wick/cli/console.h"
 #include "wick/cli/flags.h"
@@ -26,9 +27,20 @@ struct LoadedModel {
 
 // Refuses fakes in strict mode. Errors: invalid_argument.
 void check_fakes(const Console& console, bool strict, bool explicit_device);
+// The device that a model is loaded for, and what of it another one computes.
+struct ModelDevice {
+  ModelDevice(Device of, PlacementOptions parts = {}) : device(std::move(of)), placement(std::move(parts)) {}  // NOLINT(*-explicit-*)
+
+  Device device;
+  PlacementOptions placement;
+};
+
 // The device of that name; "auto": the best one. Errors: those of Device::best and Device::parse; invalid_argument for flags that exclude
 // each other, and for fakes in strict mode.
 [[nodiscard]] Device open_device(const Console& console, const DeviceChoice& choice, int threads);
+// The same for a model, which the flags may share between that device and the CPU. Errors: also invalid_argument where there is no GPU that
+// could have a part of it; backend_not_linked in a program without the CPU.
+[[nodiscard]] ModelDevice open_model_device(const Console& console, const DeviceChoice& choice, int threads);
 
 // Says which ops ran on the CPU instead, how often and how long; nothing where none did.
 void note_fallback_ops(const Console& console, const Device& device);
@@ -51,7 +63,7 @@ void add_precision(Flags& flags, Precision& precision);
 enum class WithTokenizer { no, yes };
 
 // Says what was loaded, and shows progress. Errors: those of Checkpoint, load_tokenizer, load_language_model and check_vocabulary.
-[[nodiscard]] LoadedModel load_model(const Console& console, const std::filesystem::path& path, const Device& device,
+[[nodiscard]] LoadedModel load_model(const Console& console, const std::filesystem::path& path, const ModelDevice& device,
                                      const Precision& precision, WithTokenizer with_tokenizer = WithTokenizer::yes,
                                      InputObserver observe = {}, const server::Progress& progress = {});
 

@@ -67,8 +67,8 @@ void logits_command(Console& console, const Arguments& arguments) {
 
   const auto path = resolve_model(console, model_name);
   // Ids need no vocabulary, and a file may have none.
-  const LoadedModel loaded =
-      load_model(console, path, open_device(console, device, threads), precision, token_list ? WithTokenizer::no : WithTokenizer::yes);
+  const LoadedModel loaded = load_model(console, path, open_model_device(console, device, threads), precision,
+                                        token_list ? WithTokenizer::no : WithTokenizer::yes);
   refuse_to_overwrite(loaded.file, out);
   const std::vector<TokenId> tokens = token_list ? parse_tokens(*token_list, "--tokens") : loaded.tokenizer->encode(*text);
   if (tokens.empty()) fail(ErrorCode::invalid_argument, "{}: no tokens; at least one is needed", token_list ? "--tokens" : "--prompt");

@@ -271,7 +271,7 @@ void perplexity_command(Console& console, const Arguments& arguments) {
   const std::string content = options.compare ? "" : read_text_file(options.file);
   if (!options.compare && !options.base_file.empty()) check_writable(options.base_file, {options.file});
   const auto path = resolve_model(console, options.model);
-  const LoadedModel loaded = load_model(console, path, open_device(console, options.device, options.threads), options.precision);
+  const LoadedModel loaded = load_model(console, path, open_model_device(console, options.device, options.threads), options.precision);
   if (!options.compare) refuse_to_overwrite(loaded.file, options.base_file);
   measure(console, options, loaded, content);
   note_fallback_ops(console, loaded.model->device());

@@ -28,7 +28,7 @@ void run_command(Console& console, const Arguments& arguments) {
                   "wick run -m FILE.gguf --chat --system \"Be brief.\" --prompt \"Who was Jane Austen?\""});
   if (!flags.parse(arguments)) return;
   options.requested_device = device.name;
-  const auto open = [&] { return open_device(console, device, options.threads); };
+  const auto open = [&] { return open_model_device(console, device, options.threads); };
   if (chat_flags.wanted() || !chat_template.empty()) return chat_once(console, options, chat_flags, chat_template, open);
   generate(console, options, open);
 }

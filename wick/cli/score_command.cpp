@@ -104,7 +104,7 @@ void score_command(Console& console, const Arguments& arguments) {
   check_prompt(prefix, "--prefix");
 
   const auto path = resolve_model(console, model_name);
-  const LoadedModel loaded = load_model(console, path, open_device(console, device, threads), precision);
+  const LoadedModel loaded = load_model(console, path, open_model_device(console, device, threads), precision);
   const Tokenizer& tokenizer = *loaded.tokenizer;
   const std::string& name = loaded.model->info().name;
   const size_t before =

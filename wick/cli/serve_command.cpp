@@ -31,7 +31,7 @@ void serve_command(Console& console, const Arguments& arguments) {
   if (!flags.parse(arguments)) return;
   if (!options.is_asked_for()) options.port = 8080;
   served.device_name = device.name;
-  served.open_device = [&] { return open_device(console, device, threads); };
+  served.open_device = [&] { return open_model_device(console, device, threads); };
   serve_model(console, std::move(options), served);
 }
 

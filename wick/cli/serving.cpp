@@ -111,7 +111,7 @@ void choose_template(const ServingOptions& options, const Checkpoint& file, serv
 
 std::shared_ptr<server::Service> load_service(const Console& console, const ServingOptions& options, const ServedModel& served,
                                               const std::filesystem::path& path, const server::Progress& progress) {
-  const Device device = served.open_device();
+  const ModelDevice device = served.open_device();
   auto loaded = std::make_shared<LoadedModel>(load_model(console, path, device, served.precision, WithTokenizer::yes, {}, progress));
   auto service = std::make_shared<server::Service>();
   EngineOptions engine = options.engine;
@@ -229,8 +229,8 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   const auto opened = std::make_shared<OpenedDevice>();
   ServedModel own = served;
   own.open_device = [&served, opened] {
-    Device device = served.open_device();
-    opened->set(device.location());
+    ModelDevice device = served.open_device();
+    opened->set(device.device.location());
     return device;
   };
   serve.device_metrics = [opened] {

@@ -38,7 +38,7 @@ struct ServedModel {
   int64_t context = 0;
   Precision precision;
   std::string device_name;  // "cpu:0", before it is open
-  std::function<Device()> open_device;
+  std::function<ModelDevice()> open_device;
 };
 
 void add_serving_flags(Flags& flags, ServingOptions& options);

@@ -79,6 +79,18 @@ void add_device_flags(Flags& flags, const Console& console, WorkerDevice& device
       .hidden();
   for (const std::string_view kind : kUserDeviceKindNames) add_ordinal_flag(flags, console, device, *parse_device_kind(kind));
   if (!is_for_users(device.location.kind)) add_ordinal_flag(flags, console, device, device.location.kind);
+  for (const char* name : {"--gpu-layers,--n-gpu-layers,--ngl", "--cpu-moe,--cmoe", "--n-cpu-moe,--ncmoe"}) {
+    const std::string flag = std::string(name).substr(0, std::string_view(name).find(','));
+    flags
+        .add_value(name, "", "",
+                   [&console, flag](const std::string&) {
+                     fail(ErrorCode::invalid_argument,
+                          "{}: {} holds one backend, which computes all of a model; run `wick run` or `wick serve`, which hold the CPU too",
+                          flag, console.name);
+                   })
+        .value_optional()
+        .hidden();
+  }
   flags
       .add_value("--fallback-ops", "", "",
                  [&console, own](const std::string& text) {

@@ -33,7 +33,8 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   // Requests that wait know them by their places.
   if (!same) ::wick::fail(ErrorCode::invalid_argument, "{}: its adapters are not those of the model before it", model->info().name);
   const KvLayout& layout = model->cache_layout();
-  KvPoolOptions options{.context = info_.context, .step = kIdleRows, .keep_prefixes = options_.prefix_cache};
+  KvPoolOptions options{
+      .context = info_.context, .step = kIdleRows, .keep_prefixes = options_.prefix_cache, .devices = model->cache_devices()};
   if (!layout.states.empty()) options.sequences = info_.sequences;
   options.bytes = options_.kv_bytes;
   if (options.bytes == 0) {

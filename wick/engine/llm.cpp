@@ -13,6 +13,19 @@
 
 namespace wick {
 
+namespace {
+
+PlacementOptions placement_of(const Device& device, const LlmOptions& options) {
+  if (!options.gpu_layers && options.cpu_expert_layers == 0) return {};
+  if (device.is_cpu()) {
+    fail(ErrorCode::invalid_argument, "LlmOptions: gpu_layers and cpu_expert_layers share a model with the CPU, and the device is {}",
+         device.location().to_string());
+  }
+  return {.host = Device::cpu(), .device_layers = options.gpu_layers, .host_expert_layers = options.cpu_expert_layers};
+}
+
+}  // namespace
+
 struct Llm::State {
   State(Checkpoint opened, const Device& device, const LlmOptions& options)
       : file(std::move(opened)),
@@ -22,7 +35,8 @@ struct Llm::State {
                                    .fast = options.fast,
                                    .deterministic = options.deterministic,
                                    .progress = options.progress,
-                                   .kv_type = options.kv_dtype})),
+                                   .kv_type = options.kv_dtype,
+                                   .placement = placement_of(device, options)})),
         generator(*model, tokenizer, options.context > 0 ? options.context : std::min(model->info().context_length, kDefaultContext)) {
     const ModelInfo& from = model->info();
     info = {.architecture = from.architecture,

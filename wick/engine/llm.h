@@ -40,6 +40,12 @@ struct LlmOptions {
   bool deterministic = false;
   // What the KV cache holds: f32, f16, bf16 or q8_0. None: f16, with `precise` f32.
   std::optional<DType> kv_dtype = {};
+  // Where the device's memory does not hold the whole model: the device has the last so many layers, and the CPU the others, the embedding
+  // and the head. More than info().layers, or none: all of it is the device's. Errors: invalid_argument for a number below 0, and where the
+  // device is the CPU.
+  std::optional<int64_t> gpu_layers = {};
+  // The CPU has the experts of the first so many layers.
+  int64_t cpu_expert_layers = 0;
   // For chat(): a name such as "chatml", or a file. Empty: the template that came with the model.
   std::string chat_template = {};
   // Called while the weights load, with bytes; may be empty.

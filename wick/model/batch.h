@@ -28,12 +28,14 @@ struct SequenceSlice {
 };
 
 struct Batch {
+  // A number below 0 stands for a token that is only on the device yet: earlier_token(i), number i of ForwardOptions::earlier.
   std::vector<int32_t> tokens = {};
   std::vector<int32_t> positions = {};        // of each token in its sequence, from 0
   std::vector<SequenceSlice> sequences = {};  // one behind another, all tokens in all
   std::vector<int32_t> logit_rows = {};       // the rows that want a result, in the order that they want it
 
   [[nodiscard]] int64_t rows() const noexcept { return static_cast<int64_t>(tokens.size()); }
+  [[nodiscard]] static int32_t earlier_token(int64_t index) noexcept { return static_cast<int32_t>(-1 - index); }
   // Appends tokens of a sequence, which has `position` positions.
   enum class Results { none, last, all };
   void add(SequenceHandle sequence, int64_t position, std::span<const int32_t> more, Results results,

@@ -95,14 +95,15 @@ void DecoderModel::add_adapter(const std::string& name, std::shared_ptr<const Lo
   for (const auto& [weight, matrix] : matrices) {
     const auto of = halves.find(weight);
     if (of == halves.end()) continue;
-    stacks.emplace_back(matrix, std::make_shared<const LoraStack>(stacked(of->second, std::ssize(all) + 1, *matrix, device_)));
+    stacks.emplace_back(matrix,
+                        std::make_shared<const LoraStack>(stacked(of->second, std::ssize(all) + 1, *matrix, matrix->weight.device())));
   }
   for (auto& [matrix, stack] : stacks) matrix->adapters = std::move(stack);
   adapters_ = std::move(all);
   loaded_adapters_.push_back({name, scale, adapter->identity()});
 }
 
-std::optional<AdapterRows> DecoderModel::adapter_rows(const Batch& batch, int64_t first, int64_t count) const {
+std::optional<AdapterRows> DecoderModel::adapter_rows(const Batch& batch, int64_t first, int64_t count, const Device& device) const {
   int64_t used = 0;
   for (const SequenceSlice& slice : batch.sequences) {
     if (slice.first < first + count && slice.first + slice.count > first) used = std::max(used, std::ssize(slice.adapters));
@@ -123,8 +124,8 @@ std::optional<AdapterRows> DecoderModel::adapter_rows(const Batch& batch, int64_
       }
     }
   }
-  return AdapterRows{Tensor::from_span(std::span<const int32_t>(ids), {count, used}, device_),
-                     Tensor::from_span(std::span<const float>(scales), {count, used, 1}, device_)};
+  return AdapterRows{Tensor::from_span(std::span<const int32_t>(ids), {count, used}, device),
+                     Tensor::from_span(std::span<const float>(scales), {count, used, 1}, device)};
 }
 
 }  // namespace wick

@@ -20,9 +20,11 @@ constexpr int64_t kRowsWithoutLibrary = 8;
 
 }  // namespace
 
-void DecoderModel::check_tokens(const Batch& batch) const {
+void DecoderModel::check_tokens(const Batch& batch, const Tensor& earlier) const {
+  const int64_t count = earlier.defined() ? earlier.elements() : 0;
   for (const int32_t token : batch.tokens) {
     if (token >= 0 && token < info_.vocab_size) continue;
+    if (token < 0 && -1 - int64_t{token} < count) continue;
     fail(ErrorCode::index_out_of_range, "token {} is outside the vocabulary of {}, which has {} tokens", token, info_.name,
          info_.vocab_size);
   }
@@ -32,6 +34,15 @@ void DecoderModel::check_pool(const KvPool& pool) const {
   if (!pool.device().same_device(device_)) {
     fail(ErrorCode::device_mismatch, "forward: the pool is on {} and {} on {}; make it with the model's new_pool()",
          pool.device().location().to_string(), info_.name, device_.location().to_string());
+  }
+  if (pool.layout() == layout_ && !placement_.is_single()) {
+    const std::vector<Device> wanted = cache_devices();
+    for (size_t layer = 0; layer < wanted.size(); ++layer) {
+      const Device& there = pool.keys(static_cast<int64_t>(layer)).device();
+      if (there.same_device(wanted[layer])) continue;
+      fail(ErrorCode::device_mismatch, "forward: layer {} of the pool is on {} and of {} on {}; make it with the model's new_pool()", layer,
+           there.location().to_string(), info_.name, wanted[layer].location().to_string());
+    }
   }
   if (pool.layout() == layout_) return;
   fail(ErrorCode::invalid_argument, "forward: the pool is one for {}, not for {}; make it with the model's new_pool()",
@@ -69,6 +80,21 @@ std::vector<int32_t> wanted_rows(const Batch& batch, ModelResult result) {
   return rows;
 }
 
+// Takes the place of Batch::earlier_token in the numbers of a step, whose first are its tokens, by what they stand for.
+void put_earlier(std::span<const int32_t> tokens, const Tensor& earlier, const Tensor& numbers) {
+  constexpr size_t kBytes = sizeof(int32_t);
+  for (size_t row = 0; row < tokens.size();) {
+    size_t end = row + 1;
+    if (tokens[row] < 0) {
+      while (end < tokens.size() && tokens[end] == tokens[end - 1] - 1) ++end;
+      const auto first = static_cast<size_t>(earlier.layout().offset() - 1 - tokens[row]);
+      earlier.device().runtime().queue().copy(earlier.storage()->buffer(), first * kBytes, numbers.storage()->buffer(), row * kBytes,
+                                              (end - row) * kBytes);
+    }
+    row = end;
+  }
+}
+
 Tensor means_of_slices(const Tensor& hidden, const Batch& batch) {
   std::vector<Tensor> means;
   for (const SequenceSlice& slice : batch.sequences) means.push_back(hidden.narrow(0, slice.first, slice.count).mean_keepdim(0));
@@ -78,7 +104,7 @@ Tensor means_of_slices(const Tensor& hidden, const Batch& batch) {
 }  // namespace
 
 Tensor DecoderModel::forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const {
-  check_tokens(batch);
+  check_tokens(batch, options.earlier);
   check_pool(pool);
   KvStep step = pool.begin(batch);
   const std::vector<int32_t> wanted = wanted_rows(batch, options.result);
@@ -103,11 +129,8 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
     const int64_t count = std::min(most, batch.rows() - first);
     // A device that runs behind the host would take all parts at once.
     if (options.stop && first > 0) device_.synchronize();
-    const auto tokens = std::span(batch.tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-    const StepNumbers numbers(tokens, step.plan(first, count));
-    const Tensor on_device = Tensor::from_span(numbers.values(), {std::ssize(numbers.values())}, device_);
-    StepInputs inputs = numbers.inputs(on_device);
-    inputs.adapters = adapter_rows(batch, first, count);
+    const std::vector<StepInputs> inputs = inputs_of(batch, first, count, step.plan(first, count), options.earlier);
+    std::optional<AdapterRows> adapters = inputs.front().adapters;
     Residual residual = run_layers(inputs, pool, options.stop);
     if (!residual.x.defined()) return {};
     step.advance();
@@ -118,9 +141,9 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
     if (std::ssize(rows) < count) {
       residual.x = rows_of(residual.x, rows);
       if (residual.added) residual.added = rows_of(*residual.added, rows);
-      if (inputs.adapters) inputs.adapters = AdapterRows{rows_of(inputs.adapters->ids, rows), rows_of(inputs.adapters->scales, rows)};
+      if (adapters) adapters = AdapterRows{rows_of(adapters->ids, rows), rows_of(adapters->scales, rows)};
     }
-    Tensor part = result_of(residual, options.result, inputs.adapters);
+    Tensor part = result_of(residual, options.result, adapters);
     if (!result.defined()) {
       result = std::move(part);
     } else {
@@ -131,6 +154,21 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
   return result;
 }
 
+std::vector<StepInputs> DecoderModel::inputs_of(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan,
+                                                const Tensor& earlier) const {
+  const auto tokens = std::span(batch.tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+  const StepNumbers numbers(tokens, plan);
+  std::vector<StepInputs> inputs;
+  for (const Device& device : placement_.devices) {
+    const Tensor on_device = Tensor::from_span(numbers.values(), {std::ssize(numbers.values())}, device);
+    // The first device embeds them.
+    if (inputs.empty()) put_earlier(tokens, earlier, on_device);
+    inputs.push_back(numbers.inputs(on_device));
+    inputs.back().adapters = adapter_rows(batch, first, count, device);
+  }
+  return inputs;
+}
+
 bool DecoderModel::is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const {
   const Runtime& runtime = device_.runtime();
   // What a device's own library multiplies is not recorded, nor what runs on the CPU instead.
@@ -138,8 +176,10 @@ bool DecoderModel::is_recorded(const Batch& batch, std::span<const int32_t> want
   const int64_t most = has_library ? kRowsWithoutLibrary : RecordedSteps::kMostRows;
   const bool has_adapters =
       std::any_of(batch.sequences.begin(), batch.sequences.end(), [](const SequenceSlice& slice) { return !slice.adapters.empty(); });
-  return record_ && !observe_ && runtime.runs_kernels() && runtime.op_fallback() == nullptr && layout_.states.empty() &&
-         options.result != ModelResult::pooled && !has_adapters && batch.rows() <= most && std::ssize(wanted) == batch.rows();
+  // A recording is one device's.
+  return record_ && placement_.is_single() && !observe_ && runtime.runs_kernels() && runtime.op_fallback() == nullptr &&
+         layout_.states.empty() && options.result != ModelResult::pooled && !has_adapters && batch.rows() <= most &&
+         std::ssize(wanted) == batch.rows();
 }
 
 Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool, const ForwardOptions& options) const {
@@ -148,18 +188,28 @@ Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool
   const int64_t longest = *std::max_element(plan.lengths.begin(), plan.lengths.end());
   const StepShape shape = StepShape::with_room_for(batch.rows(), plan.sequences, longest);
   const StepNumbers numbers(batch.tokens, plan, shape, pool.block_size());
-  (void)angles_of(shape.positions, pool);  // not among what is recorded
+  (void)angles_of(shape.positions, pool, 0);  // not among what is recorded
   const RecordedSteps::Key key{2 * id_ + (options.result == ModelResult::logits ? 0 : 1), shape};
-  const Tensor all = pool.recorded_steps().run(device_, key, numbers.values(), [&](const Tensor& on_device) {
-    Residual residual = run_layers(numbers.inputs(on_device), pool, {});
-    return result_of(residual, options.result, std::nullopt);
-  });
+  const Tensor all = pool.recorded_steps().run(
+      device_, key, numbers.values(),
+      [&](const Tensor& on_device) {
+        const StepInputs inputs = numbers.inputs(on_device);
+        Residual residual = run_layers(std::span(&inputs, 1), pool, {});
+        return result_of(residual, options.result, std::nullopt);
+      },
+      [&](const Tensor& on_device) { put_earlier(batch.tokens, options.earlier, on_device); });
   step.advance();
   return all.narrow(0, 0, batch.rows());
 }
 
 void DecoderModel::settle(Residual& residual) {
   if (residual.added) residual = {residual.x + *residual.added, std::nullopt};
+}
+
+void DecoderModel::move(Residual& residual, const Device& device) {
+  if (&residual.x.device().runtime() == &device.runtime()) return;
+  settle(residual);
+  residual.x = residual.x.to_device(device);
 }
 
 Tensor DecoderModel::normalize(Residual& residual, const Norm& norm) {
@@ -169,17 +219,18 @@ Tensor DecoderModel::normalize(Residual& residual, const Norm& norm) {
   return norm.add(residual.x, added);
 }
 
-std::vector<Tensor> DecoderModel::angles_of(int64_t positions, const KvPool& pool) const {
+std::vector<Tensor> DecoderModel::angles_of(int64_t positions, const KvPool& pool, size_t device) const {
   // Which of longrope's tables turns a text must not change while it grows: what its pool has room for decides.
   const bool long_context = !spec_.ropes.empty() && spec_.ropes.front().scaling == RopeScaling::longrope &&
                             pool.options().context > spec_.ropes.front().original_context;
   const std::lock_guard lock(angles_mutex_);
-  Angles& angles = angles_[long_context ? 1 : 0];
+  const Device& target = placement_.devices[device];
+  Angles& angles = angles_[device][long_context ? 1 : 0];
   if (angles.positions < positions) {
     // By powers of two, so that a text that grows has few made.
     const auto grown = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(positions, kFirstAngles))));
-    angles.tables = {some_without_rope_ ? Tensor::empty({grown, 0, 2}, DType::f32, device_) : Tensor()};
-    for (const RopeTable& rope : long_context ? long_ropes_ : ropes_) angles.tables.push_back(rope.table(0, grown, device_));
+    angles.tables = {some_without_rope_ ? Tensor::empty({grown, 0, 2}, DType::f32, target) : Tensor()};
+    for (const RopeTable& rope : long_context ? long_ropes_ : ropes_) angles.tables.push_back(rope.table(0, grown, target));
     angles.positions = grown;
   }
   return angles.tables;
@@ -193,22 +244,30 @@ Tensor DecoderModel::embed(const StepInputs& inputs) const {
   return x;
 }
 
-DecoderModel::Residual DecoderModel::run_layers(const StepInputs& inputs, const KvPool& pool, const StopCheck& stop) const {
-  const BatchPlaces places{inputs, angles_of(inputs.longest, pool)};
-  const MixerContext context{.places = places, .pool = pool, .linear = linear_, .rope_style = spec_.rope_style, .observe = observe_};
-  Residual residual{embed(inputs), std::nullopt};
+DecoderModel::Residual DecoderModel::run_layers(std::span<const StepInputs> inputs, const KvPool& pool, const StopCheck& stop) const {
+  std::vector<BatchPlaces> places;
+  std::vector<MixerContext> contexts;
+  places.reserve(inputs.size());
+  contexts.reserve(inputs.size());
+  for (size_t device = 0; device < inputs.size(); ++device) {
+    places.push_back({inputs[device], angles_of(inputs[device].longest, pool, device)});
+    contexts.push_back({.places = places.back(), .pool = pool, .linear = linear_, .rope_style = spec_.rope_style, .observe = observe_});
+  }
+  Residual residual{embed(inputs.front()), std::nullopt};
   for (const DecoderLayer& layer : layers_) {
     if (stop && stop()) return {};
-    for (const DecoderBlock& block : layer.blocks) run_block(block, residual, context);
+    move(residual, placement_.devices[layer.device]);
+    for (const DecoderBlock& block : layer.blocks) run_block(block, residual, contexts, layer.device);
   }
+  move(residual, device_);
   return residual;
 }
 
-bool DecoderModel::run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context) {
+bool DecoderModel::run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context, size_t device) {
   // An adapter's part needs what the products are of.
   if (context.places.step.adapters) return false;
-  const bool plain = block.norm && block.norm->is_rms() && block.parts.size() == 1 && !block.parts[0].norm && !block.post_norm &&
-                     block.residual_scale == 1;
+  const bool plain = block.norm && block.norm->is_rms() && block.parts.size() == 1 && block.parts[0].device == device &&
+                     !block.parts[0].norm && !block.post_norm && block.residual_scale == 1;
   // A sum that is pending costs a pass of its own here, and none beside a norm.
   if (!plain || residual.added || context.observe) return false;
   std::optional<Tensor> sum = block.parts[0].mixer->forward_fused(residual.x, *block.norm, context);
@@ -217,8 +276,8 @@ bool DecoderModel::run_fused(const DecoderBlock& block, Residual& residual, cons
   return true;
 }
 
-void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, const MixerContext& context) {
-  if (run_fused(block, residual, context)) return;
+void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, std::span<const MixerContext> contexts, size_t device) const {
+  if (run_fused(block, residual, contexts[device], device)) return;
   std::optional<Tensor> normed;
   if (block.norm) normed = normalize(residual, *block.norm);
   std::optional<Tensor> sum;
@@ -229,7 +288,9 @@ void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, cons
       settle(residual);
       normed = residual.x;
     }
-    Tensor result = part.mixer->forward(*normed, context);
+    const bool is_here = part.device == device;
+    Tensor result = part.mixer->forward(is_here ? *normed : normed->to_device(placement_.devices[part.device]), contexts[part.device]);
+    if (!is_here) result = result.to_device(placement_.devices[device]);
     sum = sum ? *sum + result : std::move(result);
   }
   if (block.post_norm) sum = (*block.post_norm)(*sum);

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <utility>
@@ -61,23 +62,40 @@ LinearParams linear_params_of(const LoadOptions& options) {
   return params;
 }
 
+bool has_experts(const LayerSpec& layer) {
+  return std::any_of(layer.blocks.begin(), layer.blocks.end(), [](const BlockSpec& block) {
+    return std::any_of(block.parts.begin(), block.parts.end(),
+                       [](const PartSpec& part) { return std::holds_alternative<ExpertsSpec>(part.mixer); });
+  });
+}
+
+std::vector<bool> layers_with_experts(const DecoderSpec& spec) {
+  std::vector<bool> with;
+  for (const LayerSpec& layer : spec.layers) with.push_back(has_experts(layer));
+  return with;
+}
+
 }  // namespace
 
 DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options)
-    : device_(weights.device()),
-      spec_(std::move(spec)),
+    : spec_(std::move(spec)),
+      placement_(Placement::of(layers_with_experts(spec_), weights.device(), options.placement)),
+      device_(placement_.main()),
       linear_(linear_params_of(options)),
+      angles_(placement_.devices.size()),
       observe_(options.observe),
       record_(options.record),
       id_(++models_made) {
   const Checkpoint& checkpoint = weights.checkpoint();
   const int64_t vocabulary = vocabulary_rows(checkpoint);
   make_layout(options);
+  weights.set_device(device_);
   const bool tied = !weights.has("output.weight");
   embedding_ =
       tied ? weights.matrix("token_embd", vocabulary, spec_.hidden_size) : weights.table("token_embd", vocabulary, spec_.hidden_size);
   if (spec_.learned_positions) learned_positions_ = weights.table("position_embd", spec_.context_length, spec_.hidden_size);
   read_layers(weights, options);
+  weights.set_device(device_);
   if (spec_.embedding_norm) embedding_norm_.emplace(*spec_.embedding_norm, weights, "", spec_.hidden_size);
   output_norm_.emplace(spec_.output_norm, weights, "", spec_.hidden_size);
   if (!tied) own_head_ = weights.matrix("output", vocabulary, spec_.hidden_size);
@@ -150,19 +168,39 @@ void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options
     const auto read_norm = [&](const std::optional<NormSpec>& norm) {
       return norm ? std::optional<Norm>(Norm(*norm, weights, prefix, spec_.hidden_size)) : std::nullopt;
     };
+    const Placement::Layer place = placement_.layers[static_cast<size_t>(index)];
     DecoderLayer& layer = layers_.emplace_back();
+    layer.device = place.device;
     for (const BlockSpec& spec : spec_.layers[static_cast<size_t>(index)].blocks) {
       DecoderBlock& block = layer.blocks.emplace_back();
+      weights.set_device(placement_.devices[place.device]);
       block.norm = read_norm(spec.norm);
       block.post_norm = read_norm(spec.post_norm);
       block.residual_scale = spec.residual_scale;
       for (const PartSpec& part : spec.parts) {
-        block.parts.push_back({read_norm(part.norm), build_mixer(part, weights, {index, cached, spec_.hidden_size})});
+        std::optional<Norm> norm = read_norm(part.norm);
+        const size_t device = std::holds_alternative<ExpertsSpec>(part.mixer) ? place.experts : place.device;
+        weights.set_device(placement_.devices[device]);
+        block.parts.push_back({std::move(norm), build_mixer(part, weights, {index, cached, spec_.hidden_size}), device});
+        weights.set_device(placement_.devices[place.device]);
         if (cached_layer(part, DType::f32)) ++cached;
       }
     }
     tell();
   }
+}
+
+std::vector<Device> DecoderModel::cache_devices() const {
+  if (placement_.is_single()) return {};
+  std::vector<Device> devices;
+  for (size_t layer = 0; layer < spec_.layers.size(); ++layer) {
+    for (const BlockSpec& block : spec_.layers[layer].blocks) {
+      for (const PartSpec& part : block.parts) {
+        if (cached_layer(part, DType::f32)) devices.push_back(placement_.devices[placement_.layers[layer].device]);
+      }
+    }
+  }
+  return devices;
 }
 
 void DecoderModel::prepare_matrices() const {

@@ -1,4 +1,4 @@
-// A DecoderModel runs a DecoderSpec: embedding, layers of blocks over a residual stream, and a head, on one device.
+// A DecoderModel runs a DecoderSpec: embedding, layers of blocks over a residual stream, and a head, each on the device of its place.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include "wick/model/kv_step.h"
 #include "wick/model/language_model.h"
 #include "wick/model/mixer.h"
+#include "wick/model/placement.h"
 #include "wick/model/rope_table.h"
 #include "wick/model/step_inputs.h"
 #include "wick/model/weights.h"
@@ -24,6 +25,7 @@ struct DecoderBlock {
   struct Part {
     std::optional<Norm> norm;
     std::unique_ptr<Mixer> mixer;
+    size_t device = 0;  // the mixer's, by its number in the placement
   };
   std::vector<Part> parts;
   std::optional<Norm> post_norm;
@@ -32,6 +34,7 @@ struct DecoderBlock {
 
 struct DecoderLayer {
   std::vector<DecoderBlock> blocks;
+  size_t device = 0;  // of all of it but for mixers of another one
 };
 
 // What a checkpoint's metadata describe. Errors: unsupported for an architecture that Wick has not; ModelConfig::read's.
@@ -44,6 +47,8 @@ class DecoderModel final : public LanguageModel {
 
   [[nodiscard]] const ModelInfo& info() const noexcept override { return info_; }
   [[nodiscard]] const Device& device() const noexcept override { return device_; }
+  [[nodiscard]] const Placement* placement() const noexcept override { return &placement_; }
+  [[nodiscard]] std::vector<Device> cache_devices() const override;
   [[nodiscard]] const KvLayout& cache_layout() const noexcept override { return layout_; }
   using LanguageModel::forward;
   [[nodiscard]] Tensor forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const override;
@@ -61,10 +66,11 @@ class DecoderModel final : public LanguageModel {
 
   // The matrices that adapters may change, by the tensors that hold them.
   [[nodiscard]] std::multimap<std::string, ScaledMatrix*, std::less<>> adaptable();
-  // What the rows from `first` on go through; none where no adapter is among it. Errors: invalid_argument for one that the model has not.
-  [[nodiscard]] std::optional<AdapterRows> adapter_rows(const Batch& batch, int64_t first, int64_t count) const;
-  // Errors: index_out_of_range for a token outside the vocabulary.
-  void check_tokens(const Batch& batch) const;
+  // What the rows from `first` on go through, on a device; none where no adapter is among it. Errors: invalid_argument for one that the
+  // model has not.
+  [[nodiscard]] std::optional<AdapterRows> adapter_rows(const Batch& batch, int64_t first, int64_t count, const Device& device) const;
+  // Errors: index_out_of_range for a token outside the vocabulary, and for an earlier one that is not there.
+  void check_tokens(const Batch& batch, const Tensor& earlier) const;
   // Errors: invalid_argument and device_mismatch where the pool is not one for this model.
   void check_pool(const KvPool& pool) const;
 
@@ -77,27 +83,35 @@ class DecoderModel final : public LanguageModel {
   // Its norm; what was pending has been added.
   [[nodiscard]] static Tensor normalize(Residual& residual, const Norm& norm);
   static void settle(Residual& residual);
-  // The cosines and sines of at least so many positions, for each rope, on the device; before them a table without pairs.
-  [[nodiscard]] std::vector<Tensor> angles_of(int64_t positions, const KvPool& pool) const;
+  // Takes the stream to another device, if it is not there.
+  static void move(Residual& residual, const Device& device);
+  // The cosines and sines of at least so many positions, for each rope, on that device; before them a table without pairs.
+  [[nodiscard]] std::vector<Tensor> angles_of(int64_t positions, const KvPool& pool, size_t device) const;
   [[nodiscard]] Tensor embed(const StepInputs& inputs) const;
-  // The residual stream after the last layer, keys and values having been written to the pool; an empty one if it was to stop.
-  [[nodiscard]] Residual run_layers(const StepInputs& inputs, const KvPool& pool, const StopCheck& stop) const;
+  // The residual stream after the last layer, keys and values having been written to the pool; an empty one if it was to stop. `inputs`:
+  // on each device.
+  [[nodiscard]] Residual run_layers(std::span<const StepInputs> inputs, const KvPool& pool, const StopCheck& stop) const;
+  // What a part of a batch gives each device. Errors: adapter_rows'.
+  [[nodiscard]] std::vector<StepInputs> inputs_of(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan,
+                                                  const Tensor& earlier) const;
   // The results of those rows; an empty tensor if it was to stop.
   [[nodiscard]] Tensor run_parts(const Batch& batch, std::span<const int32_t> wanted, KvStep& step, const KvPool& pool,
                                  const ForwardOptions& options) const;
   // Whether the device records the step of a batch: one of few rows, which all want a result.
   [[nodiscard]] bool is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const;
   [[nodiscard]] Tensor run_recorded(const Batch& batch, KvStep& step, KvPool& pool, const ForwardOptions& options) const;
-  static void run_block(const DecoderBlock& block, Residual& residual, const MixerContext& context);
+  // `contexts`: of each device; the block is on number `device`.
+  void run_block(const DecoderBlock& block, Residual& residual, std::span<const MixerContext> contexts, size_t device) const;
   // The same in fewer passes; false, with nothing done, where the block or the device cannot.
-  [[nodiscard]] static bool run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context);
+  [[nodiscard]] static bool run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context, size_t device);
   [[nodiscard]] Tensor result_of(Residual& residual, ModelResult result, const std::optional<AdapterRows>& adapters) const;
   // Of hidden states after the output norm.
   [[nodiscard]] Tensor logits_of(const Tensor& normed, const std::optional<AdapterRows>& adapters) const;
   [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head_ ? *own_head_ : embedding_; }
 
-  Device device_;
   DecoderSpec spec_;
+  Placement placement_;
+  Device device_;  // the placement's first
   ModelInfo info_;
   LinearParams linear_;
   ScaledMatrix embedding_;                         // [vocab, hidden_size]
@@ -114,7 +128,7 @@ class DecoderModel final : public LanguageModel {
     std::vector<Tensor> tables;
     int64_t positions = 0;
   };
-  mutable std::array<Angles, 2> angles_;  // by ropes_ and long_ropes_
+  mutable std::vector<std::array<Angles, 2>> angles_;  // of each device, by ropes_ and long_ropes_
   bool some_without_rope_ = false;
   KvLayout layout_;
   InputObserver observe_;

@@ -72,6 +72,10 @@ void check_sizes(const KvLayout& layout, const KvPoolOptions& options) {
     fail(ErrorCode::invalid_argument, "KvPool: a context of {}, blocks of {}, steps of {} tokens, {} bytes and {} sequences: out of range",
          options.context, options.block_size, options.step, options.bytes, options.sequences);
   }
+  if (!options.devices.empty() && options.devices.size() != layout.layers.size()) {
+    fail(ErrorCode::invalid_argument, "KvPool: devices of {} layers were given, and {} attend; give one for each, or none",
+         options.devices.size(), layout.layers.size());
+  }
   for (const KvLayer& layer : layout.layers) {
     const bool bounded = layer.retention.kind != Retention::Kind::full;
     if (!in_range(layer.kv_heads) || !in_range(layer.key_dim) || layer.value_dim < 0 || layer.value_dim > kMost ||
@@ -134,8 +138,8 @@ void KvPool::make_tensors() {
   for (size_t index = 0; index < layout_.layers.size(); ++index) {
     const KvLayer& layer = layout_.layers[index];
     const int64_t slots = groups_[static_cast<size_t>(group_of_[index])].blocks.blocks() * options_.block_size;
-    keys_.push_back(Tensor::empty({layer.kv_heads, slots, layer.key_dim}, layer.dtype, device_, Lifetime::persistent));
-    values_.push_back(Tensor::empty({layer.kv_heads, slots, layer.value_dim}, layer.dtype, device_, Lifetime::persistent));
+    keys_.push_back(Tensor::empty({layer.kv_heads, slots, layer.key_dim}, layer.dtype, device_of(index), Lifetime::persistent));
+    values_.push_back(Tensor::empty({layer.kv_heads, slots, layer.value_dim}, layer.dtype, device_of(index), Lifetime::persistent));
   }
   for (const int64_t numbers : layout_.states) {
     states_.push_back(Tensor::empty({slabs_.blocks(), numbers}, DType::f32, device_, Lifetime::persistent));
@@ -251,13 +255,26 @@ int64_t KvPool::length(SequenceHandle handle) const { return at("length", handle
 
 std::span<const int32_t> KvPool::tokens(SequenceHandle handle) const { return at("tokens", handle).tokens; }
 
+void KvPool::set_tokens(SequenceHandle handle, int64_t first, std::span<const int32_t> tokens) {
+  Sequence& sequence = at("set_tokens", handle);
+  if (first < 0 || std::ssize(tokens) > sequence.length() - first) {
+    fail(ErrorCode::invalid_argument, "set_tokens: positions {} to {} of a sequence of {}", first, first + std::ssize(tokens),
+         sequence.length());
+  }
+  std::copy(tokens.begin(), tokens.end(), sequence.tokens.begin() + first);
+  name_blocks(sequence, first);
+}
+
 // --- What is kept ---
 
 void KvPool::extend_contents(Sequence& sequence) const {
   const auto size = static_cast<size_t>(options_.block_size);
   while ((sequence.contents.size() + 1) * size <= sequence.tokens.size()) {
+    const auto block = std::span(sequence.tokens).subspan(sequence.contents.size() * size, size);
+    // Not all of them are known yet.
+    if (std::any_of(block.begin(), block.end(), [](int32_t token) { return token < 0; })) return;
     const ContentHash before = sequence.contents.empty() ? sequence.root : sequence.contents.back();
-    sequence.contents.push_back(before.followed_by(std::span(sequence.tokens).subspan(sequence.contents.size() * size, size)));
+    sequence.contents.push_back(before.followed_by(block));
   }
 }
 
@@ -389,8 +406,8 @@ KvPool::Usage KvPool::usage(int64_t group) const {
 KvPool::Usage KvPool::state_usage() const { return usage_of(slabs_); }
 
 void KvPool::copy_block(const Group& group, int32_t from, int32_t to) {
-  Queue& queue = device_.runtime().queue();
   for (const int64_t layer : group.layers) {
+    Queue& queue = keys(layer).device().runtime().queue();
     for (const Tensor* cache : {&keys(layer), &values(layer)}) {
       const int64_t row = row_bytes(cache->dtype(), cache->shape()[2]);
       const int64_t slots = cache->shape()[1];

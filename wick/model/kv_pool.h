@@ -1,4 +1,5 @@
-// A KvPool holds what the sequences of one model have left behind on one device, in blocks of positions, under one budget of bytes.
+// A KvPool holds what the sequences of one model have left behind on its device or devices, in blocks of positions, under one budget of
+// bytes.
 //
 // Layers of one retention are a cache group. A group has its own blocks, and a sequence one table of blocks for each group: position p of
 // the sequence is slot table[p / block_size] · block_size + p % block_size of every layer of the group. Sequences that begin alike share
@@ -31,6 +32,8 @@ struct KvPoolOptions {
   int64_t step = 512;          // tokens of one sequence that come in at once; what windows have room for
   int64_t sequences = 0;       // the most at once where states are kept; 0: as many whole contexts as there is room for
   bool keep_prefixes = false;  // what sequences that are gone have left is kept, until its memory is needed
+  // Where each layer of the layout keeps its positions; empty: all on the pool's device. Layers of a group have the same blocks on all.
+  std::vector<Device> devices = {};
 };
 
 class KvPool {
@@ -67,6 +70,9 @@ class KvPool {
   void free(SequenceHandle sequence);
   [[nodiscard]] int64_t length(SequenceHandle sequence) const;
   [[nodiscard]] std::span<const int32_t> tokens(SequenceHandle sequence) const;
+  // Which tokens those from position `first` on are, where they were Batch::earlier_token until now. Errors: invalid_argument beyond the
+  // length.
+  void set_tokens(SequenceHandle sequence, int64_t first, std::span<const int32_t> tokens);
   // Forgets positions from `length` on. What left a window, or went into a state, may not be there any more: returns the length that the
   // sequence has now, the largest up to `length` that can be restored. Errors: invalid_argument below 0 and beyond the length.
   int64_t truncate(SequenceHandle sequence, int64_t length);
@@ -132,6 +138,7 @@ class KvPool {
   };
 
   void make_tensors();
+  [[nodiscard]] const Device& device_of(size_t layer) const { return options_.devices.empty() ? device_ : options_.devices[layer]; }
   [[nodiscard]] const Sequence& at(const char* function, SequenceHandle sequence) const;
   [[nodiscard]] Sequence& at(const char* function, SequenceHandle sequence);
   void refuse_during_step(const char* function) const;

@@ -97,10 +97,9 @@ std::vector<std::byte> KvPool::save(SequenceHandle handle) const {
   const std::array<uint64_t, 2> words = {fingerprint(), static_cast<uint64_t>(sequence.length())};
   append(bytes, words.data(), sizeof(words));
   append(bytes, sequence.tokens.data(), sequence.tokens.size() * sizeof(int32_t));
-  Queue& queue = device_.runtime().queue();
   visit_rows(sequence, [&](const Tensor& cache, size_t offset, size_t count) {
     bytes.resize(bytes.size() + count);
-    queue.download(cache.storage()->buffer(), offset, bytes.data() + bytes.size() - count, count);
+    cache.device().runtime().queue().download(cache.storage()->buffer(), offset, bytes.data() + bytes.size() - count, count);
   });
   const uint64_t sum = fnv1a(kFnvBasis, bytes);
   append(bytes, &sum, sizeof(sum));
@@ -149,10 +148,9 @@ SequenceHandle KvPool::restore_checked(std::span<const std::byte> body, int64_t 
   }
   if (has_state) sequence.slab = slabs_.take(kNoBlock);
   size_t at = sequence.tokens.size() * sizeof(int32_t);
-  Queue& queue = device_.runtime().queue();
   visit_rows(sequence, [&](const Tensor& cache, size_t offset, size_t count) {
     // An empty sequence's state is the zeros that all share.
-    if (cache.rank() == 3 || has_state) queue.upload(body.data() + at, cache.storage()->buffer(), offset, count);
+    if (cache.rank() == 3 || has_state) cache.device().runtime().queue().upload(body.data() + at, cache.storage()->buffer(), offset, count);
     cache.storage()->bump_version();
     at += count;
   });

@@ -23,7 +23,7 @@ std::unique_ptr<KvPool> LanguageModel::new_pool(int64_t context, int64_t sequenc
   if (context < 1 || context > model.context_length) {
     fail(ErrorCode::context_full, "a context of {} tokens was asked for; {} takes 1 to {}", context, model.name, model.context_length);
   }
-  KvPoolOptions options{.context = context, .step = rows_at_once(device()), .keep_prefixes = keep_prefixes};
+  KvPoolOptions options{.context = context, .step = rows_at_once(device()), .keep_prefixes = keep_prefixes, .devices = cache_devices()};
   options.bytes = KvPool::bytes_for(cache_layout(), options, sequences);
   return std::make_unique<KvPool>(device(), cache_layout(), options);
 }

@@ -1,4 +1,4 @@
-// A LanguageModel turns token ids into logits, on one device.
+// A LanguageModel turns token ids into logits, on one device or shared between two.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "wick/model/cached_sequence.h"
 #include "wick/model/checkpoint.h"
 #include "wick/model/kv_pool.h"
+#include "wick/model/placement.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -52,6 +53,8 @@ struct LoadOptions {
   InputObserver observe = {};
   // What keys and values are kept as, one of kCacheDTypes; without it f16, with `precise` f32.
   std::optional<DType> kv_type = {};
+  // What another device computes.
+  PlacementOptions placement = {};
 
   [[nodiscard]] DType cache_dtype() const noexcept { return kv_type.value_or(precise ? DType::f32 : DType::f16); }
 };
@@ -79,6 +82,9 @@ struct ForwardOptions {
   ModelResult result = ModelResult::logits;
   // Asked before each layer, for a long prompt takes long; may be empty.
   StopCheck stop = {};
+  // i32 [any] on the model's device: what Batch::earlier_token names, such as tokens that an earlier step has drawn and that the host has
+  // not read yet. Each must be in the vocabulary. Once they are known, KvPool::set_tokens is told.
+  Tensor earlier = {};
 };
 
 class LanguageModel {
@@ -89,9 +95,14 @@ class LanguageModel {
   LanguageModel& operator=(const LanguageModel&) = delete;
 
   [[nodiscard]] virtual const ModelInfo& info() const noexcept = 0;
+  // Where tokens go in and results come out.
   [[nodiscard]] virtual const Device& device() const noexcept = 0;
+  // Which device computes which layer; nullptr: device() computes all.
+  [[nodiscard]] virtual const Placement* placement() const noexcept { return nullptr; }
   // What it keeps of each position.
   [[nodiscard]] virtual const KvLayout& cache_layout() const noexcept = 0;
+  // The device of each layer of cache_layout(); empty: all on device(). For KvPoolOptions::devices.
+  [[nodiscard]] virtual std::vector<Device> cache_devices() const { return {}; }
 
   // An empty pool for so many sequences of `context` positions each, or for more that are shorter. Errors: context_full for more positions
   // than info().context_length; out_of_memory.

@@ -50,17 +50,20 @@ bool RecordedSteps::record(const Device& device, Step& step, const Body& body) {
   return true;
 }
 
-Tensor RecordedSteps::run(const Device& device, const Key& key, std::span<const int32_t> numbers, const Body& body) {
+Tensor RecordedSteps::run(const Device& device, const Key& key, std::span<const int32_t> numbers, const Body& body,
+                          const Prepare& prepare) {
   Step* step = find(key);
   if (step == nullptr) {
     make_room();
     const Tensor room = Tensor::from_span(numbers, {std::ssize(numbers)}, device);
     step = steps_.emplace_back(std::make_unique<Step>(Step{.key = key, .numbers = room})).get();
     step->used = ++runs_;
+    if (prepare) prepare(room);
     return body(room);
   }
   step->used = ++runs_;
   upload(numbers, step->numbers);
+  if (prepare) prepare(step->numbers);
   if (step->graph) {
     linked_graph_recorder()->replay(*step->graph);
     ++replays_;

@@ -39,10 +39,13 @@ class RecordedSteps {
   };
   // Queues the step on numbers that are on the device; the result is a tensor of its own.
   using Body = std::function<Tensor(const Tensor& numbers)>;
+  // Changes numbers on the device before the step, and is never recorded; may be empty.
+  using Prepare = std::function<void(const Tensor& numbers)>;
 
   // Runs a step: `body` for the first time; the second time it is recorded on the way, as what a device prepares once has been prepared;
   // then replayed. The result is the caller's. `body` may run again where memory for recordings is short. Errors: those of `body`.
-  [[nodiscard]] Tensor run(const Device& device, const Key& key, std::span<const int32_t> numbers, const Body& body);
+  [[nodiscard]] Tensor run(const Device& device, const Key& key, std::span<const int32_t> numbers, const Body& body,
+                           const Prepare& prepare = {});
 
   [[nodiscard]] size_t size() const noexcept { return steps_.size(); }
   // How many steps have been recorded, and replayed, so far.

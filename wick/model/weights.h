@@ -69,7 +69,10 @@ class WeightReader {
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return file_; }
   // LoadOptions'.
   [[nodiscard]] bool deterministic() const noexcept { return deterministic_; }
+  // Where tensors are read to.
   [[nodiscard]] const Device& device() const noexcept { return device_; }
+  // From now on.
+  void set_device(const Device& device) { device_ = device; }
   // A matrix whose rows are looked up, not multiplied.
   [[nodiscard]] ScaledMatrix table(const std::string& name, int64_t rows, int64_t columns);
   // A vector of `length` floats, as f32.
