@@ -36,6 +36,7 @@ struct Options {
   std::vector<int64_t> concurrency = {8};
   EngineOptions engine{.prefix_cache = true};
   int64_t draft_tokens = 16;
+  bool no_ahead = false;
   std::string draft;
   int64_t cache_mebibytes = 0;
 };
@@ -207,7 +208,7 @@ void bench_suite(Console& console, const Options& options, SuiteOptions& suite, 
 }
 
 // What determinism costs each of the rows: their tests again without it.
-void measure_cost(const Console& console, Options options, const std::filesystem::path& path, const Device& device,
+void measure_cost(const Console& console, Options options, const std::filesystem::path& path, const ModelDevice& device,
                   std::span<BenchRow> rows) {
   options.precision.deterministic = false;
   const LoadedModel loaded = load_model(console, path, device, options.precision, WithTokenizer::no);
@@ -220,7 +221,7 @@ void bench_model(Console& console, const Options& options) {
   const auto path = resolve_model(console, options.model);
   Measured measured;
   for (const int64_t threads : options.threads) {
-    const Device device = open_device(console, options.device, static_cast<int>(threads));
+    const ModelDevice device = open_model_device(console, options.device, static_cast<int>(threads));
     const LoadedModel loaded = load_model(console, path, device, options.precision, WithTokenizer::no);
     const size_t first = measured.rows.size();
     for (const int64_t depth : options.depths) measure_depth(console, options, loaded, depth, measured);
@@ -237,18 +238,19 @@ void bench_requests(Console& console, Options& options) {
   for (const auto* list : {&options.prompt_tokens, &options.gen_tokens, &options.threads}) {
     if (list->size() > 1) fail(ErrorCode::invalid_argument, "--requests takes one value for each flag, not a list");
   }
-  const Device device = open_device(console, options.device, static_cast<int>(options.threads.front()));
+  const ModelDevice device = open_model_device(console, options.device, static_cast<int>(options.threads.front()));
   const auto path = resolve_model(console, options.model);
   const LoadedModel loaded = load_model(console, path, device, options.precision);
   std::optional<LoadedModel> draft;
   if (!options.draft.empty())
-    draft = load_model(console, resolve_model(console, options.draft), device, options.precision, WithTokenizer::no);
+    draft = load_model(console, resolve_model(console, options.draft), device.device, options.precision, WithTokenizer::no);
   EngineOptions& engine_options = options.engine;
   options.load.prompt_tokens = std::max<int64_t>(1, options.prompt_tokens.front());
   options.load.max_tokens = options.gen_tokens.front();
   engine_options.sequences = *std::max_element(options.concurrency.begin(), options.concurrency.end());
   engine_options.queue = options.load.requests;
   engine_options.speculation.most = options.draft_tokens;
+  engine_options.ahead = !options.no_ahead;
   engine_options.kv_bytes = options.cache_mebibytes << 20;
   std::vector<LoadResult> results;
   for (const int64_t concurrency : options.concurrency) {
@@ -264,7 +266,7 @@ void bench_requests(Console& console, Options& options) {
     options.load.concurrency = concurrency;
     results.push_back(run_load(engine, options.load));
   }
-  note_fallback_ops(console, device);
+  note_fallback_ops(console, device.device);
   if (options.format == BenchFormat::table) {
     console.out << render_table(results);
     return;
@@ -304,6 +306,7 @@ void add_request_flags(Flags& flags, Options& options) {
   flags.add_integer("--cache-mib", "memory of the KV cache in MiB (1,024 tokens a request)", options.cache_mebibytes, 1).group(group);
   flags.add_integer("--draft-tokens", "the most tokens proposed at once by speculation; 0 = off (16)", options.draft_tokens, 0, 256)
       .group(group);
+  flags.add_switch("--no-ahead", "on a GPU, read the tokens of each step before the next one is queued", options.no_ahead).group(group);
   flags.add_text("--draft-model", "FILE", "a small model of the same vocabulary that proposes tokens", options.draft).group(group);
 }
 

@@ -152,7 +152,7 @@ void EngineCore::retire() {
       }
     }
   }
-  scheduler_.remove_ended();
+  remove_ended();
   std::erase_if(embeddings_, [&](const std::shared_ptr<ActiveRequest>& request) {
     std::optional<StopReason> reason;
     try {
@@ -189,7 +189,7 @@ void EngineCore::fail_all(const Error& error) {
     touched_.push_back(request);
   }
   embeddings_.clear();
-  scheduler_.remove_ended();
+  remove_ended();
   swap_if_due();
   publish();
 }
@@ -254,7 +254,7 @@ void EngineCore::admit() {
     if (shares_prompt_under_way(*sequence)) continue;
     if (!start(*sequence)) break;
   }
-  scheduler_.remove_ended();
+  remove_ended();
 }
 
 bool EngineCore::start(Sequence& sequence) {

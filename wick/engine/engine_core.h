@@ -63,13 +63,31 @@ class EngineCore {
   void flush_prefixes() { store_.flush(); }
 
  private:
+  // What the cost of a row is measured by: larger batches are bound by arithmetic, and another row costs more there.
+  static constexpr int64_t kMostCostRows = 64;
+
   // What a sequence computes in a step: `count` of its tokens, and proposed ones behind them.
   struct Work {
     Sequence* sequence;
     int64_t count;
     std::vector<TokenId> proposed = {};
+    std::optional<int64_t> earlier = {};    // its token is that of this row of the step before, which the host has not read
     int64_t first_result = 0, results = 0;  // its rows of the result
     [[nodiscard]] int64_t rows() const noexcept { return count + std::ssize(proposed); }
+  };
+
+  // A step that was queued, whose tokens the device has drawn or will have drawn, and the host has not read.
+  struct Ahead {
+    struct Row {
+      Sequence* sequence;  // none once it has ended
+      int64_t position;    // of the token
+    };
+    std::vector<Row> rows;
+    Tensor tokens;  // i32 [rows]
+    std::vector<TokenId> host;
+    std::unique_ptr<Event> done;  // they are in `host`
+    int64_t computed = 0;         // rows of the step
+    EngineClock::time_point begin;
   };
 
   // --- engine_models.cpp: which model ---
@@ -104,7 +122,7 @@ class EngineCore {
   // Preempts until the batch has room.
   void fit(std::vector<Work>& works);
   void run(std::vector<Work>& works);
-  [[nodiscard]] Tensor forward(std::vector<Work>& works);
+  [[nodiscard]] Tensor forward(std::vector<Work>& works, const Tensor& earlier);
   [[nodiscard]] bool is_unwanted(const Sequence& sequence) const;
   void take_results(Work& work, std::span<const float> logits);
   void take_prompt_logprobs(Work& work, std::span<const float> logits);
@@ -112,6 +130,25 @@ class EngineCore {
   void fork_choices(Sequence& leader, std::span<const float> logits);
   void choose(Work& work, std::span<const float> logits);
   [[nodiscard]] std::optional<StopReason> choose_one(Sequence& sequence, std::span<const float> logits);
+  // Counts a token that a sequence has just got.
+  std::optional<StopReason> note_choice(Sequence& sequence, std::optional<StopReason> reason);
+  // --- engine_ahead.cpp: one step ahead ---
+  // How the device draws the token of a work with one result; none where the host must.
+  [[nodiscard]] std::optional<SampleSettings> device_sampling(const Work& work) const;
+  [[nodiscard]] bool draws_on_device(const std::vector<Work>& works) const;
+  // Queues the drawing of tokens and their way to the host; the step counts as computed.
+  void draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin);
+  void queue_draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin);
+  // What the step behind `ahead_` computes; nothing where its tokens must be known first.
+  [[nodiscard]] std::vector<Work> plan_ahead();
+  [[nodiscard]] bool would_admit() const;
+  [[nodiscard]] bool would_propose(const std::vector<Work>& works);
+  // Queues the next step if it can be, then reads the tokens of the one before. Whether that was the step to do.
+  [[nodiscard]] bool run_ahead();
+  void collect(Ahead& ahead);
+  void take_drawn(Sequence& sequence, int64_t position, TokenId token);
+  void remove_ended();
+
   void run_embeddings();
   void embed(std::span<const std::shared_ptr<ActiveRequest>> requests);
   void publish();
@@ -141,6 +178,9 @@ class EngineCore {
   std::vector<std::shared_ptr<ActiveRequest>> embeddings_;  // that wait
   std::vector<std::shared_ptr<ActiveRequest>> touched_;     // that have something to tell
   uint64_t private_identities_ = 0;
+  bool may_go_ahead_ = false;
+  std::unique_ptr<Ahead> ahead_;  // none where the host knows all tokens
+  EngineClock::time_point last_collected_;
   EngineMetrics metrics_;
   double step_model_seconds_ = 0;
   std::vector<float> host_logits_;  // of a device that is not the host

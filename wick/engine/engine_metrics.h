@@ -35,6 +35,7 @@ struct EngineMetrics {
 
   // --- Since the engine was made ---
   uint64_t steps = 0;
+  uint64_t ahead_steps = 0;               // of these, queued before the host knew the tokens of the one before (EngineOptions::ahead)
   uint64_t reloads = 0;                   // of a model that had been let go of
   uint64_t requests = 0;                  // accepted by submit()
   uint64_t refused = 0;                   // since the queue was full or the engine draining

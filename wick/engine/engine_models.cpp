@@ -55,9 +55,15 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   } else if (!is_same) {
     store_.clear();  // a later training may have the same name and sizes
   }
+  ahead_.reset();
   pool_ = std::move(pool);
   model_ = std::move(model);
   adapters_.assign(names.begin(), names.end());
+  const Runtime& runtime = model_->device().runtime();
+  const bool is_shared = model_->placement() != nullptr && !model_->placement()->is_single();
+  // The host's own processor is never ahead of itself. A recurrent layer cannot take back a step that turns out to be behind the end.
+  may_go_ahead_ = options_.ahead && runtime.runs_kernels() && runtime.op_fallback() == nullptr && layout.states.empty() && !is_shared &&
+                  model_->info().vocab_size <= kMaxSampledTokens;
   // A step that is taken back costs a recurrent layer a whole block of tokens.
   may_speculate_ = options_.speculation.most > 0 && layout.states.empty() && (options_.speculation.ngram || draft_ != nullptr);
   full_group_.reset();
@@ -92,6 +98,7 @@ bool EngineCore::unload() {
   if (!options_.reload)
     ::wick::fail(ErrorCode::invalid_argument, "Engine: unload needs EngineOptions::reload, which loads the model again");
   if (!idle()) return false;
+  ahead_.reset();
   pool_.reset();
   model_.reset();
   host_logits_ = {};

@@ -49,6 +49,9 @@ struct EngineOptions {
   int64_t cache_folder_bytes = int64_t{16} << 30;
 
   SpeculationOptions speculation = {};
+  // Where the device draws the tokens itself (Sampler::device_settings), the next step is queued before the host has read them, so that the
+  // host's work and the device's overlap. The tokens are the same.
+  bool ahead = true;
 
   // After so long without a request the engine's thread lets go of the model and the KV cache; the next request waits until `reload` has
   // loaded the model again. What the prefix cache keeps in host memory and files is found then. Zero: never.

@@ -16,8 +16,6 @@ double seconds_since(EngineClock::time_point start) { return std::chrono::durati
 
 // Rows of prompts whose logits are kept for their logprobs.
 constexpr int64_t kMostPromptLogprobRows = 64;
-// What the cost of a row is measured by: larger batches are bound by arithmetic, and another row costs more there.
-constexpr int64_t kMostCostRows = 64;
 // Rows of prompts to embed in one batch; a longer prompt is one by itself.
 constexpr int64_t kEmbeddingRows = 512;
 
@@ -40,13 +38,15 @@ void EngineCore::step() {
       return fail_all(error);
     }
   }
-  admit();
-  if (!scheduler_.running().empty()) {
-    std::vector<Work> works = plan();
-    if (!works.empty()) run(works);
+  if (ahead_ == nullptr || !run_ahead()) {
+    admit();
+    if (!scheduler_.running().empty()) {
+      std::vector<Work> works = plan();
+      if (!works.empty()) run(works);
+    }
   }
   if (!embeddings_.empty() && !lost_) run_embeddings();
-  scheduler_.remove_ended();
+  remove_ended();
   swap_if_due();
   ++metrics_.steps;
   update_gauges();
@@ -164,16 +164,20 @@ bool EngineCore::is_unwanted(const Sequence& sequence) const {
   return true;
 }
 
-Tensor EngineCore::forward(std::vector<Work>& works) {
+Tensor EngineCore::forward(std::vector<Work>& works, const Tensor& earlier) {
   Batch batch;
   int64_t results = 0;
   std::vector<TokenId> tokens;
   for (Work& work : works) {
     const Sequence& sequence = *work.sequence;
-    const auto own = sequence.tokens().subspan(static_cast<size_t>(sequence.computed), static_cast<size_t>(work.count));
-    tokens.assign(own.begin(), own.end());
+    if (work.earlier) {
+      tokens = {Batch::earlier_token(*work.earlier)};
+    } else {
+      const auto own = sequence.tokens().subspan(static_cast<size_t>(sequence.computed), static_cast<size_t>(work.count));
+      tokens.assign(own.begin(), own.end());
+    }
     tokens.insert(tokens.end(), work.proposed.begin(), work.proposed.end());
-    const bool reaches_end = sequence.computed + work.count == sequence.length();
+    const bool reaches_end = work.earlier || sequence.computed + work.count == sequence.length();
     auto wanted = reaches_end ? Batch::Results::last : Batch::Results::none;
     if (wants_prompt_logprobs(sequence) || !work.proposed.empty()) wanted = Batch::Results::all;
     work.first_result = results;
@@ -183,7 +187,7 @@ Tensor EngineCore::forward(std::vector<Work>& works) {
   }
   // Only if nobody wants the step any more: the others would wait for nothing.
   const auto stop = [&] { return std::all_of(works.begin(), works.end(), [&](const Work& work) { return is_unwanted(*work.sequence); }); };
-  return model_->forward(batch, *pool_, {.result = ModelResult::logits, .stop = stop});
+  return model_->forward(batch, *pool_, {.result = ModelResult::logits, .stop = stop, .earlier = earlier});
 }
 
 void EngineCore::run(std::vector<Work>& works) {
@@ -191,7 +195,12 @@ void EngineCore::run(std::vector<Work>& works) {
   Tensor logits;
   std::span<const float> host;
   try {
-    logits = forward(works);
+    logits = forward(works, {});
+    if (logits.defined() && draws_on_device(works)) {
+      draw(works, logits, begin);
+      step_model_seconds_ += seconds_since(begin);
+      return;
+    }
     if (logits.defined()) host = host_rows(logits, host_logits_);
   } catch (const Error& error) {
     step_model_seconds_ += seconds_since(begin);
@@ -320,7 +329,10 @@ void EngineCore::choose(Work& work, std::span<const float> logits) {
 }
 
 std::optional<StopReason> EngineCore::choose_one(Sequence& sequence, std::span<const float> logits) {
-  const auto reason = sequence.choose(logits, info_.context);
+  return note_choice(sequence, sequence.choose(logits, info_.context));
+}
+
+std::optional<StopReason> EngineCore::note_choice(Sequence& sequence, std::optional<StopReason> reason) {
   const EngineClock::time_point now = EngineClock::now();
   if (sequence.first_token) {
     metrics_.inter_token.add(std::chrono::duration<double>(now - sequence.last_token).count());

@@ -10,6 +10,8 @@
 #include "wick/base/fail.h"
 #include "wick/engine/candidates.h"
 #include "wick/engine/repetition.h"
+#include "wick/engine/token_draw.h"
+#include "wick/op/sample.h"
 
 namespace wick {
 namespace {
@@ -37,8 +39,7 @@ size_t check_and_find_highest(std::span<const float> logits) {
     if (logits[index] > logits[best]) best = index;
   }
   if (!usable || logits[best] == -std::numeric_limits<float>::infinity()) {
-    fail(ErrorCode::corrupt_file,
-         "the model's logits are not numbers: its weights are damaged or its activations overflow; try --precise or another file");
+    fail_without_distribution();
   }
   return best;
 }
@@ -71,6 +72,11 @@ void find_order_violations(const SamplingParams& params, std::vector<ParameterVi
 }
 
 }  // namespace
+
+void fail_without_distribution() {
+  fail(ErrorCode::corrupt_file,
+       "the model's logits are not numbers: its weights are damaged or its activations overflow; try --precise or another file");
+}
 
 std::string_view to_string(SamplingStep step) noexcept {
   return std::find_if(kStepNames.begin(), kStepNames.end(), [&](const StepName& entry) { return entry.step == step; })->name;
@@ -126,7 +132,42 @@ struct Sampler::State {
         random(seed),
         penalties(params),
         dry(params),
-        mirostat_mu(2 * static_cast<double>(params.mirostat_tau)) {}
+        mirostat_mu(2 * static_cast<double>(params.mirostat_tau)),
+        plain(plain_settings()) {}
+
+  // Those of op/sample.h, where its steps are all that there are.
+  [[nodiscard]] std::optional<SampleSettings> plain_settings() const {
+    constexpr std::array kPlain = {SamplingStep::top_k, SamplingStep::top_p, SamplingStep::min_p, SamplingStep::temperature};
+    SampleSettings settings{.seed = seed};
+    auto last = kPlain.begin();
+    for (const SamplingStep step : params.order) {
+      if (!changes(step)) continue;
+      const auto place = std::find(last, kPlain.end(), step);
+      if (place == kPlain.end()) return std::nullopt;
+      last = place;
+      if (step == SamplingStep::top_k) settings.top_k = std::min(params.top_k, kMaxSampledTokens);
+      if (step == SamplingStep::top_p) settings.top_p = params.top_p;
+      if (step == SamplingStep::min_p) settings.min_p = params.min_p;
+      if (step == SamplingStep::temperature) settings.inverse_temperature = params.temperature == 0 ? 0 : 1 / params.temperature;
+    }
+    if (params.temperature == 0) settings.inverse_temperature = 0;
+    return params.mirostat == 0 || params.temperature == 0 ? std::optional(settings) : std::nullopt;
+  }
+  // Whether a step among those that filter() takes does anything.
+  [[nodiscard]] bool changes(SamplingStep step) const {
+    switch (step) {
+      case SamplingStep::penalties:
+      case SamplingStep::dry: return false;  // of the logits, before
+      case SamplingStep::top_n_sigma: return params.top_n_sigma > 0;
+      case SamplingStep::top_k: return params.top_k > 0;
+      case SamplingStep::typical_p: return params.typical_p < 1;
+      case SamplingStep::top_p: return params.top_p < 1;
+      case SamplingStep::min_p: return params.min_p > 0;
+      case SamplingStep::xtc: return params.xtc_probability > 0;
+      case SamplingStep::temperature: return true;
+    }
+    return true;
+  }
 
   // 53 random bits are a double in [0, 1).
   double uniform() { return static_cast<double>(random() >> 11) * 0x1p-53; }
@@ -134,11 +175,14 @@ struct Sampler::State {
     return std::find(params.order.begin(), params.order.end(), step) != params.order.end();
   }
 
+  [[nodiscard]] bool penalizes() const { return penalties.active() && takes(SamplingStep::penalties); }
+  [[nodiscard]] bool uses_dry() const { return dry.active() && takes(SamplingStep::dry); }
+  // Whether adjust() changes any.
+  [[nodiscard]] bool adjusts() const { return penalizes() || uses_dry() || !params.logit_bias.empty(); }
   // The logits with bias and penalties, where there are any.
   std::span<const float> adjust(std::span<const float> logits) {
-    const bool penalize = penalties.active() && takes(SamplingStep::penalties);
-    const bool dry_active = dry.active() && takes(SamplingStep::dry);
-    if (!penalize && !dry_active && params.logit_bias.empty()) return logits;
+    const bool penalize = penalizes(), dry_active = uses_dry();
+    if (!adjusts()) return logits;
     adjusted.assign(logits.begin(), logits.end());
     for (const LogitBias& entry : params.logit_bias) {
       if (static_cast<size_t>(entry.token) < logits.size()) adjusted[static_cast<size_t>(entry.token)] += entry.bias;
@@ -197,6 +241,9 @@ struct Sampler::State {
   RepetitionPenalties penalties;
   DryPenalty dry;
   double mirostat_mu;
+  std::optional<SampleSettings> plain;  // none where the filters must be taken one by one
+  uint64_t draws = 0;                   // tokens that were chosen
+  TokenDraw draw;
   std::vector<float> adjusted;
   Candidates candidates;
 };
@@ -213,6 +260,18 @@ Sampler& Sampler::operator=(Sampler&&) noexcept = default;
 
 uint64_t Sampler::seed() const noexcept { return state_->seed; }
 
+std::optional<SampleSettings> Sampler::device_settings(uint64_t more) const {
+  const SamplingParams& params = state_->params;
+  // Also where they change nothing yet: the tokens under way may be what they look at.
+  const bool penalizes = params.repetition_penalty != 1 || params.presence_penalty != 0 || params.frequency_penalty != 0;
+  if (!state_->plain || penalizes || params.dry_multiplier > 0 || !params.logit_bias.empty()) return std::nullopt;
+  SampleSettings settings = *state_->plain;
+  settings.number = state_->draws + more;
+  return settings;
+}
+
+void Sampler::note_draw() noexcept { ++state_->draws; }
+
 void Sampler::accept(int32_t token) {
   state_->penalties.accept(token);
   state_->dry.accept(token);
@@ -225,8 +284,14 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const uint64_t>
     logits = adjusted;
     highest = check_and_find_highest(logits);
   }
+  const uint64_t number = state_->draws++;
   const bool greedy = state_->params.temperature == 0;
   if (greedy && mask.empty()) return static_cast<int32_t>(highest);
+  if (state_->plain && mask.empty()) {
+    SampleSettings settings = *state_->plain;
+    settings.number = number;
+    return state_->draw(logits, highest, settings);
+  }
   Candidates& candidates = state_->candidates;
   candidates.assign(logits, mask);
   if (candidates.empty()) fail(ErrorCode::invalid_argument, "sample: the mask leaves no token with a logit");

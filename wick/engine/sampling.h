@@ -11,6 +11,8 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
+struct SampleSettings;  // wick/op/sample.h
+
 struct LogitBias {
   int32_t token = 0;
   float bias = 0;
@@ -24,7 +26,8 @@ enum class SamplingStep { penalties, dry, top_n_sigma, top_k, typical_p, top_p, 
 [[nodiscard]] std::optional<SamplingStep> find_sampling_step(std::string_view name) noexcept;
 
 // The steps are taken in llama.cpp's order. The filters thus see the model's own distribution, so a high temperature flattens what is left
-// but lets nothing unlikely in.
+// but lets nothing unlikely in. Where top_k, top_p, min_p and temperature alone are asked for, in this order, a token is drawn as
+// op/sample.h defines it: the same one on the host and on any device, for the same logits and seed.
 struct SamplingParams {
   // Logits are divided by it. 0: the token with the highest logit, the first of equals, whatever the filters say. 0 to 2.
   float temperature = 0.8F;
@@ -106,6 +109,11 @@ class Sampler {
   // With `allowed`, a token is chosen whose bit is set there: token i is bit i % 64 of word i / 64, and those beyond it are not allowed.
   // Errors: corrupt_file if a logit is not a number or +infinity, or all are -infinity; invalid_argument if none is allowed.
   [[nodiscard]] int32_t sample(std::span<const float> logits, std::span<const uint64_t> allowed = {});
+  // What draws on a device the token that sample() would choose without a mask (tensor/ops/sample.h), if so many more were drawn before it;
+  // none where only sample() can.
+  [[nodiscard]] std::optional<SampleSettings> device_settings(uint64_t more = 0) const;
+  // Tells that a device has drawn one.
+  void note_draw() noexcept;
   // The seed in use.
   [[nodiscard]] uint64_t seed() const noexcept;
 
@@ -113,5 +121,8 @@ class Sampler {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Throws what sample() throws for logits that are not numbers.
+[[noreturn]] void fail_without_distribution();
 
 }  // namespace wick

@@ -63,6 +63,12 @@ std::optional<StopReason> Sequence::choose(std::span<const float> logits, int64_
     logprob_sum_ += logprob.chosen.logprob;
     if (params.logprobs) event.logprob = std::move(logprob);
   }
+  return take(std::move(event), context);
+}
+
+std::optional<StopReason> Sequence::take(TokenEvent event, int64_t context) {
+  const GenerationParams& params = request_->request.params;
+  const TokenId token = event.token;
   tokens_.push_back(token);
   sampler_.accept(token);
   std::optional<StopReason> reason;

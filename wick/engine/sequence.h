@@ -15,6 +15,7 @@
 #include "wick/engine/stop_strings.h"
 #include "wick/engine/stream_state.h"
 #include "wick/model/batch.h"
+#include "wick/op/sample.h"
 #include "wick/text/streaming_detokenizer.h"
 #include "wick/text/token_constraint.h"
 
@@ -69,6 +70,13 @@ class Sequence {
   // Chooses the next token from a row of logits and takes it: tells it, and returns the reason to end if it is one. `context`: the most
   // positions that the sequence may have. Errors: those of the sampler and the constraint.
   std::optional<StopReason> choose(std::span<const float> logits, int64_t context);
+  // The same with a token that was chosen already, by the device.
+  std::optional<StopReason> take(TokenId token, int64_t context) {
+    sampler_.note_draw();
+    return take(TokenEvent{.choice = choice_, .token = token}, context);
+  }
+  // Sampler::device_settings, with so many tokens under way.
+  [[nodiscard]] std::optional<SampleSettings> device_sampling(uint64_t under_way) const { return sampler_.device_settings(under_way); }
   // Ends the choice: tells what was held back, and why.
   void finish(StopReason reason, EngineClock::time_point now);
 
@@ -89,6 +97,7 @@ class Sequence {
 
  private:
   void tell(StreamEvent event);
+  std::optional<StopReason> take(TokenEvent event, int64_t context);
 
   std::shared_ptr<ActiveRequest> request_;
   int64_t choice_;

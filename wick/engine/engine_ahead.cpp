@@ -1,0 +1,209 @@
+// One step ahead: where the device draws the tokens of a step, the next one is queued before the host has read them, so that the host tells
+// and prepares while the device computes.
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/device/readback_queue.h"
+#include "wick/engine/engine_core.h"
+#include "wick/tensor/ops/sample.h"
+
+namespace wick {
+namespace {
+
+// The device finds the borders of top_k and top_p in as much time for one row as for many; the host, row by row, is sooner done with fewer.
+constexpr int64_t kFewestFiltered = 4;
+
+double elapsed_seconds(EngineClock::time_point start, EngineClock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+
+}  // namespace
+
+std::optional<SampleSettings> EngineCore::device_sampling(const Work& work) const {
+  const Sequence& sequence = *work.sequence;
+  const Request& request = sequence.request().request;
+  const bool wants_logits = request.params.logprobs || sequence.request().ranks() || request.params.constraint != nullptr ||
+                            (request.prompt_logprobs && !sequence.request().prompted);
+  if (wants_logits || work.results != 1 || !work.proposed.empty() || sequence.slots() > 1 || request.params.max_tokens == 0) {
+    return std::nullopt;
+  }
+  return sequence.device_sampling(work.earlier ? 1 : 0);
+}
+
+bool EngineCore::draws_on_device(const std::vector<Work>& works) const {
+  if (!may_go_ahead_) return false;
+  int64_t filtered = 0, plain = 0;
+  for (const Work& work : works) {
+    if (work.results == 0) continue;
+    const std::optional<SampleSettings> settings = device_sampling(work);
+    if (!settings) return false;
+    const bool filters = settings->inverse_temperature != 0 && (settings->top_k > 0 || settings->top_p < 1);
+    ++(filters ? filtered : plain);
+  }
+  return filtered == 0 ? plain > 0 : filtered >= kFewestFiltered;
+}
+
+void EngineCore::draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin) {
+  try {
+    queue_draw(works, logits, begin);
+  } catch (...) {
+    // The step counts as a whole or not at all.
+    for (const Work& work : works) work.sequence->computed = pool_->truncate(work.sequence->handle, work.sequence->computed);
+    throw;
+  }
+}
+
+void EngineCore::queue_draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin) {
+  auto next = std::make_unique<Ahead>();
+  next->begin = begin;
+  std::vector<SampleSettings> settings;
+  for (const Work& work : works) {
+    next->computed += work.rows();
+    if (work.results == 0) continue;
+    settings.push_back(*device_sampling(work));
+    next->rows.push_back({work.sequence, work.sequence->computed + work.rows()});
+  }
+  next->tokens = sample(logits, settings);
+  next->host.resize(settings.size());
+  const auto offset = static_cast<size_t>(next->tokens.layout().offset()) * sizeof(int32_t);
+  next->done = read_back(model_->device().runtime().queue(), next->tokens.storage()->buffer(), offset,
+                         reinterpret_cast<std::byte*>(next->host.data()), next->host.size() * sizeof(int32_t));
+  // What has no distribution is no token: its sequence fails when it is read.
+  next->tokens = next->tokens.maximum(0);
+  for (const Work& work : works) {
+    work.sequence->computed += work.rows();
+    work.sequence->shares_last_block = false;
+  }
+  ahead_ = std::move(next);
+}
+
+bool EngineCore::would_admit() const {
+  if (scheduler_.waiting().empty()) return false;
+  if (scheduler_.free_slots() > 0) return true;
+  const Sequence* const victim = scheduler_.victim();
+  const auto& waiting = scheduler_.waiting();
+  return victim != nullptr && std::any_of(waiting.begin(), waiting.end(), [&](const auto& sequence) {
+           return sequence->request().request.priority > victim->request().request.priority;
+         });
+}
+
+bool EngineCore::would_propose(const std::vector<Work>& works) {
+  if (!may_speculate_) return false;
+  if (draft_ != nullptr) return true;
+  std::vector<Proposal> proposals;
+  bool any = false;
+  for (const Work& work : works) {
+    Sequence& sequence = *work.sequence;
+    const int64_t room = sequence.request().request.params.max_tokens - sequence.generated() - 2;
+    const int64_t most = std::min({options_.speculation.most, room, info_.context - sequence.length() - 1});
+    const auto found =
+        most < 1 || !options_.speculation.ngram ? std::span<const TokenId>{} : sequence.ngrams.propose(sequence.tokens(), most);
+    any = any || !found.empty();
+    proposals.push_back({sequence.acceptance.probability(), std::ssize(found)});
+  }
+  if (!any) return false;
+  if (!options_.speculation.adaptive) return true;
+  const std::vector<int64_t> lengths = choose_lengths(proposals, cost_, std::ssize(works), std::ssize(works), 0);
+  if (std::any_of(lengths.begin(), lengths.end(), [](int64_t length) { return length > 0; })) return true;
+  for (const Work& work : works) work.sequence->acceptance.fade();
+  return false;
+}
+
+std::vector<EngineCore::Work> EngineCore::plan_ahead() {
+  if (would_admit() || !embeddings_.empty() || next_model_ != nullptr) return {};
+  std::vector<Work> works;
+  int64_t there = 0;
+  for (size_t row = 0; row < ahead_->rows.size(); ++row) {
+    Sequence* const sequence = ahead_->rows[row].sequence;
+    if (sequence == nullptr || sequence->ended) continue;
+    ++there;
+    // With the token that is under way it ends.
+    const bool ends = sequence->generated() + 1 >= sequence->request().request.params.max_tokens || sequence->length() + 1 > info_.context;
+    if (!ends) works.push_back({.sequence = sequence, .count = 1, .earlier = static_cast<int64_t>(row), .results = 1});
+  }
+  const auto& running = scheduler_.running();
+  const auto open = std::count_if(running.begin(), running.end(), [](const auto& sequence) { return !sequence->ended; });
+  // Others read their prompts: both go on together.
+  if (works.empty() || open != there || blocks_for(works) > available_blocks() || !draws_on_device(works) || would_propose(works))
+    return {};
+  return works;
+}
+
+bool EngineCore::run_ahead() {
+  std::vector<Work> works = plan_ahead();
+  const std::unique_ptr<Ahead> before = std::move(ahead_);
+  const EngineClock::time_point begin = EngineClock::now();
+  bool going = false;
+  if (!works.empty()) {
+    try {
+      const Tensor logits = forward(works, before->tokens);
+      if (logits.defined()) draw(works, logits, begin);
+      going = logits.defined();
+      if (going) ++metrics_.ahead_steps;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::device_lost) {
+        lost_ = error;
+        fail_all(error);
+        return true;
+      }
+      // Without memory the step is tried again when the tokens are known; any other error comes again then.
+    }
+  }
+  step_model_seconds_ += elapsed_seconds(begin, EngineClock::now());
+  collect(*before);
+  return going;
+}
+
+void EngineCore::collect(Ahead& ahead) {
+  const EngineClock::time_point begin = EngineClock::now();
+  try {
+    ahead.done->wait();
+  } catch (const Error& error) {
+    step_model_seconds_ += elapsed_seconds(begin, EngineClock::now());
+    lost_ = error;
+    return fail_all(error);
+  }
+  const EngineClock::time_point now = EngineClock::now();
+  step_model_seconds_ += elapsed_seconds(begin, now);
+  // From the end of the step before it, if that came later than its own begin.
+  const double seconds = elapsed_seconds(std::max(ahead.begin, last_collected_), now);
+  last_collected_ = now;
+  if (ahead.computed <= kMostCostRows) cost_.add(ahead.computed, seconds);
+  for (size_t row = 0; row < ahead.rows.size(); ++row) {
+    Sequence* const sequence = ahead.rows[row].sequence;
+    if (sequence != nullptr && !sequence->ended) take_drawn(*sequence, ahead.rows[row].position, ahead.host[row]);
+  }
+  metrics_.sampling_seconds += elapsed_seconds(now, EngineClock::now());
+}
+
+void EngineCore::take_drawn(Sequence& sequence, int64_t position, TokenId token) {
+  try {
+    if (!sequence.request().prompted) tell_prompt(sequence);
+    if (token < 0) fail_without_distribution();
+    if (sequence.first_token) ++sequence.decode_steps;
+    // A later step has taken it for granted.
+    if (sequence.computed > position) pool_->set_tokens(sequence.handle, position, std::span(&token, 1));
+    const auto reason = note_choice(sequence, sequence.take(token, info_.context));
+    if (!reason) return;
+    if (sequence.computed >= sequence.length()) sequence.computed = pool_->truncate(sequence.handle, sequence.length() - 1);
+    end(sequence, *reason);
+  } catch (const Error& error) {
+    fail(sequence.request(), error);
+  }
+}
+
+void EngineCore::remove_ended() {
+  if (ahead_ != nullptr) {
+    bool any = false;
+    for (Ahead::Row& row : ahead_->rows) {
+      if (row.sequence != nullptr && row.sequence->ended) row.sequence = nullptr;
+      any = any || row.sequence != nullptr;
+    }
+    if (!any) ahead_.reset();
+  }
+  scheduler_.remove_ended();
+}
+
+}  // namespace wick
