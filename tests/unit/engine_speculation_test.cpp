@@ -115,7 +115,7 @@ TEST(Speculation, SampledTextIsThatWithoutSpeculationTokenByToken) {
     for (uint64_t seed = 0; seed < 8; ++seed) {
       Request request = Sample::request({70, 70, 70, 70}, 100);
       request.params.ignore_eos = true;
-      request.params.sampling = {.temperature = 2, .top_k = 150, .top_p = 1, .min_p = 0, .seed = seed};
+      request.params.sampling = {.temperature = 1.6F, .top_k = 150, .top_p = 1, .min_p = 0, .seed = seed};
       const Answer answer = sample.ask(std::move(request));
       if (most == 0) {
         plain.push_back(answer.only());
@@ -130,9 +130,9 @@ TEST(Speculation, SampledTextIsThatWithoutSpeculationTokenByToken) {
 
 // The distribution itself, by a chi-square test: the token behind a proposal that is right in about half of the cases.
 TEST(Speculation, SampledTokensKeepTheirDistribution) {
-  // At temperature 2 token 70 is e^(10 / 2) times as likely as each of the 149 others that top_k lets in.
-  const double odds = std::exp(10.0 / 2);
-  const double likely = odds / (odds + 149);
+  // At temperature 1.6 token 70 is e^(10 / 1.6) times as likely as each of the others. top_k lets all of them in: they are equally likely.
+  const double odds = std::exp(10.0 / 1.6);
+  const double likely = odds / (odds + Sample::kVocabulary - 1);
   Sample sample(512, [](const std::vector<int32_t>&) { return 70; });
   (void)sample.engine({.speculation = {.most = 4, .adaptive = false}});
   int64_t count = 0;
@@ -140,7 +140,7 @@ TEST(Speculation, SampledTokensKeepTheirDistribution) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Request request = Sample::request(std::vector<TokenId>(20, 70), 200);
     request.params.ignore_eos = true;
-    request.params.sampling = {.temperature = 2, .top_k = 150, .top_p = 1, .min_p = 0, .seed = seed};
+    request.params.sampling = {.temperature = 1.6F, .top_k = 150, .top_p = 1, .min_p = 0, .seed = seed};
     const Answer answer = sample.ask(std::move(request));
     count += std::count(answer.only().begin(), answer.only().end(), 70);
     total += std::ssize(answer.only());
