@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,17 @@ inline std::string message_of(ErrorCode code, const std::function<void()>& call)
   }
   ADD_FAILURE() << "nothing was thrown";
   return ErrorCode::io;
+}
+
+// What the call throws, with all that it carries. A call that returns ends the test.
+template <class Kind = Error>
+Kind error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Kind& error) {
+    return error;
+  }
+  throw std::runtime_error("nothing was thrown");
 }
 
 struct Mistake {

@@ -10,12 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
+#include "unit/on_device.h"
 #include "wick/backend/metal/metal.h"
-#include "wick/base/error.h"
-#include "wick/device/device.h"
 #include "wick/device/graph.h"
-#include "wick/device/kernel_runtime.h"
-#include "wick/ir/builder.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick::metal {
@@ -27,65 +25,18 @@ using testing::HasSubstr;
 using Bytes = std::vector<uint8_t>;
 using Words = std::vector<uint32_t>;
 
-// y[i] = y[i] * factor + x[i], for i below n.
-ir::Kernel scale_and_add() {
-  using namespace ir;
-  KernelBuilder k("scale_and_add", {.group_size = 64});
-  const Memory x = k.buffer("x", Element::u32), y = k.output("y", Element::u32);
-  const Value n = k.parameter("n", Type::u32), factor = k.parameter("factor", Type::u32);
-  const Value i = k.group_id() * 64U + k.local_id();
-  k.when(i < n, [&] { y[i] = y[i] * factor + x[i]; });
-  return k.finish();
-}
+ir::Kernel scale_and_add() { return multiply_add_named("scale_and_add"); }
 
-Error error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorCode::invalid_argument, "nothing failed"};
-}
-
-class MetalDevice : public testing::TestWithParam<const char*> {
+class MetalDevice : public OnDevice<testing::TestWithParam<const char*>> {
  protected:
   void SetUp() override {
-    if (!Device::metal_is_available()) GTEST_SKIP() << "no metal device";
-    device_ = std::make_unique<wick::Device>(wick::Device::open({DeviceKind::metal, 0}, {.variant = GetParam()}));
+    if (!wick::Device::metal_is_available()) GTEST_SKIP() << "no metal device";
+    open({DeviceKind::metal, 0}, {.variant = GetParam()});
   }
 
-  [[nodiscard]] wick::Device& device() { return *device_; }
-  [[nodiscard]] KernelRuntime& runtime() { return static_cast<KernelRuntime&>(device_->runtime()); }
   [[nodiscard]] KernelDriver& driver() { return runtime().driver(); }
-  [[nodiscard]] wick::Queue& queue() { return runtime().queue(); }
-  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) { return runtime().allocate(bytes, Lifetime::transient); }
-
-  template <class T>
-  [[nodiscard]] std::unique_ptr<Buffer> upload(const std::vector<T>& values) {
-    std::unique_ptr<Buffer> buffer = allocate(values.size() * sizeof(T));
-    queue().upload(std::as_bytes(std::span(values)).data(), *buffer, 0, values.size() * sizeof(T));
-    return buffer;
-  }
-  template <class T>
-  [[nodiscard]] std::vector<T> download(const Buffer& buffer) {
-    std::vector<T> values(buffer.bytes() / sizeof(T));
-    queue().download(buffer, 0, std::as_writable_bytes(std::span(values)).data(), values.size() * sizeof(T));
-    return values;
-  }
-  void launch(std::vector<BufferArgument> buffers, std::vector<uint32_t> parameters) {
-    runtime().launch({&runtime().program({"scale_and_add", {}}, scale_and_add), {1, 1, 1}, buffers, parameters});
-  }
-
- private:
-  std::unique_ptr<wick::Device> device_;
+  [[nodiscard]] const wick::Program& program() { return runtime().program({"scale_and_add", {}}, scale_and_add); }
 };
-
-// Different ones, at every place.
-Bytes numbered(size_t count, uint8_t first) {
-  Bytes bytes(count);
-  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(first + 7 * i);
-  return bytes;
-}
 
 TEST_P(MetalDevice, BytesAreCopiedAndFilledAtEveryPlace) {
   const Bytes from = numbered(64, 3);
@@ -125,7 +76,7 @@ TEST_P(MetalDevice, LaunchesAndUploadsRunInTheirOrder) {
   const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
   uint32_t expected = 0;
   for (uint32_t step = 2; step <= 700; ++step) {
-    launch({{x.get()}, {y.get()}}, {64, step % 3});
+    launch(program(), 1, {{x.get()}, {y.get()}}, {64, step % 3});
     expected = expected * (step % 3) + (step - 1);
     const Words next(64, step);
     queue().upload(std::as_bytes(std::span(next)).data(), *x, 0, 256);
@@ -137,16 +88,16 @@ TEST_P(MetalDevice, AKernelReadsOnePartOfABufferAndWritesAnother) {
   const size_t step = runtime().caps().buffer_offset_alignment;
   Words numbers(3 * 64, 5);
   const auto buffer = upload(numbers);
-  launch({{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {4, 10});
+  launch(program(), 1, {{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {4, 10});
   for (size_t i = 0; i < 4; ++i) numbers[2 * step / 4 + i] = 55;
   EXPECT_EQ(download<uint32_t>(*buffer), numbers);
 }
 
 TEST_P(MetalDevice, EventsAreDoneInTheirOrderAndHaveTimes) {
   const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  launch({{x.get()}, {y.get()}}, {64, 1});
+  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
   const std::unique_ptr<Event> before = queue().record();
-  for (int i = 0; i < 300; ++i) launch({{x.get()}, {y.get()}}, {64, 1});
+  for (int i = 0; i < 300; ++i) launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
   const std::unique_ptr<Event> behind = queue().record();
   behind->wait();
   EXPECT_TRUE(behind->is_done());
@@ -154,7 +105,7 @@ TEST_P(MetalDevice, EventsAreDoneInTheirOrderAndHaveTimes) {
   const std::optional<double> seconds = behind->seconds_since(*before);
   ASSERT_TRUE(seconds);
   EXPECT_GT(*seconds, 0);
-  launch({{x.get()}, {y.get()}}, {64, 1});
+  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
   const std::unique_ptr<Event> last = queue().record();
   while (!last->is_done()) {}
   EXPECT_THAT(download<uint32_t>(*y), Each(302));
@@ -174,8 +125,8 @@ TEST_P(MetalDevice, BlocksAndProgramsMayGoWhileTheyAreQueued) {
 
 TEST_P(MetalDevice, AGraphIsReplayed) {
   const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  launch({{x.get()}, {y.get()}}, {64, 1});
-  const Graph graph = Graph::record(device(), [&] { launch({{x.get()}, {y.get()}}, {64, 2}); });
+  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
+  const Graph graph = Graph::record(device(), [&] { launch(program(), 1, {{x.get()}, {y.get()}}, {64, 2}); });
   for (int i = 0; i < 5; ++i) graph.replay();  // recording ran it once
   EXPECT_THAT(download<uint32_t>(*y), Each(127));
 }
@@ -192,11 +143,11 @@ TEST_P(MetalDevice, MemoryOfTheHostIsUsedWhereItLies) {
     EXPECT_NE(memory.buffer, nullptr);
     const auto y = upload(Words(64, 0));
     (*words)[shift + 4] = 9;  // what a copy would not see
-    launch({{x.get()}, {y.get()}}, {64, 1});
+    launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
     Words expected(64, 7);
     expected[0] = 9;
     EXPECT_EQ(download<uint32_t>(*y), expected);
-    const Graph graph = Graph::record(device(), [&] { launch({{x.get()}, {y.get()}}, {64, 1}); });
+    const Graph graph = Graph::record(device(), [&] { launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1}); });
     graph.replay();
     expected[0] = 27;
     std::fill(expected.begin() + 1, expected.end(), 21);

@@ -11,13 +11,11 @@
 #include <vector>
 
 #include "oneapi/fake_loader.h"
+#include "unit/message_of.h"
+#include "unit/on_device.h"
 #include "unit/temporary_folder.h"
 #include "wick/backend/oneapi/driver.h"
 #include "wick/backend/oneapi/oneapi.h"
-#include "wick/base/error.h"
-#include "wick/device/device.h"
-#include "wick/device/kernel_runtime.h"
-#include "wick/ir/builder.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick::oneapi {
@@ -29,60 +27,18 @@ using testing::HasSubstr;
 using Bytes = std::vector<uint8_t>;
 using Words = std::vector<uint32_t>;
 
-// y[i] = y[i] * factor + x[i], for i below n.
-ir::Kernel multiply_add(const std::string& name = "multiply_add") {
-  using namespace ir;
-  KernelBuilder k(name, {.group_size = 64});
-  const Memory x = k.buffer("x", Element::u32), y = k.output("y", Element::u32);
-  const Value n = k.parameter("n", Type::u32), factor = k.parameter("factor", Type::u32);
-  const Value i = k.group_id() * 64U + k.local_id();
-  k.when(i < n, [&] { y[i] = y[i] * factor + x[i]; });
-  return k.finish();
-}
-
-Error error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorCode::invalid_argument, "nothing failed"};
-}
-
-class OneApiDevice : public testing::Test {
+class OneApiDevice : public OnDevice<testing::Test> {
  protected:
   void SetUp() override {
     if (installation().devices.empty()) GTEST_SKIP() << installation().missing;
-    open();
+    open({DeviceKind::oneapi, 0});
   }
   void TearDown() override {
     for (const std::string& call : failing_) set_failure(call, 0);
   }
 
-  void open(DeviceOptions options = {}) { device_ = std::make_unique<wick::Device>(wick::Device::open({DeviceKind::oneapi, 0}, options)); }
-  [[nodiscard]] wick::Device& device() { return *device_; }
-  [[nodiscard]] KernelRuntime& runtime() { return static_cast<KernelRuntime&>(device_->runtime()); }
   [[nodiscard]] ZeDriver& driver() { return static_cast<ZeDriver&>(runtime().driver()); }
-  [[nodiscard]] Queue& queue() { return runtime().queue(); }
-  [[nodiscard]] const Program& program() {
-    return runtime().program({"multiply_add", {}}, [] { return multiply_add(); });
-  }
-
-  template <class T>
-  [[nodiscard]] std::unique_ptr<Buffer> upload(const std::vector<T>& values) {
-    std::unique_ptr<Buffer> buffer = runtime().allocate(values.size() * sizeof(T), Lifetime::transient);
-    queue().upload(std::as_bytes(std::span(values)).data(), *buffer, 0, values.size() * sizeof(T));
-    return buffer;
-  }
-  template <class T>
-  [[nodiscard]] std::vector<T> download(const Buffer& buffer) {
-    std::vector<T> values(buffer.bytes() / sizeof(T));
-    queue().download(buffer, 0, std::as_writable_bytes(std::span(values)).data(), values.size() * sizeof(T));
-    return values;
-  }
-  void launch(uint32_t groups, std::vector<BufferArgument> buffers, std::vector<uint32_t> parameters) {
-    runtime().launch({&program(), {groups, 1, 1}, buffers, parameters});
-  }
+  [[nodiscard]] const Program& program() { return runtime().program({"multiply_add", {}}, multiply_add); }
 
   // The fake's loader alone makes calls fail, and counts them.
   [[nodiscard]] bool is_fake() const { return library().find("fake_ze_fail") != nullptr; }
@@ -96,16 +52,8 @@ class OneApiDevice : public testing::Test {
  private:
   [[nodiscard]] static const DynamicLibrary& library() { return *installation().api->library; }
 
-  std::unique_ptr<wick::Device> device_;
   std::vector<std::string> failing_;
 };
-
-// Different ones, at every place.
-Bytes numbered(size_t count, uint8_t first) {
-  Bytes bytes(count);
-  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(first + 7 * i);
-  return bytes;
-}
 
 TEST_F(OneApiDevice, BytesGoToEveryPlace) {
   Bytes expected = numbered(96, 1);
@@ -138,7 +86,7 @@ TEST_F(OneApiDevice, LaunchesAndUploadsRunInTheirOrder) {
   const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
   uint32_t expected = 0;
   for (uint32_t step = 2; step <= 400; ++step) {
-    launch(1, {{x.get()}, {y.get()}}, {64, step % 3});
+    launch(program(), 1, {{x.get()}, {y.get()}}, {64, step % 3});
     expected = expected * (step % 3) + (step - 1);
     const Words next(64, step);
     queue().upload(std::as_bytes(std::span(next)).data(), *x, 0, 256);
@@ -150,12 +98,12 @@ TEST_F(OneApiDevice, LaunchesThatShareNothingHaveNoBarrierBetweenThem) {
   if (!is_fake()) GTEST_SKIP() << "the loader counts no calls";
   std::vector<std::unique_ptr<Buffer>> blocks;
   for (uint32_t i = 0; i < 8; ++i) blocks.push_back(upload(Words(64, i)));
-  launch(1, {{blocks[0].get()}, {blocks[1].get()}}, {64, 1});
+  launch(program(), 1, {{blocks[0].get()}, {blocks[1].get()}}, {64, 1});
   queue().synchronize();
   const unsigned before = calls("zeCommandListAppendBarrier");
-  for (size_t i = 0; i < 8; i += 2) launch(1, {{blocks[i].get()}, {blocks[i + 1].get()}}, {64, 1});
+  for (size_t i = 0; i < 8; i += 2) launch(program(), 1, {{blocks[i].get()}, {blocks[i + 1].get()}}, {64, 1});
   EXPECT_EQ(calls("zeCommandListAppendBarrier"), before);
-  launch(1, {{blocks[1].get()}, {blocks[3].get()}}, {64, 1});
+  launch(program(), 1, {{blocks[1].get()}, {blocks[3].get()}}, {64, 1});
   EXPECT_EQ(calls("zeCommandListAppendBarrier"), before + 1);
 }
 
@@ -163,7 +111,7 @@ TEST_F(OneApiDevice, AKernelSeesABufferFromItsOffsetOn) {
   const size_t step = runtime().caps().buffer_offset_alignment;
   Words numbers(3 * step, 5);
   const auto buffer = upload(numbers);
-  launch(1, {{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {16, 10});
+  launch(program(), 1, {{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {16, 10});
   for (size_t i = 0; i < 16; ++i) numbers[2 * step / 4 + i] = 55;
   EXPECT_EQ(download<uint32_t>(*buffer), numbers);
 }
@@ -171,7 +119,7 @@ TEST_F(OneApiDevice, AKernelSeesABufferFromItsOffsetOn) {
 TEST_F(OneApiDevice, EventsAreDoneInTheirOrderAndTellTheTime) {
   const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
   const std::unique_ptr<Event> before = queue().record();
-  for (int i = 0; i < 300; ++i) launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  for (int i = 0; i < 300; ++i) launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
   const std::unique_ptr<Event> behind = queue().record();
   behind->wait();
   EXPECT_TRUE(behind->is_done());
@@ -238,10 +186,10 @@ TEST_F(OneApiDevice, KeptCodeIsLoadedWithoutTheCompiler) {
   std::vector<uint32_t> results[2];
   unsigned natives[2] = {};
   for (int run = 0; run < 2; ++run) {
-    open({.cache_directory = folder.path().string()});
+    open({DeviceKind::oneapi, 0}, {.cache_directory = folder.path().string()});
     const unsigned before = calls("zeModuleGetNativeBinary");
     const auto x = upload(Words(64, 3)), y = upload(Words(64, 4));
-    launch(1, {{x.get()}, {y.get()}}, {64, 5});
+    launch(program(), 1, {{x.get()}, {y.get()}}, {64, 5});
     results[run] = download<uint32_t>(*y);
     natives[run] = calls("zeModuleGetNativeBinary") - before;
   }
@@ -286,10 +234,10 @@ TEST_F(OneApiDevice, AnErrorOfACallIsLevelZerosOwn) {
   if (!is_fake()) GTEST_SKIP() << "the loader makes no call fail";
   constexpr int kUnsupportedFeature = 0x78000003;
   const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
   fail_from_now_on("zeCommandListAppendLaunchKernel", kUnsupportedFeature);
   try {
-    launch(1, {{x.get()}, {y.get()}}, {64, 1});
+    launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
     FAIL() << "launched";
   } catch (const OneApiError& error) {
     EXPECT_EQ(error.call(), "zeCommandListAppendLaunchKernel");
@@ -304,7 +252,8 @@ TEST_F(OneApiDevice, ADeviceThatIsLostSaysSoAtEveryCallAndOpensAgain) {
   if (!is_fake()) GTEST_SKIP() << "the loader makes no call fail";
   using Call = std::function<void(const Buffer&, const Buffer&)>;
   const std::vector<std::pair<std::string, Call>> uses = {
-      {"launch", [&](const Buffer& x, const Buffer& y) { launch(1, {{const_cast<Buffer*>(&x)}, {const_cast<Buffer*>(&y)}}, {64, 1}); }},
+      {"launch",
+       [&](const Buffer& x, const Buffer& y) { launch(program(), 1, {{const_cast<Buffer*>(&x)}, {const_cast<Buffer*>(&y)}}, {64, 1}); }},
       {"download", [&](const Buffer&, const Buffer& y) { static_cast<void>(download<uint32_t>(y)); }},
       {"upload", [&](const Buffer&, const Buffer&) { static_cast<void>(upload(Words(64))); }},
       {"allocation", [&](const Buffer&, const Buffer&) { static_cast<void>(driver().allocate(99999)); }},
@@ -313,9 +262,9 @@ TEST_F(OneApiDevice, ADeviceThatIsLostSaysSoAtEveryCallAndOpensAgain) {
   };
   for (const auto& [name, first] : uses) {
     SCOPED_TRACE(name);
-    open();
+    open({DeviceKind::oneapi, 0});
     const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-    launch(1, {{x.get()}, {y.get()}}, {64, 1});
+    launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
     EXPECT_FALSE(runtime().is_lost());
     fail_from_now_on("*", kDeviceLost);
     const Error error = error_of([&] { first(*x, *y); });
@@ -328,7 +277,7 @@ TEST_F(OneApiDevice, ADeviceThatIsLostSaysSoAtEveryCallAndOpensAgain) {
       EXPECT_STREQ(error_of([&] { use(*x, *y); }).what(), error.what()) << again;
     }
   }
-  open();
+  open({DeviceKind::oneapi, 0});
   EXPECT_THAT(Tensor::ones({4}, DType::f32, device()).to_vector<float>(), Each(1));
 }
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "unit/message_of.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/ir/builder.h"
 
@@ -45,16 +45,6 @@ Words download(Runtime& runtime, const Buffer& buffer) {
   Words words(buffer.bytes() / 4);
   runtime.queue().download(buffer, 0, reinterpret_cast<std::byte*>(words.data()), buffer.bytes());
   return words;
-}
-
-// Runs the action and gives its Error.
-Error error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error(ErrorCode::invalid_argument, "nothing failed");
 }
 
 class OpenClDriverTest : public testing::Test {

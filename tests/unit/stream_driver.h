@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <ostream>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fake_gpu/fake_gpu.h"
+#include "unit/message_of.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/stream_driver.h"
 #include "wick/ir/kernel.h"
@@ -61,17 +60,6 @@ inline void PrintTo(const VendorParameter& parameter, std::ostream* out) { *out 
 [[nodiscard]] Words counted(size_t count, uint32_t first = 0);
 [[nodiscard]] std::unique_ptr<Buffer> upload(Runtime& runtime, const Words& words);
 [[nodiscard]] Words download(Runtime& runtime, const Buffer& buffer);
-
-// Runs the action and gives its message and what else the test asks of the error.
-template <class Kind = Error>
-Kind error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Kind& error) {
-    return error;
-  }
-  throw std::runtime_error("nothing failed");
-}
 
 // A variable of the environment, while the test runs.
 class Variable {

@@ -10,13 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
+#include "unit/on_device.h"
 #include "wick/backend/webgpu/adapter.h"
 #include "wick/backend/webgpu/backend.h"
 #include "wick/backend/webgpu/webgpu.h"
-#include "wick/base/error.h"
-#include "wick/device/device.h"
-#include "wick/device/kernel_runtime.h"
-#include "wick/ir/builder.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick::webgpu {
@@ -28,66 +26,16 @@ using testing::HasSubstr;
 using Bytes = std::vector<uint8_t>;
 using Words = std::vector<uint32_t>;
 
-// y[i] = y[i] * factor + x[i], for i below n.
-ir::Kernel multiply_add() {
-  using namespace ir;
-  KernelBuilder k("multiply_add", {.group_size = 64});
-  const Memory x = k.buffer("x", Element::u32), y = k.output("y", Element::u32);
-  const Value n = k.parameter("n", Type::u32), factor = k.parameter("factor", Type::u32);
-  const Value i = k.group_id() * 64U + k.local_id();
-  k.when(i < n, [&] { y[i] = y[i] * factor + x[i]; });
-  return k.finish();
-}
-
-Error error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorCode::invalid_argument, "nothing failed"};
-}
-
-class WebGpuDevice : public testing::TestWithParam<const char*> {
+class WebGpuDevice : public OnDevice<testing::TestWithParam<const char*>> {
  protected:
   void SetUp() override {
     if (installation().adapters.empty()) GTEST_SKIP() << installation().missing;
-    device_ = std::make_unique<wick::Device>(wick::Device::open({DeviceKind::webgpu, 0}, {.variant = GetParam()}));
+    open({DeviceKind::webgpu, 0}, {.variant = GetParam()});
   }
 
-  [[nodiscard]] wick::Device& device() { return *device_; }
-  [[nodiscard]] KernelRuntime& runtime() { return static_cast<KernelRuntime&>(device_->runtime()); }
   [[nodiscard]] Driver& driver() { return static_cast<Driver&>(runtime().driver()); }
-  [[nodiscard]] wick::Queue& queue() { return runtime().queue(); }
-  [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) { return runtime().allocate(bytes, Lifetime::transient); }
   [[nodiscard]] const wick::Program& program() { return runtime().program({"multiply_add", {}}, multiply_add); }
-
-  template <class T>
-  [[nodiscard]] std::unique_ptr<Buffer> upload(const std::vector<T>& values) {
-    std::unique_ptr<Buffer> buffer = allocate(values.size() * sizeof(T));
-    queue().upload(std::as_bytes(std::span(values)).data(), *buffer, 0, values.size() * sizeof(T));
-    return buffer;
-  }
-  template <class T>
-  [[nodiscard]] std::vector<T> download(const Buffer& buffer) {
-    std::vector<T> values(buffer.bytes() / sizeof(T));
-    queue().download(buffer, 0, std::as_writable_bytes(std::span(values)).data(), values.size() * sizeof(T));
-    return values;
-  }
-  void launch(uint32_t groups, std::vector<BufferArgument> buffers, std::vector<uint32_t> parameters) {
-    runtime().launch({&program(), {groups, 1, 1}, buffers, parameters});
-  }
-
- private:
-  std::unique_ptr<wick::Device> device_;
 };
-
-// Different ones, at every place.
-Bytes numbered(size_t count, uint8_t first) {
-  Bytes bytes(count);
-  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(first + 7 * i);
-  return bytes;
-}
 
 TEST_P(WebGpuDevice, BytesGoToEveryPlace) {
   Bytes expected = numbered(96, 1);
@@ -138,7 +86,7 @@ TEST_P(WebGpuDevice, LaunchesAndUploadsRunInTheirOrder) {
   const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
   uint32_t expected = 0;
   for (uint32_t step = 2; step <= 400; ++step) {
-    launch(1, {{x.get()}, {y.get()}}, {64, step % 3});
+    launch(program(), 1, {{x.get()}, {y.get()}}, {64, step % 3});
     expected = expected * (step % 3) + (step - 1);
     const Words next(64, step);
     queue().upload(std::as_bytes(std::span(next)).data(), *x, 0, 256);
@@ -151,7 +99,7 @@ TEST_P(WebGpuDevice, AKernelReadsOnePartOfABufferAndWritesAnother) {
   const size_t step = runtime().caps().buffer_offset_alignment;
   Words numbers(3 * step, 5);
   const auto buffer = upload(numbers);
-  launch(1, {{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {16, 10});
+  launch(program(), 1, {{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {16, 10});
   for (size_t i = 0; i < 16; ++i) numbers[2 * step / 4 + i] = 55;
   EXPECT_EQ(download<uint32_t>(*buffer), numbers);
 }
@@ -159,12 +107,12 @@ TEST_P(WebGpuDevice, AKernelReadsOnePartOfABufferAndWritesAnother) {
 TEST_P(WebGpuDevice, EventsAreDoneInTheirOrder) {
   const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
   const std::unique_ptr<Event> before = queue().record();
-  for (int i = 0; i < 300; ++i) launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  for (int i = 0; i < 300; ++i) launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
   const std::unique_ptr<Event> behind = queue().record();
   behind->wait();
   EXPECT_TRUE(behind->is_done());
   EXPECT_TRUE(before->is_done());
-  launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
   const std::unique_ptr<Event> last = queue().record();
   while (!last->is_done()) {}
   EXPECT_THAT(download<uint32_t>(*y), Each(301));
@@ -220,10 +168,10 @@ TEST_P(WebGpuDevice, AnUnknownVariantIsRefused) {
 // Whoever holds the native handle may destroy the device, as its driver may.
 TEST_P(WebGpuDevice, ADeviceThatIsDestroyedIsLost) {
   const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
   queue().synchronize();
   driver().device().api().device_destroy(webgpu_device(device()));
-  launch(1, {{x.get()}, {y.get()}}, {64, 1});
+  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
   for (int i = 0; i < 2; ++i) {
     const Error error = error_of([&] { queue().synchronize(); });
     EXPECT_EQ(error.code(), ErrorCode::device_lost);
