@@ -2,12 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "wick/backend/metal/queue.h"
 #include "wick/device/kernel_driver.h"
+#include "wick/device/last_compiled.h"
 #include "wick/device/registry.h"
 
 namespace wick::metal {
@@ -34,15 +34,9 @@ class Driver final : public KernelDriver {
   [[nodiscard]] Device& device() const noexcept { return *device_; }
 
  private:
-  struct Compiled {
-    std::string text;
-    Pipeline pipeline;
-  };
-
   std::shared_ptr<Device> device_;
   std::shared_ptr<Queue> queue_;
-  std::mutex mutex_;
-  std::optional<Compiled> compiled_;  // what compile() made last, for load()
+  LastCompiled<Pipeline> compiled_;
 };
 
 extern const Backend kBackend;

@@ -2,19 +2,15 @@
 #include "wick/backend/metal/backend.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <array>
 #include <utility>
 
-#include "wick/base/fail.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/plain_caps.h"
+#include "wick/device/variants.h"
 
 namespace wick::metal {
 namespace {
-
-constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
 
 // Before every other backend on the same hardware: they are layers over this one.
 constexpr int kPreference = 5;
@@ -31,19 +27,13 @@ std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   std::vector<Gpu> gpus = find_gpus().gpus;
   if (index < 0 || static_cast<size_t>(index) >= gpus.size()) return nullptr;
   Gpu gpu = gpus[static_cast<size_t>(index)];
-  if (options.variant == kVariants[0]) {
-    gpu.caps = plain_caps(std::move(gpu.caps));
-  } else if (!options.variant.empty() && options.variant != kVariants[1]) {
-    fail(ErrorCode::invalid_argument, "metal:{}: no variant '{}'; it has {}", index, options.variant, fmt::join(kVariants, " and "));
-  }
+  if (asks_for_plain(DeviceKind::metal, index, options.variant)) gpu.caps = plain_caps(std::move(gpu.caps));
   std::string place = fmt::format("metal:{} ({})", index, gpu.caps.name);
   auto device = std::make_shared<Device>(std::move(gpu), std::move(place));
   return std::make_unique<KernelRuntime>(std::make_unique<Driver>(std::move(device)), options);
 }
 
 std::string missing(int /*index*/) { return find_gpus().missing; }
-
-std::vector<VariantInfo> variants() { return {{std::string(kVariants[0]), true}, {std::string(kVariants[1]), true}}; }
 
 }  // namespace
 
@@ -55,24 +45,17 @@ std::optional<size_t> Driver::free_bytes() noexcept {
 std::vector<std::byte> Driver::compile(const ir::Kernel& prepared, const std::string& text) {
   Compilation made = compile_pipeline(*device_, prepared, text);
   if (!made.pipeline) throw CompilerError{std::move(made.refusal)};
-  const std::lock_guard lock(mutex_);
-  compiled_ = {text, std::move(made.pipeline)};
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
+  return compiled_.keep(text, std::move(made.pipeline));
 }
 
 std::shared_ptr<const wick::Program> Driver::load(ir::Kernel prepared, std::span<const std::byte> binary) {
   const std::string text(reinterpret_cast<const char*>(binary.data()), binary.size());
-  std::optional<Compiled> compiled;
-  {
-    const std::lock_guard lock(mutex_);
-    if (compiled_ && compiled_->text == text) compiled.swap(compiled_);
-  }
-  if (!compiled) compiled = {text, compile_pipeline(*device_, prepared, text).pipeline};
-  if (!compiled->pipeline) return nullptr;
-  return std::make_shared<const Program>(std::move(prepared), std::move(compiled->pipeline));
+  std::optional<Pipeline> pipeline = compiled_.take(text);
+  if (!pipeline) pipeline = compile_pipeline(*device_, prepared, text).pipeline;
+  if (!*pipeline) return nullptr;
+  return std::make_shared<const Program>(std::move(prepared), std::move(*pipeline));
 }
 
-const Backend kBackend = {DeviceKind::metal, probe, open, variants, missing};
+const Backend kBackend = {DeviceKind::metal, probe, open, plain_and_native, missing};
 
 }  // namespace wick::metal

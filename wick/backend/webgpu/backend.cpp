@@ -38,26 +38,18 @@ std::string missing(int /*index*/) { return installation().missing; }
 }  // namespace
 
 std::vector<std::byte> Driver::compile(const ir::Kernel& prepared, const std::string& text) {
-  Pipeline pipeline = compile_pipeline(queue_->device(), prepared, text);
-  const std::lock_guard lock(mutex_);
-  compiled_ = {text, std::move(pipeline)};
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
+  return compiled_.keep(text, compile_pipeline(queue_->device(), prepared, text));
 }
 
 std::shared_ptr<const wick::Program> Driver::load(ir::Kernel prepared, std::span<const std::byte> binary) {
   const std::string text(reinterpret_cast<const char*>(binary.data()), binary.size());
-  std::optional<Compiled> compiled;
-  {
-    const std::lock_guard lock(mutex_);
-    if (compiled_ && compiled_->text == text) compiled.swap(compiled_);
-  }
+  std::optional<Pipeline> pipeline = compiled_.take(text);
   try {
-    if (!compiled) compiled = {text, compile_pipeline(queue_->device(), prepared, text)};
+    if (!pipeline) pipeline = compile_pipeline(queue_->device(), prepared, text);
   } catch (const CompilerError&) {
     return nullptr;
   }
-  return std::make_shared<const Program>(device_, std::move(prepared), std::move(compiled->pipeline));
+  return std::make_shared<const Program>(device_, std::move(prepared), std::move(*pipeline));
 }
 
 const Backend kBackend = {DeviceKind::webgpu, probe, open, plain_and_native, missing};
