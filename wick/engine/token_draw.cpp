@@ -12,12 +12,6 @@ constexpr float kWeightReach = 19;
 // Up to so many the largest are found by a heap, without a copy of all.
 constexpr size_t kMostInHeap = 512;
 
-// ⌊sum · share / 2^bits⌋ for a share below 2^bits, as op/sample.h writes it.
-uint64_t share_of(uint64_t sum, uint64_t share, unsigned bits) {
-  const uint64_t mask = (uint64_t{1} << bits) - 1;
-  return (sum >> bits) * share + (((sum & mask) * share) >> bits);
-}
-
 }  // namespace
 
 float TokenDraw::at_place(std::span<const float> logits, size_t k) {
@@ -48,7 +42,7 @@ float TokenDraw::nucleus(float largest, float top_p) {
     order_.push_back(kept.logit);
   }
   std::sort(order_.begin(), order_.end(), std::greater());
-  const uint64_t wanted = share_of(sum, static_cast<uint64_t>(top_p * 0x1p24F), 24);
+  const uint64_t wanted = sample_share(sum, static_cast<uint64_t>(top_p * 0x1p24F), 24);
   uint64_t reached = 0;
   for (const float logit : order_) {
     reached += sample_weight(logit - largest);
@@ -78,7 +72,7 @@ int32_t TokenDraw::operator()(std::span<const float> logits, size_t best, const 
   };
   uint64_t sum = 0;
   for (const Kept& kept : kept_) sum += weight_of(kept.logit);
-  const uint64_t target = share_of(sum, stream_block(settings.seed, settings.number)[0], 32);
+  const uint64_t target = sample_share(sum, stream_block(settings.seed, settings.number)[0], 32);
   uint64_t reached = 0;
   for (const Kept& kept : kept_) {
     reached += weight_of(kept.logit);

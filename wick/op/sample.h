@@ -47,6 +47,12 @@ inline constexpr float kSampleReach = 31;
   return shift > kSampleWeightBits ? 0 : ((0x80000000U - (high(sum, t) >> 1)) >> (31 - kSampleWeightBits)) >> shift;
 }
 
+// ⌊sum · share / 2^bits⌋ for a share below 2^bits, without the bits above 64 of the product.
+[[nodiscard]] inline uint64_t sample_share(uint64_t sum, uint64_t share, unsigned bits) noexcept {
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  return (sum >> bits) * share + (((sum & mask) * share) >> bits);
+}
+
 struct SampleSettings {
   float inverse_temperature = 1;
   int64_t top_k = 0;
@@ -81,8 +87,7 @@ struct SampleSettings {
     std::sort(order.begin(), order.end(), std::greater());
     uint64_t sum = 0;
     for (const float logit : order) sum += sample_weight(logit - largest);
-    const auto share = static_cast<uint64_t>(settings.top_p * 0x1p24F);
-    const uint64_t wanted = (sum >> 24) * share + (((sum & 0xffffff) * share) >> 24);
+    const uint64_t wanted = sample_share(sum, static_cast<uint64_t>(settings.top_p * 0x1p24F), 24);
     uint64_t reached = 0;
     for (const float logit : order) {
       least = logit;
@@ -97,8 +102,7 @@ struct SampleSettings {
   };
   uint64_t sum = 0;
   for (const float logit : logits) sum += weight_of(logit);
-  const uint64_t word = stream_block(settings.seed, settings.number)[0];
-  const uint64_t target = (sum >> 32) * word + (((sum & 0xffffffff) * word) >> 32);
+  const uint64_t target = sample_share(sum, stream_block(settings.seed, settings.number)[0], 32);
   uint64_t reached = 0;
   for (size_t i = 0; i < logits.size(); ++i) {
     reached += weight_of(logits[i]);
