@@ -72,7 +72,7 @@ class EngineLoop {
     now.refused = refused_;
     now.requests += incoming_.size();
     now.waiting += std::ssize(incoming_);
-    now.seconds_since_step = std::chrono::duration<double>(EngineClock::now() - last_step_).count();
+    now.seconds_since_step = seconds_between(last_step_, EngineClock::now());
     return now;
   }
 
@@ -251,7 +251,7 @@ void EngineLoop::note_step() {
   const std::lock_guard lock(mutex_);
   last_step_ = EngineClock::now();
   if (ends > ends_) {
-    const double each = std::chrono::duration<double>(last_step_ - last_end_).count() / static_cast<double>(ends - ends_);
+    const double each = seconds_between(last_end_, last_step_) / static_cast<double>(ends - ends_);
     end_interval_ += 0.2 * (each - end_interval_);
     ends_ = ends;
     last_end_ = last_step_;

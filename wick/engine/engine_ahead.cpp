@@ -1,5 +1,5 @@
-// One step ahead: where the device draws the tokens of a step, the next one is queued before the host has read them, so that the host tells
-// and prepares while the device computes.
+// One step ahead: where the device draws the tokens of a step, the next one is queued before the host has read them, so that the host
+// streams tokens and prepares batches while the device computes.
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -14,10 +14,6 @@ namespace {
 
 // The device finds the borders of top_k and top_p in as much time for one row as for many; the host, row by row, is sooner done with fewer.
 constexpr int64_t kFewestFiltered = 4;
-
-double elapsed_seconds(EngineClock::time_point start, EngineClock::time_point end) {
-  return std::chrono::duration<double>(end - start).count();
-}
 
 }  // namespace
 
@@ -96,8 +92,7 @@ bool EngineCore::would_propose(const std::vector<Work>& works) {
   bool any = false;
   for (const Work& work : works) {
     Sequence& sequence = *work.sequence;
-    const int64_t room = sequence.request().request.params.max_tokens - sequence.generated() - 2;
-    const int64_t most = std::min({options_.speculation.most, room, info_.context - sequence.length() - 1});
+    const int64_t most = most_proposed(sequence, 1);
     const auto found =
         most < 1 || !options_.speculation.ngram ? std::span<const TokenId>{} : sequence.ngrams.propose(sequence.tokens(), most);
     any = any || !found.empty();
@@ -151,7 +146,7 @@ bool EngineCore::run_ahead() {
       // Without memory the step is tried again when the tokens are known; any other error comes again then.
     }
   }
-  step_model_seconds_ += elapsed_seconds(begin, EngineClock::now());
+  step_model_seconds_ += seconds_between(begin, EngineClock::now());
   collect(*before);
   return going;
 }
@@ -161,21 +156,21 @@ void EngineCore::collect(Ahead& ahead) {
   try {
     ahead.done->wait();
   } catch (const Error& error) {
-    step_model_seconds_ += elapsed_seconds(begin, EngineClock::now());
+    step_model_seconds_ += seconds_between(begin, EngineClock::now());
     lost_ = error;
     return fail_all(error);
   }
   const EngineClock::time_point now = EngineClock::now();
-  step_model_seconds_ += elapsed_seconds(begin, now);
+  step_model_seconds_ += seconds_between(begin, now);
   // From the end of the step before it, if that came later than its own begin.
-  const double seconds = elapsed_seconds(std::max(ahead.begin, last_collected_), now);
+  const double seconds = seconds_between(std::max(ahead.begin, last_collected_), now);
   last_collected_ = now;
   if (ahead.computed <= kMostCostRows) cost_.add(ahead.computed, seconds);
   for (size_t row = 0; row < ahead.rows.size(); ++row) {
     Sequence* const sequence = ahead.rows[row].sequence;
     if (sequence != nullptr && !sequence->ended) take_drawn(*sequence, ahead.rows[row].position, ahead.host[row]);
   }
-  metrics_.sampling_seconds += elapsed_seconds(now, EngineClock::now());
+  metrics_.sampling_seconds += seconds_between(now, EngineClock::now());
 }
 
 void EngineCore::take_drawn(Sequence& sequence, int64_t position, TokenId token) {

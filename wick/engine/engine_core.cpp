@@ -111,9 +111,9 @@ void EngineCore::end(Sequence& sequence, StopReason reason) {
   sequence.finish(reason, now);
   sequence.ended = true;
   metrics_.finished[static_cast<size_t>(reason)] += static_cast<uint64_t>(choices);
-  if (sequence.first_token) metrics_.decode.add(std::chrono::duration<double>(now - *sequence.first_token).count());
+  if (sequence.first_token) metrics_.decode.add(seconds_between(*sequence.first_token, now));
   const ActiveRequest& request = sequence.request();
-  if (request.open == 0) metrics_.end_to_end.add(std::chrono::duration<double>(now - request.submitted).count());
+  if (request.open == 0) metrics_.end_to_end.add(seconds_between(request.submitted, now));
   touched_.push_back(sequence.shared_request());
   release(sequence, true);
 }
@@ -281,7 +281,7 @@ bool EngineCore::start(Sequence& sequence) {
   if (!request.started) {
     request.started = EngineClock::now();
     request.usage.cached_tokens = sequence.computed;
-    metrics_.queued.add(std::chrono::duration<double>(*request.started - request.submitted).count());
+    metrics_.queued.add(seconds_between(request.submitted, *request.started));
   }
   scheduler_.start(sequence);
   return true;

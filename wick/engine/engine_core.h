@@ -117,6 +117,8 @@ class EngineCore {
 
   // --- engine_step.cpp: one batch ---
   [[nodiscard]] std::vector<Work> plan();
+  // The most tokens to propose for a sequence with so many tokens under way that the host has not read.
+  [[nodiscard]] int64_t most_proposed(const Sequence& sequence, int64_t under_way) const;
   void propose(std::vector<Work>& works);
   [[nodiscard]] int64_t blocks_for(const std::vector<Work>& works) const;
   // Preempts until the batch has room.

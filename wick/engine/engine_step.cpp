@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-double seconds_since(EngineClock::time_point start) { return std::chrono::duration<double>(EngineClock::now() - start).count(); }
+double seconds_since(EngineClock::time_point start) { return seconds_between(start, EngineClock::now()); }
 
 // Rows of prompts whose logits are kept for their logprobs.
 constexpr int64_t kMostPromptLogprobRows = 64;
@@ -75,6 +75,12 @@ std::vector<EngineCore::Work> EngineCore::plan() {
   return works;
 }
 
+int64_t EngineCore::most_proposed(const Sequence& sequence, int64_t under_way) const {
+  const int64_t length = sequence.length() + under_way, generated = sequence.generated() + under_way;
+  // A token that is checked is followed by a chosen one.
+  return std::min({options_.speculation.most, sequence.request().request.params.max_tokens - generated - 1, info_.context - length});
+}
+
 void EngineCore::propose(std::vector<Work>& works) {
   std::vector<Proposal> proposals(works.size());
   std::vector<std::vector<TokenId>> found(works.size());
@@ -85,10 +91,7 @@ void EngineCore::propose(std::vector<Work>& works) {
     rows += works[index].count;
     if (!sequence.decodes()) continue;
     ++tokens;
-    const GenerationParams& params = sequence.request().request.params;
-    // A token that is checked is followed by a chosen one.
-    const int64_t most =
-        std::min({options_.speculation.most, params.max_tokens - sequence.generated() - 1, info_.context - sequence.length()});
+    const int64_t most = most_proposed(sequence, 0);
     if (most < 1) continue;
     if (options_.speculation.ngram) {
       const auto there = sequence.ngrams.propose(sequence.tokens(), most);
@@ -269,7 +272,7 @@ void EngineCore::tell_prompt(Sequence& sequence) {
   ActiveRequest& request = sequence.request();
   request.prompted = EngineClock::now();
   metrics_.prompt_tokens += static_cast<uint64_t>(request.usage.prompt_tokens);
-  metrics_.prefill.add(std::chrono::duration<double>(*request.prompted - *request.started).count());
+  metrics_.prefill.add(seconds_between(*request.started, *request.prompted));
   PromptEvent event{.usage = request.usage, .logprobs = std::move(request.prompt_logprobs)};
   if (request.request.echo || request.request.prompt_logprobs) event.tokens = request.prompt;
   if (request.request.echo) event.text = tokenizer_->decode(request.prompt);
@@ -335,11 +338,11 @@ std::optional<StopReason> EngineCore::choose_one(Sequence& sequence, std::span<c
 std::optional<StopReason> EngineCore::note_choice(Sequence& sequence, std::optional<StopReason> reason) {
   const EngineClock::time_point now = EngineClock::now();
   if (sequence.first_token) {
-    metrics_.inter_token.add(std::chrono::duration<double>(now - sequence.last_token).count());
+    metrics_.inter_token.add(seconds_between(sequence.last_token, now));
   } else {
     sequence.first_token = now;
     if (sequence.choice() == 0) {
-      metrics_.time_to_first_token.add(std::chrono::duration<double>(now - sequence.request().submitted).count());
+      metrics_.time_to_first_token.add(seconds_between(sequence.request().submitted, now));
     }
   }
   sequence.last_token = now;
@@ -403,11 +406,10 @@ void EngineCore::embed(std::span<const std::shared_ptr<ActiveRequest>> requests)
     ActiveRequest& request = *requests[index];
     const auto row = host.subspan(index * width, width);
     FinishEvent event{.reason = StopReason::end_of_sequence, .usage = request.usage, .embedding = {row.begin(), row.end()}};
-    event.timings = {.queued = std::chrono::duration<double>(begin - request.submitted).count(),
-                     .prefill = std::chrono::duration<double>(now - begin).count()};
+    event.timings = {.queued = seconds_between(request.submitted, begin), .prefill = seconds_between(begin, now)};
     metrics_.prompt_tokens += static_cast<uint64_t>(request.usage.prompt_tokens);
     ++metrics_.finished[static_cast<size_t>(event.reason)];
-    metrics_.end_to_end.add(std::chrono::duration<double>(now - request.submitted).count());
+    metrics_.end_to_end.add(seconds_between(request.submitted, now));
     request.stream->push(PromptEvent{.usage = request.usage}, false);
     request.stream->push(std::move(event), true);
   }

@@ -15,7 +15,7 @@ SamplingParams sampling_of(const ActiveRequest& request, int64_t choice) {
 }
 
 double seconds_between(std::optional<EngineClock::time_point> start, std::optional<EngineClock::time_point> end) {
-  return start && end ? std::chrono::duration<double>(*end - *start).count() : 0;
+  return start && end ? wick::seconds_between(*start, *end) : 0;
 }
 
 // All choices have ended: the best are told, as if there had been no others.

@@ -23,6 +23,10 @@ namespace wick {
 
 using EngineClock = std::chrono::steady_clock;
 
+[[nodiscard]] inline double seconds_between(EngineClock::time_point start, EngineClock::time_point end) noexcept {
+  return std::chrono::duration<double>(end - start).count();
+}
+
 class Sequence;
 
 // A request that submit() has taken; its choices share it.
