@@ -9,7 +9,7 @@
 
 namespace wick_python {
 
-// "f32", "u8" …; f8e4m3 and bool are read as u8. Raises ValueError with the names that there are.
+// "f32", "u8" …; f8e4m3 and bool are read as u8. Raises ValueError, which lists the valid names.
 [[nodiscard]] wick::ir::Element element_named(const std::string& name);
 [[nodiscard]] wick::ir::Type parameter_type_named(const std::string& name);
 

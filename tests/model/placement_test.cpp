@@ -1,4 +1,4 @@
-// Models that two devices share: the layers of one and of the other together give what transformers gives.
+// Models split over two devices give the logits of transformers.
 #include "wick/model/placement.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What the fake compiler gives the fake loader as SPIR-V: a module's header, and behind it the text. Real tools refuse it.
+// The fake compiler's output, which the fake loader takes: a SPIR-V header, then the OpenCL C source. Real tools refuse it.
 #pragma once
 
 #include <array>

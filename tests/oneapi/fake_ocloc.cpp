@@ -1,4 +1,4 @@
-// ocloc, as its library: it checks what it is asked for, and hands the text on as a module of the fake's. "#error" in a text is refused.
+// A fake libocloc: it checks its arguments and wraps the source in a module for the fake loader. It refuses a source with "#error".
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

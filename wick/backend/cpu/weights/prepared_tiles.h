@@ -115,7 +115,7 @@ class WeightPreparer {
   // Memory for the front of the queue. False where there is none: then nothing more is prepared.
   bool make_room();
   bool prepare_slice();
-  // Gives back the plain bytes of tiles that no op under way may have missed.
+  // Releases the file pages behind ready tiles, unless an op that began before they were ready may still read them.
   void release_plain_bytes();
   void run_while_idle();
 
