@@ -58,7 +58,7 @@ TEST(TokenizerFiles, JsonPartsThatAreNotKnownAreNamed) {
                  {"pre_tokenizer", "[0]", "Scissors"});
   expect_refused(json_with(R"("decoder": {"type": "Morse"})"), ErrorCode::unsupported, {"decoder", "Morse"});
   expect_refused(json_with(R"("post_processor": {"type": "Stamp"})"), ErrorCode::unsupported, {"post_processor", "Stamp"});
-  expect_refused(R"({"model": {"type": "WordLevel", "vocab": {"a": 0}}})", ErrorCode::unsupported, {"WordLevel"});
+  expect_refused(R"({"model": {"type": "Letters", "vocab": {"a": 0}}})", ErrorCode::unsupported, {"Letters"});
 }
 
 TEST(TokenizerFiles, JsonWithImpossibleIdsIsRefused) {

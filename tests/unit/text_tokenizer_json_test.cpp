@@ -74,6 +74,55 @@ TEST(TokenizerJson, UnigramScoresAreDoubles) {
   EXPECT_EQ(tokenizer->encode("abc", kPlain), (Ids{3, 2}));
 }
 
+// With the nearest doubles, the single "x" would come first.
+TEST(TokenizerJson, UnigramScoresAreRoundedAsSerdeRoundsThem) {
+  const auto tokenizer =
+      parse(R"({"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["x",-2.7780156269994674],["xx",-3.9600761572440195]]})");
+  EXPECT_EQ(tokenizer->encode("xxxxx", kPlain), (Ids{2, 2, 1}));
+}
+
+TEST(TokenizerJson, WordLevelTakesWholeWords) {
+  const std::string words = R"("pre_tokenizer":{"type":"Whitespace"})";
+  const auto tokenizer = parse(R"({"type":"WordLevel","unk_token":"?","vocab":{"?":0,"ab":1,"a":2,",":3}})", words);
+  EXPECT_EQ(tokenizer->encode("ab, abc a", kPlain), (Ids{1, 3, 0, 2}));
+  const auto strict = parse(R"({"type":"WordLevel","vocab":{"ab":0}})", words);
+  EXPECT_EQ(strict->encode("ab ab", kPlain), (Ids{0, 0}));
+  EXPECT_THROW(static_cast<void>(strict->encode("ab b", kPlain)), Error);
+}
+
+TEST(TokenizerJson, AnEmptyMatchRightAfterAnotherDoesNotCount) {
+  const std::string model = R"({"type":"BPE","vocab":{"a":0,"b":1,"c":2,"-":3},"merges":[]})";
+  const std::string replace = R"("normalizer":{"type":"Replace","pattern":{"Regex":"a|"},"content":"-"})";
+  EXPECT_EQ(parse(model, replace)->encode("cab", kPlain), (Ids{3, 2, 3, 1, 3}));
+  EXPECT_EQ(parse(model, replace)->encode("ca", kPlain), (Ids{3, 2, 3}));
+  const auto split_by = [](const std::string& behavior) {
+    return R"("pre_tokenizer":{"type":"Split","pattern":{"Regex":"a|b|"},"behavior":")" + behavior + R"(","invert":true})";
+  };
+  const std::string words = R"({"type":"WordLevel","unk_token":"?","vocab":{"?":0,"b":1,"bc":2," ":3,"a":4}})";
+  EXPECT_EQ(parse(words, split_by("MergedWithPrevious"))->encode("abbbc", kPlain), (Ids{4, 1, 1, 2}));
+}
+
+TEST(TokenizerJson, FixedLengthCutsByCharacters) {
+  const std::string words = R"({"type":"WordLevel","unk_token":"?","vocab":{"?":0,"äb":1,"cd":2,"e":3}})";
+  EXPECT_EQ(parse(words, R"("pre_tokenizer":{"type":"FixedLength","length":2})")->encode("äbcde", kPlain), (Ids{1, 2, 3}));
+  expect_refused(R"({"model":)" + words + R"(,"pre_tokenizer":{"type":"FixedLength","length":0}})", "length = 0");
+}
+
+TEST(TokenizerJson, ByteLevelNormalizerSpellsBytes) {
+  EXPECT_EQ(byte_pair(R"("Ġ":0,"Ã":1,"¤":2,"a":3)", R"("normalizer":{"type":"ByteLevel"})")->encode("ä a", kPlain), (Ids{1, 2, 0, 3}));
+}
+
+TEST(TokenizerJson, SuffixesAreOfTheWholeTextWhereNothingCutsIt) {
+  const auto tokenizer = parse(R"({"type":"BPE","end_of_word_suffix":"</w>","byte_fallback":true,"merges":[],)"
+                               R"("vocab":{"<0x3C>":0,"<0x2F>":1,"<0x77>":2,"<0x3E>":3,"-":4,"▁":5,"▁</w>":6,"<0x2D>":7}})");
+  EXPECT_EQ(tokenizer->encode("-▁", kPlain), (Ids{4, 6}));
+}
+
+TEST(TokenizerJson, WhiteSpaceThatATokenTookAlongIsNoTokenAgain) {
+  const auto tokenizer = byte_pair(R"("a":0)", R"("added_tokens":[{"id":1,"content":"  ","lstrip":true,"rstrip":true}])");
+  EXPECT_EQ(tokenizer->encode("a     a", kPlain), (Ids{0, 1, 0}));
+}
+
 TEST(TokenizerJson, AddedTokenThatTheModelHasKeepsTheModelsId) {
   const auto tokenizer =
       byte_pair(R"("a":0,"b":1,"xy":2)", R"("added_tokens":[{"id":0,"content":"xy","special":false}],)" + std::string(kByteLevel));
@@ -146,6 +195,10 @@ TEST(TokenizerJson, DecodersWorkInTheirOrder) {
       {sequence(bytes + "," + fuse), {3, 4, 5, 6, 2}, "\uFFFD\uFFFD\uFFFD\uFFFDa"},
       {R"({"type":"WordPiece","prefix":"##","cleanup":true})", {2, 7, 2, 9}, "ab a!"},
       {R"({"type":"WordPiece","prefix":"##","cleanup":false})", {7, 7, 9}, "##bb !"},
+      {R"({"type":"WordPiece","prefix":"","cleanup":false})", {7, 2, 9}, "##ba!"},
+      {sequence(fuse + R"(,{"type":"WordPiece","prefix":"##","cleanup":false})"), {2, 7, 9}, "a##b!"},
+      {sequence(fuse + R"(,{"type":"BPEDecoder","suffix":"</w>"},{"type":"Strip","content":"a","start":1,"stop":0})"), {2, 8, 2}, "ca"},
+      {sequence(fuse + R"(,{"type":"ByteLevel"})"), {2, 0}, "a▁a"},
       {R"({"type":"BPEDecoder","suffix":"</w>"})", {2, 8, 8}, "ac c"},
       {R"({"type":"CTC","pad_token":"!","word_delimiter_token":"|","cleanup":true})", {2, 2, 9, 2, 10, 2}, "aa a"},
       {R"({"type":"Metaspace","replacement":"▁","prepend_scheme":"always"})", {0, 0}, "a a"},

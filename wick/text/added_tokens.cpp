@@ -1,5 +1,6 @@
 #include "wick/text/added_tokens.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wick/text/unicode.h"
@@ -56,8 +57,12 @@ std::vector<TextSegment> AddedTokens::split(std::string_view text, bool normaliz
       continue;
     }
     TextSpan range{offset, offset + match->length};
-    if (token->strip_left) range.begin = skip_space_left(text, range.begin, done);
+    if (token->strip_left) range.begin = std::max(skip_space_left(text, range.begin, done), done);
     if (token->strip_right) range.end = skip_space_right(text, range.end);
+    if (range.begin >= range.end) {  // white space that the token before took along
+      offset += match->length;
+      continue;
+    }
     if (range.begin > done) segments.push_back({{done, range.begin}, kNoToken});
     segments.push_back({range, token->id});
     // The next token may begin in white space that this one took along.

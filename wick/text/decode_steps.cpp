@@ -132,11 +132,18 @@ void StripStep::push(std::string_view token, DecodeStepState& state, Texts& out)
 
 void StripStep::finish(DecodeStepState& state, Texts&) const { state.held.clear(); }
 
+void FuseStep::push(std::string_view token, DecodeStepState& state, Texts&) const { state.held += token; }
+
+void FuseStep::finish(DecodeStepState& state, Texts& out) const {
+  const std::string text = std::exchange(state.held, {});
+  if (!text.empty()) out.push_back(is_valid_utf8(text) ? text : replace_invalid(text, InvalidBytes::one_per_subpart));
+}
+
 void WordPieceStep::push(std::string_view token, DecodeStepState& state, Texts& out) const {
   std::string text;
   if (state.tokens++ > 0) {
-    if (!prefix_.empty() && token.starts_with(prefix_)) {
-      token.remove_prefix(prefix_.size());
+    if (prefix_ && token.starts_with(*prefix_)) {
+      token.remove_prefix(prefix_->size());
     } else {
       text = ' ';
     }

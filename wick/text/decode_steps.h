@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,14 +87,21 @@ class StripStep final : public DecodeStep {
   bool fused_;
 };
 
-// A space between tokens, but not before one that begins with `prefix`, which is dropped.
+// Joins all tokens to one, for a step that rewrites a text as a whole: nothing passes before the last token has come.
+class FuseStep final : public DecodeStep {
+ public:
+  void push(std::string_view token, DecodeStepState& state, Texts& out) const override;
+  void finish(DecodeStepState& state, Texts& out) const override;
+};
+
+// A space between tokens, but not before one that begins with `prefix`, which is dropped. No prefix: before all but the first.
 class WordPieceStep final : public DecodeStep {
  public:
-  WordPieceStep(std::string prefix, bool clean_up) : prefix_(std::move(prefix)), clean_up_(clean_up) {}
+  WordPieceStep(std::optional<std::string> prefix, bool clean_up) : prefix_(std::move(prefix)), clean_up_(clean_up) {}
   void push(std::string_view token, DecodeStepState& state, Texts& out) const override;
 
  private:
-  std::string prefix_;
+  std::optional<std::string> prefix_;
   bool clean_up_;
 };
 

@@ -17,6 +17,7 @@ class DecoderReader {
     } else if (type == "Fuse") {
       fused_ = true;
     } else if (type == "ByteLevel") {
+      if (fused_) steps.push_back(std::make_unique<FuseStep>());
       steps.push_back(std::make_unique<ByteLettersStep>());
       fused_ = true;
     } else if (type == "Replace") {
@@ -26,9 +27,19 @@ class DecoderReader {
     } else if (type == "Metaspace") {
       const std::string scheme = json.text("prepend_scheme", json.flag("add_prefix_space", true) ? "always" : "never");
       steps.push_back(std::make_unique<MetaspaceStep>(json.text("replacement", std::string(kSpaceMarker)), scheme != "never", fused_));
-    } else if (fused_) {
-      json.unsupported(fmt::format("decoder '{}' after one that joins the tokens", type));
-    } else if (type == "ByteFallback") {
+    } else {
+      add_by_token(json, type);
+    }
+  }
+
+  DecodeSteps steps;
+
+ private:
+  // Steps that look at whole tokens.
+  void add_by_token(const JsonReader& json, const std::string& type) {
+    if (fused_) steps.push_back(std::make_unique<FuseStep>());
+    fused_ = false;
+    if (type == "ByteFallback") {
       steps.push_back(std::make_unique<ByteFallbackStep>());
     } else if (type == "WordPiece") {
       steps.push_back(std::make_unique<WordPieceStep>(json.text("prefix", "##"), json.flag("cleanup", true)));
@@ -42,9 +53,6 @@ class DecoderReader {
     }
   }
 
-  DecodeSteps steps;
-
- private:
   void add_replace(const JsonReader& json) {
     const JsonReader pattern = json.get("pattern");
     const std::string& content = json.get("content").string();

@@ -26,6 +26,7 @@ std::unique_ptr<Normalizer> read_normalizer(const JsonReader& json) {
   if (type == "Replace") return std::make_unique<ReplaceNormalizer>(read_json_pattern(json.get("pattern")), json.get("content").string());
   if (type == "Prepend") return std::make_unique<PrependNormalizer>(json.get("prepend").string());
   if (type == "BertNormalizer") return read_bert_normalizer(json);
+  if (type == "ByteLevel") return std::make_unique<ByteLettersNormalizer>();
   if (type == "Nmt") return std::make_unique<NmtNormalizer>();
   if (type == "Precompiled") {
     const JsonReader field = json.get("precompiled_charsmap");

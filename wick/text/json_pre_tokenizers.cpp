@@ -66,6 +66,11 @@ std::unique_ptr<PreTokenizer> read_pre_tokenizer(const JsonReader& json) {
   }
   if (type == "WhitespaceSplit") return split_by_class(is_whitespace, SplitBehavior::removed);
   if (type == "Metaspace") return read_metaspace(json);
+  if (type == "FixedLength") {
+    const int64_t length = json.integer("length", 5);
+    if (length < 1) json.corrupt(fmt::format("length = {}: at least 1 is needed", length));
+    return std::make_unique<FixedLengthPreTokenizer>(static_cast<size_t>(length));
+  }
   if (type == "CharDelimiterSplit") {
     return std::make_unique<SplitPreTokenizer>(Regex(quote_literal(json.get("delimiter").string()), json.where()), SplitBehavior::removed);
   }

@@ -1,5 +1,8 @@
 // Hugging Face's tokenizer.json: a list of steps and a model, as https://huggingface.co/docs/tokenizers defines them.
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -7,10 +10,37 @@
 #include "wick/text/byte_pair_model.h"
 #include "wick/text/tokenizer_json_parts.h"
 #include "wick/text/unigram_model.h"
+#include "wick/text/word_level_model.h"
 #include "wick/text/word_piece_model.h"
 
 namespace wick {
 namespace {
+
+// A score as Hugging Face's library reads it (serde_json without float_roundtrip): the digits as a whole number, divided or multiplied by
+// a power of ten. One in ten differs from the nearest double by its last bit, which decides between segmentations that score the same.
+double as_serde_reads(double number) {
+  std::array<char, 40> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), std::abs(number), std::chars_format::scientific);
+  if (error != std::errc() || !std::isfinite(number)) return number;
+  uint64_t digits = 0;
+  int exponent = 0;
+  const char* letter = text.data();
+  for (; letter != end && *letter != 'e'; ++letter) {
+    if (*letter == '.') continue;
+    digits = digits * 10 + static_cast<uint64_t>(*letter - '0');
+    if (letter != text.data()) --exponent;
+  }
+  int written = 0;
+  std::from_chars(letter + (letter[1] == '+' ? 2 : 1), end, written);
+  exponent += written;
+  constexpr int kLargestPower = 308;
+  if (std::abs(exponent) > kLargestPower) return number;
+  double power = 1;
+  const std::string power_text = fmt::format("1e{}", std::abs(exponent));
+  std::from_chars(power_text.data(), power_text.data() + power_text.size(), power);
+  const auto whole = static_cast<double>(digits);
+  return std::copysign(exponent < 0 ? whole / power : whole * power, number);
+}
 
 class TokenizerJsonReader {
  public:
@@ -53,6 +83,7 @@ class TokenizerJsonReader {
   void read_merges(const JsonReader& list, BytePairModel& model) const;
   void read_unigram(const JsonReader& model);
   void read_word_piece(const JsonReader& model);
+  void read_word_level(const JsonReader& model);
   void add_added_tokens();
   void read_decoder();
   void guess_special_ids();
@@ -96,7 +127,7 @@ void TokenizerJsonReader::read_vocabulary(const JsonReader& model) {
     for (size_t index = 0; index < vocab.value().size(); ++index) {
       const JsonReader pair = vocab.at(index);
       if (pair.array_size() != 2) pair.corrupt("not a pair of text and score");
-      add_piece(pair, static_cast<int64_t>(index), pair.at(0).string(), pair.at(1).number());
+      add_piece(pair, static_cast<int64_t>(index), pair.at(0).string(), as_serde_reads(pair.at(1).number()));
     }
   } else if (vocab.value().is_object()) {
     for (const auto& [text, id] : vocab.value().items()) {
@@ -176,6 +207,7 @@ void TokenizerJsonReader::read_model(const JsonReader& model) {
   if (facts_.byte_level && !facts_.letters_written) parts_->pre_tokenizers.push_back(std::make_unique<ByteLettersPreTokenizer>());
   if (model_type_ == "Unigram") return read_unigram(model);
   if (model_type_ == "WordPiece") return read_word_piece(model);
+  if (model_type_ == "WordLevel") return read_word_level(model);
   model.unsupported(fmt::format("model '{}'", model_type_));
 }
 
@@ -196,7 +228,9 @@ void TokenizerJsonReader::read_byte_pair(const JsonReader& model) {
     if (options.bytes_to_letters) parts_->pre_tokenizers.push_back(std::make_unique<ByteLettersPreTokenizer>());
     options.bytes_to_letters = false;
   }
-  const bool whole_text = parts_->pre_tokenizers.empty();
+  // Where words begin with "▁" and nothing else changes at their ends, they can be encoded one by one.
+  const bool whole_text = parts_->pre_tokenizers.empty() && options.continuing_prefix.empty() && options.word_suffix.empty() &&
+                          parts_->vocabulary.find_piece(kSpaceMarker) != kNoToken;
   parts_->accepts_invalid = options.bytes_to_letters;
   if (whole_text && options.byte_fallback && !has_inner_space_marker(parts_->vocabulary)) {
     parts_->pre_tokenizers.push_back(std::make_unique<MarkerPreTokenizer>());
@@ -256,6 +290,12 @@ void TokenizerJsonReader::read_word_piece(const JsonReader& model) {
                                                                     .unknown = unknown});
 }
 
+void TokenizerJsonReader::read_word_level(const JsonReader& model) {
+  const TokenId unknown = parts_->vocabulary.find_piece(model.text("unk_token", "<unk>"));
+  if (unknown != kNoToken) parts_->unk = unknown;
+  parts_->model = std::make_unique<WordLevelModel>(parts_->vocabulary, unknown, model.where());
+}
+
 void TokenizerJsonReader::add_added_tokens() {
   for (AddedToken& token : added_) parts_->added.add(std::move(token));
 }
@@ -266,7 +306,7 @@ void TokenizerJsonReader::read_decoder() {
     steps = read_json_decoder(*decoder);
   } else {
     // Without a decoder tokens are put together with spaces.
-    steps.push_back(std::make_unique<WordPieceStep>("", false));
+    steps.push_back(std::make_unique<WordPieceStep>(std::nullopt, false));
   }
   parts_->decoder = TokenDecoder(parts_->vocabulary, DecodeRules{}, std::move(steps));
 }

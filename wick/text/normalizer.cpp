@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "wick/text/byte_alphabet.h"
 #include "wick/text/token_model.h"
 
 namespace wick {
@@ -100,6 +101,12 @@ std::string BertNormalizer::apply(std::string_view text, RegexScratch&) const {
     });
   }
   return options_.lowercase ? lowercase(result) : result;
+}
+
+std::string ByteLettersNormalizer::apply(std::string_view text, RegexScratch&) const {
+  std::string result;
+  append_letters(result, text);
+  return result;
 }
 
 std::string NmtNormalizer::apply(std::string_view text, RegexScratch&) const {

@@ -94,6 +94,12 @@ class BertNormalizer final : public Normalizer {
   BertNormalizerOptions options_;
 };
 
+// Spells the text's bytes in the byte alphabet.
+class ByteLettersNormalizer final : public Normalizer {
+ public:
+  [[nodiscard]] std::string apply(std::string_view text, RegexScratch& scratch) const override;
+};
+
 // SentencePiece's nmt rules: control characters out, the spaces of all scripts to U+0020.
 class NmtNormalizer final : public Normalizer {
  public:

@@ -110,17 +110,11 @@ void SplitPreTokenizer::apply(PieceList& list, RegexScratch& scratch) const {
   split_pieces(list, behavior_, [&](std::string_view text, const auto& emit) {
     if (!is_valid_utf8(text)) return emit(0, text.size(), false);
     size_t done = 0;
-    size_t offset = 0;
-    TextSpan match;
-    while (offset <= text.size() && pattern_.find(text, offset, scratch, match)) {
+    pattern_.for_each_match(text, scratch, [&](TextSpan match) {
       if (match.begin > done) emit(done, match.begin, invert_);
       emit(match.begin, match.end, !invert_);
       done = match.end;
-      offset = match.end;
-      if (match.begin < match.end) continue;
-      if (offset == text.size()) break;
-      offset += decode_character(text, offset).length;
-    }
+    });
     if (done < text.size()) emit(done, text.size(), invert_);
   });
 }
@@ -180,6 +174,20 @@ void CharacterPreTokenizer::apply(PieceList& list, RegexScratch&) const {
       offset = end;
     }
     if (done < text.size()) emit(done, text.size(), false);
+  });
+}
+
+void FixedLengthPreTokenizer::apply(PieceList& list, RegexScratch&) const {
+  split_pieces(list, SplitBehavior::isolated, [&](std::string_view text, const auto& emit) {
+    size_t begin = 0;
+    size_t characters = 0;
+    for (size_t offset = 0; offset < text.size();) {
+      offset += decode_character(text, offset).length;
+      if (++characters < length_ && offset < text.size()) continue;
+      emit(begin, offset, false);
+      begin = offset;
+      characters = 0;
+    }
   });
 }
 

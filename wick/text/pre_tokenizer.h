@@ -85,6 +85,16 @@ class CharacterPreTokenizer final : public PreTokenizer {
   SplitBehavior behavior_;
 };
 
+// Cuts after every `length` characters, at least 1.
+class FixedLengthPreTokenizer final : public PreTokenizer {
+ public:
+  explicit FixedLengthPreTokenizer(size_t length) : length_(length) {}
+  void apply(PieceList& list, RegexScratch& scratch) const override;
+
+ private:
+  size_t length_;
+};
+
 // Puts a space before every piece that does not begin with one (ByteLevel's add_prefix_space).
 class PrefixSpacePreTokenizer final : public PreTokenizer {
  public:

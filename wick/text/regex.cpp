@@ -126,23 +126,20 @@ bool Regex::matches(std::string_view name, RegexScratch& scratch) const {
                              : find(replace_invalid(name, InvalidBytes::one_per_subpart), 0, scratch, match);
 }
 
+size_t Regex::next_character(std::string_view text, size_t offset) noexcept {
+  return offset < text.size() ? offset + decode_character(text, offset).length : offset + 1;
+}
+
 std::string Regex::replace(std::string_view text, std::string_view content, RegexScratch& scratch) const {
   std::string result;
   size_t done = 0;
-  size_t offset = 0;
-  TextSpan match;
-  while (offset <= text.size() && find(text, offset, scratch, match)) {
+  for_each_match(text, scratch, [&](TextSpan match) {
     result.append(text.substr(done, match.begin - done)).append(content);
     if (result.size() > largest_rewriting(text.size())) {
       fail(ErrorCode::unsupported, "{}: it makes more than {} bytes of a text of {}", place_, result.size(), text.size());
     }
     done = match.end;
-    offset = match.end;
-    if (match.begin < match.end) continue;
-    // An empty match: go on after the next character.
-    if (offset == text.size()) break;
-    offset += decode_character(text, offset).length;
-  }
+  });
   return result.append(text.substr(done));
 }
 

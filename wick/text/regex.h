@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,6 +41,22 @@ class Regex {
   // Finds the first match at or after `offset`. `text` must be valid UTF-8 and is the whole subject: lookaround sees no further.
   // Errors: unsupported, if the pattern needs more steps or memory than a match may take.
   [[nodiscard]] bool find(std::string_view text, size_t offset, RegexScratch& scratch, TextSpan& match) const;
+  // Calls visit(match) for each match from left to right. An empty match right after another one does not count, as in Oniguruma's
+  // bindings. Errors: find's.
+  template <class Visit>
+  void for_each_match(std::string_view text, RegexScratch& scratch, const Visit& visit) const {
+    size_t done = SIZE_MAX;
+    TextSpan match;
+    for (size_t offset = 0; offset <= text.size() && find(text, offset, scratch, match);) {
+      if (match.begin == match.end && match.end == done) {
+        offset = next_character(text, offset);
+        continue;
+      }
+      visit(match);
+      done = match.end;
+      offset = match.begin < match.end ? match.end : next_character(text, match.end);
+    }
+  }
   // Whether the pattern is found anywhere in a name that may hold any bytes: each invalid sequence of UTF-8 counts as U+FFFD.
   // Errors: find's.
   [[nodiscard]] bool matches(std::string_view name, RegexScratch& scratch) const;
@@ -49,6 +66,8 @@ class Regex {
 
  private:
   struct Code;
+  // The offset of the character after the one at `offset`; beyond the text if there is none.
+  [[nodiscard]] static size_t next_character(std::string_view text, size_t offset) noexcept;
   std::unique_ptr<Code> code_;
   std::string place_;
 };
