@@ -114,6 +114,9 @@ TEST(Regex, QuantifiersAndOptionsAreRubys) {
   EXPECT_THAT(matches("x(?i)a|b", "xAxBb"), ElementsAre("xA", "xB"));
   EXPECT_THAT(matches("(?i:[\\p{Lu}])\\x{41 42}", "aAB"), ElementsAre("aAB"));
   EXPECT_THAT(matches("(?x: a b # comment\n c )", "abc"), ElementsAre("abc"));
+  EXPECT_THAT(matches("(?x: a\u00A0\vb )", "ab a\u00A0\vb"), ElementsAre("a\u00A0\vb"));
+  EXPECT_THAT(matches("(?i:[\u03A3\\P{Lu}]b)", "xbXb1B"), ElementsAre("xb", "Xb", "1B"));
+  EXPECT_THAT(matches("(?i:[^\\p{Lu}])", "aA1"), ElementsAre("1"));
 }
 
 TEST(Regex, WhatIsNotTranslatedIsNamed) {

@@ -153,6 +153,11 @@ void CharacterSet::add_range(char32_t first, char32_t last) {
 }
 
 void CharacterSet::add(const CharacterSet& other) {
+  if (negated_) {
+    const std::string before = expression();
+    *this = CharacterSet();
+    others_.push_back(before);
+  }
   if (other.negated_) {
     others_.push_back(other.expression());
     return;

@@ -171,7 +171,7 @@ void Translator::skip_comments(const Options& options) {
   while (!at_end()) {
     if (take("(?#")) {
       while (next() != ')') {}
-    } else if (options.extended && is_whitespace(peek())) {
+    } else if (options.extended && std::u32string_view(U" \t\n\r\f").find(peek()) != std::u32string_view::npos) {
       next();
     } else if (options.extended && sees("#")) {
       while (!at_end() && next() != '\n') {}
@@ -376,10 +376,11 @@ CharacterSet Translator::property(bool negated, bool in_brackets) {
   if (items.empty()) unsupported(fmt::format("the character property '{}'", name));
   // Brackets take the other case of their members too.
   const auto is = [&](auto... sets) { return ((items == sets) || ...); };
-  if (in_brackets && ignore_case_ && is("\\p{Lu}", "\\p{Uppercase}", "\\p{Lt}")) items += "\\p{CWU}";
-  if (in_brackets && ignore_case_ && is("\\p{Ll}", "\\p{Lowercase}")) items += "\\p{CWL}";
+  const bool upper = is("\\p{Lu}", "\\p{Uppercase}", "\\p{Lt}");
+  const bool folds = in_brackets && ignore_case_ && (upper || is("\\p{Ll}", "\\p{Lowercase}"));
   CharacterSet set(items);
   if (negated) set.complement();
+  if (folds) set.add(CharacterSet(upper != negated ? "\\p{CWU}" : "\\p{CWL}"));
   return set;
 }
 
