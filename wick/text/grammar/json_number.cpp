@@ -175,6 +175,7 @@ Dfa unsigned_dfa(NumberForm form, const NumberLimits& limits, bool negative, std
   for (const NumberLimits::Bound& bound : limits.smallest) restrict_to(bound, true);
   for (const NumberLimits::Bound& bound : limits.largest) restrict_to(bound, false);
   for (const Decimal& divisor : limits.multiple_of) result = intersect(result, multiple_dfa(divisor, place), place);
+  for (const Decimal& divisor : limits.no_multiple_of) result = subtract(result, multiple_dfa(divisor, place), place);
   return result;
 }
 

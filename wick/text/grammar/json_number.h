@@ -29,8 +29,9 @@ struct NumberLimits {
   std::vector<Bound> smallest;  // all of them hold
   std::vector<Bound> largest;
   std::vector<Decimal> multiple_of;
+  std::vector<Decimal> no_multiple_of;
 
-  [[nodiscard]] bool none() const { return smallest.empty() && largest.empty() && multiple_of.empty(); }
+  [[nodiscard]] bool none() const { return smallest.empty() && largest.empty() && multiple_of.empty() && no_multiple_of.empty(); }
 };
 
 enum class NumberForm {

@@ -15,14 +15,15 @@ constexpr int kDeepest = 300;
 constexpr size_t kMostRules = 20'000;
 
 // Keywords that say something of values and that no automaton here checks, whatever their type.
-constexpr std::array<std::string_view, 4> kRefused = {"$dynamicRef", "$recursiveRef", "dependencies", "additionalItems"};
-// Keywords that say nothing of values, or that belong to the document.
-constexpr std::array<std::string_view, 21> kSilent = {
-    "$schema",     "$id",        "$anchor",     "$dynamicAnchor", "$defs",           "definitions",      "$comment",
-    "$vocabulary", "title",      "description", "default",        "examples",        "example",          "readOnly",
-    "writeOnly",   "deprecated", "then",        "else",           "contentEncoding", "contentMediaType", "contentSchema"};
+constexpr std::array<std::string_view, 3> kRefused = {"$recursiveRef", "dependencies", "additionalItems"};
+// Keywords for which flatten() takes other schemas in.
+constexpr std::array<std::string_view, 7> kOpened = {"$ref", "$dynamicRef", "allOf", "not", "if", "dependentRequired", "dependentSchemas"};
+// More branches than these have too many subsets.
+constexpr size_t kMostBranchesBesideUnevaluated = 5;
 
-bool says_nothing(std::string_view keyword) { return std::find(kSilent.begin(), kSilent.end(), keyword) != kSilent.end(); }
+bool is_opened(std::string_view keyword) { return std::find(kOpened.begin(), kOpened.end(), keyword) != kOpened.end(); }
+
+bool is_true(const SchemaJson* value) { return value != nullptr && value->is_boolean() && value->get<bool>(); }
 
 bool accepts(const Automaton& automaton, std::string_view text) {
   FrameArena arena;
@@ -35,7 +36,11 @@ bool accepts(const Automaton& automaton, std::string_view text) {
 }  // namespace
 
 SchemaCompiler::SchemaCompiler(SchemaDocument& document, const JsonOptions& options, Grammar& grammar)
-    : document_(document), options_(options), grammar_(grammar), rules_(grammar, options.whitespace) {}
+    : document_(document),
+      rewriter_(document, options.enforce_formats),
+      options_(options),
+      grammar_(grammar),
+      rules_(grammar, options.whitespace) {}
 
 ExpressionId SchemaCompiler::compile() { return compile(Items{{&document_.root()}}); }
 
@@ -43,6 +48,10 @@ const SchemaJson* SchemaCompiler::keyword(const Item& item, const char* name) co
   if (!item.schema->is_object()) return nullptr;
   const auto found = item.schema->find(name);
   return found == item.schema->end() ? nullptr : &*found;
+}
+
+const SchemaJson* SchemaCompiler::made_keyword(const Item& item, const char* name) const {
+  return document_.is_made(*item.schema) ? keyword(item, name) : nullptr;
 }
 
 std::string SchemaCompiler::place(const Item& item, const char* name) const { return document_.pointer(*item.schema) + "/" + name; }
@@ -98,19 +107,73 @@ bool SchemaCompiler::flatten(const Items& items, Items& flat) {
     }
     if (std::find(seen.begin(), seen.end(), item.schema) != seen.end()) continue;
     seen.push_back(item.schema);
-    const bool speaks = std::any_of(item.schema->items().begin(), item.schema->items().end(), [](const auto& entry) {
-      return !says_nothing(entry.key()) && entry.key() != "$ref" && entry.key() != "allOf";
-    });
+    const bool speaks = std::any_of(item.schema->items().begin(), item.schema->items().end(),
+                                    [](const auto& entry) { return !says_nothing(entry.key()) && !is_opened(entry.key()); });
     if (speaks) flat.push_back(item);
-    if (const SchemaJson* all_of = keyword(item, "allOf")) {
-      for (size_t index = all_of->size(); index-- > 0;) open.push_back({&(*all_of)[index]});
-    }
-    if (const SchemaJson* reference = keyword(item, "$ref")) {
-      if (!reference->is_string()) fail(ErrorCode::invalid_argument, "{}: must be a string", place(item, "$ref"));
-      open.push_back({&document_.resolve(*item.schema, reference->get<std::string>())});
-    }
+    open_parts(item, open);
   }
   return true;
+}
+
+// In the order in which they are taken out again.
+void SchemaCompiler::open_parts(const Item& item, Items& open) {
+  const SchemaJson& schema = *item.schema;
+  if (schema.contains("dependentRequired") || schema.contains("dependentSchemas")) open.push_back({&rewriter_.dependencies(schema)});
+  // Alone, `if` only says what is evaluated.
+  const bool decides = schema.contains("then") || schema.contains("else") || document_.speaks_of_unevaluated();
+  if (schema.contains("if") && decides) open.push_back({&rewriter_.conditional(schema)});
+  if (const SchemaJson* negated = keyword(item, "not")) open.push_back({&rewriter_.negated(*negated)});
+  if (const SchemaJson* all_of = keyword(item, "allOf")) {
+    for (size_t index = all_of->size(); index-- > 0;) open.push_back({&(*all_of)[index]});
+  }
+  for (const char* name : {"$dynamicRef", "$ref"}) {
+    if (keyword(item, name) != nullptr) open.push_back({&document_.resolve(schema, name)});
+  }
+}
+
+bool SchemaCompiler::speaks_of_unevaluated(const Items& flat) const {
+  return document_.speaks_of_unevaluated() && std::any_of(flat.begin(), flat.end(), [&](const Item& item) {
+           const SchemaJson* properties = keyword(item, "unevaluatedProperties");
+           const SchemaJson* items = keyword(item, "unevaluatedItems");
+           return (properties != nullptr && !is_true(properties)) || (items != nullptr && !is_true(items));
+         });
+}
+
+std::vector<const SchemaJson*> SchemaCompiler::evaluating(const Item& item, const Items& flat) {
+  std::vector<const SchemaJson*> result;
+  std::set<const SchemaJson*> seen;
+  add_evaluating(*item.schema, flat, seen, result);
+  std::erase(result, item.schema);
+  return result;
+}
+
+void SchemaCompiler::add_evaluating(const SchemaJson& schema, const Items& flat, std::set<const SchemaJson*>& seen,
+                                    std::vector<const SchemaJson*>& into) {
+  if (!schema.is_object() || !seen.insert(&schema).second) return;
+  if (!document_.is_made(schema)) into.push_back(&schema);
+  Items parts;
+  const SchemaJson* const negated = keyword({&schema}, "not");
+  open_parts({&schema}, parts);
+  for (const Item& part : parts) {
+    // What must not hold evaluates nothing.
+    if (negated == nullptr || part.schema != &rewriter_.negated(*negated)) add_evaluating(*part.schema, flat, seen, into);
+  }
+  for (const char* name : {"anyOf", "oneOf"}) {
+    const SchemaJson* const branches = keyword({&schema}, name);
+    if (branches == nullptr) continue;
+    for (const SchemaJson& branch : *branches) {
+      if (holds(branch, flat)) add_evaluating(branch, flat, seen, into);
+    }
+  }
+}
+
+// Whether all that it says is among what holds here.
+bool SchemaCompiler::holds(const SchemaJson& schema, const Items& flat) {
+  Items parts;
+  if (!flatten({{&schema}}, parts)) return false;
+  return std::all_of(parts.begin(), parts.end(), [&](const Item& part) {
+    return std::any_of(flat.begin(), flat.end(), [&](const Item& item) { return item.schema == part.schema; });
+  });
 }
 
 ExpressionId SchemaCompiler::compile_flat(const Items& flat) {
@@ -128,7 +191,8 @@ ExpressionId SchemaCompiler::compile_flat(const Items& flat) {
   if ((types & Type::object) != 0) choices.push_back(compile_object(flat));
   if ((types & Type::array) != 0) choices.push_back(compile_array(flat));
   if ((types & Type::string) != 0) choices.push_back(compile_string(flat));
-  if ((types & Type::integer) != 0) choices.push_back(compile_number(flat, (types & Type::fraction) == 0));
+  const uint32_t numbers = types & (Type::integer | Type::fraction);
+  if (numbers != 0) choices.push_back(compile_number(flat, numbers));
   if ((types & Type::boolean) != 0) {
     choices.push_back(grammar_.literal("true"));
     choices.push_back(grammar_.literal("false"));
@@ -138,11 +202,21 @@ ExpressionId SchemaCompiler::compile_flat(const Items& flat) {
 }
 
 ExpressionId SchemaCompiler::compile_any_of(const Items& flat, size_t at) {
+  const SchemaJson& branches = *keyword(flat[at], "anyOf");
   std::vector<ExpressionId> choices;
-  for (const SchemaJson& branch : *keyword(flat[at], "anyOf")) {
+  // A value that fits several branches has what all of them evaluate. Those of the rewriter exclude each other.
+  const bool together = speaks_of_unevaluated(flat) && !document_.is_made(*flat[at].schema);
+  if (together && branches.size() > kMostBranchesBesideUnevaluated) {
+    fail(ErrorCode::unsupported, "{}: more than {} branches beside unevaluatedProperties or unevaluatedItems", place(flat[at], "anyOf"),
+         kMostBranchesBesideUnevaluated);
+  }
+  const size_t subsets = together ? size_t{1} << branches.size() : branches.size() + 1;
+  for (size_t subset = 1; subset < subsets; ++subset) {
     Items items = flat;
     items[at].done |= kAnyOf;
-    items.push_back({&branch});
+    for (size_t index = 0; index < branches.size(); ++index) {
+      if (together ? (subset >> index & 1) != 0 : index + 1 == subset) items.push_back({&branches[index]});
+    }
     choices.push_back(compile(items));
   }
   return grammar_.choice(std::move(choices));
@@ -156,13 +230,15 @@ ExpressionId SchemaCompiler::compile_one_of(const Items& flat, size_t at) {
     items[at].done |= kOneOf;
     items.push_back({&branches[index]});
     choices.push_back(compile(items));
-    if (judge_depth_ > 0 || grammar_.is_never(choices.back())) continue;
+    if (takes_one_of_for_any_of_ || grammar_.is_never(choices.back())) continue;
     for (size_t other = 0; other < index; ++other) {
       if (grammar_.is_never(choices[other])) continue;
       items.push_back({&branches[other]});
       if (can_hold_together(items)) {
-        fail(ErrorCode::unsupported, "{}: a value may fit branch {} and branch {}; make them exclusive, or write anyOf",
-             place(flat[at], "oneOf"), other, index);
+        Items exact = flat;
+        exact[at].done |= kOneOf;
+        exact.push_back({&rewriter_.exactly_one(*flat[at].schema)});
+        return compile(exact);
       }
       items.pop_back();
     }
@@ -175,6 +251,7 @@ bool SchemaCompiler::can_hold_together(const Items& items) {
   Grammar grammar;
   SchemaCompiler judge(document_, {.any_spelling = true, .whitespace = false, .enforce_formats = false}, grammar);
   judge.begin_judging(*this, items);
+  judge.takes_one_of_for_any_of_ = true;
   return !grammar.is_never(judge.compile(items));
 }
 
@@ -197,13 +274,10 @@ void SchemaCompiler::refuse_unsupported(const Items& flat) const {
     const bool known =
         dialect == nullptr || (dialect->is_string() && dialect->get<std::string>().find("json-schema.org/") != std::string::npos);
     if (!known) fail(ErrorCode::unsupported, "{}: {} is a dialect that is not known", place(item, "$schema"), dialect->dump());
-    const bool conditional = keyword(item, "then") != nullptr || keyword(item, "else") != nullptr;
-    if (keyword(item, "if") != nullptr && conditional)
-      fail(ErrorCode::unsupported, "{}: if, then and else are not supported; write anyOf", place(item, "if"));
   }
 }
 
-uint32_t SchemaCompiler::types_named(const SchemaJson& names, const std::string& place) const {
+uint32_t SchemaCompiler::types_named(const SchemaJson& names, const std::string& place, bool made) const {
   static const std::map<std::string, uint32_t> kTypes = {{"null", Type::null},
                                                          {"boolean", Type::boolean},
                                                          {"object", Type::object},
@@ -213,6 +287,10 @@ uint32_t SchemaCompiler::types_named(const SchemaJson& names, const std::string&
                                                          {"number", Type::integer | Type::fraction}};
   uint32_t result = 0;
   const auto add = [&](const SchemaJson& name) {
+    if (made && name == kFraction) {
+      result |= Type::fraction;
+      return;
+    }
     const auto type = name.is_string() ? kTypes.find(name.get<std::string>()) : kTypes.end();
     if (type == kTypes.end()) fail(ErrorCode::invalid_argument, "{}: {} is no type of JSON", place, name.dump());
     result |= type->second;
@@ -225,28 +303,10 @@ uint32_t SchemaCompiler::types_named(const SchemaJson& names, const std::string&
   return result;
 }
 
-uint32_t SchemaCompiler::types_without(const SchemaJson& schema, const SchemaJson& negated) const {
-  const std::string where = document_.pointer(schema) + "/not";
-  if (negated.is_boolean()) return negated.get<bool>() ? 0 : uint32_t{Type::all};
-  const SchemaJson* type = nullptr;
-  for (const auto& [name, value] : negated.items()) {
-    if (says_nothing(name)) continue;
-    if (name != "type") fail(ErrorCode::unsupported, "{}: of not, only types can be enforced", where);
-    type = &value;
-  }
-  if (type == nullptr) return 0;
-  const uint32_t excluded = types_named(*type, where + "/type");
-  if ((excluded & (Type::integer | Type::fraction)) == Type::integer) {
-    fail(ErrorCode::unsupported, "{}: numbers that are no integers cannot be enforced", where);
-  }
-  return Type::all & ~excluded;
-}
-
 uint32_t SchemaCompiler::types_of(const Items& flat) const {
   uint32_t types = Type::all;
   for (const Item& item : flat) {
-    if (const SchemaJson* names = keyword(item, "type")) types &= types_named(*names, place(item, "type"));
-    if (const SchemaJson* negated = keyword(item, "not")) types &= types_without(*item.schema, *negated);
+    if (const SchemaJson* names = keyword(item, "type")) types &= types_named(*names, place(item, "type"), document_.is_made(*item.schema));
   }
   return types;
 }
@@ -282,8 +342,7 @@ bool SchemaCompiler::fits_rest(const Items& flat, const std::vector<const Schema
   Items rest;
   for (const Item& item : flat) {
     const bool speaks = std::any_of(item.schema->items().begin(), item.schema->items().end(), [](const auto& entry) {
-      return !says_nothing(entry.key()) && entry.key() != "$ref" && entry.key() != "allOf" && entry.key() != "enum" &&
-             entry.key() != "const";
+      return !says_nothing(entry.key()) && !is_opened(entry.key()) && entry.key() != "enum" && entry.key() != "const";
     });
     if (speaks) rest.push_back({item.schema, item.done | kValues});
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "wick/text/grammar/format_grammar.h"
 #include "wick/text/grammar/json_number.h"
 #include "wick/text/grammar/json_schema_document.h"
+#include "wick/text/grammar/json_schema_rewriter.h"
 #include "wick/text/grammar/json_text.h"
 
 namespace wick {
@@ -40,17 +42,23 @@ class SchemaCompiler {
 
   // The rule of values for which all items hold.
   ExpressionId compile(const Items& items);
-  // Follows $ref and allOf, and drops schemas that always hold. False if one of them never does.
+  // Follows references and allOf, says not, if and dependencies in other words, and drops schemas that always hold. False if one of them
+  // never does.
   bool flatten(const Items& items, Items& flat);
+  void open_parts(const Item& item, Items& open);
   ExpressionId compile_flat(const Items& flat);
   ExpressionId compile_any_of(const Items& flat, size_t at);
   ExpressionId compile_one_of(const Items& flat, size_t at);
   [[nodiscard]] bool can_hold_together(const Items& items);
+  // The schemas whose annotations unevaluatedProperties and unevaluatedItems of `item` see: the parts of it that hold.
+  [[nodiscard]] std::vector<const SchemaJson*> evaluating(const Item& item, const Items& flat);
+  void add_evaluating(const SchemaJson& schema, const Items& flat, std::set<const SchemaJson*>& seen, std::vector<const SchemaJson*>& into);
+  [[nodiscard]] bool holds(const SchemaJson& schema, const Items& flat);
+  [[nodiscard]] bool speaks_of_unevaluated(const Items& flat) const;
   void begin_judging(const SchemaCompiler& parent, const Items& items);
   void refuse_unsupported(const Items& flat) const;
   [[nodiscard]] uint32_t types_of(const Items& flat) const;
-  [[nodiscard]] uint32_t types_named(const SchemaJson& names, const std::string& place) const;
-  [[nodiscard]] uint32_t types_without(const SchemaJson& schema, const SchemaJson& negated) const;
+  [[nodiscard]] uint32_t types_named(const SchemaJson& names, const std::string& place, bool made) const;
 
   // enum and const.
   ExpressionId compile_values(const Items& flat);
@@ -58,14 +66,35 @@ class SchemaCompiler {
   [[nodiscard]] bool fits_rest(const Items& flat, const std::vector<const SchemaJson*>& values, std::vector<bool>& fits);
   ExpressionId value_expression(const SchemaJson& value);
 
-  ExpressionId compile_number(const Items& flat, bool integers_only);
+  // `types`: integer, fraction or both.
+  ExpressionId compile_number(const Items& flat, uint32_t types);
   ExpressionId compile_string(const Items& flat);
   // Any number of characters of a string without quotes.
   ExpressionId any_characters() { return grammar_.repeat(grammar_.characters(CodePointSet::all()), 0, kUnlimited); }
   // The characters of the string without its quotes, each spelled in one way.
   [[nodiscard]] Dfa string_dfa(const Items& flat);
   void add_string_values(const Items& flat, std::vector<Dfa>& parts);
+  [[nodiscard]] Dfa strings_among(const SchemaJson& values, const std::string& place) const;
+  [[nodiscard]] Dfa without_differing(const Items& flat, Dfa strings);
+
   ExpressionId compile_array(const Items& flat);
+  // A condition on how many elements fit a schema.
+  struct Counted {
+    const Item* item = nullptr;
+    const SchemaJson* schema = nullptr;
+    uint64_t least = 0;
+    uint64_t most = 0;
+  };
+  [[nodiscard]] std::vector<Counted> counted_of(const Items& flat);
+  // The schemas of the element at an index; bit i of `fitting`: it is counted by counted[i].
+  [[nodiscard]] Items schemas_of_element(const Items& flat, size_t index, const std::vector<Counted>& counted, uint32_t fitting);
+  [[nodiscard]] bool is_evaluated_element(const Item& item, const Items& flat, size_t index, const std::vector<Counted>& counted,
+                                          uint32_t fitting);
+  ExpressionId compile_counted_array(const Items& flat, const std::vector<Counted>& counted, size_t prefix, uint64_t smallest,
+                                     uint64_t largest);
+  ExpressionId compile_set(const Items& flat, size_t prefix, uint64_t smallest, uint64_t largest);
+  // An expression for each of the values that fit, where they are few and can be listed.
+  [[nodiscard]] std::optional<std::vector<ExpressionId>> listed_values(const Items& items);
   ExpressionId compile_object(const Items& flat);
 
   struct Member {
@@ -79,7 +108,11 @@ class SchemaCompiler {
   ExpressionId compile_other_members(const Items& flat, const std::vector<std::string>& names);
   // What propertyNames leaves of the names; none if there is no such keyword.
   [[nodiscard]] std::optional<Dfa> allowed_names(const Items& flat);
-  [[nodiscard]] Items schemas_of_others(const Items& flat, const std::vector<const std::string*>& matched) const;
+  [[nodiscard]] Items schemas_of_others(const Items& flat, const std::vector<const std::string*>& matched);
+  [[nodiscard]] bool matches_a_pattern(const SchemaJson& schema, const std::string& name);
+  [[nodiscard]] bool is_evaluated_property(const Item& item, const Items& flat, const std::string& name);
+  [[nodiscard]] bool is_evaluated_other(const Item& item, const Items& flat, const std::vector<const std::string*>& matched);
+  [[nodiscard]] Dfa names_dfa(const Items& items, const std::string& place);
   [[nodiscard]] const SchemaJson* schema_of_others(const SchemaJson& schema) const;
   ExpressionId members_in_order(const std::vector<Member>& members, ExpressionId other);
   ExpressionId members_in_any_order(const std::vector<Member>& members, ExpressionId other, uint64_t smallest, uint64_t largest,
@@ -87,6 +120,8 @@ class SchemaCompiler {
   [[nodiscard]] const Dfa& pattern_dfa(const std::string& pattern, const std::string& place);
 
   [[nodiscard]] const SchemaJson* keyword(const Item& item, const char* name) const;
+  // One of those that only the rewriter writes.
+  [[nodiscard]] const SchemaJson* made_keyword(const Item& item, const char* name) const;
   [[nodiscard]] std::string place(const Item& item, const char* name) const;
   // The number of a keyword that counts. Errors: invalid_argument if it is none.
   [[nodiscard]] uint64_t count(const Item& item, const char* name, const SchemaJson& value) const;
@@ -94,13 +129,15 @@ class SchemaCompiler {
   [[nodiscard]] std::pair<uint64_t, uint64_t> limits(const Items& flat, const char* smallest, const char* largest) const;
 
   SchemaDocument& document_;
+  SchemaRewriter rewriter_;
   JsonOptions options_;
   Grammar& grammar_;
   JsonRules rules_;
   std::map<Items, RuleId> known_;
   std::map<std::string, Dfa> patterns_;
   int depth_ = 0;
-  int judge_depth_ = 0;  // of compilers that were made to judge a part of a schema; those take oneOf for anyOf
+  int judge_depth_ = 0;  // of compilers that were made to judge a part of a schema
+  bool takes_one_of_for_any_of_ = false;
 };
 
 // Formats as patterns that match the whole text; each matches only what every reader takes for that format. Null for an unknown name.

@@ -90,7 +90,7 @@ SchemaJson parse_schema(std::string_view text) {
 }  // namespace
 
 SchemaDocument::SchemaDocument(std::string_view text) : root_(parse_schema(text)) {
-  visit(root_, "#", "");
+  visit(root_, {.pointer = "#", .base = ""});
   resources_.try_emplace("", &root_);
 }
 
@@ -100,36 +100,65 @@ const std::string& SchemaDocument::pointer(const SchemaJson& schema) const {
   return place == places_.end() ? kUnknown : place->second.pointer;
 }
 
-void SchemaDocument::visit(const SchemaJson& schema, std::string pointer, std::string base) {
+bool SchemaDocument::is_made(const SchemaJson& schema) const {
+  const auto place = places_.find(&schema);
+  return place != places_.end() && place->second.made;
+}
+
+const SchemaJson& SchemaDocument::add(SchemaJson schema, const SchemaJson& like, const char* what) {
+  const Place& place = places_.at(&like);
+  Place own{.pointer = place.pointer + "/" + what, .base = place.base, .made = true};
+  added_.push_back(std::move(schema));
+  visit(added_.back(), std::move(own));
+  return added_.back();
+}
+
+size_t SchemaDocument::number_of(const SchemaJson& schema) {
+  numbered_.push_back(&schema);
+  return numbered_.size() - 1;
+}
+
+void SchemaDocument::visit(const SchemaJson& schema, Place place) {
   if (places_.contains(&schema)) return;
   if (!schema.is_object() && !schema.is_boolean()) {
-    fail(ErrorCode::invalid_argument, "{}: must be a schema: an object, true or false", pointer);
+    fail(ErrorCode::invalid_argument, "{}: must be a schema: an object, true or false", place.pointer);
   }
   if (schema.is_object()) {
     if (const auto id = schema.find("$id"); id != schema.end() && id->is_string()) {
       std::string name = id->get<std::string>();
       name = name.substr(0, name.find('#'));
-      base = absolute(base, name);
-      resources_.try_emplace(base, &schema);
+      place.base = absolute(place.base, name);
+      resources_.try_emplace(place.base, &schema);
     }
-    for (const char* keyword : {"$anchor", "$dynamicAnchor"}) {
-      if (const auto anchor = schema.find(keyword); anchor != schema.end() && anchor->is_string()) {
-        anchors_.try_emplace({base, anchor->get<std::string>()}, &schema);
-      }
+    name_anchors(schema, place.base);
+    for (const char* keyword : {"unevaluatedProperties", "unevaluatedItems"}) {
+      speaks_of_unevaluated_ = speaks_of_unevaluated_ || schema.contains(keyword);
     }
   }
-  const Place place{std::move(pointer), std::move(base)};
   places_.emplace(&schema, place);
   if (schema.is_object()) visit_children(schema, place);
 }
 
+void SchemaDocument::name_anchors(const SchemaJson& schema, const std::string& base) {
+  for (const char* keyword : {"$anchor", "$dynamicAnchor"}) {
+    const auto anchor = schema.find(keyword);
+    if (anchor == schema.end() || !anchor->is_string()) continue;
+    const auto name = anchor->get<std::string>();
+    anchors_.try_emplace({base, name}, &schema);
+    if (std::string_view(keyword) == "$dynamicAnchor") ++dynamic_anchors_[name];
+  }
+}
+
 void SchemaDocument::visit_children(const SchemaJson& schema, const Place& place) {
+  const auto visit_child = [&](const SchemaJson& child, std::string pointer) {
+    visit(child, {.pointer = std::move(pointer), .base = place.base, .made = place.made});
+  };
   for (const std::string_view keyword : kMapsOfSchemas) {
     const auto map = schema.find(keyword);
     if (map == schema.end()) continue;
     if (!map->is_object()) fail(ErrorCode::invalid_argument, "{}/{}: must be an object of schemas", place.pointer, keyword);
     for (const auto& [name, child] : map->items())
-      visit(child, fmt::format("{}/{}/{}", place.pointer, keyword, escaped_pointer(name)), place.base);
+      visit_child(child, fmt::format("{}/{}/{}", place.pointer, keyword, escaped_pointer(name)));
   }
   for (const std::string_view keyword : kListsOfSchemas) {
     const auto list = schema.find(keyword);
@@ -138,7 +167,7 @@ void SchemaDocument::visit_children(const SchemaJson& schema, const Place& place
       fail(ErrorCode::invalid_argument, "{}/{}: must be a list of at least one schema", place.pointer, keyword);
     }
     for (size_t index = 0; index < list->size(); ++index)
-      visit((*list)[index], fmt::format("{}/{}/{}", place.pointer, keyword, index), place.base);
+      visit_child((*list)[index], fmt::format("{}/{}/{}", place.pointer, keyword, index));
   }
   for (const std::string_view keyword : kSchemas) {
     const auto child = schema.find(keyword);
@@ -146,32 +175,49 @@ void SchemaDocument::visit_children(const SchemaJson& schema, const Place& place
     if (child->is_array() && keyword == "items") {
       fail(ErrorCode::unsupported, "{}/items: a list of schemas is of an older draft; write prefixItems", place.pointer);
     }
-    visit(*child, fmt::format("{}/{}", place.pointer, keyword), place.base);
+    visit_child(*child, fmt::format("{}/{}", place.pointer, keyword));
   }
 }
 
-const SchemaJson& SchemaDocument::resolve(const SchemaJson& schema, const std::string& reference) {
+const SchemaJson& SchemaDocument::resolve(const SchemaJson& schema, const char* keyword) {
+  const SchemaJson& reference = schema.at(keyword);
   const Place& place = places_.at(&schema);
+  if (place.made && reference.is_number()) return *numbered_.at(reference.get<size_t>());
+  if (!reference.is_string()) fail(ErrorCode::invalid_argument, "{}/{}: must be a string", place.pointer, keyword);
+  const auto text = reference.get<std::string>();
+  const SchemaJson& target = resolve_text(place, text, keyword);
+  if (std::string_view(keyword) != "$dynamicRef") return target;
+  // A dynamic reference to a dynamic anchor means the outermost of that name: known, where there is one alone.
+  const auto anchor = target.is_object() ? target.find("$dynamicAnchor") : target.end();
+  const bool is_dynamic = anchor != target.end() && anchor->is_string() && text.ends_with("#" + anchor->get<std::string>());
+  if (is_dynamic && dynamic_anchors_[anchor->get<std::string>()] > 1) {
+    fail(ErrorCode::unsupported, "{}/$dynamicRef: several parts have the $dynamicAnchor '{}'; write $ref", place.pointer,
+         anchor->get<std::string>());
+  }
+  return target;
+}
+
+const SchemaJson& SchemaDocument::resolve_text(const Place& place, const std::string& reference, const char* keyword) {
   const size_t hash = reference.find('#');
   const std::string fragment = hash == std::string::npos ? "" : percent_decoded(std::string_view(reference).substr(hash + 1));
   const std::string resource_name = absolute(place.base, reference.substr(0, hash));
   const auto resource = resources_.find(resource_name);
   if (resource == resources_.end()) {
-    fail(ErrorCode::unsupported, "{}/$ref: '{}' is in another document; put it under $defs", place.pointer, reference);
+    fail(ErrorCode::unsupported, "{}/{}: '{}' is in another document; put it under $defs", place.pointer, keyword, reference);
   }
   if (fragment.empty()) return *resource->second;
   if (!fragment.starts_with("/")) {
     const auto anchor = anchors_.find({resource_name, fragment});
     if (anchor != anchors_.end()) return *anchor->second;
-    fail(ErrorCode::invalid_argument, "{}/$ref: there is no $anchor '{}'", place.pointer, fragment);
+    fail(ErrorCode::invalid_argument, "{}/{}: there is no $anchor '{}'", place.pointer, keyword, fragment);
   }
   const SchemaJson* found = nullptr;
   try {
     found = &resource->second->at(SchemaJson::json_pointer(fragment));
   } catch (const SchemaJson::exception&) {
-    fail(ErrorCode::invalid_argument, "{}/$ref: there is nothing at '{}'", place.pointer, reference);
+    fail(ErrorCode::invalid_argument, "{}/{}: there is nothing at '{}'", place.pointer, keyword, reference);
   }
-  visit(*found, this->pointer(*resource->second) + fragment, resource_name);
+  visit(*found, {.pointer = this->pointer(*resource->second) + fragment, .base = resource_name});
   return *found;
 }
 

@@ -15,8 +15,9 @@ constexpr uint64_t kMostBareCharacters = 1'000;
 
 }  // namespace
 
-ExpressionId SchemaCompiler::compile_number(const Items& flat, bool integers_only) {
+ExpressionId SchemaCompiler::compile_number(const Items& flat, uint32_t types) {
   NumberLimits limits;
+  std::vector<Decimal> differing;
   std::string where;
   const auto decimal = [&](const Item& item, const char* name, const SchemaJson& value) {
     where = place(item, name);
@@ -37,11 +38,25 @@ ExpressionId SchemaCompiler::compile_number(const Items& flat, bool integers_onl
       if (divisor.negative || divisor.is_zero()) fail(ErrorCode::invalid_argument, "{}: must be above 0", where);
       limits.multiple_of.push_back(divisor);
     }
+    if (const SchemaJson* value = made_keyword(item, kNoMultipleOf)) limits.no_multiple_of.push_back(decimal(item, kNoMultipleOf, *value));
+    if (const SchemaJson* values = made_keyword(item, kDiffers)) {
+      for (const SchemaJson& value : *values) {
+        if (value.is_number()) differing.push_back(decimal(item, kDiffers, value));
+      }
+    }
   }
-  if (limits.none() && !integers_only) return rules_.number();
+  const bool fractions_only = types == Type::fraction;
+  if (limits.none() && differing.empty() && types == (Type::integer | Type::fraction)) return rules_.number();
   NumberForm form = NumberForm::number;
-  if (integers_only) form = options_.any_spelling ? NumberForm::integer_or_point_0 : NumberForm::integer;
+  if (types == Type::integer) form = options_.any_spelling ? NumberForm::integer_or_point_0 : NumberForm::integer;
   auto dfa = std::make_shared<Dfa>(number_dfa(form, limits, where));
+  if (fractions_only) *dfa = subtract(*dfa, number_dfa(NumberForm::integer_or_point_0, {}, where), where);
+  for (const Decimal& value : differing) {
+    NumberLimits equal;
+    equal.smallest.push_back({value, false});
+    equal.largest.push_back({value, false});
+    *dfa = subtract(*dfa, number_dfa(NumberForm::number, equal, where), where);
+  }
   return dfa->empty() ? grammar_.never() : grammar_.dfa(std::move(dfa));
 }
 
@@ -62,7 +77,8 @@ ExpressionId SchemaCompiler::compile_string(const Items& flat) {
       pattern = value;
       where = place(item, "pattern");
     }
-    needs_dfa = needs_dfa || (options_.enforce_formats && keyword(item, "format") != nullptr);
+    needs_dfa = needs_dfa || (options_.enforce_formats && keyword(item, "format") != nullptr) || made_keyword(item, kLacks) != nullptr ||
+                made_keyword(item, kDiffers) != nullptr;
   }
   const ExpressionId quote = grammar_.literal("\"");
   if (!needs_dfa && pattern == nullptr) {
@@ -89,14 +105,40 @@ void SchemaCompiler::add_string_values(const Items& flat, std::vector<Dfa>& part
     return (item.done & kValues) == 0 && (keyword(item, "enum") != nullptr || keyword(item, "const") != nullptr);
   });
   if (!has_values) return;
+  SchemaJson values = SchemaJson::array();
+  for (const SchemaJson* value : values_of(flat)) values.push_back(*value);
+  parts.push_back(strings_among(values, document_.pointer(*flat.front().schema)));
+}
+
+// Those of the values that are strings.
+Dfa SchemaCompiler::strings_among(const SchemaJson& values, const std::string& where) const {
   Grammar grammar;
   std::vector<ExpressionId> choices;
-  for (const SchemaJson* value : values_of(flat)) {
-    if (!value->is_string()) continue;
-    const auto text = value->get<std::string>();
+  for (const SchemaJson& value : values) {
+    if (!value.is_string()) continue;
+    const auto text = value.get<std::string>();
     choices.push_back(grammar.literal(options_.bare_strings ? text : json_escaped(text)));
   }
-  parts.push_back(regular_dfa(grammar, grammar.choice(std::move(choices)), document_.pointer(*flat.front().schema)));
+  return regular_dfa(grammar, grammar.choice(std::move(choices)), where);
+}
+
+// Without those that must not be: values, and what a pattern is found in.
+Dfa SchemaCompiler::without_differing(const Items& flat, Dfa strings) {
+  const RegexSpelling spelling = options_.bare_strings ? RegexSpelling::utf8 : RegexSpelling::json_string;
+  for (const Item& item : flat) {
+    if (const SchemaJson* values = made_keyword(item, kDiffers)) {
+      const std::string where = place(item, kDiffers);
+      strings = subtract(strings, strings_among(*values, where), where);
+    }
+    if (const SchemaJson* pattern = made_keyword(item, kLacks)) {
+      const std::string where = place(item, "pattern");
+      if (!pattern->is_string()) fail(ErrorCode::invalid_argument, "{}: must be a string", where);
+      Grammar grammar;
+      const ExpressionId found = read_regex(pattern->get<std::string>(), RegexMatch::part, spelling, where, grammar);
+      strings = subtract(strings, regular_dfa(grammar, found, where), where);
+    }
+  }
+  return strings;
 }
 
 Dfa SchemaCompiler::string_dfa(const Items& flat) {
@@ -132,7 +174,7 @@ Dfa SchemaCompiler::string_dfa(const Items& flat) {
   }
   Dfa result = std::move(parts.front());
   for (size_t index = 1; index < parts.size(); ++index) result = intersect(result, parts[index], where);
-  return result;
+  return without_differing(flat, std::move(result));
 }
 
 const Dfa& SchemaCompiler::pattern_dfa(const std::string& pattern, const std::string& where) {

@@ -1,4 +1,4 @@
-// Arrays and objects of a JSON Schema.
+// Objects of a JSON Schema.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -10,76 +10,16 @@
 namespace wick {
 namespace {
 
-constexpr uint64_t kMostElements = 1'000'000;
 // Patterns of names split what is left of them into 2^n classes.
 constexpr size_t kMostPatterns = 6;
 // Where no property is required, so many are written out for each that may be the first.
 constexpr size_t kMostWrittenOut = 4;
 
-bool is_true(const SchemaJson* value) { return value != nullptr && value->is_boolean() && value->get<bool>(); }
+bool speaks_of_others(const SchemaJson& schema) {
+  return schema.contains("additionalProperties") || schema.contains("unevaluatedProperties");
+}
 
 }  // namespace
-
-ExpressionId SchemaCompiler::compile_array(const Items& flat) {
-  auto [smallest, largest] = limits(flat, "minItems", "maxItems");
-  size_t prefix = 0;
-  for (const Item& item : flat) {
-    if (const SchemaJson* list = keyword(item, "prefixItems")) prefix = std::max(prefix, list->size());
-    if (is_true(keyword(item, "uniqueItems")) && largest > 1) {
-      fail(ErrorCode::unsupported, "{}: elements that all differ cannot be enforced", place(item, "uniqueItems"));
-    }
-    if (keyword(item, "contains") != nullptr) fail(ErrorCode::unsupported, "{}: this keyword is not supported", place(item, "contains"));
-    const SchemaJson* unevaluated = keyword(item, "unevaluatedItems");
-    const bool refers = keyword(item, "$ref") != nullptr || keyword(item, "allOf") != nullptr || keyword(item, "anyOf") != nullptr ||
-                        keyword(item, "oneOf") != nullptr || keyword(item, "if") != nullptr;
-    if (unevaluated != nullptr && !is_true(unevaluated) && refers) {
-      fail(ErrorCode::unsupported, "{}: beside references and combinations this keyword is not supported", place(item, "unevaluatedItems"));
-    }
-  }
-  if (smallest > kMostElements) fail(ErrorCode::unsupported, "{}: above {}", place(flat.front(), "minItems"), kMostElements);
-  const auto element = [&](size_t index) {
-    Items items;
-    for (const Item& item : flat) {
-      const SchemaJson* list = keyword(item, "prefixItems");
-      if (list != nullptr && index < list->size()) {
-        items.push_back({&(*list)[index]});
-      } else if (const SchemaJson* rest = keyword(item, "items")) {
-        items.push_back({rest});
-      } else if (const SchemaJson* unevaluated = keyword(item, "unevaluatedItems")) {
-        items.push_back({unevaluated});
-      }
-    }
-    return items.empty() ? rules_.value() : compile(items);
-  };
-  std::vector<ExpressionId> first;
-  while (first.size() < prefix && first.size() < largest) {
-    const ExpressionId expression = element(first.size());
-    if (grammar_.is_never(expression)) {
-      largest = first.size();
-      break;
-    }
-    first.push_back(expression);
-  }
-  // What stands behind the listed elements, then these from the last to the first.
-  const ExpressionId rest = largest > first.size() ? element(prefix) : grammar_.never();
-  if (grammar_.is_never(rest)) largest = std::min<uint64_t>(largest, first.size());
-  if (smallest > largest) return grammar_.never();
-  const auto count = static_cast<uint32_t>(first.size());
-  const uint32_t most = largest > kMostElements ? kUnlimited : static_cast<uint32_t>(largest);
-  const auto least = static_cast<uint32_t>(smallest);
-  const auto left = [](uint32_t total, uint32_t used) { return total == kUnlimited ? kUnlimited : total - std::min(total, used); };
-  const uint32_t written = std::max(count, 1U);
-  ExpressionId tail = grammar_.repeat(grammar_.sequence({rules_.comma(), rest}), left(least, written), left(most, written));
-  if (count == 0) {
-    const ExpressionId elements = most == 0 ? grammar_.empty() : grammar_.sequence({rest, tail});
-    return rules_.enclosed('[', least == 0 ? grammar_.optional(elements) : elements, ']');
-  }
-  for (uint32_t index = count; index-- > 0;) {
-    tail = grammar_.sequence({index == 0 ? grammar_.empty() : rules_.comma(), first[index], tail});
-    if (index >= least) tail = grammar_.optional(tail);
-  }
-  return rules_.enclosed('[', tail, ']');
-}
 
 std::vector<std::string> SchemaCompiler::required_names(const Items& flat) const {
   std::vector<std::string> names;
@@ -115,7 +55,7 @@ const SchemaJson* SchemaCompiler::schema_of_others(const SchemaJson& schema) con
     if (const auto found = schema.find(name); found != schema.end()) return &*found;
   }
   // A schema that lists its properties means these, as OpenAI's strict mode has it.
-  const bool lists = schema.contains("properties") && !schema.contains("patternProperties");
+  const bool lists = schema.contains("properties") && !schema.contains("patternProperties") && !document_.is_made(schema);
   return lists && !options_.any_spelling ? &kNothing : nullptr;
 }
 
@@ -134,15 +74,44 @@ SchemaCompiler::Items SchemaCompiler::schemas_of_property(const Items& flat, con
         named = true;
       }
     }
-    if (named) continue;
     // Another part of a combination may name what this one, by not speaking of others, does not forbid.
-    const bool speaks = item.schema->contains("additionalProperties") || item.schema->contains("unevaluatedProperties");
-    if (const SchemaJson* others = speaks ? schema_of_others(*item.schema) : nullptr) items.push_back({others});
+    if (named || !speaks_of_others(*item.schema) || is_evaluated_property(item, flat, name)) continue;
+    if (const SchemaJson* others = schema_of_others(*item.schema)) items.push_back({others});
   }
   return items;
 }
 
-SchemaCompiler::Items SchemaCompiler::schemas_of_others(const Items& flat, const std::vector<const std::string*>& matched) const {
+bool SchemaCompiler::matches_a_pattern(const SchemaJson& schema, const std::string& name) {
+  const SchemaJson* const patterns = keyword({&schema}, "patternProperties");
+  if (patterns == nullptr) return false;
+  return std::any_of(patterns->items().begin(), patterns->items().end(), [&](const auto& entry) {
+    return pattern_dfa(entry.key(), place({&schema}, "patternProperties")).accepts(json_escaped(name));
+  });
+}
+
+// Whether another part that holds has evaluated the property, so that unevaluatedProperties says nothing of it.
+bool SchemaCompiler::is_evaluated_property(const Item& item, const Items& flat, const std::string& name) {
+  if (item.schema->contains("additionalProperties") || keyword(item, "unevaluatedProperties") == nullptr) return false;
+  const std::vector<const SchemaJson*> parts = evaluating(item, flat);
+  return std::any_of(parts.begin(), parts.end(), [&](const SchemaJson* part) {
+    const SchemaJson* const properties = keyword({part}, "properties");
+    return speaks_of_others(*part) || (properties != nullptr && properties->contains(name)) || matches_a_pattern(*part, name);
+  });
+}
+
+// The same of the properties that nobody names, and that match these patterns alone.
+bool SchemaCompiler::is_evaluated_other(const Item& item, const Items& flat, const std::vector<const std::string*>& matched) {
+  if (item.schema->contains("additionalProperties") || keyword(item, "unevaluatedProperties") == nullptr) return false;
+  const std::vector<const SchemaJson*> parts = evaluating(item, flat);
+  return std::any_of(parts.begin(), parts.end(), [&](const SchemaJson* part) {
+    const SchemaJson* const patterns = keyword({part}, "patternProperties");
+    return speaks_of_others(*part) || (patterns != nullptr && std::any_of(matched.begin(), matched.end(), [&](const std::string* pattern) {
+                                         return patterns->contains(*pattern);
+                                       }));
+  });
+}
+
+SchemaCompiler::Items SchemaCompiler::schemas_of_others(const Items& flat, const std::vector<const std::string*>& matched) {
   Items items;
   for (const Item& item : flat) {
     bool named = false;
@@ -153,7 +122,8 @@ SchemaCompiler::Items SchemaCompiler::schemas_of_others(const Items& flat, const
         named = true;
       }
     }
-    const SchemaJson* others = named ? nullptr : schema_of_others(*item.schema);
+    const bool evaluated = named || is_evaluated_other(item, flat, matched);
+    const SchemaJson* others = evaluated ? nullptr : schema_of_others(*item.schema);
     if (others != nullptr) items.push_back({others});
   }
   return items;
@@ -164,20 +134,31 @@ std::optional<Dfa> SchemaCompiler::allowed_names(const Items& flat) {
   for (const Item& item : flat) {
     const SchemaJson* schema = keyword(item, "propertyNames");
     if (schema == nullptr) continue;
-    Items of_names;
-    Dfa names;
-    if (flatten({{schema}}, of_names)) {
-      for (const Item& part : of_names) {
-        if (keyword(part, "anyOf") != nullptr || keyword(part, "oneOf") != nullptr || keyword(part, "not") != nullptr) {
-          fail(ErrorCode::unsupported, "{}: combinations of schemas are not supported for names", place(item, "propertyNames"));
-        }
-      }
-      refuse_unsupported(of_names);
-      if ((types_of(of_names) & Type::string) != 0) names = string_dfa(of_names);
-    }
+    Dfa names = names_dfa({{schema}}, place(item, "propertyNames"));
     result = result ? intersect(*result, names, place(item, "propertyNames")) : std::move(names);
   }
   return result;
+}
+
+Dfa SchemaCompiler::names_dfa(const Items& items, const std::string& where) {
+  Items flat;
+  if (!flatten(items, flat)) return {};
+  for (size_t at = 0; at < flat.size(); ++at) {
+    if (keyword(flat[at], "oneOf") != nullptr) fail(ErrorCode::unsupported, "{}: oneOf is not supported for names", where);
+    const SchemaJson* const branches = (flat[at].done & kAnyOf) == 0 ? keyword(flat[at], "anyOf") : nullptr;
+    if (branches == nullptr) continue;
+    Grammar grammar;
+    std::vector<ExpressionId> choices;
+    for (const SchemaJson& branch : *branches) {
+      Items with = flat;
+      with[at].done |= kAnyOf;
+      with.push_back({&branch});
+      choices.push_back(grammar.dfa(std::make_shared<Dfa>(names_dfa(with, where))));
+    }
+    return regular_dfa(grammar, grammar.choice(std::move(choices)), where);
+  }
+  refuse_unsupported(flat);
+  return (types_of(flat) & Type::string) != 0 ? string_dfa(flat) : Dfa{};
 }
 
 // Members whose names are not listed: one class for each set of patterns that their names match.
@@ -227,16 +208,6 @@ ExpressionId SchemaCompiler::compile_other_members(const Items& flat, const std:
 ExpressionId SchemaCompiler::compile_object(const Items& flat) {
   bool speaks = false;
   for (const Item& item : flat) {
-    for (const char* name : {"dependentRequired", "dependentSchemas"}) {
-      if (keyword(item, name) != nullptr) fail(ErrorCode::unsupported, "{}: this keyword is not supported", place(item, name));
-    }
-    const SchemaJson* unevaluated = keyword(item, "unevaluatedProperties");
-    const bool refers = keyword(item, "$ref") != nullptr || keyword(item, "allOf") != nullptr || keyword(item, "anyOf") != nullptr ||
-                        keyword(item, "oneOf") != nullptr || keyword(item, "if") != nullptr;
-    if (unevaluated != nullptr && !is_true(unevaluated) && refers) {
-      fail(ErrorCode::unsupported, "{}: beside references and combinations this keyword is not supported",
-           place(item, "unevaluatedProperties"));
-    }
     for (const char* name : {"properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "required",
                              "propertyNames", "minProperties", "maxProperties"}) {
       speaks = speaks || keyword(item, name) != nullptr;
