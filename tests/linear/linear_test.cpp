@@ -168,6 +168,64 @@ void write_marks(const std::filesystem::path& path, size_t bytes) { write_pickle
 void write_values(const std::filesystem::path& path, size_t bytes) { write_pickle(path, std::string(bytes, 'N')); }
 void write_lists(const std::filesystem::path& path, size_t bytes) { write_pickle(path, std::string(bytes, ']')); }
 
+// --- tokenizer.json ---
+
+// `item(index)` again and again, with commas, until there are so many bytes.
+template <class Item>
+std::string list_of(size_t bytes, const Item& item) {
+  std::string list;
+  for (uint64_t index = 0; list.size() < bytes; ++index) list += (index == 0 ? "" : ",") + item(index);
+  return list;
+}
+
+std::string repeated(const std::string& item, int count) {
+  return list_of(item.size() * static_cast<size_t>(count), [&](uint64_t) { return item; });
+}
+
+void write_tokenizer(const std::filesystem::path& path, const std::string& fields, const std::string& vocabulary = R"("a":0)") {
+  std::ofstream(path) << R"({"model":{"type":"BPE","vocab":{)" << vocabulary << R"(},"merges":[]},)" << fields << R"("decoder":null})";
+}
+
+template <std::string (*Name)(uint64_t)>
+void write_pieces(const std::filesystem::path& path, size_t bytes) {
+  write_tokenizer(path, "", list_of(bytes, [](uint64_t index) { return '"' + in_json(Name(index)) + "\":" + std::to_string(index); }));
+}
+
+std::string added_tokens(size_t bytes, const std::string& text) {
+  return R"("added_tokens":[)" +
+         list_of(bytes,
+                 [&](uint64_t index) {
+                   return R"({"id":)" + std::to_string(index) + R"(,"content":")" + text + std::to_string(index) +
+                          R"(","normalized":true})";
+                 }) +
+         "],";
+}
+
+void write_added_tokens(const std::filesystem::path& path, size_t bytes) { write_tokenizer(path, added_tokens(bytes, "x")); }
+
+void write_normalized_tokens(const std::filesystem::path& path, size_t bytes) {
+  const std::string marks = "e\u0327\u0301";
+  std::string text;
+  while (text.size() < 2000) text += marks;
+  write_tokenizer(
+      path, R"("normalizer":{"type":"Sequence","normalizers":[)" + repeated(R"({"type":"NFKD"})", 250) + "]}," + added_tokens(bytes, text));
+}
+
+void write_split_patterns(const std::filesystem::path& path, size_t bytes) {
+  const std::string pattern = list_of(std::min(bytes / 250, size_t{60'000}), [](uint64_t) { return R"(\\p{L}+|\\bx)"; });
+  write_tokenizer(path, R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[)" +
+                            repeated(R"({"type":"Split","behavior":"Isolated","pattern":{"Regex":")" + pattern + "\"}}", 250) + "]},");
+}
+
+void write_template_ids(const std::filesystem::path& path, size_t bytes) {
+  const auto zero = [](uint64_t) { return std::string("0"); };
+  const auto special = [](uint64_t) { return std::string(R"({"SpecialToken":{"id":"a"}})"); };
+  write_tokenizer(path, R"("post_processor":{"type":"TemplateProcessing","single":[)" + list_of(bytes / 2, special) +
+                            R"(],"special_tokens":{"a":{"ids":[)" + list_of(bytes / 2, zero) + "]}}},");
+}
+
+const std::vector<std::string> kTokenize = {"tokenize", "--model", "FILE", "--text", "a"};
+
 const std::vector<Kind> kKinds = {
     {"gguf_keys", "a.gguf", write_metadata_keys<plain_name>, {"inspect", "FILE"}},
     {"gguf_keys_json", "a.gguf", write_metadata_keys<plain_name>, {"inspect", "FILE", "--json"}},
@@ -186,6 +244,12 @@ const std::vector<Kind> kKinds = {
     {"pickle_marks", "a.pt", write_marks, {"inspect", "FILE"}},
     {"pickle_values", "a.pt", write_values, {"inspect", "FILE"}},
     {"pickle_lists", "a.pt", write_lists, {"inspect", "FILE"}},
+    {"tokenizer_pieces", "a.json", write_pieces<plain_name>, kTokenize},
+    {"tokenizer_pieces_of_one_hash", "a.json", write_pieces<colliding_name>, kTokenize},
+    {"tokenizer_added", "a.json", write_added_tokens, kTokenize},
+    {"tokenizer_normalized", "a.json", write_normalized_tokens, kTokenize},
+    {"tokenizer_patterns", "a.json", write_split_patterns, kTokenize},
+    {"tokenizer_template", "a.json", write_template_ids, kTokenize},
 };
 
 class LinearTime : public testing::TestWithParam<Kind> {

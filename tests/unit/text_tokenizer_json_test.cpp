@@ -1,4 +1,5 @@
 // What a tokenizer.json means, judged against Hugging Face's tokenizers library (0.23): the expected ids and texts are its own.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -264,6 +265,46 @@ TEST(TokenizerJson, WhatWouldExhaustMemoryOrTimeIsRefused) {
   for (int index = 0; index < 60; ++index) doubling += R"(,{"type":"Replace","pattern":{"String":"a"},"content":"aa"})";
   const auto tokenizer = Tokenizer::parse(model + R"("normalizer":{"type":"Sequence","normalizers":[)" + doubling + "]}}", "test.json");
   EXPECT_THROW(static_cast<void>(tokenizer->encode("aaaa", kPlain)), Error);
+}
+
+TEST(TokenizerJson, FilesThatWouldExhaustMemoryOrTimeLaterAreRefused) {
+  const auto repeated = [](const std::string& item, int count) {
+    std::string list = item;
+    for (int index = 1; index < count; ++index) list += "," + item;
+    return list;
+  };
+  const std::string model = R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]},)";
+  const std::string twice = R"({"type":"Replace","pattern":{"String":"a"},"content":"aa"})";
+  const auto grows = Tokenizer::parse(model + R"("decoder":{"type":"Sequence","decoders":[)" + repeated(twice, 100) + "]}}", "test.json");
+  EXPECT_THROW(static_cast<void>(grows->decode(Ids{0})), Error);
+  EXPECT_THROW(static_cast<void>(stream(grows, {0})), Error);
+  expect_refused(model + R"("decoder":{"type":"Replace","pattern":{"String":"a"},"content":")" + std::string(5000, 'b') + "\"}}",
+                 "content of 5000 bytes");
+  expect_refused(model + R"("post_processor":{"type":"TemplateProcessing","single":[)" +
+                     repeated(R"({"SpecialToken":{"id":"a","type_id":0}})", 100) + R"(],"special_tokens":{"a":{"id":"a","ids":[)" +
+                     repeated("0", 100) + R"(],"tokens":[]}}}})",
+                 "4096 tokens around a text");
+  std::string added;
+  for (int index = 0; index < 100; ++index) {
+    added += (index == 0 ? "" : ",") + fmt::format(R"({{"id":{},"content":"{}{}"}})", index + 1, std::string(2000, 'x'), index);
+  }
+  const std::string forms = R"("normalizer":{"type":"Sequence","normalizers":[)" + repeated(R"({"type":"NFKD"})", 250) + "]},";
+  expect_refused(model + forms + R"("added_tokens":[)" + added + "]}", "250 normalizers");
+}
+
+// Each of these took minutes: white space was looked through anew for each token, a run of flags or joined pictures for each character.
+TEST(TokenizerJson, LongRunsTakeTimeInProportionToTheirLength) {
+  constexpr size_t kLength = 300'000;
+  const auto spaces = byte_pair(R"("a":0)", R"("added_tokens":[{"id":1,"content":" ","lstrip":true,"rstrip":true}])");
+  EXPECT_EQ(spaces->encode(std::string(kLength, ' '), kPlain), (Ids{1}));
+  const auto repeat = [](const std::string& text) {
+    std::string result;
+    while (result.size() < kLength) result += text;
+    return result;
+  };
+  const std::string words = R"({"type":"WordLevel","unk_token":"?","vocab":{"?":0,"🇩🇪":1}})";
+  EXPECT_EQ(parse(words, split("\\\\y"))->encode(repeat("🇩🇪"), kPlain), Ids((kLength + 7) / 8, 1));
+  EXPECT_EQ(parse(words, split("\\\\X"))->encode(repeat("👩\u200D"), kPlain), (Ids{0}));
 }
 
 TEST(TokenizerJson, PatternsMeanWhatOnigurumaMeans) {

@@ -58,7 +58,8 @@ std::vector<TextSegment> AddedTokens::split(std::string_view text, bool normaliz
     }
     TextSpan range{offset, offset + match->length};
     if (token->strip_left) range.begin = std::max(skip_space_left(text, range.begin, done), done);
-    if (token->strip_right) range.end = skip_space_right(text, range.end);
+    // What follows within white space that was taken along ends where that ends.
+    if (token->strip_right) range.end = range.end <= done ? done : skip_space_right(text, range.end);
     if (range.begin >= range.end) {  // white space that the token before took along
       offset += match->length;
       continue;

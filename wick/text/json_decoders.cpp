@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "wick/text/tokenizer_json_parts.h"
 #include "wick/text/unicode.h"
 
@@ -56,6 +58,7 @@ class DecoderReader {
   void add_replace(const JsonReader& json) {
     const JsonReader pattern = json.get("pattern");
     const std::string& content = json.get("content").string();
+    if (content.size() > kLongestToken) json.unsupported(fmt::format("a content of {} bytes", content.size()));
     if (auto literal = read_literal_pattern(pattern)) {
       steps.push_back(std::make_unique<ReplaceStep>(*std::move(literal), content, fused_));
     } else {
@@ -95,6 +98,7 @@ void add_template(const JsonReader& json, TokenizerParts& parts) {
   std::vector<TokenId> before;
   std::vector<TokenId> after;
   bool text_seen = false;
+  constexpr size_t kMostIds = 4096;
   for (size_t index = 0; index < single.array_size(); ++index) {
     const JsonReader item = single.at(index);
     if (item.find("Sequence")) {
@@ -110,12 +114,16 @@ void add_template(const JsonReader& json, TokenizerParts& parts) {
       continue;
     }
     const JsonReader list = entry->get("ids");
+    if (list.array_size() > kMostIds - std::min(kMostIds, ids.size())) {
+      json.unsupported(fmt::format("putting more than {} tokens around a text", kMostIds));
+    }
     for (size_t at = 0; at < list.array_size(); ++at) {
       const int64_t id = list.at(at).integer();
       if (id < 0 || id >= parts.vocabulary.size()) list.corrupt(fmt::format("id {} is not in the vocabulary", id));
       ids.push_back(static_cast<TokenId>(id));
     }
   }
+  if (before.size() + after.size() > kMostIds) json.unsupported(fmt::format("putting more than {} tokens around a text", kMostIds));
   parts.prefix.insert(parts.prefix.begin(), before.begin(), before.end());
   parts.suffix.insert(parts.suffix.end(), after.begin(), after.end());
 }

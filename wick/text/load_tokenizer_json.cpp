@@ -162,6 +162,7 @@ void TokenizerJsonReader::read_added(const JsonReader& vocab, const JsonReader& 
   auto next = static_cast<TokenId>(vocab.value().size());
   std::map<std::string_view, size_t> known;  // indices of added_
   RegexScratch scratch;
+  size_t written = 0;
   for (size_t index = 0; index < list.array_size(); ++index) {
     const JsonReader item = list.at(index);
     const std::string& text = item.get("content").string();
@@ -173,7 +174,7 @@ void TokenizerJsonReader::read_added(const JsonReader& vocab, const JsonReader& 
     if (is_new) added_.push_back({.text = {}, .id = piece != kNoToken ? piece : next++});
     // Of equal texts the last counts, but each may make it special.
     AddedToken& token = added_[entry->second];
-    token = {.text = normalized ? parts_->normalize(text, scratch) : text,
+    token = {.text = normalized ? parts_->normalize_added(text, scratch, written) : text,
              .id = token.id,
              .special = token.special || special,
              .normalized = normalized,

@@ -18,9 +18,9 @@ namespace {
 constexpr size_t kLongestPattern = size_t{1} << 16;
 
 // Passes where \y, or \Y, holds.
-int at_cluster_boundary(pcre2_callout_block* block, void*) {
+int at_cluster_boundary(pcre2_callout_block* block, void* boundaries) {
   const std::string_view text(reinterpret_cast<const char*>(block->subject), block->subject_length);
-  const bool boundary = is_grapheme_boundary(text, block->current_position);
+  const bool boundary = static_cast<GraphemeBoundaries*>(boundaries)->at(text, block->current_position);
   return boundary == (block->callout_number == kClusterBoundaryCallout) ? 0 : 1;
 }
 
@@ -42,6 +42,8 @@ struct RegexScratch::Handles {
   pcre2_match_data* data = nullptr;
   pcre2_match_context* context = nullptr;
   pcre2_jit_stack* stack = nullptr;
+  std::string_view text;  // that is being searched
+  GraphemeBoundaries boundaries;
 
   Handles() = default;
   Handles(const Handles&) = delete;
@@ -58,7 +60,7 @@ RegexScratch::RegexScratch() : handles_(std::make_unique<Handles>()) {
   handles_->data = require(pcre2_match_data_create(1, nullptr));
   handles_->context = require(pcre2_match_context_create(nullptr));
   pcre2_set_heap_limit(handles_->context, 64 * 1024);
-  pcre2_set_callout(handles_->context, at_cluster_boundary, nullptr);
+  pcre2_set_callout(handles_->context, at_cluster_boundary, &handles_->boundaries);
   handles_->stack = pcre2_jit_stack_create(32 * 1024, 8 * 1024 * 1024, nullptr);
   if (handles_->stack != nullptr) pcre2_jit_stack_assign(handles_->context, nullptr, handles_->stack);
 }
@@ -96,7 +98,9 @@ Regex::Regex(Regex&&) noexcept = default;
 Regex& Regex::operator=(Regex&&) noexcept = default;
 
 bool Regex::find(std::string_view text, size_t offset, RegexScratch& scratch, TextSpan& match) const {
-  const RegexScratch::Handles& handles = *scratch.handles_;
+  RegexScratch::Handles& handles = *scratch.handles_;
+  if (offset == 0 || text.data() != handles.text.data() || text.size() != handles.text.size()) handles.boundaries = {};
+  handles.text = text;
   // Greedy runs over a long text may give back each character once.
   const size_t limit = 2'000'000 + 4 * text.size();
   pcre2_set_match_limit(handles.context, static_cast<uint32_t>(std::min<size_t>(limit, UINT32_MAX)));

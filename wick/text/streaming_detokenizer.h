@@ -15,7 +15,7 @@ class StreamingDetokenizer {
   // `continues_text`: other text comes before the first token, as when a prompt is continued, so that its leading space is kept.
   explicit StreamingDetokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool continues_text = false, bool skip_special = true);
 
-  // The text that became complete, valid UTF-8, often empty. Errors: index_out_of_range.
+  // The text that became complete, valid UTF-8, often empty. Errors: those of decode().
   [[nodiscard]] std::string push(TokenId id);
   // What was held back, as U+FFFD; afterwards a new text begins.
   [[nodiscard]] std::string finish();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "wick/base/fail.h"
 #include "wick/text/byte_alphabet.h"
 
 namespace wick {
@@ -60,6 +61,7 @@ std::string TokenDecoder::next(TokenId id, bool skip_special, DecodeState& state
   state.first_token = false;
   state.any_text = state.any_text || !text.empty();
   if (steps_.empty()) return text;
+  state.bytes += text.size();
   DecodeStep::Texts texts{std::move(text)};
   return run_steps(std::move(texts), state, false);
 }
@@ -72,6 +74,12 @@ std::string TokenDecoder::run_steps(DecodeStep::Texts texts, DecodeState& state,
     for (const std::string& text : texts) steps_[index]->push(text, state.steps[index], rewritten);
     if (last) steps_[index]->finish(state.steps[index], rewritten);
     texts = std::move(rewritten);
+    size_t size = 0;
+    for (const std::string& text : texts) size += text.size();
+    if (size > largest_rewriting(state.bytes)) {
+      fail(ErrorCode::unsupported, "the tokenizer's decoders make more than {} bytes of tokens of {}", largest_rewriting(state.bytes),
+           state.bytes);
+    }
   }
   std::string result;
   for (const std::string& text : texts) result += text;

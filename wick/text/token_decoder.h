@@ -35,6 +35,7 @@ struct DecodeState {
   bool first_token = true;  // no token has been added
   bool any_text = false;    // some byte has been added
   std::vector<DecodeStepState> steps = {};
+  size_t bytes = 0;  // of the tokens, before the steps
 };
 
 class TokenDecoder {
@@ -48,8 +49,9 @@ class TokenDecoder {
   [[nodiscard]] DecodeState begin(bool continues_text) const;
 
   // The bytes that `id` adds to a text that has come as far as `state`; control tokens add nothing, or their text. `id` must be valid.
+  // Errors: unsupported, if the steps make far more of the tokens than there was.
   [[nodiscard]] std::string next(TokenId id, bool skip_special, DecodeState& state) const;
-  // What was held back until the end of the text.
+  // What was held back until the end of the text. Errors: as next().
   [[nodiscard]] std::string finish(DecodeState& state) const;
   // The bytes that `id` adds in the middle of a text.
   [[nodiscard]] std::string bytes(TokenId id) const;

@@ -83,10 +83,26 @@ class Encoder {
 }  // namespace
 
 std::string TokenizerParts::normalize(std::string_view text, RegexScratch& scratch) const {
+  size_t written = 0;
+  return normalize(text, scratch, written);
+}
+
+std::string TokenizerParts::normalize_added(std::string_view text, RegexScratch& scratch, size_t& written) const {
+  constexpr size_t kMostWritten = size_t{32} << 20;
+  std::string result = normalize(text, scratch, written);
+  if (written > kMostWritten) {
+    fail(ErrorCode::unsupported, "{}: its {} normalizers write more than {} bytes for the texts of its added tokens", name,
+         normalizers.size(), kMostWritten);
+  }
+  return result;
+}
+
+std::string TokenizerParts::normalize(std::string_view text, RegexScratch& scratch, size_t& written) const {
   const bool raw = (normalizers.empty() && accepts_invalid) || (!normalizers.empty() && normalizers.front()->accepts_invalid());
   std::string result = raw || is_valid_utf8(text) ? std::string(text) : replace_invalid(text, InvalidBytes::one_per_subpart);
   for (const auto& step : normalizers) {
     result = step->apply(result, scratch);
+    written += result.size();
     if (result.size() > largest_rewriting(text.size())) {
       fail(ErrorCode::unsupported, "{}: the normalizers make more than {} bytes of a text of {}", name, result.size(), text.size());
     }

@@ -43,7 +43,8 @@ class Tokenizer {
   // with byte fallback), else as U+FFFD.
   [[nodiscard]] std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
   // The text of `ids`, always valid UTF-8: bytes that form no character become U+FFFD. `skip_special` leaves control tokens out.
-  // Errors: index_out_of_range, for an id that is not in the vocabulary.
+  // Errors: index_out_of_range, for an id that is not in the vocabulary; unsupported, if the file's decoders make far more of the tokens
+  // than there was.
   [[nodiscard]] std::string decode(std::span<const TokenId> ids, bool skip_special = true) const;
 
   [[nodiscard]] int32_t vocab_size() const noexcept;

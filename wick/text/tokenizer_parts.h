@@ -37,8 +37,14 @@ struct TokenizerParts {
 
   // Normalizes text that is not yet valid UTF-8 too. Errors: unsupported, if normalizers make far more of it than there was.
   [[nodiscard]] std::string normalize(std::string_view text, RegexScratch& scratch) const;
+  // The same, of the text of an added token. `written` counts the bytes that all normalizers have made of such texts. Errors: as
+  // normalize(), and unsupported, if they are more than any tokenizer needs.
+  [[nodiscard]] std::string normalize_added(std::string_view text, RegexScratch& scratch, size_t& written) const;
   // Whether something of the first character of `text` is left when it is normalized.
   [[nodiscard]] bool keeps_beginning(std::string_view text, RegexScratch& scratch) const;
+
+ private:
+  [[nodiscard]] std::string normalize(std::string_view text, RegexScratch& scratch, size_t& written) const;
 };
 
 [[nodiscard]] std::unique_ptr<TokenizerParts> read_gguf_tokenizer(const GgufFile& file);

@@ -164,8 +164,10 @@ size_t grapheme_length(std::string_view text, size_t offset) noexcept {
   return length;
 }
 
-bool is_grapheme_boundary(std::string_view text, size_t offset) noexcept {
+bool GraphemeBoundaries::at(std::string_view text, size_t offset) noexcept {
   if (offset == 0 || offset >= text.size()) return true;
+  if (offset > begin_ && offset < end_) return false;
+  if (offset == begin_ || offset == end_) return true;
   size_t begin = previous_character(text, offset);
   const auto next = static_cast<utf8proc_int32_t>(decode_character(text, offset).code);
   const auto next_kind = utf8proc_get_property(next)->boundclass;
@@ -173,15 +175,16 @@ bool is_grapheme_boundary(std::string_view text, size_t offset) noexcept {
     return utf8proc_grapheme_break(static_cast<utf8proc_int32_t>(decode_character(text, begin).code), next);
   }
   // Pictures may be joined, and regional indicators are pairs: what comes before decides.
+  const size_t known = offset > end_ ? end_ : 0;
   begin = offset;
-  while (begin > 0) {
+  while (begin > known) {
     begin = previous_character(text, begin);
     const auto code = static_cast<utf8proc_int32_t>(decode_character(text, begin).code);
     const auto kind = utf8proc_get_property(code)->boundclass;
     if (kind != UTF8PROC_BOUNDCLASS_EXTEND && kind != UTF8PROC_BOUNDCLASS_ZWJ && kind != UTF8PROC_BOUNDCLASS_REGIONAL_INDICATOR) break;
   }
-  while (begin < offset) begin += grapheme_length(text, begin);
-  return begin == offset;
+  for (end_ = begin; end_ < offset; end_ += grapheme_length(text, begin_)) begin_ = end_;
+  return end_ == offset;
 }
 
 }  // namespace wick

@@ -36,7 +36,17 @@ enum class NormalForm { nfc, nfd, nfkc, nfkd };
 // Bytes of the first grapheme cluster at `offset`. `text` must be valid UTF-8.
 [[nodiscard]] size_t grapheme_length(std::string_view text, size_t offset) noexcept;
 
-// Whether grapheme clusters of `text` meet at `offset`, the beginning of a character or the end. `text` must be valid UTF-8.
-[[nodiscard]] bool is_grapheme_boundary(std::string_view text, size_t offset) noexcept;
+// Tells where grapheme clusters of one text meet. Questions from left to right take time in proportion to the text.
+class GraphemeBoundaries {
+ public:
+  // Whether clusters of `text` meet at `offset`, the beginning of a character or the end. `text` must be valid UTF-8, and the same each
+  // time.
+  [[nodiscard]] bool at(std::string_view text, size_t offset) noexcept;
+
+ private:
+  // The cluster that was looked at last.
+  size_t begin_ = 0;
+  size_t end_ = 0;
+};
 
 }  // namespace wick
