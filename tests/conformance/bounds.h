@@ -11,7 +11,7 @@
 namespace wick::conformance {
 
 // The error allowed for each element before it is rounded to the output's dtype; that rounding may add half a unit in the last place.
-// An empty Bound asks for the reference's value rounded once.
+// An empty Bound requires the reference's value rounded once.
 using Inputs = std::span<const ReferenceTensor>;
 using Bound = std::function<std::vector<double>(Inputs inputs, const ReferenceTensor& expected)>;
 

@@ -38,7 +38,7 @@ std::vector<bool> named_units(const Operand& output, size_t units) {
 // A quantized output begins where its buffer does.
 size_t head_of(const Operand& output) { return is_quantized(output.dtype) ? 0 : kGuardBytes; }
 
-// One output's stand-in: [canaries][the buffer's bytes, the output's own elements spoilt unless the op reads them][canaries].
+// One output's stand-in: [canaries][the buffer's bytes, the output's own elements poisoned unless the op reads them][canaries].
 struct GuardedOutput {
   std::unique_ptr<Buffer> buffer;
   Layout layout;

@@ -30,7 +30,7 @@ using kernels::RowAccess;
 using kernels::RowLanes;
 
 using Make = std::function<Kernel()>;
-// All that one function of kernels/ may be asked for.
+// All parameters of one function of kernels/.
 using Family = std::vector<Make>;
 
 constexpr DType kPlain[] = {DType::u8,   DType::u32, DType::i8,  DType::i16, DType::i32,   DType::i64,

@@ -23,7 +23,7 @@ constexpr int64_t kRows = 35;  // two tiles of 16 rows and a rest
 constexpr int64_t kColumns = 512;
 constexpr int64_t kOddRows[] = {3, 20, 34};
 
-// Where a block's f16 scale lies.
+// Where a block's f16 scale is.
 constexpr std::pair<DType, size_t> kScales[] = {
     {DType::q4_0, 0},   {DType::q4_1, 0},   {DType::q5_0, 0},    {DType::q5_1, 0},   {DType::q8_0, 0},   {DType::q2_k, 80},
     {DType::q3_k, 108}, {DType::q4_k, 0},   {DType::q5_k, 0},    {DType::q6_k, 208}, {DType::iq1_s, 0},  {DType::iq2_xxs, 0},

@@ -1,4 +1,4 @@
-// The seam: names, handles and refusals. The program of these tests links the backends cpu and null.
+// The device interface: names, handles and refusals. The program of these tests links the backends cpu and null.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST(Device, AsAnotherKindNamesBoth) {
 }
 
 TEST(Device, AutoTakesTheFastestHardwareAndThenTheFastestBackendOnIt) {
-  // From best to worst; the CPU backend stands before every driver that computes on the processor.
+  // From best to worst; the CPU backend precedes every driver that computes on the processor.
   const std::vector<int> ranks = {device_score(Hardware::discrete_gpu, 2),
                                   device_score(Hardware::discrete_gpu, 1),
                                   device_score(Hardware::integrated_gpu, 9),

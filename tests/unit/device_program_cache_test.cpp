@@ -1,4 +1,4 @@
-// The folder of compiled programs, and what KernelRuntime makes of it: with a driver that counts what it is asked for.
+// The folder of compiled programs, and what KernelRuntime makes of it: with a driver that counts its calls.
 #include "wick/device/program_cache.h"
 
 #include <fmt/format.h>

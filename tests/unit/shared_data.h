@@ -1,4 +1,4 @@
-// Finds the data that lies beside the checkout, not in it: goldens, vocabularies, fixtures. A test that needs it skips without it.
+// Finds the data beside the checkout, not in it: goldens, vocabularies, fixtures. A test that needs it skips without it.
 #pragma once
 
 #include <cstdlib>

@@ -64,7 +64,7 @@ TEST(Attention, DeterministicResultsAreThoseOfEachTokenAloneInAnyBatch) {
   const Device one = Device::open({DeviceKind::cpu, 0}, {1, ""}), three = Device::open({DeviceKind::cpu, 0}, {3, ""});
   for (const AttentionParams& params : {AttentionParams{.scale = 0.3F, .block_size = 4, .deterministic = true},
                                         AttentionParams{.scale = 0.3F, .block_size = 4, .window = 333, .deterministic = true}}) {
-    // The sequence lies once in neighbouring blocks, and once in every other one.
+    // The sequence is once in neighbouring blocks, and once in every other one.
     const auto run = [&](const Device& device, std::initializer_list<int32_t> cuts, bool scattered, bool with_others) {
       const Tensor query = ramp({kLength, kHeads, kWidth}, 9973, device), rows = ramp({2, kLength, kWidth}, 7919, device);
       const Tensor cache = Tensor::zeros({2, 4 * kLength, kWidth}, DType::f32, device);

@@ -56,7 +56,7 @@ TEST(Creation, TrianglesCutMatricesOfAnyShapeAtAnyDiagonal) {
     EXPECT_EQ(x.triu().dtype(), dtype);
   }
   EXPECT_EQ(code_of([] { (void)uneven({3}).tril(); }), ErrorCode::shape_mismatch);
-  // What lies outside is zero even where it is not a number.
+  // Elements outside are zero even where they are NaN.
   EXPECT_EQ(values_of(Tensor::full({2, 2}, NAN, DType::f32, kCpu).tril(-2)), (Values{0, 0, 0, 0}));
 }
 

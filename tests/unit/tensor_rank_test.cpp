@@ -1,4 +1,4 @@
-// Tensors of rank 8, the highest there is, and what lies beyond.
+// Tensors of rank 8, the highest supported, and beyond.
 #include <gtest/gtest.h>
 
 #include <functional>

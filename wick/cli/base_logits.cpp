@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kMagic = "_logits_";
 constexpr size_t kHeaderBytes = 20;
-constexpr float kRange = 16;  // what lies further below the highest is cut
+constexpr float kRange = 16;  // what is further below the highest is cut
 constexpr float kCodes = 65535;
 
 // 16-bit words of a row: two floats, and the vocabulary made even.

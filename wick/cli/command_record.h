@@ -15,7 +15,7 @@ struct FlagRecord {
   std::string description;
   std::string group;                      // the heading in the help text
   std::string variable;                   // "WICK_MODEL"; empty: none
-  std::vector<std::string> choices = {};  // the values that there are, where they have names; LIST takes several of them
+  std::vector<std::string> choices = {};  // the allowed values, where they have names; LIST takes several of them
   bool positional = false;
   bool required = false;
   bool multiple = false;

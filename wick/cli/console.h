@@ -20,7 +20,7 @@ inline constexpr int kExitUserError = 2;      // a bad flag, a bad file, somethi
 inline constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells count it
 
 struct Console {
-  std::string name;                  // "wick-worker-cpu", "wick bench": stands before every message
+  std::string name;                  // "wick-worker-cpu", "wick bench": precedes every message
   std::filesystem::path executable;  // empty if not known
   std::istream& in;
   std::ostream& out;

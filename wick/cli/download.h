@@ -23,11 +23,11 @@ class Downloader {
     std::string token = {};  // of a bearer, sent to this host alone; may be empty
     uint64_t first = 0;      // the byte to begin with
   };
-  // Gets the bytes of an answer with status 200 (from the file's begin, whatever was asked for) or 206 (from `first` on). What it throws
+  // Gets the bytes of an answer with status 200 (from the file's begin, whatever was requested) or 206 (from `first` on). What it throws
   // ends the transfer and comes out of get().
   using Sink = std::function<void(std::span<const std::byte> bytes, int status)>;
   // Follows redirections. Returns the status of the last answer. Errors: io, with libcurl's reason: no network, no such host, a connection
-  // that breaks or stands still for a minute, a certificate that is not trusted.
+  // that breaks or stalls for a minute, a certificate that is not trusted.
   int get(const Request& request, const Sink& sink);
 
  private:

@@ -20,7 +20,7 @@ namespace wick {
 
 struct LoadedModel {
   Checkpoint file;
-  std::shared_ptr<const Tokenizer> tokenizer;  // none if it was not asked for
+  std::shared_ptr<const Tokenizer> tokenizer;  // none if it was not requested
   std::unique_ptr<LanguageModel> model;
   double load_seconds = 0;
 };

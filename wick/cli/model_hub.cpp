@@ -56,7 +56,7 @@ bool belongs_to_folder(const HubFile& file) {
   return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) { return file.path.ends_with(ending); });
 }
 
-// Where the number of a split model's part stands in its name, "name-00001-of-00003.gguf"; npos in other names.
+// The position of a split model's part number in its name, "name-00001-of-00003.gguf"; npos in other names.
 size_t part_number_at(std::string_view path) {
   constexpr std::string_view kForm = "-00001-of-00003.gguf";
   if (path.size() < kForm.size()) return std::string_view::npos;

@@ -19,7 +19,7 @@ namespace wick {
 // The same for programs that need no more than the tokenizer: a folder may have a tokenizer.json or tokenizer.model instead.
 [[nodiscard]] std::filesystem::path resolve_tokenizer(const Console& console, const std::string& named);
 
-// Where the default model lies: ../share/wick/models beside the program's folder, else models/ in the program's folder or one above
+// Where the default model is: ../share/wick/models beside the program's folder, else models/ in the program's folder or one above
 // it, as in a build tree. Empty if it is nowhere.
 [[nodiscard]] std::filesystem::path find_default_model(const std::filesystem::path& executable);
 

@@ -23,7 +23,7 @@ struct QuantizeOptions {
   bool allow_requantize = false;
   // Told how many elements are done; may be empty.
   std::function<void(uint64_t done, uint64_t total, const std::string& tensor)> progress = {};
-  // Told what is not as asked for: a type that had to be replaced, a weight without importance. May be empty.
+  // Told what differs from the request: a type that had to be replaced, a weight without importance. May be empty.
   std::function<void(const std::string& remark)> notice = {};
 };
 

@@ -108,7 +108,7 @@ std::vector<size_t> counting_order(std::span<const GgufTensor> tensors) {
   return order;
 }
 
-// What stands in for a type whose block does not divide the rows.
+// What replaces a type whose block does not divide the rows.
 DType fall_back(const GgufTensor& tensor, DType wanted) {
   const int64_t columns = tensor.shape.last();
   if (columns % info(wanted).block_elements == 0) return wanted;

@@ -94,7 +94,7 @@ struct QuantizeSource {
 [[nodiscard]] QuantizeSource quantize_source(const GgufFile& file);
 
 // The types of all tensors, in their order. has_importance: weights will be given. Errors: unsupported, if no type of a smaller
-// block stands in for one whose block does not divide the rows, or if a rule's pattern needs too many steps.
+// block replaces one whose block does not divide the rows, or if a rule's pattern needs too many steps.
 [[nodiscard]] std::vector<PlannedType> plan_quantization(const QuantizeSource& source, const MixInfo& mix, std::span<const KeepRule> keep,
                                                          bool has_importance);
 

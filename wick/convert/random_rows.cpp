@@ -51,8 +51,8 @@ void fill_elements(RandomBits& random, std::span<std::byte> row, const Convert& 
 // How the blocks of a format are made of random bytes: those that hold scales are set, and codes that mean nothing are avoided.
 struct RandomFormat {
   DType dtype;
-  int scale_at;             // where the f16 scale d lies; -1: elsewhere
-  int offset_at = -1;       // where the f16 offset or scale of the minima lies
+  int scale_at;             // where the f16 scale d is; -1: elsewhere
+  int offset_at = -1;       // where the f16 offset or scale of the minima is
   int offset_unit = 1;      // what one of its units subtracts from an element
   bool ternary = false;     // codes of two bits, of which 3 is none
   bool has_minima = false;  // the 6-bit scales and minima of Q4_K and Q5_K in bytes 4 to 15
@@ -114,7 +114,7 @@ void set_equal_scales(std::byte* packed) {
   std::fill(packed + 8, packed + 12, std::byte{0});
 }
 
-// The f16 scale of IQ1_M lies in the top four bits of four words.
+// The f16 scale of IQ1_M is in the top four bits of four words.
 void spread_scale(std::byte* words, uint16_t bits) {
   for (int word = 0; word < 4; ++word) {
     std::byte& top = words[2 * word + 1];

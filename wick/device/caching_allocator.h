@@ -31,7 +31,7 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   explicit CachingAllocator(std::shared_ptr<KernelDriver> driver) : driver_(std::move(driver)) {}
 
   [[nodiscard]] std::shared_ptr<Arena> make_arena();
-  // From the arena, if there is one. Errors: out_of_memory, with what was asked for, is in use and is there, after every kept block was
+  // From the arena, if there is one. Errors: out_of_memory, with the bytes requested, in use and in total, after every kept block was
   // given back.
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime, const std::shared_ptr<Arena>& arena = nullptr);
   // A buffer over a block that no pool keeps: it goes with its last handle.

@@ -34,7 +34,7 @@ struct ProgramKey {
 class ProgramTable {
  public:
   using Make = std::function<std::shared_ptr<const Program>()>;
-  // The program of that key; made by the first caller who asks for it.
+  // The program of that key; made by the first caller that needs it.
   [[nodiscard]] const Program& get(const ProgramKey& key, const Make& make);
   void clear() { programs_.clear(); }
 

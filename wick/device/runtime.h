@@ -1,4 +1,4 @@
-// A Runtime is one opened device behind the seam: what it can do, its memory, its queue and its own implementations of ops.
+// A Runtime is one opened device behind the device interface: what it can do, its memory, its queue and its own implementations of ops.
 #pragma once
 
 #include <cstddef>

@@ -44,7 +44,7 @@ class StreamBuffer final : public Buffer {
   size_t bytes_;
 };
 
-// Where a byte of a buffer lies.
+// Where a byte of a buffer is.
 [[nodiscard]] StreamAddress stream_address(const Buffer& buffer, size_t offset);
 
 class StreamQueue;

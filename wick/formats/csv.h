@@ -21,12 +21,12 @@ struct CsvFormat {
   char separator = ',';
   // Whether the first row names the columns. None: it does where no field of it is a number.
   std::optional<bool> header = {};
-  // What an empty field stands for. None: it is an error.
+  // The value of an empty field. None: it is an error.
   std::optional<double> missing = {};
 };
 
 // Fields are numbers, maybe in double quotes, as RFC 4180 has them; rows end with LF or CRLF, blank lines do not count. Errors:
-// corrupt_file, naming line and column: a field that is no number, a row of another width, a quote that is not closed, no row.
+// corrupt_file, naming line and column: a field that is not a number, a row of another width, a quote that is not closed, no row.
 [[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& name, const CsvFormat& format = {});
 // Errors: not_found, io; and parse_csv's.
 [[nodiscard]] CsvTable read_csv(const std::filesystem::path& path, const CsvFormat& format = {});

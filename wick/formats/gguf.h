@@ -58,7 +58,7 @@ struct GgufValue {
 struct GgufTensor {
   std::string_view name;
   DType dtype = DType::f32;
-  Shape shape;                       // outermost first: a weight [out, in] stands in the file as [in, out]
+  Shape shape;                       // outermost first: a weight [out, in] is [in, out] in the file
   std::span<const std::byte> data;   // in the mapping of the file (of its part, for split files)
   std::shared_ptr<MappedFile> file;  // the mapping that holds data
 };
@@ -68,7 +68,7 @@ class GgufFile {
   // Opens a file, or all parts of a split one ("x-00001-of-00003.gguf": name the first).
   // Errors: not_found, io, corrupt_file, unsupported; each names path, field, byte offset and what to do.
   [[nodiscard]] static GgufFile open(const std::filesystem::path& path);
-  // Parses bytes that the caller keeps alive; `name` stands for the path in errors. For tests and fuzzing.
+  // Parses bytes that the caller keeps alive; `name` is used as the path in errors. For tests and fuzzing.
   [[nodiscard]] static GgufFile parse(std::span<const std::byte> bytes, const std::string& name);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -100,7 +100,7 @@ class GgufFile {
   friend class GgufParser;
   [[nodiscard]] static GgufFile open_part(const std::filesystem::path& path);
   void append_part(GgufFile part);
-  // Where in the file (for a split one, in its first part) a key stands.
+  // The offset of a key in the file (of a split one, in its first part).
   [[nodiscard]] uint64_t offset_of(std::string_view text) const noexcept;
   [[noreturn]] void fail_absent(std::string_view key) const;
   [[noreturn]] void fail_kind(std::string_view key, const char* wanted) const;

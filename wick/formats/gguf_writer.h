@@ -1,4 +1,4 @@
-// A GgufWriter collects metadata and tensors and writes them as a GGUF file, version 3. Tensor bytes are asked for one tensor after
+// A GgufWriter collects metadata and tensors and writes them as a GGUF file, version 3. Tensor bytes are requested one tensor after
 // another while the file is written, so they never need to be in memory together.
 #pragma once
 
@@ -57,7 +57,7 @@ class GgufWriter {
     Producer producer;
   };
 
-  std::vector<std::byte> metadata_;  // as it stands in the file
+  std::vector<std::byte> metadata_;  // as written to the file
   uint64_t metadata_count_ = 0;
   uint64_t alignment_ = 32;
   std::unordered_set<std::string, KeyedHash> keys_;

@@ -42,7 +42,7 @@ class GzipFile {
   }
 
  private:
-  // The bytes that were left, if they are fewer than asked for.
+  // The remaining bytes, if they are fewer than requested.
   size_t read_some(std::span<uint8_t> target) {
     const int count = gzread(file_.get(), target.data(), static_cast<unsigned>(target.size()));
     if (count >= 0) return static_cast<size_t>(count);

@@ -18,7 +18,7 @@ struct Image {
 
 // Whatever the file holds becomes gray or RGB of 8 bits; transparent pixels are shown on black. channels: 1 or 3.
 // Errors: corrupt_file; unsupported for what is neither PNG nor JPEG, for more than 2^26 pixels, and for 2^29 in all scans of
-// a JPEG file. `name` stands for the path.
+// a JPEG file. `name` is used as the path in errors.
 [[nodiscard]] Image decode_image(std::span<const std::byte> bytes, const std::string& name, int64_t channels);
 // Errors: not_found, io; and decode_image's.
 [[nodiscard]] Image read_image(const std::filesystem::path& path, int64_t channels);

@@ -17,7 +17,7 @@ class NpzFile {
  public:
   // Errors: those of ZipFile. Arrays are read, and their errors found, one by one.
   [[nodiscard]] static NpzFile open(const std::filesystem::path& path) { return NpzFile(ZipFile::open(path)); }
-  // Parses bytes that the caller keeps alive; `name` stands for the path in errors.
+  // Parses bytes that the caller keeps alive; `name` is used as the path in errors.
   [[nodiscard]] static NpzFile parse(std::span<const std::byte> bytes, const std::string& name) {
     return NpzFile(ZipFile::parse(bytes, name));
   }

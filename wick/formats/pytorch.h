@@ -45,7 +45,7 @@ class PytorchFile {
   // read here.
   [[nodiscard]] static PytorchFile open(const std::filesystem::path& path, std::string_view key = {},
                                         MapAccess access = MapAccess::read_only);
-  // Parses bytes that the caller keeps alive; `name` stands for the path in errors.
+  // Parses bytes that the caller keeps alive; `name` is used as the path in errors.
   [[nodiscard]] static PytorchFile parse(std::span<const std::byte> bytes, const std::string& name, std::string_view key = {});
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

@@ -195,7 +195,7 @@ class TensorReader {
     return list;
   }
 
-  // A tensor that stands for the conjugate or the negative of its storage says so in a dictionary.
+  // A tensor that is the conjugate or the negative of its storage says so in a dictionary.
   void check_metadata(PickleId id) const {
     const PickleValue& metadata = pickle_[id];
     if (metadata.kind != PickleKind::dict) return;

@@ -32,7 +32,7 @@ struct PytorchStructure {
   struct Tensor {
     std::string name;
     DType dtype = DType::f32;
-    Layout layout;  // from the storage's beginning; it lies within the reference's elements
+    Layout layout;  // from the storage's beginning; it is within the reference's elements
     PytorchStorageRef storage;
   };
   std::vector<Tensor> tensors;

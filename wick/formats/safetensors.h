@@ -30,7 +30,7 @@ class SafetensorsFile {
   // Errors: not_found, io, corrupt_file; each names path, field and, where there is one, byte. A tensor that Wick has no dtype for, or
   // that has more than 8 dimensions, is one of refused(). BOOL reads as u8.
   [[nodiscard]] static SafetensorsFile open(const std::filesystem::path& path, MapAccess access = MapAccess::read_only);
-  // Parses bytes that the caller keeps alive; `name` stands for the path in errors.
+  // Parses bytes that the caller keeps alive; `name` is used as the path in errors.
   [[nodiscard]] static SafetensorsFile parse(std::span<const std::byte> bytes, const std::string& name);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

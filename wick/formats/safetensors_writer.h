@@ -1,5 +1,5 @@
 // A SafetensorsWriter collects tensors and writes them as one safetensors file, or as several with an index. The same tensors and
-// metadata give the same bytes, those of the reference implementation. Tensor bytes are asked for one tensor after another while a
+// metadata give the same bytes, those of the reference implementation. Tensor bytes are requested one tensor after another while a
 // file is written, so they never need to be in memory together.
 #pragma once
 

@@ -23,7 +23,7 @@ struct ZipEntry {
   ZipMethod method = ZipMethod::stored;
   uint32_t crc = 0;                   // CRC-32 of the content
   uint64_t size = 0;                  // of the content, in bytes
-  std::span<const std::byte> packed;  // as it lies in the archive: the content itself if the entry is stored
+  std::span<const std::byte> packed;  // as stored in the archive: the content itself if it is not compressed
 };
 
 class ZipFile {
@@ -31,7 +31,7 @@ class ZipFile {
   // Folders are left out. Errors: not_found, io, corrupt_file (also for a name that is there twice and for entries that overlap),
   // unsupported (encryption, several disks, another method than stored and deflated, by its name); each names path, entry and byte.
   [[nodiscard]] static ZipFile open(const std::filesystem::path& path);
-  // Parses bytes that the caller keeps alive; `name` stands for the path in errors.
+  // Parses bytes that the caller keeps alive; `name` is used as the path in errors.
   [[nodiscard]] static ZipFile parse(std::span<const std::byte> bytes, const std::string& name);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

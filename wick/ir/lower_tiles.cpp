@@ -37,7 +37,7 @@ class TileLowering final : public Rebuild {
       case StatementKind::store:
       case StatementKind::atomic: copy_statement(index); return forget(s.space, s.slot);
       case StatementKind::loop:
-        // What a later round of the body writes, lies behind what an earlier one multiplies.
+        // What a later iteration of the body writes comes after what an earlier one multiplies.
         for (std::size_t i = index; i < end_of(index); ++i) {
           const Statement& inner = source_.body[i];
           if (inner.kind == StatementKind::store || inner.kind == StatementKind::atomic) forget(inner.space, inner.slot);

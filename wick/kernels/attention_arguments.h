@@ -76,7 +76,7 @@ class AttentionArguments {
 // What a row's sum becomes where the row ends: the sink's share is added, the sum divided by, the logarithm written.
 class RowEnd {
  public:
-  // Declares what the form asks for: buffers sinks and logarithms, and their parameters.
+  // Declares what the form needs: buffers sinks and logarithms, and their parameters.
   RowEnd(ir::KernelBuilder& k, bool sinks, bool logarithms);
 
   // Of Σ e^(score - largest): what the row's columns are multiplied by and divided by.

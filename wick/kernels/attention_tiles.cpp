@@ -107,12 +107,12 @@ class TiledAttention {
   // Positions beyond the last are zeros, whatever the cache holds there: 0 · NaN is NaN.
   std::unique_ptr<TileSource> source(const UnitReader& units, const CacheView& view) {
     const Value head = view.place(a_.kv_head(), k_.constant(0U)), end = a_.end;
-    // Where a position below the end lies; that of another is not read, or that of the first slot.
+    // The slot of a position below the end; that of another is not read, or is the first slot.
     const auto place = [=, this](const Value& position) {
       if (!form_.paged) return head + a_.slot(position) * view.slot_stride;
       return head + select(position < end, a_.slot(min(position, max(end, 1U) - 1U)), 0U) * view.slot_stride;
     };
-    if (form_.cache == DType::f16) {  // taken as it lies
+    if (form_.cache == DType::f16) {  // used without conversion
       const WordSource::Matrix matrix{.memory = units.words(),
                                       .first = k_.constant(0U),
                                       .row_words = k_.constant(0U),

@@ -42,7 +42,7 @@ Value odd_of_whole(const Value& x) {
   const int64_t largest = x.type() == Type::u32 ? 0xffffff00 : x.type() == Type::i32 ? 0x7fffff80 : 0x7fffff8000000000;
   const Value number = min(x, k.number_of(x.type(), 0, largest));
   const Value near = cast(Type::f32, number), bits = bitcast(Type::u32, near);
-  // What it stands for where digits can be lost, from its bits, as Mesa's compiler takes int(float(x)) for x.
+  // Its value where digits can be lost, from its bits, as Mesa's compiler takes int(float(x)) for x.
   const Value exponent = (bits >> 23U) & 255U, digits = (bits & 0x7fffffU) | 0x800000U;
   const Value magnitude = cast(x.type(), digits) << (max(exponent, 150U) - 150U);
   const Value back = x.type() == Type::u32 ? magnitude : select(number < 0, -magnitude, magnitude);

@@ -296,7 +296,7 @@ struct RowBlock {
   Value weight, first, rows;
 };
 
-// Every lane reads some units of the slice that begins at column `begin`; what lies outside the matrix is 0.
+// Every lane reads some units of the slice that begins at column `begin`; elements outside the matrix are 0.
 void load_weights(KernelBuilder& k, const WeightRows& weight, const Slice& slice, const RowBlock& block, const Value& begin,
                   const Value& columns) {
   const uint32_t unit = weight.unit(), per_row = kDepth / unit, lanes = k.kernel().group_size;

@@ -89,7 +89,7 @@ ir::Kernel linear_tiles(const LinearForm& form, const LinearTiles& tiles) {
               y_offset = k.parameter("y_offset", Type::u32), tokens = k.parameter("tokens", Type::u32),
               token_words = k.parameter("token_words", Type::u32);
   std::unique_ptr<TileSource> left;
-  if (form.dtype == DType::f16) {  // taken as it lies
+  if (form.dtype == DType::f16) {  // used without conversion
     const WordSource::Matrix matrix{weight.words(), weight.offset() / 2U, weight.row_stride() / 2U, rows, columns / 2U};
     left = std::make_unique<WordSource>(k, matrix, product.left_slice(), WordSource::Depth::along_rows, first_row);
   } else {

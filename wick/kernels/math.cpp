@@ -99,7 +99,7 @@ Value exp(const Value& x) {
   const Value exponent = x * kLog2E;
   const Value error = fma(x, kLog2E, -exponent) + x * kLog2ERest;
   const Value power = exp2(exponent);
-  // Infinity times the correction could be no number.
+  // Infinity times the correction could be NaN.
   return select(abs(exponent) < 127.0, fma(power, error * 0.69314718055994530942, power), power);
 }
 

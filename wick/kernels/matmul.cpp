@@ -75,7 +75,7 @@ struct Slice {
   uint32_t depth, width;
   Value first, depth_stride, width_stride, depth_end, width_end;
 
-  // Every lane brings its share; what lies outside is 0. Neighbouring lanes take what lies densest.
+  // Every lane loads its part; elements outside are 0. Neighbouring lanes load along the densest dimension.
   void fill(KernelBuilder& k, DType dtype, const Value& begin, const Value& first_width) const {
     const Value dense_depth = depth_stride == 1U;
     for (uint32_t i = 0; i < depth * width; i += k.kernel().group_size) {

@@ -23,7 +23,7 @@ struct Sixteen {
   [[nodiscard]] ir::Value element(uint32_t i) const { return offset ? fma(scale, number(i), *offset) : scale * number(i); }
 };
 
-// Reads a tensor of one block format (quant/blocks.h says how each lies in memory).
+// Reads a tensor of one block format (quant/blocks.h has their memory layouts).
 class QuantizedBlocks {
  public:
   // Declares its buffers, `name`, the tensor's bytes as u32 words, and "codebook" where has_codebook(dtype); and a parameter, the word

@@ -1,4 +1,4 @@
-// How each block format is taken apart: one function a format.
+// How each block format is dequantized: one function per format.
 #pragma once
 
 #include "wick/kernels/quantized_blocks.h"

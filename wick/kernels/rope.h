@@ -22,7 +22,7 @@ struct CacheRows {
 // What a token's heads need behind their products, in one launch: queries and keys turned, keys and values written into their caches.
 // Buffers query [tokens, heads, d], key [tokens, kv_heads, d], value [tokens, kv_heads, value_d], table [positions, pairs, 2] of (cos,
 // sin), all f32 and row-major; places: positions and slots [tokens], a row of the table and one of the cache for each token, or for no row
-// -1; keys, values: the caches; turned: the queries. Parameters: count, of all units that there are, heads, kv_heads, units = d / unit,
+// -1; keys, values: the caches; turned: the queries. Parameters: count, of all units, heads, kv_heads, units = d / unit,
 // value_units, pairs; where query, key, value, table, positions and slots begin; of keys and of values, in units: offset, a head's stride,
 // a slot's stride; where turned begins, a multiple of four if the unit is. A lane takes a unit.
 [[nodiscard]] ir::Kernel rope_into_cache(const CacheRows& rows, const DeviceCaps& caps);

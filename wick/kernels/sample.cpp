@@ -158,7 +158,7 @@ class Sampling {
     });
   }
 
-  // Each lane has neighbouring tokens: the lane in whose share the target lies finds it there.
+  // Each lane has neighbouring tokens: the lane whose chunk contains the target finds it there.
   void choose(const Value& word, const Value& inverse_temperature, const Value& usable, const Value& place) {
     const Value share = (tokens_ + (lanes_ - 1)) / lanes_, begin = lane_ * share, end = min(begin + share, tokens_);
     const Memory uppers = k_.shared(Element::u32, lanes_), lowers = k_.shared(Element::u32, lanes_);

@@ -42,7 +42,7 @@ void store_halves(const Memory& words, const Value& place, const UnitSource::Uni
 WordSource::WordSource(KernelBuilder& k, const Matrix& matrix, SliceShape shape, Depth depth, const Value& across)
     : k_(k), matrix_(matrix), shape_(shape), depth_(depth), across_(across) {}
 
-// What lies outside is 0.
+// Elements outside are 0.
 void WordSource::load(const Value& depth) {
   held_.clear();
   const Value first_row = depth_ == Depth::along_rows ? across_ : depth;

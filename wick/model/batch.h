@@ -28,7 +28,7 @@ struct SequenceSlice {
 };
 
 struct Batch {
-  // A number below 0 stands for a token that is only on the device yet: earlier_token(i), number i of ForwardOptions::earlier.
+  // A negative number refers to a token that is on the device only so far: earlier_token(i), number i of ForwardOptions::earlier.
   std::vector<int32_t> tokens = {};
   std::vector<int32_t> positions = {};        // of each token in its sequence, from 0
   std::vector<SequenceSlice> sequences = {};  // one behind another, all tokens in all

@@ -33,7 +33,7 @@ struct ScaledMatrix {
   // once.
   void prepare() const;
 
-  // What a product with `weight` (or a row of it) stands for.
+  // What a product with `weight` (or a row of it) means.
   [[nodiscard]] Tensor scaled(const Tensor& product) const { return scale == 1 ? product : product * scale; }
 };
 

@@ -141,7 +141,7 @@ bool any_tracked(const Tensor& query, const Tensor& key, const Tensor& value, co
          tracked(options.mask);
 }
 
-// Whether the device's own attention, of one sequence, causal and without variants, is what is asked for.
+// Whether the call is the device's own attention: one sequence, causal, without variants.
 bool is_plain(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionOptions& options) {
   return query.dtype() == DType::f32 && options.causal && options.window == 0 && options.softcap == 0 && !options.alibi_slopes &&
          !options.sinks && !options.mask && key.dim(2) >= query.dim(2) && key.dim(3) == value.dim(3);

@@ -10,7 +10,7 @@ namespace [[gnu::visibility("default")]] wick {
 namespace nn {
 
 // A score is q · k · scale, then softcap, ALiBi and an additive mask, in that order; what is hidden is -inf before the softmax. The last
-// query sees the last position: query t of T stands at position p = positions - T + t.
+// query sees the last position: query t of T is at position p = positions - T + t.
 struct AttentionOptions {
   double scale = 0;  // 0: 1 / √head_dim
   // Query p sees positions up to p.

@@ -26,7 +26,7 @@ struct CsvOptions {
   char separator = ',';
   // Whether the first row names the columns. None: it does where no field of it is a number.
   std::optional<bool> header = {};
-  // What an empty field stands for, such as NaN. None: it is an error.
+  // The value of an empty field, such as NaN. None: it is an error.
   std::optional<double> missing = {};
 };
 // A table of numbers, with or without a header; fields may be quoted, and rows end with LF or CRLF: inputs f32 [n, columns - 1].

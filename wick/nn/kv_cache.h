@@ -157,7 +157,7 @@ class ScatteredKvCache {
   Tensor values_;
 };
 
-// Knows where each sequence of the batch stands, for all the layers' caches.
+// Knows the position of each sequence of the batch, for all the layers' caches.
 class ScatteredCacheBuilder {
  public:
   ScatteredCacheBuilder(int64_t batch_size, int64_t context, DType dtype, Device device);

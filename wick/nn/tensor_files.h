@@ -12,7 +12,7 @@
 namespace [[gnu::visibility("default")]] wick {
 
 // By the file's name: .safetensors, an index of shards (.json) or a folder with either; .npz; .pt, .pth and .bin of PyTorch; .gguf, whose
-// quantized tensors become floats where a dtype is asked for. Where the device works in host memory, tensors look at the mapped file.
+// quantized tensors become floats where a dtype is given. Where the device works in host memory, tensors are views of the mapped file.
 // Errors: unsupported for another name; those of tensor/files.h and GgufFile.
 [[nodiscard]] std::shared_ptr<const nn::TensorSource> open_tensor_source(const std::filesystem::path& path,
                                                                          const Device& device = default_device());

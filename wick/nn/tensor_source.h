@@ -28,7 +28,7 @@ class TensorSource {
   virtual ~TensorSource() = default;
   // For messages: a path, "variables".
   [[nodiscard]] virtual std::string describe() const = 0;
-  // Empty for a source that makes whatever it is asked for.
+  // Empty for a source that makes any tensor on request.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
   // Whether load gives a tensor of that name.
   [[nodiscard]] virtual bool contains(std::string_view name) const = 0;

@@ -39,7 +39,7 @@ class VarBuilder {
   [[nodiscard]] VarBuilder root() const { return set_prefix({}); }
   [[nodiscard]] VarBuilder to_dtype(DType dtype) const;
   [[nodiscard]] VarBuilder set_device(const Device& device) const;
-  // A builder whose tensors have other names in the source: `rename` maps the path asked for to the source's name.
+  // A builder whose tensors have other names in the source: `rename` maps the requested path to the source's name.
   [[nodiscard]] VarBuilder rename(std::function<std::string(std::string_view)> rename) const;
 
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
@@ -48,7 +48,7 @@ class VarBuilder {
   // The prefix and the name, joined by a dot.
   [[nodiscard]] std::string path(std::string_view name) const;
 
-  // The tensor of that name below the prefix, in the builder's dtype. Errors: not_found, naming the path and what lies beside it;
+  // The tensor of that name below the prefix, in the builder's dtype. Errors: not_found, naming the path and its neighbours;
   // shape_mismatch.
   [[nodiscard]] Tensor get(const Shape& shape, std::string_view name) const { return get_with_hints(shape, name, init::Constant{0}); }
   // The same; a source that makes its tensors makes this one by `init`.

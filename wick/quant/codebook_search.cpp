@@ -80,7 +80,7 @@ void Codebook::collect_neighbours(size_t index, int rings) {
   std::array<int, kMaxLanes> digits{};
   for (int lane = 0; lane < lanes_; ++lane) {
     digits[static_cast<size_t>(lane)] = static_cast<int>(index >> (bits_ * lane)) & mask_;
-    if (digits[static_cast<size_t>(lane)] > max_digit_) return;  // never asked for
+    if (digits[static_cast<size_t>(lane)] > max_digit_) return;  // never needed
   }
   constexpr size_t kFar = kMaxLanes * 49;
   std::array<uint16_t, kFar + 1> counts{};

@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-// Of this thread. An empty optional stands for f32 and the CPU.
+// Of this thread. An empty optional means f32 and the CPU.
 thread_local Defaults defaults;
 
 }  // namespace

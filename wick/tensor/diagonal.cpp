@@ -63,7 +63,7 @@ Tensor diagonal_of(const Tensor& x, const DiagonalParams& params) {
   return result;
 }
 
-// u8 [rows, columns]: 1 where the column lies at or left of the row's place on the diagonal.
+// u8 [rows, columns]: 1 where the column is at or left of the row's diagonal element.
 Tensor lower_triangle(int64_t rows, int64_t columns, int64_t diagonal, const Device& device) {
   const Tensor limit = Tensor::arange(static_cast<double>(diagonal), static_cast<double>(diagonal + rows), DType::i64, device);
   return Tensor::arange(0, static_cast<double>(columns), DType::i64, device).le(limit.unsqueeze(1));

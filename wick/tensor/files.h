@@ -24,7 +24,7 @@ using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 [[nodiscard]] NamedTensors load_safetensors(const std::filesystem::path& path, const Device& device = default_device());
 // Several files as one. Errors also: corrupt_file for a tensor that is in two of them.
 [[nodiscard]] NamedTensors load_safetensors(std::span<const std::filesystem::path> paths, const Device& device = default_device());
-// From bytes in memory, which are copied; `name` stands for the path in errors.
+// From bytes in memory, which are copied; `name` is used as the path in errors.
 [[nodiscard]] NamedTensors load_safetensors(std::span<const std::byte> bytes, const std::string& name,
                                             const Device& device = default_device());
 // Errors also: unsupported for quantized tensors. The same tensors give the same bytes.

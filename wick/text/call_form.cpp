@@ -34,7 +34,7 @@ constexpr CallForm kForms[] = {
      "", false, " ?"},
 };
 
-// What stands between `begin` and the first call.
+// What is between `begin` and the first call.
 std::string_view behind_begin(const CallForm& form) {
   if (form.format == "mistral") return form.spaced ? "[TOOL_CALLS][" : "";
   if (form.format == "deepseek") return form.arguments == Arguments::dsml ? "<｜DSML｜function_calls>\n" : form.begin;
@@ -50,7 +50,7 @@ OutputFormat sequence(std::vector<OutputFormat> parts) { return {.kind = Kind::s
 OutputFormat any_of(std::vector<OutputFormat> parts) { return {.kind = Kind::any_of, .parts = std::move(parts)}; }
 OutputFormat schema_format(const Json& schema) { return {.kind = Kind::json_schema, .text = schema.dump()}; }
 
-// JSON's punctuation, where models differ in their spaces: ws stands where the text has a space, and at braces.
+// JSON's punctuation, where models differ in their spaces: ws where the text has a space, and at braces.
 void add_spaced(std::string_view text, std::vector<OutputFormat>& parts) {
   static const OutputFormat kSpace = pattern("[ \\t\\n]{0,8}");
   std::string plain;

@@ -42,7 +42,7 @@ struct ChatFormat {
 // How XML names a function, in the forms of Qwen and Llama.
 inline constexpr Marker kXmlFunction{"<function=", Mark::function};
 
-// By name or by another name of it. Errors: invalid_argument, naming those that there are.
+// By name or by another name of it. Errors: invalid_argument, naming the available ones.
 [[nodiscard]] const ChatFormat& find_chat_format(std::string_view name);
 
 }  // namespace wick

@@ -67,7 +67,7 @@ class ChatTemplate {
 
   [[nodiscard]] const std::string& source() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept;
-  // Whether the template asks for tools, so that it can say what there are.
+  // Whether the template uses tools, so that it can list them.
   [[nodiscard]] bool takes_tools() const noexcept;
 
   void set_limits(const ChatTemplateLimits& limits) { limits_ = limits; }

@@ -75,7 +75,7 @@ std::vector<ChatTemplateSource> find_chat_templates(const GgufFile& file) {
     if (const auto text = file.find_string(key)) found.push_back({name, std::string(*text), fmt::format("{}: {}", file.name(), key)});
   };
   add("default", std::string(kKey));
-  // The names that there are beside it.
+  // The names that are available beside it.
   if (const GgufArray* names = file.find_array("tokenizer.chat_templates"); names != nullptr && names->element_type == GgufType::string) {
     for (const std::string_view name : names->strings) add(std::string(name), fmt::format("{}.{}", kKey, name));
   }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kRemedy = "the file is damaged or was converted wrongly; convert it again";
 
-// The files' own names for what this reader asks for.
+// The files' own names for what this reader needs.
 constexpr const char* kModel = "tokenizer.ggml.model";
 constexpr const char* kPre = "tokenizer.ggml.pre";
 constexpr const char* kTokens = "tokenizer.ggml.tokens";

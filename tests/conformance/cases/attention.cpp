@@ -151,7 +151,7 @@ void add(CaseList& list, const Sizes& s, DType dtype, Cache cache = Cache::conti
   });
 }
 
-// What lies in the cache behind the filled positions, or behind what a token may see, must not matter, whatever it is.
+// What is in the cache after the filled positions, or after what a token may see, must not matter, whatever it is.
 void add_unfilled(CaseList& list, const Sizes& s, DType dtype, bool precise = true) {
   const std::string name =
       fmt::format("tokens {} past {}/width {}/NaN behind the filled positions{}", s.tokens, s.past, s.width, precise ? "/precise" : "");

@@ -103,7 +103,7 @@ void add_weight_view(CaseList& list, DType dtype, View view) {
   });
 }
 
-// One activation that is no number must be seen in its row's results and in no other row's.
+// One activation that is NaN must be seen in its row's results and in no other row's.
 void add_bad_activation(CaseList& list, DType dtype, int64_t tokens, double bad) {
   list.add(OpId::linear, dtype, fmt::format("[{}, 256]/n 17/{} among the activations", tokens, bad), [=](Trial& trial) {
     std::vector<double> values(static_cast<size_t>(tokens) * 256);
@@ -122,7 +122,7 @@ void add_bad_activation(CaseList& list, DType dtype, int64_t tokens, double bad)
   });
 }
 
-// Any bytes may stand in a file: scales that are zero, infinite or no number are seen in the results of their row and in no other row's.
+// Any bytes may be in a file: scales that are zero, infinite or NaN are seen in the results of their row and in no other row's.
 void add_any_bytes(CaseList& list, DType dtype, int64_t tokens) {
   list.add(OpId::linear, dtype, fmt::format("[{}, 512]/n 37/weights of any bytes, prepared", tokens), [=](Trial& trial) {
     if (!trial.has_values()) return;

@@ -71,7 +71,7 @@ class NullRuntime final : public Runtime {
   std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
 };
 
-// None: a device that computes nothing is for who asks for it by name.
+// None: a device that computes nothing is used only when named.
 std::vector<DeviceInfo> probe() { return {}; }
 
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& /*options*/) {

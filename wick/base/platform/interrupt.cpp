@@ -66,7 +66,7 @@ bool InterruptGuard::wait_for_input(int descriptor) const {
   int ready = 0;
   while (interrupts == 0 && ready <= 0) {
     ready = ::ppoll(&entry, 1, nullptr, &waiting);
-    if (ready < 0 && errno != EINTR) break;  // the caller's read() meets the same error
+    if (ready < 0 && errno != EINTR) break;  // the caller's read() fails with the same error
   }
   ::sigaction(SIGINT, &other, nullptr);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

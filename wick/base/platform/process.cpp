@@ -69,13 +69,13 @@ int usable_cores() noexcept {
 double seconds_since_process_start() noexcept {
   std::ifstream file("/proc/self/stat");
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  // Field 22, counted behind the program's name, which stands in parentheses and may hold spaces.
+  // Field 22, counted after the program's name, which is in parentheses and may contain spaces.
   size_t at = text.rfind(')');
   if (at == std::string::npos) return 0;
   at += 1;
   for (int field = 3; field <= 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
   if (at == std::string::npos) return 0;
-  // From field 2's end, 20 separators on, stands the start in clock ticks since boot.
+  // 20 separators after field 2 is the start in clock ticks since boot.
   const size_t begin = text.rfind(' ', at - 1) + 1;
   const double ticks = std::strtod(text.c_str() + begin, nullptr);
   timespec now{};

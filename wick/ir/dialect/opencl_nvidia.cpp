@@ -101,7 +101,7 @@ void wick_tile_store(__local float* p, wick_tile_c t, uint stride) {
 };
 // clang-format on
 
-// That of OpenCL C, which asks for a size of subgroups by an attribute that this driver does not know.
+// That of OpenCL C, which requests a subgroup size by an attribute that this driver does not know.
 std::string head(const Kernel& kernel, const Usage& usage, const Dialect& dialect) {
   Usage plain = usage;
   plain.features[static_cast<std::size_t>(Feature::subgroups)] = false;

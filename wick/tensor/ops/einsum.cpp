@@ -23,7 +23,7 @@ std::string name_of(Label label) { return label < kEllipsis ? std::string(1, sta
 
 struct Term {
   std::string text;
-  Labels labels;  // kEllipsis stands for the whole ellipsis
+  Labels labels;  // kEllipsis is the whole ellipsis
 };
 
 struct Equation {
@@ -161,7 +161,7 @@ class Contraction {
   }
 
  private:
-  // Returns how many dimensions the term's ellipsis stands for.
+  // Returns how many dimensions the term's ellipsis covers.
   int add_part(const Term& term, const Tensor& operand) {
     const bool ellipsis = has(term.labels, kEllipsis);
     const int letters = static_cast<int>(term.labels.size()) - (ellipsis ? 1 : 0);

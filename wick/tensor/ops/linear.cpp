@@ -220,7 +220,7 @@ Tensor activations_of(const char* op, const Tensor& x) {
 
 namespace {
 
-// A quantized weight is whole blocks, one row behind the other; what lies between rows of other matrices or behind the last stays unread.
+// A quantized weight is whole blocks, row after row; what is between rows of other matrices or after the last is not read.
 void check_blocks(const char* op, const Tensor& weight) {
   const DTypeInfo& format = info(weight.dtype());
   const int64_t offset = weight.layout().offset(), columns = weight.shape().last();
@@ -232,7 +232,7 @@ void check_blocks(const char* op, const Tensor& weight) {
   if (weight.elements() == 0) return;
   const auto bytes = static_cast<int64_t>(weight.storage()->buffer().bytes());
   const int64_t end = offset + weight.elements(), row_bytes = storage_bytes(weight.dtype(), columns);
-  // A device's pool may give more memory than it was asked for: there a range from the beginning goes unseen.
+  // A device's pool may return more memory than requested: there a range from the beginning is not noticed.
   const bool to_the_end = !weight.device().caps().host_memory || storage_bytes(weight.dtype(), end) + format.tail_bytes + row_bytes > bytes;
   if (format.tail_bytes > 0 && (offset != 0 || !to_the_end)) {
     fail(ErrorCode::shape_mismatch, "{}: the weight {} is a part of a tensor, and {} has one scale behind the whole: use all of it", op,

@@ -114,7 +114,7 @@ class AutomatonCompiler final : public NfaLabels {
 
   [[nodiscard]] bool body_productive(uint32_t body) const { return productive_[bodies_[body].first_node]; }
 
-  // Whether what the label stands for has a text.
+  // Whether the label's language has a text.
   [[nodiscard]] bool label_productive(uint32_t number) const {
     const auto& [kind, what, smallest, largest] = labels_[number];
     switch (kind) {

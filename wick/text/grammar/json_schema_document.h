@@ -1,4 +1,4 @@
-// A SchemaDocument is a parsed JSON Schema: where each part of it lies, and what its references mean.
+// A SchemaDocument is a parsed JSON Schema: where each part of it is, and what its references mean.
 #pragma once
 
 #include <deque>

@@ -27,9 +27,9 @@ class JsonRules {
   [[nodiscard]] ExpressionId value();
   [[nodiscard]] ExpressionId object();
   [[nodiscard]] ExpressionId array();
-  // `open`, elements with commas between them, `close`; `elements` is what stands between, maybe nothing.
+  // `open`, elements with commas between them, `close`; `elements` is what is between them, maybe nothing.
   [[nodiscard]] ExpressionId enclosed(char open, ExpressionId elements, char close);
-  // What stands between two elements.
+  // What separates two elements.
   [[nodiscard]] ExpressionId comma();
   [[nodiscard]] ExpressionId colon();
 

@@ -254,7 +254,7 @@ void Lexer::balance(std::string& open, std::string_view sign) const {
   }
 }
 
-// 12, 1_000, 0x1F, 1.5, 1e-3. False: what is here is no number that Python knows ("0123" is 0 and then 123).
+// 12, 1_000, 0x1F, 1.5, 1e-3. False: this is not a number in Python ("0123" is 0 and then 123).
 bool Lexer::read_number() {
   const auto digits = [&](size_t from, int base) {
     size_t at = from;

@@ -1,4 +1,4 @@
-// A Loop is what a template's `loop` is: the items of a {% for %}, taken one by one as the body asks for them.
+// A Loop is what a template's `loop` is: the items of a {% for %}, taken one by one as the body needs them.
 #pragma once
 
 #include <cstdint>

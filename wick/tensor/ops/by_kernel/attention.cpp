@@ -47,7 +47,7 @@ uint32_t columns_per_lane(int64_t width, int64_t lanes) {
   return static_cast<uint32_t>(columns);
 }
 
-// Whether a slot lies behind the one before it.
+// Whether a slot directly follows the one before it.
 bool is_ascending(const Operand& operand) { return operand.layout->stride(1) >= 0; }
 
 // For fewer rows of a sequence than two groups of lanes take, tiles would be mostly empty.

@@ -12,7 +12,7 @@ using ir::Type;
 using ir::Value;
 
 // One kernel for all kinds: bit 0 of a kind's mask is its answer where lhs is less, bit 1 where both are equal, bit 2 where lhs is greater,
-// bit 3 where one is no number.
+// bit 3 where one is NaN.
 uint32_t mask_of(CompareKind kind) {
   switch (kind) {
     case CompareKind::eq: return 0b0010;

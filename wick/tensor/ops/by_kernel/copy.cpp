@@ -8,7 +8,7 @@ namespace {
 
 bool has_quads(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
 
-// To f32, and from there to dtypes that are rarely asked for: else each of them would need a kernel for each format.
+// To f32, and from there to rarely used dtypes: else each of them would need a kernel for each format.
 void from_quantized(const OpCall& call) {
   check_abilities(call);
   const Operand& out = call.outputs[0];

@@ -89,7 +89,7 @@ void scatter(const OpCall& call) {
   const auto& [dim, add] = call.parameters<ScatterParams>();
   const Operand& given = call.inputs[0];
   const int last = given.layout->rank() - 1;
-  // Each line of ids lies in one piece.
+  // Each line of ids is contiguous.
   const Layout lines(given.layout->transpose(dim, last).shape());
   const CheckedIds ids = check_ids(call, given, dim, call.outputs[0].layout->shape()[dim], lines.transpose(dim, last));
   put(call, ids, lines.elements() / lines.shape()[last], ids.layout, dim, add ? kernels::Repeated::sum : kernels::Repeated::last);
