@@ -8,6 +8,7 @@
 #include "unit/gguf_samples.h"
 #include "wick/base/error.h"
 #include "wick/formats/gguf.h"
+#include "wick/formats/split_name.h"
 
 namespace wick {
 namespace {
@@ -86,6 +87,22 @@ TEST_F(GgufSplit, TensorTwiceNamesThePart) {
   again.add_tensor("first", DType::f32, {8}, std::as_bytes(std::span(kValues)));
   again.write(folder_ / name(1, 3));
   EXPECT_THAT(refused(ErrorCode::corrupt_file, folder_ / name(0, 3)), AllOf(HasSubstr(name(1, 3)), HasSubstr("tensor 'first' at byte")));
+}
+
+TEST(SplitName, IsReadAsItIsWritten) {
+  const std::optional<SplitName> name = SplitName::parse("folder/a-of-b-00002-of-00013.gguf");
+  ASSERT_TRUE(name);
+  EXPECT_EQ(name->stem, "folder/a-of-b");
+  EXPECT_EQ(name->number, 2U);
+  EXPECT_EQ(name->count, 13U);
+  EXPECT_EQ(name->to_string(), "folder/a-of-b-00002-of-00013.gguf");
+  EXPECT_EQ((SplitName{.stem = "m", .number = 123456, .count = 200000}.to_string()), "m-123456-of-200000.gguf");
+  EXPECT_EQ(SplitName::parse("m-123456-of-200000.gguf")->number, 123456U);
+  for (const char* other : {"", "model.gguf", "m-1-of-3.gguf", "m-00001-of-00003", "m-00001-of-.gguf", "m-of-00003.gguf",
+                            "00001-of-00003.gguf", "m-0000x-of-00003.gguf", "m-000001-of-00003.gguf", "m-00001-of-00003.gguf.part",
+                            "-of-.gguf", "-of-", "m-99999999999999999999-of-00003.gguf"}) {
+    EXPECT_FALSE(SplitName::parse(other)) << other;
+  }
 }
 
 TEST_F(GgufSplit, TensorCountIsChecked) {

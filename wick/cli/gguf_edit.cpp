@@ -1,7 +1,5 @@
 #include "wick/cli/gguf_edit.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include "wick/cli/flags.h"
 #include "wick/cli/output_file.h"
 #include "wick/formats/gguf_writer.h"
+#include "wick/formats/split_name.h"
 
 namespace wick {
 namespace {
@@ -163,7 +162,7 @@ std::vector<std::filesystem::path> write_parts(const GgufFile& source, const std
     fail(ErrorCode::invalid_argument, "{} parts are more than {}; give larger limits", parts.size(), kMostParts);
   std::vector<std::filesystem::path> paths;
   for (size_t index = 0; index < parts.size(); ++index) {
-    paths.emplace_back(prefix.string() + fmt::format("-{:05}-of-{:05}.gguf", index + 1, parts.size()));
+    paths.emplace_back(SplitName{.stem = prefix.string(), .number = index + 1, .count = parts.size()}.to_string());
     refuse_to_overwrite(source, paths.back());
   }
   // The first part, by which programs read the model, is written last, and a model that does not fit leaves nothing.

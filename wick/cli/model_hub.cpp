@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -18,6 +19,7 @@
 #include "wick/cli/sha256.h"
 #include "wick/cli/text_format.h"
 #include "wick/formats/printable.h"
+#include "wick/formats/split_name.h"
 
 namespace wick {
 namespace {
@@ -56,28 +58,13 @@ bool belongs_to_folder(const HubFile& file) {
   return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) { return file.path.ends_with(ending); });
 }
 
-// The position of a split model's part number in its name, "name-00001-of-00003.gguf"; npos in other names.
-size_t part_number_at(std::string_view path) {
-  constexpr std::string_view kForm = "-00001-of-00003.gguf";
-  if (path.size() < kForm.size()) return std::string_view::npos;
-  const size_t at = path.size() - kForm.size();
-  for (size_t index = 0; index < kForm.size(); ++index) {
-    const bool digit = kForm[index] >= '0' && kForm[index] <= '9';
-    const bool fits = digit ? std::isdigit(static_cast<unsigned char>(path[at + index])) != 0 : path[at + index] == kForm[index];
-    if (!fits) return std::string_view::npos;
-  }
-  return at + 1;
-}
-
 // The file, and the other parts of a split model that it belongs to, in order.
 std::vector<HubFile> parts_of(const std::vector<HubFile>& files, const std::string& name) {
-  constexpr size_t kDigits = 5;
-  const size_t number = part_number_at(name);
+  const std::optional<SplitName> split = SplitName::parse(name);
   std::vector<HubFile> parts;
   for (const HubFile& file : files) {
-    const bool beside = number != std::string::npos && part_number_at(file.path) == number &&
-                        file.path.compare(0, number, name, 0, number) == 0 &&
-                        file.path.compare(number + kDigits, std::string::npos, name, number + kDigits, std::string::npos) == 0;
+    const std::optional<SplitName> other = split ? SplitName::parse(file.path) : std::nullopt;
+    const bool beside = other && other->stem == split->stem && other->count == split->count;
     if (file.path == name || beside) parts.push_back(file);
   }
   std::sort(parts.begin(), parts.end(), [](const HubFile& a, const HubFile& b) { return a.path < b.path; });
@@ -111,14 +98,56 @@ std::vector<HubFile> chosen_files(const HubReference& reference, const std::vect
   return whole ? folder : std::vector<HubFile>{};
 }
 
+// A member of a row of a list of files; what stands there if the row has none of that name.
+class HubRow {
+ public:
+  // `place`: of the row, as an error names it; `remedy`: what is to be done where it is wrong.
+  HubRow(const HubJson& row, std::string place, std::string_view remedy) : row_(row), place_(std::move(place)), remedy_(remedy) {
+    if (!row.is_object()) refuse("", "an object");
+  }
+
+  [[nodiscard]] std::string text(const char* name) const {
+    const auto found = row_.find(name);
+    if (found == row_.end()) return {};
+    if (!found->is_string()) refuse(name, "a text");
+    return found->get<std::string>();
+  }
+  [[nodiscard]] uint64_t size(const char* name) const {
+    const auto found = row_.find(name);
+    if (found == row_.end()) return 0;
+    if (!found->is_number_unsigned()) refuse(name, "a whole number, 0 or more");
+    return found->get<uint64_t>();
+  }
+  // Another object within it; none if it has no such member.
+  [[nodiscard]] std::optional<HubRow> object(const char* name) const {
+    const auto found = row_.find(name);
+    if (found == row_.end() || found->is_null()) return std::nullopt;
+    return HubRow(*found, fmt::format("{}.{}", place_, name), remedy_);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view name, std::string_view wanted) const {
+    fail(ErrorCode::corrupt_file, "{}{}{}: must be {}; {}", place_, name.empty() ? "" : ".", name, wanted, remedy_);
+  }
+
+  const HubJson& row_;
+  std::string place_;
+  std::string_view remedy_;
+};
+
 std::vector<HubFile> read_manifest(const fs::path& folder) {
-  std::ifstream file(folder / kManifest);
+  constexpr std::string_view kRemedy = "delete this file and pull the model again";
+  const fs::path path = folder / kManifest;
+  std::ifstream file(path);
   if (!file) return {};
   const HubJson json = HubJson::parse(file, nullptr, false);
+  if (!json.is_object() || !json.contains("files") || !json["files"].is_array()) {
+    fail(ErrorCode::corrupt_file, "{}: not a JSON object with a list of files; {}", path.string(), kRemedy);
+  }
   std::vector<HubFile> files;
-  if (!json.is_object() || !json.contains("files") || !json["files"].is_array()) return files;
-  for (const HubJson& row : json["files"]) {
-    HubFile own{row.value("path", ""), row.value("bytes", uint64_t{0}), row.value("sha256", "")};
+  for (const HubJson& each : json["files"]) {
+    const HubRow row(each, fmt::format("{}: files[{}]", path.string(), &each - &json["files"].front()), kRemedy);
+    HubFile own{row.text("path"), row.size("bytes"), row.text("sha256")};
     std::error_code ignored;
     // What somebody took away is not here.
     if (is_hub_path(own.path) && fs::file_size(folder / own.path, ignored) == own.bytes && !ignored) files.push_back(std::move(own));
@@ -176,13 +205,15 @@ std::vector<HubFile> ask_hub(const Console& console, Downloader& downloader, con
   });
   if (status != kStatusOk) fail_status(reference.to_string(), url, status);
   const HubJson json = HubJson::parse(text, nullptr, false);
-  if (!json.is_array()) fail(ErrorCode::corrupt_file, "{}: no list of files; is this a hub?", url);
+  constexpr std::string_view kRemedy = "is this a hub? HF_ENDPOINT says which one is asked";
+  if (!json.is_array()) fail(ErrorCode::corrupt_file, "{}: no list of files; {}", url, kRemedy);
   std::vector<HubFile> files;
-  for (const HubJson& row : json) {
-    if (!row.is_object() || row.value("type", "") != "file") continue;
-    HubFile file{row.value("path", ""), row.value("size", uint64_t{0}), ""};
+  for (const HubJson& each : json) {
+    const HubRow row(each, fmt::format("{}: [{}]", url, &each - &json.front()), kRemedy);
+    if (row.text("type") != "file") continue;
+    HubFile file{row.text("path"), row.size("size"), ""};
     if (!is_hub_path(file.path)) continue;
-    if (row.contains("lfs") && row["lfs"].is_object()) file.sha256 = row["lfs"].value("oid", "");
+    if (const std::optional<HubRow> large = row.object("lfs")) file.sha256 = large->text("oid");
     files.push_back(std::move(file));
   }
   return files;

@@ -3,12 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "wick/base/fail.h"
 #include "wick/cli/model_hub.h"
+#include "wick/formats/split_name.h"
 #include "wick/model/hugging_face.h"
 
 namespace wick {
@@ -21,12 +23,9 @@ bool is_file(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-// "-00002-of-00003.gguf": not the first part of a split model.
 bool is_later_part(const std::string& name) {
-  const size_t of = name.rfind("-of-");
-  return of != std::string::npos && of >= 6 && name[of - 6] == '-' && name.compare(of - 5, 5, "00001") != 0 &&
-         std::all_of(name.begin() + static_cast<std::ptrdiff_t>(of) - 5, name.begin() + static_cast<std::ptrdiff_t>(of),
-                     [](char letter) { return letter >= '0' && letter <= '9'; });
+  const std::optional<SplitName> part = SplitName::parse(name);
+  return part && part->number != 1;
 }
 
 std::filesystem::path only_model_of(const std::filesystem::path& folder) {

@@ -1,32 +1,30 @@
 // Opening a GGUF file from disk, and putting the parts of a split one together. A split file's first part holds the metadata; each
 // part has its number (split.no), the number of parts (split.count) and the tensors of all parts (split.tensors.count).
-#include <fmt/format.h>
-
 #include <system_error>
 #include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/printable.h"
+#include "wick/formats/split_name.h"
 
 namespace wick {
 namespace {
 
 constexpr const char* kPartsRemedy = "download the parts again";
 
-// "…-00001-of-00003.gguf"
-std::string part_suffix(uint64_t index, uint64_t count) { return fmt::format("-{:05}-of-{:05}.gguf", index + 1, count); }
+// "-00001-of-00003.gguf"
+std::string part_suffix(uint64_t number, uint64_t count) { return SplitName{.stem = {}, .number = number, .count = count}.to_string(); }
 
 // The path of part `index` beside the first part, whose name must end as gguf-split writes it.
 std::filesystem::path part_path(const std::filesystem::path& first, uint64_t index, uint64_t count) {
-  std::string file_name = first.filename().string();
-  const std::string suffix = part_suffix(0, count);
-  if (!file_name.ends_with(suffix)) {
+  std::optional<SplitName> name = SplitName::parse(first.filename().string());
+  if (!name || name->number != 1 || name->count != count) {
     fail(ErrorCode::corrupt_file, "{}: metadata 'split.count' says {} parts, so the name must end in {}; give the file its name back",
-         first.string(), count, printable(suffix));
+         first.string(), count, printable(part_suffix(1, count)));
   }
-  file_name.resize(file_name.size() - suffix.size());
-  return first.parent_path() / (file_name + part_suffix(index, count));
+  name->number = index + 1;
+  return first.parent_path() / name->to_string();
 }
 
 }  // namespace
@@ -56,7 +54,7 @@ GgufFile GgufFile::open(const std::filesystem::path& path) {
   const uint64_t count = file.find_uint("split.count").value_or(1);
   if (const uint64_t number = file.find_uint("split.no").value_or(0); number != 0) {
     fail(ErrorCode::invalid_argument, "{}: metadata 'split.no' is {}: this is part {} of {}; name the first part, '…{}'", path.string(),
-         number, number + 1, count, part_suffix(0, count));
+         number, number + 1, count, part_suffix(1, count));
   }
   if (count == 0) fail(ErrorCode::corrupt_file, "{}: metadata 'split.count' is 0; {}", path.string(), kPartsRemedy);
   for (uint64_t index = 1; index < count; ++index) {
