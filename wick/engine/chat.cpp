@@ -81,9 +81,7 @@ std::string Chat::render(const ChatPrompt& prompt) const {
 }
 
 EnforceableTools Chat::held_tools(const std::string& tools) {
-  const CallForm* const form = find_call_form(find_chat_format(format_).name, template_.source());
-  if (form == nullptr) return {.tools = tools, .refusals = {}};
-  return enforceable_tools(*form, tools, constraints_);
+  return enforceable_tools(find_chat_format(format_).name, template_.source(), tools, constraints_);
 }
 
 ChatAnswer Chat::answer(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event) {

@@ -121,23 +121,12 @@ std::unique_ptr<TokenConstraint> compiled(const Service& service, const OutputFo
 
 // The tools with schemas that can be enforced; those of strict ones must be.
 std::string held_tools(const Service& service, const ChatRequest& chat) {
-  const CallForm* const form = find_call_form(find_chat_format(service.chat_format).name, service.chat_template->source());
   const Json tools = Json::parse(chat.chat.tools);
-  const auto is_strict = [&](size_t index) { return tools[index]["function"].value("strict", Json(false)) == true; };
-  const auto field_of = [](size_t index) { return fmt::format("tools[{}].function.parameters", index); };
-  if (form == nullptr) {
-    // The model's calls have no form that is known, but a schema that could never be enforced is refused all the same.
-    for (size_t i = 0; i < tools.size(); ++i) {
-      const Json& function = tools[i]["function"];
-      if (!is_strict(i) || !function.contains("parameters")) continue;
-      (void)compiled(service, {.kind = Kind::json_schema, .text = to_text(function["parameters"])}, field_of(i));
-    }
-    return chat.chat.tools;
-  }
-  EnforceableTools held = enforceable_tools(*form, chat.chat.tools, *service.constraints);
+  EnforceableTools held =
+      enforceable_tools(find_chat_format(service.chat_format).name, service.chat_template->source(), chat.chat.tools, *service.constraints);
   for (const EnforceableTools::Refusal& refusal : held.refusals) {
-    if (!is_strict(refusal.index)) continue;
-    throw ApiError({{.field = field_of(refusal.index), .constraint = refusal.reason, .value = ""}});
+    if (tools[refusal.index]["function"].value("strict", Json(false)) != true) continue;
+    throw ApiError({{.field = fmt::format("tools[{}].function.parameters", refusal.index), .constraint = refusal.reason, .value = ""}});
   }
   return std::move(held.tools);
 }

@@ -220,7 +220,9 @@ OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const
   return sequence({marked(behind_begin(form)), std::move(call), marked(form.end)});
 }
 
-EnforceableTools enforceable_tools(const CallForm& form, const std::string& tools, ConstraintCompiler& constraints) {
+EnforceableTools enforceable_tools(std::string_view format, std::string_view template_source, const std::string& tools,
+                                   ConstraintCompiler& constraints) {
+  const CallForm* const form = find_call_form(format, template_source);
   Json list = list_of(tools);
   EnforceableTools result;
   for (size_t index = 0; index < list.size(); ++index) {
@@ -228,12 +230,12 @@ EnforceableTools enforceable_tools(const CallForm& form, const std::string& tool
     const auto schema = function.find("parameters");
     if (schema == function.end() || !schema->is_object()) continue;
     const auto name = function["name"].get<std::string>();
-    const std::string refusal = refusal_of(constraints, one_call(form, name, *schema));
+    const std::string refusal = refusal_of(constraints, form == nullptr ? json_arguments(*schema) : one_call(*form, name, *schema));
     if (refusal.empty()) continue;
     result.refusals.push_back({index, name, refusal});
-    loosen(form, constraints, *schema);
+    if (form != nullptr) loosen(*form, constraints, *schema);
   }
-  result.tools = list.dump();
+  result.tools = form == nullptr ? tools : list.dump();
   return result;
 }
 

@@ -34,7 +34,7 @@ struct CallForm {
 // called; empty: any. Errors: invalid_argument for tools that are no list of functions, and where `only` is none of them.
 [[nodiscard]] OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, bool parallel);
 
-// What of the tools' schemas can be enforced in calls of a form.
+// What of the tools' schemas can be enforced in calls.
 struct EnforceableTools {
   struct Refusal {
     size_t index = 0;  // of the tool
@@ -44,7 +44,9 @@ struct EnforceableTools {
   std::string tools;  // with looser schemas where something cannot be enforced
   std::vector<Refusal> refusals;
 };
-// Errors: invalid_argument for tools that are no list of functions.
-[[nodiscard]] EnforceableTools enforceable_tools(const CallForm& form, const std::string& tools, ConstraintCompiler& constraints);
+// Of a model with this template that writes calls in this format. Where no form of its calls is known, the schemas are refused that no form
+// could enforce, and the tools stay as they are. Errors: invalid_argument for tools that are no list of functions.
+[[nodiscard]] EnforceableTools enforceable_tools(std::string_view format, std::string_view template_source, const std::string& tools,
+                                                 ConstraintCompiler& constraints);
 
 }  // namespace wick
