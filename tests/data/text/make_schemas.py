@@ -28,6 +28,11 @@ CASES = [
     ({"enum": [1, "ab", "abc", 22], "type": "string", "minLength": 3}, [1, "ab", "abc", 22]),
     ({"type": "array", "items": {"type": "boolean"}, "minItems": 1, "maxItems": 3}, [[], [True], [True, False, True], [True] * 4, [1]]),
     ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False}, [[], ["a"], ["a", 1], ["a", 1, 2], [1]]),
+    ({"$schema": "http://json-schema.org/draft-07/schema#", "type": "array", "items": [{"type": "string"}, {"type": "integer"}], "additionalItems": False},
+     [[], ["a"], ["a", 1], ["a", 1, 2], [1]]),
+    ({"$schema": "http://json-schema.org/draft-07/schema#", "type": "array", "items": [{"type": "string"}], "additionalItems": {"type": "null"}, "minItems": 2},
+     [["a"], ["a", None], ["a", None, None], ["a", 1]]),
+    ({"$schema": "http://json-schema.org/draft-07/schema#", "type": "array", "items": [{"type": "boolean"}]}, [[], [True], [True, "x", {}], ["x"]]),
     ({"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "null"}, "minItems": 2}, [["a"], ["a", None], ["a", None, None], ["a", 1]]),
     ({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "null"}}, "required": ["b"], **CLOSED},
      [{"b": "x"}, {"a": 1, "b": "x"}, {"a": 1, "b": "x", "c": None}, {"a": 1}, {}, {"b": "x", "c": None}, {"b": 1}, {"b": "", "d": 1}]),
@@ -117,8 +122,9 @@ CASES = [
 
 def main():
     for schema, instances in CASES:
-        jsonschema.Draft202012Validator.check_schema(schema)
-        validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+        dialect = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+        dialect.check_schema(schema)
+        validator = dialect(schema, format_checker=jsonschema.FormatChecker())
         for instance in instances:
             valid = validator.is_valid(instance)
             print(f"{int(valid)}\t{json.dumps(schema)}\t{json.dumps(instance, ensure_ascii=False)}")

@@ -1,5 +1,6 @@
 #include "wick/text/grammar/json_schema_document.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <vector>
@@ -87,9 +88,34 @@ SchemaJson parse_schema(std::string_view text) {
   }
 }
 
+// Drafts up to 2019-09 list the schemas of an array's first elements in `items`, and have additionalItems for the others: what is
+// prefixItems and `items` since.
+void rename_listed_items(SchemaJson& schema) {
+  if (!schema.is_object()) return;
+  const auto items = schema.find("items");
+  if (items != schema.end() && items->is_array() && !schema.contains("prefixItems")) {
+    schema["prefixItems"] = SchemaJson(*items);
+    schema.erase("items");
+    if (const auto others = schema.find("additionalItems"); others != schema.end()) {
+      schema["items"] = SchemaJson(*others);
+      schema.erase("additionalItems");
+    }
+  }
+  for (auto& [keyword, value] : schema.items()) {
+    const bool is_map = std::find(kMapsOfSchemas.begin(), kMapsOfSchemas.end(), keyword) != kMapsOfSchemas.end();
+    const bool is_list = std::find(kListsOfSchemas.begin(), kListsOfSchemas.end(), keyword) != kListsOfSchemas.end();
+    const bool is_schema = std::find(kSchemas.begin(), kSchemas.end(), keyword) != kSchemas.end();
+    if (is_schema) rename_listed_items(value);
+    if ((is_map && value.is_object()) || (is_list && value.is_array())) {
+      for (SchemaJson& child : value) rename_listed_items(child);
+    }
+  }
+}
+
 }  // namespace
 
 SchemaDocument::SchemaDocument(std::string_view text) : root_(parse_schema(text)) {
+  rename_listed_items(root_);
   visit(root_, {.pointer = "#", .base = ""});
   resources_.try_emplace("", &root_);
 }
@@ -173,7 +199,7 @@ void SchemaDocument::visit_children(const SchemaJson& schema, const Place& place
     const auto child = schema.find(keyword);
     if (child == schema.end()) continue;
     if (child->is_array() && keyword == "items") {
-      fail(ErrorCode::unsupported, "{}/items: a list of schemas is of an older draft; write prefixItems", place.pointer);
+      fail(ErrorCode::unsupported, "{}/items: a list of schemas means prefixItems, which are there too", place.pointer);
     }
     visit_child(*child, fmt::format("{}/{}", place.pointer, keyword));
   }
