@@ -1,6 +1,7 @@
 #include "wick/cli/generate.h"
 
 #include <istream>
+#include <limits>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -169,8 +170,11 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
       flags.add_value("-p,--prompt,--text", "TEXT", "the text to continue (default: standard input; on a terminal, a prompt loop)",
                       [&options](const std::string& text) { options.prompt = text; });
   flags.add_text("-f,--file", "FILE", "read the prompt from FILE; - is standard input", options.file).excludes(prompt);
-  flags.add_integer("-n,--max-tokens,--n-predict,--predict,--gen-tokens", "the most tokens to generate (256)", options.params.max_tokens,
-                    0);
+  flags.add_value("-n,--max-tokens,--n-predict,--predict,--gen-tokens", "N", "the most tokens to generate (256)",
+                  [&options](const std::string& text) {
+                    options.params.max_tokens = parse_integer("--max-tokens", text, 0, std::numeric_limits<int64_t>::max());
+                    options.limits_tokens = true;
+                  });
   add_context(flags, options.context, "the most tokens that prompt and text may have together (the model's)", 1);
   flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end before this text; repeatable", options.params.stop);
   flags.add_value("--stop-token", "IDS", "end at one of these tokens, like 2,32000",
@@ -195,14 +199,14 @@ void resolve_with_vocabulary(GenerateOptions& options, const std::shared_ptr<con
   if (options.format) options.params.constraint = ConstraintCompiler(tokenizer).compile(*options.format);
 }
 
-void check_generate_options(const GenerateOptions& options) {
-  for (const std::string& stop : options.params.stop) {
+void check_stops(const std::vector<std::string>& stops) {
+  for (const std::string& stop : stops) {
     if (stop.empty()) fail(ErrorCode::invalid_argument, "--stop '': a stop string must not be empty");
   }
 }
 
 void generate(Console& console, const GenerateOptions& options, const std::function<ModelDevice()>& open_device) {
-  check_generate_options(options);
+  check_stops(options.params.stop);
   const std::optional<std::string> prompt = read_prompt(console, options);
   if (!prompt && !options.receipt.empty()) fail(ErrorCode::invalid_argument, "--receipt: it is of one prompt; give --prompt or --file");
   std::optional<OpCounts> counts;

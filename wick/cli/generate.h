@@ -23,6 +23,7 @@ struct GenerateOptions {
   std::optional<std::string> prompt;
   std::string file;  // that holds the prompt; "-": standard input; empty: none
   GenerationParams params;
+  bool limits_tokens = false;         // --max-tokens was given
   std::vector<std::string> adapters;  // of --lora
   SamplingWords sampling_words;
   std::optional<OutputFormat> format;
@@ -42,8 +43,8 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
 // unsupported, naming the flag or the part of the format.
 void resolve_with_vocabulary(GenerateOptions& options, const std::shared_ptr<const Tokenizer>& tokenizer);
 
-// Errors: invalid_argument naming the flag, for parameters that parsing lets through.
-void check_generate_options(const GenerateOptions& options);
+// Errors: invalid_argument naming the flag, for what parsing lets through.
+void check_stops(const std::vector<std::string>& stops);
 
 // Reads the prompt, opens device and model, and continues the prompt: the continuation alone goes to the output, as it is written, or all
 // that is known of it as JSON; everything else to the errors. Without --prompt and --file the prompt is the standard input; on a terminal

@@ -143,17 +143,20 @@ void add_sampling(Flags& flags, SamplingParams& sampling, SamplingWords& words) 
   add_repetition_flags(flags, sampling, words);
 }
 
+std::vector<std::string> dry_breaker_texts(const SamplingWords& words) {
+  std::vector<std::string> breakers = words.dry_breakers;
+  if (breakers.empty()) breakers = {"\n", ":", "\"", "*"};
+  if (breakers == std::vector<std::string>{"none"}) return {};
+  std::replace(breakers.begin(), breakers.end(), std::string("\\n"), std::string("\n"));
+  return breakers;
+}
+
 void resolve_words(SamplingParams& sampling, const SamplingWords& words, const Tokenizer& tokenizer) {
   for (const LogitBias& entry : sampling.logit_bias) {
     if (entry.token < tokenizer.vocab_size()) continue;
     fail(ErrorCode::invalid_argument, "--logit-bias: token {} is not in the vocabulary of {}", entry.token, tokenizer.vocab_size());
   }
-  if (sampling.dry_multiplier == 0) return;
-  std::vector<std::string> breakers = words.dry_breakers;
-  if (breakers.empty()) breakers = {"\n", ":", "\"", "*"};
-  if (breakers == std::vector<std::string>{"none"}) return;
-  std::replace(breakers.begin(), breakers.end(), std::string("\\n"), std::string("\n"));
-  sampling.dry_breakers = tokens_with_any_of(tokenizer, breakers);
+  if (sampling.dry_multiplier > 0) sampling.dry_breakers = tokens_with_any_of(tokenizer, dry_breaker_texts(words));
 }
 
 }  // namespace wick

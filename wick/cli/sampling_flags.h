@@ -15,6 +15,9 @@ struct SamplingWords {
   std::vector<std::string> dry_breakers = {};  // none: a line break, ':', '"' and '*', as llama.cpp has it
 };
 
+// Texts that no repetition reaches beyond, for DRY.
+[[nodiscard]] std::vector<std::string> dry_breaker_texts(const SamplingWords& words);
+
 void add_sampling(Flags& flags, SamplingParams& sampling, SamplingWords& words);
 
 // Errors: invalid_argument naming the flag, for tokens that are not in the vocabulary.

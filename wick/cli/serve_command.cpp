@@ -18,6 +18,7 @@ void serve_command(Console& console, const Arguments& arguments) {
   add_threads(flags, threads);
   add_precision(flags, served.precision);
   add_device(flags, device);
+  add_request_defaults(flags, served);
   add_serving_flags(flags, options);
   flags
       .add_values("--lora", "NAME=FILE", "an adapter that requests may name as their model: a GGUF file or a PEFT folder; repeatable",

@@ -1,11 +1,13 @@
 #include "wick/cli/serving.h"
 
+#include <limits>
 #include <mutex>
 #include <ostream>
 #include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/cli/build_info.h"
+#include "wick/cli/generate.h"
 #include "wick/cli/model_path.h"
 #include "wick/device/registry.h"
 #include "wick/server/request_id.h"
@@ -82,6 +84,7 @@ void add_report_flags(Flags& flags, ServingOptions& options) {
       .add_integer("--unload-after", "give the model's memory back after so many seconds without requests; 0 = never (0)",
                    options.unload_seconds, 0, 1'000'000)
       .group(kServingGroup);
+  flags.add_switch("--no-ui,--no-webui", "serve no chat page at /", options.no_page).group(kServingGroup);
   flags.add_text("--alias", "NAME", "what requests call the model (its file's name)", options.alias).group(kServingGroup);
   flags
       .add_value("--log-format", "FORMAT", "text or json (text); prompts and answers are never logged",
@@ -136,6 +139,9 @@ std::shared_ptr<server::Service> load_service(const Console& console, const Serv
                       : !options.serve.model_ref.empty() ? options.serve.model_ref
                                                          : path.stem().string();
   service->created = server::Worker::unix_time();
+  service->defaults = served.defaults;
+  service->defaults.dry_breakers = dry_breaker_texts(served.words);
+  resolve_words(service->defaults.params.sampling, served.words, *loaded->tokenizer);
   choose_template(options, loaded->file, *service);
   return service;
 }
@@ -183,6 +189,21 @@ void add_serving_flags(Flags& flags, ServingOptions& options) {
   add_report_flags(flags, options);
 }
 
+void add_request_defaults(Flags& flags, ServedModel& served) {
+  GenerationParams& params = served.defaults.params;
+  flags
+      .add_value("-n,--max-tokens,--n-predict,--predict", "N",
+                 "tokens of an answer whose request sets no limit; -1 = as many as the context holds (each API's own)",
+                 [&served](const std::string& text) {
+                   served.defaults.max_tokens = parse_integer("--max-tokens", text, -1, std::numeric_limits<int32_t>::max());
+                 })
+      .group("Sampling");
+  flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end before this text; repeatable", params.stop).group("Sampling");
+  flags.add_switch("--ignore-eos", "continue after the model's end-of-text token", params.ignore_eos).group("Sampling");
+  add_sampling(flags, params.sampling, served.words);
+  flags.notes("The flags of sampling are for requests that do not set the same themselves.");
+}
+
 void add_fleet_flags(Flags& flags, ServingOptions& options) {
   const auto text = [&](const char* name, const char* value, const char* description, std::string& target) {
     flags.add_text(name, value, description, target).group("Fleet");
@@ -212,6 +233,7 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   options.engine.speculation.ngram = !options.no_speculation;
   options.engine.cache_ram_bytes = options.cache_ram_mib * kBytesOfMebibyte;
   options.engine.kv_bytes = options.kv_mib * kBytesOfMebibyte;
+  check_stops(served.defaults.params.stop);
   for (const std::string& adapter : options.adapters) {
     const size_t equals = adapter.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == adapter.size())
@@ -219,6 +241,7 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   }
   if (serve.worker_id.empty()) serve.worker_id = server::random_id("worker-");
   serve.device = served.device_name;
+  serve.has_page = !options.no_page;
   serve.implementation = console.name;
   serve.version = build_info().version;
   serve.is_quiet = console.quiet;

@@ -9,6 +9,7 @@
 #include "wick/cli/console.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
+#include "wick/cli/sampling_flags.h"
 #include "wick/device/device.h"
 #include "wick/engine/engine_options.h"
 #include "wick/server/serve.h"
@@ -27,7 +28,7 @@ struct ServingOptions {
   float rate_limit = 0;
   int64_t body_mib = 16, cache_ram_mib = 0, kv_mib = 0, drain_seconds = 30;
   int64_t unload_seconds = 0;  // without requests, until the model's memory is given back; 0: never
-  bool no_prefix_cache = false, no_speculation = false, local = false;
+  bool no_prefix_cache = false, no_speculation = false, local = false, no_page = false;
 
   [[nodiscard]] bool is_asked_for() const noexcept { return port.has_value() || !serve.http.unix_socket.empty(); }
 };
@@ -38,10 +39,14 @@ struct ServedModel {
   int64_t context = 0;
   Precision precision;
   std::string device_name;  // "cpu:0", before it is open
+  server::RequestDefaults defaults = {};
+  SamplingWords words = {};  // of the defaults' sampling
   std::function<ModelDevice()> open_device;
 };
 
 void add_serving_flags(Flags& flags, ServingOptions& options);
+// What requests get that do not say otherwise: the flags that `wick run` has for its one prompt.
+void add_request_defaults(Flags& flags, ServedModel& served);
 // The flags that the fleet's hive writes; they are in no help text.
 void add_fleet_flags(Flags& flags, ServingOptions& options);
 

@@ -165,6 +165,9 @@ int run_worker(Console& console, const Arguments& arguments) {
                    .context = options.context,
                    .precision = options.precision,
                    .device_name = options.requested_device,
+                   .defaults = {.params = options.params,
+                                .max_tokens = options.limits_tokens ? std::optional(options.params.max_tokens) : std::nullopt},
+                   .words = options.sampling_words,
                    .open_device = open_device});
     } else if (chat_flags.wanted()) {
       chat_once(console, options, chat_flags, serving.chat_template, open_device);

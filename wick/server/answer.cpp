@@ -32,6 +32,25 @@ std::shared_ptr<Answer> Answer::start(const Worker& worker, std::shared_ptr<Serv
   return answer;
 }
 
+void start_answers(const Worker& worker, const std::shared_ptr<Service>& service, std::vector<Request> requests, const Exchange& exchange,
+                   const std::function<std::unique_ptr<AnswerWriter>(size_t)>& writer_of) {
+  std::vector<std::weak_ptr<Answer>> answers;
+  const auto cancel_all = [](const std::vector<std::weak_ptr<Answer>>& all) {
+    for (const std::weak_ptr<Answer>& weak : all) {
+      if (const std::shared_ptr<Answer> answer = weak.lock()) answer->cancel();
+    }
+  };
+  try {
+    for (size_t i = 0; i < requests.size(); ++i) {
+      answers.push_back(Answer::start(worker, service, std::move(requests[i]), nullptr, writer_of(i)));
+    }
+  } catch (const ApiError&) {
+    cancel_all(answers);
+    throw;
+  }
+  exchange->on_gone([answers = std::move(answers), cancel_all] { cancel_all(answers); });
+}
+
 void Answer::pump() {
   std::shared_ptr<Answer> self;
   const std::scoped_lock lock(mutex_);

@@ -2,6 +2,7 @@
 // API's words.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -65,5 +66,10 @@ class Answer : public std::enable_shared_from_this<Answer> {
   bool over_ = false;
   std::shared_ptr<Answer> self_;  // until it is over
 };
+
+// Starts an answer to each request; `writer_of` makes the writer of the request with that index. Where one is refused, those before it are
+// cancelled; when the client goes, all are. Errors: Engine::submit's, as ApiError.
+void start_answers(const Worker& worker, const std::shared_ptr<Service>& service, std::vector<Request> requests, const Exchange& exchange,
+                   const std::function<std::unique_ptr<AnswerWriter>(size_t)>& writer_of);
 
 }  // namespace wick::server

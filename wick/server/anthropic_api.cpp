@@ -287,9 +287,9 @@ void messages(Worker& worker, const HttpRequest& http, const Exchange& exchange)
   Fields fields(body);
   ChatRequest chat;
   read_chat(fields, chat);
-  read_generation(fields, chat.request);
+  read_generation(fields, *service, chat.request);
   read_adapters(fields, *service->engine, chat.request.params);
-  chat.request.params.stop = fields.texts("stop_sequences", kMostStops);
+  read_stops(fields, "stop_sequences", chat.request.params.stop);
   fields.require("max_tokens");
   if (const auto value = fields.integer("max_tokens", 1)) chat.request.params.max_tokens = *value;
   chat.streams = fields.boolean("stream").value_or(false);

@@ -52,6 +52,7 @@ void read_tools(Fields& fields, ChatRequest& chat) {
         Fields members(*function, fmt::format("tools[{}].function", i));
         members.require("name");
         (void)members.text("name");
+        (void)members.text("description");
         (void)members.object("parameters");
         (void)members.boolean("strict");
         tool.take(std::move(members.violations()));
@@ -92,6 +93,11 @@ void read_content(Fields& message, std::string_view name, const std::string& pat
   result.content = std::move(text);
 }
 
+void refuse_pictures(Fields& fields) {
+  const Json* const images = fields.list("images");
+  if (images != nullptr && !images->empty()) fields.violate("images", "must be empty: this model reads text only");
+}
+
 ChatMessage read_message(Fields& fields, const Json& json, const std::string& path) {
   Fields message(json, path);
   ChatMessage result;
@@ -110,6 +116,7 @@ ChatMessage read_message(Fields& fields, const Json& json, const std::string& pa
   read_tool_calls(message, path, result);
   if (!message.has("content") && result.tool_calls.empty() && json.is_object()) message.violate_path(path + ".content", "is required");
   result.reasoning = message.text(message.has("reasoning_content") ? "reasoning_content" : "reasoning").value_or("");
+  refuse_pictures(message);
   result.name = message.text("name").value_or("");
   result.tool_call_id = message.text("tool_call_id").value_or("");
   fields.take(std::move(message.violations()));

@@ -40,6 +40,8 @@ void render_chat(const Service& service, ChatRequest& chat, bool max_tokens_give
 void choose_tool(Fields& fields, const std::string& word, const std::string& name, ChatRequest& chat);
 // The member `name` as one text: a text, or a list of parts of text. Of other parts the model would know nothing. `path`: the message's.
 void read_content(Fields& message, std::string_view name, const std::string& path, ChatMessage& result);
+// Ollama's images beside a text.
+void refuse_pictures(Fields& fields);
 // One of OpenAI's messages.
 [[nodiscard]] ChatMessage read_message(Fields& fields, const Json& json, const std::string& path);
 // tool_choice, "auto" or {"type": "function", …}, and parallel_tool_calls.

@@ -203,11 +203,11 @@ void completions(Worker& worker, const HttpRequest& http, const Exchange& exchan
   Request common;
   CompletionSettings options;
   fields.require("prompt");
-  std::vector<Request> requests = read_prompts(fields, "prompt", kMostPrompts);
+  std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "prompt", kMostPrompts, /*parses_special=*/false);
   if (fields.has("suffix") && fields.text("suffix").value_or("") != "") fields.violate("suffix", "is not supported by this model");
-  read_generation(fields, common);
+  read_generation(fields, *service, common);
   read_adapters(fields, *service->engine, common.params);
-  read_max_tokens(fields, {"max_tokens"}, kCompletionTokens, common);
+  read_max_tokens(fields, *service, {"max_tokens"}, kCompletionTokens, common);
   read_counts(fields, common, options);
   const std::optional<AnswerFormat> format = read_answer_format(fields);
   fields.check();
@@ -222,24 +222,12 @@ void completions(Worker& worker, const HttpRequest& http, const Exchange& exchan
     fit_into_context(*service->engine, request, fields.has("max_tokens"));
   }
   const auto response = std::make_shared<CompletionResponse>(exchange, service, options, requests.size(), common.n);
-  std::vector<std::shared_ptr<Answer>> answers;
+  const bool echoes = common.echo;
   try {
-    for (size_t i = 0; i < requests.size(); ++i) {
-      const bool echoes = requests[i].echo;
-      answers.push_back(Answer::start(worker, service, std::move(requests[i]), requests.size() == 1 ? exchange : nullptr,
-                                      std::make_unique<CompletionWriter>(response, i, echoes)));
-    }
+    start_answers(worker, service, std::move(requests), exchange,
+                  [&](size_t index) { return std::make_unique<CompletionWriter>(response, index, echoes); });
   } catch (const ApiError& error) {
-    for (const std::shared_ptr<Answer>& answer : answers) answer->cancel();
     response->fail(error);
-    return;
-  }
-  if (answers.size() > 1) {
-    exchange->on_gone([answers = std::vector<std::weak_ptr<Answer>>(answers.begin(), answers.end())] {
-      for (const std::weak_ptr<Answer>& weak : answers) {
-        if (const std::shared_ptr<Answer> answer = weak.lock()) answer->cancel();
-      }
-    });
   }
 }
 

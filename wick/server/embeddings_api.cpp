@@ -94,7 +94,7 @@ void embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchang
   const Json body = parse_body(http.body);
   Fields fields(body);
   fields.require("input");
-  std::vector<Request> requests = read_prompts(fields, "input", kMostInputs);
+  std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "input", kMostInputs, /*parses_special=*/false);
   bool as_base64 = false;
   if (const auto format = fields.text("encoding_format")) {
     as_base64 = *format == "base64";
@@ -105,14 +105,11 @@ void embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchang
   }
   fields.check();
   const auto response = std::make_shared<EmbeddingResponse>(exchange, service->model_id, requests.size(), as_base64);
-  std::vector<std::shared_ptr<Answer>> answers;
+  for (Request& request : requests) request.task = Request::Task::embed;
   try {
-    for (size_t i = 0; i < requests.size(); ++i) {
-      requests[i].task = Request::Task::embed;
-      answers.push_back(Answer::start(worker, service, std::move(requests[i]), nullptr, std::make_unique<EmbeddingWriter>(response, i)));
-    }
+    start_answers(worker, service, std::move(requests), exchange,
+                  [&](size_t index) { return std::make_unique<EmbeddingWriter>(response, index); });
   } catch (const ApiError& error) {
-    for (const std::shared_ptr<Answer>& answer : answers) answer->cancel();
     response->fail(error);
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/server/adapter_fields.h"
 #include "wick/server/event_stream.h"
 #include "wick/server/generation_fields.h"
 #include "wick/server/jobs.h"
@@ -118,8 +119,9 @@ Request read_request(const HttpRequest& http, const Service& service, bool& stre
     if (const auto prompt = fields.text("prompt")) request.prompt = *prompt;
     if (fields.find("prompt")->is_string() && request.prompt.empty()) fields.violate("prompt", "must not be empty");
   }
-  read_generation(fields, request);
-  read_max_tokens(fields, {"max_tokens"}, kInferTokens, request);
+  read_generation(fields, service, request);
+  read_adapters(fields, *service.engine, request.params);
+  read_max_tokens(fields, service, {"max_tokens"}, kInferTokens, request);
   if (const auto value = fields.boolean("stream")) streams = *value;
   fields.take([&] {
     std::vector<Violation> more;

@@ -9,26 +9,35 @@
 namespace wick::server {
 namespace {
 
-void read_stop_tokens(Fields& fields, std::vector<TokenId>& tokens) {
+constexpr size_t kMostStops = 4;
+
+void read_stop_tokens(Fields& fields, int32_t vocabulary, std::vector<TokenId>& tokens) {
   const Json* const list = fields.list("stop_token_ids");
   if (list == nullptr) return;
+  tokens.clear();
   for (const Json& item : *list) {
-    const bool is_token =
-        item.is_number_integer() && item.get<int64_t>() >= 0 && item.get<int64_t>() <= std::numeric_limits<TokenId>::max();
-    if (!is_token) return fields.violate("stop_token_ids", "must hold token ids");
+    const bool is_token = item.is_number_integer() && item.get<int64_t>() >= 0 && item.get<int64_t>() < vocabulary;
+    if (!is_token) return fields.violate("stop_token_ids", fmt::format("must hold token ids from 0 to {}", vocabulary - 1));
     tokens.push_back(item.get<TokenId>());
   }
 }
 
 }  // namespace
 
-void read_generation(Fields& fields, Request& request) {
-  read_sampling(fields, request.params.sampling);
-  read_stop_tokens(fields, request.params.stop_tokens);
-  request.params.stop = fields.texts("stop", kMostStops);
-  if (std::ranges::find(request.params.stop, std::string()) != request.params.stop.end()) {
-    fields.violate("stop", "must not hold an empty text");
-  }
+void read_stops(Fields& fields, std::string_view name, std::vector<std::string>& stops) {
+  if (!fields.has(name)) return;
+  stops = fields.texts(name, kMostStops);
+  if (std::ranges::find(stops, std::string()) != stops.end()) fields.violate(name, "must not hold an empty text");
+}
+
+void read_generation(Fields& fields, const Service& service, Request& request) {
+  const GenerationParams& defaults = service.defaults.params;
+  request.params.stop = defaults.stop;
+  request.params.stop_tokens = defaults.stop_tokens;
+  request.params.ignore_eos = defaults.ignore_eos;
+  read_sampling(fields, service, request.params.sampling);
+  read_stop_tokens(fields, service.engine->tokenizer().vocab_size(), request.params.stop_tokens);
+  read_stops(fields, "stop", request.params.stop);
   if (const auto value = fields.boolean("ignore_eos")) request.params.ignore_eos = *value;
   if (const auto value = fields.integer("priority", std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max())) {
     request.priority = static_cast<int32_t>(*value);
@@ -37,11 +46,10 @@ void read_generation(Fields& fields, Request& request) {
   if (const auto value = fields.text("cache_salt")) request.cache_salt = *value;
 }
 
-void read_max_tokens(Fields& fields, std::initializer_list<std::string_view> names, int64_t fallback, Request& request) {
-  request.params.max_tokens = fallback;
-  for (const std::string_view name : names) {
-    if (const auto value = fields.integer(name, -2)) request.params.max_tokens = *value < 0 ? kUnlimitedTokens : *value;
-  }
+void read_max_tokens(Fields& fields, const Service& service, std::initializer_list<std::string_view> names, int64_t own, Request& request) {
+  int64_t tokens = service.defaults.max_tokens.value_or(own);
+  for (const std::string_view name : names) tokens = fields.integer(name, -2).value_or(tokens);
+  request.params.max_tokens = tokens < 0 ? kUnlimitedTokens : tokens;
 }
 
 void name_user(const HttpRequest& http, Request& request) {

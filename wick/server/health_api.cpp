@@ -95,7 +95,7 @@ void add_health_routes(Router& router, Worker& worker) {
     exchange->respond(
         {.status = 200, .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, .body = metrics_text(worker)});
   });
-  for (const std::string prefix : {"/v1", "/openai/v1"}) {
+  for (const std::string prefix : {"/v1", "/openai/v1", ""}) {
     router.add("GET", prefix + "/models", Dialect::openai, [&worker](HttpRequest&, const Exchange& exchange) { models(worker, exchange); });
     router.add("GET", prefix + "/models/{id…}", Dialect::openai,
                [&worker](HttpRequest& request, const Exchange& exchange) { model(worker, request, exchange); });

@@ -103,17 +103,28 @@ class OllamaWriter final : public AnswerWriter {
   ChatOutput output_;
 };
 
-void read_ollama_options(Fields& fields, ChatRequest& chat) {
+// Whether to reason, or how much: "high", "medium" or "low".
+void read_think(Fields& fields, ChatRequest& chat) {
+  const Json* const think = fields.find("think");
+  if (think == nullptr) return;
+  if (think->is_boolean()) {
+    chat.chat.variables = to_text({{"enable_thinking", *think}});
+  } else if (think->is_string()) {
+    chat.chat.variables = to_text({{"enable_thinking", true}, {"reasoning_effort", *think}});
+  } else {
+    fields.violate("think", "must be true, false, or how much: a text");
+  }
+}
+
+void read_ollama_options(Fields& fields, const Service& service, ChatRequest& chat) {
   static const Json kNone = Json::object();
   const Json* const given = fields.object("options");
   Fields options(given == nullptr ? kNone : *given, "options");
-  read_generation(options, chat.request);
-  read_max_tokens(options, {"num_predict"}, kUnlimitedTokens, chat.request);
+  read_generation(options, service, chat.request);
+  read_max_tokens(options, service, {"num_predict"}, kUnlimitedTokens, chat.request);
   fields.take(std::move(options.violations()));
   chat.streams = fields.boolean("stream").value_or(true);
-  if (const Json* const think = fields.find("think"); think != nullptr && think->is_boolean()) {
-    chat.chat.variables = to_text({{"enable_thinking", think->get<bool>()}});
-  }
+  read_think(fields, chat);
 }
 
 void ollama_chat(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
@@ -122,7 +133,7 @@ void ollama_chat(Worker& worker, const HttpRequest& http, const Exchange& exchan
   Fields fields(body);
   ChatRequest chat;
   read_openai_chat(fields, chat);
-  read_ollama_options(fields, chat);
+  read_ollama_options(fields, *service, chat);
   read_adapters(fields, *service->engine, chat.request.params);
   fields.check();
   name_user(http, chat.request);
@@ -140,7 +151,9 @@ void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& ex
   const std::string prompt = fields.text("prompt").value_or("");
   const bool is_raw = fields.boolean("raw").value_or(false) || !service->chat_template;
   const std::string system = fields.text("system").value_or("");
-  read_ollama_options(fields, chat);
+  refuse_pictures(fields);
+  if (fields.text("suffix").value_or("") != "") fields.violate("suffix", "is not supported; /infill fills in the middle of a text");
+  read_ollama_options(fields, *service, chat);
   read_adapters(fields, *service->engine, chat.request.params);
   chat.answer = read_answer_format(fields);
   fields.check();

@@ -180,9 +180,9 @@ void chat_completions(Worker& worker, const HttpRequest& http, const Exchange& e
   ChatRequest chat;
   ChatSettings options;
   read_openai_chat(fields, chat);
-  read_generation(fields, chat.request);
+  read_generation(fields, *service, chat.request);
   read_adapters(fields, *service->engine, chat.request.params);
-  read_max_tokens(fields, {"max_tokens", "max_completion_tokens"}, kUnlimitedTokens, chat.request);
+  read_max_tokens(fields, *service, {"max_tokens", "max_completion_tokens"}, kUnlimitedTokens, chat.request);
   read_chat_settings(fields, chat.request, options);
   options.parses_tools = chat.uses_tools;
   fields.check();
@@ -192,15 +192,32 @@ void chat_completions(Worker& worker, const HttpRequest& http, const Exchange& e
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
 }
 
-void apply_template(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
-  const std::shared_ptr<Service> service = worker.service();
+// The conversation of a request that asks for no answer.
+ChatRequest rendered_chat(const Service& service, const HttpRequest& http) {
   const Json body = parse_body(http.body);
   Fields fields(body);
   ChatRequest chat;
   read_openai_chat(fields, chat);
   fields.check();
-  render_chat(*service, chat, false);
-  exchange->respond(json_response(200, to_text({{"prompt", chat.rendered}})));
+  render_chat(service, chat, false);
+  return chat;
+}
+
+void apply_template(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const ChatRequest chat = rendered_chat(*service, http);
+  std::string_view text = chat.rendered;
+  // What is then sent as a prompt gets its BOS there.
+  const Tokenizer& tokenizer = service->engine->tokenizer();
+  if (tokenizer.adds_bos() && !chat.chat.bos_token.empty() && text.starts_with(chat.chat.bos_token)) {
+    text.remove_prefix(chat.chat.bos_token.size());
+  }
+  exchange->respond(json_response(200, to_text({{"prompt", text}})));
+}
+
+void count_input_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const ChatRequest chat = rendered_chat(*worker.service(), http);
+  exchange->respond(json_response(200, to_text({{"input_tokens", chat.request.tokens.size()}})));
 }
 
 }  // namespace
@@ -209,6 +226,8 @@ void add_openai_chat_routes(Router& router, Worker& worker) {
   for (const char* path : {"/v1/chat/completions", "/openai/v1/chat/completions", "/chat/completions"}) {
     router.add("POST", path, Dialect::openai,
                [&worker](HttpRequest& request, const Exchange& exchange) { chat_completions(worker, request, exchange); });
+    router.add("POST", std::string(path) + "/input_tokens", Dialect::openai,
+               [&worker](HttpRequest& request, const Exchange& exchange) { count_input_tokens(worker, request, exchange); });
   }
   router.add("POST", "/apply-template", Dialect::llama,
              [&worker](HttpRequest& request, const Exchange& exchange) { apply_template(worker, request, exchange); });

@@ -2,26 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string>
-#include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/engine/repetition.h"
 #include "wick/server/generation_fields.h"
 
 namespace wick::server {
-namespace {
-
-// Texts that no repetition reaches beyond, as llama.cpp has them.
-void find_breakers(const Tokenizer& tokenizer, SamplingParams& sampling) {
-  static const std::vector<std::string> kBreakers = {"\n", ":", "\"", "*"};
-  if (sampling.dry_multiplier > 0) sampling.dry_breakers = tokens_with_any_of(tokenizer, kBreakers);
-}
-
-}  // namespace
-
-void fit_into_context(const Engine& engine, Request& request, bool given) {
-  find_breakers(engine.tokenizer(), request.params.sampling);
+bool fit_into_context(const Engine& engine, Request& request, bool given) {
   const int64_t context = engine.info().context;
   if (request.tokens.empty()) {
     request.tokens = engine.encode_prompt(request.prompt, request.params.parse_special);
@@ -38,7 +24,9 @@ void fit_into_context(const Engine& engine, Request& request, bool given) {
                           "or ask for at most {} tokens",
                           length, wanted, context, context - length));
   }
+  const bool is_cut = wanted > context - length;
   wanted = std::min(wanted, context - length);
+  return is_cut;
 }
 
 }  // namespace wick::server

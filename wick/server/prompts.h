@@ -1,4 +1,5 @@
-// The prompt member of OpenAI's completions and embeddings: a text, a list of texts, a list of tokens, or a list of such lists.
+// The prompt member of completions and embeddings. OpenAI's: a text, a list of tokens, or a list of these; llama.cpp's too: a list of
+// tokens and texts is one prompt, and {"prompt_string": …} is a text.
 #pragma once
 
 #include <string>
@@ -6,10 +7,13 @@
 
 #include "wick/engine/request.h"
 #include "wick/server/fields.h"
+#include "wick/text/tokenizer.h"
 
 namespace wick::server {
 
 // A request for each prompt, with its text or tokens set. Wrong ones are recorded in `fields`.
-[[nodiscard]] std::vector<Request> read_prompts(Fields& fields, std::string_view name, size_t most);
+// `parses_special`: control tokens spelled out in texts beside tokens are taken for those tokens.
+[[nodiscard]] std::vector<Request> read_prompts(Fields& fields, const Tokenizer& tokenizer, std::string_view name, size_t most,
+                                                bool parses_special);
 
 }  // namespace wick::server

@@ -200,7 +200,7 @@ void responses(Worker& worker, const HttpRequest& http, const Exchange& exchange
   const Json body = parse_body(http.body);
   Fields fields(body);
   ChatRequest chat;
-  read_responses(fields, chat);
+  read_responses(fields, *service, chat);
   read_adapters(fields, *service->engine, chat.request.params);
   fields.check();
   name_user(http, chat.request);
@@ -209,12 +209,25 @@ void responses(Worker& worker, const HttpRequest& http, const Exchange& exchange
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
 }
 
+void count_input_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  ChatRequest chat;
+  read_responses(fields, *service, chat);
+  fields.check();
+  render_chat(*service, chat, false);
+  exchange->respond(json_response(200, to_text({{"object", "response.input_tokens"}, {"input_tokens", chat.request.tokens.size()}})));
+}
+
 }  // namespace
 
 void add_responses_routes(Router& router, Worker& worker) {
   for (const char* path : {"/v1/responses", "/openai/v1/responses", "/responses"}) {
     router.add("POST", path, Dialect::openai,
                [&worker](HttpRequest& request, const Exchange& exchange) { responses(worker, request, exchange); });
+    router.add("POST", std::string(path) + "/input_tokens", Dialect::openai,
+               [&worker](HttpRequest& request, const Exchange& exchange) { count_input_tokens(worker, request, exchange); });
   }
 }
 

@@ -107,7 +107,7 @@ Json read_function(Fields& tool) {
 
 }  // namespace
 
-void read_responses(Fields& fields, ChatRequest& chat) {
+void read_responses(Fields& fields, const Service& service, ChatRequest& chat) {
   if (const auto instructions = fields.text("instructions")) {
     chat.chat.messages.push_back({.role = "system", .content = *instructions});
   }
@@ -128,8 +128,8 @@ void read_responses(Fields& fields, ChatRequest& chat) {
     if (const auto effort = members.text("effort")) chat.chat.variables = to_text({{"reasoning_effort", *effort}});
     fields.take(std::move(members.violations()));
   }
-  read_generation(fields, chat.request);
-  read_max_tokens(fields, {"max_output_tokens"}, kUnlimitedTokens, chat.request);
+  read_generation(fields, service, chat.request);
+  read_max_tokens(fields, service, {"max_output_tokens"}, kUnlimitedTokens, chat.request);
   chat.streams = fields.boolean("stream").value_or(false);
 }
 

@@ -6,6 +6,6 @@
 namespace wick::server {
 
 // Nothing is kept between requests: what refers to an earlier response is refused.
-void read_responses(Fields& fields, ChatRequest& chat);
+void read_responses(Fields& fields, const Service& service, ChatRequest& chat);
 
 }  // namespace wick::server

@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/engine/repetition.h"
 
 namespace wick::server {
 namespace {
 
 constexpr size_t kMostBiases = 10'000;
 constexpr double kLargestBias = 100;
+constexpr size_t kMostBreakers = 64;
 
 template <class T>
 void read_number(Fields& fields, std::initializer_list<std::string_view> names, double minimum, double maximum, T& target) {
@@ -21,17 +23,18 @@ void read_number(Fields& fields, std::initializer_list<std::string_view> names, 
   }
 }
 
-std::optional<int32_t> token_of(const Json& value) {
+// A token's number, written as a number or a text; of any other text, as llama.cpp takes it, all its tokens. None where it is neither.
+std::vector<TokenId> tokens_of(const Json& value, const Tokenizer& tokenizer) {
   int64_t number = -1;
   if (value.is_number_integer()) {
     number = value.get<int64_t>();
   } else if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    if (error != std::errc() || end != text.data() + text.size()) return tokenizer.encode(text, {.add_special = false});
   }
-  if (number < 0 || number > std::numeric_limits<int32_t>::max()) return std::nullopt;
-  return static_cast<int32_t>(number);
+  if (number < 0 || number > std::numeric_limits<TokenId>::max()) return {};
+  return {static_cast<TokenId>(number)};
 }
 
 // llama.cpp writes false for a token that never comes.
@@ -41,16 +44,18 @@ std::optional<float> bias_of(const Json& value) {
   return value.get<float>();
 }
 
-// OpenAI's {"15043": -100}, or llama.cpp's [[15043, -100]].
-void read_biases(Fields& fields, SamplingParams& sampling) {
+// OpenAI's {"15043": -100}, or llama.cpp's [[15043, -100]] and [[" Hello", -100]].
+void read_biases(Fields& fields, const Tokenizer& tokenizer, SamplingParams& sampling) {
   const Json* const biases = fields.find("logit_bias");
   if (biases == nullptr) return;
+  sampling.logit_bias.clear();
   bool is_good = (biases->is_object() || biases->is_array()) && biases->size() <= kMostBiases;
   const auto add = [&](const Json& token, const Json& bias) {
-    const std::optional<int32_t> id = token_of(token);
+    const std::vector<TokenId> ids = tokens_of(token, tokenizer);
     const std::optional<float> value = bias_of(bias);
-    is_good = is_good && id && value;
-    if (is_good) sampling.logit_bias.push_back({.token = *id, .bias = *value});
+    is_good = is_good && !ids.empty() && value;
+    if (!is_good) return;
+    for (const TokenId id : ids) sampling.logit_bias.push_back({.token = id, .bias = *value});
   };
   if (biases->is_object() && is_good) {
     for (const auto& [token, bias] : biases->items()) add(token, bias);
@@ -60,7 +65,7 @@ void read_biases(Fields& fields, SamplingParams& sampling) {
       if (is_good) add(pair[0], pair[1]);
     }
   }
-  if (!is_good) fields.violate("logit_bias", fmt::format("must give at most {} token ids numbers from -100 to 100", kMostBiases));
+  if (!is_good) fields.violate("logit_bias", fmt::format("must give at most {} token ids or texts numbers from -100 to 100", kMostBiases));
 }
 
 void read_order(Fields& fields, SamplingParams& sampling) {
@@ -77,7 +82,7 @@ void read_order(Fields& fields, SamplingParams& sampling) {
   sampling.order = std::move(order);
 }
 
-void read_repetition(Fields& fields, SamplingParams& sampling) {
+void read_repetition(Fields& fields, const Service& service, SamplingParams& sampling) {
   read_number(fields, {"repetition_penalty", "repeat_penalty"}, 0, 2, sampling.repetition_penalty);
   read_number(fields, {"presence_penalty"}, -2, 2, sampling.presence_penalty);
   read_number(fields, {"frequency_penalty"}, -2, 2, sampling.frequency_penalty);
@@ -86,14 +91,15 @@ void read_repetition(Fields& fields, SamplingParams& sampling) {
   read_number(fields, {"dry_base"}, 1, 100, sampling.dry_base);
   if (const auto value = fields.integer("dry_allowed_length", 1)) sampling.dry_allowed_length = *value;
   if (const auto value = fields.integer("dry_penalty_last_n", -1)) sampling.dry_window = *value;
-  if (fields.has("dry_sequence_breakers")) {
-    fields.violate("dry_sequence_breakers", "is not supported: line break, colon, quote and asterisk are");
-  }
+  std::vector<std::string> breakers = service.defaults.dry_breakers;
+  if (fields.has("dry_sequence_breakers")) breakers = fields.texts("dry_sequence_breakers", kMostBreakers);
+  if (sampling.dry_multiplier > 0) sampling.dry_breakers = tokens_with_any_of(service.engine->tokenizer(), breakers);
 }
 
 }  // namespace
 
-void read_sampling(Fields& fields, SamplingParams& sampling) {
+void read_sampling(Fields& fields, const Service& service, SamplingParams& sampling) {
+  sampling = service.defaults.params.sampling;
   read_number(fields, {"temperature"}, 0, 2, sampling.temperature);
   read_number(fields, {"top_p"}, 0, 1, sampling.top_p);
   read_number(fields, {"min_p"}, 0, 1, sampling.min_p);
@@ -108,11 +114,11 @@ void read_sampling(Fields& fields, SamplingParams& sampling) {
   // -1 is vLLM's word for "all".
   if (const auto value = fields.integer("top_k", -1)) sampling.top_k = std::max<int64_t>(*value, 0);
   // -1 is llama.cpp's word for a random seed.
-  if (const auto value = fields.integer("seed", std::numeric_limits<int64_t>::min()); value && *value != -1) {
-    sampling.seed = static_cast<uint64_t>(*value);
+  if (const auto value = fields.integer("seed", std::numeric_limits<int64_t>::min())) {
+    sampling.seed = *value == -1 ? std::nullopt : std::optional(static_cast<uint64_t>(*value));
   }
-  read_repetition(fields, sampling);
-  read_biases(fields, sampling);
+  read_repetition(fields, service, sampling);
+  read_biases(fields, service.engine->tokenizer(), sampling);
   read_order(fields, sampling);
 }
 

@@ -3,10 +3,12 @@
 
 #include "wick/engine/sampling.h"
 #include "wick/server/fields.h"
+#include "wick/server/worker.h"
 
 namespace wick::server {
 
-// Wrong ones are recorded in `fields`. The engine checks token ids against the vocabulary.
-void read_sampling(Fields& fields, SamplingParams& sampling);
+// What the request does not name is the service's default. Wrong ones are recorded in `fields`. The engine checks token ids against the
+// vocabulary.
+void read_sampling(Fields& fields, const Service& service, SamplingParams& sampling);
 
 }  // namespace wick::server

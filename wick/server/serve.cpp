@@ -105,7 +105,7 @@ class Server {
     add_ollama_routes(router_, *worker_);
     add_embedding_routes(router_, *worker_);
     add_llama_routes(router_, *worker_);
-    add_chat_page(router_);
+    if (options_.has_page) add_chat_page(router_);
   }
 
   void handle(HttpRequest request, Exchange exchange) {

@@ -24,6 +24,7 @@ struct ServeOptions {
   std::chrono::seconds drain{30};
   LogFormat log_format = LogFormat::text;
   bool is_quiet = false;
+  bool has_page = true;  // the chat page at /
   std::string worker_id, model_ref, device, implementation, version, metrics_prefix;
   std::string slot_folder;                        // where /slots saves to and restores from; empty: it does not
   std::function<Json()> device_metrics = {};      // as in WorkerOptions

@@ -20,6 +20,13 @@
 
 namespace wick::server {
 
+// What requests get that do not say otherwise.
+struct RequestDefaults {
+  GenerationParams params = {};            // sampling, stops and ignore_eos of it
+  std::optional<int64_t> max_tokens = {};  // -1: as many as the context holds; none: each API's own
+  std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
+};
+
 // A loaded model, ready for requests.
 struct Service {
   std::unique_ptr<Engine> engine = {};
@@ -30,6 +37,7 @@ struct Service {
   std::optional<ChatTemplate> chat_template = {};
   std::string chat_template_error = {};  // what to say where there is none
   std::string chat_format = "plain";     // what the model's tool calls look like (detect_chat_format)
+  RequestDefaults defaults = {};
 };
 
 struct WorkerOptions {
