@@ -117,10 +117,11 @@ class Server {
     try {
       std::shared_ptr<Service> service = load([this](const LoadingState& state) { worker_->loading(state); });
       service->engine->start();
-      const EngineInfo& info = service->engine->info();
-      log_.event("info", "ready",
-                 {{"model", service->model_id}, {"device", info.device}, {"context", info.context}, {"sequences", info.sequences}});
+      const EngineInfo info = service->engine->info();
+      const std::string model = service->model_id;
+      // Who waits for the line in the log may ask at once.
       worker_->ready(std::move(service));
+      log_.event("info", "ready", {{"model", model}, {"device", info.device}, {"context", info.context}, {"sequences", info.sequences}});
     } catch (const Error& error) {
       failure_ = exit_code_of(error);
       log_.event("error", "loading_failed", {{"message", error.what()}});
