@@ -90,6 +90,8 @@ void read_block_message(Fields& fields, const Json& json, size_t index, std::vec
   }
   fields.take(std::move(members.violations()));
   const bool only_results = !results.empty() && !message.content && message.tool_calls.empty();
+  // Of calls alone too: this API knows no message without a text, and templates look into it.
+  if (!message.content) message.content = "";
   for (ChatMessage& result : results) messages.push_back(std::move(result));
   if (!only_results) messages.push_back(std::move(message));
 }
@@ -139,6 +141,11 @@ void read_chat(Fields& fields, ChatRequest& chat) {
       }
     }
   }
+  // An answer that has been begun for the model.
+  const std::vector<ChatMessage>& read = chat.chat.messages;
+  chat.continues_last =
+      !read.empty() && read.back().role == "assistant" && read.back().tool_calls.empty() && !read.back().content.value_or("").empty();
+  chat.chat.add_generation_prompt = !chat.continues_last;
   read_flat_tools(fields, chat, read_named_tool);
   read_choice(fields, chat);
   read_output_format(fields, chat);
@@ -295,20 +302,20 @@ void messages(Worker& worker, const HttpRequest& http, const Exchange& exchange)
   chat.streams = fields.boolean("stream").value_or(false);
   fields.check();
   name_user(http, chat.request);
-  render_chat(*service, chat, false);  // Anthropic's clients always send a large max_tokens
+  prepare_chat(*service, chat, false);  // Anthropic's clients always send a large max_tokens
   auto writer = std::make_unique<MessageWriter>(exchange, service, chat);
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
 }
 
-void count_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+void count_input_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   const Json body = parse_body(http.body);
   Fields fields(body);
   ChatRequest chat;
   read_chat(fields, chat);
   fields.check();
-  render_chat(*service, chat, false);
-  exchange->respond(json_response(200, to_text({{"input_tokens", chat.request.tokens.size()}})));
+  render_chat(*service, chat);
+  exchange->respond(json_response(200, to_text({{"input_tokens", count_tokens(*service, chat)}})));
 }
 
 }  // namespace
@@ -317,7 +324,7 @@ void add_anthropic_routes(Router& router, Worker& worker) {
   router.add("POST", "/v1/messages", Dialect::anthropic,
              [&worker](HttpRequest& request, const Exchange& exchange) { messages(worker, request, exchange); });
   router.add("POST", "/v1/messages/count_tokens", Dialect::anthropic,
-             [&worker](HttpRequest& request, const Exchange& exchange) { count_tokens(worker, request, exchange); });
+             [&worker](HttpRequest& request, const Exchange& exchange) { count_input_tokens(worker, request, exchange); });
 }
 
 }  // namespace wick::server

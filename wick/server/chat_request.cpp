@@ -192,10 +192,36 @@ void read_openai_chat(Fields& fields, ChatRequest& chat) {
   if (const Json* const more = fields.object("chat_template_kwargs")) variables = *more;
   if (const auto effort = fields.text("reasoning_effort")) variables["reasoning_effort"] = *effort;
   if (!variables.empty()) chat.chat.variables = to_text(variables);
-  if (const auto value = fields.boolean("add_generation_prompt")) chat.chat.add_generation_prompt = *value;
+  const std::optional<bool> begins = fields.boolean("add_generation_prompt");
+  chat.continues_last = fields.boolean("continue_final_message").value_or(false);
+  if (chat.continues_last && begins.value_or(false)) {
+    fields.violate("continue_final_message", "cannot stand beside add_generation_prompt: an answer goes on with a message, or begins one");
+  }
+  chat.chat.add_generation_prompt = begins.value_or(!chat.continues_last);
 }
 
-void render_chat(const Service& service, ChatRequest& chat, bool max_tokens_given) {
+namespace {
+
+// As transformers does it: the text ends with the last message's.
+void cut_behind_last_message(ChatRequest& chat) {
+  const std::string content = chat.chat.messages.empty() ? "" : chat.chat.messages.back().content.value_or("");
+  const size_t last = content.find_last_not_of(" \t\r\n");
+  const std::string stripped = last == std::string::npos ? "" : content.substr(0, last + 1);
+  const size_t found = stripped.empty() ? std::string::npos : chat.rendered.rfind(stripped);
+  if (found == std::string::npos) {
+    throw ApiError(
+        {{.field = "continue_final_message", .constraint = "needs a last message whose text the template writes as it is", .value = ""}});
+  }
+  // Templates may strip what the text ends in.
+  const bool is_whole = chat.rendered.compare(found, content.size(), content) == 0;
+  chat.rendered.resize(found + (is_whole ? content.size() : stripped.size()));
+}
+
+}  // namespace
+
+size_t count_tokens(const Service& service, const ChatRequest& chat) { return service.engine->encode_prompt(chat.rendered, true).size(); }
+
+void render_chat(const Service& service, ChatRequest& chat) {
   if (!service.chat_template) throw ApiError(400, "NO_CHAT_TEMPLATE", service.chat_template_error);
   const Tokenizer& tokenizer = service.engine->tokenizer();
   const auto text_of = [&](std::optional<TokenId> token) { return token ? std::string(tokenizer.token_text(*token)) : std::string(); };
@@ -206,6 +232,11 @@ void render_chat(const Service& service, ChatRequest& chat, bool max_tokens_give
   } catch (const Error& error) {
     throw ApiError(400, "INVALID_REQUEST", error.what());
   }
+  if (chat.continues_last) cut_behind_last_message(chat);
+}
+
+void prepare_chat(const Service& service, ChatRequest& chat, bool max_tokens_given) {
+  render_chat(service, chat);
   // Control tokens in a rendered conversation are what the template wrote.
   chat.request.params.parse_special = true;
   chat.request.prompt = chat.rendered;

@@ -23,6 +23,7 @@ struct ChatRequest {
   ChatPrompt chat = {};
   std::string rendered = {};  // the conversation as the model's text
   Request request = {};
+  bool continues_last = false;  // the answer goes on with the last message, which is the assistant's
   bool streams = false;
   bool uses_tools = false;  // tool calls in the answer are parsed
   // What the answer is held to (answer_format.h).
@@ -32,9 +33,13 @@ struct ChatRequest {
   bool parallel_calls = true;
 };
 
-// Renders the conversation by the model's template into request.tokens, and checks that it fits.
-// Errors: ApiError: 400 for a model without a template, and with the template's own words for what it refuses; CONTEXT_LENGTH_EXCEEDED.
-void render_chat(const Service& service, ChatRequest& chat, bool max_tokens_given);
+// Renders the conversation by the model's template. Errors: ApiError: 400 for a model without a template, and with the template's own words
+// for what it refuses.
+void render_chat(const Service& service, ChatRequest& chat);
+// The tokens of a rendered conversation, whether they fit into the context or not.
+[[nodiscard]] size_t count_tokens(const Service& service, const ChatRequest& chat);
+// render_chat(); then request.tokens, which must fit, and what the answer is held to. Errors: also CONTEXT_LENGTH_EXCEEDED.
+void prepare_chat(const Service& service, ChatRequest& chat, bool max_tokens_given);
 
 // Whether one of the tools, which are in chat.chat.tools, must be called: "none", "auto", "required", or with `name` that one.
 void choose_tool(Fields& fields, const std::string& word, const std::string& name, ChatRequest& chat);

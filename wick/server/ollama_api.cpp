@@ -137,7 +137,7 @@ void ollama_chat(Worker& worker, const HttpRequest& http, const Exchange& exchan
   read_adapters(fields, *service->engine, chat.request.params);
   fields.check();
   name_user(http, chat.request);
-  render_chat(*service, chat, false);
+  prepare_chat(*service, chat, false);
   auto writer = std::make_unique<OllamaWriter>(exchange, service, chat, true);
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
 }
@@ -165,7 +165,7 @@ void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& ex
   } else {
     if (!system.empty()) chat.chat.messages.push_back({.role = "system", .content = system});
     chat.chat.messages.push_back({.role = "user", .content = prompt});
-    render_chat(*service, chat, false);
+    prepare_chat(*service, chat, false);
   }
   auto writer = std::make_unique<OllamaWriter>(exchange, service, chat, false);
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));

@@ -187,7 +187,7 @@ void chat_completions(Worker& worker, const HttpRequest& http, const Exchange& e
   options.parses_tools = chat.uses_tools;
   fields.check();
   name_user(http, chat.request);
-  render_chat(*service, chat, fields.has("max_tokens") || fields.has("max_completion_tokens"));
+  prepare_chat(*service, chat, fields.has("max_tokens") || fields.has("max_completion_tokens"));
   auto writer = std::make_unique<ChatWriter>(exchange, service, options, chat);
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
 }
@@ -199,7 +199,7 @@ ChatRequest rendered_chat(const Service& service, const HttpRequest& http) {
   ChatRequest chat;
   read_openai_chat(fields, chat);
   fields.check();
-  render_chat(service, chat, false);
+  render_chat(service, chat);
   return chat;
 }
 
@@ -216,8 +216,9 @@ void apply_template(Worker& worker, const HttpRequest& http, const Exchange& exc
 }
 
 void count_input_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
-  const ChatRequest chat = rendered_chat(*worker.service(), http);
-  exchange->respond(json_response(200, to_text({{"input_tokens", chat.request.tokens.size()}})));
+  const std::shared_ptr<Service> service = worker.service();
+  const ChatRequest chat = rendered_chat(*service, http);
+  exchange->respond(json_response(200, to_text({{"input_tokens", count_tokens(*service, chat)}})));
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ void responses(Worker& worker, const HttpRequest& http, const Exchange& exchange
   read_adapters(fields, *service->engine, chat.request.params);
   fields.check();
   name_user(http, chat.request);
-  render_chat(*service, chat, fields.has("max_output_tokens"));
+  prepare_chat(*service, chat, fields.has("max_output_tokens"));
   auto writer = std::make_unique<ResponseWriter>(exchange, service, chat, repeated_fields(fields));
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
 }
@@ -216,8 +216,8 @@ void count_input_tokens(Worker& worker, const HttpRequest& http, const Exchange&
   ChatRequest chat;
   read_responses(fields, *service, chat);
   fields.check();
-  render_chat(*service, chat, false);
-  exchange->respond(json_response(200, to_text({{"object", "response.input_tokens"}, {"input_tokens", chat.request.tokens.size()}})));
+  render_chat(*service, chat);
+  exchange->respond(json_response(200, to_text({{"object", "response.input_tokens"}, {"input_tokens", count_tokens(*service, chat)}})));
 }
 
 }  // namespace
