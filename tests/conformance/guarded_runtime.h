@@ -4,11 +4,12 @@
 
 #include <memory>
 
+#include "wick/device/buffer_splitter.h"
 #include "wick/device/runtime.h"
 
 namespace wick::conformance {
 
-class GuardedRuntime final : public Runtime {
+class GuardedRuntime final : public Runtime, public BufferSplitter {
  public:
   explicit GuardedRuntime(std::shared_ptr<Runtime> inner) : inner_(std::move(inner)) {}
 
@@ -26,6 +27,10 @@ class GuardedRuntime final : public Runtime {
   [[nodiscard]] bool runs_kernels() const noexcept override { return inner_->runs_kernels(); }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override { return inner_->compile(kernel); }
   void validate(const Launch& launch) override { inner_->validate(launch); }
+  [[nodiscard]] const Program* split(const Program& program, std::span<const uint32_t> parts, uint32_t part_bytes) override {
+    auto* const splitter = dynamic_cast<BufferSplitter*>(inner_.get());
+    return splitter == nullptr ? nullptr : splitter->split(program, parts, part_bytes);
+  }
   [[nodiscard]] bool is_lost() const noexcept override { return inner_->is_lost(); }
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return inner_->allocated_bytes(); }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return inner_->peak_allocated_bytes(); }

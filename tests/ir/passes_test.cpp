@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "ir/kernel_cases.h"
 #include "ir/launch.h"
@@ -140,6 +143,58 @@ TEST(Lower, PacksHalvesAsTheReferenceDoes) {
     }
   }
   EXPECT_EQ(wrong, 0U);
+}
+
+// Whole buffers and the same in parts of 16 bytes: every access that a buffer has, by scalars and vectors, with and without gates.
+struct Parts {
+  std::vector<float> x = test_numbers(16, 1);
+  std::vector<uint32_t> counts = std::vector<uint32_t>(8, 3);
+  std::vector<float> y = std::vector<float>(16, -1);
+};
+Kernel every_access() {
+  KernelBuilder k("every_access", {.group_size = 4});
+  const Memory x = k.buffer("x", Element::f32), counts = k.output("counts", Element::u32), y = k.output("y", Element::f32);
+  const Value n = k.parameter("n", Type::u32), t = k.local_id();
+  const Vector four = x.load4(t * 4U);
+  const Vector gated = x.load4_if(t < 2U, t * 4U, 9.0F);
+  y.store(t * 4U, {four[3] + x[t + 5U], four[2], gated[1], x.load_if(t < n, 15U - t, 7.0F)});
+  const Value before = counts.atomic(AtomicOp::add, t * 2U, t + 1U);
+  y.store_if(t == 3U, 12U, cast(Type::f32, before));
+  counts.store(t * 2U + 1U, counts[t * 2U] + 100U);
+  return k.finish();
+}
+
+TEST(SplitBuffers, KeepsTheMeaningOfEveryAccess) {
+  const Kernel whole = schedule(every_access());
+  Parts expected;
+  launch(whole, {}, arguments(expected.x, expected.counts, expected.y), {3});
+  const std::optional<Kernel> split = split_buffers(whole, std::vector<uint32_t>{4, 2, 3}, 16);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->buffers.size(), 9U);
+  EXPECT_EQ(split->buffers[0].name, whole.buffers[0].name);
+  Parts found;
+  const std::span<std::byte> x = std::as_writable_bytes(std::span(found.x)), counts = std::as_writable_bytes(std::span(found.counts)),
+                             y = std::as_writable_bytes(std::span(found.y));
+  const auto part = [](std::span<std::byte> bytes, std::size_t i) { return bytes.subspan(16 * i, 16); };
+  launch(*split, {},
+         {part(x, 0), part(counts, 0), part(y, 0), part(x, 1), part(x, 2), part(x, 3), part(counts, 1), part(y, 1), y.subspan(32)}, {3});
+  EXPECT_EQ(found.y, expected.y);
+  EXPECT_EQ(found.counts, expected.counts);
+  EXPECT_NE(found.counts, Parts().counts);
+}
+
+TEST(SplitBuffers, RefusesTilesAndTextsThatAreNotOurs) {
+  KernelBuilder k("tiles", {.group_size = 8, .subgroup_size = 8});
+  const Memory x = k.buffer("x", Element::f32), y = k.output("y", Element::f32);
+  const uint32_t sum = k.tile(TileRole::accumulator, Element::f32, 8, 8);
+  k.tile_load(sum, x, 0, 8);
+  k.tile_store(sum, y, 0, 8);
+  Kernel tiles = k.finish();
+  EXPECT_FALSE(split_buffers(tiles, std::vector<uint32_t>{2, 1}, 128));
+  EXPECT_FALSE(split_buffers(tiles, std::vector<uint32_t>{1, 2}, 128));
+  Kernel foreign = every_access();
+  foreign.entry = "every_access";
+  EXPECT_FALSE(split_buffers(foreign, std::vector<uint32_t>{4, 1, 1}, 16));
 }
 
 }  // namespace

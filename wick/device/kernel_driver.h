@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wick/device/buffer.h"
@@ -58,5 +59,8 @@ class KernelDriver {
 struct CompilerError {
   std::string log;
 };
+
+// A log, for an error of one line: its lines, without the blank ones, one behind the other.
+[[nodiscard]] std::string on_one_line(std::string_view log);
 
 }  // namespace wick

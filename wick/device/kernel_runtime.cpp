@@ -14,23 +14,6 @@
 namespace wick {
 namespace {
 
-// A compiler's log, for an error of one line: its lines, without the blank ones, one behind the other.
-std::string on_one_line(std::string_view log) {
-  constexpr std::string_view kBlank = " \t\r";
-  std::string joined;
-  while (!log.empty()) {
-    const size_t end = std::min(log.find('\n'), log.size());
-    std::string_view line = log.substr(0, end);
-    log.remove_prefix(std::min(end + 1, log.size()));
-    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
-    line = line.substr(0, line.find_last_not_of(kBlank) + 1);
-    if (line.empty()) continue;
-    if (!joined.empty()) joined += " | ";
-    joined += line;
-  }
-  return joined;
-}
-
 // What prepare() sees to for kernels of our own.
 void check_signature(const ir::Kernel& kernel, const DeviceCaps& caps) {
   if (kernel.entry.empty()) fail(ErrorCode::invalid_argument, "kernel {}: no function is named", kernel.name);
@@ -50,6 +33,22 @@ void check_signature(const ir::Kernel& kernel, const DeviceCaps& caps) {
 }
 
 }  // namespace
+
+std::string on_one_line(std::string_view log) {
+  constexpr std::string_view kBlank = " \t\r";
+  std::string joined;
+  while (!log.empty()) {
+    const size_t end = std::min(log.find('\n'), log.size());
+    std::string_view line = log.substr(0, end);
+    log.remove_prefix(std::min(end + 1, log.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+    line = line.substr(0, line.find_last_not_of(kBlank) + 1);
+    if (line.empty()) continue;
+    if (!joined.empty()) joined += " | ";
+    joined += line;
+  }
+  return joined;
+}
 
 KernelRuntime::KernelRuntime(std::unique_ptr<KernelDriver> driver, const DeviceOptions& options)
     : driver_(std::move(driver)), allocator_(std::make_shared<CachingAllocator>(driver_)) {
@@ -79,9 +78,25 @@ std::shared_ptr<const Program> KernelRuntime::compile(const ir::Kernel& kernel) 
 
 std::shared_ptr<const Program> KernelRuntime::remember(std::shared_ptr<const Program> program) {
   const std::lock_guard lock(compiled_mutex_);
-  std::erase_if(compiled_, [](const auto& entry) { return entry.second.expired(); });
-  compiled_[program.get()] = program;
+  std::erase_if(compiled_, [](const auto& entry) { return entry.second.program.expired(); });
+  compiled_[program.get()] = {program, {}};
   return program;
+}
+
+const Program* KernelRuntime::split(const Program& program, std::span<const uint32_t> parts, uint32_t part_bytes) {
+  const std::vector<uint32_t> key(parts.begin(), parts.end());
+  const auto kept = [&](std::shared_ptr<const Program> made) -> const Program* {
+    const std::lock_guard lock(compiled_mutex_);
+    const auto found = compiled_.find(&program);
+    WICK_ASSERT(found != compiled_.end());
+    auto& programs = found->second.split;
+    if (made != nullptr) programs.try_emplace(key, std::move(made));
+    const auto split = programs.find(key);
+    return split == programs.end() ? nullptr : split->second.get();
+  };
+  if (const Program* const made = kept(nullptr)) return made;
+  std::optional<ir::Kernel> kernel = ir::split_buffers(program.kernel(), parts, part_bytes);
+  return kernel ? kept(remember(make(std::move(*kernel)))) : nullptr;
 }
 
 std::shared_ptr<const Program> KernelRuntime::compile_source(const std::string& name, const KernelSource& source, const std::string& entry,
@@ -115,7 +130,7 @@ std::shared_ptr<const Program> KernelRuntime::share(const Program& program) {
   const std::lock_guard lock(compiled_mutex_);
   const auto found = compiled_.find(&program);
   WICK_ASSERT(found != compiled_.end());
-  return std::shared_ptr<const Program>(found->second);
+  return std::shared_ptr<const Program>(found->second.program);
 }
 
 std::shared_ptr<const Program> KernelRuntime::build(ir::Kernel prepared, const std::string& text) {

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "wick/device/buffer_splitter.h"
 #include "wick/device/caching_allocator.h"
 #include "wick/device/capture.h"
 #include "wick/device/kernel_driver.h"
@@ -20,7 +23,7 @@
 
 namespace wick {
 
-class KernelRuntime final : public Runtime {
+class KernelRuntime final : public Runtime, public BufferSplitter {
  public:
   explicit KernelRuntime(std::unique_ptr<KernelDriver> driver, const DeviceOptions& options = {});
   ~KernelRuntime() override { forget_programs(); }
@@ -40,6 +43,7 @@ class KernelRuntime final : public Runtime {
   void validate(const Launch& launch) override {
     if (validation_) validation_->check(launch);
   }
+  [[nodiscard]] const Program* split(const Program& program, std::span<const uint32_t> parts, uint32_t part_bytes) override;
   [[nodiscard]] bool is_lost() const noexcept override { return driver_->is_lost(); }
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return allocator_->statistics().allocated; }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return allocator_->statistics().peak_allocated; }
@@ -99,7 +103,11 @@ class KernelRuntime final : public Runtime {
   Queue* recorder_ = nullptr;
   std::shared_ptr<CachingAllocator::Arena> arena_;
   std::mutex compiled_mutex_;
-  std::unordered_map<const Program*, std::weak_ptr<const Program>> compiled_;
+  struct Compiled {
+    std::weak_ptr<const Program> program;
+    std::map<std::vector<uint32_t>, std::shared_ptr<const Program>> split;  // by the parts of each buffer
+  };
+  std::unordered_map<const Program*, Compiled> compiled_;
 };
 
 }  // namespace wick

@@ -1,6 +1,10 @@
 // Passes: kernels in, kernels of the same meaning out.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
+
 #include "wick/ir/kernel.h"
 #include "wick/op/device_caps.h"
 
@@ -25,5 +29,11 @@ struct ScheduleOptions {
 
 // verify, lower, fold_constants, verify, schedule: a kernel as a dialect prints it for this device.
 [[nodiscard]] Kernel prepare(const Kernel& kernel, const DeviceCaps& caps);
+
+// A prepared kernel for a device that binds less of a buffer at once: buffer i becomes parts[i] buffers, each of `part_bytes` bytes but
+// the last; a multiple of 16. The first parts have the buffer's number; the others stand behind all buffers, in their order. None for a
+// kernel that is no text of ours, that moves matrix tiles of a buffer of several parts, as a tile may lie in two, and where a part begins
+// beyond the 2^32nd element.
+[[nodiscard]] std::optional<Kernel> split_buffers(const Kernel& kernel, std::span<const uint32_t> parts, uint32_t part_bytes);
 
 }  // namespace wick::ir
