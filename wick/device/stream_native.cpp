@@ -2,19 +2,11 @@
 
 #include <utility>
 
-#include "wick/base/fail.h"
-#include "wick/device/kernel_runtime.h"
+#include "wick/device/native_driver.h"
 
 namespace wick {
 
-StreamDriver& stream_driver(const Device& device, DeviceKind kind) {
-  auto* const runtime = dynamic_cast<KernelRuntime*>(&device.as_kind(kind).runtime());
-  auto* const driver = runtime == nullptr ? nullptr : dynamic_cast<StreamDriver*>(&runtime->driver());
-  if (driver == nullptr) {
-    fail(ErrorCode::device_mismatch, "{} is not driven by the {} backend", device.location().to_string(), to_string(kind));
-  }
-  return *driver;
-}
+StreamDriver& stream_driver(const Device& device, DeviceKind kind) { return driver_of<StreamDriver>(device, kind); }
 
 const StreamProgram& stream_program(const Program& program, DeviceKind kind) {
   const auto* const loaded = dynamic_cast<const StreamProgram*>(&program);

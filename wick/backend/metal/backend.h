@@ -4,39 +4,35 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "wick/backend/metal/queue.h"
-#include "wick/device/kernel_driver.h"
-#include "wick/device/last_compiled.h"
 #include "wick/device/registry.h"
+#include "wick/device/text_driver.h"
 
 namespace wick::metal {
 
-class Driver final : public KernelDriver {
+class Driver final : public TextDriver<Device, Queue, Pipeline> {
  public:
-  explicit Driver(std::shared_ptr<Device> device) : device_(std::move(device)), queue_(std::make_shared<Queue>(device_)) {}
+  using TextDriver::TextDriver;
 
-  [[nodiscard]] const DeviceCaps& caps() const noexcept override { return device_->caps(); }
-  [[nodiscard]] wick::Queue& queue() noexcept override { return *queue_; }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return allocate_block(queue_, bytes); }
   [[nodiscard]] std::unique_ptr<Buffer> import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) override {
     return import_block(queue_, data, bytes, std::move(owner));
   }
   [[nodiscard]] std::optional<size_t> free_bytes() noexcept override;
   [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::msl_dialect(); }
-  // What is kept is a text that Metal took. Its archives of binaries are found by the function of a library, so by the text compiled again;
-  // what the system has compiled it keeps itself.
+  // Metal's archives of binaries are found by the function of a library, so by the text compiled again; what the system has compiled it
+  // keeps itself.
   [[nodiscard]] std::string binary_key() const override { return device_->caps().driver; }
-  [[nodiscard]] std::vector<std::byte> compile(const ir::Kernel& prepared, const std::string& text) override;
-  [[nodiscard]] std::shared_ptr<const wick::Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override;
-  [[nodiscard]] bool is_lost() const noexcept override { return queue_->is_lost(); }
-
-  [[nodiscard]] Device& device() const noexcept { return *device_; }
 
  private:
-  std::shared_ptr<Device> device_;
-  std::shared_ptr<Queue> queue_;
-  LastCompiled<Pipeline> compiled_;
+  [[nodiscard]] CompiledText<Pipeline> compile_text(const ir::Kernel& prepared, const std::string& text) override {
+    return compile_pipeline(*device_, prepared, text);
+  }
+  [[nodiscard]] std::shared_ptr<const wick::Program> make_program(ir::Kernel prepared, Pipeline pipeline) override {
+    return std::make_shared<const Program>(std::move(prepared), std::move(pipeline));
+  }
 };
 
 extern const Backend kBackend;

@@ -1,16 +1,12 @@
 #include "wick/backend/metal/memory.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "wick/backend/metal/queue.h"
-#include "wick/base/fail.h"
+#include "wick/device/block_size.h"
 
 namespace wick::metal {
 namespace {
-
-// Kernels take whole words and vectors: a block ends where such a vector does.
-constexpr size_t kGranule = 256;
 
 // Written by the processor and read by the GPU, or the other way round; never both at once: the queue sees to it.
 constexpr MTLResourceOptions kShared = MTLResourceStorageModeShared;
@@ -25,16 +21,13 @@ Block::Block(std::shared_ptr<Queue> queue, Owned<id<MTLBuffer>> handle, size_t f
 Block::~Block() {
   queue_->device().residency().remove(handle_.get());
   // Metal keeps its object, but the memory would go with its owner.
-  if (owner_ != nullptr) queue_->finish(*this);
+  if (owner_ != nullptr) queue_->finish_block(*this);
 }
 
 std::unique_ptr<Block> allocate_block(const std::shared_ptr<Queue>& queue, size_t bytes) {
   const Device& device = queue->device();
-  const size_t whole = std::max(kGranule, (bytes + kGranule - 1) / kGranule * kGranule);
-  if (whole > [device.handle() maxBufferLength]) {
-    fail(ErrorCode::unsupported, "{}: a buffer of {} bytes, and the device takes {} at most in one", device.place(), bytes,
-         static_cast<uint64_t>([device.handle() maxBufferLength]));
-  }
+  const size_t whole = whole_block(bytes);
+  check_block(device.place(), bytes, [device.handle() maxBufferLength]);
   Owned<id<MTLBuffer>> handle([device.handle() newBufferWithLength:whole options:kShared]);
   return handle ? std::make_unique<Block>(queue, std::move(handle), 0, whole) : nullptr;
 }

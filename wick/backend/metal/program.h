@@ -6,19 +6,15 @@
 
 #include "wick/backend/metal/device.h"
 #include "wick/device/program.h"
+#include "wick/device/text_driver.h"
 
 namespace wick::metal {
 
 using Pipeline = Owned<id<MTLComputePipelineState>>;
 
-// A pipeline, or why Metal refused the text. Nothing here catches an exception of C++, for which some run-time libraries of Objective-C
-// have no handlers.
-struct Compilation {
-  Pipeline pipeline;
-  std::string refusal;
-};
+// Nothing here catches an exception of C++, for which some run-time libraries of Objective-C have no handlers.
 // Errors: unsupported for groups larger, or simdgroups of another size, than it runs this kernel in.
-[[nodiscard]] Compilation compile_pipeline(const Device& device, const ir::Kernel& kernel, const std::string& text);
+[[nodiscard]] CompiledText<Pipeline> compile_pipeline(const Device& device, const ir::Kernel& kernel, const std::string& text);
 
 class Program final : public wick::Program {
  public:

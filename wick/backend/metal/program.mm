@@ -47,8 +47,8 @@ void check_lanes(const Device& device, const ir::Kernel& kernel, id<MTLComputePi
 
 }  // namespace
 
-Compilation compile_pipeline(const Device& device, const ir::Kernel& kernel, const std::string& text) {
-  Compilation result;
+CompiledText<Pipeline> compile_pipeline(const Device& device, const ir::Kernel& kernel, const std::string& text) {
+  CompiledText<Pipeline> result;
   @autoreleasepool {
     NSError* error = nil;
     const Owned<id<MTLLibrary>> library = compile_library(device, kernel, text, &error);
@@ -63,12 +63,13 @@ Compilation compile_pipeline(const Device& device, const ir::Kernel& kernel, con
       return result;
     }
     error = nil;  // of the library these were warnings
-    result.pipeline = make_pipeline(device, kernel, function.get(), &error);
-    if (!result.pipeline) {
+    Pipeline pipeline = make_pipeline(device, kernel, function.get(), &error);
+    if (!pipeline) {
       result.refusal = refusal(error, "newComputePipelineState");
       return result;
     }
-    check_lanes(device, kernel, result.pipeline.get());
+    check_lanes(device, kernel, pipeline.get());
+    result.pipeline = std::move(pipeline);
   }
   return result;
 }

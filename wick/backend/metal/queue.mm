@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "wick/backend/metal/byte_kernels.h"
 #include "wick/base/fail.h"
 #include "wick/device/device_lost.h"
 #include "wick/ir/dialect/dialect.h"
@@ -20,14 +19,12 @@ constexpr size_t kLaunchesWhileIdle = 32, kLaunchesPerSubmission = 256;
 constexpr size_t kStagedBytesPerSubmission = size_t{64} << 20;
 // The host is so many submissions ahead of the device at most.
 constexpr size_t kRunningSubmissions = 4;
-constexpr size_t kElementsPerLaunch = size_t{1} << 24;  // of copies and fills
 
-class QueueEvent final : public Event {
+// Has the times of the command buffer that ends there.
+class QueueEvent final : public SubmissionEvent {
  public:
-  QueueEvent(std::shared_ptr<Queue> queue, uint64_t serial, Owned<id<MTLCommandBuffer>> commands)
-      : queue_(std::move(queue)), serial_(serial), commands_(std::move(commands)) {}
-  [[nodiscard]] bool is_done() override { return queue_->is_done(serial_); }
-  void wait() override { queue_->wait(serial_); }
+  QueueEvent(std::shared_ptr<SubmissionQueue> queue, uint64_t serial, Owned<id<MTLCommandBuffer>> commands)
+      : SubmissionEvent(std::move(queue), serial), commands_(std::move(commands)) {}
   [[nodiscard]] std::optional<double> seconds_since(const Event& earlier) const override {
     const auto& other = static_cast<const QueueEvent&>(earlier);
     const double begin = [other.commands_.get() GPUEndTime], end = [commands_.get() GPUEndTime];
@@ -36,8 +33,6 @@ class QueueEvent final : public Event {
   }
 
  private:
-  std::shared_ptr<Queue> queue_;
-  uint64_t serial_;
   Owned<id<MTLCommandBuffer>> commands_;
 };
 
@@ -60,33 +55,17 @@ std::string_view name_of(NSInteger code) {
 
 }  // namespace
 
-// Bytes of a block that a command touches.
-struct Queue::Span {
-  Block* block;
-  size_t offset;  // in the block
-  size_t bytes;
-
-  [[nodiscard]] bool is_of_words() const noexcept { return offset % 4 == 0 && bytes % 4 == 0; }
-  // A view that a kernel may have, and the place of the first of these elements in it.
-  [[nodiscard]] BufferArgument view(size_t alignment) const noexcept {
-    const size_t before = offset % alignment;
-    return {block, offset - before, before + bytes};
-  }
-  [[nodiscard]] uint32_t first_element(size_t alignment, size_t element_bytes) const noexcept {
-    return static_cast<uint32_t>(offset % alignment / element_bytes);
-  }
-};
+Queue::Queue(std::shared_ptr<Device> device)
+    : device_(std::move(device)),
+      byte_kernels_(
+          device_->caps(), [this](const ir::Kernel& kernel) { return compile(kernel); },
+          [this](const Launch& launch) { write_launch(launch); }) {}
 
 Queue::~Queue() {
   @autoreleasepool {
     if (encoder_) [encoder_.get() endEncoding];
     for (const Running& submission : running_) [submission.commands.get() waitUntilCompleted];
   }
-}
-
-Queue::Span Queue::span(const Buffer& buffer, size_t offset, size_t bytes) {
-  const auto [place, first] = const_cast<Buffer&>(buffer).place();  // NOLINT: a command may write to what its caller only names
-  return {static_cast<Block*>(place), first + offset, bytes};
 }
 
 void Queue::open() {
@@ -99,16 +78,18 @@ void Queue::open() {
 
 void Queue::submit() {
   if (!encoder_) return;
-  [encoder_.get() endEncoding];
-  device_->residency().commit();
-  [commands_.get() commit];
-  running_.push_back({++submitted_, commands_});
-  last_ = std::move(commands_);
-  commands_.reset();
-  encoder_.reset();
-  launches_ = staged_bytes_ = 0;
-  if (running_.size() > kRunningSubmissions) [running_.front().commands.get() waitUntilCompleted];
-  retire();
+  @autoreleasepool {
+    [encoder_.get() endEncoding];
+    device_->residency().commit();
+    [commands_.get() commit];
+    running_.push_back({++submitted_, commands_});
+    last_ = std::move(commands_);
+    commands_.reset();
+    encoder_.reset();
+    launches_ = staged_bytes_ = 0;
+    if (running_.size() > kRunningSubmissions) [running_.front().commands.get() waitUntilCompleted];
+    retire();
+  }
 }
 
 void Queue::note_failure(id<MTLCommandBuffer> commands) {
@@ -152,7 +133,7 @@ void Queue::write_launch(const Launch& launch) {
   bound_pipeline_ = program.pipeline();
   NSUInteger index = 0;
   for (const BufferArgument& argument : launch.buffers) {
-    const Span at = span(*argument.buffer, argument.offset, 0);
+    const Span at = Span::of(*argument.buffer, argument.offset, 0);
     bind(index++, at.block->handle(), at.block->first() + at.offset);
     at.block->last_use = recorded();
   }
@@ -175,54 +156,21 @@ void Queue::launch(const Launch& launch) {
   }
 }
 
-const Program& Queue::byte_program(std::shared_ptr<const Program>& program, ir::Kernel (*kernel)(ir::Element), ir::Element element) {
-  if (program != nullptr) return *program;
-  DeviceCaps caps = device_->caps();
-  caps.storage_8bit = true;  // which a variant may have left out
-  ir::Kernel prepared = ir::prepare(kernel(element), caps);
-  Compilation made = compile_pipeline(*device_, prepared, ir::print(prepared, ir::msl_dialect()));
+std::shared_ptr<const wick::Program> Queue::compile(const ir::Kernel& kernel) {
+  ir::Kernel prepared = ir::prepare(kernel, device_->caps());
+  CompiledText<Pipeline> made = compile_pipeline(*device_, prepared, ir::print(prepared, ir::msl_dialect()));
   if (!made.pipeline) {
     fail(ErrorCode::unsupported, "kernel {}: the MSL compiler of {} refused it: {}", prepared.name, device_->place(), made.refusal);
   }
-  program = std::make_shared<const Program>(std::move(prepared), std::move(made.pipeline));
-  return *program;
-}
-
-void Queue::write_copy(const Span& source, const Span& target) {
-  const bool words = source.is_of_words() && target.is_of_words();
-  const size_t element = words ? 4 : 1, alignment = device_->caps().buffer_offset_alignment;
-  const Program& program =
-      words ? byte_program(copy_words_, copy_kernel, ir::Element::u32) : byte_program(copy_bytes_, copy_kernel, ir::Element::u8);
-  for (size_t at = 0; at < target.bytes; at += kElementsPerLaunch * element) {
-    const size_t bytes = std::min(kElementsPerLaunch * element, target.bytes - at);
-    const Span from{source.block, source.offset + at, bytes}, to{target.block, target.offset + at, bytes};
-    const std::array buffers{from.view(alignment), to.view(alignment)};
-    const auto count = static_cast<uint32_t>(bytes / element);
-    const std::array parameters{from.first_element(alignment, element), to.first_element(alignment, element), count};
-    write_launch({&program, {(count + kByteKernelLanes - 1) / kByteKernelLanes, 1, 1}, buffers, parameters});
-  }
-}
-
-void Queue::write_fill(const Span& target, std::byte value) {
-  const bool words = target.is_of_words();
-  const size_t element = words ? 4 : 1, alignment = device_->caps().buffer_offset_alignment;
-  const Program& program =
-      words ? byte_program(fill_words_, fill_kernel, ir::Element::u32) : byte_program(fill_bytes_, fill_kernel, ir::Element::u8);
-  const uint32_t bits = static_cast<uint32_t>(value) * (words ? 0x01010101U : 1U);
-  for (size_t at = 0; at < target.bytes; at += kElementsPerLaunch * element) {
-    const Span to{target.block, target.offset + at, std::min(kElementsPerLaunch * element, target.bytes - at)};
-    const std::array buffers{to.view(alignment)};
-    const auto count = static_cast<uint32_t>(to.bytes / element);
-    const std::array parameters{to.first_element(alignment, element), count, bits};
-    write_launch({&program, {(count + kByteKernelLanes - 1) / kByteKernelLanes, 1, 1}, buffers, parameters});
-  }
+  return std::make_shared<const Program>(std::move(prepared), std::move(*made.pipeline));
 }
 
 void Queue::copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) {
   if (bytes == 0) return;
   @autoreleasepool {
     const std::lock_guard lock(mutex_);
-    if (!failure_) write_copy(span(source, source_offset, bytes), span(target, target_offset, bytes));
+    const Span from = Span::of(source, source_offset, bytes), to = Span::of(target, target_offset, bytes);
+    if (!failure_) byte_kernels_.copy(*from.block, from.offset, *to.block, to.offset, bytes);
   }
 }
 
@@ -230,7 +178,8 @@ void Queue::fill(Buffer& target, size_t offset, size_t bytes, std::byte value) {
   if (bytes == 0) return;
   @autoreleasepool {
     const std::lock_guard lock(mutex_);
-    if (!failure_) write_fill(span(target, offset, bytes), value);
+    const Span to = Span::of(target, offset, bytes);
+    if (!failure_) byte_kernels_.fill(*to.block, to.offset, bytes, value);
   }
 }
 
@@ -239,17 +188,17 @@ void Queue::upload(const std::byte* source, Buffer& target, size_t offset, size_
   @autoreleasepool {
     std::unique_ptr<Block> staging;  // goes when the lock is free; the command buffer keeps its memory
     const std::lock_guard lock(mutex_);
-    const Span to = span(target, offset, bytes);
+    const Span to = Span::of(target, offset, bytes);
     if (to.block->last_use > done_) retire();
     if (failure_) return;
     if (to.block->last_use <= done_) {
       std::memcpy(to.block->contents() + to.offset, source, bytes);
       return;
     }
-    staging = allocate_block(shared_from_this(), bytes);
+    staging = allocate_block(std::static_pointer_cast<Queue>(shared_from_this()), bytes);
     if (staging == nullptr) fail(ErrorCode::out_of_memory, "{}: no {} bytes for an upload", device_->place(), bytes);
     std::memcpy(staging->contents(), source, bytes);
-    write_copy({staging.get(), 0, bytes}, to);
+    byte_kernels_.copy(*staging, 0, *to.block, to.offset, bytes);
     staged_bytes_ += bytes;
     if (staged_bytes_ >= kStagedBytesPerSubmission) submit();
   }
@@ -257,77 +206,37 @@ void Queue::upload(const std::byte* source, Buffer& target, size_t offset, size_
 
 void Queue::download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
   if (bytes == 0) return synchronize();
-  const Span from = span(source, offset, bytes);
-  uint64_t serial = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    serial = from.block->last_use;
-  }
-  wait(serial);
+  const Span from = Span::of(source, offset, bytes);
+  wait(last_use(*from.block));
   std::memcpy(target, from.block->contents() + from.offset, bytes);
 }
 
-void Queue::flush() {
+uint64_t Queue::completed() {
   @autoreleasepool {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) submit();
+    retire();
   }
+  return done_;
 }
 
-void Queue::synchronize() {
-  uint64_t last = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    last = encoder_ ? recorded() : submitted_;
-  }
-  wait(last);
-}
-
-void Queue::finish(uint64_t serial) {
+void Queue::wait_for_driver(uint64_t serial) {
   @autoreleasepool {
     Owned<id<MTLCommandBuffer>> commands;
     {
       const std::lock_guard lock(mutex_);
-      if (serial > submitted_ && !failure_) submit();
       for (const Running& submission : running_) {
         if (submission.serial == serial) commands = submission.commands;
       }
     }
-    // Others go on queueing meanwhile.
     if (commands) [commands.get() waitUntilCompleted];
-    const std::lock_guard lock(mutex_);
-    retire();
   }
 }
 
-void Queue::wait(uint64_t serial) {
-  finish(serial);
+uint64_t Queue::last_use(const Block& block) {
   const std::lock_guard lock(mutex_);
-  if (failure_) throw Error(*failure_);
+  return block.last_use;
 }
 
-bool Queue::is_done(uint64_t serial) {
-  @autoreleasepool {
-    const std::lock_guard lock(mutex_);
-    if (serial > submitted_ && !failure_) submit();
-    retire();
-    return failure_ || done_ >= serial;
-  }
-}
-
-bool Queue::is_lost() noexcept {
-  const std::lock_guard lock(mutex_);
-  return failure_.has_value();
-}
-
-void Queue::finish(const Block& block) {
-  uint64_t serial = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    serial = block.last_use;
-  }
-  finish(serial);
-}
+void Queue::finish_block(const Block& block) noexcept { finish(last_use(block)); }
 
 std::unique_ptr<Event> Queue::record() {
   @autoreleasepool {

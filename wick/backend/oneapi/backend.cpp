@@ -1,10 +1,10 @@
 // The oneAPI backend: every GPU that Level Zero's drivers list, with kernels in OpenCL C.
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "wick/backend/oneapi/driver.h"
 #include "wick/device/kernel_runtime.h"
-#include "wick/device/plain_caps.h"
 #include "wick/device/variants.h"
 
 namespace wick::oneapi {
@@ -18,10 +18,10 @@ std::vector<DeviceInfo> probe() {
 
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   const Installation& found = installation();
-  if (index < 0 || static_cast<size_t>(index) >= found.devices.size()) return nullptr;
-  FoundDevice device = found.devices[static_cast<size_t>(index)];
-  if (asks_for_plain(DeviceKind::oneapi, index, options.variant)) device.caps = plain_caps(std::move(device.caps));
-  return std::make_unique<KernelRuntime>(std::make_unique<ZeDriver>(found.api, found.compiler, device, index), options);
+  const std::optional<FoundDevice> device = find_device(found.devices, DeviceKind::oneapi, index, options.variant);
+  if (!device) return nullptr;
+  std::string place = place_of(DeviceKind::oneapi, index, device->caps);
+  return std::make_unique<KernelRuntime>(std::make_unique<ZeDriver>(found.api, found.compiler, *device, std::move(place)), options);
 }
 
 std::string missing(int /*index*/) { return installation().missing; }

@@ -4,19 +4,15 @@
 
 #include <utility>
 
-#include "wick/base/fail.h"
+#include "wick/device/block_size.h"
 
 namespace wick::oneapi {
 
-ZeDriver::ZeDriver(std::shared_ptr<const Api> api, std::shared_ptr<const Compiler> compiler, const FoundDevice& device, int index)
-    : compiler_(std::move(compiler)),
-      queue_(std::make_shared<ZeQueue>(std::move(api), device, fmt::format("oneapi:{} ({})", index, device.caps.name))) {}
+ZeDriver::ZeDriver(std::shared_ptr<const Api> api, std::shared_ptr<const Compiler> compiler, const FoundDevice& device, std::string place)
+    : compiler_(std::move(compiler)), queue_(std::make_shared<ZeQueue>(std::move(api), device, std::move(place))) {}
 
 std::unique_ptr<Buffer> ZeDriver::allocate(size_t bytes) {
-  if (bytes > caps().max_buffer_bytes) {
-    fail(ErrorCode::unsupported, "{}: a buffer of {} bytes, and the device takes {} at most in one", queue_->place(), bytes,
-         caps().max_buffer_bytes);
-  }
+  check_block(queue_->place(), bytes, caps().max_buffer_bytes);
   return queue_->allocate(bytes);
 }
 

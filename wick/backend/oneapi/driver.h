@@ -14,7 +14,7 @@ namespace wick::oneapi {
 
 class ZeDriver final : public KernelDriver {
  public:
-  ZeDriver(std::shared_ptr<const Api> api, std::shared_ptr<const Compiler> compiler, const FoundDevice& device, int index);
+  ZeDriver(std::shared_ptr<const Api> api, std::shared_ptr<const Compiler> compiler, const FoundDevice& device, std::string place);
 
   [[nodiscard]] const DeviceCaps& caps() const noexcept override { return queue_->device().caps; }
   [[nodiscard]] ZeQueue& queue() noexcept override { return *queue_; }

@@ -1,17 +1,11 @@
 #include "wick/backend/oneapi/driver.h"
 #include "wick/backend/oneapi/oneapi.h"
-#include "wick/base/fail.h"
-#include "wick/device/kernel_runtime.h"
+#include "wick/device/native_driver.h"
 
 namespace wick {
 namespace {
 
-oneapi::ZeQueue& opened_queue(const Device& device) {
-  auto* const runtime = dynamic_cast<KernelRuntime*>(&device.as_oneapi().runtime());
-  auto* const driver = runtime == nullptr ? nullptr : dynamic_cast<oneapi::ZeDriver*>(&runtime->driver());
-  if (driver == nullptr) fail(ErrorCode::device_mismatch, "{} is not driven by the oneapi backend", device.location().to_string());
-  return driver->queue();
-}
+oneapi::ZeQueue& opened_queue(const Device& device) { return driver_of<oneapi::ZeDriver>(device, DeviceKind::oneapi).queue(); }
 
 const oneapi::ZeProgram& opened_program(const Program& program) {
   const auto* const own = dynamic_cast<const oneapi::ZeProgram*>(&program);
@@ -27,9 +21,7 @@ _ze_context_handle_t* oneapi_context(const Device& device) { return opened_queue
 _ze_command_list_handle_t* oneapi_command_list(const Device& device) { return opened_queue(device).list(); }
 
 void* oneapi_memory(const Buffer& buffer, size_t offset) {
-  const auto [place, first] = buffer.place();
-  const auto* const block = dynamic_cast<const oneapi::Block*>(place);
-  if (block == nullptr) fail(ErrorCode::device_mismatch, "a buffer of {} bytes is not memory of a oneapi device", buffer.bytes());
+  const auto [block, first] = block_of<oneapi::Block>(buffer, DeviceKind::oneapi);
   return block->address() + first + offset;
 }
 

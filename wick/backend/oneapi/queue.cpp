@@ -18,21 +18,9 @@ constexpr size_t kPieceBytes = size_t{8} << 20;
 constexpr size_t kBlockAlignment = 4096, kPieceAlignment = 64;
 constexpr uint64_t kForever = std::numeric_limits<uint64_t>::max();
 
-// Bytes of a block that a command touches.
-struct Span {
-  const Block* block;
-  size_t offset, bytes;
+using Span = BlockSpan<Block>;
 
-  [[nodiscard]] std::byte* address() const noexcept { return block->address() + offset; }
-  [[nodiscard]] Span part(size_t from, size_t size) const noexcept { return {block, offset + from, size}; }
-  [[nodiscard]] Hazards::Range read() const noexcept { return {block, offset, offset + bytes, false}; }
-  [[nodiscard]] Hazards::Range write() const noexcept { return {block, offset, offset + bytes, true}; }
-};
-
-Span span_of(const Buffer& buffer, size_t offset, size_t bytes) {
-  const auto [block, first] = buffer.place();
-  return {static_cast<const Block*>(block), first + offset, bytes};
-}
+std::byte* address_of(const Span& span) { return span.block->address() + span.offset; }
 
 }  // namespace
 
@@ -155,7 +143,7 @@ std::byte* ZeQueue::stage(size_t bytes) {
 }
 
 void ZeQueue::upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) {
-  const Span to = span_of(target, offset, bytes);
+  const Span to = Span::of(target, offset, bytes);
   const std::lock_guard lock(mutex_);
   throw_failure();
   for (size_t at = 0; at < bytes; at += kPieceBytes) {
@@ -163,13 +151,13 @@ void ZeQueue::upload(const std::byte* source, Buffer& target, size_t offset, siz
     std::byte* const staged = stage(part.bytes);
     std::memcpy(staged, source + at, part.bytes);
     step({part.write()});
-    check_call(api_->append_copy.address(list_, part.address(), staged, part.bytes, nullptr, 0, nullptr), api_->append_copy.name);
+    check_call(api_->append_copy.address(list_, address_of(part), staged, part.bytes, nullptr, 0, nullptr), api_->append_copy.name);
   }
 }
 
 void ZeQueue::download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
   if (bytes == 0) return synchronize();
-  const Span from = span_of(source, offset, bytes);
+  const Span from = Span::of(source, offset, bytes);
   const std::lock_guard download_lock(download_mutex_);
   for (size_t at = 0; at < bytes; at += kPieceBytes) {
     const Span part = from.part(at, std::min(kPieceBytes, bytes - at));
@@ -179,7 +167,7 @@ void ZeQueue::download(const Buffer& source, size_t offset, std::byte* target, s
       throw_failure();
       if (download_ == nullptr) download_ = make_host_piece("a download");
       step({part.read()});
-      check_call(api_->append_copy.address(list_, download_, part.address(), part.bytes, nullptr, 0, nullptr), api_->append_copy.name,
+      check_call(api_->append_copy.address(list_, download_, address_of(part), part.bytes, nullptr, 0, nullptr), api_->append_copy.name,
                  place_);
       done = mark();
     }
@@ -191,20 +179,20 @@ void ZeQueue::download(const Buffer& source, size_t offset, std::byte* target, s
 
 void ZeQueue::copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) {
   if (bytes == 0) return;
-  const Span from = span_of(source, source_offset, bytes), to = span_of(target, target_offset, bytes);
+  const Span from = Span::of(source, source_offset, bytes), to = Span::of(target, target_offset, bytes);
   const std::lock_guard lock(mutex_);
   throw_failure();
   step({from.read(), to.write()});
-  check_call(api_->append_copy.address(list_, to.address(), from.address(), bytes, nullptr, 0, nullptr), api_->append_copy.name);
+  check_call(api_->append_copy.address(list_, address_of(to), address_of(from), bytes, nullptr, 0, nullptr), api_->append_copy.name);
 }
 
 void ZeQueue::fill(Buffer& target, size_t offset, size_t bytes, std::byte value) {
   if (bytes == 0) return;
-  const Span to = span_of(target, offset, bytes);
+  const Span to = Span::of(target, offset, bytes);
   const std::lock_guard lock(mutex_);
   throw_failure();
   step({to.write()});
-  check_call(api_->append_fill.address(list_, to.address(), &value, 1, bytes, nullptr, 0, nullptr), api_->append_fill.name);
+  check_call(api_->append_fill.address(list_, address_of(to), &value, 1, bytes, nullptr, 0, nullptr), api_->append_fill.name);
 }
 
 void ZeQueue::launch(const Launch& launch) {
@@ -219,9 +207,9 @@ void ZeQueue::launch(const Launch& launch) {
     check_call(status, api_->kernel_set_argument.name, kernel.name);
   };
   for (const BufferArgument& argument : launch.buffers) {
-    const Span bytes = span_of(*argument.buffer, argument.offset, argument.size());
+    const Span bytes = Span::of(*argument.buffer, argument.offset, argument.size());
     ranges_.push_back(kernel.buffers[ranges_.size()].access == ir::Access::read ? bytes.read() : bytes.write());
-    std::byte* const address = bytes.address();
+    std::byte* const address = address_of(bytes);
     set(sizeof(address), static_cast<const void*>(&address));
   }
   // Our own kernels take the numbers as one structure.

@@ -11,6 +11,7 @@
 
 #include "wick/backend/oneapi/event.h"
 #include "wick/base/error.h"
+#include "wick/device/block_span.h"
 #include "wick/device/hazards.h"
 #include "wick/device/last_work.h"
 #include "wick/device/queue.h"

@@ -12,18 +12,18 @@
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/plain_caps.h"
 #include "wick/device/registry.h"
+#include "wick/device/spirv_module.h"
+#include "wick/device/submission_driver.h"
 #include "wick/device/variants.h"
 
 namespace wick::vulkan {
 namespace {
 
-class Driver final : public KernelDriver {
+class Driver final : public SubmissionDriver<Device, Queue> {
  public:
   explicit Driver(std::unique_ptr<const PhysicalDevice> device)
-      : queue_(std::make_shared<Queue>(std::make_shared<Device>(std::move(device)))), memory_(queue_) {}
+      : SubmissionDriver(std::make_shared<Device>(std::move(device))), memory_(queue_) {}
 
-  [[nodiscard]] const DeviceCaps& caps() const noexcept override { return queue_->device().physical().caps; }
-  [[nodiscard]] wick::Queue& queue() noexcept override { return *queue_; }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return memory_.allocate(bytes); }
   [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::glsl_dialect(); }
   // SPIR-V is the same for all devices; what drivers make of it they keep themselves.
@@ -33,16 +33,13 @@ class Driver final : public KernelDriver {
   }
   [[nodiscard]] std::vector<std::byte> compile(const ir::Kernel& /*prepared*/, const std::string& text) override {
     const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-    return is_spirv(bytes) ? std::vector(bytes.begin(), bytes.end()) : compile_glsl(text, caps().f32_subnormals);
+    return is_spirv(text) ? std::vector(bytes.begin(), bytes.end()) : compile_glsl(text, caps().f32_subnormals);
   }
   [[nodiscard]] std::shared_ptr<const wick::Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override {
     return Program::load(queue_, std::move(prepared), binary);
   }
 
-  [[nodiscard]] bool is_lost() const noexcept override { return queue_->is_lost(); }
-
  private:
-  std::shared_ptr<Queue> queue_;
   Memory memory_;
 };
 

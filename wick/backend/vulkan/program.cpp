@@ -4,27 +4,21 @@
 #include <utility>
 
 #include "wick/backend/vulkan/queue.h"
+#include "wick/device/spirv_module.h"
 
 namespace wick::vulkan {
 namespace {
-
-constexpr uint32_t kSpirvMagic = 0x07230203;
 
 // The words of a SPIR-V module; none if the bytes are not one.
 std::vector<uint32_t> words_of(std::span<const std::byte> binary) {
   std::vector<uint32_t> words(binary.size() / sizeof(uint32_t));
   std::memcpy(words.data(), binary.data(), words.size() * sizeof(uint32_t));
-  if (binary.size() % sizeof(uint32_t) != 0 || words.size() < 5 || words[0] != kSpirvMagic) words.clear();
+  const bool whole = binary.size() % sizeof(uint32_t) == 0 && words.size() >= 5;
+  if (!whole || !is_spirv({reinterpret_cast<const char*>(binary.data()), binary.size()})) words.clear();
   return words;
 }
 
 }  // namespace
-
-bool is_spirv(std::span<const std::byte> bytes) noexcept {
-  uint32_t magic = 0;
-  if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
-  return magic == kSpirvMagic;
-}
 
 std::shared_ptr<const Program> Program::load(std::shared_ptr<Queue> queue, ir::Kernel kernel, std::span<const std::byte> binary) {
   auto program = std::make_shared<Program>(std::move(queue), std::move(kernel));

@@ -13,8 +13,6 @@ namespace wick::vulkan {
 
 class Queue;
 
-[[nodiscard]] bool is_spirv(std::span<const std::byte> bytes) noexcept;
-
 class Program final : public wick::Program {
  public:
   // nullptr where the driver refuses the binary.

@@ -21,66 +21,51 @@ constexpr VkPipelineStageFlags kWorkStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BI
 constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags kAccess = kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
 
-// The submission that it is recorded into, and a timestamp there.
-class QueueEvent final : public Event {
+// With a timestamp, if there was a slot for one.
+class QueueEvent final : public SubmissionEvent {
  public:
-  QueueEvent(std::shared_ptr<Queue> queue, uint64_t serial, std::optional<uint32_t> timestamp)
-      : queue_(std::move(queue)), serial_(serial), timestamp_(timestamp) {}
+  QueueEvent(std::shared_ptr<SubmissionQueue> queue, uint64_t serial, std::optional<uint32_t> timestamp)
+      : SubmissionEvent(std::move(queue), serial), timestamp_(timestamp) {}
   ~QueueEvent() override {
-    if (timestamp_) queue_->timestamps().give_back(*timestamp_);
+    if (timestamp_) timestamps().give_back(*timestamp_);
   }
 
-  [[nodiscard]] bool is_done() override { return queue_->is_done(serial_); }
-  void wait() override { queue_->wait(serial_); }
   [[nodiscard]] std::optional<double> seconds_since(const Event& earlier) const override {
     const auto& from = static_cast<const QueueEvent&>(earlier);  // of the same queue, as Event asks
     if (!timestamp_ || !from.timestamp_) return std::nullopt;
-    const std::optional<double> end = queue_->timestamps().seconds(*timestamp_);
-    const std::optional<double> begin = queue_->timestamps().seconds(*from.timestamp_);
+    const std::optional<double> end = timestamps().seconds(*timestamp_), begin = timestamps().seconds(*from.timestamp_);
     return end && begin ? std::optional(*end - *begin) : std::nullopt;
   }
 
  private:
-  std::shared_ptr<Queue> queue_;
-  uint64_t serial_;
+  [[nodiscard]] Timestamps& timestamps() const { return static_cast<Queue&>(queue()).timestamps(); }
+
   std::optional<uint32_t> timestamp_;
 };
 
 // Bytes in memory of their own, which are the caller's once the submission is done.
-class QueueReadback final : public Event {
+class QueueReadback final : public SubmissionEvent {
  public:
-  QueueReadback(std::shared_ptr<Queue> queue, uint64_t serial, std::shared_ptr<Allocation> memory, std::byte* target, size_t bytes)
-      : queue_(std::move(queue)), serial_(serial), memory_(std::move(memory)), target_(target), bytes_(bytes) {}
+  QueueReadback(std::shared_ptr<SubmissionQueue> queue, uint64_t serial, std::shared_ptr<Allocation> memory, std::byte* target,
+                size_t bytes)
+      : SubmissionEvent(std::move(queue), serial), memory_(std::move(memory)), target_(target), bytes_(bytes) {}
   // The device may still write to it.
-  ~QueueReadback() override { queue_->finish(serial_); }
+  ~QueueReadback() override { queue().finish(serial()); }
 
-  [[nodiscard]] bool is_done() override { return queue_->is_done(serial_); }
   void wait() override {
-    queue_->wait(serial_);
+    SubmissionEvent::wait();
     std::memcpy(target_, memory_->host(), bytes_);
   }
 
  private:
-  std::shared_ptr<Queue> queue_;
-  uint64_t serial_;
   std::shared_ptr<Allocation> memory_;
   std::byte* target_;
   size_t bytes_;
 };
 
+VkDeviceSize place_of(const BlockSpan<Block>& span) { return span.block->offset() + span.offset; }
+
 }  // namespace
-
-// Bytes of a block that a command touches.
-struct Queue::Span {
-  Block* block;
-  size_t offset;  // in the block
-  size_t bytes;
-
-  [[nodiscard]] VkDeviceSize place() const noexcept { return block->offset() + offset; }
-  [[nodiscard]] Span part(size_t from, size_t size) const noexcept { return {block, offset + from, size}; }
-  [[nodiscard]] Hazards::Range read() const noexcept { return {block, offset, offset + bytes, false}; }
-  [[nodiscard]] Hazards::Range write() const noexcept { return {block, offset, offset + bytes, true}; }
-};
 
 Queue::Queue(std::shared_ptr<Device> device) : device_(std::move(device)), timestamps_(*device_) {
   auto type = typed<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
@@ -98,7 +83,10 @@ Queue::~Queue() {
 
 Submission& Queue::recording() {
   if (recording_ != nullptr) return *recording_;
-  if (running_.size() >= kRunningSubmissions) wait_for(running_.front()->serial());
+  if (running_.size() >= kRunningSubmissions && !failure_) {
+    const VkResult result = wait_for_number(running_.front()->serial());
+    if (result != VK_SUCCESS) lose(result, "vkWaitSemaphores");
+  }
   recycle();
   std::unique_ptr<Submission> next;
   if (idle_.empty()) {
@@ -146,14 +134,19 @@ void Queue::recycle() {
   }
 }
 
-void Queue::wait_for(uint64_t serial) {
+VkResult Queue::wait_for_number(uint64_t serial) const {
   auto info = typed<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
   info.semaphoreCount = 1;
   info.pSemaphores = &timeline_;
   info.pValues = &serial;
-  if (failure_) return;
-  const VkResult result = vkWaitSemaphores(device_->handle(), &info, std::numeric_limits<uint64_t>::max());
-  if (result != VK_SUCCESS) lose(result, "vkWaitSemaphores");
+  return vkWaitSemaphores(device_->handle(), &info, std::numeric_limits<uint64_t>::max());
+}
+
+void Queue::wait_for_driver(uint64_t serial) {
+  const VkResult result = wait_for_number(serial);
+  if (result == VK_SUCCESS) return;
+  const std::lock_guard lock(mutex_);
+  lose(result, "vkWaitSemaphores");
 }
 
 // Results are made visible to the host and to whatever comes after.
@@ -190,11 +183,6 @@ void Queue::barrier(VkPipelineStageFlags readers, VkAccessFlags access) {
   vkCmdPipelineBarrier(recording_->commands(), kWorkStages, readers, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
-Queue::Span Queue::span(const Buffer& buffer, size_t offset, size_t bytes) {
-  const auto [place, first] = const_cast<Buffer&>(buffer).place();  // NOLINT: a command may write to what its caller only names
-  return {static_cast<Block*>(place), first + offset, bytes};
-}
-
 void Queue::step(std::initializer_list<Hazards::Range> ranges) {
   if (hazards_.barrier_before({ranges.begin(), ranges.size()})) barrier(kWorkStages, kAccess);
 }
@@ -209,9 +197,9 @@ void Queue::launch(const Launch& launch) {
   descriptors_.clear();
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     const BufferArgument& given = launch.buffers[i];
-    const Span bytes = span(*given.buffer, given.offset, std::max<size_t>(given.size(), 16));
+    const Span bytes = Span::of(*given.buffer, given.offset, std::max<size_t>(given.size(), 16));
     ranges_.push_back(arguments[i].access == ir::Access::read ? bytes.read() : bytes.write());
-    descriptors_.push_back({bytes.block->buffer(), bytes.place(), bytes.bytes});
+    descriptors_.push_back({bytes.block->buffer(), place_of(bytes), bytes.bytes});
     bytes.block->last_use = submission.serial();
   }
   if (hazards_.barrier_before(ranges_)) barrier(kWorkStages, kAccess);
@@ -248,7 +236,7 @@ void Queue::stage(const std::byte* source, const Span& target) {
     std::memcpy(piece->host, source + at, bytes);
     const Span part = target.part(at, bytes);
     step({part.write()});
-    const VkBufferCopy region{piece->offset, part.place(), bytes};
+    const VkBufferCopy region{piece->offset, place_of(part), bytes};
     vkCmdCopyBuffer(submission.commands(), piece->buffer, target.block->buffer(), 1, &region);
     target.block->last_use = submission.serial();
     submit_if_full();
@@ -259,7 +247,7 @@ void Queue::upload(const std::byte* source, Buffer& target, size_t offset, size_
   if (bytes == 0) return;
   const std::lock_guard lock(mutex_);
   if (failure_) return;
-  const Span to = span(target, offset, bytes);
+  const Span to = Span::of(target, offset, bytes);
   if (to.block->host() != nullptr && to.block->last_use <= completed()) {
     std::memcpy(to.block->host() + to.offset, source, bytes);
   } else {
@@ -267,10 +255,10 @@ void Queue::upload(const std::byte* source, Buffer& target, size_t offset, size_
   }
 }
 
-void Queue::copy_spans(const Span& source, const Span& target) {
+void Queue::record_copy(const Span& source, const Span& target) {
   Submission& submission = recording();
   step({source.read(), target.write()});
-  const VkBufferCopy region{source.place(), target.place(), source.bytes};
+  const VkBufferCopy region{place_of(source), place_of(target), source.bytes};
   vkCmdCopyBuffer(submission.commands(), source.block->buffer(), target.block->buffer(), 1, &region);
   source.block->last_use = target.block->last_use = submission.serial();
 }
@@ -279,7 +267,7 @@ void Queue::copy(Buffer& source, size_t source_offset, Buffer& target, size_t ta
   if (bytes == 0) return;
   const std::lock_guard lock(mutex_);
   if (failure_) return;
-  copy_spans(span(source, source_offset, bytes), span(target, target_offset, bytes));
+  record_copy(Span::of(source, source_offset, bytes), Span::of(target, target_offset, bytes));
 }
 
 // Vulkan fills whole words: the bytes before the first and behind the last are uploaded.
@@ -287,21 +275,29 @@ void Queue::fill(Buffer& target, size_t offset, size_t bytes, std::byte value) {
   if (bytes == 0) return;
   const std::lock_guard lock(mutex_);
   if (failure_) return;
-  const Span to = span(target, offset, bytes);
+  const Span to = Span::of(target, offset, bytes);
   const std::array<std::byte, 4> edge{value, value, value, value};
-  const size_t head = std::min((4 - to.place() % 4) % 4, bytes), tail = (bytes - head) % 4;
+  const size_t head = to.head(), tail = (bytes - head) % 4;
   if (head > 0) stage(edge.data(), to.part(0, head));
   if (tail > 0) stage(edge.data(), to.part(bytes - tail, tail));
   const Span words = to.part(head, bytes - head - tail);
   if (words.bytes == 0) return;
   Submission& submission = recording();
   step({words.write()});
-  vkCmdFillBuffer(submission.commands(), words.block->buffer(), words.place(), words.bytes, static_cast<uint32_t>(value) * 0x01010101U);
+  vkCmdFillBuffer(submission.commands(), words.block->buffer(), place_of(words), words.bytes, static_cast<uint32_t>(value) * 0x01010101U);
   words.block->last_use = submission.serial();
 }
 
+uint64_t Queue::copy_to_host(const Span& source, const Allocation& target) {
+  Submission& submission = recording();
+  step({source.read()});
+  const VkBufferCopy region{place_of(source), 0, source.bytes};
+  vkCmdCopyBuffer(submission.commands(), source.block->buffer(), target.buffer(), 1, &region);
+  return source.block->last_use = submission.serial();
+}
+
 void Queue::download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
-  const Span from = span(source, offset, bytes);
+  const Span from = Span::of(source, offset, bytes);
   if (bytes == 0 || from.block->host() != nullptr) {
     synchronize();
     if (bytes > 0) std::memcpy(target, from.block->host() + from.offset, bytes);
@@ -319,11 +315,7 @@ void Queue::download(const Buffer& source, size_t offset, std::byte* target, siz
     {
       const std::lock_guard lock(mutex_);
       if (failure_) throw Error(*failure_);
-      Submission& submission = recording();
-      step({part.read()});
-      const VkBufferCopy region{part.place(), 0, part.bytes};
-      vkCmdCopyBuffer(submission.commands(), part.block->buffer(), download_->buffer(), 1, &region);
-      part.block->last_use = serial = submission.serial();
+      serial = copy_to_host(part, *download_);
     }
     wait(serial);
     std::memcpy(target + at, download_->host(), part.bytes);
@@ -345,13 +337,7 @@ std::unique_ptr<Event> Queue::read_back(const Buffer& source, size_t offset, std
     if (failure_) throw Error(*failure_);
     std::shared_ptr<Allocation> memory = bytes > 0 && bytes <= kMostBytes ? readback_memory() : nullptr;
     if (memory != nullptr) {
-      const Span from = span(source, offset, bytes);
-      Submission& submission = recording();
-      step({from.read()});
-      const VkBufferCopy region{from.place(), 0, from.bytes};
-      vkCmdCopyBuffer(submission.commands(), from.block->buffer(), memory->buffer(), 1, &region);
-      from.block->last_use = submission.serial();
-      const uint64_t serial = submission.serial();
+      const uint64_t serial = copy_to_host(Span::of(source, offset, bytes), *memory);
       // What comes next belongs to another submission, which this one does not wait for.
       submit();
       return std::make_unique<QueueReadback>(shared_from_this(), serial, std::move(memory), target, bytes);
@@ -359,58 +345,6 @@ std::unique_ptr<Event> Queue::read_back(const Buffer& source, size_t offset, std
   }
   download(source, offset, target, bytes);
   return past_event();
-}
-
-void Queue::flush() {
-  const std::lock_guard lock(mutex_);
-  submit();
-}
-
-void Queue::synchronize() {
-  uint64_t last = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    submit();
-    last = submitted_;
-  }
-  wait(last);
-}
-
-void Queue::wait(uint64_t serial) {
-  VkResult result = VK_SUCCESS;
-  {
-    const std::lock_guard lock(mutex_);
-    if (serial > submitted_) submit();
-    if (failure_) throw Error(*failure_);
-  }
-  // Others go on recording meanwhile.
-  auto info = typed<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
-  info.semaphoreCount = 1;
-  info.pSemaphores = &timeline_;
-  info.pValues = &serial;
-  result = vkWaitSemaphores(device_->handle(), &info, std::numeric_limits<uint64_t>::max());
-  if (result == VK_SUCCESS) return;
-  const std::lock_guard lock(mutex_);
-  lose(result, "vkWaitSemaphores");
-  throw Error(*failure_);
-}
-
-bool Queue::is_done(uint64_t serial) {
-  const std::lock_guard lock(mutex_);
-  if (serial > submitted_) submit();
-  return completed() >= serial;
-}
-
-void Queue::finish(uint64_t serial) noexcept {
-  try {
-    if (serial > 0) wait(serial);
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): nothing runs on a device that is lost
-  }
-}
-
-bool Queue::is_lost() noexcept {
-  const std::lock_guard lock(mutex_);
-  return failure_.has_value();
 }
 
 std::unique_ptr<Event> Queue::record() {

@@ -71,14 +71,10 @@ struct InstanceExtras {
   Chained chain{nullptr, StructureType::instance_extras};
   Flags backends = kVulkan | kMetal | kDirect3D12;
   Flags flags = 0;
-  uint32_t direct3d_compiler = 0;
-  uint32_t gles_minor_version = 0;
-  uint32_t gl_fence_behaviour = 0;
+  uint32_t direct3d_compiler = 0, gles_minor_version = 0, gl_fence_behaviour = 0;
   Text dxc_path = {};
-  uint32_t dxc_shader_model = 0;
-  uint32_t direct3d_swapchain = 0;
-  const uint8_t* creation_budget = nullptr;
-  const uint8_t* loss_budget = nullptr;
+  uint32_t dxc_shader_model = 0, direct3d_swapchain = 0;
+  const uint8_t *creation_budget = nullptr, *loss_budget = nullptr;
   struct {
     uint32_t kind = 0;
     void* display = nullptr;
@@ -116,38 +112,22 @@ inline constexpr uint64_t kUndefined64 = UINT64_MAX;
 
 struct Limits {
   Chained* next = nullptr;
-  uint32_t max_texture_dimension_1d = kUndefined32;
-  uint32_t max_texture_dimension_2d = kUndefined32;
-  uint32_t max_texture_dimension_3d = kUndefined32;
-  uint32_t max_texture_array_layers = kUndefined32;
-  uint32_t max_bind_groups = kUndefined32;
-  uint32_t max_bind_groups_plus_vertex_buffers = kUndefined32;
-  uint32_t max_bindings_per_bind_group = kUndefined32;
-  uint32_t max_dynamic_uniform_buffers_per_pipeline_layout = kUndefined32;
-  uint32_t max_dynamic_storage_buffers_per_pipeline_layout = kUndefined32;
-  uint32_t max_sampled_textures_per_shader_stage = kUndefined32;
-  uint32_t max_samplers_per_shader_stage = kUndefined32;
-  uint32_t max_storage_buffers_per_shader_stage = kUndefined32;
-  uint32_t max_storage_textures_per_shader_stage = kUndefined32;
-  uint32_t max_uniform_buffers_per_shader_stage = kUndefined32;
-  uint64_t max_uniform_buffer_binding_size = kUndefined64;
-  uint64_t max_storage_buffer_binding_size = kUndefined64;
-  uint32_t min_uniform_buffer_offset_alignment = kUndefined32;
-  uint32_t min_storage_buffer_offset_alignment = kUndefined32;
-  uint32_t max_vertex_buffers = kUndefined32;
+  uint32_t max_texture_dimension_1d = kUndefined32, max_texture_dimension_2d = kUndefined32, max_texture_dimension_3d = kUndefined32,
+           max_texture_array_layers = kUndefined32, max_bind_groups = kUndefined32, max_bind_groups_plus_vertex_buffers = kUndefined32,
+           max_bindings_per_bind_group = kUndefined32, max_dynamic_uniform_buffers_per_pipeline_layout = kUndefined32,
+           max_dynamic_storage_buffers_per_pipeline_layout = kUndefined32, max_sampled_textures_per_shader_stage = kUndefined32,
+           max_samplers_per_shader_stage = kUndefined32, max_storage_buffers_per_shader_stage = kUndefined32,
+           max_storage_textures_per_shader_stage = kUndefined32, max_uniform_buffers_per_shader_stage = kUndefined32;
+  uint64_t max_uniform_buffer_binding_size = kUndefined64, max_storage_buffer_binding_size = kUndefined64;
+  uint32_t min_uniform_buffer_offset_alignment = kUndefined32, min_storage_buffer_offset_alignment = kUndefined32,
+           max_vertex_buffers = kUndefined32;
   uint64_t max_buffer_size = kUndefined64;
-  uint32_t max_vertex_attributes = kUndefined32;
-  uint32_t max_vertex_buffer_array_stride = kUndefined32;
-  uint32_t max_inter_stage_shader_variables = kUndefined32;
-  uint32_t max_color_attachments = kUndefined32;
-  uint32_t max_color_attachment_bytes_per_sample = kUndefined32;
-  uint32_t max_compute_workgroup_storage_size = kUndefined32;
-  uint32_t max_compute_invocations_per_workgroup = kUndefined32;
-  uint32_t max_compute_workgroup_size_x = kUndefined32;
-  uint32_t max_compute_workgroup_size_y = kUndefined32;
-  uint32_t max_compute_workgroup_size_z = kUndefined32;
-  uint32_t max_compute_workgroups_per_dimension = kUndefined32;
-  uint32_t max_immediate_size = kUndefined32;
+  uint32_t max_vertex_attributes = kUndefined32, max_vertex_buffer_array_stride = kUndefined32,
+           max_inter_stage_shader_variables = kUndefined32, max_color_attachments = kUndefined32,
+           max_color_attachment_bytes_per_sample = kUndefined32, max_compute_workgroup_storage_size = kUndefined32,
+           max_compute_invocations_per_workgroup = kUndefined32, max_compute_workgroup_size_x = kUndefined32,
+           max_compute_workgroup_size_y = kUndefined32, max_compute_workgroup_size_z = kUndefined32,
+           max_compute_workgroups_per_dimension = kUndefined32, max_immediate_size = kUndefined32;
 };
 
 // --- devices and their errors -----------------------------------------------------------------------------------------------------------
@@ -163,8 +143,7 @@ struct Callback {
   Chained* next = nullptr;
   CallbackMode mode = CallbackMode::allow_spontaneous;
   Function* function = nullptr;
-  void* data = nullptr;
-  void* more = nullptr;
+  void *data = nullptr, *more = nullptr;
 };
 using DeviceLostFunction = void(const DeviceHandle* device, LossReason reason, Text message, void* data, void* more);
 using ErrorFunction = void(const DeviceHandle* device, ErrorType type, Text message, void* data, void* more);
@@ -175,8 +154,7 @@ using StatusFunction = void(uint32_t status, Text message, void* data, void* mor
 struct ErrorCallback {
   Chained* next = nullptr;
   ErrorFunction* function = nullptr;
-  void* data = nullptr;
-  void* more = nullptr;
+  void *data = nullptr, *more = nullptr;
 };
 struct Future {
   uint64_t id = 0;
@@ -220,6 +198,12 @@ struct LabelDescriptor {
 };
 
 enum class BindingType : uint32_t { not_used, undefined, uniform, storage, read_only_storage };
+// Of another kind of binding.
+template <int numbers>
+struct NotUsed {
+  const Chained* next = nullptr;
+  uint32_t values[numbers] = {};
+};
 struct BindGroupLayoutEntry {
   const Chained* next = nullptr;
   uint32_t binding = 0;
@@ -231,19 +215,8 @@ struct BindGroupLayoutEntry {
     Bool has_dynamic_offset = 0;
     uint64_t min_binding_size = 0;
   } buffer;
-  struct {
-    const Chained* next = nullptr;
-    uint32_t type = 0;
-  } sampler;
-  struct {
-    const Chained* next = nullptr;
-    uint32_t sample_type = 0, view_dimension = 0;
-    Bool multisampled = 0;
-  } texture;
-  struct {
-    const Chained* next = nullptr;
-    uint32_t access = 0, format = 0, view_dimension = 0;
-  } storage_texture;
+  NotUsed<1> sampler;
+  NotUsed<3> texture, storage_texture;
 };
 struct BindGroupLayoutDescriptor {
   const Chained* next = nullptr;
@@ -256,8 +229,7 @@ struct BindGroupEntry {
   uint32_t binding = 0;
   BufferHandle buffer = nullptr;
   uint64_t offset = 0, size = 0;
-  void* sampler = nullptr;
-  void* texture_view = nullptr;
+  void *sampler = nullptr, *texture_view = nullptr;
 };
 struct BindGroupDescriptor {
   const Chained* next = nullptr;

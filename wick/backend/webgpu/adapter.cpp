@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "wick/base/error.h"
@@ -14,29 +13,17 @@ namespace {
 // The parameters of a launch, as a uniform buffer that every adapter allows.
 constexpr uint32_t kParameterBytes = 256;
 
-std::string_view name_of(BackendType type) {
-  switch (type) {
-    case BackendType::d3d11: return "on Direct3D 11";
-    case BackendType::d3d12: return "on Direct3D 12";
-    case BackendType::metal_api: return "on Metal";
-    case BackendType::vulkan_api: return "on Vulkan";
-    case BackendType::opengl: return "on OpenGL";
-    case BackendType::opengl_es: return "on OpenGL ES";
-    case BackendType::undefined:
-    case BackendType::null:
-    case BackendType::webgpu: break;
-  }
-  return "on an unknown interface";
-}
+// In the order of BackendType.
+constexpr std::string_view kInterfaces[] = {
+    "an unknown interface", "nothing", "WebGPU", "Direct3D 11", "Direct3D 12", "Metal", "Vulkan", "OpenGL", "OpenGL ES"};
 
-Hardware hardware_of(AdapterType type) {
-  switch (type) {
-    case AdapterType::discrete_gpu: return Hardware::discrete_gpu;
-    case AdapterType::integrated_gpu: return Hardware::integrated_gpu;
-    case AdapterType::cpu: return Hardware::processor;
-    case AdapterType::unknown: break;
-  }
-  return Hardware::other;
+// In the order of AdapterType.
+constexpr Hardware kHardware[] = {Hardware::other, Hardware::discrete_gpu, Hardware::integrated_gpu, Hardware::processor, Hardware::other};
+
+template <class Name, size_t count, class Number>
+Name name_of(const Name (&names)[count], Number number) {
+  const auto place = static_cast<size_t>(number);
+  return names[place < count ? place : 0];
 }
 
 DeviceCaps describe(const Adapter& adapter, const AdapterInfo& info) {
@@ -46,7 +33,7 @@ DeviceCaps describe(const Adapter& adapter, const AdapterInfo& info) {
   const Limits& limits = adapter.limits;
   DeviceCaps caps;
   caps.name = info.device.view();
-  caps.driver = fmt::format("wgpu {} {}", adapter.api->version, name_of(info.backend));
+  caps.driver = fmt::format("wgpu {} on {}", adapter.api->version, name_of(kInterfaces, info.backend));
   if (!info.description.view().empty()) caps.driver += fmt::format(", {}", info.description.view());
   caps.max_shared_bytes = limits.max_compute_workgroup_storage_size;
   caps.max_buffer_bytes = std::min(limits.max_storage_buffer_binding_size, limits.max_buffer_size) / 256 * 256;
@@ -78,7 +65,7 @@ Adapter found(const std::shared_ptr<const Api>& api, AdapterHandle handle) {
   }
   AdapterInfo info;
   api->adapter_get_info(handle, &info);
-  adapter.hardware = hardware_of(info.type);
+  adapter.hardware = name_of(kHardware, info.type);
   adapter.caps = describe(adapter, info);
   api->adapter_info_free_members(info);
   return adapter;
@@ -87,7 +74,7 @@ Adapter found(const std::shared_ptr<const Api>& api, AdapterHandle handle) {
 Installation find() {
   Installation result;
   try {
-    const std::shared_ptr<const Api> api = load_api();
+    const auto api = std::make_shared<const Api>();
     const InstanceExtras extras;
     const InstanceDescriptor descriptor{.next = &extras.chain};
     const Instance instance = api->create_instance(&descriptor);  // lives as long as its adapters do: to the end

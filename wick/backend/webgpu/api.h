@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "wick/backend/webgpu/abi.h"
@@ -10,71 +11,78 @@
 
 namespace wick::webgpu {
 
-struct Api {
-  uint32_t (*get_version)() = nullptr;
-  Instance (*create_instance)(const InstanceDescriptor*) = nullptr;
-  size_t (*enumerate_adapters)(Instance, const EnumerateOptions*, AdapterHandle*) = nullptr;
-  void (*instance_release)(Instance) = nullptr;
+// The first wgpu-native that is there.
+struct Library {
+  // Errors: not_found where there is none; unsupported for one of another version than abi.h is of.
+  Library();
+  // Of "PopErrorScope" wgpuPopErrorScope. Errors: unsupported where it has no such function.
+  [[nodiscard]] void* find(std::string_view name) const;
 
-  uint32_t (*adapter_get_info)(AdapterHandle, AdapterInfo*) = nullptr;
-  void (*adapter_info_free_members)(AdapterInfo) = nullptr;
-  uint32_t (*adapter_get_limits)(AdapterHandle, Limits*) = nullptr;
-  Bool (*adapter_has_feature)(AdapterHandle, FeatureName) = nullptr;
-  Future (*adapter_request_device)(AdapterHandle, const DeviceDescriptor*, Callback<RequestDeviceFunction>) = nullptr;
-  void (*adapter_release)(AdapterHandle) = nullptr;
-
-  QueueHandle (*device_get_queue)(DeviceHandle) = nullptr;
-  void (*device_push_error_scope)(DeviceHandle, ErrorFilter) = nullptr;
-  Future (*device_pop_error_scope)(DeviceHandle, Callback<PopErrorFunction>) = nullptr;
-  Bool (*device_poll)(DeviceHandle, Bool wait, const uint64_t* submission) = nullptr;
-  BufferHandle (*device_create_buffer)(DeviceHandle, const BufferDescriptor*) = nullptr;
-  BindGroup (*device_create_bind_group)(DeviceHandle, const BindGroupDescriptor*) = nullptr;
-  BindGroupLayout (*device_create_bind_group_layout)(DeviceHandle, const BindGroupLayoutDescriptor*) = nullptr;
-  PipelineLayout (*device_create_pipeline_layout)(DeviceHandle, const PipelineLayoutDescriptor*) = nullptr;
-  ShaderModule (*device_create_trusted_module)(DeviceHandle, const LabelDescriptor*, Flags checks) = nullptr;
-  ComputePipeline (*device_create_compute_pipeline)(DeviceHandle, const ComputePipelineDescriptor*) = nullptr;
-  CommandEncoder (*device_create_command_encoder)(DeviceHandle, const LabelDescriptor*) = nullptr;
-  void (*device_destroy)(DeviceHandle) = nullptr;
-  void (*device_release)(DeviceHandle) = nullptr;
-
-  uint64_t (*queue_submit)(QueueHandle, size_t, const CommandBuffer*) = nullptr;
-  Future (*queue_on_submitted_work_done)(QueueHandle, Callback<StatusFunction>) = nullptr;
-  void (*queue_write_buffer)(QueueHandle, BufferHandle, uint64_t offset, const void* data, size_t bytes) = nullptr;
-  void (*queue_release)(QueueHandle) = nullptr;
-
-  Future (*buffer_map_async)(BufferHandle, Flags mode, size_t offset, size_t bytes, Callback<StatusFunction>) = nullptr;
-  const void* (*buffer_get_const_mapped_range)(BufferHandle, size_t offset, size_t bytes) = nullptr;
-  void (*buffer_unmap)(BufferHandle) = nullptr;
-  void (*buffer_destroy)(BufferHandle) = nullptr;
-  void (*buffer_release)(BufferHandle) = nullptr;
-
-  void (*shader_module_release)(ShaderModule) = nullptr;
-  void (*bind_group_release)(BindGroup) = nullptr;
-  void (*bind_group_layout_release)(BindGroupLayout) = nullptr;
-  void (*pipeline_layout_release)(PipelineLayout) = nullptr;
-  void (*compute_pipeline_release)(ComputePipeline) = nullptr;
-
-  ComputePass (*encoder_begin_compute_pass)(CommandEncoder, const ComputePassDescriptor*) = nullptr;
-  void (*encoder_clear_buffer)(CommandEncoder, BufferHandle, uint64_t offset, uint64_t bytes) = nullptr;
-  void (*encoder_copy_buffer)(CommandEncoder, BufferHandle, uint64_t, BufferHandle, uint64_t, uint64_t bytes) = nullptr;
-  CommandBuffer (*encoder_finish)(CommandEncoder, const LabelDescriptor*) = nullptr;
-  void (*encoder_release)(CommandEncoder) = nullptr;
-  void (*command_buffer_release)(CommandBuffer) = nullptr;
-
-  void (*pass_set_pipeline)(ComputePass, ComputePipeline) = nullptr;
-  void (*pass_set_bind_group)(ComputePass, uint32_t group, BindGroup, size_t count, const uint32_t* dynamic_offsets) = nullptr;
-  void (*pass_dispatch)(ComputePass, uint32_t x, uint32_t y, uint32_t z) = nullptr;
-  void (*pass_end)(ComputePass) = nullptr;
-  void (*pass_release)(ComputePass) = nullptr;
-
-  // Where the functions come from, and its version: "29.0.1.1".
   std::shared_ptr<const DynamicLibrary> library;
-  std::string version;
+  std::string version;  // "29.0.1.1"
 };
 
-// Of the first library that is there. Errors: not_found where none is; unsupported for one of another version than abi.h is of, or one
-// without a function of it.
-[[nodiscard]] std::shared_ptr<const Api> load_api();
+// A function of a library, which is there.
+template <class Signature>
+class Call {
+ public:
+  Call(const Library& from, std::string_view name) : address_(reinterpret_cast<Signature*>(from.find(name))) {}
+  operator Signature*() const noexcept { return address_; }  // NOLINT
+
+ private:
+  Signature* address_;
+};
+
+// Errors: Library's.
+struct Api : Library {
+  Call<Instance(const InstanceDescriptor*)> create_instance{*this, "CreateInstance"};
+  Call<size_t(Instance, const EnumerateOptions*, AdapterHandle*)> enumerate_adapters{*this, "InstanceEnumerateAdapters"};
+  Call<uint32_t(AdapterHandle, AdapterInfo*)> adapter_get_info{*this, "AdapterGetInfo"};
+  Call<void(AdapterInfo)> adapter_info_free_members{*this, "AdapterInfoFreeMembers"};
+  Call<uint32_t(AdapterHandle, Limits*)> adapter_get_limits{*this, "AdapterGetLimits"};
+  Call<Bool(AdapterHandle, FeatureName)> adapter_has_feature{*this, "AdapterHasFeature"};
+  Call<Future(AdapterHandle, const DeviceDescriptor*, Callback<RequestDeviceFunction>)> request_device{*this, "AdapterRequestDevice"};
+  Call<void(AdapterHandle)> adapter_release{*this, "AdapterRelease"};
+  Call<QueueHandle(DeviceHandle)> device_get_queue{*this, "DeviceGetQueue"};
+  Call<void(DeviceHandle, ErrorFilter)> device_push_error_scope{*this, "DevicePushErrorScope"};
+  Call<Future(DeviceHandle, Callback<PopErrorFunction>)> device_pop_error_scope{*this, "DevicePopErrorScope"};
+  Call<Bool(DeviceHandle, Bool wait, const uint64_t* submission)> device_poll{*this, "DevicePoll"};
+  Call<BufferHandle(DeviceHandle, const BufferDescriptor*)> create_buffer{*this, "DeviceCreateBuffer"};
+  Call<BindGroup(DeviceHandle, const BindGroupDescriptor*)> create_bind_group{*this, "DeviceCreateBindGroup"};
+  Call<BindGroupLayout(DeviceHandle, const BindGroupLayoutDescriptor*)> create_bind_group_layout{*this, "DeviceCreateBindGroupLayout"};
+  Call<PipelineLayout(DeviceHandle, const PipelineLayoutDescriptor*)> create_pipeline_layout{*this, "DeviceCreatePipelineLayout"};
+  Call<ShaderModule(DeviceHandle, const LabelDescriptor*, Flags checks)> create_trusted_module{*this, "DeviceCreateShaderModuleTrusted"};
+  Call<ComputePipeline(DeviceHandle, const ComputePipelineDescriptor*)> create_compute_pipeline{*this, "DeviceCreateComputePipeline"};
+  Call<CommandEncoder(DeviceHandle, const LabelDescriptor*)> create_command_encoder{*this, "DeviceCreateCommandEncoder"};
+  Call<void(DeviceHandle)> device_destroy{*this, "DeviceDestroy"};
+  Call<void(DeviceHandle)> device_release{*this, "DeviceRelease"};
+  Call<uint64_t(QueueHandle, size_t, const CommandBuffer*)> queue_submit{*this, "QueueSubmitForIndex"};
+  Call<Future(QueueHandle, Callback<StatusFunction>)> queue_on_submitted_work_done{*this, "QueueOnSubmittedWorkDone"};
+  Call<void(QueueHandle, BufferHandle, uint64_t offset, const void* data, size_t bytes)> queue_write_buffer{*this, "QueueWriteBuffer"};
+  Call<void(QueueHandle)> queue_release{*this, "QueueRelease"};
+  Call<Future(BufferHandle, Flags mode, size_t offset, size_t bytes, Callback<StatusFunction>)> buffer_map_async{*this, "BufferMapAsync"};
+  Call<const void*(BufferHandle, size_t offset, size_t bytes)> buffer_get_const_mapped_range{*this, "BufferGetConstMappedRange"};
+  Call<void(BufferHandle)> buffer_unmap{*this, "BufferUnmap"};
+  Call<void(BufferHandle)> buffer_release{*this, "BufferRelease"};
+  Call<void(ShaderModule)> shader_module_release{*this, "ShaderModuleRelease"};
+  Call<void(BindGroup)> bind_group_release{*this, "BindGroupRelease"};
+  Call<void(BindGroupLayout)> bind_group_layout_release{*this, "BindGroupLayoutRelease"};
+  Call<void(PipelineLayout)> pipeline_layout_release{*this, "PipelineLayoutRelease"};
+  Call<void(ComputePipeline)> compute_pipeline_release{*this, "ComputePipelineRelease"};
+  Call<ComputePass(CommandEncoder, const ComputePassDescriptor*)> encoder_begin_compute_pass{*this, "CommandEncoderBeginComputePass"};
+  Call<void(CommandEncoder, BufferHandle, uint64_t offset, uint64_t bytes)> encoder_clear_buffer{*this, "CommandEncoderClearBuffer"};
+  Call<void(CommandEncoder, BufferHandle, uint64_t, BufferHandle, uint64_t, uint64_t bytes)> encoder_copy_buffer{
+      *this, "CommandEncoderCopyBufferToBuffer"};
+  Call<CommandBuffer(CommandEncoder, const LabelDescriptor*)> encoder_finish{*this, "CommandEncoderFinish"};
+  Call<void(CommandEncoder)> encoder_release{*this, "CommandEncoderRelease"};
+  Call<void(CommandBuffer)> command_buffer_release{*this, "CommandBufferRelease"};
+  Call<void(ComputePass, ComputePipeline)> pass_set_pipeline{*this, "ComputePassEncoderSetPipeline"};
+  Call<void(ComputePass, uint32_t group, BindGroup, size_t count, const uint32_t* dynamic_offsets)> pass_set_bind_group{
+      *this, "ComputePassEncoderSetBindGroup"};
+  Call<void(ComputePass, uint32_t x, uint32_t y, uint32_t z)> pass_dispatch{*this, "ComputePassEncoderDispatchWorkgroups"};
+  Call<void(ComputePass)> pass_end{*this, "ComputePassEncoderEnd"};
+  Call<void(ComputePass)> pass_release{*this, "ComputePassEncoderRelease"};
+};
 
 template <class Handle>
 struct Release {

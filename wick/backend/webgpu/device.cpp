@@ -5,21 +5,10 @@
 #include <algorithm>
 
 #include "wick/base/fail.h"
+#include "wick/device/kernel_driver.h"
 
 namespace wick::webgpu {
 namespace {
-
-// What wgpu-native says is several lines, with the cause in the last.
-std::string on_one_line(std::string_view message) {
-  std::string text;
-  for (const char c : message) {
-    const bool blank = c == '\n' || c == '\t' || c == ' ';
-    if (!blank) text += c;
-    if (blank && !text.empty() && text.back() != ' ') text += ' ';
-  }
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return text;
-}
 
 struct Requested {
   DeviceHandle handle = nullptr;
@@ -56,7 +45,7 @@ Device::Device(Adapter adapter, std::string place) : adapter_(std::move(adapter)
     if (reports.uncaught.empty()) reports.uncaught = on_one_line(message.view());
   };
   Requested requested;
-  api().adapter_request_device(adapter_.handle.get(), &descriptor, {.function = take_device, .data = &requested});
+  api().request_device(adapter_.handle.get(), &descriptor, {.function = take_device, .data = &requested});
   if (requested.handle == nullptr) fail(ErrorCode::no_device, "{}: wgpuAdapterRequestDevice: {}", place_, requested.message);
   handle_ = {requested.handle, {api().device_release}};
   queue_ = {api().device_get_queue(requested.handle), {api().queue_release}};
@@ -106,10 +95,10 @@ Device::Layouts Device::layouts(size_t buffers, uint64_t read_only, bool has_par
       entries.back().buffer.has_dynamic_offset = 1;
     }
     const BindGroupLayoutDescriptor group{.label = Text("wick"), .count = entries.size(), .entries = entries.data()};
-    layouts.group = {api().device_create_bind_group_layout(handle(), &group), {api().bind_group_layout_release}};
+    layouts.group = {api().create_bind_group_layout(handle(), &group), {api().bind_group_layout_release}};
     const BindGroupLayout handle_of_group = layouts.group.get();
     const PipelineLayoutDescriptor pipeline{.label = Text("wick"), .count = 1, .layouts = &handle_of_group};
-    layouts.pipeline = {api().device_create_pipeline_layout(handle(), &pipeline), {api().pipeline_layout_release}};
+    layouts.pipeline = {api().create_pipeline_layout(handle(), &pipeline), {api().pipeline_layout_release}};
   }
   return {layouts.group.get(), layouts.pipeline.get()};
 }

@@ -1,11 +1,9 @@
 // A Device is an opened adapter: its handles, the layouts that programs share, and what went wrong on it.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "wick/base/fail.h"
-#include "wick/device/kernel_driver.h"
 #include "wick/ir/dialect/dialect.h"
+#include "wick/ir/passes.h"
 
 namespace wick::webgpu {
 namespace {
@@ -17,21 +17,24 @@ uint64_t read_only_buffers(const ir::Kernel& kernel) {
   return read_only;
 }
 
-void throw_if_refused(const Fault& fault) {
-  if (fault.type != ErrorType::none) throw CompilerError{fault.message};
+// A text that nobody but this backend sees.
+Pipeline print_and_compile(Device& device, const ir::Kernel& kernel) {
+  CompiledText<Pipeline> made = compile_pipeline(device, kernel, ir::print(kernel, ir::wgsl_dialect()));
+  if (made.pipeline) return std::move(*made.pipeline);
+  fail(ErrorCode::unsupported, "kernel {}: the WGSL compiler of {} refused it: {}", kernel.name, device.place(), made.refusal);
 }
 
 }  // namespace
 
 // No bounds are checked at run time: launches are checked before they are queued, and kernels stay inside of what they are given.
-Pipeline compile_pipeline(Device& device, const ir::Kernel& kernel, const std::string& text) {
+CompiledText<Pipeline> compile_pipeline(Device& device, const ir::Kernel& kernel, const std::string& text) {
   const Api& api = device.api();
   WgslSource source;
   source.code = std::string_view(text);
   const LabelDescriptor descriptor{.next = &source.chain, .label = std::string_view(kernel.name)};
   Owned<ShaderModule> module(nullptr, {api.shader_module_release});
-  throw_if_refused(
-      device.caught({ErrorFilter::validation}, [&] { module.reset(api.device_create_trusted_module(device.handle(), &descriptor, 0)); }));
+  Fault fault = device.caught({ErrorFilter::validation}, [&] { module.reset(api.create_trusted_module(device.handle(), &descriptor, 0)); });
+  if (fault.type != ErrorType::none) return {std::nullopt, std::move(fault.message)};
   Pipeline made{{nullptr, {api.compute_pipeline_release}},
                 device.layouts(kernel.buffers.size(), read_only_buffers(kernel), !kernel.parameters.empty())};
   const std::string entry = ir::entry_name(kernel);
@@ -40,9 +43,16 @@ Pipeline compile_pipeline(Device& device, const ir::Kernel& kernel, const std::s
   pipeline.layout = made.layouts.pipeline;
   pipeline.compute.module = module.get();
   pipeline.compute.entry_point = std::string_view(entry);
-  throw_if_refused(device.caught({ErrorFilter::out_of_memory, ErrorFilter::validation},
-                                 [&] { made.handle.reset(api.device_create_compute_pipeline(device.handle(), &pipeline)); }));
-  return made;
+  fault = device.caught({ErrorFilter::out_of_memory, ErrorFilter::validation},
+                        [&] { made.handle.reset(api.create_compute_pipeline(device.handle(), &pipeline)); });
+  if (fault.type != ErrorType::none) return {std::nullopt, std::move(fault.message)};
+  return {std::move(made), {}};
+}
+
+std::shared_ptr<const Program> compile_own(const std::shared_ptr<Device>& device, const ir::Kernel& kernel) {
+  ir::Kernel prepared = ir::prepare(kernel, device->caps());
+  Pipeline pipeline = print_and_compile(*device, prepared);
+  return std::make_shared<const Program>(device, std::move(prepared), std::move(pipeline));
 }
 
 Program::Program(std::shared_ptr<Device> device, ir::Kernel kernel, Pipeline pipeline)
@@ -54,15 +64,13 @@ const Pipeline& Program::pipeline(uint64_t read_only) const {
   const std::lock_guard lock(mutex_);
   if (const auto found = pipelines_.find(read_only); found != pipelines_.end()) return found->second;
   ir::Kernel variant = kernel();
+  if (!variant.entry.empty()) {
+    fail(ErrorCode::unsupported, "kernel {}: WebGPU lets no launch read one buffer by one binding and write it by another", variant.name);
+  }
   for (size_t i = 0; i < variant.buffers.size(); ++i) {
     if ((read_only >> i & 1) == 0) variant.buffers[i].access = ir::Access::read_write;
   }
-  try {
-    return pipelines_.emplace(read_only, compile_pipeline(*device_, variant, ir::print(variant, ir::wgsl_dialect()))).first->second;
-  } catch (const CompilerError& error) {
-    fail(ErrorCode::unsupported, "kernel {}: the WGSL compiler of {} refused it with a buffer that is both read and written: {}",
-         variant.name, device_->place(), error.log);
-  }
+  return pipelines_.emplace(read_only, print_and_compile(*device_, variant)).first->second;
 }
 
 }  // namespace wick::webgpu

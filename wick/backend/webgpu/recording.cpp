@@ -7,7 +7,7 @@ namespace wick::webgpu {
 void Recording::open() {
   if (encoder_ != nullptr) return;
   const LabelDescriptor descriptor;
-  encoder_ = {device_.api().device_create_command_encoder(device_.handle(), &descriptor), {device_.api().encoder_release}};
+  encoder_ = {device_.api().create_command_encoder(device_.handle(), &descriptor), {device_.api().encoder_release}};
 }
 
 void Recording::end_pass() {
