@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "oneapi/fake_loader.h"
+#include "oneapi/fake_module.h"
 #include "unit/message_of.h"
 #include "unit/on_device.h"
 #include "unit/temporary_folder.h"
@@ -168,6 +169,25 @@ TEST_F(OneApiDevice, ARefusedTextGivesTheCompilersWords) {
       EXPECT_THAT(error.log, testing::AnyOf(HasSubstr("error: "), HasSubstr("no_such_function")));
     }
   }
+}
+
+// What Intel's compiler, or another one, made of OpenCL C before.
+TEST_F(OneApiDevice, AModuleOfSpirvRunsAsAKernelOfTheUsersOwn) {
+  if (!is_fake()) GTEST_SKIP() << "the fake's modules are texts";
+  const KernelSource source{SourceLanguage::spirv, fake_module("__kernel void count_from(__global uint* y, uint first, uint step) {"
+                                                               " y[get_global_id(0)] = first + step * get_global_id(0); }")};
+  const KernelSignature signature{.group_size = 16,
+                                  .buffers = {{"y", ir::Element::u32, ir::Access::read_write}},
+                                  .scalars = {{"first", ir::Type::u32}, {"step", ir::Type::u32}}};
+  const std::shared_ptr<const Program> counted = runtime().compile_source("counted", source, "count_from", signature);
+  const auto y = upload(Words(64, 0));
+  launch(*counted, 4, {{y.get()}}, {100, 3});
+  const Words words = download<uint32_t>(*y);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(words[i], 100 + 3 * i);
+  const KernelSource faulty{SourceLanguage::spirv, fake_module("__kernel void count_from(__global uint* y) { no_such_function(); }")};
+  const Error error = error_of([&] { static_cast<void>(runtime().compile_source("counted", faulty, "count_from", signature)); });
+  EXPECT_EQ(error.code(), ErrorCode::unsupported);
+  EXPECT_THAT(error.what(), HasSubstr("no_such_function"));
 }
 
 TEST_F(OneApiDevice, CodeThatIsNoneIsNotLoaded) {

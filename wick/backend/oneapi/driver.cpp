@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wick/device/block_size.h"
+#include "wick/device/spirv_module.h"
 
 namespace wick::oneapi {
 
@@ -23,6 +24,7 @@ std::string ZeDriver::binary_key() const {
 }
 
 std::vector<std::byte> ZeDriver::compile(const ir::Kernel& /*prepared*/, const std::string& text) {
+  if (is_spirv(text)) return compile_module(*queue_, std::as_bytes(std::span(text)));
   const FoundDevice& device = queue_->device();
   return compile_module(*queue_, compiler_->compile(text, device.device_id, device.source_options));
 }

@@ -23,6 +23,9 @@ class ZeDriver final : public KernelDriver {
   [[nodiscard]] bool is_lost() const noexcept override { return queue_->is_lost(); }
   [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::opencl_intel_dialect(); }
   [[nodiscard]] std::string binary_key() const override;
+  [[nodiscard]] bool takes(SourceLanguage language) const noexcept override {
+    return language == SourceLanguage::opencl_c || language == SourceLanguage::spirv;
+  }
   // OpenCL C becomes SPIR-V, and that the device's own code, which is what is kept: a run that finds all of it never calls the compiler.
   [[nodiscard]] std::vector<std::byte> compile(const ir::Kernel& prepared, const std::string& text) override;
   [[nodiscard]] std::shared_ptr<const Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override;
