@@ -15,6 +15,8 @@
 #include "wick/backend/webgpu/adapter.h"
 #include "wick/backend/webgpu/backend.h"
 #include "wick/backend/webgpu/webgpu.h"
+#include "wick/ir/builder.h"
+#include "wick/tensor/ops/linear.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick::webgpu {
@@ -157,6 +159,60 @@ TEST_P(WebGpuDevice, ABufferBeyondTheLimitNamesBoth) {
   const Error error = error_of([&] { static_cast<void>(driver().allocate(limit + 1)); });
   EXPECT_EQ(error.code(), ErrorCode::unsupported);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("webgpu:0 ("), HasSubstr(std::to_string(limit + 1)), HasSubstr(std::to_string(limit))));
+}
+
+TEST_P(WebGpuDevice, AKernelBeyondTheAdaptersLimitsNamesTheLimitAndBothNumbers) {
+  const DeviceCaps& caps = runtime().caps();
+  const auto refusal = [&](const std::function<void(ir::KernelBuilder&)>& build, uint32_t lanes) {
+    ir::KernelBuilder k("too_much", {.group_size = lanes});
+    build(k);
+    const ir::Kernel kernel = k.finish();
+    const Error error = error_of([&] { static_cast<void>(runtime().compile(kernel)); });
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    return std::string(error.what());
+  };
+  const auto says = [&](uint64_t wanted, const std::string& what, uint64_t most) {
+    return "kernel too_much: " + std::to_string(wanted) + " " + what + ", but " + caps.name + " allows " + std::to_string(most);
+  };
+  const auto writes = [](ir::KernelBuilder& k) { k.output("y", ir::Element::u32)[k.local_id()] = 1; };
+  EXPECT_EQ(refusal(writes, caps.max_group_size + 1), says(caps.max_group_size + 1, "lanes of a group", caps.max_group_size));
+  const auto shared_words = static_cast<uint32_t>(caps.max_shared_bytes / 4 + 4);
+  EXPECT_EQ(refusal(
+                [&](ir::KernelBuilder& k) {
+                  const ir::Memory shared = k.shared(ir::Element::u32, shared_words), y = k.output("y", ir::Element::u32);
+                  shared[k.local_id()] = 1;
+                  k.barrier();
+                  y[k.local_id()] = shared[k.local_id()];
+                },
+                1),
+            says(uint64_t{shared_words} * 4, "bytes of shared memory", caps.max_shared_bytes));
+  EXPECT_EQ(refusal(
+                [&](ir::KernelBuilder& k) {
+                  writes(k);
+                  for (int i = 0; i < 65; ++i) static_cast<void>(k.parameter("p" + std::to_string(i), ir::Type::u32));
+                },
+                1),
+            says(65 * 4, "bytes of parameters", caps.max_parameter_bytes));
+}
+
+// wgpu-native itself refuses more than it was asked for.
+TEST_P(WebGpuDevice, ATensorBeyondWhatTheAdapterBindsIsBoundInParts) {
+  const auto result_on = [](uint64_t binding_bytes) {
+    Adapter adapter = installation().adapters[0];
+    adapter.limits.max_storage_buffer_binding_size = adapter.caps.max_buffer_bytes = binding_bytes;
+    const wick::Device device = wick::Device::adopt(
+        {DeviceKind::webgpu, 0},
+        std::make_shared<KernelRuntime>(std::make_unique<Driver>(std::make_shared<Device>(std::move(adapter), "webgpu:0 (limited)"))));
+    std::vector<float> values(3 * 65536);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 1001) - 500;
+    const Tensor weight = Tensor::from_vector(values, {768, 256}, device), x = weight.narrow(0, 5, 2);
+    std::vector<float> result = linear(x, weight).flatten_all().to_vector<float>();
+    const std::vector<float> sum = (weight + weight.to_dtype(DType::f16).to_dtype(DType::f32)).flatten_all().to_vector<float>();
+    result.insert(result.end(), sum.begin(), sum.end());
+    return result;
+  };
+  // The limit that every adapter has, and a quarter of the weight.
+  EXPECT_EQ(result_on(256 << 10), result_on(128 << 20));
 }
 
 TEST_P(WebGpuDevice, AnUnknownVariantIsRefused) {
