@@ -133,6 +133,25 @@ TEST(HttpServer, RefusesWhatIsNotHttp) {
   }
 }
 
+// Somebody in front of this server could see two requests in each of them: the connection ends with the refusal.
+TEST(HttpServer, EndsAConnectionWhereARequestsEndIsNotSure) {
+  const auto server = serve(echo);
+  for (const std::string bad : {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: xchunked\r\n\r\n",
+                                "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked, identity\r\n\r\n",
+                                "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
+                                "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"}) {
+    Client client(server->port());
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_TRUE(client.read_until("GET ").starts_with("HTTP/1.1 200 "));
+    client.forget();
+    client.send(bad + "GET /next HTTP/1.1\r\nHost: h\r\n\r\n");
+    const std::string text = client.read_all();
+    EXPECT_TRUE(text.starts_with("HTTP/1.1 400 ")) << bad << "\n" << text;
+    EXPECT_NE(text.find("Connection: close\r\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("/next"), std::string::npos) << text;
+  }
+}
+
 TEST(HttpServer, RefusesBodiesAndHeadersBeyondTheirLimits) {
   const auto server = serve(echo, {.body_bytes = 1000, .header_bytes = 2000});
   {

@@ -315,6 +315,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
     set_deadline(server_->options.receive);
     co_await http::async_read_header(socket_, buffer_, parser, asio::redirect_error(asio::use_awaitable, error));
+    if (const std::string fault = error ? "" : framing_fault(parser); !fault.empty()) {
+      co_await send_refusal(400, fault);
+      co_return false;
+    }
     if (!error && wants_continue(parser)) {
       static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
       co_await asio::async_write(socket_, asio::buffer(kContinue), asio::redirect_error(asio::use_awaitable, error));
@@ -325,6 +329,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
       co_return false;
     }
     co_return co_await answer(parser);
+  }
+
+  // What somebody in front of this server could read in another way, as two requests (RFC 9112, 3.2 and 6.1). Empty: nothing.
+  static std::string framing_fault(const Parser& parser) {
+    const auto& message = parser.get();
+    const bool is_coded = message.find(http::field::transfer_encoding) != message.end();
+    if (is_coded && (message.version() < 11 || !message.chunked())) {
+      return "the request is not HTTP: the last Transfer-Encoding must be chunked, in HTTP/1.1";
+    }
+    if (message.version() == 11 && message.count(http::field::host) != 1) return "the request is not HTTP: it must have one Host field";
+    return {};
   }
 
   static bool wants_continue(const Parser& parser) {
@@ -349,11 +364,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
       status = 505;
       message = "this server speaks HTTP/1.1 and HTTP/1.0";
     }
-    HttpResponse response = server_->refuse(status, message);
-    const std::string text = head(response.status, response.headers, {}, response.body.size()) + response.body;
-    set_deadline(server_->options.send);
-    co_await asio::async_write(socket_, asio::buffer(text), asio::redirect_error(asio::use_awaitable, error));
+    co_await send_refusal(status, message);
     lingers_ = status == 413;
+  }
+
+  asio::awaitable<void> send_refusal(int status, const std::string& message) {
+    keeps_alive_ = false;
+    const HttpResponse response = server_->refuse(status, message);
+    const std::string text = head(response.status, response.headers, {}, response.body.size()) + response.body;
+    error_code ignored;
+    set_deadline(server_->options.send);
+    co_await asio::async_write(socket_, asio::buffer(text), asio::redirect_error(asio::use_awaitable, ignored));
   }
 
   asio::awaitable<bool> answer(Parser& parser) {
