@@ -13,9 +13,7 @@ namespace {
 constexpr uint64_t kMostElements = 1'000'000;
 // Of arrays whose elements are counted: so many conditions, and so many states, of numbers read and counted.
 constexpr size_t kMostCounted = 3;
-constexpr uint64_t kMostStates = 2'000;
-
-bool is_true(const SchemaJson* value) { return value != nullptr && value->is_boolean() && value->get<bool>(); }
+constexpr uint64_t kMostCountedStates = 2'000;
 
 }  // namespace
 
@@ -130,10 +128,10 @@ ExpressionId SchemaCompiler::compile_counted_array(const Items& flat, const std:
   for (const Counted& one : counted) ends.push_back(one.most != UINT64_MAX ? std::max(one.most, one.least) : one.least);
   uint64_t states = 1;
   for (const uint64_t end : ends) {
-    states = end >= kMostStates ? kMostStates + 1 : states * (end + 1);
-    if (states > kMostStates) {
+    states = end >= kMostCountedStates ? kMostCountedStates + 1 : states * (end + 1);
+    if (states > kMostCountedStates) {
       fail(ErrorCode::unsupported, "{}: together with the array's limits it takes more than {} states; make them smaller", where,
-           kMostStates);
+           kMostCountedStates);
     }
   }
   std::map<std::pair<uint64_t, uint32_t>, ExpressionId> elements;  // by index and conditions

@@ -23,8 +23,6 @@ constexpr size_t kMostBranchesBesideUnevaluated = 5;
 
 bool is_opened(std::string_view keyword) { return std::find(kOpened.begin(), kOpened.end(), keyword) != kOpened.end(); }
 
-bool is_true(const SchemaJson* value) { return value != nullptr && value->is_boolean() && value->get<bool>(); }
-
 bool accepts(const Automaton& automaton, std::string_view text) {
   FrameArena arena;
   Stepper stepper(automaton, arena);

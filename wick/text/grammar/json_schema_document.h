@@ -16,6 +16,9 @@ namespace wick {
 // Keeps the order in which the schema names its properties.
 using SchemaJson = nlohmann::ordered_json;
 
+// Whether a keyword is there and true.
+[[nodiscard]] inline bool is_true(const SchemaJson* value) { return value != nullptr && value->is_boolean() && value->get<bool>(); }
+
 class SchemaDocument {
  public:
   // Errors: invalid_argument for text that is no JSON, is nested too deeply, or is no schema.
