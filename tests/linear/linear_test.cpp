@@ -224,6 +224,10 @@ void write_template_ids(const std::filesystem::path& path, size_t bytes) {
                             R"(],"special_tokens":{"a":{"ids":[)" + list_of(bytes / 2, zero) + "]}}},");
 }
 
+void write_enum(const std::filesystem::path& path, size_t bytes) {
+  std::ofstream(path) << R"({"enum":[)" << list_of(bytes, [](uint64_t index) { return '"' + plain_name(index) + '"'; }) << "]}";
+}
+
 const std::vector<std::string> kTokenize = {"tokenize", "--model", "FILE", "--text", "a"};
 
 const std::vector<Kind> kKinds = {
@@ -250,6 +254,7 @@ const std::vector<Kind> kKinds = {
     {"tokenizer_normalized", "a.json", write_normalized_tokens, kTokenize},
     {"tokenizer_patterns", "a.json", write_split_patterns, kTokenize},
     {"tokenizer_template", "a.json", write_template_ids, kTokenize},
+    {"schema_enum", "a.json", write_enum, {"grammar", "--json-schema", "FILE"}},
 };
 
 class LinearTime : public testing::TestWithParam<Kind> {

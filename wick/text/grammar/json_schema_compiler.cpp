@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -310,17 +312,17 @@ uint32_t SchemaCompiler::types_of(const Items& flat) const {
 }
 
 std::vector<const SchemaJson*> SchemaCompiler::values_of(const Items& flat) const {
+  const auto less = [](const SchemaJson* left, const SchemaJson* right) { return *left < *right; };
   std::vector<const SchemaJson*> values;
   bool first = true;
-  const auto restrict_to = [&](std::vector<const SchemaJson*> allowed) {
+  const auto restrict_to = [&](const std::vector<const SchemaJson*>& allowed) {
+    std::set<const SchemaJson*, decltype(less)> known(less);
     if (first) {
-      for (const SchemaJson* value : allowed) {
-        if (std::none_of(values.begin(), values.end(), [&](const SchemaJson* known) { return *known == *value; })) values.push_back(value);
-      }
+      std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(values),
+                   [&](const SchemaJson* value) { return known.insert(value).second; });
     } else {
-      std::erase_if(values, [&](const SchemaJson* value) {
-        return std::none_of(allowed.begin(), allowed.end(), [&](const SchemaJson* other) { return *other == *value; });
-      });
+      known.insert(allowed.begin(), allowed.end());
+      std::erase_if(values, [&](const SchemaJson* value) { return !known.contains(value); });
     }
     first = false;
   };
@@ -331,7 +333,7 @@ std::vector<const SchemaJson*> SchemaCompiler::values_of(const Items& flat) cons
     if (!list->is_array()) fail(ErrorCode::invalid_argument, "{}: must be a list", place(item, "enum"));
     std::vector<const SchemaJson*> allowed;
     for (const SchemaJson& value : *list) allowed.push_back(&value);
-    restrict_to(std::move(allowed));
+    restrict_to(allowed);
   }
   return values;
 }
