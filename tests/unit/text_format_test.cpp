@@ -76,9 +76,41 @@ TEST(JsonSchema, WhatCannotBeEnforcedIsNamedByItsPointer) {
   EXPECT_THAT(message(R"({"type":"array","contains":{},"minContains":5000})"), HasSubstr("#/contains"));
   EXPECT_THAT(message(R"({"type":"string","format":"shoe-size"})"), HasSubstr("#/format"));
   EXPECT_THAT(message(R"({"type":"string","pattern":"a(?=a)b"})"), HasSubstr("#/pattern"));
+  EXPECT_THAT(message(R"({"type":"string","pattern":"(?=a)b"})"), HasSubstr("#/pattern"));
+  EXPECT_THAT(message(R"({"type":"string","pattern":"^(?!a)b|c"})"), HasSubstr("#/pattern"));
+  EXPECT_THAT(message(R"({"type":"string","pattern":"^(?!a"})"), HasSubstr("#/pattern"));
   EXPECT_THAT(message(R"({"$ref":"https://example.com/x.json"})"), HasSubstr("#/$ref"));
   EXPECT_THAT(message(R"({"$ref":0,"$differs":1})"), HasSubstr("#/$ref: must be a string"));
   EXPECT_THAT(message(R"({"type":"object","dependentRequired":{"a":"b"}})"), HasSubstr("#/dependentRequired/a"));
+}
+
+// What Pydantic and OpenAPI write, beside the names of JSON Schema.
+TEST(JsonSchema, FormatsOfOthersAreKnown) {
+  const auto takes = [](const std::string& format, const std::string& text) {
+    return fits(schema(R"({"type":"string","format":")" + format + "\"}"), "\"" + text + "\"");
+  };
+  for (const auto& [format, text] : std::vector<std::pair<const char*, const char*>>{{"ipv4network", "10.0.0.0/8"},
+                                                                                     {"ipv4network", "192.168.7.0/24"},
+                                                                                     {"ipv6network", "2001:db8::/32"},
+                                                                                     {"ipv4interface", "10.1.2.3/8"},
+                                                                                     {"base64", "aGVsbG8="},
+                                                                                     {"base64url", "_-8="},
+                                                                                     {"byte", "+/8="},
+                                                                                     {"path", "/etc/passwd"},
+                                                                                     {"password", ""},
+                                                                                     {"uuid4", "01234567-89ab-4def-8123-456789abcdef"},
+                                                                                     {"uri-template", "/users/{id}{?page,size}"}}) {
+    EXPECT_TRUE(takes(format, text)) << format << ' ' << text;
+  }
+  for (const auto& [format, text] : std::vector<std::pair<const char*, const char*>>{{"ipv4network", "10.0.0.1/8"},
+                                                                                     {"base64", "aGVsbG9="},
+                                                                                     {"base64", "aGVsbG8"},
+                                                                                     {"base64url", "+/8="},
+                                                                                     {"path", ""},
+                                                                                     {"uuid4", "01234567-89ab-1def-8123-456789abcdef"},
+                                                                                     {"uri-template", "{"}}) {
+    EXPECT_FALSE(takes(format, text)) << format << ' ' << text;
+  }
 }
 
 // Words that the compiler uses among its own mean nothing in a document.

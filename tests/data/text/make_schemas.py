@@ -65,6 +65,13 @@ CASES = [
     ({"format": "date", "type": "string"}, ["2024-02-29", "2023-02-29", "2023-13-01", "1999-12-31", "x"]),
     ({"format": "ipv4", "type": "string"}, ["1.2.3.4", "256.1.1.1", "1.2.3", "01.2.3.4"]),
     ({"format": "uuid", "type": "string"}, ["01234567-89ab-cdef-0123-456789abcdef", "01234567-89ab-cdef-0123-456789abcde"]),
+    # Conditions at the beginning of a pattern.
+    ({"type": "string", "pattern": "^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$"}, ["1", "-1.5", "00.5", ".", "-", "", "1.", "a", "+.7"]),
+    ({"type": "string", "pattern": "^(?=.*[a-z])(?=.*[A-Z])(?=.*\\d)\\S{4,}$"}, ["aB1x", "aB1", "aaaa", "AB12", "xxxxA9", "a B1xx"]),
+    ({"type": "string", "pattern": "^(?!foo|ba(r|z))[a-z]+$"}, ["foo", "food", "ba", "bar", "bazz", "fo", "x(|)"]),
+    ({"type": "string", "not": {"pattern": "^(?=a)[a-z]*z"}}, ["az", "a", "abz", "bz"]),
+    ({"type": "object", "patternProperties": {"^(?!x_)": {"type": "integer"}}, "additionalProperties": False}, [{"a": 1}, {"x_a": 1}, {"a": ""}, {}]),
+    ({"type": "string", "maxLength": 5000000}, ["", "abc"]),
     # Conditions, and what must not hold.
     ({"type": "object", "properties": {"kind": {"enum": ["a", "b"]}, "x": {"type": "integer"}}, "required": ["kind"], **CLOSED,
       "if": {"properties": {"kind": {"const": "a"}}, "required": ["kind"]}, "then": {"required": ["x"]}, "else": {"properties": {"x": {"minimum": 5}}}},

@@ -97,6 +97,16 @@ ExpressionId Grammar::group(MemberGroup members) {
   return add({.kind = Expression::Kind::group, .index = static_cast<uint32_t>(groups_.size() - 1)});
 }
 
+ExpressionId Grammar::chain(std::vector<ExpressionId> members, const std::vector<bool>& required, ExpressionId other,
+                            ExpressionId separator) {
+  if (members.empty() && is_never(other)) return empty();
+  std::string flags;
+  for (const bool must : required) flags += must ? 'r' : '-';
+  members.push_back(other);
+  members.push_back(separator);
+  return add({.kind = Expression::Kind::chain, .text = std::move(flags), .children = std::move(members)});
+}
+
 RuleId Grammar::add_rule(std::string name, bool keep) {
   rules_.push_back({.name = std::move(name), .keep = keep});
   return static_cast<RuleId>(rules_.size() - 1);

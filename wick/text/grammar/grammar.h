@@ -42,6 +42,7 @@ struct Expression {
     token,     // the token with the number `index`, whatever its text is
     dfa,       // what dfas[index] accepts
     group,     // groups[index]
+    chain,     // members in their order: children but the last two, which are what may follow again and again, and the separator
   };
   Kind kind = Kind::never;
   uint8_t first = 0;
@@ -49,7 +50,7 @@ struct Expression {
   uint32_t index = 0;
   uint32_t smallest = 0;
   uint32_t largest = 0;
-  std::string text = {};
+  std::string text = {};  // chain: a letter for each member, 'r' where it must be there
   std::vector<ExpressionId> children = {};
 };
 
@@ -78,6 +79,9 @@ class Grammar {
   ExpressionId token(int32_t id);
   ExpressionId dfa(std::shared_ptr<const Dfa> automaton);
   ExpressionId group(MemberGroup members);
+  // Members in this order, each once at most, then `other` as often as one likes, with the separator between two; it may be empty where no
+  // member is required. No member is never().
+  ExpressionId chain(std::vector<ExpressionId> members, const std::vector<bool>& required, ExpressionId other, ExpressionId separator);
 
   RuleId add_rule(std::string name, bool keep = false);
   void define(RuleId id, ExpressionId body);

@@ -22,6 +22,9 @@ namespace {
   "((" WICK_HEX4 ":){7}" WICK_HEX4 "|(" WICK_HEX4 ":){1,7}:|(" WICK_HEX4 ":){1,6}:" WICK_HEX4 "|(" WICK_HEX4 ":){1,5}(:" WICK_HEX4 \
   "){1,2}|(" WICK_HEX4 ":){1,4}(:" WICK_HEX4 "){1,3}|(" WICK_HEX4 ":){1,3}(:" WICK_HEX4 "){1,4}|(" WICK_HEX4 ":){1,2}(:" WICK_HEX4 \
   "){1,5}|" WICK_HEX4 ":(:" WICK_HEX4 "){1,6}|:((:" WICK_HEX4 "){1,7}|:))"
+// The last character before the padding has no bits beyond the bytes.
+#define WICK_BASE64(others) "([A-Za-z0-9" others "]{4})*([A-Za-z0-9" others "][AQgw]==|[A-Za-z0-9" others "]{2}[AEIMQUYcgkosw048]=)?"
+#define WICK_UUID(version) "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-" version "[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
 #define WICK_UNRESERVED "[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2}"
 #define WICK_PATH "(" WICK_UNRESERVED "|[:@])"
 #define WICK_TAIL "(\\?(" WICK_UNRESERVED "|[:@/?])*)?(#(" WICK_UNRESERVED "|[:@/?])*)?"
@@ -33,8 +36,9 @@ struct Format {
   const char* pattern;
 };
 
-// RFC 3339 for dates and times without leap seconds, RFC 1123 for host names, RFC 4291 for IPv6 without zones, RFC 3986 for URIs.
-constexpr std::array<Format, 18> kFormats = {{
+// Beside those of JSON Schema there are the names that Pydantic and OpenAPI write. RFC 3339 for dates and times without leap seconds, RFC
+// 1123 for host names, RFC 4291 for IPv6 without zones, RFC 3986 for URIs, RFC 6570 for their templates, RFC 4648 for base64.
+constexpr std::array<Format, 39> kFormats = {{
     {"date", WICK_ANY_DATE},
     {"time", WICK_TIME},
     {"date-time", WICK_ANY_DATE "T" WICK_TIME},
@@ -55,6 +59,30 @@ constexpr std::array<Format, 18> kFormats = {{
     {"json-pointer", "(/([^~/]|~[01])*)*"},
     {"relative-json-pointer", "(0|[1-9][0-9]*)(#|(/([^~/]|~[01])*)*)"},
     {"regex", "[A-Za-z0-9 _,:;=<>@%&!~'\"/-]*"},
+    {"uri-template",
+     "(" WICK_UNRESERVED "|[:@/?#]|\\{[+#./;?&]?[A-Za-z0-9_]+(\\*|:[1-9][0-9]{0,3})?(,[A-Za-z0-9_]+(\\*|:[1-9][0-9]{0,3})?)*\\})*"},
+    {"uuid1", WICK_UUID("1")},
+    {"uuid3", WICK_UUID("3")},
+    {"uuid4", WICK_UUID("4")},
+    {"uuid5", WICK_UUID("5")},
+    {"uuid6", WICK_UUID("6")},
+    {"uuid7", WICK_UUID("7")},
+    {"uuid8", WICK_UUID("8")},
+    // With host bits of 0, at whole octets and groups.
+    {"ipv4network",
+     "(" WICK_OCTET "\\.0\\.0\\.0/8|" WICK_OCTET "\\." WICK_OCTET "\\.0\\.0/16|(" WICK_OCTET "\\.){3}0/24|" WICK_IPV4 "/32)"},
+    {"ipv6network", "(" WICK_HEX4 "::/16|(" WICK_HEX4 ":){2}:/32|(" WICK_HEX4 ":){3}:/48|(" WICK_HEX4 ":){4}:/64|" WICK_IPV6 "/128)"},
+    {"ipv4interface", WICK_IPV4 "/([12]?[0-9]|3[0-2])"},
+    {"ipv6interface", WICK_IPV6 "/([1-9]?[0-9]|1[01][0-9]|12[0-8])"},
+    {"ipvanyaddress", "(" WICK_IPV4 "|" WICK_IPV6 ")"},
+    {"base64", WICK_BASE64("+/")},
+    {"base64url", WICK_BASE64("_-")},
+    {"byte", WICK_BASE64("+/")},
+    {"path", "[^\\x00-\\x1f]+"},
+    {"file-path", "[^\\x00-\\x1f]+"},
+    {"directory-path", "[^\\x00-\\x1f]+"},
+    {"password", "[^]*"},
+    {"binary", "[^]*"},
 }};
 
 #undef WICK_DATE
@@ -66,6 +94,8 @@ constexpr std::array<Format, 18> kFormats = {{
 #undef WICK_LABEL
 #undef WICK_HEX4
 #undef WICK_IPV6
+#undef WICK_BASE64
+#undef WICK_UUID
 #undef WICK_UNRESERVED
 #undef WICK_PATH
 #undef WICK_TAIL

@@ -12,8 +12,6 @@ namespace {
 
 // Patterns of names split what is left of them into 2^n classes.
 constexpr size_t kMostPatterns = 6;
-// Where no property is required, so many are written out for each that may be the first.
-constexpr size_t kMostWrittenOut = 4;
 
 bool speaks_of_others(const SchemaJson& schema) {
   return schema.contains("additionalProperties") || schema.contains("unevaluatedProperties");
@@ -269,34 +267,13 @@ ExpressionId SchemaCompiler::members_in_any_order(const std::vector<Member>& mem
 }
 
 ExpressionId SchemaCompiler::members_in_order(const std::vector<Member>& members, ExpressionId other) {
-  const ExpressionId comma = rules_.comma();
-  const ExpressionId others = grammar_.repeat(grammar_.sequence({comma, other}), 0, kUnlimited);
-  const auto anchor = std::find_if(members.begin(), members.end(), [](const Member& member) { return member.required; });
-  if (anchor != members.end()) {
-    std::vector<ExpressionId> parts;
-    for (auto member = members.begin(); member != anchor; ++member) {
-      parts.push_back(grammar_.optional(grammar_.sequence({member->expression, comma})));
-    }
-    parts.push_back(anchor->expression);
-    for (auto member = anchor + 1; member != members.end(); ++member) {
-      const ExpressionId next = grammar_.sequence({comma, member->expression});
-      parts.push_back(member->required ? next : grammar_.optional(next));
-    }
-    parts.push_back(others);
-    return grammar_.sequence(std::move(parts));
+  std::vector<ExpressionId> expressions;
+  std::vector<bool> required;
+  for (const Member& member : members) {
+    expressions.push_back(member.expression);
+    required.push_back(member.required);
   }
-  // Each member may be the first; what may follow it is a rule, since it is part of all that come before.
-  std::vector<ExpressionId> choices = {grammar_.empty(), grammar_.sequence({other, others})};
-  ExpressionId tail = others;
-  for (size_t index = members.size(); index-- > 0;) {
-    choices.push_back(grammar_.sequence({members[index].expression, tail}));
-    tail = grammar_.sequence({grammar_.optional(grammar_.sequence({comma, members[index].expression})), tail});
-    if (members.size() <= kMostWrittenOut) continue;
-    const RuleId rule = grammar_.add_rule("members", true);
-    grammar_.define(rule, tail);
-    tail = grammar_.rule(rule);
-  }
-  return grammar_.choice(std::move(choices));
+  return grammar_.chain(std::move(expressions), required, other, rules_.comma());
 }
 
 }  // namespace wick

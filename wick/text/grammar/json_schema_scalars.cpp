@@ -9,9 +9,88 @@
 namespace wick {
 namespace {
 
-constexpr uint64_t kMostCharacters = 100'000;
+constexpr uint64_t kMostCharacters = 1'000'000'000;
 constexpr uint64_t kMostCharactersOfPattern = 2'000;
 constexpr uint64_t kMostBareCharacters = 1'000;
+
+// What a pattern asks of the text from its beginning on, before it reads it: ^(?=condition)(?!condition)rest.
+struct Lookaheads {
+  struct Condition {
+    std::string pattern;
+    bool holds = true;
+  };
+  std::vector<Condition> conditions;
+  std::string rest;  // with its ^
+};
+
+// Where the parenthesis at `begin` closes; npos: nowhere.
+size_t closing_parenthesis(std::string_view pattern, size_t begin) {
+  int depth = 0;
+  bool in_class = false;
+  for (size_t at = begin; at < pattern.size(); ++at) {
+    const char letter = pattern[at];
+    if (letter == '\\') {
+      ++at;
+    } else if (in_class || letter == '[') {
+      in_class = letter != ']';
+    } else if (letter == '(') {
+      ++depth;
+    } else if (letter == ')' && --depth == 0) {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
+bool has_alternatives(std::string_view pattern) {
+  // In parentheses of its own, a bar outside of all others stands at depth 1.
+  const std::string enclosed = "(" + std::string(pattern) + ")";
+  int depth = 0;
+  bool in_class = false;
+  for (size_t at = 0; at < enclosed.size(); ++at) {
+    const char letter = enclosed[at];
+    if (letter == '\\') {
+      ++at;
+    } else if (in_class || letter == '[') {
+      in_class = letter != ']';
+    } else {
+      depth += letter == '(' ? 1 : letter == ')' ? -1 : 0;
+      if (letter == '|' && depth == 1) return true;
+    }
+  }
+  return false;
+}
+
+// Lookaheads elsewhere are the pattern's own affair, which refuses them.
+Lookaheads leading_lookaheads(const std::string& pattern) {
+  Lookaheads result{.conditions = {}, .rest = pattern};
+  std::string_view left = pattern;
+  if (!left.starts_with("^(?") || has_alternatives(left)) return result;
+  left.remove_prefix(1);
+  while (left.starts_with("(?=") || left.starts_with("(?!")) {
+    const size_t end = closing_parenthesis(left, 0);
+    if (end == std::string_view::npos) return {.conditions = {}, .rest = pattern};
+    result.conditions.push_back({"^(?:" + std::string(left.substr(3, end - 3)) + ")", left[2] == '='});
+    left.remove_prefix(end + 1);
+  }
+  result.rest = "^" + std::string(left);
+  return result;
+}
+
+// The strings that the pattern is found in.
+Dfa found_dfa(const std::string& pattern, RegexSpelling spelling, const std::string& place) {
+  const auto dfa_of = [&](const std::string& text) {
+    Grammar grammar;
+    return regular_dfa(grammar, read_regex(text, RegexMatch::part, spelling, place, grammar), place);
+  };
+  const Lookaheads parts = leading_lookaheads(pattern);
+  Dfa result = dfa_of(parts.rest);
+  for (const Lookaheads::Condition& condition : parts.conditions) {
+    const Dfa found = dfa_of(condition.pattern);
+    result = condition.holds ? intersect(result, found, place) : subtract(result, found, place);
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -73,7 +152,8 @@ ExpressionId SchemaCompiler::compile_string(const Items& flat) {
   for (const Item& item : flat) {
     const SchemaJson* value = keyword(item, "pattern");
     if (value != nullptr) {
-      needs_dfa = needs_dfa || pattern != nullptr;
+      needs_dfa =
+          needs_dfa || pattern != nullptr || (value->is_string() && !leading_lookaheads(value->get<std::string>()).conditions.empty());
       pattern = value;
       where = place(item, "pattern");
     }
@@ -133,9 +213,7 @@ Dfa SchemaCompiler::without_differing(const Items& flat, Dfa strings) {
     if (const SchemaJson* pattern = made_keyword(item, kLacks)) {
       const std::string where = place(item, "pattern");
       if (!pattern->is_string()) fail(ErrorCode::invalid_argument, "{}: must be a string", where);
-      Grammar grammar;
-      const ExpressionId found = read_regex(pattern->get<std::string>(), RegexMatch::part, spelling, where, grammar);
-      strings = subtract(strings, regular_dfa(grammar, found, where), where);
+      strings = subtract(strings, found_dfa(pattern->get<std::string>(), spelling, where), where);
     }
   }
   return strings;
@@ -150,8 +228,7 @@ Dfa SchemaCompiler::string_dfa(const Items& flat) {
     if (const SchemaJson* pattern = keyword(item, "pattern")) {
       where = place(item, "pattern");
       if (!pattern->is_string()) fail(ErrorCode::invalid_argument, "{}: must be a string", where);
-      const auto text = pattern->get<std::string>();
-      parts.push_back(regular_dfa(grammar, read_regex(text, RegexMatch::part, spelling, where, grammar), where));
+      parts.push_back(found_dfa(pattern->get<std::string>(), spelling, where));
     }
     const SchemaJson* format = keyword(item, "format");
     if (format == nullptr || !options_.enforce_formats) continue;
@@ -180,9 +257,7 @@ Dfa SchemaCompiler::string_dfa(const Items& flat) {
 const Dfa& SchemaCompiler::pattern_dfa(const std::string& pattern, const std::string& where) {
   const auto known = patterns_.find(pattern);
   if (known != patterns_.end()) return known->second;
-  Grammar grammar;
-  Dfa dfa = regular_dfa(grammar, read_regex(pattern, RegexMatch::part, RegexSpelling::json_string, where, grammar), where);
-  return patterns_.emplace(pattern, std::move(dfa)).first->second;
+  return patterns_.emplace(pattern, found_dfa(pattern, RegexSpelling::json_string, where)).first->second;
 }
 
 }  // namespace wick

@@ -50,6 +50,7 @@ class NfaBuilder {
         return end;
       }
       case Expression::Kind::repeat: return add_repeat(id, from);
+      case Expression::Kind::chain: return add_chain(expression, from);
       case Expression::Kind::rule: {
         if (const auto label = labels_.label_of(id); label.used) return add_label(label, from);
         return add(grammar_.rules()[expression.index].body, from);
@@ -97,6 +98,37 @@ class NfaBuilder {
       from = add(child, from);
     }
     epsilon(from, end);
+    return end;
+  }
+
+  // Two states before each member: nothing was written yet, or a separator comes first. Each member is built once.
+  uint32_t add_chain(const Expression& expression, uint32_t from) {
+    const size_t count = expression.children.size() - 2;
+    const ExpressionId other = expression.children[count];
+    const ExpressionId separator = expression.children[count + 1];
+    uint32_t empty = new_state();
+    uint32_t written = new_state();
+    epsilon(from, empty);
+    for (size_t index = 0; index < count; ++index) {
+      const uint32_t before = new_state();
+      epsilon(empty, before);
+      epsilon(add(separator, written), before);
+      const uint32_t next = new_state();
+      epsilon(add(expression.children[index], before), next);
+      if (expression.text[index] == 'r') {
+        empty = new_state();  // which nothing leads to
+      } else {
+        epsilon(written, next);
+      }
+      written = next;
+    }
+    const uint32_t before = new_state();
+    const uint32_t end = new_state();
+    epsilon(empty, before);
+    epsilon(add(separator, written), before);
+    epsilon(add(other, before), written);
+    epsilon(empty, end);
+    epsilon(written, end);
     return end;
   }
 

@@ -131,6 +131,7 @@ bool RuleFacts::is_nullable(ExpressionId id) const {
       const MemberGroup& group = grammar_.group_at(expression.index);
       return group.required == 0 && group.smallest == 0;
     }
+    case Expression::Kind::chain: return expression.text.find('r') == std::string::npos;
     case Expression::Kind::never:
     case Expression::Kind::bytes:
     case Expression::Kind::token: return false;
@@ -143,7 +144,8 @@ size_t RuleFacts::size_of(ExpressionId id) const {
   switch (expression.kind) {
     case Expression::Kind::literal: return expression.text.size();
     case Expression::Kind::sequence:
-    case Expression::Kind::choice: {
+    case Expression::Kind::choice:
+    case Expression::Kind::chain: {
       size_t sum = 1;
       for (const ExpressionId child : expression.children) sum = std::min(kHuge, sum + size_of(child));
       return sum;
@@ -188,6 +190,7 @@ uint32_t RuleFacts::longest_of(ExpressionId id) const {
     case Expression::Kind::never:
     case Expression::Kind::dfa:
     case Expression::Kind::token:
+    case Expression::Kind::chain:
     case Expression::Kind::group: return kUnlimited;
   }
   return kUnlimited;
