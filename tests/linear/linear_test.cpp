@@ -174,7 +174,7 @@ void write_lists(const std::filesystem::path& path, size_t bytes) { write_pickle
 template <class Item>
 std::string list_of(size_t bytes, const Item& item) {
   std::string list;
-  for (uint64_t index = 0; list.size() < bytes; ++index) list += (index == 0 ? "" : ",") + item(index);
+  for (uint64_t index = 0; list.size() < bytes; ++index) list += (index == 0 ? "" : ",") + std::string(item(index));
   return list;
 }
 
