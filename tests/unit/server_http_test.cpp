@@ -233,6 +233,20 @@ TEST(HttpServer, SendsHeartbeatsWhileNothingHappens) {
   EXPECT_NE(client.read_until(": keep-alive\n\n").find(": keep-alive\n\n"), std::string::npos);
 }
 
+TEST(HttpServer, WaitsForAnAnswerLongerThanForARequest) {
+  const auto server = serve(
+      [](const HttpRequest&, const Exchange& exchange) {
+        std::thread([exchange] {
+          std::this_thread::sleep_for(300ms);
+          exchange->respond({.status = 200, .headers = {}, .body = "late"});
+        }).detach();
+      },
+      {.receive = 100ms});
+  Client client(server->port());
+  client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(client.read_all().ends_with("late"));
+}
+
 TEST(HttpServer, TellsThatTheClientHasGone) {
   std::promise<void> gone;
   Exchange kept;

@@ -328,6 +328,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       co_await refuse(error);
       co_return false;
     }
+    clear_deadline();
     co_return co_await answer(parser);
   }
 
