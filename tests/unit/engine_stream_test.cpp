@@ -41,6 +41,15 @@ TEST(Stream, AWaitIsWokenByAnotherThread) {
   EXPECT_FALSE(stream.next_within(std::chrono::hours(1))) << "returns at once behind the end";
 }
 
+TEST(Stream, APollDoesNotWait) {
+  const auto state = std::make_shared<StreamState>(1, nullptr);
+  Stream stream(state);
+  // A wait that is over at once takes a call of the system, tens of microseconds of it on virtual machines.
+  const auto begin = std::chrono::steady_clock::now();
+  for (int count = 0; count < 10'000; ++count) EXPECT_FALSE(stream.poll());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
+}
+
 TEST(Stream, OneThatIsDestroyedOrReplacedIsCancelled) {
   int woken = 0;
   const auto first = std::make_shared<StreamState>(1, [&] { ++woken; });

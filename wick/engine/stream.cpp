@@ -46,10 +46,11 @@ void StreamState::call_ready() noexcept {
 std::optional<StreamEvent> StreamState::take(std::optional<std::chrono::steady_clock::time_point> until) {
   std::unique_lock lock(mutex_);
   const auto is_there = [&] { return !events_.empty() || closed_; };
-  if (until) {
-    arrived_.wait_until(lock, *until, is_there);
-  } else {
+  if (!until) {
     arrived_.wait(lock, is_there);
+  } else if (!is_there() && *until > std::chrono::steady_clock::now()) {
+    // Not for nothing: a wait that is over when it begins costs a call of the system.
+    arrived_.wait_until(lock, *until, is_there);
   }
   if (events_.empty()) return std::nullopt;
   std::optional<StreamEvent> event = std::move(events_.front());
