@@ -21,6 +21,8 @@ constexpr int64_t kUnitsOfThread = 8;
 constexpr int64_t kTilesOfRun = 64;
 // Rows of activations that leave unpacking the greatest part of a tile's time.
 constexpr int64_t kGemvRows = 2;
+// Steps of so few rows come again and again, when many sequences decode: what they interleave each time is better prepared.
+constexpr int64_t kDecodeRows = 64;
 // Two expanded chunks take a half to two thirds of a first-level cache of 32 KiB.
 constexpr int64_t kChunkColumns = 512;
 constexpr int64_t kChunkBytes = 11 * 1024;
@@ -319,7 +321,7 @@ void linear_tiles(const OpCall& call) {
   WeightPreparer::Op op(runtime_of(call).preparer());
   ScratchFrame frame(runtime_of(call).scratch(0));
   const TilePlan plan = make_plan(call, frame);
-  if (plan.many == nullptr) op.set_few_rows();
+  if (plan.job.rows <= kDecodeRows) op.set_few_rows();
   const LinearJob& job = plan.job;
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     multiply_rows(plan, thread, static_cast<size_t>(product.weight - plan.weights.data()), first, count,
@@ -332,7 +334,7 @@ void gated_linear_tiles(const OpCall& call) {
   WeightPreparer::Op op(runtime_of(call).preparer());
   ScratchFrame frame(runtime_of(call).scratch(0));
   const TilePlan plan = make_plan(call, frame);
-  if (plan.many == nullptr) op.set_few_rows();
+  if (plan.job.rows <= kDecodeRows) op.set_few_rows();
   const LinearJob& job = plan.job;
   run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
     gate_unit(job, thread, product, first, count, tokens,
