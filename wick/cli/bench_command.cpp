@@ -263,6 +263,7 @@ void bench_requests(Console& console, Options& options) {
     warm_up.seed += 1000;
     warm_up.shared_tokens = 0;
     (void)run_load(engine, warm_up);
+    device.device.runtime().finish_preparing();
     options.load.concurrency = concurrency;
     results.push_back(run_load(engine, options.load));
   }
