@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <ctime>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -90,12 +91,14 @@ class HttpLoadRun {
   HttpLoadResult run() {
     plan_arrivals();
     start_ = Clock::now();
+    const std::clock_t processor = std::clock();
     std::vector<std::thread> threads;
     const int64_t count = std::min(load_.concurrency, load_.requests);
     threads.reserve(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) threads.emplace_back([this] { work(); });
     for (std::thread& thread : threads) thread.join();
     result_.seconds = seconds_from(start_);
+    result_.cores = static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC / result_.seconds;
     result_.first_token = percentiles_of(std::move(firsts_));
     result_.inter_token = percentiles_of(std::move(gaps_));
     result_.end_to_end = percentiles_of(std::move(ends_));
@@ -204,7 +207,8 @@ Json to_json(const HttpLoad& load, const HttpLoadResult& result) {
           {"generated_tokens_per_second", per_second(result.generated_tokens)},
           {"time_to_first_token_seconds", to_json(result.first_token)},
           {"inter_token_seconds", to_json(result.inter_token)},
-          {"end_to_end_seconds", to_json(result.end_to_end)}};
+          {"end_to_end_seconds", to_json(result.end_to_end)},
+          {"load_generator_cores", result.cores}};
 }
 
 std::string render_report(const HttpLoadResult& result) {
@@ -221,6 +225,7 @@ std::string render_report(const HttpLoadResult& result) {
   row("first token", result.first_token);
   row("next token", result.inter_token);
   row("whole answer", result.end_to_end);
+  text += fmt::format("the load itself took {:.2f} of a core\n", result.cores);
   for (const auto& [what, count] : result.failures) text += fmt::format("{} failed: {}\n", count, what);
   return text;
 }

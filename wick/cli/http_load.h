@@ -38,6 +38,7 @@ struct HttpLoadResult {
   Percentiles first_token = {};                  // from a request's arrival, also while it waits for others to end
   Percentiles inter_token = {};                  // between two events with text
   Percentiles end_to_end = {};
+  double cores = 0;  // that this process kept busy meanwhile
 };
 
 // Sends all requests, each on a thread of its own while it is in flight.
