@@ -247,6 +247,28 @@ TEST(HttpServer, WaitsForAnAnswerLongerThanForARequest) {
   EXPECT_TRUE(client.read_all().ends_with("late"));
 }
 
+TEST(HttpServer, KeepsTheOrderOfPiecesThatAClientReadsLate) {
+  constexpr size_t kPieces = 3000, kBytes = 1000;
+  const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
+    std::thread([exchange] {
+      begin_events(*exchange);
+      for (size_t i = 0; i < kPieces; ++i) exchange->write(std::string(kBytes - 1, static_cast<char>('a' + i % 26)) + "\n");
+      exchange->end();
+    }).detach();
+  });
+  Client client(server->port());
+  client.send("GET / HTTP/1.0\r\n\r\n");
+  client.read_until("a");
+  std::this_thread::sleep_for(100ms);  // the system's buffers fill up
+  std::string text = client.read_all();
+  text.erase(0, text.find("\r\n\r\n") + 4);
+  ASSERT_EQ(text.size(), kPieces * kBytes);
+  for (size_t i = 0; i < kPieces; ++i) {
+    const std::string wanted = std::string(kBytes - 1, static_cast<char>('a' + i % 26)) + "\n";
+    ASSERT_EQ(std::string_view(text).substr(i * kBytes, kBytes), wanted) << "piece " << i;
+  }
+}
+
 TEST(HttpServer, TellsThatTheClientHasGone) {
   std::promise<void> gone;
   Exchange kept;

@@ -5,6 +5,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -83,8 +85,8 @@ struct HttpServerState : std::enable_shared_from_this<HttpServerState> {
 
 namespace {
 
-// How an exchange's pieces get to its connection. Everything below `mutex` is shared; the connection's coroutine sleeps on its timer until
-// somebody posts to its strand.
+// How an exchange's pieces get to its connection. Everything below `mutex` is shared. What there is to do is done on the connection's
+// strand: by `flush_` where that can, else by the connection's coroutine, which sleeps on its timer.
 class PendingExchange final : public HttpExchange, public std::enable_shared_from_this<PendingExchange> {
  public:
   PendingExchange(Strand strand, std::shared_ptr<Timer> wake, uint64_t limit)
@@ -195,20 +197,32 @@ class PendingExchange final : public HttpExchange, public std::enable_shared_fro
     if (begun_) work.body = std::exchange(pending_, {});
     return work;
   }
+  // The next piece of a stream that goes on; nothing where more is to be done than to write one.
+  std::optional<std::string> take_piece() {
+    const std::scoped_lock lock(mutex_);
+    if (gone_ || ended_ || !streams_ || !head_sent_) return std::nullopt;
+    return std::exchange(pending_, {});
+  }
   void sent_all() {
     std::function<void()> unused;
     const std::scoped_lock lock(mutex_);
     sent_all_ = true;
     unused = std::exchange(on_gone_, {});
   }
+  // On the strand: what writes the pieces that have come, and tells whether that was all there is to do.
+  void set_flush(std::function<bool()> flush) { flush_ = std::move(flush); }
 
  private:
+  // At once where this is a thread of the server and the strand is free.
   void wake() {
-    asio::post(strand_, [timer = wake_] { timer->cancel(); });
+    asio::dispatch(strand_, [self = shared_from_this()] {
+      if (!self->flush_ || !self->flush_()) self->wake_->cancel();
+    });
   }
 
   Strand strand_;
   std::shared_ptr<Timer> wake_;
+  std::function<bool()> flush_;
   uint64_t limit_;
   mutable std::mutex mutex_;
   bool begun_ = false, ended_ = false, streams_ = false, head_sent_ = false, gone_ = false, sent_all_ = false;
@@ -230,6 +244,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
         wake_(std::make_shared<Timer>(strand_)),
         deadline_(strand_),
         peer_(std::move(peer)) {
+    error_code ignored;
+    socket_.non_blocking(true, ignored);
     ++server_->connections;
     const std::scoped_lock lock(server_->mutex);
     server_->open.insert(this);
@@ -329,6 +345,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       co_return false;
     }
     clear_deadline();
+    last_write_ = std::chrono::steady_clock::now();
     co_return co_await answer(parser);
   }
 
@@ -415,14 +432,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // Reads beside it, to notice that the client goes. What it reads is the beginning of the next request.
     const auto watch = std::make_shared<Watch>();
     watch_client(watch, exchange.shared_from_this());
+    exchange.set_flush([this, &exchange] { return flush(exchange); });
     bool all_sent = false;
     for (;;) {
       PendingExchange::Work work = exchange.take();
       if (work.gone) break;
-      std::string text;
+      std::string text = std::exchange(unsent_, {});
       if (work.begins) {
         const bool fixed = !work.streams;
-        text = head(work.status, work.headers, work.extra, fixed ? std::optional(work.body.size()) : std::nullopt);
+        text += head(work.status, work.headers, work.extra, fixed ? std::optional(work.body.size()) : std::nullopt);
         if (fixed && has_body(work.status) && !is_head_) text += work.body;
       }
       if (work.streams) append_piece(text, work.body);
@@ -434,6 +452,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       }
       if (text.empty() && !co_await wait_for_work(work)) break;
     }
+    exchange.set_flush({});
     if (all_sent) exchange.sent_all();
     watch->is_wanted = false;
     if (watch->is_reading) {
@@ -447,22 +466,52 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return all_sent && !watch->is_closed;
   }
 
-  // Sleeps until there is work, and meanwhile sends heartbeats. False if the client is gone.
+  // Sleeps until there is work that flush() cannot do, and meanwhile sends heartbeats. False if the client is gone.
   asio::awaitable<bool> wait_for_work(const PendingExchange::Work& work) {
     error_code error;
     const bool beats = work.streams && !work.heartbeat.empty();
-    wake_->expires_after(beats ? server_->options.heartbeat : std::chrono::hours(24));
+    const std::chrono::milliseconds silence = beats ? server_->options.heartbeat : std::chrono::hours(24);
+    wake_->expires_at(last_write_ + silence);
+    is_waiting_ = true;
     co_await wake_->async_wait(asio::redirect_error(asio::use_awaitable, error));
-    if (error || !beats) co_return true;
+    is_waiting_ = false;
+    if (error || !beats || std::chrono::steady_clock::now() - last_write_ < silence) co_return true;
     std::string text;
     append_piece(text, work.heartbeat);
     co_return co_await write_text(text);
   }
 
+  // Writes the pieces that have come while the coroutine sleeps, where the system takes them at once; false where the coroutine is needed.
+  bool flush(PendingExchange& exchange) {
+    if (!is_waiting_ || !unsent_.empty()) return false;
+    const std::optional<std::string> piece = exchange.take_piece();
+    if (!piece) return false;
+    append_piece(unsent_, *piece);
+    error_code error;
+    const size_t sent = unsent_.empty() ? 0 : socket_.write_some(asio::buffer(unsent_), error);
+    // An error comes again when the coroutine writes.
+    if (error || sent < unsent_.size()) {
+      unsent_.erase(0, error ? 0 : sent);
+      return false;
+    }
+    unsent_.clear();
+    last_write_ = std::chrono::steady_clock::now();
+    return true;
+  }
+
   asio::awaitable<bool> write_text(const std::string& text) {
     error_code error;
+    // Most often the system takes it at once, and nobody has to wait.
+    size_t sent = socket_.write_some(asio::buffer(text), error);
+    if (error == asio::error::would_block) {
+      error.clear();
+      sent = 0;
+    }
+    last_write_ = std::chrono::steady_clock::now();
+    if (error || sent == text.size()) co_return !error;
     set_deadline(server_->options.send);
-    co_await asio::async_write(socket_, asio::buffer(text), asio::redirect_error(asio::use_awaitable, error));
+    const auto rest = asio::buffer(text) + sent;
+    co_await asio::async_write(socket_, rest, asio::redirect_error(asio::use_awaitable, error));
     clear_deadline();
     co_return !error;
   }
@@ -528,7 +577,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_late_ = false;
   std::string peer_;
   beast::flat_buffer buffer_;
-  bool is_idle_ = false, keeps_alive_ = false, chunks_ = true, is_head_ = false, lingers_ = false;
+  std::string unsent_;  // of a stream, what the system did not take
+  std::chrono::steady_clock::time_point last_write_;
+  bool is_waiting_ = false, is_idle_ = false, keeps_alive_ = false, chunks_ = true, is_head_ = false, lingers_ = false;
 };
 
 void HttpServerState::listen() {
