@@ -215,7 +215,7 @@ void apply_template(Worker& worker, const HttpRequest& http, const Exchange& exc
   exchange->respond(json_response(200, to_text({{"prompt", text}})));
 }
 
-void count_input_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+void count_chat_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   const ChatRequest chat = rendered_chat(*service, http);
   exchange->respond(json_response(200, to_text({{"input_tokens", count_tokens(*service, chat)}})));
@@ -228,7 +228,7 @@ void add_openai_chat_routes(Router& router, Worker& worker) {
     router.add("POST", path, Dialect::openai,
                [&worker](HttpRequest& request, const Exchange& exchange) { chat_completions(worker, request, exchange); });
     router.add("POST", std::string(path) + "/input_tokens", Dialect::openai,
-               [&worker](HttpRequest& request, const Exchange& exchange) { count_input_tokens(worker, request, exchange); });
+               [&worker](HttpRequest& request, const Exchange& exchange) { count_chat_tokens(worker, request, exchange); });
   }
   router.add("POST", "/apply-template", Dialect::llama,
              [&worker](HttpRequest& request, const Exchange& exchange) { apply_template(worker, request, exchange); });

@@ -209,7 +209,7 @@ void responses(Worker& worker, const HttpRequest& http, const Exchange& exchange
   Answer::start(worker, service, std::move(chat.request), exchange, std::move(writer));
 }
 
-void count_input_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+void count_response_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   const Json body = parse_body(http.body);
   Fields fields(body);
@@ -227,7 +227,7 @@ void add_responses_routes(Router& router, Worker& worker) {
     router.add("POST", path, Dialect::openai,
                [&worker](HttpRequest& request, const Exchange& exchange) { responses(worker, request, exchange); });
     router.add("POST", std::string(path) + "/input_tokens", Dialect::openai,
-               [&worker](HttpRequest& request, const Exchange& exchange) { count_input_tokens(worker, request, exchange); });
+               [&worker](HttpRequest& request, const Exchange& exchange) { count_response_tokens(worker, request, exchange); });
   }
 }
 
