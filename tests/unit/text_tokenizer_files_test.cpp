@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
+#include "message_of.h"
 #include "shared_data.h"
+#include "temporary_folder.h"
 #include "text_vectors.h"
 #include "wick/base/error.h"
 #include "wick/text/tokenizer.h"
@@ -43,6 +46,46 @@ TEST(TokenizerFiles, FolderWithoutTokenizerNamesWhatItLooksFor) {
     EXPECT_EQ(error.code(), ErrorCode::not_found);
     EXPECT_THAT(error.what(), HasSubstr("tokenizer.json"));
   }
+}
+
+class TokenizerFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    write("tokenizer.json",
+          json_with(R"("added_tokens": [{"id": 4, "content": "<s>", "special": true}, {"id": 5, "content": "<stop>", "special": true},
+                                        {"id": 6, "content": "<turn>", "special": true}])"));
+  }
+  void write(const char* name, const std::string& text) const { std::ofstream(folder_.path() / name) << text; }
+  [[nodiscard]] std::shared_ptr<const Tokenizer> load() const { return Tokenizer::load(folder_.path()); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(TokenizerFolder, OtherFilesNameSpecialTokens) {
+  EXPECT_EQ(load()->encode("ab"), (Ids{2}));
+  EXPECT_TRUE(load()->end_of_generation().empty());
+  write("config.json", R"({"bos_token_id": 4, "eos_token_id": 6})");
+  EXPECT_EQ(load()->bos(), 4);
+  EXPECT_EQ(load()->eos(), 6);
+  EXPECT_EQ(load()->end_of_generation(), (Ids{6}));
+  write("generation_config.json", R"({"eos_token_id": [5, 6], "temperature": 0.6})");
+  EXPECT_EQ(load()->eos(), 5);
+  EXPECT_EQ(load()->end_of_generation(), (Ids{5, 6}));
+  write("tokenizer_config.json", R"({"eos_token": {"content": "<turn>"}, "pad_token": "<stop>", "add_bos_token": true})");
+  EXPECT_EQ(load()->eos(), 6);
+  EXPECT_EQ(load()->pad(), 5);
+  EXPECT_EQ(load()->encode("ab"), (Ids{4, 2}));
+  EXPECT_EQ(load()->end_of_generation(), (Ids{5, 6}));
+}
+
+TEST_F(TokenizerFolder, OtherFilesThatAreWrongAreNamed) {
+  const auto message = [&] { return message_of([&] { (void)load(); }); };
+  write("generation_config.json", "{");
+  EXPECT_THAT(message(), HasSubstr("generation_config.json"));
+  write("generation_config.json", R"({"eos_token_id": "two"})");
+  EXPECT_THAT(message(), AllOf(HasSubstr("generation_config.json: eos_token_id"), HasSubstr("whole number")));
+  write("generation_config.json", R"({"eos_token_id": 77})");
+  EXPECT_EQ(load()->eos(), std::nullopt);
 }
 
 TEST(TokenizerFiles, JsonThatIsCutOffIsRefused) {

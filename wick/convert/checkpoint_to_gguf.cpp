@@ -13,6 +13,7 @@
 #include "wick/model/architecture.h"
 #include "wick/model/model_config.h"
 #include "wick/quant/block_format.h"
+#include "wick/text/tokenizer.h"
 
 namespace wick {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 // Elements of a small tensor that are widened at once.
 constexpr size_t kWidenedAtOnce = 4096;
 // ggml's numbers for "mostly" that type.
-constexpr uint32_t kMostlyF32 = 0, kMostlyF16 = 1, kMostlyBf16 = 32;
+constexpr uint32_t kMostlyF32 = 0, kMostlyF16 = 1, kMostlyBf16 = 32, kMostlyMxfp4 = 38;
 
 uint32_t file_type_of(const Checkpoint& checkpoint) {
   std::map<DType, uint64_t> bytes;
@@ -28,6 +29,7 @@ uint32_t file_type_of(const Checkpoint& checkpoint) {
   const auto most =
       std::max_element(bytes.begin(), bytes.end(), [](const auto& left, const auto& right) { return left.second < right.second; });
   if (most == bytes.end() || most->first == DType::f32) return kMostlyF32;
+  if (most->first == DType::mxfp4) return kMostlyMxfp4;
   return most->first == DType::bf16 ? kMostlyBf16 : kMostlyF16;
 }
 
@@ -81,6 +83,7 @@ class GgufConversion {
   ModelConfig config_;
   GgufWriter writer_;
   std::vector<float> divisors_;
+  std::vector<TokenId> ends_;
 };
 
 void GgufConversion::add_metadata() {
@@ -124,7 +127,7 @@ void GgufConversion::add_value(std::string_view key, const GgufValue& value) {
   writer_.add_uint(key, static_cast<uint32_t>(*size));
 }
 
-// tokenizer.json as it is, under the key that GGUF has for it, and the chat template.
+// tokenizer.json as it is, under the key that GGUF has for it, special tokens and the chat templates.
 void GgufConversion::add_tokenizer() {
   std::error_code ignored;
   const auto add_file = [&](std::string_view key, const std::filesystem::path& file) {
@@ -132,8 +135,25 @@ void GgufConversion::add_tokenizer() {
     const std::shared_ptr<MappedFile> mapped = MappedFile::open(file);
     writer_.add_string(key, std::string_view(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()));
   };
-  add_file("tokenizer.huggingface.json", checkpoint_.folder() / "tokenizer.json");
-  add_file("tokenizer.chat_template", checkpoint_.folder() / "chat_template.jinja");
+  for (const ChatTemplateSource& source : find_chat_templates(checkpoint_)) {
+    writer_.add_string(source.name == "default" ? "tokenizer.chat_template" : "tokenizer.chat_template." + source.name, source.text);
+  }
+  const std::filesystem::path json = checkpoint_.folder() / "tokenizer.json";
+  if (!std::filesystem::is_regular_file(json, ignored)) return;
+  add_file("tokenizer.huggingface.json", json);
+  const std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(checkpoint_);
+  const auto add_id = [&](const char* key, std::optional<TokenId> id) {
+    if (id) writer_.add_uint(key, static_cast<uint32_t>(*id));
+  };
+  add_id("tokenizer.ggml.bos_token_id", tokenizer->bos());
+  add_id("tokenizer.ggml.eos_token_id", tokenizer->eos());
+  add_id("tokenizer.ggml.padding_token_id", tokenizer->pad());
+  writer_.add_bool("tokenizer.ggml.add_bos_token", tokenizer->adds_bos());
+  ends_ = tokenizer->end_of_generation();
+  writer_.add(
+      "tokenizer.ggml.eos_token_ids",
+      {GgufArray{
+          .element_type = GgufType::i32, .size = ends_.size(), .packed = std::as_bytes(std::span(ends_)), .strings = {}, .arrays = {}}});
 }
 
 void GgufConversion::add_frequencies() {

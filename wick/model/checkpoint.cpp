@@ -1,5 +1,6 @@
 #include "wick/model/checkpoint.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "wick/formats/printable.h"
 #include "wick/model/architecture.h"
 #include "wick/model/hugging_face.h"
+#include "wick/text/special_tokens.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
@@ -99,7 +101,9 @@ const GgufValue* Checkpoint::find(std::string_view key) const noexcept {
 std::string Checkpoint::where(std::string_view key) const {
   if (gguf_ != nullptr) return "metadata " + std::string(key);
   const auto origin = origins_.find(key);
-  return "config.json: " + (origin == origins_.end() ? std::string(key.substr(key.find('.') + 1)) : origin->second);
+  if (origin != origins_.end()) return "config.json: " + origin->second;
+  const std::string prefix = folder_architecture_ == nullptr ? "" : std::string(folder_architecture_->name) + ".";
+  return "config.json: " + std::string(key.starts_with(prefix) ? key.substr(prefix.size()) : key);
 }
 
 void Checkpoint::fail_kind(std::string_view key, const GgufValue& value, const char* wanted) const {
@@ -161,10 +165,30 @@ std::string_view Checkpoint::get_string(std::string_view key) const {
   return *value;
 }
 
+namespace {
+
+// Beside a tokenizer.json in a GGUF file.
+SpecialTokens special_tokens_of(const GgufFile& file) {
+  SpecialTokens special{.origin = file.name()};
+  const auto read = [&](const char* key, SpecialTokens::Token& token) {
+    if (const auto id = file.find_uint(key)) token.id = static_cast<int64_t>(std::min<uint64_t>(*id, uint64_t{1} << 40));
+  };
+  read("tokenizer.ggml.bos_token_id", special.bos);
+  read("tokenizer.ggml.eos_token_id", special.eos);
+  read("tokenizer.ggml.padding_token_id", special.pad);
+  if (const GgufArray* ends = file.find_array("tokenizer.ggml.eos_token_ids")) special.ends = ends->to_vector<int64_t>();
+  special.adds_bos = file.find_bool("tokenizer.ggml.add_bos_token");
+  return special;
+}
+
+}  // namespace
+
 std::shared_ptr<const Tokenizer> load_tokenizer(const Checkpoint& checkpoint) {
   if (checkpoint.gguf() == nullptr) return Tokenizer::load(checkpoint.folder());
   const auto json = checkpoint.find_string("tokenizer.huggingface.json");
-  if (json && checkpoint.find("tokenizer.ggml.model") == nullptr) return Tokenizer::parse(*json, checkpoint.name());
+  if (json && checkpoint.find("tokenizer.ggml.model") == nullptr) {
+    return parse_tokenizer(*json, checkpoint.name(), special_tokens_of(*checkpoint.gguf()));
+  }
   return Tokenizer::from_gguf(*checkpoint.gguf());
 }
 

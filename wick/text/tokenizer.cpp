@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/log.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/gguf.h"
+#include "wick/text/special_tokens.h"
 #include "wick/text/tokenizer_parts.h"
 #include "wick/text/word_cache.h"
 
@@ -145,6 +147,43 @@ void complete_end_of_generation(TokenizerParts& parts, bool control) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
+std::optional<TokenId> find_special(const TokenizerParts& parts, const SpecialTokens::Token& token) {
+  if (const TokenId named = token.text.empty() ? kNoToken : parts.vocabulary.find(token.text); named != kNoToken) return named;
+  if (token.id && *token.id >= 0 && *token.id < parts.vocabulary.size()) return static_cast<TokenId>(*token.id);
+  return std::nullopt;
+}
+
+void apply_special_tokens(TokenizerParts& parts, const SpecialTokens& special) {
+  const auto replace = [&](std::optional<TokenId>& token, const SpecialTokens::Token& said) {
+    if (const auto found = find_special(parts, said)) token = found;
+  };
+  replace(parts.bos, special.bos);
+  replace(parts.pad, special.pad);
+  std::vector<TokenId>& ends = parts.end_of_generation;
+  std::optional<TokenId> first;
+  for (const int64_t id : special.ends) {
+    const auto found = find_special(parts, {.id = id});
+    if (found) ends.push_back(*found);
+    if (!found) log_warning("{}: eos_token_id {} is not in the vocabulary of {} tokens", special.origin, id, parts.vocabulary.size());
+    if (!first) first = found;
+  }
+  if (first) parts.eos = first;
+  replace(parts.eos, special.eos);
+  if (parts.eos) ends.push_back(*parts.eos);
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  if (special.adds_bos.value_or(false) && parts.bos && parts.prefix.empty()) parts.prefix = {*parts.bos};
+}
+
+std::unique_ptr<TokenizerParts> read_tokenizer(std::string_view bytes, const std::string& name) {
+  const size_t first = bytes.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (first == std::string_view::npos) fail(ErrorCode::corrupt_file, "{}: an empty file is no tokenizer", name);
+  if (bytes[first] == '{') return read_tokenizer_json(bytes, name);
+  // A SentencePiece model begins with a piece: field 1, a message. No line of a tiktoken file begins so.
+  if (bytes[0] == '\n') return read_sentencepiece_model(bytes, name);
+  return read_tiktoken_model(bytes, name);
+}
+
 }  // namespace
 
 void complete_tokenizer(TokenizerParts& parts, bool control_by_text) {
@@ -165,26 +204,31 @@ std::shared_ptr<const Tokenizer> Tokenizer::from_gguf(const GgufFile& file) {
 }
 
 std::shared_ptr<const Tokenizer> Tokenizer::parse(std::string_view bytes, const std::string& name) {
-  const size_t first = bytes.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  if (first == std::string_view::npos) fail(ErrorCode::corrupt_file, "{}: an empty file is no tokenizer", name);
-  if (bytes[first] == '{') return std::make_shared<const Tokenizer>(read_tokenizer_json(bytes, name));
-  // A SentencePiece model begins with a piece: field 1, a message. No line of a tiktoken file begins so.
-  if (bytes[0] == '\n') return std::make_shared<const Tokenizer>(read_sentencepiece_model(bytes, name));
-  return std::make_shared<const Tokenizer>(read_tiktoken_model(bytes, name));
+  return parse_tokenizer(bytes, name, {});
+}
+
+std::shared_ptr<const Tokenizer> parse_tokenizer(std::string_view bytes, const std::string& name, const SpecialTokens& special) {
+  std::unique_ptr<TokenizerParts> parts = read_tokenizer(bytes, name);
+  apply_special_tokens(*parts, special);
+  return std::make_shared<const Tokenizer>(std::move(parts));
 }
 
 std::shared_ptr<const Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
   std::error_code ignored;
+  std::filesystem::path file = path;
+  SpecialTokens special;
   if (std::filesystem::is_directory(path, ignored)) {
-    for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
-      if (std::filesystem::exists(path / name, ignored)) return load(path / name);
+    const bool has_json = std::filesystem::exists(path / "tokenizer.json", ignored);
+    file = path / (has_json ? "tokenizer.json" : "tokenizer.model");
+    if (!std::filesystem::exists(file, ignored)) {
+      fail(ErrorCode::not_found, "{}: this folder has neither tokenizer.json nor tokenizer.model", path.string());
     }
-    fail(ErrorCode::not_found, "{}: this folder has neither tokenizer.json nor tokenizer.model", path.string());
+    special = read_special_tokens(path);
   }
-  const auto mapping = MappedFile::open(path);
+  const auto mapping = MappedFile::open(file);
   const std::string_view bytes(reinterpret_cast<const char*>(mapping->bytes().data()), mapping->bytes().size());
-  if (bytes.starts_with("GGUF")) return from_gguf(GgufFile::open(path));
-  return parse(bytes, path.string());
+  if (bytes.starts_with("GGUF")) return from_gguf(GgufFile::open(file));
+  return parse_tokenizer(bytes, file.string(), special);
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
