@@ -72,7 +72,8 @@ WICK_C_API wick_status wick_options_set_text(wick_options* options, const char* 
 // --- Models ---
 
 // A GGUF file, or a Hugging Face folder. Options: device ("cuda:0"; the best one without), context, sequences, precise, fast,
-// deterministic, kv_dtype, chat_template.
+// deterministic, kv_dtype, chat_template; gpu_layers (the last so many layers are the device's, the others the CPU's) and
+// cpu_expert_layers (the CPU has the experts of the first so many).
 WICK_C_API wick_status wick_model_load(const char* path, const wick_options* options, wick_model** model);
 // Not while a call with it is under way.
 WICK_C_API void wick_model_free(wick_model* model);

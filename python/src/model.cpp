@@ -17,6 +17,7 @@
 #include "tokenizer.h"
 #include "wick/engine/engine.h"
 #include "wick/model/language_model.h"
+#include "wick/model/shared_placement.h"
 #include "wick/text/token_constraint.h"
 
 namespace wick_python {
@@ -233,7 +234,12 @@ std::shared_ptr<Model> load(const std::filesystem::path& path, const nb::object&
     };
   }
   const Device target = device.is_none() ? unlocked([] { return Device::best(); }) : device_of(device, "load");
+  std::optional<int64_t> gpu_layers;
+  int64_t cpu_expert_layers = 0;
+  if (options.contains("gpu_layers") && !nb::object(options["gpu_layers"]).is_none()) gpu_layers = nb::cast<int64_t>(options["gpu_layers"]);
+  take(options, "cpu_expert_layers", cpu_expert_layers);
   return unlocked([&] {
+    load.placement = wick::share_with_cpu(target, gpu_layers, cpu_expert_layers, "load");
     std::shared_ptr<Model> made = std::make_shared<Model>(wick::Checkpoint::open(path), target, load, engine);
     return made;
   });

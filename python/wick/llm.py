@@ -543,13 +543,15 @@ def _download(address: str) -> str:
 
 def load(path: str | os.PathLike[str], *, device: Device | str | None = None, context: int = 0, sequences: int = 32, precise: bool = False,
          fast: bool = False, deterministic: bool = False, kv_dtype: DType | str | None = None, prefix_cache: bool = True,
-         speculation: bool = False, queue: int = 65536, chat_template: str = "", progress: Callable[[int, int], None] | None = None) -> Model:
+         speculation: bool = False, queue: int = 65536, chat_template: str = "", gpu_layers: int | None = None, cpu_expert_layers: int = 0,
+         progress: Callable[[int, int], None] | None = None) -> Model:
     """Loads a GGUF file, a Hugging Face folder, or "hf://owner/name" ("hf://owner/name:file.gguf").
 
     device: the best of the machine without one. context: the most tokens of prompt and text together; 0: the model's own, at most 4096.
     sequences: the most texts that are computed at once. precise: f32 activations and cache. deterministic: the same bits whatever is
     computed beside. kv_dtype: of the cache: f32, f16, bf16, q8_0. speculation: repetitions of the text are proposed and checked at once.
-    progress: called with the bytes that are ready, and all.
+    gpu_layers: the last so many layers are the device's, the others the CPU's; None: all are the device's. cpu_expert_layers: the CPU
+    computes the experts of the first so many layers. progress: called with the bytes that are ready, and all.
 
     Raises NotFoundError, CorruptFileError, UnsupportedError, InvalidArgumentError, NoDeviceError, BackendNotLinkedError.
     """
@@ -557,5 +559,6 @@ def load(path: str | os.PathLike[str], *, device: Device | str | None = None, co
     if text.startswith("hf://"):
         text = _download(text)
     options = {"context": context, "sequences": sequences, "precise": precise, "fast": fast, "deterministic": deterministic,
-               "kv_dtype": kv_dtype, "prefix_cache": prefix_cache, "speculation": speculation, "queue": queue, "progress": progress}
+               "kv_dtype": kv_dtype, "prefix_cache": prefix_cache, "speculation": speculation, "queue": queue,
+               "gpu_layers": gpu_layers, "cpu_expert_layers": cpu_expert_layers, "progress": progress}
     return Model(_wick._Model.load(text, device, options), chat_template)

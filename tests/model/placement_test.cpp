@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,10 +16,13 @@
 #include "model/tiny_model.h"
 #include "unit/message_of.h"
 #include "unit/temporary_folder.h"
+#include "wick/cli/console.h"
+#include "wick/cli/wick_command.h"
 #include "wick/device/registry.h"
 #include "wick/model/architecture.h"
 #include "wick/model/language_model.h"
 #include "wick/model/lora_adapter.h"
+#include "wick/model/shared_placement.h"
 
 namespace wick {
 namespace {
@@ -67,6 +71,33 @@ TEST(Placement, RefusesNumbersBelowZeroAndAMissingHost) {
   EXPECT_THAT(message({.host = Device::cpu(), .device_layers = -1}), HasSubstr("-1 layers on the device"));
   EXPECT_THAT(message({.host = Device::cpu(), .host_expert_layers = -2}), HasSubstr("experts of -2 layers"));
   EXPECT_THAT(message({.device_layers = 1}), HasSubstr("not to be on reference:0, and no other device was given"));
+}
+
+TEST(Placement, IsSharedWithTheCpuByTwoNumbers) {
+  const Device other = Device::reference();
+  EXPECT_FALSE(share_with_cpu(other, std::nullopt, 0, "load").host.has_value());
+  const std::vector<bool> layers(3, true);
+  EXPECT_EQ(Placement::of(layers, other, share_with_cpu(other, 1, 3, "load")).describe(),
+            "layers 0-1, embedding and head on cpu, layers 2 on reference:0, experts of layers 2 on cpu");
+  EXPECT_THAT(message_of([] { (void)share_with_cpu(Device::cpu(), 1, 0, "load"); }), HasSubstr("load: gpu_layers"));
+}
+
+TEST(Placement, IsPrintedBehindTheLayers) {
+  const TemporaryFolder folder;
+  GoldenModel::read("mixtral").write(folder.path() / "model");
+  const auto inspect = [&](const std::vector<std::string>& flags) {
+    std::istringstream in;
+    std::ostringstream out, err;
+    Console console{.name = "wick", .executable = {}, .in = in, .out = out, .err = err, .output_is_terminal = false};
+    Arguments arguments = {"inspect", "--layers", (folder.path() / "model").string()};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return run_wick(console, arguments) == 0 ? out.str() : err.str();
+  };
+  EXPECT_EQ(inspect({}).find("placement"), std::string::npos) << inspect({});
+  EXPECT_THAT(inspect({"--device", "reference", "--ngl", "1"}),
+              HasSubstr("\nplacement: layers 0-1, embedding and head on cpu, layers 2 on reference:0\n"));
+  EXPECT_THAT(inspect({"--device", "reference", "--cpu-moe", "--json"}), HasSubstr("experts of layers 0-2 on cpu\""));
+  EXPECT_THAT(inspect({"--device", "cpu", "--ngl", "1"}), HasSubstr("--gpu-layers 1: the device is cpu"));
 }
 
 class SharedModel : public testing::TestWithParam<DeviceLocation> {

@@ -10,6 +10,7 @@
 #include "wick/c/options.h"
 #include "wick/engine/engine.h"
 #include "wick/engine/sampling.h"
+#include "wick/model/shared_placement.h"
 #include "wick/text/chat_parser.h"
 #include "wick/text/tokenizer.h"
 
@@ -132,9 +133,10 @@ Request request_of(wick_model& model, const wick_options* options) {
 }
 
 std::unique_ptr<wick_model> load(const char* path, const wick_options* options) {
-  const ModelChoices choices = model_choices(options);
+  ModelChoices choices = model_choices(options);
   Checkpoint file = Checkpoint::open(path);
   const Device device = choices.device.empty() ? Device::best() : Device::parse(choices.device);
+  choices.load.placement = share_with_cpu(device, choices.gpu_layers, choices.cpu_expert_layers, "wick_model_load");
   return std::make_unique<wick_model>(std::move(file), device, choices);
 }
 

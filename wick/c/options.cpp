@@ -107,6 +107,11 @@ ModelChoices model_choices(const wick_options* options) {
   reader.number("precise", choices.load.precise);
   reader.number("fast", choices.load.fast);
   reader.number("deterministic", choices.load.deterministic);
+  // All of them where nothing is said.
+  int64_t layers = PlacementOptions::kAllLayers;
+  reader.number("gpu_layers", layers);
+  if (layers != PlacementOptions::kAllLayers) choices.gpu_layers = layers;
+  reader.number("cpu_expert_layers", choices.cpu_expert_layers);
   if (const std::optional<std::string> name = reader.text("kv_dtype")) {
     choices.load.kv_type = parse_dtype(*name);
     if (!choices.load.kv_type) fail(ErrorCode::invalid_argument, "wick_model_load: kv_dtype: there is no dtype {}", *name);

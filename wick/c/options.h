@@ -26,6 +26,8 @@ namespace wick::c {
 struct ModelChoices {
   LoadOptions load = {};
   EngineOptions engine = {};
+  std::optional<int64_t> gpu_layers = {};
+  int64_t cpu_expert_layers = 0;
   std::string device = {};
   std::string chat_template = {};
 };

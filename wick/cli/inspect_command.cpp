@@ -8,6 +8,7 @@
 #include "wick/base/error.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/inspect_tensors.h"
+#include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
@@ -15,6 +16,7 @@
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
 #include "wick/model/decoder_model.h"
+#include "wick/model/placement.h"
 
 namespace wick {
 namespace {
@@ -151,8 +153,17 @@ void print_gguf(const Console& console, const GgufFile& file) {
   }
 }
 
-void show_layers(const Console& console, const std::string& path, bool json) {
-  const std::vector<std::string> lines = describe_model(describe(Checkpoint::open(path)));
+// Where flags share the layers between devices: "placement: layers 0-7, embedding and head on cpu, …".
+std::optional<std::string> placement_line(const Console& console, const DecoderSpec& model, const DeviceChoice& choice) {
+  if (!choice.gpu_layers && !choice.all_cpu_experts && choice.cpu_expert_layers == 0) return std::nullopt;
+  const ModelDevice chosen = open_model_device(console, choice, 0);
+  return "placement: " + Placement::of(layers_with_experts(model), chosen.device, chosen.placement).describe();
+}
+
+void show_layers(const Console& console, const std::string& path, bool json, const DeviceChoice& choice) {
+  const DecoderSpec model = describe(Checkpoint::open(path));
+  std::vector<std::string> lines = describe_model(model);
+  if (std::optional<std::string> placement = placement_line(console, model, choice)) lines.push_back(*std::move(placement));
   if (json) {
     console.out << json_without_controls(dump(Json(lines), 2)) << '\n';
     return;
@@ -173,13 +184,16 @@ void inspect_command(Console& console, const Arguments& arguments) {
       console);
   flags.add_argument("FILE", "the file", path).required().path();
   add_json(flags, json);
-  flags.add_switch("--layers", "show the layers of a model, as this program understands them, instead", layers);
-  flags.examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect --layers FOLDER", "wick inspect FILE.gguf --json",
-                  "wick inspect checkpoint.pt"});
+  flags.add_switch("--layers", "show the layers of a model, as this program understands them, instead; with --ngl, which device has them",
+                   layers);
+  DeviceChoice device;
+  add_device(flags, device);
+  flags.examples({"wick inspect models/novelist-20m-q8_0.gguf", "wick inspect --layers FOLDER", "wick inspect --layers FILE.gguf --ngl 20",
+                  "wick inspect FILE.gguf --json", "wick inspect checkpoint.pt"});
   if (!flags.parse(arguments)) return;
 
   path = resolve_hub(console, path).string();
-  if (layers) return show_layers(console, path, json);
+  if (layers) return show_layers(console, path, json, device);
   if (inspect_tensors(console, path, json)) return;
   const GgufFile file = GgufFile::open(path);
   if (json) {

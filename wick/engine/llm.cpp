@@ -8,23 +8,11 @@
 #include "wick/engine/generator.h"
 #include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
+#include "wick/model/shared_placement.h"
 #include "wick/text/token_constraint.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
-
-namespace {
-
-PlacementOptions placement_of(const Device& device, const LlmOptions& options) {
-  if (!options.gpu_layers && options.cpu_expert_layers == 0) return {};
-  if (device.is_cpu()) {
-    fail(ErrorCode::invalid_argument, "LlmOptions: gpu_layers and cpu_expert_layers share a model with the CPU, and the device is {}",
-         device.location().to_string());
-  }
-  return {.host = Device::cpu(), .device_layers = options.gpu_layers, .host_expert_layers = options.cpu_expert_layers};
-}
-
-}  // namespace
 
 struct Llm::State {
   State(Checkpoint opened, const Device& device, const LlmOptions& options)
@@ -36,7 +24,7 @@ struct Llm::State {
                                    .deterministic = options.deterministic,
                                    .progress = options.progress,
                                    .kv_type = options.kv_dtype,
-                                   .placement = placement_of(device, options)})),
+                                   .placement = share_with_cpu(device, options.gpu_layers, options.cpu_expert_layers, "LlmOptions")})),
         generator(*model, tokenizer, options.context > 0 ? options.context : std::min(model->info().context_length, kDefaultContext)) {
     const ModelInfo& from = model->info();
     info = {.architecture = from.architecture,

@@ -62,19 +62,6 @@ LinearParams linear_params_of(const LoadOptions& options) {
   return params;
 }
 
-bool has_experts(const LayerSpec& layer) {
-  return std::any_of(layer.blocks.begin(), layer.blocks.end(), [](const BlockSpec& block) {
-    return std::any_of(block.parts.begin(), block.parts.end(),
-                       [](const PartSpec& part) { return std::holds_alternative<ExpertsSpec>(part.mixer); });
-  });
-}
-
-std::vector<bool> layers_with_experts(const DecoderSpec& spec) {
-  std::vector<bool> with;
-  for (const LayerSpec& layer : spec.layers) with.push_back(has_experts(layer));
-  return with;
-}
-
 }  // namespace
 
 DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options)

@@ -95,7 +95,20 @@ std::string describe_rope(const RopeConfig& rope) {
   return text;
 }
 
+bool has_experts(const LayerSpec& layer) {
+  return std::any_of(layer.blocks.begin(), layer.blocks.end(), [](const BlockSpec& block) {
+    return std::any_of(block.parts.begin(), block.parts.end(),
+                       [](const PartSpec& part) { return std::holds_alternative<ExpertsSpec>(part.mixer); });
+  });
+}
+
 }  // namespace
+
+std::vector<bool> layers_with_experts(const DecoderSpec& spec) {
+  std::vector<bool> with;
+  for (const LayerSpec& layer : spec.layers) with.push_back(has_experts(layer));
+  return with;
+}
 
 std::optional<GateKind> gate_kind_of(nn::ActivationKind activation) {
   switch (activation) {

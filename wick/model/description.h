@@ -48,7 +48,7 @@ struct AttentionSpec {
   int64_t heads = 0, kv_heads = 0, head_dim = 0;
   float scale = 1;          // of query · key
   float softcap = 0;        // 0: none
-  float clamp = 0;          // of queries, keys and values, before norms and rotation; 0: none
+  float clamp = 0;          // of queries, keys and values, between norms and rotation; 0: none
   float alibi = 0;          // the largest bias a position (Press et al. 2022); 0: none
   bool output_bias = true;  // attn_output.bias counts, if it is there
   bool sinks = false;       // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
@@ -63,7 +63,8 @@ struct AttentionSpec {
 // Latent attention (DeepSeek-AI 2024): the keys and values of all heads are products of one row a position, normalized, which the cache
 // keeps beside a rotated key that heads share. Queries are taken into the space of these rows, and results out of it, so that heads attend
 // to the rows as they are. Weights: attn_q, or attn_q_a, attn_q_a_norm and attn_q_b; attn_kv_a_mqa, attn_kv_a_norm; attn_k_b [heads,
-// latent_dim, key_dim] and attn_v_b [heads, value_dim, latent_dim], or both as attn_kv_b; attn_output.
+// latent_dim, key_dim] and attn_v_b [heads, value_dim, latent_dim], or both as attn_kv_b; attn_output; biases of attn_q_a, attn_kv_a_mqa
+// and attn_output where the checkpoint has them.
 struct LatentAttentionSpec {
   int64_t heads = 0;
   int64_t key_dim = 0, rope_dim = 0;  // of a head's query: what is not rotated, and what is
@@ -152,6 +153,8 @@ struct DecoderSpec {
   float logit_softcap = 0;               // logits become softcap · tanh(logit / softcap); 0: they stay
 };
 
+// Which layers have some, for Placement::of.
+[[nodiscard]] std::vector<bool> layers_with_experts(const DecoderSpec& model);
 // What a layer's parts are, in one line: "attention 4 heads of 16, 2 kv heads, window 16, …".
 [[nodiscard]] std::string describe_layer(const LayerSpec& layer);
 // The description, a line for each run of equal layers, for `wick inspect --layers`.

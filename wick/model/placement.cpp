@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "wick/base/fail.h"
+#include "wick/model/shared_placement.h"
 
 namespace wick {
 namespace {
@@ -61,6 +62,16 @@ Placement Placement::of(const std::vector<bool>& has_experts, const Device& devi
     placement.layers.push_back({place, moves ? number_of(true) : place});
   }
   return placement;
+}
+
+PlacementOptions share_with_cpu(const Device& device, std::optional<int64_t> gpu_layers, int64_t cpu_expert_layers,
+                                std::string_view function) {
+  if (!gpu_layers && cpu_expert_layers == 0) return {};
+  if (device.is_cpu()) {
+    fail(ErrorCode::invalid_argument, "{}: gpu_layers and cpu_expert_layers share a model with the CPU, and the device is {}", function,
+         device.location().to_string());
+  }
+  return {.host = Device::cpu(), .device_layers = gpu_layers, .host_expert_layers = cpu_expert_layers};
 }
 
 std::string Placement::describe() const {
