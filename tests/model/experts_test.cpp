@@ -37,7 +37,16 @@ TEST_F(RefusedExperts, AValueThatCannotBeNamesKeyAndValue) {
   expect_refused("dots1", "n_group", 4, {"n_group = 4", "6 experts"});
   expect_refused("dots1", "topk_group", 4, {"topk_group = 4", "3 groups"});
   expect_refused("dots1", "num_experts_per_tok", 5, {"topk_group = 2", "5 experts"});
-  expect_refused("qwen3moe", "norm_topk_prob", false, {"norm_topk_prob = false"});
+  expect_refused("qwen3moe", "norm_topk_prob", "sometimes", {"norm_topk_prob", "sometimes"});
+  expect_refused("dots1", "scoring_func", "tanh", {"scoring_func", "tanh", "sigmoid"});
+  expect_refused("deepseek-v2", "topk_method", "coin", {"topk_method", "coin", "group_limited_greedy"});
+  expect_refused("deepseek-v3", "scoring_func", "coin", {"scoring_func", "coin"});
+  expect_refused("hunyuan-moe", "moe_topk", {2, 2, 1}, {"moe_topk = [2,2,1]"});
+  expect_refused("minimax-m2", "attn_type_list", {1, 0, 1}, {"attn_type_list = [1,0,1]"});
+  expect_refused("mixtral", "num_experts_per_tok", -1, {"num_experts_per_tok is the i64 -1"});
+  expect_refused("mixtral", "num_experts_per_tok", 1.5, {"num_experts_per_tok is the f64 1.5"});
+  expect_refused("qwen2moe", "num_experts", 5, {"mlp.gate.weight", "[6, 32]", "[5, 32]"});
+  expect_refused("qwen2moe", "moe_intermediate_size", 25, {"mlp.experts", "[6, 24, 32]", "[6, 25, 32]"});
   expect_refused("mixtral", "hidden_act", "relu", {"hidden_act = relu", "experts"});
   expect_refused("gpt-oss", "swiglu_limit", 5.0, {"swiglu_limit = 5.0"});
   expect_refused("qwen3", "num_experts", 4, {"num_experts = 4"});

@@ -59,6 +59,20 @@ TEST_F(RefusedFolder, AValueThatTheArchitectureHasNotNamesKeyAndValue) {
                         {"layer_types", "linear_attention"}, "qwen3");
   expect_config_refused({{"layer_types", {"full_attention"}}, {"sliding_window", 8}}, {"layer_types", "3 layers"}, "qwen3");
   expect_config_refused({{"sliding_window", 2.5}}, {"sliding_window = 2.5"});
+  expect_config_refused({{"sliding_window", 0}}, {"sliding_window = 0"});
+  expect_config_refused({{"sliding_window", -4}}, {"sliding_window = -4"});
+  expect_config_refused({{"attn_logit_softcapping", 0}}, {"attn_logit_softcapping = 0"}, "gemma2");
+  expect_config_refused({{"final_logit_softcapping", 0.0}}, {"final_logit_softcapping = 0.0"}, "gemma2");
+  expect_config_refused({{"final_logit_softcapping", "high"}}, {"final_logit_softcapping", "high"}, "gemma2");
+  expect_config_refused({{"partial_rotary_factor", 1.5}}, {"partial_rotary_factor = 1.5"});
+  expect_config_refused({{"rotary_pct", "all"}}, {"rotary_pct", "all"});
+  expect_config_refused({{"rms_norm_eps", 0}}, {"rms_norm_eps = 0"});
+  expect_config_refused({{"rms_norm_eps", -1e-5}}, {"rms_norm_eps = -1e-05"});
+  expect_config_refused({{"rope_theta", 0}}, {"rope_theta = 0"});
+  expect_config_refused({{"max_position_embeddings", 0}}, {"max_position_embeddings = 0"});
+  expect_config_refused({{"head_dim", 15}}, {"15"});
+  expect_config_refused({{"head_dim", nullptr}, {"num_attention_heads", 5}, {"num_key_value_heads", 5}},
+                        {"num_attention_heads = 5", "embedding_length 48"});
   expect_config_refused({{"attn_logit_softcapping", -1}}, {"attn_logit_softcapping = -1"}, "gemma2");
   expect_config_refused({{"num_attention_heads", 0}}, {"num_attention_heads = 0"});
   expect_config_refused({{"num_key_value_heads", 3}}, {"num_key_value_heads = 3", "4 heads"});

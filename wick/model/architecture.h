@@ -20,8 +20,11 @@ struct ConfigRow {
     read,            // under `canonical`, "<architecture>." omitted
     zero_if_null,    // the same, and null is 0, where an absent key means something else
     harmless,        // changes no logit
-    of_class,        // `key` is a class, whose models have `neutral` under `canonical`
-    every_nth_zero,  // a list of ones but for each n-th element, n being `neutral`; any other list is refused
+    of_class,        // `key` is a class, whose models have `neutral` under `canonical` where nothing else says it
+    flag_of_class,   // the same of a boolean
+    layer_flags,     // a list with a flag for each layer, or a number n: each n-th has none; not read where n is `neutral`, which is usual
+    inner_multiple,  // the feed-forward width as a multiple of the hidden size
+    only_text,       // any text but the words of `canonical` (or null) is refused
     only_value       // any value but `neutral` (or null) is refused
   };
   std::string_view key;
@@ -37,7 +40,9 @@ enum class StoredForm {
   halves,               // two: the rows of the first, then those of the second; of each matrix of a stack
   transposed_halves,    // the same of columns
   transposed_in_turns,  // columns of the first and the second in turns
-  in_turns              // the same of biases
+  in_turns,             // the same of biases
+  mxfp4,                // four-bit floats (OCP MX 2023): NAME_blocks [count, rows, columns / 32, 16] beside NAME_scales, both of bytes
+  mxfp4_in_turns        // the same with rows of the first and the second in turns
 };
 
 // A tensor's name in a folder and its canonical one; "{}" is the layer, and a second one the number of an expert, whose tensors are one
@@ -59,6 +64,7 @@ struct HuggingFaceForm {
   bool qkv_by_head = false;           // rows of attn_qkv are each head's query, key and value, where GGUF has all queries first
   bool drops_further_layers = false;  // those behind the last, which predict more tokens at once
   bool qkv_by_group = false;          // the same of groups: the queries of a key/value head, its key, its value
+  bool splits_qkv = false;            // GGUF files have three matrices in the place of attn_qkv
   int64_t inner_multiple = 0;         // of the hidden size: the feed-forward width where the configuration does not say
   double usual_rotary_factor = 1;
   double yarn_log_unit = 0;  // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused

@@ -126,16 +126,14 @@ std::vector<Tensor> AttentionMixer::project(const Tensor& x, LinearFusion fusion
     qkv = {biased(query_.scaled(qkv[0]), query_bias_), biased(key_.scaled(qkv[1]), key_bias_), biased(value_.scaled(qkv[2]), value_bias_)};
   }
   qkv = {context.adapted(query_, x, qkv[0]), context.adapted(key_, x, qkv[1]), context.adapted(value_, x, qkv[2])};
-  if (spec_.clamp != 0) {
-    for (Tensor& part : qkv) part = part.clamp(-spec_.clamp, spec_.clamp);
-  }
   return qkv;
 }
 
 Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const {
-  Tensor query = by_head(qkv[0], spec_.heads, query_norm_);
-  const Tensor key = by_head(qkv[1], spec_.kv_heads, key_norm_);
-  const Tensor value = by_head(qkv[2], spec_.kv_heads, std::nullopt);
+  const auto clamped = [&](const Tensor& part) { return spec_.clamp == 0 ? part : part.clamp(-spec_.clamp, spec_.clamp); };
+  Tensor query = clamped(by_head(qkv[0], spec_.heads, query_norm_));
+  const Tensor key = clamped(by_head(qkv[1], spec_.kv_heads, key_norm_));
+  const Tensor value = clamped(by_head(qkv[2], spec_.kv_heads, std::nullopt));
   const StepInputs::Group& group = context.places.step.groups[static_cast<size_t>(context.pool.group_of(cached_))];
   const Tensor& keys = context.pool.keys(cached_);
   const Tensor& values = context.pool.values(cached_);

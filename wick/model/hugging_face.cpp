@@ -112,7 +112,7 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   add_folder_tensors(folder, stored, config);
   add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
   add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
-  check_biases(folder, config.attention_bias, {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias"}, "attention_bias");
+  check_biases(folder, config.attention_bias, {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias", "blk.0.attn_kv_a_mqa.bias"}, "attention_bias");
   check_biases(folder, config.feed_forward_bias, {"blk.0.ffn_up.bias"}, "mlp_bias");
   std::set<const MappedFile*> files;
   for (const SafetensorsTensor& tensor : stored.tensors()) files.insert(tensor.file.get());

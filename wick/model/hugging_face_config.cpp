@@ -23,6 +23,8 @@ constexpr size_t kMostBytes = 16 << 20;
 constexpr int kMostDepth = 32;
 // More layers than any model has.
 constexpr uint64_t kMostConfigLayers = 1 << 12;
+// Where nothing says it.
+constexpr double kUsualRopeBase = 10000;
 
 // Parts of the names of keys that describe arithmetic: one that no table has is refused, where another is ignored with a warning.
 constexpr std::array<std::string_view, 22> kArithmetic = {
@@ -49,6 +51,12 @@ std::optional<double> number_of(const Json& value) {
   return std::nullopt;
 }
 
+// The number, or a list of it.
+bool is_everywhere(const Json& value, double number) {
+  if (!value.is_array()) return number_of(value) == number;
+  return std::all_of(value.begin(), value.end(), [&](const Json& each) { return number_of(each) == number; });
+}
+
 struct Values {
   std::deque<std::string> texts;
   std::deque<std::vector<std::byte>> arrays;
@@ -64,21 +72,29 @@ class ConfigTranslator {
   const Architecture& find_own_architecture() const;
   void translate_key(const std::string& key, const Json& value);
   [[nodiscard]] bool has_rows_of(const std::string& object) const;
+  [[nodiscard]] bool has_own_row(std::string_view key) const {
+    const auto rows = result_.architecture->hugging_face.config;
+    return std::any_of(rows.begin(), rows.end(), [&](const ConfigRow& row) { return row.key == key; });
+  }
   void translate_part(const std::string& object, const std::string& name, const Json& value);
   void translate_row(const ConfigRow& row, const Json& value);
-  void check_every_nth(const ConfigRow& row, const Json& value) const;
+  void translate_layer_flags(const ConfigRow& row, const Json& value);
+  void check_text(const ConfigRow& row, const Json& value) const;
   void translate_rope();
   void translate_rope_object(const std::string& origin, const Json& rope);
+  void translate_rotary_factor(const std::string& origin, const Json& value);
+  void translate_alpha(const std::string& origin, const Json& rope);
   void translate_scaling(const std::string& origin, const Json& rope, const std::string& type);
-  void translate_mscale(const std::string& origin, const Json& rope);
+  void translate_mscale(const std::string& origin, const Json& rope, double factor);
   void translate_longrope(const std::string& origin, const Json& rope);
   void translate_windows();
   void read_flags();
   void add_values_of_class();
   // Those of transformers, where they are not Wick's.
   void add_defaults();
-  [[nodiscard]] bool has(std::string_view canonical) const {
-    return result_.origins.contains(std::string(result_.architecture->name) + "." + std::string(canonical));
+  [[nodiscard]] bool has(std::string_view canonical) const { return result_.origins.contains(canonical_key(canonical)); }
+  [[nodiscard]] std::string canonical_key(std::string_view canonical) const {
+    return std::string(result_.architecture->name) + "." + std::string(canonical);
   }
   // Keys that the functions above read together.
   bool is_special(std::string_view key) const;
@@ -95,6 +111,7 @@ class ConfigTranslator {
     return found == json_.end() || found->is_null() ? nullptr : &*found;
   }
   [[nodiscard]] double positive(const std::string& origin, const Json& object, const char* key) const;
+  [[nodiscard]] uint64_t whole_number(const std::string& key, const Json& value) const;
   [[noreturn]] void refuse(const std::string& key, const std::string& value, std::string_view why) const {
     fail(ErrorCode::unsupported, "{}: {} = {}: {}", name_, printable_name(key), value, why);
   }
@@ -105,6 +122,7 @@ class ConfigTranslator {
   TranslatedConfig result_;
   std::vector<std::string> unknown_;
   bool rotary_factor_said_ = false;
+  int64_t inner_multiple_ = 0;  // 0: the architecture's
 };
 
 TranslatedConfig ConfigTranslator::translate() {
@@ -148,29 +166,40 @@ const Architecture& ConfigTranslator::find_own_architecture() const {
 }
 
 bool ConfigTranslator::is_special(std::string_view key) const {
-  constexpr std::array<std::string_view, 15> kSpecial = {
-      "architectures",        "tie_word_embeddings",    "rope_theta",           "rope_scaling", "rope_parameters", "partial_rotary_factor",
-      "sliding_window",       "use_sliding_window",     "max_window_layers",    "layer_types",  "attention_bias",  "mlp_bias",
-      "rope_local_base_freq", "sliding_window_pattern", "query_pre_attn_scalar"};
+  constexpr std::array<std::string_view, 17> kSpecial = {"architectures",
+                                                         "tie_word_embeddings",
+                                                         "rope_theta",
+                                                         "rope_scaling",
+                                                         "rope_parameters",
+                                                         "partial_rotary_factor",
+                                                         "sliding_window",
+                                                         "use_sliding_window",
+                                                         "max_window_layers",
+                                                         "layer_types",
+                                                         "attention_bias",
+                                                         "mlp_bias",
+                                                         "rope_local_base_freq",
+                                                         "sliding_window_pattern",
+                                                         "query_pre_attn_scalar",
+                                                         "rotary_pct",
+                                                         "rope_pct"};
   return std::find(kSpecial.begin(), kSpecial.end(), key) != kSpecial.end();
 }
 
 void ConfigTranslator::translate_key(const std::string& key, const Json& value) {
-  const auto own = result_.architecture->hugging_face.config;
-  const bool has_own = std::any_of(own.begin(), own.end(), [&](const ConfigRow& row) { return row.key == key; });
-  if (!has_own && is_special(key)) return;
+  if (!has_own_row(key) && is_special(key)) return;
   const auto find_row = [&](std::span<const ConfigRow> rows) -> const ConfigRow* {
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const ConfigRow& each) { return each.key == key; });
     return row == rows.end() ? nullptr : &*row;
   };
   const ConfigRow* row = find_row(result_.architecture->hugging_face.config);
-  if (row == nullptr) row = find_row(shared_config_rows());
-  if (row != nullptr) return translate_row(*row, value);
-  if (says_nothing(value)) return;
-  if (value.is_object() && has_rows_of(key)) {
+  if (row == nullptr && value.is_object() && has_rows_of(key)) {
     for (const auto& [name, part] : value.items()) translate_part(key, name, part);
     return;
   }
+  if (row == nullptr) row = find_row(shared_config_rows());
+  if (row != nullptr) return translate_row(*row, value);
+  if (says_nothing(value)) return;
   const bool arithmetic =
       std::any_of(kArithmetic.begin(), kArithmetic.end(), [&](std::string_view part) { return key.find(part) != std::string::npos; });
   if (arithmetic) {
@@ -202,20 +231,22 @@ void ConfigTranslator::translate_part(const std::string& object, const std::stri
 void ConfigTranslator::translate_row(const ConfigRow& row, const Json& value) {
   switch (row.use) {
     case ConfigRow::Use::harmless:
-    case ConfigRow::Use::of_class: return;
+    case ConfigRow::Use::of_class:
+    case ConfigRow::Use::flag_of_class: return;
     case ConfigRow::Use::read:
       if (!value.is_null()) add_json(row.canonical, std::string(row.key), value);
       return;
     case ConfigRow::Use::zero_if_null:
-      if (value.is_null()) {
-        add_number(row.canonical, std::string(row.key), 0);
-      } else {
-        add_json(row.canonical, std::string(row.key), value);
-      }
+      if (value.is_null()) return add_number(row.canonical, std::string(row.key), 0);
+      if (number_of(value) == 0) refuse(std::string(row.key), shown(value), "a number above 0 is needed, or null for none");
+      return add_json(row.canonical, std::string(row.key), value);
+    case ConfigRow::Use::layer_flags: return translate_layer_flags(row, value);
+    case ConfigRow::Use::inner_multiple:
+      if (!value.is_null()) inner_multiple_ = static_cast<int64_t>(whole_number(std::string(row.key), value));
       return;
-    case ConfigRow::Use::every_nth_zero: return check_every_nth(row, value);
+    case ConfigRow::Use::only_text: return check_text(row, value);
     case ConfigRow::Use::only_value:
-      if (value.is_null() || number_of(value) == row.neutral || (row.neutral == 0 && says_nothing(value))) return;
+      if (value.is_null() || is_everywhere(value, row.neutral) || (row.neutral == 0 && says_nothing(value))) return;
       refuse(std::string(row.key), shown(value),
              fmt::format("this version cannot compute that for {}; it runs {} and configurations without the key",
                          result_.architecture->name, row.neutral));
@@ -225,18 +256,61 @@ void ConfigTranslator::translate_row(const ConfigRow& row, const Json& value) {
 void ConfigTranslator::add_values_of_class() {
   const auto& name = json_.at("architectures").front().get_ref<const std::string&>();
   for (const ConfigRow& row : result_.architecture->hugging_face.config) {
-    if (row.use != ConfigRow::Use::of_class || row.key != name) continue;
+    const bool flag = row.use == ConfigRow::Use::flag_of_class;
+    if ((row.use != ConfigRow::Use::of_class && !flag) || row.key != name || has(row.canonical)) continue;
     const bool whole = row.neutral == std::floor(row.neutral);
-    add(row.canonical, "architectures", whole ? GgufValue{static_cast<uint64_t>(row.neutral)} : GgufValue{row.neutral});
+    add(row.canonical, "architectures",
+        flag    ? GgufValue{row.neutral != 0}
+        : whole ? GgufValue{static_cast<uint64_t>(row.neutral)}
+                : GgufValue{row.neutral});
   }
 }
 
-void ConfigTranslator::check_every_nth(const ConfigRow& row, const Json& value) const {
+// Lists are read where they are not the usual ones, which GGUF files leave out; a list counts more than a number.
+void ConfigTranslator::translate_layer_flags(const ConfigRow& row, const Json& value) {
+  if (value.is_null() || (value.is_array() && value.empty())) return;
+  const auto usual = static_cast<uint64_t>(row.neutral);
+  std::vector<bool> flags;
+  if (value.is_array()) {
+    for (const Json& flag : value) {
+      const std::optional<double> number = number_of(flag);
+      if (number != 0 && number != 1) refuse(std::string(row.key), shown(value), "a list of 0 and 1, one for each layer, is needed");
+      flags.push_back(number == 1);
+    }
+  } else {
+    const uint64_t period = whole_number(std::string(row.key), value);
+    const Json* layers = find("num_hidden_layers");
+    if (has(row.canonical) || layers == nullptr) return;
+    const uint64_t count = std::min(whole_number("num_hidden_layers", *layers), kMostConfigLayers);
+    for (uint64_t layer = 0; layer < count; ++layer) flags.push_back((layer + 1) % period != 0);
+  }
+  bool is_usual = true;
+  for (size_t layer = 0; layer < flags.size(); ++layer) is_usual = is_usual && flags[layer] == ((layer + 1) % usual != 0);
+  if (is_usual) {
+    std::erase_if(result_.metadata, [&](const auto& entry) { return entry.first == canonical_key(row.canonical); });
+    return;
+  }
+  add_flags(row.canonical, std::string(row.key), flags);
+}
+
+void ConfigTranslator::check_text(const ConfigRow& row, const Json& value) const {
   if (value.is_null()) return;
-  const auto period = static_cast<size_t>(row.neutral);
-  bool usual = value.is_array();
-  for (size_t index = 0; usual && index < value.size(); ++index) usual = number_of(value[index]) == ((index + 1) % period == 0 ? 0 : 1);
-  if (!usual) refuse(std::string(row.key), shown(value), fmt::format("this version runs lists with 0 at each {}th place alone", period));
+  if (value.is_string()) {
+    std::string_view words = row.canonical;
+    while (!words.empty()) {
+      const size_t end = std::min(words.find(' '), words.size());
+      if (words.substr(0, end) == value.get_ref<const std::string&>()) return;
+      words.remove_prefix(std::min(end + 1, words.size()));
+    }
+  }
+  refuse(std::string(row.key), shown(value),
+         fmt::format("this version does not know that for {}; it knows: {}", result_.architecture->name, row.canonical));
+}
+
+uint64_t ConfigTranslator::whole_number(const std::string& key, const Json& value) const {
+  const bool whole = value.is_number_unsigned() && value.get<uint64_t>() > 0 && value.get<uint64_t>() < (uint64_t{1} << 31);
+  if (!whole) refuse(key, shown(value), "a whole number of at least 1 is needed");
+  return value.get<uint64_t>();
 }
 
 double ConfigTranslator::positive(const std::string& origin, const Json& object, const char* key) const {
@@ -252,7 +326,10 @@ void ConfigTranslator::translate_rope() {
   const Json* scaling = find("rope_scaling");
   if (const Json* theta = find("rope_theta")) add_json("rope.freq_base", "rope_theta", *theta);
   if (const Json* theta = find("rope_local_base_freq")) add_json("rope.freq_base_swa", "rope_local_base_freq", *theta);
-  if (const Json* factor = find("partial_rotary_factor")) translate_rope_object("config", Json{{"partial_rotary_factor", *factor}});
+  // By its names of several years.
+  for (const char* key : {"rope_pct", "rotary_pct", "partial_rotary_factor"}) {
+    if (const Json* factor = find(key)) translate_rotary_factor(key, *factor);
+  }
   const std::string origin = parameters != nullptr ? "rope_parameters" : "rope_scaling";
   const Json* rope = parameters != nullptr ? parameters : scaling;
   if (rope == nullptr) return;
@@ -276,17 +353,34 @@ void ConfigTranslator::translate_rope_object(const std::string& origin, const Js
     add_json("rope.freq_base", origin + ".rope_theta", *theta);
   }
   if (const auto factor = rope.find("partial_rotary_factor"); factor != rope.end() && !factor->is_null()) {
-    const double share = positive(origin, rope, "partial_rotary_factor");
-    if (share > 1) refuse(origin + ".partial_rotary_factor", shown(*factor), "at most 1 is possible");
-    rotary_factor_said_ = true;
-    std::erase_if(result_.metadata, [](const auto& entry) { return entry.first == kRotaryFactor; });
-    result_.metadata.emplace_back(kRotaryFactor, GgufValue{share});
+    translate_rotary_factor(origin + ".partial_rotary_factor", *factor);
   }
   std::string type = "default";
   for (const char* key : {"type", "rope_type"}) {
     if (const auto found = rope.find(key); found != rope.end() && found->is_string()) type = found->get<std::string>();
   }
   if (type != "default") translate_scaling(origin, rope, type);
+}
+
+void ConfigTranslator::translate_rotary_factor(const std::string& origin, const Json& value) {
+  const double share = number_of(value).value_or(0);
+  if (value.is_boolean() || !(share > 0) || share > 1) refuse(origin, shown(value), "a positive number up to 1 is needed");
+  rotary_factor_said_ = true;
+  std::erase_if(result_.metadata, [](const auto& entry) { return entry.first == kRotaryFactor; });
+  result_.metadata.emplace_back(kRotaryFactor, GgufValue{share});
+}
+
+// Hunyuan's: the base grows by a power of alpha, whatever the text's length.
+void ConfigTranslator::translate_alpha(const std::string& origin, const Json& rope) {
+  const auto number = [&](const char* canonical) {
+    const GgufValue* value = result_.find(canonical_key(canonical));
+    return value == nullptr ? 0 : as_float(*value).value_or(0);
+  };
+  const double heads = number("attention.head_count"), own = number("attention.key_length");
+  const double dims = own > 0 ? own : heads > 0 ? number("embedding_length") / heads : 0;
+  if (dims <= 2) return;  // refused when they are read
+  const double base = number("rope.freq_base") > 0 ? number("rope.freq_base") : kUsualRopeBase;
+  add_number("rope.freq_base", origin + ".alpha", base * std::pow(positive(origin, rope, "alpha"), dims / (dims - 2)));
 }
 
 void ConfigTranslator::translate_scaling(const std::string& origin, const Json& rope, const std::string& type) {
@@ -299,6 +393,7 @@ void ConfigTranslator::translate_scaling(const std::string& origin, const Json& 
   // Dynamic scaling (NTK) begins behind max_position_embeddings, which is the model's context here: within it nothing is scaled.
   if (type == "dynamic") {
     (void)positive(origin, rope, "factor");
+    if (const auto alpha = rope.find("alpha"); alpha != rope.end() && !says_nothing(*alpha)) translate_alpha(origin, rope);
     return;
   }
   const bool known = type == "linear" || type == "llama3" || type == "yarn";
@@ -318,25 +413,30 @@ void ConfigTranslator::translate_scaling(const std::string& origin, const Json& 
   copy("beta_fast", "rope.scaling.yarn_beta_fast");
   copy("beta_slow", "rope.scaling.yarn_beta_slow");
   copy("llama_4_scaling_beta", "attention.temperature_scale");
-  translate_mscale(origin, rope);
   if (const auto truncate = rope.find("truncate"); truncate != rope.end() && truncate->is_boolean()) {
     add("rope.scaling.yarn_truncate", origin + ".truncate", {truncate->get<bool>()});
   }
   // Files say what multiplies YaRN's own factor; configurations what takes its place.
+  const double own = 1 + 0.1 * std::log(factor);
   if (const auto attention = rope.find("attention_factor"); attention != rope.end() && !attention->is_null()) {
-    add_number("rope.scaling.attn_factor", origin + ".attention_factor",
-               positive(origin, rope, "attention_factor") / (1 + 0.1 * std::log(factor)));
+    add_number("rope.scaling.attn_factor", origin + ".attention_factor", positive(origin, rope, "attention_factor") / own);
+  } else {
+    translate_mscale(origin, rope, factor);
   }
 }
 
-// YaRN's factor of scores instead of cosines and sines (DeepSeek-AI 2024).
-void ConfigTranslator::translate_mscale(const std::string& origin, const Json& rope) {
+// What takes the place of YaRN's own factor, and, where the architecture has it, a factor of the scores (DeepSeek-AI 2024).
+void ConfigTranslator::translate_mscale(const std::string& origin, const Json& rope, double factor) {
   const auto all = rope.find("mscale_all_dim"), own = rope.find("mscale");
   const bool says_all = all != rope.end() && !says_nothing(*all), says_own = own != rope.end() && !says_nothing(*own);
-  if (!says_all && !says_own) return;
   const double unit = result_.architecture->hugging_face.yarn_log_unit;
-  if (unit == 0)
-    refuse(origin + (says_all ? ".mscale_all_dim" : ".mscale"), shown(says_all ? *all : *own), "this version does not know it here");
+  if (unit == 0) {
+    if (!says_all || !says_own) return;
+    const auto scaled = [&](const char* key) { return 1 + 0.1 * positive(origin, rope, key) * std::log(factor); };
+    const double quotient = scaled("mscale") / scaled("mscale_all_dim");
+    return add_number("rope.scaling.attn_factor", origin + ".mscale", quotient / (1 + 0.1 * std::log(factor)));
+  }
+  if (!says_all && !says_own) return;
   if (!says_all || !says_own || positive(origin, rope, "mscale") != positive(origin, rope, "mscale_all_dim")) {
     refuse(origin + ".mscale_all_dim", says_all ? shown(*all) : "nothing", "this version runs what equals mscale");
   }
@@ -367,6 +467,11 @@ void ConfigTranslator::translate_longrope(const std::string& origin, const Json&
   double magnitude = 1;
   if (const auto given = rope.find("attention_factor"); given != rope.end() && !given->is_null()) {
     magnitude = positive(origin, rope, "attention_factor");
+  } else if (rope.contains("short_mscale") || rope.contains("long_mscale")) {
+    magnitude = positive(origin, rope, "short_mscale");
+    if (positive(origin, rope, "long_mscale") != magnitude) {
+      refuse(origin + ".long_mscale", shown(rope.at("long_mscale")), "this version runs what equals short_mscale");
+    }
   } else {
     const double factor = inside && rope.contains("factor") && !rope.at("factor").is_null()
                               ? positive(origin, rope, "factor")
@@ -384,6 +489,7 @@ void ConfigTranslator::translate_windows() {
     if (json_.contains("sliding_window")) add_number("attention.sliding_window", "sliding_window", 0);
     return;
   }
+  if (number_of(*window) == 0) refuse("sliding_window", shown(*window), "a number of positions is needed, or null for no window");
   add_json("attention.sliding_window", "sliding_window", *window);
   const char* const canonical = "attention.sliding_window_pattern";
   if (const Json* types = find("layer_types")) {
@@ -399,7 +505,7 @@ void ConfigTranslator::translate_windows() {
   }
   if (const Json* pattern = find("sliding_window_pattern")) return add_json(canonical, "sliding_window_pattern", *pattern);
   // Qwen's: the first layers have no window.
-  const Json* full = find("max_window_layers");
+  const Json* full = has_own_row("max_window_layers") ? nullptr : find("max_window_layers");
   const Json* layers = find("num_hidden_layers");
   if (use == nullptr || full == nullptr || layers == nullptr || !full->is_number_unsigned() || !layers->is_number_unsigned()) return;
   if (layers->get<uint64_t>() > kMostConfigLayers) return;
@@ -433,13 +539,14 @@ void ConfigTranslator::add_defaults() {
   }
   const auto* width = result_.find(std::string(result_.architecture->name) + ".embedding_length");
   const uint64_t hidden = width == nullptr ? 0 : as_uint(*width).value_or(0);
-  if (!has("feed_forward_length") && form.inner_multiple > 0 && hidden > 0 && hidden < (uint64_t{1} << 31)) {
-    add("feed_forward_length", "n_inner", {hidden * static_cast<uint64_t>(form.inner_multiple)});
+  const int64_t multiple = inner_multiple_ > 0 ? inner_multiple_ : form.inner_multiple;
+  if (!has("feed_forward_length") && multiple > 0 && hidden > 0 && hidden < (uint64_t{1} << 31)) {
+    add("feed_forward_length", "n_inner", {hidden * static_cast<uint64_t>(multiple)});
   }
 }
 
 void ConfigTranslator::add(std::string_view canonical, const std::string& origin, GgufValue value) {
-  std::string key = std::string(result_.architecture->name) + "." + std::string(canonical);
+  std::string key = canonical_key(canonical);
   if (!result_.origins.emplace(key, origin).second) {
     // Configurations of two ages in one say it twice: the newer place counts.
     for (auto& [own, held] : result_.metadata) {
@@ -456,7 +563,12 @@ void ConfigTranslator::add_json(std::string_view canonical, const std::string& o
   if (value.is_number_integer()) return add(canonical, origin, {value.get<int64_t>()});
   if (value.is_number_float()) return add(canonical, origin, {value.get<double>()});
   if (value.is_string()) return add_text(canonical, origin, value.get<std::string>());
-  refuse(origin, shown(value), "a number or a text is needed");
+  // The same for each layer.
+  const bool list = value.is_array() && !value.empty() && value.front().is_number();
+  if (list && std::all_of(value.begin(), value.end(), [&](const Json& each) { return each == value.front(); })) {
+    return add_json(canonical, origin, value.front());
+  }
+  refuse(origin, shown(value), "a number or a text is needed, or a list with the same number for each layer");
 }
 
 void ConfigTranslator::add_flags(std::string_view canonical, const std::string& origin, const std::vector<bool>& flags) {

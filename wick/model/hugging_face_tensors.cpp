@@ -62,7 +62,8 @@ struct Stack {
 bool is_transposed(StoredForm form) {
   return form == StoredForm::transposed || form == StoredForm::transposed_halves || form == StoredForm::transposed_in_turns;
 }
-bool holds_two(StoredForm form) { return form != StoredForm::as_it_is && form != StoredForm::transposed; }
+bool is_mxfp4(StoredForm form) { return form == StoredForm::mxfp4 || form == StoredForm::mxfp4_in_turns; }
+bool holds_two(StoredForm form) { return form != StoredForm::as_it_is && form != StoredForm::transposed && form != StoredForm::mxfp4; }
 
 // One of the tensors that a stored one of this form holds, `part` being 0 or 1.
 StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t part) {
@@ -70,6 +71,8 @@ StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t par
   const Stack stack(tensor.shape);
   const int64_t whole = stack.rows * stack.columns;
   switch (form) {
+    case StoredForm::mxfp4:
+    case StoredForm::mxfp4_in_turns:  // not of elements
     case StoredForm::as_it_is:
       view.extents = {stack.groups, stack.rows, stack.columns};
       view.strides = {whole, stack.columns, 1};
@@ -111,10 +114,34 @@ Shape shape_of(const Shape& stored, StoredForm form) {
   return Shape(extents);
 }
 
+// Stored blocks of 32 four-bit floats with their scales, as GGUF's MXFP4 has them: every `step`-th row, from `first` on.
+struct Mxfp4View {
+  SafetensorsTensor blocks, scales;
+  int64_t first = 0, step = 1;
+
+  [[nodiscard]] int64_t blocks_a_row() const { return blocks.shape[2]; }
+
+  void write(std::span<std::byte> to) const {
+    constexpr size_t kStored = 16, kBlock = kStored + 1;  // a block's scale comes first
+    std::byte* block = to.data();
+    const int64_t rows = blocks.shape[0] * blocks.shape[1];
+    for (int64_t row = first; row < rows; row += step) {
+      for (int64_t index = row * blocks_a_row(); index < (row + 1) * blocks_a_row(); ++index, block += kBlock) {
+        const std::byte* codes = blocks.data.data() + static_cast<size_t>(index) * kStored;
+        block[0] = scales.data[static_cast<size_t>(index)];
+        // Neighbours share a byte there; here an element and the sixteenth behind it.
+        const auto code = [&](size_t element) { return codes[element / 2] >> (4 * (element % 2)) & std::byte{15}; };
+        for (size_t element = 0; element < kStored; ++element) block[1 + element] = code(element) | code(element + kStored) << 4;
+      }
+    }
+  }
+};
+
 class FolderTensors {
  public:
-  FolderTensors(Checkpoint::Folder& folder, const TranslatedConfig& config)
+  FolderTensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config)
       : folder_(folder),
+        stored_(stored),
         config_(config),
         form_(folder.architecture->hugging_face),
         layers_(number("block_count")),
@@ -135,9 +162,12 @@ class FolderTensors {
   [[nodiscard]] bool is_further_layer(std::string_view name) const;
   void take(const std::string& name, const std::string& stored);
   void add_part(const SafetensorsTensor& tensor, const std::string& name, StoredForm form, int64_t part);
+  void add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical);
+  void split_queries_keys_values();
   void add_stack(const std::string& name, const std::map<int64_t, SafetensorsTensor>& experts);
 
   Checkpoint::Folder& folder_;
+  const ShardedSafetensors& stored_;
   const TranslatedConfig& config_;
   const HuggingFaceForm& form_;
   int64_t layers_, heads_, kv_heads_;
@@ -169,11 +199,39 @@ void FolderTensors::add(const SafetensorsTensor& tensor) {
     stacks_[canonical.name].emplace(canonical.expert, tensor);
     return;
   }
+  if (is_mxfp4(canonical.form)) return add_mxfp4(tensor, canonical);
   const bool is_matrix = tensor.shape.rank() >= 2 && is_float(tensor.dtype);
   if (form_.transposed && canonical.name.starts_with("blk.") && tensor.shape.rank() == 2) canonical.form = StoredForm::transposed;
   if (canonical.form != StoredForm::as_it_is && !is_matrix) canonical.form = StoredForm::as_it_is;  // its shape is refused when it is read
   add_part(tensor, canonical.name, canonical.form, 0);
   if (holds_two(canonical.form)) add_part(tensor, canonical.second, canonical.form, 1);
+}
+
+void FolderTensors::add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical) {
+  constexpr std::string_view kBlocks = "_blocks";
+  const std::string scales_name = std::string(blocks.name.substr(0, blocks.name.size() - kBlocks.size())) + "_scales";
+  const SafetensorsTensor& scales = stored_.get(scales_name);
+  const bool in_turns = canonical.form == StoredForm::mxfp4_in_turns;
+  const Shape& shape = blocks.shape;
+  const bool fits = blocks.dtype == DType::u8 && scales.dtype == DType::u8 && shape.rank() == 4 && shape[3] == 16 &&
+                    scales.shape == Shape{shape[0], shape[1], shape[2]} && (!in_turns || shape[1] % 2 == 0);
+  if (!fits) {
+    fail(ErrorCode::shape_mismatch,
+         "{}: tensors '{}' {} {} and '{}' {} {}: MXFP4 needs bytes [experts, rows, columns / 32, 16] and [experts, rows, columns / 32]",
+         folder_.path.string(), printable_name(blocks.name), to_string(blocks.dtype), shape.to_string(), printable_name(scales_name),
+         to_string(scales.dtype), scales.shape.to_string());
+  }
+  const int64_t parts = in_turns ? 2 : 1;
+  for (int64_t part = 0; part < parts; ++part) {
+    const std::string& name = part == 0 ? canonical.name : canonical.second;
+    take(name, std::string(blocks.name));
+    folder_.tensors.push_back({.name = name,
+                               .stored = std::string(blocks.name),
+                               .dtype = DType::mxfp4,
+                               .shape = {shape[0], shape[1] / parts, shape[2] * 32},
+                               .owner = blocks.file,
+                               .compose = [view = Mxfp4View{blocks, scales, part, parts}](std::span<std::byte> to) { view.write(to); }});
+  }
 }
 
 void FolderTensors::add_part(const SafetensorsTensor& tensor, const std::string& name, StoredForm form, int64_t part) {
@@ -189,10 +247,31 @@ void FolderTensors::add_part(const SafetensorsTensor& tensor, const std::string&
   const bool gathered = form_.qkv_by_head || form_.qkv_by_group;
   if (gathered && name.find(".attn_qkv.") != std::string::npos)
     gather_queries_keys_values(added, heads_, form_.qkv_by_head ? heads_ : kv_heads_);
+  if (form_.splits_qkv && name.find(".attn_qkv.") != std::string::npos) return split_queries_keys_values();
   if (form == StoredForm::as_it_is) return;
   added.data = {};
   added.file.reset();
   added.compose = [view = view_of(tensor, form, part)](std::span<std::byte> to) { write_views(std::span(&view, 1), to); };
+}
+
+// The last tensor, whose rows are all queries, all keys and all values, as three.
+void FolderTensors::split_queries_keys_values() {
+  const CheckpointTensor whole = folder_.tensors.back();
+  const int64_t heads = heads_ + 2 * kv_heads_;
+  if (whole.shape.rank() == 0 || heads_ < 1 || kv_heads_ < 1 || whole.shape[0] % heads != 0) return;  // refused when it is read
+  folder_.tensors.pop_back();
+  const size_t head_bytes = whole.data.size() / static_cast<size_t>(heads);
+  int64_t first = 0;
+  for (const auto& [part, count] : {std::pair{"attn_q.", heads_}, {"attn_k.", kv_heads_}, {"attn_v.", kv_heads_}}) {
+    CheckpointTensor& added = folder_.tensors.emplace_back(whole);
+    added.name.replace(added.name.find("attn_qkv."), std::string_view("attn_qkv.").size(), part);
+    std::vector<int64_t> extents(whole.shape.dims().begin(), whole.shape.dims().end());
+    extents[0] = extents[0] / heads * count;
+    added.shape = Shape(extents);
+    added.data = whole.data.subspan(static_cast<size_t>(first) * head_bytes, static_cast<size_t>(count) * head_bytes);
+    take(added.name, added.stored);
+    first += count;
+  }
 }
 
 void FolderTensors::add_stacks() {
@@ -226,7 +305,7 @@ void FolderTensors::add_stack(const std::string& name, const std::map<int64_t, S
 }  // namespace
 
 void add_folder_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config) {
-  FolderTensors tensors(folder, config);
+  FolderTensors tensors(folder, stored, config);
   for (const SafetensorsTensor& tensor : stored.tensors()) tensors.add(tensor);
   tensors.add_stacks();
   if (!config.tied && !tensors.has("output.weight")) {

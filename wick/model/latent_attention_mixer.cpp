@@ -36,6 +36,7 @@ class LatentAttentionMixer final : public Mixer {
   bool deterministic_;
   ScaledMatrix query_, query_up_, rows_, output_;  // query_: attn_q or attn_q_a
   ScaledMatrix keys_, values_;                     // of each head
+  std::optional<Tensor> query_bias_, rows_bias_, output_bias_;
   std::optional<Tensor> query_norm_;
   Tensor row_norm_;
   Tensor heads_;  // i32 [1, heads]: their numbers
@@ -47,15 +48,18 @@ LatentAttentionMixer::LatentAttentionMixer(const LatentAttentionSpec& spec, Weig
   const int64_t width = spec.heads * (spec.key_dim + spec.rope_dim);
   if (spec.query_rank > 0) {
     query_ = weights.matrix(prefix + "attn_q_a", spec.query_rank, place.hidden_size);
+    query_bias_ = weights.find_vector(prefix + "attn_q_a.bias", spec.query_rank);
     query_norm_ = weights.vector(prefix + "attn_q_a_norm.weight", spec.query_rank);
     query_up_ = weights.matrix(prefix + "attn_q_b", width, spec.query_rank);
   } else {
     query_ = weights.matrix(prefix + "attn_q", width, place.hidden_size);
   }
   rows_ = weights.matrix(prefix + "attn_kv_a_mqa", spec.latent_dim + spec.rope_dim, place.hidden_size);
+  rows_bias_ = weights.find_vector(prefix + "attn_kv_a_mqa.bias", spec.latent_dim + spec.rope_dim);
   row_norm_ = weights.vector(prefix + "attn_kv_a_norm.weight", spec.latent_dim);
   read_heads(weights, prefix);
   output_ = weights.matrix(prefix + "attn_output", place.hidden_size, spec.heads * spec.value_dim);
+  output_bias_ = weights.find_vector(prefix + "attn_output.bias", place.hidden_size);
   std::vector<int32_t> numbers(static_cast<size_t>(spec.heads));
   std::iota(numbers.begin(), numbers.end(), 0);
   heads_ = Tensor::from_vector(numbers, {1, spec.heads}, weights.device());
@@ -78,7 +82,7 @@ void LatentAttentionMixer::read_heads(WeightReader& weights, const std::string& 
 }
 
 Tensor LatentAttentionMixer::queries(const Tensor& normed, const MixerContext& context) const {
-  const Tensor first = query_.scaled(linear(normed, query_.weight, context.linear));
+  const Tensor first = biased(query_.scaled(linear(normed, query_.weight, context.linear)), query_bias_);
   const Shape by_heads{normed.dim(0), spec_.heads, spec_.key_dim + spec_.rope_dim};
   if (!query_norm_) return first.reshape(by_heads);
   const Tensor narrow = rms_norm(first, *query_norm_, RmsNormParams{spec_.norm_epsilon, deterministic_});
@@ -93,7 +97,7 @@ Tensor LatentAttentionMixer::forward(const Tensor& normed, const MixerContext& c
   const Tensor latent_query = by_head(both.narrow(2, 0, spec_.key_dim).contiguous(), keys_, context);
   // What is rotated comes first, as rope wants it.
   const Tensor query = Tensor::cat({both.narrow(2, spec_.key_dim, spec_.rope_dim), latent_query}, 2);
-  const Tensor rows = rows_.scaled(linear(normed, rows_.weight, context.linear));
+  const Tensor rows = biased(rows_.scaled(linear(normed, rows_.weight, context.linear)), rows_bias_);
   const Tensor latent =
       rms_norm(rows.narrow(1, 0, spec_.latent_dim).contiguous(), row_norm_, RmsNormParams{spec_.norm_epsilon, deterministic_});
   const int64_t width = spec_.rope_dim + spec_.latent_dim;
@@ -111,7 +115,7 @@ Tensor LatentAttentionMixer::forward(const Tensor& normed, const MixerContext& c
   const Tensor mixed = attention(turned, keys, keys.narrow(2, spec_.rope_dim, spec_.latent_dim), group.plan, params);
   const Tensor heads = by_head(mixed, values_, context).reshape({tokens, spec_.heads * spec_.value_dim});
   context.show_input(layer_, {"attn_output"}, heads);
-  return output_.scaled(linear(heads, output_.weight, context.linear));
+  return biased(output_.scaled(linear(heads, output_.weight, context.linear)), output_bias_);
 }
 
 }  // namespace

@@ -167,6 +167,7 @@ constexpr std::array kSharedKeys = {
     only("swiglu_clamp_exp", 0),
     only("swiglu_clamp_shexp", 0),
     only("rope.dimension_sections", 0),
+    only("rope.layers", 1),
     only("rope.scaling.alpha", 0),
     only("rope.scaling.yarn_attn_factor", 1),
     only("rope.scaling.yarn_log_multiplier", 0),

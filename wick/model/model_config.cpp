@@ -87,23 +87,22 @@ int64_t read_window(const ModelConfig& config) {
   return static_cast<int64_t>(window);
 }
 
-// Which layers have the window: one boolean each, or a number n, by which each n-th layer has none.
-std::vector<bool> read_windowed(const ModelConfig& config) {
-  const char* const name = "attention.sliding_window_pattern";
+// For which layers something holds: one boolean each, or a number n: for all but each n-th. Empty where the key is absent.
+std::vector<bool> read_layer_flags(const ModelConfig& config, const char* name) {
   const GgufValue* value = config.keys.checkpoint().find(config.keys.key(name));
   if (value == nullptr) return {};
-  std::vector<bool> windowed(static_cast<size_t>(config.layers));
+  std::vector<bool> holds(static_cast<size_t>(config.layers));
   if (const auto* array = std::get_if<GgufArray>(&value->value)) {
-    if (array->element_type == GgufType::string || array->element_type == GgufType::array || array->size != windowed.size()) {
+    if (array->element_type == GgufType::string || array->element_type == GgufType::array || array->size != holds.size()) {
       config.keys.fail_value(name, describe_gguf_value(*value), fmt::format("want a boolean for each of the {} layers", config.layers));
     }
     const std::vector<int64_t> flags = array->to_vector<int64_t>();
-    for (size_t index = 0; index < windowed.size(); ++index) windowed[index] = flags[index] != 0;
-    return windowed;
+    for (size_t index = 0; index < holds.size(); ++index) holds[index] = flags[index] != 0;
+    return holds;
   }
   const auto period = static_cast<size_t>(config.keys.size_or(name, 1));
-  for (size_t index = 0; index < windowed.size(); ++index) windowed[index] = index % period < period - 1;
-  return windowed;
+  for (size_t index = 0; index < holds.size(); ++index) holds[index] = index % period < period - 1;
+  return holds;
 }
 
 // llama.cpp saves both epsilons, and 0 for the one that the architecture has not.
@@ -181,6 +180,12 @@ std::optional<bool> KeyReader::find_flag(std::string_view name) const {
   return *flag;
 }
 
+std::optional<bool> KeyReader::find_choice(std::string_view name) const {
+  const GgufValue* value = checkpoint_->find(key(name));
+  if (value == nullptr) return std::nullopt;
+  return std::holds_alternative<bool>(value->value) ? find_flag(name) : std::optional(find_number(name) != 0);
+}
+
 std::optional<std::string_view> KeyReader::find_text(std::string_view name) const { return checkpoint_->find_string(key(name)); }
 
 nn::ActivationKind KeyReader::activation_or(std::string_view name, nn::ActivationKind fallback) const {
@@ -219,7 +224,7 @@ ModelConfig ModelConfig::read(const Checkpoint& checkpoint, const Architecture& 
   config.rope = read_rope(config);
   config.rope_style = checkpoint.rope_style(architecture);
   config.window = read_window(config);
-  if (config.window > 0) config.windowed = read_windowed(config);
+  if (config.window > 0) config.windowed = read_layer_flags(config, "attention.sliding_window_pattern");
   config.activation = keys.activation_or("hidden_act", architecture.activation);
   check_sizes(config, architecture);
   return config;
@@ -243,6 +248,12 @@ FeedForwardSpec ModelConfig::ungated_feed_forward() const {
   FeedForwardSpec spec = feed_forward();
   spec.gated = false;
   return spec;
+}
+
+std::vector<bool> ModelConfig::rotated_layers(int64_t unrotated) const {
+  std::vector<bool> rotated = read_layer_flags(*this, "rope.layers");
+  for (int64_t layer = std::ssize(rotated); layer < layers; ++layer) rotated.push_back((layer + 1) % unrotated != 0);
+  return rotated;
 }
 
 float ModelConfig::cap_or(std::string_view name, double usual) const {

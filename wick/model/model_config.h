@@ -31,6 +31,8 @@ class KeyReader {
   [[nodiscard]] std::optional<double> find_positive_or_zero(std::string_view name) const;
   [[nodiscard]] std::optional<double> find_number(std::string_view name) const;
   [[nodiscard]] std::optional<bool> find_flag(std::string_view name) const;
+  // Whether a flag, or a number other than 0, is there; none where the key is absent.
+  [[nodiscard]] std::optional<bool> find_choice(std::string_view name) const;
   [[nodiscard]] std::optional<std::string_view> find_text(std::string_view name) const;
   // The activation of that name; `fallback` where the key is absent.
   [[nodiscard]] nn::ActivationKind activation_or(std::string_view name, nn::ActivationKind fallback) const;
@@ -70,6 +72,8 @@ struct ModelConfig {
   [[nodiscard]] AttentionSpec attention(int64_t layer) const;
   [[nodiscard]] FeedForwardSpec feed_forward() const;
   [[nodiscard]] FeedForwardSpec ungated_feed_forward() const;
+  // Which layers rotate queries and keys: those that "rope.layers" says, or all but each `unrotated`-th.
+  [[nodiscard]] std::vector<bool> rotated_layers(int64_t unrotated) const;
   // Takes the layers away that predict more tokens at once, which files count with the others. Errors: corrupt_file if they are all.
   void drop_further_layers();
   // Whether experts' weights are normalized, as files say it; `fallback` where they do not.

@@ -132,12 +132,89 @@ MODELS = {
     "llama4": ("Llama4TextConfig", dict(SIZES, num_hidden_layers=4, head_dim=16, intermediate_size=24, intermediate_size_mlp=40,
                                         num_local_experts=4, num_experts_per_tok=1, attention_chunk_size=8, floor_scale=4, attn_scale=0.1,
                                         interleave_moe_layer_step=2, no_rope_layers=[1, 1, 1, 0])),
+    "qwen3moe-softmax": ("Qwen3MoeConfig", dict(SIZES, head_dim=16, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=24,
+                                                norm_topk_prob=False, decoder_sparse_step=2)),
+    "olmoe-clipped": ("OlmoeConfig", dict(SIZES, num_experts=6, num_experts_per_tok=3, norm_topk_prob=True, clip_qkv=0.7)),
+    "command-r-norms": ("CohereConfig", dict(SIZES, logit_scale=0.25, use_qk_norm=True, attention_bias=True)),
+    "falcon-sequential": ("FalconConfig", dict(FALCON, multi_query=False, parallel_attn=False, new_decoder_architecture=False, alibi=False,
+                                               bias=True)),
+    "gpt2-inverse": ("GPT2Config", dict(n_embd=32, n_layer=3, n_head=4, n_positions=128, vocab_size=VOCAB, n_inner=80, bos_token_id=1,
+                                        eos_token_id=2, scale_attn_by_inverse_layer_idx=True, tie_word_embeddings=False)),
+    "starcoder-heads": ("GPTBigCodeConfig", dict(n_embd=32, n_layer=3, n_head=4, n_positions=128, vocab_size=VOCAB, multi_query=False,
+                                                 bos_token_id=1, eos_token_id=2)),
+    "mpt-clipped": ("MptConfig", dict(d_model=32, n_layers=3, n_heads=4, max_seq_len=128, vocab_size=VOCAB,
+                                      attn_config={"clip_qkv": 0.6, "softmax_scale": 0.2})),
+    "ernie4_5-bias": ("Ernie4_5Config", dict(SIZES, head_dim=16, use_bias=True)),
+    "qwen3moe-window": ("Qwen3MoeConfig", dict(SIZES, head_dim=16, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=24,
+                                               use_sliding_window=True, sliding_window=6, max_window_layers=2)),
+    "smollm3-period": ("SmolLM3Config", dict(SIZES, num_hidden_layers=4, no_rope_layer_interval=3)),
+    "llama4-list": ("Llama4TextConfig", dict(SIZES, num_hidden_layers=4, head_dim=16, intermediate_size=24, intermediate_size_mlp=40,
+                                             num_local_experts=4, num_experts_per_tok=2, attention_chunk_size=8, use_qk_norm=False,
+                                             interleave_moe_layer_step=2, no_rope_layers=[1, 0, 1, 0], attn_temperature_tuning=False)),
+    "hunyuan-dense-alpha": ("HunYuanDenseV1Config", dict(SIZES, head_dim=16, rope_parameters={
+        "rope_type": "dynamic", "alpha": 50.0, "factor": 1.0, "rope_theta": 10000.0})),
+    "llama-yarn-mscale": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "mscale": 1.0,
+                                                                      "mscale_all_dim": 0.5, "original_max_position_embeddings": 32})),
+    "deepseek-v2-greedy": ("DeepseekV2Config", dict(EVERY_HEAD, q_lora_rank=24, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4,
+                                                    v_head_dim=12, n_routed_experts=6, n_shared_experts=1, num_experts_per_tok=2, n_group=3,
+                                                    topk_group=1, topk_method="greedy", moe_intermediate_size=24, first_k_dense_replace=1,
+                                                    attention_bias=True)),
+    "bitnet-2b4t": ("BitNetConfig", SIZES),
+    # Not in transformers: a Llama with their tensors.
+    "exaone": ("LlamaConfig", dict(SIZES, tie_word_embeddings=True)),
+    "internlm2": ("LlamaConfig", SIZES),
     "ministral": ("MinistralConfig", dict(SIZES, head_dim=16, sliding_window=6,
                                           layer_types=["full_attention", "sliding_attention", "full_attention"])),
     "ministral3": ("Ministral3Config", dict(SIZES, head_dim=16, rope_parameters={
         "rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0,
         "mscale_all_dim": 1.0, "original_max_position_embeddings": 16, "llama_4_scaling_beta": 0.1})),
 }
+
+
+# Of models that transformers has not: the keys of their configurations by Llama's, and their tensors by Llama's.
+FOREIGN = {
+    "exaone": ("ExaoneForCausalLM", {"num_hidden_layers": "num_layers", "rms_norm_eps": "layer_norm_epsilon", "hidden_act": "activation_function"},
+               [("model.embed_tokens", "transformer.wte"), ("model.norm", "transformer.ln_f"), ("model.layers.", "transformer.h."),
+                ("input_layernorm", "ln_1"), ("post_attention_layernorm", "ln_2"), ("self_attn.o_proj", "attn.attention.out_proj"),
+                ("self_attn", "attn.attention"), ("gate_proj", "c_fc_0"), ("up_proj", "c_fc_1"), ("down_proj", "c_proj")]),
+    "internlm2": ("InternLM2ForCausalLM", {},
+                  [("embed_tokens", "tok_embeddings"), ("lm_head", "output"), ("input_layernorm", "attention_norm"),
+                   ("post_attention_layernorm", "ffn_norm"), ("self_attn.o_proj", "attention.wo"), ("mlp.gate_proj", "feed_forward.w1"),
+                   ("mlp.down_proj", "feed_forward.w2"), ("mlp.up_proj", "feed_forward.w3")]),
+}
+
+
+def foreign_name(name, renamed):
+    for own, other in renamed:
+        name = name.replace(own, other)
+    return name
+
+
+def foreign_weights(shapes, renamed, heads, kv_heads):
+    """Llama's tensors as the other model's have them, and the other's shapes."""
+    weights, stored = {}, {}
+    for key, shape in shapes.items():
+        if renamed is FOREIGN["internlm2"][2] and any(part in key for part in ("q_proj", "k_proj", "v_proj")):
+            continue
+        name = foreign_name(key, renamed)
+        stored[name] = shape
+        weights[key] = weight(name, shape)
+    if renamed is FOREIGN["internlm2"][2]:
+        # One matrix: the queries of a key/value head, its key, its value.
+        for layer in sorted({key.split(".")[2] for key in shapes if key.startswith("model.layers.")}):
+            own = f"model.layers.{layer}.self_attn."
+            head_dim, width = shapes[own + "q_proj.weight"][0] // heads, shapes[own + "q_proj.weight"][1]
+            name = f"model.layers.{layer}.attention.wqkv.weight"
+            stored[name] = [(heads + 2 * kv_heads) * head_dim, width]
+            groups = weight(name, stored[name]).reshape(kv_heads, heads // kv_heads + 2, head_dim, width)
+            for part, rows in (("q", groups[:, :-2]), ("k", groups[:, -2]), ("v", groups[:, -1])):
+                weights[f"{own}{part}_proj.weight"] = numpy.ascontiguousarray(rows.reshape(-1, width))
+    return weights, stored
+
+
+def foreign_config(config, class_name, keys):
+    changed = {keys.get(key, key): value for key, value in config.items()}
+    return dict(changed, architectures=[class_name], model_type=class_name.removesuffix("ForCausalLM").lower())
 
 
 def make(name):
@@ -150,9 +227,14 @@ def make(name):
         path = pathlib.Path(folder) / "model.safetensors"
         with safe_open(path, framework="numpy") as stored:
             shapes = {key: list(stored.get_slice(key).get_shape()) for key in stored.keys()}
-        save_file({key: weight(key, shape) for key, shape in shapes.items()}, path, metadata={"format": "pt"})
+        weights = {key: weight(key, shape) for key, shape in shapes.items()}
+        if name in FOREIGN:
+            weights, stored_shapes = foreign_weights(shapes, FOREIGN[name][2], sizes["num_attention_heads"], sizes["num_key_value_heads"])
+        save_file(weights, path, metadata={"format": "pt"})
         model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
         saved = json.loads((pathlib.Path(folder) / "config.json").read_text())
+    if name in FOREIGN:
+        saved, shapes = foreign_config(saved, *FOREIGN[name][:2]), stored_shapes
     ids = [(7 * index * index + 3 * index + 5) % VOCAB for index in range(TOKENS)]
     with torch.no_grad():
         logits = model(torch.tensor([ids]), use_cache=False).logits[0]

@@ -46,6 +46,7 @@ constexpr ConfigRow kBloomConfig[] = {
     {"n_head", ConfigRow::Use::read, "attention.head_count"},
     {"num_attention_heads", ConfigRow::Use::read, "attention.head_count"},
     {"seq_length", ConfigRow::Use::read, "context_length"},
+    {"BloomForCausalLM", ConfigRow::Use::of_class, "context_length", 2048},  // transformers leaves it out
     {"layer_norm_epsilon", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
     {"apply_residual_connection_post_layernorm", ConfigRow::Use::only_value, {}, 0},
     {"attention_softmax_in_fp32", ConfigRow::Use::harmless},
@@ -62,7 +63,7 @@ constexpr ConfigRow kMptConfig[] = {
     {"n_layers", ConfigRow::Use::read, "block_count"},
     {"n_heads", ConfigRow::Use::read, "attention.head_count"},
     {"max_seq_len", ConfigRow::Use::read, "context_length"},
-    {"expansion_ratio", ConfigRow::Use::only_value, {}, 4},
+    {"expansion_ratio", ConfigRow::Use::inner_multiple},
     {"layer_norm_epsilon", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
     {"attn_config.alibi", ConfigRow::Use::only_value, {}, 1},
     {"attn_config.alibi_bias_max", ConfigRow::Use::read, "attention.max_alibi_bias"},

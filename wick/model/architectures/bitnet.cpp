@@ -16,6 +16,12 @@ DecoderSpec describe_bitnet(const ModelConfig& config) {
   });
 }
 
+constexpr std::string_view kBitNetClasses[] = {"BitNetForCausalLM"};
+constexpr TensorRow kBitNetTensors[] = {
+    {"model.layers.{}.self_attn.attn_sub_norm.weight", "blk.{}.attn_sub_norm.weight"},
+    {"model.layers.{}.mlp.ffn_sub_norm.weight", "blk.{}.ffn_sub_norm.weight"},
+};
+
 }  // namespace
 
 const Architecture kBitNet = {
@@ -29,6 +35,7 @@ const Architecture kBitNetB158 = {.name = "bitnet-b1.58",
                                   .models = "BitNet b1.58 2B4T",
                                   .describe = describe_bitnet,
                                   .activation = nn::ActivationKind::relu2,
-                                  .scaled_feed_forward = true};
+                                  .scaled_feed_forward = true,
+                                  .hugging_face = {.classes = kBitNetClasses, .tensors = kBitNetTensors, .tied_by_default = true}};
 
 }  // namespace wick

@@ -14,8 +14,13 @@ void finish_cohere(const ModelConfig& config, DecoderSpec& spec) {
 }
 
 DecoderSpec describe_cohere(const ModelConfig& config) {
-  DecoderSpec spec =
-      config.decoder([&](int64_t layer) { return config.parallel_layer(config.attention(layer), config.feed_forward(), NormKind::layer); });
+  // Command R+ has them.
+  const bool norms = config.keys.checkpoint().find_tensor("blk.0.attn_q_norm.weight") != nullptr;
+  DecoderSpec spec = config.decoder([&](int64_t layer) {
+    AttentionSpec attention = config.attention(layer);
+    if (norms) attention.head_norms = HeadNorms::own;
+    return config.parallel_layer(std::move(attention), config.feed_forward(), NormKind::layer);
+  });
   finish_cohere(config, spec);
   return spec;
 }
@@ -40,7 +45,7 @@ constexpr std::string_view kCohere2Classes[] = {"Cohere2ForCausalLM"};
 constexpr ConfigRow kCohereConfig[] = {
     {"layer_norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
     {"logit_scale", ConfigRow::Use::read, "logit_scale"},
-    {"use_qk_norm", ConfigRow::Use::only_value, {}, 0},
+    {"use_qk_norm", ConfigRow::Use::harmless},              // the tensors tell
     {"_sliding_window_pattern", ConfigRow::Use::harmless},  // layer_types says it
 };
 
@@ -48,7 +53,7 @@ constexpr ConfigRow kCohereConfig[] = {
 
 const Architecture kCohere = {
     .name = "command-r",
-    .models = "Command R",
+    .models = "Command R, Command R+",
     .describe = describe_cohere,
     .gguf_rope = RopeStyle::interleaved,
     .keys = kCohereKeys,

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "wick/formats/printable.h"
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -39,7 +40,13 @@ DecoderSpec describe_deepseek2(const ModelConfig& config) {
   ModelConfig own = config;
   own.drop_further_layers();
   const LatentAttentionSpec attention = latent_attention(own);
-  const ExpertsSpec experts = own.experts(Routing::softmax, own.normalizes_experts(false));
+  ExpertsSpec experts = own.experts(Routing::softmax, own.normalizes_experts(false));
+  // V2's way of choosing that does not look at groups, whatever their number.
+  const std::string_view choice = own.keys.find_text("expert_choice").value_or("noaux_tc");
+  if (choice != "greedy" && choice != "group_limited_greedy" && choice != "noaux_tc") {
+    own.keys.fail_value("expert_choice", printable(choice), "this version knows greedy, group_limited_greedy and noaux_tc");
+  }
+  if (choice == "greedy" && experts.routing == Routing::softmax) experts.groups = experts.groups_used = 1;
   const bool scores_scaled = own.keys.find_number("rope.scaling.yarn_log_multiplier").value_or(0) != 0;
   if (own.rope.scaling == RopeScaling::yarn && scores_scaled) own.rope.attention_factor = 1 / (1 + 0.1 * std::log(own.rope.factor));
   return own.decoder([&](int64_t layer) {
@@ -48,9 +55,9 @@ DecoderSpec describe_deepseek2(const ModelConfig& config) {
   });
 }
 
-constexpr KeyRule kDeepSeek2Keys[] = {{"leading_dense_block_count"},       {"nextn_predict_layers"},     {"attention.q_lora_rank"},
-                                      {"attention.kv_lora_rank"},          {"attention.key_length_mla"}, {"attention.value_length_mla"},
-                                      {"rope.scaling.yarn_log_multiplier"}};
+constexpr KeyRule kDeepSeek2Keys[] = {
+    {"expert_choice"},          {"leading_dense_block_count"}, {"nextn_predict_layers"},       {"attention.q_lora_rank"},
+    {"attention.kv_lora_rank"}, {"attention.key_length_mla"},  {"attention.value_length_mla"}, {"rope.scaling.yarn_log_multiplier"}};
 constexpr std::string_view kDeepSeek2Classes[] = {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"};
 constexpr ConfigRow kDeepSeek2Config[] = {
     {"head_dim", ConfigRow::Use::harmless},
@@ -71,14 +78,16 @@ constexpr ConfigRow kDeepSeek2Config[] = {
     {"n_group", ConfigRow::Use::read, "expert_group_count"},
     {"topk_group", ConfigRow::Use::read, "expert_group_used_count"},
     {"moe_layer_freq", ConfigRow::Use::only_value, {}, 1},
-    {"num_nextn_predict_layers", ConfigRow::Use::harmless},  // their layers are dropped
-    {"scoring_func", ConfigRow::Use::harmless},              // the class says it
-    {"topk_method", ConfigRow::Use::harmless},
+    {"num_nextn_predict_layers", ConfigRow::Use::harmless},          // their layers are dropped
+    {"scoring_func", ConfigRow::Use::only_text, "softmax sigmoid"},  // the class says which
+    {"topk_method", ConfigRow::Use::read, "expert_choice"},
     {"DeepseekV2ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 1},
     {"DeepseekV3ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
 constexpr TensorRow kDeepSeek2Tensors[] = {
     {"model.layers.{}.self_attn.q_a_proj.weight", "blk.{}.attn_q_a.weight"},
+    {"model.layers.{}.self_attn.q_a_proj.bias", "blk.{}.attn_q_a.bias"},
+    {"model.layers.{}.self_attn.kv_a_proj_with_mqa.bias", "blk.{}.attn_kv_a_mqa.bias"},
     {"model.layers.{}.self_attn.q_a_layernorm.weight", "blk.{}.attn_q_a_norm.weight"},
     {"model.layers.{}.self_attn.q_b_proj.weight", "blk.{}.attn_q_b.weight"},
     {"model.layers.{}.self_attn.kv_a_proj_with_mqa.weight", "blk.{}.attn_kv_a_mqa.weight"},

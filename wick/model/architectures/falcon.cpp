@@ -1,4 +1,5 @@
-// Falcon: attention and a feed-forward part without a gate in parallel, behind one layer norm or one each (Almazrouei et al. 2023).
+// Falcon: attention and a feed-forward part without a gate in parallel, behind one layer norm or one each, or one after the other
+// (Almazrouei et al. 2023).
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -6,8 +7,10 @@ namespace {
 
 DecoderSpec describe_falcon(const ModelConfig& config) {
   const bool two = config.keys.checkpoint().find_tensor("blk.0.attn_norm_2.weight") != nullptr;
+  const bool sequential = config.keys.checkpoint().find_tensor("blk.0.ffn_norm.weight") != nullptr;
   return config.decoder(
       [&](int64_t layer) {
+        if (sequential) return config.layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer);
         LayerSpec made = config.parallel_layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer);
         if (!two) return made;
         // The second one is attention's, whatever its name.
@@ -34,8 +37,8 @@ constexpr ConfigRow kFalconConfig[] = {
     {"new_decoder_architecture", ConfigRow::Use::harmless},
     {"num_ln_in_parallel_attn", ConfigRow::Use::harmless},
     {"alibi", ConfigRow::Use::only_value, {}, 0},
-    {"bias", ConfigRow::Use::only_value, {}, 0},
-    {"parallel_attn", ConfigRow::Use::only_value, {}, 1},
+    {"bias", ConfigRow::Use::harmless},
+    {"parallel_attn", ConfigRow::Use::harmless},
 };
 constexpr TensorRow kFalconTensors[] = {
     {"transformer.word_embeddings.weight", "token_embd.weight"},
@@ -51,6 +54,12 @@ constexpr TensorRow kFalconTensors[] = {
     {"transformer.h.{}.self_attention.dense.weight", "blk.{}.attn_output.weight"},
     {"transformer.h.{}.mlp.dense_h_to_4h.weight", "blk.{}.ffn_up.weight"},
     {"transformer.h.{}.mlp.dense_4h_to_h.weight", "blk.{}.ffn_down.weight"},
+    {"transformer.h.{}.self_attention.query_key_value.bias", "blk.{}.attn_qkv.bias"},
+    {"transformer.h.{}.self_attention.dense.bias", "blk.{}.attn_output.bias"},
+    {"transformer.h.{}.mlp.dense_h_to_4h.bias", "blk.{}.ffn_up.bias"},
+    {"transformer.h.{}.mlp.dense_4h_to_h.bias", "blk.{}.ffn_down.bias"},
+    {"transformer.h.{}.post_attention_layernorm.weight", "blk.{}.ffn_norm.weight"},
+    {"transformer.h.{}.post_attention_layernorm.bias", "blk.{}.ffn_norm.bias"},
 };
 
 }  // namespace

@@ -6,10 +6,13 @@ namespace wick {
 namespace {
 
 DecoderSpec describe_gpt2(const ModelConfig& config) {
+  // As in the models of Mistral (Stanford CRFM 2021).
+  const bool inverse = config.keys.find_flag("attention.scaled_by_layer").value_or(false);
   DecoderSpec spec = config.decoder(
       [&](int64_t layer) {
         AttentionSpec attention = config.attention(layer);
         attention.rope = -1;
+        if (inverse) attention.scale /= static_cast<float>(layer + 1);
         return config.layer(std::move(attention), config.ungated_feed_forward(), NormKind::layer);
       },
       NormKind::layer);
@@ -17,6 +20,7 @@ DecoderSpec describe_gpt2(const ModelConfig& config) {
   return spec;
 }
 
+constexpr KeyRule kGpt2Keys[] = {{"attention.scaled_by_layer"}};
 constexpr std::string_view kGpt2Classes[] = {"GPT2LMHeadModel"};
 constexpr std::string_view kStarCoderClasses[] = {"GPTBigCodeForCausalLM"};
 constexpr ConfigRow kStarCoderConfig[] = {
@@ -28,14 +32,13 @@ constexpr ConfigRow kStarCoderConfig[] = {
     {"activation_function", ConfigRow::Use::read, "hidden_act"},
     {"layer_norm_epsilon", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
     {"scale_attn_weights", ConfigRow::Use::only_value, {}, 1},
-    {"multi_query", ConfigRow::Use::only_value, {}, 1},
+    {"multi_query", ConfigRow::Use::harmless},  // the tensors tell
     {"attention_softmax_in_fp32", ConfigRow::Use::harmless},
     {"scale_attention_softmax_in_fp32", ConfigRow::Use::harmless},
     {"inference_runner", ConfigRow::Use::harmless},
     {"validate_runner_input", ConfigRow::Use::harmless},
     {"pre_allocate_kv_cache", ConfigRow::Use::harmless},
     {"summary_activation", ConfigRow::Use::harmless},
-    {"GPTBigCodeForCausalLM", ConfigRow::Use::of_class, "attention.head_count_kv", 1},
 };
 constexpr ConfigRow kGpt2Config[] = {
     {"n_embd", ConfigRow::Use::read, "embedding_length"},
@@ -47,7 +50,7 @@ constexpr ConfigRow kGpt2Config[] = {
     {"activation_function", ConfigRow::Use::read, "hidden_act"},
     {"layer_norm_epsilon", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
     {"scale_attn_weights", ConfigRow::Use::only_value, {}, 1},
-    {"scale_attn_by_inverse_layer_idx", ConfigRow::Use::only_value, {}, 0},
+    {"scale_attn_by_inverse_layer_idx", ConfigRow::Use::read, "attention.scaled_by_layer"},
     {"reorder_and_upcast_attn", ConfigRow::Use::harmless},
     {"summary_type", ConfigRow::Use::harmless},
     {"summary_use_proj", ConfigRow::Use::harmless},
@@ -82,18 +85,22 @@ const Architecture kGpt2 = {.name = "gpt2",
                             .models = "GPT-2",
                             .describe = describe_gpt2,
                             .activation = nn::ActivationKind::new_gelu,
+                            .keys = kGpt2Keys,
                             .hugging_face = {.classes = kGpt2Classes,
                                              .config = kGpt2Config,
                                              .tensors = kGpt2Tensors,
                                              .tied_by_default = true,
                                              .transposed = true,
                                              .inner_multiple = 4}};
-const Architecture kStarCoder = {
-    .name = "starcoder",
-    .models = "StarCoder, SantaCoder",
-    .describe = describe_gpt2,
-    .activation = nn::ActivationKind::gelu_pytorch_tanh,
-    .hugging_face = {
-        .classes = kStarCoderClasses, .config = kStarCoderConfig, .tensors = kGpt2Tensors, .tied_by_default = true, .inner_multiple = 4}};
+const Architecture kStarCoder = {.name = "starcoder",
+                                 .models = "StarCoder, SantaCoder",
+                                 .describe = describe_gpt2,
+                                 .activation = nn::ActivationKind::gelu_pytorch_tanh,
+                                 .hugging_face = {.classes = kStarCoderClasses,
+                                                  .config = kStarCoderConfig,
+                                                  .tensors = kGpt2Tensors,
+                                                  .tied_by_default = true,
+                                                  .qkv_by_group = true,
+                                                  .inner_multiple = 4}};
 
 }  // namespace wick

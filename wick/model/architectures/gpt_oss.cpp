@@ -31,6 +31,8 @@ constexpr ConfigRow kGptOssConfig[] = {
     {"swiglu_alpha", ConfigRow::Use::only_value, {}, 1.702},
     {"swiglu_limit", ConfigRow::Use::only_value, {}, 7},
     {"initial_context_length", ConfigRow::Use::harmless},
+    {"quantization_config.quant_method", ConfigRow::Use::only_text, "mxfp4"},
+    {"quantization_config.modules_to_not_convert", ConfigRow::Use::harmless},  // the tensors tell
 };
 constexpr TensorRow kGptOssTensors[] = {
     {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
@@ -39,6 +41,11 @@ constexpr TensorRow kGptOssTensors[] = {
     {"model.layers.{}.mlp.router.bias", "blk.{}.ffn_gate_inp.bias"},
     {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight", StoredForm::transposed_in_turns,
      "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.gate_up_proj_blocks", "blk.{}.ffn_gate_exps.weight", StoredForm::mxfp4_in_turns,
+     "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.gate_up_proj_scales", ""},  // read with the blocks
+    {"model.layers.{}.mlp.experts.down_proj_blocks", "blk.{}.ffn_down_exps.weight", StoredForm::mxfp4},
+    {"model.layers.{}.mlp.experts.down_proj_scales", ""},
     {"model.layers.{}.mlp.experts.gate_up_proj_bias", "blk.{}.ffn_gate_exps.bias", StoredForm::in_turns, "blk.{}.ffn_up_exps.bias"},
     {"model.layers.{}.mlp.experts.down_proj", "blk.{}.ffn_down_exps.weight", StoredForm::transposed},
     {"model.layers.{}.mlp.experts.down_proj_bias", "blk.{}.ffn_down_exps.bias"},

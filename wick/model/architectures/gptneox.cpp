@@ -25,7 +25,6 @@ constexpr ConfigRow kGptNeoxConfig[] = {
     {"layer_norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
     {"use_parallel_residual", ConfigRow::Use::read, "use_parallel_residual"},
     {"rotary_emb_base", ConfigRow::Use::read, "rope.freq_base"},
-    {"rotary_pct", ConfigRow::Use::harmless},  // rope_parameters or partial_rotary_factor say it
     {"classifier_dropout", ConfigRow::Use::harmless},
 };
 constexpr TensorRow kGptNeoxTensors[] = {

@@ -16,13 +16,15 @@ DecoderSpec describe_llama4(const ModelConfig& config) {
   const QueryTemperature temperature{.length = keys.find_positive_or_zero("attention.temperature_length").value_or(kUsualTemperatureLength),
                                      .scale = keys.find_positive_or_zero("attention.temperature_scale").value_or(kUsualTemperatureScale),
                                      .first = 1};
+  const bool tempered = keys.find_choice("attention.temperature_tuning").value_or(true);
+  const std::vector<bool> rotated = config.rotated_layers(kUnrotatedLlama4Period);
   ExpertsSpec experts = config.experts(Routing::sigmoid, false);
   experts.weights_input = true;
   return config.decoder([&](int64_t layer) {
     AttentionSpec attention = config.attention(layer);
-    if ((layer + 1) % kUnrotatedLlama4Period == 0) {
+    if (!rotated[static_cast<size_t>(layer)]) {
       attention.rope = -1;
-      attention.temperature = temperature;
+      if (tempered) attention.temperature = temperature;
     } else {
       if (norms) attention.head_norms = HeadNorms::bare;
       if (chunk < config.context_length) attention.retention = {Retention::Kind::chunk, chunk};
@@ -31,11 +33,9 @@ DecoderSpec describe_llama4(const ModelConfig& config) {
   });
 }
 
-constexpr KeyRule kLlama4Keys[] = {{"attention.chunk_size"},
-                                   {"attention.bare_head_norms"},
-                                   {"attention.temperature_length"},
-                                   {"attention.temperature_scale"},
-                                   {"interleave_moe_layer_step"}};
+constexpr KeyRule kLlama4Keys[] = {
+    {"attention.chunk_size"},         {"attention.bare_head_norms"},   {"attention.temperature_tuning"}, {"rope.layers"},
+    {"attention.temperature_length"}, {"attention.temperature_scale"}, {"interleave_moe_layer_step"}};
 constexpr std::string_view kLlama4Classes[] = {"Llama4ForCausalLM"};
 constexpr ConfigRow kLlama4Config[] = {
     {"intermediate_size_mlp", ConfigRow::Use::read, "feed_forward_length"},
@@ -46,9 +46,9 @@ constexpr ConfigRow kLlama4Config[] = {
     {"moe_layers", ConfigRow::Use::harmless},  // the tensors tell
     {"attention_chunk_size", ConfigRow::Use::read, "attention.chunk_size"},
     {"layer_types", ConfigRow::Use::harmless},  // as no_rope_layers
-    {"no_rope_layers", ConfigRow::Use::every_nth_zero, {}, static_cast<double>(kUnrotatedLlama4Period)},
-    {"no_rope_layer_interval", ConfigRow::Use::only_value, {}, static_cast<double>(kUnrotatedLlama4Period)},
-    {"attn_temperature_tuning", ConfigRow::Use::only_value, {}, 1},
+    {"no_rope_layer_interval", ConfigRow::Use::layer_flags, "rope.layers", static_cast<double>(kUnrotatedLlama4Period)},
+    {"no_rope_layers", ConfigRow::Use::layer_flags, "rope.layers", static_cast<double>(kUnrotatedLlama4Period)},
+    {"attn_temperature_tuning", ConfigRow::Use::read, "attention.temperature_tuning"},
     {"floor_scale", ConfigRow::Use::read, "attention.temperature_length"},
     {"attn_scale", ConfigRow::Use::read, "attention.temperature_scale"},
     {"use_qk_norm", ConfigRow::Use::read, "attention.bare_head_norms"},

@@ -33,7 +33,7 @@ DecoderSpec describe_dots1(const ModelConfig& config) {
 DecoderSpec describe_ernie_moe(const ModelConfig& config) {
   DecoderSpec spec = describe_with(config, HeadNorms::none, config.experts(Routing::softmax, true));
   // llama.cpp's files are run without the bias behind attention.
-  if (config.keys.checkpoint().gguf() == nullptr) return spec;
+  if (config.keys.checkpoint().gguf() == nullptr || config.keys.find_flag("attention.output_bias").value_or(false)) return spec;
   for (LayerSpec& layer : spec.layers) std::get<AttentionSpec>(layer.blocks[0].parts[0].mixer).output_bias = false;
   spec.unused = {".attn_output.bias"};
   return spec;
@@ -47,8 +47,11 @@ DecoderSpec describe_minimax_m2(const ModelConfig& config) {
   return describe_with(config, HeadNorms::all_heads, config.experts(Routing::sigmoid, true));
 }
 
-constexpr KeyRule kSharedExpertKeys[] = {
-    {"leading_dense_block_count"}, {"nextn_predict_layers"}, {"interleave_moe_layer_step"}, {"rope.dimension_sections"}};
+constexpr KeyRule kSharedExpertKeys[] = {{"leading_dense_block_count"},
+                                         {"nextn_predict_layers"},
+                                         {"interleave_moe_layer_step"},
+                                         {"rope.dimension_sections"},
+                                         {"attention.output_bias"}};
 constexpr std::string_view kGlm4MoeClasses[] = {"Glm4MoeForCausalLM"};
 constexpr std::string_view kDots1Classes[] = {"Dots1ForCausalLM"};
 constexpr std::string_view kErnieMoeClasses[] = {"Ernie4_5_MoeForCausalLM"};
@@ -67,8 +70,8 @@ constexpr ConfigRow kGlm4MoeConfig[] = {
     {"topk_group", ConfigRow::Use::read, "expert_group_used_count"},
     {"use_qk_norm", ConfigRow::Use::harmless},               // the tensors tell
     {"num_nextn_predict_layers", ConfigRow::Use::harmless},  // their layers are dropped
-    {"scoring_func", ConfigRow::Use::harmless},              // the class says it
-    {"topk_method", ConfigRow::Use::harmless},
+    {"scoring_func", ConfigRow::Use::only_text, "sigmoid"},
+    {"topk_method", ConfigRow::Use::only_text, "noaux_tc"},
     {"Glm4MoeForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
     {"Dots1ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
@@ -82,19 +85,34 @@ constexpr ConfigRow kErnieMoeConfig[] = {
     {"moe_layer_end_index", ConfigRow::Use::harmless},  // the tensors tell
     {"moe_norm_min", ConfigRow::Use::harmless},         // the least sum that is divided by
     {"moe_capacity", ConfigRow::Use::harmless},
-    {"use_bias", ConfigRow::Use::harmless},
+    {"use_bias", ConfigRow::Use::read, "attention.output_bias"},
 };
 constexpr ConfigRow kHunYuanMoeConfig[] = {
     {"num_experts", ConfigRow::Use::read, "expert_count"},
     {"moe_topk", ConfigRow::Use::read, "expert_used_count"},
+    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
     {"num_shared_expert", ConfigRow::Use::read, "expert_shared_count"},
     {"eod_token_id", ConfigRow::Use::harmless},
+    {"attention_head_dim", ConfigRow::Use::harmless},  // head_dim again
+    {"use_qk_norm", ConfigRow::Use::only_value, {}, 1},
+    {"norm_topk_prob", ConfigRow::Use::only_value, {}, 1},
+    {"norm_type", ConfigRow::Use::only_text, "rms"},
+    {"use_rotary_pos_emb", ConfigRow::Use::only_value, {}, 1},
+    {"use_mixed_mlp_moe", ConfigRow::Use::harmless},  // the tensors tell
+    {"cla_share_factor", ConfigRow::Use::harmless},   // of use_cla, which is refused
 };
 constexpr ConfigRow kMiniMaxM2Config[] = {
     {"num_local_experts", ConfigRow::Use::read, "expert_count"},
     {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
     {"use_qk_norm", ConfigRow::Use::only_value, {}, 1},
-    {"scoring_func", ConfigRow::Use::harmless},
+    {"scoring_func", ConfigRow::Use::only_text, "sigmoid"},
+    {"rotary_dim", ConfigRow::Use::read, "rope.dimension_count"},
+    {"qk_norm_type", ConfigRow::Use::only_text, "per_layer"},
+    {"attn_type_list", ConfigRow::Use::only_value, {}, 1},
+    {"use_routing_bias", ConfigRow::Use::only_value, {}, 1},
+    {"use_mtp", ConfigRow::Use::harmless},
+    {"num_mtp_modules", ConfigRow::Use::harmless},
+    {"mtp_transformer_layers", ConfigRow::Use::harmless},
     {"MiniMaxM2ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
 constexpr TensorRow kGlm4MoeTensors[] = {

@@ -4,21 +4,23 @@
 namespace wick {
 namespace {
 
-// GGUF files do not say which.
+// Files of llama.cpp do not say which.
 constexpr int64_t kUnrotatedPeriod = 4;
 
 DecoderSpec describe_smollm3(const ModelConfig& config) {
+  const std::vector<bool> rotated = config.rotated_layers(kUnrotatedPeriod);
   return config.decoder([&](int64_t layer) {
     AttentionSpec attention = config.attention(layer);
-    if ((layer + 1) % kUnrotatedPeriod == 0) attention.rope = -1;
+    if (!rotated[static_cast<size_t>(layer)]) attention.rope = -1;
     return config.layer(std::move(attention), config.feed_forward());
   });
 }
 
+constexpr KeyRule kSmolLm3Keys[] = {{"rope.layers"}};
 constexpr std::string_view kSmolLm3Classes[] = {"SmolLM3ForCausalLM"};
 constexpr ConfigRow kSmolLm3Config[] = {
-    {"no_rope_layer_interval", ConfigRow::Use::only_value, {}, static_cast<double>(kUnrotatedPeriod)},
-    {"no_rope_layers", ConfigRow::Use::every_nth_zero, {}, static_cast<double>(kUnrotatedPeriod)},
+    {"no_rope_layer_interval", ConfigRow::Use::layer_flags, "rope.layers", static_cast<double>(kUnrotatedPeriod)},
+    {"no_rope_layers", ConfigRow::Use::layer_flags, "rope.layers", static_cast<double>(kUnrotatedPeriod)},
 };
 
 }  // namespace
@@ -27,6 +29,7 @@ const Architecture kSmolLm3 = {.name = "smollm3",
                                .models = "SmolLM 3",
                                .describe = describe_smollm3,
                                .gguf_rope = RopeStyle::interleaved,
+                               .keys = kSmolLm3Keys,
                                .hugging_face = {.classes = kSmolLm3Classes, .config = kSmolLm3Config, .tied_by_default = true}};
 
 }  // namespace wick
