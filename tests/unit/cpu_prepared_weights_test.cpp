@@ -3,14 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "wick/backend/cpu/cpu_runtime.h"
+#include "wick/device/reclaimable_pages.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/embedding.h"
 #include "wick/tensor/ops/fill.h"
@@ -117,6 +121,69 @@ TEST(PreparedWeights, TellWhichPlainBytesAreReadNoLonger) {
   const std::lock_guard lock(mutex);
   EXPECT_FALSE(leaves_gaps);
   EXPECT_EQ(released, static_cast<size_t>(storage_bytes(DType::q8_0, kRows / kInterleavedRows * kInterleavedRows * kColumns)));
+}
+
+// Memory without a file behind it: a weight that was composed.
+struct ComposedWeight {
+  std::shared_ptr<std::vector<std::byte>> bytes;
+  Tensor tensor;
+
+  explicit ComposedWeight(const Tensor& model) : bytes(std::make_shared<std::vector<std::byte>>(model.to_bytes())) {
+    tensor = Tensor::import_host(*bytes, model.shape(), model.dtype(), model.device(), bytes);
+  }
+  // Whether the plain bytes have left memory; an untouched page of zeros stands there.
+  [[nodiscard]] bool is_given_back() const {
+    const auto middle = bytes->begin() + std::ssize(*bytes) / 4;
+    return std::all_of(middle, middle + std::ssize(*bytes) / 2, [](std::byte byte) { return byte == std::byte{0}; });
+  }
+};
+
+TEST(PreparedWeights, LeaveMemoryThatNoFileHasAndComeBackForWhoeverReadsThem) {
+  const Device device = open_cpu();
+  if (!has_tiles(device)) GTEST_SKIP() << "no tile kernels on this processor";
+  const Tensor model = random_weight(kRows, device);
+  const std::vector<std::byte> plain = model.to_bytes();
+  const auto products = [&](const Tensor& weight) {  // and rows, which tiles have too
+    const std::vector<uint32_t> ids = {0, 4096, 8999};
+    return std::array{linear(activations(1, device), weight).to_vector<float>(), linear(activations(40, device), weight).to_vector<float>(),
+                      embedding(weight, Tensor::from_vector(ids, {3}, device)).to_vector<float>()};
+  };
+  const auto expected = products(model);
+  const ComposedWeight weight(model);
+  prepare_weight(weight.tensor, {.release = ReclaimablePages()});
+  while (runtime_of(device).preparer().prepare_some()) ASSERT_EQ(products(weight.tensor), expected);
+  EXPECT_TRUE(weight.is_given_back());
+  EXPECT_EQ(products(weight.tensor), expected);
+  EXPECT_TRUE(weight.is_given_back()) << "products and rows are read from the tiles";
+  EXPECT_EQ(weight.tensor.to_bytes(), plain);
+  EXPECT_EQ(*weight.bytes, plain);
+  EXPECT_EQ(products(weight.tensor), expected);
+}
+
+TEST(PreparedWeights, StayInMemoryWhereSomebodyHoldsTheBytes) {
+  const Device device = open_cpu();
+  if (!has_tiles(device)) GTEST_SKIP() << "no tile kernels on this processor";
+  const Tensor model = random_weight(kRows, device);
+  const std::vector<std::byte> plain = model.to_bytes();
+  const ComposedWeight weight(model);
+  prepare_weight(weight.tensor, {.release = ReclaimablePages()});
+  (void)runtime_of(device).preparer().prepare_some();
+  const std::byte* held = std::as_const(weight.tensor.storage()->buffer()).host_data();
+  device.runtime().finish_preparing();
+  EXPECT_TRUE(std::equal(plain.begin(), plain.end(), held));
+}
+
+TEST(PreparedWeights, AreThereWhenAWeightIsWrittenToThatHadLeftMemory) {
+  const Device device = open_cpu();
+  if (!has_tiles(device)) GTEST_SKIP() << "no tile kernels on this processor";
+  const ComposedWeight weight(Tensor::full({2048, kColumns}, 0.5, DType::bf16, device));
+  prepare_weight(weight.tensor, {.release = ReclaimablePages()});
+  device.runtime().finish_preparing();
+  EXPECT_TRUE(weight.is_given_back());
+  fill(weight.tensor.narrow(0, 0, 1), 0.25);
+  std::vector<float> expected(2048, 512);
+  expected[0] = 256;
+  EXPECT_EQ(linear(Tensor::full({1, kColumns}, 1, DType::f32, device), weight.tensor).to_vector<float>(), expected);
 }
 
 TEST(PreparedWeights, AreForgottenWhenTheWeightIsWrittenTo) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/device/reclaimable_pages.h"
 #include "wick/formats/printable.h"
 #include "wick/quant/block_format.h"
 #include "wick/quant/i2_s.h"
@@ -29,6 +30,7 @@ void ScaledMatrix::prepare() const {
   if (!weight.defined()) return;
   WeightUse use{.op = weight.rank() == 3 ? OpId::linear_experts : OpId::linear};
   if (file != nullptr) use.release = [file = file, data = data](size_t offset, size_t bytes) { file->forget(data.subspan(offset, bytes)); };
+  if (file == nullptr && data.empty()) use.release = ReclaimablePages();
   prepare_weight(weight, use);
 }
 
@@ -188,7 +190,12 @@ ScaledMatrix WeightReader::matrix_rows(const std::string& name, const Rows& rows
   const auto row_bytes = static_cast<size_t>(storage_bytes(whole.dtype, columns));
   part.data = part.data.subspan(static_cast<size_t>(rows.first) * row_bytes, static_cast<size_t>(rows.count) * row_bytes);
   part.shape = {rows.count, columns};
-  ScaledMatrix matrix{import(part, part.shape), file_scale, part.file, part.data};
+  if (whole.compose) {  // the other rows go
+    const auto own = std::make_shared<std::vector<std::byte>>(part.data.begin(), part.data.end());
+    part.data = *own;
+    part.owner = own;
+  }
+  ScaledMatrix matrix{import(part, part.shape), file_scale, part.file, whole.compose ? std::span<const std::byte>() : part.data};
   matrix.name = whole.name;
   matrix.first_row = rows.first;
   matrix.rows_of_tensor = rows.of;

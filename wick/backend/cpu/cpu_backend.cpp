@@ -10,6 +10,7 @@
 
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/op_table.h"
+#include "wick/backend/cpu/weights/weight_memory.h"
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
 #include "wick/device/linked_kernels.h"
@@ -144,7 +145,7 @@ CpuRuntime::CpuRuntime(int threads, InstructionSet set, const std::string& cache
       scratch_(static_cast<size_t>(threads)) {}
 
 std::unique_ptr<Buffer> CpuRuntime::import_host(std::byte* data, size_t bytes, std::shared_ptr<const void> owner) {
-  return wrap_host_memory(data, bytes, std::move(owner));
+  return std::make_unique<WeightMemory>(data, bytes, std::move(owner));
 }
 
 Queue& CpuRuntime::queue() noexcept { return *queue_; }

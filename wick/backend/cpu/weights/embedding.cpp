@@ -1,5 +1,6 @@
 // Rows of a table by number, dequantized one by one.
 #include <cstring>
+#include <utility>
 
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/op_table.h"
@@ -26,6 +27,7 @@ void embedding_any(const OpCall& call) {
   const WeightPreparer::Op op(runtime_of(call).preparer());
   // The plain bytes of rows that are in tiles may have left memory.
   const ReadyTiles tiles = table.layout->is_contiguous() ? ready_tiles(table) : ReadyTiles();
+  const std::byte* plain = table.layout->is_contiguous() ? plain_data(table) : std::as_const(*table.buffer).host_data();
   for_each_offset(*call.inputs[1].layout, [&](int64_t offset) {
     const int64_t id = read_id(call.inputs[1], offset);
     const std::span<float> row(out, static_cast<size_t>(width));
@@ -35,14 +37,14 @@ void embedding_any(const OpCall& call) {
       const std::byte* tile = tiles.data + id / kInterleavedRows * storage_bytes(table.dtype, kInterleavedRows * width);
       unpack_tile_row(table.dtype, tile, id % kInterleavedRows, row);
     } else if (is_quantized(table.dtype)) {
-      unpack_rows(kernels, table.dtype, table.buffer->host_data() + storage_bytes(table.dtype, first), row);
+      unpack_rows(kernels, table.dtype, plain + storage_bytes(table.dtype, first), row);
     } else {
       const int64_t element = info(table.dtype).block_bytes;
       if (table.layout->stride(1) == 1) {
-        unpack_rows(kernels, table.dtype, table.buffer->host_data() + first * element, row);
+        unpack_rows(kernels, table.dtype, plain + first * element, row);
       } else {
         for (int64_t i = 0; i < width; ++i) {
-          const std::byte* source = table.buffer->host_data() + (first + i * table.layout->stride(1)) * element;
+          const std::byte* source = plain + (first + i * table.layout->stride(1)) * element;
           unpack_rows(kernels, table.dtype, source, row.subspan(static_cast<size_t>(i), 1));
         }
       }

@@ -290,7 +290,7 @@ void multiply_rows(const TilePlan& plan, int thread, size_t which, int64_t first
   const ReadyTiles& ready = plan.ready[which];
   const int64_t tile_bytes = storage_bytes(weight.dtype, kInterleavedRows * job.k);
   const int64_t first_tile = first / kInterleavedRows, tiles = count / kInterleavedRows, tiled = tiles * kInterleavedRows;
-  const std::byte* plain = weight.buffer->host_data() + storage_bytes(weight.dtype, weight.layout->offset()) + first_tile * tile_bytes;
+  const std::byte* plain = plain_data(weight) + storage_bytes(weight.dtype, weight.layout->offset()) + first_tile * tile_bytes;
   int64_t prepared = std::clamp<int64_t>(ready.count - first_tile, 0, tiles);
   // The kernel of many rows takes all tiles of a unit at once, wherever they come from.
   if (plan.many != nullptr && prepared < tiles) prepared = 0;

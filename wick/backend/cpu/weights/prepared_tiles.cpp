@@ -6,6 +6,7 @@
 #include "wick/backend/cpu/weights/linear_job.h"
 #include "wick/base/error.h"
 #include "wick/base/process.h"
+#include "wick/device/reclaimable_pages.h"
 
 namespace wick::cpu {
 namespace {
@@ -29,6 +30,11 @@ constexpr int64_t kPageBytes = 65536;
 
 int64_t ticks_now() noexcept { return WeightPreparer::Clock::now().time_since_epoch().count(); }
 
+// The memory that a weight which no file has may leave.
+WeightMemory* reclaimable_memory(const Operand& weight, const WeightUse& use) {
+  return use.release.target<ReclaimablePages>() != nullptr ? dynamic_cast<WeightMemory*>(weight.buffer) : nullptr;
+}
+
 bool multiplies(OpId op) {
   return op == OpId::linear || op == OpId::gated_linear || op == OpId::linear_experts || op == OpId::gated_linear_experts;
 }
@@ -42,9 +48,33 @@ PreparedTiles::PreparedTiles(WeightPreparer& preparer, const Operand& weight, We
       first_element_(weight.layout->offset()),
       columns_(weight.layout->shape().last()),
       tiles_(weight.layout->elements() / columns_ / kInterleavedRows),
-      rows_(weight.buffer->host_data() + storage_bytes(weight.dtype, first_element_)) {}
+      memory_(reclaimable_memory(weight, use_)),
+      plain_data_(memory_ != nullptr ? memory_->data() : std::as_const(*weight.buffer).host_data()),
+      rows_(plain_data_ + storage_bytes(weight.dtype, first_element_)) {}
 
 PreparedTiles::~PreparedTiles() { preparer_.remove(*this); }
+
+bool PreparedTiles::is_releasable() const noexcept {
+  return memory_ != nullptr || (use_.release != nullptr && use_.release.target<ReclaimablePages>() == nullptr);
+}
+
+// A file's pages come back by themselves, and ops may have pointers to them.
+void PreparedTiles::release_plain_bytes() {
+  const int64_t ready = ready_.load(std::memory_order_relaxed), tile = tile_bytes();
+  if (ready == released_) return;
+  if (memory_ != nullptr) {
+    memory_->give_back({buffer_, dtype_, columns_}, static_cast<size_t>(rows_ - plain_data_), released_, ready);
+  } else {
+    const int64_t begin = std::max<int64_t>(0, released_ * tile - kPageBytes);
+    use_.release(static_cast<size_t>(begin), static_cast<size_t>(ready * tile - begin));
+  }
+  released_ = ready;
+}
+
+const std::byte* plain_data(const Operand& weight) noexcept {
+  if (weight.prepared == nullptr) return std::as_const(*weight.buffer).host_data();
+  return static_cast<const PreparedTiles&>(*weight.prepared).plain_data();
+}
 
 ReadyTiles ready_tiles(const Operand& weight) noexcept {
   if (weight.prepared == nullptr) return {};
@@ -101,7 +131,7 @@ bool WeightPreparer::make_room() {
   while (!queue_.empty() && queue_.front()->buffer_ == nullptr) {
     PreparedTiles& weight = *queue_.front();
     const auto bytes = static_cast<size_t>(weight.tiles_ * weight.tile_bytes());
-    if (!weight.use_.release && available_memory_bytes() < kRoomForCopy * bytes) {
+    if (!weight.is_releasable() && available_memory_bytes() < kRoomForCopy * bytes) {
       queue_.pop_front();
       continue;
     }
@@ -131,7 +161,7 @@ bool WeightPreparer::prepare_slice() {
     }
   });
   weight.ready_.store(first + count, std::memory_order_seq_cst);
-  if (first == 0 && weight.use_.release) partly_released_.push_back(&weight);
+  if (first == 0 && weight.is_releasable()) partly_released_.push_back(&weight);
   if (first + count == weight.tiles_) queue_.pop_front();
   release_plain_bytes();
   const double seconds = Seconds(Clock::now() - begin).count();
@@ -142,13 +172,7 @@ bool WeightPreparer::prepare_slice() {
 // An op that is under way may have found fewer tiles ready and still read the plain bytes.
 void WeightPreparer::release_plain_bytes() {
   if (running_.load(std::memory_order_seq_cst) == 0) {
-    for (PreparedTiles* weight : partly_released_) {
-      const int64_t ready = weight->ready_.load(std::memory_order_relaxed), tile_bytes = weight->tile_bytes();
-      if (ready == weight->released_) continue;
-      const int64_t begin = std::max<int64_t>(0, weight->released_ * tile_bytes - kPageBytes);
-      weight->use_.release(static_cast<size_t>(begin), static_cast<size_t>(ready * tile_bytes - begin));
-      weight->released_ = ready;
-    }
+    for (PreparedTiles* weight : partly_released_) weight->release_plain_bytes();
     std::erase_if(partly_released_, [](const PreparedTiles* weight) { return weight->released_ == weight->tiles_; });
     // What was given up for lack of memory is released as far as it is ready.
     if (queue_.empty()) partly_released_.clear();

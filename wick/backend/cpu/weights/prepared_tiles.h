@@ -17,6 +17,7 @@
 #include "wick/backend/cpu/cpu_memory.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
 #include "wick/backend/cpu/weights/interleave.h"
+#include "wick/backend/cpu/weights/weight_memory.h"
 #include "wick/base/thread_pool.h"
 #include "wick/device/op_call.h"
 #include "wick/device/prepared_weight.h"
@@ -35,6 +36,8 @@ class PreparedTiles final : public PreparedWeight {
   [[nodiscard]] int64_t ready() const noexcept { return ready_.load(std::memory_order_seq_cst); }
   // The first tile; of a weight some of whose tiles are ready.
   [[nodiscard]] const std::byte* data() const noexcept { return buffer_->host_data(); }
+  // Where the buffer of the weight begins; the rows of tiles that are ready may be gone from there.
+  [[nodiscard]] const std::byte* plain_data() const noexcept { return plain_data_; }
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   [[nodiscard]] int64_t first_element() const noexcept { return first_element_; }
   [[nodiscard]] int64_t columns() const noexcept { return columns_; }
@@ -44,14 +47,21 @@ class PreparedTiles final : public PreparedWeight {
  private:
   friend class WeightPreparer;
 
+  // Whether the plain bytes can leave memory.
+  [[nodiscard]] bool is_releasable() const noexcept;
+  // Of all tiles that are ready.
+  void release_plain_bytes();
+
   WeightPreparer& preparer_;
   WeightUse use_;
   DType dtype_;
   int64_t first_element_;  // of the operand, in its buffer
   int64_t columns_;
   int64_t tiles_;
-  const std::byte* rows_;           // the plain bytes
-  std::unique_ptr<Buffer> buffer_;  // none before the first slice
+  WeightMemory* memory_;  // whose pages may be given back; nullptr: they may not, or a file has the bytes
+  const std::byte* plain_data_;
+  const std::byte* rows_;           // the plain bytes of the first row
+  std::shared_ptr<Buffer> buffer_;  // none before the first slice
   std::atomic<int64_t> ready_{0};
   int64_t released_ = 0;  // tiles whose plain bytes were given back
 };
@@ -62,6 +72,8 @@ struct ReadyTiles {
   int64_t count = 0;  // may go on behind the operand's last row
 };
 [[nodiscard]] ReadyTiles ready_tiles(const Operand& weight) noexcept;
+// Where the buffer of an operand begins, for ops that read ready tiles where there are some: plain rows of others alone.
+[[nodiscard]] const std::byte* plain_data(const Operand& weight) noexcept;
 
 // Any thread may call.
 class WeightPreparer {
