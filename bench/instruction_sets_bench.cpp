@@ -137,7 +137,7 @@ void time_rows(const std::string& set, const cpu::RowLoops<T>& loops) {
     time(name("exp_and_sum"), [&] { sink = loops.exp_and_sum(x.data(), T{5}, out.data(), n); });
     time(name("scale"), [&] { loops.scale(x.data(), T{2}, out.data(), n); });
     time(name("sum_of_squares"), [&] { sink = loops.sum_of_squares(x.data(), T{2}, n); });
-    time(name("normalize"), [&] { loops.normalize(x.data(), T{2}, T{3}, x.data(), nullptr, out.data(), n); });
+    time(name("normalize"), [&] { loops.normalize(x.data(), {T{2}, T{3}, x.data()}, out.data(), n); });
     time(name("rotate_neighbours"), [&] { loops.rotate_neighbours(x.data(), x.data(), x.data(), out.data(), n / 2); });
     time(name("rotate_halves"), [&] { loops.rotate_halves(x.data(), x.data(), x.data(), out.data(), n / 2); });
   }

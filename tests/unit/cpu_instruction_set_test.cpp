@@ -150,9 +150,11 @@ TEST(SimdKernels, CacheRowsKeepWhatIsNoNumber) {
         };
         const auto positions = static_cast<int64_t>(kPositions);
         const auto* half_rows = reinterpret_cast<const std::byte*>(halves.data());
-        kernels.cache_f16.scores(query.data(), 1, kWidth, {half_rows, 2 * kWidth, positions, 0}, scores.data(), positions);
+        const MatrixView<const float> one_query{query.data(), kWidth, 1, kWidth};
+        const MatrixView<float> one_row{scores.data(), positions, 1, positions};
+        kernels.cache_f16.scores(one_query, {half_rows, 2 * kWidth, positions, 0}, one_row);
         expect_bad_score("f16");
-        kernels.cache_q8_0.scores(query.data(), 1, kWidth, {blocks.data(), 34, positions, 0}, scores.data(), positions);
+        kernels.cache_q8_0.scores(one_query, {blocks.data(), 34, positions, 0}, one_row);
         expect_bad_score("q8_0");
       }
     }
@@ -175,7 +177,7 @@ TEST(SimdKernels, QuantizedActivationsAreWithinHalfAStep) {
       std::vector<float> scales(kColumns / block);
       std::vector<int32_t> starts(kColumns / static_cast<size_t>(form.sum_columns));
       std::vector<float> sums(kColumns / static_cast<size_t>(form.minimum_columns));
-      simd_kernels(set).quantize_row(x.data(), kColumns, form, 1, quants.data(), scales.data(), starts.data(), sums.data());
+      simd_kernels(set).quantize_row(x.data(), kColumns, form, 1, {quants.data(), scales.data(), starts.data(), sums.data()});
       for (size_t i = 0; i < kColumns; ++i) {
         EXPECT_LE(std::fabs(static_cast<float>(quants[i]) * scales[i / block] - x[i]), scales[i / block] * 0.5001F) << to_string(set);
       }
@@ -194,7 +196,7 @@ TEST(SimdKernels, QuantizedActivationsAreWithinHalfAStep) {
       std::vector<float> panel_scales(3 * scales.size());
       std::vector<int32_t> panel_starts(3 * starts.size());
       std::vector<float> panel_sums(3 * sums.size());
-      simd_kernels(set).quantize_row(x.data(), kColumns, form, 3, &panel_quants[4], &panel_scales[1], &panel_starts[1], &panel_sums[1]);
+      simd_kernels(set).quantize_row(x.data(), kColumns, form, 3, {&panel_quants[4], &panel_scales[1], &panel_starts[1], &panel_sums[1]});
       for (size_t i = 0; i < quants.size(); ++i) EXPECT_EQ(panel_quants[(i / 4 * 3 + 1) * 4 + i % 4], quants[i]) << to_string(set);
       for (size_t i = 0; i < scales.size(); ++i) EXPECT_EQ(panel_scales[3 * i + 1], scales[i]) << to_string(set);
       for (size_t i = 0; i < starts.size(); ++i) EXPECT_EQ(panel_starts[3 * i + 1], starts[i]) << to_string(set);
@@ -213,7 +215,7 @@ TEST(SimdKernels, ActivationsThatAreNoNumbersPoisonTheirBlockOnly) {
         std::vector<int8_t> quants(64);
         std::vector<float> scales(2);
         std::vector<int32_t> starts(2);
-        simd_kernels(set).quantize_row(x.data(), 64, {}, 1, quants.data(), scales.data(), starts.data(), nullptr);
+        simd_kernels(set).quantize_row(x.data(), 64, {}, 1, {quants.data(), scales.data(), starts.data()});
         EXPECT_TRUE(std::isnan(scales[0])) << to_string(set);
         EXPECT_FLOAT_EQ(scales[1], 0.5F / 127) << to_string(set);
       }

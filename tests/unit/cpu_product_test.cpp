@@ -49,7 +49,7 @@ void expect_exact_tiles(const ProductTile<Packed, Sum>& tile, int64_t k, bool ac
     for (int64_t columns = 1; columns <= tile.columns; ++columns) {
       const int64_t stride = columns + 3;
       std::vector<Sum> c(static_cast<size_t>(rows * stride), Sum{100});
-      tile.multiply(k, a.data(), b.data(), tile.columns, c.data(), stride, rows, columns, accumulate, nullptr);
+      tile.multiply(a.data(), {b.data(), tile.columns, k, tile.columns}, {c.data(), stride, rows, columns}, accumulate, nullptr);
       for (int64_t row = 0; row < rows; ++row) {
         for (int64_t column = 0; column < stride; ++column) {
           double expected = accumulate || column >= columns ? 100 : 0;
@@ -86,7 +86,7 @@ TEST(CpuProduct, TransposeMovesEachElement) {
       std::vector<float> in(static_cast<size_t>(rows * 24));
       for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);
       std::vector<float> out(static_cast<size_t>(columns * rows));
-      product.f32.transpose(in.data(), 24, rows, columns, out.data(), rows);
+      product.f32.transpose({in.data(), 24, rows, columns}, out.data(), rows);
       for (int64_t row = 0; row < rows; ++row) {
         for (int64_t column = 0; column < columns; ++column) {
           ASSERT_EQ(out[static_cast<size_t>(column * rows + row)], static_cast<float>(row * 24 + column)) << to_string(set);

@@ -73,9 +73,16 @@ const std::byte* cache_row(const Operand& cache, int64_t head, int64_t slot) {
 }
 int64_t row_stride(const Operand& cache) { return storage_bytes(cache.dtype, cache.layout->stride(1)); }
 
-// What the scores of a token of the sequence and a head against positions from `first` on go through before the softmax.
-void adjust_scores(const SimdKernels& kernels, const Shapes& s, const Sequence& sequence, int64_t token, int64_t head, int64_t first,
-                   int64_t count, float* scores) {
+// One row of queries: a token of a sequence, and a head.
+struct QueryRow {
+  const Sequence* sequence;
+  int64_t token, head;
+};
+
+// What the scores of a row against the positions of a range go through before the softmax.
+void adjust_scores(const SimdKernels& kernels, const Shapes& s, const QueryRow& row, const PositionRange& positions, float* scores) {
+  const Sequence& sequence = *row.sequence;
+  const int64_t token = row.token, head = row.head, first = positions.begin, count = positions.end - positions.begin;
   if (s.params->softcap > 0) {
     kernels.scale(scores, 1 / s.params->softcap, static_cast<size_t>(count));
     kernels.numbers<float>().unary[static_cast<size_t>(UnaryKind::tanh)](scores, scores, static_cast<size_t>(count), 0, 0);
@@ -124,16 +131,25 @@ constexpr int64_t kPositionsOfSplit = 512;
 // The kernels take so many positions together.
 constexpr int64_t kTogether = 4;
 
+// Some rows of the partials of a split.
+struct PartialRows {
+  float *largest, *sums, *out;
+};
+
 // What one split of the positions adds to a row's result: Σ e^(score - largest) · value in `out` and the sum of the weights.
 struct Partials {
-  int64_t rows;
+  int64_t rows, width;
   float* largest;  // [splits, rows]
   float* sums;
-  float* out;  // [splits, rows, value width]
+  float* out;  // [splits, rows, width]
 
   static constexpr size_t room(int64_t splits, int64_t rows, int64_t width) { return static_cast<size_t>(splits * rows * (width + 2)); }
-  Partials(float* memory, int64_t splits, int64_t row_count)
-      : rows(row_count), largest(memory), sums(memory + splits * rows), out(memory + 2 * splits * rows) {}
+  Partials(float* memory, int64_t splits, int64_t row_count, int64_t value_width)
+      : rows(row_count), width(value_width), largest(memory), sums(memory + splits * rows), out(memory + 2 * splits * rows) {}
+  [[nodiscard]] PartialRows of(int64_t split, int64_t row) const {
+    const int64_t at = split * rows + row;
+    return {largest + at, sums + at, out + at * width};
+  }
 };
 
 struct Splits {
@@ -166,17 +182,25 @@ void read_cache(CpuRuntime& runtime, const Operand& cache, const CacheRun& run, 
   });
 }
 
-// The rows `place` … of the partials, one for each head of the group, from one token and one split.
-void attend_split(CpuRuntime& runtime, Scratch& scratch, const Shapes& s, const Sequence& sequence, int64_t token, int64_t kv_head,
-                  int64_t split, const Partials& partials, int64_t place) {
+// One token of a sequence and the heads of one head of the cache.
+struct QueryGroup {
+  const Sequence* sequence;
+  int64_t token, kv_head;
+};
+
+// The rows `place` … of the partials, one for each head of the group, from the positions of one split.
+void attend_split(CpuRuntime& runtime, Scratch& scratch, const Shapes& s, const QueryGroup& queries, int64_t split,
+                  const PartialRows& partials) {
   const SimdKernels& kernels = runtime.kernels();
+  const Sequence& sequence = *queries.sequence;
+  const int64_t token = queries.token, kv_head = queries.kv_head;
   const CacheKernels& cache = cache_kernels(kernels, s.cache());
   const PositionRange seen = seen_by_token(s, sequence, token);
   const int64_t begin = std::max(seen.begin, split * kPositionsOfSplit), end = std::min(seen.end, (split + 1) * kPositionsOfSplit);
-  float* out = partials.out + place * s.value_width;
+  float* out = partials.out;
   std::fill_n(out, s.group * s.value_width, 0.0F);
-  std::fill_n(partials.largest + place, s.group, kNone);
-  std::fill_n(partials.sums + place, s.group, 0.0F);
+  std::fill_n(partials.largest, s.group, kNone);
+  std::fill_n(partials.sums, s.group, 0.0F);
   if (begin >= end) return;
   ScratchFrame frame(scratch);
   auto* scores = frame.take<float>(static_cast<size_t>(s.group * kPositionsOfSplit));
@@ -187,24 +211,26 @@ void attend_split(CpuRuntime& runtime, Scratch& scratch, const Shapes& s, const 
   // A score's sum is made in one order, whichever blocks are neighbours: those that are taken together are so by their position.
   const int64_t first = s.params->block_size % kTogether == 0 ? begin - begin % kTogether : begin, skipped = begin - first;
   for_each_run(s, sequence, first, end - first, [&](int64_t offset, int64_t slot, int64_t count) {
-    read_cache(runtime, *s.key, {kv_head, slot, count, s.width},
-               [&](const CacheRows& rows) { cache.scores(query, s.group, s.width, rows, scores + offset, kPositionsOfSplit); });
+    read_cache(runtime, *s.key, {kv_head, slot, count, s.width}, [&](const CacheRows& rows) {
+      cache.scores({query, s.width, s.group, s.width}, rows, {scores + offset, kPositionsOfSplit, s.group, count});
+    });
   });
   const auto positions = static_cast<size_t>(end - begin);
   for (int64_t row = 0; row < s.group; ++row) {
     float* weights = scores + row * kPositionsOfSplit + skipped;
-    adjust_scores(kernels, s, sequence, token, head + row, begin, end - begin, weights);
+    adjust_scores(kernels, s, {&sequence, token, head + row}, {begin, end}, weights);
     const float largest = kernels.largest(weights, positions);
-    partials.largest[place + row] = largest;
+    partials.largest[row] = largest;
     if (largest == kNone) {
       std::fill_n(weights, positions, 0.0F);
     } else {
-      partials.sums[place + row] = kernels.exp_and_sum(weights, largest, weights, positions);
+      partials.sums[row] = kernels.exp_and_sum(weights, largest, weights, positions);
     }
   }
   for_each_run(s, sequence, begin, end - begin, [&](int64_t offset, int64_t slot, int64_t count) {
     read_cache(runtime, *s.value, {kv_head, slot, count, s.value_width}, [&](const CacheRows& rows) {
-      cache.weighted_sum(scores + skipped + offset, kPositionsOfSplit, s.group, s.value_width, rows, out);
+      cache.weighted_sum({scores + skipped + offset, kPositionsOfSplit, s.group, count}, rows,
+                         {out, s.value_width, s.group, s.value_width});
     });
   });
 }
@@ -230,9 +256,10 @@ void join_splits(const SimdKernels& kernels, const Shapes& s, const Partials& pa
 void attend_alone(CpuRuntime& runtime, Scratch& scratch, const Shapes& s, const Sequence& sequence, int64_t token, int64_t kv_head) {
   const Splits splits = splits_of(seen_by_token(s, sequence, token));
   ScratchFrame frame(scratch);
-  const Partials partials(frame.take<float>(Partials::room(splits.count(), s.group, s.value_width)), splits.count(), s.group);
+  const Partials partials(frame.take<float>(Partials::room(splits.count(), s.group, s.value_width)), splits.count(), s.group,
+                          s.value_width);
   for (int64_t split = 0; split < splits.count(); ++split)
-    attend_split(runtime, scratch, s, sequence, token, kv_head, splits.begin + split, partials, split * s.group);
+    attend_split(runtime, scratch, s, {&sequence, token, kv_head}, splits.begin + split, partials.of(split, 0));
   for (int64_t row = 0; row < s.group; ++row)
     join_splits(runtime.kernels(), s, partials, splits.count(), row, s.place(sequence.first_token + token, kv_head * s.group + row));
 }
@@ -292,13 +319,13 @@ void pack_cache(const SimdKernels& kernels, const Shapes& s, int64_t first, int6
   const ProductTile<float, float>& tile = kernels.product.f32;
   widen_cache(kernels, s, *s.key, first, count, block);
   for (int64_t position = 0; position < count; position += tile.columns) {
-    tile.transpose(block.wide + position * s.width, s.width, std::min(tile.columns, count - position), s.width,
+    tile.transpose({block.wide + position * s.width, s.width, std::min(tile.columns, count - position), s.width},
                    block.keys + position * s.width, tile.columns);
   }
   widen_cache(kernels, s, *s.value, first, count, block);
   for (int64_t column = 0; column < s.value_width; column += tile.columns) {
-    tile.copy(block.wide + column, s.value_width, count, std::min(tile.columns, s.value_width - column), block.values + column * kKeyBlock,
-              tile.columns);
+    tile.copy({block.wide + column, s.value_width, count, std::min(tile.columns, s.value_width - column)},
+              block.values + column * kKeyBlock, tile.columns);
   }
 }
 
@@ -312,8 +339,9 @@ void score_positions(const SimdKernels& kernels, const Shapes& s, QueryBlock& bl
       if (columns <= 0) continue;
       for (int64_t depth = 0; depth < s.width; depth += kProductDepth) {
         const float* queries = block.queries + (depth / kProductDepth * block.rows + row) * kProductStride;
-        tile.multiply(std::min(kProductDepth, s.width - depth), queries, block.keys + position * s.width + depth * tile.columns,
-                      tile.columns, block.scores + row * kProductStride + position, kProductStride, rows, columns, depth > 0, nullptr);
+        const MatrixView<const float> keys{block.keys + position * s.width + depth * tile.columns, tile.columns,
+                                           std::min(kProductDepth, s.width - depth), tile.columns};
+        tile.multiply(queries, keys, {block.scores + row * kProductStride + position, kProductStride, rows, columns}, depth > 0, nullptr);
       }
     }
   }
@@ -328,7 +356,7 @@ void weigh(const SimdKernels& kernels, const Shapes& s, QueryBlock& block, int64
     if (seen.begin == seen.end) continue;
     scores += seen.begin;
     const auto visible = static_cast<size_t>(seen.end - seen.begin);
-    adjust_scores(kernels, s, *block.sequence, block.token_of(s, row), block.head_of(s, row), first + seen.begin, seen.end - seen.begin,
+    adjust_scores(kernels, s, {block.sequence, block.token_of(s, row), block.head_of(s, row)}, {first + seen.begin, first + seen.end},
                   scores);
     const float largest_here = kernels.largest(scores, visible);
     if (largest_here == kNone) {
@@ -346,17 +374,19 @@ void weigh(const SimdKernels& kernels, const Shapes& s, QueryBlock& block, int64
   }
 }
 
-// output += weights · values for some rows, over the positions [begin, end) of the block.
-void add_values(const SimdKernels& kernels, const Shapes& s, QueryBlock& block, int64_t first_row, int64_t rows, int64_t begin,
-                int64_t end) {
+// output += weights · values for some rows, over a range of the positions of the block.
+void add_values(const SimdKernels& kernels, const Shapes& s, QueryBlock& block, int64_t first_row, int64_t rows,
+                const PositionRange& positions) {
   const ProductTile<float, float>& tile = kernels.product.f32;
+  const auto [begin, end] = positions;
   if (begin >= end) return;
   for (int64_t column = 0; column < s.value_width; column += tile.columns) {
-    const float* values = block.values + column * kKeyBlock + begin * tile.columns;
+    const MatrixView<const float> values{block.values + column * kKeyBlock + begin * tile.columns, tile.columns, end - begin, tile.columns};
+    const int64_t columns = std::min(tile.columns, s.value_width - column);
     for (int64_t row = first_row; row < first_row + rows; row += tile.rows) {
-      tile.multiply(end - begin, block.scores + row * kProductStride + begin, values, tile.columns,
-                    block.output + row * s.value_width + column, s.value_width, std::min(tile.rows, first_row + rows - row),
-                    std::min(tile.columns, s.value_width - column), true, nullptr);
+      tile.multiply(block.scores + row * kProductStride + begin, values,
+                    {block.output + row * s.value_width + column, s.value_width, std::min(tile.rows, first_row + rows - row), columns},
+                    true, nullptr);
     }
   }
 }
@@ -369,16 +399,16 @@ void add_seen_values(const SimdKernels& kernels, const Shapes& s, QueryBlock& bl
   if (begin >= end) {
     for (int64_t row = 0; row < block.rows; row += s.group) {
       const PositionRange seen = seen_by(s, block, row, first, count);
-      add_values(kernels, s, block, row, s.group, seen.begin, seen.end);
+      add_values(kernels, s, block, row, s.group, seen);
     }
     return;
   }
-  add_values(kernels, s, block, 0, block.rows, begin, end);
+  add_values(kernels, s, block, 0, block.rows, {begin, end});
   if (first_row.begin == begin && last_row.end == end) return;
   for (int64_t row = 0; row < block.rows; row += s.group) {
     const PositionRange seen = seen_by(s, block, row, first, count);
-    add_values(kernels, s, block, row, s.group, seen.begin, begin);
-    add_values(kernels, s, block, row, s.group, end, seen.end);
+    add_values(kernels, s, block, row, s.group, {seen.begin, begin});
+    add_values(kernels, s, block, row, s.group, {end, seen.end});
   }
 }
 
@@ -481,15 +511,15 @@ class Attention {
       case Way::splits: break;
     }
     const int64_t kv_head = part / work.parts, split = part % work.parts, rows = sequence.tokens * s_.heads;
-    const Partials partials(memory + work.partials, work.parts, rows);
+    const Partials partials(memory + work.partials, work.parts, rows, s_.value_width);
     for (int64_t token = 0; token < sequence.tokens; ++token)
-      attend_split(runtime_, scratch, s_, sequence, token, kv_head, splits_of(seen_by_any(s_, sequence)).begin + split, partials,
-                   split * rows + token * s_.heads + kv_head * s_.group);
+      attend_split(runtime_, scratch, s_, {&sequence, token, kv_head}, splits_of(seen_by_any(s_, sequence)).begin + split,
+                   partials.of(split, token * s_.heads + kv_head * s_.group));
   }
 
   void join(const Work& work, float* memory) const {
     const int64_t rows = work.sequence->tokens * s_.heads;
-    const Partials partials(memory, work.parts, rows);
+    const Partials partials(memory, work.parts, rows, s_.value_width);
     const auto join_rows = [&](Scratch& /*scratch*/, int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row)
         join_splits(kernels(), s_, partials, work.parts, row, work.sequence->first_token * s_.heads + row);

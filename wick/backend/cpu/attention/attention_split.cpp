@@ -17,18 +17,17 @@ SplitRows rows_from(const std::array<bf16*, 2>& parts, int64_t row, int64_t stri
   return {parts[0] + row * stride, parts[1] + row * stride, stride};
 }
 
-// `count` positions of the block from `first` on, in the form of `rows` rows, of which those behind them are zeros. False where a number is
-// none, or too large.
-bool split_rows(const SimdKernels& kernels, int64_t width, int64_t depth, int64_t first, int64_t count, int64_t rows,
-                const QueryBlock& block, const SplitBlock& split) {
+// Rows of the cache split into `rows` rows of `depth` numbers, of which those behind them are zeros. False where a number is none, or too
+// large.
+bool split_rows(const SimdKernels& kernels, const MatrixView<const float>& values, int64_t rows, int64_t depth, const SplitBlock& split) {
   bool usable = true;
   for (int64_t row = 0; row < rows; ++row) {
     bf16* high = split.rows[0] + row * depth;
     bf16* low = split.rows[1] + row * depth;
-    if (row < count) {
-      usable &= kernels.product.split.split(block.wide + (first + row) * width, width, high, low);
-      std::fill(high + width, high + depth, bf16{});
-      std::fill(low + width, low + depth, bf16{});
+    if (row < values.rows) {
+      usable &= kernels.product.split.split(values.row(row), values.columns, high, low);
+      std::fill(high + values.columns, high + depth, bf16{});
+      std::fill(low + values.columns, low + depth, bf16{});
     } else {
       std::fill_n(high, depth, bf16{});
       std::fill_n(low, depth, bf16{});
@@ -41,8 +40,8 @@ bool split_rows(const SimdKernels& kernels, int64_t width, int64_t depth, int64_
 bool pack_keys(const SimdKernels& kernels, const AttentionShapes& s, int64_t count, const QueryBlock& block, const SplitBlock& split) {
   bool usable = true;
   for (int64_t position = 0; position < count; position += kSplitColumns) {
-    usable &= split_rows(kernels, s.width, split.depth, position, std::min<int64_t>(kSplitColumns, count - position), kSplitColumns, block,
-                         split);
+    const int64_t rows = std::min<int64_t>(kSplitColumns, count - position);
+    usable &= split_rows(kernels, {block.wide + position * s.width, s.width, rows, s.width}, kSplitColumns, split.depth, split);
     for (size_t part = 0; part < 2; ++part) {
       kernels.gather_words(reinterpret_cast<const std::byte*>(split.rows[part]), split.depth * int64_t{sizeof(bf16)}, split.depth / 2, 0,
                            reinterpret_cast<std::byte*>(split.key_words[part] + position * split.depth / 2));
@@ -54,7 +53,8 @@ bool pack_keys(const SimdKernels& kernels, const AttentionShapes& s, int64_t cou
 bool pack_values(const SimdKernels& kernels, const AttentionShapes& s, int64_t count, const QueryBlock& block, const SplitBlock& split) {
   bool usable = true;
   for (int64_t position = 0; position < count; position += 2) {
-    usable &= split_rows(kernels, s.value_width, split.row_depth, position, std::min<int64_t>(2, count - position), 2, block, split);
+    const int64_t rows = std::min<int64_t>(2, count - position), width = s.value_width;
+    usable &= split_rows(kernels, {block.wide + position * width, width, rows, width}, 2, split.row_depth, split);
     for (size_t part = 0; part < 2; ++part) {
       const auto* row = reinterpret_cast<const uint16_t*>(split.rows[part]);
       kernels.product.interleave(row, row + split.row_depth, s.value_width, split.value_words[part] + position / 2 * s.value_width);
@@ -116,8 +116,8 @@ void score_positions_split(const SimdKernels& kernels, const AttentionShapes& s,
   for_each_panel(block, [&](int64_t row, int64_t last) {
     const int64_t columns = round_up(seen_by(s, block, last, first, count).end, kSplitColumns);
     if (columns == 0) return;
-    kernels.product.split.multiply(split.depth, rows_from(split.queries, row, split.depth), keys, block.scores + row * kProductStride,
-                                   kProductStride, columns, false);
+    kernels.product.split.multiply(split.depth, rows_from(split.queries, row, split.depth), keys,
+                                   {block.scores + row * kProductStride, kProductStride, kSplitRows, columns}, false);
   });
 }
 
@@ -135,8 +135,8 @@ void add_values_split(const SimdKernels& kernels, const AttentionShapes& s, cons
       std::fill(high + visible, high + depth, bf16{});
       std::fill(low + visible, low + depth, bf16{});
     }
-    kernels.product.split.multiply(depth, rows_from(split.weights, row, kKeyBlock), values, block.output + row * s.value_width,
-                                   s.value_width, s.value_width, true);
+    kernels.product.split.multiply(depth, rows_from(split.weights, row, kKeyBlock), values,
+                                   {block.output + row * s.value_width, s.value_width, kSplitRows, s.value_width}, true);
   });
 }
 

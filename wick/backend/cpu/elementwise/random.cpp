@@ -23,13 +23,13 @@ template <class T>
 void uniform_numbers(const SimdKernels& kernels, const uint32_t* words, DType dtype, const UniformRange& range, T* out, int64_t count) {
   const auto n = static_cast<size_t>(count);
   if constexpr (std::is_same_v<T, double>) {
-    kernels.uniform_f64(words, range.low, range.span, range.cap, out, n);
+    kernels.uniform_f64(words, {range.low, range.span, range.cap}, out, n);
   } else {
     std::array<float, std::is_same_v<T, float> ? 1 : kWords> numbers;
     auto* target = numbers.data();
     if constexpr (std::is_same_v<T, float>) target = out;
-    kernels.uniform_f32(words, uniform_bits(dtype), static_cast<float>(range.low), static_cast<float>(range.span),
-                        static_cast<float>(range.cap), target, n);
+    kernels.uniform_f32(words, uniform_bits(dtype),
+                        {static_cast<float>(range.low), static_cast<float>(range.span), static_cast<float>(range.cap)}, target, n);
     if constexpr (!std::is_same_v<T, float>) {
       for (size_t i = 0; i < n; ++i) out[i] = T(numbers[i]);
     }

@@ -94,10 +94,17 @@ class Pieces {
   Scratch& scratch_;
 };
 
-// Calls body(x, out, pieces) for `count` rows from `place` on that lie at one distance from each other.
+// Rows at one distance from each other.
+struct RowRun {
+  Place place;
+  Axis distance;
+  int64_t count;
+};
+
+// Calls body(x, out, pieces) for the rows of a run.
 template <class T, class Body>
-void staged_rows(const Rows& rows, const SimdKernels& kernels, Scratch& scratch, ThreadPool* threads, Place place, const Axis& distance,
-                 int64_t count, const Body& body) {
+void staged_rows(const Rows& rows, const SimdKernels& kernels, Scratch& scratch, ThreadPool* threads, const RowRun& run, const Body& body) {
+  const auto& [place, distance, count] = run;
   const auto length = static_cast<size_t>(rows.length);
   const Pieces pieces(rows.length, threads, scratch);
   const bool gathers = rows.step != rows.size;
@@ -149,7 +156,7 @@ void for_each_row(const OpCall& call, const Body& body) {
     for (int64_t row = begin; row < end;) {
       const int64_t most = is_long ? 1 : kGatheredRows;
       const int64_t together = std::min({end - row, inner.extent - row % inner.extent, most});
-      staged_rows<T>(rows, runtime.kernels(), scratch, threads, place_of(rows.axes, row), inner, together, body);
+      staged_rows<T>(rows, runtime.kernels(), scratch, threads, {place_of(rows.axes, row), inner, together}, body);
       row += together;
     }
   };
@@ -199,7 +206,7 @@ void normalize(const OpCall& call, bool centred, double epsilon) {
         pieces.sum([&](int64_t begin, int64_t end) { return loops.sum_of_squares(x + begin, mean, static_cast<size_t>(end - begin)); });
     const auto factor = static_cast<T>(1 / std::sqrt(squares / length + epsilon));
     pieces.each([&](int64_t begin, int64_t end) {
-      loops.normalize(x + begin, mean, factor, weight + begin, bias == nullptr ? nullptr : bias + begin, out + begin,
+      loops.normalize(x + begin, {mean, factor, weight + begin, bias == nullptr ? nullptr : bias + begin}, out + begin,
                       static_cast<size_t>(end - begin));
     });
   });
@@ -233,7 +240,7 @@ void add_and_normalize(const OpCall& call) {
       add(number_of(x, numbers), number_of(call.inputs[1], numbers + n), sum, n);
       const double squares = loops.sum_of_squares(sum, 0, n);
       const auto factor = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(length) + epsilon));
-      loops.normalize(sum, 0, factor, data_of<const T>(call.inputs[2]), nullptr, norm, n);
+      loops.normalize(sum, {.factor = factor, .weight = data_of<const T>(call.inputs[2])}, norm, n);
       if (!narrow) continue;
       write_numbers(kernels, sum, length, x.dtype, row_of(call.outputs[0], row));
       write_numbers(kernels, norm, length, x.dtype, row_of(call.outputs[1], row));
@@ -270,7 +277,7 @@ void rope(const OpCall& call) {
       for (int64_t head = 0; head < heads; head += kGatheredRows) {
         const Place place{token * x.layout->stride(0) * rows.size + head * distance.step,
                           token * call.outputs[0].layout->stride(0) * rows.size + head * distance.out_step};
-        staged_rows<T>(rows, runtime.kernels(), scratch, nullptr, place, distance, std::min(kGatheredRows, heads - head),
+        staged_rows<T>(rows, runtime.kernels(), scratch, nullptr, {place, distance, std::min(kGatheredRows, heads - head)},
                        [&](const T* from, T* to, const Pieces& /*pieces*/) {
                          rotate(from, cosines, sines, to, static_cast<size_t>(pairs));
                          std::copy(from + 2 * pairs, from + head_dim, to + 2 * pairs);

@@ -155,20 +155,26 @@ struct alignas(64) Tile {
   std::array<std::byte, kTileBytes> bytes;  // [rows, columns]
 };
 
+// Where a tile's elements lie, in bytes.
+struct TileInput {
+  const std::byte* data;
+  int64_t row_step, column_step, size;
+};
+
 // A tile of an input, row by row, read along whichever dimension is denser.
-void gather(const SimdKernels& kernels, const std::byte* source, int64_t row_step, int64_t column_step, int64_t rows, int64_t columns,
-            int64_t size, std::byte* tile, int64_t tile_columns) {
-  if (size == 4 && row_step == size) {
-    return kernels.product.bf16_pairs.transpose(reinterpret_cast<const uint32_t*>(source), column_step / size, columns, rows,
+void gather(const SimdKernels& kernels, const TileInput& in, int64_t rows, int64_t columns, std::byte* tile, int64_t tile_columns) {
+  const int64_t size = in.size;
+  if (size == 4 && in.row_step == size) {
+    return kernels.product.bf16_pairs.transpose({reinterpret_cast<const uint32_t*>(in.data), in.column_step / size, columns, rows},
                                                 reinterpret_cast<uint32_t*>(tile), tile_columns);
   }
-  if (std::abs(row_step) >= std::abs(column_step)) {
+  if (std::abs(in.row_step) >= std::abs(in.column_step)) {
     for (int64_t row = 0; row < rows; ++row)
-      copy_elements(source + row * row_step, column_step, tile + row * tile_columns * size, size, columns, size);
+      copy_elements(in.data + row * in.row_step, in.column_step, tile + row * tile_columns * size, size, columns, size);
     return;
   }
   for (int64_t column = 0; column < columns; ++column)
-    copy_elements(source + column * column_step, row_step, tile + column * size, tile_columns * size, rows, size);
+    copy_elements(in.data + column * in.column_step, in.row_step, tile + column * size, tile_columns * size, rows, size);
 }
 
 struct Job {
@@ -194,7 +200,7 @@ void run_block(const Job& job, const std::array<std::byte*, kOperands>& data, in
   for (size_t index = 1; index < loop.operands; ++index) {
     const int64_t step = loop.inner().step[index];
     if (step == 0 || is_direct(loop, index)) continue;
-    gather(job.kernels, data[index], row_step[index], step, rows, columns, loop.size[index], tiles[index].bytes.data(), job.cut.columns);
+    gather(job.kernels, {data[index], row_step[index], step, loop.size[index]}, rows, columns, tiles[index].bytes.data(), job.cut.columns);
   }
   for (int64_t row = 0; row < rows; ++row) {
     for (size_t index = 1; index < loop.operands; ++index) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "wick/backend/cpu/gemm/conv_plan.h"
@@ -77,14 +78,19 @@ void store_run(const SimdKernels& kernels, DType dtype, const T* sums, int64_t n
   std::memcpy(out, sums, static_cast<size_t>(n) * sizeof(T));
 }
 
-// n sums of the grid's row from `column` on.
+// A pixel of a grid, of one channel of an image.
+struct GridPixel {
+  int64_t image, channel, row, column;
+};
+
+// n sums of the grid's row from a pixel on.
 template <class T>
-void store_row(const Job<T>& job, int64_t image, int64_t channel, int64_t row, int64_t column, const T* sums, int64_t n) {
+void store_row(const Job<T>& job, const GridPixel& first, const T* sums, int64_t n) {
   const ConvGrid& grid = *job.grid;
   const int64_t channels = job.plan->groups * job.plan->out_channels;
-  const int64_t y = grid.first[0] + row * grid.out_step[0];
-  const int64_t x = grid.first[1] + column * grid.out_step[1];
-  const int64_t at = ((image * channels + channel) * job.plan->out_image[0] + y) * job.plan->out_image[1] + x;
+  const int64_t y = grid.first[0] + first.row * grid.out_step[0];
+  const int64_t x = grid.first[1] + first.column * grid.out_step[1];
+  const int64_t at = ((first.image * channels + first.channel) * job.plan->out_image[0] + y) * job.plan->out_image[1] + x;
   store_run(job.kernels(), job.dtype, sums, n, job.out + at * info(job.dtype).block_bytes, grid.out_step[1]);
 }
 
@@ -181,17 +187,23 @@ Planes plan_planes(const Job<T>& job, int64_t rows) {
   return planes;
 }
 
+template <class T>
+struct ImageRow {
+  const T* data;
+  int64_t width, stride;
+};
+
 // out[i] = x at `first` + i · step along a row of the image, zeros outside it.
 template <class T>
-void fill_row(const T* row, int64_t width, int64_t stride, int64_t first, int64_t step, int64_t n, T* out) {
+void fill_row(const ImageRow<T>& row, int64_t first, int64_t step, int64_t n, T* out) {
   const int64_t begin = std::min(n, first >= 0 ? 0 : (-first + step - 1) / step);
-  const int64_t end = std::max(begin, std::min(n, first >= width ? 0 : (width - first + step - 1) / step));
+  const int64_t end = std::max(begin, std::min(n, first >= row.width ? 0 : (row.width - first + step - 1) / step));
   std::fill_n(out, begin, T{});
-  const T* source = row + (first + begin * step) * stride;
-  if (step * stride == 1) {
+  const T* source = row.data + (first + begin * step) * row.stride;
+  if (step * row.stride == 1) {
     std::copy_n(source, end - begin, out + begin);
   } else {
-    for (int64_t i = 0; i < end - begin; ++i) out[begin + i] = source[i * step * stride];
+    for (int64_t i = 0; i < end - begin; ++i) out[begin + i] = source[i * step * row.stride];
   }
   std::fill_n(out + end, n - end, T{});
 }
@@ -208,7 +220,7 @@ void fill_planes(const Job<T>& job, const Planes& planes, int64_t image, int64_t
           std::fill_n(out, planes.extents[1], T{});
           continue;
         }
-        fill_row(x + y * job.x.strides[2], job.plan->in_image[1], job.x.strides[3], planes.low[1] + kind[1], grid.step[1],
+        fill_row(ImageRow<T>{x + y * job.x.strides[2], job.plan->in_image[1], job.x.strides[3]}, planes.low[1] + kind[1], grid.step[1],
                  planes.extents[1], out);
       }
     }
@@ -218,7 +230,7 @@ void fill_planes(const Job<T>& job, const Planes& planes, int64_t image, int64_t
 
 template <class T>
 void pack_kernel_rows(const Job<T>& job, int64_t row, int64_t rows, int64_t depth, int64_t part, T* left) {
-  job.tile->copy(job.kernel + row * job.k + depth, job.k, rows, part, left, kProductStride);
+  job.tile->copy({job.kernel + row * job.k + depth, job.k, rows, part}, left, kProductStride);
   if (rows % 2 != 0) std::fill_n(left + rows * kProductStride, part, T{});
 }
 
@@ -238,14 +250,14 @@ void convolve_strip(const Job<T>& job, Scratch& scratch, const Planes& planes, i
       const int64_t rows = std::min(tile.rows, channels - row);
       pack_kernel_rows(job, group * channels + row, rows, depth, part, left);
       for (int64_t column = 0; column < stride; column += tile.columns) {
-        tile.multiply_at(part, left, pixels + column, planes.offsets.data() + depth, sums + row * stride + column, stride, rows,
-                         tile.columns, depth > 0);
+        tile.multiply_at(left, pixels + column, std::span(planes.offsets).subspan(static_cast<size_t>(depth), static_cast<size_t>(part)),
+                         {sums + row * stride + column, stride, rows, tile.columns}, depth > 0);
       }
     }
   }
   for (int64_t channel = 0; channel < channels; ++channel) {
     for (int64_t row = 0; row < planes.rows; ++row) {
-      store_row(job, image, group * channels + channel, first_row + row, 0, sums + channel * stride + row * planes.extents[1],
+      store_row(job, {image, group * channels + channel, first_row + row, 0}, sums + channel * stride + row * planes.extents[1],
                 job.grid->extents[1]);
     }
   }
@@ -310,13 +322,16 @@ class PanelPixels {
   std::array<int64_t, kMaxColumns> start_, y_, x_;
 };
 
+// Rows `depth` … of the right operand at pixels `column` …
 template <class T>
-void pack_pixels(const Job<T>& job, int64_t group, int64_t depth, int64_t part, int64_t column, int64_t columns, T* out) {
+void pack_pixels(const Job<T>& job, int64_t group, int64_t depth, int64_t column, const MatrixView<T>& panel) {
+  const int64_t columns = panel.columns;
   const PanelPixels<T> pixels(job, column, columns);
   const int64_t taps = job.taps();
-  const int64_t kept = std::min(taps, part);
+  const int64_t kept = std::min(taps, panel.rows);
   std::vector<int64_t> offsets(static_cast<size_t>(kept * columns));
-  for (int64_t i = 0; i < part; ++i, out += job.tile->columns) {
+  for (int64_t i = 0; i < panel.rows; ++i) {
+    T* out = panel.row(i);
     const int64_t tap = (depth + i) % taps;
     const T* x = job.x.data + (group * job.plan->in_channels + (depth + i) / taps) * job.x.strides[1];
     int64_t* row = offsets.data() + i % kept * columns;
@@ -333,7 +348,7 @@ void store_panel(const Job<T>& job, int64_t channel, int64_t column, int64_t col
   for (int64_t done = 0; done < columns;) {
     const int64_t pixel = column + done;
     const int64_t n = std::min(columns - done, width - pixel % width);
-    store_row(job, pixel / area, channel, pixel % area / width, pixel % width, sums + done, n);
+    store_row(job, {pixel / area, channel, pixel % area / width, pixel % width}, sums + done, n);
     done += n;
   }
 }
@@ -343,32 +358,34 @@ void convolve_by_packing(const Job<T>& job) {
   const ProductTile<T, T>& tile = *job.tile;
   const int64_t channels = job.plan->out_channels;
   const int64_t pixels = job.plan->batch * job.grid->extents[0] * job.grid->extents[1];
-  for_each_part(job.runtime->threads(), job.plan->groups, channels, pixels, job.k, tile.rows, tile.columns,
-                [&](int thread, int64_t group, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
-                  Scratch& scratch = job.runtime->scratch(thread);
-                  std::optional<ScratchFrame> frame;  // of the sums of one block
-                  T* sums = nullptr;
-                  multiply_region(
-                      tile, scratch, {row_begin, row_end, column_begin, column_end, job.k, even_passes(row_end - row_begin, tile.rows)},
-                      [&](int64_t row, int64_t rows, int64_t depth, int64_t part, T* packed) {
-                        pack_kernel_rows(job, group * channels + row, rows, depth, part, packed);
-                      },
-                      [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
-                        pack_pixels(job, group, depth, part, column, columns, packed);
-                      },
-                      DirectRight<T>{}, {},
-                      [&](int64_t, int64_t rows, int64_t, int64_t columns) {
-                        frame.emplace(scratch);
-                        sums = frame->take<T>(static_cast<size_t>(rows * columns));
-                        return ProductTarget<T>{sums, columns};
-                      },
-                      [&](int64_t first, int64_t rows, int64_t column, int64_t columns) {
-                        for (int64_t row = 0; row < rows; ++row) {
-                          store_panel(job, group * channels + first + row, column, columns, sums + row * columns);
-                        }
-                        frame.reset();
-                      });
+  for_each_part(
+      job.runtime->threads(), {job.plan->groups, channels, pixels, job.k, tile.rows, tile.columns},
+      [&](int thread, int64_t group, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+        Scratch& scratch = job.runtime->scratch(thread);
+        std::optional<ScratchFrame> frame;  // of the sums of one block
+        T* sums = nullptr;
+        const ProductOperands operands{[&](int64_t row, int64_t rows, int64_t depth, int64_t part, T* packed) {
+                                         pack_kernel_rows(job, group * channels + row, rows, depth, part, packed);
+                                       },
+                                       [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
+                                         pack_pixels(job, group, depth, column, MatrixView<T>{packed, tile.columns, part, columns});
+                                       },
+                                       DirectRight<T>{}, ProductSources{}};
+        const ProductRegion region{row_begin, row_end, column_begin, column_end, job.k, even_passes(row_end - row_begin, tile.rows)};
+        RegionProduct(tile, scratch, region, operands)
+            .run(
+                [&](int64_t, int64_t rows, int64_t, int64_t columns) {
+                  frame.emplace(scratch);
+                  sums = frame->take<T>(static_cast<size_t>(rows * columns));
+                  return ProductTarget<T>{sums, columns};
+                },
+                [&](int64_t first, int64_t rows, int64_t column, int64_t columns) {
+                  for (int64_t row = 0; row < rows; ++row) {
+                    store_panel(job, group * channels + first + row, column, columns, sums + row * columns);
+                  }
+                  frame.reset();
                 });
+      });
 }
 
 // Whether the pixels that planes drop cost less than packing would. Depends on shapes alone.
@@ -386,7 +403,7 @@ template <class T>
 void store_zeros(const Job<T>& job) {
   const std::vector<T> zeros(static_cast<size_t>(job.grid->extents[1]));
   for (int64_t channel = 0; channel < job.plan->batch * job.plan->groups * job.plan->out_channels; ++channel) {
-    for (int64_t row = 0; row < job.grid->extents[0]; ++row) store_row(job, 0, channel, row, 0, zeros.data(), job.grid->extents[1]);
+    for (int64_t row = 0; row < job.grid->extents[0]; ++row) store_row(job, {0, channel, row, 0}, zeros.data(), job.grid->extents[1]);
   }
 }
 

@@ -60,22 +60,24 @@ inline constexpr int64_t kRightBlockBytes = 1 << 19;
 // The most rows of a pass whose sums are kept aside until they can be rounded.
 inline constexpr int64_t kPassRows = 1024;
 
+// What a product reads.
 // pack_left(row, rows, depth, part, out): rows of the left operand, kProductStride apart.
 // pack_right(depth, part, column, columns, out): rows of the right operand, tile.columns apart.
-// open(row, rows, column, columns) -> ProductTarget for the block, close(…) when its sums are complete.
+template <class Packed, class PackLeft, class PackRight>
+struct ProductOperands {
+  PackLeft pack_left;
+  PackRight pack_right;
+  DirectRight<Packed> direct = {};
+  ProductSources sources = {};
+};
+
+// open(row, rows, column, columns) -> where the sums of a block go, close(…) when they are complete.
 template <class Packed, class Sum, class PackLeft, class PackRight>
 class RegionProduct {
  public:
-  RegionProduct(const ProductTile<Packed, Sum>& tile, Scratch& scratch, const ProductRegion& region, const PackLeft& pack_left,
-                const PackRight& pack_right, const DirectRight<Packed>& direct, const ProductSources& sources)
-      : tile_(tile),
-        region_(region),
-        pack_left_(pack_left),
-        pack_right_(pack_right),
-        direct_(direct),
-        sources_(sources),
-        panel_size_(kProductDepth * tile.columns),
-        frame_(scratch) {
+  RegionProduct(const ProductTile<Packed, Sum>& tile, Scratch& scratch, const ProductRegion& region,
+                const ProductOperands<Packed, PackLeft, PackRight>& operands)
+      : tile_(tile), region_(region), operands_(operands), panel_size_(kProductDepth * tile.columns), frame_(scratch) {
     const int64_t width = region.column_end - region.column_begin;
     const int64_t panel_bytes = panel_size_ * static_cast<int64_t>(sizeof(Packed));
     block_columns_ = std::max<int64_t>(1, kRightBlockBytes / panel_bytes) * tile.columns;
@@ -100,15 +102,16 @@ class RegionProduct {
  private:
   [[nodiscard]] int64_t panels_of(int64_t columns) const { return (columns + tile_.columns - 1) / tile_.columns; }
   [[nodiscard]] int64_t part_at(int64_t depth) const { return std::min(kProductDepth, region_.k - depth); }
-  [[nodiscard]] bool is_direct(int64_t columns) const { return direct_.data != nullptr && columns == tile_.columns; }
+  [[nodiscard]] bool is_direct(int64_t columns) const { return operands_.direct.data != nullptr && columns == tile_.columns; }
   [[nodiscard]] Packed* panel_at(int64_t column) const { return right_ + (column - begin_) / tile_.columns * panel_size_; }
 
   void multiply_pass(int64_t pass, int64_t pass_end, const ProductTarget<Sum>& target) {
     for (int64_t depth = 0; depth < region_.k; depth += kProductDepth) {
       pack_block(depth);
       const int64_t next = depth + kProductDepth;
-      if (direct_.data == nullptr && next < region_.k) {
-        right_ahead_ = lines_of(sources_.right, next * sources_.step, part_at(next) * sources_.step, begin_, end_ - begin_);
+      if (operands_.direct.data == nullptr && next < region_.k) {
+        const ProductSources& sources = operands_.sources;
+        right_ahead_ = lines_of(sources.right, next * sources.step, part_at(next) * sources.step, begin_, end_ - begin_);
       }
       for (int64_t row = pass; row < pass_end; row += tile_.rows) {
         read_left_ahead(row + tile_.rows, depth, pass_end);
@@ -120,8 +123,8 @@ class RegionProduct {
   // Asks for the left panel that comes next; not all at once, but evenly over the tiles that this one meets, down to a quarter of a line
   // at a time.
   void read_left_ahead(int64_t row, int64_t depth, int64_t row_end) {
-    const int64_t step = sources_.step;
-    left_ahead_ = lines_of(sources_.left, row, std::min(tile_.rows, row_end - row), depth * step, part_at(depth) * step);
+    const int64_t step = operands_.sources.step;
+    left_ahead_ = lines_of(operands_.sources.left, row, std::min(tile_.rows, row_end - row), depth * step, part_at(depth) * step);
     const int64_t panels = panels_of(end_ - begin_);
     left_ahead_.step = panels > 2 ? 16 : panels > 1 ? 32 : 64;
   }
@@ -132,30 +135,28 @@ class RegionProduct {
       if (is_direct(columns)) continue;
       Packed* panel = panel_at(column);
       if (columns < tile_.columns) std::fill_n(panel, part_at(depth) * tile_.columns, Packed{});
-      pack_right_(depth, part_at(depth), column, columns, panel);
+      operands_.pack_right(depth, part_at(depth), column, columns, panel);
     }
   }
 
   void multiply_rows(int64_t depth, int64_t row, int64_t rows, const ProductTarget<Sum>& target) {
     const int64_t part = part_at(depth);
-    pack_left_(row, rows, depth, part, left_);
+    operands_.pack_left(row, rows, depth, part, left_);
     if (rows % 2 != 0) std::fill_n(left_ + rows * kProductStride, part, Packed{});
     for (int64_t column = begin_; column < end_; column += tile_.columns) {
       const int64_t columns = std::min(tile_.columns, end_ - column);
       const bool in_place = is_direct(columns);
-      const Packed* panel = in_place ? direct_.data + depth * direct_.row_stride + column : panel_at(column);
+      const DirectRight<Packed>& direct = operands_.direct;
+      const MatrixView<const Packed> panel{in_place ? direct.data + depth * direct.row_stride + column : panel_at(column),
+                                           in_place ? direct.row_stride : tile_.columns, part, tile_.columns};
       ReadAhead* ahead = left_ahead_.bytes_left > 0 ? &left_ahead_ : right_ahead_.bytes_left > 0 ? &right_ahead_ : nullptr;
-      tile_.multiply(part, left_, panel, in_place ? direct_.row_stride : tile_.columns, target.data + column - begin_, target.stride, rows,
-                     columns, depth > 0, ahead);
+      tile_.multiply(left_, panel, {target.data + column - begin_, target.stride, rows, columns}, depth > 0, ahead);
     }
   }
 
   const ProductTile<Packed, Sum>& tile_;
   const ProductRegion& region_;
-  const PackLeft& pack_left_;
-  const PackRight& pack_right_;
-  const DirectRight<Packed>& direct_;
-  const ProductSources& sources_;
+  const ProductOperands<Packed, PackLeft, PackRight>& operands_;
   int64_t panel_size_;
   ScratchFrame frame_;
   int64_t block_columns_ = 0;
@@ -166,13 +167,6 @@ class RegionProduct {
   ReadAhead left_ahead_;
   ReadAhead right_ahead_;
 };
-
-template <class Packed, class Sum, class PackLeft, class PackRight, class Open, class Close>
-void multiply_region(const ProductTile<Packed, Sum>& tile, Scratch& scratch, const ProductRegion& region, const PackLeft& pack_left,
-                     const PackRight& pack_right, const DirectRight<Packed>& direct, const ProductSources& sources, const Open& open,
-                     const Close& close) {
-  RegionProduct<Packed, Sum, PackLeft, PackRight>(tile, scratch, region, pack_left, pack_right, direct, sources).run(open, close);
-}
 
 // Rows of each pass where they are cut into passes of about the same length, at most kPassRows of them and whole tiles.
 [[nodiscard]] inline int64_t even_passes(int64_t rows, int64_t tile_rows) {
@@ -215,11 +209,17 @@ struct ProductGrid {
 // Below this many multiplications a second thread costs more than it gives.
 inline constexpr int64_t kParallelWork = 1 << 18;
 
-// Calls body(thread, batch, row_begin, row_end, column_begin, column_end) for parts that cover `batches` results [m, n]. Which thread
-// takes which part changes no sum.
+// `batches` products of [m, k] and [k, n], by register tiles of that size.
+struct ProductExtents {
+  int64_t batches, m, n, k;
+  int64_t tile_rows, tile_columns;
+};
+
+// Calls body(thread, batch, row_begin, row_end, column_begin, column_end) for parts that cover all results. Which thread takes which part
+// changes no sum.
 template <class Body>
-void for_each_part(ThreadPool& pool, int64_t batches, int64_t m, int64_t n, int64_t k, int64_t tile_rows, int64_t tile_columns,
-                   const Body& body) {
+void for_each_part(ThreadPool& pool, const ProductExtents& extents, const Body& body) {
+  const auto [batches, m, n, k, tile_rows, tile_columns] = extents;
   if (pool.size() == 1 || batches * m * n * k < kParallelWork) {
     for (int64_t batch = 0; batch < batches; ++batch) body(0, batch, 0, m, 0, n);
     return;

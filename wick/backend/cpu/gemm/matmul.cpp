@@ -66,6 +66,10 @@ std::byte* result_of(const Problem& problem, int64_t batch) {
   return problem.out + batch * problem.m * problem.n * info(problem.dtype).block_bytes;
 }
 
+ProductExtents extents_of(const Problem& problem, int64_t tile_rows, int64_t tile_columns) {
+  return {problem.batches, problem.m, problem.n, problem.k, tile_rows, tile_columns};
+}
+
 // Rows of the right operand that no second left panel would read again are not worth packing.
 template <class T>
 DirectRight<T> direct_right(const MatrixSource& right, DType dtype, int64_t rows, int64_t tile_rows) {
@@ -77,33 +81,34 @@ DirectRight<T> direct_right(const MatrixSource& right, DType dtype, int64_t rows
 template <class T>
 void multiply_in_place(const Problem& problem, const ProductTile<T, T>& tile, DType dtype) {
   for_each_part(
-      problem.runtime->threads(), problem.batches, problem.m, problem.n, problem.k, tile.rows, tile.columns,
+      problem.runtime->threads(), extents_of(problem, tile.rows, tile.columns),
       [&](int thread, int64_t batch, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
         const SimdKernels& kernels = problem.runtime->kernels();
         Scratch& scratch = problem.runtime->scratch(thread);
         const MatrixSource left = left_of(problem, batch);
         const MatrixSource right = right_of(problem, batch);
         T* out = reinterpret_cast<T*>(result_of(problem, batch));
-        multiply_region(
-            tile, scratch, {row_begin, row_end, column_begin, column_end, problem.k, row_end - row_begin},
-            [&](int64_t row, int64_t rows, int64_t depth, int64_t part, T* packed) {
-              pack_rows(kernels, scratch, left.at(row, depth), rows, part, packed, kProductStride);
-            },
-            [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
-              pack_rows(kernels, scratch, right.at(depth, column), part, columns, packed, tile.columns);
-            },
-            direct_right<T>(right, dtype, row_end - row_begin, tile.rows), {left, right},
-            [&](int64_t row, int64_t, int64_t column, int64_t) { return ProductTarget<T>{out + row * problem.n + column, problem.n}; },
-            [](int64_t, int64_t, int64_t, int64_t) {});
+        const ProductOperands operands{[&](int64_t row, int64_t rows, int64_t depth, int64_t part, T* packed) {
+                                         pack_rows(kernels, scratch, left.at(row, depth), {packed, kProductStride, rows, part});
+                                       },
+                                       [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
+                                         pack_rows(kernels, scratch, right.at(depth, column), {packed, tile.columns, part, columns});
+                                       },
+                                       direct_right<T>(right, dtype, row_end - row_begin, tile.rows), ProductSources{left, right}};
+        const ProductRegion region{row_begin, row_end, column_begin, column_end, problem.k, row_end - row_begin};
+        RegionProduct(tile, scratch, region, operands)
+            .run([&](int64_t row, int64_t, int64_t column, int64_t) { return ProductTarget<T>{out + row * problem.n + column, problem.n}; },
+                 [](int64_t, int64_t, int64_t, int64_t) {});
       });
 }
 
 // Sums in f32, kept aside until they are complete and then rounded once. `step`: columns of the left operand in a packed element.
+// pack_left and pack_right (scratch, source, elements along the sum, out).
 template <class Packed, class PackLeft, class PackRight>
 void multiply_and_round(const Problem& problem, const ProductTile<Packed, float>& tile, int64_t step, const PackLeft& pack_left,
                         const PackRight& pack_right) {
   for_each_part(
-      problem.runtime->threads(), problem.batches, problem.m, problem.n, problem.k, tile.rows, tile.columns,
+      problem.runtime->threads(), extents_of(problem, tile.rows, tile.columns),
       [&](int thread, int64_t batch, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
         Scratch& scratch = problem.runtime->scratch(thread);
         const MatrixSource left = left_of(problem, batch);
@@ -112,30 +117,31 @@ void multiply_and_round(const Problem& problem, const ProductTile<Packed, float>
         std::byte* out = result_of(problem, batch);
         std::optional<ScratchFrame> frame;  // of the sums of one block
         float* sums = nullptr;
-        multiply_region(
-            tile, scratch,
-            {row_begin, row_end, column_begin, column_end, (problem.k + step - 1) / step, even_passes(row_end - row_begin, tile.rows)},
-            [&](int64_t row, int64_t rows, int64_t depth, int64_t part, Packed* packed) {
-              const int64_t width = std::min(part * step, problem.k - depth * step);
-              pack_left(scratch, left.at(row, depth * step), rows, width, packed);
-            },
-            [&](int64_t depth, int64_t part, int64_t column, int64_t columns, Packed* packed) {
-              const int64_t width = std::min(part * step, problem.k - depth * step);
-              pack_right(scratch, right.at(depth * step, column), width, columns, packed);
-            },
-            DirectRight<Packed>{}, {left, right, step},
-            [&](int64_t, int64_t rows, int64_t, int64_t columns) {
-              frame.emplace(scratch);
-              sums = frame->take<float>(static_cast<size_t>(rows * columns));
-              return ProductTarget<float>{sums, columns};
-            },
-            [&](int64_t first, int64_t rows, int64_t column, int64_t columns) {
-              for (int64_t row = 0; row < rows; ++row) {
-                narrow(problem.runtime->kernels(), sums + row * columns, columns, problem.dtype,
-                       out + ((first + row) * problem.n + column) * element);
-              }
-              frame.reset();
-            });
+        const ProductOperands operands{[&](int64_t row, int64_t rows, int64_t depth, int64_t part, Packed* packed) {
+                                         const int64_t width = std::min(part * step, problem.k - depth * step);
+                                         pack_left(scratch, left.at(row, depth * step), width, {packed, kProductStride, rows, part});
+                                       },
+                                       [&](int64_t depth, int64_t part, int64_t column, int64_t columns, Packed* packed) {
+                                         const int64_t width = std::min(part * step, problem.k - depth * step);
+                                         pack_right(scratch, right.at(depth * step, column), width, {packed, tile.columns, part, columns});
+                                       },
+                                       DirectRight<Packed>{}, ProductSources{left, right, step}};
+        const ProductRegion region{
+            row_begin, row_end, column_begin, column_end, (problem.k + step - 1) / step, even_passes(row_end - row_begin, tile.rows)};
+        RegionProduct(tile, scratch, region, operands)
+            .run(
+                [&](int64_t, int64_t rows, int64_t, int64_t columns) {
+                  frame.emplace(scratch);
+                  sums = frame->take<float>(static_cast<size_t>(rows * columns));
+                  return ProductTarget<float>{sums, columns};
+                },
+                [&](int64_t first, int64_t rows, int64_t column, int64_t columns) {
+                  for (int64_t row = 0; row < rows; ++row) {
+                    narrow(problem.runtime->kernels(), sums + row * columns, columns, problem.dtype,
+                           out + ((first + row) * problem.n + column) * element);
+                  }
+                  frame.reset();
+                });
       });
 }
 
@@ -149,6 +155,7 @@ struct ThinProblem {
   int64_t rows;
   int64_t columns;
   bool transposed;
+  ThinWay way;
 };
 
 ThinWay thin_way(const ProductKernels& kernels, DType dtype, const Layout& many, bool transposed) {
@@ -160,13 +167,48 @@ ThinWay thin_way(const ProductKernels& kernels, DType dtype, const Layout& many,
 }
 
 template <class T>
-void multiply_thin_part(ThinProduct<T> by_rows, SimdKernels::Panel<T> by_columns, ThinWay way, const ThinProblem& thin, const float* few,
-                        int64_t k, int64_t column, int64_t columns, float* out, int64_t out_stride) {
+struct ThinKernels {
+  ThinProduct<T> by_rows;
+  SimdKernels::Panel<T> by_columns;
+};
+
+// out [few.rows, columns]: the product's columns from `column` on.
+template <class T>
+void multiply_thin_part(const ThinKernels<T>& kernels, const ThinProblem& thin, const MatrixView<const float>& few, int64_t column,
+                        const MatrixView<float>& out) {
   const T* many = reinterpret_cast<const T*>(thin.many.at(0, column).data);
-  if (way == ThinWay::rows) return by_rows(few, k, thin.rows, many, thin.many.row_stride, columns, k, out, out_stride, false);
-  for (int64_t at = 0; at < columns; at += kPanelRows) {
-    by_columns(many + at * thin.many.column_stride, thin.many.column_stride, std::min(kPanelRows, columns - at), few, k, thin.rows, k,
-               out + at, out_stride);
+  if (thin.way == ThinWay::rows) return kernels.by_rows(few, {many, thin.many.row_stride, few.columns, out.columns}, out);
+  const int64_t stride = thin.many.column_stride;
+  for (int64_t at = 0; at < out.columns; at += kPanelRows) {
+    const int64_t count = std::min(kPanelRows, out.columns - at);
+    kernels.by_columns({many + at * stride, stride, count, few.columns}, few, out.part(0, at, out.rows, count));
+  }
+}
+
+void multiply_thin_part(const Problem& problem, const ThinProblem& thin, const MatrixView<const float>& few, int64_t column,
+                        const MatrixView<float>& out) {
+  const SimdKernels& kernels = problem.runtime->kernels();
+  const ProductKernels& product = kernels.product;
+  switch (problem.dtype) {
+    case DType::f16: return multiply_thin_part<f16>({product.thin_f16, kernels.panel_f16}, thin, few, column, out);
+    case DType::bf16: return multiply_thin_part<bf16>({product.thin_bf16, kernels.panel_bf16}, thin, few, column, out);
+    default: return multiply_thin_part<float>({product.thin_f32, kernels.panel}, thin, few, column, out);
+  }
+}
+
+// Columns [column, column + sums.columns) of the product, rounded, to where they belong in the result.
+void store_thin_part(const Problem& problem, const ThinProblem& thin, const MatrixView<const float>& sums, int64_t column, std::byte* out) {
+  const SimdKernels& kernels = problem.runtime->kernels();
+  const int64_t element = info(problem.dtype).block_bytes;
+  if (!thin.transposed || thin.rows == 1) {
+    for (int64_t row = 0; row < thin.rows; ++row)
+      narrow(kernels, sums.row(row), sums.columns, problem.dtype, out + (row * thin.columns + column) * element);
+    return;
+  }
+  for (int64_t at = 0; at < sums.columns; ++at) {
+    std::array<float, kThinRows> gathered{};
+    for (int64_t row = 0; row < thin.rows; ++row) gathered[static_cast<size_t>(row)] = sums.row(row)[at];
+    narrow(kernels, gathered.data(), thin.rows, problem.dtype, out + (column + at) * thin.rows * element);
   }
 }
 
@@ -175,7 +217,6 @@ void multiply_thin(const Problem& problem, ThinWay way, bool transposed) {
   const SimdKernels& kernels = problem.runtime->kernels();
   const int64_t rows = transposed ? problem.n : problem.m;
   const int64_t all_columns = transposed ? problem.m : problem.n;
-  const int64_t element = info(problem.dtype).block_bytes;
   const int64_t chunks = (all_columns + kThinColumns - 1) / kThinColumns;
   const auto share = [&](int thread, int64_t first, int64_t last) {
     Scratch& scratch = problem.runtime->scratch(thread);
@@ -189,36 +230,15 @@ void multiply_thin(const Problem& problem, ThinWay way, bool transposed) {
       if (batch != packed_batch) {
         const MatrixSource left = left_of(problem, batch);
         const MatrixSource right = right_of(problem, batch);
-        thin = {transposed ? right.transposed() : left, transposed ? left.transposed() : right, rows, all_columns, transposed};
-        pack_rows(kernels, scratch, thin.few, rows, problem.k, few, problem.k);
+        thin = {transposed ? right.transposed() : left, transposed ? left.transposed() : right, rows, all_columns, transposed, way};
+        pack_rows(kernels, scratch, thin.few, {few, problem.k, rows, problem.k});
         packed_batch = batch;
       }
       const int64_t column = task % chunks * kThinColumns;
       const int64_t columns = std::min(kThinColumns, all_columns - column);
-      switch (problem.dtype) {
-        case DType::f16:
-          multiply_thin_part<f16>(kernels.product.thin_f16, kernels.panel_f16, way, thin, few, problem.k, column, columns, sums, columns);
-          break;
-        case DType::bf16:
-          multiply_thin_part<bf16>(kernels.product.thin_bf16, kernels.panel_bf16, way, thin, few, problem.k, column, columns, sums,
-                                   columns);
-          break;
-        default:
-          multiply_thin_part<float>(kernels.product.thin_f32, kernels.panel, way, thin, few, problem.k, column, columns, sums, columns);
-          break;
-      }
-      std::byte* out = result_of(problem, batch);
-      if (!transposed || rows == 1) {
-        for (int64_t row = 0; row < rows; ++row) {
-          narrow(kernels, sums + row * columns, columns, problem.dtype, out + (row * all_columns + column) * element);
-        }
-        continue;
-      }
-      for (int64_t at = 0; at < columns; ++at) {
-        std::array<float, kThinRows> gathered{};
-        for (int64_t row = 0; row < rows; ++row) gathered[static_cast<size_t>(row)] = sums[row * columns + at];
-        narrow(kernels, gathered.data(), rows, problem.dtype, out + (column + at) * rows * element);
-      }
+      const MatrixView<float> part{sums, columns, rows, columns};
+      multiply_thin_part(problem, thin, {few, problem.k, rows, problem.k}, column, part);
+      store_thin_part(problem, thin, part, column, result_of(problem, batch));
     }
   };
   const int64_t tasks = problem.batches * chunks;
@@ -256,22 +276,18 @@ void matmul_narrow(const OpCall& call) {
   if (problem.dtype == DType::bf16 && kernels.product.prefers_bf16_pairs) {
     return multiply_and_round<uint32_t>(
         problem, pairs, 2,
-        [&](Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, uint32_t* out) {
-          pack_row_pairs(kernels, scratch, source, rows, columns, out, kProductStride);
+        [&](Scratch& scratch, const MatrixSource& source, int64_t width, const MatrixView<uint32_t>& out) {
+          pack_row_pairs(kernels, scratch, source, width, out);
         },
-        [&](Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, uint32_t* out) {
-          pack_column_pairs(kernels, scratch, source, rows, columns, out, pairs.columns);
+        [&](Scratch& scratch, const MatrixSource& source, int64_t width, const MatrixView<uint32_t>& out) {
+          pack_column_pairs(kernels, scratch, source, width, out);
         });
   }
   const ProductTile<float, float>& tile = kernels.product.f32;
-  multiply_and_round<float>(
-      problem, tile, 1,
-      [&](Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, float* out) {
-        pack_rows(kernels, scratch, source, rows, columns, out, kProductStride);
-      },
-      [&](Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, float* out) {
-        pack_rows(kernels, scratch, source, rows, columns, out, tile.columns);
-      });
+  const auto pack = [&](Scratch& scratch, const MatrixSource& source, int64_t /*width*/, const MatrixView<float>& out) {
+    pack_rows(kernels, scratch, source, out);
+  };
+  multiply_and_round<float>(problem, tile, 1, pack, pack);
 }
 
 }  // namespace wick::cpu

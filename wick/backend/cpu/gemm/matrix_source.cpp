@@ -32,18 +32,17 @@ float load_float(DType dtype, const std::byte* data, int64_t index) {
 }
 
 // The source's columns are contiguous: widen them one by one, then transpose.
-void pack_columns(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, float* out,
-                  int64_t out_stride) {
-  if (source.dtype == DType::f32) {
-    kernels.product.f32.transpose(reinterpret_cast<const float*>(source.data), source.column_stride, columns, rows, out, out_stride);
-    return;
-  }
+void pack_columns(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, const MatrixView<float>& out) {
+  const int64_t rows = out.rows, columns = out.columns;
+  const auto transpose = kernels.product.f32.transpose;
+  if (source.dtype == DType::f32)
+    return transpose({reinterpret_cast<const float*>(source.data), source.column_stride, columns, rows}, out.data, out.stride);
   ScratchFrame frame(scratch);
   auto* staging = frame.take<float>(static_cast<size_t>(rows * columns));
   for (int64_t column = 0; column < columns; ++column) {
     widen(kernels, source.dtype, source.at(0, column).data, rows, staging + column * rows);
   }
-  kernels.product.f32.transpose(staging, rows, columns, rows, out, out_stride);
+  transpose({staging, rows, columns, rows}, out.data, out.stride);
 }
 
 uint32_t pair_of(const MatrixSource& source, int64_t row, int64_t first, int64_t columns) {
@@ -79,64 +78,62 @@ void narrow(const SimdKernels& kernels, const float* source, int64_t n, DType dt
   }
 }
 
-void pack_rows(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, float* out,
-               int64_t out_stride) {
+void pack_rows(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, const MatrixView<float>& out) {
   if (source.column_stride == 1) {
     if (source.dtype == DType::f32) {
-      kernels.product.f32.copy(reinterpret_cast<const float*>(source.data), source.row_stride, rows, columns, out, out_stride);
-      return;
+      const auto* data = reinterpret_cast<const float*>(source.data);
+      return kernels.product.f32.copy({data, source.row_stride, out.rows, out.columns}, out.data, out.stride);
     }
-    for (int64_t row = 0; row < rows; ++row) widen(kernels, source.dtype, source.at(row, 0).data, columns, out + row * out_stride);
+    for (int64_t row = 0; row < out.rows; ++row) widen(kernels, source.dtype, source.at(row, 0).data, out.columns, out.row(row));
     return;
   }
-  if (source.row_stride == 1) return pack_columns(kernels, scratch, source, rows, columns, out, out_stride);
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t column = 0; column < columns; ++column) {
-      out[row * out_stride + column] = load_float(source.dtype, source.data, row * source.row_stride + column * source.column_stride);
-    }
+  if (source.row_stride == 1) return pack_columns(kernels, scratch, source, out);
+  for (int64_t row = 0; row < out.rows; ++row) {
+    for (int64_t column = 0; column < out.columns; ++column)
+      out.row(row)[column] = load_float(source.dtype, source.data, row * source.row_stride + column * source.column_stride);
   }
 }
 
-void pack_rows(const SimdKernels& kernels, Scratch& /*scratch*/, const MatrixSource& source, int64_t rows, int64_t columns, double* out,
-               int64_t out_stride) {
+void pack_rows(const SimdKernels& kernels, Scratch& /*scratch*/, const MatrixSource& source, const MatrixView<double>& out) {
   const auto* data = reinterpret_cast<const double*>(source.data);
-  if (source.column_stride == 1) return kernels.product.f64.copy(data, source.row_stride, rows, columns, out, out_stride);
-  if (source.row_stride == 1) return kernels.product.f64.transpose(data, source.column_stride, columns, rows, out, out_stride);
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t column = 0; column < columns; ++column) {
-      out[row * out_stride + column] = data[row * source.row_stride + column * source.column_stride];
-    }
+  const ProductTile<double, double>& tile = kernels.product.f64;
+  if (source.column_stride == 1) return tile.copy({data, source.row_stride, out.rows, out.columns}, out.data, out.stride);
+  if (source.row_stride == 1) return tile.transpose({data, source.column_stride, out.columns, out.rows}, out.data, out.stride);
+  for (int64_t row = 0; row < out.rows; ++row) {
+    for (int64_t column = 0; column < out.columns; ++column)
+      out.row(row)[column] = data[row * source.row_stride + column * source.column_stride];
   }
 }
 
-void pack_row_pairs(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, uint32_t* out,
-                    int64_t out_stride) {
-  const int64_t pairs = (columns + 1) / 2;
+void pack_row_pairs(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t columns,
+                    const MatrixView<uint32_t>& out) {
+  const int64_t rows = out.rows, pairs = out.columns;
   if (source.column_stride == 1) {
     for (int64_t row = 0; row < rows; ++row) {
-      std::memcpy(out + row * out_stride, source.at(row, 0).data, static_cast<size_t>(columns) * sizeof(uint16_t));
-      if (columns % 2 != 0) out[row * out_stride + pairs - 1] = pair_of(source, row, columns - 1, columns);
+      std::memcpy(out.row(row), source.at(row, 0).data, static_cast<size_t>(columns) * sizeof(uint16_t));
+      if (columns % 2 != 0) out.row(row)[pairs - 1] = pair_of(source, row, columns - 1, columns);
     }
     return;
   }
   if (source.row_stride == 1) {
     ScratchFrame frame(scratch);
     auto* staging = frame.take<uint32_t>(static_cast<size_t>(rows * pairs));
-    pack_column_pairs(kernels, scratch, source.transposed(), columns, rows, staging, rows);
-    return kernels.product.bf16_pairs.transpose(staging, rows, pairs, rows, out, out_stride);
+    const MatrixView<uint32_t> columns_first{staging, rows, pairs, rows};
+    pack_column_pairs(kernels, scratch, source.transposed(), columns, columns_first);
+    return kernels.product.bf16_pairs.transpose(columns_first, out.data, out.stride);
   }
   for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t pair = 0; pair < pairs; ++pair) out[row * out_stride + pair] = pair_of(source, row, 2 * pair, columns);
+    for (int64_t pair = 0; pair < pairs; ++pair) out.row(row)[pair] = pair_of(source, row, 2 * pair, columns);
   }
 }
 
-void pack_column_pairs(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns,
-                       uint32_t* out, int64_t out_stride) {
-  const int64_t pairs = (rows + 1) / 2;
+void pack_column_pairs(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows,
+                       const MatrixView<uint32_t>& out) {
+  const int64_t pairs = out.rows, columns = out.columns;
   if (source.column_stride == 1) {
     for (int64_t pair = 0; pair < pairs; ++pair) {
       const auto* first = reinterpret_cast<const uint16_t*>(source.at(2 * pair, 0).data);
-      uint32_t* target = out + pair * out_stride;
+      uint32_t* target = out.row(pair);
       if (2 * pair + 1 < rows) {
         kernels.product.interleave(first, first + source.row_stride, columns, target);
       } else {
@@ -148,12 +145,13 @@ void pack_column_pairs(const SimdKernels& kernels, Scratch& scratch, const Matri
   if (source.row_stride == 1) {
     ScratchFrame frame(scratch);
     auto* staging = frame.take<uint32_t>(static_cast<size_t>(columns * pairs));
-    pack_row_pairs(kernels, scratch, source.transposed(), columns, rows, staging, pairs);
-    return kernels.product.bf16_pairs.transpose(staging, pairs, columns, pairs, out, out_stride);
+    const MatrixView<uint32_t> columns_first{staging, pairs, columns, pairs};
+    pack_row_pairs(kernels, scratch, source.transposed(), rows, columns_first);
+    return kernels.product.bf16_pairs.transpose(columns_first, out.data, out.stride);
   }
   for (int64_t pair = 0; pair < pairs; ++pair) {
     for (int64_t column = 0; column < columns; ++column) {
-      out[pair * out_stride + column] = pair_of(source.transposed(), column, 2 * pair, rows);
+      out.row(pair)[column] = pair_of(source.transposed(), column, 2 * pair, rows);
     }
   }
 }

@@ -26,18 +26,16 @@ void widen(const SimdKernels& kernels, DType dtype, const std::byte* source, int
 // n floats rounded to a float dtype, contiguous.
 void narrow(const SimdKernels& kernels, const float* source, int64_t n, DType dtype, std::byte* out);
 
-// out[row · out_stride + column] = the source's element, of any float dtype.
-void pack_rows(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, float* out,
-               int64_t out_stride);
+// out(row, column) = the source's element, of any float dtype.
+void pack_rows(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, const MatrixView<float>& out);
 // The same of an f64 source.
-void pack_rows(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, double* out,
-               int64_t out_stride);
-// Neighbouring columns of a bf16 source in pairs: out[row · out_stride + j] holds columns 2j (low half) and 2j + 1, which is 0 behind
-// the last column.
-void pack_row_pairs(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns, uint32_t* out,
-                    int64_t out_stride);
-// Neighbouring rows in pairs: out[i · out_stride + column] holds rows 2i (low half) and 2i + 1.
-void pack_column_pairs(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows, int64_t columns,
-                       uint32_t* out, int64_t out_stride);
+void pack_rows(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, const MatrixView<double>& out);
+// Neighbouring columns of a bf16 source in pairs: out(row, j) holds columns 2j (low half) and 2j + 1, which is 0 behind the last of
+// `columns`.
+void pack_row_pairs(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t columns,
+                    const MatrixView<uint32_t>& out);
+// Neighbouring rows in pairs: out(i, column) holds rows 2i (low half) and 2i + 1, which is 0 behind the last of `rows`.
+void pack_column_pairs(const SimdKernels& kernels, Scratch& scratch, const MatrixSource& source, int64_t rows,
+                       const MatrixView<uint32_t>& out);
 
 }  // namespace wick::cpu

@@ -23,16 +23,13 @@ struct PairCall {
   const uint32_t* a;
   const uint32_t* b;
   int64_t b_stride;
-  float* c;
-  int64_t c_stride;
-  int64_t rows;
-  int64_t columns;
+  MatrixView<float> c;
 };
 
 template <bool kTwoRows, bool kTwoColumns>
 void multiply_steps(const PairCall& call, int64_t steps, bool accumulate) {
   constexpr auto kWord = int64_t{sizeof(uint32_t)};
-  const amx::TilePair sums = amx::sums_at(call.c, call.c_stride);
+  const amx::TilePair sums = amx::sums_at(call.c.data, call.c.stride);
   const int64_t b_step = kPairsOfStep * call.b_stride * kWord;
   amx::load_sums<kTwoRows, kTwoColumns>(accumulate ? sums : amx::TilePair{});
   amx::add_products<kTwoRows, kTwoColumns>(
@@ -47,39 +44,39 @@ void multiply_steps(const PairCall& call, int64_t steps, int64_t pairs, bool acc
   amx::Shapes shapes;
   const auto part = [](int64_t extent, size_t half) { return std::clamp<int64_t>(extent - static_cast<int64_t>(half) * 16, 0, 16); };
   for (size_t half = 0; half < 2; ++half) {
-    const int64_t rows = part(call.rows, half);
+    const int64_t rows = part(call.c.rows, half);
     for (size_t column = 0; column < 2; ++column) {
-      const int64_t columns = part(call.columns, column);
+      const int64_t columns = part(call.c.columns, column);
       shapes.set(2 * half + column, columns == 0 ? 0 : rows, columns * 4);
     }
     shapes.set(4 + half, rows, pairs * 4);
-    const int64_t columns = part(call.columns, half);
+    const int64_t columns = part(call.c.columns, half);
     shapes.set(6 + half, columns == 0 ? 0 : pairs, columns * 4);
   }
   amx::use(shapes);
-  const bool two_columns = call.columns > kTileColumns;
-  if (call.rows > amx::kRows) {
+  const bool two_columns = call.c.columns > kTileColumns;
+  if (call.c.rows > amx::kRows) {
     two_columns ? multiply_steps<true, true>(call, steps, accumulate) : multiply_steps<true, false>(call, steps, accumulate);
   } else {
     two_columns ? multiply_steps<false, true>(call, steps, accumulate) : multiply_steps<false, false>(call, steps, accumulate);
   }
 }
 
-void multiply_pairs(int64_t k, const uint32_t* a, const uint32_t* b, int64_t b_stride, float* c, int64_t c_stride, int64_t rows,
-                    int64_t columns, bool accumulate, ReadAhead* /*ahead*/) {
-  const int64_t whole = k / kPairsOfStep;
-  const int64_t rest = k % kPairsOfStep;
+void multiply_pairs(const uint32_t* a, const MatrixView<const uint32_t>& b, const MatrixView<float>& c, bool accumulate,
+                    ReadAhead* /*ahead*/) {
+  const int64_t whole = b.rows / kPairsOfStep;
+  const int64_t rest = b.rows % kPairsOfStep;
   const int64_t at = whole * kPairsOfStep;
-  if (whole > 0) multiply_steps({a, b, b_stride, c, c_stride, rows, columns}, whole, kPairsOfStep, accumulate);
-  if (rest > 0) multiply_steps({a + at, b + at * b_stride, b_stride, c, c_stride, rows, columns}, 1, rest, accumulate || whole > 0);
+  if (whole > 0) multiply_steps({a, b.data, b.stride, c}, whole, kPairsOfStep, accumulate);
+  if (rest > 0) multiply_steps({a + at, b.row(at), b.stride, c}, 1, rest, accumulate || whole > 0);
   _tile_release();
 }
 
 // --- f32 as sums of bf16 ---
 
 template <bool kTwoPanels>
-void multiply_panels(int64_t k, const SplitRows& a, const SplitPairs& b, int64_t column, float* c, int64_t c_stride, bool accumulate) {
-  const amx::TilePair sums = amx::sums_at(c, c_stride);
+void multiply_panels(int64_t k, const SplitRows& a, const SplitPairs& b, const MatrixView<float>& c, int64_t column, bool accumulate) {
+  const amx::TilePair sums = amx::sums_at(c.data + column, c.stride);
   const auto rows_of = [&](const bf16* part) {
     const int64_t stride = a.stride * int64_t{sizeof(bf16)};
     return amx::Factor{bytes_of(part), bytes_of(part + amx::kRows * a.stride), stride, amx::kRowBytes, amx::kRowBytes};
@@ -97,7 +94,7 @@ void multiply_panels(int64_t k, const SplitRows& a, const SplitPairs& b, int64_t
   amx::store_sums<true, kTwoPanels>(sums);
 }
 
-void multiply(int64_t k, const SplitRows& a, const SplitPairs& b, float* c, int64_t c_stride, int64_t columns, bool accumulate) {
+void multiply(int64_t k, const SplitRows& a, const SplitPairs& b, const MatrixView<float>& c, bool accumulate) {
   static constexpr amx::Shapes kShapes = [] {
     amx::Shapes shapes;
     for (size_t tile = 0; tile < 8; ++tile) shapes.set(tile, amx::kRows);
@@ -105,9 +102,8 @@ void multiply(int64_t k, const SplitRows& a, const SplitPairs& b, float* c, int6
   }();
   amx::use(kShapes);
   int64_t column = 0;
-  for (; column + 2 * kSplitColumns <= columns; column += 2 * kSplitColumns)
-    multiply_panels<true>(k, a, b, column, c + column, c_stride, accumulate);
-  if (column < columns) multiply_panels<false>(k, a, b, column, c + column, c_stride, accumulate);
+  for (; column + 2 * kSplitColumns <= c.columns; column += 2 * kSplitColumns) multiply_panels<true>(k, a, b, c, column, accumulate);
+  if (column < c.columns) multiply_panels<false>(k, a, b, c, column, accumulate);
   _tile_release();
 }
 

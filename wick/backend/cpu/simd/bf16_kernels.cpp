@@ -22,10 +22,7 @@ struct TileCall {
   const uint32_t* a;
   const uint32_t* b;
   int64_t b_stride;
-  float* c;
-  int64_t c_stride;
-  int64_t rows;
-  int64_t columns;
+  MatrixView<float> c;
   bool accumulate;
 };
 
@@ -55,12 +52,12 @@ WICK_BF16 void multiply_pair_tile(const TileCall& call) {
   }
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
-    if (r >= call.rows) continue;
+    if (r >= call.c.rows) continue;
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      const int64_t left = call.columns - v * kLanes;
+      const int64_t left = call.c.columns - v * kLanes;
       const auto mask = static_cast<__mmask16>(left >= kLanes ? 0xffffU : (1U << left) - 1U);
-      float* c = call.c + r * call.c_stride + v * kLanes;
+      float* c = call.c.data + r * call.c.stride + v * kLanes;
       const __m512 sum = call.accumulate ? _mm512_add_ps(_mm512_maskz_loadu_ps(mask, c), sums[r][v]) : sums[r][v];
       _mm512_mask_storeu_ps(c, mask, sum);
     }
@@ -70,15 +67,15 @@ WICK_BF16 void multiply_pair_tile(const TileCall& call) {
 template <int kRows>
 void multiply_pair_rows(const TileCall& call) {
   if constexpr (kRows > 2) {
-    if (call.rows <= kRows - 2) return multiply_pair_rows<kRows - 2>(call);
+    if (call.c.rows <= kRows - 2) return multiply_pair_rows<kRows - 2>(call);
   }
-  if (call.columns > kLanes) return multiply_pair_tile<kRows, 2>(call);
+  if (call.c.columns > kLanes) return multiply_pair_tile<kRows, 2>(call);
   multiply_pair_tile<kRows, 1>(call);
 }
 
-void multiply_pairs(int64_t k, const uint32_t* a, const uint32_t* b, int64_t b_stride, float* c, int64_t c_stride, int64_t rows,
-                    int64_t columns, bool accumulate, ReadAhead* /*ahead*/) {
-  multiply_pair_rows<kTileRows>({k, a, b, b_stride, c, c_stride, rows, columns, accumulate});
+void multiply_pairs(const uint32_t* a, const MatrixView<const uint32_t>& b, const MatrixView<float>& c, bool accumulate,
+                    ReadAhead* /*ahead*/) {
+  multiply_pair_rows<kTileRows>({b.rows, a, b.data, b.stride, c, accumulate});
 }
 
 }  // namespace

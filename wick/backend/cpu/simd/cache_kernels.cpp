@@ -5,7 +5,7 @@
 #include <hwy/highway.h>
 
 #include <cstring>
-#include <utility>
+#include <type_traits>
 
 #include "wick/backend/cpu/simd/select.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
@@ -59,7 +59,16 @@ struct Q80Rows {
   }
 };
 
-// How many rows ahead of their use rows are prefetched; 0: none are.
+// Rows as a kernel reads them for its heads.
+struct Stream {
+  const std::byte* data;
+  int64_t stride;
+  int64_t positions;
+  int64_t ahead;  // how many rows ahead of their use rows are prefetched; 0: none are
+
+  [[nodiscard]] const std::byte* row(int64_t position) const { return data + position * stride; }
+};
+
 int64_t rows_ahead(const CacheRows& rows) { return rows.stride <= 0 ? 0 : (rows.prefetch_distance + rows.stride - 1) / rows.stride; }
 
 HWY_INLINE void prefetch_row(const std::byte* data, int64_t bytes) {
@@ -94,8 +103,11 @@ HWY_INLINE void store_lane_sums(const V* sums, float* out) {
 #endif
 
 template <class Rows, int kHeads>
-HWY_INLINE void scores_of_four(const float* q, int64_t n, const std::byte* keys, int64_t stride, float* scores, int64_t score_stride) {
+HWY_INLINE void scores_of_four(const MatrixView<const float>& queries, const std::byte* keys, int64_t stride, float* scores,
+                               int64_t score_stride) {
   const D d;
+  const float* q = queries.data;
+  const int64_t q_stride = queries.stride, n = queries.columns;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   V sums[kHeads][kTogether];
   for (int h = 0; h < kHeads; ++h) {
@@ -106,7 +118,7 @@ HWY_INLINE void scores_of_four(const float* q, int64_t n, const std::byte* keys,
     V key[kTogether];
     for (int p = 0; p < kTogether; ++p) key[p] = Rows::load(keys + p * stride, i);
     for (int h = 0; h < kHeads; ++h) {
-      const V query = hn::LoadU(d, q + h * n + i);
+      const V query = hn::LoadU(d, q + h * q_stride + i);
       for (int p = 0; p < kTogether; ++p) sums[h][p] = hn::MulAdd(key[p], query, sums[h][p]);
     }
   }
@@ -114,97 +126,99 @@ HWY_INLINE void scores_of_four(const float* q, int64_t n, const std::byte* keys,
     float* out = scores + h * score_stride;
     store_lane_sums(sums[h], out);
     for (int64_t j = i; j < n; ++j) {
-      for (int p = 0; p < kTogether; ++p) out[p] += Rows::one(keys + p * stride, j) * q[h * n + j];
+      for (int p = 0; p < kTogether; ++p) out[p] += Rows::one(keys + p * stride, j) * q[h * q_stride + j];
     }
   }
 }
 
 template <class Rows, int kHeads>
-void scores_of(const float* q, int64_t n, const std::byte* keys, int64_t stride, int64_t ahead, int64_t positions, float* scores,
-               int64_t score_stride) {
+void scores_of(const MatrixView<const float>& queries, const Stream& keys, const MatrixView<float>& scores) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t n = queries.columns;
   int64_t position = 0;
-  for (; position + kTogether <= positions; position += kTogether) {
-    for (int p = 0; ahead > 0 && p < kTogether; ++p) prefetch_row(keys + (position + ahead + p) * stride, Rows::bytes(n));
-    scores_of_four<Rows, kHeads>(q, n, keys + position * stride, stride, scores + position, score_stride);
+  for (; position + kTogether <= keys.positions; position += kTogether) {
+    for (int p = 0; keys.ahead > 0 && p < kTogether; ++p) prefetch_row(keys.row(position + keys.ahead + p), Rows::bytes(n));
+    scores_of_four<Rows, kHeads>(queries, keys.row(position), keys.stride, scores.data + position, scores.stride);
   }
-  for (; position < positions; ++position) {
-    const std::byte* key = keys + position * stride;
+  for (; position < keys.positions; ++position) {
+    const std::byte* key = keys.row(position);
     for (int h = 0; h < kHeads; ++h) {
+      const float* q = queries.row(h);
       V sum = hn::Zero(d);
       int64_t i = 0;
-      for (; i + lanes <= n; i += lanes) sum = hn::MulAdd(Rows::load(key, i), hn::LoadU(d, q + h * n + i), sum);
+      for (; i + lanes <= n; i += lanes) sum = hn::MulAdd(Rows::load(key, i), hn::LoadU(d, q + i), sum);
       float total = hn::GetLane(hn::SumOfLanes(d, sum));
-      for (; i < n; ++i) total += Rows::one(key, i) * q[h * n + i];
-      scores[h * score_stride + position] = total;
+      for (; i < n; ++i) total += Rows::one(key, i) * q[i];
+      scores.row(h)[position] = total;
     }
   }
 }
 
 // Columns [i, i + kVectors · lanes) of the sums.
 template <class Rows, int kHeads, int kVectors>
-HWY_INLINE void sum_columns(const float* weights, int64_t weight_stride, int64_t n, int64_t i, const std::byte* values, int64_t stride,
-                            int64_t ahead, int64_t positions, float* out) {
+HWY_INLINE void sum_columns(const MatrixView<const float>& weights, const Stream& values, const MatrixView<float>& out, int64_t i) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const float* first_weight = weights.data;
+  const int64_t weight_stride = weights.stride;
+  const auto [data, stride, positions, ahead] = values;
   V sums[kHeads][kVectors];
   for (int h = 0; h < kHeads; ++h) {
-    for (int v = 0; v < kVectors; ++v) sums[h][v] = hn::LoadU(d, out + h * n + i + v * lanes);
+    for (int v = 0; v < kVectors; ++v) sums[h][v] = hn::LoadU(d, out.row(h) + i + v * lanes);
   }
   for (int64_t position = 0; position < positions; ++position) {
-    if (ahead > 0) prefetch_row(values + (position + ahead) * stride + Rows::bytes(i), Rows::bytes(kVectors * lanes));
+    if (ahead > 0) prefetch_row(data + (position + ahead) * stride + Rows::bytes(i), Rows::bytes(kVectors * lanes));
     V value[kVectors];
-    for (int v = 0; v < kVectors; ++v) value[v] = Rows::load(values + position * stride, i + v * lanes);
+    for (int v = 0; v < kVectors; ++v) value[v] = Rows::load(data + position * stride, i + v * lanes);
     for (int h = 0; h < kHeads; ++h) {
-      const V weight = hn::Set(d, weights[h * weight_stride + position]);
+      const V weight = hn::Set(d, first_weight[h * weight_stride + position]);
       for (int v = 0; v < kVectors; ++v) sums[h][v] = hn::MulAdd(value[v], weight, sums[h][v]);
     }
   }
   for (int h = 0; h < kHeads; ++h) {
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[h][v], d, out + h * n + i + v * lanes);
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[h][v], d, out.row(h) + i + v * lanes);
   }
 }
 
 template <class Rows, int kHeads>
-void weighted_sum_of(const float* weights, int64_t weight_stride, int64_t n, const std::byte* values, int64_t stride, int64_t ahead,
-                     int64_t positions, float* out) {
+void weighted_sum_of(const MatrixView<const float>& weights, const Stream& values, const MatrixView<float>& out) {
   constexpr int kVectors = HWY_TARGET == HWY_AVX2 ? 2 : 4;  // of 16 registers or of 32
   const auto lanes = static_cast<int64_t>(hn::Lanes(D()));
+  const int64_t n = out.columns;
   int64_t i = 0;
-  for (; i + kVectors * lanes <= n; i += kVectors * lanes)
-    sum_columns<Rows, kHeads, kVectors>(weights, weight_stride, n, i, values, stride, ahead, positions, out);
-  for (; i + lanes <= n; i += lanes) sum_columns<Rows, kHeads, 1>(weights, weight_stride, n, i, values, stride, ahead, positions, out);
+  for (; i + kVectors * lanes <= n; i += kVectors * lanes) sum_columns<Rows, kHeads, kVectors>(weights, values, out, i);
+  for (; i + lanes <= n; i += lanes) sum_columns<Rows, kHeads, 1>(weights, values, out, i);
   for (; i < n; ++i) {
     for (int h = 0; h < kHeads; ++h) {
-      for (int64_t position = 0; position < positions; ++position)
-        out[h * n + i] += weights[h * weight_stride + position] * Rows::one(values + position * stride, i);
+      for (int64_t position = 0; position < values.positions; ++position)
+        out.row(h)[i] += weights.row(h)[position] * Rows::one(values.row(position), i);
     }
   }
 }
 
-template <class Rows>
-void scores(const float* q, int64_t heads, int64_t n, const CacheRows& keys, float* out, int64_t score_stride) {
-  int64_t ahead = rows_ahead(keys);  // for the first heads; the others find the rows in the cache
+// Calls body(constant of the number of heads, first head, rows) for all heads. Rows are prefetched for the first ones; the others find them
+// in the cache.
+template <class Body>
+void for_each_heads(int64_t heads, const CacheRows& rows, const Body& body) {
+  Stream stream{rows.data, rows.stride, rows.positions, rows_ahead(rows)};
   int64_t head = 0;
-  for (; head + 4 <= heads; head += 4)
-    scores_of<Rows, 4>(q + head * n, n, keys.data, keys.stride, std::exchange(ahead, 0), keys.positions, out + head * score_stride,
-                       score_stride);
-  for (; head < heads; ++head)
-    scores_of<Rows, 1>(q + head * n, n, keys.data, keys.stride, std::exchange(ahead, 0), keys.positions, out + head * score_stride,
-                       score_stride);
+  for (; head + 4 <= heads; head += 4, stream.ahead = 0) body(std::integral_constant<int, 4>(), head, stream);
+  for (; head < heads; ++head, stream.ahead = 0) body(std::integral_constant<int, 1>(), head, stream);
 }
 
 template <class Rows>
-void weighted_sum(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const CacheRows& values, float* out) {
-  int64_t ahead = rows_ahead(values);
-  int64_t head = 0;
-  for (; head + 4 <= heads; head += 4)
-    weighted_sum_of<Rows, 4>(weights + head * weight_stride, weight_stride, n, values.data, values.stride, std::exchange(ahead, 0),
-                             values.positions, out + head * n);
-  for (; head < heads; ++head)
-    weighted_sum_of<Rows, 1>(weights + head * weight_stride, weight_stride, n, values.data, values.stride, std::exchange(ahead, 0),
-                             values.positions, out + head * n);
+void scores(const MatrixView<const float>& queries, const CacheRows& keys, const MatrixView<float>& out) {
+  for_each_heads(queries.rows, keys, [&](auto heads, int64_t head, const Stream& stream) {
+    scores_of<Rows, heads()>(queries.part(head, 0, heads(), queries.columns), stream, out.part(head, 0, heads(), out.columns));
+  });
+}
+
+template <class Rows>
+void weighted_sum(const MatrixView<const float>& weights, const CacheRows& values, const MatrixView<float>& out) {
+  for_each_heads(weights.rows, values, [&](auto heads, int64_t head, const Stream& stream) {
+    weighted_sum_of<Rows, heads()>(weights.part(head, 0, heads(), weights.columns), stream, out.part(head, 0, heads(), out.columns));
+  });
 }
 
 void fill_cache(SimdKernels& kernels) {

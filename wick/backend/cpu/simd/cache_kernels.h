@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wick/backend/cpu/matrix_view.h"
+
 namespace wick::cpu {
 
 // Rows of the cache, `stride` bytes apart, one for each position; they are prefetched `prefetch_distance` bytes ahead, 0: not at all.
@@ -14,13 +16,12 @@ struct CacheRows {
   int64_t prefetch_distance;
 };
 
-// Of one format of rows. Each row of width n is read once for up to four query heads.
+// Of one format of rows. Each row is read once for up to four query heads.
 struct CacheKernels {
-  // scores[h · score_stride + p] = q[h] · key[p]; q row-major [heads, n].
-  void (*scores)(const float* q, int64_t heads, int64_t n, const CacheRows& keys, float* scores, int64_t score_stride) = nullptr;
-  // out[h] += Σ weights[h · weight_stride + p] · value[p]; out row-major [heads, n].
-  void (*weighted_sum)(const float* weights, int64_t weight_stride, int64_t heads, int64_t n, const CacheRows& values,
-                       float* out) = nullptr;
+  // scores [heads, positions] = queries [heads, width] · keysᵀ.
+  void (*scores)(const MatrixView<const float>& queries, const CacheRows& keys, const MatrixView<float>& scores) = nullptr;
+  // out [heads, width] += weights [heads, positions] · values.
+  void (*weighted_sum)(const MatrixView<const float>& weights, const CacheRows& values, const MatrixView<float>& out) = nullptr;
 };
 
 }  // namespace wick::cpu

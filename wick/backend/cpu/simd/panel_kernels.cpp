@@ -19,9 +19,10 @@ using V = hn::Vec<D>;
 
 // kRows × kTokens dot products of length k, kept in registers.
 template <int kRows, int kTokens, class T>
-HWY_INLINE void dot_block(const T* weights, int64_t weight_stride, const float* x, int64_t x_stride, int64_t k, float* out,
-                          int64_t out_stride) {
+HWY_INLINE void dot_block(const MatrixView<const T>& weights, const float* x, int64_t x_stride, float* out, int64_t out_stride) {
   const D d;
+  const T* const first = weights.data;
+  const int64_t weight_stride = weights.stride, k = weights.columns;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   V sums[kTokens][kRows];
   for (int t = 0; t < kTokens; ++t) {
@@ -30,7 +31,7 @@ HWY_INLINE void dot_block(const T* weights, int64_t weight_stride, const float* 
   int64_t i = 0;
   for (; i + lanes <= k; i += lanes) {
     V w[kRows];
-    for (int r = 0; r < kRows; ++r) w[r] = load_wide(weights + r * weight_stride + i);
+    for (int r = 0; r < kRows; ++r) w[r] = load_wide(first + r * weight_stride + i);
     for (int t = 0; t < kTokens; ++t) {
       const V value = hn::LoadU(d, x + t * x_stride + i);
       for (int r = 0; r < kRows; ++r) sums[t][r] = hn::MulAdd(w[r], value, sums[t][r]);
@@ -39,29 +40,26 @@ HWY_INLINE void dot_block(const T* weights, int64_t weight_stride, const float* 
   for (int t = 0; t < kTokens; ++t) {
     for (int r = 0; r < kRows; ++r) {
       float sum = hn::GetLane(hn::SumOfLanes(d, sums[t][r]));
-      for (int64_t j = i; j < k; ++j) sum += static_cast<float>(weights[r * weight_stride + j]) * x[t * x_stride + j];
+      for (int64_t j = i; j < k; ++j) sum += static_cast<float>(first[r * weight_stride + j]) * x[t * x_stride + j];
       out[t * out_stride + r] = sum;
     }
   }
 }
 
 template <int kRows, class T>
-void panel_rows(const T* weights, int64_t weight_stride, const float* x, int64_t x_stride, int64_t tokens, int64_t k, float* out,
-                int64_t out_stride) {
+void panel_rows(const MatrixView<const T>& weights, const MatrixView<const float>& x, const MatrixView<float>& out) {
   int64_t t = 0;
-  for (; t + 4 <= tokens; t += 4)
-    dot_block<kRows, 4>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
-  for (; t < tokens; ++t) dot_block<kRows, 1>(weights, weight_stride, x + t * x_stride, x_stride, k, out + t * out_stride, out_stride);
+  for (; t + 4 <= x.rows; t += 4) dot_block<kRows, 4>(weights, x.row(t), x.stride, out.row(t), out.stride);
+  for (; t < x.rows; ++t) dot_block<kRows, 1>(weights, x.row(t), x.stride, out.row(t), out.stride);
 }
 
 template <class T>
-void panel(const T* weights, int64_t weight_stride, int64_t weight_rows, const float* x, int64_t x_stride, int64_t tokens, int64_t k,
-           float* out, int64_t out_stride) {
-  switch (weight_rows) {
-    case 1: return panel_rows<1>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
-    case 2: return panel_rows<2>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
-    case 3: return panel_rows<3>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
-    default: return panel_rows<4>(weights, weight_stride, x, x_stride, tokens, k, out, out_stride);
+void panel(const MatrixView<const T>& weights, const MatrixView<const float>& x, const MatrixView<float>& out) {
+  switch (weights.rows) {
+    case 1: return panel_rows<1>(weights, x, out);
+    case 2: return panel_rows<2>(weights, x, out);
+    case 3: return panel_rows<3>(weights, x, out);
+    default: return panel_rows<4>(weights, x, out);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
+#include <iterator>
+
 #include "wick/backend/cpu/simd/select.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
 #include "wick/backend/cpu/simd/wide_loads-inl.h"
@@ -32,21 +34,48 @@ struct TileCall {
   const T* b;
   int64_t b_stride;        // of rows in order, or
   const int64_t* offsets;  // of rows anywhere
-  T* c;
-  int64_t c_stride;
-  int64_t rows;
-  int64_t columns;
+  MatrixView<T> c;
   bool accumulate;
   ReadAhead* ahead;
 };
 
 template <class T>
 HWY_INLINE void store_part(const TileCall<T>& call, const T* sums, int64_t sum_stride) {
-  for (int64_t row = 0; row < call.rows; ++row) {
-    T* c = call.c + row * call.c_stride;
-    for (int64_t column = 0; column < call.columns; ++column) {
+  for (int64_t row = 0; row < call.c.rows; ++row) {
+    T* c = call.c.row(row);
+    for (int64_t column = 0; column < call.c.columns; ++column) {
       c[column] = call.accumulate ? c[column] + sums[row * sum_stride + column] : sums[row * sum_stride + column];
     }
+  }
+}
+
+// The sums of a tile, to c.
+template <int kRows, int kVectors, class T>
+HWY_INLINE void store_tile(const TileCall<T>& call, bool whole, Vector<T> (&sums)[kRows][kVectors]) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  if (!whole) {
+    HWY_ALIGN T buffer[kRows * kVectors * HWY_MAX_BYTES / sizeof(T)];
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, buffer + (r * kVectors + v) * lanes);
+    }
+    return store_part(call, buffer, kVectors * lanes);
+  }
+  T* c = call.c.data;
+  const int64_t c_stride = call.c.stride;
+  if (call.accumulate) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Add(hn::LoadU(d, c + r * c_stride + v * lanes), sums[r][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r, c += c_stride) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, c + v * lanes);
   }
 }
 
@@ -54,9 +83,9 @@ template <int kRows, int kVectors, bool kAnywhere, class T>
 void multiply_tile(const TileCall<T>& call) {
   const Tag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const bool whole = call.rows == kRows && call.columns == kVectors * lanes;
+  const bool whole = call.c.rows == kRows && call.c.columns == kVectors * lanes;
   if (whole && call.accumulate) {
-    for (int r = 0; r < kRows; ++r) __builtin_prefetch(call.c + r * call.c_stride, 1);
+    for (int r = 0; r < kRows; ++r) __builtin_prefetch(call.c.row(r), 1);
   }
   Vector<T> sums[kRows][kVectors];
 #pragma GCC unroll 16
@@ -95,61 +124,37 @@ void multiply_tile(const TileCall<T>& call) {
     call.ahead->row_end = row_end;
     call.ahead->bytes_left -= call.k * ahead.step;
   }
-  if (!whole) {
-    HWY_ALIGN T buffer[kRows * kVectors * HWY_MAX_BYTES / sizeof(T)];
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, buffer + (r * kVectors + v) * lanes);
-    }
-    store_part(call, buffer, kVectors * lanes);
-    return;
-  }
-  T* c = call.c;
-  const int64_t c_stride = call.c_stride;
-  if (call.accumulate) {
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Add(hn::LoadU(d, c + r * c_stride + v * lanes), sums[r][v]);
-    }
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r, c += c_stride) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, c + v * lanes);
-  }
+  store_tile(call, whole, sums);
 }
 
 template <int kRows, bool kAnywhere, class T>
 void multiply_rows(const TileCall<T>& call) {
   if constexpr (kRows > 2) {
-    if (call.rows <= kRows - 2) return multiply_rows<kRows - 2, kAnywhere>(call);
+    if (call.c.rows <= kRows - 2) return multiply_rows<kRows - 2, kAnywhere>(call);
   }
-  if (call.columns > static_cast<int64_t>(hn::Lanes(Tag<T>()))) return multiply_tile<kRows, 2, kAnywhere>(call);
+  if (call.c.columns > static_cast<int64_t>(hn::Lanes(Tag<T>()))) return multiply_tile<kRows, 2, kAnywhere>(call);
   multiply_tile<kRows, 1, kAnywhere>(call);
 }
 
 template <class T>
-void multiply(int64_t k, const T* a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t rows, int64_t columns, bool accumulate,
-              ReadAhead* ahead) {
-  multiply_rows<kTileRows, false>(TileCall<T>{k, a, b, b_stride, nullptr, c, c_stride, rows, columns, accumulate, ahead});
+void multiply(const T* a, const MatrixView<const T>& b, const MatrixView<T>& c, bool accumulate, ReadAhead* ahead) {
+  multiply_rows<kTileRows, false>(TileCall<T>{b.rows, a, b.data, b.stride, nullptr, c, accumulate, ahead});
 }
 
 template <class T>
-void multiply_at(int64_t k, const T* a, const T* b, const int64_t* offsets, T* c, int64_t c_stride, int64_t rows, int64_t columns,
-                 bool accumulate) {
-  multiply_rows<kTileRows, true>(TileCall<T>{k, a, b, 0, offsets, c, c_stride, rows, columns, accumulate, nullptr});
+void multiply_at(const T* a, const T* b, std::span<const int64_t> offsets, const MatrixView<T>& c, bool accumulate) {
+  multiply_rows<kTileRows, true>(TileCall<T>{std::ssize(offsets), a, b, 0, offsets.data(), c, accumulate, nullptr});
 }
 
 template <class T>
-void copy(const T* in, int64_t in_stride, int64_t rows, int64_t columns, T* out, int64_t out_stride) {
+void copy(const MatrixView<const T>& in, T* out, int64_t out_stride) {
   const Tag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t row = 0; row < rows; ++row) {
-    const T* source = in + row * in_stride;
+  const int64_t columns = in.columns;
+  for (int64_t row = 0; row < in.rows; ++row) {
+    const T* source = in.row(row);
     T* target = out + row * out_stride;
-    __builtin_prefetch(source + 8 * in_stride);
+    __builtin_prefetch(source + 8 * in.stride);
     int64_t column = 0;
     for (; column + lanes <= columns; column += lanes) hn::StoreU(hn::LoadU(d, source + column), d, target + column);
     for (; column < columns; ++column) target[column] = source[column];
@@ -181,22 +186,23 @@ HWY_INLINE void transpose_block(const T* in, int64_t in_stride, T* out, int64_t 
 #endif
 
 template <class T>
-void transpose(const T* in, int64_t in_stride, int64_t rows, int64_t columns, T* out, int64_t out_stride) {
+void transpose(const MatrixView<const T>& in, T* out, int64_t out_stride) {
+  const int64_t rows = in.rows, columns = in.columns;
   constexpr int64_t kBlock = HWY_TARGET != HWY_SCALAR && sizeof(T) == 4 ? 4 : 1;
   int64_t row = 0;
   for (; row + kBlock <= rows; row += kBlock) {
     int64_t column = 0;
     if constexpr (kBlock == 4) {
       for (; column + 4 <= columns; column += 4) {
-        transpose_block(in + row * in_stride + column, in_stride, out + column * out_stride + row, out_stride);
+        transpose_block(in.row(row) + column, in.stride, out + column * out_stride + row, out_stride);
       }
     }
     for (; column < columns; ++column) {
-      for (int64_t r = row; r < row + kBlock; ++r) out[column * out_stride + r] = in[r * in_stride + column];
+      for (int64_t r = row; r < row + kBlock; ++r) out[column * out_stride + r] = in.row(r)[column];
     }
   }
   for (; row < rows; ++row) {
-    for (int64_t column = 0; column < columns; ++column) out[column * out_stride + row] = in[row * in_stride + column];
+    for (int64_t column = 0; column < columns; ++column) out[column * out_stride + row] = in.row(row)[column];
   }
 }
 
@@ -214,22 +220,23 @@ void interleave(const uint16_t* first, const uint16_t* second, int64_t n, uint32
 }
 
 template <int kRows, int kVectors, class T>
-HWY_INLINE void thin_block(const float* x, int64_t x_stride, const T* b, int64_t b_stride, int64_t k, float* c, int64_t c_stride,
-                           bool accumulate) {
+HWY_INLINE void thin_block(const MatrixView<const float>& x, const T* b, int64_t b_stride, float* c, int64_t c_stride) {
   const Tag<float> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   Vector<float> sums[kRows][kVectors];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = accumulate ? hn::LoadU(d, c + r * c_stride + v * lanes) : hn::Zero(d);
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  for (int64_t i = 0; i < k; ++i, b += b_stride) {
+  const float* left_rows = x.data;
+  const int64_t x_stride = x.stride;
+  for (int64_t i = 0; i < x.columns; ++i, b += b_stride) {
     __builtin_prefetch(b + 4 * b_stride);
     __builtin_prefetch(b + 4 * b_stride + kVectors * lanes / 2);
     Vector<float> left[kRows];
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) left[r] = hn::Set(d, x[r * x_stride + i]);
+    for (int r = 0; r < kRows; ++r) left[r] = hn::Set(d, left_rows[r * x_stride + i]);
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
       const Vector<float> right = load_wide(b + v * lanes);
@@ -245,36 +252,29 @@ HWY_INLINE void thin_block(const float* x, int64_t x_stride, const T* b, int64_t
 }
 
 template <int kRows, class T>
-void thin_rows(const float* x, int64_t x_stride, const T* b, int64_t b_stride, int64_t columns, int64_t k, float* c, int64_t c_stride,
-               bool accumulate) {
+void thin_rows(const MatrixView<const float>& x, const MatrixView<const T>& b, const MatrixView<float>& c) {
   constexpr int kVectors = kRows == 1 ? 8 : (kManyRegisters ? 16 : 8) / kRows;
   const auto lanes = static_cast<int64_t>(hn::Lanes(Tag<float>()));
   int64_t column = 0;
-  for (; column + kVectors * lanes <= columns; column += kVectors * lanes) {
-    thin_block<kRows, kVectors>(x, x_stride, b + column, b_stride, k, c + column, c_stride, accumulate);
-  }
-  for (; column + lanes <= columns; column += lanes) {
-    thin_block<kRows, 1>(x, x_stride, b + column, b_stride, k, c + column, c_stride, accumulate);
-  }
-  for (; column < columns; ++column) {
+  for (; column + kVectors * lanes <= c.columns; column += kVectors * lanes)
+    thin_block<kRows, kVectors>(x, b.data + column, b.stride, c.data + column, c.stride);
+  for (; column + lanes <= c.columns; column += lanes) thin_block<kRows, 1>(x, b.data + column, b.stride, c.data + column, c.stride);
+  for (; column < c.columns; ++column) {
     for (int64_t row = 0; row < kRows; ++row) {
-      float sum = accumulate ? c[row * c_stride + column] : 0.0F;
-      for (int64_t i = 0; i < k; ++i) sum += x[row * x_stride + i] * static_cast<float>(b[i * b_stride + column]);
-      c[row * c_stride + column] = sum;
+      float sum = 0;
+      for (int64_t i = 0; i < x.columns; ++i) sum += x.row(row)[i] * static_cast<float>(b.row(i)[column]);
+      c.row(row)[column] = sum;
     }
   }
 }
 
 template <class T>
-void thin(const float* x, int64_t x_stride, int64_t rows, const T* b, int64_t b_stride, int64_t columns, int64_t k, float* c,
-          int64_t c_stride, bool accumulate) {
-  switch (rows) {
-    case 1: return thin_rows<1>(x, x_stride, b, b_stride, columns, k, c, c_stride, accumulate);
-    case 2: return thin_rows<2>(x, x_stride, b, b_stride, columns, k, c, c_stride, accumulate);
-    case 3:
-      thin_rows<1>(x + 2 * x_stride, x_stride, b, b_stride, columns, k, c + 2 * c_stride, c_stride, accumulate);
-      return thin_rows<2>(x, x_stride, b, b_stride, columns, k, c, c_stride, accumulate);
-    default: return thin_rows<4>(x, x_stride, b, b_stride, columns, k, c, c_stride, accumulate);
+void thin(const MatrixView<const float>& x, const MatrixView<const T>& b, const MatrixView<float>& c) {
+  switch (x.rows) {
+    case 1: return thin_rows<1>(x, b, c);
+    case 2: return thin_rows<2>(x, b, c);
+    case 3: thin_rows<1>(x.part(2, 0, 1, x.columns), b, c.part(2, 0, 1, c.columns)); return thin_rows<2>(x, b, c);
+    default: return thin_rows<4>(x, b, c);
   }
 }
 

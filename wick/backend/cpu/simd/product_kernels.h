@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "wick/backend/cpu/matrix_view.h"
 #include "wick/base/half.h"
 
 namespace wick::cpu {
@@ -30,26 +32,24 @@ template <class Packed, class Sum>
 struct ProductTile {
   int64_t rows = 0;     // of the largest tile
   int64_t columns = 0;  // of the largest tile: the width of a right panel
-  // c (row-major, c_stride) = or, with `accumulate`, += a · b. a: rows kProductStride apart, readable up to an even number of rows.
-  // b: rows b_stride apart, readable up to the next multiple of columns / 2. 1 <= rows <= this->rows, likewise columns, k. `ahead` may
-  // be nullptr.
-  void (*multiply)(int64_t k, const Packed* a, const Packed* b, int64_t b_stride, Sum* c, int64_t c_stride, int64_t rows, int64_t columns,
-                   bool accumulate, ReadAhead* ahead) = nullptr;
+  // c = or, with `accumulate`, += a · b. a: rows kProductStride apart, readable up to an even number of rows. b: a row for each element of
+  // the sums, at least one, readable up to the next multiple of columns / 2. 1 <= c.rows <= rows, likewise columns. `ahead` may be nullptr.
+  void (*multiply)(const Packed* a, const MatrixView<const Packed>& b, const MatrixView<Sum>& c, bool accumulate,
+                   ReadAhead* ahead) = nullptr;
   // The same with row i of b at b + offsets[i]: an image that is read in place, its rows overlapping. nullptr for pairs.
-  void (*multiply_at)(int64_t k, const Packed* a, const Packed* b, const int64_t* offsets, Sum* c, int64_t c_stride, int64_t rows,
-                      int64_t columns, bool accumulate) = nullptr;
-  // out[row · out_stride + column] = in[row · in_stride + column]
-  void (*copy)(const Packed* in, int64_t in_stride, int64_t rows, int64_t columns, Packed* out, int64_t out_stride) = nullptr;
-  // out[column · out_stride + row] = in[row · in_stride + column]
-  void (*transpose)(const Packed* in, int64_t in_stride, int64_t rows, int64_t columns, Packed* out, int64_t out_stride) = nullptr;
+  void (*multiply_at)(const Packed* a, const Packed* b, std::span<const int64_t> offsets, const MatrixView<Sum>& c,
+                      bool accumulate) = nullptr;
+  // out[row · out_stride + column] = in(row, column)
+  void (*copy)(const MatrixView<const Packed>& in, Packed* out, int64_t out_stride) = nullptr;
+  // out[column · out_stride + row] = in(row, column)
+  void (*transpose)(const MatrixView<const Packed>& in, Packed* out, int64_t out_stride) = nullptr;
 };
 
 // The most rows that a thin product takes at once.
 inline constexpr int64_t kThinRows = 4;
-// c [rows, columns] = or += x [rows, k] · b [k, columns], for up to kThinRows rows; b as it lies in memory. Sums in f32.
+// c = x · b, for up to kThinRows rows; b as it lies in memory. Sums in f32.
 template <class T>
-using ThinProduct = void (*)(const float* x, int64_t x_stride, int64_t rows, const T* b, int64_t b_stride, int64_t columns, int64_t k,
-                             float* c, int64_t c_stride, bool accumulate);
+using ThinProduct = void (*)(const MatrixView<const float>& x, const MatrixView<const T>& b, const MatrixView<float>& c);
 
 // f32 as the sum of a bf16 and another one, much smaller, that keep 16 bits of it. Rows of the left operand, kSplitRows of them, `stride`
 // elements apart; and of the right one pairs of rows, the first in a word's low half: words of 16 columns side by side, `stride` words from
@@ -73,10 +73,9 @@ struct SplitPairs {
 struct SplitProduct {
   // Whether all numbers are finite and not too large for bf16; high and low mean nothing where one is not.
   bool (*split)(const float* x, int64_t n, bf16* high, bf16* low) = nullptr;
-  // c [kSplitRows, columns] = or, with `accumulate`, += a · b, without the products of two low parts. k is a multiple of kSplitDepth,
-  // `columns` of kSplitColumns.
-  void (*multiply)(int64_t k, const SplitRows& a, const SplitPairs& b, float* c, int64_t c_stride, int64_t columns,
-                   bool accumulate) = nullptr;
+  // c, of kSplitRows rows, = or, with `accumulate`, += a · b, without the products of two low parts. k is a multiple of kSplitDepth,
+  // c.columns of kSplitColumns.
+  void (*multiply)(int64_t k, const SplitRows& a, const SplitPairs& b, const MatrixView<float>& c, bool accumulate) = nullptr;
 };
 
 struct ProductKernels {

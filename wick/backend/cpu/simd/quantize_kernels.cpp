@@ -18,8 +18,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-void quantize_row(const float* x, int64_t n, const ActivationForm& form, int64_t rows, int8_t* quants, float* scales, int32_t* starts,
-                  float* sums) {
+void quantize_row(const float* x, int64_t n, const ActivationForm& form, int64_t rows, const SimdKernels::QuantizedRow& out) {
+  auto [quants, scales, starts, sums] = out;
   const hn::CappedTag<float, 16> df;
   const hn::Rebind<int32_t, decltype(df)> di;
   const hn::Rebind<int8_t, decltype(df)> d8;

@@ -89,7 +89,8 @@ void philox_blocks(uint64_t seed, uint64_t block, uint32_t* words, size_t blocks
 }
 #endif
 
-void uniform_f32(const uint32_t* words, int bits, float low, float span, float cap, float* out, size_t n) {
+void uniform_f32(const uint32_t* words, int bits, const SimdKernels::Uniform<float>& range, float* out, size_t n) {
+  const auto [low, span, cap] = range;
   const hn::ScalableTag<uint32_t> d;
   const hn::RebindToFloat<decltype(d)> df;
   const hn::RebindToSigned<decltype(d)> di;
@@ -104,7 +105,8 @@ void uniform_f32(const uint32_t* words, int bits, float low, float span, float c
   for (; i < n; ++i) out[i] = std::min(std::fma(static_cast<float>(words[i] >> (32 - bits)) * unit, span, low), cap);
 }
 
-void uniform_f64(const uint32_t* words, double low, double span, double cap, double* out, size_t n) {
+void uniform_f64(const uint32_t* words, const SimdKernels::Uniform<double>& range, double* out, size_t n) {
+  const auto [low, span, cap] = range;
   for (size_t i = 0; i < n; ++i) {
     const uint64_t number = (static_cast<uint64_t>(words[2 * i + 1]) << 32 | words[2 * i]) >> 11;
     out[i] = std::min(std::fma(static_cast<double>(static_cast<int64_t>(number)) * 0x1p-53, span, low), cap);

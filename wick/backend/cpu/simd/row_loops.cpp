@@ -141,7 +141,8 @@ double sum_of_squares(const T* x, T shift, size_t n) {
 }
 
 template <class T>
-void normalize(const T* x, T mean, T factor, const T* weight, const T* bias, T* out, size_t n) {
+void normalize(const T* x, const RowNorm<T>& norm, T* out, size_t n) {
+  const auto [mean, factor, weight, bias] = norm;
   const Tag<T> d;
   const size_t lanes = hn::Lanes(d);
   const auto m = hn::Set(d, mean);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wick/backend/cpu/matrix_view.h"
 #include "wick/backend/cpu/simd/cache_kernels.h"
 #include "wick/backend/cpu/simd/instruction_set.h"
 #include "wick/backend/cpu/simd/number_loops.h"
@@ -61,10 +62,9 @@ struct SimdKernels {
   void (*f32_to_q8_0)(const float* x, std::byte* blocks, size_t n) = nullptr;
   void (*q4_0_to_f32)(const std::byte* blocks, float* out, size_t n) = nullptr;
 
-  // out[t · out_stride + r] = x[t] · weights[r] over k columns, for `tokens` rows of x and 1 to kPanelRows rows of weights. Sums in f32.
+  // out = x · weightsᵀ, for 1 to kPanelRows rows of weights. Sums in f32.
   template <class Weight>
-  using Panel = void (*)(const Weight* weights, int64_t weight_stride, int64_t weight_rows, const float* x, int64_t x_stride,
-                         int64_t tokens, int64_t k, float* out, int64_t out_stride);
+  using Panel = void (*)(const MatrixView<const Weight>& weights, const MatrixView<const float>& x, const MatrixView<float>& out);
   Panel<float> panel = nullptr;
   Panel<f16> panel_f16 = nullptr;
   Panel<bf16> panel_bf16 = nullptr;
@@ -83,13 +83,22 @@ struct SimdKernels {
 
   // `blocks` blocks of the stream of random numbers from number `block` on, and uniform numbers from n words (f64: 2n) of it.
   void (*philox)(uint64_t seed, uint64_t block, uint32_t* words, size_t blocks) = nullptr;
-  void (*uniform_f32)(const uint32_t* words, int bits, float low, float span, float cap, float* out, size_t n) = nullptr;
-  void (*uniform_f64)(const uint32_t* words, double low, double span, double cap, double* out, size_t n) = nullptr;
+  template <class T>
+  struct Uniform {
+    T low, span, cap;  // at least low, at most cap
+  };
+  void (*uniform_f32)(const uint32_t* words, int bits, const Uniform<float>& range, float* out, size_t n) = nullptr;
+  void (*uniform_f64)(const uint32_t* words, const Uniform<double>& range, double* out, size_t n) = nullptr;
 
   // One row of activations (n a multiple of form.columns) rounded to 8 bits, with the starts and sums that the form asks for; `sums` only
   // where it has minima. Written as a row of a panel of `rows`: see Activations. NaN and Inf give a NaN scale.
-  void (*quantize_row)(const float* x, int64_t n, const ActivationForm& form, int64_t rows, int8_t* quants, float* scales, int32_t* starts,
-                       float* sums) = nullptr;
+  struct QuantizedRow {
+    int8_t* quants;
+    float* scales;
+    int32_t* starts;
+    float* sums = nullptr;
+  };
+  void (*quantize_row)(const float* x, int64_t n, const ActivationForm& form, int64_t rows, const QuantizedRow& out) = nullptr;
   // The same rounded to bf16, and as the sum of two bf16, n a multiple of 32; nullptr where no kernel wants that.
   void (*round_row)(const float* x, int64_t n, int64_t rows, bf16* rounded) = nullptr;
   void (*split_row)(const float* x, int64_t n, int64_t rows, bf16* parts) = nullptr;

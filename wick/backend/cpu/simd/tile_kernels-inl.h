@@ -17,6 +17,21 @@ inline constexpr int64_t kInitialPrefetchDistance = [] {
   return int64_t{0};
 }();
 
+// A tile as a kernel for few rows reads it: for the rows from `lane` on.
+struct TileStream {
+  const std::byte* tile;
+  int64_t prefetch_distance;  // bytes; 0: none
+  int lane;
+};
+
+// A group of a block of it.
+struct GroupPlace {
+  const std::byte* block;
+  int64_t prefetch_distance;
+  int lane;
+  int group;
+};
+
 // Prefetches what lies ahead of one of kParts parts of kBytes bytes.
 template <int kBytes, int kParts>
 HWY_INLINE void prefetch_ahead(const std::byte* data, int64_t prefetch_distance, int part) {
@@ -35,11 +50,10 @@ inline constexpr int kGroupBytes = Format::kBytes * 16 / Format::kGroups;
 template <class Format>
 inline constexpr int kPartsOfBlock = Format::kScaleColumns < kActivationBlock ? int{kActivationBlock} / Format::kScaleColumns : 1;
 
-// sum += the product of one block with its columns, number `index`, of one activation row. Meanwhile memory ahead of block kAsk of `group`
-// is asked for, unless that is negative.
+// sum += the product of one block with its columns, number `index`, of one activation row. Meanwhile memory ahead of block kAsk of the
+// group is prefetched, unless that is negative.
 template <class Format, int kAsk>
-HWY_INLINE Floats add_block(const Block& block, const std::byte* group, int64_t prefetch_distance, const Activations& x, int64_t row,
-                            int64_t index, Floats sum) {
+HWY_INLINE Floats add_block(const Block& block, const GroupPlace& at_group, const Activations& x, int64_t row, int64_t index, Floats sum) {
   constexpr int kParts = kPartsOfBlock<Format>;
   constexpr int kWords = 8 / kParts;
   const int64_t blocks = x.columns / kActivationBlock;
@@ -51,7 +65,10 @@ HWY_INLINE Floats add_block(const Block& block, const std::byte* group, int64_t 
     Ints sums = splat_int(x.starts[at]);
 #pragma GCC unroll 8
     for (int w = part * kWords; w < (part + 1) * kWords; ++w) {
-      if constexpr (kAsk >= 0) prefetch_ahead<kGroupBytes<Format>, 8 * Format::kBlocksPerGroup>(group, prefetch_distance, 8 * kAsk + w);
+      if constexpr (kAsk >= 0) {
+        prefetch_ahead<kGroupBytes<Format>, 8 * Format::kBlocksPerGroup>(at_group.block + at_group.group * kGroupBytes<Format>,
+                                                                         at_group.prefetch_distance, 8 * kAsk + w);
+      }
       sums = dot(sums, block.words[w], splat_word(quants + 4 * w));
     }
     sum = multiply_add(to_floats(sums), multiply(block.scale[part], scale), sum);
@@ -77,36 +94,33 @@ struct RowSums {
 // The same for some rows: kMost of them, if that is 1 or 2, else three or more. All but two in a loop: unrolled, kernels of up to eight
 // rows and blocks outgrow the cache of decoded instructions, and a program that holds all formats is a megabyte larger.
 template <class Format, int kIndex, int kMost>
-HWY_INLINE void add_rows(const Block& block, const std::byte* group, int64_t prefetch_distance, const Activations& x, SomeRows rows,
-                         int64_t index, RowSums<kMost>& sums) {
-  sums.first = add_block<Format, kIndex>(block, group, prefetch_distance, x, rows.first, index, sums.first);
-  if constexpr (kMost > 1) {
-    sums.second = add_block<Format, -1>(block, group, prefetch_distance, x, rows.first + 1, index, sums.second);
-  }
+HWY_INLINE void add_rows(const Block& block, const GroupPlace& at, const Activations& x, SomeRows rows, int64_t index,
+                         RowSums<kMost>& sums) {
+  sums.first = add_block<Format, kIndex>(block, at, x, rows.first, index, sums.first);
+  if constexpr (kMost > 1) sums.second = add_block<Format, -1>(block, at, x, rows.first + 1, index, sums.second);
   if constexpr (kMost > 2) {
 #pragma GCC unroll 1
     for (int64_t t = 2; t < rows.count; ++t) {
-      sums.others[t - 2] = add_block<Format, -1>(block, group, prefetch_distance, x, rows.first + t, index, sums.others[t - 2]);
+      sums.others[t - 2] = add_block<Format, -1>(block, at, x, rows.first + t, index, sums.others[t - 2]);
     }
   }
 }
 
 // Block kIndex of a group, then the ones behind it.
 template <class Format, int kMost, int kIndex>
-HWY_INLINE void add_group(const std::byte* p, int64_t prefetch_distance, int lane, const typename Format::Header& header, int group,
-                          const Activations& x, SomeRows rows, int64_t first_block, RowSums<kMost>& sums) {
+HWY_INLINE void add_group(const GroupPlace& at, const typename Format::Header& header, const Activations& x, SomeRows rows,
+                          int64_t first_block, RowSums<kMost>& sums) {
   if constexpr (kIndex < Format::kBlocksPerGroup) {
     Block block;
-    Format::template load<kIndex>(p, lane, header, group, block);
-    add_rows<Format, kIndex, kMost>(block, p + group * kGroupBytes<Format>, prefetch_distance, x, rows,
-                                    first_block + group * Format::kBlocksPerGroup + kIndex, sums);
-    add_group<Format, kMost, kIndex + 1>(p, prefetch_distance, lane, header, group, x, rows, first_block, sums);
+    Format::template load<kIndex>(at.block, at.lane, header, at.group, block);
+    add_rows<Format, kIndex, kMost>(block, at, x, rows, first_block + at.group * Format::kBlocksPerGroup + kIndex, sums);
+    add_group<Format, kMost, kIndex + 1>(at, header, x, rows, first_block, sums);
   }
 }
 
 template <class Format, int kMost>
-void multiply_rows(const std::byte* tile, int64_t prefetch_distance, int lane, const Activations& x, SomeRows rows, float* out,
-                   int64_t out_stride) {
+void multiply_rows(const TileStream& stream, const Activations& x, SomeRows rows, float* out, int64_t out_stride) {
+  const auto [tile, prefetch_distance, lane] = stream;
   RowSums<kMost> sums;
   sums.first = sums.second = zero();
   for (Floats& sum : sums.others) sum = zero();
@@ -115,7 +129,8 @@ void multiply_rows(const std::byte* tile, int64_t prefetch_distance, int lane, c
     const std::byte* p = tile + block * Format::kBytes * 16;
     const typename Format::Header header = Format::header(p, lane);
     for (int group = 0; group < Format::kGroups; ++group) {
-      add_group<Format, kMost, 0>(p, prefetch_distance, lane, header, group, x, rows, block * (Format::kColumns / kActivationBlock), sums);
+      add_group<Format, kMost, 0>({p, prefetch_distance, lane, group}, header, x, rows, block * (Format::kColumns / kActivationBlock),
+                                  sums);
     }
   }
   out += rows.first * out_stride + lane;
@@ -129,14 +144,15 @@ void multiply_rows(const std::byte* tile, int64_t prefetch_distance, int lane, c
 template <class Format>
 void multiply_tile(const std::byte* tile, int64_t prefetch_distance, const Activations& x, float* out, int64_t out_stride) {
   for (int lane = 0; lane < 16; lane += kVectorRows) {
+    const TileStream stream{tile, prefetch_distance, lane};
     for (int64_t row = 0; row < x.rows; row += kFewRows) {
       const SomeRows rows{row, std::min(kFewRows, x.rows - row)};
       if (rows.count == 1) {
-        multiply_rows<Format, 1>(tile, prefetch_distance, lane, x, rows, out, out_stride);
+        multiply_rows<Format, 1>(stream, x, rows, out, out_stride);
       } else if (rows.count == 2) {
-        multiply_rows<Format, 2>(tile, prefetch_distance, lane, x, rows, out, out_stride);
+        multiply_rows<Format, 2>(stream, x, rows, out, out_stride);
       } else {
-        multiply_rows<Format, kFewRows>(tile, prefetch_distance, lane, x, rows, out, out_stride);
+        multiply_rows<Format, kFewRows>(stream, x, rows, out, out_stride);
       }
     }
   }
@@ -155,13 +171,20 @@ HWY_INLINE constexpr int left_by(int place) {
   return 0;
 }
 
-// totals and minima += the products of place kPlace, in which `dots` are the sums of a part of a group.
+// Of a block of 256 columns: integer sums times their factors, and minima times the sums of the activations.
+template <int kTokens>
+struct BlockSums {
+  Ints totals[kTokens];
+  Floats minima[kTokens];
+};
+
+// sums += the products of place kPlace, in which `dots` are the sums of a part of a group.
 template <class Format, int kTokens, int kPart, int kPlace = 0>
-HWY_INLINE void add_places(const std::byte* p, int lane, const typename Format::Header& header, int group, const Activations& x,
-                           int64_t first, const Ints (&dots)[kTokens][Format::kPlaces], Ints (&totals)[kTokens],
-                           Floats (&minima)[kTokens]) {
+HWY_INLINE void add_places(const GroupPlace& at_group, const typename Format::Header& header, const Activations& x, int64_t first,
+                           const Ints (&dots)[kTokens][Format::kPlaces], BlockSums<kTokens>& sums) {
   if constexpr (kPlace < Format::kPlaces) {
     constexpr int kLeftBy = left_by<Format>(kPlace);
+    const auto [p, prefetch_distance, lane, group] = at_group;
     Ints factor;
     if constexpr (Format::kScaleColumns < Format::kColumns) factor = Format::template factor<kPlace, kPart>(p, lane, header, group);
     Floats minimum;
@@ -171,24 +194,25 @@ HWY_INLINE void add_places(const std::byte* p, int lane, const typename Format::
       Ints sum = dots[t][kPlace];
       if constexpr (kLeftBy > 0) sum = ints_down<kLeftBy>(sum);
       if constexpr (Format::kScaleColumns < Format::kColumns) sum = ints_multiply(sum, factor);
-      totals[t] = ints_add(totals[t], sum);
+      sums.totals[t] = ints_add(sums.totals[t], sum);
       if constexpr (Format::kMinimumColumns > 0) {
         const int64_t at = (t * x.columns / kActivationBlock + first + kPlace) * kPartsOfBlock<Format> + kPart;
-        minima[t] = multiply_add(minimum, splat(x.sums[at]), minima[t]);
+        sums.minima[t] = multiply_add(minimum, splat(x.sums[at]), sums.minima[t]);
       }
     }
-    add_places<Format, kTokens, kPart, kPlace + 1>(p, lane, header, group, x, first, dots, totals, minima);
+    add_places<Format, kTokens, kPart, kPlace + 1>(at_group, header, x, first, dots, sums);
   }
 }
 
 // The same for parts kPart and those behind it of a group, whose first block of 32 columns is number `first` of the activations.
 template <class Format, int kTokens, int kPart = 0>
-HWY_INLINE void add_parts(const std::byte* p, int64_t prefetch_distance, int lane, const typename Format::Header& header, int group,
-                          const Activations& x, int64_t first, Ints (&totals)[kTokens], Floats (&minima)[kTokens]) {
+HWY_INLINE void add_parts(const GroupPlace& at_group, const typename Format::Header& header, const Activations& x, int64_t first,
+                          BlockSums<kTokens>& sums) {
   constexpr int kParts = kPartsOfBlock<Format>;
   if constexpr (kPart < kParts) {
     constexpr int kPlaces = Format::kPlaces;
     constexpr bool kStarts = Format::kScaleColumns < Format::kColumns && kDotBias != Format::kZero;
+    const auto [p, prefetch_distance, lane, group] = at_group;
     Ints dots[kTokens][kPlaces];
 #pragma GCC unroll 4
     for (int t = 0; t < kTokens; ++t) {
@@ -212,14 +236,14 @@ HWY_INLINE void add_parts(const std::byte* p, int64_t prefetch_distance, int lan
         }
       }
     }
-    add_places<Format, kTokens, kPart>(p, lane, header, group, x, first, dots, totals, minima);
-    add_parts<Format, kTokens, kPart + 1>(p, prefetch_distance, lane, header, group, x, first, totals, minima);
+    add_places<Format, kTokens, kPart>(at_group, header, x, first, dots, sums);
+    add_parts<Format, kTokens, kPart + 1>(at_group, header, x, first, sums);
   }
 }
 
 template <class Format, int kTokens>
-void multiply_places(const std::byte* tile, int64_t prefetch_distance, int lane, const Activations& all, int64_t row, float* out,
-                     int64_t out_stride) {
+void multiply_places(const TileStream& stream, const Activations& all, int64_t row, float* out, int64_t out_stride) {
+  const auto [tile, prefetch_distance, lane] = stream;
   constexpr bool kOneStart = Format::kScaleColumns == Format::kColumns;
   const int64_t blocks = all.columns / kWideActivationBlock;
   Activations x = all;  // from `row` on
@@ -233,22 +257,21 @@ void multiply_places(const std::byte* tile, int64_t prefetch_distance, int lane,
   for (int64_t block = 0; block < blocks; ++block) {
     const std::byte* p = tile + block * Format::kBytes * 16;
     const typename Format::Header header = Format::header(p, lane);
-    Ints totals[kTokens];
-    Floats minima[kTokens];
+    BlockSums<kTokens> of_block;
 #pragma GCC unroll 4
     for (int t = 0; t < kTokens; ++t) {
-      totals[t] = splat_int(kOneStart ? x.starts[t * blocks + block] : 0);
-      minima[t] = zero();
+      of_block.totals[t] = splat_int(kOneStart ? x.starts[t * blocks + block] : 0);
+      of_block.minima[t] = zero();
     }
     // Not unrolled: compilers would mix the groups' loads, and prefetchers lose them (q5_k on Zen 4: 0.36 of the bandwidth, not 1.0).
 #pragma GCC unroll 1
     for (int group = 0; group < Format::kGroups; ++group) {
-      add_parts<Format, kTokens>(p, prefetch_distance, lane, header, group, x, block * 8 + group * Format::kPlaces, totals, minima);
+      add_parts<Format, kTokens>({p, prefetch_distance, lane, group}, header, x, block * 8 + group * Format::kPlaces, of_block);
     }
 #pragma GCC unroll 4
     for (int t = 0; t < kTokens; ++t) {
-      sums[t] = multiply_add(to_floats(totals[t]), multiply(header.scale, splat(x.scales[t * blocks + block])), sums[t]);
-      if constexpr (Format::kMinimumColumns > 0) sums[t] = multiply_subtract(minima[t], header.minimum, sums[t]);
+      sums[t] = multiply_add(to_floats(of_block.totals[t]), multiply(header.scale, splat(x.scales[t * blocks + block])), sums[t]);
+      if constexpr (Format::kMinimumColumns > 0) sums[t] = multiply_subtract(of_block.minima[t], header.minimum, sums[t]);
     }
   }
 #pragma GCC unroll 4
@@ -259,14 +282,15 @@ template <class Format>
 void multiply_tile_places(const std::byte* tile, int64_t prefetch_distance, const Activations& x, float* out, int64_t out_stride) {
   constexpr int kMost = std::min(4, kSums / Format::kPlaces);
   for (int lane = 0; lane < 16; lane += kVectorRows) {
+    const TileStream stream{tile, prefetch_distance, lane};
     int64_t row = 0;
     if constexpr (kMost >= 4) {
-      for (; row + 4 <= x.rows; row += 4) multiply_places<Format, 4>(tile, prefetch_distance, lane, x, row, out, out_stride);
+      for (; row + 4 <= x.rows; row += 4) multiply_places<Format, 4>(stream, x, row, out, out_stride);
     }
     if constexpr (kMost >= 2) {
-      for (; row + 2 <= x.rows; row += 2) multiply_places<Format, 2>(tile, prefetch_distance, lane, x, row, out, out_stride);
+      for (; row + 2 <= x.rows; row += 2) multiply_places<Format, 2>(stream, x, row, out, out_stride);
     }
-    for (; row < x.rows; ++row) multiply_places<Format, 1>(tile, prefetch_distance, lane, x, row, out, out_stride);
+    for (; row < x.rows; ++row) multiply_places<Format, 1>(stream, x, row, out, out_stride);
   }
 }
 
@@ -380,74 +404,87 @@ HWY_INLINE void store_sum(Floats sum, const ChunkSums& target, int token, int ve
   store(sum, target.out + token * target.out_stride + vector * kVectorRows);
 }
 
-// kVectors vectors of weight rows times the kTokens rows of a panel of activations, of which `row` is the first. `runs`: where each
-// vector's groups begin.
-template <class Group, int kVectors, int kTokens>
-void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row,
-                   const ChunkSums& target) {
-  constexpr int kWordsOfScale = Group::kWords / Group::kScales;
-  const int64_t first = (row * x.columns + chunk.first * kTokens) / Group::kColumns;  // the panel's group there
-  const int8_t* quants = x.quants + first * Group::kColumns;
-  const float* scales = x.scales + first;
-  const int32_t* starts = x.starts + first * Group::kScales;
-  const float* minimum_sums = Group::kMinima > 0 ? x.sums + first * Group::kMinima : nullptr;
-  Floats sums[kTokens][kVectors];
-#pragma GCC unroll 8
-  for (int t = 0; t < kTokens; ++t) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sums[t][v] = zero();
-  }
-  const int64_t bytes = chunk.count / Group::kColumns * Group::kBytes;
-  for (int64_t at = 0; at < bytes; at += Group::kBytes) {
-    Floats values[kTokens][kVectors];  // in units of the activations' scale
+// The sums of kVectors vectors of weight rows and kTokens rows of activations.
+template <int kVectors, int kTokens>
+struct RunSums {
+  Floats values[kTokens][kVectors];
+
+  HWY_INLINE void clear() {
 #pragma GCC unroll 8
     for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) values[t][v] = zero();
     }
-#pragma GCC unroll 2
-    for (int part = 0; part < Group::kScales; ++part) {
-      Ints dots[kTokens][kVectors];
+  }
+};
+
+// sums += the products of part `part` of a group, which has one scale, in units of the activations' scale. `groups`: each vector's.
+template <class Group, int kVectors, int kTokens>
+HWY_INLINE void add_part(const std::byte* const (&groups)[kVectors], int part, const int8_t* quants, const int32_t* starts,
+                         RunSums<kVectors, kTokens>& sums) {
+  constexpr int kWordsOfScale = Group::kWords / Group::kScales;
+  Ints dots[kTokens][kVectors];
 #pragma GCC unroll 8
-      for (int t = 0; t < kTokens; ++t) {
-        const Ints start = splat_int(starts[part * kTokens + t]);
+  for (int t = 0; t < kTokens; ++t) {
+    const Ints start = splat_int(starts[part * kTokens + t]);
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) dots[t][v] = start;
-      }
+    for (int v = 0; v < kVectors; ++v) dots[t][v] = start;
+  }
 #pragma GCC unroll 8
-      for (int w = part * kWordsOfScale; w < (part + 1) * kWordsOfScale; ++w) {
-        Bytes words[kVectors];
+  for (int w = part * kWordsOfScale; w < (part + 1) * kWordsOfScale; ++w) {
+    Bytes words[kVectors];
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) words[v] = load_bytes(runs[v] + at + w * kVectorBytes);
+    for (int v = 0; v < kVectors; ++v) words[v] = load_bytes(groups[v] + w * kVectorBytes);
 #pragma GCC unroll 8
-        for (int t = 0; t < kTokens; ++t) {
-          const Ints word = splat_word(quants + 4 * (w * kTokens + t));
+    for (int t = 0; t < kTokens; ++t) {
+      const Ints word = splat_word(quants + 4 * (w * kTokens + t));
 #pragma GCC unroll 4
-          for (int v = 0; v < kVectors; ++v) dots[t][v] = dot(dots[t][v], words[v], word);
-        }
-      }
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        const Floats scale = load(reinterpret_cast<const float*>(runs[v] + at) + (Group::kWords + part) * kVectorRows);
-#pragma GCC unroll 8
-        for (int t = 0; t < kTokens; ++t) values[t][v] = multiply_add(to_floats(dots[t][v]), scale, values[t][v]);
-      }
+      for (int v = 0; v < kVectors; ++v) dots[t][v] = dot(dots[t][v], words[v], word);
     }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const Floats scale = load(reinterpret_cast<const float*>(groups[v]) + (Group::kWords + part) * kVectorRows);
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) sums.values[t][v] = multiply_add(to_floats(dots[t][v]), scale, sums.values[t][v]);
+  }
+}
+
+// kVectors vectors of weight rows times the kTokens rows of a panel of activations, of which `row` is the first. `runs`: where each
+// vector's groups begin.
+template <class Group, int kVectors, int kTokens>
+void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row,
+                   const ChunkSums& target) {
+  const int64_t first = (row * x.columns + chunk.first * kTokens) / Group::kColumns;  // the panel's group there
+  const int8_t* quants = x.quants + first * Group::kColumns;
+  const float* scales = x.scales + first;
+  const int32_t* starts = x.starts + first * Group::kScales;
+  const float* minimum_sums = Group::kMinima > 0 ? x.sums + first * Group::kMinima : nullptr;
+  RunSums<kVectors, kTokens> sums;
+  sums.clear();
+  const int64_t bytes = chunk.count / Group::kColumns * Group::kBytes;
+  for (int64_t at = 0; at < bytes; at += Group::kBytes) {
+    const std::byte* groups[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) groups[v] = runs[v] + at;
+    RunSums<kVectors, kTokens> of_group;
+    of_group.clear();
+#pragma GCC unroll 2
+    for (int part = 0; part < Group::kScales; ++part) add_part<Group>(groups, part, quants, starts, of_group);
 #pragma GCC unroll 8
     for (int t = 0; t < kTokens; ++t) {
       const Floats scale = splat(scales[t]);
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sums[t][v] = multiply_add(values[t][v], scale, sums[t][v]);
+      for (int v = 0; v < kVectors; ++v) sums.values[t][v] = multiply_add(of_group.values[t][v], scale, sums.values[t][v]);
     }
 #pragma GCC unroll 2
     for (int part = 0; part < Group::kMinima; ++part) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
-        const Floats minimum = load(reinterpret_cast<const float*>(runs[v] + at) + (Group::kWords + Group::kScales + part) * kVectorRows);
+        const Floats minimum = load(reinterpret_cast<const float*>(groups[v]) + (Group::kWords + Group::kScales + part) * kVectorRows);
 #pragma GCC unroll 8
-        for (int t = 0; t < kTokens; ++t) {
-          sums[t][v] = multiply_subtract(minimum, splat(minimum_sums[part * kTokens + t]), sums[t][v]);
-        }
+        for (int t = 0; t < kTokens; ++t)
+          sums.values[t][v] = multiply_subtract(minimum, splat(minimum_sums[part * kTokens + t]), sums.values[t][v]);
       }
     }
     quants += Group::kColumns * kTokens;
@@ -458,7 +495,7 @@ void multiply_runs(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, 
 #pragma GCC unroll 8
   for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) store_sum(sums[t][v], target, t, v);
+    for (int v = 0; v < kVectors; ++v) store_sum(sums.values[t][v], target, t, v);
   }
 }
 

@@ -82,11 +82,11 @@ void multiply_stretch(const Stretch& stretch, bool two_panels, bool two_tiles) {
   two_tiles ? multiply_stretch<kParts, false, true>(stretch) : multiply_stretch<kParts, false, false>(stretch);
 }
 
-// A pair of panels, whose first row is `row`, times the chunk of all tiles, of which the first one's lies at `tiles`. kParts: bf16 that
+// A pair of panels, whose first row is `row`, times the chunk of all tiles, of which the first one's lies at tiles.data. kParts: bf16 that
 // make up a number.
 template <int kParts>
-void multiply_pair(const std::byte* tiles, int64_t tile_stride, int64_t count, ColumnChunk chunk, const Activations& x, int64_t row,
-                   const PairRows& rows, const ChunkSums& target) {
+void multiply_pair(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, int64_t row, const PairRows& rows,
+                   const ChunkSums& target) {
   // Between stretches: of two tiles side by side, then of the next two.
   constexpr int64_t kStepBytes = kParts * kTileBytes;
   alignas(64) std::array<float, kManyTiles * 2 * kPanelTokens * kTileRows> kept;
@@ -98,13 +98,13 @@ void multiply_pair(const std::byte* tiles, int64_t tile_stride, int64_t count, C
     const bool last = column + columns == chunk.count;
     const amx::Factor panels{values(row, rows[0], column), values(row + rows[0], rows[1], column), kRowBytes, kParts * rows[0] * kRowBytes,
                              kParts * rows[1] * kRowBytes};
-    for (int64_t tile = 0; tile < count; tile += 2) {
-      const bool two_tiles = tile + 1 < count;
-      const std::byte* words = tiles + tile * tile_stride + column / kStepColumns * kStepBytes;
+    for (int64_t tile = 0; tile < tiles.count; tile += 2) {
+      const bool two_tiles = tile + 1 < tiles.count;
+      const std::byte* words = tiles.data + tile * tiles.stride + column / kStepColumns * kStepBytes;
       const amx::TilePair between = amx::sums_at(kept.data() + tile * 2 * kPanelTokens * kTileRows, 2 * kTileRows, rows[0]);
       const ChunkSums sums = target.from(0, tile * kTileRows);
       multiply_stretch<kParts>({panels,
-                                {words, words + (two_tiles ? tile_stride : 0), kRowBytes, kStepBytes, kStepBytes},
+                                {words, words + (two_tiles ? tiles.stride : 0), kRowBytes, kStepBytes, kStepBytes},
                                 columns / kStepColumns,
                                 column == 0 ? amx::sums_at(sums.earlier, sums.earlier_stride, rows[0]) : between,
                                 last ? amx::sums_at(sums.out, sums.out_stride, rows[0]) : between},
@@ -116,7 +116,8 @@ void multiply_pair(const std::byte* tiles, int64_t tile_stride, int64_t count, C
 // kInPlace: tiles are pairs of bf16 from their first column on; else of the chunk alone.
 template <bool kInPlace, int kParts>
 void multiply_pairs(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& target) {
-  const std::byte* data = tiles.data + (kInPlace ? chunk.first / kStepColumns * kTileBytes : 0);
+  ExpandedTiles columns = tiles;
+  if constexpr (kInPlace) columns.data += chunk.first / kStepColumns * kTileBytes;
   const TokenPanels panels{x.rows, kPanelTokens};
   PairRows used{};
   for (int64_t panel = 0; panel < panels.count; panel += 2) {
@@ -124,7 +125,7 @@ void multiply_pairs(const ExpandedTiles& tiles, ColumnChunk chunk, const Activat
     const int64_t middle = panels.first(panel + 1);
     const PairRows rows{middle - row, panel + 1 < panels.count ? panels.first(panel + 2) - middle : 0};
     if (rows != used) use_shapes(used = rows);
-    multiply_pair<kParts>(data, tiles.stride, tiles.count, chunk, x, row, rows, target.from(row, 0));
+    multiply_pair<kParts>(columns, chunk, x, row, rows, target.from(row, 0));
   }
   _tile_release();
 }

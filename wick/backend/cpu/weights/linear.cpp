@@ -8,16 +8,11 @@ namespace wick::cpu {
 namespace {
 
 // Rows [first, first + count) of a plain weight as f32: in place if it is f32 already, else widened into scratch.
-struct WeightRows {
-  const float* data;
-  int64_t stride;
-};
-
-WeightRows widen_rows(const LinearJob& job, ScratchFrame& frame, const Operand& weight, int64_t first, int64_t count) {
+MatrixView<const float> widen_rows(const LinearJob& job, ScratchFrame& frame, const Operand& weight, int64_t first, int64_t count) {
   const Layout& layout = *weight.layout;
   const bool quantized = is_quantized(weight.dtype);
   if (weight.dtype == DType::f32 && layout.stride(1) == 1)
-    return {data_of<const float>(weight) + first * layout.stride(0), layout.stride(0)};
+    return {data_of<const float>(weight) + first * layout.stride(0), layout.stride(0), count, job.k};
   auto* rows = frame.take<float>(static_cast<size_t>(kPanelRows * job.k));
   const int64_t element = quantized ? 0 : info(weight.dtype).block_bytes;
   for (int64_t row = 0; row < count; ++row) {
@@ -37,7 +32,7 @@ WeightRows widen_rows(const LinearJob& job, ScratchFrame& frame, const Operand& 
       unpack_rows(job.runtime->kernels(), weight.dtype, source + i * layout.stride(1) * element, target.subspan(static_cast<size_t>(i), 1));
     }
   }
-  return {rows, job.k};
+  return {rows, job.k, count, job.k};
 }
 
 // Row `first` of a float weight whose rows are contiguous; nullptr otherwise.
@@ -47,21 +42,17 @@ const T* contiguous_row(const Operand& weight, DType dtype, int64_t first) {
   return data_of<const T>(weight) + first * weight.layout->stride(0);
 }
 
-// out[t · out_stride + r] for the tokens t of the block, counted from its first, and `count` rows r of a plain weight.
-void multiply_plain(const LinearJob& job, int thread, const Operand& weight, int64_t first, int64_t count, Tokens tokens, float* out,
-                    int64_t out_stride) {
+// out: the tokens of the block by the rows of a plain weight.
+void multiply_plain(const LinearJob& job, int thread, const Operand& weight, const UnitRows& rows, const MatrixView<float>& out) {
   const SimdKernels& kernels = job.runtime->kernels();
-  const float* x = job.x + tokens.first * job.k;
+  const MatrixView<const float> x{job.x + rows.tokens.first * job.k, job.k, rows.tokens.count, job.k};
   const int64_t stride = weight.layout->stride(0);
-  if (const auto* rows = contiguous_row<f16>(weight, DType::f16, first)) {
-    return kernels.panel_f16(rows, stride, count, x, job.k, tokens.count, job.k, out, out_stride);
-  }
-  if (const auto* rows = contiguous_row<bf16>(weight, DType::bf16, first)) {
-    return kernels.panel_bf16(rows, stride, count, x, job.k, tokens.count, job.k, out, out_stride);
-  }
+  if (const auto* halves = contiguous_row<f16>(weight, DType::f16, rows.first))
+    return kernels.panel_f16({halves, stride, rows.count, job.k}, x, out);
+  if (const auto* halves = contiguous_row<bf16>(weight, DType::bf16, rows.first))
+    return kernels.panel_bf16({halves, stride, rows.count, job.k}, x, out);
   ScratchFrame frame(job.runtime->scratch(thread));
-  const WeightRows rows = widen_rows(job, frame, weight, first, count);
-  kernels.panel(rows.data, rows.stride, count, x, job.k, tokens.count, job.k, out, out_stride);
+  kernels.panel(widen_rows(job, frame, weight, rows.first, rows.count), x, out);
 }
 
 // A job on plain weights. A quantized one is widened for every block, so there all activations are one block.
@@ -78,10 +69,9 @@ void linear_any(const OpCall& call) {
   if (can_multiply_tiles(call)) return linear_tiles(call);
   ScratchFrame frame(runtime_of(call).scratch(0));
   const LinearJob job = make_plain_job(call, frame);
-  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
-    float* out = product.out + tokens.first * product.outputs + first;
-    multiply_plain(job, thread, *product.weight, first, count, tokens, out, product.outputs);
-    finish(job, product, first, count, tokens);
+  run_units(job, [&](int thread, const Product& product, const UnitRows& rows) {
+    multiply_plain(job, thread, *product.weight, rows, product.results(rows));
+    finish(job, product, rows);
   });
 }
 
@@ -89,9 +79,9 @@ void gated_linear_any(const OpCall& call) {
   if (can_multiply_tiles(call)) return gated_linear_tiles(call);
   ScratchFrame frame(runtime_of(call).scratch(0));
   const LinearJob job = make_plain_job(call, frame);
-  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
-    gate_unit(job, thread, product, first, count, tokens,
-              [&](size_t which, float* out) { multiply_plain(job, thread, call.inputs[which + 1], first, count, tokens, out, count); });
+  run_units(job, [&](int thread, const Product& product, const UnitRows& rows) {
+    gate_unit(job, thread, product, rows,
+              [&](size_t which, const MatrixView<float>& out) { multiply_plain(job, thread, call.inputs[which + 1], rows, out); });
   });
 }
 

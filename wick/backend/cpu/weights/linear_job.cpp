@@ -5,9 +5,11 @@
 namespace wick::cpu {
 namespace {
 
-// rms_norm of all rows.
-const float* normalized(CpuRuntime& runtime, ScratchFrame& frame, const float* x, int64_t rows, int64_t k, const float* weight,
-                        double epsilon) {
+// rms_norm of all rows of the job's activations.
+const float* normalized(const LinearJob& job, ScratchFrame& frame, const float* weight, double epsilon) {
+  CpuRuntime& runtime = *job.runtime;
+  const float* x = job.x;
+  const int64_t rows = job.rows, k = job.k;
   const RowLoops<float>& loops = runtime.kernels().rows<float>();
   auto* out = frame.take<float>(static_cast<size_t>(rows * k));
   constexpr int64_t kElementsOfPart = 32768;
@@ -15,7 +17,7 @@ const float* normalized(CpuRuntime& runtime, ScratchFrame& frame, const float* x
     for (int64_t row = begin; row < end; ++row) {
       const double squares = loops.sum_of_squares(x + row * k, 0, static_cast<size_t>(k));
       const auto factor = static_cast<float>(1 / std::sqrt(squares / static_cast<double>(k) + epsilon));
-      loops.normalize(x + row * k, 0, factor, weight, nullptr, out + row * k, static_cast<size_t>(k));
+      loops.normalize(x + row * k, {.factor = factor, .weight = weight}, out + row * k, static_cast<size_t>(k));
     }
   });
   return out;
@@ -42,8 +44,7 @@ LinearJob make_job(const OpCall& call, int64_t unit, ScratchFrame& frame) {
   if (call.op == OpId::gated_linear) job.up_bias = bias(1);
   if (params.has_residual) job.residual = data_of<const float>(call.inputs.back());
   if (params.has_norm) {
-    job.x = normalized(*job.runtime, frame, job.x, rows, k, data_of<const float>(call.inputs[1 + weights]),
-                       static_cast<double>(params.epsilon));
+    job.x = normalized(job, frame, data_of<const float>(call.inputs[1 + weights]), static_cast<double>(params.epsilon));
   }
   return job;
 }

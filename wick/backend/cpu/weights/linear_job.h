@@ -10,6 +10,19 @@ namespace wick::cpu {
 
 inline constexpr size_t kMaxWeights = 3;
 
+// Rows of activations that are multiplied with a unit of weights before the next unit's turn.
+struct Tokens {
+  int64_t first;
+  int64_t count;
+};
+
+// Rows of a weight that are multiplied with some rows of activations.
+struct UnitRows {
+  int64_t first;
+  int64_t count;
+  Tokens tokens;
+};
+
 // One weight matrix of a call and where its products go.
 struct Product {
   const Operand* weight;
@@ -17,12 +30,11 @@ struct Product {
   int64_t first_unit;  // number of its first unit of work, counted over all weights of the call
   float* out;          // [rows, outputs]
   const float* bias;   // [outputs]; of a gated pair the gate's; nullptr: none
-};
 
-// Rows of activations that are multiplied with a unit of weights before the next unit's turn.
-struct Tokens {
-  int64_t first;
-  int64_t count;
+  // Where the products of these rows go.
+  [[nodiscard]] MatrixView<float> results(const UnitRows& rows) const noexcept {
+    return {out + rows.tokens.first * outputs + rows.first, outputs, rows.tokens.count, rows.count};
+  }
 };
 
 struct LinearJob {
@@ -52,27 +64,26 @@ struct LinearJob {
 // Makes blocks of activations that stay in the second-level cache beside the weights; `element` is their size as the kernel reads them.
 void block_tokens(LinearJob& job, int64_t element);
 
-// Adds a bias to [tokens, count], whose rows are `stride` apart.
-inline void add_bias(const float* bias, float* out, int64_t stride, int64_t tokens, int64_t count) {
+// Adds elements [first, …) of a bias, if there is one, to each row.
+inline void add_bias(const float* bias, int64_t first, const MatrixView<float>& out) {
   if (bias == nullptr) return;
-  for (int64_t token = 0; token < tokens; ++token) {
-    for (int64_t i = 0; i < count; ++i) out[token * stride + i] += bias[i];
+  for (int64_t token = 0; token < out.rows; ++token) {
+    for (int64_t i = 0; i < out.columns; ++i) out.row(token)[i] += bias[first + i];
   }
 }
 
-// What follows a product's rows [first, first + count) of these tokens: bias and residual.
-inline void finish(const LinearJob& job, const Product& product, int64_t first, int64_t count, Tokens tokens) {
-  if (product.bias == nullptr && job.residual == nullptr) return;
-  const int64_t begin = tokens.first * product.outputs + first;
-  add_bias(product.bias == nullptr ? nullptr : product.bias + first, product.out + begin, product.outputs, tokens.count, count);
+// What follows a product: bias and residual.
+inline void finish(const LinearJob& job, const Product& product, const UnitRows& rows) {
+  const MatrixView<float> out = product.results(rows);
+  add_bias(product.bias, rows.first, out);
   if (job.residual == nullptr) return;
-  for (int64_t token = 0; token < tokens.count; ++token) {
-    const int64_t row = begin + token * product.outputs;
-    for (int64_t i = 0; i < count; ++i) product.out[row + i] += job.residual[row + i];
+  const float* residual = job.residual + (out.data - product.out);
+  for (int64_t token = 0; token < out.rows; ++token) {
+    for (int64_t i = 0; i < out.columns; ++i) out.row(token)[i] += residual[token * product.outputs + i];
   }
 }
 
-// Calls body(thread, product, first row, rows, tokens) for runs of units of one weight, block of tokens by block.
+// Calls body(thread, product, rows) for runs of units of one weight, block of tokens by block.
 template <class Body>
 void run_units(const LinearJob& job, Body&& body) {
   job.runtime->threads().share_out(job.units, [&](int thread, int64_t begin, int64_t end) {
@@ -82,29 +93,28 @@ void run_units(const LinearJob& job, Body&& body) {
         const Product& product = job.products[index];
         const int64_t last = std::min(product.outputs, (end - product.first_unit) * job.unit);
         for (int64_t row = std::max<int64_t>(0, begin - product.first_unit) * job.unit; row < last; row += job.run_rows) {
-          body(thread, product, row, std::min(job.run_rows, last - row), tokens);
+          body(thread, product, UnitRows{row, std::min(job.run_rows, last - row), tokens});
         }
       }
     }
   });
 }
 
-// Computes gate and up side by side for a unit of rows, then the activation of both: multiply(which, out) fills [tokens, count].
+// Computes gate and up side by side for a unit of rows, then the activation of both: multiply(which, out) fills [tokens, rows].
 template <class Multiply>
-void gate_unit(const LinearJob& job, int thread, const Product& product, int64_t first, int64_t count, Tokens tokens, Multiply&& multiply) {
+void gate_unit(const LinearJob& job, int thread, const Product& product, const UnitRows& rows, Multiply&& multiply) {
   ScratchFrame frame(job.runtime->scratch(thread));
-  const auto elements = static_cast<size_t>(tokens.count * count);
-  auto* gate = frame.take<float>(elements);
-  auto* up = frame.take<float>(elements);
+  const auto elements = static_cast<size_t>(rows.tokens.count * rows.count);
+  const MatrixView<float> gate{frame.take<float>(elements), rows.count, rows.tokens.count, rows.count};
+  const MatrixView<float> up{frame.take<float>(elements), rows.count, rows.tokens.count, rows.count};
   multiply(0, gate);
   multiply(1, up);
-  add_bias(product.bias == nullptr ? nullptr : product.bias + first, gate, count, tokens.count, count);
-  add_bias(job.up_bias == nullptr ? nullptr : job.up_bias + first, up, count, tokens.count, count);
+  add_bias(product.bias, rows.first, gate);
+  add_bias(job.up_bias, rows.first, up);
   const auto activate = job.runtime->kernels().gate_multiply[static_cast<size_t>(job.gate)];
-  for (int64_t token = 0; token < tokens.count; ++token) {
-    float* out = product.out + (tokens.first + token) * product.outputs + first;
-    activate(gate + token * count, up + token * count, out, static_cast<size_t>(count));
-  }
+  const MatrixView<float> out = product.results(rows);
+  for (int64_t token = 0; token < out.rows; ++token)
+    activate(gate.row(token), up.row(token), out.row(token), static_cast<size_t>(out.columns));
 }
 
 }  // namespace wick::cpu

@@ -74,9 +74,10 @@ void quantize(const LinearJob& job, const ActivationForm& form, ScratchFrame& fr
   auto* sums = sums_of_row == 0 ? nullptr : frame.take<float>(static_cast<size_t>(job.rows * sums_of_row));
   for_each_panel(job, form, [&](int64_t first, int64_t rows) {
     for (int64_t row = 0; row < rows; ++row) {
-      job.runtime->kernels().quantize_row(job.x + (first + row) * job.k, job.k, form, rows, quants + first * job.k + 4 * row,
-                                          scales + first * blocks + row, starts + first * starts_of_row + row,
-                                          sums == nullptr ? nullptr : sums + first * sums_of_row + row);
+      const SimdKernels::QuantizedRow out{quants + first * job.k + 4 * row, scales + first * blocks + row,
+                                          starts + first * starts_of_row + row,
+                                          sums == nullptr ? nullptr : sums + first * sums_of_row + row};
+      job.runtime->kernels().quantize_row(job.x + (first + row) * job.k, job.k, form, rows, out);
     }
   });
   x.quants = quants;
@@ -232,30 +233,34 @@ void multiply_tile(const TilePlan& plan, const std::byte* tile, int64_t prefetch
   }
 }
 
-// out[token · out_stride + 0 … 16 · tiles - 1] for whole tiles.
-void multiply_tiles(const TilePlan& plan, int thread, const TileSource& source, int64_t tiles, float* out, int64_t out_stride) {
+// The same of whole tiles, one after the other: out [tokens, 16 · tiles].
+void multiply_by_few(const TilePlan& plan, int thread, const TileSource& source, int64_t tiles, const MatrixView<float>& out) {
   const LinearJob& job = plan.job;
   const int64_t tile_bytes = storage_bytes(source.dtype, kInterleavedRows * job.k);
-  if (plan.many == nullptr) {
-    // Weights that stream by have pushed the lines of the results out of the cache. One by one, tile after tile, each would cost as much
-    // time as a kilobyte of weights.
-    for (int64_t row = 0; row < std::min(plan.x.rows, plan.kernels->few_rows); ++row) {
-      for (int64_t tile = 0; tile < tiles; ++tile) __builtin_prefetch(out + row * out_stride + tile * kInterleavedRows, 1);
-    }
-    const auto multiply = [&](int64_t prefetch_distance) {
-      for (int64_t tile = 0; tile < tiles; ++tile) {
-        ScratchFrame frame(job.runtime->scratch(thread));
-        const std::byte* one = interleaved(job, frame, {source.dtype, source.bytes + tile * tile_bytes, source.prepared}, 1);
-        multiply_tile(plan, one, prefetch_distance, out + tile * kInterleavedRows, out_stride);
-      }
-    };
-    if (!source.prepared) return multiply(0);
-    const bool gemv = plan.x.rows <= kGemvRows;
-    const StreamId stream{gemv ? StreamKind::gemv : StreamKind::skinny_gemm, source.dtype};
-    // More rows are bound by arithmetic, which teaches nothing.
-    const int64_t bytes = plan.x.rows <= plan.kernels->few_rows ? tiles * tile_bytes : 0;
-    return job.runtime->prefetch().run(stream, gemv ? plan.kernels->gemv_prefetch : plan.kernels->skinny_prefetch, bytes, multiply);
+  // Weights that stream by have pushed the lines of the results out of the cache. One by one, tile after tile, each would cost as much
+  // time as a kilobyte of weights.
+  for (int64_t row = 0; row < std::min(plan.x.rows, plan.kernels->few_rows); ++row) {
+    for (int64_t tile = 0; tile < tiles; ++tile) __builtin_prefetch(out.row(row) + tile * kInterleavedRows, 1);
   }
+  const auto multiply = [&](int64_t prefetch_distance) {
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      ScratchFrame frame(job.runtime->scratch(thread));
+      const std::byte* one = interleaved(job, frame, {source.dtype, source.bytes + tile * tile_bytes, source.prepared}, 1);
+      multiply_tile(plan, one, prefetch_distance, out.data + tile * kInterleavedRows, out.stride);
+    }
+  };
+  if (!source.prepared) return multiply(0);
+  const bool gemv = plan.x.rows <= kGemvRows;
+  const StreamId stream{gemv ? StreamKind::gemv : StreamKind::skinny_gemm, source.dtype};
+  // More rows are bound by arithmetic, which teaches nothing.
+  const int64_t bytes = plan.x.rows <= plan.kernels->few_rows ? tiles * tile_bytes : 0;
+  job.runtime->prefetch().run(stream, gemv ? plan.kernels->gemv_prefetch : plan.kernels->skinny_prefetch, bytes, multiply);
+}
+
+// Whole tiles at once, chunk by chunk: out [tokens, 16 · tiles].
+void multiply_by_many(const TilePlan& plan, int thread, const TileSource& source, int64_t tiles, const MatrixView<float>& out) {
+  const LinearJob& job = plan.job;
+  const int64_t tile_bytes = storage_bytes(source.dtype, kInterleavedRows * job.k);
   ScratchFrame frame(job.runtime->scratch(thread));
   const std::byte* rows = interleaved(job, frame, source, tiles);
   // Rows of the result may lie a power of two apart, which would fall into one set of the cache: sum up elsewhere.
@@ -267,39 +272,41 @@ void multiply_tiles(const TilePlan& plan, int thread, const TileSource& source, 
     const bool last = first + chunk.count == job.k;
     ScratchFrame chunk_frame(job.runtime->scratch(thread));
     plan.many->multiply(expand_chunk(plan, chunk_frame, {rows, tile_bytes, tiles, nullptr}, chunk), chunk, plan.x,
-                        {first > 0 ? sums : nullptr, lanes, last ? out : sums, last ? out_stride : lanes});
+                        {first > 0 ? sums : nullptr, lanes, last ? out.data : sums, last ? out.stride : lanes});
   }
 }
 
 // The few plain rows behind the last tile.
-void multiply_tail(const LinearJob& job, int thread, const Operand& weight, const std::byte* rows, int64_t count, float* out,
-                   int64_t out_stride) {
+void multiply_tail(const LinearJob& job, int thread, DType dtype, const std::byte* rows, const MatrixView<float>& out) {
   const SimdKernels& kernels = job.runtime->kernels();
   ScratchFrame frame(job.runtime->scratch(thread));
   auto* widened = frame.take<float>(static_cast<size_t>(job.k));
-  for (int64_t row = 0; row < count; ++row) {
-    unpack_rows(kernels, weight.dtype, rows + row * storage_bytes(weight.dtype, job.k), {widened, static_cast<size_t>(job.k)});
-    kernels.panel(widened, job.k, 1, job.x, job.k, job.rows, job.k, out + row, out_stride);
+  for (int64_t row = 0; row < out.columns; ++row) {
+    unpack_rows(kernels, dtype, rows + row * storage_bytes(dtype, job.k), {widened, static_cast<size_t>(job.k)});
+    kernels.panel({widened, job.k, 1, job.k}, {job.x, job.k, job.rows, job.k}, out.part(0, row, out.rows, 1));
   }
 }
 
-// Rows [first, first + count) of weight number `which`; `first` begins a tile.
-void multiply_rows(const TilePlan& plan, int thread, size_t which, int64_t first, int64_t count, float* out, int64_t out_stride) {
+// Rows from `first` on of weight number `which`, all activations: out [tokens, rows]. `first` begins a tile.
+void multiply_rows(const TilePlan& plan, int thread, size_t which, int64_t first, const MatrixView<float>& out) {
   const LinearJob& job = plan.job;
   const Operand& weight = plan.weights[which];
   const ReadyTiles& ready = plan.ready[which];
   const int64_t tile_bytes = storage_bytes(weight.dtype, kInterleavedRows * job.k);
-  const int64_t first_tile = first / kInterleavedRows, tiles = count / kInterleavedRows, tiled = tiles * kInterleavedRows;
+  const int64_t first_tile = first / kInterleavedRows, tiles = out.columns / kInterleavedRows, tiled = tiles * kInterleavedRows;
   const std::byte* plain = plain_data(weight) + storage_bytes(weight.dtype, weight.layout->offset()) + first_tile * tile_bytes;
   int64_t prepared = std::clamp<int64_t>(ready.count - first_tile, 0, tiles);
   // The kernel of many rows takes all tiles of a unit at once, wherever they come from.
   if (plan.many != nullptr && prepared < tiles) prepared = 0;
-  if (prepared > 0) multiply_tiles(plan, thread, {weight.dtype, ready.data + first_tile * tile_bytes, true}, prepared, out, out_stride);
+  const auto multiply = plan.many == nullptr ? multiply_by_few : multiply_by_many;
+  if (prepared > 0) multiply(plan, thread, {weight.dtype, ready.data + first_tile * tile_bytes, true}, prepared, out);
   if (prepared < tiles) {
-    multiply_tiles(plan, thread, {weight.dtype, plain + prepared * tile_bytes, false}, tiles - prepared, out + prepared * kInterleavedRows,
-                   out_stride);
+    const int64_t done = prepared * kInterleavedRows;
+    multiply(plan, thread, {weight.dtype, plain + prepared * tile_bytes, false}, tiles - prepared,
+             out.part(0, done, out.rows, tiled - done));
   }
-  if (tiled < count) multiply_tail(job, thread, weight, plain + tiles * tile_bytes, count - tiled, out + tiled, out_stride);
+  if (tiled < out.columns)
+    multiply_tail(job, thread, weight.dtype, plain + tiles * tile_bytes, out.part(0, tiled, out.rows, out.columns - tiled));
 }
 
 }  // namespace
@@ -323,10 +330,9 @@ void linear_tiles(const OpCall& call) {
   const TilePlan plan = make_plan(call, frame);
   if (plan.job.rows <= kDecodeRows) op.set_few_rows();
   const LinearJob& job = plan.job;
-  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
-    multiply_rows(plan, thread, static_cast<size_t>(product.weight - plan.weights.data()), first, count,
-                  product.out + tokens.first * product.outputs + first, product.outputs);
-    finish(job, product, first, count, tokens);
+  run_units(job, [&](int thread, const Product& product, const UnitRows& rows) {
+    multiply_rows(plan, thread, static_cast<size_t>(product.weight - plan.weights.data()), rows.first, product.results(rows));
+    finish(job, product, rows);
   });
 }
 
@@ -336,9 +342,9 @@ void gated_linear_tiles(const OpCall& call) {
   const TilePlan plan = make_plan(call, frame);
   if (plan.job.rows <= kDecodeRows) op.set_few_rows();
   const LinearJob& job = plan.job;
-  run_units(job, [&](int thread, const Product& product, int64_t first, int64_t count, Tokens tokens) {
-    gate_unit(job, thread, product, first, count, tokens,
-              [&](size_t which, float* out) { multiply_rows(plan, thread, which, first, count, out, count); });
+  run_units(job, [&](int thread, const Product& product, const UnitRows& rows) {
+    gate_unit(job, thread, product, rows,
+              [&](size_t which, const MatrixView<float>& out) { multiply_rows(plan, thread, which, rows.first, out); });
   });
 }
 
