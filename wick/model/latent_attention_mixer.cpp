@@ -18,8 +18,8 @@ class LatentAttentionMixer final : public Mixer {
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
   [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override {
-    if (spec_.query_rank == 0) return {&query_, &rows_, &output_};
-    return {&query_, &rows_, &query_up_, &output_};
+    if (spec_.query_rank == 0) return {&query_, &rows_, &keys_, &values_, &output_};
+    return {&query_, &rows_, &query_up_, &keys_, &values_, &output_};
   }
 
  private:

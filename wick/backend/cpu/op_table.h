@@ -61,7 +61,6 @@ void linear_any(const OpCall& call);
 void gated_linear_any(const OpCall& call);
 // linear_tiles.cpp: where can_multiply_tiles()
 void linear_tiles(const OpCall& call);
-void gated_linear_tiles(const OpCall& call);
 // linear_experts.cpp: linear_experts and gated_linear_experts
 void linear_experts_any(const OpCall& call);
 // attention.cpp

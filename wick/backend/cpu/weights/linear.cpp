@@ -76,7 +76,7 @@ void linear_any(const OpCall& call) {
 }
 
 void gated_linear_any(const OpCall& call) {
-  if (can_multiply_tiles(call)) return gated_linear_tiles(call);
+  if (can_multiply_tiles(call)) return linear_tiles(call);
   ScratchFrame frame(runtime_of(call).scratch(0));
   const LinearJob job = make_plain_job(call, frame);
   run_units(job, [&](int thread, const Product& product, const UnitRows& rows) {

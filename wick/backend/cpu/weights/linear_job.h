@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "wick/backend/cpu/cpu_runtime.h"
 
@@ -57,6 +58,10 @@ struct LinearJob {
 [[nodiscard]] bool has_tile_kernels(const SimdKernels& kernels, DType dtype);
 // Whether a call of linear or gated_linear may be done by tiles: it rounds activations.
 [[nodiscard]] bool can_multiply_tiles(const OpCall& call);
+// Whether it is done by the kernel for few rows of activations, whose time goes into reading weights.
+[[nodiscard]] bool streams_tiles(const OpCall& call);
+// Calls of linear or gated_linear of which streams_tiles() is true, with one fork-join for all.
+void stream_tiles(std::span<const OpCall> calls);
 
 // Units of `unit` weight rows. gated_linear has one product for gate and up. Activations are normalized here, by all threads,
 // into `frame`, which the calling thread keeps until the product is done.
@@ -83,21 +88,26 @@ inline void finish(const LinearJob& job, const Product& product, const UnitRows&
   }
 }
 
-// Calls body(thread, product, rows) for runs of units of one weight, block of tokens by block.
+// Calls body(thread, product, rows) for units [begin, end) in runs of one weight, block of tokens by block.
 template <class Body>
-void run_units(const LinearJob& job, Body&& body) {
-  job.runtime->threads().share_out(job.units, [&](int thread, int64_t begin, int64_t end) {
-    for (int64_t token = 0; token < job.rows; token += job.block) {
-      const Tokens tokens{token, std::min(job.block, job.rows - token)};
-      for (size_t index = 0; index < job.count; ++index) {
-        const Product& product = job.products[index];
-        const int64_t last = std::min(product.outputs, (end - product.first_unit) * job.unit);
-        for (int64_t row = std::max<int64_t>(0, begin - product.first_unit) * job.unit; row < last; row += job.run_rows) {
-          body(thread, product, UnitRows{row, std::min(job.run_rows, last - row), tokens});
-        }
+void run_unit_range(const LinearJob& job, int thread, int64_t begin, int64_t end, const Body& body) {
+  for (int64_t token = 0; token < job.rows; token += job.block) {
+    const Tokens tokens{token, std::min(job.block, job.rows - token)};
+    for (size_t index = 0; index < job.count; ++index) {
+      const Product& product = job.products[index];
+      const int64_t last = std::min(product.outputs, (end - product.first_unit) * job.unit);
+      for (int64_t row = std::max<int64_t>(0, begin - product.first_unit) * job.unit; row < last; row += job.run_rows) {
+        body(thread, product, UnitRows{row, std::min(job.run_rows, last - row), tokens});
       }
     }
-  });
+  }
+}
+
+// The same for all units, which threads share.
+template <class Body>
+void run_units(const LinearJob& job, const Body& body) {
+  job.runtime->threads().share_out(job.units,
+                                   [&](int thread, int64_t begin, int64_t end) { run_unit_range(job, thread, begin, end, body); });
 }
 
 // Computes gate and up side by side for a unit of rows, then the activation of both: multiply(which, out) fills [tokens, rows].

@@ -2,6 +2,8 @@
 // for many, a chunk of two tiles is expanded once in the first-level cache and all activations pass over it. Plain rows, which are not
 // prepared yet, are interleaved on the way, so that results are the same: that costs no memory, and decode about half of its speed.
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "wick/backend/cpu/op_table.h"
 #include "wick/backend/cpu/weights/linear_job.h"
@@ -309,6 +311,21 @@ void multiply_rows(const TilePlan& plan, int thread, size_t which, int64_t first
     multiply_tail(job, thread, weight.dtype, plain + tiles * tile_bytes, out.part(0, tiled, out.rows, out.columns - tiled));
 }
 
+// Units [begin, end) of linear or gated_linear.
+void run_plan_range(const TilePlan& plan, OpId op, int thread, int64_t begin, int64_t end) {
+  const LinearJob& job = plan.job;
+  if (op == OpId::gated_linear) {
+    return run_unit_range(job, thread, begin, end, [&](int, const Product& product, const UnitRows& rows) {
+      gate_unit(job, thread, product, rows,
+                [&](size_t which, const MatrixView<float>& out) { multiply_rows(plan, thread, which, rows.first, out); });
+    });
+  }
+  run_unit_range(job, thread, begin, end, [&](int, const Product& product, const UnitRows& rows) {
+    multiply_rows(plan, thread, static_cast<size_t>(product.weight - plan.weights.data()), rows.first, product.results(rows));
+    finish(job, product, rows);
+  });
+}
+
 }  // namespace
 
 bool has_tile_kernels(const SimdKernels& kernels, DType dtype) {
@@ -324,28 +341,42 @@ bool can_multiply_tiles(const OpCall& call) {
   });
 }
 
+bool streams_tiles(const OpCall& call) {
+  if (!can_multiply_tiles(call)) return false;
+  const Layout& x = *call.inputs[0].layout;
+  const TileKernels& kernels = runtime_of(call).kernels().tile_kernels(call.inputs[1].dtype);
+  return kernels_of_many(kernels, x.elements() / x.shape().last(), call.parameters<LinearParams>()) == nullptr;
+}
+
+void stream_tiles(std::span<const OpCall> calls) {
+  CpuRuntime& runtime = runtime_of(calls.front());
+  WeightPreparer::Op op(runtime.preparer());
+  op.set_few_rows();
+  ScratchFrame frame(runtime.scratch(0));
+  std::vector<TilePlan> plans;
+  plans.reserve(calls.size());
+  int64_t units = 0;
+  for (const OpCall& call : calls) {
+    plans.push_back(make_plan(call, frame));
+    units += plans.back().job.units;
+  }
+  runtime.threads().share_out(units, [&](int thread, int64_t begin, int64_t end) {
+    for (size_t index = 0, first = 0; index < plans.size(); first += static_cast<size_t>(plans[index++].job.units)) {
+      const TilePlan& plan = plans[index];
+      const auto before = static_cast<int64_t>(first);
+      const int64_t from = std::max<int64_t>(0, begin - before), to = std::min(plan.job.units, end - before);
+      if (from < to) run_plan_range(plan, calls[index].op, thread, from, to);
+    }
+  });
+}
+
 void linear_tiles(const OpCall& call) {
   WeightPreparer::Op op(runtime_of(call).preparer());
   ScratchFrame frame(runtime_of(call).scratch(0));
   const TilePlan plan = make_plan(call, frame);
   if (plan.job.rows <= kDecodeRows) op.set_few_rows();
-  const LinearJob& job = plan.job;
-  run_units(job, [&](int thread, const Product& product, const UnitRows& rows) {
-    multiply_rows(plan, thread, static_cast<size_t>(product.weight - plan.weights.data()), rows.first, product.results(rows));
-    finish(job, product, rows);
-  });
-}
-
-void gated_linear_tiles(const OpCall& call) {
-  WeightPreparer::Op op(runtime_of(call).preparer());
-  ScratchFrame frame(runtime_of(call).scratch(0));
-  const TilePlan plan = make_plan(call, frame);
-  if (plan.job.rows <= kDecodeRows) op.set_few_rows();
-  const LinearJob& job = plan.job;
-  run_units(job, [&](int thread, const Product& product, const UnitRows& rows) {
-    gate_unit(job, thread, product, rows,
-              [&](size_t which, const MatrixView<float>& out) { multiply_rows(plan, thread, which, rows.first, out); });
-  });
+  plan.job.runtime->threads().share_out(plan.job.units,
+                                        [&](int thread, int64_t begin, int64_t end) { run_plan_range(plan, call.op, thread, begin, end); });
 }
 
 }  // namespace wick::cpu
