@@ -14,10 +14,26 @@ target_compile_options(wick_compiler INTERFACE -fvisibility=hidden -fvisibility-
 target_compile_options(wick_compiler INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 # A program holds no section that nothing refers to, and needs no library that it calls nothing of.
 target_link_options(wick_compiler INTERFACE LINKER:--gc-sections LINKER:--as-needed)
+# A program's tables of addresses take 200 KB of instructions to its loader, or a few KB where these are packed: by linkers and loaders of
+# 2022 and later, which is seen by running a program. Not for shared libraries, which may go to older systems.
+if(NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+  include(CheckCXXSourceRuns)
+  set(CMAKE_REQUIRED_LINK_OPTIONS LINKER:-z,pack-relative-relocs)
+  check_cxx_source_runs("int zero; int* address = &zero; int main() { return *address; }" WICK_PACKS_RELOCATIONS)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+  set_property(GLOBAL APPEND PROPERTY WICK_SEARCHED_PATHS WICK_PACKS_RELOCATIONS)
+  if(WICK_PACKS_RELOCATIONS)
+    target_link_options(wick_compiler INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:LINKER:-z,pack-relative-relocs>)
+  endif()
+endif()
 # Code that runs a few times for each op, file or command is compiled for size: programs that hold it are a third smaller, and what takes
 # time is in the loops of the backends, the quantized formats, the tokenizer and the sampler. Builds that check the code set
 # WICK_SMALL_CODE to OFF, and precompiled headers exclude it: both have flags of their own.
 set(WICK_SMALL_CODE_FLAGS $<$<AND:$<BOOL:${WICK_SMALL_CODE}>,$<NOT:$<BOOL:${WICK_PRECOMPILE}>>,$<NOT:$<CONFIG:Debug>>>:-Os>)
+# The code whose speed matters: with the vectors of -O3, but without its copies for special cases and its unrolled ends of loops, which
+# gain nothing there. The loops of the CPU backend choose for themselves.
+set(WICK_FAST_CODE_FLAGS
+    "$<$<AND:$<BOOL:${WICK_SMALL_CODE}>,$<NOT:$<BOOL:${WICK_PRECOMPILE}>>,$<CONFIG:Release>>:-O2;-ftree-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>>")
 
 # What ccache needs to look into precompiled headers, with the launcher below.
 function(wick_cached_precompiled target)
