@@ -1,17 +1,20 @@
 // NVRTC's interface or hiprtc's (hip_names.h) over this machine's compiler: kernels become code for the host. FAKE_NVRTC="version=11080,
-// newest=90,refuse=1" makes it what a test needs. hiprtc ends the process when it is asked for an architecture that
-// FAKE_HIPRTC="unknown=gfx11" names the beginning of, as old ones do.
+// newest=90,refuse=1" makes it what a test needs; with together=2 nothing is compiled before two callers are in it at once. hiprtc ends the
+// process when it is asked for an architecture that FAKE_HIPRTC="unknown=gfx11" names the beginning of, as old ones do.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -91,7 +94,28 @@ std::string host_text(const std::string& text) {
   return rest;
 }
 
+// Whether so many callers have come at the same time, if one has to.
+bool is_together() {
+  static std::mutex mutex;
+  static std::condition_variable changed;
+  static int inside = 0;
+  static bool came = false;
+  const int wanted = setting("together", 0);
+  std::unique_lock lock(mutex);
+  if (wanted < 2) return came = false, true;
+  ++inside;
+  came = came || inside >= wanted;
+  changed.notify_all();
+  changed.wait_for(lock, std::chrono::seconds(20), [] { return came; });
+  --inside;
+  return came;
+}
+
 int compile(Program& program, const std::string& architecture) {
+  if (!is_together()) {
+    program.log = "nobody else came";
+    return kCompilation;
+  }
   std::string folder = (std::filesystem::temp_directory_path() / "fake-compiler-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return kInvalidInput;
   std::ofstream(folder + "/kernel.cpp") << host_text(program.text);

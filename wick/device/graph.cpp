@@ -121,6 +121,26 @@ void Graph::set_parameter(size_t node, size_t index, uint32_t bits) {
   replays_ = 0;
 }
 
-const GraphRecorder kGraphRecorder = {.record = &Graph::record, .replay = [](const Graph& graph) { graph.replay(); }};
+namespace {
+
+void compile_together(const Device& device, const std::function<void()>& body) {
+  if (auto* const runtime = dynamic_cast<KernelRuntime*>(&device.runtime())) runtime->compile_together(body);
+}
+
+// What buffers that are gone have left with us counts too: it is given back before memory runs out.
+std::optional<size_t> free_bytes(const Device& device) {
+  auto* const runtime = dynamic_cast<KernelRuntime*>(&device.runtime());
+  const std::optional<size_t> free = runtime == nullptr ? std::nullopt : runtime->driver().free_bytes();
+  if (!free) return std::nullopt;
+  const AllocatorStatistics kept = runtime->allocator().statistics();
+  return *free + (kept.reserved > kept.allocated ? kept.reserved - kept.allocated : 0);
+}
+
+}  // namespace
+
+const GraphRecorder kGraphRecorder = {.record = &Graph::record,
+                                      .replay = [](const Graph& graph) { graph.replay(); },
+                                      .compile_together = &compile_together,
+                                      .free_bytes = &free_bytes};
 
 }  // namespace wick

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,9 @@
 #include "wick/op/device_caps.h"
 
 namespace wick {
+
+// A program that somebody is making.
+using FutureProgram = std::shared_future<std::shared_ptr<const Program>>;
 
 class KernelDriver {
  public:
@@ -53,6 +57,11 @@ class KernelDriver {
   [[nodiscard]] virtual std::vector<std::byte> compile(const ir::Kernel& prepared, const std::string& text) = 0;
   // The program from such a binary (empty without a dialect); nullptr where the driver refuses it, as it may after an update.
   [[nodiscard]] virtual std::shared_ptr<const Program> load(ir::Kernel prepared, std::span<const std::byte> binary) = 0;
+  // How many threads may be in compile() and load() at once to good use; with fewer than two, awaited() is not called.
+  [[nodiscard]] virtual int compilers() const noexcept { return 1; }
+  // A program that is the one of load() as soon as that is made: who launches it before waits, and gets the error that kept it from being
+  // made.
+  [[nodiscard]] virtual std::shared_ptr<const Program> awaited(ir::Kernel /*prepared*/, FutureProgram /*made*/) { return nullptr; }
 };
 
 // What a driver's compiler said of a text that it refused.

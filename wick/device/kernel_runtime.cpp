@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/log.h"
 #include "wick/ir/passes.h"
 
 namespace wick {
@@ -74,7 +76,35 @@ std::unique_ptr<Buffer> KernelRuntime::import_host(std::byte* data, size_t bytes
   return buffer;
 }
 
-std::shared_ptr<const Program> KernelRuntime::compile(const ir::Kernel& kernel) { return remember(make(ir::prepare(kernel, caps()))); }
+std::shared_ptr<const Program> KernelRuntime::compile(const ir::Kernel& kernel) {
+  ir::Kernel prepared = ir::prepare(kernel, caps());
+  if (!is_planning()) return remember(make(std::move(prepared)));
+  FutureProgram made = plan_->begin([this, prepared] { return make(prepared); });
+  return remember(driver_->awaited(std::move(prepared), std::move(made)));
+}
+
+void KernelRuntime::compile_together(const std::function<void()>& body) {
+  if (driver_->compilers() < 2 || validation_ != nullptr || is_recording()) return;
+  const auto start = std::chrono::steady_clock::now();
+  size_t programs = 0;
+  {
+    ProgramPlan plan(driver_->compilers());
+    PlanningQueue queue(driver_->queue());
+    if (!record_with(queue)) return;
+    struct Recording {
+      KernelRuntime& runtime;
+      ~Recording() {
+        runtime.plan_ = nullptr;
+        runtime.stop_recording();
+      }
+    } const recording{*this};
+    plan_ = &plan;
+    body();
+    programs = plan.size();
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (programs > 0) log_info("{}: {} kernels were made ready in {:.2f} s", caps().name, programs, seconds.count());
+}
 
 std::shared_ptr<const Program> KernelRuntime::remember(std::shared_ptr<const Program> program) {
   const std::lock_guard lock(compiled_mutex_);

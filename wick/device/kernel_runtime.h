@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include "wick/device/capture.h"
 #include "wick/device/kernel_driver.h"
 #include "wick/device/program_cache.h"
+#include "wick/device/program_plan.h"
 #include "wick/device/runtime.h"
 #include "wick/device/trace.h"
 #include "wick/device/validate.h"
@@ -34,7 +36,7 @@ class KernelRuntime final : public Runtime, public BufferSplitter {
   [[nodiscard]] Queue& queue() noexcept override { return is_recording() ? *recorder_ : outer_queue(); }
   // None while launches are checked or recorded: what a driver's own libraries queue is not seen.
   [[nodiscard]] OpFunction override_for(OpId op, int kind, DType dtype) const noexcept override {
-    return validation_ != nullptr || is_recording() ? nullptr : driver_->override_for(op, kind, dtype);
+    return validation_ != nullptr || (is_recording() && !is_planning()) ? nullptr : driver_->override_for(op, kind, dtype);
   }
   [[nodiscard]] bool runs_kernels() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Program> compile(const ir::Kernel& kernel) override;
@@ -74,6 +76,14 @@ class KernelRuntime final : public Runtime, public BufferSplitter {
     return recording_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
 
+  // Makes the programs that `body` needs, several at once, so that the first run of a model does not wait for one after the other. `body`
+  // calls the ops whose programs are wanted on buffers of their sizes, and what it launches does not run; it is not called where the
+  // driver makes one program at a time, while launches are checked, or while a graph is recorded. A program that cannot be made says so
+  // when it is launched. Errors: those of `body`.
+  void compile_together(const std::function<void()>& body);
+  // Whether the calling thread is in it: a driver's own library then queues nothing.
+  [[nodiscard]] bool is_planning() const noexcept { return plan_ != nullptr && is_recording(); }
+
   // The driver's queue, if it captures work and nothing looks at what it is given; else nullptr.
   [[nodiscard]] CaptureQueue* capture_queue() noexcept {
     return validation_ != nullptr || trace_ ? nullptr : dynamic_cast<CaptureQueue*>(&driver_->queue());
@@ -101,6 +111,7 @@ class KernelRuntime final : public Runtime, public BufferSplitter {
   std::atomic<std::thread::id> recording_thread_;
   // The recording thread's.
   Queue* recorder_ = nullptr;
+  ProgramPlan* plan_ = nullptr;
   std::shared_ptr<CachingAllocator::Arena> arena_;
   std::mutex compiled_mutex_;
   struct Compiled {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "wick/device/op_call.h"
@@ -26,10 +28,13 @@ extern const KernelInterpreter kKernelInterpreter;
 class Device;
 class Graph;
 
-// Graph::record and Graph::replay, for code that every program holds.
+// Graph::record, Graph::replay, KernelRuntime::compile_together and KernelDriver::free_bytes, for code that every program holds. The last
+// two are also for devices that run no kernels: nothing is called then, and nothing known.
 struct GraphRecorder {
   Graph (*record)(const Device& device, const std::function<void()>& body);
   void (*replay)(const Graph& graph);
+  void (*compile_together)(const Device& device, const std::function<void()>& body);
+  std::optional<size_t> (*free_bytes)(const Device& device);
 };
 extern const GraphRecorder kGraphRecorder;
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "wick/base/process.h"
 
 namespace wick {
 
@@ -27,6 +30,16 @@ std::vector<std::byte> StreamDriver::compile(const ir::Kernel& /*prepared*/, con
 std::shared_ptr<const Program> StreamDriver::load(ir::Kernel prepared, std::span<const std::byte> binary) {
   const std::string entry = ir::entry_name(prepared);
   return queue_->load(std::move(prepared), entry, binary.data());
+}
+
+// A model has a few dozen kernels, and their compiler takes a core and some hundred MB each.
+int StreamDriver::compilers() const noexcept {
+  constexpr int kMost = 16;
+  return std::clamp(usable_cores(), 2, kMost);
+}
+
+std::shared_ptr<const Program> StreamDriver::awaited(ir::Kernel prepared, FutureProgram made) {
+  return std::make_shared<const StreamProgram>(std::move(prepared), queue_, std::move(made));
 }
 
 }  // namespace wick

@@ -29,6 +29,8 @@ class StreamDriver : public KernelDriver {
   [[nodiscard]] std::string binary_key() const override { return compiler_->key(target_); }
   [[nodiscard]] std::vector<std::byte> compile(const ir::Kernel& prepared, const std::string& text) override;
   [[nodiscard]] std::shared_ptr<const Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override;
+  [[nodiscard]] int compilers() const noexcept override;
+  [[nodiscard]] std::shared_ptr<const Program> awaited(ir::Kernel prepared, FutureProgram made) override;
 
   [[nodiscard]] int device() const noexcept { return device_; }  // the driver's number
 

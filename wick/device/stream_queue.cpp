@@ -25,7 +25,9 @@ StreamBuffer::~StreamBuffer() {
 
 StreamAddress stream_address(const Buffer& buffer, size_t offset) { return block_of(buffer).address() + buffer.place().offset + offset; }
 
-StreamProgram::~StreamProgram() { queue_->unload(module_); }
+StreamProgram::~StreamProgram() {
+  if (module_ != nullptr) queue_->unload(module_);
+}
 
 DeviceKind StreamProgram::kind() const noexcept { return queue_->context().api->kind; }
 
@@ -303,6 +305,8 @@ bool StreamQueue::copy_from_peer(Queue& other, const Buffer& source, size_t sour
 void StreamQueue::launch(const Launch& launch) {
   const StreamApi& api = *context_.api;
   const ir::Kernel& kernel = launch.program->kernel();
+  // Whoever makes it needs the queue.
+  StreamHandle const function = static_cast<const StreamProgram&>(*launch.program).function();
   const std::lock_guard lock(mutex_);
   begin_call();
   addresses_.clear();
@@ -311,7 +315,6 @@ void StreamQueue::launch(const Launch& launch) {
   for (StreamAddress& address : addresses_) arguments_.push_back(&address);
   // One behind the other: our own kernels take them as one structure, which is where the first is; others as an argument each.
   for (const uint32_t& parameter : launch.parameters) arguments_.push_back(const_cast<uint32_t*>(&parameter));  // NOLINT: it is only read
-  StreamHandle const function = static_cast<const StreamProgram&>(*launch.program).function();
   // A kernel of another's text does not wait.
   const bool early = early_launches_ && kernel.entry.empty();
   const int status = early ? api.launch_early.address(api, {.function = function,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "wick/device/capture.h"
+#include "wick/device/kernel_driver.h"
 #include "wick/device/last_work.h"
 #include "wick/device/peer_queue.h"
 #include "wick/device/queue.h"
@@ -49,20 +50,27 @@ class StreamBuffer final : public Buffer {
 
 class StreamQueue;
 
-// A kernel of a module that the driver has loaded.
+// A kernel of a module that the driver has loaded, or that another thread makes: whoever asks for its handles waits for them.
 class StreamProgram final : public Program {
  public:
   StreamProgram(ir::Kernel kernel, std::shared_ptr<StreamQueue> queue, StreamHandle module, StreamHandle function)
       : Program(std::move(kernel)), queue_(std::move(queue)), module_(module), function_(function) {}
+  // `made`: one of the same queue.
+  StreamProgram(ir::Kernel kernel, std::shared_ptr<StreamQueue> queue, FutureProgram made)
+      : Program(std::move(kernel)), queue_(std::move(queue)), made_(std::move(made)) {}
   ~StreamProgram() override;
 
   [[nodiscard]] DeviceKind kind() const noexcept;
-  [[nodiscard]] StreamHandle module() const noexcept { return module_; }
-  [[nodiscard]] StreamHandle function() const noexcept { return function_; }
+  // Errors of both: those that kept it from being made.
+  [[nodiscard]] StreamHandle module() const { return loaded().module_; }
+  [[nodiscard]] StreamHandle function() const { return loaded().function_; }
 
  private:
+  [[nodiscard]] const StreamProgram& loaded() const { return made_.valid() ? static_cast<const StreamProgram&>(*made_.get()) : *this; }
+
   std::shared_ptr<StreamQueue> queue_;
-  StreamHandle module_, function_;
+  StreamHandle module_ = nullptr, function_ = nullptr;
+  FutureProgram made_;
 };
 
 // Pinned memory that uploads pass through, piece after piece, so that the host copies into one while the device reads another.

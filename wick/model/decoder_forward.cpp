@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/device/linked_kernels.h"
 #include "wick/model/decoder_model.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/embedding.h"
@@ -130,20 +131,18 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
     // A device that runs behind the host would take all parts at once.
     if (options.stop && first > 0) device_.synchronize();
     const std::vector<StepInputs> inputs = inputs_of(batch, first, count, step.plan(first, count), options.earlier);
-    std::optional<AdapterRows> adapters = inputs.front().adapters;
+    const auto end = std::lower_bound(next, wanted.end(), first + count);
+    std::vector<int32_t> rows(next, end);
+    for (int32_t& row : rows) row -= static_cast<int32_t>(first);
+    compile_first(count, options, inputs.front().adapters.has_value(), [&] {
+      Residual residual = run_layers(inputs, pool, {});
+      if (!rows.empty()) (void)result_of_rows(residual, rows, options.result, inputs.front().adapters);
+    });
     Residual residual = run_layers(inputs, pool, options.stop);
     if (!residual.x.defined()) return {};
     step.advance();
-    const auto end = std::lower_bound(next, wanted.end(), first + count);
-    if (next == end) continue;
-    std::vector<int32_t> rows(next, end);
-    for (int32_t& row : rows) row -= static_cast<int32_t>(first);
-    if (std::ssize(rows) < count) {
-      residual.x = rows_of(residual.x, rows);
-      if (residual.added) residual.added = rows_of(*residual.added, rows);
-      if (adapters) adapters = AdapterRows{rows_of(adapters->ids, rows), rows_of(adapters->scales, rows)};
-    }
-    Tensor part = result_of(residual, options.result, adapters);
+    if (rows.empty()) continue;
+    Tensor part = result_of_rows(residual, rows, options.result, inputs.front().adapters);
     if (!result.defined()) {
       result = std::move(part);
     } else {
@@ -190,16 +189,35 @@ Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool
   const StepNumbers numbers(batch.tokens, plan, shape, pool.block_size());
   (void)angles_of(shape.positions, pool, 0);  // not among what is recorded
   const RecordedSteps::Key key{2 * id_ + (options.result == ModelResult::logits ? 0 : 1), shape};
-  const Tensor all = pool.recorded_steps().run(
-      device_, key, numbers.values(),
-      [&](const Tensor& on_device) {
-        const StepInputs inputs = numbers.inputs(on_device);
-        Residual residual = run_layers(std::span(&inputs, 1), pool, {});
-        return result_of(residual, options.result, std::nullopt);
-      },
-      [&](const Tensor& on_device) { put_earlier(batch.tokens, options.earlier, on_device); });
+  const auto run = [&](const Tensor& on_device) {
+    const StepInputs inputs = numbers.inputs(on_device);
+    Residual residual = run_layers(std::span(&inputs, 1), pool, {});
+    return result_of(residual, options.result, std::nullopt);
+  };
+  compile_first(shape.rows, options, false,
+                [&] { (void)run(Tensor::from_span(numbers.values(), {std::ssize(numbers.values())}, device_)); });
+  const Tensor all = pool.recorded_steps().run(device_, key, numbers.values(), run,
+                                               [&](const Tensor& on_device) { put_earlier(batch.tokens, options.earlier, on_device); });
   step.advance();
   return all.narrow(0, 0, batch.rows());
+}
+
+// Which kernels a step has depends on how many rows there are, by and large on the power of two.
+void DecoderModel::compile_first(int64_t rows, const ForwardOptions& options, bool has_adapters, const std::function<void()>& step) const {
+  constexpr int kWidths = 16;
+  const Runtime& runtime = device_.runtime();
+  if (!placement_.is_single() || observe_ || !runtime.runs_kernels() || runtime.op_fallback() != nullptr) return;
+  const int kind = has_adapters ? 3 : static_cast<int>(options.result);
+  const int width = std::min(static_cast<int>(std::bit_width(static_cast<uint64_t>(rows - 1))), kWidths - 1);
+  const uint64_t bit = uint64_t{1} << static_cast<unsigned>(kWidths * kind + width);
+  if ((compiled_.fetch_or(bit) & bit) != 0) return;
+  try {
+    // A program with a device that runs kernels has the recorder.
+    linked_graph_recorder()->compile_together(device_, step);
+  } catch (const Error& error) {
+    // The step that is to come may have the memory that was wanted twice.
+    if (error.code() != ErrorCode::out_of_memory) throw;
+  }
 }
 
 void DecoderModel::settle(Residual& residual) {
@@ -302,6 +320,16 @@ void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, std:
 Tensor DecoderModel::result_of(Residual& residual, ModelResult result, const std::optional<AdapterRows>& adapters) const {
   const Tensor normed = normalize(residual, *output_norm_);
   return result == ModelResult::logits ? logits_of(normed, adapters) : normed;
+}
+
+Tensor DecoderModel::result_of_rows(Residual& residual, std::span<const int32_t> rows, ModelResult result,
+                                    std::optional<AdapterRows> adapters) const {
+  if (std::ssize(rows) < residual.x.dim(0)) {
+    residual.x = rows_of(residual.x, rows);
+    if (residual.added) residual.added = rows_of(*residual.added, rows);
+    if (adapters) adapters = AdapterRows{rows_of(adapters->ids, rows), rows_of(adapters->scales, rows)};
+  }
+  return result_of(residual, result, adapters);
 }
 
 Tensor DecoderModel::logits_of(const Tensor& normed, const std::optional<AdapterRows>& adapters) const {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -94,6 +97,8 @@ class DecoderModel final : public LanguageModel {
   // What a part of a batch gives each device. Errors: adapter_rows'.
   [[nodiscard]] std::vector<StepInputs> inputs_of(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan,
                                                   const Tensor& earlier) const;
+  // Before the first step of about so many rows: has its kernels made ready at once, as a device that runs kernels may. `step` queues it.
+  void compile_first(int64_t rows, const ForwardOptions& options, bool has_adapters, const std::function<void()>& step) const;
   // The results of those rows; an empty tensor if it was to stop.
   [[nodiscard]] Tensor run_parts(const Batch& batch, std::span<const int32_t> wanted, KvStep& step, const KvPool& pool,
                                  const ForwardOptions& options) const;
@@ -105,6 +110,9 @@ class DecoderModel final : public LanguageModel {
   // The same in fewer passes; false, with nothing done, where the block or the device cannot.
   [[nodiscard]] static bool run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context, size_t device);
   [[nodiscard]] Tensor result_of(Residual& residual, ModelResult result, const std::optional<AdapterRows>& adapters) const;
+  // Of these rows of a part, which ascend.
+  [[nodiscard]] Tensor result_of_rows(Residual& residual, std::span<const int32_t> rows, ModelResult result,
+                                      std::optional<AdapterRows> adapters) const;
   // Of hidden states after the output norm.
   [[nodiscard]] Tensor logits_of(const Tensor& normed, const std::optional<AdapterRows>& adapters) const;
   [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head_ ? *own_head_ : embedding_; }
@@ -133,6 +141,7 @@ class DecoderModel final : public LanguageModel {
   KvLayout layout_;
   InputObserver observe_;
   bool record_;
+  mutable std::atomic<uint64_t> compiled_{0};  // of which steps compile_first() has seen one, a bit for each kind
   std::vector<std::shared_ptr<const LoraAdapter>> adapters_;
   std::vector<LoadedAdapter> loaded_adapters_;  // the same, as users know them
   uint64_t id_;                                 // tells its recordings from other models'
