@@ -8,6 +8,7 @@
 #include "wick/backend/cuda/backend.h"
 #include "wick/backend/cuda/cuda.h"
 #include "wick/backend/cuda/device.h"
+#include "wick/backend/cuda/nvml.h"
 
 namespace wick::cuda {
 namespace {
@@ -24,10 +25,6 @@ OpenedVendor open(const std::filesystem::path& folder) {
   return {api, std::make_shared<const Compiler>(folder.empty() ? Compiler::libraries_for(api->version) : fake, api->version)};
 }
 
-}  // namespace
-
-// Also of cuda_products_test.cpp.
-extern const Vendor kNvidia;
 const Vendor kNvidia{
     .fake_driver = "libcuda.so.1",
     .load_driver = [](const std::string& library) -> std::shared_ptr<const StreamApi> { return load_api(library); },
@@ -38,9 +35,12 @@ const Vendor kNvidia{
           for (StreamDevice& device : devices) describe(own(opened), compiler_of(opened), device);
           return devices;
         },
-    .driver = [](const OpenedVendor& opened, const StreamDevice& device, int index) -> std::unique_ptr<StreamDriver> {
-      return std::make_unique<CudaDriver>(std::static_pointer_cast<const Api>(opened.api), opened.compiler, device, index);
+    .driver = [](const OpenedVendor& opened, const StreamDevice& device, int index,
+                 VendorProducts products) -> std::unique_ptr<ProductDriver> {
+      return std::make_unique<CudaDriver>(std::static_pointer_cast<const Api>(opened.api), opened.compiler, device, index, products);
     },
+    .matrix_libraries = {"libcublasLt.so.12"},
+    .product = "cublasLtMatmul",
     .reset = "cuDevicePrimaryCtxReset_v2",
     .compiler_variable = "FAKE_NVRTC",
     .number = cuda_device,
@@ -50,7 +50,7 @@ const Vendor kNvidia{
     .open_on_stream = [](int index, StreamHandle stream) { return open_on_cuda_stream(index, static_cast<CUstream_st*>(stream)); },
     .handles = [](const Program& program) { return std::pair<StreamHandle, StreamHandle>(cuda_module(program), cuda_function(program)); }};
 
-namespace {
+class CudaDriverTest : public StreamDriverTest {};
 
 class CudaFaultTest : public StreamDriverTest {
  protected:
@@ -130,9 +130,53 @@ TEST_P(CudaFaultTest, AProcessorNewerThanTheCompilerIsReachedThroughTheDriversOw
   EXPECT_THAT(compiler().refusal(35), AllOf(HasSubstr("NVRTC 12.8"), HasSubstr("35")));
 }
 
+TEST_P(CudaDriverTest, NvmlTellsWhatIsInUse) {
+  if (!is_fake()) {
+    const Nvml library;
+    const DeviceUsage usage = library.usage(bus_id_of(api(), devices_[0].id));
+    EXPECT_GT(usage.memory_used, 0U);
+    EXPECT_GE(usage.memory_total, devices_[0].caps.memory_bytes);
+    EXPECT_LT(usage.memory_used, usage.memory_total);
+    return;
+  }
+  const std::string name = fakes() / "libnvidia-ml.so.1";
+  EXPECT_EQ(bus_id_of(api(), devices_[0].id), "0000:40:00.0");
+  const DeviceUsage usage = Nvml(name).usage("0000:40:00.0");
+  EXPECT_EQ(usage.memory_used, uint64_t{1} << 30U);
+  EXPECT_EQ(usage.memory_total, uint64_t{4} << 30U);
+  EXPECT_EQ(usage.busy, 0.25);
+  EXPECT_EQ(usage.watts, 123.456);
+  EXPECT_EQ(usage.celsius, 45);
+  {
+    const Variable fails("FAKE_NVML", "busy=3,temperature=3");
+    const DeviceUsage less = Nvml(name).usage("0000:40:00.0");
+    EXPECT_EQ(less.memory_used, uint64_t{1} << 30U);
+    EXPECT_EQ(less.busy, std::nullopt);
+    EXPECT_EQ(less.celsius, std::nullopt);
+  }
+  EXPECT_THAT(error_of<CudaError>([&] { static_cast<void>(Nvml(name).usage("0000:99:00.0")); }).what(),
+              HasSubstr("nvmlDeviceGetHandleByPciBusId_v2: Not Found"));
+  const Variable fails("FAKE_NVML", "init=9");
+  EXPECT_THAT(error_of<CudaError>([&] { const Nvml library(name); }).what(), HasSubstr("nvmlInit_v2: Driver Not Loaded"));
+}
+
+TEST(Nvml, WithoutTheLibraryTheErrorNamesIt) {
+  const Error missing = error_of([&] { const Nvml library("libno-such-nvml.so.1"); });
+  EXPECT_EQ(missing.code(), ErrorCode::not_found);
+  EXPECT_THAT(missing.what(), HasSubstr("libno-such-nvml.so.1"));
+  EXPECT_THAT(error_of([&] { const Nvml library("libm.so.6"); }).what(), HasSubstr("library libm.so.6 has no nvmlInit_v2"));
+}
+
 }  // namespace
 
+INSTANTIATE_TEST_SUITE_P(On, CudaDriverTest,
+                         testing::Values(VendorParameter{&kNvidia, "fake", true, ""}, VendorParameter{&kNvidia, "machine", false, ""}),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(On, StreamProductsTest,
+                         testing::Values(VendorParameter{&kNvidia, "fake", true, ""}, VendorParameter{&kNvidia, "machine", false, ""}),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(On, CudaFaultTest, testing::Values(VendorParameter{&kNvidia, "fake", true, ""}), name_of);
+INSTANTIATE_TEST_SUITE_P(On, StreamFaultsTest, testing::Values(VendorParameter{&kNvidia, "fake", true, ""}), name_of);
 INSTANTIATE_TEST_SUITE_P(On, StreamFaultTest, testing::Values(VendorParameter{&kNvidia, "fake", true, ""}), name_of);
 INSTANTIATE_TEST_SUITE_P(On, StreamDriverTest,
                          testing::Values(VendorParameter{&kNvidia, "fake", true, ""}, VendorParameter{&kNvidia, "machine", false, ""}),

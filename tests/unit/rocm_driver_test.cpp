@@ -12,8 +12,10 @@
 #include "unit/temporary_folder.h"
 #include "wick/backend/rocm/architectures.h"
 #include "wick/backend/rocm/device.h"
+#include "wick/backend/rocm/driver.h"
 #include "wick/backend/rocm/rocm.h"
 #include "wick/backend/rocm/usage.h"
+#include "wick/tensor/ops/matmul.h"
 
 namespace wick::rocm {
 namespace {
@@ -43,8 +45,12 @@ const Vendor kAmd{
           for (StreamDevice& device : devices) describe(own(opened), compiler_of(opened), device);
           return devices;
         },
-    .driver = [](const OpenedVendor& opened, const StreamDevice& device,
-                 int index) { return std::make_unique<StreamDriver>(opened.api, opened.compiler, ir::hip_dialect(), device, index); },
+    .driver = [](const OpenedVendor& opened, const StreamDevice& device, int index,
+                 VendorProducts products) -> std::unique_ptr<ProductDriver> {
+      return std::make_unique<RocmDriver>(std::static_pointer_cast<const Api>(opened.api), opened.compiler, device, index, products);
+    },
+    .matrix_libraries = {"libhipblaslt.so.1", "librocblas.so.5"},
+    .product = "hipblasLtMatmul",
     .reset = "hipDeviceReset",
     .compiler_variable = "FAKE_HIPRTC",
     .number = hip_device,
@@ -54,6 +60,8 @@ const Vendor kAmd{
                std::shared_ptr<const void> owner) { return wrap_hip_memory(reinterpret_cast<void*>(address), bytes, std::move(owner)); },
     .open_on_stream = [](int index, StreamHandle stream) { return open_on_hip_stream(index, static_cast<ihipStream_t*>(stream)); },
     .handles = [](const Program& program) { return std::pair<StreamHandle, StreamHandle>(hip_module(program), hip_function(program)); }};
+
+class RocmProductsTest : public StreamProductsTest {};
 
 class RocmFaultTest : public StreamDriverTest {
  protected:
@@ -140,6 +148,24 @@ TEST_P(RocmFaultTest, AnArchitectureThatTheCompilerDoesNotKnowIsRefusedBeforeItI
   EXPECT_THAT(vendor().devices(opened_).at(0).refusal, AllOf(HasSubstr("has no architecture gfx1301; it has gfx906, gfx908")));
 }
 
+// What hipBLASLt has no way for, rocBLAS may: here all of it.
+TEST_P(RocmProductsTest, WithoutAWayOfTheFirstLibraryTheSecondIsAsked) {
+  const Variable none("FAKE_HIPBLASLT", "none");
+  constexpr int64_t kSize = 256;
+  std::vector<float> values(kSize * kSize);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7) - 3;
+  const auto product_on = [&](VendorProducts products, DType dtype) {
+    const Device device = with(products);
+    const Tensor x = Tensor::from_vector(values, {kSize, kSize}, device).to_dtype(dtype);
+    return matmul(x, matmul(x, x.t())).to_dtype(DType::f32).to_vector<float>();
+  };
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    EXPECT_EQ(product_on(VendorProducts::exact, dtype), product_on(VendorProducts::none, dtype)) << to_string(dtype);
+  }
+  expect_products(0);
+  expect_products(6, "rocblas_gemm_strided_batched_ex");
+}
+
 TEST(RocmUsage, IsWhatTheKernelsDriverWritesIntoFiles) {
   const TemporaryFolder devices;
   const std::filesystem::path folder = devices.path() / "0000:40:00.0", sensors = folder / "hwmon" / "hwmon3";
@@ -180,7 +206,10 @@ TEST(Architectures, AreNamedOnceAndHaveTheInstructionsOfTheirFamily) {
 
 }  // namespace
 
+INSTANTIATE_TEST_SUITE_P(On, RocmProductsTest, testing::Values(VendorParameter{&kAmd, "fake", true, ""}), name_of);
+INSTANTIATE_TEST_SUITE_P(On, StreamProductsTest, testing::Values(VendorParameter{&kAmd, "fake", true, ""}), name_of);
 INSTANTIATE_TEST_SUITE_P(On, RocmFaultTest, testing::Values(VendorParameter{&kAmd, "fake", true, ""}), name_of);
+INSTANTIATE_TEST_SUITE_P(On, StreamFaultsTest, testing::Values(VendorParameter{&kAmd, "fake", true, ""}), name_of);
 INSTANTIATE_TEST_SUITE_P(On, StreamFaultTest, testing::Values(VendorParameter{&kAmd, "fake", true, ""}), name_of);
 INSTANTIATE_TEST_SUITE_P(On, StreamDriverTest,
                          testing::Values(VendorParameter{&kAmd, "fake", true, ""}, VendorParameter{&kAmd, "fake_32", true, "gfx1100"},

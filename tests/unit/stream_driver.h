@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -15,7 +16,7 @@
 #include "fake_gpu/fake_gpu.h"
 #include "unit/message_of.h"
 #include "wick/device/kernel_runtime.h"
-#include "wick/device/stream_driver.h"
+#include "wick/device/product_driver.h"
 #include "wick/ir/kernel.h"
 #include "wick/tensor/tensor.h"
 
@@ -34,9 +35,11 @@ struct Vendor {
   // With the fakes of that folder; the machine's where it is empty.
   OpenedVendor (*open)(const std::filesystem::path& folder);
   std::vector<StreamDevice> (*devices)(const OpenedVendor& vendor);
-  std::unique_ptr<StreamDriver> (*driver)(const OpenedVendor& vendor, const StreamDevice& device, int index);
-  const char* reset;              // the call that makes a lost context anew
-  const char* compiler_variable;  // of the environment, which the fake compiler reads
+  std::unique_ptr<ProductDriver> (*driver)(const OpenedVendor& vendor, const StreamDevice& device, int index, VendorProducts products);
+  std::vector<const char*> matrix_libraries;  // files of fakes, the first to be asked first
+  const char* product;                        // the call by which that one multiplies
+  const char* reset;                          // the call that makes a lost context anew
+  const char* compiler_variable;              // of the environment, which the fake compiler reads
   // The vendor's own header (cuda.h, rocm.h).
   int (*number)(const Device& device);
   StreamHandle (*stream)(const Device& device);
@@ -81,8 +84,8 @@ class StreamDriverTest : public testing::TestWithParam<VendorParameter> {
   void SetUp() override;
 
   [[nodiscard]] const StreamApi& api() const { return *opened_.api; }
-  [[nodiscard]] std::unique_ptr<StreamDriver> driver(size_t number = 0) const {
-    return vendor().driver(opened_, devices_.at(number), static_cast<int>(number));
+  [[nodiscard]] std::unique_ptr<ProductDriver> driver(size_t number = 0, VendorProducts products = VendorProducts::none) const {
+    return vendor().driver(opened_, devices_.at(number), static_cast<int>(number), products);
   }
   [[nodiscard]] std::unique_ptr<Runtime> runtime(size_t number = 0, const DeviceOptions& options = {}) const {
     return std::make_unique<KernelRuntime>(driver(number), options);
@@ -96,6 +99,39 @@ class StreamDriverTest : public testing::TestWithParam<VendorParameter> {
 };
 // With the fake alone.
 using StreamFaultTest = StreamDriverTest;
+
+// Something that goes wrong, and what is said then.
+struct ExpectedError {
+  const char* name;
+  std::function<void()> provoke;
+  ErrorCode code;
+  std::vector<std::string> words;
+};
+// With the fake alone; stream_faults_test.cpp.
+class StreamFaultsTest : public StreamDriverTest {
+ protected:
+  [[nodiscard]] std::string kind() const { return std::string(to_string(api().kind)); }
+  [[nodiscard]] std::string first() const;
+  void open_ordinal(int index) const;
+  // An op on a device that is opened for it; `between` is called before it.
+  void add_and_wait(const std::function<void()>& between) const;
+  [[nodiscard]] std::vector<ExpectedError> faults();
+};
+
+// With the vendor's libraries of matrix products.
+class StreamProductsTest : public StreamDriverTest {
+ protected:
+  void SetUp() override;
+  [[nodiscard]] Device with(VendorProducts products) const {
+    return Device::adopt({api().kind, 0}, std::make_shared<KernelRuntime>(driver(0, products)));
+  }
+  // How many products the library was given, where that can be seen.
+  void expect_products(int count, const std::string& call = vendor().product) const {
+    if (is_fake()) {
+      EXPECT_EQ(fake_->count(call), count) << call;
+    }
+  }
+};
 
 [[nodiscard]] inline std::string name_of(const testing::TestParamInfo<VendorParameter>& info) { return info.param.name; }
 

@@ -49,7 +49,9 @@ std::unique_ptr<Runtime> open_on_stream(int index, const DeviceOptions& options,
   if (found.find(index) == nullptr) return nullptr;
   const std::string_view variant = options.variant.empty() ? kNative : std::string_view(options.variant);
   const StreamDevice device = found.with_variant(index, variant, kVariants);
-  const MatrixLibrary products = variant == kTf32 ? MatrixLibrary::tf32 : variant == kNative ? MatrixLibrary::exact : MatrixLibrary::none;
+  const VendorProducts products = variant == kTf32     ? VendorProducts::tf32
+                                  : variant == kNative ? VendorProducts::exact
+                                                       : VendorProducts::none;
   return std::make_unique<KernelRuntime>(
       std::make_unique<CudaDriver>(std::static_pointer_cast<const Api>(found.api), found.compiler, device, index, products, stream),
       options);

@@ -6,16 +6,17 @@
 #include <string>
 
 #include "wick/backend/rocm/device.h"
+#include "wick/backend/rocm/driver.h"
 #include "wick/backend/rocm/usage.h"
 #include "wick/device/kernel_runtime.h"
-#include "wick/device/stream_driver.h"
 #include "wick/device/stream_installation.h"
 
 namespace wick::rocm {
 namespace {
 
-// plain is the least that a device may be.
-constexpr std::array<std::string_view, 2> kVariants{"plain", "native"};
+// plain is the least that a device may be; portable runs the library's own kernels alone; native takes AMD's products of matrices too.
+constexpr std::array<std::string_view, 3> kVariants{"plain", "portable", "native"};
+constexpr std::string_view kNative = kVariants.back();
 
 constexpr StreamVendor<Api, Compiler> kVendor{
     .load_driver = [] { return load_api(hip_libraries()); },
@@ -41,10 +42,12 @@ std::vector<VariantInfo> variants() { return usable_variants(kVariants); }
 std::unique_ptr<Runtime> open_on_stream(int index, const DeviceOptions& options, StreamHandle stream) {
   const StreamInstallation& found = installation();
   if (found.find(index) == nullptr) return nullptr;
-  const std::string_view variant = options.variant.empty() ? kVariants.back() : std::string_view(options.variant);
+  const std::string_view variant = options.variant.empty() ? kNative : std::string_view(options.variant);
   const StreamDevice device = found.with_variant(index, variant, kVariants);
   return std::make_unique<KernelRuntime>(
-      std::make_unique<StreamDriver>(found.api, found.compiler, ir::hip_dialect(), device, index, stream), options);
+      std::make_unique<RocmDriver>(std::static_pointer_cast<const Api>(found.api), found.compiler, device, index,
+                                   variant == kNative ? VendorProducts::exact : VendorProducts::none, stream),
+      options);
 }
 
 const Backend kBackend = {DeviceKind::rocm, probe, open, variants, missing, usage};

@@ -1,18 +1,19 @@
-#include "wick/backend/cuda/overrides.h"
+#include "wick/device/product_overrides.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "wick/backend/cuda/cublaslt.h"
-#include "wick/backend/cuda/driver.h"
 #include "wick/base/fail.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/linked_kernels.h"
+#include "wick/device/matrix_library.h"
+#include "wick/device/product_driver.h"
 
-namespace wick::cuda {
+namespace wick {
 namespace {
 
 // Fewer rows of activations are the portable kernels', which read each weight once.
@@ -20,7 +21,8 @@ constexpr int64_t kManyRows = 9;
 // Below so many products and sums a call costs more than it saves.
 constexpr int64_t kLargeProduct = int64_t{1} << 24;
 
-CudaDriver& driver_of(const OpCall& call) { return static_cast<CudaDriver&>(static_cast<KernelRuntime&>(*call.runtime).driver()); }
+KernelRuntime& runtime_of(const OpCall& call) { return static_cast<KernelRuntime&>(*call.runtime); }
+ProductDriver& driver_of(const OpCall& call) { return static_cast<ProductDriver&>(runtime_of(call).driver()); }
 
 void run_kernels(const OpCall& call) { (*linked_launchers())[static_cast<size_t>(call.op)](call); }
 
@@ -71,9 +73,11 @@ std::optional<Batches> batches_of(const Layout& layout) {
 }
 
 bool multiply(const OpCall& call, const Product& product, StreamAddress a, StreamAddress b, StreamAddress c) {
-  CudaDriver& driver = driver_of(call);
-  CublasLt* const library = driver.matrix_library();
-  return library != nullptr && library->multiply(product, a, b, c, driver.queue());
+  ProductDriver& driver = driver_of(call);
+  const auto& libraries = driver.matrix_libraries();
+  if (runtime_of(call).is_planning()) return !libraries.empty();
+  return std::any_of(libraries.begin(), libraries.end(),
+                     [&](const auto& library) { return library->multiply(product, a, b, c, driver.queue()); });
 }
 
 // c [m, n] by rows is its transpose by columns: cᵀ = bᵀ · aᵀ.
@@ -131,7 +135,7 @@ bool try_matmul_f8(const OpCall& call) {
   p.k = a.layout->shape()[last];
   p.batches = c.layout->elements() / (p.m * p.n);
   if (!driver_of(call).multiplies_f8() || p.m % 16 != 0 || p.n % 16 != 0 || p.k % 16 != 0) return false;
-  if (p.m * p.n * p.k * p.batches < kLargeProduct) return false;
+  if (p.m * p.n * p.k * p.batches < kLargeProduct || driver_of(call).matrix_libraries().empty()) return false;
   const Layout turned = b.layout->transpose(last - 1, last), sums_layout(c.layout->shape());
   const Dense first = dense(call, {b.buffer, b.dtype, &turned}, b.dtype), second = dense(call, a, a.dtype);
   const std::unique_ptr<Buffer> sums =
@@ -182,6 +186,7 @@ std::optional<LinearPlan> linear_plan(const OpCall& call, std::span<const Operan
   const bool rounds = plan.dtype != DType::f32;
   const auto& params = call.parameters<LinearParams>();
   if ((rounds && params.precise) || params.deterministic || plan.rows < kManyRows || x.shape().last() % 8 != 0) return std::nullopt;
+  if (driver_of(call).matrix_libraries().empty()) return std::nullopt;
   for (const Operand& weight : weights) {
     if (weight.dtype != dtype || weight.layout->elements() * plan.rows < kLargeProduct) return std::nullopt;
     if (dtype != plan.dtype && weight.layout->elements() > kMostElements) return std::nullopt;
@@ -238,11 +243,11 @@ void gated_linear(const OpCall& call) {
 
 }  // namespace
 
-OpFunction override_of(OpId op, DType dtype) noexcept {
+OpFunction product_override_of(OpId op, DType dtype) noexcept {
   if (!matrix_type(dtype)) return nullptr;
   if (op == OpId::matmul) return &matmul;
   if (op == OpId::linear) return &linear;
   return op == OpId::gated_linear ? &gated_linear : nullptr;
 }
 
-}  // namespace wick::cuda
+}  // namespace wick

@@ -1,4 +1,5 @@
-// CublasLt is NVIDIA's library of matrix products, opened when the first product that is large enough comes.
+// PlannedProducts is a MatrixLibrary that is told a product once, chooses an algorithm for it, and then runs it again and again. Vendors
+// gave theirs the same functions, each under its own prefix and with its own numbers.
 #pragma once
 
 #include <array>
@@ -7,37 +8,36 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "wick/base/dynlib.h"
-#include "wick/device/stream_queue.h"
+#include "wick/device/matrix_library.h"
 
-namespace wick::cuda {
+namespace wick {
 
-// Types of elements, as the library numbers them.
-enum class MatrixType : int32_t { f32 = 0, f16 = 2, bf16 = 14, f8e4m3 = 28 };
-
-// c [m, n] = a [m, k] · b [k, n], all stored by columns, a and b also by rows (transposed); sums are f32. Of f8, a is stored by rows, and
-// the result is f32.
-struct Product {
-  MatrixType type = MatrixType::f32, result = MatrixType::f32;
-  bool tf32 = false;  // operands of f32 are rounded to 11 bits
-  bool a_by_rows = false, b_by_rows = false;
-  int64_t m = 0, n = 0, k = 0;
-  int64_t a_stride = 0, b_stride = 0, c_stride = 0;  // from column to column, or from row to row, in elements
-  int64_t batches = 1, a_batch = 0, b_batch = 0, c_batch = 0;
+// What differs from vendor to vendor.
+struct PlannedProductsNames {
+  std::string_view prefix;  // of its functions
+  bool names_statuses;      // whether it has a function GetStatusName
+  // How it numbers what it is told.
+  std::array<int, kMatrixTypes> types;      // of elements, by MatrixType
+  int sums_f32, sums_tf32;                  // how sums are computed
+  int plain, transposed;                    // by columns, by rows
+  int transpose_a, transpose_b;             // attributes of a description
+  int batch_count, batch_stride;            // attributes of a layout
+  int workspace_bytes;                      // attribute of a preference
+  int alignment_of_a;                       // the same, those of b, c and d follow; -1: there is none
+  size_t algorithm_bytes;                   // of its structure, which is what a choice begins with
+  static constexpr int kNotSupported = 15;  // the status of a product that it has no way for
 };
 
-class CublasLt {
+class PlannedProducts final : public MatrixLibrary {
  public:
-  // Errors: not_found; unsupported for one without some function; CudaError where it does not start.
-  CublasLt(StreamContext context, int driver_version);
-  ~CublasLt();
-  CublasLt(const CublasLt&) = delete;
-  CublasLt& operator=(const CublasLt&) = delete;
+  // Errors: unsupported for a library without some function; the vendor's DriverError where it does not start.
+  PlannedProducts(std::shared_ptr<const DynamicLibrary> library, const PlannedProductsNames& names, StreamContext context);
+  ~PlannedProducts() override;
 
-  // Queues the product; false where the library has no way for it. Errors: CudaError.
-  [[nodiscard]] bool multiply(const Product& product, StreamAddress a, StreamAddress b, StreamAddress c, StreamQueue& queue);
+  [[nodiscard]] bool multiply(const Product& product, StreamAddress a, StreamAddress b, StreamAddress c, StreamQueue& queue) override;
 
  private:
   struct Functions {
@@ -58,21 +58,25 @@ class CublasLt {
                const void*, void*, size_t, void*) = nullptr;
     const char* (*status_name)(int) = nullptr;
   };
+  // An algorithm as the library describes it; more than any vendor's takes.
+  using Algorithm = std::array<uint64_t, 8>;
   // How a product is carried out; `found` is false where there is no way.
   struct Plan {
     void *description = nullptr, *a = nullptr, *b = nullptr, *c = nullptr;
-    std::array<uint64_t, 8> algorithm{};
+    Algorithm algorithm{};
     bool found = false;
   };
   using Key = std::array<int64_t, 18>;
 
   void bind_all();
-  void check(int status, const char* call) const;
+  // `name`: of the function, without the prefix.
+  void check(int status, std::string_view name) const;
   [[nodiscard]] Plan make_plan(const Product& product, const std::array<int64_t, 3>& alignments);
   [[nodiscard]] void* make_layout(MatrixType type, int64_t rows, int64_t columns, int64_t stride, int64_t batches, int64_t batch);
   void choose_algorithm(Plan& plan, const std::array<int64_t, 3>& alignments);
 
   std::shared_ptr<const DynamicLibrary> library_;
+  const PlannedProductsNames& names_;
   StreamContext context_;
   Functions functions_;
   std::mutex mutex_;
@@ -81,4 +85,4 @@ class CublasLt {
   std::map<Key, Plan> plans_;
 };
 
-}  // namespace wick::cuda
+}  // namespace wick

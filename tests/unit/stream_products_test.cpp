@@ -1,20 +1,26 @@
-// Products by NVIDIA's library, and what NVML tells: on this machine's, or on those of tests/fake_gpu.
-#include <gmock/gmock.h>
+// Products by a vendor's library: by this machine's, or by those of tests/fake_gpu.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <deque>
 
 #include "unit/stream_driver.h"
-#include "wick/backend/cuda/cuda.h"
-#include "wick/backend/cuda/driver.h"
-#include "wick/backend/cuda/nvml.h"
 #include "wick/base/half.h"
 #include "wick/tensor/ops/linear.h"
 #include "wick/tensor/ops/matmul.h"
 
-namespace wick::cuda {
+namespace wick {
 
-extern const Vendor kNvidia;
+void StreamProductsTest::SetUp() {
+  StreamDriverTest::SetUp();
+  if (IsSkipped() || !is_fake()) return;
+  // So that the system finds them by their names.
+  static std::deque<DynamicLibrary> opened;
+  for (const char* name : vendor().matrix_libraries) {
+    if (!std::filesystem::exists(fakes() / name)) GTEST_SKIP() << "no fake library of products";
+    opened.emplace_back((fakes() / name).string());
+  }
+}
 
 namespace {
 
@@ -50,29 +56,8 @@ std::vector<float> rounded(std::vector<float> values, DType dtype) {
 
 constexpr int64_t kM = 256, kK = 256, kN = 272;  // just above the size from which products go to the library
 
-class CudaProductsTest : public StreamDriverTest {
- protected:
-  void SetUp() override {
-    StreamDriverTest::SetUp();
-    if (IsSkipped() || !is_fake()) return;
-    if (!std::filesystem::exists(fakes() / "libcublasLt.so.12")) GTEST_SKIP() << "no fake library of products";
-    static const DynamicLibrary fake(fakes() / "libcublasLt.so.12");  // so that the system finds it by its name
-  }
-  [[nodiscard]] Device with(MatrixLibrary products) const {
-    auto driver =
-        std::make_unique<CudaDriver>(std::static_pointer_cast<const Api>(opened_.api), opened_.compiler, devices_[0], 0, products);
-    return Device::adopt({DeviceKind::cuda, 0}, std::make_shared<KernelRuntime>(std::move(driver)));
-  }
-  // How many products the library was given, where that can be seen.
-  void expect_products(int count, const char* call = "cublasLtMatmul") const {
-    if (is_fake()) {
-      EXPECT_EQ(fake_->count(call), count);
-    }
-  }
-};
-
-TEST_P(CudaProductsTest, OfEveryTypeAreTheRoundedSumsInAnyLayout) {
-  const Device device = with(MatrixLibrary::exact);
+TEST_P(StreamProductsTest, OfEveryTypeAreTheRoundedSumsInAnyLayout) {
+  const Device device = with(VendorProducts::exact);
   const std::vector<float> a = signs(kM * kK, 1), b = signs(kK * kN, 2);
   const std::vector<float> sums = product(a, b, kM, kK, kN);
   const Tensor left = Tensor::from_vector(a, {kM, kK}, device), right = Tensor::from_vector(b, {kK, kN}, device);
@@ -83,14 +68,14 @@ TEST_P(CudaProductsTest, OfEveryTypeAreTheRoundedSumsInAnyLayout) {
     const Tensor x = left.to_dtype(dtype), y = right.to_dtype(dtype), turned = right.t().contiguous().to_dtype(dtype).t();
     EXPECT_EQ(matmul(x, y).to_dtype(DType::f32).to_vector<float>(), expected);
     EXPECT_EQ(matmul(x, turned).to_dtype(DType::f32).to_vector<float>(), expected);
-    const bool has_f8 = architecture_of(devices_[0].target) >= 89;
+    const bool has_f8 = driver(0)->multiplies_f8();
     count += dtype != DType::f8e4m3 || has_f8 ? 2 : 0;
     expect_products(count);
   }
 }
 
-TEST_P(CudaProductsTest, OfBatchesTakeEachItsOwn) {
-  const Device device = with(MatrixLibrary::exact);
+TEST_P(StreamProductsTest, OfBatchesTakeEachItsOwn) {
+  const Device device = with(VendorProducts::exact);
   const std::vector<float> a = signs(3 * 128 * 256, 3), b = signs(256 * 256, 4);
   const std::vector<float> sums = product(a, b, 384, 256, 256);
   for (const DType dtype : {DType::f16, DType::f8e4m3}) {
@@ -100,8 +85,8 @@ TEST_P(CudaProductsTest, OfBatchesTakeEachItsOwn) {
   }
 }
 
-TEST_P(CudaProductsTest, WithWeightsOfEveryTypeAreExactSums) {
-  const Device device = with(MatrixLibrary::exact);
+TEST_P(StreamProductsTest, WithWeightsOfEveryTypeAreExactSums) {
+  const Device device = with(VendorProducts::exact);
   const std::vector<float> x = signs(64 * 512, 5), w = signs(512 * 512, 6);
   std::vector<float> turned(w.size());
   for (size_t i = 0; i < w.size(); ++i) turned[i % 512 * 512 + i / 512] = w[i];
@@ -120,62 +105,20 @@ TEST_P(CudaProductsTest, WithWeightsOfEveryTypeAreExactSums) {
 }
 
 // 1 + 2⁻¹² has thirteen digits: eleven of them are 1.
-TEST_P(CudaProductsTest, OfF32AreRoundedToElevenDigitsByRequestAlone) {
+TEST_P(StreamProductsTest, OfF32AreRoundedToElevenDigitsByRequestAlone) {
   const std::vector<float> a(kM * kK, 1 + std::ldexp(1.0F, -12));
   std::vector<float> b(kK * kN);
   for (size_t column = 0; column < static_cast<size_t>(kN); ++column)
     b[(column % static_cast<size_t>(kK)) * static_cast<size_t>(kN) + column] = 1;
-  for (const MatrixLibrary products : {MatrixLibrary::exact, MatrixLibrary::none, MatrixLibrary::tf32}) {
+  for (const VendorProducts products : {VendorProducts::exact, VendorProducts::none, VendorProducts::tf32}) {
     const Device device = with(products);
     const Tensor c = matmul(Tensor::from_vector(a, {kM, kK}, device), Tensor::from_vector(b, {kK, kN}, device));
-    const std::vector<float> expected(kM * kN, products == MatrixLibrary::tf32 ? 1.0F : a[0]);
+    const std::vector<float> expected(kM * kN, products == VendorProducts::tf32 ? 1.0F : a[0]);
     EXPECT_EQ(c.to_vector<float>(), expected);
   }
   expect_products(1);
-  expect_products(1, "cublasLtMatmul tf32");
-}
-
-TEST_P(CudaProductsTest, NvmlTellsWhatIsInUse) {
-  if (!is_fake()) {
-    const Nvml library;
-    const DeviceUsage usage = library.usage(bus_id_of(api(), devices_[0].id));
-    EXPECT_GT(usage.memory_used, 0U);
-    EXPECT_GE(usage.memory_total, devices_[0].caps.memory_bytes);
-    EXPECT_LT(usage.memory_used, usage.memory_total);
-    return;
-  }
-  const std::string name = fakes() / "libnvidia-ml.so.1";
-  EXPECT_EQ(bus_id_of(api(), devices_[0].id), "0000:40:00.0");
-  const DeviceUsage usage = Nvml(name).usage("0000:40:00.0");
-  EXPECT_EQ(usage.memory_used, uint64_t{1} << 30U);
-  EXPECT_EQ(usage.memory_total, uint64_t{4} << 30U);
-  EXPECT_EQ(usage.busy, 0.25);
-  EXPECT_EQ(usage.watts, 123.456);
-  EXPECT_EQ(usage.celsius, 45);
-  {
-    const Variable fails("FAKE_NVML", "busy=3,temperature=3");
-    const DeviceUsage less = Nvml(name).usage("0000:40:00.0");
-    EXPECT_EQ(less.memory_used, uint64_t{1} << 30U);
-    EXPECT_EQ(less.busy, std::nullopt);
-    EXPECT_EQ(less.celsius, std::nullopt);
-  }
-  EXPECT_THAT(error_of<CudaError>([&] { static_cast<void>(Nvml(name).usage("0000:99:00.0")); }).what(),
-              testing::HasSubstr("nvmlDeviceGetHandleByPciBusId_v2: Not Found"));
-  const Variable fails("FAKE_NVML", "init=9");
-  EXPECT_THAT(error_of<CudaError>([&] { const Nvml library(name); }).what(), testing::HasSubstr("nvmlInit_v2: Driver Not Loaded"));
-}
-
-TEST(Nvml, WithoutTheLibraryTheErrorNamesIt) {
-  const Error missing = error_of([&] { const Nvml library("libno-such-nvml.so.1"); });
-  EXPECT_EQ(missing.code(), ErrorCode::not_found);
-  EXPECT_THAT(missing.what(), testing::HasSubstr("libno-such-nvml.so.1"));
-  EXPECT_THAT(error_of([&] { const Nvml library("libm.so.6"); }).what(), testing::HasSubstr("library libm.so.6 has no nvmlInit_v2"));
+  expect_products(1, vendor().product + std::string(" tf32"));
 }
 
 }  // namespace
-
-INSTANTIATE_TEST_SUITE_P(On, CudaProductsTest,
-                         testing::Values(VendorParameter{&kNvidia, "fake", true, ""}, VendorParameter{&kNvidia, "machine", false, ""}),
-                         name_of);
-
-}  // namespace wick::cuda
+}  // namespace wick
