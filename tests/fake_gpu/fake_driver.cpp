@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <set>
 #include <sstream>
 
 #include "fake_gpu.h"
@@ -91,6 +92,7 @@ struct Stream {
   bool capturing = false;
   std::vector<std::function<int()>> captured;
 };
+std::set<Stream*> streams;
 struct Event {
   Stream* stream = nullptr;
   std::size_t at = 0;
@@ -315,6 +317,8 @@ FAKE int cuMemFree_v2(Address address) {
   state().calls.emplace_back(__func__);
   const auto found = blocks.find(address);
   if (found == blocks.end()) return kInvalidValue;
+  // Drivers wait for what may still use it.
+  for (Stream* stream : streams) run_until(*stream, stream->queued);
   state().allocated -= found->second;
   blocks.erase(found);
   std::free(reinterpret_cast<void*>(address));
@@ -407,13 +411,14 @@ FAKE int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, voi
 FAKE int cuStreamCreate(void** stream, unsigned) {
   ENTER;
   NEEDS_CONTEXT;
-  *stream = new Stream;
+  *stream = *streams.insert(new Stream).first;
   ++state().streams;
   return kSuccess;
 }
 FAKE int cuStreamDestroy_v2(void* stream) {
   const std::lock_guard lock(mutex());
   state().calls.emplace_back(__func__);
+  streams.erase(static_cast<Stream*>(stream));
   delete static_cast<Stream*>(stream);
   --state().streams;
   return kSuccess;

@@ -6,6 +6,7 @@
 #include <new>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -79,7 +80,8 @@ int run_guarded(Console& console, const std::function<void()>& body) {
     code = console.exit_code;
     if (!console.out.flush()) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
   } catch (const Error& error) {
-    const std::string remedy = error.code() == ErrorCode::out_of_memory ? "; use a smaller model or --context" : "";
+    const bool names_remedy = std::string_view(error.what()).find("--") != std::string_view::npos;
+    const std::string remedy = error.code() == ErrorCode::out_of_memory && !names_remedy ? "; use a smaller model or --context" : "";
     code = report(console, error.what() + remedy, error.code() == ErrorCode::device_lost ? kExitInternal : kExitUserError);
   } catch (const std::bad_alloc&) {
     code = report(console, "no memory: the machine refused an allocation; use a smaller model or --context", kExitUserError);

@@ -10,6 +10,7 @@
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 #include "wick/model/architecture.h"
+#include "wick/model/memory_fit.h"
 #include "wick/model/model_config.h"
 #include "wick/tensor/ops/linear.h"
 
@@ -47,7 +48,14 @@ std::unique_ptr<DecoderModel> DecoderModel::load(const Checkpoint& checkpoint, c
   DecoderSpec spec = describe(checkpoint);
   WeightReader weights(checkpoint, device, options);
   weights.set_scaled_feed_forward(architecture_of(checkpoint).scaled_feed_forward);
-  return std::unique_ptr<DecoderModel>(new DecoderModel(std::move(spec), weights, options));
+  const std::optional<size_t> free = free_memory(device);
+  try {
+    return std::unique_ptr<DecoderModel>(new DecoderModel(std::move(spec), weights, options));
+  } catch (const Error& error) {
+    // Of the host's memory nothing is known that would help.
+    if (error.code() != ErrorCode::out_of_memory || !device.runtime().runs_kernels()) throw;
+  }
+  fail_weights_too_large(checkpoint, device, options.placement, free);
 }
 
 namespace {

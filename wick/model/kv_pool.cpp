@@ -8,6 +8,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/model/kv_step.h"
+#include "wick/model/memory_fit.h"
 
 namespace wick {
 namespace {
@@ -131,7 +132,17 @@ KvPool::KvPool(const Device& device, KvLayout layout, const KvPoolOptions& optio
   }
   if (rest < 0) fail(ErrorCode::invalid_argument, "KvPool: {} bytes do not hold {} states of {}", options_.bytes, slabs, per_slab);
   slabs_ = BlockAllocator(slabs, options_.keep_prefixes);
-  make_tensors();
+  // Of several devices, that whose memory is not the host's.
+  const auto accelerator =
+      std::find_if(options_.devices.begin(), options_.devices.end(), [](const Device& other) { return other.runtime().runs_kernels(); });
+  const Device& smallest = accelerator == options_.devices.end() ? device_ : *accelerator;
+  const std::optional<size_t> free = free_memory(smallest);
+  try {
+    make_tensors();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory || !smallest.runtime().runs_kernels()) throw;
+    fail_cache_too_large(layout_, options_, smallest, free);
+  }
 }
 
 void KvPool::make_tensors() {
