@@ -360,7 +360,7 @@ KernelCase linear_case(DType dtype, uint32_t tokens, const DeviceCaps& caps) {
   KernelCase result;
   result.kernel = tokens == 0 ? kernels::linear_blocks(form, caps) : kernels::matvec(form, tokens, caps);
   result.name = result.kernel.name;
-  const uint32_t per_group = kernels::matvec_rows_per_group(caps);
+  const uint32_t per_group = kernels::matvec_rows_per_group(form, caps);
   result.grid = {tokens == 0 ? 1 : (rows + per_group - 1) / per_group, 1, 1};
   result.buffers = {raw_input(Element::u32, std::move(blocks))};
   if (kernels::has_codebook(dtype)) {

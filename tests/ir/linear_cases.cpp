@@ -65,7 +65,7 @@ void add(Numbers& y, const Numbers& bias) {
 }
 
 // A norm, a bias and a residual about f32 weights, for three tokens where there is room for four, or one.
-KernelCase fused_case(uint32_t tokens, kernels::RowAccess access, const DeviceCaps& caps) {
+KernelCase fused_case(uint32_t tokens, kernels::RowAccess access, const DeviceCaps& caps, uint32_t split = 1) {
   const std::size_t count = tokens == 1 ? 1 : tokens - 1;
   const Numbers w = numbers(kRows * kColumns, 1), x = numbers(count * kColumns, 2), norm = numbers(kColumns, 3), bias = numbers(kRows, 4),
                 residual = numbers(count * kRows, 5);
@@ -73,9 +73,10 @@ KernelCase fused_case(uint32_t tokens, kernels::RowAccess access, const DeviceCa
   add(y, bias);
   add(y, residual);
   KernelCase result;
-  result.kernel = kernels::matvec({.dtype = DType::f32, .access = access, .extras = {true, true, true}}, tokens, caps);
+  const kernels::LinearForm form{.dtype = DType::f32, .access = access, .extras = {true, true, true}, .split = split};
+  result.kernel = kernels::matvec(form, tokens, caps);
   result.name = result.kernel.name;
-  const uint32_t per_group = kernels::matvec_rows_per_group(caps);
+  const uint32_t per_group = kernels::matvec_rows_per_group(form, caps);
   result.grid = {(static_cast<uint32_t>(kRows) + per_group - 1) / per_group, 1, 1};
   for (const Numbers* values : {&w, &x, &norm, &bias, &residual}) result.buffers.push_back(input(Element::f32, *values));
   result.buffers.push_back(output(Element::f32, y, 1e-4));
@@ -94,10 +95,10 @@ KernelCase gated_case(GateKind kind, const DeviceCaps& caps) {
   add(u, up_bias);
   for (std::size_t i = 0; i < g.size(); ++i) g[i] = gate_of(kind, g[i], u[i]);
   KernelCase result;
-  result.kernel =
-      kernels::matvec({.dtype = DType::f32, .access = kernels::RowAccess::vectors, .gate = kind, .extras = {.bias = true}}, 1, caps);
+  const kernels::LinearForm form{.dtype = DType::f32, .access = kernels::RowAccess::vectors, .gate = kind, .extras = {.bias = true}};
+  result.kernel = kernels::matvec(form, 1, caps);
   result.name = result.kernel.name;
-  const uint32_t per_group = kernels::matvec_rows_per_group(caps);
+  const uint32_t per_group = kernels::matvec_rows_per_group(form, caps);
   result.grid = {(static_cast<uint32_t>(kRows) + per_group - 1) / per_group, 1, 1};
   for (const Numbers* values : std::initializer_list<const Numbers*>{&gate, &up, &small, &bias, &up_bias})
     result.buffers.push_back(input(Element::f32, *values));
@@ -131,7 +132,7 @@ KernelCase expert_case(const DeviceCaps& caps) {
   const kernels::LinearForm form{.dtype = DType::f32, .access = kernels::RowAccess::vectors, .extras = {.bias = true}, .experts = true};
   result.kernel = kernels::matvec(form, 1, caps);
   result.name = result.kernel.name;
-  const uint32_t per_group = kernels::matvec_rows_per_group(caps);
+  const uint32_t per_group = kernels::matvec_rows_per_group(form, caps);
   result.grid = {(static_cast<uint32_t>(kRows) + per_group - 1) / per_group, 1, static_cast<uint32_t>(e.ids.size())};
   result.buffers = {input(Element::f32, e.w), input(Element::f32, e.x), input(Element::i32, e.ids), input(Element::f32, e.bias),
                     output(Element::f32, e.y, 1e-4)};
@@ -215,6 +216,7 @@ std::vector<KernelCase> linear_cases(const DeviceCaps& caps) {
   std::vector<KernelCase> cases;
   for (const kernels::RowAccess access : {kernels::RowAccess::vectors, kernels::RowAccess::elements}) {
     for (const uint32_t tokens : {1U, 4U}) cases.push_back(fused_case(tokens, access, caps));
+    for (const uint32_t split : {2U, 4U}) cases.push_back(fused_case(4, access, caps, split));
   }
   for (const auto& row : kGateKinds) cases.push_back(gated_case(row.kind, caps));
   cases.push_back(expert_case(caps));

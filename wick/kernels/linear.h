@@ -36,6 +36,8 @@ struct LinearForm {
   LinearExtras extras = {};
   // The weight is [experts, rows, columns], and what is multiplied are pairs of a token and an expert.
   bool experts = false;
+  // How many subgroups share a row's columns, for weights of few rows: a power of two up to 4.
+  uint32_t split = 1;
 };
 
 // Few tokens: several lanes for each row, each weight read once for all tokens, of which `tokens` have room. Buffers w (and its codebook,
@@ -48,7 +50,9 @@ struct LinearForm {
 inline constexpr uint32_t kMaxMatvecTokens = 4;
 inline constexpr uint32_t kMaxMatvecWeights = 3;
 [[nodiscard]] ir::Kernel matvec(const LinearForm& form, uint32_t tokens, const DeviceCaps& caps);
-[[nodiscard]] uint32_t matvec_rows_per_group(const DeviceCaps& caps);
+[[nodiscard]] uint32_t matvec_rows_per_group(const LinearForm& form, const DeviceCaps& caps);
+// LinearForm::split for `rows` in all: as many lanes as the device has room for at once.
+[[nodiscard]] uint32_t matvec_split(int64_t rows, const DeviceCaps& caps);
 
 // Many tokens: blocks of block × block results, from slices of both in shared memory. Buffers and parameters as above, of one weight.
 // Grid: ⌈rows / block⌉ × ⌈tokens / block⌉. Not gated, and of the extras a bias only.

@@ -231,13 +231,20 @@ class LinearCall {
 
   void multiply_few(Operands weights, Operands results, std::optional<GateKind> gate, const Extras& extras, int64_t token) {
     const Operand& weight = *weights[0];
-    const LinearForm form{weight.dtype, access_of(weight), gate, static_cast<uint32_t>(results.size()), form_of(extras)};
+    int64_t all_rows = 0;
+    for (size_t i = 0; i < results.size(); ++i) all_rows += rows_of(*weights[i]);
+    const LinearForm form{.dtype = weight.dtype,
+                          .access = access_of(weight),
+                          .gate = gate,
+                          .weights = static_cast<uint32_t>(results.size()),
+                          .extras = form_of(extras),
+                          .split = kernels::matvec_split(all_rows, caps())};
     const int64_t count = std::min<int64_t>(x_.rows - token, kernels::kMaxMatvecTokens);
     const uint32_t room = count == 1 ? 1 : kernels::kMaxMatvecTokens;
-    const Program& program = runtime_.program(
-        {"matvec",
-         {number_of(form.dtype), static_cast<uint32_t>(form.access), gate_number(gate), form.weights, room, form.extras.number()}},
-        [&] { return kernels::matvec(form, room, caps()); });
+    const Program& program = runtime_.program({"matvec",
+                                               {number_of(form.dtype), static_cast<uint32_t>(form.access), gate_number(gate), form.weights,
+                                                room, form.extras.number(), form.split}},
+                                              [&] { return kernels::matvec(form, room, caps()); });
     Arguments arguments = weight_arguments(runtime_, weights);
     arguments.buffer(*x_.buffer);
     append(arguments, extras);
@@ -250,7 +257,7 @@ class LinearCall {
       if (i == 0) arguments.size(count);
     }
     if (extras.residual != nullptr) arguments.size(extras.residual->layout->offset() + token * rows_of(weight));
-    launch(runtime_, program, grid_of(weights, results, static_cast<int64_t>(kernels::matvec_rows_per_group(caps()))), arguments);
+    launch(runtime_, program, grid_of(weights, results, static_cast<int64_t>(kernels::matvec_rows_per_group(form, caps()))), arguments);
   }
 
   // y = gate_of(gate, y) over `count` elements of y from `offset` on.

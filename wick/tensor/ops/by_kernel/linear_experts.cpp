@@ -63,7 +63,8 @@ class ExpertCall {
     arguments.buffer(call_.outputs[0]);
     arguments.size(x_.offset).size(x_.columns).size(rows_).size(first_of(call_.outputs[0])).size(1);
     arguments.size(ids_offset()).size(experts_).size(used_);
-    const int64_t groups = (rows_ + kernels::matvec_rows_per_group(caps) - 1) / kernels::matvec_rows_per_group(caps);
+    const auto rows_of_group = static_cast<int64_t>(kernels::matvec_rows_per_group(form, caps));
+    const int64_t groups = (rows_ + rows_of_group - 1) / rows_of_group;
     const auto x = std::min<int64_t>(groups, caps.max_group_count[0]);
     launch(runtime_, program, {static_cast<uint32_t>(x), groups_along(groups, static_cast<uint32_t>(x)), static_cast<uint32_t>(pairs_)},
            arguments);
