@@ -33,6 +33,12 @@ nb::object capsule_of(Managed* managed, const char* name) {
   return nb::steal(capsule);
 }
 
+// Whether the tensor itself can be given to who wants it on `wanted`, or on any device.
+bool is_given_itself(const Tensor& x, const std::optional<std::pair<int, int>>& wanted) {
+  const std::optional<wick::dlpack::DlDevice> own = wick::dlpack::device_of(x);
+  return own && (!wanted || (wanted->first == own->kind && wanted->second == own->index));
+}
+
 nb::object to_dlpack(const Array& self, nb::handle stream, std::optional<std::pair<int, int>> max_version,
                      std::optional<std::pair<int, int>> dl_device, std::optional<bool> copy) {
   if (!stream.is_none() && self.t.device().is_cpu()) {
@@ -40,26 +46,35 @@ nb::object to_dlpack(const Array& self, nb::handle stream, std::optional<std::pa
   }
   if (self.t.is_tracked()) throw nb::buffer_error("__dlpack__: the tensor is tracked; give detach() to other libraries");
   Array given = self;
-  const bool to_host = dl_device && dl_device->first == wick::dlpack::kCpu;
-  if (dl_device && dl_device->first != wick::dlpack::kCpu)
-    throw nb::buffer_error("__dlpack__: tensors are given in host memory, DLPack's device (1, 0)");
-  bool copied = copy.value_or(false);
+  const bool itself = is_given_itself(self.t, dl_device);
+  if (!itself && dl_device && dl_device->first != wick::dlpack::kCpu) {
+    throw nb::buffer_error(fmt::format("__dlpack__: a tensor on {} is given there or on the CPU (1, 0), not on device ({}, {})",
+                                       self.t.device().location().to_string(), dl_device->first, dl_device->second)
+                               .c_str());
+  }
+  if (!itself && copy.has_value() && !*copy) throw nb::buffer_error("__dlpack__: copy=False, but the tensor is not in host memory");
+  const bool copied = !itself || copy.value_or(false);
+  // The consumer's stream -1: it waits for the tensor's device itself.
+  const bool waits = !PyLong_Check(stream.ptr()) || nb::cast<int64_t>(stream) != -1;
   unlocked([&] {
-    if (to_host && self.t.storage()->buffer().host_data() == nullptr) {
+    if (!itself) {
       given.t = self.t.to_device(Device::cpu());
-      copied = true;
     } else if (copied) {
       given.t = self.t.copy();
     }
-    self.t.device().synchronize();
+    if (waits) self.t.device().synchronize();
   });
-  if (copied && copy.has_value() && !*copy) throw nb::buffer_error("__dlpack__: copy=False, but the tensor is not in host memory");
   if (max_version && max_version->first >= 1) {
     auto* managed = wick::dlpack::lend<DlManagedVersioned>({given.t, given.boolean});
     managed->flags = copied ? wick::dlpack::kCopied : 0;
     return capsule_of(managed, "dltensor_versioned");
   }
   return capsule_of(wick::dlpack::lend<DlManaged>({given.t, given.boolean}), "dltensor");
+}
+
+std::pair<int, int> dlpack_device(const Array& self) {
+  const auto device = wick::dlpack::device_of(self.t).value_or(wick::dlpack::DlDevice{});
+  return {device.kind, device.index};
 }
 
 // --- In ---
@@ -97,15 +112,30 @@ Array from_capsule(nb::handle capsule, bool copy) {
   return take_capsule<DlManaged>(capsule, "dltensor", "used_dltensor", false, copy);
 }
 
+// What the producer is asked: of memory on a GPU, to order its work before ours.
+nb::dict wishes_for(nb::handle object) {
+  nb::dict wishes;
+  wishes["max_version"] = nb::make_tuple(1, 1);
+  if (!nb::hasattr(object, "__dlpack_device__")) return wishes;
+  std::pair<int, int> device;
+  if (!nb::try_cast(object.attr("__dlpack_device__")(), device)) {
+    throw nb::type_error(fmt::format("from_dlpack: {}.__dlpack_device__() is no pair of integers", Py_TYPE(object.ptr())->tp_name).c_str());
+  }
+  const std::optional<wick::DeviceLocation> location = wick::dlpack::location_of({device.first, device.second});
+  if (!location || location->kind == wick::DeviceKind::cpu) return wishes;
+  wishes["stream"] = unlocked([&] { return wick::dlpack::stream_of(Device::open(*location)); });
+  return wishes;
+}
+
 nb::object ask_for_capsule(nb::handle object) {
-  nb::dict versioned;
-  versioned["max_version"] = nb::make_tuple(1, 1);
+  nb::dict wishes = wishes_for(object);
   try {
-    return object.attr("__dlpack__")(**versioned);
+    return object.attr("__dlpack__")(**wishes);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
   }
-  return object.attr("__dlpack__")();  // a library of before DLPack 1
+  PyDict_DelItemString(wishes.ptr(), "max_version");  // a library of before DLPack 1
+  return object.attr("__dlpack__")(**wishes);
 }
 
 // The code of the struct module ("f", "<i4" …) of a buffer's elements.
@@ -235,7 +265,7 @@ void bind_exchange(nb::module_& module, nb::class_<Array>& tensor) {
            nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
            nb::sig("def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, "
                    "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any"))
-      .def("__dlpack_device__", [](const Array&) { return std::pair<int, int>(wick::dlpack::kCpu, 0); })
+      .def("__dlpack_device__", &dlpack_device)
       .def("numpy", &to_numpy, nb::sig("def numpy(self) -> typing.Any"), "A NumPy array of the same memory; from a device, of a copy.")
       .def("__array__", &as_array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
            nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"))
@@ -243,7 +273,7 @@ void bind_exchange(nb::module_& module, nb::class_<Array>& tensor) {
   module.def("_unpickle", &unpickle);
   module.def("from_dlpack", &from_dlpack, nb::arg("x"), nb::kw_only(), nb::arg("device") = nb::none(), nb::arg("copy") = nb::none(),
              nb::sig("def from_dlpack(x: typing.Any, /, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor"),
-             "A tensor of the memory of another library's array; read-only memory is copied.");
+             "A tensor of the memory of another library's array, on the device where that is; read-only memory is copied.");
   module.def(
       "from_numpy",
       [](nb::handle array) {

@@ -1,6 +1,11 @@
 """Memory shared with NumPy, JAX, PyTorch and buffers."""
 import array
+import ctypes
 import gc
+import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -116,3 +121,147 @@ def test_torch_tensors():
         assert back.dtype == source.dtype and back.stride() == source.stride()
         back[0] = 7
         assert x.tolist() == source.tolist()
+
+
+class Managed(ctypes.Structure):
+    """DLManagedTensorVersioned of DLPack's specification, and what a producer keeps beside it."""
+
+    DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", DELETER), ("flags", ctypes.c_uint64),
+                ("data", ctypes.c_void_p), ("device_kind", ctypes.c_int32), ("device_index", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+class Producer:
+    """Gives float32 numbers as a library of its own would; each argument may be wrong."""
+
+    def __init__(self, numbers, extents=None, steps=None, **fields):
+        self.numbers = (ctypes.c_float * len(numbers))(*numbers)
+        extents = [len(numbers)] if extents is None else extents
+        self.shape, self.strides = (ctypes.c_int64 * len(extents))(*extents), steps and (ctypes.c_int64 * len(steps))(*steps)
+        self.given_back = 0
+        values = {"major": 1, "minor": 1, "deleter": Managed.DELETER(self._take_back), "data": ctypes.addressof(self.numbers), "device_kind": 1, "rank": len(extents),
+                  "code": 2, "bits": 32, "lanes": 1, "shape": ctypes.addressof(self.shape), "strides": self.strides and ctypes.addressof(self.strides)}
+        self.managed = Managed(**{**values, **fields})
+
+    def _take_back(self, _):
+        self.given_back += 1
+
+    def __dlpack_device__(self):
+        return (self.managed.device_kind, self.managed.device_index)
+
+    def __dlpack__(self, **_):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.managed), b"dltensor_versioned", None)
+
+
+def test_memory_of_any_producer_is_given_back_once():
+    producer = Producer([1, 2, 3, 4, 5, 6], [2, 3], [1, 2])
+    x = wick.from_dlpack(producer)
+    assert x.tolist() == [[1, 3, 5], [2, 4, 6]]
+    x[0, 1] = 9
+    view = x[1:]
+    assert producer.numbers[2] == 9
+    del x
+    gc.collect()
+    assert producer.given_back == 0 and view.tolist() == [[2, 4, 6]]
+    del view
+    gc.collect()
+    assert producer.given_back == 1
+    backwards = Producer([1, 2, 3], steps=[-1], byte_offset=8)
+    assert wick.from_dlpack(backwards).tolist() == [3, 2, 1]
+    assert wick.from_dlpack(Producer([7], [2, 2], [0, 0])).tolist() == [[7, 7], [7, 7]]
+    assert wick.from_dlpack(Producer([], [0], data=None)).shape == (0,)
+    assert wick.from_dlpack(Producer([5], [])).item() == 5
+
+
+@pytest.mark.parametrize("fields, error, words", [
+    ({"major": 2}, BufferError, "version 2"), ({"rank": 9}, ValueError, "9 dimensions"), ({"rank": -1}, ValueError, "-1 dimensions"),
+    ({"shape": None}, ValueError, "no shape"), ({"data": None}, ValueError, "no memory"), ({"code": 5, "bits": 64}, TypeError, "code 5"),
+    ({"lanes": 4}, TypeError, "4 lanes"), ({"bits": 31}, TypeError, "31 bits"), ({"device_kind": 7}, ValueError, "device .7, 0."),
+], ids=lambda value: str(value) if isinstance(value, dict) else "")
+def test_what_a_producer_gets_wrong_is_named(fields, error, words):
+    producer = Producer([1, 2], **fields)
+    with pytest.raises(error, match=words):
+        wick.from_dlpack(producer)
+    gc.collect()
+    assert producer.given_back <= 1
+
+
+def test_a_negative_extent_is_refused():
+    with pytest.raises(ValueError, match="extent of -2"):
+        wick.from_dlpack(Producer([1, 2], [-2]))
+
+
+def test_exceptions_of_producers_are_theirs():
+    class Fails:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **_):
+            raise KeyError("mine")
+
+    class Lies(Fails):
+        def __dlpack_device__(self):
+            return "gpu"
+
+    class GivesNothing(Fails):
+        def __dlpack__(self, **_):
+            return None
+
+    with pytest.raises(KeyError, match="mine"):
+        wick.from_dlpack(Fails())
+    with pytest.raises(TypeError, match="Lies.__dlpack_device__"):
+        wick.from_dlpack(Lies())
+    with pytest.raises(BufferError, match="none of DLPack's"):
+        wick.from_dlpack(GivesNothing())
+
+
+def test_memory_of_gpus_is_shared_in_place():
+    """By drivers that are faked (tests/fake_gpu), where they are built: their memory is the host's."""
+    fakes = pathlib.Path(__file__).resolve().parents[2] / "build/dev/tests/fake_gpu"
+    kinds = [(kind, code) for kind, code, library in (("cuda", 2, "libcuda.so.1"), ("rocm", 10, "libamdhip64.so.7"))
+             if kind in wick.backends() and (fakes / library).exists()]
+    if not kinds:
+        pytest.skip("no fakes of GPUs, or a module without their backends")
+    program = """
+import sys, wick
+device, code = sys.argv[1], int(sys.argv[2])
+x = wick.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], device=device)
+assert x.__dlpack_device__() == (code, 0)
+
+class Other:
+    def __init__(self, tensor):
+        self.tensor, self.asked = tensor, {}
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **wishes):
+        self.asked = wishes
+        return self.tensor.__dlpack__(**wishes)
+
+other = Other(x[:, ::-1])
+y = wick.from_dlpack(other)
+assert str(y.device) == str(x.device) and other.asked["stream"] > 0
+y[0, 0] = 9
+assert x.tolist() == [[1, 2, 9], [4, 5, 6]] and (y + 1).tolist() == [[10, 3, 2], [7, 6, 5]]
+assert wick.from_dlpack(x, device="cpu").tolist() == x.tolist()
+assert wick.from_dlpack(x.__dlpack__(dl_device=(1, 0))).device == wick.Device("cpu")
+for wrong in ({"dl_device": (1, 0), "copy": False}, {"dl_device": (code, 1)}, {"dl_device": (8, 0)}):
+    try:
+        x.__dlpack__(**wrong)
+    except BufferError:
+        continue
+    raise AssertionError(wrong)
+copy = wick.from_dlpack(x, copy=True)
+copy[0, 0] = 5
+assert x[0, 0].item() == 1
+print("shared")
+"""
+    for kind, code in kinds:
+        done = subprocess.run([sys.executable, "-c", program, f"{kind}:0", str(code)], capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "LD_LIBRARY_PATH": str(fakes), "PYTHONPATH": str(pathlib.Path(wick._wick.__file__).resolve().parents[1])})
+        assert done.returncode == 0 and done.stdout == "shared\n", done.stderr

@@ -17,6 +17,7 @@
 #include "wick/device/stream_native.h"
 #include "wick/ir/builder.h"
 #include "wick/tensor/compiled_kernel.h"
+#include "wick/tensor/dlpack.h"
 
 namespace wick {
 
@@ -208,6 +209,52 @@ TEST_P(StreamDriverTest, ItsOwnHandlesReachTheSameMemory) {
   StreamHandle found = nullptr;
   EXPECT_EQ(api().module_function.address(&found, module, ir::entry_name(program->kernel()).c_str()), 0);
   EXPECT_EQ(found, function);
+}
+
+TEST_P(StreamDriverTest, DlpackLendsTheSameMemoryAndTakesItBackInPlace) {
+  const Device own = device();
+  const int32_t code = api().kind == DeviceKind::cuda ? 2 : 10;  // of DLPack's specification
+  const Tensor tensor = Tensor::from_vector(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3}, own);
+  auto* const lent = dlpack::lend<dlpack::DlManagedVersioned>({tensor.narrow(0, 1, 1).transpose(0, 1)});
+  EXPECT_EQ(lent->tensor.device.kind, code);
+  EXPECT_EQ(lent->tensor.device.index, 0);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(lent->tensor.data), vendor().memory(tensor) + 12);
+  EXPECT_EQ(dlpack::stream_of(own), reinterpret_cast<uintptr_t>(vendor().stream(own)));
+  EXPECT_EQ(dlpack::location_of(lent->tensor.device), (DeviceLocation{api().kind, 0}));
+  bool given_back = false;
+  {
+    const std::shared_ptr<const void> owner(lent, [&](dlpack::DlManagedVersioned* held) {
+      given_back = true;
+      held->deleter(held);
+    });
+    const Tensor borrowed = dlpack::borrow(lent->tensor, false, false, owner, own).tensor;
+    EXPECT_EQ(borrowed.shape(), Shape({3, 1}));
+    EXPECT_EQ(vendor().memory(borrowed), vendor().memory(tensor) + 12);
+    borrowed.narrow(0, 0, 1).zero_set();
+    EXPECT_EQ(tensor.to_vector<float>(), (std::vector<float>{1, 2, 3, 0, 5, 6}));
+    EXPECT_EQ((borrowed + 1.0).flatten_all().to_vector<float>(), (std::vector<float>{1, 6, 7}));
+  }
+  EXPECT_TRUE(given_back);
+}
+
+TEST_P(StreamDriverTest, DlpackCopiesWhatIsReadOnlyOrBeginsWithinAnElement) {
+  const Device own = device();
+  const Tensor bytes = Tensor::from_vector(std::vector<uint8_t>{0, 0, 0, 128, 63, 0, 0, 0, 64}, {9}, own);
+  int64_t extent = 2;
+  dlpack::DlTensor floats{.data = reinterpret_cast<void*>(vendor().memory(bytes) + 1),  // NOLINT(performance-no-int-to-ptr)
+                          .device = {api().kind == DeviceKind::cuda ? 2 : 10, 0},
+                          .rank = 1,
+                          .dtype = {2, 32, 1},
+                          .shape = &extent};
+  EXPECT_EQ(dlpack::borrow(floats, false, false, nullptr, own).tensor.to_vector<float>(), (std::vector<float>{1, 2}));
+  const Tensor source = Tensor::ones({2}, DType::f32, own);
+  floats.data = reinterpret_cast<void*>(vendor().memory(source));  // NOLINT(performance-no-int-to-ptr)
+  const Tensor copy = dlpack::borrow(floats, true, false, nullptr, own).tensor;
+  copy.zero_set();
+  EXPECT_EQ(source.to_vector<float>(), (std::vector<float>{1, 1}));
+  floats.device.kind = 7;
+  EXPECT_THAT(message_of([&] { static_cast<void>(dlpack::borrow(floats, false, false, nullptr)); }),
+              AllOf(HasSubstr("device (7, 0)"), HasSubstr("CUDA (2)")));
 }
 
 TEST_P(StreamFaultTest, WhatIsOfAnotherBackendIsRefusedWithTheKindThatWasExpected) {

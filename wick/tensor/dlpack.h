@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "wick/tensor/tensor.h"
 
@@ -54,16 +55,27 @@ struct Exchanged {
   bool boolean = false;
 };
 
-// The same memory, for the other library: its deleter gives it back. Managed is DlManaged or DlManagedVersioned. Errors: unsupported for a
-// dtype that DLPack has not, and for memory that is not the host's.
+// Where the other library finds the tensor's memory: the host's, or a CUDA or ROCm device by its ordinal. None: on a device whose memory
+// other libraries have no address of (OpenCL, Vulkan, oneAPI, WebGPU); a copy on the CPU can be given.
+[[nodiscard]] std::optional<DlDevice> device_of(const Tensor& x);
+// The device of a DLPack device that this library can take memory of; memory of the host that is pinned for one is the host's.
+[[nodiscard]] std::optional<DeviceLocation> location_of(DlDevice device) noexcept;
+// The stream of a CUDA or ROCm device (CUstream, hipStream_t), for producers that order their work before it; 0 for the CPU.
+[[nodiscard]] uintptr_t stream_of(const Device& device);
+
+// The same memory, for the other library: its deleter gives it back. What is queued on the tensor's device is not waited for. Managed is
+// DlManaged or DlManagedVersioned. Errors: unsupported for a dtype that DLPack has not, and for memory that device_of() has no name for.
 template <class Managed>
 [[nodiscard]] Managed* lend(const Exchanged& from);
 extern template DlManaged* lend(const Exchanged& from);
 extern template DlManagedVersioned* lend(const Exchanged& from);
 
 // A tensor over the other library's memory without a copy; a copy if `copy` is set, or if the memory is read-only or not aligned. `owner`
-// keeps the memory alive. Errors: dtype_mismatch, device_mismatch, shape_mismatch, naming what the other library gave.
-[[nodiscard]] Exchanged borrow(const DlTensor& from, bool read_only, bool copy, std::shared_ptr<const void> owner);
+// keeps the memory alive; memory of a GPU is given back once the device has done what was queued. The other library's work on it is done,
+// or ordered before stream_of(). `device` is the one at location_of(), where it is open already. Errors: dtype_mismatch, device_mismatch,
+// shape_mismatch, naming what the other library gave; backend_not_linked, no_device.
+[[nodiscard]] Exchanged borrow(const DlTensor& from, bool read_only, bool copy, std::shared_ptr<const void> owner,
+                               const std::optional<Device>& device = std::nullopt);
 
 // The code of a dtype. Errors: unsupported.
 [[nodiscard]] DlType type_of(DType dtype, bool boolean);
