@@ -32,6 +32,14 @@ class DynamicLibrary {
   [[nodiscard]] Function* function(const char* symbol) const noexcept {
     return reinterpret_cast<Function*>(find(symbol));
   }
+  // The address of a symbol. Errors: unsupported where the library has none of that name, with the remedy if one is given.
+  [[nodiscard]] void* require(const char* symbol, std::string_view remedy = {}) const;
+  // Sets `function` to the one of that name. Errors: require's.
+  template <class Function>
+    requires std::is_function_v<Function>
+  void bind(const char* symbol, Function*& function, std::string_view remedy = {}) const {
+    function = reinterpret_cast<Function*>(require(symbol, remedy));
+  }
 
  private:
   std::string name_;

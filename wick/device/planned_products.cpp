@@ -46,9 +46,7 @@ PlannedProducts::~PlannedProducts() {
 
 void PlannedProducts::bind_all() {
   const auto bind = [this]<class Function>(std::string_view name, Function*& function) {
-    const std::string symbol = fmt::format("{}{}", names_.prefix, name);
-    function = library_->function<Function>(symbol.c_str());
-    if (function == nullptr) fail(ErrorCode::unsupported, "library {} has no {}", library_->name(), symbol);
+    library_->bind(fmt::format("{}{}", names_.prefix, name).c_str(), function);
   };
   bind("Create", functions_.create);
   bind("Destroy", functions_.destroy);

@@ -1,5 +1,5 @@
-// PlannedProducts is a MatrixLibrary that is told a product once, chooses an algorithm for it, and then runs it again and again. Vendors
-// gave theirs the same functions, each under its own prefix and with its own numbers.
+// PlannedProducts is a MatrixLibrary over cuBLASLt or hipBLASLt: it selects an algorithm for each matrix product once and caches the plan.
+// Both have the same functions, under their own prefixes and with their own enum values.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace wick {
 struct PlannedProductsNames {
   std::string_view prefix;  // of its functions
   bool names_statuses;      // whether it has a function GetStatusName
-  // How it numbers what it is told.
+  // Its enum values.
   std::array<int, kMatrixTypes> types;      // of elements, by MatrixType
   int sums_f32, sums_tf32;                  // how sums are computed
   int plain, transposed;                    // by columns, by rows

@@ -41,10 +41,7 @@ RunTimeCompiler::RunTimeCompiler(std::shared_ptr<const DynamicLibrary> library, 
 }
 
 void* RunTimeCompiler::find_any(std::string_view name) const {
-  const std::string symbol = fmt::format("{}{}", names_.prefix, name);
-  void* const address = library_->find(symbol.c_str());
-  if (address == nullptr) fail(ErrorCode::unsupported, "library {} has no {}: {}", library_->name(), symbol, names_.needed);
-  return address;
+  return library_->require(fmt::format("{}{}", names_.prefix, name).c_str(), names_.needed);
 }
 
 void RunTimeCompiler::check(int status, std::string_view name) const {

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include "wick/backend/cuda/cuda.h"
-#include "wick/base/fail.h"
 
 namespace wick::cuda {
 
 Nvml::Nvml(const std::string& library) : library_(library) {
   const auto bind = [this]<class Function>(const char* name, Function*& function) {
-    function = library_.function<Function>(name);
-    if (function == nullptr) fail(ErrorCode::unsupported, "library {} has no {}: install a newer NVIDIA driver", library_.name(), name);
+    library_.bind(name, function, "install a newer NVIDIA driver");
   };
   bind("nvmlInit_v2", functions_.init);
   bind("nvmlShutdown", functions_.shutdown);

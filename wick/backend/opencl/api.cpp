@@ -1,14 +1,11 @@
 #include "wick/backend/opencl/api.h"
 
-#include "wick/base/fail.h"
-
 namespace wick::opencl {
 namespace {
 
 template <class Function>
 void bind(const DynamicLibrary& library, const char* name, Function*& function) {
-  function = library.function<Function>(name);
-  if (function == nullptr) fail(ErrorCode::unsupported, "library {} has no {}: OpenCL 1.2 or newer is needed", library.name(), name);
+  library.bind(name, function, "OpenCL 1.2 or newer is needed");
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "wick/backend/rocm/rocm.h"
-#include "wick/base/fail.h"
 
 namespace wick::rocm {
 namespace {
@@ -39,15 +38,11 @@ bool fits(const Product& p) {
 
 RocBlas::RocBlas(std::shared_ptr<const DynamicLibrary> library, StreamContext context)
     : library_(std::move(library)), context_(std::move(context)) {
-  const auto bind = [this]<class Function>(const char* name, Function*& function) {
-    function = library_->function<Function>(name);
-    if (function == nullptr) fail(ErrorCode::unsupported, "library {} has no {}", library_->name(), name);
-  };
-  bind("rocblas_create_handle", functions_.create);
-  bind("rocblas_destroy_handle", functions_.destroy);
-  bind("rocblas_set_stream", functions_.set_stream);
-  bind("rocblas_gemm_strided_batched_ex", functions_.multiply);
-  bind("rocblas_status_to_string", functions_.status_text);
+  library_->bind("rocblas_create_handle", functions_.create);
+  library_->bind("rocblas_destroy_handle", functions_.destroy);
+  library_->bind("rocblas_set_stream", functions_.set_stream);
+  library_->bind("rocblas_gemm_strided_batched_ex", functions_.multiply);
+  library_->bind("rocblas_status_to_string", functions_.status_text);
   context_.make_current();
   check(functions_.create(&handle_), "rocblas_create_handle");
 }

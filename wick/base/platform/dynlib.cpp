@@ -52,6 +52,11 @@ DynamicLibrary::~DynamicLibrary() { ::dlclose(handle_); }
 
 void* DynamicLibrary::find(const char* symbol) const noexcept { return ::dlsym(handle_, symbol); }
 
+void* DynamicLibrary::require(const char* symbol, std::string_view remedy) const {
+  if (void* const address = find(symbol)) return address;
+  fail(ErrorCode::unsupported, "library {} has no {}{}{}", name_, symbol, remedy.empty() ? "" : ": ", remedy);
+}
+
 std::shared_ptr<const DynamicLibrary> open_first(std::span<const std::string> names, std::string_view purpose, std::string_view remedy) {
   std::string reason;
   for (const std::string& name : names) {
