@@ -9,7 +9,6 @@
 // Both add the products of an output element in the same order.
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -362,8 +361,6 @@ void convolve_by_packing(const Job<T>& job) {
       job.runtime->threads(), {job.plan->groups, channels, pixels, job.k, tile.rows, tile.columns},
       [&](int thread, int64_t group, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
         Scratch& scratch = job.runtime->scratch(thread);
-        std::optional<ScratchFrame> frame;  // of the sums of one block
-        T* sums = nullptr;
         const ProductOperands operands{[&](int64_t row, int64_t rows, int64_t depth, int64_t part, T* packed) {
                                          pack_kernel_rows(job, group * channels + row, rows, depth, part, packed);
                                        },
@@ -372,19 +369,9 @@ void convolve_by_packing(const Job<T>& job) {
                                        },
                                        DirectRight<T>{}, ProductSources{}};
         const ProductRegion region{row_begin, row_end, column_begin, column_end, job.k, even_passes(row_end - row_begin, tile.rows)};
-        RegionProduct(tile, scratch, region, operands)
-            .run(
-                [&](int64_t, int64_t rows, int64_t, int64_t columns) {
-                  frame.emplace(scratch);
-                  sums = frame->take<T>(static_cast<size_t>(rows * columns));
-                  return ProductTarget<T>{sums, columns};
-                },
-                [&](int64_t first, int64_t rows, int64_t column, int64_t columns) {
-                  for (int64_t row = 0; row < rows; ++row) {
-                    store_panel(job, group * channels + first + row, column, columns, sums + row * columns);
-                  }
-                  frame.reset();
-                });
+        RegionProduct(tile, scratch, region, operands).run_aside(scratch, [&](int64_t row, int64_t column, int64_t columns, const T* sums) {
+          store_panel(job, group * channels + row, column, columns, sums);
+        });
       });
 }
 

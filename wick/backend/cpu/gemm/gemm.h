@@ -19,7 +19,7 @@ struct ProductRegion {
   int64_t column_begin;
   int64_t column_end;
   int64_t k;
-  int64_t pass_rows;  // rows between two calls of open: all of them, or the parts of even_passes()
+  int64_t pass_rows;  // rows of a block: all of them, or the parts of even_passes()
 };
 
 // The result of a block, or the room for its sums.
@@ -71,7 +71,6 @@ struct ProductOperands {
   ProductSources sources = {};
 };
 
-// open(row, rows, column, columns) -> where the sums of a block go, close(…) when they are complete.
 template <class Packed, class Sum, class PackLeft, class PackRight>
 class RegionProduct {
  public:
@@ -86,20 +85,36 @@ class RegionProduct {
     right_ = frame_.take<Packed>(static_cast<size_t>(panels * panel_size_));
   }
 
-  template <class Open, class Close>
-  void run(const Open& open, const Close& close) {
+  // Sums go where the result is: target_of(row, column) is the place of a block's first one.
+  template <class TargetOf>
+  void run_in_place(const TargetOf& target_of) {
+    for_each_block([&](int64_t row, int64_t row_end) { multiply_pass(row, row_end, target_of(row, begin_)); });
+  }
+
+  // Sums are kept in scratch until those of a block are complete; then store(row, column, columns, sums) takes each row of it.
+  template <class Store>
+  void run_aside(Scratch& scratch, const Store& store) {
+    for_each_block([&](int64_t first, int64_t row_end) {
+      const int64_t columns = end_ - begin_;
+      ScratchFrame frame(scratch);
+      Sum* sums = frame.take<Sum>(static_cast<size_t>((row_end - first) * columns));
+      multiply_pass(first, row_end, {sums, columns});
+      for (int64_t row = first; row < row_end; ++row) store(row, begin_, columns, sums + (row - first) * columns);
+    });
+  }
+
+ private:
+  // Calls body(first row, end of the rows) for each pass of each block of columns [begin_, end_).
+  template <class Body>
+  void for_each_block(const Body& body) {
     for (begin_ = region_.column_begin; begin_ < region_.column_end; begin_ = end_) {
       end_ = std::min(begin_ + block_columns_, region_.column_end);
       for (int64_t pass = region_.row_begin; pass < region_.row_end; pass += region_.pass_rows) {
-        const int64_t pass_end = std::min(pass + region_.pass_rows, region_.row_end);
-        const ProductTarget<Sum> target = open(pass, pass_end - pass, begin_, end_ - begin_);
-        multiply_pass(pass, pass_end, target);
-        close(pass, pass_end - pass, begin_, end_ - begin_);
+        body(pass, std::min(pass + region_.pass_rows, region_.row_end));
       }
     }
   }
 
- private:
   [[nodiscard]] int64_t panels_of(int64_t columns) const { return (columns + tile_.columns - 1) / tile_.columns; }
   [[nodiscard]] int64_t part_at(int64_t depth) const { return std::min(kProductDepth, region_.k - depth); }
   [[nodiscard]] bool is_direct(int64_t columns) const { return operands_.direct.data != nullptr && columns == tile_.columns; }

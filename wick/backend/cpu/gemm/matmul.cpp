@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
 
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/gemm/gemm.h"
@@ -80,26 +79,26 @@ DirectRight<T> direct_right(const MatrixSource& right, DType dtype, int64_t rows
 // Sums of type T written where they belong.
 template <class T>
 void multiply_in_place(const Problem& problem, const ProductTile<T, T>& tile, DType dtype) {
-  for_each_part(
-      problem.runtime->threads(), extents_of(problem, tile.rows, tile.columns),
-      [&](int thread, int64_t batch, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
-        const SimdKernels& kernels = problem.runtime->kernels();
-        Scratch& scratch = problem.runtime->scratch(thread);
-        const MatrixSource left = left_of(problem, batch);
-        const MatrixSource right = right_of(problem, batch);
-        T* out = reinterpret_cast<T*>(result_of(problem, batch));
-        const ProductOperands operands{[&](int64_t row, int64_t rows, int64_t depth, int64_t part, T* packed) {
-                                         pack_rows(kernels, scratch, left.at(row, depth), {packed, kProductStride, rows, part});
-                                       },
-                                       [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
-                                         pack_rows(kernels, scratch, right.at(depth, column), {packed, tile.columns, part, columns});
-                                       },
-                                       direct_right<T>(right, dtype, row_end - row_begin, tile.rows), ProductSources{left, right}};
-        const ProductRegion region{row_begin, row_end, column_begin, column_end, problem.k, row_end - row_begin};
-        RegionProduct(tile, scratch, region, operands)
-            .run([&](int64_t row, int64_t, int64_t column, int64_t) { return ProductTarget<T>{out + row * problem.n + column, problem.n}; },
-                 [](int64_t, int64_t, int64_t, int64_t) {});
-      });
+  for_each_part(problem.runtime->threads(), extents_of(problem, tile.rows, tile.columns),
+                [&](int thread, int64_t batch, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+                  const SimdKernels& kernels = problem.runtime->kernels();
+                  Scratch& scratch = problem.runtime->scratch(thread);
+                  const MatrixSource left = left_of(problem, batch);
+                  const MatrixSource right = right_of(problem, batch);
+                  T* out = reinterpret_cast<T*>(result_of(problem, batch));
+                  const ProductOperands operands{
+                      [&](int64_t row, int64_t rows, int64_t depth, int64_t part, T* packed) {
+                        pack_rows(kernels, scratch, left.at(row, depth), {packed, kProductStride, rows, part});
+                      },
+                      [&](int64_t depth, int64_t part, int64_t column, int64_t columns, T* packed) {
+                        pack_rows(kernels, scratch, right.at(depth, column), {packed, tile.columns, part, columns});
+                      },
+                      direct_right<T>(right, dtype, row_end - row_begin, tile.rows), ProductSources{left, right}};
+                  const ProductRegion region{row_begin, row_end, column_begin, column_end, problem.k, row_end - row_begin};
+                  RegionProduct(tile, scratch, region, operands).run_in_place([&](int64_t row, int64_t column) {
+                    return ProductTarget<T>{out + row * problem.n + column, problem.n};
+                  });
+                });
 }
 
 // Sums in f32, kept aside until they are complete and then rounded once. `step`: columns of the left operand in a packed element.
@@ -115,8 +114,6 @@ void multiply_and_round(const Problem& problem, const ProductTile<Packed, float>
         const MatrixSource right = right_of(problem, batch);
         const int64_t element = info(problem.dtype).block_bytes;
         std::byte* out = result_of(problem, batch);
-        std::optional<ScratchFrame> frame;  // of the sums of one block
-        float* sums = nullptr;
         const ProductOperands operands{[&](int64_t row, int64_t rows, int64_t depth, int64_t part, Packed* packed) {
                                          const int64_t width = std::min(part * step, problem.k - depth * step);
                                          pack_left(scratch, left.at(row, depth * step), width, {packed, kProductStride, rows, part});
@@ -129,19 +126,9 @@ void multiply_and_round(const Problem& problem, const ProductTile<Packed, float>
         const ProductRegion region{
             row_begin, row_end, column_begin, column_end, (problem.k + step - 1) / step, even_passes(row_end - row_begin, tile.rows)};
         RegionProduct(tile, scratch, region, operands)
-            .run(
-                [&](int64_t, int64_t rows, int64_t, int64_t columns) {
-                  frame.emplace(scratch);
-                  sums = frame->take<float>(static_cast<size_t>(rows * columns));
-                  return ProductTarget<float>{sums, columns};
-                },
-                [&](int64_t first, int64_t rows, int64_t column, int64_t columns) {
-                  for (int64_t row = 0; row < rows; ++row) {
-                    narrow(problem.runtime->kernels(), sums + row * columns, columns, problem.dtype,
-                           out + ((first + row) * problem.n + column) * element);
-                  }
-                  frame.reset();
-                });
+            .run_aside(scratch, [&](int64_t row, int64_t column, int64_t columns, const float* sums) {
+              narrow(problem.runtime->kernels(), sums, columns, problem.dtype, out + (row * problem.n + column) * element);
+            });
       });
 }
 
