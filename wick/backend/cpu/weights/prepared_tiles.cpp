@@ -25,7 +25,8 @@ constexpr double kLongestGap = 0.03;
 constexpr double kMostCredit = 0.02;
 // A weight whose plain bytes stay in memory is prepared where that many times its size is free.
 constexpr uint64_t kRoomForCopy = 4;
-// The most that a page of memory has: MappedFile::forget leaves pages alone that a range only touches, so ranges overlap by one.
+// The most that a page of memory has: MappedFile::forget and release_pages leave pages alone that a range only touches, so
+// ranges overlap by one.
 constexpr int64_t kPageBytes = 65536;
 
 int64_t ticks_now() noexcept { return WeightPreparer::Clock::now().time_since_epoch().count(); }
@@ -62,11 +63,11 @@ bool PreparedTiles::is_releasable() const noexcept {
 void PreparedTiles::release_plain_bytes() {
   const int64_t ready = ready_.load(std::memory_order_relaxed), tile = tile_bytes();
   if (ready == released_) return;
+  const auto begin = static_cast<size_t>(std::max<int64_t>(0, released_ * tile - kPageBytes));
   if (memory_ != nullptr) {
-    memory_->give_back({buffer_, dtype_, columns_}, static_cast<size_t>(rows_ - plain_data_), released_, ready);
+    memory_->give_back({buffer_, dtype_, columns_, ready}, static_cast<size_t>(rows_ - plain_data_), begin);
   } else {
-    const int64_t begin = std::max<int64_t>(0, released_ * tile - kPageBytes);
-    use_.release(static_cast<size_t>(begin), static_cast<size_t>(ready * tile - begin));
+    use_.release(begin, static_cast<size_t>(ready * tile) - begin);
   }
   released_ = ready;
 }

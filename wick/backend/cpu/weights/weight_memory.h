@@ -16,6 +16,7 @@ struct TileBytes {
   std::shared_ptr<Buffer> buffer = {};
   DType dtype = DType::f32;
   int64_t columns = 0;
+  int64_t count = 0;
 };
 
 // Any thread may call.
@@ -29,9 +30,10 @@ class WeightMemory final : public Buffer {
   // For whoever reads only rows that were not given back, and knows which.
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
 
-  // Gives back the whole pages of the first `tiles` tiles of rows, which begin at byte `offset`, unless somebody holds the bytes. No more
-  // than `first_tile` of them were given back before. The memory is private to this process, and its owner's alone.
-  void give_back(const TileBytes& tiles, size_t offset, int64_t first_tile, int64_t tile_count);
+  // Releases the whole pages of the rows of these tiles, which begin at byte `offset`, from byte `begin` of them on; those before were
+  // released by an earlier call. Nothing is released once host_data() has given out the pointer. The memory is private to this process, and
+  // its owner's alone.
+  void give_back(const TileBytes& tiles, size_t offset, size_t begin);
 
  private:
   enum class State : uint8_t { untouched, given_back, held };
@@ -45,7 +47,6 @@ class WeightMemory final : public Buffer {
   std::mutex mutex_;
   TileBytes tiles_;  // of the rows that were given back
   size_t offset_ = 0;
-  int64_t tile_count_ = 0;
 };
 
 }  // namespace wick::cpu
