@@ -23,52 +23,32 @@ struct Lookaheads {
   std::string rest;  // with its ^
 };
 
-// Where the parenthesis at `begin` closes; npos: nowhere.
-size_t closing_parenthesis(std::string_view pattern, size_t begin) {
+// The first such letter outside of brackets, escapes and open parentheses; a parenthesis that closes the outermost one counts. npos: none.
+size_t find_at_depth_0(std::string_view pattern, char wanted) {
   int depth = 0;
   bool in_class = false;
-  for (size_t at = begin; at < pattern.size(); ++at) {
+  for (size_t at = 0; at < pattern.size(); ++at) {
     const char letter = pattern[at];
-    if (letter == '\\') {
-      ++at;
-    } else if (in_class || letter == '[') {
-      in_class = letter != ']';
-    } else if (letter == '(') {
-      ++depth;
-    } else if (letter == ')' && --depth == 0) {
-      return at;
-    }
-  }
-  return std::string_view::npos;
-}
-
-bool has_alternatives(std::string_view pattern) {
-  // In parentheses of its own, a bar outside of all others stands at depth 1.
-  const std::string enclosed = "(" + std::string(pattern) + ")";
-  int depth = 0;
-  bool in_class = false;
-  for (size_t at = 0; at < enclosed.size(); ++at) {
-    const char letter = enclosed[at];
     if (letter == '\\') {
       ++at;
     } else if (in_class || letter == '[') {
       in_class = letter != ']';
     } else {
       depth += letter == '(' ? 1 : letter == ')' ? -1 : 0;
-      if (letter == '|' && depth == 1) return true;
+      if (letter == wanted && depth == 0) return at;
     }
   }
-  return false;
+  return std::string_view::npos;
 }
 
 // Lookaheads elsewhere are the pattern's own affair, which refuses them.
 Lookaheads leading_lookaheads(const std::string& pattern) {
   Lookaheads result{.conditions = {}, .rest = pattern};
   std::string_view left = pattern;
-  if (!left.starts_with("^(?") || has_alternatives(left)) return result;
+  if (!left.starts_with("^(?") || find_at_depth_0(left, '|') != std::string_view::npos) return result;
   left.remove_prefix(1);
   while (left.starts_with("(?=") || left.starts_with("(?!")) {
-    const size_t end = closing_parenthesis(left, 0);
+    const size_t end = find_at_depth_0(left, ')');
     if (end == std::string_view::npos) return {.conditions = {}, .rest = pattern};
     result.conditions.push_back({"^(?:" + std::string(left.substr(3, end - 3)) + ")", left[2] == '='});
     left.remove_prefix(end + 1);
