@@ -214,11 +214,7 @@ void completions(Worker& worker, const HttpRequest& http, const Exchange& exchan
   name_user(http, common);
   constrain(*service, format, common);
   for (Request& request : requests) {
-    std::swap(common.prompt, request.prompt);
-    std::swap(common.tokens, request.tokens);
-    request = common;
-    common.prompt.clear();
-    common.tokens.clear();
+    request = with_prompt_of(common, std::move(request));
     fit_into_context(*service->engine, request, fields.has("max_tokens"));
   }
   const auto response = std::make_shared<CompletionResponse>(exchange, service, options, requests.size(), common.n);

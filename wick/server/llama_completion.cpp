@@ -274,11 +274,7 @@ void completion(Worker& worker, const std::shared_ptr<Slots>& slots, LlamaTask t
   const auto response = std::make_shared<LlamaResponse>(exchange, options.streams, requests.size());
   std::vector<std::unique_ptr<AnswerWriter>> writers;
   for (Request& request : requests) {
-    std::swap(common.prompt, request.prompt);
-    std::swap(common.tokens, request.tokens);
-    request = common;
-    common.prompt.clear();
-    common.tokens.clear();
+    request = with_prompt_of(common, std::move(request));
     const bool is_cut = fit_into_context(*service->engine, request, false);
     writers.push_back(std::make_unique<LlamaWriter>(response, service, slots, writers.size(), request, is_cut, options));
   }

@@ -91,4 +91,11 @@ std::vector<Request> read_prompts(Fields& fields, const Tokenizer& tokenizer, st
   return requests;
 }
 
+Request with_prompt_of(const Request& settings, Request request) {
+  Request result = settings;
+  result.prompt = std::move(request.prompt);
+  result.tokens = std::move(request.tokens);
+  return result;
+}
+
 }  // namespace wick::server

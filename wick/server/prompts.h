@@ -16,4 +16,7 @@ namespace wick::server {
 [[nodiscard]] std::vector<Request> read_prompts(Fields& fields, const Tokenizer& tokenizer, std::string_view name, size_t most,
                                                 bool parses_special);
 
+// `settings` with the prompt of `request`.
+[[nodiscard]] Request with_prompt_of(const Request& settings, Request request);
+
 }  // namespace wick::server
