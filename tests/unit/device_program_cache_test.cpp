@@ -13,6 +13,7 @@
 #include <fstream>
 #include <thread>
 
+#include "processes.h"
 #include "temporary_folder.h"
 #include "wick/base/error.h"
 #include "wick/base/log.h"
@@ -116,22 +117,12 @@ TEST(ProgramCache, ProcessesMayShareAFolder) {
     ProgramCache cache(folder / "cache", 30000);
     for (int i = 0; i < 50; ++i) {
       const std::string key = std::to_string((i * 7 + part) % 20);
-      if (cache.find(key).value_or(binary_of(key)) != binary_of(key)) return 1;
+      if (cache.find(key).value_or(binary_of(key)) != binary_of(key)) return false;
       cache.store(key, binary_of(key));
     }
-    return 0;
+    return true;
   };
-  std::vector<pid_t> children;
-  for (int part = 0; part < 4; ++part) {
-    children.push_back(::fork());
-    ASSERT_GE(children.back(), 0);
-    if (children.back() == 0) ::_exit(work(part));
-  }
-  for (const pid_t child : children) {
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  }
+  run_in_processes(4, work);
   EXPECT_LE(bytes_in(folder / "cache"), 30000U);
   EXPECT_GT(bytes_in(folder / "cache"), 0U);
 }

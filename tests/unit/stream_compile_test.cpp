@@ -2,13 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "unit/processes.h"
 #include "unit/stream_driver.h"
 #include "unit/temporary_folder.h"
 
@@ -97,23 +95,7 @@ TEST_P(StreamFaultTest, TwoProcessesThatCompileTogetherShareACacheFolder) {
     kernels_of(own).compile_together([&] { pair.use(); });
     return (pair.a + pair.b).to_vector<float>() == std::vector<float>{11, 22, 33};
   };
-  std::vector<pid_t> children;
-  for (int i = 0; i < 2; ++i) {
-    children.push_back(::fork());
-    ASSERT_GE(children.back(), 0);
-    if (children.back() == 0) {
-      try {
-        ::_exit(compile() ? 0 : 1);
-      } catch (const std::exception&) {
-        ::_exit(2);
-      }
-    }
-  }
-  for (const pid_t child : children) {
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  }
+  run_in_processes(2, [&](int) { return compile(); });
   for (const auto& entry : std::filesystem::directory_iterator(folder / "cache")) {
     EXPECT_EQ(entry.path().extension(), ".program") << entry.path() << ": half of an entry";
   }

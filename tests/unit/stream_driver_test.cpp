@@ -3,14 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <fstream>
 #include <numeric>
 #include <optional>
 
+#include "unit/processes.h"
 #include "unit/stream_driver.h"
 #include "unit/temporary_folder.h"
 #include "wick/device/graph.h"
@@ -274,24 +272,7 @@ TEST_P(StreamFaultTest, ASecondRunTakesItsProgramsFromTheCacheEvenInAnotherProce
   const TemporaryFolder folder;
   const DeviceOptions options{.cache_directory = folder / "cache"};
   // Two processes compile into one folder at the same time.
-  std::vector<pid_t> children;
-  for (int i = 0; i < 2; ++i) {
-    children.push_back(::fork());
-    ASSERT_GE(children.back(), 0);
-    if (children.back() == 0) {
-      try {
-        const std::unique_ptr<Runtime> device = runtime(0, options);
-        ::_exit(device->compile(add_kernel()) != nullptr ? 0 : 1);
-      } catch (const std::exception&) {
-        ::_exit(2);
-      }
-    }
-  }
-  for (const pid_t child : children) {
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  }
+  run_in_processes(2, [&](int) { return runtime(0, options)->compile(add_kernel()) != nullptr; });
   const Variable refuse(vendor().compiler_variable, "refuse=1");
   EXPECT_NE(runtime(0, options)->compile(add_kernel()), nullptr);
   const Error error = error_of([&] { static_cast<void>(runtime()->compile(add_kernel())); });
