@@ -1,6 +1,6 @@
 // NVRTC's interface or hiprtc's (hip_names.h) over this machine's compiler: kernels become code for the host. FAKE_NVRTC="version=11080,
-// newest=90,refuse=1" makes it what a test needs; with together=2 nothing is compiled before two callers are in it at once. hiprtc ends the
-// process when it is asked for an architecture that FAKE_HIPRTC="unknown=gfx11" names the beginning of, as old ones do.
+// newest=90,refuse=1" makes it what a test needs; with together=2 nothing is compiled before two callers are in it at once. As old
+// versions do, hiprtc aborts for an architecture with the prefix in FAKE_HIPRTC="unknown=gfx11".
 #include <sys/wait.h>
 #include <unistd.h>
 

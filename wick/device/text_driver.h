@@ -1,5 +1,5 @@
-// A TextDriver is a driver whose interface has no binaries of programs: what it gives as a program's binary is the text that the compiler
-// took, and what the compiler made of it goes from compile() to the load() behind it.
+// A TextDriver is a driver whose API has no program binaries. Its "binary" is the source text that compiled; compile() keeps the pipeline
+// for the load() that follows.
 #pragma once
 
 #include <mutex>

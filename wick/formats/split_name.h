@@ -14,7 +14,7 @@ struct SplitName {
   uint64_t count = 1;   // of the parts
 
   [[nodiscard]] std::string to_string() const;
-  // None for a name of any other form; what it takes, to_string() gives back.
+  // None for a name of any other form. to_string() of the result is `name`.
   [[nodiscard]] static std::optional<SplitName> parse(std::string_view name);
 };
 
