@@ -39,7 +39,7 @@ Layout::Layout(const Shape& shape, int64_t offset) : shape_(shape), offset_(offs
     strides_[static_cast<size_t>(dim)] = stride;
     stride = times(stride, std::max<int64_t>(shape[dim], 1));
   }
-  check_range(*this);
+  if (offset != 0) check_range(*this);  // from 0 on the last element is number elements() - 1
 }
 
 Layout::Layout(const Shape& shape, std::span<const int64_t> strides, int64_t offset) : shape_(shape), offset_(offset) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <type_traits>
 
 #include "wick/base/fail.h"
 #include "wick/device/last_work.h"
@@ -24,6 +26,23 @@ bool fits(const OpInfo& row, const void* params, size_t inputs, size_t outputs) 
 static_assert(std::all_of(kOps.begin(), kOps.end(), [](const OpInfo& row) {
   return static_cast<size_t>(row.max_inputs) <= kMaxOperands && static_cast<size_t>(row.max_outputs) <= kMaxOperands;
 }));
+
+// Operands of a call, of which most have few: room that is not initialised before they come.
+class Operands {
+ public:
+  Operands() {}  // NOLINT(modernize-use-equals-default): of the union
+  void add(const Operand& operand) noexcept { std::construct_at(&room_.all[count_++], operand); }
+  [[nodiscard]] std::span<const Operand> all() const noexcept { return {room_.all.data(), count_}; }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<Operand>);
+  union Room {
+    Room() {}  // NOLINT(modernize-use-equals-default)
+    std::array<Operand, kMaxOperands> all;
+  };
+  Room room_;
+  size_t count_ = 0;
+};
 
 // `implementation`, and for tests none where a hole is faked.
 OpFunction found(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept {
@@ -93,15 +112,13 @@ void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs
   const OpRule& op_rule = rule(op);
   const auto& defining =
       op_rule.defining_operand == kFirstOutput ? *outputs.front() : *inputs[static_cast<size_t>(op_rule.defining_operand)];
-  std::array<Operand, kMaxOperands> input_operands;
-  std::array<Operand, kMaxOperands> output_operands;
-  for (size_t index = 0; index < inputs.size(); ++index) input_operands[index] = operand_of(*inputs[index]);
-  for (size_t index = 0; index < outputs.size(); ++index) {
-    output_operands[index] = operand_of(*outputs[index]);
-    outputs[index]->storage()->bump_version();
+  Operands input_operands, output_operands;
+  for (const Tensor* input : inputs) input_operands.add(operand_of(*input));
+  for (const Tensor* output : outputs) {
+    output_operands.add(operand_of(*output));
+    output->storage()->bump_version();
   }
-  const OpCall call{op, params, std::span(input_operands).first(inputs.size()), std::span(output_operands).first(outputs.size()),
-                    &device.runtime()};
+  const OpCall call{op, params, input_operands.all(), output_operands.all(), &device.runtime()};
   const OpScope scope(call);
   const int kind = kind_of(op, params);
   if (OpCounts::active()) OpCounts::note(device.kind(), op, defining.dtype(), support(device, op, defining.dtype(), kind));
