@@ -50,6 +50,10 @@ void visit_size(int64_t bytes, const Body& body) {
 
 const Operand& operand_of(const OpCall& call, size_t index) { return index == 0 ? call.outputs[0] : call.inputs[index - 1]; }
 
+std::byte* first_element(const Operand& operand) {
+  return operand.buffer->host_data() + operand.layout->offset() * info(operand.dtype).block_bytes;
+}
+
 // Whether `outer` and `inner` are one dimension in every operand.
 bool joins(const Dimension& outer, const Dimension& inner, size_t operands) {
   for (size_t index = 0; index < operands; ++index) {
@@ -84,7 +88,7 @@ Loop loop_of(const OpCall& call) {
   for (size_t index = 0; index < loop.operands; ++index) {
     const Operand& operand = operand_of(call, index);
     loop.size[index] = info(operand.dtype).block_bytes;
-    loop.data[index] = operand.buffer->host_data() + operand.layout->offset() * loop.size[index];
+    loop.data[index] = first_element(operand);
   }
   for (int dim = 0; dim < shape.rank(); ++dim) {
     if (shape[dim] == 1) continue;
@@ -256,9 +260,24 @@ void run_blocks(const Job& job, const std::array<int64_t, kMaxRank>& counts, int
   }
 }
 
+// Whether all elements are one run that lies row-major in every operand, as those of most small tensors do.
+bool is_one_run(const OpCall& call) {
+  const Layout& out = *call.outputs[0].layout;
+  return out.elements() <= kRunElements && out.is_contiguous() &&
+         std::all_of(call.inputs.begin(), call.inputs.end(), [](const Operand& input) { return input.layout->is_contiguous(); });
+}
+
+void run_at_once(const OpCall& call, RunFunction function, const void* context) {
+  std::array<RunInput, kOperands> inputs;
+  WICK_ASSERT(call.inputs.size() <= inputs.size());
+  for (size_t index = 0; index < call.inputs.size(); ++index) inputs[index].data = first_element(call.inputs[index]);
+  function(context, first_element(call.outputs[0]), inputs.data(), call.outputs[0].layout->elements());
+}
+
 }  // namespace
 
 void for_each_run_erased(const OpCall& call, RunFunction function, const void* context) {
+  if (is_one_run(call)) return run_at_once(call, function, context);
   const Loop loop = loop_of(call);
   const Cut cut = cut_of(loop);
   const Job job{runtime_of(call).kernels(), loop, cut, function, context};
