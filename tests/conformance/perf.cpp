@@ -102,7 +102,8 @@ int run_perf(const Options& options) {
   for (const Target& target : open_targets(options, false)) {
     if (!target.values) continue;
     fmt::print("{}\n", target.name);
-    Trial trial(target.device, options.seed, true);
+    Answers answers;
+    Trial trial(target.device, options.seed, true, answers);
     for (const Measure& measure : measures_of(trial)) {
       if (!wanted(measure.name)) continue;
       const double seconds = seconds_of(target.device, measure.run);

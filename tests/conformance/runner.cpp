@@ -57,12 +57,12 @@ bool is_lack_of_ability(const Device& device, const Error& error) {
   return false;
 }
 
-void run_case(const Case& entry, const Target& target, uint64_t seed, Counts& counts) {
+void run_case(const Case& entry, const Target& target, uint64_t seed, Answers& answers, Counts& counts) {
   if (support(target.device, entry.op, entry.dtype) == Support::none) {
     ++counts.skipped;
     return;
   }
-  Trial trial(target.device, seed + hash_of(entry.name), target.values);
+  Trial trial(target.device, seed + hash_of(entry.name), target.values, answers);
   std::string failure;
   try {
     entry.run(trial);
@@ -160,9 +160,10 @@ int run_cases(const Options& options) {
   const std::vector<Case> cases = select_cases(options);
   Counts counts;
   for (const Case& entry : cases) {
+    Answers answers;
     for (const Target& target : targets) {
       if (target.sample && part_of(entry, options.seed + 1) > 0.2) continue;
-      run_case(entry, target, options.seed, counts);
+      run_case(entry, target, options.seed, answers, counts);
     }
   }
   fmt::print("{} passed, {} failed, {} skipped\n", counts.passed, counts.failed, counts.skipped);

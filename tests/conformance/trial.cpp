@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -162,44 +163,43 @@ Tensor Trial::prepared(const Tensor& weight) const {
 
 ReferenceTensor Trial::values_of(const Tensor& tensor) const { return download_reference(device_.runtime(), operand_of(tensor)); }
 
-Trial::Answer Trial::answer_of(OpId op, const void* params, const std::vector<ReferenceTensor>& operands, const Tensor& result,
-                               const Bound& bound) {
-  std::vector<ReferenceTensor> expected = {{result.shape(), std::vector<double>(static_cast<size_t>(result.elements())), result.dtype()}};
-  rule(op).reference(params, operands, expected);
-  std::vector<double> allowed = bound ? bound(operands, expected[0]) : std::vector<double>();
-  return {std::move(expected[0]), std::move(allowed)};
-}
-
 void Trial::expect(OpId op, const void* params, std::span<const Tensor* const> inputs, const Tensor& result, const Bound& bound) {
   if (!values_) return;
   std::vector<ReferenceTensor> operands;
   for (const Tensor* input : inputs) operands.push_back(values_of(*input));
   if (result.elements() == 0) return expect_values({result.shape(), {}, result.dtype()}, result, {});
-  std::vector<Answer> answers = {answer_of(op, params, operands, result, bound)};
-  if (!device_.caps().f32_subnormals && drop_subnormals(operands)) answers.push_back(answer_of(op, params, operands, result, bound));
-  expect_one_of(answers, result);
+  const auto allowed = [&](Inputs of, const std::vector<ReferenceTensor>& expected) {
+    return std::vector<std::vector<double>>{bound ? bound(of, expected[0]) : std::vector<double>()};
+  };
+  const auto expectation = [&] {
+    const Answer& answer = answers_.find(op, params, operands, {{result.shape(), {}, result.dtype()}}, allowed);
+    return Expectation{answer.expected[0], answer.allowed[0]};
+  };
+  std::vector<Expectation> expectations = {expectation()};
+  if (!device_.caps().f32_subnormals && drop_subnormals(operands)) expectations.push_back(expectation());
+  expect_one_of(expectations, result);
 }
 
 void Trial::expect_values(const ReferenceTensor& expected, const Tensor& result, std::span<const double> allowed) {
-  expect_one_of({{expected, {allowed.begin(), allowed.end()}}}, result);
+  expect_one_of(std::array{Expectation{expected, allowed}}, result);
 }
 
-void Trial::expect_one_of(const std::vector<Answer>& answers, const Tensor& result) {
-  const Answer& exact = answers.front();
+void Trial::expect_one_of(std::span<const Expectation> expectations, const Tensor& result) {
+  const Expectation& exact = expectations.front();
   expect_true(result.shape() == exact.expected.shape,
               fmt::format("shape {} where {} is due", result.shape().to_string(), exact.expected.shape.to_string()));
   if (!values_ || !failure_.empty()) return;
   const DType dtype = result.dtype();
   const ReferenceTensor got = values_of(result);
   std::vector<std::vector<double>> once;
-  for (const Answer& answer : answers) once.push_back(rounded(dtype, answer.expected));
-  const auto tolerance = [&](const Answer& answer, size_t i) {
-    return answer.allowed.empty() ? 0 : answer.allowed[i] + half_ulp(dtype, std::fabs(answer.expected.values[i]) + answer.allowed[i]);
+  for (const Expectation& each : expectations) once.push_back(rounded(dtype, each.expected));
+  const auto tolerance = [&](const Expectation& of, size_t i) {
+    return of.allowed.empty() ? 0 : of.allowed[i] + half_ulp(dtype, std::fabs(of.expected.values[i]) + of.allowed[i]);
   };
   const auto agrees_with_zeros = [&](size_t i) {
-    for (size_t a = 0; a < answers.size(); ++a) {
-      const double y = without_subnormal(dtype, answers[a].expected.values[i]), rounded_y = without_subnormal(dtype, once[a][i]);
-      if (agree(without_subnormal(dtype, got.values[i]), y, rounded_y, tolerance(answers[a], i))) return true;
+    for (size_t e = 0; e < expectations.size(); ++e) {
+      const double y = without_subnormal(dtype, expectations[e].expected.values[i]), rounded_y = without_subnormal(dtype, once[e][i]);
+      if (agree(without_subnormal(dtype, got.values[i]), y, rounded_y, tolerance(expectations[e], i))) return true;
     }
     return false;
   };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/answers.h"
 #include "conformance/bounds.h"
 #include "conformance/placement.h"
 #include "conformance/random.h"
@@ -21,12 +22,14 @@ struct Range {
 
 class Trial {
  public:
-  // Without `values` the device plans only: shapes and dtypes are checked, values are not.
-  Trial(const Device& device, uint64_t seed, bool values) : device_(device), random_(seed), values_(values) {}
+  // Without `values` the device plans only: shapes and dtypes are checked, values are not. `answers` are those of the case so far.
+  Trial(const Device& device, uint64_t seed, bool values, Answers& answers)
+      : device_(device), random_(seed), values_(values), answers_(answers) {}
 
   [[nodiscard]] const Device& device() const noexcept { return device_; }
   [[nodiscard]] Random& random() noexcept { return random_; }
   [[nodiscard]] bool has_values() const noexcept { return values_; }
+  [[nodiscard]] Answers& answers() noexcept { return answers_; }
 
   // Random elements of a plain dtype: whole numbers for integers, without negative ones for unsigned.
   [[nodiscard]] Tensor input(const Shape& shape, DType dtype, View view = View::contiguous, Range range = {});
@@ -56,14 +59,12 @@ class Trial {
   [[nodiscard]] bool counted_subnormals_as_zero() const noexcept { return counted_as_zero_; }
 
  private:
-  // What an op may give: the reference's result, and the error allowed for each element (empty: none but the rounding).
-  struct Answer {
-    ReferenceTensor expected;
-    std::vector<double> allowed;
+  // What a result should be, and the error allowed for each element (empty: none but the rounding).
+  struct Expectation {
+    const ReferenceTensor& expected;
+    std::span<const double> allowed;
   };
-  [[nodiscard]] static Answer answer_of(OpId op, const void* params, const std::vector<ReferenceTensor>& operands, const Tensor& result,
-                                        const Bound& bound);
-  void expect_one_of(const std::vector<Answer>& answers, const Tensor& result);
+  void expect_one_of(std::span<const Expectation> expectations, const Tensor& result);
 
   // In the device's memory, or as somebody else's that ends exactly where the elements do, so that AddressSanitizer sees reads behind it.
   [[nodiscard]] Tensor tensor_of(std::vector<std::byte> bytes, const Shape& shape, DType dtype);
@@ -72,6 +73,7 @@ class Trial {
   Device device_;
   Random random_;
   bool values_;
+  Answers& answers_;
   std::string failure_;
   bool counted_as_zero_ = false;
 };

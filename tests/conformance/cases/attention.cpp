@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "conformance/case.h"
 #include "wick/op/attention_plan.h"
@@ -20,22 +21,17 @@ struct Sizes {
   int64_t positions;  // the cache's capacity
 };
 
-// What the rows of a result may err by, and their logarithms.
-struct Errors {
-  std::vector<double> rows, logarithms;
-};
-
-// A score errs by δ = (4 + 2 √d) · u · scale · Σ |q·k| + 4 u · (|slope · distance| + |mask|), so a weight e^(score - max) by 2 δ of itself,
-// and the mean of the values by that and the roundings of a sum of p terms, times the largest value. Where f16 is allowed, rounding queries
-// and keys adds 4 · 2^-11 · scale · √Σ (q·k)² to δ, which is √d roundings of each and some, and to the whole the roundings of weights and
-// values; f16 below 2^-14 are multiples of 2^-24.
-Errors errors_of(const AttentionParams& params, Inputs inputs) {
+// What rows of a result may err by, and their logarithms. A score errs by δ = (4 + 2 √d) · u · scale · Σ |q·k| + 4 u · (|slope · distance|
+// + |mask|), so a weight e^(score - max) by 2 δ of itself, and the mean of the values by that and the roundings of a sum of p terms, times
+// the largest value. Where f16 is allowed, rounding queries and keys adds 4 · 2^-11 · scale · √Σ (q·k)² to δ, which is √d roundings of each
+// and some, and to the whole the roundings of weights and values; f16 below 2^-14 are multiples of 2^-24.
+std::vector<std::vector<double>> errors_of(const AttentionParams& params, Inputs inputs) {
   const auto width = static_cast<size_t>(inputs[0].shape[2]), heads = static_cast<size_t>(inputs[0].shape[1]),
              slots = static_cast<size_t>(inputs[1].shape[1]), value_width = static_cast<size_t>(inputs[2].shape[2]);
   const size_t group = heads / static_cast<size_t>(inputs[1].shape[0]);
   const std::vector<double>&starts = inputs[3].values, &lengths = inputs[4].values, &table = inputs[5].values;
   const size_t slopes = params.has_sinks ? 7 : 6, mask = slopes + (params.has_slopes ? 1 : 0);
-  Errors errors;
+  std::vector<double> rows, logarithms;
   for (size_t row = 0; row < static_cast<size_t>(inputs[0].shape[0]) * heads; ++row) {
     const size_t token = row / heads, head = row % heads;
     size_t sequence = 0;
@@ -76,10 +72,10 @@ Errors errors_of(const AttentionParams& params, Inputs inputs) {
       delta += rounded;
       error += 2 * 0x1p-11 + visible * 0x1p-24;
     }
-    errors.rows.insert(errors.rows.end(), value_width, (error + 2 * delta) * value);
-    errors.logarithms.push_back(error + 2 * delta);
+    rows.insert(rows.end(), value_width, (error + 2 * delta) * value);
+    logarithms.push_back(error + 2 * delta);
   }
-  return errors;
+  return {rows, logarithms};
 }
 
 // Compares what attention gives by a plan with the reference, and with `logarithms` its logarithms too.
@@ -95,14 +91,11 @@ void expect_attention(Trial& trial, const Tensor& query, const Tensor& key, cons
   for (const std::optional<Tensor>* bias : {&biases.sinks, &biases.slopes, &biases.mask}) {
     if (*bias) inputs.push_back(trial.values_of(**bias));
   }
-  const auto room = [](const Shape& shape) {
-    return ReferenceTensor{shape, std::vector<double>(static_cast<size_t>(shape.elements())), DType::f32};
-  };
-  std::vector<ReferenceTensor> expected = {room(result.shape()), room({query.dim(0), query.dim(1)})};
-  rule(OpId::attention).reference(&params, inputs, expected);
-  const Errors errors = errors_of(params, inputs);
-  trial.expect_values(expected[0], result, errors.rows);
-  if (logarithms != nullptr) trial.expect_values(expected[1], *logarithms, errors.logarithms);
+  const Answer& answer = trial.answers().find(OpId::attention, &params, std::move(inputs),
+                                              {{result.shape(), {}, DType::f32}, {{query.dim(0), query.dim(1)}, {}, DType::f32}},
+                                              [&](Inputs of, const std::vector<ReferenceTensor>&) { return errors_of(params, of); });
+  trial.expect_values(answer.expected[0], result, answer.allowed[0]);
+  if (logarithms != nullptr) trial.expect_values(answer.expected[1], *logarithms, answer.allowed[1]);
 }
 
 Tensor numbers(Trial& trial, const std::vector<int32_t>& values, const Shape& shape) {
