@@ -138,6 +138,7 @@ void bind_exchange(nb::module_& module, nb::class_<Array>& tensor);
 void bind_creation(nb::module_& module);
 void bind_functions(nb::module_& module);
 void bind_files(nb::module_& module);
+void bind_linalg(nb::module_& module);
 void bind_autograd(nb::module_& module, nb::class_<Array>& tensor);
 void bind_nn(nb::module_& module);
 void bind_optimizers(nb::module_& module);

@@ -72,7 +72,8 @@ ir::BufferArgument buffer_argument(nb::handle row) {
 Compiled compile_source(const Device& device, const nb::object& text, const std::string& language, const std::string& entry,
                         uint32_t group_size, const nb::sequence& buffers, const nb::sequence& scalars, const std::string& name) {
   const wick::KernelSource source = source_of(text, language);
-  wick::KernelSignature signature = {.group_size = group_size};
+  wick::KernelSignature signature;
+  signature.group_size = group_size;
   for (const nb::handle row : buffers) signature.buffers.push_back(buffer_argument(row));
   for (const nb::handle row : scalars) {
     const nb::tuple words = nb::tuple(nb::borrow(row));

@@ -29,6 +29,7 @@ NB_MODULE(_wick, module) {
   bind_nn(module);
   bind_optimizers(module);
   bind_files(module);
+  bind_linalg(module);
   bind_gguf(module, tensor);
   bind_kernels(module);
   bind_tokenizer(module);

@@ -4,13 +4,14 @@
     xp.sum(xp.asarray([1.0, 2.0]))
 
 Arrays are tensors of every device. Not there: the dtypes that Wick has not (uint16, uint64, complex64, complex128), and with them the
-extension fft; and the extension linalg.
+extension fft.
 """
 from __future__ import annotations
 
 import math as _math
 
 from .._wick import (bool, float32, float64, from_dlpack, int8, int16, int32, int64, uint8, uint32)
+from . import linalg
 from ._creation import (arange, asarray, empty, empty_like, eye, full, full_like, linspace, meshgrid, ones, ones_like, tril, triu, zeros,
                         zeros_like)
 from ._data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
