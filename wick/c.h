@@ -103,7 +103,8 @@ typedef enum wick_piece_kind {
 // Takes a piece of text as it is written, on the thread of the call; returns 0 to stop.
 typedef int32_t (*wick_on_piece)(void* user, wick_piece_kind kind, const char* text);
 
-// Continues a prompt. Options: max_tokens (256), temperature (0.8), top_k (40), top_p (0.95), min_p (0.05), seed, repetition_penalty,
+// Continues a prompt. Options of sampling are by default as the model's files say, else as in brackets.
+// Options: max_tokens (256), temperature (0.8), top_k (40), top_p (0.95), min_p (0.05), seed, repetition_penalty,
 // presence_penalty, frequency_penalty, penalty_window, ignore_eos, parse_special, and the texts stop (a list), json_schema, regex,
 // grammar, choices (a list), of which one says what the text must look like. on_piece and user may be NULL.
 WICK_C_API wick_status wick_generate(wick_model* model, const char* prompt, const wick_options* options, wick_on_piece on_piece, void* user,

@@ -16,6 +16,7 @@
 #include "array.h"
 #include "tokenizer.h"
 #include "wick/engine/engine.h"
+#include "wick/engine/model_sampling.h"
 #include "wick/model/language_model.h"
 #include "wick/model/shared_placement.h"
 #include "wick/text/token_constraint.h"
@@ -32,6 +33,7 @@ struct Constraint {
 struct Model {
   Model(wick::Checkpoint opened, const Device& device, const wick::LoadOptions& load, const wick::EngineOptions& options)
       : file(std::move(opened)),
+        sampling(wick::read_model_sampling(file).params),
         tokenizer(wick::load_tokenizer(file)),
         language_model(wick::load_language_model(file, device, load)),
         engine(std::make_unique<wick::Engine>(*language_model, tokenizer, options)) {
@@ -54,6 +56,7 @@ struct Model {
   }
 
   wick::Checkpoint file;
+  wick::SamplingParams sampling;
   std::shared_ptr<const wick::Tokenizer> tokenizer;
   std::unique_ptr<wick::LanguageModel> language_model;
   std::unique_ptr<wick::Engine> engine;
@@ -124,8 +127,10 @@ void take_adapters(const nb::dict& from, std::vector<wick::AdapterChoice>& into)
   }
 }
 
-wick::Request request_of(const nb::dict& from) {
+// What the parameters do not say of sampling is the model's.
+wick::Request request_of(const nb::dict& from, const wick::SamplingParams& own) {
   wick::Request request;
+  request.params.sampling = own;
   take(from, "prompt", request.prompt);
   take(from, "tokens", request.tokens);
   take_sampling(from, request.params.sampling);
@@ -153,7 +158,7 @@ wick::Request request_of(const nb::dict& from) {
 }
 
 std::unique_ptr<EventStream> submit(const std::shared_ptr<Model>& model, const nb::dict& parameters) {
-  wick::Request request = request_of(parameters);
+  wick::Request request = request_of(parameters, model->sampling);
   wick::Engine& engine = model->running();
   return unlocked([&] { return std::make_unique<EventStream>(model, engine.submit(std::move(request))); });
 }
@@ -258,6 +263,13 @@ nb::dict info_of(const Model& model) {
   dict["layers"] = info.layers;
   dict["parameters"] = info.parameters;
   dict["file_bytes"] = info.file_bytes;
+  nb::dict sampling;
+  sampling["temperature"] = model.sampling.temperature;
+  sampling["top_k"] = model.sampling.top_k;
+  sampling["top_p"] = model.sampling.top_p;
+  sampling["min_p"] = model.sampling.min_p;
+  sampling["repetition_penalty"] = model.sampling.repetition_penalty;
+  dict["sampling"] = sampling;
   return dict;
 }
 

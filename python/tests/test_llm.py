@@ -46,6 +46,15 @@ def test_streams_give_the_same_text(model):
     assert model.generate(tokens, max_tokens=24, seed=5).text == whole.text
 
 
+def test_sampling_is_the_model_s_where_parameters_say_nothing(model, tmp_path):
+    assert model.info["sampling"]["temperature"] == pytest.approx(0.8) and model.info["sampling"]["top_k"] == 40
+    tensors, metadata = wick.load_gguf(NOVELIST)
+    wick.save_gguf(tensors, tmp_path / "greedy.gguf", {**metadata, "general.sampling.temp": 0.0})
+    with wick.load(tmp_path / "greedy.gguf", device="cpu") as greedy:
+        assert greedy.info["sampling"]["temperature"] == 0
+        assert greedy.generate("The sea", max_tokens=8).tokens == model.generate("The sea", max_tokens=8, temperature=0).tokens
+
+
 def test_a_list_is_a_batch_with_the_texts_of_each(model):
     prompts = ["The sea", "She said", "A house"]
     results = model.generate(prompts, max_tokens=8, temperature=0)

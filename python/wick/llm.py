@@ -348,7 +348,8 @@ class Model:
     def generate(self, prompt: Any, *, stream: bool = False, **parameters: Any) -> Any:
         """Continues a prompt: a text, its tokens, or a list of texts, which are computed together.
 
-        Parameters: max_tokens (256), temperature (0.8; 0: the most likely token), top_k (40; 0: all), top_p (0.95), min_p (0.05), seed,
+        Parameters: max_tokens (256), temperature (0.8; 0: the most likely token), top_k (40; 0: all), top_p (0.95), min_p (0.05), each
+        by default as the model's files say (info["sampling"]), else as in brackets; seed,
         stop, stop_tokens, repetition_penalty, presence_penalty, frequency_penalty, logprobs (how many alternatives), logit_bias, ignore_eos,
         parse_special, priority, adapters (names of add_adapter, or scales by name); of the text's form: response_format (a Pydantic model or a JSON Schema), regex, grammar (GBNF), choices.
 

@@ -9,6 +9,7 @@
 #include "wick/c/guard.h"
 #include "wick/c/options.h"
 #include "wick/engine/engine.h"
+#include "wick/engine/model_sampling.h"
 #include "wick/engine/sampling.h"
 #include "wick/model/shared_placement.h"
 #include "wick/text/chat_parser.h"
@@ -18,6 +19,7 @@
 struct wick_model {
   wick_model(wick::Checkpoint opened, const wick::Device& device, const wick::c::ModelChoices& choices)
       : file(std::move(opened)),
+        sampling(wick::read_model_sampling(file).params),
         tokenizer(wick::load_tokenizer(file)),
         model(wick::load_language_model(file, device, choices.load)),
         engine(*model, tokenizer, choices.engine),
@@ -27,6 +29,7 @@ struct wick_model {
   }
 
   wick::Checkpoint file;
+  wick::SamplingParams sampling;
   std::shared_ptr<const wick::Tokenizer> tokenizer;
   std::unique_ptr<wick::LanguageModel> model;
   wick::Engine engine;
@@ -127,7 +130,7 @@ void read_stream(Stream& stream, const Tokenizer& tokenizer, wick_answer& answer
 }
 
 Request request_of(wick_model& model, const wick_options* options) {
-  GenerationChoices choices = generation_choices(options);
+  GenerationChoices choices = generation_choices(options, model.sampling);
   if (choices.format) choices.params.constraint = model.constraints.compile(*choices.format);
   return {.params = std::move(choices.params)};
 }

@@ -122,9 +122,10 @@ ModelChoices model_choices(const wick_options* options) {
   return choices;
 }
 
-GenerationChoices generation_choices(const wick_options* options) {
+GenerationChoices generation_choices(const wick_options* options, const SamplingParams& model) {
   OptionReader reader(options, "wick_generate");
   GenerationChoices choices;
+  choices.params.sampling = model;
   read_sampling(reader, choices.params.sampling);
   reader.number("max_tokens", choices.params.max_tokens);
   reader.number("ignore_eos", choices.params.ignore_eos);

@@ -37,7 +37,8 @@ struct GenerationChoices {
   GenerationParams params = {};
   std::optional<OutputFormat> format = {};
 };
-[[nodiscard]] GenerationChoices generation_choices(const wick_options* options);
+// What the options do not say of sampling is `model`'s.
+[[nodiscard]] GenerationChoices generation_choices(const wick_options* options, const SamplingParams& model);
 [[nodiscard]] SamplingParams sampling_choices(const wick_options* options);
 
 }  // namespace wick::c

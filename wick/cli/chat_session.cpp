@@ -455,7 +455,7 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
   flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end an answer before this text; repeatable", generate.params.stop);
   flags.add_switch("--json", "print the answer to one message as a JSON object: message, finish reason, tokens, timings", generate.json);
   add_format(flags, generate.format);
-  add_sampling(flags, generate.params.sampling, generate.sampling_words);
+  add_sampling(flags, generate.sampling);
   flags.add_switch("--no-color", "no colours on a terminal", options.no_color);
   add_verbosity(flags, console);
   flags.add_switch("--no-timings,--no-show-timings", "do not print tokens and speed after an answer", generate.no_timings).group("General");
@@ -476,7 +476,7 @@ void chat(Console& console, const ChatCommandOptions& options, const std::functi
   Chat chat(*loaded.model, loaded.tokenizer, std::move(chosen),
             {.context = generate.context, .format = options.format, .answer = generate.format});
   resolved.generate.format.reset();  // the conversation holds answers to it, behind their reasoning
-  resolve_with_vocabulary(resolved.generate, loaded.tokenizer);
+  resolve_with_model(console, resolved.generate, loaded);
   InterruptGuard interrupt;
   Conversation conversation(console, resolved, chat, interrupt);
   if (!message) {

@@ -189,14 +189,14 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
   flags.add_text("--receipt", "FILE", "write what ran to FILE as JSON: model SHA-256, device, kernel launches, build, timings",
                  options.receipt);
   add_format(flags, options.format);
-  add_sampling(flags, options.params.sampling, options.sampling_words);
+  add_sampling(flags, options.sampling);
   add_verbosity(flags, console);
   flags.add_switch("--no-timings,--no-show-timings", "do not print seed and speed after the text", options.no_timings).group("General");
 }
 
-void resolve_with_vocabulary(GenerateOptions& options, const std::shared_ptr<const Tokenizer>& tokenizer) {
-  resolve_words(options.params.sampling, options.sampling_words, *tokenizer);
-  if (options.format) options.params.constraint = ConstraintCompiler(tokenizer).compile(*options.format);
+void resolve_with_model(const Console& console, GenerateOptions& options, const LoadedModel& loaded) {
+  options.params.sampling = resolve_sampling(options.sampling, loaded.file, *loaded.tokenizer, console);
+  if (options.format) options.params.constraint = ConstraintCompiler(loaded.tokenizer).compile(*options.format);
 }
 
 void check_stops(const std::vector<std::string>& stops) {
@@ -223,7 +223,7 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
   GenerateOptions resolved = options;
   load_adapters(options.adapters, *loaded.model, resolved.params);
-  resolve_with_vocabulary(resolved, loaded.tokenizer);
+  resolve_with_model(console, resolved, loaded);
   InterruptGuard interrupt;  // until here Ctrl-C ends the program: there is no answer to stop
   const Session session{.console = console,
                         .options = resolved,

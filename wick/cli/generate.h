@@ -25,7 +25,7 @@ struct GenerateOptions {
   GenerationParams params;
   bool limits_tokens = false;         // --max-tokens was given
   std::vector<std::string> adapters;  // of --lora
-  SamplingWords sampling_words;
+  SamplingFlags sampling;
   std::optional<OutputFormat> format;
   int64_t context = 0;  // 0: the model's
   int threads = 0;
@@ -39,9 +39,9 @@ struct GenerateOptions {
 
 void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console);
 
-// What flags say in words and only a vocabulary turns into tokens: the form of the text, DRY's breakers. Errors: invalid_argument and
-// unsupported, naming the flag or the part of the format.
-void resolve_with_vocabulary(GenerateOptions& options, const std::shared_ptr<const Tokenizer>& tokenizer);
+// What only the model tells: its own sampling, where flags say nothing else, and the tokens of words: the form of the text, DRY's breakers.
+// Errors: resolve_sampling's; invalid_argument and unsupported, naming the flag or the part of the format.
+void resolve_with_model(const Console& console, GenerateOptions& options, const LoadedModel& loaded);
 
 // Errors: invalid_argument naming the flag, for what parsing lets through.
 void check_stops(const std::vector<std::string>& stops);

@@ -12,6 +12,7 @@
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
+#include "wick/engine/model_sampling.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
@@ -161,8 +162,10 @@ std::optional<std::string> placement_line(const Console& console, const DecoderS
 }
 
 void show_layers(const Console& console, const std::string& path, bool json, const DeviceChoice& choice) {
-  const DecoderSpec model = describe(Checkpoint::open(path));
+  const Checkpoint file = Checkpoint::open(path);
+  const DecoderSpec model = describe(file);
   std::vector<std::string> lines = describe_model(model);
+  if (const std::string said = read_model_sampling(file).said; !said.empty()) lines.push_back("sampling: " + said);
   if (std::optional<std::string> placement = placement_line(console, model, choice)) lines.push_back(*std::move(placement));
   if (json) {
     console.out << json_without_controls(dump(Json(lines), 2)) << '\n';

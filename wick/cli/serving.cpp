@@ -140,8 +140,8 @@ std::shared_ptr<server::Service> load_service(const Console& console, const Serv
                                                          : path.stem().string();
   service->created = server::Worker::unix_time();
   service->defaults = served.defaults;
-  service->defaults.dry_breakers = dry_breaker_texts(served.words);
-  resolve_words(service->defaults.params.sampling, served.words, *loaded->tokenizer);
+  service->defaults.dry_breakers = dry_breaker_texts(served.sampling);
+  service->defaults.params.sampling = resolve_sampling(served.sampling, loaded->file, *loaded->tokenizer, console);
   choose_template(options, loaded->file, *service);
   return service;
 }
@@ -200,7 +200,7 @@ void add_request_defaults(Flags& flags, ServedModel& served) {
       .group("Sampling");
   flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end before this text; repeatable", params.stop).group("Sampling");
   flags.add_switch("--ignore-eos", "continue after the model's end-of-text token", params.ignore_eos).group("Sampling");
-  add_sampling(flags, params.sampling, served.words);
+  add_sampling(flags, served.sampling);
   flags.notes("The flags of sampling are for requests that do not set the same themselves.");
 }
 

@@ -40,7 +40,7 @@ struct ServedModel {
   Precision precision;
   std::string device_name;  // "cpu:0", before it is open
   server::RequestDefaults defaults = {};
-  SamplingWords words = {};  // of the defaults' sampling
+  SamplingFlags sampling = {};  // in place of the model's own
   std::function<ModelDevice()> open_device;
 };
 

@@ -167,7 +167,7 @@ int run_worker(Console& console, const Arguments& arguments) {
                    .device_name = options.requested_device,
                    .defaults = {.params = options.params,
                                 .max_tokens = options.limits_tokens ? std::optional(options.params.max_tokens) : std::nullopt},
-                   .words = options.sampling_words,
+                   .sampling = options.sampling,
                    .open_device = open_device});
     } else if (chat_flags.wanted()) {
       chat_once(console, options, chat_flags, serving.chat_template, open_device);

@@ -69,6 +69,7 @@ class GgufConversion {
  private:
   void add_metadata();
   void add_value(std::string_view key, const GgufValue& value);
+  void add_sampling(std::string_view key, const GgufValue& value);
   [[nodiscard]] bool is_usual(std::string_view name, const GgufValue& value) const;
   void add_tokenizer();
   void add_frequencies();
@@ -95,8 +96,9 @@ void GgufConversion::add_metadata() {
   writer_.add_uint("general.quantization_version", 2);
   const std::string prefix = std::string(architecture_.name) + ".";
   for (const std::string_view key : checkpoint_.keys()) {
-    if (!key.starts_with(prefix)) continue;
     const GgufValue& value = *checkpoint_.find(key);
+    if (key.starts_with("general.sampling.")) add_sampling(key, value);
+    if (!key.starts_with(prefix)) continue;
     if (!is_usual(key.substr(prefix.size()), value)) add_value(key, value);
   }
 }
@@ -125,6 +127,12 @@ void GgufConversion::add_value(std::string_view key, const GgufValue& value) {
                         key.ends_with("factor") || key.ends_with("freq_base_swa");
   if (is_float) return writer_.add_float(key, static_cast<float>(*size));
   writer_.add_uint(key, static_cast<uint32_t>(*size));
+}
+
+// The types that llama.cpp's converter writes.
+void GgufConversion::add_sampling(std::string_view key, const GgufValue& value) {
+  if (const auto* whole = std::get_if<int64_t>(&value.value)) return writer_.add(key, {static_cast<int32_t>(*whole)});
+  writer_.add_float(key, static_cast<float>(as_float(value).value_or(0)));
 }
 
 // tokenizer.json as it is, under the key that GGUF has for it, special tokens and the chat templates.

@@ -6,6 +6,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/engine/generator.h"
+#include "wick/engine/model_sampling.h"
 #include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/model/shared_placement.h"
@@ -17,6 +18,7 @@ namespace wick {
 struct Llm::State {
   State(Checkpoint opened, const Device& device, const LlmOptions& options)
       : file(std::move(opened)),
+        sampling(read_model_sampling(file).params),
         tokenizer(load_tokenizer(file)),
         model(load_language_model(file, device,
                                   {.precise = options.precise,
@@ -49,6 +51,7 @@ struct Llm::State {
   }
 
   Checkpoint file;
+  SamplingParams sampling;
   std::shared_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<LanguageModel> model;
   Generator generator;
@@ -69,16 +72,21 @@ Llm Llm::load(const std::filesystem::path& path, const LlmOptions& options) {
 
 const LlmInfo& Llm::info() const noexcept { return state_->info; }
 const Device& Llm::device() const noexcept { return state_->model->device(); }
+const SamplingParams& Llm::sampling() const noexcept { return state_->sampling; }
 const Tokenizer& Llm::tokenizer() const noexcept { return *state_->tokenizer; }
 
 std::vector<TokenId> Llm::tokenize(std::string_view text) const { return state_->generator.encode_prompt(text, false); }
 
 std::string Llm::detokenize(std::span<const TokenId> ids) const { return state_->tokenizer->decode(ids); }
 
+GenerationResult Llm::generate(std::string_view prompt) const { return generate(prompt, {.sampling = sampling()}); }
+
 GenerationResult Llm::generate(std::string_view prompt, const GenerationParams& params, const TextCallback& on_text) const {
   const std::lock_guard lock(state_->running);
   return state_->generator.generate(prompt, params, on_text);
 }
+
+ChatAnswer Llm::chat(const ChatPrompt& prompt) const { return chat(prompt, {.sampling = sampling()}); }
 
 ChatAnswer Llm::chat(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event) const {
   const std::lock_guard lock(state_->running);

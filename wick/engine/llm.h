@@ -78,16 +78,22 @@ class Llm {
   // The text of `ids`, always valid UTF-8, without control tokens. Errors: index_out_of_range.
   [[nodiscard]] std::string detokenize(std::span<const TokenId> ids) const;
 
-  // Continues the prompt. `on_text`, where given, receives each piece of the text as it is ready: valid UTF-8, never empty; it returns
-  // false to stop. Errors: context_full if the prompt does not fit; invalid_argument for parameters out of range and a prompt that is not
-  // UTF-8; out_of_memory.
-  GenerationResult generate(std::string_view prompt, const GenerationParams& params = {},
-                            const TextCallback& on_text = {}) const;  // NOLINT
+  // How tokens are chosen where nobody says otherwise: as the model's files say (generation_config.json; "general.sampling.…" of a GGUF
+  // file), and as in SamplingParams where they say nothing.
+  [[nodiscard]] const SamplingParams& sampling() const noexcept;
 
-  // Answers a conversation by the model's chat template. `on_event` receives content, reasoning and calls of tools as they come; it returns
-  // false to stop. What a conversation has in common with the last one is not computed again. Errors: not_found where the model has no
-  // template and none was chosen; invalid_argument where the template refuses the messages; context_full; generate's.
-  ChatAnswer chat(const ChatPrompt& prompt, const GenerationParams& params = {}, const ChatCallback& on_event = {}) const;  // NOLINT
+  // Continues the prompt, by default with sampling(). `on_text`, where given, receives each piece of the text as it is ready: valid UTF-8,
+  // never empty; it returns false to stop. Errors: context_full if the prompt does not fit; invalid_argument for parameters out of range
+  // and a prompt that is not UTF-8; out_of_memory.
+  GenerationResult generate(std::string_view prompt) const;                                                                    // NOLINT
+  GenerationResult generate(std::string_view prompt, const GenerationParams& params, const TextCallback& on_text = {}) const;  // NOLINT
+
+  // Answers a conversation by the model's chat template, by default with sampling(). `on_event` receives content, reasoning and calls of
+  // tools as they come; it returns false to stop. What a conversation has in common with the last one is not computed again. Errors:
+  // not_found where the model has no template and none was chosen; invalid_argument where the template refuses the messages; context_full;
+  // generate's.
+  ChatAnswer chat(const ChatPrompt& prompt) const;                                                                     // NOLINT
+  ChatAnswer chat(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event = {}) const;  // NOLINT
 
   // What GenerationParams::constraint takes: the text will be JSON, fit a schema, a pattern or a grammar ("wick/text/token_constraint.h").
   // Equal formats are compiled once. Errors: invalid_argument and unsupported, naming the part of the format.

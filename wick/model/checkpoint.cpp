@@ -101,7 +101,7 @@ const GgufValue* Checkpoint::find(std::string_view key) const noexcept {
 std::string Checkpoint::where(std::string_view key) const {
   if (gguf_ != nullptr) return "metadata " + std::string(key);
   const auto origin = origins_.find(key);
-  if (origin != origins_.end()) return "config.json: " + origin->second;
+  if (origin != origins_.end()) return origin->second;
   const std::string prefix = folder_architecture_ == nullptr ? "" : std::string(folder_architecture_->name) + ".";
   return "config.json: " + std::string(key.starts_with(prefix) ? key.substr(prefix.size()) : key);
 }

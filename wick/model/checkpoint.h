@@ -59,7 +59,7 @@ class Checkpoint {
     std::filesystem::path path;
     const Architecture* architecture = nullptr;
     std::vector<std::pair<std::string, GgufValue>> metadata = {};
-    std::map<std::string, std::string, std::less<>> origins = {};  // canonical key to the configuration's key
+    std::map<std::string, std::string, std::less<>> origins = {};  // canonical key to file and key, "config.json: …"
     std::shared_ptr<const void> values = {};                       // keeps strings and arrays of `metadata` alive
     std::vector<CheckpointTensor> tensors = {};
     uint64_t file_bytes = 0;

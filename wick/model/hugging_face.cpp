@@ -6,6 +6,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
+#include "wick/model/generation_config.h"
 
 namespace wick {
 namespace {
@@ -118,8 +119,9 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   for (const SafetensorsTensor& tensor : stored.tensors()) files.insert(tensor.file.get());
   for (const MappedFile* file : files) folder.file_bytes += file == nullptr ? 0 : file->bytes().size();
   folder.metadata = std::move(config.metadata);
-  folder.origins = std::move(config.origins);
+  for (const auto& [key, origin] : config.origins) folder.origins.emplace(key, "config.json: " + origin);
   folder.values = std::move(config.values);
+  add_generation_config(folder);
   Checkpoint checkpoint(std::move(folder));
   check_vocabulary_size(checkpoint, *config.architecture);
   return checkpoint;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -118,10 +119,16 @@ class Server {
       std::shared_ptr<Service> service = load([this](const LoadingState& state) { worker_->loading(state); });
       service->engine->start();
       const EngineInfo info = service->engine->info();
-      const std::string model = service->model_id;
+      Json fields = {{"model", service->model_id}, {"device", info.device}, {"context", info.context}, {"sequences", info.sequences}};
+      const SamplingParams& sampling = service->defaults.params.sampling;
+      // As short as f32 allows: 0.6.
+      const auto decimal = [](float value) { return std::stod(fmt::format("{}", value)); };
+      fields["temperature"] = decimal(sampling.temperature);
+      fields["top_k"] = sampling.top_k;
+      fields["top_p"] = decimal(sampling.top_p);
       // Who waits for the line in the log may ask at once.
       worker_->ready(std::move(service));
-      log_.event("info", "ready", {{"model", model}, {"device", info.device}, {"context", info.context}, {"sequences", info.sequences}});
+      log_.event("info", "ready", fields);
     } catch (const Error& error) {
       failure_ = exit_code_of(error);
       log_.event("error", "loading_failed", {{"message", error.what()}});
