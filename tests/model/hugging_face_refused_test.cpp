@@ -83,7 +83,7 @@ TEST_F(RefusedFolder, AValueThatTheArchitectureHasNotNamesKeyAndValue) {
 TEST_F(RefusedFolder, AConfigurationThatContradictsItsTensors) {
   expect_config_refused({{"vocab_size", 97}}, {"vocab_size = 97", "model.embed_tokens.weight", "96 rows"});
   expect_config_refused({{"head_dim", 12}}, {"model.layers.0.self_attn.q_proj.weight", "[64, 48]", "[48, 48]"});
-  expect_config_refused({{"num_hidden_layers", 4}}, {"blk.3.attn_norm.weight", "missing"});
+  expect_config_refused({{"num_hidden_layers", 4}}, {"model.layers.3.input_layernorm.weight", "(blk.3.attn_norm.weight)", "missing"});
   expect_config_refused({{"num_hidden_layers", 2}}, {"not used", "model.layers.2."});
   expect_config_refused({{"attention_bias", true}}, {"attention_bias = true", "no such biases"});
   expect_config_refused({{"mlp_bias", true}}, {"mlp_bias = true"});
@@ -92,7 +92,7 @@ TEST_F(RefusedFolder, AConfigurationThatContradictsItsTensors) {
 TEST_F(RefusedFolder, TensorsMissingExtraOrMisshapen) {
   TinyFolder missing = tiny_folder_of("llama");
   missing.tensors.erase("model.layers.1.mlp.up_proj.weight");
-  expect_refused(missing, {"blk.1.ffn_up.weight", "missing"});
+  expect_refused(missing, {"model.layers.1.mlp.up_proj.weight", "(blk.1.ffn_up.weight)", "missing"});
   TinyFolder headless = tiny_folder_of("llama");
   headless.tensors.erase("lm_head.weight");
   expect_refused(headless, {"lm_head.weight", "missing", "tie"});
@@ -125,6 +125,20 @@ TEST_F(RefusedFolder, HalfOfTheShards) {
   index["weight_map"]["lm_head.weight"] = "../elsewhere.safetensors";
   std::ofstream(path / "model.safetensors.index.json") << index.dump();
   EXPECT_NE(message_at(path).find("'../elsewhere.safetensors'"), std::string::npos) << message_at(path);
+}
+
+// As Python's json module writes it.
+TEST_F(RefusedFolder, NanIsNamedByItsKey) {
+  const std::filesystem::path path = folder_.path() / "nan";
+  tiny_folder_of("gemma2").write(path);
+  for (const char* text :
+       {"{\n  \"hidden_size\": 48,\n  \"attn_logit_softcapping\": NaN\n}", R"({"hidden_size": 48, "attn_logit_softcapping": Infinity})"}) {
+    std::ofstream(path / "config.json", std::ios::trunc) << text;
+    const std::string message = message_at(path);
+    EXPECT_NE(message.find("not valid JSON near"), std::string::npos) << message;
+    EXPECT_NE(message.find("attn_logit_softcapping"), std::string::npos) << message;
+    EXPECT_TRUE(message.find("NaN") != std::string::npos || message.find("Infinit") != std::string::npos) << message;
+  }
 }
 
 TEST_F(RefusedFolder, ConfigurationsThatAreNoJson) {

@@ -24,6 +24,22 @@ Shape without_leading_ones(const Shape& shape) {
   return Shape(extents);
 }
 
+// What a folder would call a layer's tensor: as it calls that of another layer. Empty where it has none of these, and for GGUF files.
+std::string stored_name(const Checkpoint& file, std::string_view name) {
+  const size_t end = name.find('.', 4);
+  if (file.gguf() != nullptr || !name.starts_with("blk.") || end == std::string_view::npos) return {};
+  for (const CheckpointTensor& other : file.tensors()) {
+    const size_t other_end = other.name.find('.', 4);
+    if (!other.name.starts_with("blk.") || other_end == std::string::npos || other.name.substr(other_end) != name.substr(end)) continue;
+    const std::string number = "." + other.name.substr(4, other_end - 4) + ".";
+    const size_t at = other.stored.find(number);
+    if (at == std::string::npos) continue;
+    std::string stored = other.stored;
+    return stored.replace(at + 1, number.size() - 2, name.substr(4, end - 4));
+  }
+  return {};
+}
+
 }  // namespace
 
 void ScaledMatrix::prepare() const {
@@ -105,7 +121,9 @@ const CheckpointTensor& WeightReader::find(const std::string& name, OpId op) {
 }
 
 void WeightReader::fail_missing(const std::string& name) const {
-  fail(ErrorCode::not_found, "{}: tensor '{}' is missing; the file is incomplete or of another architecture", file_.name(), name);
+  const std::string stored = stored_name(file_, name);
+  fail(ErrorCode::not_found, "{}: tensor '{}'{} is missing; the file is incomplete or of another architecture", file_.name(),
+       stored.empty() ? name : stored, stored.empty() ? "" : " (" + name + ")");
 }
 
 bool WeightReader::is_scaled(const std::string& name) const {
