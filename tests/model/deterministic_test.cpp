@@ -159,8 +159,20 @@ TEST_P(DeterministicTest, SoDoTextsThatAreFoundForkedOrGivenUpAndReadAgain) {
   for (const SequenceHandle handle : {first, fork, restored}) pool->free(handle);
   // What a preempted request does: its text is found as far as blocks of it are left, or read again.
   const SequenceHandle found = pool->create_from_prefix(std::span(text_).first(text_.size() - 1));
-  EXPECT_GE(pool->length(found), std::ssize(text_) - 2 * pool->block_size());
+  EXPECT_EQ(pool->length(found), std::ssize(text_) - 1);
   EXPECT_EQ(run(*model_, *pool, found, text_, 1000), expected);
+  pool->free(found);
+  // Another text is found up to the token in which it differs, inside a block, and the first one is still there.
+  std::vector<int32_t> other = text_;
+  const size_t differs = text_.size() * 2 / 3;
+  other[differs] = (other[differs] + 1) % static_cast<int32_t>(tiny_.vocab);
+  const SequenceHandle second = pool->create_from_prefix(std::span(other).first(other.size() - 1));
+  EXPECT_EQ(pool->length(second), static_cast<int64_t>(differs));
+  EXPECT_EQ(run(*model_, *pool, second, other, 1000), alone(other, std::ssize(other)));
+  pool->free(second);
+  const SequenceHandle again = pool->create_from_prefix(std::span(text_).first(text_.size() - 1));
+  EXPECT_EQ(pool->length(again), std::ssize(text_) - 1);
+  EXPECT_EQ(run(*model_, *pool, again, text_, 1000), expected);
 }
 
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {

@@ -22,21 +22,27 @@ std::vector<TokenId> sequence_of(int64_t count, int32_t first) {
 
 int64_t cached(const Answer& answer) { return answer.finishes.at(0).usage.cached_tokens; }
 
-TEST(PrefixCache, ThePromptIsFoundAgainInWholeBlocks) {
+TEST(PrefixCache, ThePromptIsFoundAgainToItsLastCommonToken) {
   Sample sample;
   Engine& engine = sample.engine();
   const std::vector<TokenId> prompt = sequence_of(100, 1);
   EXPECT_EQ(cached(sample.ask(Sample::request(prompt, 3))), 0);
   const Answer again = sample.ask(Sample::request(prompt, 3));
-  EXPECT_EQ(cached(again), 96);
+  EXPECT_EQ(cached(again), 99) << "all but the last token, which is computed for its logits";
   EXPECT_EQ(again.only(), Sample::continued(prompt, 3));
   // A conversation: the answer is part of the next prompt.
   std::vector<TokenId> longer = prompt;
   for (const TokenId token : Sample::continued(prompt, 60)) longer.push_back(token);
   (void)sample.ask(Sample::request(prompt, 60));
-  EXPECT_EQ(cached(sample.ask(Sample::request(longer, 1))), 128);
+  EXPECT_EQ(cached(sample.ask(Sample::request(longer, 1))), 159);
   EXPECT_EQ(engine.metrics().prefix_queried_tokens, 100U * 3 + 160);
-  EXPECT_EQ(engine.metrics().prefix_hit_tokens, 96U * 2 + 128);
+  EXPECT_EQ(engine.metrics().prefix_hit_tokens, 99U * 2 + 159);
+  std::vector<TokenId> other = prompt;
+  other[70] = 9;
+  const Answer differs = sample.ask(Sample::request(other, 3));
+  EXPECT_EQ(cached(differs), 70);
+  EXPECT_EQ(differs.only(), Sample::continued(other, 3));
+  EXPECT_EQ(cached(sample.ask(Sample::request(longer, 1))), 159) << "the block in which they differ was copied";
   engine.forget_prefixes();
   EXPECT_EQ(cached(sample.ask(Sample::request(prompt, 1))), 0);
 }
@@ -55,8 +61,8 @@ TEST(PrefixCache, SaltsAndRequestsThatWantNoCacheAreAlone) {
   EXPECT_EQ(ask("", true), 0);
   EXPECT_EQ(ask("alice", true), 0);
   EXPECT_EQ(ask("bob", true), 0);
-  EXPECT_EQ(ask("alice", true), 64);
-  EXPECT_EQ(ask("", true), 64);
+  EXPECT_EQ(ask("alice", true), 69);
+  EXPECT_EQ(ask("", true), 69);
 }
 
 TEST(PrefixCache, RequestsThatComeTogetherComputeWhatTheyShareOnce) {
@@ -123,18 +129,18 @@ TEST(PrefixCache, ASessionGoesOnInAnotherEngine) {
   (void)sample.ask(Sample::request(text, 40));
   for (const TokenId token : Sample::continued(text, 40)) text.push_back(token);
   const std::filesystem::path path = folder.path() / "session";
-  EXPECT_EQ(sample.running().save_session(text, path), 128);
+  EXPECT_EQ(sample.running().save_session(text, path), 139);
   Engine& next = sample.engine();
-  EXPECT_EQ(next.restore_session(path), 128);
+  EXPECT_EQ(next.restore_session(path), 139);
   const Answer answer = sample.ask(Sample::request(text, 5));
-  EXPECT_EQ(cached(answer), 128);
+  EXPECT_EQ(cached(answer), 139);
   EXPECT_EQ(answer.only(), Sample::continued(text, 5));
   std::ofstream(path) << "something else";
   EXPECT_NE(message_of([&] { (void)next.restore_session(path); }).find("too short"), std::string::npos);
   // The same while it runs on its own thread.
   next.start();
-  EXPECT_EQ(next.save_session(text, path), 128);
-  EXPECT_EQ(next.restore_session(path), 128);
+  EXPECT_EQ(next.save_session(text, path), 140);
+  EXPECT_EQ(next.restore_session(path), 140);
 }
 
 TEST(PrefixStore, TheLastUsedStayWithinTheBudgetAndPartsAreForgotten) {

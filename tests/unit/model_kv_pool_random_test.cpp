@@ -82,7 +82,9 @@ class RandomOperations {
     const SequenceHandle handle = pool_.create_from_prefix(prompt);
     const int64_t found = pool_.length(handle);
     ASSERT_LE(found, std::ssize(prompt));
-    ASSERT_EQ(found % 4, 0);
+    if (!pool_.layout().states.empty()) {
+      ASSERT_EQ(found % 4, 0);
+    }
     live_.push_back({handle, {prompt.begin(), prompt.begin() + found}});
   }
 

@@ -107,7 +107,7 @@ TEST(KvPool, TruncatingGoesBackAsFarAsAsked) {
   EXPECT_EQ(pool.usage(0).used, 0);
 }
 
-TEST(KvPool, APromptThatWasSeenIsFoundByBlocks) {
+TEST(KvPool, APromptThatWasSeenIsFoundToItsLastCommonToken) {
   KvPool pool(Device::cpu(), kPlain, options_for(kPlain, 64, 2, 4, true));
   const SequenceHandle first = pool.create_from_prefix(numbered(14));
   EXPECT_EQ(pool.length(first), 0);
@@ -117,17 +117,83 @@ TEST(KvPool, APromptThatWasSeenIsFoundByBlocks) {
   expect_contents(pool, beside, numbered(12));
   pool.free(first);
   pool.free(beside);
-  EXPECT_EQ(pool.usage(0).kept, 3);
+  EXPECT_EQ(pool.usage(0).kept, 4);
   std::vector<int32_t> other = numbered(14);
   other[5] = 77;
   const SequenceHandle differs = pool.create_from_prefix(other);
-  EXPECT_EQ(pool.length(differs), 4);
-  EXPECT_EQ(pool.prefix_tokens_found(), 16);
+  EXPECT_EQ(pool.length(differs), 5);
+  EXPECT_EQ(pool.usage(0).used, 2);
+  EXPECT_EQ(pool.prefix_tokens_found(), 17);
   EXPECT_EQ(pool.prefix_tokens_asked(), 41);
+  // The block in which they differ is copied, and the first text stays.
+  append(pool, differs, std::span(other).subspan(5));
+  expect_contents(pool, differs, other);
   pool.free(differs);
+  for (const std::vector<int32_t>& text : {numbered(14), other}) {
+    const SequenceHandle again = pool.create_from_prefix(text);
+    expect_contents(pool, again, text);
+    pool.free(again);
+  }
+  EXPECT_EQ(pool.usage(0).used, 0);
   pool.forget_prefixes();
   EXPECT_EQ(pool.usage(0).kept, 0);
+  EXPECT_EQ(pool.usage(0).kept, 0);
   EXPECT_EQ(pool.length(pool.create_from_prefix(numbered(14))), 0);
+}
+
+TEST(KvPool, AHitInsideABlockOfALiveSequenceLeavesItAlone) {
+  KvPool pool(Device::cpu(), kPlain, options_for(kPlain, 64, 2, 4, true));
+  const SequenceHandle first = pool.create();
+  append(pool, first, numbered(10));
+  std::vector<int32_t> other = numbered(9);
+  other[7] = 77;
+  const SequenceHandle second = pool.create_from_prefix(other);
+  EXPECT_EQ(pool.length(second), 7);
+  EXPECT_TRUE(pool.shares_last_block(second));
+  EXPECT_EQ(pool.usage(0).used, 3);
+  append(pool, second, std::span(other).subspan(7));
+  EXPECT_FALSE(pool.shares_last_block(second));
+  append(pool, first, numbered(3, 10));
+  expect_contents(pool, first, numbered(13));
+  expect_contents(pool, second, other);
+  // What is being written to is found when its sequence has gone.
+  EXPECT_EQ(pool.length(pool.create_from_prefix(numbered(13))), 12);
+  pool.free(first);
+  EXPECT_EQ(pool.length(pool.create_from_prefix(numbered(13))), 13);
+}
+
+TEST(KvPool, WithoutRoomForACopyAHitWritesWhereItWasFound) {
+  KvPool pool(Device::cpu(), kPlain, options_for(kPlain, 16, 1, 4, true));  // 4 blocks
+  const SequenceHandle first = pool.create();
+  append(pool, first, numbered(16));
+  pool.free(first);
+  std::vector<int32_t> other = numbered(16);
+  other[6] = 77;
+  const SequenceHandle second = pool.create_from_prefix(other);
+  EXPECT_EQ(pool.length(second), 6);
+  append(pool, second, std::span(other).subspan(6));
+  expect_contents(pool, second, other);
+  EXPECT_EQ(pool.usage(0).used, 4);
+  pool.free(second);
+  EXPECT_EQ(pool.length(pool.create_from_prefix(numbered(16))), 6);
+}
+
+TEST(KvPool, AStepThatIsGivenUpKeepsWhatAHitFound) {
+  KvPool pool(Device::cpu(), kPlain, options_for(kPlain, 64, 2, 4, true));
+  const SequenceHandle first = pool.create();
+  append(pool, first, numbered(11));
+  pool.free(first);
+  const SequenceHandle second = pool.create_from_prefix(numbered(9));
+  std::vector<int32_t> text = numbered(9);
+  text.push_back(77);
+  Batch batch;
+  batch.add(second, 9, std::span(text).subspan(9), Batch::Results::last);
+  append(pool, batch, std::span(&text, 1), 1, 0);
+  expect_contents(pool, second, numbered(9));
+  pool.free(second);
+  EXPECT_EQ(pool.usage(0).used, 0);
+  const SequenceHandle again = pool.create_from_prefix(numbered(11));
+  expect_contents(pool, again, numbered(11));
 }
 
 TEST(KvPool, OnlyTheSameIdentityFindsAPrefix) {
@@ -171,10 +237,18 @@ TEST(KvPool, APrefixOfAWindowNeedsItsLastPositionsAlone) {
   append(pool, first, numbered(24), 4);
   pool.free(first);
   const int64_t kept = pool.usage(0).kept;
+  std::vector<int32_t> other = numbered(24);
+  other[22] = 77;
+  const SequenceHandle differs = pool.create_from_prefix(other);
+  EXPECT_EQ(pool.length(differs), 22);
+  EXPECT_EQ(pool.usage(0).used, 2);  // positions 17 to 21
+  append(pool, differs, std::span(other).subspan(22));
+  expect_contents(pool, differs, other);
+  pool.free(differs);
   const SequenceHandle again = pool.create_from_prefix(numbered(30));
   EXPECT_EQ(pool.length(again), 24);
   EXPECT_EQ(pool.usage(0).used, 2);
-  EXPECT_EQ(pool.usage(0).kept, kept - 2);
+  EXPECT_EQ(pool.usage(0).kept, kept - 1) << "two of them, and one is there that the other text left";
   append(pool, again, numbered(2, 24));
   expect_contents(pool, again, numbered(26));
   // Blocks that left the window are kept as well, so that it can go back.

@@ -74,7 +74,7 @@ class Engine {
   // Whether requests are taken; false once drain() or stop() was called and where the device was lost.
   [[nodiscard]] bool accepts() const;
 
-  // Writes to a file what the prefix cache holds of these tokens, in whole blocks; how many that are. Overwrites only as a whole.
+  // Writes to a file what the prefix cache holds of these tokens; how many that are. Overwrites only as a whole.
   // Errors: io.
   int64_t save_session(std::span<const TokenId> tokens, const std::filesystem::path& path);
   // Takes a saved session into the prefix cache: a prompt that begins with its tokens finds them. How many these are.

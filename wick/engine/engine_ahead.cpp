@@ -68,10 +68,7 @@ void EngineCore::queue_draw(const std::vector<Work>& works, const Tensor& logits
                          reinterpret_cast<std::byte*>(next->host.data()), next->host.size() * sizeof(int32_t));
   // What has no distribution is no token: its sequence fails when it is read.
   next->tokens = next->tokens.maximum(0);
-  for (const Work& work : works) {
-    work.sequence->computed += work.rows();
-    work.sequence->shares_last_block = false;
-  }
+  for (const Work& work : works) work.sequence->computed += work.rows();
   ahead_ = std::move(next);
 }
 

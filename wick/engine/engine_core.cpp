@@ -100,7 +100,6 @@ void EngineCore::release(Sequence& sequence, bool keep) {
   }
   pool_->free(std::exchange(sequence.handle, {}));
   sequence.computed = 0;
-  sequence.shares_last_block = false;
 }
 
 void EngineCore::end(Sequence& sequence, StopReason reason) {
@@ -342,7 +341,7 @@ int64_t EngineCore::restore_session(const std::filesystem::path& path) {
   ensure_loaded();
   const auto file = MappedFile::open(path);
   const SequenceHandle handle = pool_->restore(file->bytes());
-  const int64_t length = pool_->length(handle) / pool_->block_size() * pool_->block_size();
+  const int64_t length = pool_->length(handle);
   // Its blocks stay until their memory is needed.
   pool_->free(handle);
   return length;

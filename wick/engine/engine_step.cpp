@@ -39,6 +39,8 @@ void EngineCore::step() {
     }
   }
   if (ahead_ == nullptr || !run_ahead()) {
+    // Those that the tokens of the step ahead have ended.
+    remove_ended();
     admit();
     if (!scheduler_.running().empty()) {
       std::vector<Work> works = plan();
@@ -136,7 +138,7 @@ int64_t EngineCore::blocks_for(const std::vector<Work>& works) const {
   for (const Work& work : works) {
     const Sequence& sequence = *work.sequence;
     blocks += blocks_of(sequence.computed + work.rows()) - blocks_of(sequence.computed);
-    blocks += sequence.shares_last_block && sequence.computed % pool_->block_size() != 0 ? 1 : 0;
+    blocks += pool_->shares_last_block(sequence.handle) ? 1 : 0;
   }
   return blocks;
 }
@@ -239,7 +241,6 @@ void EngineCore::run(std::vector<Work>& works) {
 
 void EngineCore::take_results(Work& work, std::span<const float> logits) {
   Sequence& sequence = *work.sequence;
-  sequence.shares_last_block = false;
   const EngineClock::time_point begin = EngineClock::now();
   try {
     if (wants_prompt_logprobs(sequence)) take_prompt_logprobs(work, logits);
@@ -287,8 +288,6 @@ void EngineCore::fork_choices(Sequence& leader, std::span<const float> logits) {
     auto sequence = std::make_unique<Sequence>(leader.shared_request(), choice, tokenizer_);
     sequence->handle = pool_->fork(leader.handle);
     sequence->computed = leader.computed;
-    sequence->shares_last_block = true;
-    leader.shares_last_block = true;
     others.push_back(std::move(sequence));
   }
   // All are known before one fails, which ends them all.

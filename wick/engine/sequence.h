@@ -89,7 +89,6 @@ class Sequence {
   SequenceHandle handle = {};  // in the pool; empty while it waits
   SequenceHandle draft = {};   // in the draft model's
   int64_t computed = 0;        // positions in the pool
-  bool shares_last_block = false;
   int64_t expected_prefix = 0;  // what the prefix cache had when it was last looked up
   int64_t preemptions = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t decode_steps = 0;

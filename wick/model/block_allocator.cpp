@@ -103,11 +103,39 @@ void BlockAllocator::name(int32_t block, const ContentHash& content) {
   if (keeps_ && !state(block).content && names_.emplace(content, block).second) state(block).content = content;
 }
 
+void BlockAllocator::name(int32_t block, const ContentHash& before, std::span<const int32_t> tokens) {
+  const ContentHash content = before.followed_by(tokens);
+  if (state(block).content || names_.contains(content)) return;
+  name(block, content);
+  if (state(block).content) state(block).text = texts_.emplace(Text{before, {tokens.begin(), tokens.end()}}, block).first;
+}
+
 void BlockAllocator::unname(int32_t block) {
   State& named = state(block);
   if (!named.content) return;
   names_.erase(*named.content);
   named.content.reset();
+  if (named.text) texts_.erase(*named.text);
+  named.text.reset();
+}
+
+int64_t BlockAllocator::named_tokens(int32_t block) const {
+  const State& named = state(block);
+  return named.text ? std::ssize((*named.text)->first.tokens) : 0;
+}
+
+std::optional<BlockAllocator::Beginning> BlockAllocator::find_longest(const ContentHash& before, std::span<const int32_t> tokens) const {
+  const auto above = texts_.lower_bound({before, {tokens.begin(), tokens.end()}});
+  Beginning best;
+  const auto consider = [&](const Texts::value_type& entry) {
+    const std::vector<int32_t>& theirs = entry.first.tokens;
+    if (entry.first.before != before) return;
+    const int64_t common = std::mismatch(tokens.begin(), tokens.end(), theirs.begin(), theirs.end()).first - tokens.begin();
+    if (common > best.count) best = {entry.second, common};
+  };
+  if (above != texts_.end()) consider(*above);
+  if (above != texts_.begin()) consider(*std::prev(above));
+  return best.count > 0 ? std::optional(best) : std::nullopt;
 }
 
 std::optional<int32_t> BlockAllocator::find(const ContentHash& content) const {

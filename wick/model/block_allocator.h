@@ -1,6 +1,7 @@
 // A BlockAllocator knows which blocks of a cache are in use, by how many sequences, and which hold what may be wanted again.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,7 +16,7 @@ namespace wick {
 // the next process.
 struct ContentHash {
   uint64_t first = 0, second = 0;
-  friend bool operator==(const ContentHash&, const ContentHash&) = default;
+  friend auto operator<=>(const ContentHash&, const ContentHash&) = default;
   // Of this run with more tokens behind it.
   [[nodiscard]] ContentHash followed_by(std::span<const int32_t> tokens) const;
 };
@@ -40,18 +41,36 @@ class BlockAllocator {
 
   // What a block holds; does nothing where another block holds the same.
   void name(int32_t block, const ContentHash& content);
+  // The same of a block that holds `tokens` behind the text `before`, so that find_longest() knows it.
+  void name(int32_t block, const ContentHash& before, std::span<const int32_t> tokens);
   // The block is about to change.
   void unname(int32_t block);
+  // How many tokens a block was named with; 0 for one without a name.
+  [[nodiscard]] int64_t named_tokens(int32_t block) const;
   // The block of these contents, used or kept; share() it.
   [[nodiscard]] std::optional<int32_t> find(const ContentHash& content) const;
+  // The block that has the most of `tokens`, from the first one on, behind the text `before`, and how many; share() it.
+  struct Beginning {
+    int32_t block = 0;
+    int64_t count = 0;
+  };
+  [[nodiscard]] std::optional<Beginning> find_longest(const ContentHash& before, std::span<const int32_t> tokens) const;
   // Gives up all that is kept.
   void clear();
 
  private:
+  // Tokens, and what is before them. In this order the one that begins most like another is its neighbour.
+  struct Text {
+    ContentHash before;
+    std::vector<int32_t> tokens;
+    friend auto operator<=>(const Text&, const Text&) = default;
+  };
+  using Texts = std::map<Text, int32_t>;
   struct State {
     int64_t references = 0;
     uint64_t age = 0;  // when it was last released, for kept ones
     std::optional<ContentHash> content;
+    std::optional<Texts::iterator> text;
   };
   struct Hash {
     size_t operator()(const ContentHash& content) const noexcept { return static_cast<size_t>(content.first); }
@@ -73,6 +92,7 @@ class BlockAllocator {
   std::map<uint64_t, int32_t> by_age_;  // kept blocks
   uint64_t clock_ = 0;
   std::unordered_map<ContentHash, int32_t, Hash> names_;
+  Texts texts_;  // of the blocks that were named with tokens
 };
 
 }  // namespace wick

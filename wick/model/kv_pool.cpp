@@ -258,13 +258,22 @@ SequenceHandle KvPool::fork(SequenceHandle handle) {
 }
 
 void KvPool::free(SequenceHandle handle) {
-  (void)at("free", handle);
+  name_last_blocks(at("free", handle));
   free_unchecked(handle.index);
 }
 
 int64_t KvPool::length(SequenceHandle handle) const { return at("length", handle).length(); }
 
 std::span<const int32_t> KvPool::tokens(SequenceHandle handle) const { return at("tokens", handle).tokens; }
+
+bool KvPool::shares_last_block(SequenceHandle handle) const {
+  const Sequence& sequence = at("shares_last_block", handle);
+  if (sequence.length() % options_.block_size == 0) return false;
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    if (groups_[group].blocks.references(sequence.tables[group].back()) > 1) return true;
+  }
+  return false;
+}
 
 void KvPool::set_tokens(SequenceHandle handle, int64_t first, std::span<const int32_t> tokens) {
   Sequence& sequence = at("set_tokens", handle);
@@ -295,12 +304,54 @@ void KvPool::name_blocks(Sequence& sequence, int64_t from) {
   for (size_t group = 0; group < groups_.size(); ++group) {
     const std::vector<int32_t>& table = sequence.tables[group];
     for (auto block = static_cast<size_t>(from / options_.block_size); block < sequence.contents.size(); ++block) {
-      const bool is_whole = static_cast<int64_t>(block) * options_.block_size >= sequence.restored_from[group];
-      if (table[block] != kNoBlock && is_whole) groups_[group].blocks.name(table[block], sequence.contents[block]);
+      const int64_t begin = static_cast<int64_t>(block) * options_.block_size;
+      if (table[block] == kNoBlock || begin < sequence.restored_from[group]) continue;
+      const auto tokens = std::span(sequence.tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(options_.block_size));
+      groups_[group].blocks.name(table[block], before(sequence, block), tokens);
     }
   }
   const bool at_border = sequence.length() > 0 && sequence.length() % options_.block_size == 0;
   if (at_border && sequence.slab != kZeroSlab) slabs_.name(sequence.slab, sequence.contents.back());
+}
+
+void KvPool::name_last_blocks(const Sequence& sequence) {
+  // A state is of all its tokens, and found where a block ends.
+  if (!options_.keep_prefixes || !layout_.states.empty()) return;
+  const size_t block = sequence.contents.size();
+  const size_t begin = block * static_cast<size_t>(options_.block_size);
+  // Those that the host knows.
+  const auto first = sequence.tokens.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto end = std::find_if(first, sequence.tokens.end(), [](int32_t token) { return token < 0; });
+  if (first == end || end - first >= options_.block_size) return;
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    const int32_t last = sequence.tables[group][block];
+    if (last == kNoBlock || static_cast<int64_t>(begin) < sequence.restored_from[group]) continue;
+    groups_[group].blocks.name(last, before(sequence, block), {first, end});
+  }
+}
+
+std::optional<int32_t> KvPool::find_block(const Group& group, const Sequence& sequence, int64_t block, int64_t length) const {
+  const auto index = static_cast<size_t>(block);
+  if (index < sequence.contents.size()) {
+    if (const auto whole = group.blocks.find(sequence.contents[index])) return whole;
+  }
+  const int64_t begin = block * options_.block_size;
+  const int64_t wanted = length - begin;
+  if (wanted >= options_.block_size || index > sequence.contents.size() || !layout_.states.empty()) return std::nullopt;
+  const auto tokens = std::span(sequence.tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(wanted));
+  const auto found = group.blocks.find_longest(before(sequence, index), tokens);
+  return found && found->count == wanted ? std::optional(found->block) : std::nullopt;
+}
+
+int64_t KvPool::found_behind(const Sequence& sequence, int64_t length) const {
+  if (!layout_.states.empty()) return 0;
+  int64_t count = std::min(sequence.length() - length, options_.block_size);
+  const auto tokens = std::span(sequence.tokens).subspan(static_cast<size_t>(length), static_cast<size_t>(count));
+  for (const Group& group : groups_) {
+    const auto found = group.blocks.find_longest(before(sequence, static_cast<size_t>(length / options_.block_size)), tokens);
+    count = std::min(count, found ? found->count : 0);
+  }
+  return count;
 }
 
 bool KvPool::can_restore(const Sequence& sequence, int64_t length) const {
@@ -312,7 +363,7 @@ bool KvPool::can_restore(const Sequence& sequence, int64_t length) const {
     for (int64_t block = first / options_.block_size; block < blocks_for(length); ++block) {
       const auto index = static_cast<size_t>(block);
       if (index < table.size() && table[index] != kNoBlock) continue;
-      if (index >= sequence.contents.size() || !groups_[group].blocks.find(sequence.contents[index])) return false;
+      if (!find_block(groups_[group], sequence, block, length)) return false;
     }
   }
   return layout_.states.empty() || find_slab(sequence.contents, length);
@@ -334,7 +385,7 @@ void KvPool::restore_to(Sequence& sequence, int64_t length) {
     if (table.size() < end) table.resize(end, kNoBlock);
     for (size_t block = first; block < end; ++block) {
       if (table[block] != kNoBlock) continue;
-      table[block] = group.blocks.find(sequence.contents[block]).value();
+      table[block] = find_block(group, sequence, static_cast<int64_t>(block), length).value();
       group.blocks.share(table[block]);
     }
     release_from(group, table, end);
@@ -362,6 +413,13 @@ int64_t KvPool::truncate(SequenceHandle handle, int64_t length) {
     restored = (restored - 1) / options_.block_size * options_.block_size;
   }
   restore_to(sequence, restored);
+  // What a sequence takes back nobody wants again: its next tokens go where they were.
+  if (restored % options_.block_size != 0) {
+    for (size_t group = 0; group < groups_.size(); ++group) {
+      const int32_t last = sequence.tables[group].back();
+      if (groups_[group].blocks.references(last) == 1) groups_[group].blocks.unname(last);
+    }
+  }
   return restored;
 }
 
@@ -372,8 +430,13 @@ SequenceHandle KvPool::create_from_prefix(std::span<const int32_t> prompt, uint6
   Sequence& sequence = sequences_[handle.index];
   sequence.tokens.assign(prompt.begin(), prompt.end());
   extend_contents(sequence);
-  auto length = static_cast<int64_t>(sequence.contents.size()) * options_.block_size;
-  while (length > 0 && !can_restore(sequence, length)) length -= options_.block_size;
+  int64_t length = 0;
+  for (auto border = static_cast<int64_t>(sequence.contents.size()) * options_.block_size; border >= 0; border -= options_.block_size) {
+    length = border + found_behind(sequence, border);
+    if (can_restore(sequence, length)) break;
+    length = border;
+    if (can_restore(sequence, length)) break;
+  }
   restore_to(sequence, length);
   prefix_asked_ += static_cast<int64_t>(prompt.size());
   prefix_found_ += length;

@@ -3,8 +3,9 @@
 //
 // Layers of one retention are a cache group. A group has its own blocks, and a sequence one table of blocks for each group: position p of
 // the sequence is slot table[p / block_size] · block_size + p % block_size of every layer of the group. Sequences that begin alike share
-// blocks; a block that others use too is copied before it is written to. What recurrent layers keep is one slab of f32 for each sequence;
-// a step reads one slab and writes another, so that a step that is given up leaves no trace.
+// blocks; a block that others use too, or that is kept with more positions than the sequence has of it, is copied before it is written to.
+// What recurrent layers keep is one slab of f32 for each sequence; a step reads one slab and writes another, so that a step that is given
+// up leaves no trace.
 //
 // Not for several threads at once.
 #pragma once
@@ -62,14 +63,16 @@ class KvPool {
   // `identity`: what else than the tokens the contents depend on, such as an adapter, as a number. Only sequences of equal identities share
   // what is kept.
   [[nodiscard]] SequenceHandle create(uint64_t identity = 0);
-  // A sequence that begins as `prompt` does, as far as blocks of it are kept: length() tells how far. The last token of a prompt must be
-  // computed for its logits, so leave it out.
+  // A sequence that begins as `prompt` does, as far as positions of it are kept: length() tells how far. Where the layout has states, that
+  // is the end of a block. The last token of a prompt must be computed for its logits, so leave it out.
   [[nodiscard]] SequenceHandle create_from_prefix(std::span<const int32_t> prompt, uint64_t identity = 0);
   // Another sequence with the same positions, which shares their blocks.
   [[nodiscard]] SequenceHandle fork(SequenceHandle sequence);
   void free(SequenceHandle sequence);
   [[nodiscard]] int64_t length(SequenceHandle sequence) const;
   [[nodiscard]] std::span<const int32_t> tokens(SequenceHandle sequence) const;
+  // Whether its next position goes into a block that other sequences use too, so that a step takes one block more.
+  [[nodiscard]] bool shares_last_block(SequenceHandle sequence) const;
   // Which tokens those from position `first` on are, where they were Batch::earlier_token until now. Errors: invalid_argument beyond the
   // length.
   void set_tokens(SequenceHandle sequence, int64_t first, std::span<const int32_t> tokens);
@@ -154,9 +157,19 @@ class KvPool {
   [[nodiscard]] std::optional<int32_t> find_slab(std::span<const ContentHash> contents, int64_t length) const;
   // Cuts a sequence to `length`, taking what can_restore found.
   void restore_to(Sequence& sequence, int64_t length);
+  // The block of a group that holds what position `block` · block_size and those behind it up to `length` hold.
+  [[nodiscard]] std::optional<int32_t> find_block(const Group& group, const Sequence& sequence, int64_t block, int64_t length) const;
+  // How many positions behind `length`, which is the end of a block, every group finds in one block.
+  [[nodiscard]] int64_t found_behind(const Sequence& sequence, int64_t length) const;
   // Continues the sequence's contents to its length.
   void extend_contents(Sequence& sequence) const;
+  // Names the full blocks from position `from` on; the last one, which is not full, when the sequence goes.
   void name_blocks(Sequence& sequence, int64_t from);
+  void name_last_blocks(const Sequence& sequence);
+  // What stands before a block of the sequence.
+  [[nodiscard]] static const ContentHash& before(const Sequence& sequence, size_t block) {
+    return block == 0 ? sequence.root : sequence.contents[block - 1];
+  }
   void copy_block(const Group& group, int32_t from, int32_t to);
   // save() and restore(): the first position that is kept of a layer, and each run of bytes of what is: move(tensor, offset, bytes).
   [[nodiscard]] int64_t kept_from(size_t layer, int64_t length) const;

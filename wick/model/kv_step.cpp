@@ -29,6 +29,7 @@ KvStep::KvStep(KvStep&& other) noexcept
       parts_(std::move(other.parts_)),
       done_(other.done_),
       planned_(other.planned_),
+      spare_(std::move(other.spare_)),
       plan_(std::move(other.plan_)) {}
 
 KvStep::~KvStep() {
@@ -79,18 +80,21 @@ namespace {
 
 }  // namespace
 
-void KvStep::require_blocks() const {
+void KvStep::require_blocks() {
+  const KvPoolOptions& options = pool_->options_;
   for (size_t index = 0; index < pool_->groups_.size(); ++index) {
     const KvPool::Group& group = pool_->groups_[index];
-    if (group.retention.kind != Retention::Kind::full) continue;  // what a step lets go of, it can take again
+    const int64_t most = pool_->blocks_for(group.retention.most(options.context, options.step)) + 1;
     int64_t wanted = 0;
     for (const Part& part : parts_) {
       const std::vector<int32_t>& table = sequence(part).tables[index];
-      wanted += pool_->blocks_for(part.length + part.slice.count) - static_cast<int64_t>(table.size());
-      const bool shared = part.length % pool_->options_.block_size != 0 && group.blocks.references(table.back()) > 1;
+      wanted += std::min(pool_->blocks_for(part.length + part.slice.count) - static_cast<int64_t>(table.size()), most);
+      const bool shared = part.length % options.block_size != 0 && group.blocks.references(table.back()) > 1;
       wanted += shared ? 1 : 0;
     }
-    if (wanted > group.blocks.available()) fail_full(*pool_, group.blocks, wanted);
+    spare_.push_back(group.blocks.available() - wanted);
+    // What a step lets go of, it can take again.
+    if (spare_.back() < 0 && group.retention.kind == Retention::Kind::full) fail_full(*pool_, group.blocks, wanted);
   }
   const auto slabs = static_cast<int64_t>(parts_.size());
   if (!pool_->states_.empty() && slabs > pool_->slabs_.available()) {
@@ -165,7 +169,11 @@ void KvStep::take_blocks(Part& part) {
     };
     if (length % pool_->options_.block_size != 0) {
       int32_t& last = table.back();
-      if (group.blocks.references(last) > 1) {
+      const bool is_shared = group.blocks.references(last) > 1;
+      // Where it is kept with other positions than this sequence will have, they stay if there is room.
+      const bool is_kept = !is_shared && spare_[index] > 0 && group.blocks.named_tokens(last) > length % pool_->options_.block_size;
+      if (is_kept) --spare_[index];
+      if (is_shared || is_kept) {
         const int32_t own = take(table.size() > 1 ? table[table.size() - 2] : KvPool::kNoBlock);
         pool_->copy_block(group, last, own);
         part.replaced[index] = std::exchange(last, own);

@@ -59,7 +59,7 @@ class KvStep {
   KvStep(KvPool& pool, const Batch& batch);
   void add_part(const SequenceSlice& slice);
   void check_positions(const Part& part) const;
-  void require_blocks() const;
+  void require_blocks();
   void take_blocks(Part& part);
   void take_slab(Part& part);
   void add_to_plan(const Part& part, int64_t place);
@@ -75,6 +75,8 @@ class KvStep {
   std::vector<Part> parts_;
   int64_t done_ = 0;     // rows that have been advanced over
   int64_t planned_ = 0;  // of the plan that is under way
+  // For each group: blocks that nobody uses, beyond those that the rows need.
+  std::vector<int64_t> spare_;
   KvPlan plan_;
 };
 
