@@ -39,6 +39,16 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   void send(std::string_view text) const { EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text)); }
+  // Whether or not the other side still takes it.
+  void drip(std::string_view text) const { (void)::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
+  // Sends no more, but reads.
+  void end_sending() const { EXPECT_EQ(::shutdown(socket_, SHUT_WR), 0); }
+  // Closes so that the other side is told by a reset.
+  void reset() {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close();
+  }
   void close() {
     if (socket_ >= 0) ::close(socket_);
     socket_ = -1;
@@ -177,6 +187,27 @@ TEST(HttpServer, RefusesARequestThatDoesNotArriveInTime) {
   Client client(server->port());
   client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe");
   EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 408 "));
+  // A byte now and then is not in time either.
+  Client slow(server->port());
+  std::jthread dripping([&](const std::stop_token& stop) {
+    for (int i = 0; i < 100 && !stop.stop_requested(); ++i) {
+      slow.drip("x");
+      std::this_thread::sleep_for(10ms);
+    }
+  });
+  EXPECT_TRUE(slow.read_all().starts_with("HTTP/1.1 408 "));
+}
+
+TEST(HttpServer, AnOldClientGoesOnWhereItSaysSo) {
+  const auto server = serve(echo);
+  Client client(server->port());
+  client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  EXPECT_NE(client.read_until("\r\n\r\nGET ").find("Connection: keep-alive\r\n"), std::string::npos);
+  client.forget();
+  client.send("POST / HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi");
+  const std::string text = client.read_all();
+  EXPECT_NE(text.find("Connection: close\r\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("POST hi")) << text;
 }
 
 TEST(HttpServer, EndsAConnectionThatIsIdle) {
@@ -284,6 +315,84 @@ TEST(HttpServer, TellsThatTheClientHasGone) {
   ASSERT_EQ(gone.get_future().wait_for(10s), std::future_status::ready);
   EXPECT_TRUE(kept->is_gone());
   EXPECT_FALSE(kept->write("more"));
+}
+
+// Answers after a while, from another thread.
+void answer_later(const HttpRequest& request, const Exchange& exchange) {
+  std::thread([path = request.path, exchange] {
+    std::this_thread::sleep_for(100ms);
+    if (path != "/stream") return exchange->respond({.status = 200, .headers = {}, .body = "late " + path});
+    begin_events(*exchange);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(exchange->write(event_text("piece " + std::to_string(i))));
+      std::this_thread::sleep_for(20ms);
+    }
+    exchange->end();
+  }).detach();
+}
+
+TEST(HttpServer, AnswersAClientThatSendsNoMore) {
+  const auto server = serve(answer_later);
+  for (const std::string version : {"1.1", "1.0"}) {
+    Client client(server->port());
+    client.send("GET /a HTTP/" + version + "\r\nHost: h\r\n\r\n");
+    client.end_sending();
+    const std::string text = client.read_all();
+    EXPECT_NE(text.find("HTTP/1.1 200 "), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("late /a")) << text;
+  }
+  Client client(server->port());
+  client.send("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+  client.end_sending();
+  const std::string text = client.read_all();
+  EXPECT_NE(text.find("data: piece 2\n\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("0\r\n\r\n")) << text;
+}
+
+TEST(HttpServer, AnswersAllThatWasPipelinedBeforeAClientSentNoMore) {
+  const auto server = serve(answer_later);
+  Client client(server->port());
+  client.send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\nGET /3 HTTP/1.1\r\nHo");
+  client.end_sending();
+  const std::string text = client.read_all();
+  EXPECT_LT(text.find("late /1"), text.find("late /2")) << text;
+  EXPECT_NE(text.find("late /2"), std::string::npos) << text;
+  EXPECT_NE(text.find("HTTP/1.1 400 "), std::string::npos) << "the third one is not whole: " << text;
+}
+
+TEST(HttpServer, RefusesARequestWhoseClientSendsNoMoreInTheMiddle) {
+  const auto server = serve(echo);
+  for (const std::string part : {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe", "POST / HTTP/1.1\r\nHos"}) {
+    Client client(server->port());
+    client.send(part);
+    client.end_sending();
+    EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 400 ")) << part;
+  }
+}
+
+// Whatever the client ends its connection by, and whether its answer has begun or not.
+TEST(HttpServer, TellsThatAClientHasGoneInEachWay) {
+  for (const std::string path : {"/", "/stream"}) {
+    for (const bool resets : {false, true}) {
+      std::promise<void> taken, gone;
+      Exchange kept;
+      const auto server = serve([&](const HttpRequest& request, const Exchange& exchange) {
+        if (request.path == "/stream") begin_events(*exchange);
+        exchange->on_gone([&] { gone.set_value(); });
+        kept = exchange;
+        taken.set_value();
+      });
+      Client client(server->port());
+      client.send("POST " + path + " HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi");
+      taken.get_future().wait();
+      if (resets) {
+        client.reset();
+      } else {
+        client.close();
+      }
+      EXPECT_EQ(gone.get_future().wait_for(10s), std::future_status::ready) << path << " " << resets;
+    }
+  }
 }
 
 TEST(HttpServer, GivesUpAClientThatDoesNotRead) {

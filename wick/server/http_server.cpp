@@ -49,6 +49,8 @@ void append_field(std::string& text, std::string_view name, std::string_view val
   text += "\r\n";
 }
 
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
 bool has_body(int status) noexcept { return status >= 200 && status != 204 && status != 304; }
 
 }  // namespace
@@ -183,7 +185,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
       co_return false;
     }
     if (!error && wants_continue(parser)) {
-      static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
       co_await asio::async_write(socket_, asio::buffer(kContinue), asio::redirect_error(asio::use_awaitable, error));
     }
     if (!error) co_await http::async_read(socket_, buffer_, parser, asio::redirect_error(asio::use_awaitable, error));
@@ -246,6 +247,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const auto& message = parser.get();
     keeps_alive_ = message.keep_alive();
     chunks_ = message.version() >= 11;
+    has_begun_ = probes_ = false;
     HttpRequest request;
     request.method = std::string(message.method_string());
     is_head_ = request.method == "HEAD";
@@ -286,6 +288,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       if (work.gone) break;
       std::string text = std::exchange(unsent_, {});
       if (work.begins) {
+        has_begun_ = true;
         const bool fixed = !work.streams;
         text += head(work.status, work.headers, work.extra, fixed ? std::optional(work.body.size()) : std::nullopt);
         if (fixed && has_body(work.status) && !is_head_) text += work.body;
@@ -310,21 +313,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
         co_await wake_->async_wait(asio::redirect_error(asio::use_awaitable, ignored));
       }
     }
-    co_return all_sent && !watch->is_closed;
+    co_return all_sent && !watch->is_gone;
   }
 
-  // Sleeps until there is work that flush() cannot do, and meanwhile sends heartbeats. False if the client is gone.
+  // Sleeps until there is work that flush() cannot do, and meanwhile sends heartbeats, and what a client that sends no more is asked by
+  // whether it still reads. False if the client is gone.
   asio::awaitable<bool> wait_for_work(const PendingExchange::Work& work) {
     error_code error;
     const bool beats = work.streams && !work.heartbeat.empty();
     const std::chrono::milliseconds silence = beats ? server_->options.heartbeat : std::chrono::hours(24);
-    wake_->expires_at(last_write_ + silence);
+    wake_->expires_at(probes_ ? std::chrono::steady_clock::now() : last_write_ + silence);
     is_waiting_ = true;
     co_await wake_->async_wait(asio::redirect_error(asio::use_awaitable, error));
     is_waiting_ = false;
-    if (error || !beats || std::chrono::steady_clock::now() - last_write_ < silence) co_return true;
+    const bool is_due = !error && beats && std::chrono::steady_clock::now() - last_write_ >= silence;
+    if (!std::exchange(probes_, false) && !is_due) co_return true;
     std::string text;
-    append_piece(text, work.heartbeat);
+    if (beats) append_piece(text, work.heartbeat);
+    if (!has_begun_ && chunks_) text = kContinue;
+    if (text.empty()) co_return true;
     co_return co_await write_text(text);
   }
 
@@ -393,7 +400,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   struct Watch {
-    bool is_wanted = true, is_reading = false, is_closed = false;
+    bool is_wanted = true, is_reading = false, is_gone = false;
   };
   void watch_client(const std::shared_ptr<Watch>& watch, const std::shared_ptr<PendingExchange>& exchange) {
     // A client that sends ahead is alive; its next requests wait in the buffer, up to a limit.
@@ -406,13 +413,32 @@ class Connection : public std::enable_shared_from_this<Connection> {
                               self->buffer_.commit(bytes);
                               if (!watch->is_wanted) {
                                 self->wake_->cancel();
+                              } else if (error == asio::error::eof) {
+                                self->watch_for_reset(watch, exchange);
                               } else if (error) {
-                                watch->is_closed = true;
+                                watch->is_gone = true;
                                 exchange->go();
                               } else {
                                 self->watch_client(watch, exchange);
                               }
                             });
+  }
+
+  // A client that sends no more may still wait for its answer. One that has closed its socket answers what it is sent next with a reset.
+  // Where the answer has not begun, that is a "100 Continue", of which a client of HTTP/1.1 takes any number (RFC 9110, 15.2).
+  void watch_for_reset(const std::shared_ptr<Watch>& watch, const std::shared_ptr<PendingExchange>& exchange) {
+    probes_ = true;
+    wake_->cancel();
+    watch->is_reading = true;
+    socket_.async_wait(Socket::wait_error, [self = shared_from_this(), watch, exchange](error_code) {
+      watch->is_reading = false;
+      if (!watch->is_wanted) {
+        self->wake_->cancel();
+      } else {
+        watch->is_gone = true;
+        exchange->go();
+      }
+    });
   }
 
   std::shared_ptr<HttpServerState> server_;
@@ -427,6 +453,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string unsent_;  // of a stream, what the system did not take
   std::chrono::steady_clock::time_point last_write_;
   bool is_waiting_ = false, is_idle_ = false, keeps_alive_ = false, chunks_ = true, is_head_ = false, lingers_ = false;
+  bool has_begun_ = false;  // the answer's head was written
+  bool probes_ = false;     // something is to be sent that draws a reset from a client that has gone
 };
 
 void HttpServerState::listen() {
