@@ -195,14 +195,20 @@ class ResponseWriter final : public AnswerWriter {
   bool open_ = false, is_cut_ = false;
 };
 
+// The fields of a body, of which all are right.
+ChatRequest read_body(Fields& fields, const Service& service) {
+  ChatRequest chat;
+  read_responses(fields, service, chat);
+  read_adapters(fields, *service.engine, chat.request.params);
+  fields.check();
+  return chat;
+}
+
 void responses(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   const Json body = parse_body(http.body);
   Fields fields(body);
-  ChatRequest chat;
-  read_responses(fields, *service, chat);
-  read_adapters(fields, *service->engine, chat.request.params);
-  fields.check();
+  ChatRequest chat = read_body(fields, *service);
   name_user(http, chat.request);
   prepare_chat(*service, chat, fields.has("max_output_tokens"));
   auto writer = std::make_unique<ResponseWriter>(exchange, service, chat, repeated_fields(fields));
@@ -213,9 +219,7 @@ void count_response_tokens(Worker& worker, const HttpRequest& http, const Exchan
   const std::shared_ptr<Service> service = worker.service();
   const Json body = parse_body(http.body);
   Fields fields(body);
-  ChatRequest chat;
-  read_responses(fields, *service, chat);
-  fields.check();
+  ChatRequest chat = read_body(fields, *service);
   render_chat(*service, chat);
   exchange->respond(json_response(200, to_text({{"object", "response.input_tokens"}, {"input_tokens", count_tokens(*service, chat)}})));
 }
