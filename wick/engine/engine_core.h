@@ -124,6 +124,8 @@ class EngineCore {
   // Preempts until the batch has room.
   void fit(std::vector<Work>& works);
   void run(std::vector<Work>& works);
+  // Works out the masks of constrained texts while the device computes.
+  void prepare_masks(const std::vector<Work>& works);
   [[nodiscard]] Tensor forward(std::vector<Work>& works, const Tensor& earlier);
   [[nodiscard]] bool is_unwanted(const Sequence& sequence) const;
   void take_results(Work& work, std::span<const float> logits);

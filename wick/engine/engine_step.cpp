@@ -206,7 +206,10 @@ void EngineCore::run(std::vector<Work>& works) {
       step_model_seconds_ += seconds_since(begin);
       return;
     }
-    if (logits.defined()) host = host_rows(logits, host_logits_);
+    if (logits.defined()) {
+      prepare_masks(works);
+      host = host_rows(logits, host_logits_);
+    }
   } catch (const Error& error) {
     step_model_seconds_ += seconds_since(begin);
     if (error.code() == ErrorCode::device_lost) {
@@ -235,6 +238,17 @@ void EngineCore::run(std::vector<Work>& works) {
     if (!work.sequence->ended) take_results(work, own);
   }
   if (computed <= kMostCostRows) cost_.add(computed, seconds);
+}
+
+void EngineCore::prepare_masks(const std::vector<Work>& works) {
+  for (const Work& work : works) {
+    if (work.results == 0) continue;
+    try {
+      work.sequence->prepare_mask();
+    } catch (const Error&) {
+      // It comes again when the token is chosen, and ends that request alone.
+    }
+  }
 }
 
 // --- What comes of it ---

@@ -52,10 +52,17 @@ Sequence::Sequence(std::shared_ptr<ActiveRequest> request, int64_t choice, std::
   }
 }
 
+void Sequence::prepare_mask() {
+  if (constraint_ == nullptr || knows_allowed_) return;
+  constraint_->fill_mask(allowed_);
+  knows_allowed_ = true;
+}
+
 std::optional<StopReason> Sequence::choose(std::span<const float> logits, int64_t context) {
   const GenerationParams& params = request_->request.params;
-  if (constraint_ != nullptr) constraint_->fill_mask(allowed_);
+  prepare_mask();
   const TokenId token = sampler_.sample(logits, allowed_);
+  knows_allowed_ = false;
   if (constraint_ != nullptr) constraint_->accept(token);
   TokenEvent event{.choice = choice_, .token = token};
   if (params.logprobs || request_->ranks()) {

@@ -71,6 +71,8 @@ class Sequence {
   // Choices that will share its prompt's blocks, itself counted, once the prompt is computed.
   [[nodiscard]] int64_t slots() const noexcept { return generated() == 0 && choice_ == 0 ? request_->request.choices() : 1; }
 
+  // Works out which tokens the constraint allows next, where that has not been done. Errors: those of the constraint.
+  void prepare_mask();
   // Chooses the next token from a row of logits and takes it: tells it, and returns the reason to end if it is one. `context`: the most
   // positions that the sequence may have. Errors: those of the sampler and the constraint.
   std::optional<StopReason> choose(std::span<const float> logits, int64_t context);
@@ -85,10 +87,10 @@ class Sequence {
   void finish(StopReason reason, EngineClock::time_point now);
 
   // --- What the engine keeps with it ---
-  bool ended = false;          // nothing more comes of it
-  SequenceHandle handle = {};  // in the pool; empty while it waits
-  SequenceHandle draft = {};   // in the draft model's
-  int64_t computed = 0;        // positions in the pool
+  bool ended = false;           // nothing more comes of it
+  SequenceHandle handle = {};   // in the pool; empty while it waits
+  SequenceHandle draft = {};    // in the draft model's
+  int64_t computed = 0;         // positions in the pool
   int64_t expected_prefix = 0;  // what the prefix cache had when it was last looked up
   int64_t preemptions = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t decode_steps = 0;
@@ -111,6 +113,7 @@ class Sequence {
   StopStrings stop_strings_;
   std::unique_ptr<TokenConstraint> constraint_;  // may be none
   std::vector<uint64_t> allowed_;
+  bool knows_allowed_ = false;  // they are those of the next token
   std::optional<TokenId> stop_token_;
   double logprob_sum_ = 0;
   std::vector<StreamEvent> untold_;  // where the request ranks its choices
