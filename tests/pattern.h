@@ -13,7 +13,7 @@ namespace wick {
 class Pattern {
  public:
   // Throws std::invalid_argument with the library's words for a malformed one.
-  explicit Pattern(const std::string& text) : code_(new regex_t{}, ::regfree) {
+  explicit Pattern(const std::string& text) : code_(new regex_t{}, release) {
     const int status = ::regcomp(code_.get(), text.c_str(), REG_EXTENDED | REG_NEWLINE);
     if (status == 0) return;
     std::string reason(::regerror(status, code_.get(), nullptr, 0), '\0');
@@ -36,6 +36,11 @@ class Pattern {
   }
 
  private:
+  static void release(regex_t* code) {
+    ::regfree(code);
+    delete code;
+  }
+
   std::shared_ptr<regex_t> code_;
 };
 
