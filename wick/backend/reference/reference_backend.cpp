@@ -37,10 +37,10 @@ class ReferenceQueue final : public Queue {
   explicit ReferenceQueue(bool keeps_subnormals) : keeps_subnormals_(keeps_subnormals) {}
 
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override {
-    std::memcpy(address(target, offset), source, bytes);
+    std::copy_n(source, bytes, address(target, offset));  // of no bytes, an address may be null
   }
   void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override {
-    std::memcpy(target, address(source, offset), bytes);
+    std::copy_n(address(source, offset), bytes, target);
   }
   void copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) override {
     std::memmove(address(target, target_offset), address(source, source_offset), bytes);
