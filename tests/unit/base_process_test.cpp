@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -43,6 +44,19 @@ TEST(Process, MappedPagesAreZeroAndWritable) {
   pages[kMebibyte - 1] = 7;
   EXPECT_EQ(pages[kMebibyte - 1], 7);
   unmap_pages(pages, kMebibyte);
+}
+
+// The handler runs behind the destructors of what was made after it: threads that prepare weights may ask as late.
+TEST(ProcessDeathTest, MemoryIsToldUntilTheProcessHasEnded) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto ask_late = [] {
+    std::atexit([] {
+      if (available_memory_bytes() == 0) std::_Exit(1);
+    });
+    (void)available_memory_bytes();
+    std::exit(0);
+  };
+  EXPECT_EXIT(ask_late(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

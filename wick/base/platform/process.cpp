@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -30,9 +31,10 @@ uint64_t kilobytes_entry(const char* path, const std::string& key) {
   return 0;
 }
 
-// A process stays in its groups; their files are read anew each time.
+// A process stays in its groups; their files are read anew each time. Never destroyed: threads that prepare weights ask until the process
+// has ended.
 const Cgroup& own_cgroup() {
-  static const Cgroup cgroup;
+  static const Cgroup& cgroup = *std::make_unique<const Cgroup>().release();
   return cgroup;
 }
 
