@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/device/dlpack_memory.h"
 #include "wick/device/stream_native.h"
 
 namespace wick::dlpack {
