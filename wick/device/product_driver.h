@@ -6,6 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include "wick/base/error.h"
+#include "wick/base/log.h"
 #include "wick/device/matrix_library.h"
 #include "wick/device/product_overrides.h"
 #include "wick/device/stream_driver.h"
@@ -27,15 +29,27 @@ class ProductDriver : public StreamDriver {
   }
   // Those that are installed, the first to be asked first; opened by the first call.
   [[nodiscard]] const std::vector<std::unique_ptr<MatrixLibrary>>& matrix_libraries() {
-    std::call_once(libraries_opened_, [&] { libraries_ = open_matrix_libraries(); });
+    std::call_once(libraries_opened_, [&] {
+      libraries_ = open_matrix_libraries();
+      if (libraries_.empty()) log_info("{}: products of matrices run by portable kernels", queue().context().place);
+    });
     return libraries_;
   }
   [[nodiscard]] bool multiplies_in_tf32() const noexcept { return products_ == VendorProducts::tf32; }
   [[nodiscard]] bool multiplies_f8() const noexcept { return multiplies_f8_; }
 
  protected:
-  // What is not installed is left out, with a line through the logging hook.
+  // What is not installed is left out: add_library().
   [[nodiscard]] virtual std::vector<std::unique_ptr<MatrixLibrary>> open_matrix_libraries() = 0;
+  // What open() gives; where it is not installed, a line through the logging hook.
+  template <class Open>
+  void add_library(std::vector<std::unique_ptr<MatrixLibrary>>& libraries, const Open& open) {
+    try {
+      libraries.push_back(open());
+    } catch (const Error& error) {
+      log_info("{}: {}", queue().context().place, error.what());
+    }
+  }
 
  private:
   VendorProducts products_;

@@ -1,7 +1,6 @@
 #include "wick/backend/cuda/driver.h"
 
 #include "wick/backend/cuda/compiler.h"
-#include "wick/base/log.h"
 #include "wick/device/planned_products.h"
 
 namespace wick::cuda {
@@ -27,13 +26,11 @@ constexpr PlannedProductsNames kCublasLt{.prefix = "cublasLt",
 
 std::vector<std::unique_ptr<MatrixLibrary>> CudaDriver::open_matrix_libraries() {
   std::vector<std::unique_ptr<MatrixLibrary>> libraries;
-  try {
-    libraries.push_back(std::make_unique<PlannedProducts>(
+  add_library(libraries, [&] {
+    return std::make_unique<PlannedProducts>(
         open_first(libraries_of("cublasLt", driver_version_), "NVIDIA's library of matrix products", remedy_for("libcublas")), kCublasLt,
-        queue().context()));
-  } catch (const Error& error) {
-    log_info("{}: products of matrices run by portable kernels: {}", queue().context().place, error.what());
-  }
+        queue().context());
+  });
   return libraries;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "wick/backend/rocm/rocblas.h"
-#include "wick/base/log.h"
 #include "wick/device/planned_products.h"
 
 namespace wick::rocm {
@@ -37,16 +36,9 @@ std::vector<std::unique_ptr<MatrixLibrary>> RocmDriver::open_matrix_libraries() 
   constexpr int kNewestHipBlasLt = 1, kNewestRocBlas = 5;
   std::vector<std::unique_ptr<MatrixLibrary>> libraries;
   const StreamContext& context = queue().context();
-  const auto add = [&](const auto& open) {
-    try {
-      libraries.push_back(open());
-    } catch (const Error& error) {
-      log_info("{}: {}", context.place, error.what());
-    }
-  };
-  add([&] { return std::make_unique<PlannedProducts>(open_library("hipblaslt", kNewestHipBlasLt), kHipBlasLt, context); });
-  add([&] { return std::make_unique<RocBlas>(open_library("rocblas", kNewestRocBlas), context); });
-  if (libraries.empty()) log_info("{}: products of matrices run by portable kernels", context.place);
+  add_library(libraries,
+              [&] { return std::make_unique<PlannedProducts>(open_library("hipblaslt", kNewestHipBlasLt), kHipBlasLt, context); });
+  add_library(libraries, [&] { return std::make_unique<RocBlas>(open_library("rocblas", kNewestRocBlas), context); });
   return libraries;
 }
 
