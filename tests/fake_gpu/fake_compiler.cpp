@@ -116,15 +116,15 @@ int compile(Program& program, const std::string& architecture) {
     program.log = "nobody else came";
     return kCompilation;
   }
-  std::string folder = (std::filesystem::temp_directory_path() / "fake-compiler-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return kInvalidInput;
-  std::ofstream(folder + "/kernel.cpp") << host_text(program.text);
   if (setting("refuse", 0) != 0) {
     program.log = "told to refuse";
     return kCompilation;
   }
   int status = 0;
-  const auto [target, warp] = target_of(architecture);
+  const auto [target, warp] = target_of(architecture);  // may abort: nothing is left behind
+  std::string folder = (std::filesystem::temp_directory_path() / "fake-compiler-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return kInvalidInput;
+  std::ofstream(folder + "/kernel.cpp") << host_text(program.text);
   program.log = run("cd " + folder + " && " FAKE_COMPILER " -DFAKE_WARP=" + std::to_string(warp) +
                         " -std=c++20 -w -O1 -ffp-contract=off -fvisibility=hidden -fPIC -shared " FAKE_INCLUDES " kernel.cpp -o kernel.so",
                     status);

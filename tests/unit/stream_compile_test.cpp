@@ -32,6 +32,8 @@ struct Pair {
 
 // The fake compiles nothing before two callers are in it at once.
 TEST_P(StreamFaultTest, KernelsOfWorkToComeAreCompiledAtTheSameTime) {
+  const TemporaryFolder refused;
+  const Variable temporary("TMPDIR", refused.path().string());
   const Device own = device();
   const Pair pair(own);
   const int launches = fake_->count(api().launch.name), modules = fake_->count(api().module_load.name);
@@ -50,6 +52,8 @@ TEST_P(StreamFaultTest, KernelsOfWorkToComeAreCompiledAtTheSameTime) {
 }
 
 TEST_P(StreamFaultTest, AProgramThatCouldNotBeMadeSaysSoWhenItIsLaunched) {
+  const TemporaryFolder refused;
+  const Variable temporary("TMPDIR", refused.path().string());
   const Device own = device();
   const Pair pair(own);
   {

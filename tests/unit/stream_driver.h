@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fake_gpu/fake_gpu.h"
+#include "unit/environment_variable.h"
 #include "unit/message_of.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/product_driver.h"
@@ -63,18 +64,6 @@ inline void PrintTo(const VendorParameter& parameter, std::ostream* out) { *out 
 [[nodiscard]] Words counted(size_t count, uint32_t first = 0);
 [[nodiscard]] std::unique_ptr<Buffer> upload(Runtime& runtime, const Words& words);
 [[nodiscard]] Words download(Runtime& runtime, const Buffer& buffer);
-
-// A variable of the environment, while the test runs.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
-  ~Variable() { ::unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-};
 
 class StreamDriverTest : public testing::TestWithParam<VendorParameter> {
  protected:

@@ -275,6 +275,7 @@ TEST_P(StreamFaultTest, ASecondRunTakesItsProgramsFromTheCacheEvenInAnotherProce
   run_in_processes(2, [&](int) { return runtime(0, options)->compile(add_kernel()) != nullptr; });
   const Variable refuse(vendor().compiler_variable, "refuse=1");
   EXPECT_NE(runtime(0, options)->compile(add_kernel()), nullptr);
+  const Variable temporary("TMPDIR", folder.path().string());  // for the text that is refused
   const Error error = error_of([&] { static_cast<void>(runtime()->compile(add_kernel())); });
   EXPECT_THAT(error.what(), HasSubstr("told to refuse"));
 }
