@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "unit/vulkan_device.h"
-#include "wick/backend/vulkan/shader_compiler.h"
 #include "wick/base/error.h"
+#include "wick/device/glsl_compiler.h"
 #include "wick/ir/passes.h"
 #include "wick/kernels/linear_tiles.h"
 

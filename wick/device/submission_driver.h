@@ -19,6 +19,8 @@ class SubmissionDriver : public KernelDriver {
   [[nodiscard]] Queue& queue() noexcept override { return *queue_; }
   [[nodiscard]] bool is_lost() const noexcept override { return queue_->is_lost(); }
   [[nodiscard]] Device& device() const noexcept { return *device_; }
+  // For blocks of memory that are made elsewhere.
+  [[nodiscard]] const std::shared_ptr<Queue>& shared_queue() const noexcept { return queue_; }
 
  protected:
   std::shared_ptr<Device> device_;

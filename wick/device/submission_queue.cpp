@@ -1,5 +1,7 @@
 #include "wick/device/submission_queue.h"
 
+#include "wick/device/device_lost.h"
+
 namespace wick {
 
 void SubmissionQueue::flush() {
@@ -55,6 +57,10 @@ bool SubmissionQueue::is_lost() noexcept {
 void SubmissionQueue::throw_if_lost() {
   const std::lock_guard lock(mutex_);
   if (failure_) throw Error(*failure_);
+}
+
+void SubmissionQueue::lose(std::string_view place, std::string_view cause) {
+  if (!failure_) failure_ = device_lost(place, cause, last_work_.text());
 }
 
 }  // namespace wick

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "wick/base/error.h"
@@ -43,6 +44,9 @@ class SubmissionQueue : public Queue, public std::enable_shared_from_this<Submis
   [[nodiscard]] uint64_t recorded() const noexcept { return submitted_ + 1; }  // the number that the next submission will have
   // Of the next submission, or of the last where nothing is recorded.
   [[nodiscard]] uint64_t last_serial() const noexcept { return has_recorded() && !failure_ ? recorded() : submitted_; }
+
+  // Takes the device for lost, unless it is that already.
+  void lose(std::string_view place, std::string_view cause);
 
   std::mutex mutex_;
   uint64_t submitted_ = 0;        // the last number handed over

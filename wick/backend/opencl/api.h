@@ -6,9 +6,9 @@
 
 #include <memory>
 #include <string>
-#include <type_traits>
 
 #include "wick/base/dynlib.h"
+#include "wick/device/owned_handle.h"
 
 namespace wick::opencl {
 
@@ -54,13 +54,8 @@ struct Api {
 // Errors: not_found for a library that is not there; unsupported, naming the function, for one of before OpenCL 1.2.
 [[nodiscard]] Api load_api(const std::string& library);
 
+// Owned<cl_mem> buffer(handle, {api.release_mem_object}).
 template <class Handle>
-struct Release {
-  cl_int (*release)(Handle) = nullptr;
-  void operator()(Handle handle) const noexcept { release(handle); }
-};
-// A handle that is released when it goes: Owned<cl_mem> buffer(handle, {api.release_mem_object}).
-template <class Handle>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Release<Handle>>;
+using Owned = OwnedHandle<Handle, cl_int>;
 
 }  // namespace wick::opencl

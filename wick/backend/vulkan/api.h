@@ -11,7 +11,7 @@ namespace wick::vulkan {
 // "VK_ERROR_DEVICE_LOST"; "an unknown VkResult" where it is none that this backend meets.
 [[nodiscard]] std::string_view to_string(VkResult result) noexcept;
 
-// Errors: out_of_memory, no_device for a device that is gone, and unsupported for everything else, all naming the call and its result.
+// Errors: VulkanError, of the codes out_of_memory, no_device for a device that is gone, and unsupported for everything else.
 void check(VkResult result, std::string_view call);
 
 // What one of Vulkan's enumerations lists: a function that is called for the count, and again for the elements.

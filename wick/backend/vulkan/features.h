@@ -5,9 +5,19 @@
 #include <vector>
 
 #include "wick/backend/vulkan/api.h"
-#include "wick/backend/vulkan/cooperative_matrix.h"
+#include "wick/op/device_caps.h"
 
 namespace wick::vulkan {
+
+// VkPhysicalDeviceCooperativeMatrixFeaturesKHR (VK_KHR_cooperative_matrix, 2023), for which the oldest headers that we build with have no
+// name.
+struct CooperativeMatrixFeatures {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 cooperativeMatrix;
+  VkBool32 cooperativeMatrixRobustBufferAccess;
+};
+inline constexpr auto kCooperativeMatrixFeaturesType = static_cast<VkStructureType>(1000506000);
 
 class Features {
  public:
@@ -21,17 +31,10 @@ class Features {
   [[nodiscard]] const VkPhysicalDeviceFeatures2& wanted() const noexcept { return core_; }
   [[nodiscard]] const std::vector<const char*>& extensions() const noexcept { return extensions_; }
 
-  [[nodiscard]] bool f16() const noexcept { return vulkan12_.shaderFloat16; }
-  [[nodiscard]] bool f64() const noexcept { return core_.features.shaderFloat64; }
-  [[nodiscard]] bool int64() const noexcept { return core_.features.shaderInt64; }
-  [[nodiscard]] bool storage_8bit() const noexcept { return vulkan12_.storageBuffer8BitAccess && vulkan12_.shaderInt8; }
-  [[nodiscard]] bool storage_16bit() const noexcept { return vulkan11_.storageBuffer16BitAccess && core_.features.shaderInt16; }
+  // What kernels may use.
+  void describe(DeviceCaps& caps) const;
   [[nodiscard]] bool timelines() const noexcept { return vulkan12_.timelineSemaphore; }
-  [[nodiscard]] bool int8_dot() const noexcept { return dot_.shaderIntegerDotProduct; }
-  [[nodiscard]] bool f32_atomic_add() const noexcept {
-    return atomics_.shaderBufferFloat32AtomicAdd && atomics_.shaderSharedFloat32AtomicAdd;
-  }
-  [[nodiscard]] bool tiles() const noexcept { return tiles_.cooperativeMatrix; }
+  [[nodiscard]] bool tiles() const noexcept { return tiles_.cooperativeMatrix && vulkan12_.shaderFloat16; }
   // Pipelines can ask for a size of subgroup, and for whole ones.
   [[nodiscard]] bool sized_subgroups() const noexcept { return subgroups_.subgroupSizeControl && subgroups_.computeFullSubgroups; }
 

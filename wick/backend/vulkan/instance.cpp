@@ -23,11 +23,9 @@ Instance open_instance() {
     return {VK_NULL_HANDLE, fmt::format("the Vulkan loader is of version {}.{}, and 1.2 is needed", VK_API_VERSION_MAJOR(version),
                                         VK_API_VERSION_MINOR(version))};
   }
-  VkApplicationInfo application = typed<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
-  application.pApplicationName = application.pEngineName = "wick";
-  application.apiVersion = VK_API_VERSION_1_3;
-  VkInstanceCreateInfo info = typed<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
-  info.pApplicationInfo = &application;
+  const VkApplicationInfo application{
+      .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "wick", .pEngineName = "wick", .apiVersion = VK_API_VERSION_1_3};
+  const VkInstanceCreateInfo info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
   Instance opened;
   if (const VkResult result = vkCreateInstance(&info, nullptr, &opened.handle); result != VK_SUCCESS) {
     return {VK_NULL_HANDLE,

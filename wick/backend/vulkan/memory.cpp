@@ -1,18 +1,14 @@
 #include "wick/backend/vulkan/memory.h"
 
-#include <algorithm>
-#include <bit>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
 #include "wick/backend/vulkan/queue.h"
+#include "wick/device/block_size.h"
 
 namespace wick::vulkan {
 namespace {
-
-constexpr size_t kGranule = 256;            // the largest alignment of a storage buffer that Vulkan allows a driver to ask for
-constexpr size_t kSmall = size_t{1} << 20;  // smaller blocks come from slabs
-constexpr size_t kSlabBytes = size_t{4} << 20;
 
 constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 constexpr VkMemoryPropertyFlags kVisible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
@@ -48,19 +44,17 @@ std::shared_ptr<Allocation> Allocation::make(const Device& device, size_t bytes,
 }
 
 bool Allocation::allocate(size_t bytes, Placement placement) {
-  auto info = typed<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
-  info.size = bytes;
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+  const VkBufferCreateInfo info{
+      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .size = bytes,
+      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
   if (bytes > device_.physical().max_allocation) return false;
   if (vkCreateBuffer(device_.handle(), &info, nullptr, &buffer_) != VK_SUCCESS) return false;
   VkMemoryRequirements needs;
   vkGetBufferMemoryRequirements(device_.handle(), buffer_, &needs);
   const std::optional<uint32_t> type = type_for(device_.physical(), needs.memoryTypeBits, placement);
   if (!type || needs.size > device_.physical().max_allocation) return false;
-  auto piece = typed<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
-  piece.allocationSize = needs.size;
-  piece.memoryTypeIndex = *type;
+  const VkMemoryAllocateInfo piece{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size, .memoryTypeIndex = *type};
   if (vkAllocateMemory(device_.handle(), &piece, nullptr, &memory_) != VK_SUCCESS) return false;
   if (vkBindBufferMemory(device_.handle(), buffer_, memory_, 0) != VK_SUCCESS) return false;
   if (placement == Placement::device && !device_.physical().shares_memory) return true;
@@ -71,55 +65,16 @@ bool Allocation::allocate(size_t bytes, Placement placement) {
 }
 
 Allocation::~Allocation() {
-  vkDestroyBuffer(device_.handle(), buffer_, nullptr);
+  if (is_own_) vkDestroyBuffer(device_.handle(), buffer_, nullptr);
   vkFreeMemory(device_.handle(), memory_, nullptr);
 }
 
-Slab::Slab(std::shared_ptr<Allocation> allocation, size_t block_bytes, size_t blocks) : allocation_(std::move(allocation)) {
-  for (size_t i = blocks; i > 0; --i) free_.push_back((i - 1) * block_bytes);
-}
+Block::~Block() { queue_->finish(last_use); }
 
-std::optional<size_t> Slab::take() {
-  const std::lock_guard lock(mutex_);
-  if (free_.empty()) return std::nullopt;
-  const size_t offset = free_.back();
-  free_.pop_back();
-  return offset;
-}
-
-void Slab::give_back(size_t offset) {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(offset);
-}
-
-Block::~Block() {
-  queue_->finish(last_use);
-  if (slab_ != nullptr) slab_->give_back(offset_);
-}
-
-std::unique_ptr<Block> Memory::allocate(size_t bytes) {
-  const size_t whole = std::max(kGranule, (bytes + kGranule - 1) / kGranule * kGranule);
-  if (whole < kSmall) return allocate_small(whole);
-  std::shared_ptr<Allocation> allocation = Allocation::make(queue_->device(), whole, Placement::device);
-  if (allocation == nullptr) return nullptr;
-  return std::make_unique<Block>(queue_, std::move(allocation), 0, whole, nullptr);
-}
-
-std::unique_ptr<Block> Memory::allocate_small(size_t bytes) {
-  const size_t block_bytes = std::bit_ceil(bytes);
-  const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<Slab>>& slabs = slabs_[block_bytes];
-  for (const std::shared_ptr<Slab>& slab : slabs) {
-    if (const std::optional<size_t> offset = slab->take()) {
-      return std::make_unique<Block>(queue_, slab->allocation(), *offset, bytes, slab);
-    }
-  }
-  // The smallest blocks are the most, and no slab of theirs should be larger than all of them.
-  const size_t blocks = std::min<size_t>(kSlabBytes / block_bytes, 256);
-  std::shared_ptr<Allocation> allocation = Allocation::make(queue_->device(), blocks * block_bytes, Placement::device);
-  if (allocation == nullptr) return nullptr;
-  slabs.push_back(std::make_shared<Slab>(allocation, block_bytes, blocks));
-  return std::make_unique<Block>(queue_, std::move(allocation), slabs.back()->take().value(), bytes, slabs.back());
+std::unique_ptr<Block> allocate_block(const std::shared_ptr<Queue>& queue, Slabs<Allocation>& slabs, size_t bytes) {
+  const size_t whole = whole_block(bytes);
+  auto place = slabs.take(whole, [&](size_t piece) { return Allocation::make(queue->device(), piece, Placement::device); });
+  return place ? std::make_unique<Block>(queue, std::move(place->piece), place->offset, whole, std::move(place->taken)) : nullptr;
 }
 
 }  // namespace wick::vulkan

@@ -3,14 +3,13 @@
 
 #include <atomic>
 #include <cstddef>
-#include <map>
+#include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <vector>
+#include <utility>
 
 #include "wick/backend/vulkan/device.h"
 #include "wick/device/buffer.h"
+#include "wick/device/slabs.h"
 
 namespace wick::vulkan {
 
@@ -25,6 +24,8 @@ class Allocation {
   // nullptr where there is no more.
   [[nodiscard]] static std::shared_ptr<Allocation> make(const Device& device, size_t bytes, Placement placement);
   explicit Allocation(const Device& device) : device_(device) {}
+  // A buffer of somebody else's, who destroys it.
+  Allocation(const Device& device, VkBuffer buffer) : device_(device), buffer_(buffer), is_own_(false) {}
   ~Allocation();
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
@@ -37,30 +38,17 @@ class Allocation {
 
   const Device& device_;
   VkBuffer buffer_ = VK_NULL_HANDLE;
+  bool is_own_ = true;
   VkDeviceMemory memory_ = VK_NULL_HANDLE;
   std::byte* host_ = nullptr;
 };
 
-// An allocation that is cut into blocks of one size: drivers give few allocations, and slowly.
-class Slab {
- public:
-  Slab(std::shared_ptr<Allocation> allocation, size_t block_bytes, size_t blocks);
-
-  [[nodiscard]] const std::shared_ptr<Allocation>& allocation() const noexcept { return allocation_; }
-  // The place of a block that is free.
-  [[nodiscard]] std::optional<size_t> take();
-  void give_back(size_t offset);
-
- private:
-  std::shared_ptr<Allocation> allocation_;
-  std::mutex mutex_;
-  std::vector<size_t> free_;
-};
-
 class Block final : public Buffer {
  public:
-  Block(std::shared_ptr<Queue> queue, std::shared_ptr<Allocation> allocation, size_t offset, size_t bytes, std::shared_ptr<Slab> slab)
-      : queue_(std::move(queue)), slab_(std::move(slab)), allocation_(std::move(allocation)), offset_(offset), bytes_(bytes) {}
+  // `owner`: whose place in the allocation it is, until the block goes; nullptr: the allocation is its own.
+  Block(std::shared_ptr<Queue> queue, std::shared_ptr<Allocation> allocation, size_t offset, size_t bytes,
+        std::shared_ptr<const void> owner)
+      : queue_(std::move(queue)), owner_(std::move(owner)), allocation_(std::move(allocation)), offset_(offset), bytes_(bytes) {}
   ~Block() override;
 
   [[nodiscard]] size_t bytes() const noexcept override { return bytes_; }
@@ -74,23 +62,12 @@ class Block final : public Buffer {
 
  private:
   std::shared_ptr<Queue> queue_;
-  std::shared_ptr<Slab> slab_;  // nullptr: the allocation is its own
+  std::shared_ptr<const void> owner_;
   std::shared_ptr<Allocation> allocation_;
   size_t offset_, bytes_;
 };
 
-class Memory {
- public:
-  explicit Memory(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
-  // nullptr where there is no more.
-  [[nodiscard]] std::unique_ptr<Block> allocate(size_t bytes);
-
- private:
-  [[nodiscard]] std::unique_ptr<Block> allocate_small(size_t bytes);
-
-  std::shared_ptr<Queue> queue_;
-  std::mutex mutex_;
-  std::map<size_t, std::vector<std::shared_ptr<Slab>>> slabs_;  // by the size of their blocks
-};
+// nullptr where there is no more memory.
+[[nodiscard]] std::unique_ptr<Block> allocate_block(const std::shared_ptr<Queue>& queue, Slabs<Allocation>& slabs, size_t bytes);
 
 }  // namespace wick::vulkan

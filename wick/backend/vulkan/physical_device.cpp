@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
+#include "wick/backend/vulkan/instance.h"
 #include "wick/backend/vulkan/quirks.h"
 
 namespace wick::vulkan {
@@ -13,54 +15,40 @@ namespace {
 // Kernels read vectors of four words, so what a kernel sees of a buffer is rounded up to whole ones.
 constexpr uint64_t kVectorBytes = 16;
 
-struct Properties {
-  explicit Properties(VkPhysicalDevice device) {
-    core.pNext = &vulkan11;
-    vulkan11.pNext = &vulkan12;
-    vulkan12.pNext = &sizes;
-    vkGetPhysicalDeviceProperties2(device, &core);
-  }
-
-  VkPhysicalDeviceProperties2 core = typed<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
-  VkPhysicalDeviceVulkan11Properties vulkan11 =
-      typed<VkPhysicalDeviceVulkan11Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES);
-  VkPhysicalDeviceVulkan12Properties vulkan12 =
-      typed<VkPhysicalDeviceVulkan12Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES);
-  VkPhysicalDeviceSubgroupSizeControlProperties sizes =
-      typed<VkPhysicalDeviceSubgroupSizeControlProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
-};
+// What one of Vulkan's structures of properties tells, which has this type.
+template <class T>
+T properties_of(VkPhysicalDevice device, VkStructureType type) {
+  auto asked = typed<T>(type);
+  VkPhysicalDeviceProperties2 core{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &asked};
+  vkGetPhysicalDeviceProperties2(device, &core);
+  return asked;
+}
 
 // What core properties do not tell: the number of multiprocessors.
 int compute_units(VkPhysicalDevice device, const Features& features) {
-  VkPhysicalDeviceProperties2 properties = typed<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
   if (features.has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) {
-    auto units = typed<VkPhysicalDeviceShaderSMBuiltinsPropertiesNV>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV);
-    properties.pNext = &units;
-    vkGetPhysicalDeviceProperties2(device, &properties);
-    return static_cast<int>(units.shaderSMCount);
+    const auto type = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV;
+    return static_cast<int>(properties_of<VkPhysicalDeviceShaderSMBuiltinsPropertiesNV>(device, type).shaderSMCount);
   }
   if (features.has(VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME)) {
-    auto units = typed<VkPhysicalDeviceShaderCoreProperties2AMD>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD);
-    properties.pNext = &units;
-    vkGetPhysicalDeviceProperties2(device, &properties);
-    return static_cast<int>(units.activeComputeUnitCount);
+    const auto type = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD;
+    return static_cast<int>(properties_of<VkPhysicalDeviceShaderCoreProperties2AMD>(device, type).activeComputeUnitCount);
   }
   return 1;
 }
 
 // A kernel's lanes rely on the size it was built for, so a pipeline must be able to ask for it.
-void set_subgroups(DeviceCaps& caps, const Properties& properties, const Features& features) {
-  const VkPhysicalDeviceVulkan11Properties& subgroups = properties.vulkan11;
+void set_subgroups(DeviceCaps& caps, VkPhysicalDevice device, const VkPhysicalDeviceVulkan11Properties& offered, bool sized) {
   constexpr VkSubgroupFeatureFlags kNeeded =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
-  if ((subgroups.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0) return;
-  if ((subgroups.subgroupSupportedOperations & kNeeded) != kNeeded || subgroups.subgroupSize < 2) return;
-  if (features.sized_subgroups() && (properties.sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
-    caps.min_subgroup_size = static_cast<int>(properties.sizes.minSubgroupSize);
-    caps.max_subgroup_size = static_cast<int>(properties.sizes.maxSubgroupSize);
-    const uint32_t lanes = properties.sizes.maxComputeWorkgroupSubgroups * properties.sizes.minSubgroupSize;
-    caps.max_group_size = std::min(caps.max_group_size, lanes);
-  }
+  if ((offered.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0) return;
+  if ((offered.subgroupSupportedOperations & kNeeded) != kNeeded || offered.subgroupSize < 2 || !sized) return;
+  const auto sizes = properties_of<VkPhysicalDeviceSubgroupSizeControlProperties>(
+      device, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
+  if ((sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0) return;
+  caps.min_subgroup_size = static_cast<int>(sizes.minSubgroupSize);
+  caps.max_subgroup_size = static_cast<int>(sizes.maxSubgroupSize);
+  caps.max_group_size = std::min(caps.max_group_size, sizes.maxComputeWorkgroupSubgroups * sizes.minSubgroupSize);
 }
 
 void set_limits(DeviceCaps& caps, const VkPhysicalDeviceLimits& limits) {
@@ -68,10 +56,42 @@ void set_limits(DeviceCaps& caps, const VkPhysicalDeviceLimits& limits) {
   caps.max_buffer_bytes = limits.maxStorageBufferRange / kVectorBytes * kVectorBytes;
   caps.buffer_offset_alignment = static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, kVectorBytes));
   caps.max_group_size = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
-  caps.max_storage_buffers =
-      std::min({limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers, limits.maxPerStageResources});
+  caps.max_storage_buffers = std::min({limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers,
+                                       limits.maxPerStageResources, kMostBuffersOfALaunch});
   caps.max_parameter_bytes = limits.maxPushConstantsSize;
   std::copy_n(limits.maxComputeWorkGroupCount, 3, caps.max_group_count.begin());
+}
+
+// VkCooperativeMatrixPropertiesKHR.
+struct TileProperties {
+  VkStructureType sType;
+  void* pNext;
+  uint32_t m, n, k;
+  int32_t left, right, sum, result;  // VkComponentTypeKHR
+  VkBool32 saturates;
+  int32_t scope;  // VkScopeKHR
+};
+constexpr auto kTilePropertiesType = static_cast<VkStructureType>(1000506001);
+constexpr int32_t kFloat16 = 0, kFloat32 = 1, kSubgroup = 3;
+
+using GetTileProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice, uint32_t*, TileProperties*);
+
+// The products of f16 into f32 that a subgroup computes, the largest first.
+std::vector<TileShape> tile_shapes(VkPhysicalDevice device) {
+  const auto get =
+      reinterpret_cast<GetTileProperties>(vkGetInstanceProcAddr(instance().handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  uint32_t count = 0;
+  if (get == nullptr || get(device, &count, nullptr) != VK_SUCCESS) return {};
+  std::vector<TileProperties> offers(count, typed<TileProperties>(kTilePropertiesType));
+  if (get(device, &count, offers.data()) != VK_SUCCESS) return {};
+  std::vector<TileShape> shapes;
+  for (const TileProperties& p : offers) {
+    const bool halves = p.left == kFloat16 && p.right == kFloat16 && p.sum == kFloat32 && p.result == kFloat32;
+    if (halves && p.scope == kSubgroup) shapes.push_back({p.m, p.n, p.k});
+  }
+  const auto size = [](const TileShape& s) { return uint64_t{s.m} * s.n * s.k; };
+  std::stable_sort(shapes.begin(), shapes.end(), [&](const TileShape& a, const TileShape& b) { return size(a) > size(b); });
+  return shapes;
 }
 
 uint64_t device_local_bytes(const VkPhysicalDeviceMemoryProperties& memory) {
@@ -80,11 +100,6 @@ uint64_t device_local_bytes(const VkPhysicalDeviceMemoryProperties& memory) {
     if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) most = std::max<uint64_t>(most, memory.memoryHeaps[i].size);
   }
   return most;
-}
-
-bool has_memory(const VkPhysicalDeviceMemoryProperties& memory, VkMemoryPropertyFlags flags) {
-  return std::any_of(memory.memoryTypes, memory.memoryTypes + memory.memoryTypeCount,
-                     [&](const VkMemoryType& type) { return (type.propertyFlags & flags) == flags; });
 }
 
 }  // namespace
@@ -99,28 +114,25 @@ PhysicalDevice::PhysicalDevice(VkPhysicalDevice device) : handle(device), featur
                              VK_API_VERSION_MINOR(core.apiVersion));
     return;
   }
-  const Properties properties(device);
-  caps.driver = fmt::format("{} {}", properties.vulkan12.driverName, properties.vulkan12.driverInfo);
+  const auto vulkan11 = properties_of<VkPhysicalDeviceVulkan11Properties>(device, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES);
+  const auto vulkan12 = properties_of<VkPhysicalDeviceVulkan12Properties>(device, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES);
+  caps.driver = fmt::format("{} {}", vulkan12.driverName, vulkan12.driverInfo);
   set_limits(caps, core.limits);
-  set_subgroups(caps, properties, features);
+  set_subgroups(caps, device, vulkan11, features.sized_subgroups());
   caps.compute_units = compute_units(device, features);
-  caps.f16_arithmetic = features.f16();
-  caps.int8_dot = features.int8_dot();
-  caps.storage_8bit = features.storage_8bit();
-  caps.storage_16bit = features.storage_16bit();
-  caps.int64 = features.int64();
-  caps.f64_arithmetic = features.f64();
-  caps.f32_atomic_add = features.f32_atomic_add();
-  if (features.tiles() && features.f16() && caps.min_subgroup_size > 1) caps.tiles = tile_shapes(device);
-  caps.f32_subnormals = properties.vulkan12.shaderDenormPreserveFloat32 == VK_TRUE;  // shaders then ask for it
-  apply_quirks(caps, core, properties.vulkan12.driverID);
+  features.describe(caps);
+  if (features.tiles() && caps.min_subgroup_size > 1) caps.tiles = tile_shapes(device);
+  caps.f32_subnormals = vulkan12.shaderDenormPreserveFloat32 == VK_TRUE;  // shaders then ask for it
+  apply_quirks(caps, core, vulkan12.driverID);
 
   vkGetPhysicalDeviceMemoryProperties(device, &memory);
   caps.memory_bytes = device_local_bytes(memory);
-  max_allocation = properties.vulkan11.maxMemoryAllocationSize;
-  shares_memory =
-      (type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || type == VK_PHYSICAL_DEVICE_TYPE_CPU) &&
-      has_memory(memory, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+  max_allocation = vulkan11.maxMemoryAllocationSize;
+  constexpr VkMemoryPropertyFlags kShared =
+      VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  shares_memory = (type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || type == VK_PHYSICAL_DEVICE_TYPE_CPU) &&
+                  std::any_of(memory.memoryTypes, memory.memoryTypes + memory.memoryTypeCount,
+                              [](const VkMemoryType& offered) { return (offered.propertyFlags & kShared) == kShared; });
 
   const auto families = list<VkQueueFamilyProperties>(vkGetPhysicalDeviceQueueFamilyProperties, device);
   const auto family = std::find_if(families.begin(), families.end(),
@@ -135,13 +147,10 @@ PhysicalDevice::PhysicalDevice(VkPhysicalDevice device) : handle(device), featur
 }
 
 Hardware PhysicalDevice::hardware() const noexcept {
-  switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return Hardware::discrete_gpu;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return Hardware::integrated_gpu;
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return Hardware::virtual_gpu;
-    case VK_PHYSICAL_DEVICE_TYPE_CPU: return Hardware::processor;
-    default: return Hardware::other;
-  }
+  // In the order of VkPhysicalDeviceType.
+  constexpr std::array kHardware{Hardware::other, Hardware::integrated_gpu, Hardware::discrete_gpu, Hardware::virtual_gpu,
+                                 Hardware::processor};
+  return static_cast<size_t>(type) < kHardware.size() ? kHardware[static_cast<size_t>(type)] : Hardware::other;
 }
 
 }  // namespace wick::vulkan

@@ -10,6 +10,8 @@
 
 namespace wick::vulkan {
 
+inline constexpr uint32_t kMostBuffersOfALaunch = 1024;
+
 struct PhysicalDevice {
   explicit PhysicalDevice(VkPhysicalDevice device);
 

@@ -1,24 +1,12 @@
 #include "wick/backend/vulkan/program.h"
 
-#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "wick/backend/vulkan/queue.h"
 #include "wick/device/spirv_module.h"
 
 namespace wick::vulkan {
-namespace {
-
-// The words of a SPIR-V module; none if the bytes are not one.
-std::vector<uint32_t> words_of(std::span<const std::byte> binary) {
-  std::vector<uint32_t> words(binary.size() / sizeof(uint32_t));
-  std::memcpy(words.data(), binary.data(), words.size() * sizeof(uint32_t));
-  const bool whole = binary.size() % sizeof(uint32_t) == 0 && words.size() >= 5;
-  if (!whole || !is_spirv({reinterpret_cast<const char*>(binary.data()), binary.size()})) words.clear();
-  return words;
-}
-
-}  // namespace
 
 std::shared_ptr<const Program> Program::load(std::shared_ptr<Queue> queue, ir::Kernel kernel, std::span<const std::byte> binary) {
   auto program = std::make_shared<Program>(std::move(queue), std::move(kernel));
@@ -26,30 +14,29 @@ std::shared_ptr<const Program> Program::load(std::shared_ptr<Queue> queue, ir::K
 }
 
 bool Program::make_pipeline(std::span<const std::byte> binary) {
-  const std::vector<uint32_t> words = words_of(binary);
+  const std::vector<uint32_t> words = spirv_words(binary);
   if (words.empty()) return false;
   Device& device = queue_->device();
   set_layout_ = device.set_layout(kernel().buffers.size());
   const VkPushConstantRange parameters{VK_SHADER_STAGE_COMPUTE_BIT, 0,
                                        static_cast<uint32_t>(kernel().parameters.size() * sizeof(uint32_t))};
-  auto layout = typed<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
-  layout.setLayoutCount = 1;
-  layout.pSetLayouts = &set_layout_;
-  layout.pushConstantRangeCount = parameters.size > 0 ? 1 : 0;
-  layout.pPushConstantRanges = &parameters;
+  const VkPipelineLayoutCreateInfo layout{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                          .setLayoutCount = 1,
+                                          .pSetLayouts = &set_layout_,
+                                          .pushConstantRangeCount = parameters.size > 0 ? 1U : 0U,
+                                          .pPushConstantRanges = &parameters};
   check(vkCreatePipelineLayout(device.handle(), &layout, nullptr, &layout_), "vkCreatePipelineLayout");
 
-  auto module = typed<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-  module.codeSize = words.size() * sizeof(uint32_t);
-  module.pCode = words.data();
-  auto size = typed<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
-      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
-  size.requiredSubgroupSize = kernel().subgroup_size;
-  auto pipeline = typed<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
-  pipeline.layout = layout_;
-  pipeline.stage = typed<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
-  pipeline.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  pipeline.stage.pName = kernel().entry.empty() ? "main" : kernel().entry.c_str();
+  const VkShaderModuleCreateInfo module{
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = words.size() * sizeof(uint32_t), .pCode = words.data()};
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+      .requiredSubgroupSize = static_cast<uint32_t>(kernel().subgroup_size)};
+  VkComputePipelineCreateInfo pipeline{.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+                                       .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                 .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                                                 .pName = kernel().entry.empty() ? "main" : kernel().entry.c_str()},
+                                       .layout = layout_};
   if (kernel().subgroup_size > 1) {
     pipeline.stage.pNext = &size;
     pipeline.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;

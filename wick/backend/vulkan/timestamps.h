@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
-#include <vector>
 
 #include "wick/backend/vulkan/device.h"
+#include "wick/device/slots.h"
 
 namespace wick::vulkan {
 
@@ -21,13 +20,12 @@ class Timestamps {
   [[nodiscard]] std::optional<uint32_t> record(VkCommandBuffer commands);
   // Seconds on the device's clock, once it has got there.
   [[nodiscard]] std::optional<double> seconds(uint32_t slot) const;
-  void give_back(uint32_t slot);
+  void give_back(uint32_t slot) { slots_.give_back(slot); }
 
  private:
   const Device& device_;
   VkQueryPool pool_ = VK_NULL_HANDLE;
-  std::mutex mutex_;
-  std::vector<uint32_t> free_;
+  Slots slots_;
 };
 
 }  // namespace wick::vulkan

@@ -135,7 +135,6 @@ struct Limits {
 enum class CallbackMode : uint32_t { wait_any_only = 1, allow_process_events, allow_spontaneous };
 enum class ErrorFilter : uint32_t { validation = 1, out_of_memory };
 enum class ErrorType : uint32_t { none = 1, validation, out_of_memory, internal, unknown };
-enum class LossReason : uint32_t { unknown = 1, destroyed, callback_cancelled, failed_creation };
 inline constexpr uint32_t kSuccess = 1;  // of the statuses that callbacks are given
 
 template <class Function>
@@ -145,7 +144,7 @@ struct Callback {
   Function* function = nullptr;
   void *data = nullptr, *more = nullptr;
 };
-using DeviceLostFunction = void(const DeviceHandle* device, LossReason reason, Text message, void* data, void* more);
+using DeviceLostFunction = void(const DeviceHandle* device, uint32_t reason, Text message, void* data, void* more);
 using ErrorFunction = void(const DeviceHandle* device, ErrorType type, Text message, void* data, void* more);
 using RequestDeviceFunction = void(uint32_t status, DeviceHandle device, Text message, void* data, void* more);
 using PopErrorFunction = void(uint32_t status, ErrorType type, Text message, void* data, void* more);
@@ -159,8 +158,9 @@ struct ErrorCallback {
 struct Future {
   uint64_t id = 0;
 };
-struct QueueDescriptor {
-  Chained* next = nullptr;
+// Of a queue, a shader module, an encoder, a command buffer.
+struct LabelDescriptor {
+  const Chained* next = nullptr;
   Text label = {};
 };
 struct DeviceDescriptor {
@@ -169,7 +169,7 @@ struct DeviceDescriptor {
   size_t feature_count = 0;
   const FeatureName* features = nullptr;
   const Limits* limits = nullptr;
-  QueueDescriptor queue;
+  LabelDescriptor queue;
   Callback<DeviceLostFunction> lost;
   ErrorCallback error;
 };
@@ -190,11 +190,6 @@ struct BufferDescriptor {
 struct WgslSource {
   Chained chain{nullptr, StructureType::wgsl_source};
   Text code = {};
-};
-// Of a shader module, an encoder, a command buffer.
-struct LabelDescriptor {
-  const Chained* next = nullptr;
-  Text label = {};
 };
 
 enum class BindingType : uint32_t { not_used, undefined, uniform, storage, read_only_storage };

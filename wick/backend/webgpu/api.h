@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include "wick/backend/webgpu/abi.h"
 #include "wick/base/dynlib.h"
+#include "wick/device/owned_handle.h"
 
 namespace wick::webgpu {
 
@@ -84,13 +84,8 @@ struct Api : Library {
   Call<void(ComputePass)> pass_release{*this, "ComputePassEncoderRelease"};
 };
 
+// Owned<BindGroup> group(handle, {api.bind_group_release}).
 template <class Handle>
-struct Release {
-  void (*release)(Handle) = nullptr;
-  void operator()(Handle handle) const noexcept { release(handle); }
-};
-// A handle that is released when it goes: Owned<BindGroup> group(handle, {api.bind_group_release}).
-template <class Handle>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Release<Handle>>;
+using Owned = OwnedHandle<Handle>;
 
 }  // namespace wick::webgpu

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "wick/base/fail.h"
+#include "wick/backend/webgpu/webgpu.h"
 #include "wick/device/kernel_driver.h"
 
 namespace wick::webgpu {
@@ -12,20 +12,15 @@ namespace {
 
 struct Requested {
   DeviceHandle handle = nullptr;
+  int status = 0;
   std::string message;
 };
 
-void take_device(uint32_t status, DeviceHandle device, Text message, void* data, void* /*more*/) {
-  auto& requested = *static_cast<Requested*>(data);
-  if (status == kSuccess) requested.handle = device;
-  requested.message = on_one_line(message.view());
-}
-
-void take_fault(uint32_t /*status*/, ErrorType type, Text message, void* data, void* /*more*/) {
-  *static_cast<Fault*>(data) = {type, std::string(message.view())};
-}
-
 }  // namespace
+
+void raise_error(std::string_view place, const DriverFailure& failure) {
+  throw WebGpuError(ErrorCode::no_device, fmt::format("{}: {}: {}", place, failure.call, failure.status_name), failure);
+}
 
 Device::Device(Adapter adapter, std::string place) : adapter_(std::move(adapter)), place_(std::move(place)) {
   DeviceDescriptor descriptor;
@@ -33,7 +28,7 @@ Device::Device(Adapter adapter, std::string place) : adapter_(std::move(adapter)
   descriptor.features = adapter_.features.data();
   descriptor.limits = &adapter_.limits;
   descriptor.lost.data = reports_.get();
-  descriptor.lost.function = [](const DeviceHandle* /*device*/, LossReason /*reason*/, Text message, void* data, void* /*more*/) {
+  descriptor.lost.function = [](const DeviceHandle* /*device*/, uint32_t /*reason*/, Text message, void* data, void* /*more*/) {
     auto& reports = *static_cast<Reports*>(data);
     const std::lock_guard lock(reports.mutex);
     if (reports.loss.empty()) reports.loss = message.view().empty() ? "wgpu-native gives no reason" : on_one_line(message.view());
@@ -45,8 +40,11 @@ Device::Device(Adapter adapter, std::string place) : adapter_(std::move(adapter)
     if (reports.uncaught.empty()) reports.uncaught = on_one_line(message.view());
   };
   Requested requested;
-  api().request_device(adapter_.handle.get(), &descriptor, {.function = take_device, .data = &requested});
-  if (requested.handle == nullptr) fail(ErrorCode::no_device, "{}: wgpuAdapterRequestDevice: {}", place_, requested.message);
+  const auto take = [](uint32_t status, DeviceHandle device, Text message, void* data, void* /*more*/) {
+    *static_cast<Requested*>(data) = {status == kSuccess ? device : nullptr, static_cast<int>(status), on_one_line(message.view())};
+  };
+  api().request_device(adapter_.handle.get(), &descriptor, {.function = take, .data = &requested});
+  if (requested.handle == nullptr) raise_error(place_, {"wgpuAdapterRequestDevice", requested.status, requested.message});
   handle_ = {requested.handle, {api().device_release}};
   queue_ = {api().device_get_queue(requested.handle), {api().queue_release}};
 }
@@ -61,8 +59,10 @@ Device::~Device() {
 
 Fault Device::pop_error_scope() {
   Fault fault;
-  api().device_pop_error_scope(handle(), {.function = take_fault, .data = &fault});
-  fault.message = fault.type == ErrorType::none ? "" : fault.message;
+  const auto take = [](uint32_t /*status*/, ErrorType type, Text message, void* data, void* /*more*/) {
+    *static_cast<Fault*>(data) = {type, type == ErrorType::none ? "" : std::string(message.view())};
+  };
+  api().device_pop_error_scope(handle(), {.function = take, .data = &fault});
   return fault;
 }
 

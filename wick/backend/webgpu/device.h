@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wick/backend/webgpu/adapter.h"
+#include "wick/device/driver_error.h"
 
 namespace wick::webgpu {
 
@@ -18,9 +19,12 @@ struct Fault {
   std::string message;
 };
 
+// Throws a WebGpuError of the code no_device.
+[[noreturn]] void raise_error(std::string_view place, const DriverFailure& failure);
+
 class Device {
  public:
-  // `place` names the device in errors: "webgpu:0 (name)". Errors: no_device, with wgpu-native's reason.
+  // `place` names the device in errors: "webgpu:0 (name)". Errors: WebGpuError, with wgpu-native's reason.
   Device(Adapter adapter, std::string place);
   ~Device();
   Device(const Device&) = delete;

@@ -19,7 +19,8 @@ Owned<BufferHandle> make_buffer(Device& device, size_t bytes, Flags usage) {
                                     [&] { handle.reset(device.api().create_buffer(device.handle(), &descriptor)); });
   if (fault.type == ErrorType::none) return handle;
   handle.reset();
-  if (fault.type != ErrorType::out_of_memory) fail(ErrorCode::no_device, "{}: wgpuDeviceCreateBuffer: {}", device.place(), fault.message);
+  if (fault.type != ErrorType::out_of_memory)
+    raise_error(device.place(), {"wgpuDeviceCreateBuffer", static_cast<int>(fault.type), fault.message});
   return handle;
 }
 

@@ -15,8 +15,9 @@ class Queue;
 
 class Block final : public Buffer {
  public:
-  Block(std::shared_ptr<Queue> queue, Owned<BufferHandle> handle, size_t bytes)
-      : queue_(std::move(queue)), handle_(std::move(handle)), bytes_(bytes) {}
+  // `owner`: of a buffer that is somebody else's.
+  Block(std::shared_ptr<Queue> queue, Owned<BufferHandle> handle, size_t bytes, std::shared_ptr<const void> owner = nullptr)
+      : queue_(std::move(queue)), owner_(std::move(owner)), handle_(std::move(handle)), bytes_(bytes) {}
   ~Block() override;
 
   [[nodiscard]] size_t bytes() const noexcept override { return bytes_; }
@@ -29,11 +30,13 @@ class Block final : public Buffer {
 
  private:
   std::shared_ptr<Queue> queue_;
+  std::shared_ptr<const void> owner_;
   Owned<BufferHandle> handle_;  // WebGPU keeps what queued work uses
   size_t bytes_;
 };
 
-// A buffer of these usages; null where the device has no more memory. Errors: unsupported for more bytes than it takes in one.
+// A buffer of these usages; null where the device has no more memory. Errors: unsupported for more bytes than it takes in one;
+// WebGpuError.
 [[nodiscard]] Owned<BufferHandle> make_buffer(Device& device, size_t bytes, Flags usage);
 
 // nullptr where there is no more memory. Errors: make_buffer's.

@@ -13,4 +13,16 @@ WebGpuMemory webgpu_memory(const Buffer& buffer, size_t offset) {
   return {block->handle(), first + offset};
 }
 
+std::unique_ptr<Buffer> wrap_webgpu_memory(const Device& device, WGPUBufferImpl* memory, size_t bytes, std::shared_ptr<const void> owner) {
+  const std::shared_ptr<webgpu::Queue>& queue = driver_of<webgpu::Driver>(device, DeviceKind::webgpu).shared_queue();
+  check_wrapped(DeviceKind::webgpu, memory, 0);
+  webgpu::Owned<WGPUBufferImpl*> handle(memory, {[](WGPUBufferImpl*) {}});
+  return std::make_unique<webgpu::Block>(queue, std::move(handle), bytes, std::move(owner));
+}
+
+WGPUComputePipelineImpl* webgpu_pipeline(const Program& program) {
+  const auto& own = program_of<webgpu::Program>(program, DeviceKind::webgpu);
+  return own.pipeline(own.read_only()).handle.get();
+}
+
 }  // namespace wick

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "wick/base/fail.h"
-#include "wick/device/device_lost.h"
 
 namespace wick::webgpu {
 namespace {
@@ -17,7 +16,6 @@ constexpr size_t kLaunchesPerSubmission = 128;
 constexpr size_t kWrittenBytesPerSubmission = size_t{32} << 20;
 // The host is so many submissions ahead of the device at most.
 constexpr size_t kRunningSubmissions = 4;
-constexpr size_t kMostGroups = 8192;
 constexpr size_t kDownloadBytes = size_t{4} << 20;
 
 void raise_to(std::atomic<uint64_t>& number, uint64_t value) {
@@ -38,27 +36,10 @@ Queue::Queue(std::shared_ptr<Device> device)
 
 Queue::~Queue() { static_cast<void>(device_->api().device_poll(device_->handle(), 1, nullptr)); }
 
-size_t Queue::GroupKeyHash::operator()(const GroupKey& key) const noexcept {
-  size_t hash = key.size();
-  for (const uint64_t part : key) hash = (hash ^ part) * 0x9e3779b97f4a7c15U ^ hash >> 29;
-  return hash;
-}
-
-void Queue::forget(const Block& block) {
-  const std::lock_guard lock(mutex_);
-  const auto handle = reinterpret_cast<uint64_t>(block.handle());
-  std::erase_if(groups_, [&](const auto& entry) {
-    for (size_t i = 1; i < entry.first.size(); i += 3) {
-      if (entry.first[i] == handle) return true;
-    }
-    return false;
-  });
-}
-
 void Queue::note_failures() {
   if (failure_) return;
   const std::string loss = device_->loss(), refused = device_->uncaught();
-  if (!loss.empty() || !refused.empty()) failure_ = device_lost(device_->place(), loss.empty() ? refused : loss, last_work_.text());
+  if (!loss.empty() || !refused.empty()) lose(device_->place(), loss.empty() ? refused : loss);
 }
 
 // What uploads wrote is handed over before the commands, the parameters of launches among it. wgpu-native ends the process where it is
@@ -121,23 +102,14 @@ void Queue::submit_if_full() {
   if (recording_.launches() >= kLaunchesPerSubmission || written_bytes_ >= kWrittenBytesPerSubmission) submit();
 }
 
-BindGroup Queue::bind_group(const Launch& launch, BindGroupLayout layout) {
-  key_.clear();
-  key_.push_back(reinterpret_cast<uint64_t>(layout));
-  for (const BufferArgument& argument : launch.buffers) {
-    const size_t bytes = std::max<size_t>(argument.size(), 16);
-    const Span bound = Span::of(*argument.buffer, argument.offset, bytes);
-    key_.insert(key_.end(), {reinterpret_cast<uint64_t>(bound.block->handle()), bound.offset, bytes});
-    bound.block->is_bound = true;
-  }
-  if (const auto found = groups_.find(key_); found != groups_.end()) return found->second.get();
-  if (groups_.size() >= kMostGroups) groups_.clear();
-  std::vector<BindGroupEntry> entries(launch.buffers.size());
+Owned<BindGroup> Queue::make_group(const Launch& launch, BindGroupLayout layout, std::span<const Span> spans) const {
+  std::vector<BindGroupEntry> entries(spans.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     entries[i].binding = static_cast<uint32_t>(i);
-    entries[i].buffer = reinterpret_cast<BufferHandle>(key_[1 + 3 * i]);
-    entries[i].offset = key_[2 + 3 * i];
-    entries[i].size = key_[3 + 3 * i];
+    entries[i].buffer = spans[i].block->handle();
+    entries[i].offset = spans[i].offset;
+    entries[i].size = spans[i].bytes;
+    spans[i].block->is_bound = true;
   }
   if (!launch.parameters.empty()) {
     BindGroupEntry& parameters = entries.emplace_back();
@@ -145,11 +117,9 @@ BindGroup Queue::bind_group(const Launch& launch, BindGroupLayout layout) {
     parameters.buffer = parameters_.get();
     parameters.size = device_->caps().max_parameter_bytes;
   }
-  const std::string& name = launch.program->kernel().name;
   const BindGroupDescriptor descriptor{
-      .label = std::string_view(name), .layout = layout, .count = entries.size(), .entries = entries.data()};
-  Owned<BindGroup> group(device_->api().create_bind_group(device_->handle(), &descriptor), {device_->api().bind_group_release});
-  return groups_.emplace(key_, std::move(group)).first->second.get();
+      .label = std::string_view(launch.program->kernel().name), .layout = layout, .count = entries.size(), .entries = entries.data()};
+  return {device_->api().create_bind_group(device_->handle(), &descriptor), {device_->api().bind_group_release}};
 }
 
 void Queue::record_launch(const Launch& launch) {
@@ -165,17 +135,13 @@ void Queue::record_launch(const Launch& launch) {
     }
   }
   const Pipeline& pipeline = program.pipeline(read_only);
+  const auto make = [&](std::span<const Span> spans) { return make_group(launch, pipeline.layouts.group, spans); };
   recording_.dispatch({.pipeline = pipeline.handle.get(),
-                       .group = bind_group(launch, pipeline.layouts.group),
+                       .group = groups_.get(pipeline.layouts.group, launch.buffers, make).get(),
                        .parameters = launch.parameters,
                        .grid = launch.grid});
   last_work_.note(program.kernel().name);
   submit_if_full();
-}
-
-void Queue::launch(const Launch& launch) {
-  const std::lock_guard lock(mutex_);
-  if (!failure_) record_launch(launch);
 }
 
 // WebGPU writes before the commands that are not handed over yet: none of them may touch the target.
@@ -189,47 +155,28 @@ void Queue::write_words(const std::byte* source, const Span& target) {
   }
 }
 
-void Queue::upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) {
-  if (bytes == 0) return;
-  const std::lock_guard lock(mutex_);
-  if (failure_) return;
-  const Span to = Span::of(target, offset, bytes);
-  const size_t head = to.head(), tail = (bytes - head) % 4;
-  write_words(source + head, to.part(head, bytes - head - tail));
+void Queue::record_upload(const std::byte* source, const Span& target) {
+  const size_t head = target.head(), tail = (target.bytes - head) % 4;
+  write_words(source + head, target.part(head, target.bytes - head - tail));
   // The bytes beside the whole words, of which WebGPU writes no parts.
-  for (size_t i = 0; i < head; ++i) byte_kernels_.fill(*to.block, to.offset + i, 1, source[i]);
-  for (size_t i = bytes - tail; i < bytes; ++i) byte_kernels_.fill(*to.block, to.offset + i, 1, source[i]);
+  for (size_t i = 0; i < head; ++i) byte_kernels_.fill(*target.block, target.offset + i, 1, source[i]);
+  for (size_t i = target.bytes - tail; i < target.bytes; ++i) byte_kernels_.fill(*target.block, target.offset + i, 1, source[i]);
 }
 
 // WebGPU copies words, from one buffer to another.
-void Queue::copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) {
-  if (bytes == 0) return;
-  const std::lock_guard lock(mutex_);
-  if (failure_) return;
-  const Span from = Span::of(source, source_offset, bytes), to = Span::of(target, target_offset, bytes);
-  if (from.block == to.block || !from.is_of_words() || !to.is_of_words()) {
-    return byte_kernels_.copy(*from.block, from.offset, *to.block, to.offset, bytes);
+void Queue::record_copy(const Span& source, const Span& target) {
+  if (source.block == target.block || !source.is_of_words() || !target.is_of_words()) {
+    return byte_kernels_.copy(*source.block, source.offset, *target.block, target.offset, source.bytes);
   }
-  device_->api().encoder_copy_buffer(recording_.encoder(), from.block->handle(), from.offset, to.block->handle(), to.offset, bytes);
-  from.block->last_use = to.block->last_use = recorded();
+  device_->api().encoder_copy_buffer(recording_.encoder(), source.block->handle(), source.offset, target.block->handle(), target.offset,
+                                     source.bytes);
+  source.block->last_use = target.block->last_use = recorded();
 }
 
-void Queue::fill(Buffer& target, size_t offset, size_t bytes, std::byte value) {
-  if (bytes == 0) return;
-  const std::lock_guard lock(mutex_);
-  if (failure_) return;
-  const Span to = Span::of(target, offset, bytes);
-  if (value != std::byte{0} || !to.is_of_words()) return byte_kernels_.fill(*to.block, to.offset, bytes, value);
-  device_->api().encoder_clear_buffer(recording_.encoder(), to.block->handle(), to.offset, bytes);
-  to.block->last_use = recorded();
-}
-
-uint64_t Queue::record_download(const Span& words) {
-  if (failure_) throw Error(*failure_);
-  device_->api().encoder_copy_buffer(recording_.encoder(), words.block->handle(), words.offset, download_.get(), 0, words.bytes);
-  const uint64_t serial = words.block->last_use = recorded();
-  submit();
-  return serial;
+void Queue::record_fill(const Span& target, std::byte value) {
+  if (value != std::byte{0} || !target.is_of_words()) return byte_kernels_.fill(*target.block, target.offset, target.bytes, value);
+  device_->api().encoder_clear_buffer(recording_.encoder(), target.block->handle(), target.offset, target.bytes);
+  target.block->last_use = recorded();
 }
 
 void Queue::download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
@@ -247,7 +194,10 @@ void Queue::download(const Buffer& source, size_t offset, std::byte* target, siz
     uint64_t serial = 0;
     {
       const std::lock_guard lock(mutex_);
-      serial = record_download({from.block, at, piece});
+      if (failure_) throw Error(*failure_);
+      api.encoder_copy_buffer(recording_.encoder(), from.block->handle(), at, download_.get(), 0, piece);
+      serial = from.block->last_use = recorded();
+      submit();
     }
     uint32_t status = 0;
     const auto take = [](uint32_t told, Text /*message*/, void* data, void* /*more*/) { *static_cast<uint32_t*>(data) = told; };
@@ -257,7 +207,7 @@ void Queue::download(const Buffer& source, size_t offset, std::byte* target, siz
     const void* const mapped = status == kSuccess ? api.buffer_get_const_mapped_range(download_.get(), 0, piece) : nullptr;
     if (mapped == nullptr) {
       const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = device_lost(device_->place(), fmt::format("wgpuBufferMapAsync: status {}", status), last_work_.text());
+      lose(device_->place(), fmt::format("wgpuBufferMapAsync: status {}", status));
       throw Error(*failure_);
     }
     const size_t first = std::max(at, from.offset), last = std::min(at + piece, from.offset + bytes);

@@ -5,41 +5,33 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
-#include <vector>
+#include <span>
 
 #include "wick/backend/webgpu/memory.h"
 #include "wick/backend/webgpu/program.h"
 #include "wick/backend/webgpu/recording.h"
-#include "wick/device/block_span.h"
+#include "wick/device/argument_cache.h"
+#include "wick/device/block_queue.h"
 #include "wick/device/byte_kernels.h"
-#include "wick/device/submission_queue.h"
 
 namespace wick::webgpu {
 
 // A device that refused work is taken for lost. WebGPU itself puts barriers between commands.
-class Queue final : public SubmissionQueue {
+class Queue final : public BlockQueue<Block> {
  public:
   explicit Queue(std::shared_ptr<Device> device);
   ~Queue() override;
 
-  void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override;
   void download(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override;
-  void copy(Buffer& source, size_t source_offset, Buffer& target, size_t target_offset, size_t bytes) override;
-  void fill(Buffer& target, size_t offset, size_t bytes, std::byte value) override;
-  void launch(const Launch& launch) override;
 
   [[nodiscard]] Device& device() const noexcept { return *device_; }
   // A block that goes.
-  void forget(const Block& block);
+  void forget(const Block& block) {
+    const std::lock_guard lock(mutex_);
+    groups_.forget(block);
+  }
 
  private:
-  using Span = BlockSpan<Block>;
-  // A layout, then block, offset and size of each buffer.
-  using GroupKey = std::vector<uint64_t>;
-  struct GroupKeyHash {
-    size_t operator()(const GroupKey& key) const noexcept;
-  };
   // A submission, and wgpu-native's own number of it.
   struct Running {
     uint64_t serial = 0;
@@ -50,15 +42,17 @@ class Queue final : public SubmissionQueue {
   void submit() override;
   [[nodiscard]] uint64_t completed() override;
   void wait_for_driver(uint64_t serial) override;
+  void record_upload(const std::byte* source, const Span& target) override;
+  void record_copy(const Span& source, const Span& target) override;
+  void record_fill(const Span& target, std::byte value) override;
+  void record_launch(const Launch& launch) override;
 
   // These are called with mutex_ held.
   void submit_if_full();
   void note_failures();
   // From a place that is a multiple of four.
   void write_words(const std::byte* source, const Span& target);
-  [[nodiscard]] uint64_t record_download(const Span& words);
-  void record_launch(const Launch& launch);
-  [[nodiscard]] BindGroup bind_group(const Launch& launch, BindGroupLayout layout);
+  [[nodiscard]] Owned<BindGroup> make_group(const Launch& launch, BindGroupLayout layout, std::span<const Span> spans) const;
 
   std::shared_ptr<Device> device_;
   Owned<BufferHandle> parameters_;  // of one submission's launches
@@ -67,8 +61,7 @@ class Queue final : public SubmissionQueue {
   std::deque<Running> running_;
   // The last number that is done, as wgpu-native told some thread of ours.
   std::shared_ptr<std::atomic<uint64_t>> done_ = std::make_shared<std::atomic<uint64_t>>(0);
-  std::unordered_map<GroupKey, Owned<BindGroup>, GroupKeyHash> groups_;
-  GroupKey key_;  // of the launch at hand
+  ArgumentCache<Block, Owned<BindGroup>> groups_;
   ByteKernels byte_kernels_;
 
   std::mutex download_mutex_;

@@ -1,17 +1,26 @@
-// The WebGPU backend's own interface: what code needs that calls WebGPU itself on the device and the memory of a Device.
+// The WebGPU backend's own interface: its error, and what code needs that calls WebGPU itself on the device and the memory of a Device.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "wick/device/device.h"
+#include "wick/device/driver_error.h"
 
 // What WGPUDevice, WGPUQueue and WGPUBuffer point to: no header of WebGPU's is needed here.
 struct WGPUDeviceImpl;
 struct WGPUQueueImpl;
 struct WGPUBufferImpl;
+struct WGPUComputePipelineImpl;
 
 namespace [[gnu::visibility("default")]] wick {
+
+// A call of WebGPU that failed, with its own words as the status's name.
+class WebGpuError final : public DriverError {
+ public:
+  using DriverError::DriverError;
+};
 
 // Of a device of this backend; they live as long as it is open. Errors: device_mismatch, "expected a webgpu device, got cpu".
 [[nodiscard]] WGPUDeviceImpl* webgpu_device(const Device& device);
@@ -31,5 +40,12 @@ template <class Tensor>
   const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
   return webgpu_memory(tensor.storage()->buffer(), first);
 }
+// A WGPUBuffer of webgpu_device(device) with these usages that somebody else made, for Storage(device, dtype, buffer); `owner` keeps it
+// until the buffer goes. It has room for the next multiple of 256 bytes. Errors: device_mismatch; invalid_argument for nullptr.
+[[nodiscard]] std::unique_ptr<Buffer> wrap_webgpu_memory(const Device& device, WGPUBufferImpl* memory, size_t bytes,
+                                                         std::shared_ptr<const void> owner);
+
+// Of a program that such a device has compiled. Errors: device_mismatch.
+[[nodiscard]] WGPUComputePipelineImpl* webgpu_pipeline(const Program& program);
 
 }  // namespace wick

@@ -1,18 +1,60 @@
-#include "wick/backend/vulkan/shader_compiler.h"
+#include "wick/device/glsl_compiler.h"
 
 #include <fmt/format.h>
 #include <glslang/Include/glslang_c_interface.h>
 #include <glslang/Public/ShaderLang.h>
 #include <glslang/Public/resource_limits_c.h>
 
+#include <iosfwd>
 #include <memory>
 #include <span>
 
-#include "wick/backend/vulkan/no_optimizer.h"
-#include "wick/backend/vulkan/spirv.h"
+#include "wick/base/fail.h"
 #include "wick/device/kernel_driver.h"
+#include "wick/device/spirv_module.h"
 
-namespace wick::vulkan {
+// glslang's SPIR-V generator calls SPIRV-Tools only to optimize, validate, strip or disassemble its output. The options below request none
+// of these (drivers optimize what they load, and the tests validate every text), so these functions replace glslang's calls, and the linker
+// leaves 4 MB of SPIRV-Tools out of the program. They are weak: a version of glslang that needs more of SPIRV-Tools links its own
+// definitions instead.
+namespace spv {
+class SpvBuildLogger;
+}
+
+namespace glslang {
+
+struct SpvOptions;
+using Words = std::vector<unsigned int>;
+
+[[gnu::weak]] void SpirvToolsDisassemble(std::ostream& out, const Words& spirv);
+[[gnu::weak]] void SpirvToolsStripDebugInfo(const TIntermediate& intermediate, Words& spirv, spv::SpvBuildLogger* logger);
+[[gnu::weak]] void SpirvToolsTransform(const TIntermediate& intermediate, Words& spirv, spv::SpvBuildLogger* logger,
+                                       const SpvOptions* options);
+[[gnu::weak]] void SpirvToolsValidate(const TIntermediate& intermediate, Words& spirv, spv::SpvBuildLogger* logger, bool prelegalization);
+
+namespace {
+constexpr bool kOptionsAskForSpirvTools = false;
+}
+
+void SpirvToolsDisassemble(std::ostream& /*out*/, const Words& /*spirv*/) { WICK_ASSERT(kOptionsAskForSpirvTools); }
+
+void SpirvToolsStripDebugInfo(const TIntermediate& /*intermediate*/, Words& /*spirv*/, spv::SpvBuildLogger* /*logger*/) {
+  WICK_ASSERT(kOptionsAskForSpirvTools);
+}
+
+void SpirvToolsTransform(const TIntermediate& /*intermediate*/, Words& /*spirv*/, spv::SpvBuildLogger* /*logger*/,
+                         const SpvOptions* /*options*/) {
+  WICK_ASSERT(kOptionsAskForSpirvTools);
+}
+
+void SpirvToolsValidate(const TIntermediate& /*intermediate*/, Words& /*spirv*/, spv::SpvBuildLogger* /*logger*/,
+                        bool /*prelegalization*/) {
+  WICK_ASSERT(kOptionsAskForSpirvTools);
+}
+
+}  // namespace glslang
+
+namespace wick {
 namespace {
 
 constexpr auto kMessages = static_cast<glslang_messages_t>(GLSLANG_MSG_SPV_RULES_BIT | GLSLANG_MSG_VULKAN_RULES_BIT);
@@ -46,7 +88,8 @@ std::vector<std::byte> compile_glsl(const std::string& text, bool keep_subnormal
   const std::unique_ptr<glslang_program_t, decltype(&glslang_program_delete)> program(glslang_program_create(), glslang_program_delete);
   glslang_program_add_shader(program.get(), shader.get());
   if (glslang_program_link(program.get(), kMessages) == 0) throw CompilerError{glslang_program_get_info_log(program.get())};
-  glslang_spv_options_t options = options_without_spirv_tools();
+  glslang_spv_options_t options{};
+  options.disable_optimizer = true;
   glslang_program_SPIRV_generate_with_options(program.get(), input.stage, &options);
   const uint32_t* words = glslang_program_SPIRV_get_ptr(program.get());
   std::vector<uint32_t> module(words, words + glslang_program_SPIRV_get_size(program.get()));
@@ -56,9 +99,9 @@ std::vector<std::byte> compile_glsl(const std::string& text, bool keep_subnormal
   return {bytes.begin(), bytes.end()};
 }
 
-std::string compiler_version() {
+std::string glsl_compiler_version() {
   const glslang::Version version = glslang::GetVersion();
   return fmt::format("glslang {}.{}.{}, not optimized, SPIR-V 1.5", version.major, version.minor, version.patch);
 }
 
-}  // namespace wick::vulkan
+}  // namespace wick
