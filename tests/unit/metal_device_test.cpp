@@ -169,6 +169,26 @@ TEST_P(MetalDevice, NativeHandlesAreThoseOfTheDevice) {
   EXPECT_NE(metal_queue(device()), nullptr);
   EXPECT_EQ(metal_memory(tensor.narrow(0, 3, 2)).buffer, metal_memory(tensor).buffer);
   EXPECT_EQ(metal_memory(tensor.narrow(0, 3, 2)).offset, metal_memory(tensor).offset + 12);
+  EXPECT_NE(metal_pipeline(program()), nullptr);
+}
+
+// As somebody else's, who keeps it.
+TEST_P(MetalDevice, MemoryOfSomebodyElseIsUsedWhereItLies) {
+  const std::shared_ptr<Buffer> other = driver().allocate(1024);
+  const std::weak_ptr<Buffer> watched = other;
+  {
+    const Tensor wrapped(std::make_shared<Storage>(device(), DType::f32, wrap_metal_memory(device(), metal_memory(*other), 1024, other)),
+                         Layout(Shape({256})));
+    wrapped.zero_set();
+    EXPECT_THAT((wrapped + 2.0).to_vector<float>(), Each(2));
+    EXPECT_EQ(metal_memory(wrapped).buffer, metal_memory(*other).buffer);
+    EXPECT_GT(watched.use_count(), 1);
+  }
+  EXPECT_EQ(watched.use_count(), 1);
+  EXPECT_THAT(download<uint32_t>(*other), Each(0));
+  const Error error = error_of([&] { static_cast<void>(wrap_metal_memory(device(), {}, 16, nullptr)); });
+  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+  EXPECT_STREQ(error.what(), "memory of a metal device at 0x0: there is none");
 }
 
 TEST_P(MetalDevice, ARefusedTextGivesTheCompilersWords) {

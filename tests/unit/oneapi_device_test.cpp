@@ -12,6 +12,7 @@
 
 #include "oneapi/fake_loader.h"
 #include "oneapi/fake_module.h"
+#include "unit/environment_variable.h"
 #include "unit/message_of.h"
 #include "unit/on_device.h"
 #include "unit/temporary_folder.h"
@@ -171,9 +172,32 @@ TEST_F(OneApiDevice, ARefusedTextGivesTheCompilersWords) {
   }
 }
 
+// As somebody else's, who keeps it.
+TEST_F(OneApiDevice, MemoryOfSomebodyElseIsUsedWhereItLies) {
+  const std::shared_ptr<Buffer> other = driver().allocate(2048);
+  queue().fill(*other, 0, 2048, std::byte{0});
+  void* const place = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(oneapi_memory(*other)) + 255) / 256 * 256);  // NOLINT
+  const std::weak_ptr<Buffer> watched = other;
+  {
+    const Tensor wrapped(std::make_shared<Storage>(device(), DType::f32, wrap_oneapi_memory(device(), place, 1024, other)),
+                         Layout(Shape({256})));
+    wrapped.zero_set();
+    EXPECT_THAT((wrapped + 2.0).to_vector<float>(), Each(2));
+    EXPECT_EQ(oneapi_memory(wrapped), place);
+    EXPECT_GT(watched.use_count(), 1);
+  }
+  EXPECT_EQ(watched.use_count(), 1);
+  EXPECT_THAT(download<uint32_t>(*other), Each(0));
+  const Error error = error_of([&] { static_cast<void>(wrap_oneapi_memory(device(), nullptr, 16, nullptr)); });
+  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+  EXPECT_STREQ(error.what(), "memory of a oneapi device at 0x0: there is none");
+}
+
 // What Intel's compiler, or another one, made of OpenCL C before.
 TEST_F(OneApiDevice, AModuleOfSpirvRunsAsAKernelOfTheUsersOwn) {
   if (!is_fake()) GTEST_SKIP() << "the fake's modules are texts";
+  const TemporaryFolder refused;
+  const Variable temporary("TMPDIR", refused.path().string());
   const KernelSource source{SourceLanguage::spirv, fake_module("__kernel void count_from(__global uint* y, uint first, uint step) {"
                                                                " y[get_global_id(0)] = first + step * get_global_id(0); }")};
   const KernelSignature signature{.group_size = 16,

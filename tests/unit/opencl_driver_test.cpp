@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "unit/message_of.h"
+#include "wick/backend/opencl/opencl.h"
+#include "wick/backend/opencl/status.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/ir/builder.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick::opencl {
 namespace {
@@ -107,6 +110,61 @@ TEST_F(OpenClDriverTest, TwoDevicesWorkAtOnce) {
   second->launch({two.get(), {}, yb, Words{2}});
   EXPECT_EQ(download(*first, *a), counted(64, 1));
   EXPECT_EQ(download(*second, *b), counted(64, 102));
+}
+
+// On every device: what is queued natively comes between the ops before and after.
+TEST_F(OpenClDriverTest, NativeHandlesAreThoseOfTheDevice) {
+  for (size_t number = 0; number < devices_.size(); ++number) {
+    const Device device = Device::opencl(static_cast<int>(number));
+    SCOPED_TRACE(device.caps().name);
+    EXPECT_EQ(opencl_device(device), devices_[number].id);
+    const Tensor x = Tensor::ones({8}, DType::f32, device) + 1.0;
+    const OpenClMemory memory = opencl_memory(x.narrow(0, 3, 2));
+    EXPECT_EQ(memory.buffer, opencl_memory(x).buffer);
+    EXPECT_EQ(memory.offset, opencl_memory(x).offset + 12);
+    const float seven = 7;
+    ASSERT_EQ(api_->enqueue_fill_buffer(opencl_queue(device), memory.buffer, &seven, 4, memory.offset, 8, 0, nullptr, nullptr), CL_SUCCESS);
+    EXPECT_THAT((x * x).to_vector<float>(), testing::ElementsAre(4, 4, 4, 49, 49, 4, 4, 4));
+    const std::shared_ptr<const Program> program = device.runtime().compile(add_kernel());
+    EXPECT_NE(opencl_kernel(*program), nullptr);
+    EXPECT_NE(opencl_program(*program), nullptr);
+  }
+}
+
+TEST_F(OpenClDriverTest, MemoryOfSomebodyElseIsUsedWhereItLies) {
+  for (size_t number = 0; number < devices_.size(); ++number) {
+    const Device device = Device::opencl(static_cast<int>(number));
+    SCOPED_TRACE(device.caps().name);
+    cl_int status = CL_SUCCESS;
+    const cl_mem made = api_->create_buffer(opencl_context(device), CL_MEM_READ_WRITE, 1024, nullptr, &status);
+    ASSERT_EQ(status, CL_SUCCESS);
+    bool released = false;
+    {
+      std::shared_ptr<const void> owner(made, [&](cl_mem handle) { released = api_->release_mem_object(handle) == CL_SUCCESS; });
+      const Tensor wrapped(std::make_shared<Storage>(device, DType::f32, wrap_opencl_memory(device, made, 1024, std::move(owner))),
+                           Layout(Shape({256})));
+      EXPECT_EQ(opencl_memory(wrapped).buffer, made);
+      wrapped.zero_set();
+      EXPECT_THAT((wrapped + 2.0).to_vector<float>(), testing::Each(2));
+      EXPECT_FALSE(released);
+    }
+    EXPECT_TRUE(released);
+    EXPECT_EQ(error_of([&] { static_cast<void>(wrap_opencl_memory(device, nullptr, 16, nullptr)); }).code(), ErrorCode::invalid_argument);
+  }
+  EXPECT_EQ(error_of([] { static_cast<void>(opencl_memory(*wrap_host_memory(nullptr, 16, nullptr))); }).code(), ErrorCode::device_mismatch);
+}
+
+TEST(OpenClError, HasTheCallAndItsStatus) {
+  try {
+    check(CL_OUT_OF_HOST_MEMORY, "clCreateBuffer", "opencl:0 (some)");
+    FAIL() << "nothing was thrown";
+  } catch (const wick::OpenClError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+    EXPECT_EQ(error.call(), "clCreateBuffer");
+    EXPECT_EQ(error.status(), CL_OUT_OF_HOST_MEMORY);
+    EXPECT_EQ(error.status_name(), "CL_OUT_OF_HOST_MEMORY");
+    EXPECT_STREQ(error.what(), "opencl:0 (some): clCreateBuffer: CL_OUT_OF_HOST_MEMORY");
+  }
 }
 
 TEST_F(OpenClDriverTest, ARefusedTextGivesTheCompilersWords) {

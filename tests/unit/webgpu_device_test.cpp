@@ -138,6 +138,27 @@ TEST_P(WebGpuDevice, NativeHandlesAreThoseOfTheDevice) {
   EXPECT_NE(webgpu_queue(device()), nullptr);
   EXPECT_EQ(webgpu_memory(tensor.narrow(0, 3, 2)).buffer, webgpu_memory(tensor).buffer);
   EXPECT_EQ(webgpu_memory(tensor.narrow(0, 3, 2)).offset, 12);
+  EXPECT_NE(webgpu_pipeline(program()), nullptr);
+}
+
+// As somebody else's, who keeps it.
+TEST_P(WebGpuDevice, MemoryOfSomebodyElseIsUsedWhereItLies) {
+  const std::shared_ptr<Buffer> other = driver().allocate(1024);
+  const std::weak_ptr<Buffer> watched = other;
+  {
+    const Tensor wrapped(
+        std::make_shared<Storage>(device(), DType::f32, wrap_webgpu_memory(device(), webgpu_memory(*other).buffer, 1024, other)),
+        Layout(Shape({256})));
+    wrapped.zero_set();
+    EXPECT_THAT((wrapped + 2.0).to_vector<float>(), Each(2));
+    EXPECT_EQ(webgpu_memory(wrapped).buffer, webgpu_memory(*other).buffer);
+    EXPECT_GT(watched.use_count(), 1);
+  }
+  EXPECT_EQ(watched.use_count(), 1);
+  EXPECT_THAT(download<uint32_t>(*other), Each(0));
+  const Error error = error_of([&] { static_cast<void>(wrap_webgpu_memory(device(), nullptr, 16, nullptr)); });
+  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+  EXPECT_STREQ(error.what(), "memory of a webgpu device at 0x0: there is none");
 }
 
 TEST_P(WebGpuDevice, ARefusedTextGivesTheCompilersWords) {
@@ -152,6 +173,18 @@ TEST_P(WebGpuDevice, ARefusedTextGivesTheCompilersWords) {
 TEST_P(WebGpuDevice, ATextThatIsNoneIsNotLoaded) {
   const Bytes garbage(100, '*');
   EXPECT_EQ(driver().load(multiply_add(), std::as_bytes(std::span(garbage))), nullptr);
+}
+
+TEST_P(WebGpuDevice, ACallThatIsRefusedIsAnErrorWithTheCallAndItsWords) {
+  try {
+    static_cast<void>(make_buffer(driver().device(), 256, kMapRead | kStorage));  // usages that exclude each other
+    FAIL() << "made";
+  } catch (const WebGpuError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::no_device);
+    EXPECT_EQ(error.call(), "wgpuDeviceCreateBuffer");
+    EXPECT_EQ(error.status(), static_cast<int>(ErrorType::validation));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("webgpu:0 ("), HasSubstr(error.status_name())));
+  }
 }
 
 TEST_P(WebGpuDevice, ABufferBeyondTheLimitNamesBoth) {

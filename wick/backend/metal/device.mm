@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "wick/base/fail.h"
+#include "wick/backend/metal/metal.h"
 
 namespace wick::metal {
 namespace {
@@ -75,7 +75,7 @@ Device::Device(Gpu gpu, std::string place)
       place_(std::move(place)),
       queue_([gpu_.handle.get() newCommandQueue]),
       residency_(gpu_.handle.get(), queue_.get()) {
-  if (!queue_) fail(ErrorCode::no_device, "{}: newCommandQueue gives none", place_);
+  if (!queue_) throw MetalError(ErrorCode::no_device, fmt::format("{}: newCommandQueue gives none", place_), {"newCommandQueue", 0, "nil"});
 }
 
 }  // namespace wick::metal

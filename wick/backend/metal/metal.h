@@ -1,12 +1,20 @@
-// The Metal backend's own interface: what code needs that calls Metal itself on the device and the memory of a Device.
+// The Metal backend's own interface: its error, and what code needs that calls Metal itself on the device and the memory of a Device.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "wick/device/device.h"
+#include "wick/device/driver_error.h"
 
 namespace [[gnu::visibility("default")]] wick {
+
+// A call of Metal that failed. What fails while work runs is told by a wait, as an Error with Metal's words.
+class MetalError final : public DriverError {
+ public:
+  using DriverError::DriverError;
+};
 
 // Objects of Objective-C as C++ knows them: `(__bridge id<MTLDevice>)metal_device(device)` in Objective-C++ (without ARC a cast will do),
 // `static_cast<MTL::Device*>(metal_device(device))` with metal-cpp. No reference is given away: retain what is to live longer.
@@ -30,5 +38,13 @@ template <class Tensor>
   const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
   return metal_memory(tensor.storage()->buffer(), first);
 }
+// Bytes of an id<MTLBuffer> of metal_device(device) in storage mode shared that somebody else made, for Storage(device, dtype, buffer);
+// `owner` keeps it until the buffer goes. It has room for the next multiple of 16 bytes. Errors: device_mismatch; invalid_argument for an
+// offset that is not a multiple of 256.
+[[nodiscard]] std::unique_ptr<Buffer> wrap_metal_memory(const Device& device, MetalMemory memory, size_t bytes,
+                                                        std::shared_ptr<const void> owner);
+
+// The id<MTLComputePipelineState> of a program that such a device has compiled. Errors: device_mismatch.
+[[nodiscard]] void* metal_pipeline(const Program& program);
 
 }  // namespace wick

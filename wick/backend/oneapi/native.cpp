@@ -5,13 +5,9 @@
 namespace wick {
 namespace {
 
-oneapi::ZeQueue& opened_queue(const Device& device) { return driver_of<oneapi::ZeDriver>(device, DeviceKind::oneapi).queue(); }
+constexpr DeviceKind kKind = DeviceKind::oneapi;
 
-const oneapi::ZeProgram& opened_program(const Program& program) {
-  const auto* const own = dynamic_cast<const oneapi::ZeProgram*>(&program);
-  if (own == nullptr) fail(ErrorCode::device_mismatch, "kernel {} is no program of a oneapi device", program.kernel().name);
-  return *own;
-}
+oneapi::ZeQueue& opened_queue(const Device& device) { return driver_of<oneapi::ZeDriver>(device, kKind).queue(); }
 
 }  // namespace
 
@@ -21,11 +17,17 @@ _ze_context_handle_t* oneapi_context(const Device& device) { return opened_queue
 _ze_command_list_handle_t* oneapi_command_list(const Device& device) { return opened_queue(device).list(); }
 
 void* oneapi_memory(const Buffer& buffer, size_t offset) {
-  const auto [block, first] = block_of<oneapi::Block>(buffer, DeviceKind::oneapi);
+  const auto [block, first] = block_of<oneapi::Block>(buffer, kKind);
   return block->address() + first + offset;
 }
 
-_ze_module_handle_t* oneapi_module(const Program& program) { return opened_program(program).module(); }
-_ze_kernel_handle_t* oneapi_kernel(const Program& program) { return opened_program(program).handle(); }
+std::unique_ptr<Buffer> wrap_oneapi_memory(const Device& device, void* address, size_t bytes, std::shared_ptr<const void> owner) {
+  oneapi::ZeQueue& queue = opened_queue(device);
+  check_wrapped(kKind, address, reinterpret_cast<uintptr_t>(address));
+  return std::make_unique<oneapi::Block>(queue.shared_from_this(), static_cast<std::byte*>(address), bytes, std::move(owner));
+}
+
+_ze_module_handle_t* oneapi_module(const Program& program) { return program_of<oneapi::ZeProgram>(program, kKind).module(); }
+_ze_kernel_handle_t* oneapi_kernel(const Program& program) { return program_of<oneapi::ZeProgram>(program, kKind).handle(); }
 
 }  // namespace wick

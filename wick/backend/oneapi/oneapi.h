@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "wick/device/device.h"
 #include "wick/device/driver_error.h"
@@ -38,6 +39,11 @@ template <class Tensor>
   const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
   return oneapi_memory(tensor.storage()->buffer(), first);
 }
+// USM memory of oneapi_context(device) that somebody else allocated, for Storage(device, dtype, buffer); `owner` keeps it until the buffer
+// goes. Kernels read up to the next multiple of 16 bytes behind it. Errors: device_mismatch; invalid_argument for an address that is not a
+// multiple of 256.
+[[nodiscard]] std::unique_ptr<Buffer> wrap_oneapi_memory(const Device& device, void* address, size_t bytes,
+                                                         std::shared_ptr<const void> owner);
 
 // Of a program that such a device has compiled. Errors: device_mismatch.
 [[nodiscard]] _ze_module_handle_t* oneapi_module(const Program& program);

@@ -26,7 +26,7 @@ std::byte* address_of(const Span& span) { return span.block->address() + span.of
 
 Block::~Block() {
   queue_->finish();
-  queue_->api().memory_free.address(queue_->context(), address_);
+  if (owner_ == nullptr) queue_->api().memory_free.address(queue_->context(), address_);
 }
 
 class ZeEvent final : public Event {

@@ -20,10 +20,11 @@ namespace wick::oneapi {
 
 class ZeQueue;
 
-// A block of the device's USM memory.
+// A block of the device's USM memory; of somebody else's, if that has an owner.
 class Block final : public Buffer {
  public:
-  Block(std::shared_ptr<ZeQueue> queue, std::byte* address, size_t bytes) : queue_(std::move(queue)), address_(address), bytes_(bytes) {}
+  Block(std::shared_ptr<ZeQueue> queue, std::byte* address, size_t bytes, std::shared_ptr<const void> owner = nullptr)
+      : queue_(std::move(queue)), owner_(std::move(owner)), address_(address), bytes_(bytes) {}
   ~Block() override;
 
   [[nodiscard]] size_t bytes() const noexcept override { return bytes_; }
@@ -32,6 +33,7 @@ class Block final : public Buffer {
 
  private:
   std::shared_ptr<ZeQueue> queue_;
+  std::shared_ptr<const void> owner_;
   std::byte* address_;
   size_t bytes_;
 };

@@ -26,6 +26,10 @@ class OpenClDriver final : public KernelDriver {
   [[nodiscard]] std::shared_ptr<const Program> load(ir::Kernel prepared, std::span<const std::byte> binary) override;
   [[nodiscard]] bool is_lost() const noexcept override { return queue_->is_lost(); }
 
+  [[nodiscard]] cl_device_id device() const noexcept { return device_.id; }
+  [[nodiscard]] cl_context context() const noexcept { return context_.get(); }
+  [[nodiscard]] cl_command_queue command_queue() const noexcept { return queue_->handle(); }
+
  private:
   [[nodiscard]] Compiler compiler() const { return {*api_, context_.get(), device_, place_}; }
 

@@ -24,6 +24,7 @@ class OpenClProgram final : public Program {
   OpenClProgram(ir::Kernel kernel, Owned<cl_program> program, Owned<cl_kernel> handle)
       : Program(std::move(kernel)), program_(std::move(program)), handle_(std::move(handle)) {}
 
+  [[nodiscard]] cl_program program() const noexcept { return program_.get(); }
   // Its arguments are set and launched by one thread at a time: the queue's lock is theirs too.
   [[nodiscard]] cl_kernel handle() const noexcept { return handle_.get(); }
 

@@ -194,7 +194,7 @@ void OpenClQueue::set_arguments(const Launch& launch, std::vector<Owned<cl_mem>>
       const cl_buffer_region region{at.offset, std::min(whole, at.block.bytes() - at.offset)};
       cl_int status = CL_SUCCESS;
       views.emplace_back(api_.create_sub_buffer(handle, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status),
-                         Release<cl_mem>{api_.release_mem_object});
+                         ReleaseHandle<cl_mem, cl_int>{api_.release_mem_object});
       check(status, "clCreateSubBuffer", place_);
       handle = views.back().get();
     }

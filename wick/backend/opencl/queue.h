@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -19,12 +20,16 @@ namespace wick::opencl {
 class OpenClBuffer final : public Buffer {
  public:
   OpenClBuffer(Owned<cl_mem> handle, size_t bytes) : handle_(std::move(handle)), bytes_(bytes) {}
+  // Memory of somebody else's.
+  OpenClBuffer(cl_mem handle, size_t bytes, std::shared_ptr<const void> owner)
+      : owner_(std::move(owner)), handle_(handle, {[](cl_mem) { return CL_SUCCESS; }}), bytes_(bytes) {}
 
   [[nodiscard]] size_t bytes() const noexcept override { return bytes_; }
   [[nodiscard]] std::byte* host_data() noexcept override { return nullptr; }
   [[nodiscard]] cl_mem handle() const noexcept { return handle_.get(); }
 
  private:
+  std::shared_ptr<const void> owner_;
   Owned<cl_mem> handle_;
   size_t bytes_;
 };
@@ -46,6 +51,7 @@ class OpenClQueue final : public Queue, public ReadbackQueue {
   [[nodiscard]] std::unique_ptr<Event> record() override;
   [[nodiscard]] std::unique_ptr<Event> read_back(const Buffer& source, size_t offset, std::byte* target, size_t bytes) override;
   [[nodiscard]] bool is_lost() noexcept;
+  [[nodiscard]] cl_command_queue handle() const noexcept { return queue_.get(); }
 
  private:
   friend class OpenClEvent;

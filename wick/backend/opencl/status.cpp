@@ -7,7 +7,7 @@
 #include <array>
 #include <iterator>
 
-#include "wick/base/fail.h"
+#include "wick/backend/opencl/opencl.h"
 
 namespace wick::opencl {
 namespace {
@@ -71,7 +71,9 @@ std::string status_name(cl_int status) {
 
 void check(cl_int status, const char* call, std::string_view place) {
   if (status == CL_SUCCESS) return;
-  fail(is_memory(status) ? ErrorCode::out_of_memory : ErrorCode::no_device, "{}: {}: {}", place, call, status_name(status));
+  const std::string name = status_name(status);
+  throw OpenClError(is_memory(status) ? ErrorCode::out_of_memory : ErrorCode::no_device, fmt::format("{}: {}: {}", place, call, name),
+                    {call, status, name});
 }
 
 }  // namespace wick::opencl

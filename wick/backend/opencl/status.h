@@ -15,7 +15,7 @@ namespace wick::opencl {
 // Whether it says that the call cannot be, rather than that it failed.
 [[nodiscard]] bool is_invalid_call(cl_int status) noexcept;
 
-// Throws an Error unless the status is CL_SUCCESS: out_of_memory or no_device, "<place>: <call>: <the status's name>".
+// Throws an OpenClError unless the status is CL_SUCCESS: out_of_memory or no_device, "<place>: <call>: <the status's name>".
 void check(cl_int status, const char* call, std::string_view place);
 
 }  // namespace wick::opencl
