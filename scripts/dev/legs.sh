@@ -37,6 +37,22 @@ python_package() {
   PYTHONPATH=$root/build/python-module/python build/python-tools/bin/python -m pytest -q python/tests
 }
 
+# The leg python-asan: the same tests with the module under ASan, which finds leaks too. Both libraries come first, so that ASan sees what is
+# thrown; three callers of an allocation tell whose it is: what the interpreter keeps is left out. Left out are tests that start compilers
+# and notebooks, those against JAX, and a measurement.
+python_sanitized() {
+  need_python pypi-python python-tools
+  if [[ ! -d build/python-tools ]]; then
+    echo "0 passed, 0 failed, 1 skipped"
+    return
+  fi
+  build python-asan wick_python || return 1
+  LD_PRELOAD="$(g++-12 -print-file-name=libasan.so) $(g++-12 -print-file-name=libstdc++.so.6)" PYTHONMALLOC=malloc \
+    ASAN_OPTIONS=detect_leaks=1:malloc_context_size=3 LSAN_OPTIONS=suppressions=$root/python/tests/leaks.txt:print_suppressions=0 \
+    PYTHONPATH=$root/build/python-asan/python build/python-tools/bin/python -m pytest -q -s -p no:cacheprovider python/tests \
+    -k "not jax and not notebook and not source_distribution and not typed and not mypy and not adding_eight"
+}
+
 # against_worker PROGRAM…: the legs server and web: programs of tests/programs that need PyPI's clients, against the worker.
 against_worker() {
   need_python pypi-clients python-clients
