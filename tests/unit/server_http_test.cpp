@@ -349,6 +349,21 @@ TEST(HttpServer, AnswersAClientThatSendsNoMore) {
   EXPECT_TRUE(text.ends_with("0\r\n\r\n")) << text;
 }
 
+// The end of what the client sends may come before the answer, while it is written, or behind it.
+TEST(HttpServer, EndsTheConnectionOfAClientThatSendsNoMoreAtOnce) {
+  const auto server = serve(echo);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int round = 0; round < 200; ++round) {
+    Client client(server->port());
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
+    if (round % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(50 * (round % 7)));
+    client.end_sending();
+    const std::string text = client.read_all();
+    EXPECT_NE(text.find("X-Path: /2\r\n"), std::string::npos) << text;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s);
+}
+
 TEST(HttpServer, AnswersAllThatWasPipelinedBeforeAClientSentNoMore) {
   const auto server = serve(answer_later);
   Client client(server->port());

@@ -169,6 +169,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser.header_limit(server_->options.header_bytes);
     parser.body_limit(server_->options.body_bytes);
     error_code error;
+    // Asio tells the end of a stream once, and again only to who waits for it.
+    if (sends_no_more_) co_await socket_.async_wait(Socket::wait_read, asio::redirect_error(asio::use_awaitable, error));
     if (buffer_.size() == 0) {
       is_idle_ = true;
       set_deadline(server_->options.idle);
@@ -411,6 +413,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                             [self = shared_from_this(), watch, exchange](error_code error, size_t bytes) {
                               watch->is_reading = false;
                               self->buffer_.commit(bytes);
+                              self->sends_no_more_ = self->sends_no_more_ || error == asio::error::eof;
                               if (!watch->is_wanted) {
                                 self->wake_->cancel();
                               } else if (error == asio::error::eof) {
@@ -454,7 +457,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::chrono::steady_clock::time_point last_write_;
   bool is_waiting_ = false, is_idle_ = false, keeps_alive_ = false, chunks_ = true, is_head_ = false, lingers_ = false;
   bool has_begun_ = false;  // the answer's head was written
-  bool probes_ = false;     // something is to be sent that draws a reset from a client that has gone
+  bool sends_no_more_ = false;
+  bool probes_ = false;  // something is to be sent that draws a reset from a client that has gone
 };
 
 void HttpServerState::listen() {
