@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 #include <vector>
 
 #include "unit/sampling_draws.h"
@@ -61,6 +63,19 @@ TEST(Sampling, FrequenciesFollowTheSoftmaxAtEachTemperature) {
       // Five standard deviations of a binomial.
       EXPECT_NEAR(counts[token] / 20000.0, expected, 5 * std::sqrt(expected / 20000))
           << "temperature " << temperature << " token " << token;
+    }
+  }
+}
+
+TEST(Sampling, GreedyTakesTheFirstOfEqualLogitsInVocabulariesOfAnySize) {
+  std::mt19937 random(3);
+  Sampler sampler({.temperature = 0});
+  for (const size_t size : {1, 2, 15, 16, 17, 255, 256, 257, 511, 600, 1000}) {
+    for (int round = 0; round < 20; ++round) {
+      std::vector<float> logits(size);
+      for (float& logit : logits) logit = round == 0 ? -kInfinity : static_cast<float>(static_cast<int>(random() % 40) - 60);
+      if (round == 0) logits.back() = -3;
+      EXPECT_EQ(sampler.sample(logits), std::max_element(logits.begin(), logits.end()) - logits.begin()) << size;
     }
   }
 }

@@ -30,18 +30,47 @@ SamplingParams checked(const SamplingParams& params) {
   return params;
 }
 
+// The highest of some logits, and whether all are numbers below infinity.
+struct Highest {
+  float logit;
+  bool is_usable;
+};
+Highest highest_of(std::span<const float> logits) {
+  // Lanes that do not wait for each other.
+  constexpr size_t kLanes = 16;
+  std::array<float, kLanes> highest;
+  std::array<uint32_t, kLanes> unusable = {};
+  highest.fill(-std::numeric_limits<float>::infinity());
+  const auto take = [&](size_t lane, float logit) {
+    highest[lane] = logit > highest[lane] ? logit : highest[lane];
+    unusable[lane] |= logit <= std::numeric_limits<float>::max() ? 0U : 1U;
+  };
+  size_t index = 0;
+  for (; index + kLanes <= logits.size(); index += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) take(lane, logits[index + lane]);
+  }
+  for (; index < logits.size(); ++index) take(0, logits[index]);
+  return {*std::max_element(highest.begin(), highest.end()),
+          std::all_of(unusable.begin(), unusable.end(), [](uint32_t any) { return any == 0; })};
+}
+
 // The index of the highest logit, the first of equals.
 size_t check_and_find_highest(std::span<const float> logits) {
-  size_t best = 0;
+  // So many are looked at again, to find which one it was.
+  constexpr size_t kChunk = 256;
+  float best = -std::numeric_limits<float>::infinity();
+  size_t chunk = 0;
   bool usable = true;
-  for (size_t index = 0; index < logits.size(); ++index) {
-    usable = usable && logits[index] <= std::numeric_limits<float>::max();  // neither NaN nor +infinity
-    if (logits[index] > logits[best]) best = index;
+  for (size_t first = 0; first < logits.size(); first += kChunk) {
+    const auto [logit, is_usable] = highest_of(logits.subspan(first, std::min(kChunk, logits.size() - first)));
+    usable = usable && is_usable;
+    if (logit > best) {
+      best = logit;
+      chunk = first;
+    }
   }
-  if (!usable || logits[best] == -std::numeric_limits<float>::infinity()) {
-    fail_without_distribution();
-  }
-  return best;
+  if (!usable || best == -std::numeric_limits<float>::infinity()) fail_without_distribution();
+  return static_cast<size_t>(std::find(logits.begin() + static_cast<std::ptrdiff_t>(chunk), logits.end(), best) - logits.begin());
 }
 
 struct StepName {
