@@ -105,6 +105,29 @@ TEST(PreparedWeights, BecomeReadyBesideOps) {
   EXPECT_EQ(ready(weight), kRows / kInterleavedRows);
 }
 
+// So that nothing delays a model's first token.
+TEST(PreparedWeights, AreLeftAloneWhileAFirstStepReadsThem) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int64_t kWeightRows = 1600;  // 1.7 MB
+  const Device device = open_cpu();
+  if (!has_tiles(device)) GTEST_SKIP() << "no tile kernels on this processor";
+  const Tensor x = activations(1, device);
+  std::vector<Tensor> weights;
+  for (int i = 0; i < 40; ++i) prepare_weight(weights.emplace_back(random_weight(kWeightRows, device)));
+  Clock::duration longest{};
+  for (const Tensor& weight : weights) {
+    const Clock::time_point begin = Clock::now();
+    (void)linear(x, weight);
+    longest = std::max(longest, Clock::now() - begin);
+  }
+  int64_t prepared = 0;
+  for (const Tensor& weight : weights) prepared += ready(weight);
+  if (longest > std::chrono::milliseconds(20)) GTEST_SKIP() << "the machine is too busy to tell a step from a pause";
+  EXPECT_EQ(prepared, 0);
+  for (int call = 0; call < 100000 && ready(weights.back()) == 0; ++call) (void)linear(x, weights[static_cast<size_t>(call) % 40]);
+  EXPECT_GT(ready(weights.back()), 0) << "later steps prepare";
+}
+
 TEST(PreparedWeights, TellWhichPlainBytesAreReadNoLonger) {
   const Device device = open_cpu();
   if (!has_tiles(device)) GTEST_SKIP() << "no tile kernels on this processor";

@@ -351,7 +351,7 @@ bool streams_tiles(const OpCall& call) {
 void stream_tiles(std::span<const OpCall> calls) {
   CpuRuntime& runtime = runtime_of(calls.front());
   WeightPreparer::Op op(runtime.preparer());
-  op.set_few_rows();
+  op.set_few_rows(weights_of(calls.front()).front());
   ScratchFrame frame(runtime.scratch(0));
   std::vector<TilePlan> plans;
   plans.reserve(calls.size());
@@ -374,7 +374,7 @@ void linear_tiles(const OpCall& call) {
   WeightPreparer::Op op(runtime_of(call).preparer());
   ScratchFrame frame(runtime_of(call).scratch(0));
   const TilePlan plan = make_plan(call, frame);
-  if (plan.job.rows <= kDecodeRows) op.set_few_rows();
+  if (plan.job.rows <= kDecodeRows) op.set_few_rows(plan.weights.front());
   plan.job.runtime->threads().share_out(plan.job.units,
                                         [&](int thread, int64_t begin, int64_t end) { run_plan_range(plan, call.op, thread, begin, end); });
 }

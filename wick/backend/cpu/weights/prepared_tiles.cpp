@@ -77,6 +77,10 @@ const std::byte* plain_data(const Operand& weight) noexcept {
   return static_cast<const PreparedTiles&>(*weight.prepared).plain_data();
 }
 
+bool was_read(const Operand& weight) noexcept {
+  return weight.prepared != nullptr && static_cast<const PreparedTiles&>(*weight.prepared).note_read();
+}
+
 ReadyTiles ready_tiles(const Operand& weight) noexcept {
   if (weight.prepared == nullptr) return {};
   const auto& prepared = static_cast<const PreparedTiles&>(*weight.prepared);

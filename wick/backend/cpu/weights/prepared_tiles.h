@@ -38,6 +38,8 @@ class PreparedTiles final : public PreparedWeight {
   [[nodiscard]] const std::byte* data() const noexcept { return buffer_->host_data(); }
   // Where the buffer of the weight begins; the rows of tiles that are ready may be gone from there.
   [[nodiscard]] const std::byte* plain_data() const noexcept { return plain_data_; }
+  // Whether an op has read the weight before this one, which reads it now.
+  [[nodiscard]] bool note_read() const noexcept { return was_read_.exchange(true, std::memory_order_relaxed); }
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   [[nodiscard]] int64_t first_element() const noexcept { return first_element_; }
   [[nodiscard]] int64_t columns() const noexcept { return columns_; }
@@ -63,6 +65,7 @@ class PreparedTiles final : public PreparedWeight {
   const std::byte* rows_;           // the plain bytes of the first row
   std::shared_ptr<Buffer> buffer_;  // none before the first slice
   std::atomic<int64_t> ready_{0};
+  mutable std::atomic<bool> was_read_{false};
   int64_t released_ = 0;  // tiles whose plain bytes were given back
 };
 
@@ -74,6 +77,9 @@ struct ReadyTiles {
 [[nodiscard]] ReadyTiles ready_tiles(const Operand& weight) noexcept;
 // Where the buffer of an operand begins, for ops that read ready tiles where there are some: plain rows of others alone.
 [[nodiscard]] const std::byte* plain_data(const Operand& weight) noexcept;
+
+// Whether an op has read the operand's weight before this one, which reads it now. False of weights that are not prepared.
+[[nodiscard]] bool was_read(const Operand& weight) noexcept;
 
 // Any thread may call.
 class WeightPreparer {
@@ -93,7 +99,8 @@ class WeightPreparer {
   void finish();
 
   // An op that reads weights, from before it looks for tiles to after it has read the last. Behind an op of few rows, whose time goes into
-  // reading weights, the next slice is prepared if that keeps within a third of the time.
+  // reading weights, the next slice is prepared if that keeps within a third of the time; but not before an op reads its weights for the
+  // second time, so that nothing delays a model's first token.
   class Op {
    public:
     explicit Op(WeightPreparer& preparer) : preparer_(preparer.begin_op() ? &preparer : nullptr) {}
@@ -102,7 +109,8 @@ class WeightPreparer {
     ~Op() {
       if (preparer_ != nullptr) preparer_->end_op(few_rows_);
     }
-    void set_few_rows() noexcept { few_rows_ = true; }
+    // Of an op of few rows, with one of its weights.
+    void set_few_rows(const Operand& weight) noexcept { few_rows_ = preparer_ != nullptr && was_read(weight); }
 
    private:
     WeightPreparer* preparer_;  // nullptr: nothing is left to prepare
