@@ -40,7 +40,7 @@ Ended run(const std::function<int(Console&)>& body, const std::string& input = "
 TEST(Console, AnErrorIsOneLineAndExitCode2) {
   const Ended ended = run([](Console& console) { return run_guarded(console, [] { fail(ErrorCode::not_found, "a\nb: no such file"); }); });
   EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.err, "wick: error: a b: no such file\n");
+  EXPECT_EQ(ended.err, "wick: error: a\\nb: no such file\n");
   EXPECT_EQ(ended.out, "");
 }
 

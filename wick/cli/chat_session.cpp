@@ -1,4 +1,5 @@
 #include "wick/cli/chat_session.h"
+#include "wick/base/terminal_text.h"
 #include "wick/cli/adapter_flags.h"
 
 #include <fmt/format.h>
@@ -16,7 +17,6 @@
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_input.h"
 #include "wick/engine/chat.h"
-#include "wick/formats/printable.h"
 #include "wick/text/chat_template.h"
 
 namespace wick {

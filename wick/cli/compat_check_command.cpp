@@ -8,6 +8,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
+#include "wick/base/terminal_text.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
@@ -15,7 +16,6 @@
 #include "wick/cli/wick_command.h"
 #include "wick/engine/generator.h"
 #include "wick/formats/gguf_type.h"
-#include "wick/formats/printable.h"
 #include "wick/model/architecture.h"
 
 namespace wick {

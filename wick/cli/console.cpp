@@ -13,6 +13,7 @@
 #include "wick/base/log.h"
 #include "wick/base/mapped_file.h"
 #include "wick/base/process.h"
+#include "wick/base/terminal_text.h"
 #include "wick/formats/printable.h"
 
 namespace wick {
@@ -22,12 +23,8 @@ namespace {
 constexpr size_t kLongestMessage = 4096;
 
 // Messages quote what users and files wrote, newlines too; a message is one line, and nothing in it moves the terminal.
-std::string on_one_line(std::string_view message) {
-  std::string line(message.substr(0, kLongestMessage));
-  for (char& byte : line) {
-    if (byte == '\n' || byte == '\r' || byte == '\t') byte = ' ';
-  }
-  line = without_controls(line);
+std::string shown(std::string_view message) {
+  std::string line = on_one_line(message.substr(0, kLongestMessage));
   if (message.size() > kLongestMessage) line += "…";
   return line;
 }
@@ -40,17 +37,17 @@ int report(Console& console, std::string_view message, int code) {
 
 }  // namespace
 
-void Console::error(std::string_view message) const { err << name << ": error: " << on_one_line(message) << std::endl; }
+void Console::error(std::string_view message) const { err << name << ": error: " << shown(message) << std::endl; }
 
 void Console::note(std::string_view message) const {
-  if (!quiet) err << name << ": " << on_one_line(message) << std::endl;
+  if (!quiet) err << name << ": " << shown(message) << std::endl;
 }
 
 void Console::detail(std::string_view message) const {
   if (verbose) note(message);
 }
 
-void Console::warn(std::string_view message) const { err << name << ": warning: " << on_one_line(message) << std::endl; }
+void Console::warn(std::string_view message) const { err << name << ": warning: " << shown(message) << std::endl; }
 
 std::string exit_code_help() {
   std::string text;

@@ -2,11 +2,11 @@
 #include <ostream>
 
 #include "wick/base/error.h"
+#include "wick/base/terminal_text.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"
-#include "wick/formats/printable.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {

@@ -10,6 +10,7 @@
 #include "wick/base/fail.h"
 #include "wick/base/interrupt.h"
 #include "wick/base/process.h"
+#include "wick/base/terminal_text.h"
 #include "wick/cli/adapter_flags.h"
 #include "wick/cli/format_flags.h"
 #include "wick/cli/generation_report.h"
@@ -19,7 +20,6 @@
 #include "wick/cli/output_file.h"
 #include "wick/cli/receipt.h"
 #include "wick/cli/text_input.h"
-#include "wick/formats/printable.h"
 #include "wick/tensor/ops/op_counts.h"
 
 namespace wick {

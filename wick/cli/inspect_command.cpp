@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "wick/base/error.h"
+#include "wick/base/terminal_text.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/inspect_tensors.h"
 #include "wick/cli/load_model.h"

@@ -14,6 +14,7 @@
 
 #include "wick/base/checked.h"
 #include "wick/base/error.h"
+#include "wick/base/terminal_text.h"
 #include "wick/cli/text_format.h"
 #include "wick/formats/npz.h"
 #include "wick/formats/printable.h"

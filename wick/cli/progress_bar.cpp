@@ -6,7 +6,7 @@
 #include <ostream>
 #include <utility>
 
-#include "wick/formats/printable.h"
+#include "wick/base/terminal_text.h"
 
 namespace wick {
 namespace {

@@ -1,39 +1,24 @@
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include <optional>
 #include <ostream>
 
 #include "wick/base/error.h"
+#include "wick/base/terminal_text.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"
-#include "wick/formats/printable.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
 namespace {
 
-// The vocabulary's spelling on one line: control characters as C writes them.
-std::string on_one_line(std::string_view text) {
-  std::string line;
-  for (const char letter : text) {
-    switch (letter) {
-      case '\n': line += "\\n"; break;
-      case '\r': line += "\\r"; break;
-      case '\t': line += "\\t"; break;
-      case '\\': line += "\\\\"; break;
-      default:
-        if (static_cast<unsigned char>(letter) < 0x20) {
-          line += fmt::format("\\x{:02x}", static_cast<unsigned char>(letter));
-        } else {
-          line += letter;
-        }
-    }
-  }
-  return line;
+// The vocabulary's spelling as C writes it: a backslash of its own is doubled.
+std::string spelled(std::string_view text) {
+  std::string doubled;
+  for (const char letter : text) doubled.append(letter == '\\' ? 2 : 1, letter);
+  return on_one_line(doubled);
 }
 
 }  // namespace
@@ -66,7 +51,7 @@ void tokenize_command(Console& console, const Arguments& arguments) {
     console.out << nlohmann::json(ids).dump() << '\n';
     return;
   }
-  for (const TokenId id : ids) console.out << id << '\t' << without_controls(on_one_line(tokenizer->token_text(id))) << '\n';
+  for (const TokenId id : ids) console.out << id << '\t' << spelled(tokenizer->token_text(id)) << '\n';
 }
 
 }  // namespace wick

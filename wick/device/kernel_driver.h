@@ -69,7 +69,7 @@ struct CompilerError {
   std::string log;
 };
 
-// A log, for an error of one line: its lines, without the blank ones, one behind the other.
-[[nodiscard]] std::string on_one_line(std::string_view log);
+// A compiler's log for an error of one line: its lines, without blank ones and what surrounds them, with " | " between them.
+[[nodiscard]] std::string joined_lines(std::string_view log);
 
 }  // namespace wick

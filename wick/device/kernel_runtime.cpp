@@ -11,6 +11,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
+#include "wick/base/terminal_text.h"
 #include "wick/ir/passes.h"
 
 namespace wick {
@@ -36,7 +37,7 @@ void check_signature(const ir::Kernel& kernel, const DeviceCaps& caps) {
 
 }  // namespace
 
-std::string on_one_line(std::string_view log) {
+std::string joined_lines(std::string_view log) {
   constexpr std::string_view kBlank = " \t\r";
   std::string joined;
   while (!log.empty()) {
@@ -47,7 +48,7 @@ std::string on_one_line(std::string_view log) {
     line = line.substr(0, line.find_last_not_of(kBlank) + 1);
     if (line.empty()) continue;
     if (!joined.empty()) joined += " | ";
-    joined += line;
+    joined += on_one_line(line);
   }
   return joined;
 }
@@ -190,7 +191,7 @@ std::vector<std::byte> KernelRuntime::compile_text(const ir::Kernel& prepared, c
     const ir::Dialect& dialect = *driver_->dialect();
     const std::string saved = save_refused(fmt::format("wick-refused-{}.{}", prepared.name, dialect.extension), text);
     fail(ErrorCode::unsupported, "kernel {}: the {} compiler of {} refused it{}{}: {}", prepared.name, dialect.name, caps().name,
-         saved.empty() ? "" : "; its text is in ", saved, on_one_line(error.log));
+         saved.empty() ? "" : "; its text is in ", saved, joined_lines(error.log));
   }
 }
 

@@ -31,17 +31,17 @@ Device::Device(Adapter adapter, std::string place) : adapter_(std::move(adapter)
   descriptor.lost.function = [](const DeviceHandle* /*device*/, uint32_t /*reason*/, Text message, void* data, void* /*more*/) {
     auto& reports = *static_cast<Reports*>(data);
     const std::lock_guard lock(reports.mutex);
-    if (reports.loss.empty()) reports.loss = message.view().empty() ? "wgpu-native gives no reason" : on_one_line(message.view());
+    if (reports.loss.empty()) reports.loss = message.view().empty() ? "wgpu-native gives no reason" : joined_lines(message.view());
   };
   descriptor.error.data = reports_.get();
   descriptor.error.function = [](const DeviceHandle* /*device*/, ErrorType /*type*/, Text message, void* data, void* /*more*/) {
     auto& reports = *static_cast<Reports*>(data);
     const std::lock_guard lock(reports.mutex);
-    if (reports.uncaught.empty()) reports.uncaught = on_one_line(message.view());
+    if (reports.uncaught.empty()) reports.uncaught = joined_lines(message.view());
   };
   Requested requested;
   const auto take = [](uint32_t status, DeviceHandle device, Text message, void* data, void* /*more*/) {
-    *static_cast<Requested*>(data) = {status == kSuccess ? device : nullptr, static_cast<int>(status), on_one_line(message.view())};
+    *static_cast<Requested*>(data) = {status == kSuccess ? device : nullptr, static_cast<int>(status), joined_lines(message.view())};
   };
   api().request_device(adapter_.handle.get(), &descriptor, {.function = take, .data = &requested});
   if (requested.handle == nullptr) raise_error(place_, {"wgpuAdapterRequestDevice", requested.status, requested.message});
