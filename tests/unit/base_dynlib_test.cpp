@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
@@ -30,8 +32,22 @@ TEST(DynamicLibrary, OneThatIsNotThereIsRefusedByName) {
     FAIL() << "opened";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::not_found);
-    EXPECT_THAT(error.what(), testing::HasSubstr("/no/such/libdriver.so.1"));
+    EXPECT_THAT(error.what(), testing::MatchesRegex("library /no/such/libdriver.so.1 cannot be opened: cannot open.*"));
   }
+}
+
+TEST(DynamicLibrary, WhoeverLacksAllOfThemIsToldWhatTheyAreAndTheRemedy) {
+  const auto message = [](std::vector<std::string> names) {
+    try {
+      static_cast<void>(open_first(names, "a driver", "install it"));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message({"/no/a.so"}), testing::EndsWith("directory; it is a driver: install it"));
+  EXPECT_THAT(message({"/no/a.so", "/no/b.so", "/no/c.so"}), testing::EndsWith("install it; also not there: /no/b.so, /no/c.so"));
+  EXPECT_EQ(message({"/no/a.so", "libm.so.6"}), "");
 }
 
 TEST(DynamicLibrary, IsLookedForInTheFoldersFirst) {

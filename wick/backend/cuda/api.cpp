@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "wick/backend/cuda/cuda.h"
 #include "wick/base/fail.h"
 
@@ -130,7 +132,7 @@ std::string version_text(int version) { return fmt::format("{}.{}", version / 10
 
 std::shared_ptr<const Api> load_api(const std::string& name) {
   auto api = std::make_shared<Api>();
-  api->library = std::make_shared<const DynamicLibrary>(name);
+  api->library = open_first(std::array{name}, "the NVIDIA driver", "install it, where the machine has a GPU of NVIDIA");
   api->status_name = status_name;
   api->raise = raise_cuda_error;
   const DynamicLibrary& library = *api->library;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -44,8 +45,11 @@ void set_library_folders(std::vector<std::string> folders) {
 
 DynamicLibrary::DynamicLibrary(std::string name) : name_(std::move(name)), handle_(open_library(name_)) {
   if (handle_ != nullptr) return;
-  const char* reason = ::dlerror();
-  fail(ErrorCode::not_found, "library {} cannot be opened: {}", name_, reason != nullptr ? reason : "the system does not say why");
+  const char* const words = ::dlerror();
+  std::string_view reason = words != nullptr ? words : "the system does not say why";
+  // "libcuda.so.1: cannot open …": the name is said already.
+  if (reason.starts_with(name_ + ": ")) reason.remove_prefix(name_.size() + 2);
+  fail(ErrorCode::not_found, "library {} cannot be opened: {}", name_, reason);
 }
 
 DynamicLibrary::~DynamicLibrary() { ::dlclose(handle_); }
@@ -66,7 +70,9 @@ std::shared_ptr<const DynamicLibrary> open_first(std::span<const std::string> na
       if (reason.empty()) reason = error.what();
     }
   }
-  fail(ErrorCode::not_found, "{}; it is {}: {}; also not there: {}", reason, purpose, remedy, fmt::join(names.subspan(1), ", "));
+  const auto others = names.subspan(std::min<size_t>(1, names.size()));
+  fail(ErrorCode::not_found, "{}; it is {}: {}{}{}", reason, purpose, remedy,
+       others.empty() ? "" : "; also not there: ", fmt::join(others, ", "));
 }
 
 }  // namespace wick
