@@ -228,6 +228,36 @@ void write_enum(const std::filesystem::path& path, size_t bytes) {
   std::ofstream(path) << R"({"enum":[)" << list_of(bytes, [](uint64_t index) { return '"' + plain_name(index) + '"'; }) << "]}";
 }
 
+void write_schema_properties(const std::filesystem::path& path, size_t bytes) {
+  const auto property = [](uint64_t index) { return '"' + plain_name(index) + R"(":{"type":"integer"})"; };
+  std::ofstream(path) << R"({"properties":{)" << list_of(bytes, property) << "}}";
+}
+
+void write_schema_required(const std::filesystem::path& path, size_t bytes) {
+  const auto name = [](uint64_t index) { return '"' + plain_name(index) + '"'; };
+  std::ofstream(path) << R"({"type":"object","required":[)" << list_of(bytes, name) << "]}";
+}
+
+void write_schema_patterns(const std::filesystem::path& path, size_t bytes) {
+  const auto pattern = [](uint64_t index) { return "\"^" + plain_name(index) + R"(":{})"; };
+  std::ofstream(path) << R"({"patternProperties":{)" << list_of(bytes, pattern) << "}}";
+}
+
+void write_schema_parts(const std::filesystem::path& path, size_t bytes) {
+  const auto part = [](uint64_t index) { return R"({"minimum":)" + std::to_string(index) + "}"; };
+  std::ofstream(path) << R"({"type":"integer","allOf":[)" << list_of(bytes, part) << "]}";
+}
+
+// Each definition is the next one.
+void write_schema_references(const std::filesystem::path& path, size_t bytes) {
+  const auto next = [](uint64_t index) {
+    return '"' + std::to_string(index) + R"(":{"$ref":"#/$defs/)" + std::to_string(index + 1) + "\"}";
+  };
+  const std::string list = list_of(bytes, next);
+  const std::string last = list.substr(list.rfind('/') + 1, list.rfind('"') - list.rfind('/') - 1);
+  std::ofstream(path) << R"({"$ref":"#/$defs/0","$defs":{)" << list << ",\"" << last << R"(":{"type":"null"}}})";
+}
+
 const std::vector<std::string> kTokenize = {"tokenize", "--model", "FILE", "--text", "a"};
 
 const std::vector<Kind> kKinds = {
@@ -255,6 +285,11 @@ const std::vector<Kind> kKinds = {
     {"tokenizer_patterns", "a.json", write_split_patterns, kTokenize},
     {"tokenizer_template", "a.json", write_template_ids, kTokenize},
     {"schema_enum", "a.json", write_enum, {"grammar", "--json-schema", "FILE"}},
+    {"schema_properties", "a.json", write_schema_properties, {"grammar", "--json-schema", "FILE"}},
+    {"schema_required", "a.json", write_schema_required, {"grammar", "--json-schema", "FILE"}},
+    {"schema_patterns", "a.json", write_schema_patterns, {"grammar", "--json-schema", "FILE"}},
+    {"schema_parts", "a.json", write_schema_parts, {"grammar", "--json-schema", "FILE"}},
+    {"schema_references", "a.json", write_schema_references, {"grammar", "--json-schema", "FILE"}},
 };
 
 class LinearTime : public testing::TestWithParam<Kind> {

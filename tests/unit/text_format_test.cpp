@@ -139,6 +139,10 @@ TEST(JsonSchema, WhatIsNoSchemaIsRefusedWithItsPlace) {
   EXPECT_THAT(message(R"({"$ref":"#/$defs/none"})"), HasSubstr("#/$ref"));
   EXPECT_THAT(message("\"\xFF\""), HasSubstr("not valid JSON"));
   EXPECT_THAT(message(std::string(100'000, '[')), HasSubstr("JSON"));
+  EXPECT_THAT(message(R"({"type":"null","type":"null"})"), HasSubstr("the key 'type' is there twice"));
+  std::string parts = R"({"allOf":[{"minimum":0})";
+  for (int part = 1; part <= 1000; ++part) parts += R"(,{"minimum":)" + std::to_string(part) + "}";
+  EXPECT_THAT(message(parts + "]}"), HasSubstr("#/allOf/1000: more than 1000 schemas must hold at once"));
   std::string deep = "{}";
   for (int level = 0; level < 400; ++level) deep = R"({"items":)" + deep + "}";
   EXPECT_THAT(message(deep), HasSubstr("deep"));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -13,8 +14,10 @@
 namespace wick {
 namespace {
 
-constexpr int kDeepest = 300;
+constexpr int kDeepestNesting = 300;
 constexpr size_t kMostRules = 20'000;
+// Each of them is asked for each keyword and each property.
+constexpr size_t kMostParts = 1'000;
 
 // Keywords that say something of values and that no automaton here checks, whatever their type.
 constexpr std::array<std::string_view, 3> kRefused = {"$recursiveRef", "dependencies", "additionalItems"};
@@ -82,7 +85,8 @@ ExpressionId SchemaCompiler::compile(const Items& items) {
     fail(ErrorCode::unsupported, "{}: its parts combine to more than {} rules; make the schema simpler",
          document_.pointer(*flat.front().schema), kMostRules);
   }
-  if (++depth_ > kDeepest) fail(ErrorCode::unsupported, "{}: nested more than {} deep", document_.pointer(*flat.front().schema), kDeepest);
+  if (++depth_ > kDeepestNesting)
+    fail(ErrorCode::unsupported, "{}: nested more than {} deep", document_.pointer(*flat.front().schema), kDeepestNesting);
   const RuleId rule = grammar_.add_rule(document_.pointer(*flat.front().schema));
   known_.emplace(flat, rule);
   grammar_.define(rule, compile_flat(flat));
@@ -92,7 +96,9 @@ ExpressionId SchemaCompiler::compile(const Items& items) {
 
 bool SchemaCompiler::flatten(const Items& items, Items& flat) {
   Items open(items.rbegin(), items.rend());
-  std::vector<const SchemaJson*> seen;
+  constexpr size_t kSilent = SIZE_MAX;
+  std::unordered_map<const SchemaJson*, size_t> places;  // in flat; kSilent of those that are not in it
+  for (size_t index = 0; index < flat.size(); ++index) places.emplace(flat[index].schema, index);
   while (!open.empty()) {
     const Item item = open.back();
     open.pop_back();
@@ -100,16 +106,21 @@ bool SchemaCompiler::flatten(const Items& items, Items& flat) {
       if (!item.schema->get<bool>()) return false;
       continue;
     }
-    if (const auto same = std::find_if(flat.begin(), flat.end(), [&](const Item& other) { return other.schema == item.schema; });
-        same != flat.end()) {
-      same->done |= item.done;
+    const auto [same, is_new] = places.emplace(item.schema, kSilent);
+    if (!is_new) {
+      if (same->second != kSilent) flat[same->second].done |= item.done;
       continue;
     }
-    if (std::find(seen.begin(), seen.end(), item.schema) != seen.end()) continue;
-    seen.push_back(item.schema);
     const bool speaks = std::any_of(item.schema->items().begin(), item.schema->items().end(),
                                     [](const auto& entry) { return !says_nothing(entry.key()) && !is_opened(entry.key()); });
-    if (speaks) flat.push_back(item);
+    if (speaks) {
+      if (flat.size() >= kMostParts) {
+        fail(ErrorCode::unsupported, "{}: more than {} schemas must hold at once; make the schema simpler", document_.pointer(*item.schema),
+             kMostParts);
+      }
+      same->second = flat.size();
+      flat.push_back(item);
+    }
     open_parts(item, open);
   }
   return true;

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/formats/printable.h"
+#include "wick/formats/strict_json_builder.h"
 
 namespace wick {
 namespace {
@@ -72,20 +74,26 @@ std::string absolute(const std::string& base, const std::string& reference) {
   return base.substr(0, slash + 1) + reference;
 }
 
+class SchemaBuilder final : public StrictJsonBuilder<SchemaJson> {
+ public:
+  SchemaBuilder() : StrictJsonBuilder(kDeepestSchema) {}
+
+ private:
+  void refuse_repeated_key(const std::string& name) const override {
+    fail(ErrorCode::invalid_argument, "JSON Schema: the key {} is there twice", printable(name));
+  }
+  void refuse_depth() const override { fail(ErrorCode::invalid_argument, "JSON Schema: nested more than {} deep", kDeepestSchema); }
+  void refuse_number(size_t position) const override {
+    fail(ErrorCode::invalid_argument, "JSON Schema: byte {}: a number is beyond the range of double", position);
+  }
+  void refuse_text(size_t position) const override { fail(ErrorCode::invalid_argument, "JSON Schema: byte {}: not valid JSON", position); }
+};
+
 SchemaJson parse_schema(std::string_view text) {
   if (text.size() > kLongestSchema) fail(ErrorCode::invalid_argument, "JSON Schema: more than {} bytes", kLongestSchema);
-  bool too_deep = false;
-  const auto check_depth = [&](int depth, SchemaJson::parse_event_t, SchemaJson&) {
-    if (depth > kDeepestSchema) too_deep = true;
-    return depth <= kDeepestSchema;
-  };
-  try {
-    SchemaJson result = SchemaJson::parse(text.begin(), text.end(), check_depth);
-    if (too_deep) fail(ErrorCode::invalid_argument, "JSON Schema: nested more than {} deep", kDeepestSchema);
-    return result;
-  } catch (const SchemaJson::parse_error& error) {
-    fail(ErrorCode::invalid_argument, "JSON Schema: byte {}: not valid JSON", error.byte);
-  }
+  SchemaBuilder builder;
+  SchemaJson::sax_parse(text.begin(), text.end(), &builder);
+  return builder.take();
 }
 
 // Drafts up to 2019-09 list the schemas of an array's first elements in `items`, and have additionalItems for the others: what is
@@ -139,6 +147,20 @@ const SchemaJson& SchemaDocument::add(SchemaJson schema, const SchemaJson& like,
   return added_.back();
 }
 
+const SchemaJson* SchemaDocument::member(const SchemaJson& object, const std::string& name) {
+  constexpr size_t kFew = 16;  // are looked through as quickly
+  if (object.size() <= kFew) {
+    const auto found = object.find(name);
+    return found == object.end() ? nullptr : &*found;
+  }
+  auto& members = members_[&object];
+  if (members.empty()) {
+    for (const auto& [key, value] : object.items()) members.emplace(key, &value);
+  }
+  const auto found = members.find(name);
+  return found == members.end() ? nullptr : found->second;
+}
+
 size_t SchemaDocument::number_of(const SchemaJson& schema) {
   numbered_.push_back(&schema);
   return numbered_.size() - 1;
@@ -162,6 +184,7 @@ void SchemaDocument::visit(const SchemaJson& schema, Place place) {
     }
   }
   places_.emplace(&schema, place);
+  if (!place.made) by_pointer_.try_emplace(place.pointer, &schema);
   if (schema.is_object()) visit_children(schema, place);
 }
 
@@ -237,13 +260,16 @@ const SchemaJson& SchemaDocument::resolve_text(const Place& place, const std::st
     if (anchor != anchors_.end()) return *anchor->second;
     fail(ErrorCode::invalid_argument, "{}/{}: there is no $anchor '{}'", place.pointer, keyword, fragment);
   }
+  // A JSON pointer of the library looks through all members at each step.
+  const std::string& resource_pointer = this->pointer(*resource->second);
+  if (const auto known = by_pointer_.find(resource_pointer + fragment); known != by_pointer_.end()) return *known->second;
   const SchemaJson* found = nullptr;
   try {
     found = &resource->second->at(SchemaJson::json_pointer(fragment));
   } catch (const SchemaJson::exception&) {
     fail(ErrorCode::invalid_argument, "{}/{}: there is nothing at '{}'", place.pointer, keyword, reference);
   }
-  visit(*found, {.pointer = this->pointer(*resource->second) + fragment, .base = resource_name});
+  visit(*found, {.pointer = resource_pointer + fragment, .base = resource_name});
   return *found;
 }
 

@@ -31,6 +31,9 @@ class SchemaDocument {
   // a dynamic reference that could mean several places; invalid_argument for a place that is not.
   [[nodiscard]] const SchemaJson& resolve(const SchemaJson& schema, const char* keyword);
 
+  // The member of an object of the document by its name, however many there are; null where there is none.
+  [[nodiscard]] const SchemaJson* member(const SchemaJson& object, const std::string& name);
+
   // Takes in a schema that says what `like` does in other words; `what` is added to its pointer. It may refer to any schema by number:
   // {"$ref": number_of(schema)}.
   const SchemaJson& add(SchemaJson schema, const SchemaJson& like, const char* what);
@@ -54,9 +57,11 @@ class SchemaDocument {
 
   SchemaJson root_;
   std::unordered_map<const SchemaJson*, Place> places_;
-  std::map<std::string, const SchemaJson*> resources_;                        // by absolute name
-  std::map<std::pair<std::string, std::string>, const SchemaJson*> anchors_;  // by resource and name
-  std::map<std::string, size_t> dynamic_anchors_;                             // how many resources have one of that name
+  std::unordered_map<std::string, const SchemaJson*> by_pointer_;                                      // those that were not added
+  std::unordered_map<const SchemaJson*, std::unordered_map<std::string, const SchemaJson*>> members_;  // of large objects
+  std::map<std::string, const SchemaJson*> resources_;                                                 // by absolute name
+  std::map<std::pair<std::string, std::string>, const SchemaJson*> anchors_;                           // by resource and name
+  std::map<std::string, size_t> dynamic_anchors_;  // how many resources have one of that name
   std::deque<SchemaJson> added_;
   std::vector<const SchemaJson*> numbered_;
   bool speaks_of_unevaluated_ = false;

@@ -1,6 +1,7 @@
 // Objects of a JSON Schema.
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -35,8 +36,9 @@ std::vector<std::string> SchemaCompiler::required_names(const Items& flat) const
 
 std::vector<std::string> SchemaCompiler::property_names(const Items& flat) const {
   std::vector<std::string> names;
+  std::unordered_set<std::string> known;
   const auto add = [&](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (known.insert(name).second) names.push_back(name);
   };
   for (const Item& item : flat) {
     if (const SchemaJson* properties = keyword(item, "properties")) {
@@ -61,8 +63,9 @@ SchemaCompiler::Items SchemaCompiler::schemas_of_property(const Items& flat, con
   Items items;
   for (const Item& item : flat) {
     bool named = false;
-    if (const SchemaJson* properties = keyword(item, "properties"); properties != nullptr && properties->contains(name)) {
-      items.push_back({&(*properties)[name]});
+    const SchemaJson* const properties = keyword(item, "properties");
+    if (const SchemaJson* const own = properties == nullptr ? nullptr : document_.member(*properties, name)) {
+      items.push_back({own});
       named = true;
     }
     if (const SchemaJson* patterns = keyword(item, "patternProperties")) {
@@ -93,7 +96,8 @@ bool SchemaCompiler::is_evaluated_property(const Item& item, const Items& flat, 
   const std::vector<const SchemaJson*> parts = evaluating(item, flat);
   return std::any_of(parts.begin(), parts.end(), [&](const SchemaJson* part) {
     const SchemaJson* const properties = keyword({part}, "properties");
-    return speaks_of_others(*part) || (properties != nullptr && properties->contains(name)) || matches_a_pattern(*part, name);
+    return speaks_of_others(*part) || (properties != nullptr && document_.member(*properties, name) != nullptr) ||
+           matches_a_pattern(*part, name);
   });
 }
 
@@ -213,11 +217,12 @@ ExpressionId SchemaCompiler::compile_object(const Items& flat) {
   }
   if (!speaks) return rules_.object();
   const std::vector<std::string> names = property_names(flat);
-  const std::vector<std::string> required = required_names(flat);
+  const std::vector<std::string> listed = required_names(flat);
+  const std::unordered_set<std::string> required(listed.begin(), listed.end());
   const std::optional<Dfa> allowed = allowed_names(flat);
   std::vector<Member> members;
   for (const std::string& name : names) {
-    const bool is_required = std::find(required.begin(), required.end(), name) != required.end();
+    const bool is_required = required.contains(name);
     const bool is_allowed = !allowed || allowed->accepts(json_escaped(name));
     const Items items = schemas_of_property(flat, name);
     const ExpressionId value = !is_allowed ? grammar_.never() : items.empty() ? rules_.value() : compile(items);
