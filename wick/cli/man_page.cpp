@@ -73,7 +73,7 @@ std::string preformatted(std::string_view text) {
   return inside ? out + ".fi\n" : out;
 }
 
-std::string entry(const FlagRecord& record) {
+std::string manual_entry(const FlagRecord& record) {
   std::string out = ".TP\n";
   const std::string value = record.value_name.empty() ? "" : fmt::format(" \\fI{}\\fR", escaped(record.value_name));
   std::string line;
@@ -87,13 +87,13 @@ std::string options(const CommandRecord& command) {
   std::string out;
   const std::vector<FlagRecord> arguments = arguments_of(command);
   if (!arguments.empty()) out += ".SH ARGUMENTS\n";
-  for (const FlagRecord& record : arguments) out += entry(record);
+  for (const FlagRecord& record : arguments) out += manual_entry(record);
   const std::vector<std::string> groups = groups_of(command);
   if (!groups.empty()) out += ".SH OPTIONS\n";
   for (const std::string& group : groups) {
     if (groups.size() > 1) out += request("SS", group);
     for (const FlagRecord& record : named_flags(command)) {
-      if (record.group == group) out += entry(record);
+      if (record.group == group) out += manual_entry(record);
     }
   }
   return out;

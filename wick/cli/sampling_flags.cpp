@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-constexpr const char* kGroup = "Sampling";
+constexpr const char* kSamplingGroup = "Sampling";
 
 // Adds flags whose values are changes of parameters that are not known yet.
 class FlagAdder {
@@ -39,7 +39,7 @@ class FlagAdder {
     return flags_
         .add_value(names, value_name, description,
                    [given = &given_, parse = std::move(parse)](const std::string& text) { given->changes.emplace_back(parse(text)); })
-        .group(kGroup);
+        .group(kSamplingGroup);
   }
 
  private:
@@ -112,7 +112,7 @@ void add_repetition_flags(FlagAdder& add, Flags& flags, SamplingFlags& given) {
           "--dry-sequence-breaker", "TEXT",
           "DRY: no repetition reaches beyond a token with this text; repeatable; none = nothing (line break, colon, quote, asterisk)",
           given.dry_breakers)
-      .group(kGroup);
+      .group(kSamplingGroup);
 }
 
 void add_filter_flags(FlagAdder& add) {

@@ -16,7 +16,7 @@ constexpr const char* kSaveAgain = "the file is corrupt: save it again";
 constexpr size_t kMaxFrames = 256;
 constexpr size_t kMaxName = 4096;
 constexpr size_t kMaxFound = size_t{1} << 20;
-constexpr size_t kMaxNameBytes = size_t{1} << 28;
+constexpr size_t kMaxBytesOfNames = size_t{1} << 28;
 // Values looked at, one that is reached on several ways each time: a few hundred bytes of pickle can describe 2^100 ways.
 constexpr size_t kMaxSteps = size_t{1} << 24;
 
@@ -390,7 +390,7 @@ class Walker {
 
   void count_found() {
     name_bytes_ += path_.size();
-    if (++found_ > kMaxFound || name_bytes_ > kMaxNameBytes) fail_limit("more tensors than any checkpoint has");
+    if (++found_ > kMaxFound || name_bytes_ > kMaxBytesOfNames) fail_limit("more tensors than any checkpoint has");
   }
 
   void leave_out(std::vector<LeftOut>& list, std::string what) {

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kOf = "-of-";
 constexpr std::string_view kEnding = ".gguf";
 
-std::optional<uint64_t> number_of(std::string_view digits) {
+std::optional<uint64_t> whole_number_of(std::string_view digits) {
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
@@ -27,8 +27,8 @@ std::optional<SplitName> SplitName::parse(std::string_view name) {
   const size_t dash = name.substr(0, of).rfind('-');
   if (dash == std::string_view::npos) return std::nullopt;
   const size_t count_at = of + kOf.size();
-  const std::optional<uint64_t> number = number_of(name.substr(dash + 1, of - dash - 1));
-  const std::optional<uint64_t> count = number_of(name.substr(count_at, name.size() - kEnding.size() - count_at));
+  const std::optional<uint64_t> number = whole_number_of(name.substr(dash + 1, of - dash - 1));
+  const std::optional<uint64_t> count = whole_number_of(name.substr(count_at, name.size() - kEnding.size() - count_at));
   if (!number || !count) return std::nullopt;
   SplitName result{.stem = std::string(name.substr(0, dash)), .number = *number, .count = *count};
   if (result.to_string() != name) return std::nullopt;

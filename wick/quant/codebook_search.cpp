@@ -10,7 +10,7 @@
 namespace wick::quant {
 namespace {
 
-constexpr size_t kMaxRun = 32;
+constexpr size_t kMaxCodebookRun = 32;
 constexpr size_t kMaxLanes = 8;
 
 void round_digits(const Codebook& book, std::span<const float> values, float inverse_scale, std::span<uint8_t> digits) {
@@ -113,19 +113,19 @@ int point_of(const Codebook& book, std::span<const uint8_t> digits) {
 
 void search_run(const Codebook& book, const RunSearch& search, std::span<const float> values, std::span<const float> weights, float reach,
                 float& scale, std::span<uint8_t> digits) {
-  WICK_ASSERT(values.size() <= kMaxRun && weights.size() == values.size() && digits.size() == values.size());
+  WICK_ASSERT(values.size() <= kMaxCodebookRun && weights.size() == values.size() && digits.size() == values.size());
   const auto lanes = static_cast<size_t>(book.lanes());
-  std::array<float, kMaxRun> root_weights;
+  std::array<float, kMaxCodebookRun> root_weights;
   for (size_t index = 0; index < weights.size(); ++index) root_weights[index] = std::sqrt(weights[index]);
-  std::array<bool, kMaxRun> exact;
+  std::array<bool, kMaxCodebookRun> exact;
   exact.fill(search.again == RunSearch::Again::inexact);
-  std::array<uint8_t, kMaxRun> trial_storage{};
+  std::array<uint8_t, kMaxCodebookRun> trial_storage{};
   const std::span<uint8_t> trial(trial_storage.data(), values.size());
   const auto largest = static_cast<float>(2 * book.max_digit() + 1);
   float best = 0;
   for (int step = -search.steps; step <= search.steps; ++step) {
     const float inverse_scale = (largest + static_cast<float>(step) * search.step) / reach;
-    std::array<bool, kMaxRun> trial_exact{};
+    std::array<bool, kMaxCodebookRun> trial_exact{};
     for (size_t at = 0; at < values.size(); at += lanes) {
       const std::span<uint8_t> point = trial.subspan(at, lanes);
       round_digits(book, values.subspan(at, lanes), inverse_scale, point);

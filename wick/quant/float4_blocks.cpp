@@ -55,12 +55,6 @@ uint8_t nearest_code(float value, float scale) {
   return best;
 }
 
-float largest_magnitude(const float* in, size_t count) {
-  float magnitude = 0;
-  for (size_t j = 0; j < count; ++j) magnitude = std::fabs(in[j]) > magnitude ? std::fabs(in[j]) : magnitude;
-  return magnitude;
-}
-
 // Byte j has the codes of elements j and j + half.
 void write_codes(const float* in, size_t half, float scale, uint8_t* codes) {
   for (size_t j = 0; j < half; ++j) codes[j] = static_cast<uint8_t>(nearest_code(in[j], scale) | (nearest_code(in[j + half], scale) << 4));

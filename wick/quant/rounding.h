@@ -1,8 +1,9 @@
-// Conversions of floats to codes that are defined for every float.
+// What makers of blocks ask of floats, defined for every float: conversions to codes, and magnitudes.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 namespace wick::quant {
 
@@ -10,6 +11,13 @@ namespace wick::quant {
 [[nodiscard]] inline int truncate_to_int(float value, float low, float high) noexcept {
   if (!(value >= low)) return std::isnan(value) ? 0 : static_cast<int>(low);
   return static_cast<int>(std::min(value, high));
+}
+
+// The largest absolute value; NaN counts for nothing, and no elements give 0.
+[[nodiscard]] inline float largest_magnitude(const float* in, size_t count) noexcept {
+  float magnitude = 0;
+  for (size_t j = 0; j < count; ++j) magnitude = std::max(magnitude, std::fabs(in[j]));
+  return magnitude;
 }
 
 }  // namespace wick::quant

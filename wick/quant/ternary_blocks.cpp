@@ -10,12 +10,6 @@
 namespace wick::quant {
 namespace {
 
-float largest_magnitude(const float* in, size_t count) {
-  float magnitude = 0;
-  for (size_t j = 0; j < count; ++j) magnitude = std::max(magnitude, std::fabs(in[j]));
-  return magnitude;
-}
-
 float inverse_of(float d) { return d > 0 ? 1.0f / d : 0.0f; }
 
 // 0, 1, 2 for what rounds to -1, 0, 1.

@@ -20,7 +20,6 @@ namespace wick::server {
 namespace {
 
 constexpr int64_t kCompletionTokens = 16;  // OpenAI's
-constexpr size_t kMostPrompts = 64;
 constexpr int64_t kMostChoices = 128;
 constexpr int64_t kMostLogprobs = 20;
 

@@ -28,7 +28,6 @@ Json llama_logprob(const Tokenizer& tokenizer, const GeneratedLogprob& value) {
 }
 
 constexpr size_t kMostFields = 64;
-constexpr size_t kMostPrompts = 64;
 
 struct LlamaOptions {
   int64_t slot = 0;

@@ -2,6 +2,7 @@
 // tokens and texts is one prompt, and {"prompt_string": …} is a text.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "wick/text/tokenizer.h"
 
 namespace wick::server {
+
+// Of one request.
+inline constexpr size_t kMostPrompts = 64;
 
 // A request for each prompt, with its text or tokens set. Wrong ones are recorded in `fields`.
 // `parses_special`: control tokens spelled out in texts beside tokens are taken for those tokens.

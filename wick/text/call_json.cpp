@@ -9,8 +9,6 @@
 namespace wick {
 namespace {
 
-bool is_blank(char byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
-
 constexpr int kDeepest = 200;
 
 }  // namespace
@@ -21,7 +19,7 @@ CallJson::Progress CallJson::feed(char byte) {
     return Progress::more;
   }
   if (state_ == State::in_value) return in_value(byte);
-  if (is_blank(byte)) return Progress::more;
+  if (is_json_blank(byte)) return Progress::more;
   switch (state_) {
     case State::begin:
       if (byte != '{') return Progress::bad;
@@ -74,9 +72,9 @@ CallJson::Progress CallJson::begin_value(char byte) {
 }
 
 CallJson::Progress CallJson::in_value(char byte) {
-  if (depth_ == 0 && scalar_ && (byte == ',' || byte == '}' || is_blank(byte))) {
+  if (depth_ == 0 && scalar_ && (byte == ',' || byte == '}' || is_json_blank(byte))) {
     state_ = State::comma_or_end;
-    return is_blank(byte) ? Progress::more : feed(byte);
+    return is_json_blank(byte) ? Progress::more : feed(byte);
   }
   if (is_arguments()) arguments_ += byte;
   switch (byte) {

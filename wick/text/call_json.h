@@ -8,6 +8,9 @@
 
 namespace wick {
 
+// What JSON allows between its tokens.
+[[nodiscard]] constexpr bool is_json_blank(char byte) noexcept { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
+
 class CallJson {
  public:
   enum class Progress : uint8_t { more, done, bad };

@@ -19,11 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool is_blank(char byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
-
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_json_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_json_blank(text.back())) text.remove_suffix(1);
   return text;
 }
 
@@ -274,10 +272,10 @@ void ChatParser::Machine::plain(char byte) {
         in_list_ = false;
         return enter(State::after);
       }
-      if (!is_blank(byte) && byte != ',') give_up();
+      if (!is_json_blank(byte) && byte != ',') give_up();
       return;
     case State::after:
-      if (is_blank(byte) || byte == ';') return;
+      if (is_json_blank(byte) || byte == ';') return;
       if (byte == '{') {
         raw_ = byte;
         return begin_json(byte);
@@ -318,7 +316,7 @@ void ChatParser::Machine::plain(char byte) {
 }
 
 void ChatParser::Machine::text_byte(char byte) {
-  if (is_blank(byte)) {
+  if (is_json_blank(byte)) {
     if (!dropping_) blanks_ += byte;
     return;
   }
@@ -335,7 +333,7 @@ void ChatParser::Machine::text_byte(char byte) {
 
 // Behind <tool_call>.
 void ChatParser::Machine::open_byte(char byte) {
-  if (is_blank(byte)) return;
+  if (is_json_blank(byte)) return;
   if (byte == '{') return begin_json(byte);
   if (byte == '[') {
     in_list_ = true;
@@ -395,7 +393,7 @@ void ChatParser::Machine::name_ends() {
 }
 
 void ChatParser::Machine::raw_byte(char byte) {
-  if (is_blank(byte)) {
+  if (is_json_blank(byte)) {
     if (has_arguments_) blanks_ += byte;
     return;
   }
@@ -462,7 +460,7 @@ void ChatParser::Machine::python_ends() {
     Json value = Json::parse(rest.substr(0, end), nullptr, false);
     values[key] = value.is_discarded() ? Json(std::string(trimmed(rest.substr(0, end)))) : std::move(value);
     rest.remove_prefix(end);
-    while (!rest.empty() && (rest.front() == ',' || is_blank(rest.front()))) rest.remove_prefix(1);
+    while (!rest.empty() && (rest.front() == ',' || is_json_blank(rest.front()))) rest.remove_prefix(1);
   }
   arguments(values.dump(-1, ' ', false, Json::error_handler_t::replace));
   end_call();

@@ -13,8 +13,6 @@
 namespace wick {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr size_t kLargestFile = size_t{64} << 20;
 
 std::string read_text(const std::filesystem::path& path) {
@@ -27,7 +25,7 @@ std::string read_text(const std::filesystem::path& path) {
 
 // "chat_template" of a JSON file: a text, or a list of {"name", "template"}.
 void add_from_json(std::vector<ChatTemplateSource>& found, const std::filesystem::path& path) {
-  const Json json = Json::parse(read_text(path), nullptr, false);
+  const auto json = nlohmann::json::parse(read_text(path), nullptr, false);
   if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: not a JSON object; the file is damaged", path.string());
   const auto entry = json.find("chat_template");
   if (entry == json.end() || entry->is_null()) return;
@@ -37,7 +35,7 @@ void add_from_json(std::vector<ChatTemplateSource>& found, const std::filesystem
     return;
   }
   if (!entry->is_array()) fail(ErrorCode::corrupt_file, "{}: neither a text nor a list of templates", origin);
-  for (const Json& each : *entry) {
+  for (const nlohmann::json& each : *entry) {
     const bool complete =
         each.is_object() && each.contains("name") && each["name"].is_string() && each.contains("template") && each["template"].is_string();
     if (!complete) fail(ErrorCode::corrupt_file, "{}: an entry has no name or no template", origin);

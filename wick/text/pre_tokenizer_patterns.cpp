@@ -25,7 +25,7 @@ constexpr std::string_view kMaybeContraction = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
 constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 constexpr std::string_view kLlama3Words = R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kLlama3 = Joined<kContractions, kLlama3Words>::kText;
+constexpr std::string_view kLlama3Pattern = Joined<kContractions, kLlama3Words>::kText;
 constexpr std::string_view kQwen2Words = R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kQwen2 = Joined<kContractions, kQwen2Words>::kText;
 constexpr std::string_view kQwen35Words =
@@ -90,8 +90,9 @@ struct NamedSet {
 const std::vector<NamedSet>& table() {
   static const std::vector<NamedSet> kTable = {
       {{"default"}, {{R"([\p{P}\$\+<=>\^~\|]+)", kGpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}}},
-      {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"}, {{kLlama3}, true, true}},
-      {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, {{kLlama3}}},
+      {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"},
+       {{kLlama3Pattern}, true, true}},
+      {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, {{kLlama3Pattern}}},
       {{"jais-2"}, {{kJais2}}},
       {{"gpt-2", "phi-2", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "jina-v1-en", "jina-v2-code", "roberta-bpe", "gigachat",
         "a.x-4.0", "mellum", "modern-bert", "exaone4", "mpt", "olmo", "jais", "trillion", "granite-docling"},
@@ -151,7 +152,7 @@ std::string known_pattern_sets() {
 }
 
 std::string_view gpt2_pattern() noexcept { return kGpt2; }
-std::string_view llama3_pattern() noexcept { return kLlama3; }
+std::string_view llama3_pattern() noexcept { return kLlama3Pattern; }
 std::string_view qwen2_pattern() noexcept { return kQwen2; }
 std::string_view gpt4o_pattern() noexcept { return kGpt4o; }
 std::string_view kimi_pattern() noexcept { return kKimiK2; }

@@ -10,8 +10,6 @@
 namespace wick {
 namespace {
 
-using Json = JsonReader::Json;
-
 // A text, or an object with it.
 std::string text_of(const JsonReader& token) { return token.value().is_object() ? token.get("content").string() : token.string(); }
 
@@ -36,7 +34,7 @@ class FolderReader {
     if (!std::filesystem::is_regular_file(path, ignored)) return;
     const auto mapped = MappedFile::open(path);
     const auto* first = reinterpret_cast<const char*>(mapped->bytes().data());
-    const Json json = Json::parse(first, first + mapped->bytes().size(), nullptr, false);
+    const auto json = JsonReader::Json::parse(first, first + mapped->bytes().size(), nullptr, false);
     if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: not a JSON object; download the file again", path.string());
     const std::string file = path.string();
     read(JsonReader(json, file, ""));

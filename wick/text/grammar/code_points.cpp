@@ -19,7 +19,7 @@ struct CategoryName {
   std::string_view name;
 };
 // The order is utf8proc_category_t's, from UTF8PROC_CATEGORY_CN on.
-constexpr std::array<CategoryName, 30> kCategories = {{
+constexpr std::array<CategoryName, 30> kGeneralCategories = {{
     {"Cn", "Unassigned"},
     {"Lu", "Uppercase_Letter"},
     {"Ll", "Lowercase_Letter"},
@@ -54,15 +54,16 @@ constexpr std::array<CategoryName, 30> kCategories = {{
 constexpr std::array<CategoryName, 7> kGroups = {
     {{"L", "Letter"}, {"M", "Mark"}, {"N", "Number"}, {"P", "Punctuation"}, {"S", "Symbol"}, {"Z", "Separator"}, {"C", "Other"}}};
 
-// Which of kCategories a name means.
-std::array<bool, kCategories.size()> categories_named(std::string_view name) {
-  std::array<bool, kCategories.size()> result{};
+// Which of kGeneralCategories a name means.
+std::array<bool, kGeneralCategories.size()> categories_named(std::string_view name) {
+  std::array<bool, kGeneralCategories.size()> result{};
   for (const CategoryName& group : kGroups) {
     if (name != group.letters && name != group.name) continue;
-    for (size_t index = 0; index < kCategories.size(); ++index) result[index] = kCategories[index].letters.starts_with(group.letters);
+    for (size_t index = 0; index < kGeneralCategories.size(); ++index)
+      result[index] = kGeneralCategories[index].letters.starts_with(group.letters);
   }
-  for (size_t index = 0; index < kCategories.size(); ++index) {
-    if (name == kCategories[index].letters || name == kCategories[index].name) result[index] = true;
+  for (size_t index = 0; index < kGeneralCategories.size(); ++index) {
+    if (name == kGeneralCategories[index].letters || name == kGeneralCategories[index].name) result[index] = true;
   }
   return result;
 }
@@ -172,7 +173,7 @@ CodePointSet CodePointSet::space() {
 CodePointSet CodePointSet::dot() { return CodePointSet{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}.complement(); }
 
 std::optional<CodePointSet> CodePointSet::category(std::string_view name) {
-  const std::array<bool, kCategories.size()> wanted = categories_named(name);
+  const std::array<bool, kGeneralCategories.size()> wanted = categories_named(name);
   if (std::none_of(wanted.begin(), wanted.end(), [](bool value) { return value; })) return std::nullopt;
   CodePointSet result;
   for (char32_t code = 0, first = 0; code <= kLastCodePoint + 1; ++code) {

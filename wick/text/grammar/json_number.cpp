@@ -44,29 +44,29 @@ Dfa explore(const State& start, const Next& next, const Final& final) {
   return dfa;
 }
 
-enum class Part : uint8_t { start, zero, whole, point, fraction };
+enum class NumberPart : uint8_t { start, zero, whole, point, fraction };
 
 // How a number's text goes on, without its sign.
-std::optional<Part> next_part(Part part, char byte) {
-  if (byte == '.') return part == Part::zero || part == Part::whole ? std::optional(Part::point) : std::nullopt;
+std::optional<NumberPart> next_part(NumberPart part, char byte) {
+  if (byte == '.') return part == NumberPart::zero || part == NumberPart::whole ? std::optional(NumberPart::point) : std::nullopt;
   switch (part) {
-    case Part::start: return byte == '0' ? Part::zero : Part::whole;
-    case Part::zero: return std::nullopt;
-    case Part::whole: return Part::whole;
-    case Part::point:
-    case Part::fraction: return Part::fraction;
+    case NumberPart::start: return byte == '0' ? NumberPart::zero : NumberPart::whole;
+    case NumberPart::zero: return std::nullopt;
+    case NumberPart::whole: return NumberPart::whole;
+    case NumberPart::point:
+    case NumberPart::fraction: return NumberPart::fraction;
   }
   return std::nullopt;
 }
 
-bool may_end(Part part) { return part == Part::zero || part == Part::whole || part == Part::fraction; }
+bool may_end(NumberPart part) { return part == NumberPart::zero || part == NumberPart::whole || part == NumberPart::fraction; }
 
 Dfa form_dfa(NumberForm form) {
   return explore(
-      Part::start,
-      [form](Part part, char byte) -> std::optional<Part> {
+      NumberPart::start,
+      [form](NumberPart part, char byte) -> std::optional<NumberPart> {
         if (byte == '.' && form == NumberForm::integer) return std::nullopt;
-        const bool behind_point = part == Part::point || part == Part::fraction;
+        const bool behind_point = part == NumberPart::point || part == NumberPart::fraction;
         if (behind_point && byte != '0' && form == NumberForm::integer_or_point_0) return std::nullopt;
         return next_part(part, byte);
       },
@@ -77,7 +77,7 @@ Dfa form_dfa(NumberForm form) {
 class Comparison {
  public:
   struct State {
-    Part part = Part::start;
+    NumberPart part = NumberPart::start;
     size_t digits = 0;  // before the point, then behind it; no more than matter
     int order = 0;
     [[nodiscard]] auto operator<=>(const State&) const = default;
@@ -86,10 +86,10 @@ class Comparison {
   explicit Comparison(const Decimal& bound) : bound_(bound) {}
 
   [[nodiscard]] std::optional<State> next(State state, char byte) const {
-    const std::optional<Part> part = next_part(state.part, byte);
+    const std::optional<NumberPart> part = next_part(state.part, byte);
     if (!part) return std::nullopt;
-    if (byte == '.') return State{Part::point, 0, order_of_whole(state)};
-    if (*part == Part::zero || *part == Part::whole) {
+    if (byte == '.') return State{NumberPart::point, 0, order_of_whole(state)};
+    if (*part == NumberPart::zero || *part == NumberPart::whole) {
       if (state.digits < bound_.whole.size() && state.order == 0)
         state.order = (byte > bound_.whole[state.digits]) - (byte < bound_.whole[state.digits]);
       state.digits = std::min(state.digits + 1, bound_.whole.size() + 1);
@@ -102,7 +102,7 @@ class Comparison {
 
   // -1, 0 or 1: the number that ends here is below, equal to or above the bound.
   [[nodiscard]] int result(const State& state) const {
-    if (state.part == Part::zero || state.part == Part::whole) {
+    if (state.part == NumberPart::zero || state.part == NumberPart::whole) {
       const int order = order_of_whole(state);
       return order != 0 || bound_.fraction.empty() ? order : -1;
     }
@@ -140,15 +140,15 @@ Dfa multiple_dfa(const Decimal& divisor, std::string_view place) {
     fail(ErrorCode::unsupported, "{}: divisors are supported up to {} without their point", place, kLargestDivisor);
   }
   const size_t places = divisor.fraction.size();
-  using State = std::tuple<Part, size_t, int64_t>;  // part, digits behind the point, remainder
+  using State = std::tuple<NumberPart, size_t, int64_t>;  // part, digits behind the point, remainder
   return explore(
-      State{Part::start, 0, 0},
+      State{NumberPart::start, 0, 0},
       [&](const State& state, char byte) -> std::optional<State> {
         const auto& [part, behind, remainder] = state;
-        const std::optional<Part> next = next_part(part, byte);
+        const std::optional<NumberPart> next = next_part(part, byte);
         if (!next) return std::nullopt;
         if (byte == '.') return State{*next, 0, remainder};
-        const bool fraction = *next == Part::fraction;
+        const bool fraction = *next == NumberPart::fraction;
         if (fraction && behind == places) return byte == '0' ? std::optional(State{*next, behind, remainder}) : std::nullopt;
         return State{*next, behind + (fraction ? 1 : 0), (remainder * 10 + (byte - '0')) % modulus};
       },

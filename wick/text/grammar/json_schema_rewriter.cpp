@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 23> kSilent = {
     "title",   "description", "default",         "examples",         "example",       "readOnly",    "writeOnly",  "deprecated",
     "then",    "else",        "contentEncoding", "contentMediaType", "contentSchema", "minContains", "maxContains"};
 
-constexpr std::array<std::string_view, 7> kTypes = {"null", "boolean", "object", "array", "string", "integer", kFraction};
+constexpr std::array<std::string_view, 7> kJsonTypes = {"null", "boolean", "object", "array", "string", "integer", kFraction};
 
 // An object with this member, whose other members may be any.
 SchemaJson object_with(const std::string& name, SchemaJson value) {
@@ -110,13 +110,13 @@ SchemaJson different_from_all(const SchemaJson& values) {
 
 // What is not of the types named; "number" names both kinds of numbers. None where a name is no type.
 std::optional<SchemaJson> other_types(const SchemaJson& named, bool made) {
-  std::vector<std::string_view> others(kTypes.begin(), kTypes.end());
+  std::vector<std::string_view> others(kJsonTypes.begin(), kJsonTypes.end());
   const SchemaJson names = named.is_array() ? named : SchemaJson::array({named});
   for (const SchemaJson& name : names) {
     if (!name.is_string()) return std::nullopt;
     const auto text = name.get<std::string>();
     const bool number = text == "number";
-    const bool known = std::find(kTypes.begin(), kTypes.end(), text) != kTypes.end() && (made || text != kFraction);
+    const bool known = std::find(kJsonTypes.begin(), kJsonTypes.end(), text) != kJsonTypes.end() && (made || text != kFraction);
     if (!number && !known) return std::nullopt;
     std::erase_if(others, [&](std::string_view type) { return type == text || (number && (type == "integer" || type == kFraction)); });
   }

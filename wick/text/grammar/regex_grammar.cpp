@@ -14,7 +14,7 @@
 namespace wick {
 namespace {
 
-constexpr size_t kLongestPattern = 65536;
+constexpr size_t kLongestGrammarPattern = 65536;
 constexpr int kDeepestPattern = 200;
 constexpr uint32_t kMostRepetitions = 100'000;
 constexpr size_t kMostVariants = 1000;
@@ -32,7 +32,8 @@ struct Node {
 class RegexParser {
  public:
   RegexParser(std::string_view pattern, std::string_view place) : text_(pattern), place_(place) {
-    if (pattern.size() > kLongestPattern) fail(ErrorCode::unsupported, "{}: the pattern has more than {} bytes", place, kLongestPattern);
+    if (pattern.size() > kLongestGrammarPattern)
+      fail(ErrorCode::unsupported, "{}: the pattern has more than {} bytes", place, kLongestGrammarPattern);
   }
 
   Node parse() {
@@ -124,7 +125,7 @@ class RegexParser {
       Node repeat{.kind = Node::Kind::repeat, .offset = offset, .smallest = smallest, .largest = largest};
       repeat.children.push_back(std::move(atom));
       atom = std::move(repeat);
-      if (++quantifiers_ > kLongestPattern) bad("too many quantifiers");
+      if (++quantifiers_ > kLongestGrammarPattern) bad("too many quantifiers");
       if (looking_at("*") || looking_at("+") || looking_at("?")) bad("a quantifier behind a quantifier");
       return atom;
     }

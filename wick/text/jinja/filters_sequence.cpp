@@ -332,7 +332,7 @@ Value attribute(Renderer& renderer, const Value& input, Arguments& arguments) {
   return renderer.attribute(input, name);
 }
 
-constexpr std::pair<std::string_view, FilterFunction> kFilters[] = {
+constexpr std::pair<std::string_view, FilterFunction> kSequenceFilters[] = {
     {"attr", attribute},
     {"batch", batch},
     {"count", count},
@@ -363,8 +363,9 @@ constexpr std::pair<std::string_view, FilterFunction> kFilters[] = {
 }  // namespace
 
 FilterFunction find_sequence_filter(std::string_view name) {
-  const auto found = std::find_if(std::begin(kFilters), std::end(kFilters), [&](const auto& entry) { return entry.first == name; });
-  return found == std::end(kFilters) ? nullptr : found->second;
+  const auto found =
+      std::find_if(std::begin(kSequenceFilters), std::end(kSequenceFilters), [&](const auto& entry) { return entry.first == name; });
+  return found == std::end(kSequenceFilters) ? nullptr : found->second;
 }
 
 bool is_filter(std::string_view name) { return find_text_filter(name) != nullptr || find_sequence_filter(name) != nullptr; }

@@ -466,7 +466,7 @@ Value pretty(Renderer& renderer, const Value& input, Arguments& arguments) {
   return renderer.text(std::move(text));
 }
 
-constexpr std::pair<std::string_view, FilterFunction> kFilters[] = {
+constexpr std::pair<std::string_view, FilterFunction> kTextFilters[] = {
     {"abs", absolute},
     {"capitalize", letters<capitalized>},
     {"center", center},
@@ -499,8 +499,8 @@ constexpr std::pair<std::string_view, FilterFunction> kFilters[] = {
 }  // namespace
 
 FilterFunction find_text_filter(std::string_view name) {
-  const auto found = std::find_if(std::begin(kFilters), std::end(kFilters), [&](const auto& entry) { return entry.first == name; });
-  return found == std::end(kFilters) ? nullptr : found->second;
+  const auto found = std::find_if(std::begin(kTextFilters), std::end(kTextFilters), [&](const auto& entry) { return entry.first == name; });
+  return found == std::end(kTextFilters) ? nullptr : found->second;
 }
 
 }  // namespace wick::jinja
