@@ -46,13 +46,11 @@ std::optional<Kind> find_kind(std::string_view name) {
 [[noreturn]] void fail_type(const std::string& message) { throw nb::type_error(message.c_str()); }
 [[noreturn]] void fail_value(const std::string& message) { throw nb::value_error(message.c_str()); }
 
-std::string type_of(nb::handle object) { return Py_TYPE(object.ptr())->tp_name; }
-
 int64_t integer_of(nb::handle object, const char* function) {
   const nb::object index = nb::steal(PyNumber_Index(object.ptr()));
   if (!index.is_valid()) {
     PyErr_Clear();
-    fail_type(fmt::format("{}: expected an int, got {}", function, type_of(object)));
+    fail_type(fmt::format("{}: expected an int, got {}", function, wick_python::type_name(object)));
   }
   const int64_t value = PyLong_AsLongLong(index.ptr());
   if (value == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
@@ -60,6 +58,13 @@ int64_t integer_of(nb::handle object, const char* function) {
 }
 
 bool is_sequence(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
+// Of such a sequence.
+Py_ssize_t length_of(nb::handle sequence) {
+  return PyList_Check(sequence.ptr()) ? PyList_Size(sequence.ptr()) : PyTuple_Size(sequence.ptr());
+}
+nb::handle item_of(nb::handle sequence, Py_ssize_t index) {
+  return PyList_Check(sequence.ptr()) ? PyList_GetItem(sequence.ptr(), index) : PyTuple_GetItem(sequence.ptr(), index);
+}
 
 // The shape of nested sequences, and the widest kind of number in them.
 struct NestedScan {
@@ -77,7 +82,7 @@ void scan_number(nb::handle object, NestedScan& scan, const char* function) {
   } else if (is_number(object)) {
     scan.has_float = true;
   } else {
-    fail_type(fmt::format("{}: expected numbers, got {}", function, type_of(object)));
+    fail_type(fmt::format("{}: expected numbers, got {}", function, wick_python::type_name(object)));
   }
 }
 
@@ -92,12 +97,12 @@ void scan_nested(nb::handle object, size_t depth, NestedScan& scan, const char* 
   if (depth >= static_cast<size_t>(wick::kMaxRank)) fail_value(fmt::format("{}: more than {} dimensions", function, wick::kMaxRank));
   if (depth >= scan.shape.size())
     fail_value(fmt::format("{}: the nested sequences are ragged: a sequence stands beside a number", function));
-  const auto length = static_cast<int64_t>(PySequence_Fast_GET_SIZE(object.ptr()));
+  const auto length = static_cast<int64_t>(length_of(object));
   if (length != scan.shape.at(depth)) {
     fail_value(
         fmt::format("{}: the nested sequences are ragged: {} and {} elements in dimension {}", function, scan.shape[depth], length, depth));
   }
-  for (int64_t i = 0; i < length; ++i) scan_nested(nb::handle(PySequence_Fast_GET_ITEM(object.ptr(), i)), depth + 1, scan, function);
+  for (int64_t i = 0; i < length; ++i) scan_nested(item_of(object, i), depth + 1, scan, function);
 }
 
 template <class T>
@@ -122,8 +127,8 @@ void flatten_nested(nb::handle object, std::vector<T>& into) {
     into.push_back(number_as<T>(object));
     return;
   }
-  const Py_ssize_t length = PySequence_Fast_GET_SIZE(object.ptr());
-  for (Py_ssize_t i = 0; i < length; ++i) flatten_nested(nb::handle(PySequence_Fast_GET_ITEM(object.ptr(), i)), into);
+  const Py_ssize_t length = length_of(object);
+  for (Py_ssize_t i = 0; i < length; ++i) flatten_nested(item_of(object, i), into);
 }
 
 template <class T>
@@ -137,7 +142,7 @@ Tensor nested_tensor(nb::handle object, const Shape& shape, const Device& device
 // Tensors inside of lists: [Tensor, Tensor] is a stack of them.
 bool holds_arrays(nb::handle object) {
   nb::handle first = object;
-  while (is_sequence(first) && PySequence_Fast_GET_SIZE(first.ptr()) > 0) first = nb::handle(PySequence_Fast_GET_ITEM(first.ptr(), 0));
+  while (is_sequence(first) && length_of(first) > 0) first = item_of(first, 0);
   return !is_sequence(first) && !is_number(first) && (nb::isinstance<Array>(first) || nb::hasattr(first, "__dlpack__"));
 }
 
@@ -161,10 +166,10 @@ Array array_of_nested(nb::handle object, std::optional<Kind> kind, const Device&
   }
   NestedScan scan;
   for (nb::handle level = object; is_sequence(level) && scan.shape.size() <= static_cast<size_t>(wick::kMaxRank);) {
-    const Py_ssize_t length = PySequence_Fast_GET_SIZE(level.ptr());
+    const Py_ssize_t length = length_of(level);
     scan.shape.push_back(length);
     if (length == 0) break;
-    level = nb::handle(PySequence_Fast_GET_ITEM(level.ptr(), 0));
+    level = item_of(level, 0);
   }
   scan_nested(object, 0, scan, function);
   const Shape shape{std::span<const int64_t>(scan.shape)};
@@ -202,13 +207,16 @@ void InterpreterUnlocked::wait_for_exit() noexcept {
   while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+std::string type_name(nb::handle object) {
+  return nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))).attr("__name__"));
+}
+
 bool is_number(nb::handle object) {
   PyObject* raw = object.ptr();
   if (PyFloat_Check(raw) || PyLong_Check(raw)) return true;
   if (nb::isinstance<Array>(object) || is_sequence(object)) return false;
   // NumPy's scalars are numbers; its arrays have an index and a float too, but dimensions with them.
-  if (Py_TYPE(raw)->tp_as_number == nullptr || PyObject_CheckBuffer(raw) == 0)
-    return PyIndex_Check(raw) && !nb::hasattr(object, "__dlpack__");
+  if (PyNumber_Check(raw) == 0 || PyObject_CheckBuffer(raw) == 0) return PyIndex_Check(raw) && !nb::hasattr(object, "__dlpack__");
   return nb::hasattr(object, "dtype") && !nb::hasattr(object, "__dlpack__");
 }
 
@@ -222,7 +230,7 @@ Kind kind_of(nb::handle object, const char* function) {
   } else if (nb::hasattr(object, "name")) {
     name = nb::cast<std::string>(object.attr("name"));  // numpy.dtype
   } else {
-    fail_type(fmt::format("{}: expected a dtype, got {}", function, type_of(object)));
+    fail_type(fmt::format("{}: expected a dtype, got {}", function, wick_python::type_name(object)));
   }
   if (const std::optional<Kind> kind = find_kind(name)) return *kind;
   fail_type(fmt::format(
@@ -235,7 +243,8 @@ Kind kind_or(nb::handle object, Kind otherwise, const char* function) { return o
 Device device_of(nb::handle object, const char* function) {
   if (object.is_none()) return wick::default_device();
   if (nb::isinstance<Device>(object)) return nb::cast<Device>(object);
-  if (!PyUnicode_Check(object.ptr())) fail_type(fmt::format("{}: expected a Device or its name, got {}", function, type_of(object)));
+  if (!PyUnicode_Check(object.ptr()))
+    fail_type(fmt::format("{}: expected a Device or its name, got {}", function, wick_python::type_name(object)));
   const std::string name = nb::cast<std::string>(object);
   return unlocked([&] { return Device::parse(name); });
 }
@@ -250,8 +259,8 @@ std::vector<int64_t> integers_of(nb::handle object, const char* function) {
     return {integer_of(object, function)};
   }
   std::vector<int64_t> values;
-  const Py_ssize_t length = PySequence_Fast_GET_SIZE(object.ptr());
-  for (Py_ssize_t i = 0; i < length; ++i) values.push_back(integer_of(nb::handle(PySequence_Fast_GET_ITEM(object.ptr(), i)), function));
+  const Py_ssize_t length = length_of(object);
+  for (Py_ssize_t i = 0; i < length; ++i) values.push_back(integer_of(item_of(object, i), function));
   return values;
 }
 
@@ -320,7 +329,8 @@ Array array_of(nb::handle object, std::optional<Kind> kind, const Device& device
     }
   }
   if (!made)
-    fail_type(fmt::format("{}: expected a tensor, an array, a number or nested lists of numbers, got {}", function, type_of(object)));
+    fail_type(fmt::format("{}: expected a tensor, an array, a number or nested lists of numbers, got {}", function,
+                          wick_python::type_name(object)));
   Array result = kind ? convert(*made, *kind) : *made;
   if (!result.t.device().same_device(device)) {
     result.t = unlocked([&] { return result.t.to_device(device); });
@@ -353,16 +363,17 @@ std::optional<Array> try_operand(nb::handle object, const Array& beside, const c
 
 Array operand_of(nb::handle object, const Array& beside, const char* function) {
   if (std::optional<Array> operand = try_operand(object, beside, function)) return *std::move(operand);
-  fail_type(fmt::format("{}: expected a tensor, an array or a number, got {}", function, type_of(object)));
+  fail_type(fmt::format("{}: expected a tensor, an array or a number, got {}", function, wick_python::type_name(object)));
 }
 
 std::vector<Tensor> tensors_of(nb::handle sequence, const char* function) {
   if (!PySequence_Check(sequence.ptr()) || nb::isinstance<Array>(sequence)) {
-    fail_type(fmt::format("{}: expected a list of tensors, got {}", function, type_of(sequence)));
+    fail_type(fmt::format("{}: expected a list of tensors, got {}", function, wick_python::type_name(sequence)));
   }
   std::vector<Tensor> tensors;
   for (const nb::handle item : nb::borrow<nb::sequence>(sequence)) {
-    if (!nb::isinstance<Array>(item)) fail_type(fmt::format("{}: expected a list of tensors, got {} in it", function, type_of(item)));
+    if (!nb::isinstance<Array>(item))
+      fail_type(fmt::format("{}: expected a list of tensors, got {} in it", function, wick_python::type_name(item)));
     tensors.push_back(nb::cast<const Array&>(item).t);
   }
   return tensors;

@@ -107,6 +107,8 @@ Array call_view(const Array& self, Arguments... arguments) {
 [[nodiscard]] Shape shape_of_arguments(const nb::args& arguments, const char* function);
 // None: all dimensions.
 [[nodiscard]] wick::Dims dims_of(nb::handle object, const Tensor& x, const char* function);
+// The name of the object's type, for messages.
+[[nodiscard]] std::string type_name(nb::handle object);
 // Whether the object is a Python or NumPy number.
 [[nodiscard]] bool is_number(nb::handle object);
 // A Tensor, anything with __dlpack__ or the buffer protocol, a number, or nested sequences of numbers.

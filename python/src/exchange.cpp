@@ -119,7 +119,7 @@ nb::dict wishes_for(nb::handle object) {
   if (!nb::hasattr(object, "__dlpack_device__")) return wishes;
   std::pair<int, int> device;
   if (!nb::try_cast(object.attr("__dlpack_device__")(), device)) {
-    throw nb::type_error(fmt::format("from_dlpack: {}.__dlpack_device__() is no pair of integers", Py_TYPE(object.ptr())->tp_name).c_str());
+    throw nb::type_error(fmt::format("from_dlpack: {}.__dlpack_device__() is no pair of integers", wick_python::type_name(object)).c_str());
   }
   const std::optional<wick::DeviceLocation> location = wick::dlpack::location_of({device.first, device.second});
   if (!location || location->kind == wick::DeviceKind::cpu) return wishes;
@@ -197,7 +197,7 @@ Array from_dlpack(nb::handle object, nb::handle device, std::optional<bool> copy
     const std::optional<Array> found = import_array(object, copy.value_or(false));
     made = *found;
   } else {
-    throw nb::type_error(fmt::format("from_dlpack: {} has no __dlpack__", Py_TYPE(object.ptr())->tp_name).c_str());
+    throw nb::type_error(fmt::format("from_dlpack: {} has no __dlpack__", wick_python::type_name(object)).c_str());
   }
   if (!device.is_none()) {
     const Device target = device_of(device, "from_dlpack");
@@ -278,7 +278,7 @@ void bind_exchange(nb::module_& module, nb::class_<Array>& tensor) {
       "from_numpy",
       [](nb::handle array) {
         std::optional<Array> made = import_array(array, false);
-        if (!made) throw nb::type_error(fmt::format("from_numpy: expected a NumPy array, got {}", Py_TYPE(array.ptr())->tp_name).c_str());
+        if (!made) throw nb::type_error(fmt::format("from_numpy: expected a NumPy array, got {}", wick_python::type_name(array)).c_str());
         return *std::move(made);
       },
       nb::arg("array"), nb::sig("def from_numpy(array: typing.Any) -> Tensor"),

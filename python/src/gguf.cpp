@@ -162,7 +162,7 @@ wick::GgufValue value_of(nb::handle object, const std::string& key, ValueStore& 
   if (PyUnicode_Check(object.ptr())) return {keep_text(store, object)};
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) return {array_value(object, key, store)};
   throw nb::type_error(
-      fmt::format("save_gguf: {}: expected text, a number, bool or a list, got {}", key, Py_TYPE(object.ptr())->tp_name).c_str());
+      fmt::format("save_gguf: {}: expected text, a number, bool or a list, got {}", key, wick_python::type_name(object)).c_str());
 }
 
 // --- Files ---

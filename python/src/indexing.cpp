@@ -86,7 +86,7 @@ class IndexReader {
       return nb::steal(PyNumber_Index(item.ptr()));
     if (PyFloat_Check(item.ptr()) || PyUnicode_Check(item.ptr())) {
       throw nb::index_error(
-          fmt::format("an index is an int, a slice, None, Ellipsis or an array of integers or bool, not {}", Py_TYPE(item.ptr())->tp_name)
+          fmt::format("an index is an int, a slice, None, Ellipsis or an array of integers or bool, not {}", wick_python::type_name(item))
               .c_str());
     }
     return nb::cast(index_array(item, x_.device()));

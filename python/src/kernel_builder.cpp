@@ -87,7 +87,7 @@ ir::Operand operand(const BuilderPointer& builder, nb::handle object) {
   if (PyBool_Check(object.ptr())) throw nb::type_error("True and False are no numbers in a kernel; compare two values");
   if (PyLong_Check(object.ptr())) return nb::cast<int64_t>(object);
   if (PyFloat_Check(object.ptr())) return nb::cast<double>(object);
-  throw nb::type_error(fmt::format("expected a value, a variable or a number, got {}", Py_TYPE(object.ptr())->tp_name).c_str());
+  throw nb::type_error(fmt::format("expected a value, a variable or a number, got {}", wick_python::type_name(object)).c_str());
 }
 
 // The same where a number has nothing beside it that would say its type: a float is f32, an int u32.

@@ -6,8 +6,8 @@
 #include "array.h"
 
 NB_MODULE(_wick, module) {
-  using namespace wick_python;  // NOLINT: this file has nothing else
-  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+  using namespace wick_python;                                    // NOLINT: this file has nothing else
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {  // the main one's is 0
     throw std::runtime_error("wick works in the main interpreter only, not in a sub-interpreter");
   }
   nb::set_leak_warnings(false);  // tensors may outlive the interpreter

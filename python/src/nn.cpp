@@ -110,7 +110,7 @@ std::vector<wick::Var> variables_of(nb::handle parameters, const char* function)
   for (const nb::handle parameter : nb::iter(parameters)) {
     if (!nb::isinstance<Variable>(parameter)) {
       throw nb::type_error(
-          fmt::format("{}: expected variables, got {} among the parameters", function, Py_TYPE(parameter.ptr())->tp_name).c_str());
+          fmt::format("{}: expected variables, got {} among the parameters", function, wick_python::type_name(parameter)).c_str());
     }
     variables.push_back(nb::cast<const Variable&>(parameter).var);
   }

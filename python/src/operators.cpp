@@ -75,7 +75,7 @@ template <const Arithmetic& kOp>
 nb::object forward(const Array& self, nb::handle other) {
   if constexpr (kOp.with_number != nullptr) {
     if (PyFloat_CheckExact(other.ptr()) && wick::is_float(self.t.dtype())) {
-      const double number = PyFloat_AS_DOUBLE(other.ptr());
+      const double number = PyFloat_AsDouble(other.ptr());
       return nb::cast(unlocked([&] { return Array{kOp.with_number(self.t, number)}; }));
     }
   }
@@ -89,7 +89,7 @@ template <const Arithmetic& kOp>
 nb::object reflected(const Array& self, nb::handle other) {
   if constexpr (kOp.number_with != nullptr) {
     if (PyFloat_CheckExact(other.ptr()) && wick::is_float(self.t.dtype())) {
-      const double number = PyFloat_AS_DOUBLE(other.ptr());
+      const double number = PyFloat_AsDouble(other.ptr());
       return nb::cast(unlocked([&] { return Array{kOp.number_with(self.t, number)}; }));
     }
   }
@@ -142,9 +142,17 @@ nb::object power_operator(const Array& self, nb::handle other) {
   return forward<kPower>(self, other);
 }
 
+// Whether an int is the same as a double.
+bool is_exact_in_f64(nb::handle whole) {
+  constexpr int64_t kLargest = int64_t{1} << 53;
+  int overflow = 0;
+  const int64_t value = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
+  return overflow == 0 && -kLargest <= value && value <= kLargest;
+}
+
 template <wick::CompareKind kKind>
 nb::object compare(const Array& self, nb::handle other) {
-  if (PyFloat_Check(other.ptr()) || (PyLong_Check(other.ptr()) && (self.t.dtype() != DType::i64 || Py_SIZE(other.ptr()) <= 1))) {
+  if (PyFloat_Check(other.ptr()) || (PyLong_Check(other.ptr()) && (self.t.dtype() != DType::i64 || is_exact_in_f64(other)))) {
     const double number = PyFloat_AsDouble(other.ptr());
     if (number == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
     return nb::cast(unlocked([&] { return Array{self.t.compare(kKind, number), true}; }));
@@ -167,7 +175,7 @@ template <auto kOperator>
 nb::object named(const Array& self, nb::handle other) {
   nb::object result = kOperator(self, other);
   if (result.ptr() == Py_NotImplemented) {
-    throw nb::type_error(fmt::format("expected a tensor, an array or a number, got {}", Py_TYPE(other.ptr())->tp_name).c_str());
+    throw nb::type_error(fmt::format("expected a tensor, an array or a number, got {}", wick_python::type_name(other)).c_str());
   }
   return result;
 }

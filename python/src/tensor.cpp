@@ -12,7 +12,7 @@ namespace {
 
 nb::tuple tuple_of(std::span<const int64_t> values) {
   nb::object made = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
-  for (size_t i = 0; i < values.size(); ++i) PyTuple_SET_ITEM(made.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(values[i]));
+  for (size_t i = 0; i < values.size(); ++i) (void)PyTuple_SetItem(made.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(values[i]));
   return nb::borrow<nb::tuple>(made);
 }
 

@@ -169,3 +169,11 @@ def test_an_absent_backend_is_named_with_its_remedy():
     with pytest.raises(wick.BackendNotLinkedError, match="metal"):
         wick.zeros(2, device="metal")
     assert wick.is_available("cpu") and not wick.is_available("cpu:7")
+
+
+def test_large_integers_are_compared_exactly():
+    numbers = [2**62 + 1, -(2**62) - 1, 2**53 + 1, -(2**53) - 1, -(2**31), 0]
+    x = wick.tensor(numbers, "i64")
+    for number in (*numbers, 2**62, -(2**62), 2**53, -(2**53)):
+        assert (x == number).tolist() == [each == number for each in numbers]
+        assert (x < number).tolist() == [each < number for each in numbers]
