@@ -187,6 +187,28 @@ TEST_P(WebGpuDevice, ACallThatIsRefusedIsAnErrorWithTheCallAndItsWords) {
   }
 }
 
+// The names are those that llvmpipe gives itself, by the width of the machine's vectors.
+TEST(WebGpuQuirks, ADriverWithOneSizeOfSubgroupsIsKnownByItsName) {
+  EXPECT_EQ(known_subgroup_size("llvmpipe (LLVM 15.0.6, 128 bits)"), 4);
+  EXPECT_EQ(known_subgroup_size("llvmpipe (LLVM 15.0.6, 256 bits)"), 8);
+  EXPECT_EQ(known_subgroup_size("llvmpipe (LLVM 19.1.7, 512 bits)"), 16);
+  EXPECT_EQ(known_subgroup_size("NVIDIA H200"), 0);
+}
+
+// Every lane of a group, whatever the compiler behind WebGPU made of the kernel: a wrong size would be a wrong sum.
+TEST_P(WebGpuDevice, SubgroupsAreAsWideAsTheDeviceSays) {
+  const auto lanes = static_cast<uint32_t>(runtime().caps().max_subgroup_size);
+  if (lanes < 2) GTEST_SKIP() << "without subgroups";
+  ir::KernelBuilder k("subgroup_sums", {.group_size = 128, .subgroup_size = lanes});
+  const ir::Memory y = k.output("y", ir::Element::u32);
+  y[k.local_id()] = subgroup_reduce(ir::Reduce::add, k.local_id());
+  const std::shared_ptr<const wick::Program> sums = runtime().compile(k.finish());
+  const auto result = upload(Words(128));
+  launch(*sums, 1, {{result.get()}}, {});
+  const Words got = download<uint32_t>(*result);
+  for (uint32_t i = 0; i < 128; ++i) ASSERT_EQ(got[i], lanes * (i / lanes * lanes) + lanes * (lanes - 1) / 2) << i;
+}
+
 TEST_P(WebGpuDevice, ABufferBeyondTheLimitNamesBoth) {
   const uint64_t limit = driver().device().limits().max_buffer_size;
   const Error error = error_of([&] { static_cast<void>(driver().allocate(limit + 1)); });

@@ -129,7 +129,7 @@ static_assert(same(kVulkan, WGPUInstanceBackend_Vulkan) && same(kMetal, WGPUInst
               same(kDirect3D12, WGPUInstanceBackend_DX12));
 static_assert(same(AdapterType::discrete_gpu, WGPUAdapterType_DiscreteGPU) && same(AdapterType::unknown, WGPUAdapterType_Unknown));
 static_assert(same(BackendType::vulkan_api, WGPUBackendType_Vulkan) && same(BackendType::metal_api, WGPUBackendType_Metal));
-static_assert(same(FeatureName::shader_f16, WGPUFeatureName_ShaderF16) && same(FeatureName::subgroups, WGPUFeatureName_Subgroups));
+static_assert(same(FeatureName::shader_f16, WGPUFeatureName_ShaderF16) && same(FeatureName::subgroups, WGPUNativeFeature_Subgroup));
 static_assert(same(CallbackMode::allow_spontaneous, WGPUCallbackMode_AllowSpontaneous));
 static_assert(same(ErrorFilter::validation, WGPUErrorFilter_Validation) && same(ErrorFilter::out_of_memory, WGPUErrorFilter_OutOfMemory));
 static_assert(same(ErrorType::none, WGPUErrorType_NoError) && same(ErrorType::out_of_memory, WGPUErrorType_OutOfMemory));

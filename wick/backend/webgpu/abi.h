@@ -104,7 +104,7 @@ struct AdapterInfo {
   uint32_t subgroup_min_size = 0, subgroup_max_size = 0;
 };
 
-enum class FeatureName : uint32_t { timestamp_query = 0x09, shader_f16 = 0x0b, subgroups = 0x12 };
+enum class FeatureName : uint32_t { shader_f16 = 0x0b, subgroups = 0x00030021 };  // the last is wgpu-native's own
 
 // No limit requested: the adapter's default applies.
 inline constexpr uint32_t kUndefined32 = UINT32_MAX;

@@ -43,9 +43,9 @@ DeviceCaps describe(const Adapter& adapter, const AdapterInfo& info) {
   caps.max_parameter_bytes = kParameterBytes;
   caps.max_group_count.fill(limits.max_compute_workgroups_per_dimension);
   // A size of subgroups cannot be asked for: only where there is one alone is it known.
-  if (has(FeatureName::subgroups) && info.subgroup_min_size == info.subgroup_max_size && info.subgroup_min_size > 1) {
-    caps.min_subgroup_size = caps.max_subgroup_size = static_cast<int>(info.subgroup_min_size);
-  }
+  const bool one_size = info.subgroup_min_size == info.subgroup_max_size && info.subgroup_min_size > 0;
+  const uint32_t size = one_size ? info.subgroup_min_size : known_subgroup_size(info.device.view());
+  if (has(FeatureName::subgroups) && size > 1) caps.min_subgroup_size = caps.max_subgroup_size = static_cast<int>(size);
   caps.f16_arithmetic = has(FeatureName::shader_f16);
   // Part of the language, but nothing tells whether it is one instruction: on processors it is emulated, slower than what we would write.
   caps.int8_dot = adapter.hardware != Hardware::processor;

@@ -29,4 +29,7 @@ struct Installation {
 // Looked for once.
 [[nodiscard]] const Installation& installation();
 
+// How many lanes of every kernel run together on an adapter of that name, though WebGPU does not tell (quirks.cpp); 0: not known.
+[[nodiscard]] uint32_t known_subgroup_size(std::string_view adapter) noexcept;
+
 }  // namespace wick::webgpu

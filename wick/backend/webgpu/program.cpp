@@ -29,8 +29,12 @@ Pipeline print_and_compile(Device& device, const ir::Kernel& kernel) {
 // No bounds are checked at run time: launches are checked before they are queued, and kernels stay inside of what they are given.
 CompiledText<Pipeline> compile_pipeline(Device& device, const ir::Kernel& kernel, const std::string& text) {
   const Api& api = device.api();
+  // The compiler of wgpu-native 29 has subgroups, but refuses the name of the extension (issue 5555 of gfx-rs/wgpu).
+  constexpr std::string_view kExtension = "enable subgroups;\n";
+  std::string accepted = text;
+  if (const size_t at = text.find(kExtension); at != std::string::npos) accepted.erase(at, kExtension.size());
   WgslSource source;
-  source.code = std::string_view(text);
+  source.code = std::string_view(accepted);
   const LabelDescriptor descriptor{.next = &source.chain, .label = std::string_view(kernel.name)};
   Owned<ShaderModule> module(nullptr, {api.shader_module_release});
   Fault fault = device.caught({ErrorFilter::validation}, [&] { module.reset(api.create_trusted_module(device.handle(), &descriptor, 0)); });
@@ -38,11 +42,9 @@ CompiledText<Pipeline> compile_pipeline(Device& device, const ir::Kernel& kernel
   Pipeline made{{nullptr, {api.compute_pipeline_release}},
                 device.layouts(kernel.buffers.size(), read_only_buffers(kernel), !kernel.parameters.empty())};
   const std::string entry = ir::entry_name(kernel);
-  ComputePipelineDescriptor pipeline;
-  pipeline.label = std::string_view(kernel.name);
-  pipeline.layout = made.layouts.pipeline;
-  pipeline.compute.module = module.get();
-  pipeline.compute.entry_point = std::string_view(entry);
+  const ComputePipelineDescriptor pipeline{.label = std::string_view(kernel.name),
+                                           .layout = made.layouts.pipeline,
+                                           .compute = {.module = module.get(), .entry_point = std::string_view(entry)}};
   fault = device.caught({ErrorFilter::out_of_memory, ErrorFilter::validation},
                         [&] { made.handle.reset(api.create_compute_pipeline(device.handle(), &pipeline)); });
   if (fault.type != ErrorType::none) return {std::nullopt, std::move(fault.message)};

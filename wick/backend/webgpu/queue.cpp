@@ -103,20 +103,15 @@ void Queue::submit_if_full() {
 }
 
 Owned<BindGroup> Queue::make_group(const Launch& launch, BindGroupLayout layout, std::span<const Span> spans) const {
-  std::vector<BindGroupEntry> entries(spans.size());
-  for (size_t i = 0; i < entries.size(); ++i) {
-    entries[i].binding = static_cast<uint32_t>(i);
-    entries[i].buffer = spans[i].block->handle();
-    entries[i].offset = spans[i].offset;
-    entries[i].size = spans[i].bytes;
-    spans[i].block->is_bound = true;
+  std::vector<BindGroupEntry> entries;
+  const auto add = [&](BufferHandle buffer, uint64_t offset, uint64_t bytes) {
+    entries.push_back({.binding = static_cast<uint32_t>(entries.size()), .buffer = buffer, .offset = offset, .size = bytes});
+  };
+  for (const Span& span : spans) {
+    add(span.block->handle(), span.offset, span.bytes);
+    span.block->is_bound = true;
   }
-  if (!launch.parameters.empty()) {
-    BindGroupEntry& parameters = entries.emplace_back();
-    parameters.binding = static_cast<uint32_t>(entries.size() - 1);
-    parameters.buffer = parameters_.get();
-    parameters.size = device_->caps().max_parameter_bytes;
-  }
+  if (!launch.parameters.empty()) add(parameters_.get(), 0, device_->caps().max_parameter_bytes);
   const BindGroupDescriptor descriptor{
       .label = std::string_view(launch.program->kernel().name), .layout = layout, .count = entries.size(), .entries = entries.data()};
   return {device_->api().create_bind_group(device_->handle(), &descriptor), {device_->api().bind_group_release}};
