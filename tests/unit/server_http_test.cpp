@@ -180,6 +180,11 @@ TEST(HttpServer, RefusesBodiesAndHeadersBeyondTheirLimits) {
     client.send("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(3000, 'x') + "\r\n\r\n");
     EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 431 "));
   }
+  for (int i = 0; i < 20; ++i) {  // the answer reaches a client that is still sending
+    Client client(server->port());
+    client.send("GET /" + std::string(200'000, 'x') + " HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 431 "));
+  }
 }
 
 TEST(HttpServer, RefusesARequestThatDoesNotArriveInTime) {

@@ -153,7 +153,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     socket_.close(ignored);
   }
 
-  // A client that is still sending a body which was refused would get a reset instead of the response: reads a little of it.
+  // A client that is still sending what was refused would get a reset instead of the response: reads a little of it.
   asio::awaitable<void> discard_rest() {
     error_code error;
     std::vector<char> rest(size_t{1} << 16U);
@@ -233,11 +233,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
       message = "this server speaks HTTP/1.1 and HTTP/1.0";
     }
     co_await send_refusal(status, message);
-    lingers_ = status == 413;
   }
 
   asio::awaitable<void> send_refusal(int status, const std::string& message) {
     keeps_alive_ = false;
+    lingers_ = true;
     const HttpResponse response = server_->refuse(status, message);
     const std::string text = head(response.status, response.headers, {}, response.body.size()) + response.body;
     error_code ignored;
