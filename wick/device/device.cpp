@@ -42,7 +42,8 @@ Device Device::parse(std::string_view text, const DeviceOptions& options) { retu
 
 const Device& Device::as_kind(DeviceKind kind) const {
   if (kind != this->kind()) {
-    fail(ErrorCode::device_mismatch, "expected a {} device, got {}", wick::to_string(kind), location_.to_string());
+    fail(ErrorCode::device_mismatch, "expected {} {} device, got {}", kind == DeviceKind::opencl ? "an" : "a", wick::to_string(kind),
+         location_.to_string());
   }
   return *this;
 }

@@ -23,7 +23,7 @@ class OpenClError final : public DriverError {
   using DriverError::DriverError;
 };
 
-// Of a device of this backend; they live as long as it is open. Errors: device_mismatch, "expected a opencl device, got cpu".
+// Of a device of this backend; they live as long as it is open. Errors: device_mismatch, "expected an opencl device, got cpu".
 [[nodiscard]] _cl_device_id* opencl_device(const Device& device);
 [[nodiscard]] _cl_context* opencl_context(const Device& device);
 // Where all work of the device is queued, in order: what is queued here runs behind the ops before and before the ops after.
