@@ -200,7 +200,7 @@ nb::object event_of(const wick::StreamEvent& event) {
     return nb::make_tuple("finish", finish->choice, std::string(to_string(finish->reason)), finish->text, finish->stop_sequence_matched,
                           usage_of(finish->usage), timings, finish->seed, embedding);
   }
-  if (const auto* error = std::get_if<wick::ErrorEvent>(&event)) throw wick::Error(error->code, error->message);
+  if (const auto* error = std::get_if<wick::ErrorEvent>(&event)) throw error->error();
   return nb::make_tuple("prompt", usage_of(std::get<wick::PromptEvent>(event).usage));
 }
 

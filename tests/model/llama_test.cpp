@@ -337,7 +337,7 @@ TEST_F(LlamaTest, ACacheOfBlocksNeedsHeadsOfBlocks) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
-    EXPECT_NE(std::string(error.what()).find("head_dim 20 is not a multiple of the block of 32; take --kv-type f16"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("head_dim 20 is not a multiple of the block of 32; take kv_dtype=f16"), std::string::npos);
   }
 }
 

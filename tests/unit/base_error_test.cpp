@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/base/log.h"
 #include "wick/base/terminal_text.h"
 
@@ -22,6 +22,42 @@ TEST(Error, CarriesCodeTextAndTheLineThatFailed) {
     EXPECT_EQ(error.where().line(), line);
     EXPECT_NE(std::string_view(error.where().file_name()).find("base_error_test.cpp"), std::string_view::npos);
   }
+}
+
+TEST(Error, RemediesNameSettingsAsTheLibraryHasThemAndAsAFrontEndSpellsThem) {
+  const auto spelled = [](Setting setting, const std::string& value) {
+    return setting == Setting::context ? "--ctx " + value : std::string();  // a front end without the other settings
+  };
+  try {
+    fail_with({{"64 positions fit ({})", Setting::context, "64"}, {"take {}", Setting::kv_dtype, "q8_0"}, {"lower {}", Setting::threads}},
+              ErrorCode::out_of_memory, "no {}", "memory");
+  } catch (const Error& error) {
+    EXPECT_EQ(problem_of(error), "no memory");
+    EXPECT_EQ(remedies_of(error).size(), 3U);
+    EXPECT_STREQ(error.what(), "no memory; 64 positions fit (context=64), take kv_dtype=q8_0, or lower threads");
+    EXPECT_EQ(message_of(error, spelled), "no memory; 64 positions fit (--ctx 64)");
+    EXPECT_EQ(message_of(error, {}), "no memory") << "of who has no settings";
+    EXPECT_NE(std::string_view(error.where().file_name()).find("base_error_test.cpp"), std::string_view::npos);
+  }
+}
+
+TEST(Error, TextThatLooksLikeAPlaceForASettingStaysWhereThereIsNone) {
+  const RemediableError error(ErrorCode::not_found, "{}: no such file", {{"name another than {}"}});
+  EXPECT_STREQ(error.what(), "{}: no such file; name another than {}");
+}
+
+TEST(Error, WithoutRemediesTheMessageIsTheProblem) {
+  const Error error(ErrorCode::io, "broken; mend it");
+  EXPECT_EQ(problem_of(error), "broken; mend it");
+  EXPECT_TRUE(remedies_of(error).empty());
+  EXPECT_EQ(message_of(error, {}), "broken; mend it");
+}
+
+TEST(Error, EachSettingHasAName) {
+  for (int index = 0; index <= static_cast<int>(kLastSetting); ++index) {
+    EXPECT_STRNE(to_string(static_cast<Setting>(index)), "unknown");
+  }
+  EXPECT_STREQ(to_string(Setting::kv_dtype), "kv_dtype");
 }
 
 TEST(TerminalText, OneLineHoldsNothingThatATerminalObeysAndTellsWhatWasThere) {

@@ -11,13 +11,14 @@
 
 #include <algorithm>
 #include "unit/temporary_folder.h"
-#include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/base/log.h"
 #include "wick/cli/console.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/model_path.h"
 #include "wick/cli/wick_command.h"
 #include "wick/cli/wrap.h"
+#include "wick/server/setting_flags.h"
 
 namespace wick {
 namespace {
@@ -48,6 +49,54 @@ TEST(Console, NoMemoryIsTheMachinesFaultAndAnUnknownExceptionOurs) {
   EXPECT_EQ(run([](Console& console) { return run_guarded(console, [] { throw std::bad_alloc(); }); }).code, 2);
   EXPECT_EQ(run([](Console& console) { return run_guarded(console, [] { throw std::logic_error("x"); }); }).code, 1);
   EXPECT_EQ(run([](Console& console) { return run_guarded(console, [] {}); }).code, 0);
+}
+
+TEST(Console, RemediesNameTheFlagsThatTheCommandHas) {
+  const auto err_of = [](const Arguments& arguments, const std::function<void()>& body) {
+    const Ended ended = run([&](Console& console) {
+      return run_guarded(console, [&] {
+        int64_t context = 0;
+        std::string type;
+        Flags flags("A command.", console);
+        if (!arguments.empty()) add_context(flags, context, "tokens", 1);
+        flags.add_text("--kv-type", "TYPE", "of the cache", type).choices({"f16", "f32"});
+        flags.add_text("--gpu-layers", "N", "", type).hidden();
+        ASSERT_TRUE(flags.parse(arguments));
+        body();
+      });
+    });
+    EXPECT_EQ(ended.code, 2);
+    return ended.err;
+  };
+  const auto full = [] {
+    fail_with({{"take {}", Setting::kv_dtype, "q8_0"}, {"take {}", Setting::kv_dtype, "f16"}, {"try {}", Setting::context, "5"}},
+              ErrorCode::out_of_memory, "--- is full");
+  };
+  EXPECT_EQ(err_of({"--context", "9"}, full), "wick: error: --- is full; take --kv-type f16, or try --context 5\n");
+  EXPECT_EQ(err_of({}, full), "wick: error: --- is full; take --kv-type f16\n");
+  const auto layers = [] { fail_with({{"lower {}", Setting::gpu_layers}}, ErrorCode::out_of_memory, "full"); };
+  EXPECT_EQ(err_of({}, layers), "wick: error: full\n") << "a flag that is there to be refused";
+  // What no one knew a remedy for, whatever its text looks like.
+  const auto plain = [] { fail(ErrorCode::out_of_memory, "a--b: no memory"); };
+  EXPECT_EQ(err_of({"--context", "9"}, plain), "wick: error: a--b: no memory; use a smaller model, or lower --context\n");
+  EXPECT_EQ(err_of({}, plain), "wick: error: a--b: no memory; use a smaller model\n");
+  EXPECT_EQ(err_of({}, [] { throw std::bad_alloc(); }), "wick: error: no memory: the machine refused an allocation; use a smaller model\n");
+}
+
+TEST(WickCommand, RunHasAFlagForEachSettingThatTheLibraryNames) {
+  std::vector<std::string> names;
+  run([&](Console& console) {
+    for (const CommandRecord& command : describe_wick(console).subcommands) {
+      if (command.name != "wick run") continue;
+      for (const FlagRecord& flag : command.flags) names.push_back(flag.name);
+    }
+    return 0;
+  });
+  for (int index = 1; index <= static_cast<int>(kLastSetting); ++index) {
+    const auto setting = static_cast<Setting>(index);
+    EXPECT_NE(std::find(names.begin(), names.end(), flag_of(setting)), names.end()) << to_string(setting);
+  }
+  EXPECT_EQ(flag_of(Setting::none), "");
 }
 
 TEST(Console, TheLibrarysWarningsGoToErrorsWhileItRuns) {

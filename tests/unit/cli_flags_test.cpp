@@ -39,7 +39,7 @@ Parsed parse(const Arguments& arguments, const std::map<std::string, std::string
   std::istringstream in;
   std::ostringstream out;
   std::ostringstream err;
-  const Console console{.name = "tool", .executable = {}, .in = in, .out = out, .err = err, .environment = environment};
+  Console console{.name = "tool", .executable = {}, .in = in, .out = out, .err = err, .environment = environment};
   Flags flags("Does things.", console);
   flags.add_integer("-n,--count,--number,--cnt", "a count", parsed.count, 1, 10);
   flags.add_decimal("--share", "a share", parsed.share, 0, 1);

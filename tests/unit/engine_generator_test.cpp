@@ -173,7 +173,7 @@ TEST(Generator, APromptLongerThanTheContextIsAnErrorWithBothNumbers) {
   const std::string message = message_of([&] { (void)generator.generate("! ! ! ! ! !", greedy(), {}); });
   EXPECT_THAT(message, HasSubstr("12 tokens"));
   EXPECT_THAT(message, HasSubstr("holds 4"));
-  EXPECT_THAT(message, HasSubstr("--context, up to 64"));
+  EXPECT_THAT(message, HasSubstr("; shorten the prompt, or raise context, up to 64"));
 }
 
 TEST(Generator, APromptThatFillsTheContextGivesOneToken) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "wick/base/remedy.h"
 #include "wick/server/access.h"
 #include "wick/server/fields.h"
 #include "wick/server/http_client.h"
@@ -24,6 +25,14 @@ std::string refusal(std::string_view body) {
     return error.what();
   }
   return "";
+}
+
+TEST(ApiError, RemediesBySettingsAreOfWhoStartedTheServer) {
+  const RemediableError full(ErrorCode::context_full, "the prompt is too long",
+                             {{"shorten it"}, {"raise {}, up to 64", Setting::context}, {"take {}", Setting::kv_dtype, "q8_0"}});
+  EXPECT_STREQ(ApiError(full).what(),
+               "the prompt is too long; shorten it, raise the server's --context, up to 64, or take the server's --kv-type q8_0");
+  EXPECT_STREQ(ApiError(Error(ErrorCode::io, "a--b")).what(), "a--b");
 }
 
 TEST(ServerJson, KeepsTheOrderOfKeys) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/base/platform/spin.h"
 #include "wick/base/process.h"
 
@@ -41,8 +42,8 @@ ThreadPool::ThreadPool(int threads) {
     park_.notify_all();
     for (std::thread& worker : workers_) worker.join();
     workers_.clear();
-    fail(ErrorCode::out_of_memory, "the system starts no more threads after {} of {} ({}); use fewer --threads", started, threads,
-         error.code().message());
+    fail_with({{"use fewer {}", Setting::threads}}, ErrorCode::out_of_memory, "the system starts no more threads after {} of {} ({})",
+              started, threads, error.code().message());
   }
 }
 

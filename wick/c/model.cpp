@@ -121,7 +121,7 @@ void read_stream(Stream& stream, const Tokenizer& tokenizer, wick_answer& answer
       answer.timings = finish->timings;
       answer.seed = finish->seed;
     } else if (const auto* error = std::get_if<ErrorEvent>(&*event)) {
-      throw Error(error->code, error->message);
+      throw error->error();
     }
     if (receiver.refused()) stream.cancel();
   }
@@ -207,7 +207,7 @@ std::vector<float> embed(wick_model& model, const char* text) {
   std::vector<float> embedding;
   while (const std::optional<StreamEvent> event = stream.next()) {
     if (const auto* finish = std::get_if<FinishEvent>(&*event)) embedding = finish->embedding;
-    if (const auto* error = std::get_if<ErrorEvent>(&*event)) throw Error(error->code, error->message);
+    if (const auto* error = std::get_if<ErrorEvent>(&*event)) throw error->error();
   }
   return embedding;
 }

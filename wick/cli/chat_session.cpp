@@ -387,7 +387,7 @@ void Conversation::loop() {
         return;
       }
     } catch (const Error& error) {
-      console_.error(error.what());
+      console_.error(console_.message_of(error));
     }
   }
   console_.err << std::endl;

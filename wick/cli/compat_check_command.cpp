@@ -43,13 +43,13 @@ struct Check {
 };
 
 // Runs one check: `body` returns what it found, or throws what is wrong.
-bool run_check(std::vector<Check>& checks, const std::string& name, const std::function<std::string()>& body) {
+bool run_check(const Console& console, std::vector<Check>& checks, const std::string& name, const std::function<std::string()>& body) {
   Check check{.name = name, .passed = true, .detail = {}};
   try {
     check.detail = body();
   } catch (const Error& error) {
     check.passed = false;
-    check.detail = error.what();
+    check.detail = console.message_of(error);
   }
   checks.push_back(check);
   return check.passed;
@@ -85,33 +85,33 @@ std::string check_memory(const LanguageModel& model) {
 std::vector<Check> check_model(const Console& console, const std::filesystem::path& path, const DeviceChoice& choice, int threads) {
   std::vector<Check> checks;
   std::optional<Checkpoint> file;
-  const bool opened = run_check(checks, "file", [&] {
+  const bool opened = run_check(console, checks, "file", [&] {
     file = Checkpoint::open(path);
     const std::string form = file->gguf() == nullptr ? "Hugging Face folder" : fmt::format("GGUF version {}", file->gguf()->version());
     return fmt::format("{}, {}", form, format_bytes(file->file_bytes()));
   });
   if (!opened) return checks;
-  run_check(checks, "architecture", [&] { return check_architecture(*file); });
-  run_check(checks, "tensor types", [&] { return describe_types(*file); });
+  run_check(console, checks, "architecture", [&] { return check_architecture(*file); });
+  run_check(console, checks, "tensor types", [&] { return describe_types(*file); });
   std::shared_ptr<const Tokenizer> tokenizer;
-  run_check(checks, "tokenizer", [&] {
+  run_check(console, checks, "tokenizer", [&] {
     tokenizer = load_tokenizer(*file);
     return fmt::format("{} tokens", tokenizer->vocab_size());
   });
   std::unique_ptr<LanguageModel> model;
-  const bool loaded = run_check(checks, "model", [&] {
+  const bool loaded = run_check(console, checks, "model", [&] {
     const ModelDevice on = open_model_device(console, choice, threads);
     model = load_language_model(*file, on.device, {.placement = on.placement});
     return fmt::format("{} parameters, context {}, on {}", format_count(static_cast<uint64_t>(model->info().parameters)),
                        model->info().context_length, on.device.location().to_string());
   });
   if (loaded && tokenizer != nullptr) {
-    run_check(checks, "vocabulary", [&] {
+    run_check(console, checks, "vocabulary", [&] {
       check_vocabulary(model->info(), *tokenizer);
       return fmt::format("an embedding of {} rows", model->info().vocab_size);
     });
   }
-  if (loaded) run_check(checks, "memory", [&] { return check_memory(*model); });
+  if (loaded) run_check(console, checks, "memory", [&] { return check_memory(*model); });
   return checks;
 }
 

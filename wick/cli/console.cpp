@@ -29,6 +29,11 @@ std::string shown(std::string_view message) {
   return line;
 }
 
+// Memory that somebody asked for without knowing what for.
+RemediableError no_memory(const std::string& problem) {
+  return {ErrorCode::out_of_memory, problem, {{"use a smaller model"}, {"lower {}", Setting::context}}};
+}
+
 int report(Console& console, std::string_view message, int code) {
   console.out.flush();
   console.error(message);
@@ -77,11 +82,11 @@ int run_guarded(Console& console, const std::function<void()>& body) {
     code = console.exit_code;
     if (!console.out.flush()) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
   } catch (const Error& error) {
-    const bool names_remedy = std::string_view(error.what()).find("--") != std::string_view::npos;
-    const std::string remedy = error.code() == ErrorCode::out_of_memory && !names_remedy ? "; use a smaller model or --context" : "";
-    code = report(console, error.what() + remedy, error.code() == ErrorCode::device_lost ? kExitInternal : kExitUserError);
+    const bool lacks_memory = error.code() == ErrorCode::out_of_memory && remedies_of(error).empty();
+    const std::string message = lacks_memory ? console.message_of(no_memory(error.what())) : console.message_of(error);
+    code = report(console, message, error.code() == ErrorCode::device_lost ? kExitInternal : kExitUserError);
   } catch (const std::bad_alloc&) {
-    code = report(console, "no memory: the machine refused an allocation; use a smaller model or --context", kExitUserError);
+    code = report(console, console.message_of(no_memory("no memory: the machine refused an allocation")), kExitUserError);
   } catch (const std::exception& error) {
     code = report(console, error.what(), kExitInternal);
   }

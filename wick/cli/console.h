@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "wick/base/remedy.h"
+
 namespace wick {
 
 struct CommandRecord;
@@ -39,6 +41,7 @@ struct Console {
   std::vector<std::string> sections = {};                    // that a configuration file may have; empty: any
   std::function<std::vector<std::string>()> all_flags = {};  // the names of all subcommands' flags; empty: there are no subcommands
   std::function<void(const CommandRecord&)> on_record = {};  // gets what is known of a command instead of running it
+  SettingSpelling spelling = {};                             // the command's flags for settings; none before it has parsed its flags
 
   // One line on err, unless quiet.
   void note(std::string_view message) const;
@@ -47,6 +50,8 @@ struct Console {
   // One line on err, always.
   void warn(std::string_view message) const;
   void error(std::string_view message) const;
+  // An error's message, in which its remedies name the command's flags.
+  [[nodiscard]] std::string message_of(const Error& error) const { return wick::message_of(error, spelling); }
 };
 
 // That of this process: its executable and its standard streams.

@@ -15,6 +15,7 @@
 #include "wick/cli/flag_sources.h"
 #include "wick/device/device_kind.h"
 #include "wick/device/registry.h"
+#include "wick/server/setting_flags.h"
 
 namespace wick {
 
@@ -182,7 +183,7 @@ Flags::Added& Flags::Added::value_optional() {
 
 bool Flags::Added::given() const { return flag_->source != ValueSource::none; }
 
-Flags::Flags(const std::string& description, const Console& console)
+Flags::Flags(const std::string& description, Console& console)
     : console_(console), app_(std::make_unique<CLI::App>()), description_(description) {
   app_->set_help_flag();
   app_->allow_extras();
@@ -435,6 +436,21 @@ void Flags::take_values() {
   }
 }
 
+namespace {
+
+// The flag for a setting, where the command has one that takes this value. One that is hidden may be there to be refused.
+SettingSpelling spelling_of(std::vector<FlagRecord> flags) {
+  return [flags = std::move(flags)](Setting setting, const std::string& value) {
+    const auto found = std::ranges::find_if(flags, [&](const FlagRecord& flag) { return !flag.hidden && flag.name == flag_of(setting); });
+    if (found == flags.end()) return std::string();
+    const std::vector<std::string>& allowed = found->choices;
+    const bool takes = value.empty() || allowed.empty() || std::ranges::find(allowed, value) != allowed.end();
+    return takes ? with_value(found->name, value) : std::string();
+  };
+}
+
+}  // namespace
+
 bool Flags::parse(const Arguments& arguments) {
   add_text("--config", "FILE",
            "take flags that are not given from this TOML or INI file; before it count environment variables named after the flags, such as "
@@ -460,6 +476,7 @@ bool Flags::parse(const Arguments& arguments) {
   read_environment();
   if (Flag* file = find("--config"); file->source != ValueSource::none) configuration_ = file->values.back();
   read_configuration();
+  console_.spelling = spelling_of(records());
   drop_what_is_excluded();
   take_values();
   return true;

@@ -58,7 +58,7 @@ class Flags {
     Flag* flag_;
   };
 
-  Flags(const std::string& description, const Console& console);
+  Flags(const std::string& description, Console& console);
   ~Flags();
 
   // `names` of each kind of flag: "-c,--context,--ctx-size": a letter (may be missing), the name, and aliases. Short aliases are also
@@ -122,7 +122,7 @@ class Flags {
   void take_values();
   [[nodiscard]] Flag* find(const std::string& name);
 
-  const Console& console_;
+  Console& console_;
   std::unique_ptr<CLI::App> app_;
   std::string description_;
   std::string notes_;

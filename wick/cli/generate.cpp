@@ -156,7 +156,7 @@ void prompt_loop(const Session& session) {
       (void)answer(session, line.text);
     } catch (const Error& error) {
       // A prompt that does not fit is no reason to leave.
-      console.error(error.what());
+      console.error(console.message_of(error));
     }
   }
   console.err << std::endl;

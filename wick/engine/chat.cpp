@@ -118,7 +118,7 @@ ChatAnswer Chat::answer(const ChatPrompt& prompt, const GenerationParams& params
         answer.decode_seconds = finish->timings.decode;
         answer.decode_steps = finish->timings.decode_steps;
       } else if (const auto* error = std::get_if<ErrorEvent>(&*event)) {
-        throw Error(error->code, error->message);
+        throw error->error();
       }
     }
     if (assembler.refused()) stream.cancel();

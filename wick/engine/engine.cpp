@@ -164,9 +164,7 @@ void EngineLoop::check(const Request& request, const EngineInfo& info) {
 void EngineLoop::check_length(const Request& request, size_t tokens, const EngineInfo& info) {
   const auto most = request.task == Request::Task::embed ? info.embed_tokens : info.context;
   if (static_cast<int64_t>(tokens) <= most) return;
-  const bool can_grow = info.context < info.model_context;
-  fail(ErrorCode::context_full, "the prompt has {} tokens and the context holds {}; shorten the prompt{}", tokens, most,
-       can_grow ? fmt::format(" or give --context, up to {}", info.model_context) : " or take a model with a longer context");
+  fail_prompt_too_long(static_cast<int64_t>(tokens), most, info.model_context);
 }
 
 void EngineLoop::require_room() {

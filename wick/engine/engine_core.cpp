@@ -120,7 +120,8 @@ void EngineCore::end(Sequence& sequence, StopReason reason) {
 void EngineCore::fail(ActiveRequest& request, const Error& error) {
   ++metrics_.failed;
   const bool can_retry = error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::device_lost;
-  request.stream->push(ErrorEvent{.code = error.code(), .message = error.what(), .can_retry = can_retry}, true);
+  request.stream->push(
+      ErrorEvent{.code = error.code(), .message = problem_of(error), .can_retry = can_retry, .remedies = remedies_of(error)}, true);
   for (const auto* list : {&scheduler_.running(), &scheduler_.waiting()}) {
     for (const auto& sequence : *list) {
       if (&sequence->request() != &request || sequence->ended) continue;

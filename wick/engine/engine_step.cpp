@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/remedy.h"
 #include "wick/engine/engine_core.h"
 #include "wick/engine/host_rows.h"
 #include "wick/engine/logprobs.h"
@@ -152,7 +153,8 @@ void EngineCore::fit(std::vector<Work>& works) {
     if (scheduler_.running().size() > 1) {
       preempt(*victim);
     } else {
-      fail(victim->request(), Error(ErrorCode::out_of_memory, "the KV cache has no room for one more token; give the engine more memory"));
+      fail(victim->request(),
+           RemediableError(ErrorCode::out_of_memory, "the KV cache has no room for one more token", {{"give the engine more memory"}}));
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/engine/engine.h"
+#include "wick/engine/prompt.h"
 
 namespace wick {
 namespace {
@@ -42,7 +43,7 @@ class Collector {
     result.decode_seconds = timings.decode;
     result.decode_steps = timings.decode_steps;
   }
-  void operator()(ErrorEvent& event) { throw Error(event.code, event.message); }
+  void operator()(ErrorEvent& event) { throw event.error(); }
 
  private:
   void say(const std::string& text) {
@@ -91,11 +92,7 @@ Generator::Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> toke
 Generator::~Generator() = default;
 
 void Generator::prepare_engine(int64_t prompt_tokens, int64_t max_tokens) {
-  if (prompt_tokens > context_) {
-    const bool can_grow = context_ < model_.info().context_length;
-    fail(ErrorCode::context_full, "the prompt has {} tokens and the context holds {}; shorten the prompt{}", prompt_tokens, context_,
-         can_grow ? fmt::format(" or give --context, up to {}", model_.info().context_length) : " or take a model with a longer context");
-  }
+  if (prompt_tokens > context_) fail_prompt_too_long(prompt_tokens, context_, model_.info().context_length);
   const int64_t wanted = max_tokens < context_ - prompt_tokens ? prompt_tokens + max_tokens : context_;
   if (engine_ != nullptr && engine_->accepts() && engine_->info().context >= wanted) return;
   engine_.reset();

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wick/base/remedy.h"
 #include "wick/device/device.h"
 #include "wick/engine/chat.h"
 #include "wick/engine/generation.h"
@@ -26,6 +27,7 @@ namespace [[gnu::visibility("default")]] wick {
 struct OutputFormat;
 class Tokenizer;
 
+// Errors that a setting of these would avoid say so (RemediableError, "wick/base/remedy.h").
 struct LlmOptions {
   // None: Device::best().
   std::optional<Device> device = {};

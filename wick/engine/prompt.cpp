@@ -1,6 +1,9 @@
 #include "wick/engine/prompt.h"
 
+#include <utility>
+
 #include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/text/unicode.h"
 
 namespace wick {
@@ -34,6 +37,16 @@ std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, std::string_view 
   const bool spelled_out = parse_special && bos && tokens.front() == *bos;
   if (tokenizer.adds_bos() && bos && !spelled_out) tokens.insert(tokens.begin(), *bos);
   return tokens;
+}
+
+void fail_prompt_too_long(int64_t tokens, int64_t context, int64_t model_context) {
+  Remedies remedies{{"shorten the prompt"}};
+  if (context < model_context) {
+    remedies.push_back({fmt::format("raise {{}}, up to {}", model_context), Setting::context});
+  } else {
+    remedies.push_back({"take a model with a longer context"});
+  }
+  fail_with(std::move(remedies), ErrorCode::context_full, "the prompt has {} tokens and the context holds {}", tokens, context);
 }
 
 }  // namespace wick

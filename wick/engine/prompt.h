@@ -1,6 +1,7 @@
 // What a prompt must be, and its tokens.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +20,8 @@ void check_vocabulary(const ModelInfo& model, const Tokenizer& tokenizer);
 // empty one if the vocabulary has no BOS.
 [[nodiscard]] std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, std::string_view model, std::string_view prompt,
                                                  bool parse_special);
+
+// Throws context_full: a prompt of `tokens` where `context` fit; the model itself has `model_context`.
+[[noreturn]] void fail_prompt_too_long(int64_t tokens, int64_t context, int64_t model_context);
 
 }  // namespace wick

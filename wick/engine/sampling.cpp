@@ -8,6 +8,7 @@
 #include <random>
 
 #include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/engine/candidates.h"
 #include "wick/engine/repetition.h"
 #include "wick/engine/token_draw.h"
@@ -103,8 +104,8 @@ void find_order_violations(const SamplingParams& params, std::vector<ParameterVi
 }  // namespace
 
 void fail_without_distribution() {
-  fail(ErrorCode::corrupt_file,
-       "the model's logits are not numbers: its weights are damaged or its activations overflow; try --precise or another file");
+  fail_with({{"try {}", Setting::precise}, {"take another file"}}, ErrorCode::corrupt_file,
+            "the model's logits are not numbers: its weights are damaged or its activations overflow");
 }
 
 std::string_view to_string(SamplingStep step) noexcept {

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "wick/base/error.h"
+#include "wick/base/remedy.h"
 #include "wick/engine/generation.h"
 
 namespace wick {
@@ -67,8 +67,11 @@ struct FinishEvent {
 // The request has failed; no other event follows. What came before is good.
 struct ErrorEvent {
   ErrorCode code = ErrorCode::invalid_argument;
-  std::string message = {};
-  bool can_retry = false;  // whether the same request may succeed later
+  std::string message = {};  // without the remedies
+  bool can_retry = false;    // whether the same request may succeed later
+  Remedies remedies = {};
+
+  [[nodiscard]] RemediableError error() const { return {code, message, remedies}; }
 };
 
 using StreamEvent = std::variant<PromptEvent, TokenEvent, FinishEvent, ErrorEvent>;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/base/process.h"
 #include "wick/formats/printable.h"
 
@@ -237,7 +238,8 @@ uInt chunk(uint64_t bytes) { return static_cast<uInt>(std::min<uint64_t>(bytes, 
 // Fills `output` from `packed`; true if the data end exactly with it and all of them were used.
 bool inflate_into(std::span<const std::byte> packed, std::span<std::byte> output) {
   Stream stream(&::inflateEnd);
-  if (::inflateInit2(&stream.state, kRawDeflate) != Z_OK) fail(ErrorCode::out_of_memory, "zlib: no memory to inflate; free memory");
+  if (::inflateInit2(&stream.state, kRawDeflate) != Z_OK)
+    fail_with({{"free memory"}}, ErrorCode::out_of_memory, "zlib: no memory to inflate");
   const std::byte* input = packed.data();
   uint64_t input_left = packed.size();
   uint64_t output_left = output.size();
@@ -327,7 +329,8 @@ std::vector<std::byte> ZipFile::read_prefix(const ZipEntry& entry, size_t limit)
   if (entry.method == ZipMethod::stored) return {entry.packed.begin(), entry.packed.begin() + static_cast<ptrdiff_t>(limit)};
   std::vector<std::byte> content(limit);
   Stream stream(&::inflateEnd);
-  if (::inflateInit2(&stream.state, kRawDeflate) != Z_OK) fail(ErrorCode::out_of_memory, "zlib: no memory to inflate; free memory");
+  if (::inflateInit2(&stream.state, kRawDeflate) != Z_OK)
+    fail_with({{"free memory"}}, ErrorCode::out_of_memory, "zlib: no memory to inflate");
   stream.state.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(entry.packed.data()));
   stream.state.avail_in = chunk(entry.packed.size());
   stream.state.next_out = reinterpret_cast<Bytef*>(content.data());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/base/utf8.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/zip.h"
@@ -39,7 +40,7 @@ class RecordBytes {
 std::vector<std::byte> deflated(std::span<const std::span<const std::byte>> pieces) {
   z_stream stream{};
   if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-    fail(ErrorCode::out_of_memory, "zlib: no memory to deflate; free memory");
+    fail_with({{"free memory"}}, ErrorCode::out_of_memory, "zlib: no memory to deflate");
   }
   std::vector<std::byte> packed;
   std::vector<std::byte> chunk(kChunkBytes);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/model/kv_step.h"
 #include "wick/model/memory_fit.h"
 
@@ -96,12 +97,12 @@ void check_sizes(const KvLayout& layout, const KvPoolOptions& options) {
 
 void KvPool::check_dtype(DType dtype, int64_t head_dim) {
   if (!is_cache_dtype(dtype)) {
-    fail(ErrorCode::unsupported, "key/value cache of {}: it can be f32, f16, bf16 or q8_0 (--kv-type)", to_string(dtype));
+    fail(ErrorCode::unsupported, "key/value cache of {}: it can be f32, f16, bf16 or q8_0", to_string(dtype));
   }
   const int64_t block = info(dtype).block_elements;
   if (head_dim % block == 0) return;
-  fail(ErrorCode::unsupported, "key/value cache of {}: the model's head_dim {} is not a multiple of the block of {}; take --kv-type f16",
-       to_string(dtype), head_dim, block);
+  fail_with({{"take {}", Setting::kv_dtype, "f16"}}, ErrorCode::unsupported,
+            "key/value cache of {}: the model's head_dim {} is not a multiple of the block of {}", to_string(dtype), head_dim, block);
 }
 
 int64_t KvPool::bytes_for(const KvLayout& layout, const KvPoolOptions& options, int64_t sequences) {

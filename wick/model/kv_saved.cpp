@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/base/hash.h"
 #include "wick/model/kv_pool.h"
 
@@ -112,7 +113,7 @@ SequenceHandle KvPool::restore(std::span<const std::byte> bytes, uint64_t identi
   if (bytes.size() < kHeaderBytes + sizeof(uint64_t)) corrupt("it is too short for a header");
   if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) corrupt("it does not begin with WICKSEQ1");
   if (load_word(bytes, kMagic.size()) != fingerprint()) {
-    fail(ErrorCode::invalid_argument, "saved sequence: it is of another model than {}, or of another --kv-type", layout_.model);
+    fail(ErrorCode::invalid_argument, "saved sequence: it is of another model than {}, or of another type of KV cache", layout_.model);
   }
   const uint64_t length = load_word(bytes, kMagic.size() + sizeof(uint64_t));
   if (length > static_cast<uint64_t>(options_.context)) {
@@ -128,12 +129,15 @@ SequenceHandle KvPool::restore_checked(std::span<const std::byte> body, int64_t 
   for (const Group& group : groups_) {
     const int64_t first = std::min(group.retention.first_needed(length), length) / options_.block_size;
     if (const int64_t wanted = blocks_for(length) - first; wanted > group.blocks.available()) {
-      fail(ErrorCode::out_of_memory, "saved sequence: {} blocks of {} positions are wanted, and {} of {} are there; free a sequence",
-           wanted, options_.block_size, group.blocks.available(), group.blocks.blocks());
+      fail_with({{"free a sequence"}}, ErrorCode::out_of_memory,
+                "saved sequence: {} blocks of {} positions are wanted, and {} of {} are there", wanted, options_.block_size,
+                group.blocks.available(), group.blocks.blocks());
     }
   }
   const bool has_state = !states_.empty() && length > 0;
-  if (has_state && slabs_.available() == 0) fail(ErrorCode::out_of_memory, "saved sequence: no state is left; free a sequence");
+  if (has_state && slabs_.available() == 0) {
+    fail_with({{"free a sequence"}}, ErrorCode::out_of_memory, "saved sequence: no state is left");
+  }
   const SequenceHandle handle = create_unchecked(identity);
   Sequence& sequence = sequences_[handle.index];
   sequence.tokens.resize(static_cast<size_t>(length));

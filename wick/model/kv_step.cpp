@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 
 namespace wick {
 
@@ -73,9 +74,9 @@ void KvStep::check_positions(const Part& part) const {
 namespace {
 
 [[noreturn]] void fail_full(const KvPool& pool, const BlockAllocator& blocks, int64_t wanted) {
-  fail(ErrorCode::out_of_memory,
-       "the pool is full: {} more blocks of {} positions are wanted, and {} of {} are there; free a sequence, or give the pool more memory",
-       wanted, pool.block_size(), blocks.available(), blocks.blocks());
+  fail_with({{"free a sequence"}, {"give the pool more memory"}}, ErrorCode::out_of_memory,
+            "the pool is full: {} more blocks of {} positions are wanted, and {} of {} are there", wanted, pool.block_size(),
+            blocks.available(), blocks.blocks());
 }
 
 }  // namespace
@@ -98,9 +99,8 @@ void KvStep::require_blocks() {
   }
   const auto slabs = static_cast<int64_t>(parts_.size());
   if (!pool_->states_.empty() && slabs > pool_->slabs_.available()) {
-    fail(ErrorCode::out_of_memory,
-         "the pool is full: {} more states are wanted, and {} are there; free a sequence, or ask for more sequences", slabs,
-         pool_->slabs_.available());
+    fail_with({{"free a sequence"}, {"ask for more sequences"}}, ErrorCode::out_of_memory,
+              "the pool is full: {} more states are wanted, and {} are there", slabs, pool_->slabs_.available());
   }
 }
 
@@ -188,7 +188,9 @@ void KvStep::take_blocks(Part& part) {
 void KvStep::take_slab(Part& part) {
   plan_.state_from.push_back(sequence(part).slab);
   if (part.own_slab == KvPool::kZeroSlab) {
-    if (pool_->slabs_.available() == 0) fail(ErrorCode::out_of_memory, "the pool is full: no state is left; free a sequence");
+    if (pool_->slabs_.available() == 0) {
+      fail_with({{"free a sequence"}}, ErrorCode::out_of_memory, "the pool is full: no state is left");
+    }
     part.own_slab = pool_->slabs_.take(sequence(part).slab);
   } else {
     pool_->slabs_.unname(part.own_slab);

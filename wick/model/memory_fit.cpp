@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/device/linked_kernels.h"
 
 namespace wick {
@@ -82,12 +82,6 @@ std::optional<std::string> smaller_type(const WeightBytes& weights, uint64_t usa
   return std::nullopt;
 }
 
-std::string join_choices(const std::vector<std::string>& choices) {
-  std::string text;
-  for (size_t i = 0; i < choices.size(); ++i) text += (i == 0 ? "" : i + 1 == choices.size() ? ", or " : ", ") + choices[i];
-  return text;
-}
-
 }  // namespace
 
 std::optional<size_t> free_memory(const Device& device) {
@@ -104,14 +98,18 @@ void fail_weights_too_large(const Checkpoint& checkpoint, const Device& device, 
   const uint64_t usable = usable_of(free);
   size_t fit = 0;
   while (fit < layers && fit < wanted && weights.of_last(fit + 1) <= usable) ++fit;
-  std::vector<std::string> choices;
-  if (fit > 0 && fit < wanted) choices.push_back(fmt::format("--gpu-layers {} leaves {} of {} layers on it", fit, fit, layers));
-  if (const std::optional<std::string> type = smaller_type(weights, usable); type && wanted > layers) {
-    choices.push_back(fmt::format("all of it fits as {} (wick quantize)", *type));
+  Remedies remedies;
+  if (fit > 0 && fit < wanted) {
+    remedies.push_back({fmt::format("{{}} leaves {} of {} layers on it", fit, layers), Setting::gpu_layers, std::to_string(fit)});
   }
-  if (choices.empty()) choices.emplace_back("take a smaller model, a smaller type (wick quantize), or --device cpu");
-  fail(ErrorCode::out_of_memory, "{}: out of memory: {} of weights are for {}; {}", checkpoint.name(), text_of(weights.of_last(wanted)),
-       memory_of(device, free), join_choices(choices));
+  if (const std::optional<std::string> type = smaller_type(weights, usable); type && wanted > layers) {
+    remedies.push_back({fmt::format("all of it fits as {} (wick quantize)", *type)});
+  }
+  if (remedies.empty()) {
+    remedies = {{"take a smaller model"}, {"take a smaller type (wick quantize)"}, {"take {}", Setting::device, "cpu"}};
+  }
+  fail_with(std::move(remedies), ErrorCode::out_of_memory, "{}: out of memory: {} of weights are for {}", checkpoint.name(),
+            text_of(weights.of_last(wanted)), memory_of(device, free));
 }
 
 void fail_cache_too_large(const KvLayout& layout, const KvPoolOptions& options, const Device& device, std::optional<size_t> free) {
@@ -119,15 +117,15 @@ void fail_cache_too_large(const KvLayout& layout, const KvPoolOptions& options, 
   const auto positions = static_cast<int64_t>(static_cast<double>(options.context) * static_cast<double>(usable_of(free)) /
                                               static_cast<double>(std::max<int64_t>(1, one)));
   const int64_t whole = std::min(options.context, positions) / options.block_size * options.block_size;
-  std::vector<std::string> choices;
-  if (whole > 0) choices.push_back(fmt::format("{} positions fit (--context {})", whole, whole));
+  Remedies remedies;
+  if (whole > 0) remedies.push_back({fmt::format("{} positions fit ({{}})", whole), Setting::context, std::to_string(whole)});
   const bool is_wide =
       std::any_of(layout.layers.begin(), layout.layers.end(), [](const KvLayer& layer) { return layer.dtype != DType::q8_0; });
-  if (is_wide) choices.emplace_back("--kv-type q8_0 takes about half of it");
-  choices.emplace_back("--gpu-layers N leaves more memory");
-  fail(ErrorCode::out_of_memory, "out of memory: {} of KV cache ({} positions of a text take {}) are for {}; {}",
-       text_of(static_cast<uint64_t>(std::max<int64_t>(0, options.bytes))), options.context, text_of(static_cast<uint64_t>(one)),
-       memory_of(device, free), join_choices(choices));
+  if (is_wide) remedies.push_back({"{} takes about half of it", Setting::kv_dtype, "q8_0"});
+  remedies.push_back({"a smaller {} leaves more memory", Setting::gpu_layers});
+  fail_with(std::move(remedies), ErrorCode::out_of_memory, "out of memory: {} of KV cache ({} positions of a text take {}) are for {}",
+            text_of(static_cast<uint64_t>(std::max<int64_t>(0, options.bytes))), options.context, text_of(static_cast<uint64_t>(one)),
+            memory_of(device, free));
 }
 
 }  // namespace wick

@@ -16,7 +16,7 @@ namespace wick {
 [[nodiscard]] std::optional<size_t> free_memory(const Device& device);
 
 // Throws out_of_memory: the weights that `device` was to have, `free` being what it had before. Of a placement with one device, also how
-// many of the layers would fit (--gpu-layers), and as which type all of them would.
+// many of the layers would fit, and as which type all of them would.
 [[noreturn]] void fail_weights_too_large(const Checkpoint& checkpoint, const Device& device, const PlacementOptions& placement,
                                          std::optional<size_t> free);
 // Throws out_of_memory: a cache of `options` for `layout`; also how many positions would fit.

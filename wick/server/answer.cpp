@@ -90,7 +90,7 @@ void Answer::take(StreamEvent&& event) {
     writer_->finish(choice, choice.finish);
   } else if (auto* const error = std::get_if<ErrorEvent>(&event)) {
     over_ = true;
-    ApiError api_error{Error(error->code, error->message)};
+    ApiError api_error(error->error());
     if (error->can_retry) api_error.retry_after(std::chrono::seconds(1));
     writer_->fail(api_error);
   }

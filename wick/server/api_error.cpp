@@ -9,6 +9,7 @@
 #include "wick/base/fail.h"
 #include "wick/engine/engine_options.h"
 #include "wick/server/json.h"
+#include "wick/server/setting_flags.h"
 
 namespace wick::server {
 namespace {
@@ -80,6 +81,9 @@ Meaning meaning_of(ErrorCode code) {
   return {500, "INFERENCE_FAILED"};
 }
 
+// Who asks over HTTP cannot change what the server was started with; who started it can.
+std::string spelled_for_client(Setting setting, const std::string& value) { return "the server's " + with_value(flag_of(setting), value); }
+
 Json violations_json(const std::vector<Violation>& violations) {
   Json list = Json::array();
   for (const Violation& violation : violations) {
@@ -96,7 +100,7 @@ Json violations_json(const std::vector<Violation>& violations) {
 ApiError::ApiError(std::vector<Violation> violations)
     : code_("INVALID_REQUEST"), message_(joined(violations)), violations_(std::move(violations)) {}
 
-ApiError::ApiError(const Error& error) : message_(error.what()) {
+ApiError::ApiError(const Error& error) : message_(wick::message_of(error, spelled_for_client)) {
   if (const auto* busy = dynamic_cast<const EngineBusy*>(&error)) {
     const bool is_full = busy->reason() == EngineBusy::Reason::queue_full;
     status_ = is_full ? 429 : 503;

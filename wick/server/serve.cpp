@@ -22,6 +22,7 @@
 #include "wick/server/request_log.h"
 #include "wick/server/responses_api.h"
 #include "wick/server/router.h"
+#include "wick/server/setting_flags.h"
 
 namespace wick::server {
 namespace {
@@ -131,8 +132,10 @@ class Server {
       log_.event("info", "ready", fields);
     } catch (const Error& error) {
       failure_ = exit_code_of(error);
-      log_.event("error", "loading_failed", {{"message", error.what()}});
-      worker_->failed(error.what());
+      const std::string message =
+          message_of(error, [](Setting setting, const std::string& value) { return with_value(flag_of(setting), value); });
+      log_.event("error", "loading_failed", {{"message", message}});
+      worker_->failed(message);
       stop();
     } catch (const std::exception& error) {
       failure_ = 1;

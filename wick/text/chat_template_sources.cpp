@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/gguf.h"
 #include "wick/text/chat_template.h"
@@ -105,9 +106,8 @@ ChatTemplate choose_chat_template(const std::vector<ChatTemplateSource>& found, 
     if (source == nullptr) source = find(found, "default");
     if (source == nullptr && found.size() == 1) source = &found.front();
     if (source != nullptr) return parse(*source);
-    fail(ErrorCode::not_found,
-         "{} has no chat template: it was not made for conversations, or the file lacks it; choose one with --chat-template NAME|FILE ({})",
-         model_name, list(named_chat_templates()));
+    fail_with({{"choose one by {}: a file, or one of " + list(named_chat_templates()), Setting::chat_template}}, ErrorCode::not_found,
+              "{} has no chat template: it was not made for conversations, or the file lacks it", model_name);
   }
   if (const auto text = find_named_template(choice)) return ChatTemplate::parse(*text, "chat template " + choice);
   if (const ChatTemplateSource* source = find(found, choice)) return parse(*source);
