@@ -133,13 +133,13 @@ TEST_P(EngineAdapters, PrefixesAreThoseOfTheAdapterAndItsScale) {
     return answer.finishes.at(0).usage.cached_tokens;
   };
   EXPECT_EQ(cached({}), 0);
-  EXPECT_EQ(cached({}), 96);
+  EXPECT_EQ(cached({}), 99);
   EXPECT_EQ(cached({{"first", {}}}), 0);
-  EXPECT_EQ(cached({{"first", 1}}), 96);
+  EXPECT_EQ(cached({{"first", 1}}), 99);
   EXPECT_EQ(cached({{"first", 0.5F}}), 0);
   EXPECT_EQ(cached({{"second", {}}}), 0);
   EXPECT_EQ(cached({{"second", {}}, {"first", {}}}), 0);
-  EXPECT_EQ(cached({{"first", {}}}), 96);
+  EXPECT_EQ(cached({{"first", {}}}), 99);
 }
 
 TEST_P(EngineAdapters, OneIsAddedWhileTheEngineRuns) {
