@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <sys/stat.h>
 
@@ -81,6 +84,28 @@ TEST(MappedFileDeathTest, AFileThatIsCutOffWhileItIsReadEndsTheProgramWithAMessa
     static_cast<void>(byte);
   };
   EXPECT_EXIT(read_what_is_gone(), testing::ExitedWithCode(2), "wick run: error: [^\x1b]*cut \\[31m.bin: the file was cut off");
+}
+
+TEST(MappedFileDeathTest, ThreadsThatReadACutFileAtOnceEndTheProgramWithOneMessage) {
+  const TemporaryFolder folder;
+  const auto read_what_is_gone = [&] {
+    report_cut_files("wick run");
+    const auto file = MappedFile::open(folder / "cut.bin");
+    std::filesystem::resize_file(folder / "cut.bin", 4096);
+    std::barrier at_once(8);
+    std::vector<std::jthread> threads;
+    for (size_t i = 1; i <= 8; ++i) {
+      threads.emplace_back([&, i] {
+        at_once.arrive_and_wait();
+        volatile std::byte byte = file->bytes()[(1 << 20) - 4096 * i];
+        static_cast<void>(byte);
+      });
+    }
+  };
+  for (int i = 0; i < 20; ++i) {
+    write_text(folder / "cut.bin", std::string(1 << 20, 'x'));
+    EXPECT_EXIT(read_what_is_gone(), testing::ExitedWithCode(2), "^wick run: error: [^\n]*cut.bin: the file was cut off[^\n]*\n$");
+  }
 }
 
 }  // namespace

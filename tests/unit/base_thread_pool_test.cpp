@@ -214,7 +214,7 @@ TEST(ThreadPool, ThreadsThatTheSystemDoesNotStartAreAnError) {
     message = error.what();
   }
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &old), 0);
-  EXPECT_NE(message.find("--threads"), std::string::npos) << message;
+  EXPECT_NE(message.find("use fewer threads"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ struct Slot {
 constexpr size_t kSlots = 512;
 std::array<Slot, kSlots> open_mappings;
 std::array<char, 64> program_name{};
+std::atomic_flag is_reported;
 
 int list_mapping(const std::byte* begin, size_t size, const char* path) noexcept {
   for (size_t index = 0; index < kSlots; ++index) {
@@ -84,6 +85,7 @@ void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
     const std::byte* begin = slot.begin.load();
     const char* path = slot.path.load();
     if (begin == nullptr || path == nullptr || address < begin || address >= begin + slot.size.load()) continue;
+    while (is_reported.test_and_set()) ::pause();        // another thread read it too: that one's message ends the process
     if (::isatty(STDERR_FILENO) == 1) write_text("\n");  // a progress bar may stand on this line
     write_text(program_name.data());
     write_text(": error: ");
@@ -103,7 +105,7 @@ void report_cut_files(std::string_view program) {
   program.copy(program_name.data(), program_name.size() - 1);
   struct sigaction action{};
   action.sa_sigaction = on_bus_error;
-  action.sa_flags = SA_SIGINFO | SA_RESETHAND;
+  action.sa_flags = SA_SIGINFO;
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGBUS, &action, nullptr);
 }
