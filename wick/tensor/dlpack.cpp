@@ -6,6 +6,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/device/dlpack_memory.h"
+#include "wick/device/first_byte.h"
 #include "wick/device/stream_native.h"
 
 namespace wick::dlpack {
@@ -55,10 +56,10 @@ void give_back(Managed* managed) {
 // The address of the first element; of another device's memory a number.
 void* address_of(const Tensor& x) {
   Buffer& buffer = x.storage()->buffer();
-  const int64_t first = x.layout().offset() * info(x.dtype()).block_bytes;
+  const size_t first = first_byte(x);
   if (std::byte* const base = buffer.host_data()) return base + first;
   if (x.elements() == 0) return nullptr;
-  const StreamAddress address = stream_memory(buffer, static_cast<size_t>(first), x.device().kind());
+  const StreamAddress address = stream_memory(buffer, first, x.device().kind());
   return reinterpret_cast<void*>(static_cast<uintptr_t>(address));  // NOLINT(performance-no-int-to-ptr): DLPack's type
 }
 

@@ -7,6 +7,7 @@
 
 #include "wick/device/device.h"
 #include "wick/device/driver_error.h"
+#include "wick/device/first_byte.h"
 
 // What CUcontext, CUstream (and cudaStream_t), CUmodule and CUfunction point to: no header of NVIDIA's is needed here.
 struct CUctx_st;
@@ -36,8 +37,7 @@ class CudaError final : public DriverError {
 [[nodiscard]] uint64_t cuda_memory(const Buffer& buffer, size_t offset = 0);
 template <class Tensor>
 [[nodiscard]] uint64_t cuda_memory(const Tensor& tensor) {
-  const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
-  return cuda_memory(tensor.storage()->buffer(), first);
+  return cuda_memory(tensor.storage()->buffer(), first_byte(tensor));
 }
 // Memory of a device that somebody else allocated, for Storage(device, dtype, buffer); `owner` keeps it until the buffer goes. Kernels read
 // up to the next multiple of 16 bytes behind it. Errors: invalid_argument for an address that is not a multiple of 256.

@@ -7,10 +7,11 @@
 
 #include "wick/device/device.h"
 #include "wick/device/driver_error.h"
+#include "wick/device/first_byte.h"
 
 namespace [[gnu::visibility("default")]] wick {
 
-// A call of Metal that failed. What fails while work runs is told by a wait, as an Error with Metal's words.
+// A failed call to Metal. The next wait reports a failure during execution, as an Error with Metal's message.
 class MetalError final : public DriverError {
  public:
   using DriverError::DriverError;
@@ -35,8 +36,7 @@ struct MetalMemory {
 // Of the first element of a tensor.
 template <class Tensor>
 [[nodiscard]] MetalMemory metal_memory(const Tensor& tensor) {
-  const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
-  return metal_memory(tensor.storage()->buffer(), first);
+  return metal_memory(tensor.storage()->buffer(), first_byte(tensor));
 }
 // Bytes of an id<MTLBuffer> of metal_device(device) in storage mode shared that somebody else made, for Storage(device, dtype, buffer);
 // `owner` keeps it until the buffer goes. It has room for the next multiple of 16 bytes. Errors: device_mismatch; invalid_argument for an

@@ -6,6 +6,7 @@
 
 #include "wick/device/device.h"
 #include "wick/device/driver_error.h"
+#include "wick/device/first_byte.h"
 
 // What ze_driver_handle_t and its like point to: no header of Intel's is needed here.
 struct _ze_driver_handle_t;
@@ -36,8 +37,7 @@ class OneApiError final : public DriverError {
 // Of the first element of a tensor.
 template <class Tensor>
 [[nodiscard]] void* oneapi_memory(const Tensor& tensor) {
-  const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
-  return oneapi_memory(tensor.storage()->buffer(), first);
+  return oneapi_memory(tensor.storage()->buffer(), first_byte(tensor));
 }
 // USM memory of oneapi_context(device) that somebody else allocated, for Storage(device, dtype, buffer); `owner` keeps it until the buffer
 // goes. Kernels read up to the next multiple of 16 bytes behind it. Errors: device_mismatch; invalid_argument for an address that is not a

@@ -6,6 +6,7 @@
 
 #include "wick/device/device.h"
 #include "wick/device/driver_error.h"
+#include "wick/device/first_byte.h"
 
 // What cl_device_id and its like point to: no header of OpenCL's is needed here.
 struct _cl_device_id;
@@ -39,8 +40,7 @@ struct OpenClMemory {
 // Of the first element of a tensor.
 template <class Tensor>
 [[nodiscard]] OpenClMemory opencl_memory(const Tensor& tensor) {
-  const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
-  return opencl_memory(tensor.storage()->buffer(), first);
+  return opencl_memory(tensor.storage()->buffer(), first_byte(tensor));
 }
 // A cl_mem of opencl_context(device) that somebody else made, for Storage(device, dtype, buffer); `owner` keeps it until the buffer goes.
 // It has room for the next multiple of 256 bytes. Errors: device_mismatch; invalid_argument for nullptr.

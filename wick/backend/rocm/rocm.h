@@ -7,6 +7,7 @@
 
 #include "wick/device/device.h"
 #include "wick/device/driver_error.h"
+#include "wick/device/first_byte.h"
 
 // What hipStream_t, hipModule_t and hipFunction_t point to: no header of AMD's is needed here.
 struct ihipStream_t;
@@ -33,8 +34,7 @@ class RocmError final : public DriverError {
 [[nodiscard]] void* hip_memory(const Buffer& buffer, size_t offset = 0);
 template <class Tensor>
 [[nodiscard]] void* hip_memory(const Tensor& tensor) {
-  const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
-  return hip_memory(tensor.storage()->buffer(), first);
+  return hip_memory(tensor.storage()->buffer(), first_byte(tensor));
 }
 // Memory of a device that somebody else allocated, for Storage(device, dtype, buffer); `owner` keeps it until the buffer goes. Kernels read
 // up to the next multiple of 16 bytes behind it. Errors: invalid_argument for an address that is not a multiple of 256.

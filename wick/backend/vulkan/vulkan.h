@@ -7,6 +7,7 @@
 
 #include "wick/device/device.h"
 #include "wick/device/driver_error.h"
+#include "wick/device/first_byte.h"
 
 // What VkInstance and its like point to: no header of Vulkan's is needed here.
 struct VkInstance_T;
@@ -44,8 +45,7 @@ struct VulkanMemory {
 // Of the first element of a tensor.
 template <class Tensor>
 [[nodiscard]] VulkanMemory vulkan_memory(const Tensor& tensor) {
-  const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
-  return vulkan_memory(tensor.storage()->buffer(), first);
+  return vulkan_memory(tensor.storage()->buffer(), first_byte(tensor));
 }
 // Bytes of a VkBuffer of vulkan_device(device) with these usages that somebody else made, for Storage(device, dtype, buffer); `owner` keeps
 // it until the buffer goes. Kernels read up to the next multiple of 16 bytes behind it. Errors: device_mismatch; invalid_argument for an

@@ -7,6 +7,7 @@
 
 #include "wick/device/device.h"
 #include "wick/device/driver_error.h"
+#include "wick/device/first_byte.h"
 
 // What WGPUDevice, WGPUQueue and WGPUBuffer point to: no header of WebGPU's is needed here.
 struct WGPUDeviceImpl;
@@ -37,8 +38,7 @@ struct WebGpuMemory {
 // Of the first element of a tensor.
 template <class Tensor>
 [[nodiscard]] WebGpuMemory webgpu_memory(const Tensor& tensor) {
-  const auto first = static_cast<size_t>(tensor.layout().offset() * info(tensor.dtype()).block_bytes);
-  return webgpu_memory(tensor.storage()->buffer(), first);
+  return webgpu_memory(tensor.storage()->buffer(), first_byte(tensor));
 }
 // A WGPUBuffer of webgpu_device(device) with these usages that somebody else made, for Storage(device, dtype, buffer); `owner` keeps it
 // until the buffer goes. It has room for the next multiple of 256 bytes. Errors: device_mismatch; invalid_argument for nullptr.
