@@ -26,13 +26,17 @@ texts() {
   tree dev tests/ir/wick_language_tests -- -L '^leg\.texts$'
 }
 
+# Whether the legs of Python have their packages of PyPI; else counts a skipped test.
+has_python_tools() {
+  need_python pypi-python python-tools
+  [[ -d build/python-tools ]] && return
+  echo "0 passed, 0 failed, 1 skipped"
+  return 1
+}
+
 # The leg python: the extension module, and the tests of the package.
 python_package() {
-  need_python pypi-python python-tools
-  if [[ ! -d build/python-tools ]]; then
-    echo "0 passed, 0 failed, 1 skipped"
-    return
-  fi
+  has_python_tools || return 0
   build python-module wick_python || return 1
   PYTHONPATH=$root/build/python-module/python build/python-tools/bin/python -m pytest -q python/tests
 }
@@ -41,11 +45,7 @@ python_package() {
 # thrown; three callers of an allocation tell whose it is: what the interpreter keeps is left out. Left out are tests that start compilers
 # and notebooks, those against JAX, and a measurement.
 python_sanitized() {
-  need_python pypi-python python-tools
-  if [[ ! -d build/python-tools ]]; then
-    echo "0 passed, 0 failed, 1 skipped"
-    return
-  fi
+  has_python_tools || return 0
   build python-asan wick_python || return 1
   LD_PRELOAD="$(g++-12 -print-file-name=libasan.so) $(g++-12 -print-file-name=libstdc++.so.6)" PYTHONMALLOC=malloc \
     ASAN_OPTIONS=detect_leaks=1:malloc_context_size=3 LSAN_OPTIONS=suppressions=$root/python/tests/leaks.txt:print_suppressions=0 \
