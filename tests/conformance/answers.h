@@ -1,4 +1,4 @@
-// What results should be by the reference, kept from one device to the next: a case gives each of them the same inputs.
+// A cache of reference results: a case runs on every device with the same inputs.
 #pragma once
 
 #include <cstddef>

@@ -43,7 +43,7 @@ class Client {
   void drip(std::string_view text) const { (void)::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
   // Sends no more, but reads.
   void end_sending() const { EXPECT_EQ(::shutdown(socket_, SHUT_WR), 0); }
-  // Closes so that the other side is told by a reset.
+  // Closes the connection with a TCP reset.
   void reset() {
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);

@@ -41,7 +41,7 @@ class ProductDriver : public StreamDriver {
  protected:
   // What is not installed is left out: add_library().
   [[nodiscard]] virtual std::vector<std::unique_ptr<MatrixLibrary>> open_matrix_libraries() = 0;
-  // What open() gives; where it is not installed, a line through the logging hook.
+  // Adds the library that open() returns; logs a line if it is not installed.
   template <class Open>
   void add_library(std::vector<std::unique_ptr<MatrixLibrary>>& libraries, const Open& open) {
     try {

@@ -16,7 +16,7 @@
 
 namespace wick {
 
-// Piece: what the driver gives, of any number of bytes.
+// Piece: a driver allocation of any size.
 template <class Piece>
 class Slabs {
  public:

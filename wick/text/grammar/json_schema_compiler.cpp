@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kDeepestNesting = 300;
 constexpr size_t kMostRules = 20'000;
-// Each of them is asked for each keyword and each property.
+// Every part is checked for every keyword and every property.
 constexpr size_t kMostParts = 1'000;
 
 // Keywords that say something of values and that no automaton here checks, whatever their type.
