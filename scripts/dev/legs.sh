@@ -101,9 +101,18 @@ read_legs() {
   done <tests/legs.txt
 }
 
+# Sets cpu_seconds to what the programs that this shell has waited for took of user and system time.
+read_cpu_seconds() {
+  mkdir -p build
+  times >build/times.txt
+  cpu_seconds=$(sed -n '2s/[ms]/ /gp' build/times.txt | awk '{ printf "%d", 60 * $1 + $2 + 60 * $3 + $4 }')
+}
+
 # run_leg INDEX: installs what it needs and runs it in this shell, which counts its tests.
 run_leg() {
-  local name=${leg_names[$1]} begin=$SECONDS status=0
+  local name=${leg_names[$1]} begin=$SECONDS status=0 cpu_seconds
+  read_cpu_seconds
+  local cpu_begin=$cpu_seconds
   local -a packages command
   read -ra packages <<<"${leg_packages[$1]}"
   read -ra command <<<"${leg_commands[$1]}"
@@ -114,7 +123,9 @@ run_leg() {
     tree | texts) "${command[@]}" || status=1 ;;
     *) run_program "${command[@]}" || status=1 ;;
   esac
-  if ((status)); then say "$name: failed after $((SECONDS - begin)) s"; else say "$name: passed in $((SECONDS - begin)) s"; fi
+  read_cpu_seconds
+  local took="$((SECONDS - begin)) s, $((cpu_seconds - cpu_begin)) s of CPU"
+  if ((status)); then say "$name: failed after $took"; else say "$name: passed in $took"; fi
   return $status
 }
 
