@@ -4,6 +4,7 @@
 #include "model/tiny_folder.h"
 #include "unit/message_of.h"
 #include "unit/temporary_folder.h"
+#include "wick/convert/checkpoint_to_gguf.h"
 #include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
 
@@ -66,6 +67,9 @@ TEST_F(RefusedFolder, AValueThatTheArchitectureHasNotNamesKeyAndValue) {
   expect_config_refused({{"final_logit_softcapping", "high"}}, {"final_logit_softcapping", "high"}, "gemma2");
   expect_config_refused({{"partial_rotary_factor", 1.5}}, {"partial_rotary_factor = 1.5"});
   expect_config_refused({{"rotary_pct", "all"}}, {"rotary_pct", "all"});
+  expect_config_refused({{"head_dim", 20}, {"rotary_pct", 0.25}}, {"rotary_pct = 0.25", "head's 20 dimensions 5 would turn"});
+  expect_config_refused({{"head_dim", 20}, {"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.75}}}},
+                        {"rope_parameters.partial_rotary_factor = 0.75", "15 would turn"});
   expect_config_refused({{"rms_norm_eps", 0}}, {"rms_norm_eps = 0"});
   expect_config_refused({{"rms_norm_eps", -1e-5}}, {"rms_norm_eps = -1e-05"});
   expect_config_refused({{"rope_theta", 0}}, {"rope_theta = 0"});
@@ -78,6 +82,33 @@ TEST_F(RefusedFolder, AValueThatTheArchitectureHasNotNamesKeyAndValue) {
   expect_config_refused({{"num_key_value_heads", 3}}, {"num_key_value_heads = 3", "4 heads"});
   expect_config_refused({{"num_hidden_layers", "three"}}, {"num_hidden_layers", "'three'"});
   expect_config_refused({{"hidden_size", nullptr}}, {"embedding_length"});
+}
+
+// In GGUF files 0 is no factor; transformers multiplies or divides by it.
+TEST_F(RefusedFolder, AFactorOfZero) {
+  for (const char* key : {"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"}) {
+    TinyFolder made = tiny_folder_of("llama");
+    made.config.update({{"architectures", {"GraniteForCausalLM"}}, {key, 0}});
+    expect_refused(made, {std::string("config.json: ") + key + " = 0: a number above 0 is needed"});
+    made.config.update({{key, 0.0}});
+    expect_refused(made, {std::string("config.json: ") + key + " = 0.0"});
+  }
+}
+
+// Behind the context, transformers would turn new keys by other frequencies than those in the cache.
+TEST_F(RefusedFolder, APlaceBehindTheContextOfDynamicRope) {
+  TinyFolder made = tiny_folder_of("llama");
+  made.config.update({{"rope_parameters", {{"rope_type", "dynamic"}, {"factor", 2.0}}}});
+  const std::filesystem::path folder = folder_.path() / "dynamic", file = folder_.path() / "dynamic.gguf";
+  made.write(folder);
+  write_gguf(Checkpoint::open(folder), file);
+  for (const std::filesystem::path& path : {folder, file}) {
+    const std::unique_ptr<LanguageModel> model = load_language_model(Checkpoint::open(path), Device::cpu());
+    EXPECT_EQ(message_of([&] { (void)model->new_sequence(256); }), "nothing was thrown");
+    const std::string text = message_of([&] { (void)model->new_sequence(257); });
+    EXPECT_NE(text.find("257 tokens"), std::string::npos) << text;
+    EXPECT_NE(text.find("1 to 256 (dynamic RoPE scaling begins behind that"), std::string::npos) << text;
+  }
 }
 
 TEST_F(RefusedFolder, AConfigurationThatContradictsItsTensors) {

@@ -34,8 +34,7 @@ std::string without_last_break(std::string text) {
 
 int64_t choose_context(const GenerateOptions& options, const ModelInfo& info) {
   if (options.context > info.context_length) {
-    fail(ErrorCode::invalid_argument, "--context {}: {} was made for at most {} positions", options.context, info.name,
-         info.context_length);
+    fail(ErrorCode::invalid_argument, "--context {}: {} was made for positions up to {}", options.context, info.name, info.longest());
   }
   return options.context > 0 ? options.context : info.context_length;
 }

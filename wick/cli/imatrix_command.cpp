@@ -39,7 +39,7 @@ void collect(const Console& console, const Options& options) {
   refuse_to_overwrite(loaded.file, options.out);
   const ModelInfo& info = loaded.model->info();
   if (options.context > info.context_length) {
-    fail(ErrorCode::context_full, "--context {}: the context of {} holds {}", options.context, info.name, info.context_length);
+    fail(ErrorCode::context_full, "--context {}: the context of {} holds {}", options.context, info.name, info.longest());
   }
   const std::optional<TokenId> bos = loaded.tokenizer->bos();
   std::vector<TokenId> tokens;

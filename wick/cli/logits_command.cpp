@@ -22,7 +22,7 @@ void write_logits(const Console& console, const LanguageModel& model, std::span<
   const auto count = static_cast<int64_t>(tokens.size());
   if (count > model.info().context_length) {
     fail(ErrorCode::context_full, "the text has {} tokens and the context of {} holds {}; shorten it", count, model.info().name,
-         model.info().context_length);
+         model.info().longest());
   }
   const std::unique_ptr<CachedSequence> cache = model.new_sequence(count);
   NpyWriter writer(path, DType::f32, {count, model.info().vocab_size});

@@ -143,7 +143,7 @@ Text text_of(const Options& options, const LoadedModel& loaded, const BaseLogits
 void check_context(const Options& options, const LoadedModel& loaded, int64_t context) {
   const ModelInfo& info = loaded.model->info();
   if (context > info.context_length) {
-    fail(ErrorCode::context_full, "--context {}: the context of {} holds {}", context, info.name, info.context_length);
+    fail(ErrorCode::context_full, "--context {}: the context of {} holds {}", context, info.name, info.longest());
   }
   if (!loaded.tokenizer->bos() && !options.second_half) {
     fail(ErrorCode::unsupported, "{}: the vocabulary has no BOS token, which each chunk begins with; give --second-half", info.name);

@@ -38,7 +38,7 @@ Score score(const LanguageModel& model, std::span<const TokenId> tokens, size_t 
   const auto count = static_cast<int64_t>(tokens.size());
   if (count > model.info().context_length) {
     fail(ErrorCode::context_full, "the text has {} tokens and the context of {} holds {}; shorten it", count, model.info().name,
-         model.info().context_length);
+         model.info().longest());
   }
   Score result;
   const std::unique_ptr<CachedSequence> cache = model.new_sequence(count);

@@ -33,7 +33,7 @@ EngineInfo info_of(const LanguageModel& model, const EngineOptions& options) {
   const int64_t context = options.context > 0 ? options.context : std::min(of.context_length, kDefaultContext);
   if (options.context < 0 || context > of.context_length) {
     fail(ErrorCode::invalid_argument, "EngineOptions: context {}: must be from 1 to {}, for which {} was made, or 0", options.context,
-         of.context_length, of.name);
+         of.longest(), of.name);
   }
   const bool on_host = !model.device().runtime().runs_kernels();
   return {.model = of.name,

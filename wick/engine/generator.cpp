@@ -83,7 +83,7 @@ Generator::Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> toke
     : model_(model), tokenizer_(std::move(tokenizer)), context_(context) {
   const ModelInfo& info = model.info();
   if (context < 1 || context > info.context_length) {
-    fail(ErrorCode::invalid_argument, "context {}: must be from 1 to {}, for which {} was made", context, info.context_length, info.name);
+    fail(ErrorCode::invalid_argument, "context {}: must be from 1 to {}, for which {} was made", context, info.longest(), info.name);
   }
   if (tokenizer_ == nullptr) fail(ErrorCode::invalid_argument, "Generator: no tokenizer; load one beside {}", info.name);
   check_vocabulary(info, *tokenizer_);

@@ -116,7 +116,8 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
            .layers = std::ssize(spec_.layers),
            .width = spec_.hidden_size,
            .parameters = weights.parameters(),
-           .file_bytes = checkpoint.file_bytes()};
+           .file_bytes = checkpoint.file_bytes(),
+           .dynamic_rope = !spec_.ropes.empty() && spec_.ropes.front().dynamic};
   // Without the folder of a file that gives the model no name: it may move.
   layout_.model = fmt::format("{} ({}, {} parameters, {} bytes)", std::filesystem::path(info_.name).filename().string(), info_.architecture,
                               info_.parameters, info_.file_bytes);

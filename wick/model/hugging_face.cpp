@@ -24,7 +24,7 @@ void check_biases(const Checkpoint::Folder& folder, const std::optional<bool>& s
 }
 
 // As GGUF files have them: both lengths of a head, and how many of its dimensions turn.
-void complete_heads(TranslatedConfig& config) {
+void complete_heads(TranslatedConfig& config, const std::string& path) {
   const std::string prefix = std::string(config.architecture->name) + ".";
   const auto number = [&](const char* name) -> uint64_t {
     const GgufValue* value = config.find(prefix + name);
@@ -46,8 +46,15 @@ void complete_heads(TranslatedConfig& config) {
   if (own > 0) config.metadata.emplace_back(prefix + "attention.value_length", GgufValue{own});
   config.origins.emplace(prefix + "attention.value_length", "head_dim");
   if (config.find(prefix + "rope.dimension_count") != nullptr) return;
-  config.metadata.emplace_back(prefix + "rope.dimension_count", GgufValue{static_cast<uint64_t>(static_cast<double>(head_dim) * factor)});
-  config.origins.emplace(prefix + "rope.dimension_count", "partial_rotary_factor");
+  const auto rotated = static_cast<uint64_t>(static_cast<double>(head_dim) * factor);
+  const auto said = config.origins.find(kRotaryFactor);
+  const std::string origin = said == config.origins.end() ? kRotaryFactor : said->second;
+  if (factor != 1 && rotated % 2 != 0) {
+    fail(ErrorCode::unsupported, "{}: {} = {}: of the head's {} dimensions {} would turn; want an even number", path, origin, factor,
+         head_dim, rotated);
+  }
+  config.metadata.emplace_back(prefix + "rope.dimension_count", GgufValue{rotated});
+  config.origins.emplace(prefix + "rope.dimension_count", origin);
 }
 
 // The rows of the first layer's queries, keys and values tell how many key/value heads there are.
@@ -105,7 +112,7 @@ bool is_hugging_face_folder(const std::filesystem::path& folder) {
 Checkpoint open_hugging_face(const std::filesystem::path& path) {
   const std::filesystem::path config_path = path / "config.json";
   TranslatedConfig config = parse_model_config(MappedFile::open(config_path)->bytes(), config_path.string());
-  complete_heads(config);
+  complete_heads(config, config_path.string());
   const ShardedSafetensors stored = ShardedSafetensors::open(path);
   stored.require_all();
   if (config.architecture->hugging_face.qkv_by_group) count_kv_heads(config, stored);

@@ -31,6 +31,10 @@ constexpr std::array<std::string_view, 22> kArithmetic = {
     "attention", "attn", "rope",     "rotary", "scal",     "multiplier", "softcap", "norm",       "bias",   "window", "expert",
     "moe",       "clip", "position", "alibi",  "parallel", "qk_",        "_act",    "activation", "layers", "mscale", "hidden"};
 
+// What scores, rows and logits are multiplied with or divided by.
+constexpr std::array<std::string_view, 5> kFactors = {"attention.scale", "embedding_scale", "expert_weights_scale", "logit_scale",
+                                                      "residual_scale"};
+
 std::string shown(const Json& value) {
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > 80) text = text.substr(0, 80) + "…";
@@ -234,8 +238,11 @@ void ConfigTranslator::translate_row(const ConfigRow& row, const Json& value) {
     case ConfigRow::Use::of_class:
     case ConfigRow::Use::flag_of_class: return;
     case ConfigRow::Use::read:
-      if (!value.is_null()) add_json(row.canonical, std::string(row.key), value);
-      return;
+      if (value.is_null()) return;
+      // transformers multiplies or divides by it; in GGUF files a factor of 0 is no factor.
+      if (std::find(kFactors.begin(), kFactors.end(), row.canonical) != kFactors.end() && number_of(value) == 0)
+        refuse(std::string(row.key), shown(value), "a number above 0 is needed");
+      return add_json(row.canonical, std::string(row.key), value);
     case ConfigRow::Use::zero_if_null:
       if (value.is_null()) return add_number(row.canonical, std::string(row.key), 0);
       if (number_of(value) == 0) refuse(std::string(row.key), shown(value), "a number above 0 is needed, or null for none");
@@ -366,6 +373,7 @@ void ConfigTranslator::translate_rotary_factor(const std::string& origin, const 
   const double share = number_of(value).value_or(0);
   if (value.is_boolean() || !(share > 0) || share > 1) refuse(origin, shown(value), "a positive number up to 1 is needed");
   rotary_factor_said_ = true;
+  result_.origins[kRotaryFactor] = origin;
   std::erase_if(result_.metadata, [](const auto& entry) { return entry.first == kRotaryFactor; });
   result_.metadata.emplace_back(kRotaryFactor, GgufValue{share});
 }
@@ -392,9 +400,9 @@ void ConfigTranslator::translate_scaling(const std::string& origin, const Json& 
   if (type == "longrope" || type == "su") return translate_longrope(origin, rope);
   // Dynamic scaling (NTK) begins behind max_position_embeddings, which is the model's context here: within it nothing is scaled.
   if (type == "dynamic") {
-    (void)positive(origin, rope, "factor");
-    if (const auto alpha = rope.find("alpha"); alpha != rope.end() && !says_nothing(*alpha)) translate_alpha(origin, rope);
-    return;
+    const double factor = positive(origin, rope, "factor");
+    if (const auto alpha = rope.find("alpha"); alpha != rope.end() && !says_nothing(*alpha)) return translate_alpha(origin, rope);
+    return add_number("rope.scaling.dynamic_factor", origin + ".factor", factor);
   }
   const bool known = type == "linear" || type == "llama3" || type == "yarn";
   if (!known) refuse(origin + ".rope_type", printable(type), "this version knows default, linear, dynamic, llama3, yarn and longrope");

@@ -12,6 +12,12 @@ std::vector<std::string_view> supported_architectures() {
   return names;
 }
 
+std::string ModelInfo::longest() const {
+  if (!dynamic_rope) return std::to_string(context_length);
+  return fmt::format("{} (dynamic RoPE scaling begins behind that: keys in the cache would change with each token; this version has not)",
+                     context_length);
+}
+
 int64_t rows_at_once(const Device& device) {
   // Enough to use each weight many times, few enough that the activations stay small. On a GPU, whose many groups share a matrix by blocks
   // of tokens and which may round the weights for each batch, those are more.
@@ -21,7 +27,7 @@ int64_t rows_at_once(const Device& device) {
 std::unique_ptr<KvPool> LanguageModel::new_pool(int64_t context, int64_t sequences, bool keep_prefixes) const {
   const ModelInfo& model = info();
   if (context < 1 || context > model.context_length) {
-    fail(ErrorCode::context_full, "a context of {} tokens was asked for; {} takes 1 to {}", context, model.name, model.context_length);
+    fail(ErrorCode::context_full, "a context of {} tokens was asked for; {} takes 1 to {}", context, model.name, model.longest());
   }
   KvPoolOptions options{.context = context, .step = rows_at_once(device()), .keep_prefixes = keep_prefixes, .devices = cache_devices()};
   options.bytes = KvPool::bytes_for(cache_layout(), options, sequences);

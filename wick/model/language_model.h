@@ -27,7 +27,11 @@ struct ModelInfo {
   int64_t layers = 0;
   int64_t width = 0;  // embedding length
   int64_t parameters = 0;
-  uint64_t file_bytes = 0;  // of all parts of the model file
+  uint64_t file_bytes = 0;    // of all parts of the model file
+  bool dynamic_rope = false;  // the file asks for other frequencies behind context_length, which this version does not run
+
+  // The longest context for a message: its number, and why a longer one is refused where the file itself has a rule for it.
+  [[nodiscard]] std::string longest() const;
 };
 
 // Which tokens of a call get logits.

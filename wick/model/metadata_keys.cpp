@@ -44,6 +44,7 @@ constexpr std::array kSharedKeys = {
     read("rope.scale_linear"),
     read("rope.scaling.type"),
     read("rope.scaling.factor"),
+    read("rope.scaling.dynamic_factor"),
     read("rope.scaling.attn_factor"),
     read("rope.scaling.original_context_length"),
     read("rope.scaling.low_freq_factor"),

@@ -50,6 +50,7 @@ RopeConfig read_rope(const ModelConfig& config) {
   const std::optional<double> linear = keys.find_positive_or_zero("rope.scale_linear");
   // Even a factor of 0 hides the older key, as in llama.cpp.
   rope.factor = keys.find_number("rope.scaling.factor") ? factor.value_or(1) : linear.value_or(1);
+  rope.dynamic = keys.has("rope.scaling.dynamic_factor");
   rope.original_context = keys.size_or("rope.scaling.original_context_length", config.context_length);
   rope.low_frequency_factor = keys.positive_or("rope.scaling.low_freq_factor", 1);
   rope.high_frequency_factor = keys.positive_or("rope.scaling.high_freq_factor", 4);

@@ -17,6 +17,7 @@ struct RopeConfig {
   double base = 10000;
   RopeScaling scaling = RopeScaling::none;
   double factor = 1;             // the context is stretched by this much
+  bool dynamic = false;          // behind the context, the base would grow with the text (dynamic NTK): no table is made for that
   int64_t original_context = 0;  // what the model was trained for, before stretching: llama3 and yarn
   // llama3 (Llama 3.1): wavelengths above original_context / low_frequency_factor are stretched, below …/ high_… are kept.
   double low_frequency_factor = 1;
