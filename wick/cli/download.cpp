@@ -13,10 +13,10 @@ namespace {
 // Of libcurl's interface, which has been binary compatible since 7.16.
 using CurlHandle = void*;
 constexpr int kCurlUrl = 10002, kCurlWriteData = 10001, kCurlErrorBuffer = 10010, kCurlRange = 10007, kCurlUserAgent = 10018,
-              kCurlHeaders = 10023;
-constexpr int kCurlWriteFunction = 20011;
+              kCurlHeaders = 10023, kCurlProgressData = 10057;
+constexpr int kCurlWriteFunction = 20011, kCurlProgressFunction = 20219;
 constexpr int kCurlLowSpeedLimit = 19, kCurlLowSpeedTime = 20, kCurlFollow = 52, kCurlMostRedirections = 68, kCurlConnectTimeout = 78,
-              kCurlNoSignal = 99, kCurlProtocols = 181, kCurlRedirectionProtocols = 182;
+              kCurlNoProgress = 43, kCurlNoSignal = 99, kCurlProtocols = 181, kCurlRedirectionProtocols = 182;
 constexpr int kCurlResponseCode = 0x200002;
 constexpr long kCurlHttp = 1, kCurlHttps = 2;
 constexpr int kCurlCannotResolve = 6, kCurlCannotConnect = 7;
@@ -42,6 +42,7 @@ namespace {
 struct Transfer {
   std::function<int()> status;
   const Downloader::Sink& sink;
+  const std::function<void()>& check;
   std::exception_ptr failure = {};
 };
 
@@ -60,9 +61,21 @@ size_t take_bytes(const char* bytes, size_t size, size_t count, void* data) {
   return length;
 }
 
+// libcurl ends a transfer whose progress does not return 0.
+int note_progress(void* data, int64_t /*total*/, int64_t /*now*/, int64_t /*upload_total*/, int64_t /*upload_now*/) {
+  auto& transfer = *static_cast<Transfer*>(data);
+  try {
+    transfer.check();
+  } catch (...) {
+    transfer.failure = std::current_exception();
+    return 1;
+  }
+  return 0;
+}
+
 }  // namespace
 
-Downloader::Downloader() : library_(std::make_unique<Library>()) {
+Downloader::Downloader(std::function<void()> check) : library_(std::make_unique<Library>()), check_(std::move(check)) {
   const std::array<std::string, 2> names = {"libcurl.so.4", "libcurl-gnutls.so.4"};
   library_->code = open_first(names, "what downloads models", "install libcurl4, or download the files and name them");
   const auto find = [&]<class Function>(const char* name, Function*& function) {
@@ -90,12 +103,17 @@ int Downloader::get(const Request& request, const Sink& sink) {
     curl.info(handle.get(), kCurlResponseCode, &code);
     return static_cast<int>(code);
   };
-  Transfer transfer{status, sink};
+  Transfer transfer{status, sink, check_};
   std::array<char, kCurlErrorBytes> reason{};
   std::unique_ptr<void, void (*)(void*)> headers(nullptr, curl.free_list);
   curl.set(handle.get(), kCurlUrl, request.url.c_str());
   curl.set(handle.get(), kCurlWriteFunction, &take_bytes);
   curl.set(handle.get(), kCurlWriteData, static_cast<void*>(&transfer));
+  if (check_) {
+    curl.set(handle.get(), kCurlProgressFunction, &note_progress);
+    curl.set(handle.get(), kCurlProgressData, static_cast<void*>(&transfer));
+    curl.set(handle.get(), kCurlNoProgress, 0L);
+  }
   curl.set(handle.get(), kCurlErrorBuffer, reason.data());
   curl.set(handle.get(), kCurlUserAgent, "wick");
   curl.set(handle.get(), kCurlFollow, 1L);

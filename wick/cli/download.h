@@ -12,8 +12,9 @@ namespace wick {
 
 class Downloader {
  public:
+  // `check` is called about once a second during a transfer; what it throws ends it and comes out of get().
   // Errors: not_found where the system has no libcurl.
-  Downloader();
+  explicit Downloader(std::function<void()> check = {});
   ~Downloader();
   Downloader(const Downloader&) = delete;
   Downloader& operator=(const Downloader&) = delete;
@@ -33,6 +34,7 @@ class Downloader {
  private:
   struct Library;
   std::unique_ptr<Library> library_;
+  std::function<void()> check_;
 };
 
 }  // namespace wick

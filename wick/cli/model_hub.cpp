@@ -304,7 +304,7 @@ HubReference HubReference::parse(std::string_view text) {
 
 std::string HubReference::to_string() const { return fmt::format("hf://{}/{}{}{}", owner, name, file.empty() ? "" : ":", file); }
 
-ModelHub::ModelHub(const Console& console) : console_(console) {
+ModelHub::ModelHub(const Console& console, std::function<void()> check) : console_(console), check_(std::move(check)) {
   if (console.cache_directory.empty()) {
     fail(ErrorCode::not_found, "models of a hub are kept in the cache, and there is no folder for it: set WICK_CACHE_DIR");
   }
@@ -323,7 +323,7 @@ std::optional<fs::path> ModelHub::find(const HubReference& reference) const {
 }
 
 fs::path ModelHub::pull(const HubReference& reference) const try {
-  Downloader downloader;
+  Downloader downloader(check_);
   const fs::path folder = folder_of(reference);
   const std::vector<HubFile> wanted = chosen_files(reference, ask_hub(console_, downloader, reference));
   if (wanted.empty()) {

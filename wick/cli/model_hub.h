@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,8 +37,9 @@ struct HubModel {
 
 class ModelHub {
  public:
+  // `check` is called now and then while pull() downloads; what it throws comes out of pull(), and what has come stays.
   // Errors: not_found without a cache folder.
-  explicit ModelHub(const Console& console);
+  explicit ModelHub(const Console& console, std::function<void()> check = {});
 
   // The file or folder to load, if all of it is here.
   [[nodiscard]] std::optional<std::filesystem::path> find(const HubReference& reference) const;
@@ -53,6 +55,7 @@ class ModelHub {
   [[nodiscard]] std::filesystem::path folder_of(const HubReference& reference) const;
 
   const Console& console_;
+  std::function<void()> check_;
   std::filesystem::path folder_;
 };
 

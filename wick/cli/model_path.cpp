@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "wick/base/fail.h"
@@ -83,10 +84,10 @@ std::filesystem::path resolve_model(const Console& console, const std::string& n
   return named;
 }
 
-std::filesystem::path resolve_hub(const Console& console, const std::string& named) {
+std::filesystem::path resolve_hub(const Console& console, const std::string& named, std::function<void()> check) {
   if (!HubReference::is_one(named)) return named;
   const HubReference reference = HubReference::parse(named);
-  const ModelHub hub(console);
+  const ModelHub hub(console, std::move(check));
   if (const auto here = hub.find(reference)) return *here;
   console.note(fmt::format("{} is not here: downloading it", reference.to_string()));
   return hub.pull(reference);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "wick/cli/console.h"
@@ -13,8 +14,8 @@ namespace wick {
 // Errors: not_found (a folder without a model, no default model), invalid_argument (a folder with several models).
 [[nodiscard]] std::filesystem::path resolve_model(const Console& console, const std::string& named);
 
-// A path, or hf://OWNER/NAME[:FILE], which is downloaded if it is not in the cache. Errors: ModelHub's.
-[[nodiscard]] std::filesystem::path resolve_hub(const Console& console, const std::string& named);
+// A path, or hf://OWNER/NAME[:FILE], which is downloaded if it is not in the cache; `check`: ModelHub's. Errors: ModelHub's.
+[[nodiscard]] std::filesystem::path resolve_hub(const Console& console, const std::string& named, std::function<void()> check = {});
 
 // The same for programs that need no more than the tokenizer: a folder may have a tokenizer.json or tokenizer.model instead.
 [[nodiscard]] std::filesystem::path resolve_tokenizer(const Console& console, const std::string& named);
