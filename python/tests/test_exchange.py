@@ -112,15 +112,34 @@ def test_jax_arrays():
     assert jnp.from_dlpack(wick.ones(3, "bf16")).dtype == jnp.bfloat16
 
 
+def has_torch(python):
+    found = subprocess.run([python, "-c", "import sys, torch; print(*sys.version_info[:2])"], capture_output=True, text=True)
+    return found.returncode == 0 and found.stdout.split() == [str(part) for part in sys.version_info[:2]]
+
+
 def test_torch_tensors():
-    torch = pytest.importorskip("torch")
-    for source in (torch.arange(6.0).reshape(2, 3), torch.arange(6.0).reshape(2, 3).T, torch.ones(4, dtype=torch.bfloat16)):
-        x = wick.from_dlpack(source)
-        assert x.tolist() == source.tolist()
-        back = torch.from_dlpack(x)
-        assert back.dtype == source.dtype and back.stride() == source.stride()
-        back[0] = 7
-        assert x.tolist() == source.tolist()
+    """By this Python's PyTorch, or by the system's."""
+    python = next((one for one in (sys.executable, "/usr/bin/python3") if os.path.exists(one) and has_torch(one)), None)
+    if python is None:
+        pytest.skip("no PyTorch for this Python")
+    program = """
+import torch, wick
+for source in (torch.arange(6.0).reshape(2, 3), torch.arange(6.0).reshape(2, 3).T, torch.ones(4, dtype=torch.bfloat16), torch.arange(5),
+               torch.arange(12.0)[::3], torch.tensor(2.5), torch.ones((0, 3))):
+    x = wick.from_dlpack(source)
+    assert x.tolist() == source.tolist() and x.shape == tuple(source.shape)
+    back = torch.from_dlpack(x)
+    assert back.dtype == source.dtype and back.stride() == source.stride()
+    back[...] = 7
+    assert x.tolist() == source.tolist()
+assert torch.from_dlpack(wick.arange(6, dtype=wick.f32).reshape(2, 3)[:, 1:]).tolist() == [[1, 2], [4, 5]]
+x = wick.from_dlpack(torch.full((1000,), 3.0))
+assert x.sum().item() == 3000
+print("shared")
+"""
+    done = subprocess.run([python, "-c", program], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "PYTHONPATH": str(pathlib.Path(wick._wick.__file__).resolve().parents[1])})
+    assert done.returncode == 0 and done.stdout == "shared\n", done.stderr
 
 
 class Managed(ctypes.Structure):
