@@ -32,6 +32,7 @@ EXACT = {
     "def __eq__(self, other: Operand, /) -> Value: ...": "def __eq__(self, other: Operand, /) -> Value: ...  # type: ignore[override]",
     "def __ne__(self, other: Operand, /) -> Value: ...": "def __ne__(self, other: Operand, /) -> Value: ...  # type: ignore[override]",
     "def next(self) -> object: ...": "def next(self) -> tuple[typing.Any, ...] | None: ...",
+    "def poll(self) -> object: ...": "def poll(self) -> tuple[typing.Any, ...] | None: ...",
     "def __exit__(self, *args: typing.Any) -> None: ...": "def __exit__(self, *args: object) -> None: ...",
 }
 

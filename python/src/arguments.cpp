@@ -47,14 +47,8 @@ std::optional<Kind> find_kind(std::string_view name) {
 [[noreturn]] void fail_value(const std::string& message) { throw nb::value_error(message.c_str()); }
 
 int64_t integer_of(nb::handle object, const char* function) {
-  const nb::object index = nb::steal(PyNumber_Index(object.ptr()));
-  if (!index.is_valid()) {
-    PyErr_Clear();
-    fail_type(fmt::format("{}: expected an int, got {}", function, wick_python::type_name(object)));
-  }
-  const int64_t value = PyLong_AsLongLong(index.ptr());
-  if (value == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
-  return value;
+  if (PyIndex_Check(object.ptr()) == 0) fail_type(fmt::format("{}: expected an int, got {}", function, wick_python::type_name(object)));
+  return index_value(object);
 }
 
 bool is_sequence(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
@@ -62,13 +56,17 @@ bool is_sequence(nb::handle object) { return PyList_Check(object.ptr()) || PyTup
 Py_ssize_t length_of(nb::handle sequence) {
   return PyList_Check(sequence.ptr()) ? PyList_Size(sequence.ptr()) : PyTuple_Size(sequence.ptr());
 }
-nb::handle item_of(nb::handle sequence, Py_ssize_t index) {
-  return PyList_Check(sequence.ptr()) ? PyList_GetItem(sequence.ptr(), index) : PyTuple_GetItem(sequence.ptr(), index);
+// Owned: what an object's own methods do may take it out of a list. Errors: IndexError, where a list has become shorter meanwhile.
+nb::object item_of(nb::handle sequence, Py_ssize_t index) {
+  PyObject* item = PyList_Check(sequence.ptr()) ? PyList_GetItem(sequence.ptr(), index) : PyTuple_GetItem(sequence.ptr(), index);
+  if (item == nullptr) nb::raise_python_error();
+  return nb::borrow(item);
 }
 
-// The shape of nested sequences, and the widest kind of number in them.
+// The shape of nested sequences, their numbers, and the widest kind of number among them.
 struct NestedScan {
   std::vector<int64_t> shape;
+  std::vector<nb::object> numbers;
   bool has_float = false;
   bool has_int = false;
   bool has_bool = false;
@@ -84,6 +82,7 @@ void scan_number(nb::handle object, NestedScan& scan, const char* function) {
   } else {
     fail_type(fmt::format("{}: expected numbers, got {}", function, wick_python::type_name(object)));
   }
+  scan.numbers.push_back(nb::borrow(object));
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as a shape has dimensions
@@ -108,12 +107,7 @@ void scan_nested(nb::handle object, size_t depth, NestedScan& scan, const char* 
 template <class T>
 T number_as(nb::handle object) {
   if constexpr (std::is_integral_v<T>) {
-    if (!PyFloat_Check(object.ptr()) && PyIndex_Check(object.ptr())) {
-      const nb::object index = nb::steal(PyNumber_Index(object.ptr()));
-      const int64_t value = PyLong_AsLongLong(index.ptr());
-      if (value == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
-      return static_cast<T>(value);
-    }
+    if (!PyFloat_Check(object.ptr()) && PyIndex_Check(object.ptr())) return static_cast<T>(index_value(object));
   }
   const double value = PyFloat_AsDouble(object.ptr());
   if (value == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
@@ -121,38 +115,28 @@ T number_as(nb::handle object) {
 }
 
 template <class T>
-// NOLINTNEXTLINE(misc-no-recursion): as deep as a shape has dimensions
-void flatten_nested(nb::handle object, std::vector<T>& into) {
-  if (!is_sequence(object)) {
-    into.push_back(number_as<T>(object));
-    return;
-  }
-  const Py_ssize_t length = length_of(object);
-  for (Py_ssize_t i = 0; i < length; ++i) flatten_nested(item_of(object, i), into);
-}
-
-template <class T>
-Tensor nested_tensor(nb::handle object, const Shape& shape, const Device& device) {
+Tensor nested_tensor(const std::vector<nb::object>& numbers, const Shape& shape, const Device& device) {
   std::vector<T> values;
-  values.reserve(static_cast<size_t>(shape.elements()));
-  flatten_nested(object, values);
+  values.reserve(numbers.size());
+  for (const nb::object& number : numbers) values.push_back(number_as<T>(number));
   return unlocked([&] { return Tensor::from_owned(std::move(values), shape, device); });
 }
 
 // Tensors inside of lists: [Tensor, Tensor] is a stack of them.
 bool holds_arrays(nb::handle object) {
-  nb::handle first = object;
-  while (is_sequence(first) && length_of(first) > 0) first = item_of(first, 0);
+  nb::object first = nb::borrow(object);
+  for (int depth = 0; depth <= wick::kMaxRank && is_sequence(first) && length_of(first) > 0; ++depth) first = item_of(first, 0);
   return !is_sequence(first) && !is_number(first) && (nb::isinstance<Array>(first) || nb::hasattr(first, "__dlpack__"));
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as a shape has dimensions
-Array stack_nested(nb::handle object, const Device& device, const char* function) {
+Array stack_nested(nb::handle object, int depth, const Device& device, const char* function) {
   if (!is_sequence(object)) return array_of(object, std::nullopt, device, function);
+  if (depth >= wick::kMaxRank) fail_value(fmt::format("{}: more than {} dimensions", function, wick::kMaxRank));
   std::vector<Tensor> parts;
   bool boolean = true;
   for (const nb::handle part : nb::borrow<nb::sequence>(object)) {
-    const Array made = stack_nested(part, device, function);
+    const Array made = stack_nested(part, depth + 1, device, function);
     boolean = boolean && made.boolean;
     parts.push_back(made.t);
   }
@@ -161,11 +145,11 @@ Array stack_nested(nb::handle object, const Device& device, const char* function
 
 Array array_of_nested(nb::handle object, std::optional<Kind> kind, const Device& device, const char* function) {
   if (holds_arrays(object)) {
-    const Array stacked = stack_nested(object, device, function);
+    const Array stacked = stack_nested(object, 0, device, function);
     return kind ? convert(stacked, *kind) : stacked;
   }
   NestedScan scan;
-  for (nb::handle level = object; is_sequence(level) && scan.shape.size() <= static_cast<size_t>(wick::kMaxRank);) {
+  for (nb::object level = nb::borrow(object); is_sequence(level) && scan.shape.size() <= static_cast<size_t>(wick::kMaxRank);) {
     const Py_ssize_t length = length_of(level);
     scan.shape.push_back(length);
     if (length == 0) break;
@@ -173,22 +157,23 @@ Array array_of_nested(nb::handle object, std::optional<Kind> kind, const Device&
   }
   scan_nested(object, 0, scan, function);
   const Shape shape{std::span<const int64_t>(scan.shape)};
+  if (static_cast<int64_t>(scan.numbers.size()) != shape.elements()) {
+    fail_value(fmt::format("{}: the nested sequences have changed while they were read", function));
+  }
   const bool integral = scan.has_int || scan.has_bool;
   const Kind natural = scan.has_float || !integral ? Kind{wick::default_dtype()} : scan.has_int ? Kind{DType::i64} : kBool;
   const Kind wanted = kind.value_or(natural);
   if (scan.has_float || !integral) {
-    if (wanted.dtype == DType::f64 || wanted.boolean) return convert({nested_tensor<double>(object, shape, device)}, wanted);
-    if (wick::is_integer(wanted.dtype)) return convert({nested_tensor<double>(object, shape, device)}, wanted);
-    return convert({nested_tensor<float>(object, shape, device)}, wanted);
+    const bool in_f64 = wanted.dtype == DType::f64 || wanted.boolean || wick::is_integer(wanted.dtype);
+    if (in_f64) return convert({nested_tensor<double>(scan.numbers, shape, device)}, wanted);
+    return convert({nested_tensor<float>(scan.numbers, shape, device)}, wanted);
   }
-  return convert({nested_tensor<int64_t>(object, shape, device)}, wanted);
+  return convert({nested_tensor<int64_t>(scan.numbers, shape, device)}, wanted);
 }
 
 // A whole number as a scalar tensor of an integer dtype. Errors: OverflowError where the dtype does not hold it.
 Tensor whole_number(nb::handle number, DType dtype, const Device& device) {
-  const nb::object index = nb::steal(PyNumber_Index(number.ptr()));
-  const int64_t value = PyLong_AsLongLong(index.ptr());
-  if (value == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
+  const int64_t value = index_value(number);
   const int bits = 8 * wick::info(dtype).block_bytes;
   const bool is_unsigned = dtype == DType::u8 || dtype == DType::u32;
   const int64_t lowest = is_unsigned ? 0 : bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
@@ -209,6 +194,30 @@ void InterpreterUnlocked::wait_for_exit() noexcept {
 
 std::string type_name(nb::handle object) {
   return nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))).attr("__name__"));
+}
+
+int64_t index_value(nb::handle object) {
+  const nb::object index = nb::steal(PyNumber_Index(object.ptr()));
+  if (!index.is_valid()) nb::raise_python_error();
+  const int64_t value = PyLong_AsLongLong(index.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
+  return value;
+}
+
+int dim_value(int64_t dim, const char* function) {
+  if (dim < INT32_MIN || dim > INT32_MAX) throw nb::index_error(fmt::format("{}: there is no dimension {}", function, dim).c_str());
+  return static_cast<int>(dim);
+}
+
+void refuse_value(nb::handle object, std::string_view what) {
+  constexpr size_t kMostShown = 60;
+  std::string shown = fmt::format("a value of type {}", wick_python::type_name(object));
+  if (PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr()) || PyUnicode_Check(object.ptr())) {
+    const nb::object text = nb::steal(PyObject_Repr(object.ptr()));
+    if (!text.is_valid()) PyErr_Clear();  // an int of more digits than Python writes
+    if (text.is_valid() && nb::len(text) <= kMostShown) shown = nb::cast<std::string>(text);
+  }
+  fail_type(fmt::format("{}: {} is of the wrong type, or too large", what, shown));
 }
 
 bool is_number(nb::handle object) {
@@ -276,7 +285,7 @@ wick::Dims dims_of(nb::handle object, const Tensor& x, const char* function) {
   if (object.is_none()) {
     for (int dim = 0; dim < x.rank(); ++dim) dims.push_back(dim);
   } else {
-    for (const int64_t dim : integers_of(object, function)) dims.push_back(static_cast<int>(dim));
+    for (const int64_t dim : integers_of(object, function)) dims.push_back(dim_value(dim, function));
   }
   return wick::Dims(std::move(dims));
 }
@@ -366,16 +375,22 @@ Array operand_of(nb::handle object, const Array& beside, const char* function) {
   fail_type(fmt::format("{}: expected a tensor, an array or a number, got {}", function, wick_python::type_name(object)));
 }
 
-std::vector<Tensor> tensors_of(nb::handle sequence, const char* function) {
+std::vector<Array> arrays_of(nb::handle sequence, const char* function) {
   if (!PySequence_Check(sequence.ptr()) || nb::isinstance<Array>(sequence)) {
     fail_type(fmt::format("{}: expected a list of tensors, got {}", function, wick_python::type_name(sequence)));
   }
-  std::vector<Tensor> tensors;
+  std::vector<Array> arrays;
   for (const nb::handle item : nb::borrow<nb::sequence>(sequence)) {
     if (!nb::isinstance<Array>(item))
       fail_type(fmt::format("{}: expected a list of tensors, got {} in it", function, wick_python::type_name(item)));
-    tensors.push_back(nb::cast<const Array&>(item).t);
+    arrays.push_back(nb::cast<const Array&>(item));
   }
+  return arrays;
+}
+
+std::vector<Tensor> tensors_of(nb::handle sequence, const char* function) {
+  std::vector<Tensor> tensors;
+  for (Array& array : arrays_of(sequence, function)) tensors.push_back(std::move(array.t));
   return tensors;
 }
 

@@ -5,8 +5,11 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,8 +42,27 @@ struct Array {
 };
 
 // Where backward leaves a variable's gradient.
-struct GradientSlot {
-  std::optional<Tensor> gradient;
+class GradientSlot {
+ public:
+  [[nodiscard]] std::optional<Tensor> get() const {
+    const std::lock_guard lock(mutex_);
+    return gradient_;
+  }
+  // What was there dies after the lock is given back: its memory may be Python's.
+  void set(std::optional<Tensor> gradient) {
+    const std::lock_guard lock(mutex_);
+    gradient_.swap(gradient);
+  }
+  void add(const Tensor& gradient) {
+    std::optional<Tensor> sum;
+    const std::lock_guard lock(mutex_);
+    sum = gradient_ ? gradient_->add(gradient) : gradient;
+    gradient_.swap(sum);
+  }
+
+ private:
+  mutable std::mutex mutex_;  // several threads may call backward
+  std::optional<Tensor> gradient_;
 };
 
 // A variable is an Array whose tensor is tracked.
@@ -100,6 +122,10 @@ Array call_view(const Array& self, Arguments... arguments) {
 [[nodiscard]] Kind kind_or(nb::handle object, Kind otherwise, const char* function);
 // A Device, its name, or None for the default one.
 [[nodiscard]] Device device_of(nb::handle object, const char* function);
+// What __index__ gives. Errors: those of __index__; OverflowError.
+[[nodiscard]] int64_t index_value(nb::handle object);
+// Errors: IndexError for a number that no dimension can have.
+[[nodiscard]] int dim_value(int64_t dim, const char* function);
 // An int, or a sequence of them.
 [[nodiscard]] std::vector<int64_t> integers_of(nb::handle object, const char* function);
 [[nodiscard]] Shape shape_of(nb::handle object, const char* function);
@@ -111,12 +137,24 @@ Array call_view(const Array& self, Arguments... arguments) {
 [[nodiscard]] std::string type_name(nb::handle object);
 // Whether the object is a Python or NumPy number.
 [[nodiscard]] bool is_number(nb::handle object);
+// Says that `what` cannot be this object.
+[[noreturn]] void refuse_value(nb::handle object, std::string_view what);
+// The object as a T; `what` is its name in messages.
+template <class T>
+T value_as(nb::handle object, std::string_view what) {
+  try {
+    return nb::cast<T>(object);
+  } catch (const nb::cast_error&) {
+    refuse_value(object, what);
+  }
+}
 // A Tensor, anything with __dlpack__ or the buffer protocol, a number, or nested sequences of numbers.
 [[nodiscard]] Array array_of(nb::handle object, std::optional<Kind> kind, const Device& device, const char* function);
 // The same beside another operand: a number takes that one's dtype and device.
 [[nodiscard]] Array operand_of(nb::handle object, const Array& beside, const char* function);
 // None where the object is nothing that tensors are made of.
 [[nodiscard]] std::optional<Array> try_operand(nb::handle object, const Array& beside, const char* function);
+[[nodiscard]] std::vector<Array> arrays_of(nb::handle sequence, const char* function);
 [[nodiscard]] std::vector<Tensor> tensors_of(nb::handle sequence, const char* function);
 
 // The dtype that both are converted to where they meet.

@@ -51,9 +51,7 @@ Gradients backward(const Array& root, bool create_graph, bool keep, const std::o
   unlocked([&] {
     for (const uint64_t id : found.store.get_ids()) {
       const std::shared_ptr<GradientSlot> slot = slots().find(id);
-      if (slot == nullptr) continue;
-      const Tensor own = *found.store.get_id(id);
-      slot->gradient = slot->gradient ? slot->gradient->add(own) : own;
+      if (slot != nullptr) slot->add(*found.store.get_id(id));
     }
   });
   return found;
@@ -145,9 +143,12 @@ void bind_autograd(nb::module_& module, nb::class_<Array>& tensor) {
           nb::arg("value"), nb::sig("def set(self, value: TensorLike) -> None"), "Overwrites the elements.")
       .def_prop_rw(
           "grad",
-          [](const Variable& self) -> nb::object { return self.slot->gradient ? nb::cast(Array{*self.slot->gradient}) : nb::none(); },
+          [](const Variable& self) -> nb::object {
+            const std::optional<Tensor> gradient = self.slot->get();
+            return gradient ? nb::cast(Array{*gradient}) : nb::none();
+          },
           [](Variable& self, const std::optional<Array>& gradient) {
-            self.slot->gradient = gradient ? std::optional(gradient->t) : std::nullopt;
+            self.slot->set(gradient ? std::optional(gradient->t) : std::nullopt);
           },
           nb::for_setter(nb::arg("gradient").none()), nb::for_getter(nb::sig("def grad(self) -> Tensor | None")),
           nb::for_setter(nb::sig("def grad(self, gradient: Tensor | None, /) -> None")))

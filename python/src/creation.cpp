@@ -61,16 +61,13 @@ Array tensor(nb::handle data, nb::handle dtype, nb::handle device, std::optional
 
 // A list of tensors of one dtype: what they are promoted to.
 std::pair<std::vector<Tensor>, bool> promoted(nb::handle sequence, const char* function) {
-  std::vector<Tensor> tensors = tensors_of(sequence, function);
+  const std::vector<Array> arrays = arrays_of(sequence, function);
   std::optional<Kind> kind;
-  for (const nb::handle item : nb::borrow<nb::sequence>(sequence)) {
-    const Kind own = nb::cast<const Array&>(item).kind();
-    kind = kind ? promote(*kind, own) : own;
-  }
-  if (kind) {
-    size_t i = 0;
-    for (const nb::handle item : nb::borrow<nb::sequence>(sequence)) tensors[i++] = as_kind(nb::cast<const Array&>(item), *kind);
-  }
+  for (const Array& array : arrays) kind = kind ? promote(*kind, array.kind()) : array.kind();
+  std::vector<Tensor> tensors;
+  unlocked([&] {
+    for (const Array& array : arrays) tensors.push_back(as_kind(array, *kind));
+  });
   return {std::move(tensors), kind && kind->boolean};
 }
 

@@ -16,7 +16,7 @@ Device open_device(const nb::object& name, int threads, bool validate) {
   const wick::DeviceOptions options = {.threads = threads, .validate = validate};
   if (name.is_none()) return unlocked([&] { return Device::best(options); });
   if (nb::isinstance<Device>(name)) return nb::cast<Device>(name);
-  const std::string text = nb::cast<std::string>(name);
+  const std::string text = value_as<std::string>(name, "Device");
   return unlocked([&] { return Device::parse(text, options); });
 }
 

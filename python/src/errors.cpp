@@ -44,6 +44,8 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
     std::rethrow_exception(thrown);
   } catch (const wick::Error& error) {
     PyErr_SetString(classes().at(static_cast<size_t>(error.code())), error.what());
+  } catch (const nb::cast_error&) {
+    PyErr_SetString(PyExc_TypeError, "an argument holds a value of the wrong type");
   }
 }
 

@@ -55,7 +55,7 @@ nb::object to_dlpack(const Array& self, nb::handle stream, std::optional<std::pa
   if (!itself && copy.has_value() && !*copy) throw nb::buffer_error("__dlpack__: copy=False, but the tensor is not in host memory");
   const bool copied = !itself || copy.value_or(false);
   // The consumer's stream -1: it waits for the tensor's device itself.
-  const bool waits = !PyLong_Check(stream.ptr()) || nb::cast<int64_t>(stream) != -1;
+  const bool waits = !PyLong_Check(stream.ptr()) || value_as<int64_t>(stream, "__dlpack__: stream") != -1;
   unlocked([&] {
     if (!itself) {
       given.t = self.t.to_device(Device::cpu());
@@ -239,7 +239,9 @@ Array unpickle(const nb::bytes& bytes, nb::handle shape, const std::string& kind
   const Kind kind = kind_of(nb::str(kind_name.c_str()), "unpickle");
   const Shape extents = shape_of(shape, "unpickle");
   const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
-  return {Tensor::from_bytes(std::span(data, bytes.size()), extents, kind.dtype, Device::parse(device_name)), kind.boolean};
+  return unlocked([&] {
+    return Array{Tensor::from_bytes(std::span(data, bytes.size()), extents, kind.dtype, Device::parse(device_name)), kind.boolean};
+  });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "../../apps/environment.h"
 #include "array.h"
+#include "wick/cli/model_path.h"
 #include "wick/cli/wick_command.h"
 #include "wick/tensor/files.h"
 
@@ -19,7 +20,10 @@ nb::dict arrays_of(const wick::NamedTensors& tensors) {
 
 wick::NamedTensors named_tensors(const nb::dict& dict) {
   wick::NamedTensors tensors;
-  for (const auto& [name, value] : dict) tensors.emplace(nb::cast<std::string>(name), nb::cast<const Array&>(value).t.detach());
+  for (const auto& [name, value] : dict) {
+    std::string key = value_as<std::string>(name, "save_tensors: a name");
+    tensors.emplace(std::move(key), value_as<const Array&>(value, "save_tensors: a tensor").t.detach());
+  }
   return tensors;
 }
 
@@ -55,6 +59,17 @@ int run_command(const std::vector<std::string>& arguments) {
   });
 }
 
+// The file or folder that a path or hf://OWNER/NAME[:FILE] means, downloaded if need be. Ctrl-C ends a download.
+std::filesystem::path find_model(const std::string& named) {
+  return unlocked([&] {
+    const wick::Console console = wick::console_of_process("wick");
+    return wick::resolve_hub(console, named, [] {
+      const nb::gil_scoped_acquire lock;
+      if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+    });
+  });
+}
+
 }  // namespace
 
 void bind_files(nb::module_& module) {
@@ -63,6 +78,7 @@ void bind_files(nb::module_& module) {
              "The tensors of a .safetensors file (an index, a folder), .npz, .npy, .pt or .pth, by name. Nothing of a file is run.");
   module.def("save_tensors", &save_tensors, nb::arg("tensors"), nb::arg("path"),
              nb::sig("def save_tensors(tensors: dict[str, Tensor], path: str | os.PathLike[str]) -> None"), "As .safetensors, or .npz.");
+  module.def("_find_model", &find_model, nb::arg("named"));
   module.def("_run_command", &run_command, nb::arg("arguments"));
 }
 

@@ -93,7 +93,7 @@ struct ValueStore {
 };
 
 std::string_view keep_text(ValueStore& store, nb::handle text) {
-  store.texts.push_back(std::make_unique<std::string>(nb::cast<std::string>(text)));
+  store.texts.push_back(std::make_unique<std::string>(value_as<std::string>(text, "save_gguf: a text")));
   return *store.texts.back();
 }
 
@@ -105,8 +105,11 @@ void pack_numbers(std::vector<std::unique_ptr<std::vector<T>>>& store, std::vect
 
 // A list of values of one kind; whole numbers are i64, or f64 where floats are among them.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the lists
-wick::GgufArray array_value(nb::handle object, const std::string& key, ValueStore& store) {
-  const nb::sequence items = nb::borrow<nb::sequence>(object);
+wick::GgufArray array_value(nb::handle object, const std::string& key, int depth, ValueStore& store) {
+  constexpr int kMostLists = 32;  // within each other
+  if (depth == kMostLists)
+    throw nb::value_error(fmt::format("save_gguf: {}: more than {} lists within each other", key, kMostLists).c_str());
+  const nb::tuple items = nb::tuple(nb::borrow(object));
   wick::GgufArray array;
   array.element_type = wick::GgufType::i64;
   array.size = nb::len(items);
@@ -129,7 +132,7 @@ wick::GgufArray array_value(nb::handle object, const std::string& key, ValueStor
     for (const nb::handle item : items) array.strings.push_back(keep_text(store, item));
   } else if (array.size > 0 && all_lists) {
     array.element_type = wick::GgufType::array;
-    for (const nb::handle item : items) array.arrays.push_back(array_value(item, key, store));
+    for (const nb::handle item : items) array.arrays.push_back(array_value(item, key, depth + 1, store));
   } else if (array.size > 0 && all_booleans) {
     array.element_type = wick::GgufType::boolean;
     std::vector<uint8_t> values;
@@ -137,7 +140,7 @@ wick::GgufArray array_value(nb::handle object, const std::string& key, ValueStor
     pack_numbers(store.booleans, std::move(values), array);
   } else if (all_whole) {
     std::vector<int64_t> values;
-    for (const nb::handle item : items) values.push_back(nb::cast<int64_t>(item));
+    for (const nb::handle item : items) values.push_back(value_as<int64_t>(item, key));
     pack_numbers(store.integers, std::move(values), array);
   } else if (all_numbers) {
     array.element_type = wick::GgufType::f64;
@@ -154,13 +157,13 @@ wick::GgufArray array_value(nb::handle object, const std::string& key, ValueStor
 wick::GgufValue value_of(nb::handle object, const std::string& key, ValueStore& store) {
   if (PyBool_Check(object.ptr())) return {object.ptr() == Py_True};
   if (PyLong_Check(object.ptr())) {
-    const int64_t number = nb::cast<int64_t>(object);
+    const int64_t number = value_as<int64_t>(object, key);
     if (number >= 0 && number <= int64_t{UINT32_MAX}) return {static_cast<uint32_t>(number)};
     return {number};
   }
   if (PyFloat_Check(object.ptr())) return {nb::cast<double>(object)};
   if (PyUnicode_Check(object.ptr())) return {keep_text(store, object)};
-  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) return {array_value(object, key, store)};
+  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) return {array_value(object, key, 0, store)};
   throw nb::type_error(
       fmt::format("save_gguf: {}: expected text, a number, bool or a list, got {}", key, wick_python::type_name(object)).c_str());
 }
@@ -184,15 +187,15 @@ void save_gguf(const nb::dict& tensors, const std::filesystem::path& path, const
   wick::GgufWriter writer;
   ValueStore store;
   for (const auto& [key, value] : metadata) {
-    const std::string name = nb::cast<std::string>(key);
+    const std::string name = value_as<std::string>(key, "save_gguf: a key");
     writer.add(name, value_of(value, name, store));
   }
   std::vector<std::vector<std::byte>> bytes;
   bytes.reserve(nb::len(tensors));
   for (const auto& [key, value] : tensors) {
-    const Array& array = nb::cast<const Array&>(value);
+    const Array& array = value_as<const Array&>(value, "save_gguf: a tensor");
     bytes.push_back(unlocked([&] { return array.t.detach().to_bytes(); }));
-    writer.add_tensor(nb::cast<std::string>(key), array.t.dtype(), array.t.shape(), bytes.back());
+    writer.add_tensor(value_as<std::string>(key, "save_gguf: a name"), array.t.dtype(), array.t.shape(), bytes.back());
   }
   unlocked([&] { writer.write(path); });
 }

@@ -31,6 +31,13 @@ int consumed_dims(nb::handle item) {
   return 1;
 }
 
+// Of an int, the place that it names; one that no tensor has where it is larger than those.
+int64_t place_of(nb::handle number) {
+  int overflow = 0;
+  const int64_t place = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  return overflow == 0 ? place : overflow > 0 ? INT64_MAX : INT64_MIN;
+}
+
 Array index_array(nb::handle item, const Device& device) {
   Array ids = array_of(item, std::nullopt, device, "index");
   if (ids.t.elements() == 0 && wick::is_float(ids.t.dtype())) ids.t = ids.t.to_dtype(DType::i64);  // x[[]]
@@ -82,8 +89,11 @@ class IndexReader {
   nb::object prepared(nb::handle item) const {
     const bool simple = item.is_none() || item.ptr() == Py_Ellipsis || PySlice_Check(item.ptr()) || nb::isinstance<Array>(item);
     if (simple || (PyLong_Check(item.ptr()) && !PyBool_Check(item.ptr()))) return nb::borrow(item);
-    if (!PyBool_Check(item.ptr()) && PyIndex_Check(item.ptr()) && !nb::hasattr(item, "__dlpack__"))
-      return nb::steal(PyNumber_Index(item.ptr()));
+    if (!PyBool_Check(item.ptr()) && PyIndex_Check(item.ptr()) && !nb::hasattr(item, "__dlpack__")) {
+      nb::object number = nb::steal(PyNumber_Index(item.ptr()));
+      if (!number.is_valid()) nb::raise_python_error();
+      return number;
+    }
     if (PyFloat_Check(item.ptr()) || PyUnicode_Check(item.ptr())) {
       throw nb::index_error(
           fmt::format("an index is an int, a slice, None, Ellipsis or an array of integers or bool, not {}", wick_python::type_name(item))
@@ -101,15 +111,15 @@ class IndexReader {
       read_slice(item);
       after_gap_ = true;
     } else if (nb::isinstance<Array>(item)) {
-      read_array(nb::cast<const Array&>(item));
+      const Array& array = nb::cast<const Array&>(item);
+      unlocked([&] { read_array(array); });
     } else {
       read_number(item);
     }
   }
 
   void read_number(const nb::object& item) {
-    const int64_t place = PyLong_AsLongLong(item.ptr());
-    if (place == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
+    const int64_t place = place_of(item);
     const int64_t extent = selection_.view.dim(dim_);
     if (place < -extent || place >= extent) {
       throw nb::index_error(fmt::format("index {} is out of range for dimension {} of {}", place, dim_, x_.describe()).c_str());
@@ -251,7 +261,7 @@ Tensor in_numpy_order(const Tensor& result, const Selection& selection, int chos
 
 Array get_item(const Array& self, nb::handle index) {
   if (PyLong_CheckExact(index.ptr()) && self.t.rank() > 0) {
-    const int64_t place = PyLong_AsLongLong(index.ptr());
+    const int64_t place = place_of(index);
     const int64_t extent = self.t.shape()[0];
     if (place >= -extent && place < extent) return {self.t.get(place < 0 ? place + extent : place), self.boolean};
   }

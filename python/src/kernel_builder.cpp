@@ -85,7 +85,7 @@ ir::Operand operand(const BuilderPointer& builder, nb::handle object) {
     return variable.variable;
   }
   if (PyBool_Check(object.ptr())) throw nb::type_error("True and False are no numbers in a kernel; compare two values");
-  if (PyLong_Check(object.ptr())) return nb::cast<int64_t>(object);
+  if (PyLong_Check(object.ptr())) return value_as<int64_t>(object, "a number of a kernel");
   if (PyFloat_Check(object.ptr())) return nb::cast<double>(object);
   throw nb::type_error(fmt::format("expected a value, a variable or a number, got {}", wick_python::type_name(object)).c_str());
 }

@@ -44,7 +44,8 @@ wick::SourceLanguage language_of(const std::string& name) {
 }
 
 wick::KernelSource source_of(const nb::object& text, const std::string& language) {
-  wick::KernelSource source = {.language = language_of(language)};
+  wick::KernelSource source;
+  source.language = language_of(language);
   if (nb::isinstance<nb::bytes>(text)) {
     const nb::bytes bytes = nb::cast<nb::bytes>(text);
     source.text.assign(bytes.c_str(), bytes.size());
@@ -62,10 +63,11 @@ ir::BufferArgument buffer_argument(nb::handle row) {
   const size_t count = nb::len(words);
   if (count < 2 || count > 3) throw nb::value_error("compile_source: a buffer is (name, element), or (name, element, 'write')");
   const bool writes = count == 3;
-  if (writes && nb::cast<std::string>(words[2]) != "write") {
+  if (writes && value_as<std::string>(words[2], "compile_source: access") != "write") {
     throw nb::value_error("compile_source: what follows a buffer's element is 'write', or nothing");
   }
-  return {nb::cast<std::string>(words[0]), element_named(nb::cast<std::string>(words[1])),
+  return {value_as<std::string>(words[0], "compile_source: a buffer's name"),
+          element_named(value_as<std::string>(words[1], "compile_source: a buffer's element")),
           writes ? ir::Access::read_write : ir::Access::read};
 }
 
@@ -78,7 +80,8 @@ Compiled compile_source(const Device& device, const nb::object& text, const std:
   for (const nb::handle row : scalars) {
     const nb::tuple words = nb::tuple(nb::borrow(row));
     if (nb::len(words) != 2) throw nb::value_error("compile_source: a scalar is (name, type)");
-    signature.scalars.push_back({nb::cast<std::string>(words[0]), parameter_type_named(nb::cast<std::string>(words[1]))});
+    signature.scalars.push_back({value_as<std::string>(words[0], "compile_source: a scalar's name"),
+                                 parameter_type_named(value_as<std::string>(words[1], "compile_source: a scalar's type"))});
   }
   const std::string called = name.empty() ? entry : name;
   return unlocked([&] { return Compiled{wick::CompiledKernel(called, source, entry, signature, device), signature.scalars}; });

@@ -6,11 +6,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <system_error>
 #include <variant>
 
 #include "array.h"
@@ -30,44 +33,84 @@ struct Constraint {
   std::shared_ptr<const wick::TokenConstraint> value;
 };
 
-struct Model {
-  Model(wick::Checkpoint opened, const Device& device, const wick::LoadOptions& load, const wick::EngineOptions& options)
+constexpr const char* kClosed = "the model is closed";
+
+// What close() gives back. A call that runs meanwhile keeps it until it returns.
+struct Loaded {
+  Loaded(wick::Checkpoint opened, std::shared_ptr<const wick::Tokenizer> tokenizer, const Device& device, const wick::LoadOptions& load,
+         const wick::EngineOptions& options)
       : file(std::move(opened)),
-        sampling(wick::read_model_sampling(file).params),
-        tokenizer(wick::load_tokenizer(file)),
         language_model(wick::load_language_model(file, device, load)),
-        engine(std::make_unique<wick::Engine>(*language_model, tokenizer, options)) {
-    engine->start();
+        engine(*language_model, std::move(tokenizer), options) {
+    engine.start();
   }
+
+  wick::Checkpoint file;
+  std::unique_ptr<wick::LanguageModel> language_model;
+  wick::Engine engine;
+};
+
+struct Model {
+  Model(wick::Checkpoint opened, const Device& target, const wick::LoadOptions& load, const wick::EngineOptions& options)
+      : sampling(wick::read_model_sampling(opened).params),
+        tokenizer(wick::load_tokenizer(opened)),
+        loaded(std::make_shared<Loaded>(std::move(opened), tokenizer, target, load, options)),
+        device(loaded->language_model->device()) {}
   ~Model() {
     // In a child of fork() the engine's thread is not there: nobody can end it.
-    if (getpid() != process) (void)engine.release();
+    if (getpid() != process) new std::shared_ptr<Loaded>(std::move(loaded));  // NOLINT: it stays
   }
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  wick::Engine& running() const {
+  // With the interpreter's lock, as close().
+  [[nodiscard]] std::shared_ptr<Loaded> running() const {
     if (getpid() != process) {
       throw std::runtime_error(
           "the model was loaded before fork(), and its threads stayed behind; load it in this process, or start processes by 'spawn'");
     }
-    if (engine == nullptr) throw nb::value_error("the model is closed");
-    return *engine;
+    if (loaded == nullptr) throw nb::value_error(kClosed);
+    return loaded;
+  }
+  void close() {
+    if (getpid() != process || loaded == nullptr) return;
+    std::shared_ptr<Loaded> ending = std::move(loaded);
+    unlocked([&] {
+      ending->engine.stop();
+      ending.reset();
+    });
   }
 
-  wick::Checkpoint file;
   wick::SamplingParams sampling;
   std::shared_ptr<const wick::Tokenizer> tokenizer;
-  std::unique_ptr<wick::LanguageModel> language_model;
-  std::unique_ptr<wick::Engine> engine;
+  std::shared_ptr<Loaded> loaded;
+  Device device;
   wick::ConstraintCompiler constraints{tokenizer};
   pid_t process = getpid();
+};
+
+// A file descriptor that can be read once it was rung: what the loops of asyncio wait for.
+class Bell {
+ public:
+  Bell() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  ~Bell() { close(descriptor_); }
+  Bell(const Bell&) = delete;
+  Bell& operator=(const Bell&) = delete;
+
+  void ring() const { (void)eventfd_write(descriptor_, 1); }  // one that was not heard yet stays rung
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
+ private:
+  int descriptor_;
 };
 
 struct EventStream {
   std::shared_ptr<Model> model;
   wick::Stream stream;
   std::mutex reading = {};
+  std::shared_ptr<Bell> bell = {};
 };
 
 // A stop that Python asked for, or an error that its handlers raised.
@@ -83,11 +126,7 @@ void take(const nb::dict& from, const char* name, T& into) {
   if (!from.contains(name)) return;
   const nb::object value = from[name];
   if (value.is_none()) return;
-  try {
-    into = nb::cast<T>(value);
-  } catch (const nb::cast_error&) {
-    throw nb::type_error(fmt::format("{}: {} is of the wrong type", name, nb::cast<std::string>(nb::repr(value))).c_str());
-  }
+  into = value_as<T>(value, name);
 }
 
 void take_sampling(const nb::dict& from, wick::SamplingParams& into) {
@@ -114,16 +153,17 @@ void take_sampling(const nb::dict& from, wick::SamplingParams& into) {
   take(from, "seed", seed);
   into.seed = seed;
   if (from.contains("logit_bias") && !nb::object(from["logit_bias"]).is_none()) {
-    for (const auto& [token, bias] : nb::cast<nb::dict>(from["logit_bias"])) {
-      into.logit_bias.push_back({nb::cast<int32_t>(token), nb::cast<float>(bias)});
+    for (const auto& [token, bias] : value_as<nb::dict>(from["logit_bias"], "logit_bias")) {
+      into.logit_bias.push_back({value_as<int32_t>(token, "a token of logit_bias"), value_as<float>(bias, "a bias of logit_bias")});
     }
   }
 }
 
 void take_adapters(const nb::dict& from, std::vector<wick::AdapterChoice>& into) {
   if (!from.contains("adapters") || nb::object(from["adapters"]).is_none()) return;
-  for (const auto& [name, scale] : nb::cast<nb::dict>(from["adapters"])) {
-    into.push_back({nb::cast<std::string>(name), scale.is_none() ? std::nullopt : std::optional(nb::cast<float>(scale))});
+  for (const auto& [name, scale] : value_as<nb::dict>(from["adapters"], "adapters")) {
+    const std::optional<float> given = scale.is_none() ? std::nullopt : std::optional(value_as<float>(scale, "a scale of adapters"));
+    into.push_back({value_as<std::string>(name, "a name of adapters"), given});
   }
 }
 
@@ -159,8 +199,15 @@ wick::Request request_of(const nb::dict& from, const wick::SamplingParams& own) 
 
 std::unique_ptr<EventStream> submit(const std::shared_ptr<Model>& model, const nb::dict& parameters) {
   wick::Request request = request_of(parameters, model->sampling);
-  wick::Engine& engine = model->running();
-  return unlocked([&] { return std::make_unique<EventStream>(model, engine.submit(std::move(request))); });
+  const std::shared_ptr<Loaded> loaded = model->running();
+  return unlocked([&] {
+    try {
+      return std::make_unique<EventStream>(model, loaded->engine.submit(std::move(request)));
+    } catch (const wick::EngineBusy& busy) {
+      if (busy.reason() == wick::EngineBusy::Reason::draining) throw nb::value_error(kClosed);
+      throw;
+    }
+  });
 }
 
 // --- Events ---
@@ -215,6 +262,24 @@ nb::object next_event(EventStream& self) {
   return event ? event_of(*event) : nb::none();
 }
 
+// The next event if it is there.
+nb::object poll_event(EventStream& self) {
+  std::optional<wick::StreamEvent> event = unlocked([&] {
+    const std::lock_guard lock(self.reading);
+    return self.stream.poll();
+  });
+  return event ? event_of(*event) : nb::none();
+}
+
+// Of a file that can be read when events have come.
+int bell_of(EventStream& self) {
+  if (self.bell == nullptr) {
+    self.bell = std::make_shared<Bell>();
+    unlocked([&] { self.stream.on_ready([bell = self.bell] { bell->ring(); }); });
+  }
+  return self.bell->descriptor();
+}
+
 // --- The model ---
 
 std::shared_ptr<Model> load(const std::filesystem::path& path, const nb::object& device, const nb::dict& options) {
@@ -232,16 +297,15 @@ std::shared_ptr<Model> load(const std::filesystem::path& path, const nb::object&
   take(options, "cache_ram_bytes", engine.cache_ram_bytes);
   take(options, "speculation", engine.speculation.ngram);
   const nb::object progress = options.contains("progress") ? nb::object(options["progress"]) : nb::none();
-  if (!progress.is_none()) {
-    load.progress = [&progress](uint64_t done, uint64_t total) {
-      const nb::gil_scoped_acquire lock;
-      progress(done, total);
-    };
-  }
+  load.progress = [&progress](uint64_t done, uint64_t total) {
+    const nb::gil_scoped_acquire lock;
+    if (!progress.is_none()) progress(done, total);
+    if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+  };
   const Device target = device.is_none() ? unlocked([] { return Device::best(); }) : device_of(device, "load");
   std::optional<int64_t> gpu_layers;
   int64_t cpu_expert_layers = 0;
-  if (options.contains("gpu_layers") && !nb::object(options["gpu_layers"]).is_none()) gpu_layers = nb::cast<int64_t>(options["gpu_layers"]);
+  take(options, "gpu_layers", gpu_layers);
   take(options, "cpu_expert_layers", cpu_expert_layers);
   return unlocked([&] {
     load.placement = wick::share_with_cpu(target, gpu_layers, cpu_expert_layers, "load");
@@ -251,7 +315,7 @@ std::shared_ptr<Model> load(const std::filesystem::path& path, const nb::object&
 }
 
 nb::dict info_of(const Model& model) {
-  const wick::EngineInfo& info = model.running().info();
+  const wick::EngineInfo info = model.running()->engine.info();
   nb::dict dict;
   dict["name"] = info.model;
   dict["architecture"] = info.architecture;
@@ -297,6 +361,8 @@ void bind_stream(nb::module_& module) {
   nb::class_<Constraint>(module, "_Constraint");
   nb::class_<EventStream>(module, "_EventStream")
       .def("next", &next_event)
+      .def("poll", &poll_event)
+      .def("bell", &bell_of)
       .def("cancel", [](EventStream& self) { unlocked([&] { self.stream.cancel(); }); })
       .def_prop_ro("ended", [](EventStream& self) { return self.stream.ended(); });
 }
@@ -309,19 +375,22 @@ void bind_model(nb::module_& module) {
       .def_static("load", &load, nb::arg("path"), nb::arg("device").none(), nb::arg("options"))
       .def_prop_ro("info", &info_of)
       .def_prop_ro("tokenizer", [](const Model& self) { return SharedTokenizer{self.tokenizer}; })
-      .def_prop_ro("device", [](const Model& self) { return self.language_model->device(); })
+      .def_prop_ro("device", [](const Model& self) { return self.device; })
       .def(
           "chat_template",
           [](const Model& self, const std::string& choice, bool with_tools) {
+            const std::shared_ptr<Loaded> loaded = self.running();
             return unlocked([&] {
-              return wick::choose_chat_template(wick::find_chat_templates(self.file), choice, self.language_model->info().name, with_tools);
+              const std::string& name = loaded->language_model->info().name;
+              return wick::choose_chat_template(wick::find_chat_templates(loaded->file), choice, name, with_tools);
             });
           },
           nb::arg("choice"), nb::arg("with_tools"))
       .def(
           "encode_prompt",
           [](const Model& self, const std::string& text, bool parse_special) {
-            return unlocked([&] { return self.running().encode_prompt(text, parse_special); });
+            const std::shared_ptr<Loaded> loaded = self.running();
+            return unlocked([&] { return loaded->engine.encode_prompt(text, parse_special); });
           },
           nb::arg("text"), nb::arg("parse_special"))
       .def(
@@ -334,32 +403,34 @@ void bind_model(nb::module_& module) {
       .def(
           "save_session",
           [](const Model& self, const std::vector<TokenId>& tokens, const std::filesystem::path& path) {
-            return unlocked([&] { return self.running().save_session(tokens, path); });
+            const std::shared_ptr<Loaded> loaded = self.running();
+            return unlocked([&] { return loaded->engine.save_session(tokens, path); });
           },
           nb::arg("tokens"), nb::arg("path"))
       .def(
           "restore_session",
           [](const Model& self, const std::filesystem::path& path) {
-            return unlocked([&] { return self.running().restore_session(path); });
+            const std::shared_ptr<Loaded> loaded = self.running();
+            return unlocked([&] { return loaded->engine.restore_session(path); });
           },
           nb::arg("path"))
       .def(
           "add_adapter",
           [](const Model& self, const std::string& name, const std::filesystem::path& path, float scale) {
-            unlocked([&] { self.running().add_adapter(name, path, scale); });
+            const std::shared_ptr<Loaded> loaded = self.running();
+            unlocked([&] { loaded->engine.add_adapter(name, path, scale); });
           },
           nb::arg("name"), nb::arg("path"), nb::arg("scale"))
       .def("adapters",
            [](const Model& self) {
              nb::dict scales;
-             for (const wick::LoadedAdapter& adapter : unlocked([&] { return self.running().adapters(); })) {
+             const std::shared_ptr<Loaded> loaded = self.running();
+             for (const wick::LoadedAdapter& adapter : unlocked([&] { return loaded->engine.adapters(); })) {
                scales[adapter.name.c_str()] = adapter.scale;
              }
              return scales;
            })
-      .def("close", [](Model& self) {
-        if (getpid() == self.process) unlocked([&] { self.engine.reset(); });
-      });
+      .def("close", &Model::close);
   module.def(
       "_submit", [](nb::handle model, const nb::dict& parameters) { return submit(nb::cast<std::shared_ptr<Model>>(model), parameters); },
       nb::arg("model"), nb::arg("parameters"));

@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
+
 #include "array.h"
 #include "gradients.h"
 #include "wick/nn.h"
@@ -103,6 +105,7 @@ Array batch_norm(const Array& x, const Variable& mean, const Variable& variance,
 // An optimizer over variables of Python.
 struct PythonOptimizer {
   std::unique_ptr<nn::Optimizer> optimizer;
+  std::unique_ptr<std::mutex> busy = std::make_unique<std::mutex>();  // several threads may call it
 };
 
 std::vector<wick::Var> variables_of(nb::handle parameters, const char* function) {
@@ -120,21 +123,24 @@ std::vector<wick::Var> variables_of(nb::handle parameters, const char* function)
 void step(PythonOptimizer& self, const Gradients* gradients) {
   unlocked([&] {
     if (gradients != nullptr) {
+      const std::lock_guard lock(*self.busy);
       self.optimizer->step(gradients->store);
       return;
     }
     wick::GradStore store;
     for (const wick::Var& variable : self.optimizer->vars()) {
       const std::shared_ptr<GradientSlot> slot = find_slot(variable.tensor());
-      if (slot != nullptr && slot->gradient) store.insert(variable.tensor(), *slot->gradient);
+      const std::optional<Tensor> gradient = slot == nullptr ? std::nullopt : slot->get();
+      if (gradient) store.insert(variable.tensor(), *gradient);
     }
+    const std::lock_guard lock(*self.busy);
     self.optimizer->step(store);
   });
 }
 
 void zero_grad(PythonOptimizer& self) {
   for (const wick::Var& variable : self.optimizer->vars()) {
-    if (const std::shared_ptr<GradientSlot> slot = find_slot(variable.tensor())) slot->gradient.reset();
+    if (const std::shared_ptr<GradientSlot> slot = find_slot(variable.tensor())) slot->set(std::nullopt);
   }
 }
 
@@ -166,13 +172,20 @@ void bind_optimizers(nb::module_& module) {
       .def(
           "step",
           [](PythonOptimizer& self, const nb::object& gradients) {
-            step(self, gradients.is_none() ? nullptr : &nb::cast<const Gradients&>(gradients));
+            step(self, gradients.is_none() ? nullptr : &value_as<const Gradients&>(gradients, "step: gradients"));
           },
           nb::arg("gradients") = nb::none(), nb::sig("def step(self, gradients: wick._wick.Gradients | None = None) -> None"))
       .def("zero_grad", &zero_grad)
       .def_prop_rw(
-          "learning_rate", [](const PythonOptimizer& self) { return self.optimizer->learning_rate(); },
-          [](PythonOptimizer& self, double rate) { self.optimizer->set_learning_rate(rate); });
+          "learning_rate",
+          [](const PythonOptimizer& self) {
+            const std::lock_guard lock(*self.busy);
+            return self.optimizer->learning_rate();
+          },
+          [](PythonOptimizer& self, double rate) {
+            const std::lock_guard lock(*self.busy);
+            self.optimizer->set_learning_rate(rate);
+          });
   functional.def(
       "sgd",
       [](nb::handle parameters, double lr, double momentum, double dampening, double weight_decay, bool nesterov) {

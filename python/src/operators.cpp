@@ -131,7 +131,7 @@ Array whole_power(const Array& self, int64_t exponent) {
 
 nb::object power_operator(const Array& self, nb::handle other) {
   if (PyLong_CheckExact(other.ptr())) {
-    const int64_t exponent = nb::cast<int64_t>(other);
+    const auto exponent = value_as<int64_t>(other, "pow: the exponent");
     if (exponent == 2) return nb::cast(unlocked([&] { return Array{self.t.sqr()}; }));
     if (wick::is_integer(self.t.dtype())) {
       if (exponent < 0) throw nb::value_error("pow: integers to a negative power are no integers; convert the tensor to a float dtype");

@@ -14,7 +14,7 @@ std::vector<int> ints_of(const nb::args& arguments, const char* function) {
   const nb::object list =
       arguments.size() == 1 && !PyIndex_Check(nb::object(arguments[0]).ptr()) ? nb::object(arguments[0]) : nb::object(arguments);
   std::vector<int> values;
-  for (const int64_t value : integers_of(list, function)) values.push_back(static_cast<int>(value));
+  for (const int64_t value : integers_of(list, function)) values.push_back(dim_value(value, function));
   return values;
 }
 
@@ -65,16 +65,17 @@ void bind_shapes(nb::class_<Array>& tensor) {
             const Shape wanted = [&] {
               std::vector<int64_t> dims = shape.size() == 1 ? integers_of(shape[0], "reshape") : integers_of(shape, "reshape");
               int64_t known = 1;
+              bool is_known = true;
               int open = -1;
               for (size_t i = 0; i < dims.size(); ++i) {
                 if (dims[i] == -1 && open < 0) {
                   open = static_cast<int>(i);
                 } else {
-                  known *= dims[i];
+                  is_known = is_known && !__builtin_mul_overflow(known, dims[i], &known);
                 }
               }
               if (open >= 0) {
-                if (known <= 0 || self.t.elements() % known != 0) {
+                if (!is_known || known <= 0 || self.t.elements() % known != 0) {
                   throw nb::value_error(
                       fmt::format("reshape: {} elements do not fill the dimensions that are given", self.t.elements()).c_str());
                 }

@@ -1,5 +1,7 @@
 """Language models: text, streams, conversations, forms of output, batches, asyncio, signals and errors."""
 import asyncio
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -185,6 +187,25 @@ def test_asyncio_runs_texts_side_by_side(model):
     assert sea and said and house.text and ticks > 3
 
 
+def test_texts_that_wait_for_a_place_hold_up_no_other_task():
+    async def main(model):
+        first = asyncio.create_task(model.generate_async("The sea", max_tokens=400, ignore_eos=True))
+        others = [asyncio.create_task(model.generate_async("She said", max_tokens=400, ignore_eos=True)) for _ in range(40)]
+        await asyncio.sleep(0.1)
+        assert await asyncio.to_thread(lambda: 7) == 7  # asyncio's own threads are few
+        alone = not first.done()
+        pieces = model.generate("A house", max_tokens=5, stream=True)
+        for task in (first, *others):
+            task.cancel()
+        done = await asyncio.gather(first, *others, return_exceptions=True)
+        text = "".join([piece async for piece in pieces])
+        return alone, [type(one) for one in done], text == pieces.result.text and len(pieces.result.tokens)
+
+    with wick.load(NOVELIST, device="cpu", context=512, sequences=1) as model:
+        alone, kinds, count = asyncio.run(main(model))
+    assert alone and set(kinds) == {asyncio.CancelledError} and count == 5
+
+
 def test_threads_share_a_model(model):
     texts = {}
     threads = [threading.Thread(target=lambda i=i: texts.update({i: model.generate("The sea", max_tokens=10, temperature=0).text}))
@@ -326,3 +347,61 @@ def test_adapters_change_texts_as_merged_weights_do(tmp_path):
                             (lambda: model.add_adapter("b", tmp_path / "none"), FileNotFoundError)]:
             with pytest.raises(error):
                 call()
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """The hub of the programs' own tests, and a cache of its own."""
+    path = ROOT / "tests/programs/check_hub"
+    check = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_hub", importlib.machinery.SourceFileLoader("check_hub", str(path))))
+    check.__spec__.loader.exec_module(check)
+    if not check.has_libcurl():
+        pytest.skip("no libcurl")
+    with check.Hub() as made:
+        monkeypatch.setenv("HF_ENDPOINT", made.endpoint)
+        monkeypatch.setenv("WICK_CACHE_DIR", str(made.cache))
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        yield made
+
+
+def test_models_of_a_hub_are_downloaded_once(hub):
+    for _ in range(2):
+        with wick.load("hf://acme/novelist", device="cpu", context=256) as model:
+            assert model.generate("The sea", max_tokens=2).tokens
+        requests = len(hub.server.seen)
+    with wick.load("hf://acme/novelist:novelist.gguf", device="cpu", context=256) as model:
+        assert model.tokenize("The sea")
+    assert len(hub.server.seen) == requests and list(hub.cache.rglob("*.gguf"))
+    for name, error in [("hf://acme/none", wick.NotFoundError), ("hf://acme", ValueError), ("hf://acme/novelist:none.gguf", wick.NotFoundError)]:
+        with pytest.raises(error) as info:
+            wick.load(name)
+        assert name in str(info.value) and "\n" not in str(info.value)
+
+
+def test_ctrl_c_ends_loading_and_downloads():
+    program = """
+import http.server, os, sys, tempfile, threading, time
+class Waits(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        time.sleep(60)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Waits)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+os.environ.update(HF_ENDPOINT=f"http://127.0.0.1:{server.server_port}", WICK_CACHE_DIR=tempfile.mkdtemp(), no_proxy="127.0.0.1")
+import wick
+print("ready", flush=True)
+begin = time.monotonic()
+try:
+    wick.load("hf://acme/novelist")
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - begin < 20)
+"""
+    code, out, err = run_python(program, signal_after=0.3)
+    if "libcurl" in err:
+        pytest.skip("no libcurl")
+    assert (code, out) == (0, "interrupted True\n"), err
+
+    def interrupt(done, total):
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        wick.load(NOVELIST, device="cpu", progress=interrupt)

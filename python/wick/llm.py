@@ -134,9 +134,7 @@ class TextStream:
         return self
 
     def __next__(self) -> Piece:
-        if self._ready:
-            return self._ready.pop(0)
-        while True:
+        while not self._ready:
             if self._events is None:
                 raise StopIteration
             try:
@@ -144,14 +142,17 @@ class TextStream:
             except BaseException:
                 self.close()
                 raise
-            if event is None:
-                self._events = None
-                if self._finish is not None:
-                    self._finish(self.result)
-                raise StopIteration
+            self._accept(event)
+        return self._ready.pop(0)
+
+    def _accept(self, event: tuple[Any, ...] | None) -> None:
+        """Takes the next event in; None: there are no more."""
+        if event is not None:
             self._ready.extend(self._take(event))
-            if self._ready:
-                return self._ready.pop(0)
+            return
+        self._events = None
+        if self._finish is not None:
+            self._finish(self.result)
 
     def _take(self, event: tuple[Any, ...]) -> list[Piece]:
         if event[0] == "token":
@@ -194,15 +195,31 @@ class TextStream:
         return self._pieces()
 
     async def _pieces(self) -> AsyncIterator[Piece]:
-        loop = asyncio.get_running_loop()
-        end = object()
+        loop, events, rang = asyncio.get_running_loop(), self._events, asyncio.Event()
+        bell = -1 if events is None else events.bell()
+
+        def hear() -> None:
+            os.read(bell, 8)
+            rang.set()
+
+        if bell >= 0:
+            loop.add_reader(bell, hear)
         try:
             while True:
-                piece = await loop.run_in_executor(None, next, self, end)
-                if piece is end:
+                while self._ready:
+                    yield self._ready.pop(0)
+                if self._events is None:
                     return
-                yield typing.cast(Piece, piece)
+                rang.clear()
+                event = self._events.poll()
+                if event is None and not self._events.ended:
+                    await rang.wait()
+                    continue
+                self._accept(event)
+                await asyncio.sleep(0)  # other tasks have their turn, however many events there are
         finally:
+            if bell >= 0:
+                loop.remove_reader(bell)
             self.close()
 
 
@@ -479,7 +496,9 @@ class Model:
         for stream in streams:
             while (event := stream.next()) is not None:
                 if event[0] == "finish":
-                    row: Tensor = event[8]
+                    row: Tensor | None = event[8]
+                    if row is None:
+                        raise ValueError("embed: the model was closed before the text was read")
                     length = math.sqrt((row * row).sum().item())
                     rows.append(row / length if normalize and length > 0 else row)
         if not several:
@@ -530,23 +549,12 @@ def _parse_into(form: Any) -> Callable[[Generation], None]:
     return finish
 
 
-def _download(address: str) -> str:
-    name, _, file = address.removeprefix("hf://").partition(":")
-    try:
-        import huggingface_hub  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        raise ImportError(f"load: {address} is on the Hugging Face Hub: install huggingface_hub, or give a file or folder") from None
-    if file:
-        return str(huggingface_hub.hf_hub_download(name, file))
-    patterns = ["*.safetensors", "*.json", "*.model", "*.jinja"]
-    return str(huggingface_hub.snapshot_download(name, allow_patterns=patterns))
-
-
 def load(path: str | os.PathLike[str], *, device: Device | str | None = None, context: int = 0, sequences: int = 32, precise: bool = False,
          fast: bool = False, deterministic: bool = False, kv_dtype: DType | str | None = None, prefix_cache: bool = True,
          speculation: bool = False, queue: int = 65536, chat_template: str = "", gpu_layers: int | None = None, cpu_expert_layers: int = 0,
          progress: Callable[[int, int], None] | None = None) -> Model:
-    """Loads a GGUF file, a Hugging Face folder, or "hf://owner/name" ("hf://owner/name:file.gguf").
+    """Loads a GGUF file, a Hugging Face folder, or "hf://owner/name" ("hf://owner/name:file.gguf"), which is downloaded into the cache
+    where `wick pull` keeps its models, unless it is there.
 
     device: the best of the machine without one. context: the most tokens of prompt and text together; 0: the model's own, at most 4096.
     sequences: the most texts that are computed at once. precise: f32 activations and cache. deterministic: the same bits whatever is
@@ -556,10 +564,9 @@ def load(path: str | os.PathLike[str], *, device: Device | str | None = None, co
 
     Raises NotFoundError, CorruptFileError, UnsupportedError, InvalidArgumentError, NoDeviceError, BackendNotLinkedError.
     """
-    text = os.fspath(path)
-    if text.startswith("hf://"):
-        text = _download(text)
     options = {"context": context, "sequences": sequences, "precise": precise, "fast": fast, "deterministic": deterministic,
                "kv_dtype": kv_dtype, "prefix_cache": prefix_cache, "speculation": speculation, "queue": queue,
                "gpu_layers": gpu_layers, "cpu_expert_layers": cpu_expert_layers, "progress": progress}
-    return Model(_wick._Model.load(text, device, options), chat_template)
+    named = os.fsdecode(path)
+    found = _wick._find_model(named) if named.startswith("hf://") else named
+    return Model(_wick._Model.load(found, device, options), chat_template)
