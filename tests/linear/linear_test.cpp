@@ -258,6 +258,36 @@ void write_schema_references(const std::filesystem::path& path, size_t bytes) {
   std::ofstream(path) << R"({"$ref":"#/$defs/0","$defs":{)" << list << ",\"" << last << R"(":{"type":"null"}}})";
 }
 
+template <const char* Keyword, std::string (*Branch)(uint64_t)>
+void write_schema_branches(const std::filesystem::path& path, size_t bytes) {
+  std::ofstream(path) << "{\"" << Keyword << "\":[" << list_of(bytes, Branch) << "]}";
+}
+constexpr char kAnyOf[] = "anyOf";
+constexpr char kOneOf[] = "oneOf";
+std::string branch_of_anything(uint64_t) { return "{}"; }
+std::string branch_of_integers(uint64_t) { return R"({"type":"integer"})"; }
+std::string branch_of_value(uint64_t index) { return R"({"const":")" + plain_name(index) + "\"}"; }
+std::string branch_of_format(uint64_t) { return R"({"type":"string","format":"date-time"})"; }
+std::string branch_of_pattern(uint64_t index) { return R"({"type":"string","pattern":"^)" + plain_name(index) + "$\"}"; }
+std::string branch_of_range(uint64_t index) { return R"({"type":"integer","minimum":)" + std::to_string(index) + R"(,"maximum":9999999})"; }
+
+void write_schema_names_and_patterns(const std::filesystem::path& path, size_t bytes) {
+  const auto property = [](uint64_t index) { return '"' + plain_name(index) + R"(":{"type":"integer"})"; };
+  const auto pattern = [](uint64_t index) { return "\"^" + plain_name(index) + R"(":{})"; };
+  std::ofstream(path) << R"({"properties":{)" << list_of(bytes / 2, property) << R"(},"patternProperties":{)" << list_of(bytes / 2, pattern)
+                      << "}}";
+}
+
+void write_schema_dependencies(const std::filesystem::path& path, size_t bytes) {
+  const auto required = [](uint64_t index) { return '"' + plain_name(index) + R"(":["x"])"; };
+  std::ofstream(path) << R"({"type":"object","dependentRequired":{)" << list_of(bytes, required) << "}}";
+}
+
+void write_schema_classes(const std::filesystem::path& path, size_t bytes) {
+  const std::string pattern = repeated(R"([\\p{L}\\d_])", static_cast<int>(std::min(bytes / 20, size_t{4'000})));
+  std::ofstream(path) << R"({"type":"string","pattern":")" << pattern << "\"}";
+}
+
 const std::vector<std::string> kTokenize = {"tokenize", "--model", "FILE", "--text", "a"};
 
 const std::vector<Kind> kKinds = {
@@ -289,6 +319,20 @@ const std::vector<Kind> kKinds = {
     {"schema_required", "a.json", write_schema_required, {"grammar", "--json-schema", "FILE"}},
     {"schema_patterns", "a.json", write_schema_patterns, {"grammar", "--json-schema", "FILE"}},
     {"schema_parts", "a.json", write_schema_parts, {"grammar", "--json-schema", "FILE"}},
+    {"schema_any_of_anything", "a.json", write_schema_branches<kAnyOf, branch_of_anything>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_any_of_integers", "a.json", write_schema_branches<kAnyOf, branch_of_integers>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_any_of_values", "a.json", write_schema_branches<kAnyOf, branch_of_value>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_any_of_formats", "a.json", write_schema_branches<kAnyOf, branch_of_format>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_any_of_patterns", "a.json", write_schema_branches<kAnyOf, branch_of_pattern>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_any_of_ranges", "a.json", write_schema_branches<kAnyOf, branch_of_range>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_one_of_anything", "a.json", write_schema_branches<kOneOf, branch_of_anything>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_one_of_integers", "a.json", write_schema_branches<kOneOf, branch_of_integers>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_one_of_values", "a.json", write_schema_branches<kOneOf, branch_of_value>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_one_of_patterns", "a.json", write_schema_branches<kOneOf, branch_of_pattern>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_one_of_ranges", "a.json", write_schema_branches<kOneOf, branch_of_range>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_names_and_patterns", "a.json", write_schema_names_and_patterns, {"grammar", "--json-schema", "FILE"}},
+    {"schema_dependencies", "a.json", write_schema_dependencies, {"grammar", "--json-schema", "FILE"}},
+    {"schema_classes", "a.json", write_schema_classes, {"grammar", "--json-schema", "FILE"}},
     {"schema_references", "a.json", write_schema_references, {"grammar", "--json-schema", "FILE"}},
 };
 

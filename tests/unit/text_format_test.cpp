@@ -157,6 +157,71 @@ TEST(JsonSchema, WhatNothingFitsOrNeverEndsIsRefused) {
   }
 }
 
+// `item(index)` for each index, with commas.
+template <class Item>
+std::string list_of(int count, const Item& item) {
+  std::string list;
+  for (int index = 0; index < count; ++index) list += (index > 0 ? "," : "") + item(std::to_string(index));
+  return list;
+}
+
+TEST(JsonSchema, ThousandsOfBranchesThatAreToldApartAreExactlyOne) {
+  const auto value = [](const std::string& number) { return R"({"title":"x","const":"v)" + number + "\"}"; };
+  const OutputFormat values = schema(R"({"oneOf":[)" + list_of(3000, value) + "]}");
+  EXPECT_TRUE(fits(values, "\"v2999\""));
+  EXPECT_FALSE(fits(values, "\"v3000\""));
+  const auto object = [](const std::string& number) {
+    return R"({"type":"object","properties":{"kind":{"const":"k)" + number + R"("},"n":{"type":"integer"}},"required":["n","kind"]})";
+  };
+  const OutputFormat objects = schema(R"({"oneOf":[)" + list_of(1000, object) + "]}");
+  EXPECT_TRUE(fits(objects, R"({"kind":"k999","n":5})"));
+  EXPECT_FALSE(fits(objects, R"({"kind":"k1000","n":5})"));
+  const auto part = [](const std::string& number) { return R"({"properties":{"kind":{"const":)" + number + R"(}},"required":["kind"]})"; };
+  EXPECT_TRUE(fits(schema(R"({"type":"object","oneOf":[)" + list_of(1000, part) + "]}"), R"({"kind":999})"))
+      << "the type is said beside them";
+}
+
+TEST(JsonSchema, BranchesThatShareAValueAreNotToldApart) {
+  EXPECT_FALSE(fits(schema(R"({"oneOf":[{"enum":[1,2]},{"enum":[2.0,3]}]})"), "2"));
+  EXPECT_FALSE(fits(schema(R"({"oneOf":[{"const":{"a":1,"b":2}},{"const":{"b":2,"a":1}},{"const":3}]})"), R"({"a":1,"b":2})"));
+  EXPECT_FALSE(fits(
+      schema(R"({"oneOf":[{"properties":{"a":{"const":1}},"required":["a"]},{"properties":{"a":{"const":2}},"required":["a"]}]})"), "5"))
+      << "what is no object fits both";
+}
+
+TEST(JsonSchema, ObjectsThatDifferInOrderAreOneValue) {
+  EXPECT_TRUE(fits(schema(R"({"allOf":[{"const":{"a":1,"b":[2]}},{"enum":[{"b":[2.0],"a":1},3]}]})"), R"({"a":1,"b":[2]})"));
+}
+
+TEST(JsonSchema, WholeNumbersOfAnySizeAreIntegers) {
+  EXPECT_TRUE(fits(schema(R"({"type":"integer","enum":[1e300,5.0,"5"]})"), "1e+300"));
+  EXPECT_TRUE(fits(schema(R"({"type":"integer","enum":[1e300,5.0,"5"]})"), "5"));
+  EXPECT_FALSE(fits(schema(R"({"type":"integer","enum":[1e300,5.5]})"), "5.5"));
+}
+
+TEST(JsonSchema, FewPartsThatCombineInManyWaysAreRefused) {
+  const auto named = [](const std::string& number) { return R"("p)" + number + R"(":["q)" + number + "\"]"; };
+  EXPECT_THAT(refusal(schema(R"({"type":"object","dependentRequired":{)" + list_of(100, named) + "}}")),
+              HasSubstr("#: its parts combine in too many ways"));
+  const auto limits = [](const std::string& number) { return R"({"anyOf":[{"minimum":)" + number + R"(},{"maximum":1)" + number + "}]}"; };
+  EXPECT_THAT(refusal(schema(R"({"allOf":[)" + list_of(20, limits) + "]}")), HasSubstr("its parts combine in too many ways"));
+  const auto pattern = [](const std::string& number) { return R"({"type":"string","pattern":"^x)" + number + "a*$\"}"; };
+  EXPECT_THAT(refusal(schema(R"({"oneOf":[)" + list_of(500, pattern) + "]}")), HasSubstr("its parts combine in too many ways"));
+  const auto part = [](const std::string& number) {
+    return R"({"type":"object","properties":{)" +
+           list_of(50, [&](const std::string& name) { return "\"" + number + "_" + name + "\":{}"; }) + "}}";
+  };
+  EXPECT_THAT(refusal(schema(R"({"allOf":[)" + list_of(900, part) + "]}")), HasSubstr("its parts combine in too many ways"));
+  const auto integer = [](const std::string&) { return std::string(R"({"type":"integer"})"); };
+  EXPECT_THAT(refusal(schema(R"({"oneOf":[)" + list_of(101, integer) + "]}")),
+              HasSubstr("#/oneOf: of more than 100 branches no two may overlap; take anyOf"));
+  const auto zero = [](const std::string&) { return std::string("0"); };
+  EXPECT_THAT(refusal(schema(R"({"not":{"const":[)" + list_of(301, zero) + "]}}")),
+              HasSubstr("#/not/const: an array of more than 300 elements"));
+  EXPECT_THAT(refusal(schema(R"({"not":{"prefixItems":[)" + list_of(301, integer) + "]}}")),
+              HasSubstr("#/not/prefixItems: an array of more than 300 elements"));
+}
+
 TEST(JsonSchema, TwoHundredLinesCompileInMilliseconds) {
   std::string properties;
   for (int index = 0; index < 50; ++index) {

@@ -54,6 +54,24 @@ constexpr std::array<CategoryName, 30> kGeneralCategories = {{
 constexpr std::array<CategoryName, 7> kGroups = {
     {{"L", "Letter"}, {"M", "Mark"}, {"N", "Number"}, {"P", "Punctuation"}, {"S", "Symbol"}, {"Z", "Separator"}, {"C", "Other"}}};
 
+// The characters of each of kGeneralCategories, found once: patterns name the same ones again and again.
+const std::array<CodePointSet, kGeneralCategories.size()>& sets_of_categories() {
+  static const auto kSets = [] {
+    std::array<CodePointSet, kGeneralCategories.size()> sets;
+    const auto category_of = [](char32_t code) { return static_cast<size_t>(utf8proc_category(static_cast<utf8proc_int32_t>(code))); };
+    for (char32_t first = 0; first <= kLastCodePoint;) {
+      const size_t category = category_of(first);
+      char32_t end = first + 1;
+      while (end <= kLastCodePoint && category_of(end) == category) ++end;
+      sets[category].add(first, end - 1);
+      first = end;
+    }
+    for (const CodePointSet& set : sets) static_cast<void>(set.ranges());  // sorted before several threads read them
+    return sets;
+  }();
+  return kSets;
+}
+
 // Which of kGeneralCategories a name means.
 std::array<bool, kGeneralCategories.size()> categories_named(std::string_view name) {
   std::array<bool, kGeneralCategories.size()> result{};
@@ -176,11 +194,8 @@ std::optional<CodePointSet> CodePointSet::category(std::string_view name) {
   const std::array<bool, kGeneralCategories.size()> wanted = categories_named(name);
   if (std::none_of(wanted.begin(), wanted.end(), [](bool value) { return value; })) return std::nullopt;
   CodePointSet result;
-  for (char32_t code = 0, first = 0; code <= kLastCodePoint + 1; ++code) {
-    const bool in = code <= kLastCodePoint && wanted[static_cast<size_t>(utf8proc_category(static_cast<utf8proc_int32_t>(code)))];
-    if (in) continue;
-    if (code > first) result.add(first, code - 1);
-    first = code + 1;
+  for (size_t category = 0; category < wanted.size(); ++category) {
+    if (wanted[category]) result.add(sets_of_categories()[category]);
   }
   return result;
 }

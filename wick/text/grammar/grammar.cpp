@@ -82,7 +82,8 @@ ExpressionId Grammar::repeat(ExpressionId child, uint32_t smallest, uint32_t lar
 ExpressionId Grammar::rule(RuleId id) {
   const Rule& rule = rules_[id];
   if (rule.defined && (rule.body == never() || rule.body == empty())) return rule.body;
-  return add({.kind = Expression::Kind::rule, .index = id});
+  if (!rule.reference) rules_[id].reference = add({.kind = Expression::Kind::rule, .index = id});
+  return *rules_[id].reference;
 }
 
 ExpressionId Grammar::token(int32_t id) { return add({.kind = Expression::Kind::token, .index = static_cast<uint32_t>(id)}); }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,7 +61,8 @@ class Grammar {
     std::string name;
     ExpressionId body = 0;
     bool defined = false;
-    bool keep = false;  // a rule of its own in the automaton, so that all uses share what is cached of it
+    bool keep = false;                           // a rule of its own in the automaton, so that all uses share what is cached of it
+    std::optional<ExpressionId> reference = {};  // the expression that refers to it, once there is one
   };
 
   Grammar();

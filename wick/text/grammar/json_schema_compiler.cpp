@@ -16,6 +16,10 @@ namespace {
 
 constexpr int kDeepestNesting = 300;
 constexpr size_t kMostRules = 20'000;
+// Of combining parts, in parts that are combined: schemas of a few lines can ask for any amount.
+constexpr size_t kMostWork = 50'000;
+constexpr size_t kWorkOfJudging = 5;
+constexpr size_t kWorkOfMadeParts = 8;
 // Every part is checked for every keyword and every property.
 constexpr size_t kMostParts = 1'000;
 
@@ -27,6 +31,25 @@ constexpr std::array<std::string_view, 7> kOpened = {"$ref", "$dynamicRef", "all
 constexpr size_t kMostBranchesBesideUnevaluated = 5;
 
 bool is_opened(std::string_view keyword) { return std::find(kOpened.begin(), kOpened.end(), keyword) != kOpened.end(); }
+
+// Values of JSON as it compares them: 1 is 1.0, and objects have no order.
+class ValueSet {
+ public:
+  // False where it is there already.
+  bool insert(const SchemaJson& value) {
+    return value.is_structured() ? structured_.insert(nlohmann::json(value)).second : scalars_.insert(&value).second;
+  }
+  [[nodiscard]] bool contains(const SchemaJson& value) const {
+    return value.is_structured() ? structured_.contains(nlohmann::json(value)) : scalars_.contains(&value);
+  }
+
+ private:
+  struct Less {
+    bool operator()(const SchemaJson* left, const SchemaJson* right) const { return *left < *right; }
+  };
+  std::set<const SchemaJson*, Less> scalars_;
+  std::set<nlohmann::json> structured_;
+};
 
 bool accepts(const Automaton& automaton, std::string_view text) {
   FrameArena arena;
@@ -85,6 +108,8 @@ ExpressionId SchemaCompiler::compile(const Items& items) {
     fail(ErrorCode::unsupported, "{}: its parts combine to more than {} rules; make the schema simpler",
          document_.pointer(*flat.front().schema), kMostRules);
   }
+  const bool made = std::any_of(flat.begin(), flat.end(), [&](const Item& item) { return document_.is_made(*item.schema); });
+  spend(flat.size() + (made ? kWorkOfMadeParts : 0), flat);
   if (++depth_ > kDeepestNesting)
     fail(ErrorCode::unsupported, "{}: nested more than {} deep", document_.pointer(*flat.front().schema), kDeepestNesting);
   const RuleId rule = grammar_.add_rule(document_.pointer(*flat.front().schema));
@@ -92,6 +117,12 @@ ExpressionId SchemaCompiler::compile(const Items& items) {
   grammar_.define(rule, compile_flat(flat));
   --depth_;
   return grammar_.rule(rule);
+}
+
+void SchemaCompiler::spend(size_t work, const Items& flat) {
+  *work_ += work;
+  if (*work_ <= kMostWork) return;
+  fail(ErrorCode::unsupported, "{}: its parts combine in too many ways; make the schema simpler", document_.pointer(*flat.front().schema));
 }
 
 bool SchemaCompiler::flatten(const Items& items, Items& flat) {
@@ -225,8 +256,9 @@ ExpressionId SchemaCompiler::compile_any_of(const Items& flat, size_t at) {
   for (size_t subset = 1; subset < subsets; ++subset) {
     Items items = flat;
     items[at].done |= kAnyOf;
-    for (size_t index = 0; index < branches.size(); ++index) {
-      if (together ? (subset >> index & 1) != 0 : index + 1 == subset) items.push_back({&branches[index]});
+    if (!together) items.push_back({&branches[subset - 1]});
+    for (size_t index = 0; together && index < branches.size(); ++index) {
+      if ((subset >> index & 1) != 0) items.push_back({&branches[index]});
     }
     choices.push_back(compile(items));
   }
@@ -235,13 +267,14 @@ ExpressionId SchemaCompiler::compile_any_of(const Items& flat, size_t at) {
 
 ExpressionId SchemaCompiler::compile_one_of(const Items& flat, size_t at) {
   const SchemaJson& branches = *keyword(flat[at], "oneOf");
+  const bool are_apart = takes_one_of_for_any_of_ || are_told_apart(flat, at);
   std::vector<ExpressionId> choices;
   for (size_t index = 0; index < branches.size(); ++index) {
     Items items = flat;
     items[at].done |= kOneOf;
     items.push_back({&branches[index]});
     choices.push_back(compile(items));
-    if (takes_one_of_for_any_of_ || grammar_.is_never(choices.back())) continue;
+    if (are_apart || grammar_.is_never(choices.back())) continue;
     for (size_t other = 0; other < index; ++other) {
       if (grammar_.is_never(choices[other])) continue;
       items.push_back({&branches[other]});
@@ -257,6 +290,43 @@ ExpressionId SchemaCompiler::compile_one_of(const Items& flat, size_t at) {
   return grammar_.choice(std::move(choices));
 }
 
+// Whether no value fits two of them, seen from the values that they list or, of objects, from those of one required property.
+bool SchemaCompiler::are_told_apart(const Items& parts, size_t at) {
+  constexpr size_t kMostCandidates = 8;
+  std::vector<Items> flats;
+  for (const SchemaJson& branch : *keyword(parts[at], "oneOf")) {
+    Items items = parts;
+    Items flat;
+    items.push_back({&branch});
+    if (flatten(items, flat)) flats.push_back(std::move(flat));
+  }
+  if (flats.size() < 2 || list_different(flats)) return true;
+  if (!std::all_of(flats.begin(), flats.end(), [&](const Items& flat) { return types_of(flat) == Type::object; })) return false;
+  std::vector<std::string> candidates = required_names(flats.front());
+  if (candidates.size() > kMostCandidates) candidates.resize(kMostCandidates);
+  return std::any_of(candidates.begin(), candidates.end(), [&](const std::string& name) {
+    std::vector<Items> members;
+    for (const Items& flat : flats) {
+      const std::vector<std::string> required = required_names(flat);
+      Items member;
+      if (std::find(required.begin(), required.end(), name) == required.end()) return false;
+      if (flatten(schemas_of_property(flat, name), member)) members.push_back(std::move(member));
+    }
+    return list_different(members);
+  });
+}
+
+// Whether each lists the values that fit it, and none is in two lists.
+bool SchemaCompiler::list_different(const std::vector<Items>& flats) const {
+  ValueSet seen;
+  return std::all_of(flats.begin(), flats.end(), [&](const Items& flat) {
+    const bool lists = std::any_of(flat.begin(), flat.end(),
+                                   [&](const Item& item) { return keyword(item, "enum") != nullptr || keyword(item, "const") != nullptr; });
+    const std::vector<const SchemaJson*> values = lists ? values_of(flat) : std::vector<const SchemaJson*>();
+    return lists && std::all_of(values.begin(), values.end(), [&](const SchemaJson* value) { return seen.insert(*value); });
+  });
+}
+
 // Whether any value fits all of them, judged without formats, whose patterns are narrower than the formats.
 bool SchemaCompiler::can_hold_together(const Items& items) {
   Grammar grammar;
@@ -269,6 +339,8 @@ bool SchemaCompiler::can_hold_together(const Items& items) {
 void SchemaCompiler::begin_judging(const SchemaCompiler& parent, const Items& items) {
   constexpr int kDeepestJudge = 8;
   judge_depth_ = parent.judge_depth_ + 1;
+  work_ = parent.work_;
+  spend(kWorkOfJudging, items);
   if (judge_depth_ > kDeepestJudge) {
     fail(ErrorCode::unsupported, "{}: a part that is compared with itself, through references; make the schema simpler",
          document_.pointer(*items.front().schema));
@@ -322,18 +394,27 @@ uint32_t SchemaCompiler::types_of(const Items& flat) const {
   return types;
 }
 
+uint32_t SchemaCompiler::type_of(const SchemaJson& value) {
+  if (value.is_null()) return Type::null;
+  if (value.is_boolean()) return Type::boolean;
+  if (value.is_object()) return Type::object;
+  if (value.is_array()) return Type::array;
+  if (value.is_string()) return Type::string;
+  const double number = value.get<double>();
+  return number == std::floor(number) ? Type::integer : Type::fraction;
+}
+
 std::vector<const SchemaJson*> SchemaCompiler::values_of(const Items& flat) const {
-  const auto less = [](const SchemaJson* left, const SchemaJson* right) { return *left < *right; };
   std::vector<const SchemaJson*> values;
   bool first = true;
   const auto restrict_to = [&](const std::vector<const SchemaJson*>& allowed) {
-    std::set<const SchemaJson*, decltype(less)> known(less);
+    ValueSet known;
     if (first) {
       std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(values),
-                   [&](const SchemaJson* value) { return known.insert(value).second; });
+                   [&](const SchemaJson* value) { return known.insert(*value); });
     } else {
-      known.insert(allowed.begin(), allowed.end());
-      std::erase_if(values, [&](const SchemaJson* value) { return !known.contains(value); });
+      for (const SchemaJson* value : allowed) known.insert(*value);
+      std::erase_if(values, [&](const SchemaJson* value) { return !known.contains(*value); });
     }
     first = false;
   };
@@ -350,22 +431,29 @@ std::vector<const SchemaJson*> SchemaCompiler::values_of(const Items& flat) cons
 }
 
 bool SchemaCompiler::fits_rest(const Items& flat, const std::vector<const SchemaJson*>& values, std::vector<bool>& fits) {
+  const uint32_t types = types_of(flat);
+  fits.clear();
+  for (const SchemaJson* value : values) fits.push_back((type_of(*value) & types) != 0);
   Items rest;
   for (const Item& item : flat) {
-    const bool speaks = std::any_of(item.schema->items().begin(), item.schema->items().end(), [](const auto& entry) {
-      return !says_nothing(entry.key()) && !is_opened(entry.key()) && entry.key() != "enum" && entry.key() != "const";
+    const bool speaks = std::any_of(item.schema->items().begin(), item.schema->items().end(), [&](const auto& entry) {
+      const std::string& key = entry.key();
+      const bool is_done = (key == "anyOf" && (item.done & kAnyOf) != 0) || (key == "oneOf" && (item.done & kOneOf) != 0);
+      return !is_done && !says_nothing(key) && !is_opened(key) && key != "enum" && key != "const" && key != "type";
     });
     if (speaks) rest.push_back({item.schema, item.done | kValues});
   }
-  fits.assign(values.size(), true);
   if (rest.empty()) return true;
-  Grammar grammar;
-  SchemaCompiler judge(document_, {.any_spelling = true, .whitespace = false, .enforce_formats = options_.enforce_formats}, grammar);
-  judge.begin_judging(*this, rest);
-  const ExpressionId root = judge.compile_flat(rest);
-  if (grammar.is_never(root)) return false;
-  const Automaton automaton(std::move(grammar), root);
-  for (size_t index = 0; index < values.size(); ++index) fits[index] = accepts(automaton, values[index]->dump());
+  if (rest != judged_) {
+    Grammar grammar;
+    SchemaCompiler judge(document_, {.any_spelling = true, .whitespace = false, .enforce_formats = options_.enforce_formats}, grammar);
+    judge.begin_judging(*this, rest);
+    const ExpressionId root = judge.compile_flat(rest);
+    judgement_ = grammar.is_never(root) ? nullptr : std::make_unique<const Automaton>(std::move(grammar), root);
+    judged_ = rest;
+  }
+  if (judgement_ == nullptr) return false;
+  for (size_t index = 0; index < values.size(); ++index) fits[index] = fits[index] && accepts(*judgement_, values[index]->dump());
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "wick/text/grammar/automaton.h"
 #include "wick/text/grammar/dfa.h"
 #include "wick/text/grammar/format_grammar.h"
 #include "wick/text/grammar/json_number.h"
@@ -46,10 +47,14 @@ class SchemaCompiler {
   // never does.
   bool flatten(const Items& items, Items& flat);
   void open_parts(const Item& item, Items& open);
+  // Counts what combining costs, for this compiler and those that it asks. Errors: unsupported beyond what one schema may cost.
+  void spend(size_t work, const Items& flat);
   ExpressionId compile_flat(const Items& flat);
   ExpressionId compile_any_of(const Items& flat, size_t at);
   ExpressionId compile_one_of(const Items& flat, size_t at);
   [[nodiscard]] bool can_hold_together(const Items& items);
+  [[nodiscard]] bool are_told_apart(const Items& parts, size_t at);
+  [[nodiscard]] bool list_different(const std::vector<Items>& flats) const;
   // The schemas whose annotations unevaluatedProperties and unevaluatedItems of `item` see: the parts of it that hold.
   [[nodiscard]] std::vector<const SchemaJson*> evaluating(const Item& item, const Items& flat);
   void add_evaluating(const SchemaJson& schema, const Items& flat, std::set<const SchemaJson*>& seen, std::vector<const SchemaJson*>& into);
@@ -62,6 +67,7 @@ class SchemaCompiler {
 
   // enum and const.
   ExpressionId compile_values(const Items& flat);
+  [[nodiscard]] static uint32_t type_of(const SchemaJson& value);
   [[nodiscard]] std::vector<const SchemaJson*> values_of(const Items& flat) const;
   [[nodiscard]] bool fits_rest(const Items& flat, const std::vector<const SchemaJson*>& values, std::vector<bool>& fits);
   ExpressionId value_expression(const SchemaJson& value);
@@ -105,7 +111,9 @@ class SchemaCompiler {
   [[nodiscard]] std::vector<std::string> required_names(const Items& flat) const;
   // The schemas for the value of a property.
   [[nodiscard]] Items schemas_of_property(const Items& flat, const std::string& name);
-  ExpressionId compile_other_members(const Items& flat, const std::vector<std::string>& names);
+  ExpressionId compile_other_members(const Items& flat, const std::vector<std::string>& names, const std::vector<std::string>& patterns);
+  // Those of patternProperties, each once. Errors: unsupported where there are too many.
+  [[nodiscard]] std::vector<std::string> name_patterns(const Items& flat) const;
   // What propertyNames leaves of the names; none if there is no such keyword.
   [[nodiscard]] std::optional<Dfa> allowed_names(const Items& flat);
   [[nodiscard]] Items schemas_of_others(const Items& flat, const std::vector<const std::string*>& matched);
@@ -118,6 +126,8 @@ class SchemaCompiler {
   ExpressionId members_in_any_order(const std::vector<Member>& members, ExpressionId other, uint64_t smallest, uint64_t largest,
                                     const std::string& place);
   [[nodiscard]] const Dfa& pattern_dfa(const std::string& pattern, const std::string& place);
+  // The strings that are of a format, spelled as options_ say.
+  [[nodiscard]] const Dfa& format_dfa(const SchemaJson& format, const std::string& place);
 
   [[nodiscard]] const SchemaJson* keyword(const Item& item, const char* name) const;
   // One of those that only the rewriter writes.
@@ -135,7 +145,11 @@ class SchemaCompiler {
   JsonRules rules_;
   std::map<Items, RuleId> known_;
   std::map<std::string, Dfa> patterns_;
+  std::map<std::string, Dfa> formats_;
+  Items judged_;                                // what values were last held against: many have the same beside them
+  std::unique_ptr<const Automaton> judgement_;  // of it; null where no value fits
   int depth_ = 0;
+  std::shared_ptr<size_t> work_ = std::make_shared<size_t>(0);
   int judge_depth_ = 0;  // of compilers that were made to judge a part of a schema
   bool takes_one_of_for_any_of_ = false;
 };

@@ -13,6 +13,8 @@ namespace {
 
 // Patterns of names split what is left of them into 2^n classes.
 constexpr size_t kMostPatterns = 6;
+// Asking a part for so many names costs what combining it with another one does.
+constexpr size_t kNamesOfAPart = 50;
 
 bool speaks_of_others(const SchemaJson& schema) {
   return schema.contains("additionalProperties") || schema.contains("unevaluatedProperties");
@@ -163,21 +165,25 @@ Dfa SchemaCompiler::names_dfa(const Items& items, const std::string& where) {
   return (types_of(flat) & Type::string) != 0 ? string_dfa(flat) : Dfa{};
 }
 
-// Members whose names are not listed: one class for each set of patterns that their names match.
-ExpressionId SchemaCompiler::compile_other_members(const Items& flat, const std::vector<std::string>& names) {
-  const std::string where = document_.pointer(*flat.front().schema);
-  std::vector<const std::string*> patterns;
-  std::vector<std::string> storage;
+std::vector<std::string> SchemaCompiler::name_patterns(const Items& flat) const {
+  std::vector<std::string> patterns;
   for (const Item& item : flat) {
     if (const SchemaJson* list = keyword(item, "patternProperties")) {
-      for (const auto& [pattern, schema] : list->items()) storage.push_back(pattern);
+      for (const auto& [pattern, schema] : list->items()) patterns.push_back(pattern);
     }
   }
-  std::sort(storage.begin(), storage.end());
-  storage.erase(std::unique(storage.begin(), storage.end()), storage.end());
-  for (const std::string& pattern : storage) patterns.push_back(&pattern);
-  if (patterns.size() > kMostPatterns) fail(ErrorCode::unsupported, "{}/patternProperties: more than {} patterns", where, kMostPatterns);
+  std::sort(patterns.begin(), patterns.end());
+  patterns.erase(std::unique(patterns.begin(), patterns.end()), patterns.end());
+  if (patterns.size() > kMostPatterns) {
+    fail(ErrorCode::unsupported, "{}/patternProperties: more than {} patterns", document_.pointer(*flat.front().schema), kMostPatterns);
+  }
+  return patterns;
+}
 
+// Members whose names are not listed: one class for each set of patterns that their names match.
+ExpressionId SchemaCompiler::compile_other_members(const Items& flat, const std::vector<std::string>& names,
+                                                   const std::vector<std::string>& patterns) {
+  const std::string where = document_.pointer(*flat.front().schema);
   Grammar grammar;
   std::vector<ExpressionId> listed;
   for (const std::string& name : names) listed.push_back(grammar.literal(json_escaped(name)));
@@ -191,14 +197,14 @@ ExpressionId SchemaCompiler::compile_other_members(const Items& flat, const std:
   for (size_t set = 0; set < size_t{1} << patterns.size(); ++set) {
     std::vector<const std::string*> matched;
     for (size_t index = 0; index < patterns.size(); ++index) {
-      if ((set >> index & 1) != 0) matched.push_back(patterns[index]);
+      if ((set >> index & 1) != 0) matched.push_back(&patterns[index]);
     }
     const Items items = schemas_of_others(flat, matched);
     const ExpressionId value = items.empty() ? rules_.value() : compile(items);
     if (grammar_.is_never(value)) continue;
     auto keys = std::make_shared<Dfa>(left);
     for (size_t index = 0; index < patterns.size() && !keys->empty(); ++index) {
-      const Dfa& pattern = pattern_dfa(*patterns[index], where);
+      const Dfa& pattern = pattern_dfa(patterns[index], where);
       *keys = (set >> index & 1) != 0 ? intersect(*keys, pattern, where) : subtract(*keys, pattern, where);
     }
     if (keys->empty()) continue;
@@ -217,6 +223,8 @@ ExpressionId SchemaCompiler::compile_object(const Items& flat) {
   }
   if (!speaks) return rules_.object();
   const std::vector<std::string> names = property_names(flat);
+  const std::vector<std::string> patterns = name_patterns(flat);
+  spend(names.size() * flat.size() / kNamesOfAPart, flat);
   const std::vector<std::string> listed = required_names(flat);
   const std::unordered_set<std::string> required(listed.begin(), listed.end());
   const std::optional<Dfa> allowed = allowed_names(flat);
@@ -232,7 +240,7 @@ ExpressionId SchemaCompiler::compile_object(const Items& flat) {
     }
     members.push_back({grammar_.sequence({grammar_.literal("\"" + json_escaped(name) + "\""), rules_.colon(), value}), is_required});
   }
-  const ExpressionId other = compile_other_members(flat, names);
+  const ExpressionId other = compile_other_members(flat, names, patterns);
   const auto [smallest, largest] = limits(flat, "minProperties", "maxProperties");
   const auto needed =
       static_cast<uint64_t>(std::count_if(members.begin(), members.end(), [](const Member& member) { return member.required; }));

@@ -45,6 +45,11 @@ SchemaJson array_with(size_t count, SchemaJson schema) {
   return {{"type", "array"}, {"minItems", count + 1}, {"prefixItems", std::move(prefix)}};
 }
 
+// Each element is told apart behind all those before it.
+constexpr size_t kMostElementsToDiffer = 300;
+// Each branch is told apart from all others.
+constexpr size_t kMostOverlappingBranches = 100;
+
 SchemaJson different_from(const SchemaJson& value) { return {{"not", {{"const", value}}}}; }
 
 SchemaJson different_array(const SchemaJson& value) {
@@ -193,6 +198,11 @@ const SchemaJson& SchemaRewriter::exactly_one(const SchemaJson& schema) {
   return made_once(schema, "oneOf", [&] {
     std::vector<SchemaJson> alternatives;
     const SchemaJson& branches = schema.at("oneOf");
+    if (branches.size() > kMostOverlappingBranches) {
+      fail(ErrorCode::unsupported,
+           "{}/oneOf: of more than {} branches no two may overlap; take anyOf, or tell them apart by a required property",
+           document_.pointer(schema), kMostOverlappingBranches);
+    }
     for (const SchemaJson& branch : branches) {
       std::vector<SchemaJson> parts = {reference(branch)};
       for (const SchemaJson& other : branches) {
@@ -230,6 +240,12 @@ void SchemaRewriter::negate(const SchemaJson& schema, const std::string& keyword
   }
 }
 
+void SchemaRewriter::refuse_long_array(const SchemaJson& schema, const std::string& keyword) const {
+  fail(ErrorCode::unsupported,
+       "{}/{}: an array of more than {} elements cannot be enforced where it must not hold (beside not, if or oneOf)",
+       document_.pointer(schema), keyword, kMostElementsToDiffer);
+}
+
 bool SchemaRewriter::negate_value(const SchemaJson& schema, const std::string& keyword, const SchemaJson& value, Alternatives& into) {
   static const std::map<std::string, std::pair<const char*, const char*>> kOpposites = {
       {"minimum", {"number", "exclusiveMaximum"}}, {"exclusiveMinimum", {"number", "maximum"}}, {"maximum", {"number", "exclusiveMinimum"}},
@@ -256,10 +272,12 @@ bool SchemaRewriter::negate_value(const SchemaJson& schema, const std::string& k
     const std::optional<SchemaJson> others = other_types(value, document_.is_made(schema));
     if (!others) fail(ErrorCode::invalid_argument, "{}/type: {} is no type of JSON", document_.pointer(schema), value.dump());
     into.push_back(*others);
-  } else if (keyword == "const") {
-    into.push_back(different_from_all(SchemaJson::array({value})));
-  } else if (keyword == "enum" && value.is_array()) {
-    into.push_back(different_from_all(value));
+  } else if (keyword == "const" || (keyword == "enum" && value.is_array())) {
+    const SchemaJson values = keyword == "const" ? SchemaJson::array({value}) : value;
+    const bool is_long = std::any_of(values.begin(), values.end(),
+                                     [](const SchemaJson& each) { return each.is_array() && each.size() > kMostElementsToDiffer; });
+    if (is_long) refuse_long_array(schema, keyword);
+    into.push_back(different_from_all(values));
   } else {
     return false;
   }
@@ -270,6 +288,7 @@ bool SchemaRewriter::negate_array(const SchemaJson& schema, const std::string& k
   const auto prefix = schema.find("prefixItems");
   const size_t listed = prefix == schema.end() ? 0 : prefix->size();
   if (keyword == "prefixItems") {
+    if (listed > kMostElementsToDiffer) refuse_long_array(schema, keyword);
     for (size_t index = 0; index < value.size(); ++index) into.push_back(array_with(index, opposite(value[index])));
     return true;
   }

@@ -48,6 +48,7 @@ class SchemaRewriter {
   [[nodiscard]] SchemaJson negation_of(const SchemaJson& schema);
   void negate(const SchemaJson& schema, const std::string& keyword, const SchemaJson& value, Alternatives& into);
   bool negate_value(const SchemaJson& schema, const std::string& keyword, const SchemaJson& value, Alternatives& into);
+  [[noreturn]] void refuse_long_array(const SchemaJson& schema, const std::string& keyword) const;
   bool negate_array(const SchemaJson& schema, const std::string& keyword, const SchemaJson& value, Alternatives& into);
   bool negate_object(const SchemaJson& schema, const std::string& keyword, const SchemaJson& value, Alternatives& into);
   bool negate_combination(const SchemaJson& schema, const std::string& keyword, const SchemaJson& value, Alternatives& into);

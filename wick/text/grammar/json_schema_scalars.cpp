@@ -212,10 +212,7 @@ Dfa SchemaCompiler::string_dfa(const Items& flat) {
     }
     const SchemaJson* format = keyword(item, "format");
     if (format == nullptr || !options_.enforce_formats) continue;
-    const std::string format_place = place(item, "format");
-    const char* pattern = format->is_string() ? json_format_pattern(format->get<std::string>()) : nullptr;
-    if (pattern == nullptr) fail(ErrorCode::unsupported, "{}: the format {} is not supported", format_place, format->dump());
-    parts.push_back(regular_dfa(grammar, read_regex(pattern, RegexMatch::whole, spelling, format_place, grammar), format_place));
+    parts.push_back(format_dfa(*format, place(item, "format")));
   }
   add_string_values(flat, parts);
   const auto [shortest, longest] = limits(flat, "minLength", "maxLength");
@@ -232,6 +229,17 @@ Dfa SchemaCompiler::string_dfa(const Items& flat) {
   Dfa result = std::move(parts.front());
   for (size_t index = 1; index < parts.size(); ++index) result = intersect(result, parts[index], where);
   return without_differing(flat, std::move(result));
+}
+
+const Dfa& SchemaCompiler::format_dfa(const SchemaJson& format, const std::string& where) {
+  const char* const pattern = format.is_string() ? json_format_pattern(format.get<std::string>()) : nullptr;
+  if (pattern == nullptr) fail(ErrorCode::unsupported, "{}: the format {} is not supported", where, format.dump());
+  const auto known = formats_.find(pattern);
+  if (known != formats_.end()) return known->second;
+  const RegexSpelling spelling = options_.bare_strings ? RegexSpelling::utf8 : RegexSpelling::json_string;
+  Grammar grammar;
+  Dfa dfa = regular_dfa(grammar, read_regex(pattern, RegexMatch::whole, spelling, where, grammar), where);
+  return formats_.emplace(pattern, std::move(dfa)).first->second;
 }
 
 const Dfa& SchemaCompiler::pattern_dfa(const std::string& pattern, const std::string& where) {
