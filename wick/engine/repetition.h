@@ -11,9 +11,11 @@
 
 #include "wick/engine/sampling.h"
 
-namespace wick {
-
+namespace [[gnu::visibility("default")]] wick {
 class Tokenizer;
+}  // namespace wick
+
+namespace wick {
 
 // The window of the penalties, and what they do to logits.
 class RepetitionPenalties {

@@ -23,9 +23,12 @@
 #include "wick/op/op.h"
 #include "wick/text/chat_template.h"
 
+namespace [[gnu::visibility("default")]] wick {
+class Tokenizer;
+}  // namespace wick
+
 namespace wick {
 
-class Tokenizer;
 struct Architecture;
 
 struct CheckpointTensor {

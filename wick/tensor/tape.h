@@ -17,6 +17,10 @@
 #include "wick/tensor/no_grad.h"
 #include "wick/tensor/tensor.h"
 
+namespace [[gnu::visibility("default")]] wick {
+class GradStore;
+}  // namespace wick
+
 namespace wick {
 
 // What the gradient of one op sees when `backward` comes by.

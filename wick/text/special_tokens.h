@@ -10,6 +10,10 @@
 
 #include "wick/text/vocabulary.h"
 
+namespace [[gnu::visibility("default")]] wick {
+class Tokenizer;
+}  // namespace wick
+
 namespace wick {
 
 struct SpecialTokens {
@@ -24,8 +28,6 @@ struct SpecialTokens {
   std::vector<int64_t> ends = {};     // of a generation, in addition to eos
   std::optional<bool> adds_bos = {};  // BOS stands before each text; that it does not is said by the vocabulary's own file
 };
-
-class Tokenizer;
 
 // Tokenizer::parse, and what other files say about special tokens, which counts more.
 [[nodiscard]] std::shared_ptr<const Tokenizer> parse_tokenizer(std::string_view bytes, const std::string& name,

@@ -11,9 +11,11 @@
 
 #include "wick/text/vocabulary.h"
 
-namespace wick {
-
+namespace [[gnu::visibility("default")]] wick {
 class Tokenizer;
+}  // namespace wick
+
+namespace wick {
 
 // Which characters a text holds: a bit for each class of them. ASCII's printable characters, \t, \n and \r are classes of their own.
 struct CharacterClasses {
