@@ -124,6 +124,19 @@ TEST(ApiError, NamesTheContextAsOpenAiDoes) {
             R"({"error":{"message":"too long","type":"invalid_request_error","param":null,"code":"context_length_exceeded"}})");
 }
 
+// RFC 9112, 3.2.2: a server must take what a proxy is asked for.
+TEST(HttpMessage, TakesTargetsWithAnAuthority) {
+  for (const auto& [target, path] :
+       {std::pair{"http://h:80/a/b?x=1", "/a/b"}, std::pair{"HTTPS://[::1]/", "/"}, std::pair{"http://h", "/"}}) {
+    HttpRequest request;
+    ASSERT_TRUE(parse_target(target, request)) << target;
+    EXPECT_EQ(request.path, path);
+  }
+  HttpRequest request;
+  ASSERT_TRUE(parse_target("http://h/a?x=1", request));
+  EXPECT_EQ(request.query_value("x"), "1");
+}
+
 TEST(HttpMessage, DecodesTargets) {
   HttpRequest request;
   ASSERT_TRUE(parse_target("/a%2Fb/%C3%A9?x=1+2&y&z=%26", request));
@@ -131,7 +144,8 @@ TEST(HttpMessage, DecodesTargets) {
   EXPECT_EQ(request.query_value("x"), "1 2");
   EXPECT_EQ(request.query_value("y"), "");
   EXPECT_EQ(request.query_value("z"), "&");
-  for (const char* bad : {"", "a", "*", "/%", "/%0", "/%gg", "/%00", "/../x", "/a/..", "/a/%2e%2e/b", "http://h/"}) {
+  for (const char* bad : {"", "a", "*", "/%", "/%0", "/%gg", "/%00", "/../x", "/a/..", "/a/%2e%2e/b", "h:80", "ftp://h/", "http://",
+                          "http:///a", "http://h/../a"}) {
     EXPECT_FALSE(parse_target(bad, request)) << bad;
   }
 }
@@ -169,6 +183,7 @@ TEST(Access, WantsOneOfTheKeys) {
   EXPECT_EQ(access_code(access, with_header("Authorization", "Bearer bet")), "INVALID_API_KEY");
   EXPECT_EQ(access_code(access, with_header("Authorization", "Bearer betaa")), "INVALID_API_KEY");
   EXPECT_EQ(access_code(access, with_header("Authorization", "Bearer beta")), "key 2");
+  EXPECT_EQ(access_code(access, with_header("Authorization", "BEARER beta")), "key 2");
   EXPECT_EQ(access_code(access, with_header("authorization", "bearer alpha")), "key 1");
   EXPECT_EQ(access_code(access, with_header("x-api-key", "beta")), "key 2");
 }
@@ -276,6 +291,37 @@ TEST(Router, TurnsErrorsIntoResponsesOfTheRoutesDialect) {
   EXPECT_EQ(ask(router, "GET", "/broken").status, 500);
   EXPECT_EQ(ask(router, "GET", "/closed").status, 401);
   EXPECT_EQ(ask(router, "GET", "/closed").headers.find("WWW-Authenticate"), "Bearer");
+}
+
+TEST(Router, RefusesInTheWordsOfTheApiThatAPathBelongsTo) {
+  Access access({});
+  Router router(access, "https://page");
+  const auto nothing = [](HttpRequest&, const Exchange&) {};
+  router.add("POST", "/v1/jobs", Dialect::fleet, nothing);
+  router.add("POST", "/v1/messages", Dialect::anthropic, nothing);
+  const auto refusal = [&](const std::string& path) {
+    HttpRequest request{.path = path, .headers = {{"X-Request-Id", "mine"}}};
+    HttpResponse response = router.refusal(ApiError(413, "INVALID_REQUEST", "large"), request);
+    EXPECT_EQ(response.headers.find("X-Request-Id"), "mine");
+    EXPECT_EQ(response.headers.find("Access-Control-Allow-Origin"), "https://page");
+    return response.body;
+  };
+  EXPECT_EQ(refusal("/v1/jobs"), R"({"error":{"code":"INVALID_REQUEST","message":"large","retriable":false}})");
+  EXPECT_EQ(refusal("/v1/messages"), R"({"type":"error","error":{"type":"request_too_large","message":"large"}})");
+  for (const char* path : {"/nothing", ""}) {
+    EXPECT_EQ(refusal(path), R"({"error":{"message":"large","type":"invalid_request_error","param":null,"code":"INVALID_REQUEST"}})");
+  }
+}
+
+TEST(Router, RefusesBodiesThatArePacked) {
+  Access access({});
+  Router router(access, "");
+  router.add("POST", "/", Dialect::fleet, [](HttpRequest&, const Exchange& exchange) { exchange->respond({.status = 200}); });
+  for (const auto& [coding, status] : {std::pair{"gzip", 415}, std::pair{"Identity", 200}}) {
+    const auto recorder = std::make_shared<Recorder>();
+    router.handle({.method = "POST", .path = "/", .headers = {{"content-encoding", coding}}, .body = "x"}, recorder);
+    EXPECT_EQ(recorder->response.status, status) << coding;
+  }
 }
 
 // Single letters and the marks of one family.

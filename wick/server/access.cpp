@@ -5,6 +5,7 @@
 #include <fstream>
 #include <utility>
 
+#include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 #include "wick/server/api_error.h"
 
@@ -13,11 +14,10 @@ namespace {
 
 // The key of "Authorization: Bearer KEY", or of Anthropic's "x-api-key: KEY".
 std::string_view key_of(const HttpRequest& request) {
-  constexpr std::string_view kScheme = "Bearer ";
+  constexpr std::string_view kScheme = "bearer ";  // in any case (RFC 9110, 11.1)
   if (const auto field = request.headers.find("Authorization")) {
     std::string_view value = *field;
-    const bool is_bearer = value.size() > kScheme.size() && (value[0] == 'B' || value[0] == 'b') && value.substr(1, 6) == "earer ";
-    if (is_bearer) {
+    if (value.size() > kScheme.size() && ascii_lowercase(value.substr(0, kScheme.size())) == kScheme) {
       value.remove_prefix(kScheme.size());
       value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
       return value;

@@ -68,6 +68,19 @@ bool decode(std::string_view text, bool is_query, std::string& decoded) {
   return true;
 }
 
+// What a proxy is asked for, "http://host/path", is "/path" here: a server must take it, too (RFC 9112, 3.2.2).
+std::string_view without_authority(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!equals_ignoring_case(target.substr(0, scheme.size()), scheme)) continue;
+    target.remove_prefix(scheme.size());
+    const size_t end = target.find_first_of("/?");
+    if (target.empty() || end == 0) return {};
+    if (end == std::string_view::npos) return "/";
+    return target.substr(end);
+  }
+  return target;
+}
+
 bool climbs(std::string_view path) {
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
@@ -107,6 +120,7 @@ std::optional<std::string_view> HttpRequest::query_value(std::string_view name) 
 
 bool parse_target(std::string_view target, HttpRequest& request) {
   request.target = target;
+  target = without_authority(target);
   const size_t question = std::min(target.find('?'), target.size());
   if (!target.starts_with('/') || !decode(target.substr(0, question), false, request.path) || climbs(request.path)) return false;
   request.query.clear();

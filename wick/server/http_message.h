@@ -46,7 +46,8 @@ struct HttpRequest {
   [[nodiscard]] std::optional<std::string_view> query_value(std::string_view name) const noexcept;
 };
 
-// Splits and decodes a target. Empty if it is not one: a bad %-escape, no leading '/', a NUL, or ".." as a segment.
+// Splits and decodes a target, "/path?query" or "http://host/path?query". False if it is neither, or has a bad %-escape, a NUL, or ".." as
+// a segment.
 [[nodiscard]] bool parse_target(std::string_view target, HttpRequest& request);
 
 struct HttpResponse {

@@ -18,9 +18,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <csignal>
 #include <filesystem>
 #include <mutex>
@@ -30,7 +28,9 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/base/log.h"
 #include "wick/server/pending_exchange.h"
+#include "wick/server/request_head.h"
 
 namespace wick::server {
 namespace {
@@ -50,6 +50,9 @@ void append_field(std::string& text, std::string_view name, std::string_view val
 }
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+// What a client may send ahead, while its request is answered, before nobody reads it.
+constexpr size_t kAheadBytes = size_t{32} << 10U;
 
 bool has_body(int status) noexcept { return status >= 200 && status != 204 && status != 304; }
 
@@ -79,6 +82,7 @@ struct HttpServerState : std::enable_shared_from_this<HttpServerState> {
 
   void listen();
   void listen_on_path();
+  void run();
   asio::awaitable<void> accept_all();
   void wait_for_signal(int count);
 };
@@ -122,8 +126,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
  private:
-  using Parser = http::request_parser<http::string_body>;
-
   // What is under way when the time is over ends with an error; set_deadline and clear_deadline forget the deadline before.
   void set_deadline(std::chrono::milliseconds time) {
     is_late_ = false;
@@ -163,35 +165,50 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
-  // Whether another request may follow.
-  asio::awaitable<bool> serve_one() {
-    Parser parser;
-    parser.header_limit(server_->options.header_bytes);
-    parser.body_limit(server_->options.body_bytes);
+  // Reads until a request begins. False: none does.
+  asio::awaitable<bool> wait_for_request() {
     error_code error;
     // Asio tells the end of a stream once, and again only to who waits for it.
     if (sends_no_more_) co_await socket_.async_wait(Socket::wait_read, asio::redirect_error(asio::use_awaitable, error));
-    if (buffer_.size() == 0) {
-      is_idle_ = true;
-      set_deadline(server_->options.idle);
+    bool has_begun = skip_empty_lines(buffer_);
+    if (has_begun) co_return true;
+    is_idle_ = true;
+    set_deadline(server_->options.idle);
+    while (!error && !has_begun) {
       const size_t bytes =
           co_await socket_.async_read_some(buffer_.prepare(size_t{8} << 10U), asio::redirect_error(asio::use_awaitable, error));
-      is_idle_ = false;
       buffer_.commit(bytes);
-      if (error) co_return false;
+      has_begun = skip_empty_lines(buffer_);
     }
+    is_idle_ = false;
+    co_return has_begun;
+  }
+
+  // Whether another request may follow.
+  asio::awaitable<bool> serve_one() {
+    if (!co_await wait_for_request()) co_return false;
+    RequestParser parser;
+    parser.header_limit(server_->options.header_bytes);
+    parser.body_limit(server_->options.body_bytes);
+    request_ = {};
+    error_code error;
     set_deadline(server_->options.receive);
     co_await http::async_read_header(socket_, buffer_, parser, asio::redirect_error(asio::use_awaitable, error));
-    if (const std::string fault = error ? "" : framing_fault(parser); !fault.empty()) {
-      co_await send_refusal(400, fault);
-      co_return false;
+    // Where the header alone says that the request is refused, too.
+    if (!parser.get().target().empty()) request_ = request_of(parser, is_target_);
+    request_.peer = peer_;
+    if (!error) {
+      if (const RequestFault fault = find_framing_fault(parser); fault.status != 0) {
+        co_await send_refusal(fault);
+        co_return false;
+      }
     }
     if (!error && wants_continue(parser)) {
       co_await asio::async_write(socket_, asio::buffer(kContinue), asio::redirect_error(asio::use_awaitable, error));
     }
     if (!error) co_await http::async_read(socket_, buffer_, parser, asio::redirect_error(asio::use_awaitable, error));
     if (error) {
-      co_await refuse(error);
+      co_await refuse(error, parser.is_header_done());
       co_return false;
     }
     clear_deadline();
@@ -199,70 +216,35 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return co_await answer(parser);
   }
 
-  // What somebody in front of this server could read in another way, as two requests (RFC 9112, 3.2 and 6.1). Empty: nothing.
-  static std::string framing_fault(const Parser& parser) {
-    const auto& message = parser.get();
-    const bool is_coded = message.find(http::field::transfer_encoding) != message.end();
-    if (is_coded && (message.version() < 11 || !message.chunked())) {
-      return "the request is not HTTP: the last Transfer-Encoding must be chunked, in HTTP/1.1";
-    }
-    if (message.version() == 11 && message.count(http::field::host) != 1) return "the request is not HTTP: it must have one Host field";
-    return {};
+  asio::awaitable<void> refuse(error_code error, bool has_header) {
+    RequestFault fault = find_read_fault(error, has_header, buffer_, server_->options);
+    if (is_late_) fault = {408, fmt::format("the request did not arrive within {} s", server_->options.receive.count() / 1000)};
+    if (fault.status != 0) co_await send_refusal(fault);
   }
 
-  static bool wants_continue(const Parser& parser) {
-    return parser.get().version() == 11 && beast::iequals(parser.get()[http::field::expect], "100-continue");
-  }
-
-  asio::awaitable<void> refuse(error_code error) {
-    int status = 400;
-    std::string message = "the request is not HTTP: " + error.message();
-    if (is_late_) {
-      status = 408;
-      message = fmt::format("the request did not arrive within {} s", server_->options.receive.count() / 1000);
-    } else if (error == http::error::end_of_stream || error.category() != http::make_error_code(http::error::end_of_stream).category()) {
-      co_return;  // the client went
-    } else if (error == http::error::body_limit) {
-      status = 413;
-      message = fmt::format("the body is larger than the {} bytes that this server takes", server_->options.body_bytes);
-    } else if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-      status = 431;
-      message = fmt::format("the header is larger than the {} bytes that this server takes", server_->options.header_bytes);
-    } else if (error == http::error::bad_version) {
-      status = 505;
-      message = "this server speaks HTTP/1.1 and HTTP/1.0";
-    }
-    co_await send_refusal(status, message);
-  }
-
-  asio::awaitable<void> send_refusal(int status, const std::string& message) {
+  asio::awaitable<void> send_refusal(const RequestFault& fault) {
     keeps_alive_ = false;
     lingers_ = true;
-    const HttpResponse response = server_->refuse(status, message);
+    const HttpResponse response = server_->refuse(fault.status, fault.message, request_);
     const std::string text = head(response.status, response.headers, {}, response.body.size()) + response.body;
     error_code ignored;
     set_deadline(server_->options.send);
     co_await asio::async_write(socket_, asio::buffer(text), asio::redirect_error(asio::use_awaitable, ignored));
   }
 
-  asio::awaitable<bool> answer(Parser& parser) {
+  asio::awaitable<bool> answer(RequestParser& parser) {
     const auto& message = parser.get();
     keeps_alive_ = message.keep_alive();
     chunks_ = message.version() >= 11;
     has_begun_ = probes_ = false;
-    HttpRequest request;
-    request.method = std::string(message.method_string());
-    is_head_ = request.method == "HEAD";
-    for (const auto& field : message) request.headers.add(std::string(field.name_string()), std::string(field.value()));
-    request.peer = peer_;
-    const bool is_target = parse_target(std::string_view(message.target()), request);
-    request.body = std::move(parser.get().body());
+    is_head_ = request_.method == "HEAD";
+    request_.body = std::move(parser.get().body());
     const auto exchange = std::make_shared<PendingExchange>(strand_, wake_, server_->options.unsent_bytes);
     ++server_->active;
-    if (!is_target) {
-      exchange->respond(server_->refuse(400, "the request's target is not a path"));
+    if (is_target_) {
+      hand_over(exchange);
     } else {
-      hand_over(std::move(request), exchange);
+      exchange->respond(server_->refuse(400, "the request's target is not a path", request_));
     }
     const bool all_sent = co_await send(*exchange);
     --server_->active;
@@ -270,11 +252,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return all_sent&& keeps_alive_;
   }
 
-  void hand_over(HttpRequest request, const std::shared_ptr<PendingExchange>& exchange) {
+  void hand_over(const std::shared_ptr<PendingExchange>& exchange) {
     try {
-      server_->handler(std::move(request), exchange);
+      server_->handler(std::move(request_), exchange);
     } catch (const std::exception& error) {
-      exchange->respond(server_->refuse(500, error.what()));
+      exchange->respond(server_->refuse(500, error.what(), {}));
     }
   }
 
@@ -406,8 +388,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
   void watch_client(const std::shared_ptr<Watch>& watch, const std::shared_ptr<PendingExchange>& exchange) {
     // A client that sends ahead is alive; its next requests wait in the buffer, up to a limit.
-    constexpr size_t kAhead = size_t{64} << 10U;
-    if (buffer_.size() >= kAhead) return;
+    if (buffer_.size() >= kAheadBytes) return;
     watch->is_reading = true;
     socket_.async_read_some(buffer_.prepare(size_t{4} << 10U),
                             [self = shared_from_this(), watch, exchange](error_code error, size_t bytes) {
@@ -452,7 +433,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   uint64_t deadline_turn_ = 0;
   bool is_late_ = false;
   std::string peer_;
-  beast::flat_buffer buffer_;
+  beast::flat_buffer buffer_{kMostBuffered};
+  HttpRequest request_;  // that which is read, as far as it is
+  bool is_target_ = false;
   std::string unsent_;  // of a stream, what the system did not take
   std::chrono::steady_clock::time_point last_write_;
   bool is_waiting_ = false, is_idle_ = false, keeps_alive_ = false, chunks_ = true, is_head_ = false, lingers_ = false;
@@ -509,6 +492,18 @@ void HttpServerState::listen_on_path() {
   address = "unix:" + path;
 }
 
+// What one connection throws ends that connection, and no other.
+void HttpServerState::run() {
+  for (;;) {
+    try {
+      context.run();
+      return;
+    } catch (const std::exception& error) {
+      log_warning("a connection ended by an internal error: {}", error.what());
+    }
+  }
+}
+
 asio::awaitable<void> HttpServerState::accept_all() {
   const std::shared_ptr<HttpServerState> self = shared_from_this();
   while (!draining) {
@@ -563,8 +558,7 @@ HttpServer::HttpServer(HttpServerOptions options, Handler handler, Refusal refus
     : state_(std::make_shared<HttpServerState>(std::move(options), std::move(handler), std::move(refuse))) {
   state_->listen();
   asio::co_spawn(state_->context, [state = state_] { return state->accept_all(); }, asio::detached);
-  for (int i = 0; i < std::max(state_->options.threads, 1); ++i)
-    state_->threads.emplace_back([state = state_.get()] { state->context.run(); });
+  for (int i = 0; i < std::max(state_->options.threads, 1); ++i) state_->threads.emplace_back([state = state_.get()] { state->run(); });
 }
 
 HttpServer::~HttpServer() {

@@ -34,8 +34,8 @@ class HttpServer {
  public:
   // Called on the server's threads; must not block. What it throws becomes a response with status 500.
   using Handler = std::function<void(HttpRequest request, std::shared_ptr<HttpExchange> exchange)>;
-  // What is answered where a request cannot be read: status and a sentence.
-  using Refusal = std::function<HttpResponse(int status, const std::string& message)>;
+  // What is answered where a request cannot be read: status, a sentence, and the request as far as it is known, without its body.
+  using Refusal = std::function<HttpResponse(int status, const std::string& message, const HttpRequest& request)>;
 
   // Listens at once. Errors: io naming the address where it is taken or not ours; invalid_argument for a host that is no address.
   HttpServer(HttpServerOptions options, Handler handler, Refusal refuse);

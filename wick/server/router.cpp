@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/server/request_id.h"
@@ -20,6 +21,13 @@ std::vector<std::string> segments_of(std::string_view path) {
   // "/v1/models/" is "/v1/models".
   if (segments.size() > 1 && segments.back().empty()) segments.pop_back();
   return segments;
+}
+
+// A body that is packed would otherwise be refused as one that is not JSON.
+void check_encoding(const HttpRequest& request) {
+  const std::string_view coding = request.headers.find("Content-Encoding").value_or("identity");
+  if (ascii_lowercase(coding) == "identity" || request.body.empty()) return;
+  throw ApiError(415, "INVALID_REQUEST", fmt::format("Content-Encoding {}: not supported; send the body as it is", coding));
 }
 
 bool is_parameter(std::string_view segment) { return segment.size() > 2 && segment.front() == '{' && segment.back() == '}'; }
@@ -53,13 +61,29 @@ bool Router::matches(const Route& route, const std::vector<std::string>& segment
   return segments.size() == route.segments.size();
 }
 
+HeaderFields Router::common_fields(const HttpRequest& request) const {
+  HeaderFields fields = {{"X-Request-Id", request.request_id}};
+  if (!cors_origin_.empty()) {
+    fields.add("Access-Control-Allow-Origin", cors_origin_);
+    if (cors_origin_ != "*") fields.add("Vary", "Origin");
+  }
+  return fields;
+}
+
+HttpResponse Router::refusal(const ApiError& error, HttpRequest& request) const {
+  request.request_id = request_id_of(request);
+  const std::vector<std::string> segments = segments_of(request.path);
+  const auto found = std::ranges::find_if(routes_, [&](const Route& route) { return matches(route, segments, request); });
+  HttpResponse response = error.response(found == routes_.end() ? Dialect::openai : found->dialect);
+  const HeaderFields common = common_fields(request);
+  for (const auto& [name, value] : common.all()) response.headers.add(name, value);
+  return response;
+}
+
 void Router::handle(HttpRequest request, const Exchange& exchange) const {
   request.request_id = request_id_of(request);
-  exchange->add_header("X-Request-Id", request.request_id);
-  if (!cors_origin_.empty()) {
-    exchange->add_header("Access-Control-Allow-Origin", cors_origin_);
-    if (cors_origin_ != "*") exchange->add_header("Vary", "Origin");
-  }
+  const HeaderFields common = common_fields(request);
+  for (const auto& [name, value] : common.all()) exchange->add_header(name, value);
   const std::vector<std::string> segments = segments_of(request.path);
   const Route* found = nullptr;
   std::vector<const Route*> others;
@@ -77,6 +101,7 @@ void Router::handle(HttpRequest request, const Exchange& exchange) const {
   }
   try {
     if (found->who == Who::with_key) access_.check(request);
+    check_encoding(request);
     found->handler(request, exchange);
   } catch (const ApiError& error) {
     exchange->respond(error.response(found->dialect));

@@ -27,6 +27,9 @@ class Router {
 
   void handle(HttpRequest request, const Exchange& exchange) const;
 
+  // The answer to a request that could not be read, in the words of the API that its path belongs to.
+  [[nodiscard]] HttpResponse refusal(const ApiError& error, HttpRequest& request) const;
+
  private:
   struct Route {
     std::string method;
@@ -36,6 +39,8 @@ class Router {
     Who who;
   };
   [[nodiscard]] static bool matches(const Route& route, const std::vector<std::string>& segments, HttpRequest& request);
+  // What each answer to the request has: its id, and what lets pages of other sites read it.
+  [[nodiscard]] HeaderFields common_fields(const HttpRequest& request) const;
   void refuse(const HttpRequest& request, const std::vector<const Route*>& others, const Exchange& exchange) const;
 
   Access& access_;

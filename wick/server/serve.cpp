@@ -60,7 +60,7 @@ class Server {
     add_routes();
     http_.emplace(
         options_.http, [this](HttpRequest request, Exchange exchange) { handle(std::move(request), std::move(exchange)); },
-        [](int status, const std::string& message) { return ApiError(status, "INVALID_REQUEST", message).response(Dialect::openai); });
+        [this](int status, const std::string& message, const HttpRequest& request) { return refuse(status, message, request); });
     worker_->set_port(http_->port());
     http_->on_signal([this] { stop(); }, [this] { abort(); });
     log_.event("info", "listening", {{"address", http_->address()}, {"worker_id", options_.worker_id}});
@@ -113,6 +113,24 @@ class Server {
   void handle(HttpRequest request, Exchange exchange) {
     const Exchange watched = options_.is_quiet ? std::move(exchange) : log_.watch(request, std::move(exchange));
     router_.handle(std::move(request), watched);
+  }
+
+  // What could not be read as a request, or not be handled.
+  HttpResponse refuse(int status, const std::string& message, HttpRequest request) {
+    const char* const code = status == 408 ? "TIMEOUT" : status == 500 ? "INFERENCE_FAILED" : "INVALID_REQUEST";
+    ApiError error(status, code, message);
+    if (status == 408) error.retry_after(std::chrono::seconds(1));
+    HttpResponse response = router_.refusal(error, request);
+    if (!options_.is_quiet) {
+      log_.event("info", "request",
+                 {{"request_id", request.request_id},
+                  {"method", request.method},
+                  {"path", request.path},
+                  {"status", status},
+                  {"peer", request.peer},
+                  {"message", message}});
+    }
+    return response;
   }
 
   void run_loader(const std::function<std::shared_ptr<Service>(const Progress&)>& load, Heartbeat& heartbeat) {
