@@ -1,8 +1,11 @@
 // What requests hold: JSON, fields, paths, keys; and what answers them where they are wrong.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
+#include <future>
+#include <thread>
 
 #include "wick/base/remedy.h"
 #include "wick/server/access.h"
@@ -11,6 +14,7 @@
 #include "wick/server/http_message.h"
 #include "wick/server/infill.h"
 #include "wick/server/json.h"
+#include "wick/server/long_requests.h"
 #include "wick/server/request_id.h"
 #include "wick/server/router.h"
 
@@ -230,7 +234,7 @@ TEST(HttpClient, ReadsUrls) {
 }
 
 // Collects what a handler answers.
-class Recorder final : public HttpExchange {
+class Recorder : public HttpExchange {
  public:
   void add_header(std::string name, std::string value) override { headers.add(std::move(name), std::move(value)); }
   void respond(HttpResponse given) override { response = std::move(given); }
@@ -322,6 +326,59 @@ TEST(Router, RefusesBodiesThatArePacked) {
     router.handle({.method = "POST", .path = "/", .headers = {{"content-encoding", coding}}, .body = "x"}, recorder);
     EXPECT_EQ(recorder->response.status, status) << coding;
   }
+}
+
+TEST(LongRequests, AreHandledOneAfterAnother) {
+  std::promise<void> first_taken, release;
+  std::atomic<int> handled{0};
+  LongRequests requests([&](const HttpRequest& request, const Exchange&) {
+    ++handled;
+    if (request.path != "/1") return;
+    first_taken.set_value();
+    release.get_future().wait();
+  });
+  const auto exchange = std::make_shared<Recorder>();
+  for (const char* path : {"/1", "/2", "/3"}) requests.add({.path = path}, exchange);
+  first_taken.get_future().wait();
+  EXPECT_EQ(handled, 1);
+  release.set_value();
+  while (handled < 3) std::this_thread::yield();
+}
+
+TEST(LongRequests, ThatWaitAtTheEndAreDropped) {
+  std::promise<void> first_taken, release;
+  std::atomic<int> handled{0};
+  LongRequests requests([&](const HttpRequest&, const Exchange&) {
+    if (handled++ == 0) first_taken.set_value();
+    release.get_future().wait();
+  });
+  const auto exchange = std::make_shared<Recorder>();
+  requests.add({.path = "/1"}, exchange);
+  first_taken.get_future().wait();
+  requests.add({.path = "/2"}, exchange);
+  std::jthread stopping([&] { requests.stop(); });
+  while (exchange.use_count() > 2) std::this_thread::yield();  // the second one's has been let go of
+  release.set_value();
+  stopping.join();
+  requests.add({.path = "/3"}, exchange);
+  EXPECT_EQ(handled, 1);
+  EXPECT_EQ(exchange.use_count(), 1);
+}
+
+TEST(LongRequests, OfAClientThatHasGoneAreNotHandled) {
+  class Gone final : public Recorder {
+    [[nodiscard]] bool is_gone() const override { return true; }
+  };
+  std::promise<void> over;
+  std::atomic<int> handled{0};
+  LongRequests requests([&](const HttpRequest&, const Exchange&) {
+    ++handled;
+    over.set_value();
+  });
+  requests.add({.path = "/gone"}, std::make_shared<Gone>());
+  requests.add({.path = "/here"}, std::make_shared<Recorder>());
+  over.get_future().wait();
+  EXPECT_EQ(handled, 1);
 }
 
 // Single letters and the marks of one family.

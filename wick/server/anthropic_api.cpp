@@ -65,8 +65,7 @@ void read_block(Fields& fields, const Json& block, const std::string& path, Chat
   fields.take(std::move(members.violations()));
 }
 
-void read_block_message(Fields& fields, const Json& json, size_t index, std::vector<ChatMessage>& messages) {
-  const std::string path = fmt::format("messages[{}]", index);
+void read_block_message(Fields& fields, const Json& json, const std::string& path, std::vector<ChatMessage>& messages) {
   Fields members(json, path);
   ChatMessage message;
   if (members.require("role")) {
@@ -133,14 +132,8 @@ void read_chat(Fields& fields, ChatRequest& chat) {
   if (const Json* const system = fields.find("system")) {
     chat.chat.messages.push_back({.role = "system", .content = text_of_blocks(fields, *system, "system")});
   }
-  if (fields.require("messages")) {
-    if (const Json* const messages = fields.list("messages")) {
-      if (messages->empty()) fields.violate("messages", "must hold at least one message");
-      for (size_t i = 0; i < messages->size() && fields.violations().size() < 20; ++i) {
-        read_block_message(fields, (*messages)[i], i, chat.chat.messages);
-      }
-    }
-  }
+  read_messages(fields,
+                [&](const Json& message, const std::string& path) { read_block_message(fields, message, path, chat.chat.messages); });
   // An answer that has been begun for the model.
   const std::vector<ChatMessage>& read = chat.chat.messages;
   chat.continues_last =

@@ -173,18 +173,18 @@ void read_flat_tools(Fields& fields, ChatRequest& chat, Json (*function_of)(Fiel
   offer_tools(chat, list);
 }
 
+void read_messages(Fields& fields, const std::function<void(const Json& message, const std::string& path)>& read) {
+  const Json* const messages = fields.require("messages") ? fields.list("messages") : nullptr;
+  if (messages == nullptr) return;
+  if (messages->empty()) fields.violate("messages", "must hold at least one message");
+  if (messages->size() > kMostMessages) return fields.violate("messages", fmt::format("must hold at most {} messages", kMostMessages));
+  // A list that is wrong all through gets a few words, not a million.
+  for (size_t i = 0; i < messages->size() && fields.violations().size() < 20; ++i) read((*messages)[i], fmt::format("messages[{}]", i));
+}
+
 void read_openai_chat(Fields& fields, ChatRequest& chat) {
-  if (fields.require("messages")) {
-    if (const Json* const messages = fields.list("messages")) {
-      if (messages->empty()) fields.violate("messages", "must hold at least one message");
-      if (messages->size() > kMostMessages) fields.violate("messages", fmt::format("must hold at most {} messages", kMostMessages));
-      const size_t count = std::min(messages->size(), kMostMessages);
-      // A list that is wrong all through gets a few words, not a million.
-      for (size_t i = 0; i < count && fields.violations().size() < 20; ++i) {
-        chat.chat.messages.push_back(read_message(fields, (*messages)[i], fmt::format("messages[{}]", i)));
-      }
-    }
-  }
+  read_messages(fields,
+                [&](const Json& message, const std::string& path) { chat.chat.messages.push_back(read_message(fields, message, path)); });
   read_tools(fields, chat);
   read_tool_choice(fields, chat);
   chat.answer = read_answer_format(fields);

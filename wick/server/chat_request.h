@@ -1,6 +1,7 @@
 // A ChatRequest is a conversation to be continued, whatever API it came through.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -47,6 +48,9 @@ void choose_tool(Fields& fields, const std::string& word, const std::string& nam
 void read_content(Fields& message, std::string_view name, const std::string& path, ChatMessage& result);
 // Ollama's images beside a text.
 void refuse_pictures(Fields& fields);
+// Calls `read` with each message of the list "messages" and with its path. There must be one; of a list that is wrong all through, only the
+// first are read.
+void read_messages(Fields& fields, const std::function<void(const Json& message, const std::string& path)>& read);
 // One of OpenAI's messages.
 [[nodiscard]] ChatMessage read_message(Fields& fields, const Json& json, const std::string& path);
 // tool_choice, "auto" or {"type": "function", …}, and parallel_tool_calls.

@@ -17,6 +17,7 @@
 #include "wick/server/heartbeat.h"
 #include "wick/server/jobs.h"
 #include "wick/server/llama_api.h"
+#include "wick/server/long_requests.h"
 #include "wick/server/ollama_api.h"
 #include "wick/server/openai_chat_api.h"
 #include "wick/server/request_log.h"
@@ -58,6 +59,7 @@ class Server {
   int run(const std::function<std::shared_ptr<Service>(const Progress&)>& load) {
     make_worker();
     add_routes();
+    long_requests_.emplace([this](HttpRequest request, const Exchange& exchange) { router_.handle(std::move(request), exchange); });
     http_.emplace(
         options_.http, [this](HttpRequest request, Exchange exchange) { handle(std::move(request), std::move(exchange)); },
         [this](int status, const std::string& message, const HttpRequest& request) { return refuse(status, message, request); });
@@ -111,8 +113,12 @@ class Server {
   }
 
   void handle(HttpRequest request, Exchange exchange) {
-    const Exchange watched = options_.is_quiet ? std::move(exchange) : log_.watch(request, std::move(exchange));
-    router_.handle(std::move(request), watched);
+    Exchange watched = options_.is_quiet ? std::move(exchange) : log_.watch(request, std::move(exchange));
+    if (request.body.size() > kLongBody) {
+      long_requests_->add(std::move(request), std::move(watched));
+    } else {
+      router_.handle(std::move(request), watched);
+    }
   }
 
   // What could not be read as a request, or not be handled.
@@ -187,6 +193,7 @@ class Server {
     // What the engine has ended is still to be written.
     const bool all_sent = http_->wait_drained(std::chrono::seconds(2));
     if (service != nullptr) service->engine->stop();
+    long_requests_->stop();
     return all_ended && all_sent ? 0 : 1;
   }
 
@@ -197,6 +204,7 @@ class Server {
   HeartbeatOptions heartbeats_;
   Jobs jobs_;
   std::optional<Worker> worker_;
+  std::optional<LongRequests> long_requests_;
   std::optional<HttpServer> http_;
   std::atomic_flag stop_;
   std::atomic<int> failure_{0};
