@@ -63,7 +63,7 @@ struct Meaning {
 
 Meaning meaning_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::context_full: return {400, "CONTEXT_LENGTH_EXCEEDED"};
+    case ErrorCode::context_full: return {400, kContextLengthExceeded};
     case ErrorCode::invalid_argument:
     case ErrorCode::index_out_of_range:
     case ErrorCode::corrupt_file: return {400, "INVALID_REQUEST"};
@@ -114,6 +114,11 @@ ApiError::ApiError(const Error& error) : message_(wick::message_of(error, spelle
   can_retry_ = can_retry;
 }
 
+ApiError& ApiError::with(std::vector<Violation> violations) {
+  violations_ = std::move(violations);
+  return *this;
+}
+
 ApiError& ApiError::retry_after(std::chrono::seconds time) {
   retry_after_ = time;
   can_retry_ = true;
@@ -125,7 +130,7 @@ std::string ApiError::body(Dialect dialect) const {
   switch (dialect) {
     case Dialect::openai: {
       // Clients compare the code with this one.
-      const std::string code = code_ == "CONTEXT_LENGTH_EXCEEDED" ? "context_length_exceeded" : code_;
+      const std::string code = code_ == kContextLengthExceeded ? "context_length_exceeded" : code_;
       json["error"] = {{"message", message_}, {"type", openai_type(status_)}, {"param", nullptr}, {"code", code}};
       if (!violations_.empty()) json["error"]["param"] = violations_.front().field;
       break;

@@ -22,6 +22,8 @@ struct Violation {
   std::string value;       // as JSON, shortened
 };
 
+inline constexpr const char* kContextLengthExceeded = "CONTEXT_LENGTH_EXCEEDED";
+
 class ApiError : public std::exception {
  public:
   ApiError(int status, std::string code, std::string message) : status_(status), code_(std::move(code)), message_(std::move(message)) {}
@@ -30,6 +32,8 @@ class ApiError : public std::exception {
   // What the library reports, as a status and a code.
   explicit ApiError(const Error& error);
 
+  // The fields that it is about, for the dialects that list them.
+  ApiError& with(std::vector<Violation> violations);
   ApiError& retry_after(std::chrono::seconds time);
 
   [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }

@@ -1,5 +1,6 @@
 #include "wick/server/fields.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -123,6 +124,11 @@ bool Fields::require(std::string_view name) {
   if (has(name)) return true;
   violations_.push_back({path_of(name), "is required", ""});
   return false;
+}
+
+bool Fields::is_violated(std::string_view name) const {
+  const std::string path = path_of(name);
+  return std::ranges::any_of(violations_, [&](const Violation& violation) { return violation.field == path; });
 }
 
 void Fields::take(std::vector<Violation> violations) {

@@ -39,6 +39,8 @@ class Fields {
   void violate(std::string_view name, std::string constraint);
   void violate_path(std::string path, std::string constraint, std::string value = {});
   void take(std::vector<Violation> violations);
+  // Whether something is wrong with the member.
+  [[nodiscard]] bool is_violated(std::string_view name) const;
   [[nodiscard]] std::vector<Violation>& violations() noexcept { return violations_; }
   // Errors: ApiError with all violations, if there are any.
   void check();

@@ -108,6 +108,14 @@ class InferWriter final : public AnswerWriter {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+// A prompt that is too long is one violation among the others; alone it has a code of its own.
+void check_length(Fields& fields, const Engine& engine, Request& request, bool is_limited) {
+  const std::optional<ContextExcess> excess = find_context_excess(engine, request, is_limited);
+  if (!excess) return;
+  if (fields.violations().empty()) throw ApiError(400, kContextLengthExceeded, excess->message).with({excess->violation});
+  fields.take({excess->violation});
+}
+
 Request read_request(const HttpRequest& http, const Service& service, bool& streams) {
   const Json body = parse_body(http.body);
   Fields fields(body);
@@ -129,17 +137,14 @@ Request read_request(const HttpRequest& http, const Service& service, bool& stre
       more.push_back({std::move(violation.parameter), std::move(violation.constraint), std::move(violation.value)});
     }
     // What a field's own range has said already is said once.
-    std::erase_if(more, [&](const Violation& violation) {
-      for (const Violation& known : fields.violations()) {
-        if (known.field == violation.field) return true;
-      }
-      return false;
-    });
+    std::erase_if(more, [&](const Violation& violation) { return fields.is_violated(violation.field); });
     return more;
   }());
+  const bool is_limited = fields.has("max_tokens");
+  if (!request.prompt.empty()) check_length(fields, *service.engine, request, is_limited && !fields.is_violated("max_tokens"));
   fields.check();
   name_user(http, request);
-  fit_into_context(*service.engine, request, fields.has("max_tokens"));
+  fit_into_context(*service.engine, request, is_limited);
   return request;
 }
 
@@ -183,8 +188,7 @@ void add_fleet_routes(Router& router, Worker& worker, Jobs& jobs) {
              [&](HttpRequest& request, const Exchange& exchange) { find_job(jobs, request)->stream_to(exchange); });
   router.add("DELETE", "/v1/jobs/{id}", Dialect::fleet, [&](HttpRequest& request, const Exchange& exchange) {
     const std::shared_ptr<Job> job = find_job(jobs, request);
-    job->cancel();
-    exchange->respond(json_response(200, to_text({{"job_id", job->id()}, {"cancelled", true}})));
+    exchange->respond(json_response(200, to_text({{"job_id", job->id()}, {"cancelled", job->cancel()}})));
   });
   router.add("POST", "/v1/infer", Dialect::fleet,
              [&](HttpRequest& request, const Exchange& exchange) { infer(worker, request, exchange); });

@@ -47,10 +47,12 @@ void Job::set_answer(const std::shared_ptr<Answer>& answer) {
   if (cancelled_) answer->cancel();
 }
 
-void Job::cancel() {
+bool Job::cancel() {
   const std::scoped_lock lock(mutex_);
+  if (ended_) return false;
   cancelled_ = true;
   if (const std::shared_ptr<Answer> live = answer_.lock()) live->cancel();
+  return true;
 }
 
 bool Job::has_ended() const {

@@ -26,7 +26,8 @@ class Job {
   // Streams from the beginning, then what comes. One reader after another; a job that its reader leaves is cancelled.
   void stream_to(const Exchange& exchange);
   void set_answer(const std::shared_ptr<Answer>& answer);
-  void cancel();
+  // Whether it was still under way.
+  bool cancel();
   [[nodiscard]] bool has_ended() const;
   [[nodiscard]] std::chrono::steady_clock::time_point ended_at() const;
 

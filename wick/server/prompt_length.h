@@ -1,12 +1,23 @@
 // The tokens of a prompt, and whether they and what is to follow them fit into the context.
 #pragma once
 
-#include <string_view>
+#include <optional>
+#include <string>
 
 #include "wick/engine/engine.h"
 #include "wick/server/fields.h"
 
 namespace wick::server {
+
+// Why a prompt, or it and its max_tokens, are more than the context holds.
+struct ContextExcess {
+  Violation violation;  // of "prompt" or "max_tokens"
+  std::string message;  // the same for who does not call it so
+};
+
+// Replaces the request's text by its tokens, so that a prompt is encoded once. `given`: max_tokens is the client's, not what the API filled
+// in. Errors: Engine::encode_prompt's.
+[[nodiscard]] std::optional<ContextExcess> find_context_excess(const Engine& engine, Request& request, bool given);
 
 // Replaces the request's text by its tokens, so that a prompt is encoded once. kUnlimitedTokens, and a max_tokens that the API filled in
 // (`given` is false), are cut to what is left of the context; whether they were. Errors: ApiError CONTEXT_LENGTH_EXCEEDED where the
