@@ -135,15 +135,19 @@ std::shared_ptr<server::Service> load_service(const Console& console, const Serv
     service->engine->add_adapter(adapter.substr(0, equals), adapter.substr(equals + 1));
   }
   service->path = path.string();
-  service->model_id = !options.alias.empty()             ? options.alias
-                      : !options.serve.model_ref.empty() ? options.serve.model_ref
-                                                         : path.stem().string();
+  service->model_id = options.alias.empty() ? options.serve.model_ref : options.alias;
   service->created = server::Worker::unix_time();
   service->defaults = served.defaults;
   service->defaults.dry_breakers = dry_breaker_texts(served.sampling);
   service->defaults.params.sampling = resolve_sampling(served.sampling, loaded->file, *loaded->tokenizer, console);
   choose_template(options, loaded->file, *service);
   return service;
+}
+
+// "model" of "folder/model.gguf"; of the folder "Model-3.2-1B/" all of its name.
+std::string name_of(std::filesystem::path path) {
+  if (!path.has_filename()) path = path.parent_path();
+  return (std::filesystem::is_directory(path) ? path.filename() : path.stem()).string();
 }
 
 // What the driver tells of the device, for /metrics; nothing where it does not tell.
@@ -239,13 +243,14 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
     if (equals == 0 || equals == std::string::npos || equals + 1 == adapter.size())
       fail(ErrorCode::invalid_argument, "--lora {}: must be NAME=FILE", adapter);
   }
+  const std::filesystem::path path = resolve_model(console, served.model);
+  if (serve.model_ref.empty()) serve.model_ref = options.alias.empty() ? name_of(path) : options.alias;
   if (serve.worker_id.empty()) serve.worker_id = server::random_id("worker-");
   serve.device = served.device_name;
   serve.has_page = !options.no_page;
   serve.implementation = console.name;
   serve.version = build_info().version;
   serve.is_quiet = console.quiet;
-  const std::filesystem::path path = resolve_model(console, served.model);
   // Only the log: notes of loading would stand among its lines.
   Console quiet = console;
   quiet.quiet = true;

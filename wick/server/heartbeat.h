@@ -1,4 +1,4 @@
-// A Heartbeat tells the fleet's queen or hive that this worker lives: what it is and does, every half minute, on a thread of its own.
+// A Heartbeat tells the fleet's queen and hive that this worker lives: what it is and does, every half minute, on a thread of its own.
 #pragma once
 
 #include <chrono>
@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,15 +16,17 @@
 namespace wick::server {
 
 struct HeartbeatOptions {
-  std::vector<HttpUrl> targets = {};           // POST {url}/v1/worker-heartbeat
-  std::optional<HttpUrl> ready_callback = {};  // POST once, when the model is loaded
-  std::chrono::milliseconds interval{30'000};
-  std::chrono::milliseconds limit{5'000};  // of one request
+  std::vector<HttpUrl> targets = {};                   // POST {url}/v1/worker-heartbeat
+  std::optional<HttpUrl> ready_callback = {};          // POST once, when the model is loaded
+  std::chrono::milliseconds interval{30'000};          // between two beats
+  std::chrono::milliseconds callback_interval{1'000};  // until the callback answers
+  std::chrono::milliseconds limit{5'000};              // of one request
+  std::chrono::milliseconds last_limit{1'000};         // of one request while the worker stops
 };
 
 class Heartbeat {
  public:
-  // `info`: the worker as it is (Worker::info). `log` gets a line when a target cannot be reached, and when it can again.
+  // `info`: the worker as it is (Worker::info). `log` gets a line when one of them cannot be reached, and when it can again.
   Heartbeat(HeartbeatOptions options, std::function<Json()> info, std::function<void(const std::string&)> log);
   // Ends at once; no further beat is sent.
   ~Heartbeat();
@@ -36,18 +39,36 @@ class Heartbeat {
   void finish(const std::string& status);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  // Who is told. One that does not answer is told more seldom; the others are not.
+  struct Target {
+    std::string what;  // "heartbeat", for the log
+    HttpUrl url;
+    std::string path;
+    std::chrono::milliseconds interval;
+    int failures = 0;  // since it answered
+    Clock::time_point due = {};
+  };
+
   void run();
-  void send(const std::string& status);
+  // Tells all targets, or those whose time has come, of the worker; `status`, if any, stands in place of its own. What is newer ends it.
+  void send(bool to_all, const std::string& status);
+  [[nodiscard]] bool has_news();
   void call_back();
+  void post(Target& target, const Json& body, std::chrono::milliseconds limit);
+  [[nodiscard]] Clock::time_point next_due() const;
 
   HeartbeatOptions options_;
   std::function<Json()> info_;
   std::function<void(const std::string&)> log_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool wanted_ = true, ends_ = false, called_back_ = false;
+  bool wanted_ = true, ends_ = false;
   std::string last_status_;
-  std::vector<bool> unreachable_;
+  // The thread's.
+  std::vector<Target> targets_;
+  std::optional<Target> ready_callback_;  // until it has been called
   std::thread thread_;
 };
 

@@ -65,9 +65,10 @@ class MetricsWriter {
   std::string text_;
 };
 
-void write_now(MetricsWriter& writer, const EngineMetrics& metrics) {
+void write_now(MetricsWriter& writer, const EngineMetrics& metrics, int64_t slots) {
   writer.gauge("num_requests_running", "Choices that are computed.", static_cast<double>(metrics.running));
   writer.gauge("num_requests_waiting", "Requests in the queue.", static_cast<double>(metrics.waiting));
+  writer.gauge("num_slots", "Choices that can be computed at once.", static_cast<double>(slots));
   const double blocks = static_cast<double>(metrics.kv_blocks);
   writer.gauge("kv_cache_usage_perc", "Share of the KV cache in use, from 0 to 1.",
                blocks > 0 ? static_cast<double>(metrics.kv_blocks_used) / blocks : 0);
@@ -106,7 +107,7 @@ std::string metrics_text(const Worker& worker) {
   writer.gauge("ready", "1 if requests are taken.", service != nullptr && service->engine->accepts() ? 1 : 0);
   if (service == nullptr) return writer.take();
   const EngineMetrics metrics = service->engine->metrics();
-  write_now(writer, metrics);
+  write_now(writer, metrics, service->engine->info().sequences);
   write_counts(writer, metrics);
   writer.histogram("time_to_first_token_seconds", "From a request's arrival to its first token.", metrics.time_to_first_token);
   writer.histogram("inter_token_latency_seconds", "Between two tokens of a choice.", metrics.inter_token);

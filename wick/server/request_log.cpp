@@ -1,12 +1,12 @@
 #include "wick/server/request_log.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <atomic>
 #include <utility>
 
 #include "wick/server/request_id.h"
+#include "wick/server/utc_time.h"
 
 namespace wick::server {
 namespace {
@@ -57,9 +57,7 @@ class WatchedExchange final : public HttpExchange {
 }  // namespace
 
 void RequestLog::event(std::string_view level, std::string_view name, const Json& members) const {
-  const auto now = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
-  const auto milliseconds = now.time_since_epoch().count() % 1000;
-  const std::string time = fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), milliseconds);
+  const std::string time = utc_time(std::chrono::system_clock::now());
   if (as_json_) {
     Json json = {{"time", time}, {"level", level}, {"event", name}};
     json.update(members);

@@ -12,8 +12,8 @@ std::string_view to_string(Worker::Status status) noexcept {
     case Worker::Status::starting: return "starting";
     case Worker::Status::ready: return "ready";
     case Worker::Status::busy: return "busy";
-    case Worker::Status::stopping: return "stopping";
-    case Worker::Status::failed: return "failed";
+    case Worker::Status::stopping:
+    case Worker::Status::failed: return "stopping";  // the fleet has no word of its own for a worker that will not come
   }
   return "";
 }
@@ -123,7 +123,6 @@ Json Worker::info() const {
                {"version", options_.version}};
   if (const std::shared_ptr<Service> service = service_if_ready()) {
     const EngineInfo& info = service->engine->info();
-    if (options_.model_ref.empty()) json["model_id"] = service->model_id;
     json["architecture"] = info.architecture;
     json["parameters"] = info.parameters;
     json["model_bytes"] = info.file_bytes;

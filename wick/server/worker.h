@@ -42,7 +42,7 @@ struct Service {
 
 struct WorkerOptions {
   std::string id = "worker";
-  std::string model_ref;       // how the fleet names the model; empty: by its file
+  std::string model_ref;       // how the fleet names the model
   std::string device;          // "cpu:0"
   std::string implementation;  // "wick-worker-cpu"
   std::string version;
