@@ -1,5 +1,6 @@
 #include "wick/server/embeddings_api.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <mutex>
@@ -34,23 +35,52 @@ void normalize(std::vector<float>& vector) {
   for (float& number : vector) number = static_cast<float>(number * scale);
 }
 
-class EmbeddingResponse {
+// The inputs of one request, of which as many are under way as the engine computes at once: a list may be longer than the queue.
+class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
  public:
-  EmbeddingResponse(Exchange exchange, std::string model, size_t count, bool as_base64)
-      : exchange_(std::move(exchange)), model_(std::move(model)), vectors_(count), as_base64_(as_base64) {}
+  EmbeddingBatch(const Worker& worker, std::shared_ptr<Service> service, std::vector<Request> requests, bool as_base64)
+      : worker_(worker), service_(std::move(service)), requests_(std::move(requests)), vectors_(requests_.size()), as_base64_(as_base64) {}
 
+  void start(const Exchange& exchange) {
+    exchange_ = exchange;
+    exchange->on_gone([weak = weak_from_this()] {
+      if (const std::shared_ptr<EmbeddingBatch> self = weak.lock()) self->cancel();
+    });
+    // The engine counts one that has just ended among those that wait until its step is over.
+    const EngineInfo& info = service_->engine->info();
+    const int64_t at_once = std::min<int64_t>(std::ssize(vectors_), std::clamp<int64_t>(info.queue / 2, 1, info.sequences));
+    for (int64_t i = 0; i < at_once; ++i) start_next();
+  }
   void complete(size_t index, const FinishEvent& event) {
-    const std::scoped_lock lock(mutex_);
-    vectors_[index] = event.embedding;
-    tokens_ += event.usage.prompt_tokens;
-    if (++done_ == vectors_.size() && !failed_) respond();
+    if (event.reason == StopReason::cancelled)
+      return fail(ApiError(503, "CANCELLED", "the server ends").retry_after(std::chrono::seconds(1)));
+    {
+      const std::scoped_lock lock(mutex_);
+      vectors_[index] = event.embedding;
+      tokens_ += event.usage.prompt_tokens;
+      if (++done_ == vectors_.size() && !failed_) respond();
+    }
+    start_next();
   }
   void fail(const ApiError& error) {
-    const std::scoped_lock lock(mutex_);
-    if (!std::exchange(failed_, true)) exchange_->respond(error.response(Dialect::openai));
+    exchange_->respond(error.response(Dialect::openai));
+    cancel();
   }
 
  private:
+  void start_next();
+  // Starts no more, and ends those that are under way.
+  void cancel() {
+    std::vector<std::weak_ptr<Answer>> live;
+    {
+      const std::scoped_lock lock(mutex_);
+      failed_ = true;
+      live.swap(live_);
+    }
+    for (const std::weak_ptr<Answer>& weak : live) {
+      if (const std::shared_ptr<Answer> answer = weak.lock()) answer->cancel();
+    }
+  }
   void respond() {
     Json list = Json::array();
     for (std::vector<float>& vector : vectors_) {
@@ -65,29 +95,52 @@ class EmbeddingResponse {
     }
     exchange_->respond(json_response(200, to_text({{"object", "list"},
                                                    {"data", std::move(list)},
-                                                   {"model", model_},
+                                                   {"model", service_->model_id},
                                                    {"usage", {{"prompt_tokens", tokens_}, {"total_tokens", tokens_}}}})));
   }
 
+  const Worker& worker_;
+  std::shared_ptr<Service> service_;
   Exchange exchange_;
-  std::string model_;
   std::mutex mutex_;
+  std::vector<Request> requests_;
   std::vector<std::vector<float>> vectors_;
+  std::vector<std::weak_ptr<Answer>> live_;
   bool as_base64_, failed_ = false;
-  size_t done_ = 0;
+  size_t next_ = 0, done_ = 0;
   int64_t tokens_ = 0;
 };
 
 class EmbeddingWriter final : public AnswerWriter {
  public:
-  EmbeddingWriter(std::shared_ptr<EmbeddingResponse> response, size_t index) : response_(std::move(response)), index_(index) {}
-  void complete(const std::vector<Choice>& choices, const PromptEvent&) override { response_->complete(index_, choices.front().finish); }
-  void fail(const ApiError& error) override { response_->fail(error); }
+  EmbeddingWriter(std::shared_ptr<EmbeddingBatch> batch, size_t index) : batch_(std::move(batch)), index_(index) {}
+  void complete(const std::vector<Choice>& choices, const PromptEvent&) override { batch_->complete(index_, choices.front().finish); }
+  void fail(const ApiError& error) override { batch_->fail(error); }
 
  private:
-  std::shared_ptr<EmbeddingResponse> response_;
+  std::shared_ptr<EmbeddingBatch> batch_;
   size_t index_;
 };
+
+void EmbeddingBatch::start_next() {
+  Request request;
+  size_t index = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (failed_ || next_ == requests_.size()) return;
+    index = next_++;
+    request = std::move(requests_[index]);
+  }
+  try {
+    const std::shared_ptr<Answer> answer =
+        Answer::start(worker_, service_, std::move(request), nullptr, std::make_unique<EmbeddingWriter>(shared_from_this(), index));
+    const std::scoped_lock lock(mutex_);
+    live_.push_back(answer);
+    if (failed_) answer->cancel();
+  } catch (const ApiError& error) {
+    fail(error);
+  }
+}
 
 void embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
@@ -104,14 +157,8 @@ void embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchang
     fields.violate("dimensions", fmt::format("must be {}: this model's embeddings are not shortened", service->engine->info().width));
   }
   fields.check();
-  const auto response = std::make_shared<EmbeddingResponse>(exchange, service->model_id, requests.size(), as_base64);
   for (Request& request : requests) request.task = Request::Task::embed;
-  try {
-    start_answers(worker, service, std::move(requests), exchange,
-                  [&](size_t index) { return std::make_unique<EmbeddingWriter>(response, index); });
-  } catch (const ApiError& error) {
-    response->fail(error);
-  }
+  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), as_base64)->start(exchange);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ class Post {
  public:
   Post(const HttpUrl& url, const std::string& path, const std::string& body, const std::string& api_key, std::chrono::milliseconds limit)
       : url_(url), limit_(limit), resolver_(context_), stream_(context_) {
-    request_ = {http::verb::post, url.path + path, 11};
+    const std::string target = url.path + path;
+    request_ = {http::verb::post, target.empty() ? "/" : target, 11};
     request_.set(http::field::host, url.port == "80" ? url.host : url.host + ":" + url.port);
     request_.set(http::field::content_type, "application/json");
     request_.set(http::field::connection, "close");
