@@ -66,6 +66,22 @@ TEST(OpenClDevices, OneThatAnswersNothingCanDoTheLeast) {
   EXPECT_LT(devices[0].score, kCpuBackendScore) << "Wick's own backend for the processor comes first";
 }
 
+TEST(OpenClDevices, OneOf32BitsThatSaysZeroHasGroupsOfALane) {
+  Api api = broken_api();
+  api.get_device_info = [](cl_device_id, cl_device_info what, size_t bytes, void* value, size_t* needed) {
+    constexpr size_t kMost = 64;
+    const cl_uint number = what == CL_DEVICE_ADDRESS_BITS ? 32 : what == CL_DEVICE_AVAILABLE || what == CL_DEVICE_COMPILER_AVAILABLE;
+    if (needed != nullptr) *needed = 3 * sizeof(size_t);
+    if (value != nullptr) std::memset(value, 0, std::min(bytes, kMost));
+    if (value != nullptr && bytes >= sizeof number) std::memcpy(value, &number, sizeof number);
+    return CL_SUCCESS;
+  };
+  const std::vector<FoundDevice> devices = find_devices(api);
+  ASSERT_EQ(devices.size(), 1U);
+  EXPECT_EQ(devices[0].caps.max_group_size, 1U);
+  EXPECT_EQ(devices[0].caps.max_group_count[0], 0x7fffffffU);
+}
+
 // What a device of this type scores, whose memory is the processor's or its own.
 template <cl_device_type type, cl_bool unified>
 int score_of() {
@@ -109,13 +125,14 @@ TEST(OpenClDevices, ThereAreNoneWithoutAPlatform) {
   EXPECT_TRUE(find_devices(api).empty());
 }
 
-TEST(OpenClDevices, ALoaderThatIsNotThereIsNamed) {
+TEST(OpenClDevices, ALoaderThatIsNotThereIsNamedWithTheRemedy) {
   try {
     static_cast<void>(load_api("/no/such/libOpenCL.so.1"));
     FAIL() << "loaded";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::not_found);
-    EXPECT_THAT(error.what(), HasSubstr("/no/such/libOpenCL.so.1"));
+    EXPECT_THAT(error.what(),
+                testing::AllOf(HasSubstr("/no/such/libOpenCL.so.1"), HasSubstr("the loader of OpenCL's drivers: install it")));
   }
 }
 

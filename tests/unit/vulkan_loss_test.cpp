@@ -139,6 +139,31 @@ TEST_P(VulkanLoss, IsSaidByAnEvent) {
   expect_lost_in([&](Buffer&) { queue().record()->wait(); });
 }
 
+// A machine without memory for a submission has a device that is well.
+TEST_P(VulkanLoss, IsNotWhatALackOfMemoryIs) {
+  static PFN_vkQueueSubmit submit = nullptr;
+  for (const VkResult result : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY}) {
+    const wick::Device device = wick::Device::open({DeviceKind::vulkan, index()}, {.threads = 0, .variant = GetParam()});
+    const std::unique_ptr<Buffer> y = device.runtime().allocate(256, {});
+    device.runtime().queue().synchronize();
+    static VkResult refusal = VK_SUCCESS;
+    refusal = result;
+    submit = std::exchange(vkQueueSubmit, [](VkQueue, uint32_t, const VkSubmitInfo*, VkFence) { return refusal; });
+    std::string said = "nothing was thrown";
+    ErrorCode code = ErrorCode::device_lost;
+    try {
+      device.runtime().queue().fill(*y, 0, 256, std::byte{1});
+      device.runtime().queue().synchronize();
+    } catch (const Error& error) {
+      said = error.what();
+      code = error.code();
+    }
+    vkQueueSubmit = submit;
+    EXPECT_EQ(code, ErrorCode::out_of_memory) << said;
+    EXPECT_THAT(said, AllOf(HasSubstr("vkQueueSubmit: " + std::string(to_string(result))), HasSubstr("open the device again")));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, VulkanLoss, testing::Values("plain", "native"), variant_name);
 
 struct Ended {

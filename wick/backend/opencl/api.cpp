@@ -1,5 +1,7 @@
 #include "wick/backend/opencl/api.h"
 
+#include <span>
+
 namespace wick::opencl {
 namespace {
 
@@ -12,7 +14,8 @@ void bind(const DynamicLibrary& library, const char* name, Function*& function) 
 
 Api load_api(const std::string& name) {
   Api api;
-  api.library = std::make_shared<const DynamicLibrary>(name);
+  api.library = open_first(std::span(&name, 1), "the loader of OpenCL's drivers",
+                           "install it (Debian's package ocl-icd-libopencl1) and the driver of the device");
   const DynamicLibrary& library = *api.library;
   bind(library, "clGetPlatformIDs", api.get_platform_ids);
   bind(library, "clGetPlatformInfo", api.get_platform_info);

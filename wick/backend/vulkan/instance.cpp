@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <span>
+#include <string>
+
 #include "wick/base/dynlib.h"
 #include "wick/base/error.h"
 
@@ -9,19 +12,18 @@ namespace wick::vulkan {
 namespace {
 
 Instance open_instance() {
-  constexpr const char* kNoLoader = "there is no Vulkan loader (libvulkan.so.1); install one, and the driver of the GPU";
+  const std::string name = "libvulkan.so.1";
   try {
-    const DynamicLibrary loader("libvulkan.so.1");
-    auto* const find = reinterpret_cast<PFN_vkGetInstanceProcAddr>(loader.find("vkGetInstanceProcAddr"));
-    if (find == nullptr) return {VK_NULL_HANDLE, kNoLoader};
-    volkInitializeCustom(find);
-  } catch (const Error&) {
-    return {VK_NULL_HANDLE, kNoLoader};
+    const auto loader = open_first(std::span(&name, 1), "the loader of Vulkan's drivers",
+                                   "install it (Debian's package libvulkan1) and the driver of the GPU");
+    volkInitializeCustom(reinterpret_cast<PFN_vkGetInstanceProcAddr>(loader->require("vkGetInstanceProcAddr", "install Vulkan's own")));
+  } catch (const Error& error) {
+    return {VK_NULL_HANDLE, error.what()};
   }
   const uint32_t version = volkGetInstanceVersion();
   if (version < VK_API_VERSION_1_2) {
-    return {VK_NULL_HANDLE, fmt::format("the Vulkan loader is of version {}.{}, and 1.2 is needed", VK_API_VERSION_MAJOR(version),
-                                        VK_API_VERSION_MINOR(version))};
+    return {VK_NULL_HANDLE, fmt::format("the Vulkan loader is of version {}.{}, and 1.2 is needed: install a newer one",
+                                        VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version))};
   }
   const VkApplicationInfo application{
       .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "wick", .pEngineName = "wick", .apiVersion = VK_API_VERSION_1_3};
