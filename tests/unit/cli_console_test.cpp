@@ -83,15 +83,22 @@ TEST(Console, RemediesNameTheFlagsThatTheCommandHas) {
   EXPECT_EQ(err_of({}, [] { throw std::bad_alloc(); }), "wick: error: no memory: the machine refused an allocation; use a smaller model\n");
 }
 
-TEST(WickCommand, RunHasAFlagForEachSettingThatTheLibraryNames) {
+std::vector<std::string> flags_of_command(const std::string& name) {
   std::vector<std::string> names;
   run([&](Console& console) {
     for (const CommandRecord& command : describe_wick(console).subcommands) {
-      if (command.name != "wick run") continue;
+      if (command.name != name) continue;
       for (const FlagRecord& flag : command.flags) names.push_back(flag.name);
     }
     return 0;
   });
+  return names;
+}
+
+TEST(WickCommand, RunOrQuantizeHasAFlagForEachSettingThatTheLibraryNames) {
+  std::vector<std::string> names = flags_of_command("wick run");
+  const std::vector<std::string> of_quantize = flags_of_command("wick quantize");
+  names.insert(names.end(), of_quantize.begin(), of_quantize.end());
   for (int index = 1; index <= static_cast<int>(kLastSetting); ++index) {
     const auto setting = static_cast<Setting>(index);
     EXPECT_NE(std::find(names.begin(), names.end(), flag_of(setting)), names.end()) << to_string(setting);

@@ -21,7 +21,10 @@
 namespace wick {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Sha256, IsThatOfTheStandardsExample) {
   EXPECT_EQ(sha256_of(std::as_bytes(std::span("abc", 3))), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -129,6 +132,31 @@ TEST(Quantize, LowBitTypesNeedImportance) {
               HasSubstr("the importance has 255 values, the tensor 256 columns"));
 }
 
+TEST(Quantize, RemediesAreTheLibrarysSettings) {
+  const TemporaryFolder folder;
+  std::vector<float> values = waves(4 * 256);
+  const auto in = write_model(folder, {4, 256}, values);
+  const auto remedies = [&](const std::filesystem::path& model, const char* mix) {
+    const Error error = refusal(model, folder / "out.gguf", {.mix = &parse_mix(mix)});
+    EXPECT_THAT(error.what(), Not(HasSubstr("--")));
+    return std::string(error.what());
+  };
+  EXPECT_THAT(remedies(in, "IQ2_XS"), EndsWith("; collect one with wick imatrix and give it by importance"));
+  quantize_file(GgufFile::open(in), folder / "q8.gguf", {.mix = &parse_mix("Q8_0")});
+  EXPECT_THAT(remedies(folder / "q8.gguf", "Q4_0"), EndsWith("; start from an F16, BF16 or F32 model, or give allow_requantize"));
+  values[3] = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(remedies(write_model(folder, {4, 256}, values), "Q4_0"),
+              EndsWith("; repair the model, or keep this tensor as it is by keep='blk.0.ffn_up.weight=f16'"));
+  for (const char* bad : {"ffn_up", "=q8_0", "a=q9", "(=q8_0"}) {
+    try {
+      static_cast<void>(parse_keep_rule(bad));
+      ADD_FAILURE() << bad;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr(bad), Not(HasSubstr("--"))));
+    }
+  }
+}
+
 TEST(Quantize, KeepRulesOverrideTheMix) {
   const TemporaryFolder folder;
   const auto in = write_model(folder, {4, 256}, waves(4 * 256));
@@ -150,7 +178,7 @@ TEST(Quantize, KeepRuleOfTooManyStepsIsOneErrorThatNamesIt) {
     FAIL() << "a pattern that backtracks without end was matched";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
-    EXPECT_THAT(error.what(), HasSubstr("--tensor-type (x+x+)+y=q8_0"));
+    EXPECT_THAT(error.what(), HasSubstr("rule '(x+x+)+y=q8_0'"));
   }
 }
 

@@ -47,6 +47,9 @@ const char* to_string(Setting setting) noexcept {
     case Setting::kv_dtype: return "kv_dtype";
     case Setting::precise: return "precise";
     case Setting::threads: return "threads";
+    case Setting::allow_requantize: return "allow_requantize";
+    case Setting::importance: return "importance";
+    case Setting::keep: return "keep";
   }
   return "unknown";
 }

@@ -10,10 +10,10 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
-// What a caller chooses when a device is opened or a model is loaded: fields of DeviceOptions and LlmOptions, keywords in Python, options
-// in wick/c.h.
-enum class Setting { none, chat_template, context, device, gpu_layers, kv_dtype, precise, threads };
-inline constexpr Setting kLastSetting = Setting::threads;
+// What a caller chooses when a device is opened, a model is loaded or a file is quantized: fields of DeviceOptions, LlmOptions and
+// QuantizeOptions, keywords in Python, options in wick/c.h.
+enum class Setting { none, chat_template, context, device, gpu_layers, kv_dtype, precise, threads, allow_requantize, importance, keep };
+inline constexpr Setting kLastSetting = Setting::keep;
 
 // The name in the library: "kv_dtype"; "none" for none.
 [[nodiscard]] const char* to_string(Setting setting) noexcept;

@@ -61,6 +61,15 @@ const MixInfo& mix_of(const std::string& name) {
   }
 }
 
+// Errors: those of parse_keep_rule, with the flag that the rule was given by.
+KeepRule keep_rule_of(const std::string& text) {
+  try {
+    return parse_keep_rule(text);
+  } catch (const Error& error) {
+    throw Error(error, fmt::format("--tensor-type: {}", error.what()));
+  }
+}
+
 std::string indented(std::string text) {
   for (size_t at = text.find('\n'); at != std::string::npos && at + 1 < text.size(); at = text.find('\n', at + 1))
     text.insert(at + 1, "  ");
@@ -121,7 +130,7 @@ void write_quantized(const Console& console, const Request& request, const GgufF
 void quantize(const Console& console, const Request& request) {
   QuantizeOptions options;
   options.mix = &mix_of(request.type);
-  for (const std::string& rule : request.tensor_types) options.keep.push_back(parse_keep_rule(rule));
+  for (const std::string& rule : request.tensor_types) options.keep.push_back(keep_rule_of(rule));
   options.threads = request.threads;
   options.allow_requantize = request.allow_requantize;
   std::optional<ImportanceMatrix> importance;

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "wick/base/fail.h"
+#include "wick/base/fail_with.h"
 #include "wick/base/thread_pool.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/gguf_writer.h"
@@ -114,10 +115,9 @@ class Quantizer {
       }
     });
     if (bad_row == kNone) return;
-    fail(ErrorCode::invalid_argument,
-         "tensor '{}' row {}: a weight is NaN or infinite, which {} cannot hold; repair the model, or keep this tensor as it is with "
-         "--tensor-type '{}=f16'",
-         tensor.name, bad_row.load(), ggml_name(conversion.to->dtype), tensor.name);
+    fail_with({{"repair the model"}, {"keep this tensor as it is by {}", Setting::keep, fmt::format("'{}=f16'", tensor.name)}},
+              ErrorCode::invalid_argument, "tensor '{}' row {}: a weight is NaN or infinite, which {} cannot hold", tensor.name,
+              bad_row.load(), ggml_name(conversion.to->dtype));
   }
 
   const QuantizeOptions& options_;
@@ -161,8 +161,8 @@ Conversion convert(const GgufTensor& tensor, const PlannedType& planned, const Q
   }
   conversion.importance = importance_of(tensor, planned, options);
   if (conversion.importance.empty() && (planned.needs_importance || conversion.to->pack == nullptr)) {
-    fail(ErrorCode::invalid_argument, "tensor '{}': {} needs an importance matrix; collect one with wick imatrix and give it by --imatrix",
-         tensor.name, ggml_name(planned.dtype));
+    fail_with({{"collect one with wick imatrix and give it by {}", Setting::importance}}, ErrorCode::invalid_argument,
+              "tensor '{}': {} needs an importance matrix", tensor.name, ggml_name(planned.dtype));
   }
   return conversion;
 }
@@ -175,10 +175,9 @@ std::vector<PlannedType> check_plan(const GgufFile& source, const QuantizeOption
   for (size_t index = 0; index < plan.size() && !options.allow_requantize; ++index) {
     const GgufTensor& tensor = source.tensors()[index];
     if (!is_quantized(tensor.dtype) || !is_quantized(plan[index].dtype) || plan[index].dtype == tensor.dtype) continue;
-    fail(ErrorCode::invalid_argument,
-         "tensor '{}' is {} already, and quantizing it again to {} loses accuracy; start from an F16, BF16 or F32 model, or give "
-         "--allow-requantize",
-         tensor.name, ggml_name(tensor.dtype), ggml_name(plan[index].dtype));
+    fail_with({{"start from an F16, BF16 or F32 model"}, {"give {}", Setting::allow_requantize}}, ErrorCode::invalid_argument,
+              "tensor '{}' is {} already, and quantizing it again to {} loses accuracy", tensor.name, ggml_name(tensor.dtype),
+              ggml_name(plan[index].dtype));
   }
   return plan;
 }

@@ -181,15 +181,14 @@ const MixInfo& parse_mix(std::string_view name) {
 KeepRule parse_keep_rule(const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
-    fail(ErrorCode::invalid_argument, "--tensor-type {}: write REGEX=TYPE, such as 'attn_v=q8_0'", text);
+    fail(ErrorCode::invalid_argument, "'{}' is no rule; write REGEX=TYPE, such as 'attn_v=q8_0'", text);
   }
   const std::string type = ascii_lowercase(text.substr(equals + 1));
   const std::optional<DType> dtype = parse_dtype(type);
   if (!dtype || !is_quantization_target(*dtype)) {
-    fail(ErrorCode::invalid_argument, "--tensor-type {}: '{}' is no type that tensors can be quantized to, such as q8_0, q6_k or f16", text,
-         type);
+    fail(ErrorCode::invalid_argument, "rule '{}': '{}' is no type that tensors can be quantized to, such as q8_0, q6_k or f16", text, type);
   }
-  return {text, std::make_shared<Regex>(std::string_view(text).substr(0, equals), "--tensor-type " + text), *dtype};
+  return {text, std::make_shared<Regex>(std::string_view(text).substr(0, equals), "rule '" + text + "'"), *dtype};
 }
 
 QuantizeSource quantize_source(const GgufFile& file) {

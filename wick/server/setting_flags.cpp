@@ -12,6 +12,9 @@ std::string_view flag_of(Setting setting) noexcept {
     case Setting::kv_dtype: return "--kv-type";
     case Setting::precise: return "--precise";
     case Setting::threads: return "--threads";
+    case Setting::allow_requantize: return "--allow-requantize";
+    case Setting::importance: return "--imatrix";
+    case Setting::keep: return "--tensor-type";
   }
   return "";
 }
