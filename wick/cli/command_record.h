@@ -11,7 +11,7 @@ struct FlagRecord {
   std::string name;                  // "--model"; of an argument "IN"
   std::string short_name = {};       // "-m", or empty
   std::vector<std::string> aliases;  // other long names
-  std::string value_name;            // "FILE"; empty: a switch. FILE, DIR and FILE|DIR are completed as paths
+  std::string value_name;            // "FILE"; empty: a switch. FILE, DIR, FOLDER and FILE|DIR are completed as paths
   std::string description;
   std::string group;                      // the heading in the help text
   std::string variable;                   // "WICK_MODEL"; empty: none
@@ -24,7 +24,7 @@ struct FlagRecord {
   bool path = false;  // an argument that names a file
 
   [[nodiscard]] bool is_switch() const { return !positional && value_name.empty() && !value_optional; }
-  [[nodiscard]] bool takes_folder() const { return value_name == "DIR"; }
+  [[nodiscard]] bool takes_folder() const { return value_name == "DIR" || value_name == "FOLDER"; }
   [[nodiscard]] bool takes_path() const { return path || value_name == "FILE" || value_name == "FILE|DIR" || takes_folder(); }
   // All names that are not hidden, the short one first.
   [[nodiscard]] std::vector<std::string> names() const {

@@ -293,6 +293,15 @@ std::vector<FlagRecord> Flags::records() const {
   return records;
 }
 
+std::vector<std::string> Flags::typed(std::initializer_list<std::string_view> groups) const {
+  std::vector<std::string> names;
+  for (const auto& flag : flags_) {
+    const bool is_of_them = std::ranges::find(groups, flag->record.group) != groups.end();
+    if (is_of_them && flag->source == ValueSource::command_line) names.push_back(flag->record.name);
+  }
+  return names;
+}
+
 std::vector<std::string> Flags::long_names() const {
   std::vector<std::string> names;
   for (const auto& flag : flags_) {
@@ -428,6 +437,9 @@ void Flags::take_values() {
       console_.warn(fmt::format("{} is given {} times; the last one, '{}', counts", record.name, flag->values.size(), flag->values.back()));
     }
     try {
+      if (record.takes_path() && std::ranges::find(flag->values, "") != flag->values.end()) {
+        fail(ErrorCode::invalid_argument, "{}: an empty name; name a {}", record.name, record.takes_folder() ? "folder" : "file");
+      }
       flag->take(flag->values);
     } catch (const Error& error) {
       if (flag->origin.empty()) throw;
@@ -483,10 +495,7 @@ bool Flags::parse(const Arguments& arguments) {
 }
 
 void add_model(Flags& flags, std::string& model, const std::string& description) {
-  flags.add_value("-m,--model", "FILE|DIR", description, [&model](const std::string& text) {
-    if (text.empty()) fail(ErrorCode::invalid_argument, "--model: an empty name; name a .gguf file");
-    model = text;
-  });
+  flags.add_text("-m,--model", "FILE|DIR", description, model);
 }
 
 Flags::Added add_context(Flags& flags, int64_t& context, const std::string& description, int64_t minimum) {

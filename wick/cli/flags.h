@@ -104,6 +104,9 @@ class Flags {
   // the console only wants to know the flags. Errors: invalid_argument for whatever is wrong with them; not_found, io of the file.
   [[nodiscard]] bool parse(const Arguments& arguments);
 
+  // Once parsed: the flags of these parts of the help text that were on the command line.
+  [[nodiscard]] std::vector<std::string> typed(std::initializer_list<std::string_view> groups) const;
+
   // Of all flags and arguments, in the order in which they were added.
   [[nodiscard]] std::vector<FlagRecord> records() const;
   [[nodiscard]] CommandRecord record() const;

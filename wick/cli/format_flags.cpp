@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "wick/base/fail.h"
 #include "wick/cli/text_input.h"
 
 namespace wick {
@@ -44,6 +45,7 @@ void add_format(Flags& flags, std::optional<OutputFormat>& format) {
   flags
       .add_value("--choices", "LIST", "write one of these texts: yes,no,maybe",
                  [&format](const std::string& value) {
+                   if (value.empty()) fail(ErrorCode::invalid_argument, "--choices: an empty list; write texts with commas: yes,no");
                    OutputFormat choices{.kind = OutputFormat::Kind::choices};
                    for (size_t begin = 0; begin <= value.size();) {
                      const size_t end = std::min(value.find(',', begin), value.size());

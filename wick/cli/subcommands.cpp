@@ -50,6 +50,7 @@ const Subcommand& find(const CommandGroup& group, const std::string& name) {
   const bool flag = name.starts_with('-');
   std::vector<std::string> known;
   if (flag) {
+    known.emplace_back("--help");
     for (const FlagRecord& record : group.flags) known.push_back(record.name);
   } else {
     for (const Subcommand& subcommand : group.subcommands) known.emplace_back(subcommand.name);

@@ -1,8 +1,8 @@
 #include "wick/cli/worker_command.h"
-#include "wick/cli/adapter_flags.h"
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "wick/base/fail.h"
 #include "wick/cli/adapter_flags.h"
@@ -102,6 +102,23 @@ void add_device_flags(Flags& flags, const Console& console, WorkerDevice& device
       .hidden();
 }
 
+// A worker answers one prompt or serves: the flags of what it does not do are not passed over without a word.
+void warn_of_unused_flags(const Console& console, const Flags& flags, bool is_serving, bool is_chat) {
+  if (is_serving) {
+    std::vector<std::string> unused = flags.typed({"Chat", "Form of the text"});
+    for (const std::string& name : flags.typed({"Flags"})) {
+      const bool is_of_one_prompt =
+          name == "--prompt" || name == "--file" || name == "--json" || name == "--logprobs" || name == "--receipt";
+      if (is_of_one_prompt) unused.push_back(name);
+    }
+    for (const std::string& name : unused) console.warn(fmt::format("{} does nothing while serving", name));
+    return;
+  }
+  for (const std::string& name : flags.typed({"Serving", "Fleet"})) {
+    if (!is_chat || name != "--chat-template") console.warn(fmt::format("{} does nothing without --port: it is for serving", name));
+  }
+}
+
 }  // namespace
 
 int run_worker(Console& console, const Arguments& arguments) {
@@ -151,6 +168,7 @@ int run_worker(Console& console, const Arguments& arguments) {
       console.out << (completion ? completion_script(*completion, record) : man_page(record, {}));
       return;
     }
+    warn_of_unused_flags(console, flags, serving.is_asked_for(), chat_flags.wanted());
     check_fakes(console, strict, device.is_explicit);
     options.requested_device = device.location.to_string();
     const auto open_device = [&] {
