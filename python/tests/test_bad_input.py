@@ -120,6 +120,18 @@ def test_values_within_arguments_are_named(tmp_path):
         assert "\n" not in str(info.value) and "bad_cast" not in str(info.value)
 
 
+@pytest.mark.parametrize("make, word", [
+    (lambda: nn.Linear(0, 2), "in_features"), (lambda: nn.Linear("a", 2), "in_features"), (lambda: nn.Conv1d(3, [], 3), "out_channels"),
+    (lambda: nn.Conv2d(3, 4, 0), "kernel_size"), (lambda: nn.Conv2d(3, 4, 3, groups=0), "groups"), (lambda: nn.Conv2d(3, 4, 3, groups=2), "multiples"),
+    (lambda: nn.Conv2d(3, 4, 3, stride=0), "stride"), (lambda: nn.GRU({}, 0), "features"), (lambda: nn.LSTM(2, 0), "hidden"),
+    (lambda: nn.LSTM(2, -1), "hidden"), (lambda: nn.MultiheadAttention(4, 0), "heads"), (lambda: nn.MultiheadAttention(4, 2, 0), "kv_heads"),
+    (lambda: nn.GroupNorm(0, 4), "groups")])
+def test_sizes_of_layers_are_named(make, word):
+    with pytest.raises((TypeError, ValueError), match=word) as info:
+        make()
+    assert "\n" not in str(info.value)
+
+
 def test_parameters_of_requests_are_named():
     with wick.load(NOVELIST, device="cpu", context=256) as model:
         for name, value in [("logit_bias", [1]), ("logit_bias", {"a": 1}), ("logit_bias", {1: "a"}), ("logit_bias", {2**40: 1}), ("adapters", {"a": "b"}),

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -126,13 +127,20 @@ def _uniform(shape: tuple[int, ...], bound: float, dtype: DType | str | None, de
     return Var(_wick.rand(shape, dtype, device, low=-bound, high=bound))
 
 
+def _check_sizes(layer: str, **sizes: object) -> None:
+    for name, size in sizes.items():
+        if not hasattr(size, "__index__"):
+            raise TypeError(f"{layer}: {name} must be an int, got {type(size).__name__}")
+        if operator.index(size) < 1:
+            raise ValueError(f"{layer}: {name} must be at least 1, got {size}")
+
+
 class Linear(Module):
     """x · weightᵀ + bias: [..., in_features] to [..., out_features]. Drawn as PyTorch draws it: uniform in ±1/√in_features."""
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, dtype: DType | str | None = None,
                  device: Device | str | None = None) -> None:
-        if in_features < 1 or out_features < 1:
-            raise ValueError(f"Linear: sizes must be at least 1, got {in_features} and {out_features}")
+        _check_sizes("Linear", in_features=in_features, out_features=out_features)
         bound = 1 / math.sqrt(in_features)
         self.weight = _uniform((out_features, in_features), bound, dtype, device)
         self.bias = _uniform((out_features,), bound, dtype, device) if bias else None
@@ -142,8 +150,13 @@ class Linear(Module):
 
 
 class _Conv(Module):
-    def __init__(self, shape: tuple[int, ...], padding: int, stride: int, dilation: int, groups: int, bias: bool,
+    def __init__(self, channels: tuple[int, int], kernel: tuple[int, ...], padding: int, stride: int, dilation: int, groups: int, bias: bool,
                  dtype: DType | str | None, device: Device | str | None) -> None:
+        name = type(self).__name__
+        _check_sizes(name, in_channels=channels[0], out_channels=channels[1], kernel_size=kernel[0], stride=stride, dilation=dilation, groups=groups)
+        if channels[0] % groups or channels[1] % groups:
+            raise ValueError(f"{name}: channels {channels[0]} and {channels[1]} must be multiples of groups {groups}")
+        shape = (channels[1], channels[0] // groups, *kernel)
         bound = 1 / math.sqrt(math.prod(shape[1:]))
         self.weight = _uniform(shape, bound, dtype, device)
         self.bias = _uniform(shape[:1], bound, dtype, device) if bias else None
@@ -158,7 +171,7 @@ class Conv1d(_Conv):
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int, stride: int = 1, padding: int = 0, dilation: int = 1,
                  groups: int = 1, bias: bool = True, *, dtype: DType | str | None = None, device: Device | str | None = None) -> None:
-        super().__init__((out_channels, in_channels // groups, kernel_size), padding, stride, dilation, groups, bias, dtype, device)
+        super().__init__((in_channels, out_channels), (kernel_size,), padding, stride, dilation, groups, bias, dtype, device)
 
     def forward(self, x: Tensor) -> Tensor:
         return self._biased(x.conv1d(self.weight, self.padding, self.stride, self.dilation, self.groups))
@@ -169,8 +182,7 @@ class Conv2d(_Conv):
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int, stride: int = 1, padding: int = 0, dilation: int = 1,
                  groups: int = 1, bias: bool = True, *, dtype: DType | str | None = None, device: Device | str | None = None) -> None:
-        shape = (out_channels, in_channels // groups, kernel_size, kernel_size)
-        super().__init__(shape, padding, stride, dilation, groups, bias, dtype, device)
+        super().__init__((in_channels, out_channels), (kernel_size, kernel_size), padding, stride, dilation, groups, bias, dtype, device)
 
     def forward(self, x: Tensor) -> Tensor:
         return self._biased(x.conv2d(self.weight, self.padding, self.stride, self.dilation, self.groups))
@@ -214,6 +226,7 @@ class GroupNorm(Module):
 
     def __init__(self, groups: int, channels: int, eps: float = 1e-5, *, dtype: DType | str | None = None,
                  device: Device | str | None = None) -> None:
+        _check_sizes("GroupNorm", groups=groups, channels=channels)
         self.weight = Var(_wick.ones((channels,), dtype, device))
         self.bias = Var(_wick.zeros((channels,), dtype, device))
         self.groups, self.eps = groups, eps
@@ -334,6 +347,7 @@ class _Recurrent(Module):
     gates = 1
 
     def __init__(self, features: int, hidden: int, *, dtype: DType | str | None = None, device: Device | str | None = None) -> None:
+        _check_sizes(type(self).__name__, features=features, hidden=hidden)
         bound = 1 / math.sqrt(hidden)
         self.weight_ih_l0 = _uniform((self.gates * hidden, features), bound, dtype, device)
         self.weight_hh_l0 = _uniform((self.gates * hidden, hidden), bound, dtype, device)
@@ -387,6 +401,7 @@ class MultiheadAttention(Module):
     def __init__(self, width: int, heads: int, kv_heads: int | None = None, bias: bool = True, *, causal: bool = False,
                  dtype: DType | str | None = None, device: Device | str | None = None) -> None:
         kv = heads if kv_heads is None else kv_heads
+        _check_sizes("MultiheadAttention", width=width, heads=heads, kv_heads=kv)
         if width % heads or heads % kv:
             raise ValueError(f"MultiheadAttention: width {width} must be a multiple of heads {heads}, and heads of kv_heads {kv}")
         self.heads, self.kv_heads, self.head_dim, self.causal = heads, kv, width // heads, causal
