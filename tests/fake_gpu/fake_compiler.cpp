@@ -125,8 +125,10 @@ int compile(Program& program, const std::string& architecture) {
   std::string folder = (std::filesystem::temp_directory_path() / "fake-compiler-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return kInvalidInput;
   std::ofstream(folder + "/kernel.cpp") << host_text(program.text);
-  program.log = run("cd " + folder + " && " FAKE_COMPILER " -DFAKE_WARP=" + std::to_string(warp) +
-                        " -std=c++20 -w -O1 -ffp-contract=off -fvisibility=hidden -fPIC -shared " FAKE_INCLUDES " kernel.cpp -o kernel.so",
+  // Where fake_kernel.h has been compiled for this width of a warp, it is taken from there.
+  const std::string width = std::to_string(warp);
+  program.log = run("cd " + folder + " && " FAKE_COMPILER " -DFAKE_WARP=" + width + " -I" FAKE_PRECOMPILED + width +
+                        " " FAKE_FLAGS " -shared kernel.cpp -o kernel.so",
                     status);
   std::ifstream file(folder + "/kernel.so", std::ios::binary);
   const std::vector<char> code((std::istreambuf_iterator<char>(file)), {});
