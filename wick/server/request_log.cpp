@@ -11,6 +11,11 @@
 namespace wick::server {
 namespace {
 
+// What each line of a request begins with.
+Json request_members(const std::string& id, const std::string& method, const std::string& path, int status) {
+  return {{"request_id", id}, {"method", method}, {"path", path}, {"status", status}};
+}
+
 class WatchedExchange final : public HttpExchange {
  public:
   WatchedExchange(const RequestLog& log, const HttpRequest& request, Exchange inner)
@@ -19,9 +24,9 @@ class WatchedExchange final : public HttpExchange {
   }
   ~WatchedExchange() override {
     const double milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count();
-    Json members = {
-        {"request_id", id_}, {"method", method_}, {"path", path_}, {"status", status_.load()}, {"ms", std::round(milliseconds * 100) / 100},
-        {"peer", peer_}};
+    Json members = request_members(id_, method_, path_, status_.load());
+    members["ms"] = std::round(milliseconds * 100) / 100;
+    members["peer"] = peer_;
     if (!trace_.empty()) members["traceparent"] = trace_;
     if (inner_->is_gone()) members["client_gone"] = true;
     log_.event("info", "request", members);
@@ -76,6 +81,13 @@ void RequestLog::event(std::string_view level, std::string_view name, const Json
 
 Exchange RequestLog::watch(const HttpRequest& request, Exchange exchange) const {
   return std::make_shared<WatchedExchange>(*this, request, std::move(exchange));
+}
+
+void RequestLog::refused(const HttpRequest& request, int status, const std::string& message) const {
+  Json members = request_members(request.request_id, request.method, request.path, status);
+  members["peer"] = request.peer;
+  members["message"] = message;
+  event("info", "request", members);
 }
 
 }  // namespace wick::server

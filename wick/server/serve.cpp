@@ -127,15 +127,7 @@ class Server {
     ApiError error(status, code, message);
     if (status == 408) error.retry_after(std::chrono::seconds(1));
     HttpResponse response = router_.refusal(error, request);
-    if (!options_.is_quiet) {
-      log_.event("info", "request",
-                 {{"request_id", request.request_id},
-                  {"method", request.method},
-                  {"path", request.path},
-                  {"status", status},
-                  {"peer", request.peer},
-                  {"message", message}});
-    }
+    if (!options_.is_quiet) log_.refused(request, status, message);
     return response;
   }
 
