@@ -1,7 +1,7 @@
 # A room is one folder under wick/ and one static library, wick::<room>. A part of a room that only some programs link is a library too.
 
 #   wick_compile_together(<target>)
-# A dozen files at once. GCC takes what one of them keeps for itself, in an unnamed namespace, for a header's.
+# A unity build, a dozen files at once. GCC takes an unnamed namespace of one of these files for a header's and warns (subobject-linkage).
 function(wick_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)

@@ -122,7 +122,7 @@ Array call_view(const Array& self, Arguments... arguments) {
 [[nodiscard]] Kind kind_or(nb::handle object, Kind otherwise, const char* function);
 // A Device, its name, or None for the default one.
 [[nodiscard]] Device device_of(nb::handle object, const char* function);
-// What __index__ gives. Errors: those of __index__; OverflowError.
+// The value that __index__ returns. Errors: whatever __index__ raises; OverflowError beyond 64 bits.
 [[nodiscard]] int64_t index_value(nb::handle object);
 // Errors: IndexError for a number that no dimension can have.
 [[nodiscard]] int dim_value(int64_t dim, const char* function);

@@ -35,7 +35,7 @@ struct Constraint {
 
 constexpr const char* kClosed = "the model is closed";
 
-// What close() gives back. A call that runs meanwhile keeps it until it returns.
+// What close() frees: file, weights and engine. A call in another thread holds a reference until it returns.
 struct Loaded {
   Loaded(wick::Checkpoint opened, std::shared_ptr<const wick::Tokenizer> tokenizer, const Device& device, const wick::LoadOptions& load,
          const wick::EngineOptions& options)

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::MatchesRegex;
 
-// Counts what it is told, and answers with the status that `status_of` has for the n-th time.
+// A server that counts its requests and answers the n-th with status_of(n).
 class Queen {
  public:
   explicit Queen(std::function<int(int)> status_of)

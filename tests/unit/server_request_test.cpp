@@ -128,7 +128,7 @@ TEST(ApiError, NamesTheContextAsOpenAiDoes) {
             R"({"error":{"message":"too long","type":"invalid_request_error","param":null,"code":"context_length_exceeded"}})");
 }
 
-// RFC 9112, 3.2.2: a server must take what a proxy is asked for.
+// RFC 9112, 3.2.2: a server must accept the absolute form of a target, which clients send to proxies.
 TEST(HttpMessage, TakesTargetsWithAnAuthority) {
   for (const auto& [target, path] :
        {std::pair{"http://h:80/a/b?x=1", "/a/b"}, std::pair{"HTTPS://[::1]/", "/"}, std::pair{"http://h", "/"}}) {

@@ -14,7 +14,7 @@ std::vector<std::string_view> supported_architectures() {
 
 std::string ModelInfo::longest() const {
   if (!dynamic_rope) return std::to_string(context_length);
-  return fmt::format("{} (dynamic RoPE scaling begins behind that: keys in the cache would change with each token; this version has not)",
+  return fmt::format("{} (dynamic RoPE scaling begins behind that; it is not supported, because it changes keys that are in the cache)",
                      context_length);
 }
 

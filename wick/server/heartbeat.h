@@ -41,7 +41,7 @@ class Heartbeat {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Who is told. One that does not answer is told more seldom; the others are not.
+  // A receiver of heartbeats. Each has a backoff of its own, so that one that does not answer delays no other.
   struct Target {
     std::string what;  // "heartbeat", for the log
     HttpUrl url;

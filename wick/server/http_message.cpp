@@ -68,7 +68,7 @@ bool decode(std::string_view text, bool is_query, std::string& decoded) {
   return true;
 }
 
-// What a proxy is asked for, "http://host/path", is "/path" here: a server must take it, too (RFC 9112, 3.2.2).
+// The path of a target in absolute form, "http://host/path", which servers must accept, too (RFC 9112, 3.2.2).
 std::string_view without_authority(std::string_view target) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!equals_ignoring_case(target.substr(0, scheme.size()), scheme)) continue;

@@ -19,9 +19,8 @@ struct ContextExcess {
 // in. Errors: Engine::encode_prompt's.
 [[nodiscard]] std::optional<ContextExcess> find_context_excess(const Engine& engine, Request& request, bool given);
 
-// Replaces the request's text by its tokens, so that a prompt is encoded once. kUnlimitedTokens, and a max_tokens that the API filled in
-// (`given` is false), are cut to what is left of the context; whether they were. Errors: ApiError CONTEXT_LENGTH_EXCEEDED where the
-// prompt's tokens and a given max_tokens are more than the context; Engine::encode_prompt's.
+// The same, with what it finds as an ApiError CONTEXT_LENGTH_EXCEEDED. kUnlimitedTokens, and a max_tokens that the API filled in, are cut
+// to what is left of the context; whether they were.
 bool fit_into_context(const Engine& engine, Request& request, bool given);
 
 }  // namespace wick::server

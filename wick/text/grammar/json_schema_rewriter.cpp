@@ -45,9 +45,9 @@ SchemaJson array_with(size_t count, SchemaJson schema) {
   return {{"type", "array"}, {"minItems", count + 1}, {"prefixItems", std::move(prefix)}};
 }
 
-// Each element is told apart behind all those before it.
+// Arrays that differ from a given one take a branch for each element, with all elements before it: quadratic.
 constexpr size_t kMostElementsToDiffer = 300;
-// Each branch is told apart from all others.
+// Each branch excludes all others: quadratic.
 constexpr size_t kMostOverlappingBranches = 100;
 
 SchemaJson different_from(const SchemaJson& value) { return {{"not", {{"const", value}}}}; }
