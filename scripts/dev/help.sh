@@ -49,8 +49,8 @@ TEXT
     check) cat <<'TEXT' ;;
 usage: ./dev check [NAME… | all]
 
-Runs legs of tests/legs.txt: checks that ./dev test leaves out. Without a name it lists them, with the minutes that each takes from
-nothing on 2 cores. The last line counts the tests.
+Runs legs of tests/legs.txt: checks that ./dev test leaves out. Without a name it lists them, with the minutes that each takes on 2 cores
+from nothing, and after ./dev test. The last line counts the tests.
 
   ./dev check parsers lint
 TEXT

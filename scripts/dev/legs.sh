@@ -89,15 +89,15 @@ run_program() {
 
 # The columns of tests/legs.txt, in the order of its rows; .ci/run reads them too.
 # shellcheck disable=SC2034
-leg_names=() leg_packages=() leg_seconds=() leg_words=() leg_inputs=() leg_commands=()
+leg_names=() leg_packages=() leg_seconds=() leg_seconds_after=() leg_words=() leg_inputs=() leg_commands=()
 read_legs() {
   local line name packages seconds what inputs command
   while IFS= read -r line; do
     [[ -z $line || $line == '#'* ]] && continue
     IFS='|' read -r name packages seconds what inputs command <<<"$(sed -E 's/[[:space:]]*\|[[:space:]]*/|/g' <<<"$line")"
-    [[ -n $command && $seconds =~ ^([0-9]+|-)$ ]] || die "tests/legs.txt: this line is not a leg of six columns: $line"
-    leg_names+=("$name") leg_packages+=("$packages") leg_seconds+=("$seconds") leg_words+=("$what") leg_inputs+=("$inputs")
-    leg_commands+=("$command")
+    [[ -n $command && $seconds =~ ^([0-9]+|-)(/([0-9]+))?$ ]] || die "tests/legs.txt: this line is not a leg of six columns: $line"
+    leg_seconds+=("${BASH_REMATCH[1]}") leg_seconds_after+=("${BASH_REMATCH[3]:-${BASH_REMATCH[1]}}")
+    leg_names+=("$name") leg_packages+=("$packages") leg_words+=("$what") leg_inputs+=("$inputs") leg_commands+=("$command")
   done <tests/legs.txt
 }
 
@@ -129,14 +129,18 @@ run_leg() {
   return $status
 }
 
+# minutes SECONDS: a number of tests/legs.txt, for people.
+minutes() {
+  if [[ $1 == - ]]; then echo "not measured"; else awk "BEGIN { printf \"%.1f min\", $1 / 60 }"; fi
+}
+
 list_legs() {
   local i
+  printf '%-14s %12s %12s\n' "" "from nothing" "after test"
   for i in "${!leg_names[@]}"; do
-    local minutes="not measured"
-    [[ ${leg_seconds[i]} == - ]] || minutes=$(awk "BEGIN { printf \"%.1f min\", ${leg_seconds[i]} / 60 }")
-    printf '%-14s %12s  %s\n' "${leg_names[i]}" "$minutes" "${leg_words[i]}"
+    printf '%-14s %12s %12s  %s\n' "${leg_names[i]}" "$(minutes "${leg_seconds[i]}")" "$(minutes "${leg_seconds_after[i]}")" "${leg_words[i]}"
   done
-  echo "all            all of these"
+  echo "all                                      all of these"
 }
 
 command_check() {
