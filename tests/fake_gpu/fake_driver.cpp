@@ -290,7 +290,8 @@ FAKE int cuDeviceGetAttribute(int* value, int attribute, int) {
 #endif
   const auto found = values.find(attribute);
   if (found == values.end()) return kInvalidValue;
-  *value = found->second;
+  const auto other = state().attributes.find(attribute);
+  *value = other == state().attributes.end() ? found->second : other->second;
   return kSuccess;
 }
 FAKE int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {

@@ -25,6 +25,7 @@ struct State {
   int version = 0;           // 0: one that is new enough
   std::string architecture;  // "90" of compute capability 9.0, "gfx942:sramecc+:xnack-"; empty: that of the vendor's newest
   std::size_t memory = std::size_t{1} << 30;
+  std::map<int, int> attributes;                     // that it tells of each device instead of its own
   std::map<std::string, Fault, std::less<>> faults;  // by function; "kernel": what runs fails when it runs
 
   std::vector<std::string> calls;  // the names, in their order
@@ -43,6 +44,7 @@ struct State {
     version = 0;
     architecture.clear();
     memory = std::size_t{1} << 30;
+    attributes.clear();
     faults.clear();
     calls.clear();
     lost = 0;

@@ -9,6 +9,7 @@
 #include "wick/backend/cuda/cuda.h"
 #include "wick/backend/cuda/device.h"
 #include "wick/backend/cuda/nvml.h"
+#include "wick/device/stream_installation.h"
 
 namespace wick::cuda {
 namespace {
@@ -32,7 +33,7 @@ const Vendor kNvidia{
     .devices =
         [](const OpenedVendor& opened) {
           std::vector<StreamDevice> devices = find_stream_devices(*opened.api);
-          for (StreamDevice& device : devices) describe(own(opened), compiler_of(opened), device);
+          describe_devices(devices, own(opened), compiler_of(opened), describe);
           return devices;
         },
     .driver = [](const OpenedVendor& opened, const StreamDevice& device, int index,

@@ -15,6 +15,7 @@
 #include "wick/backend/rocm/driver.h"
 #include "wick/backend/rocm/rocm.h"
 #include "wick/backend/rocm/usage.h"
+#include "wick/device/stream_installation.h"
 #include "wick/tensor/ops/matmul.h"
 
 namespace wick::rocm {
@@ -42,7 +43,7 @@ const Vendor kAmd{
     .devices =
         [](const OpenedVendor& opened) {
           std::vector<StreamDevice> devices = find_stream_devices(*opened.api);
-          for (StreamDevice& device : devices) describe(own(opened), compiler_of(opened), device);
+          describe_devices(devices, own(opened), compiler_of(opened), describe);
           return devices;
         },
     .driver = [](const OpenedVendor& opened, const StreamDevice& device, int index,

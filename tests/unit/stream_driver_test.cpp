@@ -383,6 +383,19 @@ TEST_P(StreamFaultTest, DevicesAreListedInTheDriversOrder) {
   EXPECT_TRUE(vendor().devices(opened_).empty());
 }
 
+TEST_P(StreamFaultTest, ADeviceThatLaunchesNothingByWhatItsDriverSaysIsRefused) {
+  const StreamAttributes& numbers = api().attributes;
+  for (const int attribute : {numbers.max_group_size, numbers.max_grid_x, numbers.max_grid_y, numbers.max_grid_z}) {
+    for (const int most : {0, -1}) {
+      fake_->reset();
+      fake_->attributes[attribute] = most;
+      const StreamDevice device = vendor().devices(opened_).at(0);
+      EXPECT_THAT(device.refusal, AllOf(HasSubstr("Fake GPU 0"), HasSubstr(attribute == numbers.max_group_size ? " lanes" : " groups"),
+                                        HasSubstr(fmt::format(" {} ", most)), HasSubstr("install another version of the driver")));
+    }
+  }
+}
+
 TEST_P(StreamFaultTest, AMissingFunctionIsNamed) {
   const Error error = error_of([&] { static_cast<void>(vendor().load_driver("libm.so.6")); });
   EXPECT_EQ(error.code(), ErrorCode::unsupported);

@@ -34,6 +34,19 @@ void describe_limits(const StreamApi& api, int device, DeviceCaps& caps) {
   caps.buffer_offset_alignment = 32;  // of matrix tiles; vectors of four words ask for 16
 }
 
+// What a driver says that launches nothing; empty: it launches something.
+std::string useless_limit(const StreamApi& api, int device) {
+  const StreamAttributes& numbers = api.attributes;
+  const std::pair<int, const char*> limits[] = {{numbers.max_group_size, "lanes in a group"},
+                                                {numbers.max_grid_x, "groups in a row"},
+                                                {numbers.max_grid_y, "groups in a column"},
+                                                {numbers.max_grid_z, "groups in depth"}};
+  for (const auto& [attribute, what] : limits) {
+    if (const int most = device_number(api, device, attribute); most < 1) return fmt::format("{} {}", most, what);
+  }
+  return {};
+}
+
 }  // namespace
 
 int device_number(const StreamApi& api, int device, int attribute) {
@@ -63,6 +76,10 @@ std::vector<StreamDevice> find_stream_devices(const StreamApi& api) {
                  place_of(device.id));
     device.caps.name = name.data();
     describe_limits(api, device.id, device.caps);
+    if (const std::string limit = useless_limit(api, device.id); !limit.empty()) {
+      device.refusal = fmt::format("{} takes {} by what its driver says, which runs no kernel; install another version of the driver",
+                                   device.caps.name, limit);
+    }
     const bool shares_memory = device_number(api, device.id, api.attributes.integrated) != 0;
     device.score = device_score(shares_memory ? Hardware::integrated_gpu : Hardware::discrete_gpu, kPreference);
     devices.push_back(std::move(device));

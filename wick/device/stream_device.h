@@ -22,7 +22,8 @@ struct StreamDevice {
 [[nodiscard]] int device_number(const StreamApi& api, int device, int attribute);
 // "0000:41:00.0", in small letters. Errors: those of the driver.
 [[nodiscard]] std::string bus_id_of(const StreamApi& api, int device);
-// Every device of the driver, in its order: number, name, limits and score, as all vendors tell them. Errors: those of the driver.
+// Every device of the driver, in its order: number, name, limits and score, as all vendors tell them; refused where by its limits nothing
+// could be launched. Errors: those of the driver.
 [[nodiscard]] std::vector<StreamDevice> find_stream_devices(const StreamApi& api);
 
 }  // namespace wick

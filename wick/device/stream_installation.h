@@ -39,6 +39,15 @@ struct StreamInstallation {
   [[nodiscard]] StreamDevice with_variant(int index, std::string_view variant, std::span<const std::string_view> all) const;
 };
 
+// What the vendor says of them, but of those that are refused already. Errors: the driver's.
+template <class Api, class Compiler>
+void describe_devices(std::vector<StreamDevice>& devices, const Api& api, const Compiler& compiler,
+                      void (*describe)(const Api&, const Compiler&, StreamDevice&)) {
+  for (StreamDevice& device : devices) {
+    if (device.refusal.empty()) describe(api, compiler, device);
+  }
+}
+
 template <class Api, class Compiler>
 [[nodiscard]] StreamInstallation find_installation(const StreamVendor<Api, Compiler>& vendor) {
   StreamInstallation found;
@@ -52,7 +61,7 @@ template <class Api, class Compiler>
     }
     const std::shared_ptr<const Compiler> compiler = vendor.load_compiler(*api);
     found.compiler = compiler;
-    for (StreamDevice& device : found.devices) vendor.describe(*api, *compiler, device);
+    describe_devices(found.devices, *api, *compiler, vendor.describe);
   } catch (const Error& error) {
     found.missing = error.what();
   }
