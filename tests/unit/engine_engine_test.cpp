@@ -155,6 +155,41 @@ TEST(Engine, AFullQueueRefusesWithATimeToComeBack) {
   EXPECT_NO_THROW((void)engine.submit(Sample::request({4}, 5)));
 }
 
+TEST(Engine, WhatAStepComputesDoesNotWait) {
+  Sample sample;
+  Engine& engine = sample.engine({.sequences = 2, .queue = 1});
+  std::vector<Stream> others;
+  sample.model.watch = [&](const Batch&) {
+    EXPECT_EQ(engine.metrics().running, 1);
+    EXPECT_EQ(engine.metrics().waiting, 0);
+    others.push_back(engine.submit(Sample::request({2}, 1)));
+    EXPECT_EQ(engine.metrics().waiting, 1);
+    sample.model.watch = {};
+  };
+  (void)sample.ask(Sample::request({1}, 3));
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_EQ(sample.finish(std::move(others[0])).only(), Sample::continued({2}, 1));
+}
+
+// Who is told of an end may ask again at once.
+TEST(Engine, AnEndLeavesAPlaceInTheQueue) {
+  for (const auto task : {Request::Task::generate, Request::Task::embed}) {
+    Sample sample;
+    Engine& engine = sample.engine({.sequences = 1, .queue = 1});
+    Request request = Sample::request({1}, 1);
+    request.task = task;
+    std::optional<Stream> next;
+    Stream first = engine.submit(request);
+    first.on_ready([&] {
+      while (first.poll()) continue;
+      if (first.ended() && !next) next = engine.submit(request);
+    });
+    for (int steps = 0; !first.ended() && steps < 100; ++steps) (void)engine.step();
+    ASSERT_TRUE(next);
+    EXPECT_EQ(sample.finish(std::move(*next)).finishes.size(), 1U);
+  }
+}
+
 TEST(Engine, WhatCanNeverFitIsRefusedAtOnce) {
   Sample sample(64);
   Engine& engine = sample.engine({.context = 32});

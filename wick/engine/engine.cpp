@@ -71,7 +71,8 @@ class EngineLoop {
     EngineMetrics now = metrics_;
     now.refused = refused_;
     now.requests += incoming_.size();
-    now.waiting += std::ssize(incoming_);
+    now.running = core_.running();
+    now.waiting = core_.waiting() + std::ssize(incoming_);
     now.seconds_since_step = seconds_between(last_step_, EngineClock::now());
     return now;
   }
@@ -139,7 +140,6 @@ class EngineLoop {
   EngineMetrics metrics_;
   std::vector<LoadedAdapter> adapters_;  // the model's
   uint64_t refused_ = 0, last_id_ = 0;
-  int64_t core_waiting_ = 0;
   bool core_idle_ = true;
   bool draining_ = false, lost_ = false, cancelling_ = false, stopping_ = false, threaded_ = false, ended_ = false;
   EngineClock::time_point last_step_ = EngineClock::now();
@@ -174,7 +174,7 @@ void EngineLoop::require_room() {
   };
   if (lost_) busy(EngineBusy::Reason::failed, 0, "the engine's device was lost; restart it");
   if (draining_) busy(EngineBusy::Reason::draining, 0, "the engine takes no more requests: it is being stopped");
-  const int64_t waiting = core_waiting_ + std::ssize(incoming_);
+  const int64_t waiting = core_.waiting() + std::ssize(incoming_);
   if (waiting < info_.queue) return;
   const double seconds = std::clamp(end_interval_, 1.0, 300.0);
   busy(EngineBusy::Reason::queue_full, seconds,
@@ -256,7 +256,6 @@ void EngineLoop::note_step() {
   }
   metrics_ = now;
   if (info_.model != core_.info().model || info_.file_bytes != core_.info().file_bytes) info_ = core_.info();
-  core_waiting_ = core_.waiting();
   core_idle_ = core_.idle();
   lost_ = core_.lost().has_value();
   if (!has_work()) idle_.notify_all();
@@ -272,7 +271,7 @@ bool EngineLoop::step() {
     tasks.swap(tasks_);
     cancels = cancelling_;
     core_idle_ = core_idle_ && incoming.empty();
-    core_waiting_ += std::ssize(incoming);
+    core_.expect(std::ssize(incoming));
   }
   for (auto& request : incoming) core_.add(std::move(request));
   for (const auto& task : tasks) task();
@@ -287,6 +286,8 @@ bool EngineLoop::step() {
       // What is not told of a request's own fault: memory for the host's part of a step.
       core_.fail_all(Error(ErrorCode::out_of_memory, error.what()));
     }
+  } else {
+    core_.publish();
   }
   note_step();
   const std::lock_guard lock(mutex_);

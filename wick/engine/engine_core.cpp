@@ -353,9 +353,12 @@ void EngineCore::forget_prefixes() {
   store_.clear();
 }
 
+void EngineCore::note_load(int64_t embedding) noexcept {
+  running_ = std::ssize(scheduler_.running()) + embedding;
+  waiting_ = std::ssize(scheduler_.waiting()) + std::ssize(embeddings_);
+}
+
 void EngineCore::update_gauges() {
-  metrics_.running = std::ssize(scheduler_.running());
-  metrics_.waiting = waiting();
   metrics_.cache_ram_bytes = store_.memory_bytes();
   metrics_.loaded = loaded();
   metrics_.kv_blocks = metrics_.kv_blocks_used = metrics_.kv_blocks_kept = 0;

@@ -2,6 +2,7 @@
 // One thread at a time.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <future>
 #include <memory>
@@ -33,8 +34,11 @@ class EngineCore {
   [[nodiscard]] const EngineMetrics& metrics() const noexcept { return metrics_; }
   // Requests that have not ended.
   [[nodiscard]] bool idle() const noexcept { return scheduler_.running().empty() && scheduler_.waiting().empty() && embeddings_.empty(); }
-  // Requests without memory.
-  [[nodiscard]] int64_t waiting() const noexcept { return std::ssize(scheduler_.waiting()) + std::ssize(embeddings_); }
+  // Choices that are computed, and requests that wait for that: as things stand in the middle of a step. Any thread may ask.
+  [[nodiscard]] int64_t running() const noexcept { return running_; }
+  [[nodiscard]] int64_t waiting() const noexcept { return waiting_; }
+  // As many requests are about to be added. Any thread.
+  void expect(int64_t requests) noexcept { waiting_ += requests; }
   // What the device was lost by, if it was.
   [[nodiscard]] const std::optional<Error>& lost() const noexcept { return lost_; }
 
@@ -43,6 +47,8 @@ class EngineCore {
   // Ends all requests as if they had been cancelled; with an error.
   void cancel_all();
   void fail_all(const Error& error);
+  // Tells the readers of what came since.
+  void publish();
 
   int64_t save_session(std::span<const TokenId> tokens, const std::filesystem::path& path);
   int64_t restore_session(const std::filesystem::path& path);
@@ -155,7 +161,8 @@ class EngineCore {
 
   void run_embeddings();
   void embed(std::span<const std::shared_ptr<ActiveRequest>> requests);
-  void publish();
+  // Counts what runs and waits, beside so many embeddings under way.
+  void note_load(int64_t embedding = 0) noexcept;
   void update_gauges();
 
   std::shared_ptr<LanguageModel> model_;  // none where it is not loaded
@@ -186,6 +193,7 @@ class EngineCore {
   std::unique_ptr<Ahead> ahead_;  // none where the host knows all tokens
   EngineClock::time_point last_collected_;
   EngineMetrics metrics_;
+  std::atomic<int64_t> running_ = 0, waiting_ = 0;
   double step_model_seconds_ = 0;
   std::vector<float> host_logits_;  // of a device that is not the host
   std::optional<Error> lost_;

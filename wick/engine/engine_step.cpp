@@ -43,6 +43,7 @@ void EngineCore::step() {
     // Those that the tokens of the step ahead have ended.
     remove_ended();
     admit();
+    note_load();
     if (!scheduler_.running().empty()) {
       std::vector<Work> works = plan();
       if (!works.empty()) run(works);
@@ -59,6 +60,8 @@ void EngineCore::step() {
 }
 
 void EngineCore::publish() {
+  // Before the readers know: a place that one had is there for the next when they do.
+  note_load();
   for (const auto& request : touched_) request->stream->publish();
   touched_.clear();
 }
@@ -390,6 +393,7 @@ void EngineCore::run_embeddings() {
     embeddings_.erase(embeddings_.begin());
   }
   touched_.insert(touched_.end(), chosen.begin(), chosen.end());
+  note_load(std::ssize(chosen));
   try {
     embed(chosen);
   } catch (const Error& error) {

@@ -46,9 +46,8 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
     exchange->on_gone([weak = weak_from_this()] {
       if (const std::shared_ptr<EmbeddingBatch> self = weak.lock()) self->cancel();
     });
-    // The engine counts one that has just ended among those that wait until its step is over.
     const EngineInfo& info = service_->engine->info();
-    const int64_t at_once = std::min<int64_t>(std::ssize(vectors_), std::clamp<int64_t>(info.queue / 2, 1, info.sequences));
+    const int64_t at_once = std::min<int64_t>(std::ssize(vectors_), std::min(info.queue, info.sequences));
     for (int64_t i = 0; i < at_once; ++i) start_next();
   }
   void complete(size_t index, const FinishEvent& event) {
