@@ -1,8 +1,5 @@
 #include "wick/backend/cpu/simd/instruction_set.h"
 
-#include <hwy/highway.h>
-#include <hwy/targets.h>
-
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -17,6 +14,28 @@
 namespace wick::cpu {
 #if defined(__x86_64__)
 namespace {
+
+// Whether the processor has what Highway's code for AVX2, for AVX-512 (AVX3) and for that of Ice Lake (AVX3_DL) uses, and the system saves
+// the registers, which the compiler's question includes. Highway's own, hwy::SupportedTargets, would need its library, which measures a
+// clock for 5 ms at each start of a program.
+bool has_avx2() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("bmi") != 0 &&
+         __builtin_cpu_supports("bmi2") != 0 && __builtin_cpu_supports("f16c") != 0 && __builtin_cpu_supports("lzcnt") != 0 &&
+         __builtin_cpu_supports("aes") != 0 && __builtin_cpu_supports("pclmul") != 0;
+}
+
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0;
+}
+
+bool has_avx512_of_ice_lake() {
+  return has_avx512() && __builtin_cpu_supports("avx512vnni") != 0 && __builtin_cpu_supports("vpclmulqdq") != 0 &&
+         __builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512vbmi2") != 0 && __builtin_cpu_supports("vaes") != 0 &&
+         __builtin_cpu_supports("avx512bitalg") != 0 && __builtin_cpu_supports("avx512vpopcntdq") != 0 &&
+         __builtin_cpu_supports("gfni") != 0;
+}
 
 // Whether the processor has AMX for bf16 and the system lets this process use its registers, for which Linux wants to be asked
 // (Documentation/arch/x86/xstate.rst).
@@ -55,15 +74,13 @@ std::vector<InstructionSet> compiled_instruction_sets() {
 std::vector<InstructionSet> usable_instruction_sets() {
 #if defined(__x86_64__)
   std::vector<InstructionSet> usable;
-  // Highway asks CPUID and also whether the operating system saves the registers.
-  const int64_t supported = hwy::SupportedTargets();
-  static const bool amx = (supported & HWY_AVX3_DL) != 0 && __builtin_cpu_supports("avx512bf16") != 0 && asks_for_amx();
+  static const bool amx = has_avx512_of_ice_lake() && __builtin_cpu_supports("avx512bf16") != 0 && asks_for_amx();
   for (const InstructionSet set : compiled_instruction_sets()) {
     bool runs = true;
-    if (set == InstructionSet::avx2) runs = (supported & HWY_AVX2) != 0;
-    if (set == InstructionSet::avx2_vnni) runs = (supported & HWY_AVX2) != 0 && __builtin_cpu_supports("avxvnni") != 0;
-    if (set == InstructionSet::avx512) runs = (supported & HWY_AVX3) != 0;
-    if (set == InstructionSet::avx512_vnni) runs = (supported & HWY_AVX3_DL) != 0;
+    if (set == InstructionSet::avx2) runs = has_avx2();
+    if (set == InstructionSet::avx2_vnni) runs = has_avx2() && __builtin_cpu_supports("avxvnni") != 0;
+    if (set == InstructionSet::avx512) runs = has_avx512();
+    if (set == InstructionSet::avx512_vnni) runs = has_avx512_of_ice_lake();
     if (set == InstructionSet::avx512_amx) runs = amx;
     if (runs) usable.push_back(set);
   }
