@@ -77,11 +77,13 @@ class Client {
   std::string received_;
 };
 
-std::shared_ptr<HttpServer> serve(HttpServer::Handler handler, HttpServerOptions options = {}) {
-  return std::make_shared<HttpServer>(std::move(options), std::move(handler),
-                                      [](int status, const std::string& message, const HttpRequest& request) {
-                                        return HttpResponse{.status = status, .headers = {{"X-Path", request.path}}, .body = message};
-                                      });
+std::shared_ptr<HttpServer> serve(HttpServer::Handler handler, HttpServerOptions options = {}, HttpServer::Admission admit = {}) {
+  return std::make_shared<HttpServer>(
+      std::move(options), std::move(handler),
+      [](int status, const std::string& message, const HttpRequest& request) {
+        return HttpResponse{.status = status, .headers = {{"X-Path", request.path}}, .body = message};
+      },
+      std::move(admit));
 }
 
 void echo(const HttpRequest& request, const Exchange& exchange) {
@@ -298,6 +300,47 @@ TEST(HttpServer, ContinuesWhereTheClientWaitsForThat) {
 
 TEST(HttpServer, StreamsPiecesAsChunks) {
   const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
+std::optional<HttpResponse> only_key(HttpRequest& request) {
+  request.client = "known";
+  if (request.headers.find("Authorization") == "key") return std::nullopt;
+  return HttpResponse{.status = 401, .headers = {{"X-Path", request.path}}, .body = "no key"};
+}
+
+TEST(HttpServer, AnswersBeforeABodyThatIsNotWanted) {
+  const auto server = serve(echo, {}, only_key);
+  for (const std::string rest : {"Content-Length: 5000000\r\n\r\n", "Content-Length: 5000000\r\n\r\nhello",
+                                 "Transfer-Encoding: chunked\r\n\r\n", "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n"}) {
+    Client client(server->port());
+    client.send("POST /a HTTP/1.1\r\nHost: h\r\n" + rest);
+    const std::string text = client.read_all();
+    EXPECT_TRUE(text.starts_with("HTTP/1.1 401 ")) << rest << "\n" << text;
+    EXPECT_NE(text.find("X-Path: /a\r\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("Connection: close\r\n"), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("\r\n\r\nno key")) << text;
+  }
+  // A client that sends all of it reads the answer, too.
+  Client eager(server->port());
+  eager.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2000000\r\n\r\n" + std::string(2'000'000, 'x'));
+  EXPECT_TRUE(eager.read_all().ends_with("no key"));
+}
+
+TEST(HttpServer, GoesOnBehindARefusalOfARequestWithoutABody) {
+  const auto server = serve(
+      [](const HttpRequest& request, const Exchange& exchange) {
+        exchange->respond({.status = 200, .headers = {}, .body = request.client + " " + request.body});
+      },
+      {}, only_key);
+  Client client(server->port());
+  client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_NE(client.read_until("no key").find("Connection: keep-alive\r\n"), std::string::npos);
+  client.forget();
+  client.send("HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_TRUE(client.read_until("\r\n\r\n").ends_with("\r\n\r\n"));
+  client.forget();
+  client.send("POST /a HTTP/1.1\r\nHost: h\r\nAuthorization: key\r\nContent-Length: 2\r\n\r\nhi");
+  EXPECT_TRUE(client.read_until("known hi").starts_with("HTTP/1.1 200 "));
+}
+
     std::thread([exchange] {
       begin_events(*exchange);
       for (int i = 0; i < 3; ++i) {

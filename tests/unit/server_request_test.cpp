@@ -255,6 +255,7 @@ HttpResponse ask(const Router& router, const std::string& method, const std::str
   const auto recorder = std::make_shared<Recorder>();
   HttpRequest request{.method = method};
   EXPECT_TRUE(parse_target(target, request));
+  if (std::optional<HttpResponse> response = router.admit(request)) return *response;
   router.handle(std::move(request), recorder);
   return recorder->response;
 }
@@ -288,8 +289,8 @@ TEST(Router, TurnsErrorsIntoResponsesOfTheRoutesDialect) {
   Router router(access, "");
   router.add(
       "GET", "/open", Dialect::fleet, [](HttpRequest&, const Exchange&) { throw ApiError(400, "INVALID_REQUEST", "bad"); },
-      Router::Who::anyone);
-  router.add("GET", "/broken", Dialect::ollama, [](HttpRequest&, const Exchange&) { throw std::runtime_error("oh"); }, Router::Who::anyone);
+      Route::Who::anyone);
+  router.add("GET", "/broken", Dialect::ollama, [](HttpRequest&, const Exchange&) { throw std::runtime_error("oh"); }, Route::Who::anyone);
   router.add("GET", "/closed", Dialect::openai, [](HttpRequest&, const Exchange&) {});
   EXPECT_EQ(ask(router, "GET", "/open").body, R"({"error":{"code":"INVALID_REQUEST","message":"bad","retriable":false}})");
   EXPECT_EQ(ask(router, "GET", "/broken").status, 500);
@@ -317,13 +318,27 @@ TEST(Router, RefusesInTheWordsOfTheApiThatAPathBelongsTo) {
   }
 }
 
+// One path may stand for two APIs, by its method.
+TEST(Router, RefusesInTheWordsOfTheMethodsApi) {
+  Access access({});
+  Router router(access, "");
+  const auto nothing = [](HttpRequest&, const Exchange&) {};
+  router.add("GET", "/both", Dialect::openai, nothing);
+  router.add("POST", "/both", Dialect::fleet, nothing);
+  HttpRequest request{.method = "POST", .path = "/both"};
+  EXPECT_EQ(router.refusal(ApiError(413, "INVALID_REQUEST", "large"), request).body,
+            R"({"error":{"code":"INVALID_REQUEST","message":"large","retriable":false}})");
+}
+
 TEST(Router, RefusesBodiesThatArePacked) {
   Access access({});
   Router router(access, "");
   router.add("POST", "/", Dialect::fleet, [](HttpRequest&, const Exchange& exchange) { exchange->respond({.status = 200}); });
   for (const auto& [coding, status] : {std::pair{"gzip", 415}, std::pair{"Identity", 200}}) {
     const auto recorder = std::make_shared<Recorder>();
-    router.handle({.method = "POST", .path = "/", .headers = {{"content-encoding", coding}}, .body = "x"}, recorder);
+    HttpRequest request{.method = "POST", .path = "/", .headers = {{"content-encoding", coding}}, .body = "x"};
+    ASSERT_FALSE(router.admit(request));
+    router.handle(std::move(request), recorder);
     EXPECT_EQ(recorder->response.status, status) << coding;
   }
 }

@@ -79,11 +79,11 @@ void add_health_routes(Router& router, Worker& worker) {
     respond_json(exchange, failed ? 500 : 200, {{"status", failed ? "failed" : "healthy"}});
   };
   for (const char* path : {"/health", "/v1/health", "/healthz", "/livez"}) {
-    router.add("GET", path, Dialect::fleet, health, Router::Who::anyone);
+    router.add("GET", path, Dialect::fleet, health, Route::Who::anyone);
   }
   for (const char* path : {"/v1/ready", "/ready", "/readyz"}) {
     router.add(
-        "GET", path, Dialect::fleet, [&worker](HttpRequest&, const Exchange& exchange) { ready(worker, exchange); }, Router::Who::anyone);
+        "GET", path, Dialect::fleet, [&worker](HttpRequest&, const Exchange& exchange) { ready(worker, exchange); }, Route::Who::anyone);
   }
   router.add("GET", "/v1/loading/progress", Dialect::fleet, [&worker](HttpRequest&, const Exchange& exchange) {
     begin_events(*exchange);

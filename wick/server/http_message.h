@@ -30,12 +30,15 @@ class HeaderFields {
   std::vector<Field> fields_;
 };
 
+struct Route;
+
 struct HttpRequest {
   std::string method = {};                                           // "POST"
   std::string target = {};                                           // as it was sent: "/v1/jobs/job-1/stream?from=3"
   std::string path = {};                                             // decoded, without the query; never with a NUL or a ".." segment
   std::vector<std::pair<std::string, std::string>> query = {};       // decoded
   std::vector<std::pair<std::string, std::string>> parameters = {};  // what a route's pattern matched: {"id", "job-1"}
+  const Route* route = nullptr;                                      // the router's, once it has found one
   HeaderFields headers = {};
   std::string body = {};
   std::string peer = {};        // "127.0.0.1:51234"; "unix" on a Unix socket

@@ -61,12 +61,18 @@ bool has_body(int status) noexcept { return status >= 200 && status != 204 && st
 class Connection;
 
 struct HttpServerState : std::enable_shared_from_this<HttpServerState> {
-  HttpServerState(HttpServerOptions chosen, HttpServer::Handler handle, HttpServer::Refusal refusal)
-      : options(std::move(chosen)), handler(std::move(handle)), refuse(std::move(refusal)), context(options.threads), signals(context) {}
+  HttpServerState(HttpServerOptions chosen, HttpServer::Handler handle, HttpServer::Refusal refusal, HttpServer::Admission admission)
+      : options(std::move(chosen)),
+        handler(std::move(handle)),
+        refuse(std::move(refusal)),
+        admit(std::move(admission)),
+        context(options.threads),
+        signals(context) {}
 
   HttpServerOptions options;
   HttpServer::Handler handler;
   HttpServer::Refusal refuse;
+  HttpServer::Admission admit;
   asio::io_context context;
   std::optional<asio::ip::tcp::acceptor> tcp;
   std::optional<asio::local::stream_protocol::acceptor> local;
@@ -199,7 +205,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
     request_.peer = peer_;
     if (!error) {
       if (const RequestFault fault = find_framing_fault(parser); fault.status != 0) {
-        co_await send_refusal(fault);
+        co_await send_refusal(server_->refuse(fault.status, fault.message, request_));
+        co_return false;
+      }
+      refusal_ = find_refusal();
+      if (refusal_ && !parser.is_done()) {
+        co_await send_refusal(*refusal_);
         co_return false;
       }
     }
@@ -216,17 +227,28 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return co_await answer(parser);
   }
 
+  // The answer to a request whose body is not wanted.
+  std::optional<HttpResponse> find_refusal() {
+    if (!is_target_) return server_->refuse(400, "the request's target is not a path", request_);
+    if (!server_->admit) return std::nullopt;
+    try {
+      return server_->admit(request_);
+    } catch (const std::exception& error) {
+      return server_->refuse(500, error.what(), request_);
+    }
+  }
+
   asio::awaitable<void> refuse(error_code error, bool has_header) {
     RequestFault fault = find_read_fault(error, has_header, buffer_, server_->options);
     if (is_late_) fault = {408, fmt::format("the request did not arrive within {} s", server_->options.receive.count() / 1000)};
-    if (fault.status != 0) co_await send_refusal(fault);
+    if (fault.status != 0) co_await send_refusal(server_->refuse(fault.status, fault.message, request_));
   }
 
-  asio::awaitable<void> send_refusal(const RequestFault& fault) {
+  asio::awaitable<void> send_refusal(const HttpResponse& response) {
     keeps_alive_ = false;
     lingers_ = true;
-    const HttpResponse response = server_->refuse(fault.status, fault.message, request_);
-    const std::string text = head(response.status, response.headers, {}, response.body.size()) + response.body;
+    std::string text = head(response.status, response.headers, {}, response.body.size());
+    if (has_body(response.status) && request_.method != "HEAD") text += response.body;
     error_code ignored;
     set_deadline(server_->options.send);
     co_await asio::async_write(socket_, asio::buffer(text), asio::redirect_error(asio::use_awaitable, ignored));
@@ -241,10 +263,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     request_.body = std::move(parser.get().body());
     const auto exchange = std::make_shared<PendingExchange>(strand_, wake_, server_->options.unsent_bytes);
     ++server_->active;
-    if (is_target_) {
-      hand_over(exchange);
+    if (refusal_) {
+      exchange->respond(std::move(*refusal_));
     } else {
-      exchange->respond(server_->refuse(400, "the request's target is not a path", request_));
+      hand_over(exchange);
     }
     const bool all_sent = co_await send(*exchange);
     --server_->active;
@@ -436,7 +458,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   beast::flat_buffer buffer_{kMostBuffered};
   HttpRequest request_;  // that which is read, as far as it is
   bool is_target_ = false;
-  std::string unsent_;  // of a stream, what the system did not take
+  std::optional<HttpResponse> refusal_;  // where no handler is asked
+  std::string unsent_;                   // of a stream, what the system did not take
   std::chrono::steady_clock::time_point last_write_;
   bool is_waiting_ = false, is_idle_ = false, keeps_alive_ = false, chunks_ = true, is_head_ = false, lingers_ = false;
   bool has_begun_ = false;  // the answer's head was written
@@ -554,8 +577,8 @@ void HttpServerState::wait_for_signal(int count) {
   });
 }
 
-HttpServer::HttpServer(HttpServerOptions options, Handler handler, Refusal refuse)
-    : state_(std::make_shared<HttpServerState>(std::move(options), std::move(handler), std::move(refuse))) {
+HttpServer::HttpServer(HttpServerOptions options, Handler handler, Refusal refuse, Admission admit)
+    : state_(std::make_shared<HttpServerState>(std::move(options), std::move(handler), std::move(refuse), std::move(admit))) {
   state_->listen();
   asio::co_spawn(state_->context, [state = state_] { return state->accept_all(); }, asio::detached);
   for (int i = 0; i < std::max(state_->options.threads, 1); ++i) state_->threads.emplace_back([state = state_.get()] { state->run(); });

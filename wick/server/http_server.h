@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "wick/server/http_exchange.h"
@@ -34,11 +35,14 @@ class HttpServer {
  public:
   // Called on the server's threads; must not block. What it throws becomes a response with status 500.
   using Handler = std::function<void(HttpRequest request, std::shared_ptr<HttpExchange> exchange)>;
+  // Called when a request's header is there, before its body is read: the response where the body is not wanted. The connection ends with
+  // it, unless there is no body. What it sets of the request the handler gets. Empty: all requests go on.
+  using Admission = std::function<std::optional<HttpResponse>(HttpRequest& request)>;
   // What is answered where a request cannot be read: status, a sentence, and the request as far as it is known, without its body.
   using Refusal = std::function<HttpResponse(int status, const std::string& message, const HttpRequest& request)>;
 
   // Listens at once. Errors: io naming the address where it is taken or not ours; invalid_argument for a host that is no address.
-  HttpServer(HttpServerOptions options, Handler handler, Refusal refuse);
+  HttpServer(HttpServerOptions options, Handler handler, Refusal refuse, Admission admit = {});
   // Aborts what is still under way.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

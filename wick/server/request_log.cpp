@@ -83,10 +83,11 @@ Exchange RequestLog::watch(const HttpRequest& request, Exchange exchange) const 
   return std::make_shared<WatchedExchange>(*this, request, std::move(exchange));
 }
 
-void RequestLog::refused(const HttpRequest& request, int status, const std::string& message) const {
+void RequestLog::answered(const HttpRequest& request, int status, const std::string& message) const {
   Json members = request_members(request.request_id, request.method, request.path, status);
   members["peer"] = request.peer;
-  members["message"] = message;
+  if (const auto parent = request.headers.find("traceparent")) members["traceparent"] = *parent;
+  if (!message.empty()) members["message"] = message;
   event("info", "request", members);
 }
 

@@ -20,8 +20,8 @@ class RequestLog {
   void event(std::string_view level, std::string_view name, const Json& members) const;
   // Wraps an exchange so that its end is logged with status and time.
   [[nodiscard]] Exchange watch(const HttpRequest& request, Exchange exchange) const;
-  // The line of a request that no exchange is watched for: why it was refused.
-  void refused(const HttpRequest& request, int status, const std::string& message) const;
+  // The line of a request that no exchange is watched for; `message`: why it was refused, where the status alone does not say it.
+  void answered(const HttpRequest& request, int status, const std::string& message = "") const;
 
  private:
   bool as_json_;

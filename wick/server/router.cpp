@@ -36,7 +36,7 @@ constexpr std::string_view kRest = "…}";
 
 }  // namespace
 
-void Router::add(std::string_view method, std::string_view pattern, Dialect dialect, Handler handler, Who who) {
+void Router::add(std::string_view method, std::string_view pattern, Dialect dialect, Route::Handler handler, Route::Who who) {
   routes_.push_back({std::string(method), segments_of(pattern), dialect, std::move(handler), who});
 }
 
@@ -70,56 +70,80 @@ HeaderFields Router::common_fields(const HttpRequest& request) const {
   return fields;
 }
 
-HttpResponse Router::refusal(const ApiError& error, HttpRequest& request) const {
-  request.request_id = request_id_of(request);
-  const std::vector<std::string> segments = segments_of(request.path);
-  const auto found = std::ranges::find_if(routes_, [&](const Route& route) { return matches(route, segments, request); });
-  HttpResponse response = error.response(found == routes_.end() ? Dialect::openai : found->dialect);
+void Router::add_common_fields(const HttpRequest& request, HttpResponse& response) const {
   const HeaderFields common = common_fields(request);
   for (const auto& [name, value] : common.all()) response.headers.add(name, value);
+}
+
+Dialect Router::Found::dialect() const {
+  if (route != nullptr) return route->dialect;
+  return others.empty() ? Dialect::openai : others.front()->dialect;
+}
+
+Router::Found Router::find(HttpRequest& request) const {
+  Found found;
+  const std::vector<std::string> segments = segments_of(request.path);
+  for (const Route& route : routes_) {
+    if (!matches(route, segments, request)) continue;
+    if (route.method == request.method || (request.method == "HEAD" && route.method == "GET")) {
+      found.route = &route;
+      return found;
+    }
+    found.others.push_back(&route);
+  }
+  return found;
+}
+
+HttpResponse Router::refusal(const ApiError& error, HttpRequest& request) const {
+  if (request.request_id.empty()) request.request_id = request_id_of(request);
+  HttpResponse response = error.response(find(request).dialect());
+  add_common_fields(request, response);
+  return response;
+}
+
+std::optional<HttpResponse> Router::admit(HttpRequest& request) const {
+  request.request_id = request_id_of(request);
+  const Found found = find(request);
+  HttpResponse response;
+  if (found.route == nullptr) {
+    response = answer_without_handler(request, found);
+  } else {
+    try {
+      if (found.route->who == Route::Who::with_key) access_.check(request);
+      request.route = found.route;
+      return std::nullopt;
+    } catch (const ApiError& error) {
+      response = error.response(found.dialect());
+    }
+  }
+  add_common_fields(request, response);
   return response;
 }
 
 void Router::handle(HttpRequest request, const Exchange& exchange) const {
-  request.request_id = request_id_of(request);
+  WICK_ASSERT(request.route != nullptr);
+  const Route& route = *request.route;
   const HeaderFields common = common_fields(request);
   for (const auto& [name, value] : common.all()) exchange->add_header(name, value);
-  const std::vector<std::string> segments = segments_of(request.path);
-  const Route* found = nullptr;
-  std::vector<const Route*> others;
-  for (const Route& route : routes_) {
-    if (!matches(route, segments, request)) continue;
-    if (route.method == request.method || (request.method == "HEAD" && route.method == "GET")) {
-      found = &route;
-      break;
-    }
-    others.push_back(&route);
-  }
-  if (found == nullptr) {
-    refuse(request, others, exchange);
-    return;
-  }
   try {
-    if (found->who == Who::with_key) access_.check(request);
     check_encoding(request);
-    found->handler(request, exchange);
+    route.handler(request, exchange);
   } catch (const ApiError& error) {
-    exchange->respond(error.response(found->dialect));
+    exchange->respond(error.response(route.dialect));
   } catch (const Error& error) {
-    exchange->respond(ApiError(error).response(found->dialect));
+    exchange->respond(ApiError(error).response(route.dialect));
   } catch (const std::exception& error) {
     log_warning("{} {}: {}", request.method, request.path, error.what());
-    exchange->respond(ApiError(500, "INFERENCE_FAILED", fmt::format("internal error: {}", error.what())).response(found->dialect));
+    exchange->respond(ApiError(500, "INFERENCE_FAILED", fmt::format("internal error: {}", error.what())).response(route.dialect));
   }
 }
 
-void Router::refuse(const HttpRequest& request, const std::vector<const Route*>& others, const Exchange& exchange) const {
-  if (others.empty()) {
-    exchange->respond(ApiError(404, "NOT_FOUND", fmt::format("there is no {} {}", request.method, request.path)).response(Dialect::openai));
-    return;
+HttpResponse Router::answer_without_handler(const HttpRequest& request, const Found& found) const {
+  if (found.others.empty()) {
+    return ApiError(404, "NOT_FOUND", fmt::format("there is no {} {}", request.method, request.path)).response(found.dialect());
   }
   std::string allowed;
-  for (const Route* route : others) {
+  for (const Route* route : found.others) {
     if (allowed.find(route->method) == std::string::npos) allowed += (allowed.empty() ? "" : ", ") + route->method;
   }
   if (request.method == "OPTIONS") {
@@ -129,13 +153,12 @@ void Router::refuse(const HttpRequest& request, const std::vector<const Route*>&
       response.headers.add("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id, x-api-key, anthropic-version");
       response.headers.add("Access-Control-Max-Age", "86400");
     }
-    exchange->respond(std::move(response));
-    return;
+    return response;
   }
   HttpResponse response = ApiError(405, "METHOD_NOT_ALLOWED", fmt::format("{} takes {}, not {}", request.path, allowed, request.method))
-                              .response(others.front()->dialect);
+                              .response(found.dialect());
   response.headers.add("Allow", allowed);
-  exchange->respond(std::move(response));
+  return response;
 }
 
 }  // namespace wick::server

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,34 +14,50 @@
 
 namespace wick::server {
 
+// What requests of one method and one pattern of paths are given to.
+struct Route {
+  enum class Who { anyone, with_key };
+  using Handler = std::function<void(HttpRequest& request, const Exchange& exchange)>;
+
+  std::string method;
+  std::vector<std::string> segments;
+  Dialect dialect;
+  Handler handler;
+  Who who;
+};
+
 class Router {
  public:
-  using Handler = std::function<void(HttpRequest& request, const Exchange& exchange)>;
-  enum class Who { anyone, with_key };
-
   // `access` must outlive the router. `cors_origin`: what browsers of other sites may be, "*" for all; empty: none.
   Router(Access& access, std::string cors_origin) : access_(access), cors_origin_(std::move(cors_origin)) {}
 
   // A pattern is a path whose segments may be "{name}", which match any one segment; "{name…}" at its end matches all that is left.
-  void add(std::string_view method, std::string_view pattern, Dialect dialect, Handler handler, Who who = Who::with_key);
+  void add(std::string_view method, std::string_view pattern, Dialect dialect, Route::Handler handler,
+           Route::Who who = Route::Who::with_key);
 
+  // Finds a request's route and checks who asks, by its header alone. The response where no handler is to answer it: its body need not be
+  // read then.
+  [[nodiscard]] std::optional<HttpResponse> admit(HttpRequest& request) const;
+  // Gives a request that was admitted to its handler.
   void handle(HttpRequest request, const Exchange& exchange) const;
 
   // The answer to a request that could not be read, in the words of the API that its path belongs to.
   [[nodiscard]] HttpResponse refusal(const ApiError& error, HttpRequest& request) const;
 
  private:
-  struct Route {
-    std::string method;
-    std::vector<std::string> segments;
-    Dialect dialect;
-    Handler handler;
-    Who who;
+  // The routes of a request's path: that of its method, or those of others.
+  struct Found {
+    const Route* route = nullptr;
+    std::vector<const Route*> others = {};
+    [[nodiscard]] Dialect dialect() const;
   };
+  [[nodiscard]] Found find(HttpRequest& request) const;
   [[nodiscard]] static bool matches(const Route& route, const std::vector<std::string>& segments, HttpRequest& request);
   // What each answer to the request has: its id, and what lets pages of other sites read it.
   [[nodiscard]] HeaderFields common_fields(const HttpRequest& request) const;
-  void refuse(const HttpRequest& request, const std::vector<const Route*>& others, const Exchange& exchange) const;
+  void add_common_fields(const HttpRequest& request, HttpResponse& response) const;
+  // The response to a method that a path does not take, or to a path that there is not.
+  [[nodiscard]] HttpResponse answer_without_handler(const HttpRequest& request, const Found& found) const;
 
   Access& access_;
   std::string cors_origin_;

@@ -62,7 +62,8 @@ class Server {
     long_requests_.emplace([this](HttpRequest request, const Exchange& exchange) { router_.handle(std::move(request), exchange); });
     http_.emplace(
         options_.http, [this](HttpRequest request, Exchange exchange) { handle(std::move(request), std::move(exchange)); },
-        [this](int status, const std::string& message, const HttpRequest& request) { return refuse(status, message, request); });
+        [this](int status, const std::string& message, const HttpRequest& request) { return refuse(status, message, request); },
+        [this](HttpRequest& request) { return admit(request); });
     worker_->set_port(http_->port());
     http_->on_signal([this] { stop(); }, [this] { abort(); });
     log_.event("info", "listening", {{"address", http_->address()}, {"worker_id", options_.worker_id}});
@@ -127,7 +128,7 @@ class Server {
     ApiError error(status, code, message);
     if (status == 408) error.retry_after(std::chrono::seconds(1));
     HttpResponse response = router_.refusal(error, request);
-    if (!options_.is_quiet) log_.refused(request, status, message);
+    if (!options_.is_quiet) log_.answered(request, status, message);
     return response;
   }
 
@@ -135,6 +136,12 @@ class Server {
     try {
       std::shared_ptr<Service> service = load([this](const LoadingState& state) { worker_->loading(state); });
       service->engine->start();
+  std::optional<HttpResponse> admit(HttpRequest& request) {
+    std::optional<HttpResponse> response = router_.admit(request);
+    if (response && !options_.is_quiet) log_.answered(request, response->status);
+    return response;
+  }
+
       const EngineInfo info = service->engine->info();
       Json fields = {{"model", service->model_id}, {"device", info.device}, {"context", info.context}, {"sequences", info.sequences}};
       const SamplingParams& sampling = service->defaults.params.sampling;
