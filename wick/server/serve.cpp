@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <future>
 #include <string>
 #include <thread>
 #include <utility>
@@ -46,6 +47,12 @@ HeartbeatOptions heartbeat_options(const ServeOptions& options) {
   return result;
 }
 
+// Thrown out of a load that nobody waits for any more.
+struct LoadingStopped {};
+
+// A load that does not end within this time after a signal is left behind.
+constexpr std::chrono::seconds kLoadingEnd{1};
+
 // Everything of one served worker, from listening to the end.
 class Server {
  public:
@@ -70,16 +77,23 @@ class Server {
     Heartbeat heartbeat(
         heartbeats_, [this] { return worker_->info(); },
         [this](const std::string& line) { log_.event("warning", "fleet", {{"message", line}}); });
-    std::thread loader([&] { run_loader(load, heartbeat); });
+    std::promise<void> loaded;
+    std::thread loader([&] {
+      run_loader(load, heartbeat);
+      loaded.set_value();
+    });
     wait_for_stop();
     worker_->stopping();
     heartbeat.beat();
-    const int code = drain();
-    loader.join();
+    const int drained = drain();
+    const bool has_loaded = loaded.get_future().wait_for(kLoadingEnd) == std::future_status::ready;
+    if (has_loaded) loader.join();
     http_.reset();
     heartbeat.finish("stopped");
-    log_.event("info", "stopped", {{"exit_code", std::max(code, failure_.load())}});
-    return std::max(code, failure_.load());
+    const int code = std::max(drained, failure_.load());
+    log_.event("info", "stopped", {{"exit_code", code}});
+    if (!has_loaded) std::_Exit(code);
+    return code;
   }
 
  private:
@@ -122,6 +136,12 @@ class Server {
     }
   }
 
+  std::optional<HttpResponse> admit(HttpRequest& request) {
+    std::optional<HttpResponse> response = router_.admit(request);
+    if (response && !options_.is_quiet) log_.answered(request, response->status);
+    return response;
+  }
+
   // What could not be read as a request, or not be handled.
   HttpResponse refuse(int status, const std::string& message, HttpRequest request) {
     const char* const code = status == 408 ? "TIMEOUT" : status == 500 ? "INFERENCE_FAILED" : "INVALID_REQUEST";
@@ -134,14 +154,12 @@ class Server {
 
   void run_loader(const std::function<std::shared_ptr<Service>(const Progress&)>& load, Heartbeat& heartbeat) {
     try {
-      std::shared_ptr<Service> service = load([this](const LoadingState& state) { worker_->loading(state); });
+      std::shared_ptr<Service> service = load([this](const LoadingState& state) {
+        if (stop_.test()) throw LoadingStopped();
+        worker_->loading(state);
+      });
+      if (stop_.test()) return;
       service->engine->start();
-  std::optional<HttpResponse> admit(HttpRequest& request) {
-    std::optional<HttpResponse> response = router_.admit(request);
-    if (response && !options_.is_quiet) log_.answered(request, response->status);
-    return response;
-  }
-
       const EngineInfo info = service->engine->info();
       Json fields = {{"model", service->model_id}, {"device", info.device}, {"context", info.context}, {"sequences", info.sequences}};
       const SamplingParams& sampling = service->defaults.params.sampling;
@@ -153,6 +171,8 @@ class Server {
       // Who waits for the line in the log may ask at once.
       worker_->ready(std::move(service));
       log_.event("info", "ready", fields);
+    } catch (const LoadingStopped&) {
+      return;
     } catch (const Error& error) {
       failure_ = exit_code_of(error);
       const std::string message =

@@ -32,7 +32,8 @@ struct ServeOptions {
 };
 
 // Loads with `load` on a thread of its own, and returns how the process is to end: 0 after a signal whose requests all ended, 1 where some
-// were cut off, or the model could not be loaded by our fault; 2 where it could not be loaded by the user's.
+// were cut off, or the model could not be loaded by our fault; 2 where it could not be loaded by the user's. After a signal `load` ends by
+// what its Progress throws; where it does not within a second, the process ends here.
 // Errors: HttpServer's; invalid_argument for an address that others reach without keys (insecure allows it).
 [[nodiscard]] int serve(const ServeOptions& options, const std::function<std::shared_ptr<Service>(const Progress&)>& load,
                         const std::function<void(const std::string&)>& log);

@@ -50,8 +50,12 @@ void Worker::failed(const std::string& message) {
 }
 
 void Worker::stopping() {
-  const std::scoped_lock lock(mutex_);
-  stopping_ = true;
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    if (service_ == nullptr && failure_.empty()) failure_ = "the worker is stopping";
+  }
+  tell_followers();
 }
 
 Worker::Status Worker::status() const {
