@@ -149,16 +149,18 @@ TEST(HttpServer, RefusesWhatIsNotHttp) {
 // Somebody in front of this server could see two requests in each of them: the connection ends with the refusal.
 TEST(HttpServer, EndsAConnectionWhereARequestsEndIsNotSure) {
   const auto server = serve(echo);
-  for (const std::string bad : {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: xchunked\r\n\r\n",
-                                "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked, identity\r\n\r\n",
-                                "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
-                                "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-                                // Read as no body at all by one, and as chunks by others.
-                                "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked, chunked\r\n\r\n",
-                                "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n , chunked\r\n\r\n",
-                                "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked;q=1\r\n\r\n0\r\n\r\n",
-                                "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-                                "GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: , chunked\r\n\r\n"}) {
+  for (const std::string bad :
+       {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: xchunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked, identity\r\n\r\n",
+        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0, 0\r\n\r\n",
+        // Read as no body at all by one, and as chunks by others.
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked, chunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n , chunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked;q=1\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: , chunked\r\n\r\n"}) {
     Client client(server->port());
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     EXPECT_TRUE(client.read_until("GET ").starts_with("HTTP/1.1 200 "));
@@ -298,8 +300,6 @@ TEST(HttpServer, ContinuesWhereTheClientWaitsForThat) {
   EXPECT_TRUE(client.read_all().ends_with("POST hello"));
 }
 
-TEST(HttpServer, StreamsPiecesAsChunks) {
-  const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
 std::optional<HttpResponse> only_key(HttpRequest& request) {
   request.client = "known";
   if (request.headers.find("Authorization") == "key") return std::nullopt;
@@ -341,6 +341,8 @@ TEST(HttpServer, GoesOnBehindARefusalOfARequestWithoutABody) {
   EXPECT_TRUE(client.read_until("known hi").starts_with("HTTP/1.1 200 "));
 }
 
+TEST(HttpServer, StreamsPiecesAsChunks) {
+  const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
     std::thread([exchange] {
       begin_events(*exchange);
       for (int i = 0; i < 3; ++i) {

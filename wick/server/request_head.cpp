@@ -46,6 +46,11 @@ RequestFault find_framing_fault(const RequestParser& parser) {
         message.count(http::field::transfer_encoding) == 1 && beast::iequals(message[http::field::transfer_encoding], "chunked");
     if (!is_plain) return {501, "a Transfer-Encoding other than chunked is not implemented; send the body as it is"};
   }
+  // Beast takes several that are equal, as fields or as a list.
+  const std::string_view length = message[http::field::content_length];
+  if (message.count(http::field::content_length) > 1 || length.find_first_not_of("0123456789") != std::string_view::npos) {
+    return {400, "the request is not HTTP: Content-Length must be one number"};
+  }
   if (message.version() == 11 && message.count(http::field::host) != 1) {
     return {400, "the request is not HTTP: it must have one Host field"};
   }
