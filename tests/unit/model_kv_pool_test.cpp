@@ -10,6 +10,7 @@
 
 #include "unit/kv_pool_texts.h"
 #include "unit/message_of.h"
+#include "wick/base/process.h"
 
 namespace wick {
 namespace {
@@ -45,6 +46,18 @@ TEST(KvPool, SequencesHaveRoomToGrowBesideEachOther) {
   for (const SequenceHandle sequence : all) {
     EXPECT_EQ(next_slots(pool, sequence, 1)[0] % 64, 24);
   }
+}
+
+TEST(KvPool, OneTextAmongManyTakesNoMemoryOfTheOthers) {
+  // 16,384 positions of a head are 2 MiB: a huge page.
+  const KvLayout layout{.model = "m", .layers = {layer(kFull, 32, 32, 32)}, .states = {}};
+  KvPool pool(Device::cpu(), layout, options_for(layout, 512, 32, 32));
+  const auto before = static_cast<int64_t>(anonymous_resident_bytes());
+  for (const Tensor* cache : {&pool.keys(0), &pool.values(0)}) {
+    std::byte* const elements = cache->storage()->buffer().host_data();
+    for (int64_t head = 0; head < 32; ++head) elements[head * cache->layout().stride(0) * int64_t{sizeof(float)}] = std::byte{1};
+  }
+  EXPECT_LE(static_cast<int64_t>(anonymous_resident_bytes()) - before, 4 << 20);
 }
 
 TEST(KvPool, ForksShareBlocksUntilOneWrites) {

@@ -8,6 +8,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/fail_with.h"
+#include "wick/base/small_pages.h"
 #include "wick/model/kv_step.h"
 #include "wick/model/memory_fit.h"
 
@@ -93,6 +94,13 @@ void check_sizes(const KvLayout& layout, const KvPoolOptions& options) {
   }
 }
 
+// Blocks of one sequence among many lie far apart, a piece for each head and layer: a short text would have the system clear a huge page
+// for each piece.
+void keep_pages_small(const Tensor& cache) {
+  Buffer& buffer = cache.storage()->buffer();
+  if (cache.device().caps().host_memory && buffer.bytes() > 0) use_small_pages(buffer.host_data(), buffer.bytes());
+}
+
 }  // namespace
 
 void KvPool::check_dtype(DType dtype, int64_t head_dim) {
@@ -152,6 +160,9 @@ void KvPool::make_tensors() {
     const int64_t slots = groups_[static_cast<size_t>(group_of_[index])].blocks.blocks() * options_.block_size;
     keys_.push_back(Tensor::empty({layer.kv_heads, slots, layer.key_dim}, layer.dtype, device_of(index), Lifetime::persistent));
     values_.push_back(Tensor::empty({layer.kv_heads, slots, layer.value_dim}, layer.dtype, device_of(index), Lifetime::persistent));
+    if (slots < 2 * layer.retention.most(options_.context, options_.step)) continue;  // one sequence's, which fills it from the start
+    keep_pages_small(keys_.back());
+    keep_pages_small(values_.back());
   }
   for (const int64_t numbers : layout_.states) {
     states_.push_back(Tensor::empty({slabs_.blocks(), numbers}, DType::f32, device_, Lifetime::persistent));

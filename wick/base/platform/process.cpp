@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "wick/base/cgroup.h"
+#include "wick/base/small_pages.h"
 
 namespace wick {
 namespace {
@@ -117,11 +118,19 @@ void* map_zeroed_pages(size_t bytes) noexcept {
 
 void unmap_pages(void* address, size_t bytes) noexcept { ::munmap(address, bytes); }
 
-void release_pages(void* address, size_t bytes) noexcept {
+namespace {
+
+void advise_whole_pages(void* address, size_t bytes, int advice) noexcept {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(address) + page - 1) / page * page;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + bytes) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);  // NOLINT: an address, rounded
 }
+
+}  // namespace
+
+void release_pages(void* address, size_t bytes) noexcept { advise_whole_pages(address, bytes, MADV_DONTNEED); }
+
+void use_small_pages(void* address, size_t bytes) noexcept { advise_whole_pages(address, bytes, MADV_NOHUGEPAGE); }
 
 }  // namespace wick
