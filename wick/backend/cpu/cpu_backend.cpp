@@ -111,9 +111,14 @@ std::vector<VariantInfo> variants() {
   return found;
 }
 
+constexpr int kMostThreads = 1024;
+
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   if (index != 0) return nullptr;
-  if (options.threads < 0) fail(ErrorCode::invalid_argument, "cpu: {} threads asked for; at least 1 is needed", options.threads);
+  if (options.threads < 0 || options.threads > kMostThreads) {
+    fail(ErrorCode::invalid_argument, "cpu: {} threads asked for; give 1 to {}, or 0 for one on each usable core", options.threads,
+         kMostThreads);
+  }
   const CodePath path = parse_variant(options.variant);
   return std::make_unique<CpuRuntime>(options.threads == 0 ? usable_cores() : options.threads, path.set, options.cache_directory,
                                       path.prefetch);
