@@ -114,11 +114,28 @@ T number_as(nb::handle object) {
   return static_cast<T>(value);
 }
 
+// Errors: OverflowError where an integer dtype does not hold the number.
+void check_fits(int64_t value, DType dtype) {
+  const int bits = 8 * wick::info(dtype).block_bytes;
+  const bool is_unsigned = dtype == DType::u8 || dtype == DType::u32;
+  const int64_t lowest = is_unsigned ? 0 : bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
+  const int64_t highest = bits == 64 ? INT64_MAX : (int64_t{1} << (is_unsigned ? bits : bits - 1)) - 1;
+  if (value < lowest || value > highest) {
+    PyErr_Format(PyExc_OverflowError, "%lld does not fit into %s: %lld to %lld", static_cast<long long>(value),
+                 std::string(to_string(dtype)).c_str(), static_cast<long long>(lowest), static_cast<long long>(highest));
+    nb::raise_python_error();
+  }
+}
+
+// `held_by`: the integer dtype that whole numbers must fit into.
 template <class T>
-Tensor nested_tensor(const std::vector<nb::object>& numbers, const Shape& shape, const Device& device) {
+Tensor nested_tensor(const std::vector<nb::object>& numbers, const Shape& shape, const Device& device, DType held_by = DType::i64) {
   std::vector<T> values;
   values.reserve(numbers.size());
-  for (const nb::object& number : numbers) values.push_back(number_as<T>(number));
+  for (const nb::object& number : numbers) {
+    values.push_back(number_as<T>(number));
+    if constexpr (std::is_integral_v<T>) check_fits(values.back(), held_by);
+  }
   return unlocked([&] { return Tensor::from_owned(std::move(values), shape, device); });
 }
 
@@ -168,21 +185,14 @@ Array array_of_nested(nb::handle object, std::optional<Kind> kind, const Device&
     if (in_f64) return convert({nested_tensor<double>(scan.numbers, shape, device)}, wanted);
     return convert({nested_tensor<float>(scan.numbers, shape, device)}, wanted);
   }
-  return convert({nested_tensor<int64_t>(scan.numbers, shape, device)}, wanted);
+  const DType held_by = wick::is_integer(wanted.dtype) && !wanted.boolean ? wanted.dtype : DType::i64;
+  return convert({nested_tensor<int64_t>(scan.numbers, shape, device, held_by)}, wanted);
 }
 
-// A whole number as a scalar tensor of an integer dtype. Errors: OverflowError where the dtype does not hold it.
+// A whole number as a scalar tensor of an integer dtype. Errors: as check_fits.
 Tensor whole_number(nb::handle number, DType dtype, const Device& device) {
   const int64_t value = index_value(number);
-  const int bits = 8 * wick::info(dtype).block_bytes;
-  const bool is_unsigned = dtype == DType::u8 || dtype == DType::u32;
-  const int64_t lowest = is_unsigned ? 0 : bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
-  const int64_t highest = bits == 64 ? INT64_MAX : (int64_t{1} << (is_unsigned ? bits : bits - 1)) - 1;
-  if (value < lowest || value > highest) {
-    PyErr_Format(PyExc_OverflowError, "%lld does not fit into %s: %lld to %lld", static_cast<long long>(value),
-                 std::string(to_string(dtype)).c_str(), static_cast<long long>(lowest), static_cast<long long>(highest));
-    nb::raise_python_error();
-  }
+  check_fits(value, dtype);
   return Tensor::from_vector<int64_t>({value}, {}, device).to_dtype(dtype);
 }
 
@@ -233,11 +243,11 @@ Kind kind_of(nb::handle object, const char* function) {
   if (nb::isinstance<Kind>(object)) return nb::cast<Kind>(object);
   std::string name;
   if (PyUnicode_Check(object.ptr())) {
-    name = nb::cast<std::string>(object);
+    name = value_as<std::string>(object, fmt::format("{}: dtype", function));
   } else if (PyType_Check(object.ptr())) {
     name = nb::cast<std::string>(object.attr("__name__"));
   } else if (nb::hasattr(object, "name")) {
-    name = nb::cast<std::string>(object.attr("name"));  // numpy.dtype
+    name = value_as<std::string>(object.attr("name"), fmt::format("{}: the dtype's name", function));  // numpy.dtype
   } else {
     fail_type(fmt::format("{}: expected a dtype, got {}", function, wick_python::type_name(object)));
   }
@@ -254,7 +264,7 @@ Device device_of(nb::handle object, const char* function) {
   if (nb::isinstance<Device>(object)) return nb::cast<Device>(object);
   if (!PyUnicode_Check(object.ptr()))
     fail_type(fmt::format("{}: expected a Device or its name, got {}", function, wick_python::type_name(object)));
-  const std::string name = nb::cast<std::string>(object);
+  const auto name = value_as<std::string>(object, fmt::format("{}: device", function));
   return unlocked([&] { return Device::parse(name); });
 }
 

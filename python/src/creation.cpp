@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "array.h"
+#include "exchange.h"
 #include "wick/tensor/ops/einsum.h"
 
 namespace wick_python {
@@ -22,7 +23,7 @@ Array filled(nb::handle shape, double value, Kind kind, nb::handle device, const
 Array full(nb::handle shape, nb::handle value, nb::handle dtype, nb::handle device) {
   const Kind natural = PyBool_Check(value.ptr()) ? kBool : PyLong_Check(value.ptr()) ? Kind{DType::i64} : default_kind();
   const Kind kind = kind_or(dtype, natural, "full");
-  if (kind.dtype == DType::i64 && !PyFloat_Check(value.ptr())) {  // f64 does not hold every i64
+  if (wick::is_integer(kind.dtype) && !kind.boolean && !PyFloat_Check(value.ptr())) {  // f64 does not hold every i64
     const Shape extents = shape_of(shape, "full");
     const Array number = array_of(value, kind, device_of(device, "full"), "full");
     return unlocked([&] { return Array{number.t.broadcast_to(extents).copy()}; });
@@ -50,7 +51,24 @@ Array arange(nb::handle start, nb::handle end, nb::handle step, nb::handle dtype
   return unlocked([&] { return Array{Tensor::arange(first, last, by, kind.dtype, where)}; });
 }
 
+// asarray(copy=False).
+Array shared(nb::handle data, nb::handle dtype, nb::handle device) {
+  std::optional<Array> found;
+  if (nb::isinstance<Array>(data)) {
+    found = nb::cast<const Array&>(data);
+  } else if (!is_number(data)) {
+    found = share_array(data);
+  }
+  if (!found) throw nb::value_error("asarray: copy=False, and numbers and lists of them have no memory to share; leave copy out");
+  const bool converted = !dtype.is_none() && found->kind() != kind_of(dtype, "asarray");
+  if (converted || (!device.is_none() && !found->t.device().same_device(device_of(device, "asarray")))) {
+    throw nb::value_error("asarray: copy=False, and another dtype or device needs a copy; leave copy out");
+  }
+  return *std::move(found);
+}
+
 Array tensor(nb::handle data, nb::handle dtype, nb::handle device, std::optional<bool> copy, const char* function) {
+  if (copy == false) return shared(data, dtype, device);
   const std::optional<Kind> kind = dtype.is_none() ? std::nullopt : std::optional(kind_of(dtype, function));
   const bool is_array = nb::isinstance<Array>(data);
   const Device where = device.is_none() && is_array ? nb::cast<const Array&>(data).t.device() : device_of(device, function);
@@ -162,7 +180,8 @@ void bind_creation(nb::module_& module) {
       nb::arg("data"), dtype, device, nb::kw_only(), nb::arg("copy") = nb::none(),
       nb::sig("def asarray(data: typing.Any, dtype: DType | str | None = None, device: Device | str | None = None, *, copy: bool | None = "
               "None) -> Tensor"),
-      "The same without a copy where memory can be shared; read-only memory is copied.");
+      "The same without a copy where memory can be shared; read-only memory is copied. copy=False: ValueError or BufferError where it "
+      "cannot.");
   module.def("arange", &arange, nb::arg("start"), nb::arg("end") = nb::none(), nb::arg("step") = 1, dtype, device,
              nb::sig("def arange(start: float, end: float | None = None, step: float = 1, dtype: DType | str | None = None, device: Device "
                      "| str | None = None) -> Tensor"),

@@ -107,7 +107,7 @@ void bind_device(nb::module_& module) {
           "__eq__",
           [](const Device& self, nb::handle other) {
             if (nb::isinstance<Device>(other)) return self.same_device(nb::cast<const Device&>(other));
-            return PyUnicode_Check(other.ptr()) && nb::cast<std::string>(other) == location_of(self);
+            return PyUnicode_Check(other.ptr()) && PyUnicode_CompareWithASCIIString(other.ptr(), location_of(self).c_str()) == 0;
           },
           nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const Device& device) { return nb::hash(nb::str(location_of(device).c_str())); })

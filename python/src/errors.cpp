@@ -1,5 +1,6 @@
 // wick.Error and one class for each code, each also of the built-in kind that Python programs expect.
 #include <array>
+#include <string_view>
 
 #include "array.h"
 #include "wick/base/error.h"
@@ -43,7 +44,10 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
   try {
     std::rethrow_exception(thrown);
   } catch (const wick::Error& error) {
-    PyErr_SetString(classes().at(static_cast<size_t>(error.code())), error.what());
+    // A path may hold bytes that are no UTF-8.
+    const std::string_view message = error.what();
+    const nb::object text = nb::steal(PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace"));
+    if (text.is_valid()) PyErr_SetObject(classes().at(static_cast<size_t>(error.code())), text.ptr());
   } catch (const nb::cast_error&) {
     PyErr_SetString(PyExc_TypeError, "an argument holds a value of the wrong type");
   }

@@ -18,7 +18,7 @@ namespace {
 // The name of a dtype, also as candle spells it: Q4_0, q4k.
 Kind format_kind(nb::handle object) {
   if (!PyUnicode_Check(object.ptr())) return kind_of(object, "quantize");
-  std::string name = nb::cast<std::string>(nb::str(object).attr("lower")());
+  std::string name = value_as<std::string>(nb::str(object).attr("lower")(), "quantize: format");
   if (name.size() == 3 && name[0] == 'q' && name[2] == 'k') name.insert(2, "_");
   return kind_of(nb::str(name.c_str()), "quantize");
 }

@@ -15,13 +15,15 @@ namespace {
 
 namespace ir = wick::ir;
 
-// A builder that knows whether its kernel was taken: values of it are of no use then.
+// A builder that knows whether its kernel was taken, or left in the middle of a body: values of it are of no use then.
 struct Builder {
   explicit Builder(const std::string& name, const ir::KernelOptions& options) : builder(name, options) {}
 
   ir::KernelBuilder builder;
   std::optional<wick::kernels::GroupReduce> reduce = {};
   bool is_finished = false;
+  bool is_broken = false;
+  int open_bodies = 0;
 };
 using BuilderPointer = std::shared_ptr<Builder>;
 
@@ -40,6 +42,7 @@ struct Memory {
 
 ir::KernelBuilder& open(const BuilderPointer& builder) {
   if (builder->is_finished) throw nb::value_error("the kernel is finished: begin another KernelBuilder");
+  if (builder->is_broken) throw nb::value_error("an exception has left a body of this kernel: begin another KernelBuilder");
   return builder->builder;
 }
 
@@ -105,15 +108,15 @@ BuilderPointer builder_of(std::initializer_list<nb::handle> operands) {
   throw nb::type_error("a kernel's function of numbers alone: make one of them a constant of the builder");
 }
 
-using Binary = ir::Value (*)(const ir::Operand&, const ir::Operand&);
-using Unary = ir::Value (*)(const ir::Value&);
+using ValuesFunction = ir::Value (*)(const ir::Operand&, const ir::Operand&);
+using ValueFunction = ir::Value (*)(const ir::Value&);
 
-template <Binary kFunction>
+template <ValuesFunction kFunction>
 Value binary(nb::handle a, nb::handle b) {
   const BuilderPointer builder = builder_of({a, b});
   return {builder, kFunction(operand(builder, a), operand(builder, b))};
 }
-template <Unary kFunction>
+template <ValueFunction kFunction>
 Value unary(nb::handle a) {
   const BuilderPointer builder = builder_of({a});
   return {builder, kFunction(value_of(builder, a))};
@@ -123,15 +126,15 @@ ir::Value shift_right(const ir::Operand& a, const ir::Operand& count) { return a
 ir::Value power_of_e(const ir::Value& a) { return ir::exp2(a * 1.4426950408889634); }
 ir::Value natural_log(const ir::Value& a) { return ir::log2(a) * 0.6931471805599453; }
 
-#define WICK_IR_OPERATOR(name, symbol)                                                                                      \
-  cls.def("__" name "__", &binary<static_cast<Binary>(&ir::operator symbol)>, nb::is_operator(), nb::arg("other"),          \
-          nb::sig("def __" name "__(self, other: Operand, /) -> Value"))                                                    \
-      .def(                                                                                                                 \
-          "__r" name "__",                                                                                                  \
-          [](nb::handle self, nb::handle other) { return binary<static_cast<Binary>(&ir::operator symbol)>(other, self); }, \
+#define WICK_IR_OPERATOR(name, symbol)                                                                                              \
+  cls.def("__" name "__", &binary<static_cast<ValuesFunction>(&ir::operator symbol)>, nb::is_operator(), nb::arg("other"),          \
+          nb::sig("def __" name "__(self, other: Operand, /) -> Value"))                                                            \
+      .def(                                                                                                                         \
+          "__r" name "__",                                                                                                          \
+          [](nb::handle self, nb::handle other) { return binary<static_cast<ValuesFunction>(&ir::operator symbol)>(other, self); }, \
           nb::is_operator(), nb::arg("other"), nb::sig("def __r" name "__(self, other: Operand, /) -> Value"))
-#define WICK_IR_COMPARISON(name, symbol)                                                                           \
-  cls.def("__" name "__", &binary<static_cast<Binary>(&ir::operator symbol)>, nb::is_operator(), nb::arg("other"), \
+#define WICK_IR_COMPARISON(name, symbol)                                                                                   \
+  cls.def("__" name "__", &binary<static_cast<ValuesFunction>(&ir::operator symbol)>, nb::is_operator(), nb::arg("other"), \
           nb::sig("def __" name "__(self, other: Operand, /) -> Value"))
 
 // The operators that values and variables share.
@@ -150,16 +153,16 @@ void bind_value_operators(nb::class_<Class>& cls) {
   WICK_IR_COMPARISON("le", <=);
   WICK_IR_COMPARISON("gt", >);
   WICK_IR_COMPARISON("ge", >=);
-  cls.def("__eq__", &binary<static_cast<Binary>(&ir::operator==)>, nb::is_operator(), nb::arg("other"),
+  cls.def("__eq__", &binary<static_cast<ValuesFunction>(&ir::operator==)>, nb::is_operator(), nb::arg("other"),
           nb::sig("def __eq__(self, other: Operand, /) -> Value"))
-      .def("__ne__", &binary<static_cast<Binary>(&ir::operator!=)>, nb::is_operator(), nb::arg("other"),
+      .def("__ne__", &binary<static_cast<ValuesFunction>(&ir::operator!=)>, nb::is_operator(), nb::arg("other"),
            nb::sig("def __ne__(self, other: Operand, /) -> Value"))
       .def("__lshift__", &binary<&shift_left>, nb::is_operator(), nb::arg("count"),
            nb::sig("def __lshift__(self, count: Operand, /) -> Value"))
       .def("__rshift__", &binary<&shift_right>, nb::is_operator(), nb::arg("count"),
            nb::sig("def __rshift__(self, count: Operand, /) -> Value"))
-      .def("__neg__", &unary<static_cast<Unary>(&ir::operator-)>, nb::sig("def __neg__(self) -> Value"))
-      .def("__invert__", &unary<static_cast<Unary>(&ir::operator~)>, nb::sig("def __invert__(self) -> Value"))
+      .def("__neg__", &unary<static_cast<ValueFunction>(&ir::operator-)>, nb::sig("def __neg__(self) -> Value"))
+      .def("__invert__", &unary<static_cast<ValueFunction>(&ir::operator~)>, nb::sig("def __invert__(self) -> Value"))
       .def(
           "__bool__",
           [](nb::handle) -> bool {
@@ -178,17 +181,17 @@ void bind_value_operators(nb::class_<Class>& cls) {
 }
 
 void bind_functions_of_values(nb::module_& module) {
-  module.def("min", &binary<static_cast<Binary>(&ir::min)>, nb::sig("def min(a: Operand, b: Operand) -> Value"));
-  module.def("max", &binary<static_cast<Binary>(&ir::max)>, nb::sig("def max(a: Operand, b: Operand) -> Value"));
-  module.def("abs", &unary<static_cast<Unary>(&ir::abs)>, nb::sig("def abs(a: Operand) -> Value"), "Of floats.");
-  module.def("sqrt", &unary<static_cast<Unary>(&ir::sqrt)>, nb::sig("def sqrt(a: Operand) -> Value"), "Of a ≥ 0.");
+  module.def("min", &binary<static_cast<ValuesFunction>(&ir::min)>, nb::sig("def min(a: Operand, b: Operand) -> Value"));
+  module.def("max", &binary<static_cast<ValuesFunction>(&ir::max)>, nb::sig("def max(a: Operand, b: Operand) -> Value"));
+  module.def("abs", &unary<static_cast<ValueFunction>(&ir::abs)>, nb::sig("def abs(a: Operand) -> Value"), "Of floats.");
+  module.def("sqrt", &unary<static_cast<ValueFunction>(&ir::sqrt)>, nb::sig("def sqrt(a: Operand) -> Value"), "Of a ≥ 0.");
   module.def("exp", &unary<&power_of_e>, nb::sig("def exp(a: Operand) -> Value"), "By exp2.");
   module.def("log", &unary<&natural_log>, nb::sig("def log(a: Operand) -> Value"), "Of a > 0, by log2.");
-  module.def("exp2", &unary<static_cast<Unary>(&ir::exp2)>, nb::sig("def exp2(a: Operand) -> Value"), "Within 4 ulp.");
-  module.def("log2", &unary<static_cast<Unary>(&ir::log2)>, nb::sig("def log2(a: Operand) -> Value"), "Of a > 0, within 4 ulp.");
-  module.def("sin", &unary<static_cast<Unary>(&ir::sin)>, nb::sig("def sin(a: Operand) -> Value"), "Of |a| ≤ π, within 2⁻¹¹.");
-  module.def("trunc", &unary<static_cast<Unary>(&ir::trunc)>, nb::sig("def trunc(a: Operand) -> Value"), "Toward zero.");
-  module.def("logical_not", &unary<static_cast<Unary>(&ir::operator!)>, nb::sig("def logical_not(a: Value) -> Value"));
+  module.def("exp2", &unary<static_cast<ValueFunction>(&ir::exp2)>, nb::sig("def exp2(a: Operand) -> Value"), "Within 4 ulp.");
+  module.def("log2", &unary<static_cast<ValueFunction>(&ir::log2)>, nb::sig("def log2(a: Operand) -> Value"), "Of a > 0, within 4 ulp.");
+  module.def("sin", &unary<static_cast<ValueFunction>(&ir::sin)>, nb::sig("def sin(a: Operand) -> Value"), "Of |a| ≤ π, within 2⁻¹¹.");
+  module.def("trunc", &unary<static_cast<ValueFunction>(&ir::trunc)>, nb::sig("def trunc(a: Operand) -> Value"), "Toward zero.");
+  module.def("logical_not", &unary<static_cast<ValueFunction>(&ir::operator!)>, nb::sig("def logical_not(a: Value) -> Value"));
   module.def("unpack_half", &unary<&ir::unpack_half>, nb::sig("def unpack_half(bits: Value) -> Value"));
   module.def(
       "fma",
@@ -284,6 +287,19 @@ void bind_memory(nb::module_& module) {
           "'add', 'minimum', 'maximum', 'bit_and', 'bit_or' or 'exchange', indivisibly; what the element held before.");
 }
 
+// Runs the body of a statement.
+template <class... Arguments>
+void write_body(const BuilderPointer& builder, const nb::callable& body, Arguments&&... arguments) {
+  ++builder->open_bodies;
+  try {
+    body(std::forward<Arguments>(arguments)...);
+  } catch (...) {
+    builder->is_broken = true;
+    throw;
+  }
+  --builder->open_bodies;
+}
+
 // A function that a body decorates: it runs the body at once, between the beginning and the end of the statement.
 template <class Run>
 nb::object decorator(Run run) {
@@ -299,7 +315,7 @@ void bind_builder_statements(nb::class_<Builder>& builder) {
           "when",
           [](const BuilderPointer& self, nb::handle condition) {
             const ir::Value gate = value_of(self, condition);
-            return decorator([self, gate](const nb::callable& body) { open(self).when(gate, [&] { body(); }); });
+            return decorator([self, gate](const nb::callable& body) { open(self).when(gate, [&] { write_body(self, body); }); });
           },
           nb::arg("condition"), nb::sig("def when(self, condition: Value) -> collections.abc.Callable[[typing.Any], typing.Any]"),
           "@k.when(i < n) decorates a function whose statements run where the condition holds.")
@@ -310,7 +326,7 @@ void bind_builder_statements(nb::class_<Builder>& builder) {
             const ir::Value first = value_of(self, begin);
             const ir::Value last = value_of(self, end);
             return decorator([=](const nb::callable& body) {
-              open(self).loop(first, last, step, [&](const ir::Value& index) { body(Value{self, index}); }, unroll);
+              open(self).loop(first, last, step, [&](const ir::Value& index) { write_body(self, body, Value{self, index}); }, unroll);
             });
           },
           nb::arg("begin"), nb::arg("end"), nb::arg("step") = 1, nb::kw_only(), nb::arg("unroll") = false,
@@ -414,6 +430,7 @@ void bind_builder(nb::module_& module) {
           "finish",
           [](const BuilderPointer& self) {
             open(self);
+            if (self->open_bodies > 0) throw nb::value_error("finish: a body has not come to its end; call it behind the bodies");
             self->is_finished = true;
             return self->builder.finish();
           },

@@ -50,7 +50,7 @@ wick::KernelSource source_of(const nb::object& text, const std::string& language
     const nb::bytes bytes = nb::cast<nb::bytes>(text);
     source.text.assign(bytes.c_str(), bytes.size());
   } else if (nb::isinstance<nb::str>(text)) {
-    source.text = nb::cast<std::string>(text);
+    source.text = value_as<std::string>(text, "compile_source: text");
   } else {
     throw nb::type_error("compile_source: text is a str, of SPIR-V bytes");
   }

@@ -58,22 +58,25 @@ struct Model {
         device(loaded->language_model->device()) {}
   ~Model() {
     // In a child of fork() the engine's thread is not there: nobody can end it.
-    if (getpid() != process) new std::shared_ptr<Loaded>(std::move(loaded));  // NOLINT: it stays
+    if (is_left_behind()) new std::shared_ptr<Loaded>(std::move(loaded));  // NOLINT: it stays
   }
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
+  [[nodiscard]] bool is_left_behind() const noexcept { return getpid() != process; }
+  void refuse_child() const {
+    if (!is_left_behind()) return;
+    throw std::runtime_error(
+        "the model was loaded before fork(), and its threads stayed behind; load it in this process, or start processes by 'spawn'");
+  }
   // With the interpreter's lock, as close().
   [[nodiscard]] std::shared_ptr<Loaded> running() const {
-    if (getpid() != process) {
-      throw std::runtime_error(
-          "the model was loaded before fork(), and its threads stayed behind; load it in this process, or start processes by 'spawn'");
-    }
+    refuse_child();
     if (loaded == nullptr) throw nb::value_error(kClosed);
     return loaded;
   }
   void close() {
-    if (getpid() != process || loaded == nullptr) return;
+    if (is_left_behind() || loaded == nullptr) return;
     std::shared_ptr<Loaded> ending = std::move(loaded);
     unlocked([&] {
       ending->engine.stop();
@@ -107,6 +110,13 @@ class Bell {
 };
 
 struct EventStream {
+  EventStream(std::shared_ptr<Model> of, wick::Stream events) : model(std::move(of)), stream(std::move(events)) {}
+  ~EventStream() {
+    if (model->is_left_behind()) new wick::Stream(std::move(stream));  // NOLINT: it stays, as the engine that it belongs to
+  }
+  EventStream(const EventStream&) = delete;
+  EventStream& operator=(const EventStream&) = delete;
+
   std::shared_ptr<Model> model;
   wick::Stream stream;
   std::mutex reading = {};
@@ -253,6 +263,7 @@ nb::object event_of(const wick::StreamEvent& event) {
 
 // The next event, or None once all were taken; signals are handled meanwhile.
 nb::object next_event(EventStream& self) {
+  self.model->refuse_child();
   std::optional<wick::StreamEvent> event;
   {
     const InterpreterUnlocked unlocked_interpreter;
@@ -264,6 +275,7 @@ nb::object next_event(EventStream& self) {
 
 // The next event if it is there.
 nb::object poll_event(EventStream& self) {
+  self.model->refuse_child();
   std::optional<wick::StreamEvent> event = unlocked([&] {
     const std::lock_guard lock(self.reading);
     return self.stream.poll();
@@ -273,6 +285,7 @@ nb::object poll_event(EventStream& self) {
 
 // Of a file that can be read when events have come.
 int bell_of(EventStream& self) {
+  self.model->refuse_child();
   if (self.bell == nullptr) {
     self.bell = std::make_shared<Bell>();
     unlocked([&] { self.stream.on_ready([bell = self.bell] { bell->ring(); }); });
@@ -363,7 +376,10 @@ void bind_stream(nb::module_& module) {
       .def("next", &next_event)
       .def("poll", &poll_event)
       .def("bell", &bell_of)
-      .def("cancel", [](EventStream& self) { unlocked([&] { self.stream.cancel(); }); })
+      .def("cancel",
+           [](EventStream& self) {
+             if (!self.model->is_left_behind()) unlocked([&] { self.stream.cancel(); });
+           })
       .def_prop_ro("ended", [](EventStream& self) { return self.stream.ended(); });
 }
 

@@ -79,7 +79,7 @@ nb::object forward(const Array& self, nb::handle other) {
       return nb::cast(unlocked([&] { return Array{kOp.with_number(self.t, number)}; }));
     }
   }
-  if (nb::isinstance<Array>(other)) [[likely]]
+  if (nb::isinstance<Array>(other) && nb::inst_ready(other)) [[likely]]
     return nb::cast(apply(kOp, self, *nb::inst_ptr<Array>(other)));
   const std::optional<Array> operand = try_operand(other, self, kOp.name);
   return operand ? nb::cast(apply(kOp, self, *operand)) : not_implemented();

@@ -20,7 +20,7 @@ Array operand(const Array& self, Result result) {
 
 template <Reduce kReduce, Reduce kKeep, Result kResult>
 Array reduce(const Array& self, nb::handle dim, bool keepdim) {
-  const wick::Dims dims = dims_of(dim, self.t, "reduce");
+  const wick::Dims dims = dims_of(dim, self.t, "dim");
   return unlocked([&] {
     const Array x = operand(self, kResult);
     const bool boolean = kResult == Result::boolean || (kResult == Result::same && self.boolean);

@@ -40,7 +40,8 @@ Array to(const Array& self, nb::handle first, nb::handle dtype, nb::handle devic
   nb::object wanted = nb::borrow(dtype);
   nb::object where = nb::borrow(device);
   if (!first.is_none()) {
-    const bool is_device = nb::isinstance<Device>(first) || (PyUnicode_Check(first.ptr()) && names_device(nb::cast<std::string>(first)));
+    const bool is_device =
+        nb::isinstance<Device>(first) || (PyUnicode_Check(first.ptr()) && names_device(value_as<std::string>(first, "to")));
     (is_device ? where : wanted) = nb::borrow(first);
   }
   Array result = wanted.is_none() ? self : convert(self, kind_of(wanted, "to"));

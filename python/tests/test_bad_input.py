@@ -1,5 +1,6 @@
 """What no program should do: each is a Python exception of one line, and the process lives."""
 import gc
+import os
 import pathlib
 import random
 import subprocess
@@ -103,6 +104,74 @@ def test_numbers_that_are_too_large_are_not_cut_short():
             call()
     with pytest.raises(TypeError, match="pow"):
         wick.ones(2) ** 2**70
+
+
+def test_integers_that_a_dtype_does_not_hold_are_refused():
+    x = wick.tensor([1, 2], "u8")
+    for call in (lambda: wick.tensor([[1, 300]], "u8"), lambda: wick.asarray(2**40, "i32"), lambda: wick.tensor([-1], "u32"), lambda: wick.full(2, 300, "u8"),
+                 lambda: x.__setitem__(0, 300), lambda: x.__setitem__(slice(None), [0, -1])):
+        with pytest.raises(OverflowError, match="does not fit into"):
+            call()
+    assert x.tolist() == [1, 2] and wick.tensor([0, 255], "u8").tolist() == wick.tensor([False, 255], "u8").tolist() == [0, 255]
+    assert wick.tensor([300, 0], wick.bool).tolist() == [True, False]
+
+
+def test_memory_that_cannot_be_shared_is_not_copied_in_silence():
+    shared = np.zeros(3, np.float32)
+    wick.asarray(shared, copy=False)[1] = 5
+    assert shared.tolist() == [0, 5, 0]
+    x = wick.zeros(2)
+    assert wick.asarray(x, copy=False) is not None and wick.from_dlpack(shared, copy=False).tolist() == [0, 5, 0]
+    frozen = np.zeros(3, np.float32)
+    frozen.flags.writeable = False
+    odd = np.frombuffer(bytearray(17), np.float32, offset=1, count=4)
+    for call, word in ((lambda: wick.asarray(frozen, copy=False), "read-only"), (lambda: wick.from_dlpack(frozen, copy=False), "read-only"),
+                       (lambda: wick.asarray(odd, copy=False), "aligned"), (lambda: wick.asarray(3, copy=False), "no memory"),
+                       (lambda: wick.asarray([1, 2], copy=False), "no memory"), (lambda: wick.asarray(x, "f64", copy=False), "another dtype"),
+                       (lambda: wick.asarray(shared, "f16", copy=False), "another dtype")):
+        with pytest.raises((ValueError, BufferError), match=word):
+            call()
+
+
+def test_a_tensor_that_was_never_made_is_refused():
+    empty, x = wick.Tensor.__new__(wick.Tensor), wick.zeros(2)
+    for call in (lambda: x + empty, lambda: empty + x, lambda: empty.shape, lambda: x == empty, lambda: wick.cat([x, empty]), lambda: x.where(empty, x),
+                 lambda: x[empty], lambda: wick.asarray(empty), lambda: x.__setitem__(0, empty), lambda: wick.from_dlpack(empty)):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_a_kernel_whose_body_raised_is_of_no_use():
+    k = wick.ir.KernelBuilder("broken", group_size=64)
+    target = k.output("y", "f32")
+
+    def body(*_):
+        target[0] = 1.0
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        k.when(k.local_id() < 3)(body)
+    for call in (k.finish, k.local_id, lambda: k.loop(0, 2)(body), lambda: k.buffer("x", "f32")):
+        with pytest.raises(ValueError, match="an exception has left a body"):
+            call()
+    early = wick.ir.KernelBuilder("early", group_size=64)
+    with pytest.raises(ValueError, match="has not come to its end"):
+        early.loop(0, 2)(lambda i: early.finish())
+
+
+@pytest.mark.parametrize("threads", [-1, 1025, 10**9])
+def test_threads_that_no_machine_has_are_refused(threads):
+    with pytest.raises(ValueError, match=f"{threads} threads asked for; give 1 to 1024"):
+        wick.Device("cpu", threads=threads)
+
+
+def test_a_path_need_not_be_utf_8():
+    for call in (lambda: wick.load("/nowhere/\udcff.gguf"), lambda: wick.load_tensors("/nowhere/\udcff.safetensors")):
+        with pytest.raises(FileNotFoundError, match=r"nowhere/\\xff"):
+            call()
+    for call in (lambda: wick.zeros(2, "\ud800"), lambda: wick.zeros(2, device="\ud800"), lambda: wick.zeros(2).to("\ud800")):
+        with pytest.raises(TypeError, match="ud800"):
+            call()
 
 
 def test_values_within_arguments_are_named(tmp_path):
@@ -240,6 +309,40 @@ def test_threads_may_share_variables_and_an_optimizer():
 
     run_threads(train, train, clear, gc.collect)
     assert np.isfinite(x.detach().numpy()).all()
+
+
+def test_what_is_no_prompt_is_named():
+    with wick.load(NOVELIST, device="cpu", context=256) as model:
+        for call, word in ((lambda: model.generate(3), "got int"), (lambda: model.generate(None), "got NoneType"), (lambda: model.generate(b"abc"), "got bytes"),
+                           (lambda: model.generate([1.5]), "list of float"), (lambda: model.generate(["a", 3]), "list of int|got int"),
+                           (lambda: model.embed(3), "embed: .* got int"), (lambda: model.embed(["a", 3]), "embed: "),
+                           (lambda: model.generate("a", choices="yes"), "choices: .* got str"), (lambda: model.generate("a", choices=[1]), "choices: "),
+                           (lambda: model.generate("a", regex=3), "regex: .* got int")):
+            with pytest.raises(TypeError, match=word) as info:
+                call()
+            assert "\n" not in str(info.value)
+        texts = {model.generate(tokens, max_tokens=2, temperature=0).text for tokens in ([5, 6], (5, 6), np.array([5, 6]), wick.tensor([5, 6]))}
+        assert len(texts) == 1
+
+
+def test_a_stream_refuses_to_work_in_a_forked_child():
+    program = f"""
+import os, sys, wick
+model = wick.load({str(NOVELIST)!r}, device="cpu", context=256)
+stream = model.generate("The sea", max_tokens=40, ignore_eos=True, stream=True)
+next(stream)
+child = os.fork()
+if child == 0:
+    try:
+        stream.read()
+    except RuntimeError as error:
+        print("fork" in str(error), flush=True)
+    sys.exit(0)
+print(os.waitpid(child, 0)[1], len(stream.read().tokens))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(pathlib.Path(wick._wick.__file__).resolve().parents[1])})
+    assert done.returncode == 0 and done.stdout == "True\n0 40\n", done.stdout + done.stderr
 
 
 def test_a_model_may_be_closed_while_it_is_used():

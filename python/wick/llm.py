@@ -11,10 +11,11 @@ import asyncio
 import inspect
 import json
 import math
+import operator
 import os
 import typing
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
@@ -327,6 +328,25 @@ def _schema_of_format(response_format: Any) -> str | None:
     return json.dumps(response_format)
 
 
+def _described(value: object) -> str:
+    return f"a list of {type(value[0]).__name__}" if isinstance(value, (list, tuple)) and value else type(value).__name__
+
+
+def _are_tokens(prompt: object) -> typing.TypeGuard[Iterable[typing.SupportsIndex]]:
+    return isinstance(prompt, Iterable) and not isinstance(prompt, (str, bytes, bytearray)) and (
+        not isinstance(prompt, (list, tuple)) or all(hasattr(token, "__index__") for token in prompt))
+
+
+def _texts(name: str, value: object) -> list[str]:
+    """A list of texts. Raises TypeError, naming the parameter."""
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        texts = list(value)
+        if all(isinstance(text, str) for text in texts):
+            return texts
+        value = texts
+    raise TypeError(f"{name}: expected a list of texts, got {_described(value)}")
+
+
 class Model:
     """A language model with its tokenizer. Any number of threads may use one; their requests are computed together."""
 
@@ -397,8 +417,10 @@ class Model:
         request, finish = self._request(parameters)
         if isinstance(prompt, str):
             request["prompt"] = prompt
+        elif _are_tokens(prompt):
+            request["tokens"] = [operator.index(token) for token in prompt]
         else:
-            request["tokens"] = [int(token) for token in prompt]
+            raise TypeError(f"generate: expected a text, its tokens or a list of texts, got {_described(prompt)}")
         return TextStream(_wick._submit(self._model, request), self.tokenizer, finish)
 
     _PARAMETERS = frozenset(
@@ -427,7 +449,9 @@ class Model:
                 request["constraint"] = self._model.constrain("json" if schema is None else "json_schema", schema or "", [])
                 finish = _parse_into(value)
             elif forms[0] == "choices":
-                request["constraint"] = self._model.constrain("choices", "", list(value))
+                request["constraint"] = self._model.constrain("choices", "", _texts("choices", value))
+            elif not isinstance(value, str):
+                raise TypeError(f"{forms[0]}: expected a text, got {type(value).__name__}")
             else:
                 request["constraint"] = self._model.constrain(forms[0], value, [])
         return request, finish
@@ -491,7 +515,7 @@ class Model:
     def embed(self, texts: str | Sequence[str], *, normalize: bool = True) -> Tensor:
         """The mean of each text's hidden states: f32 [width] for a text, [texts, width] for a list; of length 1 with normalize."""
         several = not isinstance(texts, str)
-        streams = [_wick._submit(self._model, {"prompt": text, "embed": True}) for text in (texts if several else [texts])]
+        streams = [_wick._submit(self._model, {"prompt": text, "embed": True}) for text in _texts("embed", [texts] if isinstance(texts, str) else texts)]
         rows = []
         for stream in streams:
             while (event := stream.next()) is not None:
