@@ -28,7 +28,7 @@ texts() {
 
 # Whether the legs of Python have their packages of PyPI; else counts a skipped test.
 has_python_tools() {
-  need_python pypi-python python-tools
+  need_python python-tools pypi-bindings pypi-python
   [[ -d build/python-tools ]] && return
   echo "0 passed, 0 failed, 1 skipped"
   return 1
@@ -55,7 +55,7 @@ python_sanitized() {
 
 # against_worker PROGRAM…: the legs server and web: programs of tests/programs that need PyPI's clients, against the worker.
 against_worker() {
-  need_python pypi-clients python-clients
+  need_python python-clients pypi-clients
   build dev apps/wick-worker-cpu || return 1
   local python=build/python-clients/bin/python
   [[ -x $python ]] || python=python3
@@ -118,7 +118,7 @@ run_leg() {
   read -ra command <<<"${leg_commands[$1]}"
   say "$name: ${leg_words[$1]}"
   need "${packages[@]}"
-  if [[ " ${packages[*]} " == *' texts '* || " ${packages[*]} " == *' webgpu '* ]]; then need_python pypi python; fi
+  if [[ " ${packages[*]} " == *' texts '* || " ${packages[*]} " == *' webgpu '* ]]; then need_python python pypi; fi
   case ${command[0]} in
     tree | texts) "${command[@]}" || status=1 ;;
     *) run_program "${command[@]}" || status=1 ;;

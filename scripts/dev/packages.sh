@@ -78,12 +78,12 @@ need() {
   fi
 }
 
-# need_python GROUP FOLDER: Python's packages of that group, in build/FOLDER. Without PyPI their tests are skipped.
+# need_python FOLDER GROUP…: Python's packages of these groups, in build/FOLDER. Without PyPI their tests are skipped.
 need_python() {
-  local group=$1 folder=build/$2
-  local stamp=$folder/installed log=build/$2.log
+  local folder=build/$1
+  local stamp=$folder/installed log=build/$1.log
   local -a wanted
-  mapfile -t wanted < <(packages_of "$group")
+  mapfile -t wanted < <(packages_of "${@:2}")
   [[ -f $stamp && $(<"$stamp") == "$root ${wanted[*]}" ]] && return 0
   say "dev: installing from PyPI, into $folder: ${wanted[*]}"
   mkdir -p build

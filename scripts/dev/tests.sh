@@ -64,7 +64,8 @@ wanted_tests() {
 
 command_test() {
   check_ctest_options "$@"
-  need build test
+  need build test python-dev
+  need_python python-bindings pypi-bindings
   local wanted
   local -a targets=()
   wanted=$(wanted_tests "$@")
