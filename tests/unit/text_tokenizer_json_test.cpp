@@ -302,6 +302,8 @@ TEST(TokenizerJson, LongRunsTakeTimeInProportionToTheirLength) {
     while (result.size() < kLength) result += text;
     return result;
   };
+  const auto digits = byte_pair(R"("1":0,"11":1,"111":2)", split(R"(\\d{1,3}(?=(?:\\d{3})*\\b))"), R"("1 1","11 1")");
+  EXPECT_EQ(digits->encode(std::string(kLength, '1'), kPlain), Ids(kLength / 3, 2));
   const std::string words = R"({"type":"WordLevel","unk_token":"?","vocab":{"?":0,"🇩🇪":1}})";
   EXPECT_EQ(parse(words, split("\\\\y"))->encode(repeat("🇩🇪"), kPlain), Ids((kLength + 7) / 8, 1));
   EXPECT_EQ(parse(words, split("\\\\X"))->encode(repeat("👩\u200D"), kPlain), (Ids{0}));

@@ -100,7 +100,7 @@ void rewrite_pieces(PieceList& list, const Append& append) {
 }  // namespace
 
 std::unique_ptr<PreTokenizer> make_split(std::string_view pattern, std::string_view place) {
-  if (pattern == R"(\d{1,3}(?=(?:\d{3})*))") return std::make_unique<DigitGroupsPreTokenizer>(DigitGrouping::before_word_end);
+  if (pattern == R"(\d{1,3}(?=(?:\d{3})*\b))") return std::make_unique<DigitGroupsPreTokenizer>(DigitGrouping::before_word_end);
   if (pattern == R"(\p{N}{1,3}(?=(?:\p{N}{3})*+(?!\p{N})))") return std::make_unique<DigitGroupsPreTokenizer>(DigitGrouping::any_numbers);
   if (pattern == R"((?=(\d{3})+(?!\d)))") return std::make_unique<DigitGroupsPreTokenizer>(DigitGrouping::cuts);
   return std::make_unique<SplitPreTokenizer>(Regex(pattern, place), SplitBehavior::isolated);
