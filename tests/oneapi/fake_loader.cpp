@@ -1,5 +1,7 @@
 // Level Zero's loader with one device, which is an OpenCL driver's (PoCL): calls are checked as the specification has them, kernels and
 // copies are executed. What Level Zero leaves unordered, the commands between two barriers, runs in the reverse of its order.
+// FAKE_ZE="gpu=1,shared=64,zeMemAllocDevice=1879048195" makes it what a test needs (number()); calls by name give a status from the first
+// on, or from the one after so many with "after=5".
 #define CL_TARGET_OPENCL_VERSION 200
 #include <CL/cl.h>
 
@@ -80,10 +82,19 @@ Handle place(size_t number) {
 
 uint64_t now() { return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()); }
 
+// The number of that name in FAKE_ZE, or `otherwise`.
+long number(const std::string& name, long otherwise) {
+  const char* const text = std::getenv("FAKE_ZE");
+  const std::string all = "," + std::string(text == nullptr ? "" : text);
+  const size_t at = all.find("," + name + "=");
+  return at == std::string::npos ? otherwise : std::atol(all.c_str() + at + name.size() + 2);
+}
+
 // Counts the call; its status, if a test wants one.
 int begin(const char* call, bool is_work = false) {
   Machine& m = machine();
   ++m.calls[call];
+  if (const long status = number(call, 0); status != 0 && m.calls[call] > number("after", 0)) return static_cast<int>(status);
   if (const auto found = m.failures.find(call); found != m.failures.end()) return found->second;
   const auto all = m.failures.find("*");
   return is_work && all != m.failures.end() ? all->second : kSuccess;
@@ -238,9 +249,7 @@ extern "C" [[gnu::visibility("default")]] unsigned fake_ze_calls(const char* cal
 FAKE zeInit(uint32_t flags) {
   BEGIN(false);
   if (flags > 1) return kInvalidStructure;
-  const char* const wish = std::getenv("FAKE_ZE");
-  if (wish != nullptr && std::string_view(wish) == "no driver") return kUninitialized;
-  return open_machine() ? kSuccess : kUninitialized;
+  return number("drivers", 1) > 0 && open_machine() ? kSuccess : kUninitialized;
 }
 
 FAKE zeDriverGet(uint32_t* count, DriverHandle* drivers) {
@@ -260,14 +269,13 @@ FAKE zeDriverGetProperties(DriverHandle, DriverProperties* properties) {
 
 FAKE zeDriverGetApiVersion(DriverHandle, uint32_t* version) {
   BEGIN(false);
-  *version = 1U << 16U | 3U;
+  *version = static_cast<uint32_t>(number("version", 1)) << 16U | 3U;
   return kSuccess;
 }
 
 FAKE zeDeviceGet(DriverHandle, uint32_t* count, DeviceHandle* devices) {
   BEGIN(false);
-  const char* const wish = std::getenv("FAKE_ZE");
-  const uint32_t there = wish != nullptr && std::string_view(wish) == "no device" ? 0 : 1;
+  const uint32_t there = number("devices", 1) > 0 ? 1 : 0;
   if (devices != nullptr && *count > 0 && there > 0) devices[0] = place<DeviceHandle>(1);
   *count = there;
   return kSuccess;
@@ -276,10 +284,10 @@ FAKE zeDeviceGet(DriverHandle, uint32_t* count, DeviceHandle* devices) {
 FAKE zeDeviceGetProperties(DeviceHandle, DeviceProperties* properties) {
   BEGIN(false);
   if (properties->structure != StructureType::device_properties) return kInvalidStructure;
-  properties->type = DeviceType::cpu;
+  properties->type = number("gpu", 0) > 0 ? DeviceType::gpu : DeviceType::cpu;
   properties->vendor_id = 0x8086;
   properties->device_id = kFakeDeviceId;
-  properties->max_allocation_bytes = info<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  properties->max_allocation_bytes = number("largest", static_cast<long>(info<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE)));
   properties->slices = 1;
   properties->subslices_per_slice = info<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS);
   properties->timer_resolution = 1;
@@ -294,7 +302,7 @@ FAKE zeDeviceGetComputeProperties(DeviceHandle, ComputeProperties* properties) {
   properties->max_group_size = static_cast<uint32_t>(info<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE));
   properties->max_group_sizes.fill(properties->max_group_size);
   properties->max_group_counts.fill(0x7fffffff);
-  properties->max_shared_bytes = static_cast<uint32_t>(info<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE));
+  properties->max_shared_bytes = static_cast<uint32_t>(number("shared", static_cast<long>(info<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE))));
   return kSuccess;
 }
 

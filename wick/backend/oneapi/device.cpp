@@ -15,6 +15,7 @@ namespace {
 // Before OpenCL on the same hardware: Intel's own interface, and the only one that keeps its code between runs by itself. Not measured yet.
 constexpr int kPreference = 2;
 constexpr const char* kPlace = "Level Zero";
+constexpr uint32_t kMajorVersion = 1;  // of the interface that a driver offers
 constexpr uint64_t kFourGiB = uint64_t{4} << 30;
 
 Hardware hardware_of(const DeviceProperties& properties) {
@@ -77,6 +78,10 @@ FoundDevice describe(const Api& api, DriverHandle driver, DeviceHandle handle, c
   uint32_t interface = 0;
   checked(kPlace, api.driver_get_properties, driver, &version);
   checked(kPlace, api.driver_get_api_version, driver, &interface);
+  if (interface >> 16U != kMajorVersion) {
+    fail(ErrorCode::unsupported, "{}: the driver is of version {}.{}, and this backend calls version {}; install another one", kPlace,
+         interface >> 16U, interface & 0xffffU, kMajorVersion);
+  }
   device.caps.name = properties.name.data();
   device.caps.driver = fmt::format("Level Zero {}.{}, driver {:#x}", interface >> 16U, interface & 0xffffU, version.version);
   device.caps.max_buffer_bytes = properties.max_allocation_bytes;
