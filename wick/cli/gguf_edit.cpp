@@ -51,7 +51,7 @@ GgufType type_of_value(const std::string& value) {
 template <class T>
 GgufValue whole_value(const MetadataChange& change) {
   constexpr int64_t kLow = std::is_signed_v<T> ? std::numeric_limits<int64_t>::min() >> (64 - 8 * sizeof(T)) : 0;
-  constexpr auto kHigh = sizeof(T) == 8 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(std::numeric_limits<T>::max());
+  constexpr auto kHigh = static_cast<int64_t>(std::numeric_limits<T>::max());
   return {static_cast<T>(parse_integer(change.key, change.value, kLow, kHigh))};
 }
 
@@ -63,7 +63,7 @@ GgufValue value_of(const MetadataChange& change, GgufType type) {
     case GgufType::i16: return whole_value<int16_t>(change);
     case GgufType::u32: return whole_value<uint32_t>(change);
     case GgufType::i32: return whole_value<int32_t>(change);
-    case GgufType::u64: return whole_value<uint64_t>(change);
+    case GgufType::u64: return {parse_seed(change.key, change.value)};  // any number of 64 bits, as a seed
     case GgufType::i64: return whole_value<int64_t>(change);
     case GgufType::f32: {
       constexpr double kMost = std::numeric_limits<float>::max();

@@ -66,8 +66,8 @@ Device open_device(const Console& console, const DeviceChoice& choice, int threa
                             : Device::open_requested(Device::parse_location(choice.name), options, {});
   if (choice.cpu_fallback && device.is_cpu()) console.note("--fallback-ops cpu: the device is the CPU already, so nothing falls back");
   if (const int cores = usable_cores(); threads > cores) {
-    console.note(
-        fmt::format("--threads {}: this process may use {} cores; more threads than that only wait for each other", threads, cores));
+    console.note(fmt::format("--threads {}: this process may use {} core{}; more threads than that only wait for each other", threads,
+                             cores, cores == 1 ? "" : "s"));
   }
   for (const auto& [given, flag] : {std::pair(!choice.trace_file.empty(), "--trace"), std::pair(choice.validate, "--validate")}) {
     if (!given || device.runtime().runs_kernels()) continue;

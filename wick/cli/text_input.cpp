@@ -36,7 +36,7 @@ std::string read_all(std::istream& in, std::string_view name) {
 std::string read_text_file(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) fail(ErrorCode::not_found, "{}: no such file", path.string());
+  if (status.type() == std::filesystem::file_type::not_found) fail(ErrorCode::not_found, "{}: no such file; check the path", path.string());
   if (std::filesystem::is_directory(status)) fail(ErrorCode::io, "{}: a folder; name a file", path.string());
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(ErrorCode::io, "{}: cannot be opened for reading", path.string());
