@@ -7,14 +7,13 @@ function(wick_compile_together target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-#   add_room(<name> [SMALL] [SEPARATE] [OWN_DEFINITIONS] SOURCES a.cpp b.cpp [SMALL_SOURCES c.cpp] LINK wick::base fmt::fmt
+#   add_room(<name> [SMALL] [OWN_DEFINITIONS] SOURCES a.cpp b.cpp [SMALL_SOURCES c.cpp] LINK wick::base fmt::fmt
 #            [LINK_PRIVATE zlib])
 # SMALL: nothing in it is worth compiling for speed (WICK_SMALL_CODE); SMALL_SOURCES: these files alone.
-# SEPARATE: its files define the same names for themselves, so that WICK_UNITY cannot compile several at once.
 # OWN_DEFINITIONS: a library that it links defines macros, so that it cannot share precompiled headers with the other rooms.
 # A room without sources (headers only) is an interface library.
 function(add_room name)
-  cmake_parse_arguments(ROOM "SMALL;SEPARATE;OWN_DEFINITIONS" "" "SOURCES;SMALL_SOURCES;LINK;LINK_PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "SMALL;OWN_DEFINITIONS" "" "SOURCES;SMALL_SOURCES;LINK;LINK_PRIVATE" ${ARGN})
   if(ROOM_SOURCES)
     add_library(wick_${name} STATIC ${ROOM_SOURCES})
     target_link_libraries(wick_${name} PRIVATE $<BUILD_INTERFACE:wick_compiler> PUBLIC ${ROOM_LINK} PRIVATE ${ROOM_LINK_PRIVATE})
@@ -34,7 +33,7 @@ function(add_room name)
     else()
       target_compile_options(wick_${name} PRIVATE ${WICK_FAST_CODE_FLAGS})
     endif()
-    if(WICK_UNITY AND NOT ROOM_SEPARATE)
+    if(WICK_UNITY)
       wick_compile_together(wick_${name})
     endif()
     foreach(part wick_${name} wick_${name}_small)

@@ -65,7 +65,7 @@ Arithmetic arithmetic_of(const std::string& type, const Precision& precision, co
   return {"f32", &MeasuredPeaks::f32_operations};
 }
 
-struct Row {
+struct SuiteRow {
   std::string type;
   uint64_t bytes = 0;
   Speed speed;
@@ -80,8 +80,8 @@ struct Row {
   [[nodiscard]] double decode_share() const { return bandwidth > 0 ? speed.decode.median * work.bytes / bandwidth : 0; }
 };
 
-Row measure_type(const Console& console, const SuiteOptions& options, const SyntheticShape& shape, const std::string& type,
-                 const std::filesystem::path& folder, const Device& device) {
+SuiteRow measure_type(const Console& console, const SuiteOptions& options, const SyntheticShape& shape, const std::string& type,
+                      const std::filesystem::path& folder, const Device& device) {
   const RemovedFile file(folder / fmt::format("wick-bench-{:08x}-{}-{}.gguf", std::random_device()(), shape.name, type));
   {
     ProgressBar bar(console, "writing " + type);
@@ -89,7 +89,7 @@ Row measure_type(const Console& console, const SuiteOptions& options, const Synt
     synthetic.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total, format_bytes(done)); };
     write_synthetic_model(file.path(), synthetic);
   }
-  Row row;
+  SuiteRow row;
   row.type = type;
   MeasuredPeaks before;
   MeasuredPeaks after;
@@ -113,14 +113,14 @@ Row measure_type(const Console& console, const SuiteOptions& options, const Synt
 
 std::string share(double value) { return value > 0 ? fmt::format("{:.2f}", value) : "-"; }
 
-void print_row(const Console& console, const Row& row) {
+void print_row(const Console& console, const SuiteRow& row) {
   console.out << fmt::format("{:<8} {:>10} {:>11.1f} {:>5} {:>8.0f} {:>8} {:>10.1f} {:>8.1f} {:>8}\n", row.type, format_bytes(row.bytes),
                              row.speed.prefill.median, row.arithmetic, row.peak / 1e9, share(row.prefill_share()), row.speed.decode.median,
                              row.bandwidth / 1e9, share(row.decode_share()))
               << std::flush;
 }
 
-nlohmann::ordered_json describe(const Row& row) {
+nlohmann::ordered_json describe(const SuiteRow& row) {
   return {{"type", row.type},
           {"model_bytes", row.bytes},
           {"load_seconds", row.load_seconds},
@@ -154,7 +154,7 @@ void run_bench_suite(const Console& console, const SuiteOptions& options, const 
   }
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const std::string& type : options.types) {
-    const Row row = measure_type(console, options, shape, type, folder, device);
+    const SuiteRow row = measure_type(console, options, shape, type, folder, device);
     rows.push_back(describe(row));
     if (!options.json) print_row(console, row);
   }

@@ -217,7 +217,7 @@ void dump_command(Console& console, const Arguments& arguments) {
   dump_tensor(console, GgufFile::open(path), tensor, rows);
 }
 
-constexpr auto kSubcommands = std::to_array<Subcommand>({
+constexpr auto kGgufSubcommands = std::to_array<Subcommand>({
     {"dump", "print metadata and tensors, or a tensor's numbers", dump_command},
     {"set", "write a copy with other metadata", set_command},
     {"split", "write a model in several files", split_command},
@@ -231,7 +231,7 @@ void gguf_command(Console& console, const Arguments& arguments) {
   const CommandGroup group{.name = "wick gguf",
                            .description = "Changes, takes apart and shows GGUF files.",
                            .examples = {"wick gguf dump models/novelist-20m-q8_0.gguf", "wick gguf split model.gguf model --max-size 2G"},
-                           .subcommands = kSubcommands};
+                           .subcommands = kGgufSubcommands};
   run_group(console, group, arguments);
 }
 

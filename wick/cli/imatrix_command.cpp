@@ -18,7 +18,7 @@
 namespace wick {
 namespace {
 
-struct Options {
+struct ImatrixOptions {
   std::string model;
   std::string file;
   std::string out;
@@ -28,7 +28,7 @@ struct Options {
   int threads = 0;
 };
 
-void collect(const Console& console, const Options& options) {
+void collect(const Console& console, const ImatrixOptions& options) {
   check_writable(options.out, {options.file});
   const std::string text_file = read_text_file(options.file);
   ImportanceCollector collector;
@@ -76,7 +76,7 @@ void collect(const Console& console, const Options& options) {
 }  // namespace
 
 void imatrix_command(Console& console, const Arguments& arguments) {
-  Options options;
+  ImatrixOptions options;
   Flags flags(
       "Runs a text through a model and writes the mean squares of each weight's inputs: an importance matrix for `wick quantize "
       "--imatrix`. An output file whose name ends in .dat gets llama.cpp's older format, all others GGUF.",

@@ -62,6 +62,8 @@ void add_precision(Flags& flags, Precision& precision);
 
 enum class WithTokenizer { no, yes };
 
+constexpr int64_t kLogitsAtOnce = 64;  // tokens whose logits are in memory together
+
 // Says what was loaded, and shows progress. Errors: those of Checkpoint, load_tokenizer, load_language_model and check_vocabulary.
 [[nodiscard]] LoadedModel load_model(const Console& console, const std::filesystem::path& path, const ModelDevice& device,
                                      const Precision& precision, WithTokenizer with_tokenizer = WithTokenizer::yes,

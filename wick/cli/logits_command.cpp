@@ -15,9 +15,6 @@
 namespace wick {
 namespace {
 
-// Tokens whose logits are in memory together.
-constexpr int64_t kRowsAtOnce = 64;
-
 void write_logits(const Console& console, const LanguageModel& model, std::span<const TokenId> tokens, const std::string& path) {
   const auto count = static_cast<int64_t>(tokens.size());
   if (count > model.info().context_length) {
@@ -27,8 +24,8 @@ void write_logits(const Console& console, const LanguageModel& model, std::span<
   const std::unique_ptr<CachedSequence> cache = model.new_sequence(count);
   NpyWriter writer(path, DType::f32, {count, model.info().vocab_size});
   ProgressBar bar(console, "logits");
-  for (int64_t done = 0; done < count; done += kRowsAtOnce) {
-    const auto part = tokens.subspan(static_cast<size_t>(done), static_cast<size_t>(std::min(kRowsAtOnce, count - done)));
+  for (int64_t done = 0; done < count; done += kLogitsAtOnce) {
+    const auto part = tokens.subspan(static_cast<size_t>(done), static_cast<size_t>(std::min(kLogitsAtOnce, count - done)));
     writer.append(model.forward(part, *cache, LogitRows::all).to_bytes());
     bar.update(static_cast<uint64_t>(done), static_cast<uint64_t>(count));
   }

@@ -16,11 +16,9 @@
 namespace wick {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kRemedy = "write {\"rules\": [{\"tensors\": \"attn_norm\", \"rms\": [0.1, 4]}]}";
 
-Bounds read_bounds(const std::string& path, const std::string& rule, const char* name, const Json& value) {
+Bounds read_bounds(const std::string& path, const std::string& rule, const char* name, const nlohmann::json& value) {
   const bool pair = value.is_array() && value.size() == 2 && value[0].is_number() && value[1].is_number();
   if (!pair || value[0].get<double>() > value[1].get<double>()) {
     fail(ErrorCode::invalid_argument, "{}: rule {}: '{}' must be [LOW, HIGH]", path, printable(rule), name);
@@ -33,7 +31,7 @@ PolicyRule make_rule(std::string pattern, Bounds rms) {
   return {.pattern = std::move(pattern), .regex = std::move(regex), .rms = rms, .most_zeros = 0.9999};
 }
 
-PolicyRule read_rule(const std::string& path, const Json& entry) {
+PolicyRule read_rule(const std::string& path, const nlohmann::json& entry) {
   if (!entry.is_object() || !entry.contains("tensors") || !entry["tensors"].is_string()) {
     fail(ErrorCode::invalid_argument, "{}: a rule without \"tensors\", a regular expression; {}", path, kRemedy);
   }
@@ -120,12 +118,12 @@ Policy builtin_policy() {
 }
 
 Policy read_policy(const std::string& path) {
-  const Json json = Json::parse(read_text_file(path), nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(read_text_file(path), nullptr, false);
   if (!json.is_object() || !json.contains("rules") || !json["rules"].is_array()) {
     fail(ErrorCode::invalid_argument, "{}: not a policy; {}", path, kRemedy);
   }
   Policy policy{.name = path, .rules = {}};
-  for (const Json& entry : json["rules"]) policy.rules.push_back(read_rule(path, entry));
+  for (const nlohmann::json& entry : json["rules"]) policy.rules.push_back(read_rule(path, entry));
   return policy;
 }
 

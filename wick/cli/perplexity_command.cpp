@@ -21,9 +21,6 @@
 namespace wick {
 namespace {
 
-// Tokens whose logits are in memory together.
-constexpr int64_t kRowsAtOnce = 64;
-
 // -ln p(target) under the softmax of one row of logits.
 double negative_log_likelihood(std::span<const float> logits, TokenId target) {
   if (target < 0 || static_cast<size_t>(target) >= logits.size()) {
@@ -56,7 +53,7 @@ Chunk half_chunk(std::optional<TokenId> bos, std::span<const TokenId> tokens) {
   return chunk;
 }
 
-struct Options {
+struct PerplexityOptions {
   std::string model;
   std::string file;
   DeviceChoice device;
@@ -83,8 +80,8 @@ class Scorer {
   void score(const Chunk& chunk) {
     cache_->truncate(0);
     const auto count = static_cast<int64_t>(chunk.input.size());
-    for (int64_t done = 0; done < count; done += kRowsAtOnce) {
-      const auto rows = static_cast<size_t>(std::min(kRowsAtOnce, count - done));
+    for (int64_t done = 0; done < count; done += kLogitsAtOnce) {
+      const auto rows = static_cast<size_t>(std::min(kLogitsAtOnce, count - done));
       const auto begin = static_cast<size_t>(done);
       const Tensor logits = model_.forward(std::span(chunk.input).subspan(begin, rows), *cache_, LogitRows::all);
       const std::vector<float> values = logits.to_vector<float>();
@@ -116,7 +113,7 @@ struct Text {
   }
 };
 
-Text read_text(const Options& options, const LoadedModel& loaded, const std::string& content) {
+Text read_text(const PerplexityOptions& options, const LoadedModel& loaded, const std::string& content) {
   Text text{.tokens = loaded.tokenizer->encode(content, {.add_special = options.second_half, .parse_special = false}),
             .context = options.context};
   text.adds_bos = !text.tokens.empty() && loaded.tokenizer->bos() && text.tokens.front() == *loaded.tokenizer->bos();
@@ -128,7 +125,7 @@ Text read_text(const Options& options, const LoadedModel& loaded, const std::str
 }
 
 // The text of a base file, which holds its tokens.
-Text text_of(const Options& options, const LoadedModel& loaded, const BaseLogitsHeader& header) {
+Text text_of(const PerplexityOptions& options, const LoadedModel& loaded, const BaseLogitsHeader& header) {
   if (header.vocabulary != loaded.model->info().vocab_size) {
     fail(ErrorCode::invalid_argument, "{}: its vocabulary has {} tokens and {} has {}; compare models of one vocabulary", options.base_file,
          header.vocabulary, loaded.model->info().name, loaded.model->info().vocab_size);
@@ -140,7 +137,7 @@ Text text_of(const Options& options, const LoadedModel& loaded, const BaseLogits
   return {.tokens = header.tokens, .context = header.context, .adds_bos = loaded.tokenizer->adds_bos()};
 }
 
-void check_context(const Options& options, const LoadedModel& loaded, int64_t context) {
+void check_context(const PerplexityOptions& options, const LoadedModel& loaded, int64_t context) {
   const ModelInfo& info = loaded.model->info();
   if (context > info.context_length) {
     fail(ErrorCode::context_full, "--context {}: the context of {} holds {}", context, info.name, info.longest());
@@ -165,7 +162,7 @@ void show_running(const Console& console, ProgressBar& bar, int64_t done, int64_
   }
 }
 
-void print_result(const Console& console, const Options& options, const Scorer& scorer, const Text& text, int64_t chunks,
+void print_result(const Console& console, const PerplexityOptions& options, const Scorer& scorer, const Text& text, int64_t chunks,
                   const Divergence* divergence) {
   const double mean = scorer.loss.mean();
   const double perplexity = std::exp(mean);
@@ -190,7 +187,7 @@ void print_result(const Console& console, const Options& options, const Scorer& 
   if (divergence != nullptr) console.out << divergence->report();
 }
 
-void measure(const Console& console, const Options& options, const LoadedModel& loaded, const std::string& content) {
+void measure(const Console& console, const PerplexityOptions& options, const LoadedModel& loaded, const std::string& content) {
   std::optional<BaseLogits> base;
   if (options.compare) base = BaseLogits::open(options.base_file);
   check_context(options, loaded, base ? base->header().context : options.context);
@@ -233,7 +230,7 @@ void measure(const Console& console, const Options& options, const LoadedModel& 
 }  // namespace
 
 void perplexity_command(Console& console, const Arguments& arguments) {
-  Options options;
+  PerplexityOptions options;
   Flags flags(
       "Measures how well a model predicts a text: the mean negative log-likelihood of a token (NLL) and its exponential, the perplexity, "
       "each with its standard error. The text is cut into chunks; each token is predicted from BOS and the tokens of its chunk before it. "

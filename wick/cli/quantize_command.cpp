@@ -26,7 +26,7 @@
 namespace wick {
 namespace {
 
-struct Request {
+struct Quantization {
   std::string in;
   std::string out;
   std::string type;
@@ -103,7 +103,7 @@ void show_plan(const Console& console, const GgufFile& source, std::span<const P
                              format_bytes(source.file_bytes()), size.bits());
 }
 
-void write_quantized(const Console& console, const Request& request, const GgufFile& source, QuantizeOptions& options) {
+void write_quantized(const Console& console, const Quantization& request, const GgufFile& source, QuantizeOptions& options) {
   const std::vector<PlannedType> plan = check_plan(source, options);
   {
     ProgressBar bar(console, "quantizing");
@@ -127,7 +127,7 @@ void write_quantized(const Console& console, const Request& request, const GgufF
                            size_of(source, plan).bits()));
 }
 
-void quantize(const Console& console, const Request& request) {
+void quantize(const Console& console, const Quantization& request) {
   QuantizeOptions options;
   options.mix = &mix_of(request.type);
   for (const std::string& rule : request.tensor_types) options.keep.push_back(keep_rule_of(rule));
@@ -152,7 +152,7 @@ void quantize(const Console& console, const Request& request) {
 }  // namespace
 
 void quantize_command(Console& console, const Arguments& arguments) {
-  Request request;
+  Quantization request;
   bool list = false;
   Flags flags("Quantizes a GGUF model with llama.cpp's mixes. OUT is written to a temporary file and renamed on success.", console);
   flags.add_argument("IN", "the model", request.in).path();

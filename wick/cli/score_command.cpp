@@ -19,9 +19,6 @@
 namespace wick {
 namespace {
 
-// Tokens whose logits are in memory together.
-constexpr int64_t kRowsAtOnce = 64;
-
 struct Score {
   std::vector<TokenId> tokens;   // that were scored
   std::vector<double> logprobs;  // ln p of each, given all before it
@@ -42,8 +39,8 @@ Score score(const LanguageModel& model, std::span<const TokenId> tokens, size_t 
   }
   Score result;
   const std::unique_ptr<CachedSequence> cache = model.new_sequence(count);
-  for (int64_t done = 0; done + 1 < count; done += kRowsAtOnce) {
-    const int64_t rows = std::min(kRowsAtOnce, count - 1 - done);
+  for (int64_t done = 0; done + 1 < count; done += kLogitsAtOnce) {
+    const int64_t rows = std::min(kLogitsAtOnce, count - 1 - done);
     const std::vector<float> logits =
         model.forward(tokens.subspan(static_cast<size_t>(done), static_cast<size_t>(rows)), *cache, LogitRows::all).to_vector<float>();
     const size_t width = logits.size() / static_cast<size_t>(rows);

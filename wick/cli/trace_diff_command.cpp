@@ -23,7 +23,7 @@ struct Side {
   DeviceChoice device = {.name = "cpu"};
 };
 
-struct Request {
+struct TraceDiff {
   Side first, second;
   std::optional<std::string> text, token_list;
   std::string save;
@@ -35,7 +35,7 @@ struct Request {
 
 bool is_dump(const std::string& name) { return std::filesystem::path(name).extension() == ".safetensors"; }
 
-ActivationTrace trace_of(const Console& console, const Request& request, const Side& side) {
+ActivationTrace trace_of(const Console& console, const TraceDiff& request, const Side& side) {
   if (is_dump(side.name)) return ActivationTrace::load(side.name);
   ActivationTrace trace;
   const WithTokenizer tokenizer = request.token_list ? WithTokenizer::no : WithTokenizer::yes;
@@ -48,7 +48,7 @@ ActivationTrace trace_of(const Console& console, const Request& request, const S
   return trace;
 }
 
-void compare(const Console& console, const Request& request) {
+void compare(const Console& console, const TraceDiff& request) {
   const ActivationTrace first = trace_of(console, request, request.first);
   if (!request.save.empty()) first.save(request.save);
   if (request.second.name.empty()) return;
@@ -83,7 +83,7 @@ void compare(const Console& console, const Request& request) {
 }  // namespace
 
 void trace_diff_command(Console& console, const Arguments& arguments) {
-  Request request;
+  TraceDiff request;
   Flags flags(
       "Runs a text through two models, or one model on two devices, and finds the first matrix whose input differs: what was computed\n"
       "before it does. A .safetensors file stands for a run: of --save, or of another program, with a tensor [tokens, columns] for the\n"

@@ -16,12 +16,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Checked {
+struct CheckedTensor {
   TensorStatistics statistics;
   std::vector<std::string> violations;
 };
 
-Json describe(const Checked& checked) {
+Json describe(const CheckedTensor& checked) {
   const TensorStatistics& statistics = checked.statistics;
   return {{"name", statistics.name},
           {"kind", to_string(statistics.kind)},
@@ -36,7 +36,7 @@ Json describe(const Checked& checked) {
           {"violations", checked.violations}};
 }
 
-void print_table(const Console& console, const std::vector<Checked>& all, bool every_tensor) {
+void print_table(const Console& console, const std::vector<CheckedTensor>& all, bool every_tensor) {
   console.out << fmt::format("{:<34} {:<10} {:<8} {:>11} {:>11} {:>10} {:>10} {:>7}\n", "tensor", "kind", "type", "rms", "mean", "min",
                              "max", "zeros");
   for (const auto& [statistics, violations] : all) {
@@ -76,7 +76,7 @@ void validate_command(Console& console, const Arguments& arguments) {
   if (!flags.parse(arguments)) return;
   const Policy policy = policy_file.empty() ? builtin_policy() : read_policy(policy_file);
   const Checkpoint file = Checkpoint::open(resolve_model(console, model));
-  std::vector<Checked> all;
+  std::vector<CheckedTensor> all;
   size_t bad = 0;
   {
     ProgressBar bar(console, "validating");
@@ -90,7 +90,7 @@ void validate_command(Console& console, const Arguments& arguments) {
   }
   if (json) {
     Json result = {{"file", file.name()}, {"policy", policy.name}, {"valid", bad == 0}, {"tensors", Json::array()}};
-    for (const Checked& checked : all) result["tensors"].push_back(describe(checked));
+    for (const CheckedTensor& checked : all) result["tensors"].push_back(describe(checked));
     console.out << result.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else {
     print_table(console, all, all_tensors);

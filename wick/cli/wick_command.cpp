@@ -15,7 +15,7 @@
 namespace wick {
 namespace {
 
-constexpr auto kSubcommands = std::to_array<Subcommand>({
+constexpr auto kWickSubcommands = std::to_array<Subcommand>({
     {"run", "continue a text with a language model", run_command},
     {"chat", "talk with a language model", chat_command},
     {"serve", "serve a language model over HTTP", serve_command},
@@ -65,7 +65,7 @@ CommandGroup wick_group() {
                        "wick bench --model FILE.gguf --prompt-tokens 512 --max-tokens 128 --json"},
           .flags = {own_switch("--help", "-h", "print this help"), own_switch("--version", "", "print the version"),
                     own_switch("--build-info", "", "print as JSON what this program was built from and with")},
-          .subcommands = kSubcommands};
+          .subcommands = kWickSubcommands};
 }
 
 // The long names of a command's flags, and of those of its subcommands.
@@ -91,7 +91,7 @@ void dispatch(Console& console, const Arguments& arguments) {
     console.out << build_info_json() << '\n';
     return;
   }
-  for (const Subcommand& subcommand : kSubcommands) console.sections.emplace_back(subcommand.name);
+  for (const Subcommand& subcommand : kWickSubcommands) console.sections.emplace_back(subcommand.name);
   console.all_flags = [&console] { return flags_of(describe_wick(console)); };
   run_group(console, wick_group(), arguments);
 }

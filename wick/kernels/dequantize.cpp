@@ -18,14 +18,14 @@ using ir::Value;
 
 namespace {
 
-ir::KernelOptions options_of(const DeviceCaps& caps) { return {.group_size = group_options(caps, 128).group_size}; }
+ir::KernelOptions dequantize_options(const DeviceCaps& caps) { return {.group_size = group_options(caps, 128).group_size}; }
 
 Value id_at(const Memory& ids, DType dtype, const Value& place) { return ids[dtype == DType::i64 ? place * 2U : place]; }
 
 }  // namespace
 
 ir::Kernel dequantize(DType from, DType to, uint32_t rank, const DeviceCaps& caps) {
-  KernelBuilder k(fmt::format("dequantize_{}_{}_r{}", to_string(from), to_string(to), rank), options_of(caps));
+  KernelBuilder k(fmt::format("dequantize_{}_{}_r{}", to_string(from), to_string(to), rank), dequantize_options(caps));
   const QuantizedBlocks blocks(k, from);
   const Memory y = k.output("y", element_of(to));
   StridedGrid grid(k, rank);
@@ -42,7 +42,7 @@ ir::Kernel dequantize(DType from, DType to, uint32_t rank, const DeviceCaps& cap
 }
 
 ir::Kernel embedding_of_blocks(DType table, DType ids, uint32_t rank, const DeviceCaps& caps) {
-  KernelBuilder k(fmt::format("embedding_{}_{}_r{}", to_string(table), to_string(ids), rank), options_of(caps));
+  KernelBuilder k(fmt::format("embedding_{}_{}_r{}", to_string(table), to_string(ids), rank), dequantize_options(caps));
   const QuantizedBlocks blocks(k, table);
   const Memory id = k.buffer("ids", Element::u32), y = k.output("y", Element::f32);
   StridedGrid grid(k, rank);
@@ -60,7 +60,7 @@ ir::Kernel embedding_of_blocks(DType table, DType ids, uint32_t rank, const Devi
 }
 
 ir::Kernel embedding_of_numbers(DType table, DType ids, uint32_t rank, const DeviceCaps& caps) {
-  KernelBuilder k(fmt::format("embedding_{}_{}_r{}", to_string(table), to_string(ids), rank), options_of(caps));
+  KernelBuilder k(fmt::format("embedding_{}_{}_r{}", to_string(table), to_string(ids), rank), dequantize_options(caps));
   const Memory w = k.buffer("w", element_of(table)), id = k.buffer("ids", Element::u32), y = k.output("y", Element::f32);
   StridedGrid grid(k, rank);
   const StridedGrid::View id_view = grid.view("ids"), y_view = grid.view("y");

@@ -16,16 +16,9 @@ namespace {
 constexpr double kHalfPi = 1.5707963267948966192;
 constexpr double kHalfPiRest = 6.1232339957367658e-17;      // of f64's π/2
 constexpr double kHalfPiRestNarrow = -4.3711390001862e-08;  // of f32's
-constexpr double kLn2 = std::numbers::ln2;
 
-bool is_wide(const Value& x) { return x.type() == Type::f64; }
-Value bits_of(const Value& x) { return bitcast(is_wide(x) ? Type::i64 : Type::i32, x); }
 Value has_sign(const Value& x) { return bits_of(x) < 0; }
 Value with_sign_of(const Value& magnitude, const Value& x) { return select(has_sign(x), -magnitude, magnitude); }
-// 2^n for an n (i32) whose power is a normal number of `like`'s type.
-Value power_of_two(const Value& n, const Value& like) {
-  return is_wide(like) ? bitcast(Type::f64, cast(Type::i64, n + 1023) << 52) : bitcast(Type::f32, (n + 127) << 23);
-}
 
 // atan on [0, 1]: beyond tan(π/8) as π/4 + atan((t - 1) / (t + 1)); below, its series in t² <= 0.172, whose first term left out is below
 // 2^-28 (f64: 2^-57) of t.
@@ -130,7 +123,7 @@ Value hyperbolic_cosine(const Value& x) {
 Value area_sine(const Value& x) {
   const Value a = abs(x), large = a > (is_wide(x) ? 0x1p28 : 0x1p13), small = select(large, number_like(x, 1), a);
   const Value square = small * small, near = log_1_plus(small + square / (square_root(square + 1.0) + 1.0));
-  return with_sign_of(select(large, log(a) + kLn2, near), x);
+  return with_sign_of(select(large, log(a) + std::numbers::ln2, near), x);
 }
 
 // With t = x - 1: log(1 + t + √(2t + t²)); for a large x log(2x).
@@ -138,7 +131,7 @@ Value area_cosine(const Value& x) {
   const Value large = x > (is_wide(x) ? 0x1p28 : 0x1p13);
   const Value t = select(large, number_like(x, 1), max(x, 1.0) - 1.0);
   const Value near = log_1_plus(t + square_root(t * (t + 2.0)));
-  return select(x < 1.0, nan_like(x), select(large, log(x) + kLn2, near));
+  return select(x < 1.0, nan_like(x), select(large, log(x) + std::numbers::ln2, near));
 }
 
 // log(1 + 2a / (1 - a)) / 2
@@ -152,7 +145,7 @@ Value power_of_2(const Value& x) {
   if (!is_wide(x)) return exp2(min(max(x, -200.0), 200.0));
   const Value bounded = min(max(x, -1100.0), 1100.0), n = floor(bounded + 0.5);
   const Value whole = cast(Type::i32, n), half = whole >> 1;
-  return exp((bounded - n) * kLn2) * power_of_two(half, x) * power_of_two(whole - half, x);
+  return exp((bounded - n) * std::numbers::ln2) * power_of_two(half, x) * power_of_two(whole - half, x);
 }
 
 Value exp_minus_1(const Value& x) { return select(x > 60.0, exp(x), expm1(min(max(x, -60.0), 60.0))); }

@@ -25,15 +25,15 @@ namespace {
 Value u32(KernelBuilder& k, const std::string& name) { return k.parameter(name, Type::u32); }
 
 // A number for the height and one for the width.
-struct Pair {
+struct Extents {
   Value height, width;
-  Pair(KernelBuilder& k, const std::string& name) : height(u32(k, name + "_height")), width(u32(k, name + "_width")) {}
+  Extents(KernelBuilder& k, const std::string& name) : height(u32(k, name + "_height")), width(u32(k, name + "_width")) {}
 };
 
 // Where in a result of [batch, channels, height, width] an element is.
 struct Place {
   Value image, channel, row, column;
-  Place(const Value& element, const Value& channels, const Pair& extents)
+  Place(const Value& element, const Value& channels, const Extents& extents)
       : image(element / extents.width / extents.height / channels),
         channel(element / extents.width / extents.height % channels),
         row(element / extents.width % extents.height),
@@ -44,7 +44,7 @@ struct Place {
 struct Images {
   KernelBuilder& k;
   Value count, channels;
-  Pair extents;
+  Extents extents;
   Value y_first, offset, image_stride, channel_stride, row_stride, column_stride;
   Value element;
 
@@ -73,24 +73,24 @@ struct Images {
   }
 };
 
-ir::KernelOptions options_of(const DeviceCaps& caps) { return {.group_size = group_options(caps, 256).group_size}; }
+ir::KernelOptions image_options(const DeviceCaps& caps) { return {.group_size = group_options(caps, 256).group_size}; }
 
 }  // namespace
 
 Kernel conv2d(DType dtype, ConvDirection direction, const DeviceCaps& caps) {
   const bool forward = direction == ConvDirection::forward;
-  KernelBuilder k(fmt::format("{}_{}", forward ? "conv2d" : "conv_transpose2d", to_string(dtype)), options_of(caps));
+  KernelBuilder k(fmt::format("{}_{}", forward ? "conv2d" : "conv_transpose2d", to_string(dtype)), image_options(caps));
   const Element element = element_of(dtype);
   const Memory x = k.buffer("x", element), weight = k.buffer("weight", element), y = k.output("y", element);
   const Value count = u32(k, "count"), x_first = u32(k, "x_first"), weight_first = u32(k, "weight_first"), y_first = u32(k, "y_first");
   const Value channels = u32(k, "channels");
-  const Pair extents(k, "y");
+  const Extents extents(k, "y");
   const Value x_channels = u32(k, "x_channels");
-  const Pair x_extents(k, "x");
+  const Extents x_extents(k, "x");
   const Value groups = u32(k, "groups");
-  const Pair kernel(k, "kernel"), padding(k, "padding"), stride(k, "stride"), dilation(k, "dilation");
+  const Extents kernel(k, "kernel"), padding(k, "padding"), stride(k, "stride"), dilation(k, "dilation");
   // Where along one dimension of x a tap of the kernel lies for an element of y; the extent or more where there is none.
-  const auto source = [&](const Value& at, const Value& tap, Value Pair::* dim) {
+  const auto source = [&](const Value& at, const Value& tap, Value Extents::* dim) {
     if (forward) return at * stride.*dim + tap * dilation.*dim - padding.*dim;
     const Value spread = at + padding.*dim - tap * dilation.*dim;
     const Value exists = (spread < x_extents.*dim * stride.*dim) & (spread % stride.*dim == 0U);
@@ -107,10 +107,10 @@ Kernel conv2d(DType dtype, ConvDirection direction, const DeviceCaps& caps) {
       const Value taps = weight_first + pair * (kernel.height * kernel.width);
       const Value image = x_first + (place.image * x_channels + x_begin + c) * (x_extents.height * x_extents.width);
       k.loop(0, kernel.height, 1, [&](const Value& ky) {
-        const Value row = source(place.row, ky, &Pair::height);
+        const Value row = source(place.row, ky, &Extents::height);
         k.when(row < x_extents.height, [&] {
           k.loop(0, kernel.width, 1, [&](const Value& kx) {
-            const Value column = source(place.column, kx, &Pair::width);
+            const Value column = source(place.column, kx, &Extents::width);
             const Value number = load_number_if(x, dtype, column < x_extents.width, image + row * x_extents.width + column);
             const Value tap = load_number(weight, dtype, taps + ky * kernel.width + kx);
             sum = ir::is_float(type) ? fma(number, tap, sum) : number * tap + sum;
@@ -124,10 +124,10 @@ Kernel conv2d(DType dtype, ConvDirection direction, const DeviceCaps& caps) {
 }
 
 Kernel avg_pool2d(DType dtype, const DeviceCaps& caps) {
-  KernelBuilder k(fmt::format("avg_pool2d_{}", to_string(dtype)), options_of(caps));
+  KernelBuilder k(fmt::format("avg_pool2d_{}", to_string(dtype)), image_options(caps));
   const Memory x = k.buffer("x", element_of(dtype)), y = k.output("y", element_of(dtype));
   const Images images(k);
-  const Pair kernel(k, "kernel"), stride(k, "stride");
+  const Extents kernel(k, "kernel"), stride(k, "stride");
   const Type type = compute_type(dtype);
   images.run([&](const Place& place, const Value& image) {
     Variable sum = k.variable(k.number_of(type, 0, 0));
@@ -141,10 +141,10 @@ Kernel avg_pool2d(DType dtype, const DeviceCaps& caps) {
 }
 
 Kernel max_pool2d(DType dtype, const DeviceCaps& caps) {
-  KernelBuilder k(fmt::format("max_pool2d_{}", to_string(dtype)), options_of(caps));
+  KernelBuilder k(fmt::format("max_pool2d_{}", to_string(dtype)), image_options(caps));
   const Memory x = k.buffer("x", key_element(dtype)), y = k.output("y", key_element(dtype)), places = k.output("places", Element::u32);
   const Images images(k);
-  const Pair kernel(k, "kernel"), stride(k, "stride");
+  const Extents kernel(k, "kernel"), stride(k, "stride");
   const Value places_first = u32(k, "places_first"), x_width = u32(k, "x_width");
   const bool two = key_words(dtype) == 2;
   images.run([&](const Place& place, const Value& image) {
@@ -172,7 +172,7 @@ Kernel max_pool2d(DType dtype, const DeviceCaps& caps) {
 }
 
 Kernel upsample_nearest(uint32_t element_bytes, const DeviceCaps& caps) {
-  KernelBuilder k(fmt::format("upsample_nearest_{}", element_bytes), options_of(caps));
+  KernelBuilder k(fmt::format("upsample_nearest_{}", element_bytes), image_options(caps));
   const Element element = element_of_bytes(element_bytes);
   const Memory x = k.buffer("x", element), taps = k.buffer("taps", Element::u32), y = k.output("y", element);
   const Images images(k);
@@ -185,7 +185,7 @@ Kernel upsample_nearest(uint32_t element_bytes, const DeviceCaps& caps) {
 }
 
 Kernel upsample_bilinear(DType dtype, const DeviceCaps& caps) {
-  KernelBuilder k(fmt::format("upsample_bilinear_{}", to_string(dtype)), options_of(caps));
+  KernelBuilder k(fmt::format("upsample_bilinear_{}", to_string(dtype)), image_options(caps));
   const Type type = compute_type(dtype);
   const Memory x = k.buffer("x", element_of(dtype)), taps = k.buffer("taps", Element::u32);
   const Memory weights = k.buffer("weights", type == Type::f64 ? Element::f64 : Element::f32), y = k.output("y", element_of(dtype));

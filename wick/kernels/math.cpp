@@ -1,20 +1,23 @@
 #include "wick/kernels/math.h"
 
 #include <array>
+#include <numbers>
 
 namespace wick::kernels {
 
 using ir::Type;
 using ir::Value;
 
-namespace {
-
-constexpr double kLog2E = 1.4426950408889634074;
-
 bool is_wide(const Value& x) { return x.type() == Type::f64; }
 
-// x's bits as an i32 or an i64.
 Value bits_of(const Value& x) { return bitcast(is_wide(x) ? Type::i64 : Type::i32, x); }
+
+Value power_of_two(const Value& n, const Value& like) {
+  return is_wide(like) ? bitcast(Type::f64, cast(Type::i64, n + 1023) << 52) : bitcast(Type::f32, (n + 127) << 23);
+}
+
+namespace {
+
 Value from_bits(const Value& like, int64_t f32_bits, int64_t f64_bits) {
   ir::KernelBuilder& k = *like.builder();
   return is_wide(like) ? bitcast(Type::f64, k.number_of(Type::i64, 0, f64_bits)) : bitcast(Type::f32, k.number_of(Type::i32, 0, f32_bits));
@@ -23,11 +26,6 @@ Value magnitude_bits(const Value& x) { return is_wide(x) ? bits_of(x) & 0x7fffff
 
 // The nearest whole number; |x| is small enough to have halves.
 Value nearest(const Value& x) { return trunc(x + select(x < 0.0, number_like(x, -0.5), 0.5)); }
-
-// 2^n for an n (i32) whose power is a normal number of `like`'s type.
-Value power_of_two(const Value& n, const Value& like) {
-  return is_wide(like) ? bitcast(Type::f64, cast(Type::i64, n + 1023) << 52) : bitcast(Type::f32, (n + 127) << 23);
-}
 
 // e^x = 2^n · (1 + p): x = n · ln 2 + r, ln 2 in two parts of which the first has few enough bits for n times it to be exact, and p = e^r -
 // 1 by its series on |r| <= ln(2) / 2.
@@ -39,7 +37,7 @@ Exponential exponential(const Value& x) {
   static constexpr std::array<double, 13> kSeries{1.0 / 87178291200, 1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
                                                   1.0 / 362880,      1.0 / 40320,      1.0 / 5040,      1.0 / 720,      1.0 / 120,
                                                   1.0 / 24,          1.0 / 6,          1.0 / 2};
-  const Value n = nearest(x * kLog2E);
+  const Value n = nearest(x * std::numbers::log2e);
   const Value r = is_wide(x) ? x - n * 0x1.62e42fefa38p-1 - n * 0x1.ef35793c7673p-45 : x - n * 0x1.62e4p-1 - n * 0x1.7f7d1cp-20;
   const Value series = polynomial(r, std::span(kSeries).last(is_wide(x) ? 13 : 7));
   return {cast(Type::i32, n), fma(r * r, series, r)};
@@ -96,14 +94,14 @@ Value exp(const Value& x) {
     return (e.p + 1.0) * power_of_two(half, x) * power_of_two(e.n - half, x);
   }
   constexpr double kLog2ERest = 0x1.4ae0cp-26;  // what rounding log2(e) left
-  const Value exponent = x * kLog2E;
-  const Value error = fma(x, kLog2E, -exponent) + x * kLog2ERest;
+  const Value exponent = x * std::numbers::log2e;
+  const Value error = fma(x, std::numbers::log2e, -exponent) + x * kLog2ERest;
   const Value power = exp2(exponent);
   // Infinity times the correction could be NaN.
   return select(abs(exponent) < 127.0, fma(power, error * 0.69314718055994530942, power), power);
 }
 
-Value exp_of_negative(const Value& x) { return exp2(x * kLog2E); }
+Value exp_of_negative(const Value& x) { return exp2(x * std::numbers::log2e); }
 
 Value expm1(const Value& x) {
   const Exponential e = exponential(x);

@@ -14,6 +14,10 @@ namespace kernels {
 [[nodiscard]] ir::Value nan_like(const ir::Value& x);
 // By the bits: a device may hold that x == x whatever x is.
 [[nodiscard]] ir::Value is_nan(const ir::Value& x);
+[[nodiscard]] bool is_wide(const ir::Value& x);       // f64
+[[nodiscard]] ir::Value bits_of(const ir::Value& x);  // an i32 or an i64
+// 2^n for an n (i32) whose power is a normal number of `like`'s type.
+[[nodiscard]] ir::Value power_of_two(const ir::Value& n, const ir::Value& like);
 // Σ coefficients · x^k, the highest power first.
 [[nodiscard]] ir::Value polynomial(const ir::Value& x, std::span<const double> coefficients);
 

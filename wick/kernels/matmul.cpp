@@ -26,8 +26,8 @@ using ir::Vector;
 
 namespace {
 
-constexpr uint32_t kColumns = 64;  // of c in a group
-constexpr uint32_t kPatch = 4;     // rows and columns of c in a lane
+constexpr uint32_t kColumns = 64;   // of c in a group
+constexpr uint32_t kPatchSide = 4;  // rows and columns of c in a lane
 
 // The parameters of all kernels here, and where this group's matrices begin.
 struct Problem {
@@ -70,7 +70,7 @@ struct Problem {
 };
 
 // A slice of a matrix in shared memory, [depth, width]: of a the width is that of rows, of b that of columns.
-struct Slice {
+struct MatrixSlice {
   Memory global, shared;
   uint32_t depth, width;
   Value first, depth_stride, width_stride, depth_end, width_end;
@@ -87,7 +87,7 @@ struct Slice {
     }
   }
   // Four neighbours of the width.
-  [[nodiscard]] std::array<Value, kPatch> four(Type type, const Value& at) const {
+  [[nodiscard]] std::array<Value, kPatchSide> four(Type type, const Value& at) const {
     if (type == Type::f64) return {shared.load(at), shared.load(at + 1U), shared.load(at + 2U), shared.load(at + 3U)};
     const Vector vector = shared.load4(at);
     return {vector[0], vector[1], vector[2], vector[3]};
@@ -96,7 +96,9 @@ struct Slice {
 
 }  // namespace
 
-MatmulBlock matmul_block(const DeviceCaps& caps) { return {group_options(caps, 256).group_size / (kColumns / kPatch) * kPatch, kColumns}; }
+MatmulBlock matmul_block(const DeviceCaps& caps) {
+  return {group_options(caps, 256).group_size / (kColumns / kPatchSide) * kPatchSide, kColumns};
+}
 
 Kernel matmul_blocks(DType dtype, const DeviceCaps& caps) {
   const Type type = compute_type(dtype);
@@ -106,36 +108,36 @@ Kernel matmul_blocks(DType dtype, const DeviceCaps& caps) {
   const Memory a = k.buffer("a", element_of(dtype)), b = k.buffer("b", element_of(dtype)), c = k.output("c", element_of(dtype));
   const Problem p(k);
   const Element number = type == Type::f64 ? Element::f64 : Element::f32;
-  const Slice a_slice{
+  const MatrixSlice a_slice{
       a,  k.shared(number, slice_depth * block.rows), slice_depth, block.rows, p.first(p.a), p.a.column_stride, p.a.row_stride, p.depth,
       p.m};
-  const Slice b_slice{b,
-                      k.shared(number, slice_depth * block.columns),
-                      slice_depth,
-                      block.columns,
-                      p.first(p.b),
-                      p.b.row_stride,
-                      p.b.column_stride,
-                      p.depth,
-                      p.n};
-  const Value t = k.local_id(), lane_row = t / (kColumns / kPatch) * kPatch, lane_column = t % (kColumns / kPatch) * kPatch;
+  const MatrixSlice b_slice{b,
+                            k.shared(number, slice_depth * block.columns),
+                            slice_depth,
+                            block.columns,
+                            p.first(p.b),
+                            p.b.row_stride,
+                            p.b.column_stride,
+                            p.depth,
+                            p.n};
+  const Value t = k.local_id(), lane_row = t / (kColumns / kPatchSide) * kPatchSide, lane_column = t % (kColumns / kPatchSide) * kPatchSide;
   const Value first_row = k.group_id(1) * block.rows, first_column = k.group_id(0) * block.columns;
 
   std::vector<Variable> sums;
-  for (uint32_t i = 0; i < kPatch * kPatch; ++i) sums.push_back(k.variable(k.number_of(type, 0, 0)));
+  for (uint32_t i = 0; i < kPatchSide * kPatchSide; ++i) sums.push_back(k.variable(k.number_of(type, 0, 0)));
   k.loop(0, p.depth, slice_depth, [&](const Value& begin) {
     a_slice.fill(k, dtype, begin, first_row);
     b_slice.fill(k, dtype, begin, first_column);
     k.barrier();
     for (uint32_t d = 0; d < slice_depth; ++d) {
       const auto rows = a_slice.four(type, lane_row + d * block.rows), columns = b_slice.four(type, lane_column + d * block.columns);
-      for (uint32_t i = 0; i < kPatch * kPatch; ++i) sums[i] = fma(rows[i / kPatch], columns[i % kPatch], sums[i]);
+      for (uint32_t i = 0; i < kPatchSide * kPatchSide; ++i) sums[i] = fma(rows[i / kPatchSide], columns[i % kPatchSide], sums[i]);
     }
     k.barrier();
   });
   const Value first = p.first_of_c();
-  for (uint32_t i = 0; i < kPatch * kPatch; ++i) {
-    const Value row = first_row + lane_row + i / kPatch, column = first_column + lane_column + i % kPatch;
+  for (uint32_t i = 0; i < kPatchSide * kPatchSide; ++i) {
+    const Value row = first_row + lane_row + i / kPatchSide, column = first_column + lane_column + i % kPatchSide;
     k.when((row < p.m) & (column < p.n), [&] { store_number(c, dtype, first + row * p.n + column, sums[i]); });
   }
   return k.finish();

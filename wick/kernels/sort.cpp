@@ -18,7 +18,7 @@ using ir::Variable;
 
 namespace {
 
-constexpr uint32_t kAll = 0xffffffffU;
+constexpr uint32_t kLastKey = 0xffffffffU;
 
 OrderKey load_words(const Memory& keys, uint32_t words, const Value& index) {
   return {keys.load(index * words), words == 2 ? keys.load(index * 2U + 1U) : Value()};
@@ -102,7 +102,7 @@ Kernel sort_runs(uint32_t words, const DeviceCaps& caps) {
   each([&](const Value& i, const Value& at, const Value& exists, const Value& row, const Value& begin) {
     // What fills a run up comes last: its place is behind those of all keys.
     for (uint32_t word = 0; word < words; ++word)
-      network.keys.store(i * words + word, keys.load_if(exists, (row + begin + at) * words + word, kAll));
+      network.keys.store(i * words + word, keys.load_if(exists, (row + begin + at) * words + word, kLastKey));
     network.places.store(i, at);
   });
   network.sort(logarithm);

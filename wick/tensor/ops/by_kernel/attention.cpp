@@ -22,7 +22,7 @@ constexpr int64_t kMaxRows = 8;            // of queries in a group of lanes
 constexpr int64_t kMaxColumns = 8;         // of the output in a lane
 constexpr int64_t kFewestPositions = 256;  // of a split, on the average
 
-RowAccess access_of(const Operand& keys, const Operand& values) {
+RowAccess cache_access_of(const Operand& keys, const Operand& values) {
   if (is_quantized(keys.dtype)) return RowAccess::blocks;
   const int64_t vector = 16 / info(keys.dtype).block_bytes;
   for (const Operand* operand : {&keys, &values}) {
@@ -82,13 +82,13 @@ int64_t splits_for(int64_t groups, int64_t positions, const DeviceCaps& caps) {
 }
 
 // The operands of a call, by name.
-struct Operands {
+struct AttentionOperands {
   const Operand &query, &keys, &values, &starts, &lengths, &table;
   const Operand *sinks = nullptr, *slopes = nullptr, *mask = nullptr;
   const Operand& out;
   const Operand* logarithms;
 
-  Operands(const OpCall& call, const AttentionParams& params)
+  AttentionOperands(const OpCall& call, const AttentionParams& params)
       : query(call.inputs[0]),
         keys(call.inputs[1]),
         values(call.inputs[2]),
@@ -104,9 +104,9 @@ struct Operands {
   }
 };
 
-AttentionForm form_of(const Operands& o, const AttentionParams& params) {
+AttentionForm form_of(const AttentionOperands& o, const AttentionParams& params) {
   return {.cache = o.keys.dtype,
-          .access = access_of(o.keys, o.values),
+          .access = cache_access_of(o.keys, o.values),
           .fixed = params.deterministic,
           .paged = o.table.layout->shape()[1] > 1,
           .causal = params.causal,
@@ -120,7 +120,7 @@ AttentionForm form_of(const Operands& o, const AttentionParams& params) {
 }
 
 // A sequence has as many positions as params.longest says, or its row of the table, and in a window or chunk only those count.
-int64_t positions_of(const Operands& o, const AttentionParams& params, int64_t tokens) {
+int64_t positions_of(const AttentionOperands& o, const AttentionParams& params, int64_t tokens) {
   int64_t positions = o.table.layout->shape()[1] * params.block_size;
   for (const int64_t bound :
        {params.longest, params.window > 0 ? params.window + tokens : 0, params.chunk > 0 ? params.chunk + tokens : 0}) {
@@ -130,7 +130,7 @@ int64_t positions_of(const Operands& o, const AttentionParams& params, int64_t t
 }
 
 // The same number for all batches: so many that each has its positions, wherever a sequence's window begins.
-int64_t fixed_splits(const Operands& o, const AttentionParams& params, const DeviceCaps& caps) {
+int64_t fixed_splits(const AttentionOperands& o, const AttentionParams& params, const DeviceCaps& caps) {
   const int64_t table = o.table.layout->shape()[1] * params.block_size;
   const int64_t positions = params.longest > 0 ? std::min(table, params.longest) : table;
   const int64_t length = kernels::attention_fixed_length(kernels::attention_lanes(caps));
@@ -140,7 +140,7 @@ int64_t fixed_splits(const Operands& o, const AttentionParams& params, const Dev
 // Sizes that no number of 32 bits holds are as good as the largest that one does.
 int64_t limited(int64_t value) { return std::min<int64_t>(value, std::numeric_limits<int32_t>::max()); }
 
-void add_form(Arguments& arguments, const AttentionForm& form, const Operands& o, const AttentionParams& params) {
+void add_form(Arguments& arguments, const AttentionForm& form, const AttentionOperands& o, const AttentionParams& params) {
   if (form.paged) arguments.size(o.table.layout->shape()[1]).size(params.block_size);
   if (form.window) arguments.size(limited(params.window));
   if (form.chunk) arguments.size(limited(params.chunk));
@@ -153,7 +153,7 @@ void add_form(Arguments& arguments, const AttentionForm& form, const Operands& o
 }
 
 // Behind all others.
-void add_row_end(Arguments& arguments, const Operands& o) {
+void add_row_end(Arguments& arguments, const AttentionOperands& o) {
   for (const Operand* operand : {o.sinks, o.logarithms}) {
     if (operand != nullptr) arguments.buffer(*operand).size(first_of(*operand));
   }
@@ -163,7 +163,7 @@ void add_row_end(Arguments& arguments, const Operands& o) {
 
 void attention(const OpCall& call) {
   const auto& params = call.parameters<AttentionParams>();
-  const Operands o(call, params);
+  const AttentionOperands o(call, params);
   Runtime& runtime = *call.runtime;
   const DeviceCaps& caps = runtime.caps();
   const Shape& q = o.query.layout->shape();

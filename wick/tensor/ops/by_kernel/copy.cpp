@@ -6,8 +6,6 @@
 namespace wick::by_kernel {
 namespace {
 
-bool has_quads(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
-
 // To f32, and from there to rarely used dtypes: else each of them would need a kernel for each format.
 void from_quantized(const OpCall& call) {
   check_abilities(call);

@@ -96,6 +96,9 @@ void launch_strided(Runtime& runtime, ProgramKey key, const MakeStrided& make, s
 void launch_strided_groups(Runtime& runtime, ProgramKey key, const MakeStrided& make, std::initializer_list<const Operand*> operands,
                            const Arguments& others = {});
 
+// Dtypes whose quads have kernels of their own: those of activations.
+[[nodiscard]] constexpr bool has_quads(DType dtype) noexcept { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
+
 using MakeElementwise = std::function<kernels::Elementwise()>;
 // Launches a kernel of kernels::elementwise over the inputs and the first output of a call, by quads where `quads` allows it and the
 // layouts do; the parameters of its function are those of `others`. `key` names the function. Errors: as launch_strided and

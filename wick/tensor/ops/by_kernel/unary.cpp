@@ -93,9 +93,6 @@ uint32_t parameter_count(UnaryKind kind) { return static_cast<uint32_t>(info(kin
 
 std::string name_of(UnaryKind kind, DType dtype) { return std::string(to_string(kind)) + "_" + std::string(to_string(dtype)); }
 
-// Dtypes whose quads have kernels of their own: those of activations.
-bool has_quads(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
-
 void floats(const OpCall& call, DType dtype, UnaryParams params) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const UnaryKind kind = params.kind;
