@@ -18,7 +18,7 @@
 namespace metal_mock {
 namespace {
 
-const char* const kFlags = " -std=c++20 -w -O1 -ffp-contract=off -fvisibility=hidden -fPIC -I" METAL_MOCK_SHIM;
+const char* const kFlags = " " METAL_MOCK_FLAGS;
 
 std::string run(const std::string& command, int& status) {
   std::string output;

@@ -26,7 +26,8 @@ void read_settings(metal_mock::State& state) {
   const std::pair<const char*, long*> numbers[] = {{"devices", &state.devices}, {"unified", &state.unified},     {"metal3", &state.metal3},
                                                    {"apple7", &state.apple7},   {"residency", &state.residency}, {"memory", &state.memory},
                                                    {"lanes", &state.lanes},     {"largest", &state.largest},     {"refuse", &state.refuse},
-                                                   {"error", &state.error},     {"after", &state.after}};
+                                                   {"error", &state.error},     {"after", &state.after},     {"shared", &state.shared},
+                                                   {"queues", &state.queues}};
   for (const auto& [name, number] : numbers) {
     const std::size_t at = all.find(std::string(name) + "=");
     if (at != std::string::npos) *number = std::atol(all.c_str() + at + std::strlen(name) + 1);
@@ -415,14 +416,14 @@ using metal_mock::state;
   return static_cast<NSUInteger>(state().largest);
 }
 - (NSUInteger)maxThreadgroupMemoryLength {
-  return 32768;
+  return static_cast<NSUInteger>(state().shared);
 }
 - (MTLSize)maxThreadsPerThreadgroup {
   return MTLSizeMake(1024, 1024, 1024);
 }
 - (id<MTLCommandQueue>)newCommandQueue {
   CALLED;
-  return [[MockQueue alloc] init];
+  return state().queues == 0 ? nil : [[MockQueue alloc] init];
 }
 - (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options {
   CALLED;

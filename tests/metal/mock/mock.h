@@ -18,6 +18,8 @@ struct State {
   long memory = 1L << 32;
   long largest = 1L << 32;  // bytes of a buffer
   long lanes = 1024;        // of a threadgroup of any kernel
+  long shared = 32768;      // bytes of a threadgroup
+  long queues = 1;          // 0: the device gives none
   long refuse = 0;          // 1: the compiler refuses all texts
   long error = 0;           // MTLCommandBufferError that command buffers end with; 0: none
   long after = 0;           // so many command buffers later

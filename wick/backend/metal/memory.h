@@ -14,7 +14,8 @@ class Queue;
 
 class Block final : public Buffer {
  public:
-  // `first`: where in the buffer the block begins. `owner`: of memory that is somebody else's.
+  // `first`: where in the buffer the block begins. `owner`: of memory that is somebody else's. Without a queue it is the queue's own, which
+  // sees to its residency.
   Block(std::shared_ptr<Queue> queue, Owned<id<MTLBuffer>> handle, size_t first, size_t bytes, std::shared_ptr<const void> owner = nullptr);
   ~Block() override;
 

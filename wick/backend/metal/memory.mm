@@ -15,10 +15,11 @@ constexpr MTLResourceOptions kShared = MTLResourceStorageModeShared;
 
 Block::Block(std::shared_ptr<Queue> queue, Owned<id<MTLBuffer>> handle, size_t first, size_t bytes, std::shared_ptr<const void> owner)
     : queue_(std::move(queue)), handle_(std::move(handle)), first_(first), bytes_(bytes), owner_(std::move(owner)) {
-  queue_->device().residency().add(handle_.get());
+  if (queue_ != nullptr) queue_->device().residency().add(handle_.get());
 }
 
 Block::~Block() {
+  if (queue_ == nullptr) return;
   queue_->device().residency().remove(handle_.get());
   // Metal keeps its object, but the memory would go with its owner.
   if (owner_ != nullptr) queue_->finish_block(*this);

@@ -58,14 +58,18 @@ class Queue final : public SubmissionQueue {
   void write_launch(const Launch& launch);
   [[nodiscard]] std::shared_ptr<const wick::Program> compile(const ir::Kernel& kernel);
   [[nodiscard]] uint64_t last_use(const Block& block);
+  // Where so many bytes may wait for the copy of an upload; nullptr: no memory.
+  [[nodiscard]] Block* reserve_staging(size_t bytes, size_t& offset);
 
   std::shared_ptr<Device> device_;
   Owned<id<MTLCommandBuffer>> commands_;  // that is open
   Owned<id<MTLComputeCommandEncoder>> encoder_;
   id<MTLComputePipelineState> bound_pipeline_ = nil;
   std::array<Binding, 31> bound_{};
-  size_t launches_ = 0;      // in the open command buffer
-  size_t staged_bytes_ = 0;  // for it
+  size_t launches_ = 0;                         // in the open command buffer
+  size_t staged_bytes_ = 0;                     // for it
+  std::deque<std::unique_ptr<Block>> staging_;  // of small uploads; the last is written from staging_used_ on
+  size_t staging_used_ = 0;
   std::deque<Running> running_;
   uint64_t done_ = 0;                 // the last number
   Owned<id<MTLCommandBuffer>> last_;  // that was submitted

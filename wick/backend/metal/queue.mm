@@ -17,6 +17,7 @@ namespace {
 // A GPU that has nothing to do gets its first work early; then there are few command buffers.
 constexpr size_t kLaunchesWhileIdle = 32, kLaunchesPerSubmission = 256;
 constexpr size_t kStagedBytesPerSubmission = size_t{64} << 20;
+constexpr size_t kStagingBytes = size_t{64} << 10;
 // The host is so many submissions ahead of the device at most.
 constexpr size_t kRunningSubmissions = 4;
 
@@ -65,6 +66,7 @@ Queue::~Queue() {
   @autoreleasepool {
     if (encoder_) [encoder_.get() endEncoding];
     for (const Running& submission : running_) [submission.commands.get() waitUntilCompleted];
+    for (const std::unique_ptr<Block>& block : staging_) device_->residency().remove(block->handle());
   }
 }
 
@@ -183,10 +185,29 @@ void Queue::fill(Buffer& target, size_t offset, size_t bytes, std::byte value) {
   }
 }
 
+// One after another in a block; the oldest block is used again when what was copied from it is done.
+Block* Queue::reserve_staging(size_t bytes, size_t& offset) {
+  if (staging_.empty() || staging_used_ + bytes > kStagingBytes) {
+    if (!staging_.empty() && staging_.front()->last_use <= done_) {
+      staging_.push_back(std::move(staging_.front()));
+      staging_.pop_front();
+    } else {
+      Owned<id<MTLBuffer>> handle([device_->handle() newBufferWithLength:kStagingBytes options:MTLResourceStorageModeShared]);
+      if (!handle) return nullptr;
+      device_->residency().add(handle.get());
+      staging_.push_back(std::make_unique<Block>(nullptr, std::move(handle), 0, kStagingBytes));
+    }
+    staging_used_ = 0;
+  }
+  offset = staging_used_;
+  staging_used_ += (bytes + 15) / 16 * 16;
+  return staging_.back().get();
+}
+
 void Queue::upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) {
   if (bytes == 0) return;
   @autoreleasepool {
-    std::unique_ptr<Block> staging;  // goes when the lock is free; the command buffer keeps its memory
+    std::unique_ptr<Block> own;  // of a large one; goes when the lock is free; the command buffer keeps its memory
     const std::lock_guard lock(mutex_);
     const Span to = Span::of(target, offset, bytes);
     if (to.block->last_use > done_) retire();
@@ -195,10 +216,12 @@ void Queue::upload(const std::byte* source, Buffer& target, size_t offset, size_
       std::memcpy(to.block->contents() + to.offset, source, bytes);
       return;
     }
-    staging = allocate_block(std::static_pointer_cast<Queue>(shared_from_this()), bytes);
+    size_t first = 0;
+    if (bytes > kStagingBytes) own = allocate_block(std::static_pointer_cast<Queue>(shared_from_this()), bytes);
+    Block* const staging = bytes > kStagingBytes ? own.get() : reserve_staging(bytes, first);
     if (staging == nullptr) fail(ErrorCode::out_of_memory, "{}: no {} bytes for an upload", device_->place(), bytes);
-    std::memcpy(staging->contents(), source, bytes);
-    byte_kernels_.copy(*staging, 0, *to.block, to.offset, bytes);
+    std::memcpy(staging->contents() + first, source, bytes);
+    byte_kernels_.copy(*staging, first, *to.block, to.offset, bytes);
     staged_bytes_ += bytes;
     if (staged_bytes_ >= kStagedBytesPerSubmission) submit();
   }
