@@ -1,6 +1,7 @@
 // What the mistakes of a caller are answered with: the function that was called, what it was given, and what it takes.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <string>
@@ -9,6 +10,7 @@
 #include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/tensor/backward.h"
+#include "wick/tensor/files.h"
 #include "wick/tensor/ops/einsum.h"
 #include "wick/tensor/tensor.h"
 #include "wick/tensor/variable.h"
@@ -121,7 +123,8 @@ TEST(Errors, OfViewsSayWhatFits) {
        [&] { (void)x.narrow(1, -1, 1); }},
       {"stride_slice: 3 elements from 0 on by 2 are out of range for dimension 1 of shape [2, 3]; allowed: elements 0 to 2",
        [&] { (void)x.stride_slice(1, 0, 3, 2); }},
-      {"stride_slice: -9223372036854775808 elements from 0 on by 1 are out of range for dimension 1 of shape [2, 3]; allowed: elements 0 to 2",
+      {"stride_slice: -9223372036854775808 elements from 0 on by 1 are out of range for dimension 1 of shape [2, 3]; allowed: elements 0 "
+       "to 2",
        [&] { (void)x.stride_slice(1, 0, std::numeric_limits<int64_t>::min(), 1); }},
       {"stride_slice: step 0 for Tensor[[2, 3], f32]; allowed: 1 or more", [&] { (void)x.stride_slice(1, 0, 1, 0); }},
       {"unfold: windows of 5 every 1 elements of dimension 1 of shape [2, 3]; allowed: windows of 0 to 3, a step of 1 or more",
@@ -162,7 +165,6 @@ TEST(Errors, OfMakingAndReadingCountElements) {
       {"from_bytes: 12 bytes given for shape [2, 2] of f32, which has 16",
        [&] { (void)Tensor::from_bytes(std::as_bytes(std::span(three)), {2, 2}, DType::f32, Device::cpu()); }},
       {"Tensor::of: the nested braces are ragged: one part has shape [1], another [2]", [] { (void)Tensor::of<float>({{1, 2}, {3}}); }},
-      {"shape [2, -3]: extent -3 is negative", [] { (void)Tensor::zeros({2, -3}); }},
       {"arange: from 0 to 5 by 0: the step must not be 0, and all must be finite", [] { (void)Tensor::arange(0, 5, 0); }},
       {"item: Tensor[[2, 3], f32] has 6 elements; exactly 1 is needed", [] { (void)kX.item(); }},
       {"to_scalar: Tensor[[2, 3], f32] has rank 2; a tensor of rank 0 is needed", [] { (void)kX.to_scalar<float>(); }},
@@ -181,6 +183,69 @@ TEST(Errors, OfMakingAndReadingCountElements) {
     const std::string message = message_of(ErrorCode::out_of_memory, [&] { (void)call(); });
     EXPECT_EQ(message.find(name + ": cpu: out of memory: requested 4503599627370496 bytes, "), 0U) << message;
     EXPECT_EQ(message.find("model"), std::string::npos) << message;
+  }
+}
+
+struct Call {
+  std::string function;
+  std::function<void()> body;
+};
+
+TEST(Errors, OfExtentsThatAFunctionComputesNameIt) {
+  const Tensor narrow = Tensor::ones({1, 1, 1, 1, 1, 1, 1, 1});
+  expect_messages({
+      {"eye: shape [-1, -1]: extent -1 is negative; allowed: 0 or more", [] { (void)Tensor::eye(-1); }},
+      {"tril2: shape [-1, -1]: extent -1 is negative; allowed: 0 or more", [] { (void)Tensor::tril2(-1); }},
+      {"triu2: shape [-1, -1]: extent -1 is negative; allowed: 0 or more", [] { (void)Tensor::triu2(-1); }},
+      {"eye: shape [4294967296, 4294967296]: more than 2^63 - 1 elements", [] { (void)Tensor::eye(int64_t{1} << 32); }},
+      {"reshape: shape [-2, 3]: extent -2 is negative; allowed: 0 or more, and one -1 for what is left", [] { (void)kX.reshape({-2, 3}); }},
+      {"reshape: shape [1, 1, 1, 1, 1, 1, 1, 2, 3]: rank 9 is above 8", [] { (void)kX.reshape({1, 1, 1, 1, 1, 1, 1, 2, 3}); }},
+      {"unsqueeze: shape [1, 1, 1, 1, 1, 1, 1, 1] has the largest rank, 8", [&] { (void)narrow.unsqueeze(0); }},
+      {"stack: unsqueeze: shape [1, 1, 1, 1, 1, 1, 1, 1] has the largest rank, 8", [&] { (void)Tensor::stack({narrow}, 0); }},
+      {"unfold: shape [1, 1, 1, 1, 1, 1, 1, 1, 1]: rank 9 is above 8", [&] { (void)narrow.unfold(0, 1, 1); }},
+      {"broadcast_left: shape [2, 1, 1, 1, 1, 1, 1, 1, 1]: rank 9 is above 8", [&] { (void)narrow.broadcast_left({2}); }},
+  });
+}
+
+TEST(Errors, OfFilesNameTheTensorThatIsEmpty) {
+  const std::string rest = "tensor 'b' is empty: it was never assigned, or was moved from; assign another to it first";
+  const NamedTensors tensors = {{"a", kX}, {"b", Tensor()}};
+  expect_messages({
+      {"save_safetensors: " + rest, [&] { save_safetensors(tensors, "none.safetensors"); }},
+      {"save_safetensors_sharded: " + rest, [&] { (void)save_safetensors_sharded(tensors, "none", 1000); }},
+      {"write_npz: " + rest, [&] { write_npz(tensors, "none.npz"); }},
+  });
+  EXPECT_FALSE(std::filesystem::exists("none.npz"));
+}
+
+TEST(Errors, OfMemoryNameTheFunctionWhoseResultDoesNotFit) {
+  const int64_t many = int64_t{1} << 45;
+  const Tensor wide = Tensor::zeros({1}).broadcast_to({many});
+  const Tensor turned = Tensor::zeros({1 << 11, 1}).broadcast_to({1 << 11, int64_t{1} << 34}).t();
+  for (const auto& [function, body] : std::vector<Call>{
+           {"empty", [&] { (void)Tensor::empty({many}); }},
+           {"arange", [&] { (void)Tensor::arange(0, static_cast<double>(many)); }},
+           {"eye", [&] { (void)Tensor::eye(1 << 23); }},
+           {"tril2", [&] { (void)Tensor::tril2(1 << 23); }},
+           {"copy", [&] { (void)wide.copy(); }},
+           {"to_dtype", [&] { (void)wide.to_dtype(DType::f64); }},
+           {"reshape", [&] { (void)turned.reshape({many}); }},
+           {"cat", [&] { (void)Tensor::cat({wide, wide}, 0); }},
+           {"stack", [&] { (void)Tensor::stack({wide, wide}, 0); }},
+           {"pad_with_zeros", [&] { (void)Tensor::zeros({1}).pad_with_zeros(0, many, 0); }},
+           {"pad_with_same", [&] { (void)Tensor::zeros({1}).pad_with_same(0, many, 0); }},
+           {"roll", [&] { (void)wide.roll(1, 0); }},
+           {"repeat", [&] { (void)kX.repeat({1 << 22, 1 << 22}); }},
+           {"add", [&] { (void)(wide + wide); }},
+           {"exp", [&] { (void)wide.exp(); }},
+           {"gt", [&] { (void)wide.gt(wide); }},
+           {"softmax", [&] { (void)wide.softmax(0); }},
+           {"cumsum", [&] { (void)wide.cumsum(0); }},
+           {"sum", [&] { (void)Tensor::zeros({1, 1}).broadcast_to({many, 2}).sum(1); }},
+           {"matmul", [&] { (void)Tensor::zeros({1 << 23, 1}).matmul(Tensor::zeros({1, 1 << 22})); }},
+       }) {
+    const std::string message = message_of(ErrorCode::out_of_memory, body);
+    EXPECT_EQ(message.find(function + ": "), 0U) << message;
   }
 }
 

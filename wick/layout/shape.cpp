@@ -15,7 +15,7 @@ Shape::Shape(std::span<const int64_t> dims) {
   std::copy(dims.begin(), dims.end(), dims_.begin());
   bool empty = false;
   for (const int64_t extent : dims) {
-    if (extent < 0) fail(ErrorCode::shape_mismatch, "shape [{}]: extent {} is negative", fmt::join(dims, ", "), extent);
+    if (extent < 0) fail(ErrorCode::shape_mismatch, "shape [{}]: extent {} is negative; allowed: 0 or more", fmt::join(dims, ", "), extent);
     empty = empty || extent == 0;
   }
   for (const int64_t extent : dims) {

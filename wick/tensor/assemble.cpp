@@ -1,10 +1,12 @@
 // Tensors made by placing others side by side.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "wick/base/fail.h"
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/fill.h"
 #include "wick/tensor/ops/index_ids.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"
@@ -29,16 +31,12 @@ void check_parts(std::string_view function, std::span<const Tensor> tensors, int
   }
 }
 
-}  // namespace
-
-Tensor Tensor::cat(std::span<const Tensor> tensors, int dim) {
-  if (tensors.empty()) fail(ErrorCode::invalid_argument, "cat: no tensors given; at least one is needed");
-  check_assigned("cat", tensors);
-  const int axis = resolve_dim("cat", dim, tensors.front().shape());
-  check_parts("cat", tensors, axis);
+// cat of parts that fit, for `function`.
+Tensor joined(std::string_view function, std::span<const Tensor> tensors, int axis) {
   int64_t extent = 0;
-  for (const Tensor& tensor : tensors) extent = checked_extent("cat", tensor, Checked(extent) + tensor.shape()[axis]);
-  Tensor result = empty(with_extent(tensors.front().shape(), axis, extent), tensors.front().dtype(), tensors.front().device());
+  for (const Tensor& tensor : tensors) extent = checked_extent(function, tensor, Checked(extent) + tensor.shape()[axis]);
+  const Tensor& first = tensors.front();
+  Tensor result = make_result(function, with_extent(first.shape(), axis, extent), first.dtype(), first.device());
   std::vector<const Tensor*> inputs;
   int64_t start = 0;
   for (const Tensor& tensor : tensors) {
@@ -58,14 +56,24 @@ Tensor Tensor::cat(std::span<const Tensor> tensors, int dim) {
   return result;
 }
 
+}  // namespace
+
+Tensor Tensor::cat(std::span<const Tensor> tensors, int dim) {
+  if (tensors.empty()) fail(ErrorCode::invalid_argument, "cat: no tensors given; at least one is needed");
+  check_assigned("cat", tensors);
+  const int axis = resolve_dim("cat", dim, tensors.front().shape());
+  check_parts("cat", tensors, axis);
+  return joined("cat", tensors, axis);
+}
+
 Tensor Tensor::stack(std::span<const Tensor> tensors, int dim) {
   if (tensors.empty()) fail(ErrorCode::invalid_argument, "stack: no tensors given; at least one is needed");
   check_assigned("stack", tensors);
   const int axis = resolve_new_dim("stack", dim, tensors.front().shape());
   check_parts("stack", tensors, -1);
   std::vector<Tensor> parts;
-  for (const Tensor& tensor : tensors) parts.push_back(tensor.unsqueeze(axis));
-  return cat(parts, axis);
+  for (const Tensor& tensor : tensors) parts.push_back(on_behalf_of("stack", [&] { return tensor.unsqueeze(axis); }));
+  return joined("stack", parts, axis);
 }
 
 Tensor Tensor::pad_with_zeros(int dim, int64_t left, int64_t right) const {
@@ -77,7 +85,8 @@ Tensor Tensor::pad_with_zeros(int dim, int64_t left, int64_t right) const {
   }
   const int64_t length = shape()[axis];
   const int64_t padded = checked_extent("pad_with_zeros", *this, Checked(left) + length + right);
-  Tensor result = zeros(with_extent(shape(), axis, padded), dtype(), device());
+  Tensor result = make_result("pad_with_zeros", with_extent(shape(), axis, padded), dtype(), device());
+  fill(result, 0, "pad_with_zeros");
   wick::copy(detach(), result.narrow(axis, left, length));
   const auto gradient = [axis, left, length](GradientContext& context) { context.give(0, context.gradient().narrow(axis, left, length)); };
   const Tensor* const input = this;
@@ -97,7 +106,7 @@ Tensor Tensor::pad_with_same(int dim, int64_t left, int64_t right) const {
   if (length == 0) fail(ErrorCode::shape_mismatch, "pad_with_same: dimension {} of {} has no slice to repeat", dim, describe());
   const Tensor first = narrow(axis, 0, 1).broadcast_to(with_extent(shape(), axis, left));
   const Tensor last = narrow(axis, length - 1, 1).broadcast_to(with_extent(shape(), axis, right));
-  return cat({first, *this, last}, axis);
+  return joined("pad_with_same", std::array{first, *this, last}, axis);
 }
 
 Tensor Tensor::roll(int64_t shift, int dim) const {
@@ -108,7 +117,7 @@ Tensor Tensor::roll(int64_t shift, int dim) const {
   const int64_t rest = shift % length;
   const int64_t places = rest < 0 ? rest + length : rest;
   if (places == 0) return *this;
-  return cat({narrow(axis, length - places, places), narrow(axis, 0, length - places)}, axis);
+  return joined("roll", std::array{narrow(axis, length - places, places), narrow(axis, 0, length - places)}, axis);
 }
 
 Tensor Tensor::repeat(const Shape& times) const {
@@ -125,7 +134,8 @@ Tensor Tensor::repeat(const Shape& times) const {
     for (int before = 0; before < dim; ++before) outer = checked_extent("repeat", result, Checked(outer) * result.shape()[before]);
     const int64_t block = outer == 0 ? 0 : result.elements() / outer;
     const Shape repeated = with_extent(result.shape(), dim, checked_extent("repeat", result, Checked(result.shape()[dim]) * times[dim]));
-    result = result.reshape({outer, 1, block}).broadcast_to({outer, times[dim], block}).reshape(repeated);
+    const Shape blocks{outer, times[dim], block};
+    result = on_behalf_of("repeat", [&] { return result.reshape({outer, 1, block}).broadcast_to(blocks).reshape(repeated); });
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// The null test of functions that take tensors: each makes it first, so that its own name is in the error.
+// What functions of tensors begin with, so that their own name is in the error: the null test of their operands, and memory for the result.
 #pragma once
 
 #include <initializer_list>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "wick/tensor/files.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -31,5 +32,22 @@ inline void check_assigned(std::string_view function, std::span<const Tensor> te
       Tensor::fail_empty(function, "tensor " + std::to_string(index));
   }
 }
+
+// The same of tensors that have names, which are what is named.
+inline void check_assigned(std::string_view function, const NamedTensors& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    if (!tensor.defined()) [[unlikely]]
+      Tensor::fail_empty(function, "tensor '" + name + "'");
+  }
+}
+
+// Errors: those of Shape, naming `function`, which the user called.
+[[nodiscard]] Shape checked_shape(std::string_view function, std::span<const int64_t> extents);
+[[nodiscard]] inline Shape checked_shape(std::string_view function, std::initializer_list<int64_t> extents) {
+  return checked_shape(function, std::span(extents.begin(), extents.size()));
+}
+
+// Uninitialised, for the result of an op. Errors: as Tensor::empty, naming `function`, which the user called.
+[[nodiscard]] Tensor make_result(std::string_view function, const Shape& shape, DType dtype, const Device& device);
 
 }  // namespace wick

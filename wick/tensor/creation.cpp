@@ -18,10 +18,10 @@ Tensor Tensor::arange(double start, double end, double step, DType dtype, const 
     fail(ErrorCode::out_of_memory, "arange: {} elements from {} to {} by {}; at most 2^53 can be made", count, start, end, step);
   // Refused before memory is taken here: more than the device holds.
   constexpr double kSmall = 1 << 20;
-  if (count > kSmall) (void)empty({static_cast<int64_t>(count)}, DType::f64, device);
+  if (count > kSmall) (void)make_result("arange", {static_cast<int64_t>(count)}, DType::f64, device);
   std::vector<double> values(static_cast<size_t>(std::max(count, 0.0)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = start + static_cast<double>(i) * step;
-  return from_vector(values, {static_cast<int64_t>(values.size())}, device).to_dtype(dtype);
+  return on_behalf_of("arange", [&] { return from_vector(values, {static_cast<int64_t>(values.size())}, device).to_dtype(dtype); });
 }
 
 std::vector<Tensor> Tensor::meshgrid(std::span<const Tensor> tensors, bool xy_indexing) {

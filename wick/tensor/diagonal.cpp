@@ -6,6 +6,7 @@
 #include "wick/base/fail.h"
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/fill.h"
 #include "wick/tensor/tape.h"
 #include "wick/tensor/tensor.h"
 
@@ -43,7 +44,8 @@ Tensor diagonal_of(const Tensor& x, const DiagonalParams& params);
 
 // Zeros of that shape with `values` on a diagonal: what diagonal_of takes apart, and its gradient.
 Tensor on_diagonal(const Tensor& values, const Shape& shape, const DiagonalParams& params) {
-  Tensor result = Tensor::zeros(shape, values.dtype(), values.device());
+  Tensor result = make_result("diag", shape, values.dtype(), values.device());
+  fill(result, 0, "diag");
   copy(values.detach(), Tensor(result.storage(), diagonal_layout(result.layout(), params)));
   const auto gradient = [](GradientContext& context) {
     context.give(0, diagonal_of(context.gradient(), context.parameters<DiagonalParams>()));
@@ -81,15 +83,20 @@ Tensor triangle_of(const Tensor& x, std::string_view name, int diagonal, bool lo
 }  // namespace
 
 Tensor Tensor::eye(int64_t n, DType dtype, const Device& device) {
-  Tensor result = zeros({n, n}, dtype, device);
+  Tensor result = make_result("eye", checked_shape("eye", {n, n}), dtype, device);
+  fill(result, 0, "eye");
   result.view(diagonal_layout(result.layout(), {0, 0, 1})).one_set();
   return result;
 }
 
-Tensor Tensor::tril2(int64_t n, DType dtype, const Device& device) { return lower_triangle(n, n, 0, device).to_dtype(dtype); }
+Tensor Tensor::tril2(int64_t n, DType dtype, const Device& device) {
+  (void)checked_shape("tril2", {n, n});
+  return on_behalf_of("tril2", [&] { return lower_triangle(n, n, 0, device).to_dtype(dtype); });
+}
 
 Tensor Tensor::triu2(int64_t n, DType dtype, const Device& device) {
-  return lower_triangle(n, n, 0, device).t().contiguous().to_dtype(dtype);
+  (void)checked_shape("triu2", {n, n});
+  return on_behalf_of("triu2", [&] { return lower_triangle(n, n, 0, device).t().contiguous().to_dtype(dtype); });
 }
 
 Tensor Tensor::tril(int diagonal) const { return triangle_of(*this, "tril", diagonal, true); }
@@ -111,7 +118,7 @@ Tensor Tensor::diag(int offset) const {
   if (rank() == 2) return diagonal(offset);
   if (rank() != 1) fail(ErrorCode::shape_mismatch, "diag: {} must be a vector or a matrix", describe());
   const int64_t side = checked_extent("diag", *this, Checked(elements()) + std::abs(int64_t{offset}));
-  return on_diagonal(*this, {side, side}, {offset, 0, 1});
+  return on_diagonal(*this, checked_shape("diag", {side, side}), {offset, 0, 1});
 }
 
 }  // namespace wick

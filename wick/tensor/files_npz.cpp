@@ -1,4 +1,5 @@
 #include "wick/formats/npz.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/files.h"
 
 namespace wick {
@@ -23,6 +24,7 @@ Tensor read_npz(const std::filesystem::path& path, std::string_view array, const
 }
 
 void write_npz(const NamedTensors& tensors, const std::filesystem::path& path, NpzCompression compression) {
+  check_assigned("write_npz", tensors);
   NpzWriter writer(path, compression == NpzCompression::none ? ZipMethod::stored : ZipMethod::deflated);
   for (const auto& [name, tensor] : tensors) writer.add(name, tensor.dtype(), tensor.shape(), tensor.to_bytes());
   writer.finish();

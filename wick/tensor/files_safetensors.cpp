@@ -3,6 +3,7 @@
 #include "wick/formats/safetensors.h"
 #include "wick/formats/safetensors_writer.h"
 #include "wick/formats/sharded_safetensors.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/files.h"
 #include "wick/tensor/host_bytes.h"
 
@@ -21,7 +22,8 @@ NamedTensors import_all(const File& file, const Device& device) {
 }
 
 // Tensors come to the host one by one, as they are written.
-SafetensorsWriter writer_of(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
+SafetensorsWriter writer_of(std::string_view function, const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
+  check_assigned(function, tensors);
   SafetensorsWriter writer;
   for (const auto& [key, value] : metadata) writer.add_metadata(key, value);
   for (const auto& [name, tensor] : tensors) {
@@ -45,12 +47,12 @@ NamedTensors load_safetensors(std::span<const std::byte> bytes, const std::strin
 }
 
 void save_safetensors(const NamedTensors& tensors, const std::filesystem::path& path, const std::map<std::string, std::string>& metadata) {
-  writer_of(tensors, metadata).write(path);
+  writer_of("save_safetensors", tensors, metadata).write(path);
 }
 
 std::filesystem::path save_safetensors_sharded(const NamedTensors& tensors, const std::filesystem::path& folder, uint64_t max_shard_bytes,
                                                const std::map<std::string, std::string>& metadata) {
-  return writer_of(tensors, metadata).write_sharded(folder, max_shard_bytes);
+  return writer_of("save_safetensors_sharded", tensors, metadata).write_sharded(folder, max_shard_bytes);
 }
 
 }  // namespace wick

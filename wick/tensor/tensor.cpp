@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <typeinfo>
 
 #include "wick/base/block_cache.h"
 #include "wick/base/fail.h"
@@ -74,23 +75,27 @@ std::shared_ptr<const Storage> storage_of(const Device& device, DType dtype, std
   return std::allocate_shared<Storage>(BlockAllocator<Storage>(), device, dtype, std::move(shared));
 }
 
-}  // namespace
-
-Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime) {
+Tensor allocated(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime) {
   std::unique_ptr<Buffer> buffer = device.runtime().allocate(static_cast<size_t>(storage_bytes_of(shape, dtype)), lifetime);
   if (platform::kSpoilsFreshMemory && lifetime == Lifetime::transient && device.caps().host_memory)
     std::memset(buffer->host_data(), 0xff, buffer->bytes());
   return Tensor(storage_of(device, dtype, std::move(buffer)), Layout(shape));
 }
 
-namespace {
+// An error of a driver keeps its type, and with it the driver's code.
+Tensor allocated_for(std::string_view function, const Shape& shape, DType dtype, const Device& device, Lifetime lifetime) {
+  try {
+    return allocated(shape, dtype, device, lifetime);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::device_lost || typeid(error) != typeid(Error)) throw;
+    throw Error(error, fmt::format("{}: {}", function, error.what()));
+  }
+}
 
 Tensor filled(std::string_view function, const Shape& shape, double value, DType dtype, const Device& device) {
-  return on_behalf_of(function, [&] {
-    Tensor result = Tensor::empty(shape, dtype, device);
-    fill(result, value);
-    return result;
-  });
+  Tensor result = make_result(function, shape, dtype, device);
+  fill(result, value, function);
+  return result;
 }
 
 void check_bytes(std::string_view function, size_t given, const Shape& shape, DType dtype) {
@@ -101,6 +106,20 @@ void check_bytes(std::string_view function, size_t given, const Shape& shape, DT
 }
 
 }  // namespace
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime) {
+  // What lasts belongs to a model, and a user of programs knows no such function.
+  if (lifetime == Lifetime::persistent) return allocated(shape, dtype, device, lifetime);
+  return allocated_for("empty", shape, dtype, device, lifetime);
+}
+
+Shape checked_shape(std::string_view function, std::span<const int64_t> extents) {
+  return on_behalf_of(function, [&] { return Shape(extents); });
+}
+
+Tensor make_result(std::string_view function, const Shape& shape, DType dtype, const Device& device) {
+  return allocated_for(function, shape, dtype, device, Lifetime::transient);
+}
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype, const Device& device) {
   return filled("full", shape, value, dtype, device);
@@ -115,17 +134,25 @@ void Tensor::check_elements(std::string_view function, size_t given, const Shape
   fail(ErrorCode::shape_mismatch, "{}: {} elements given for shape {}, which has {}", function, given, shape.to_string(), shape.elements());
 }
 
+namespace {
+
+Tensor uploaded(std::string_view function, std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device) {
+  Tensor result = make_result(function, shape, dtype, device);
+  device.runtime().queue().upload(bytes.data(), result.storage()->buffer(), 0, bytes.size());
+  return result;
+}
+
+}  // namespace
+
 Tensor Tensor::from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device) {
   check_bytes("from_bytes", bytes.size(), shape, dtype);
-  Tensor result = empty(shape, dtype, device);
-  device.runtime().queue().upload(bytes.data(), result.storage_->buffer(), 0, bytes.size());
-  return result;
+  return uploaded("from_bytes", bytes, shape, dtype, device);
 }
 
 Tensor Tensor::import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
                            std::shared_ptr<const void> owner) {
   check_bytes("import_host", bytes.size(), shape, dtype);
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment_of(dtype) != 0) return from_bytes(bytes, shape, dtype, device);
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment_of(dtype) != 0) return uploaded("import_host", bytes, shape, dtype, device);
   std::shared_ptr<Buffer> buffer =
       device.runtime().import_host(const_cast<std::byte*>(bytes.data()), bytes.size(), std::move(owner));  // NOLINT: see import_host
   return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(shape));

@@ -146,7 +146,7 @@ Tensor Tensor::broadcast_left(const Shape& left) const {
   check_assigned("broadcast_left", *this);
   std::vector<int64_t> dims(left.dims().begin(), left.dims().end());
   dims.insert(dims.end(), this->dims().begin(), this->dims().end());
-  return broadcast_to(Shape(std::span<const int64_t>(dims)));
+  return broadcast_to(checked_shape("broadcast_left", dims));
 }
 
 Tensor Tensor::squeeze(int dim) const {
@@ -208,7 +208,8 @@ Tensor Tensor::unfold(int dim, int64_t size, int64_t step) const {
   strides.push_back(strides[at]);
   extents[at] = (extents[at] - size) / step + 1;
   if (extents[at] > 1 && elements() > 0) strides[at] *= step;
-  const Layout layout(Shape(std::span<const int64_t>(extents)), std::span<const int64_t>(strides), layout_.offset());
+  const Shape windows = checked_shape("unfold", extents);
+  const Layout layout(windows, std::span<const int64_t>(strides), layout_.offset());
   return tracked_view(*this, view(layout), "unfold", unfold_gradient, UnfoldParams{axis, step});
 }
 
@@ -272,7 +273,7 @@ Tensor Tensor::reshape(const Shape& shape) const {
   if (const std::optional<Layout> layout = layout_.reshape(shape)) {
     return tracked_view(*this, view(*layout), "reshape", reshape_gradient, 0);
   }
-  return contiguous().reshape(shape);
+  return on_behalf_of("reshape", [&] { return contiguous(); }).reshape(shape);
 }
 
 Tensor Tensor::reshape(std::initializer_list<int64_t> dims) const {
@@ -292,8 +293,12 @@ Tensor Tensor::reshape(std::initializer_list<int64_t> dims) const {
            elements());
     }
     *hole = elements() / others.value_or(1);
+  } else if (const auto negative = std::find_if(extents.begin(), extents.end(), [](int64_t extent) { return extent < 0; });
+             negative != extents.end()) {
+    fail(ErrorCode::shape_mismatch, "reshape: shape [{}]: extent {} is negative; allowed: 0 or more, and one -1 for what is left",
+         fmt::join(extents, ", "), *negative);
   }
-  return reshape(Shape(std::span<const int64_t>(extents)));
+  return reshape(checked_shape("reshape", extents));
 }
 
 Tensor Tensor::flatten(int first, int last) const {

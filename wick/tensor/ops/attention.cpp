@@ -181,10 +181,10 @@ AttentionState attend(const Tensor& given, const Tensor& key, const Tensor& valu
   params.has_sinks = add_bias(inputs, plain.sinks, "sinks", {heads});
   params.has_slopes = add_bias(inputs, plain.slopes, "slopes", {heads});
   params.has_mask = add_bias(inputs, plain.mask, "mask", {heads, tokens, biases.mask ? biases.mask->shape().last() : 0});
-  AttentionState state{Tensor::empty({tokens, heads, value.shape()[2]}, DType::f32, query.device()), {}};
+  AttentionState state{make_result("attention", {tokens, heads, value.shape()[2]}, DType::f32, query.device()), {}};
   std::vector<Tensor*> outputs{&state.value};
   if (with_logarithms) {
-    state.log_sum_exp = Tensor::empty({tokens, heads}, DType::f32, query.device());
+    state.log_sum_exp = make_result("attention", {tokens, heads}, DType::f32, query.device());
     outputs.push_back(&state.log_sum_exp);
   }
   apply(OpId::attention, &params, bytes_of(params), inputs, outputs);
@@ -214,7 +214,7 @@ Tensor attention(const Tensor& given, const Tensor& key, const Tensor& value, co
   }
   if (query.is_tracked() || key.is_tracked() || value.is_tracked()) return attention_from_parts(query, key, value, sequence);
   const int64_t length = sequence.past + tokens;
-  if (tokens == 0) return Tensor::empty({0, query.shape()[1], value.shape()[2]}, DType::f32, query.device());
+  if (tokens == 0) return make_result("attention", {0, query.shape()[1], value.shape()[2]}, DType::f32, query.device());
   // One block holds all positions.
   const std::array<int32_t, 4> numbers{0, static_cast<int32_t>(tokens), static_cast<int32_t>(length), 0};
   const Tensor plan = Tensor::from_span(std::span<const int32_t>(numbers), {4}, query.device());

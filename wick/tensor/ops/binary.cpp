@@ -173,7 +173,7 @@ Tensor binary(BinaryKind kind, const Tensor& lhs, const Tensor& rhs) {
     fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, lhs.describe(), kFloatsOnly);
   }
   const Shape shape = broadcast_operands(name, lhs, rhs);
-  Tensor result = Tensor::empty(shape, lhs.dtype(), lhs.device());
+  Tensor result = make_result(name, shape, lhs.dtype(), lhs.device());
   const BinaryParams params{kind};
   if (lhs.shape() == shape && rhs.shape() == shape) {
     apply(OpId::binary, params, {&lhs, &rhs}, {&result});

@@ -103,7 +103,7 @@ Tensor Tensor::compare(CompareKind kind, const Tensor& other) const {
   check_assigned(name, {{"lhs", *this}, {"rhs", other}});
   check_dtype(OpId::compare, name, *this);
   const Shape common = broadcast_operands(name, *this, other);
-  Tensor result = Tensor::empty(common, DType::u8, device());
+  Tensor result = make_result(name, common, DType::u8, device());
   const Tensor left = detach().broadcast_to(common);
   const Tensor right = other.detach().broadcast_to(common);
   apply(OpId::compare, CompareParams{kind}, {&left, &right}, {&result});
@@ -123,7 +123,7 @@ Tensor Tensor::where_cond(const Tensor& on_true, const Tensor& on_false) const {
   }
   check_dtype(OpId::where_cond, "where_cond", on_true);
   const Shape common = broadcast_shapes(shape(), broadcast_operands("where_cond", on_true, on_false), "where_cond");
-  Tensor result = Tensor::empty(common, on_true.dtype(), device());
+  Tensor result = make_result("where_cond", common, on_true.dtype(), device());
   const Tensor condition = broadcast_to(common);
   const Tensor left = on_true.broadcast_to(common);
   const Tensor right = on_false.broadcast_to(common);

@@ -8,6 +8,7 @@
 #include "wick/base/fail.h"
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/fill.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
 
@@ -191,8 +192,9 @@ void check_extents(std::string_view op, const Tensor& x, const Tensor& kernel, c
 }
 
 // Sums of nothing: zeros, whose gradients are zeros.
-Tensor convolve_nothing(OpId op, const Tensor& x, const Tensor& kernel, const Shape& shape) {
-  Tensor result = Tensor::zeros(shape, x.dtype(), x.device());
+Tensor convolve_nothing(std::string_view name, OpId op, const Tensor& x, const Tensor& kernel, const Shape& shape) {
+  Tensor result = make_result(name, shape, x.dtype(), x.device());
+  fill(result, 0, name);
   const std::array<const Tensor*, 2> operands = {&x, &kernel};
   const auto gradient = [](GradientContext& context) {
     const Tensor& g = context.gradient();
@@ -202,9 +204,9 @@ Tensor convolve_nothing(OpId op, const Tensor& x, const Tensor& kernel, const Sh
   return result;
 }
 
-Tensor run(OpId op, const Tensor& x, const Tensor& kernel, const ConvParams& params, const Shape& shape) {
-  if (x.elements() == 0 || kernel.elements() == 0) return convolve_nothing(op, x, kernel, shape);
-  Tensor result = Tensor::empty(shape, x.dtype(), x.device());
+Tensor run(std::string_view name, OpId op, const Tensor& x, const Tensor& kernel, const ConvParams& params, const Shape& shape) {
+  if (x.elements() == 0 || kernel.elements() == 0) return convolve_nothing(name, op, x, kernel, shape);
+  Tensor result = make_result(name, shape, x.dtype(), x.device());
   apply(op, params, {&x, &kernel}, {&result});
   return result;
 }
@@ -218,7 +220,7 @@ Tensor conv(std::string_view op, const Tensor& x, const Tensor& kernel, const Co
   }
   const Pair extents = {conv_extent(x.dim(2), kernel.dim(2), params, 0), conv_extent(x.dim(3), kernel.dim(3), params, 1)};
   check_extents(op, x, kernel, extents);
-  return run(OpId::conv2d, x, kernel, params, {x.dim(0), kernel.dim(0), extents[0], extents[1]});
+  return run(op, OpId::conv2d, x, kernel, params, checked_shape(op, {x.dim(0), kernel.dim(0), extents[0], extents[1]}));
 }
 
 Tensor conv_transpose(std::string_view op, const Tensor& x, const Tensor& kernel, const ConvParams& params) {
@@ -235,7 +237,8 @@ Tensor conv_transpose(std::string_view op, const Tensor& x, const Tensor& kernel
   }
   const Pair extents = {transpose_extent(x.dim(2), kernel.dim(2), params, 0), transpose_extent(x.dim(3), kernel.dim(3), params, 1)};
   check_extents(op, x, kernel, extents);
-  return run(OpId::conv_transpose2d, x, kernel, params, {x.dim(0), kernel.dim(1) * params.groups, extents[0], extents[1]});
+  return run(op, OpId::conv_transpose2d, x, kernel, params,
+             checked_shape(op, {x.dim(0), kernel.dim(1) * params.groups, extents[0], extents[1]}));
 }
 
 void check_line(std::string_view op, const Tensor& x, const Tensor& kernel) {

@@ -22,10 +22,10 @@ void copy_reference(const void* /*params*/, std::span<const ReferenceTensor> inp
 
 void copy_gradient(GradientContext& context) { context.give(0, context.gradient().to_dtype(context.input_dtype(0))); }
 
-Tensor copied(const Tensor& source, DType dtype) {
+Tensor copied(std::string_view function, const Tensor& source, DType dtype) {
   if (is_quantized(dtype))
     fail(ErrorCode::unsupported, "to_dtype: {} to {}: quantize on the host instead", source.describe(), to_string(dtype));
-  Tensor result = Tensor::empty(source.shape(), dtype, source.device());
+  Tensor result = make_result(function, source.shape(), dtype, source.device());
   if (is_float(dtype)) {
     apply(OpId::copy, {&source}, {&result});
   } else {
@@ -84,7 +84,7 @@ void copy(const Tensor& source, const Tensor& target) {
 
 Tensor Tensor::to_dtype(DType dtype) const {
   check_assigned("to_dtype", *this);
-  return dtype == this->dtype() ? *this : copied(*this, dtype);
+  return dtype == this->dtype() ? *this : copied("to_dtype", *this, dtype);
 }
 
 Tensor Tensor::contiguous() const {
@@ -99,7 +99,7 @@ Tensor Tensor::copy() const {
       fail(ErrorCode::unsupported, "copy: {} is quantized and not row-major; convert it with to_dtype first", describe());
     return from_bytes(to_bytes(), shape(), dtype(), device());
   }
-  return copied(*this, dtype());
+  return copied("copy", *this, dtype());
 }
 
 }  // namespace wick

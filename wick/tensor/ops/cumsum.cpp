@@ -31,7 +31,7 @@ Tensor Tensor::cumsum(int dim) const {
   check_dtype(OpId::cumsum, "cumsum", *this);
   const int axis = resolve_dim("cumsum", dim, shape());
   const Tensor moved = axis == rank() - 1 ? *this : transpose(axis, -1);
-  const Tensor result = empty(shape(), dtype(), device());
+  const Tensor result = make_result("cumsum", shape(), dtype(), device());
   Tensor sums = axis == rank() - 1 ? result : result.transpose(axis, -1);
   apply(OpId::cumsum, {&moved}, {&sums});
   return axis == rank() - 1 ? sums : sums.transpose(axis, -1);

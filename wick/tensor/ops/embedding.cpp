@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -45,7 +46,7 @@ Tensor embedding(const Tensor& table, const Tensor& ids) {
   }
   std::vector<int64_t> dims(ids.shape().dims().begin(), ids.shape().dims().end());
   dims.push_back(table.shape()[1]);
-  Tensor result = Tensor::empty(Shape(std::span<const int64_t>(dims)), DType::f32, table.device());
+  Tensor result = make_result("embedding", Shape(std::span<const int64_t>(dims)), DType::f32, table.device());
   apply(OpId::embedding, {&table, &ids}, {&result});
   return result;
 }

@@ -122,7 +122,7 @@ Tensor Tensor::gather(const Tensor& ids, int dim) const {
   check_dtype(OpId::gather, "gather", *this);
   const int axis = resolve_dim("gather", dim, shape());
   check_extents("gather", "ids", ids, *this, axis);
-  Tensor result = empty(ids.shape(), dtype(), device());
+  Tensor result = make_result("gather", ids.shape(), dtype(), device());
   apply(OpId::gather, IndexParams{axis}, {this, &ids}, {&result});
   return result;
 }

@@ -64,7 +64,7 @@ Tensor Tensor::index_select(const Tensor& ids, int dim) const {
   check_ids("index_select", ids);
   check_dtype(OpId::index_select, "index_select", *this);
   const int axis = resolve_dim("index_select", dim, shape());
-  Tensor result = empty(with_extent(shape(), axis, ids.elements()), dtype(), device());
+  Tensor result = make_result("index_select", with_extent(shape(), axis, ids.elements()), dtype(), device());
   apply(OpId::index_select, IndexParams{axis}, {this, &ids}, {&result});
   return result;
 }

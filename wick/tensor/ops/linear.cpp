@@ -62,11 +62,15 @@ void gated_reference(const void* params, std::span<const ReferenceTensor> inputs
   }
 }
 
-Tensor empty_result(const Tensor& x, int64_t outputs) {
+Shape result_shape(const Tensor& x, int64_t outputs) {
   std::array<int64_t, kMaxRank> dims{};
   std::copy(x.shape().dims().begin(), x.shape().dims().end(), dims.begin());
   dims[static_cast<size_t>(x.rank() - 1)] = outputs;
-  return Tensor::empty(Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(x.rank()))), DType::f32, x.device());
+  return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(x.rank())));
+}
+
+Tensor empty_result(std::string_view op, const Tensor& x, int64_t outputs) {
+  return make_result(op, result_shape(x, outputs), DType::f32, x.device());
 }
 
 // [rows, last], also where one of them is 0.
@@ -133,7 +137,7 @@ void check_fusion(const char* op, const Tensor& x, std::span<const Tensor* const
     fail(ErrorCode::invalid_argument, "{}: a residual {} for {} weights; it goes with one", op, fusion.residual->describe(),
          weights.size());
   }
-  check_vector(op, "residual", *fusion.residual, empty_result(x, weights[0]->shape()[0]).shape());
+  check_vector(op, "residual", *fusion.residual, result_shape(x, weights[0]->shape()[0]));
 }
 
 // The operands of a fused call, each dense, behind x and its weights.
@@ -343,7 +347,7 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weigh
   results.reserve(weights.size());
   for (const Tensor* weight : weights) {
     check_weight("linear", x, *weight, 2);
-    results.push_back(empty_result(x, weight->shape()[0]));
+    results.push_back(empty_result("linear", x, weight->shape()[0]));
   }
   LinearParams plain = params;
   plain.has_norm = plain.has_bias = plain.has_residual = false;
@@ -378,7 +382,7 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
     fail(ErrorCode::shape_mismatch, "gated_linear: gate {} and up {} must agree in shape and dtype", gate.describe(), up.describe());
   }
   const std::array<const Tensor*, 2> weights{&gate, &up};
-  Tensor result = empty_result(x, gate.shape()[0]);
+  Tensor result = empty_result("gated_linear", x, gate.shape()[0]);
   const bool from_parts = activations.is_tracked() || any_tracked(weights) || (x.elements() == 0 && result.elements() > 0);
   LinearParams plain = params;
   plain.has_norm = plain.has_bias = plain.has_residual = false;

@@ -120,7 +120,7 @@ Tensor multiply(const ExpertCall& call, const Tensor& x, const Tensor& ids, Line
     tracked = tracked || biases[i].is_tracked();
   }
   const Tensor& weight = *call.weights[0];
-  Tensor result = Tensor::empty({ids.shape()[0], ids.shape()[1], weight.shape()[1]}, DType::f32, x.device());
+  Tensor result = make_result(call.name, {ids.shape()[0], ids.shape()[1], weight.shape()[1]}, DType::f32, x.device());
   if (result.elements() == 0) return result;
   if (weight.shape()[0] == 0)
     fail(ErrorCode::shape_mismatch, "{}: weight {} has no experts for ids {}", call.name, weight.describe(), ids.describe());

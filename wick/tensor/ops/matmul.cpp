@@ -76,7 +76,7 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
          rhs.shape().to_string(), k, rhs.dim(-2));
   }
   const Shape batch = broadcast_shapes(batch_of(lhs.shape()), batch_of(rhs.shape()), "matmul");
-  Tensor result = Tensor::empty(with_batch(batch, m, n), lhs.dtype(), lhs.device());
+  Tensor result = make_result("matmul", with_batch(batch, m, n), lhs.dtype(), lhs.device());
   const Tensor left = lhs.broadcast_to(with_batch(batch, m, k));
   const Tensor right = rhs.broadcast_to(with_batch(batch, k, n));
   if (k == 0) {  // sums of nothing: zeros, tracked where an operand is

@@ -108,7 +108,7 @@ Tensor softmax_of(const Tensor& x, int dim, bool log) {
   if (x.rank() == 0 && dim == -1) return softmax_of(x.reshape({1}), 0, log).reshape(Shape());
   const int axis = resolve_dim(name, dim, x.shape());
   if (axis != x.rank() - 1) return softmax_of(x.transpose(axis, -1), -1, log).transpose(axis, -1).contiguous();
-  Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
+  Tensor result = make_result(name, x.shape(), x.dtype(), x.device());
   apply(OpId::softmax, SoftmaxParams{log}, {&x}, {&result});
   return result;
 }
@@ -155,7 +155,7 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, const RmsNormParams& para
   check_assigned("rms_norm", {{"x", x}, {"weight", weight}});
   check_dtype(OpId::rms_norm, "rms_norm", x);
   const Tensor scale = row_of_weights("rms_norm", "weight", x, weight);
-  Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
+  Tensor result = make_result("rms_norm", x.shape(), x.dtype(), x.device());
   apply(OpId::rms_norm, params, {&x, &scale}, {&result});
   return result;
 }
@@ -175,7 +175,8 @@ SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, 
     return {sum, rms_norm(sum, scale, params)};
   }
   const Tensor rows = x.contiguous(), others = y.contiguous();
-  SumAndNorm result{Tensor::empty(x.shape(), x.dtype(), x.device()), Tensor::empty(x.shape(), x.dtype(), x.device())};
+  const auto new_result = [&] { return make_result("add_rms_norm", x.shape(), x.dtype(), x.device()); };
+  SumAndNorm result{new_result(), new_result()};
   dispatch(OpId::add_rms_norm, &params, {&rows, &others, &scale}, {&result.sum, &result.norm});
   return result;
 }
@@ -185,7 +186,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, flo
   check_dtype(OpId::layer_norm, "layer_norm", x);
   const Tensor scale = row_of_weights("layer_norm", "weight", x, weight);
   const Tensor shift = row_of_weights("layer_norm", "bias", x, bias);
-  Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
+  Tensor result = make_result("layer_norm", x.shape(), x.dtype(), x.device());
   apply(OpId::layer_norm, LayerNormParams{epsilon}, {&x, &scale, &shift}, {&result});
   return result;
 }

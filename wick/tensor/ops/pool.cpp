@@ -110,7 +110,7 @@ const OpRule rules::max_pool2d = {.defining_operand = 0, .reference = max_refere
 Tensor Tensor::avg_pool2d(std::array<int64_t, 2> kernel, std::optional<std::array<int64_t, 2>> stride) const {
   check_assigned("avg_pool2d", *this);
   const PoolParams params = check("avg_pool2d", OpId::avg_pool2d, *this, kernel, stride);
-  Tensor result = empty(result_shape(*this, params), dtype(), device());
+  Tensor result = make_result("avg_pool2d", result_shape(*this, params), dtype(), device());
   apply(OpId::avg_pool2d, params, {this}, {&result});
   return result;
 }
@@ -118,8 +118,8 @@ Tensor Tensor::avg_pool2d(std::array<int64_t, 2> kernel, std::optional<std::arra
 Tensor Tensor::max_pool2d(std::array<int64_t, 2> kernel, std::optional<std::array<int64_t, 2>> stride) const {
   check_assigned("max_pool2d", *this);
   const PoolParams params = check("max_pool2d", OpId::max_pool2d, *this, kernel, stride);
-  Tensor result = empty(result_shape(*this, params), dtype(), device());
-  const Tensor places = empty(result.shape(), DType::u32, device());
+  Tensor result = make_result("max_pool2d", result_shape(*this, params), dtype(), device());
+  const Tensor places = make_result("max_pool2d", result.shape(), DType::u32, device());
   dispatch(OpId::max_pool2d, &params, {this}, {&result, &places});
   // Each gradient goes to the place that its maximum came from.
   const auto gradient = [places](GradientContext& context) {

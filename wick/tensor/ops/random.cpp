@@ -6,6 +6,7 @@
 #include "wick/base/fail.h"
 #include "wick/op/philox.h"
 #include "wick/op/uniform_range.h"
+#include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -46,7 +47,7 @@ void random_reference(const void* params, std::span<const ReferenceTensor> /*inp
 }
 
 Tensor draw(std::string_view name, RandomParams params, const Shape& shape, DType dtype, const Device& device) {
-  Tensor result = on_behalf_of(name, [&] { return Tensor::empty(shape, dtype, device); });
+  Tensor result = make_result(name, shape, dtype, device);
   check_dtype(OpId::random, name, result);
   if (!std::isfinite(params.a) || !std::isfinite(params.b)) {
     fail(ErrorCode::invalid_argument, "{}: {} and {} must be finite", name, params.a, params.b);

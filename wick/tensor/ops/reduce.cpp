@@ -109,7 +109,7 @@ Tensor reduce(std::string_view name, ReduceKind kind, const Tensor& x, const std
   const ReduceParams params{kind, static_cast<int>(dims.size())};
   const Tensor arranged = std::is_sorted(order.begin(), order.end()) ? x : x.permute(order);
   if (x.elements() == 0 && shape.elements() > 0) return reduce_nothing(params, name, arranged, shape);
-  Tensor result = Tensor::empty(shape, gives_index(kind) ? DType::u32 : x.dtype(), x.device());
+  Tensor result = make_result(name, shape, gives_index(kind) ? DType::u32 : x.dtype(), x.device());
   if (gives_index(kind)) {
     const Tensor untracked = arranged.detach();
     apply(OpId::reduce, params, {&untracked}, {&result});

@@ -98,7 +98,7 @@ const OpRule rules::rope = {.defining_operand = 0,
 Tensor rope(const Tensor& x, const Tensor& table, RopeStyle style) {
   check_assigned("rope", {{"x", x}, {"table", table}});
   check_rotation("rope", x, table);
-  Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
+  Tensor result = make_result("rope", x.shape(), x.dtype(), x.device());
   const RopeParams params{style};
   apply(OpId::rope, params, {&x, &table}, {&result});
   return result;
@@ -150,7 +150,7 @@ Tensor rope_into_cache(const Tensor& query, const Tensor& key, const Tensor& val
   }
   const Tensor q = query.contiguous(), k = key.contiguous(), v = value.contiguous(), angles = table.contiguous();
   const Tensor at = positions.contiguous(), to = slots.contiguous();
-  Tensor keys_out = keys, values_out = values, result = Tensor::empty(query.shape(), DType::f32, query.device());
+  Tensor keys_out = keys, values_out = values, result = make_result(op, query.shape(), DType::f32, query.device());
   if (result.shape()[0] == 0) return result;
   apply(OpId::rope_into_cache, RopeParams{style}, {&q, &k, &v, &angles, &at, &to}, {&keys_out, &values_out, &result});
   return result;

@@ -51,7 +51,7 @@ Tensor sample(const Tensor& logits, const Tensor& settings, const Tensor& draws)
     fail(ErrorCode::shape_mismatch, "sample: logits {} of {} tokens; allowed: 1 to {}", logits.describe(), tokens, kMaxSampledTokens);
   }
   const Tensor rows = logits.contiguous(), numbers = settings.contiguous(), places = draws.contiguous();
-  Tensor result = Tensor::empty({logits.shape()[0]}, DType::i32, logits.device());
+  Tensor result = make_result("sample", {logits.shape()[0]}, DType::i32, logits.device());
   apply(OpId::sample, {&rows, &numbers, &places}, {&result});
   return result;
 }

@@ -41,8 +41,8 @@ std::pair<Tensor, Tensor> ordered(std::string_view name, const Tensor& x, bool d
     fail(ErrorCode::unsupported, "{}: the last dimension of {} is too long for indices of u32", name, x.describe());
   }
   const Shape shape = with_extent(x.shape(), last, count);
-  const Tensor values = Tensor::empty(shape, x.dtype(), x.device());
-  const Tensor indices = Tensor::empty(shape, DType::u32, x.device());
+  const Tensor values = make_result(name, shape, x.dtype(), x.device());
+  const Tensor indices = make_result(name, shape, DType::u32, x.device());
   const Tensor untracked = x.detach();
   const SortParams params{descending};
   dispatch(OpId::sort, &params, {&untracked}, {&values, &indices});

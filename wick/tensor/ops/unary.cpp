@@ -195,7 +195,7 @@ Tensor unary(const UnaryParams& params, const Tensor& x) {
   if (is_integer(x.dtype()) && !keeps_integers(params.kind)) {
     fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, x.describe(), kFloatsOnly);
   }
-  Tensor result = Tensor::empty(x.shape(), x.dtype(), x.device());
+  Tensor result = make_result(name, x.shape(), x.dtype(), x.device());
   apply(OpId::unary, params, {&x}, {&result});
   return result;
 }
