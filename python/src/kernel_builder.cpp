@@ -351,8 +351,7 @@ void bind_builder_statements(nb::class_<Builder>& builder) {
             return Value{self, (*self->reduce)(reduce_of(reduction), value_of(self, value))};
           },
           nb::arg("reduction"), nb::arg("value"), nb::sig("def group_reduce(self, reduction: str, value: Operand) -> Value"),
-          "'add', 'minimum' or 'maximum' of an f32 over the group, in each lane. In uniform control flow; the group's size is a power of "
-          "two.");
+          "'add', 'minimum' or 'maximum' of an f32 over the group, in each lane. In uniform control flow.");
 }
 
 template <ir::Value (ir::KernelBuilder::*kLeaf)()>

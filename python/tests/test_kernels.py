@@ -160,3 +160,15 @@ def test_values_outlive_their_builder():
     value = ir.KernelBuilder("gone").parameter("n", "u32") + 1
     gc.collect()
     assert (value * 2).type == "u32"
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 48, 63, 64])
+def test_a_group_of_any_size_is_reduced(lanes):
+    k = ir.KernelBuilder("reduced", group_size=lanes)
+    total, largest = k.output("total", "f32"), k.output("largest", "f32")
+    value = ir.cast("f32", k.local_id() + 1)
+    total[k.local_id()] = k.group_reduce("add", value)
+    largest[k.local_id()] = k.group_reduce("maximum", value)
+    sums, maxima = wick.zeros(lanes), wick.zeros(lanes)
+    wick.Device("cpu").compile(k.finish()).launch(1, [sums, maxima], [])
+    assert sums.tolist() == [lanes * (lanes + 1) / 2] * lanes and maxima.tolist() == [lanes] * lanes

@@ -78,9 +78,11 @@ Value GroupReduce::tree(Reduce reduce, const Value& value) {
   const Value t = builder_.local_id();
   builder_.barrier();
   scratch[t] = value;
-  for (uint32_t half = group / 2; half > 0; half /= 2) {
+  for (uint32_t count = group; count > 1;) {
+    const uint32_t half = (count + 1) / 2;
     builder_.barrier();
-    builder_.when(t < half, [&] { scratch[t] = combine(reduce, scratch[t], scratch[t + half]); });
+    builder_.when(t < count - half, [&] { scratch[t] = combine(reduce, scratch[t], scratch[t + half]); });
+    count = half;
   }
   builder_.barrier();
   return scratch[0];
