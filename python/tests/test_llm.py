@@ -260,6 +260,8 @@ def test_mistakes_are_one_clear_error(model, tmp_path):
 
 
 def run_python(program, *, signal_after=None):
+    # Who runs the tests in the background has SIGINT ignored, and so would the program.
+    program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + program
     process = subprocess.Popen([sys.executable, "-c", program, str(NOVELIST)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if signal_after is not None:
         assert process.stdout.readline() == "ready\n"
@@ -403,5 +405,9 @@ except KeyboardInterrupt:
     def interrupt(done, total):
         signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt):
-        wick.load(NOVELIST, device="cpu", progress=interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            wick.load(NOVELIST, device="cpu", progress=interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
