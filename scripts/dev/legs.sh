@@ -34,11 +34,12 @@ has_python_tools() {
   return 1
 }
 
-# The leg python: the extension module, and the tests of the package.
+# The leg python: the extension module of the tree of ./dev test, and the tests of the package.
 python_package() {
   has_python_tools || return 0
-  build python-module wick_python || return 1
-  PYTHONPATH=$root/build/python-module/python build/python-tools/bin/python -m pytest -q python/tests
+  need_python python-bindings pypi-bindings
+  build dev wick_python || return 1
+  PYTHONPATH=$root/build/dev/python build/python-tools/bin/python -m pytest -q python/tests
 }
 
 # The leg python-asan: the same tests with the module under ASan, which finds leaks too. Both libraries come first, so that ASan sees what is
