@@ -8,6 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <algorithm>
 #include "unit/temporary_folder.h"
@@ -43,6 +45,27 @@ TEST(Console, AnErrorIsOneLineAndExitCode2) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.err, "wick: error: a\\nb: no such file\n");
   EXPECT_EQ(ended.out, "");
+}
+
+TEST(Console, LinesOfSeveralThreadsStayWhole) {
+  constexpr int kThreads = 4, kLines = 500;
+  const Ended ended = run([](Console& console) {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&console, text = std::string(100, static_cast<char>('a' + thread))] {
+        for (int line = 0; line < kLines; ++line) line % 2 == 0 ? console.note(text) : console.warn(text);
+      });
+    }
+    threads.clear();
+    return 0;
+  });
+  std::istringstream lines(ended.err);
+  int whole = 0;
+  for (std::string line; std::getline(lines, line); ++whole) {
+    const std::string text(100, line.empty() ? 'a' : line.back());
+    EXPECT_TRUE(line == "wick: " + text || line == "wick: warning: " + text) << line;
+  }
+  EXPECT_EQ(whole, kThreads * kLines);
 }
 
 TEST(Console, NoMemoryIsTheMachinesFaultAndAnUnknownExceptionOurs) {

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <syncstream>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -42,17 +43,18 @@ int report(Console& console, std::string_view message, int code) {
 
 }  // namespace
 
-void Console::error(std::string_view message) const { err << name << ": error: " << shown(message) << std::endl; }
+// Threads of the library and of a server write lines, too: std::osyncstream keeps each whole.
+void Console::error(std::string_view message) const { std::osyncstream(err) << name << ": error: " << shown(message) << std::endl; }
 
 void Console::note(std::string_view message) const {
-  if (!quiet) err << name << ": " << shown(message) << std::endl;
+  if (!quiet) std::osyncstream(err) << name << ": " << shown(message) << std::endl;
 }
 
 void Console::detail(std::string_view message) const {
   if (verbose) note(message);
 }
 
-void Console::warn(std::string_view message) const { err << name << ": warning: " << shown(message) << std::endl; }
+void Console::warn(std::string_view message) const { std::osyncstream(err) << name << ": warning: " << shown(message) << std::endl; }
 
 std::string exit_code_help() {
   std::string text;

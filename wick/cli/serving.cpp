@@ -3,6 +3,7 @@
 #include <limits>
 #include <mutex>
 #include <ostream>
+#include <syncstream>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -265,11 +266,9 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
     const std::optional<DeviceLocation> location = opened->get();
     return location ? device_metrics(*location) : server::Json::object();
   };
-  // Where a line cannot be written (the disk is full), serving goes on, and the next line is tried again.
-  const auto log = [&console](const std::string& line) {
-    console.err.clear();
-    console.err << line + "\n" << std::flush;
-  };
+  // From any thread. Where a line cannot be written (the disk is full), serving goes on, and the next line is tried again: no state is
+  // kept.
+  const auto log = [&console](const std::string& line) { std::osyncstream(console.err) << line << std::endl; };
   console.exit_code =
       server::serve(serve, [&](const server::Progress& progress) { return load_service(quiet, options, own, path, progress); }, log);
 }
