@@ -183,7 +183,7 @@ TEST_P(WebGpuDevice, ACallThatIsRefusedIsAnErrorWithTheCallAndItsWords) {
     EXPECT_EQ(error.code(), ErrorCode::no_device);
     EXPECT_EQ(error.call(), "wgpuDeviceCreateBuffer");
     EXPECT_EQ(error.status(), static_cast<int>(ErrorType::validation));
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("webgpu:0 ("), HasSubstr(error.status_name())));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("webgpu:0 ("), HasSubstr(error.status_name()), testing::Not(HasSubstr("\n"))));
   }
 }
 
@@ -293,6 +293,16 @@ TEST_P(WebGpuDevice, ADeviceThatIsDestroyedIsLost) {
   // Opened again, it works.
   const wick::Device again = wick::Device::open({DeviceKind::webgpu, 0}, {.variant = GetParam()});
   EXPECT_THAT(Tensor::ones({4}, DType::f32, again).to_vector<float>(), Each(1));
+}
+
+TEST_P(WebGpuDevice, ALossThatAnAllocationOrACompilerMeetsFirstIsALoss) {
+  driver().device().api().device_destroy(webgpu_device(device()));
+  const Error allocation = error_of([&] { static_cast<void>(driver().allocate(size_t{1} << 20)); });
+  const Error compilation = error_of([&] { static_cast<void>(runtime().compile(multiply_add_named("another"))); });
+  for (const Error* error : {&allocation, &compilation}) {
+    EXPECT_EQ(error->code(), ErrorCode::device_lost) << error->what();
+    EXPECT_THAT(error->what(), AllOf(HasSubstr("webgpu:0 ("), HasSubstr("is lost (")));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, WebGpuDevice, testing::Values("plain", "native"),

@@ -24,10 +24,12 @@ std::string text_of(uint64_t bytes) {
   return number < kGibi ? fmt::format("{:.1f} MiB", number / kMebi) : fmt::format("{:.2f} GiB", number / kGibi);
 }
 
-// "cuda:0 (NVIDIA H200), of whose 139.80 GiB 12.00 GiB are free"
+// "cuda:0 (NVIDIA H200), of whose 139.80 GiB 12.00 GiB are free"; some drivers tell neither.
 std::string memory_of(const Device& device, std::optional<size_t> free) {
   const uint64_t all = device.caps().memory_bytes;
-  return fmt::format("{} ({}), of whose {} {}", device.location().to_string(), device.caps().name, text_of(all),
+  const std::string name = fmt::format("{} ({})", device.location().to_string(), device.caps().name);
+  if (all == 0) return name + ", whose driver does not say how much memory it has";
+  return fmt::format("{}, of whose {} {}", name, text_of(all),
                      free ? text_of(*free) + " are free" : "its driver does not say how much is free");
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "wick/backend/webgpu/webgpu.h"
+#include "wick/device/device_lost.h"
 #include "wick/device/kernel_driver.h"
 
 namespace wick::webgpu {
@@ -64,6 +65,13 @@ Fault Device::pop_error_scope() {
   };
   api().device_pop_error_scope(handle(), {.function = take, .data = &fault});
   return fault;
+}
+
+// A loss is told when what was queued is done; until then errors alone say so, in these words of wgpu-core.
+void Device::throw_if_lost(const std::string& error) const {
+  std::string cause = loss();
+  if (cause.empty() && error.find("device is lost") != std::string::npos) cause = joined_lines(error);
+  if (!cause.empty()) throw device_lost(place_, cause, "");
 }
 
 std::string Device::uncaught() const {

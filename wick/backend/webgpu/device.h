@@ -46,7 +46,8 @@ class Device {
   };
   [[nodiscard]] Layouts layouts(size_t buffers, uint64_t read_only, bool has_parameters);
 
-  // Runs `body` and gives the first error of these kinds in it; each kind of error is a scope of its own.
+  // Runs `body` and gives the first error of these kinds in it; each kind of error is a scope of its own. Errors: device_lost, which is
+  // what wgpu-native calls a validation error.
   template <class Body>
   [[nodiscard]] Fault caught(std::initializer_list<ErrorFilter> filters, Body&& body) {
     for (const ErrorFilter filter : filters) api().device_push_error_scope(handle(), filter);
@@ -56,6 +57,7 @@ class Device {
       Fault fault = pop_error_scope();
       if (first.type == ErrorType::none) first = std::move(fault);
     }
+    if (first.type != ErrorType::none) throw_if_lost(first.message);
     return first;
   }
 
@@ -70,6 +72,7 @@ class Device {
   };
 
   [[nodiscard]] Fault pop_error_scope();
+  void throw_if_lost(const std::string& error) const;
 
   Adapter adapter_;
   std::string place_;

@@ -5,6 +5,7 @@
 #include "wick/backend/webgpu/queue.h"
 #include "wick/base/fail.h"
 #include "wick/device/block_size.h"
+#include "wick/device/kernel_driver.h"
 
 namespace wick::webgpu {
 Block::~Block() {
@@ -20,7 +21,7 @@ Owned<BufferHandle> make_buffer(Device& device, size_t bytes, Flags usage) {
   if (fault.type == ErrorType::none) return handle;
   handle.reset();
   if (fault.type != ErrorType::out_of_memory)
-    raise_error(device.place(), {"wgpuDeviceCreateBuffer", static_cast<int>(fault.type), fault.message});
+    raise_error(device.place(), {"wgpuDeviceCreateBuffer", static_cast<int>(fault.type), joined_lines(fault.message)});
   return handle;
 }
 
