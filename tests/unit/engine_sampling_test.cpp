@@ -217,6 +217,7 @@ TEST(Sampling, LogitsThatAreNoNumbersAreAnError) {
   }
   Sampler sampler(plain());
   EXPECT_THROW((void)sampler.sample(std::vector<float>{-kInfinity, -kInfinity}), Error);
+  EXPECT_THROW((void)sampler.sample({}), Error);
 }
 
 TEST(Sampling, MinusInfinityIsNeverChosen) {
