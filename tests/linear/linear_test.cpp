@@ -288,6 +288,33 @@ void write_schema_classes(const std::filesystem::path& path, size_t bytes) {
   std::ofstream(path) << R"({"type":"string","pattern":")" << pattern << "\"}";
 }
 
+// --- GBNF ---
+
+// `rule(index)` is the rule of that number, without its name.
+void write_grammar(const std::filesystem::path& path, size_t bytes, const std::string& root, std::string (*rule)(uint64_t index)) {
+  std::string text = "root ::= " + root + "\n";
+  for (uint64_t index = 0; text.size() < bytes; ++index) text += "r" + std::to_string(index) + " ::= " + rule(index) + "\n";
+  std::ofstream(path) << text;
+}
+
+void write_grammar_words(const std::filesystem::path& path, size_t bytes) {
+  std::string names = "r0";
+  for (uint64_t index = 1; names.size() < bytes / 4; ++index) names += " | r" + std::to_string(index);
+  const auto word = [](uint64_t index) { return "\"word" + std::to_string(index) + "\" [a-z]+"; };
+  write_grammar(path, bytes, names, word);
+}
+
+// Each rule is a letter and the next rule; those beyond the last are missing, which is found out by reading all of it.
+void write_grammar_chain(const std::filesystem::path& path, size_t bytes) {
+  write_grammar(path, bytes, "r0", [](uint64_t index) { return "\"a\" | \"b\" r" + std::to_string(index + 1); });
+}
+
+void write_grammar_choices(const std::filesystem::path& path, size_t bytes) {
+  std::string choices = "(\"x\"";
+  for (uint64_t index = 0; choices.size() < bytes; ++index) choices += " | \"" + plain_name(index) + '"';
+  std::ofstream(path) << "root ::= " << choices << ")+\n";
+}
+
 const std::vector<std::string> kTokenize = {"tokenize", "--model", "FILE", "--text", "a"};
 
 const std::vector<Kind> kKinds = {
@@ -314,6 +341,9 @@ const std::vector<Kind> kKinds = {
     {"tokenizer_normalized", "a.json", write_normalized_tokens, kTokenize},
     {"tokenizer_patterns", "a.json", write_split_patterns, kTokenize},
     {"tokenizer_template", "a.json", write_template_ids, kTokenize},
+    {"gbnf_words", "a.gbnf", write_grammar_words, {"grammar", "--grammar-file", "FILE"}},
+    {"gbnf_chain", "a.gbnf", write_grammar_chain, {"grammar", "--grammar-file", "FILE"}},
+    {"gbnf_choices", "a.gbnf", write_grammar_choices, {"grammar", "--grammar-file", "FILE"}},
     {"schema_enum", "a.json", write_enum, {"grammar", "--json-schema", "FILE"}},
     {"schema_properties", "a.json", write_schema_properties, {"grammar", "--json-schema", "FILE"}},
     {"schema_required", "a.json", write_schema_required, {"grammar", "--json-schema", "FILE"}},
