@@ -12,6 +12,8 @@ namespace {
 constexpr uint64_t kMostCharacters = 1'000'000'000;
 constexpr uint64_t kMostCharactersOfPattern = 2'000;
 constexpr uint64_t kMostBareCharacters = 1'000;
+// An automaton of its own for a range of numbers costs as much as combining so many parts.
+constexpr size_t kWorkOfBounds = 5;
 
 // What a pattern asks of the text from its beginning on, before it reads it: ^(?=condition)(?!condition)rest.
 struct Lookaheads {
@@ -104,6 +106,7 @@ ExpressionId SchemaCompiler::compile_number(const Items& flat, uint32_t types) {
       }
     }
   }
+  if (!limits.none() || !differing.empty()) spend(kWorkOfBounds + differing.size(), flat);
   const bool fractions_only = types == Type::fraction;
   if (limits.none() && differing.empty() && types == (Type::integer | Type::fraction)) return rules_.number();
   NumberForm form = NumberForm::number;
