@@ -12,7 +12,7 @@ namespace kernels {
 
 class GroupReduce {
  public:
-  // Of a kernel whose group size is a power of two.
+  // Subgroups, where the kernel has them, fill the group.
   explicit GroupReduce(ir::KernelBuilder& builder, ir::Type type = ir::Type::f32) : builder_(builder), type_(type) {}
 
   // The reduction of every lane's value, in every lane. Stands in uniform control flow, begins and ends with a barrier.

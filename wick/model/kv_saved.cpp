@@ -141,7 +141,8 @@ SequenceHandle KvPool::restore_checked(std::span<const std::byte> body, int64_t 
   const SequenceHandle handle = create_unchecked(identity);
   Sequence& sequence = sequences_[handle.index];
   sequence.tokens.resize(static_cast<size_t>(length));
-  std::memcpy(sequence.tokens.data(), body.data(), sequence.tokens.size() * sizeof(int32_t));
+  const std::span<std::byte> tokens = std::as_writable_bytes(std::span(sequence.tokens));
+  std::ranges::copy(body.first(tokens.size()), tokens.begin());
   for (size_t index = 0; index < groups_.size(); ++index) {
     Group& group = groups_[index];
     std::vector<int32_t>& table = sequence.tables[index];
