@@ -21,7 +21,10 @@ class InterruptGuard {
   // Whether it has something to read now, or is at its end.
   [[nodiscard]] bool has_input(int descriptor) const noexcept;
   // Waits, then reads a byte: 1, 0 at the end of the input, -1 if SIGINT came or it cannot be read.
-  [[nodiscard]] int read_byte(int descriptor, char& byte) const;
+  [[nodiscard]] int read_byte(int descriptor, char& byte);
+
+ private:
+  int terminal_ = -1;  // what read_byte reads from, if its descriptor is a terminal
 };
 
 }  // namespace wick

@@ -1,9 +1,11 @@
 #include "wick/base/interrupt.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 namespace wick {
@@ -44,7 +46,10 @@ InterruptGuard::InterruptGuard() {
   if (action_before.sa_handler == SIG_IGN) ::sigaction(SIGINT, &action_before, nullptr);
 }
 
-InterruptGuard::~InterruptGuard() { ::sigaction(SIGINT, &action_before, nullptr); }
+InterruptGuard::~InterruptGuard() {
+  ::sigaction(SIGINT, &action_before, nullptr);
+  if (terminal_ >= 0) ::close(terminal_);
+}
 
 bool InterruptGuard::requested() const noexcept { return interrupts != 0; }
 
@@ -78,9 +83,19 @@ bool InterruptGuard::has_input(int descriptor) const noexcept {
   return ::poll(&entry, 1, 0) > 0;
 }
 
-int InterruptGuard::read_byte(int descriptor, char& byte) const {
-  if (!wait_for_input(descriptor)) return -1;
-  return static_cast<int>(::read(descriptor, &byte, 1));
+// With Ctrl-C the terminal throws away what was not read, so that nothing may be left when the wait is over: a read that blocked would
+// sleep on with the signal behind it. O_NONBLOCK belongs to the open file, which other processes have, too; so the terminal is opened
+// again.
+int InterruptGuard::read_byte(int descriptor, char& byte) {
+  if (std::array<char, 128> name; terminal_ < 0 && ::ttyname_r(descriptor, name.data(), name.size()) == 0) {
+    terminal_ = ::open(name.data(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  }
+  const int source = terminal_ < 0 ? descriptor : terminal_;
+  for (;;) {
+    if (!wait_for_input(source)) return -1;
+    const auto count = static_cast<int>(::read(source, &byte, 1));
+    if (count >= 0 || errno != EAGAIN) return count;
+  }
 }
 
 }  // namespace wick
