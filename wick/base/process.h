@@ -32,5 +32,8 @@ inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 void unmap_pages(void* address, size_t bytes) noexcept;
 // The whole pages of a range that map_zeroed_pages gave go back to the system and are zero again.
 void release_pages(void* address, size_t bytes) noexcept;
+// The whole pages of a range are small ones from now on, as far as nothing was written to them: for memory that is written here and there,
+// where a huge page would be cleared for the sake of a few bytes. Only a hint.
+void use_small_pages(void* address, size_t bytes) noexcept;
 
 }  // namespace wick

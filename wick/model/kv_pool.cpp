@@ -8,7 +8,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/fail_with.h"
-#include "wick/base/small_pages.h"
+#include "wick/base/process.h"
 #include "wick/model/kv_step.h"
 #include "wick/model/memory_fit.h"
 

@@ -17,7 +17,6 @@
 #include <system_error>
 
 #include "wick/base/cgroup.h"
-#include "wick/base/small_pages.h"
 
 namespace wick {
 namespace {
