@@ -340,7 +340,7 @@ Array array_of(nb::handle object, std::optional<Kind> kind, const Device& device
   } else if (is_number(object) || is_sequence(object)) {
     return array_of_nested(object, kind, device, function);
   } else {
-    made = import_array(object, false);
+    made = import_array(object);
     if (!made && PySequence_Check(object.ptr()) && !PyUnicode_Check(object.ptr()) && !PyBytes_Check(object.ptr())) {
       const nb::object list = nb::steal(PySequence_List(object.ptr()));
       if (!list.is_valid()) nb::raise_python_error();
@@ -373,7 +373,7 @@ std::optional<Array> try_operand(nb::handle object, const Array& beside, const c
     return Array{Tensor::full({}, number_as<double>(object), dtype, device)};
   }
   if (is_sequence(object)) return array_of(object, std::nullopt, beside.t.device(), function);
-  std::optional<Array> made = import_array(object, false);
+  std::optional<Array> made = import_array(object);
   if (made && !made->t.device().same_device(beside.t.device())) {
     made->t = unlocked([&] { return made->t.to_device(beside.t.device()); });
   }

@@ -187,7 +187,8 @@ void bind_model(nb::module_& module);
 void bind_kernels(nb::module_& module);
 void bind_gguf(nb::module_& module, nb::class_<Array>& tensor);
 
-// Memory of another library as a tensor (exchange.cpp): without a copy where that is possible. None where the object offers no memory.
-[[nodiscard]] std::optional<Array> import_array(nb::handle object, bool copy);
+// Memory of another library as a tensor (exchange.cpp); without a value for `copy` it is copied only where it cannot be shared. None where
+// the object offers no memory. Errors: with `copy` false BufferError for memory that cannot be shared.
+[[nodiscard]] std::optional<Array> import_array(nb::handle object, std::optional<bool> copy = std::nullopt);
 
 }  // namespace wick_python

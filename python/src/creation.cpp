@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "array.h"
-#include "exchange.h"
 #include "wick/tensor/ops/einsum.h"
 
 namespace wick_python {
@@ -57,7 +56,7 @@ Array shared(nb::handle data, nb::handle dtype, nb::handle device) {
   if (nb::isinstance<Array>(data)) {
     found = nb::cast<const Array&>(data);
   } else if (!is_number(data)) {
-    found = share_array(data);
+    found = import_array(data, false);
   }
   if (!found) throw nb::value_error("asarray: copy=False, and numbers and lists of them have no memory to share; leave copy out");
   const bool converted = !dtype.is_none() && found->kind() != kind_of(dtype, "asarray");

@@ -4,11 +4,9 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "array.h"
-#include "exchange.h"
 #include "wick/tensor/dlpack.h"
 
 namespace wick_python {
@@ -81,26 +79,19 @@ std::pair<int, int> dlpack_device(const Array& self) {
 
 // --- In ---
 
-// Whether to copy: without a value only what cannot be shared.
-using Copy = std::optional<bool>;
-
-void check_shareable(const DlTensor& from, bool read_only) {
-  if (read_only) throw nb::buffer_error("copy=False: the array is read-only, and tensors can be written to; leave copy out");
-  const auto element = std::max<uintptr_t>(1, from.dtype.bits / 8);
-  if ((reinterpret_cast<uintptr_t>(from.data) + from.byte_offset) % element != 0) {
-    throw nb::buffer_error("copy=False: the array's elements are not aligned; leave copy out");
-  }
-}
-
 // The array of another library's memory. `owner` lets go of it once nothing looks at it any more, on any thread.
-Array wrap(const DlTensor& from, bool read_only, Copy copy, std::shared_ptr<const void> owner) {
-  if (copy == false) check_shareable(from, read_only);
+Array wrap(const DlTensor& from, bool read_only, std::optional<bool> copy, std::shared_ptr<const void> owner) {
+  if (copy == false) {
+    if (const std::string_view reason = wick::dlpack::reason_to_copy(from, read_only); !reason.empty()) {
+      throw nb::buffer_error(fmt::format("copy=False: {}; leave copy out", reason).c_str());
+    }
+  }
   wick::dlpack::Exchanged made = wick::dlpack::borrow(from, read_only, copy.value_or(false), std::move(owner));
   return {std::move(made.tensor), made.boolean};
 }
 
 template <class Managed>
-Array take_capsule(nb::handle capsule, const char* name, const char* used_name, bool read_only, Copy copy) {
+Array take_capsule(nb::handle capsule, const char* name, const char* used_name, bool read_only, std::optional<bool> copy) {
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
   if (managed == nullptr) nb::raise_python_error();
   std::shared_ptr<const void> owner(managed, [](Managed* held) {
@@ -112,7 +103,7 @@ Array take_capsule(nb::handle capsule, const char* name, const char* used_name, 
   return wrap(managed->tensor, read_only, copy, std::move(owner));
 }
 
-Array from_capsule(nb::handle capsule, Copy copy) {
+Array from_capsule(nb::handle capsule, std::optional<bool> copy) {
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0) {
     const auto* managed = static_cast<const DlManagedVersioned*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
     if (managed->major > 1) {
@@ -170,7 +161,7 @@ std::optional<Kind> buffer_kind(const char* format, Py_ssize_t size) {
   return std::nullopt;
 }
 
-Array from_buffer(nb::handle object, Copy copy) {
+Array from_buffer(nb::handle object, std::optional<bool> copy) {
   auto* view = new Py_buffer;  // NOLINT: freed by the owner below
   if (PyObject_GetBuffer(object.ptr(), view, PyBUF_RECORDS_RO) != 0) {
     delete view;  // NOLINT
@@ -203,28 +194,12 @@ Array from_buffer(nb::handle object, Copy copy) {
   return wrap(from, view->readonly != 0, copy, owner);
 }
 
-std::optional<Array> import_as(nb::handle object, Copy copy) {
-  const bool has_capsules = nb::hasattr(object, "__dlpack__");
-  // Older NumPy has no capsule of a read-only array, so buffers come first; JAX has no buffer of bf16, so a failure is not the end.
-  if (PyObject_CheckBuffer(object.ptr()) != 0 && !PyBytes_Check(object.ptr())) {
-    if (!has_capsules) return from_buffer(object, copy);
-    try {
-      return from_buffer(object, copy);
-    } catch (nb::python_error& error) {
-      if (!error.matches(PyExc_BufferError)) throw;
-    }
-  }
-  if (has_capsules) return from_capsule(ask_for_capsule(object), copy);
-  return std::nullopt;
-}
-
-Array from_dlpack(nb::handle object, nb::handle device, Copy copy) {
+Array from_dlpack(nb::handle object, nb::handle device, std::optional<bool> copy) {
   Array made;
   if (PyCapsule_CheckExact(object.ptr())) {
     made = from_capsule(object, copy);
   } else if (nb::hasattr(object, "__dlpack__")) {
-    const std::optional<Array> found = import_as(object, copy);
-    made = *found;
+    made = *import_array(object, copy);
   } else {
     throw nb::type_error(fmt::format("from_dlpack: {} has no __dlpack__", wick_python::type_name(object)).c_str());
   }
@@ -278,9 +253,20 @@ Array unpickle(const nb::bytes& bytes, nb::handle shape, const std::string& kind
 
 }  // namespace
 
-std::optional<Array> import_array(nb::handle object, bool copy) { return import_as(object, copy ? Copy(true) : std::nullopt); }
-
-std::optional<Array> share_array(nb::handle object) { return import_as(object, false); }
+std::optional<Array> import_array(nb::handle object, std::optional<bool> copy) {
+  const bool has_capsules = nb::hasattr(object, "__dlpack__");
+  // Older NumPy has no capsule of a read-only array, so buffers come first; JAX has no buffer of bf16, so a failure is not the end.
+  if (PyObject_CheckBuffer(object.ptr()) != 0 && !PyBytes_Check(object.ptr())) {
+    if (!has_capsules) return from_buffer(object, copy);
+    try {
+      return from_buffer(object, copy);
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_BufferError)) throw;
+    }
+  }
+  if (has_capsules) return from_capsule(ask_for_capsule(object), copy);
+  return std::nullopt;
+}
 
 void bind_exchange(nb::module_& module, nb::class_<Array>& tensor) {
   tensor
@@ -300,7 +286,7 @@ void bind_exchange(nb::module_& module, nb::class_<Array>& tensor) {
   module.def(
       "from_numpy",
       [](nb::handle array) {
-        std::optional<Array> made = import_array(array, false);
+        std::optional<Array> made = import_array(array);
         if (!made) throw nb::type_error(fmt::format("from_numpy: expected a NumPy array, got {}", wick_python::type_name(array)).c_str());
         return *std::move(made);
       },

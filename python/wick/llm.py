@@ -515,7 +515,7 @@ class Model:
     def embed(self, texts: str | Sequence[str], *, normalize: bool = True) -> Tensor:
         """The mean of each text's hidden states: f32 [width] for a text, [texts, width] for a list; of length 1 with normalize."""
         several = not isinstance(texts, str)
-        streams = [_wick._submit(self._model, {"prompt": text, "embed": True}) for text in _texts("embed", [texts] if isinstance(texts, str) else texts)]
+        streams = [_wick._submit(self._model, {"prompt": text, "embed": True}) for text in _texts("embed", texts if several else [texts])]
         rows = []
         for stream in streams:
             while (event := stream.next()) is not None:

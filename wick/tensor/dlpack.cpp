@@ -95,7 +95,7 @@ Flat borrow_device(const Device& device, uint64_t address, int64_t count, DType 
   const uint64_t before = address % kAlignment;
   std::shared_ptr<Buffer> buffer =
       wrap_stream_memory(device.kind(), address - before, before + bytes, kept_until_idle(device, std::move(owner)));
-  if (!copy && before % element == 0) {
+  if (!copy) {
     const Tensor whole(std::make_shared<Storage>(device, dtype, std::move(buffer)),
                        Layout({static_cast<int64_t>(before / element) + count}));
     return {whole, static_cast<int64_t>(before / element)};
@@ -162,6 +162,13 @@ Managed* lend(const Exchanged& from) {
 template DlManaged* lend(const Exchanged& from);
 template DlManagedVersioned* lend(const Exchanged& from);
 
+std::string_view reason_to_copy(const DlTensor& from, bool read_only) {
+  if (read_only) return "the array is read-only, and tensors can be written to";
+  const auto element = static_cast<uint64_t>(info(row_of(from.dtype).dtype).block_bytes);
+  if ((reinterpret_cast<uintptr_t>(from.data) + from.byte_offset) % element != 0) return "the array's elements are not aligned";
+  return {};
+}
+
 Exchanged borrow(const DlTensor& from, bool read_only, bool copy, std::shared_ptr<const void> owner, const std::optional<Device>& device) {
   const TypeRow& row = row_of(from.dtype);
   const std::optional<DeviceLocation> location = location_of(from.device);
@@ -191,15 +198,15 @@ Exchanged borrow(const DlTensor& from, bool read_only, bool copy, std::shared_pt
   const auto [first, last] = layout.touched_range();
   const std::byte* const data = static_cast<const std::byte*>(from.data) + from.byte_offset + first * bytes;
   const Shape count = {last - first};
+  const bool copies = copy || !reason_to_copy(from, read_only).empty();
   if (location->kind != DeviceKind::cpu) {
     const auto address = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(data));
-    const Flat flat = borrow_device(target, address, last - first, row.dtype, read_only || copy, std::move(owner));
+    const Flat flat = borrow_device(target, address, last - first, row.dtype, copies, std::move(owner));
     return {Tensor(flat.tensor.storage(), Layout(shape, layout.strides(), flat.first - first)), row.boolean};
   }
   const std::span<const std::byte> memory(data, static_cast<size_t>((last - first) * bytes));
-  const bool aligned = reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(bytes) == 0;
-  const Tensor flat = aligned && !read_only && !copy ? Tensor::import_host(memory, count, row.dtype, target, std::move(owner))
-                                                     : Tensor::from_bytes(memory, count, row.dtype, target);
+  const Tensor flat = copies ? Tensor::from_bytes(memory, count, row.dtype, target)
+                             : Tensor::import_host(memory, count, row.dtype, target, std::move(owner));
   return {Tensor(flat.storage(), Layout(shape, layout.strides(), flat.layout().offset() - first)), row.boolean};
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "wick/tensor/tensor.h"
 
@@ -70,7 +71,10 @@ template <class Managed>
 extern template DlManaged* lend(const Exchanged& from);
 extern template DlManagedVersioned* lend(const Exchanged& from);
 
-// A tensor over the other library's memory without a copy; a copy if `copy` is set, or if the memory is read-only or not aligned. `owner`
+// Why memory of the other library cannot be shared, but for its device; empty: it can. Errors: dtype_mismatch.
+[[nodiscard]] std::string_view reason_to_copy(const DlTensor& from, bool read_only);
+
+// A tensor over the other library's memory without a copy; a copy if `copy` is set, or if there is a reason_to_copy(). `owner`
 // keeps the memory alive; memory of a GPU is given back once the device has done what was queued. The other library's work on it is done,
 // or ordered before stream_of(). `device` is the one at location_of(), where it is open already. Errors: dtype_mismatch, device_mismatch,
 // shape_mismatch, naming what the other library gave; backend_not_linked, no_device.
