@@ -35,14 +35,13 @@ void describe_limits(const StreamApi& api, int device, DeviceCaps& caps) {
 }
 
 // What a driver says that launches nothing; empty: it launches something.
-std::string useless_limit(const StreamApi& api, int device) {
-  const StreamAttributes& numbers = api.attributes;
-  const std::pair<int, const char*> limits[] = {{numbers.max_group_size, "lanes in a group"},
-                                                {numbers.max_grid_x, "groups in a row"},
-                                                {numbers.max_grid_y, "groups in a column"},
-                                                {numbers.max_grid_z, "groups in depth"}};
-  for (const auto& [attribute, what] : limits) {
-    if (const int most = device_number(api, device, attribute); most < 1) return fmt::format("{} {}", most, what);
+std::string useless_limit(const DeviceCaps& caps) {
+  const std::pair<uint32_t, const char*> limits[] = {{caps.max_group_size, "lanes in a group"},
+                                                     {caps.max_group_count[0], "groups in a row"},
+                                                     {caps.max_group_count[1], "groups in a column"},
+                                                     {caps.max_group_count[2], "groups in depth"}};
+  for (const auto& [limit, what] : limits) {
+    if (const auto most = static_cast<int32_t>(limit); most < 1) return fmt::format("{} {}", most, what);
   }
   return {};
 }
@@ -76,7 +75,7 @@ std::vector<StreamDevice> find_stream_devices(const StreamApi& api) {
                  place_of(device.id));
     device.caps.name = name.data();
     describe_limits(api, device.id, device.caps);
-    if (const std::string limit = useless_limit(api, device.id); !limit.empty()) {
+    if (const std::string limit = useless_limit(device.caps); !limit.empty()) {
       device.refusal = fmt::format("{} takes {} by what its driver says, which runs no kernel; install another version of the driver",
                                    device.caps.name, limit);
     }
