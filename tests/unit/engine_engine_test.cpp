@@ -171,7 +171,7 @@ TEST(Engine, WhatAStepComputesDoesNotWait) {
   EXPECT_EQ(sample.finish(std::move(others[0])).only(), Sample::continued({2}, 1));
 }
 
-// Who is told of an end may ask again at once.
+// A client that has read the end of its request may submit the next at once.
 TEST(Engine, AnEndLeavesAPlaceInTheQueue) {
   for (const auto task : {Request::Task::generate, Request::Task::embed}) {
     Sample sample;

@@ -67,7 +67,7 @@ Fault Device::pop_error_scope() {
   return fault;
 }
 
-// A loss is told when what was queued is done; until then errors alone say so, in these words of wgpu-core.
+// wgpu-native calls the device-lost callback only after queued work; until then calls fail with this message of wgpu-core.
 void Device::throw_if_lost(const std::string& error) const {
   std::string cause = loss();
   if (cause.empty() && error.find("device is lost") != std::string::npos) cause = joined_lines(error);
