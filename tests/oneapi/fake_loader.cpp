@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fault_setting.h"
 #include "oneapi/fake_loader.h"
 #include "oneapi/fake_module.h"
 #include "wick/backend/oneapi/abi.h"
@@ -82,13 +83,7 @@ Handle place(size_t number) {
 
 uint64_t now() { return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()); }
 
-// The number of that name in FAKE_ZE, or `otherwise`.
-long number(const std::string& name, long otherwise) {
-  const char* const text = std::getenv("FAKE_ZE");
-  const std::string all = "," + std::string(text == nullptr ? "" : text);
-  const size_t at = all.find("," + name + "=");
-  return at == std::string::npos ? otherwise : std::atol(all.c_str() + at + name.size() + 2);
-}
+long number(const std::string& name, long otherwise) { return wick::fault_setting("FAKE_ZE", name, otherwise); }
 
 // Counts the call; its status, if a test wants one.
 int begin(const char* call, bool is_work = false) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fault_setting.h"
 #include "oneapi/fake_module.h"
 
 namespace {
@@ -60,8 +61,7 @@ extern "C" [[gnu::visibility("default")]] int oclocInvoke(unsigned argument_coun
   const std::string text = error.empty() ? std::string(reinterpret_cast<const char*>(sources[0])) : "";
   if (error.empty() && text.size() + 1 != source_sizes[0]) error = "the source does not end with its zero";
   if (text.find("#error") != std::string::npos) error = "1:1:2: error: as the text says";
-  const char* const wish = std::getenv("FAKE_OCLOC");
-  if (wish != nullptr && std::string_view(wish) == "refuse=1") error = "1:1:2: error: told to refuse";
+  if (wick::fault_setting("FAKE_OCLOC", "refuse", 0) == 1) error = "1:1:2: error: told to refuse";
   std::vector<File> files{{"stdout.log", error.empty() ? "Build succeeded.\n" : error + "\nBuild failed with error code: -11\n"}};
   if (error.empty()) files.insert(files.begin(), {"kernel_FAKE.spv", fake_module(text)});
   give(files, count, data, sizes, names);

@@ -4,10 +4,10 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "fault_setting.h"
 #include "wick/backend/webgpu/abi.h"
 
 using namespace wick::webgpu;
@@ -16,12 +16,8 @@ using namespace wick::webgpu;
 
 namespace {
 
-// The number of that name, or `otherwise`.
 uint64_t setting(const std::string& name, uint64_t otherwise) {
-  const char* const text = std::getenv("WGPU_FAULTS");
-  const std::string all = "," + std::string(text == nullptr ? "" : text);
-  const size_t at = all.find("," + name + "=");
-  return at == std::string::npos ? otherwise : std::strtoull(all.c_str() + at + name.size() + 2, nullptr, 10);
+  return static_cast<uint64_t>(wick::fault_setting("WGPU_FAULTS", name, static_cast<long>(otherwise)));
 }
 
 // wgpu-native's own function.
