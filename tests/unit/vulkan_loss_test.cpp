@@ -192,7 +192,7 @@ TEST(VulkanLossOfAProgram, AModelWhoseDeviceIsLostEndsWithOneErrorAndRunsAgain) 
       const Loss loss(submissions);
       return write_text(model);
     }();
-    EXPECT_EQ(lost.code, kExitInternal) << submissions << ": " << lost.err;
+    EXPECT_EQ(lost.code, kExitUserError) << submissions << ": " << lost.err;
     EXPECT_THAT(lost.err, HasSubstr("wick run: error: vulkan: "));
     EXPECT_THAT(lost.err, AllOf(HasSubstr(" is lost (vk"), HasSubstr("open it again")));
     EXPECT_EQ(lost.err.find(": error: "), lost.err.rfind(": error: ")) << "one error";

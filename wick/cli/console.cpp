@@ -86,7 +86,7 @@ int run_guarded(Console& console, const std::function<void()>& body) {
   } catch (const Error& error) {
     const bool lacks_memory = error.code() == ErrorCode::out_of_memory && remedies_of(error).empty();
     const std::string message = lacks_memory ? console.message_of(no_memory(error.what())) : console.message_of(error);
-    code = report(console, message, error.code() == ErrorCode::device_lost ? kExitInternal : kExitUserError);
+    code = report(console, message, kExitUserError);
   } catch (const std::bad_alloc&) {
     code = report(console, console.message_of(no_memory("no memory: the machine refused an allocation")), kExitUserError);
   } catch (const std::exception& error) {

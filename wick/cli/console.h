@@ -17,8 +17,8 @@ struct CommandRecord;
 
 // How programs end; --help says the same.
 inline constexpr int kExitSuccess = 0;
-inline constexpr int kExitInternal = 1;       // a fault of Wick itself, or a device that failed while it worked
-inline constexpr int kExitUserError = 2;      // a bad flag, a bad file, something the machine has not
+inline constexpr int kExitInternal = 1;       // a fault of Wick itself
+inline constexpr int kExitUserError = 2;      // a bad flag, a bad file, a device that is absent, lacks something or fails
 inline constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells count it
 
 struct Console {
@@ -68,8 +68,8 @@ struct ExitCode {
   std::string_view meaning;
 };
 inline constexpr ExitCode kExitCodes[] = {{kExitSuccess, "success"},
-                                          {kExitInternal, "internal error or device failure"},
-                                          {kExitUserError, "usage error, or a file that is missing or invalid"},
+                                          {kExitInternal, "internal error"},
+                                          {kExitUserError, "usage error, a file that is missing or invalid, or a device that fails"},
                                           {kExitInterrupted, "interrupted"}};
 // "0 success; 1 …": what --help says of them.
 [[nodiscard]] std::string exit_code_help();
