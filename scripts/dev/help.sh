@@ -24,6 +24,45 @@ WICK_JOBS=N sets the number of compilers at once; WICK_SHARED=FOLDER names the s
 TEXT
 }
 
+# distance A B: insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+distance() {
+  local a=$1 b=$2 i j cost best
+  local -A d=()
+  for ((i = 0; i <= ${#a}; ++i)); do
+    for ((j = 0; j <= ${#b}; ++j)); do
+      if ((i == 0 || j == 0)); then
+        d[$i, $j]=$((i + j))
+        continue
+      fi
+      cost=1
+      [[ ${a:i-1:1} == "${b:j-1:1}" ]] && cost=0
+      best=$((d[$((i - 1)), $((j - 1))] + cost))
+      ((d[$((i - 1)), $j] + 1 < best)) && best=$((d[$((i - 1)), $j] + 1))
+      ((d[$i, $((j - 1))] + 1 < best)) && best=$((d[$i, $((j - 1))] + 1))
+      if ((i > 1 && j > 1)) && [[ ${a:i-1:1} == "${b:j-2:1}" && ${a:i-2:1} == "${b:j-1:1}" ]]; then
+        ((d[$((i - 2)), $((j - 2))] + 1 < best)) && best=$((d[$((i - 2)), $((j - 2))] + 1))
+      fi
+      d[$i, $j]=$best
+    done
+  done
+  echo "$((d[${#a}, ${#b}]))"
+}
+
+# did_you_mean WORD KNOWN…: " (did you mean X?)" for the nearest known word, or nothing.
+did_you_mean() {
+  local word=$1 known near="" far=3 steps
+  shift
+  ((${#word} <= 20)) || return 0
+  for known in "$@"; do
+    steps=$(distance "$word" "$known")
+    if ((steps < far && steps < ${#known})); then
+      near=$known
+      far=$steps
+    fi
+  done
+  [[ -z $near ]] || echo " (did you mean $near?)"
+}
+
 help_of() {
   case $1 in
     run) cat <<'TEXT' ;;

@@ -157,7 +157,7 @@ command_check() {
     for i in "${!leg_names[@]}"; do
       if [[ $name == all || $name == "${leg_names[i]}" ]]; then chosen+=("$i") found=1; fi
     done
-    [[ -n $found ]] || die "check: no leg '$name'; ./dev check lists them"
+    [[ -n $found ]] || die "check: no leg '$name'$(did_you_mean "$name" "${leg_names[@]}" all); ./dev check lists them"
   done
   for i in "${chosen[@]}"; do run_leg "$i" || status=1; done
   print_count
