@@ -25,7 +25,7 @@ bool ExpressionParser::skip_sign(std::string_view sign) {
 Token ExpressionParser::expect(TokenKind kind, std::string_view described) {
   if (current().kind == kind) return take();
   if (current().kind == TokenKind::end) fail(fmt::format("unexpected end of template, expected '{}'.", described));
-  fail(fmt::format("expected token '{}', got {}", described, quoted(describe(current()))));
+  fail(fmt::format("expected token '{}', got {}", described, text_repr(describe(current()))));
 }
 
 void ExpressionParser::expect_sign(std::string_view sign) {
@@ -52,7 +52,7 @@ const Expression* ExpressionParser::parse_tuple(bool conditional, std::string_vi
   }
   if (!is_tuple) {
     if (!parts.empty()) return parts.front();
-    if (!in_parentheses) fail(fmt::format("Expected an expression, got {}", quoted(describe(current()))));
+    if (!in_parentheses) fail(fmt::format("Expected an expression, got {}", text_repr(describe(current()))));
   }
   Expression& tuple = add(ExpressionKind::tuple, line);
   tuple.operands = std::move(parts);
@@ -253,7 +253,7 @@ const Expression* ExpressionParser::parse_primary() {
   }
   if (token.is_sign("[")) return parse_list();
   if (token.is_sign("{")) return parse_dict();
-  if (!token.is_sign("(")) fail(fmt::format("unexpected {}", quoted(describe(token))));
+  if (!token.is_sign("(")) fail(fmt::format("unexpected {}", text_repr(describe(token))));
   take();
   const Expression* node = parse_tuple(true, {}, true);
   expect_sign(")");
@@ -423,7 +423,7 @@ const Expression* ExpressionParser::parse_filters(const Expression* operand, boo
     filter.operands = {operand};
     filter.text = parse_dotted_name();
     if (!may_not_run_ && !is_filter(filter.text)) {
-      unknown_.push_back({fmt::format("No filter named {}.", quoted(filter.text)), filter.line});
+      unknown_.push_back({fmt::format("No filter named {}.", text_repr(filter.text)), filter.line});
     }
     if (current().is_sign("(")) parse_arguments(filter);
     operand = &filter;
@@ -437,7 +437,7 @@ const Expression* ExpressionParser::parse_test(const Expression* operand) {
   Expression& test = add(ExpressionKind::test, line);
   test.operands = {operand};
   test.text = parse_dotted_name();
-  if (!may_not_run_ && !is_test(test.text)) unknown_.push_back({fmt::format("No test named {}.", quoted(test.text)), line});
+  if (!may_not_run_ && !is_test(test.text)) unknown_.push_back({fmt::format("No test named {}.", text_repr(test.text)), line});
   const TokenKind kind = current().kind;
   const bool begins_value = kind == TokenKind::name || kind == TokenKind::string || kind == TokenKind::integer || kind == TokenKind::real ||
                             current().is_sign("[") || current().is_sign("{");

@@ -327,7 +327,7 @@ Value attribute(Renderer& renderer, const Value& input, Arguments& arguments) {
   const std::string name = bound.text(0);
   // A field of a dict is no attribute.
   if (input.is(Kind::dict) && !find_method(renderer, input, name)) {
-    return make_undefined(fmt::format("{} has no attribute {}", quoted(object_name(input)), quoted(name)));
+    return make_undefined(fmt::format("{} has no attribute {}", text_repr(object_name(input)), text_repr(name)));
   }
   return renderer.attribute(input, name);
 }

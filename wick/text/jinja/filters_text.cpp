@@ -399,7 +399,7 @@ Value xml_attributes(Renderer& renderer, const Value& input, Arguments& argument
     if (value.is(Kind::none) || value.is_undefined()) continue;
     const std::string name = to_text(key);
     if (name.find_first_of(" \t\n\r\f\v/>=") != std::string::npos)
-      raise("ValueError", "Invalid character in attribute name: " + quoted(name));
+      raise("ValueError", "Invalid character in attribute name: " + text_repr(name));
     if (!result.empty()) result += ' ';
     result += escape_html(name) + "=\"" + (value.is_safe() ? value.text() : escape_html(to_text(value))) + "\"";
   }

@@ -206,7 +206,7 @@ std::string PercentFormatter::convert(std::string_view& format) {
     if (!operand_.is(Kind::dict)) raise("TypeError", "format requires a mapping");
     const std::string key(format.substr(1, end - 1));
     const Value* found = operand_.dict().find(std::string_view(key));
-    if (found == nullptr) raise("KeyError", quoted(key));
+    if (found == nullptr) raise("KeyError", text_repr(key));
     value = *found;
     named_ = true;
     format.remove_prefix(end + 1);
@@ -311,7 +311,7 @@ class BraceFormatter {
       return arguments_.positional[index];
     }
     if (const Value* value = arguments_.find_named(name)) return *value;
-    raise("KeyError", quoted(name));
+    raise("KeyError", text_repr(name));
   }
 
   Value look_up(std::string_view path) {

@@ -84,7 +84,7 @@ Value make_namespace(Renderer& renderer, Arguments& arguments) {
     if (key.is_string() && key.text().starts_with('_')) {
       raise("SecurityError", fmt::format("Chat templates cannot store underscore-prefixed attributes on a namespace, but got {}. Please "
                                          "rename the attribute.",
-                                         quoted(key.text())));
+                                         text_repr(key.text())));
     }
   }
   return {Kind::scope, scope};

@@ -235,7 +235,7 @@ void Lexer::read_token(std::string& open) {
     return skip(sign.size());
   }
   const size_t length = decode_character(source_, at_).length;
-  fail(fmt::format("unexpected char {} at {}", quoted(source_.substr(at_, length)), length_of(source_.substr(0, at_))));
+  fail(fmt::format("unexpected char {} at {}", text_repr(source_.substr(at_, length)), length_of(source_.substr(0, at_))));
 }
 
 void Lexer::balance(std::string& open, std::string_view sign) const {
@@ -299,7 +299,7 @@ void Lexer::read_string() {
   size_t end = at_ + 1;
   while (end < source_.size() && source_[end] != quote) end += source_[end] == '\\' ? 2 : 1;
   if (end >= source_.size())
-    fail(fmt::format("unexpected char {} at {}", quoted(std::string(1, quote)), length_of(source_.substr(0, at_))));
+    fail(fmt::format("unexpected char {} at {}", text_repr(std::string(1, quote)), length_of(source_.substr(0, at_))));
   push(TokenKind::string, unescape(source_.substr(at_ + 1, end - at_ - 1)));
   skip(end + 1 - at_);
 }

@@ -106,11 +106,11 @@ Body TemplateParser::parse_body(const Names& ends) {
 
 // An unknown tag, or the end of the template where `ends` were expected.
 void TemplateParser::fail_unknown(const std::string* name, const Names* ends) {
-  std::string message = name == nullptr ? "Unexpected end of template." : fmt::format("Encountered unknown tag {}.", quoted(*name));
+  std::string message = name == nullptr ? "Unexpected end of template." : fmt::format("Encountered unknown tag {}.", text_repr(*name));
   const Names* wanted = ends != nullptr ? ends : ends_.empty() ? nullptr : &ends_.back();
   if (wanted != nullptr) {
     std::string list;
-    for (const std::string& end : *wanted) list += (list.empty() ? "" : " or ") + quoted(end);
+    for (const std::string& end : *wanted) list += (list.empty() ? "" : " or ") + text_repr(end);
     const bool misplaced = name != nullptr && std::any_of(ends_.begin(), ends_.end(), [&](const Names& names) {
                              return std::find(names.begin(), names.end(), *name) != names.end();
                            });
@@ -118,7 +118,7 @@ void TemplateParser::fail_unknown(const std::string* name, const Names* ends) {
                    ? fmt::format(" You probably made a nesting mistake. Jinja is expecting this tag, but currently looking for {}.", list)
                    : fmt::format(" Jinja was looking for the following tags: {}.", list);
   }
-  if (!tags_.empty()) message += fmt::format(" The innermost block that needs to be closed is {}.", quoted(tags_.back()));
+  if (!tags_.empty()) message += fmt::format(" The innermost block that needs to be closed is {}.", text_repr(tags_.back()));
   fail(message);
 }
 
@@ -164,7 +164,7 @@ Target TemplateParser::parse_one_target(bool namespaces) {
   if (current().kind != TokenKind::name) {
     const TokenKind kind = current().kind;
     const bool constant = kind == TokenKind::string || kind == TokenKind::integer || kind == TokenKind::real;
-    fail(constant ? "can't assign to 'const'" : fmt::format("unexpected {}", quoted(describe(current()))));
+    fail(constant ? "can't assign to 'const'" : fmt::format("unexpected {}", text_repr(describe(current()))));
   }
   const Token name = take();
   static constexpr std::string_view kConstants[] = {"true", "True", "false", "False", "none", "None"};
@@ -185,7 +185,7 @@ Target TemplateParser::parse_target(std::string_view until, bool namespaces) {
     tuple.is_tuple = true;
   }
   if (tuple.is_tuple) return tuple;
-  if (tuple.parts.empty()) fail(fmt::format("Expected an expression, got {}", quoted(describe(current()))));
+  if (tuple.parts.empty()) fail(fmt::format("Expected an expression, got {}", text_repr(describe(current()))));
   Target only = std::move(tuple.parts.front());
   return only;
 }
@@ -331,7 +331,7 @@ const Statement* TemplateParser::parse_filter_block() {
 const Statement* TemplateParser::parse_block() {
   Statement& block = add(StatementKind::block, take().line);
   block.text = expect_name().text;
-  if (!tree_.blocks.emplace(block.text, &block).second) fail(fmt::format("block {} defined twice", quoted(block.text)), block.line);
+  if (!tree_.blocks.emplace(block.text, &block).second) fail(fmt::format("block {} defined twice", text_repr(block.text)), block.line);
   skip_name("scoped");
   skip_name("required");
   if (current().is_sign("-")) {

@@ -77,7 +77,7 @@ void append_repr(std::string& text, const Value& value, int depth) {
     case Kind::boolean: text += value.whole() != 0 ? "True" : "False"; break;
     case Kind::integer: text += fmt::to_string(value.whole()); break;
     case Kind::real: text += float_text(value.number()); break;
-    case Kind::string: text += value.is_safe() ? "Markup(" + quoted(value.text()) + ")" : quoted(value.text()); break;
+    case Kind::string: text += value.is_safe() ? "Markup(" + text_repr(value.text()) + ")" : text_repr(value.text()); break;
     case Kind::list:
     case Kind::tuple:
     case Kind::iterator:
@@ -231,7 +231,7 @@ std::string float_text(double number) {
   return result;
 }
 
-std::string quoted(std::string_view text) {
+std::string text_repr(std::string_view text) {
   const char quote = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"' : '\'';
   std::string result(1, quote);
   for (size_t at = 0; at < text.size();) {

@@ -11,8 +11,8 @@
 
 namespace wick::jinja {
 
-[[nodiscard]] std::string float_text(double number);      // repr(float): the shortest digits that read back as the number
-[[nodiscard]] std::string quoted(std::string_view text);  // repr(str)
+[[nodiscard]] std::string float_text(double number);         // repr(float): the shortest digits that read back as the number
+[[nodiscard]] std::string text_repr(std::string_view text);  // repr(str)
 [[nodiscard]] std::string repr(const Value& value);
 [[nodiscard]] std::string to_text(const Value& value);  // str(value)
 // A reference where the value is a string already, else `storage`.

@@ -19,7 +19,7 @@ struct Macro : Callable {
   Value call(Renderer& renderer, Arguments& arguments) override { return renderer.call_macro(statement, scope, arguments); }
   [[nodiscard]] const char* type_name() const override { return "Macro"; }
   [[nodiscard]] std::string repr() const override {
-    return statement.kind == StatementKind::macro ? fmt::format("<Macro {}>", quoted(statement.text)) : "<Macro anonymous>";
+    return statement.kind == StatementKind::macro ? fmt::format("<Macro {}>", text_repr(statement.text)) : "<Macro anonymous>";
   }
   std::optional<Value> attribute(Renderer& renderer, std::string_view name) override {
     if (name == "name") return statement.kind == StatementKind::macro ? renderer.text(statement.text) : Value();
@@ -36,12 +36,12 @@ struct Macro : Callable {
 };
 
 [[noreturn]] void no_such_macro_argument(const Statement& macro, const std::string& name) {
-  const std::string title = macro.kind == StatementKind::macro ? quoted(macro.text) : "None";
+  const std::string title = macro.kind == StatementKind::macro ? text_repr(macro.text) : "None";
   if (name == "caller") {
     raise("TypeError",
           fmt::format("macro {} was invoked with two values for the special caller argument. This is most likely a bug.", title));
   }
-  raise("TypeError", fmt::format("macro {} takes no keyword argument {}", title, quoted(name)));
+  raise("TypeError", fmt::format("macro {} takes no keyword argument {}", title, text_repr(name)));
 }
 
 }  // namespace
@@ -204,7 +204,7 @@ void Renderer::assign(const Target& target, const Value& value) {
   if (target.attribute.starts_with('_')) {
     raise("SecurityError", fmt::format("Chat templates cannot store underscore-prefixed attributes on a namespace, but got {}. Please "
                                        "rename the attribute.",
-                                       quoted(target.attribute)));
+                                       text_repr(target.attribute)));
   }
   object.scope().attributes.set(text(target.attribute), value);
 }
@@ -308,7 +308,7 @@ Value Renderer::call_macro(const Statement& macro, const std::shared_ptr<Scope>&
   if (arguments.positional.size() > count)
     rest.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(count), arguments.positional.end());
   if (!rest.empty() && !signature.takes_more_positional) {
-    const std::string title = macro.kind == StatementKind::macro ? quoted(macro.text) : "None";
+    const std::string title = macro.kind == StatementKind::macro ? text_repr(macro.text) : "None";
     raise("TypeError", fmt::format("macro {} takes not more than {} argument(s)", title, count));
   }
   if (signature.takes_more_positional) inner->set(symbol("varargs"), make_tuple(budget_, std::move(rest)));
@@ -322,7 +322,7 @@ Value Renderer::call_macro(const Statement& macro, const std::shared_ptr<Scope>&
   for (const size_t index : missing) {
     const std::string& name = signature.names[index];
     inner->set(signature.symbols[index], index < without_default
-                                             ? make_undefined(fmt::format("parameter {} was not provided", quoted(name)))
+                                             ? make_undefined(fmt::format("parameter {} was not provided", text_repr(name)))
                                              : evaluate(*signature.defaults[index - without_default]));
   }
   (void)execute(macro.body);

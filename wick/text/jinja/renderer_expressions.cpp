@@ -32,12 +32,14 @@ bool changes_its_object(const Value& object, std::string_view name) {
 
 Value no_attribute(const Value& object, const Value& name) {
   if (object.is_undefined()) check_defined(object);
-  if (name.is_string()) return make_undefined(fmt::format("{} has no attribute {}", quoted(object_name(object)), quoted(name.text())));
+  if (name.is_string())
+    return make_undefined(fmt::format("{} has no attribute {}", text_repr(object_name(object)), text_repr(name.text())));
   return make_undefined(fmt::format("{} has no element {}", object_name(object), repr(name)));
 }
 
 Value unsafe(const Value& object, std::string_view name) {
-  return make_undefined(fmt::format("access to attribute {} of '{}' object is unsafe.", quoted(name), type_name(object)), "SecurityError");
+  return make_undefined(fmt::format("access to attribute {} of '{}' object is unsafe.", text_repr(name), type_name(object)),
+                        "SecurityError");
 }
 
 }  // namespace
@@ -98,7 +100,7 @@ Value Renderer::resolve(int symbol) {
     }
     return make_dict(blocks);
   }
-  return make_undefined(fmt::format("{} is undefined", quoted(name)));
+  return make_undefined(fmt::format("{} is undefined", text_repr(name)));
 }
 
 Value Renderer::evaluate_name(const Expression& expression) { return resolve(expression.symbol); }
@@ -247,7 +249,7 @@ Value Renderer::filter(const std::string& name, const Value& input, Arguments& a
   budget_.step();
   FilterFunction function = find_text_filter(name);
   if (function == nullptr) function = find_sequence_filter(name);
-  if (function == nullptr) raise("TemplateRuntimeError", fmt::format("No filter named {} found.", quoted(name)));
+  if (function == nullptr) raise("TemplateRuntimeError", fmt::format("No filter named {} found.", text_repr(name)));
   return function(*this, input, arguments);
 }
 

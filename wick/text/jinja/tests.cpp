@@ -124,7 +124,7 @@ bool is_test(std::string_view name) { return find_test(name) != nullptr; }
 
 bool Renderer::test(const std::string& name, const Value& input, Arguments& arguments) {
   const TestFunction function = find_test(name);
-  if (function == nullptr) raise("TemplateRuntimeError", fmt::format("No test named {} found.", quoted(name)));
+  if (function == nullptr) raise("TemplateRuntimeError", fmt::format("No test named {} found.", text_repr(name)));
   budget_.step();
   return function(*this, input, arguments);
 }
