@@ -132,16 +132,26 @@ LineEditor::LineEditor(const Console& console, InterruptGuard& interrupt) : cons
 
 LineEditor::~LineEditor() = default;
 
+// A terminal's line, byte by byte: Ctrl-C between a wait and getline() would be lost until the line ends. The terminal throws a line away
+// that Ctrl-C ends.
+InputLine LineEditor::read_terminal_line() {
+  std::string text;
+  for (char byte = 0;;) {
+    const int count = interrupt_.read_byte(kStandardInput, byte);
+    if (count < 0) return {.kind = InputLine::Kind::interrupt};
+    if (count == 0 && text.empty()) return {.kind = InputLine::Kind::end};
+    if (count == 0 || byte == '\n') return {.kind = InputLine::Kind::text, .text = std::move(text)};
+    text += byte;
+  }
+}
+
 InputLine LineEditor::read_plain() {
-  InputLine line{.kind = InputLine::Kind::text};
   console_.err << kPrompt << std::flush;
   const bool waits = &console_.in == &std::cin && console_.in.rdbuf()->in_avail() <= 0;
-  // The terminal throws the line away by itself.
-  if (waits && !interrupt_.wait_for_input(kStandardInput)) {
-    line.kind = InputLine::Kind::interrupt;
-  } else if (!std::getline(console_.in, line.text)) {
-    line.kind = InputLine::Kind::end;
-  }
+  if (waits && console_.input_is_terminal) return read_terminal_line();
+  if (waits && !interrupt_.wait_for_input(kStandardInput)) return {.kind = InputLine::Kind::interrupt};
+  InputLine line{.kind = InputLine::Kind::text};
+  if (!std::getline(console_.in, line.text)) line.kind = InputLine::Kind::end;
   return line;
 }
 

@@ -31,6 +31,7 @@ class LineEditor {
  private:
   struct Libedit;
   [[nodiscard]] InputLine read_plain();
+  [[nodiscard]] InputLine read_terminal_line();
 
   const Console& console_;
   InterruptGuard& interrupt_;
