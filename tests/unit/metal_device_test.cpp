@@ -1,10 +1,8 @@
-// The driver's memory, queue, events and compiler, on the first GPU of this machine, by each of its variants.
+// The driver's memory, handles, limits and compiler, on the first GPU of this machine, by each of its variants.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,8 +23,6 @@ using testing::HasSubstr;
 using Bytes = std::vector<uint8_t>;
 using Words = std::vector<uint32_t>;
 
-ir::Kernel scale_and_add() { return multiply_add_named("scale_and_add"); }
-
 class MetalDevice : public OnDevice<testing::TestWithParam<const char*>> {
  protected:
   void SetUp() override {
@@ -35,101 +31,7 @@ class MetalDevice : public OnDevice<testing::TestWithParam<const char*>> {
   }
 
   [[nodiscard]] KernelDriver& driver() { return runtime().driver(); }
-  [[nodiscard]] const wick::Program& program() { return runtime().program({"scale_and_add", {}}, scale_and_add); }
 };
-
-TEST_P(MetalDevice, BytesAreCopiedAndFilledAtEveryPlace) {
-  const Bytes from = numbered(64, 3);
-  Bytes expected = numbered(96, 100);
-  const auto source = upload(from), target = upload(expected);
-  for (size_t source_offset = 0; source_offset < 5; ++source_offset) {
-    for (size_t target_offset = 0; target_offset < 18; target_offset += 1 + target_offset % 3) {
-      for (const size_t count : {1, 3, 4, 32}) {
-        queue().copy(*source, source_offset, *target, target_offset, count);
-        std::copy_n(from.begin() + static_cast<ptrdiff_t>(source_offset), count, expected.begin() + static_cast<ptrdiff_t>(target_offset));
-        queue().fill(*target, 60 + target_offset, count % 16, static_cast<std::byte>(count));
-        std::fill_n(expected.begin() + 60 + static_cast<ptrdiff_t>(target_offset), count % 16, static_cast<uint8_t>(count));
-      }
-    }
-  }
-  queue().copy(*target, 33, *target, 1, 11);  // within one buffer
-  std::copy_n(expected.begin() + 33, 11, expected.begin() + 1);
-  EXPECT_EQ(download<uint8_t>(*target), expected);
-}
-
-TEST_P(MetalDevice, UploadsAndDownloadsTakeBytesAtEveryPlace) {
-  Bytes expected = numbered(64, 1);
-  const auto buffer = upload(expected);
-  for (size_t offset = 0; offset < 20; offset += 3) {
-    queue().fill(*buffer, 40, 24, std::byte{9});  // so that work is queued
-    std::fill(expected.begin() + 40, expected.end(), uint8_t{9});
-    const Bytes some = numbered(offset, static_cast<uint8_t>(offset * 17));
-    queue().upload(std::as_bytes(std::span(some)).data(), *buffer, 13 + offset, some.size());
-    std::copy(some.begin(), some.end(), expected.begin() + 13 + static_cast<ptrdiff_t>(offset));
-    Bytes part(31);
-    queue().download(*buffer, 11 + offset, std::as_writable_bytes(std::span(part)).data(), part.size());
-    ASSERT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + 11 + static_cast<ptrdiff_t>(offset))) << offset;
-  }
-}
-
-TEST_P(MetalDevice, LaunchesAndUploadsRunInTheirOrder) {
-  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  uint32_t expected = 0;
-  for (uint32_t step = 2; step <= 700; ++step) {
-    launch(program(), 1, {{x.get()}, {y.get()}}, {64, step % 3});
-    expected = expected * (step % 3) + (step - 1);
-    const Words next(64, step);
-    queue().upload(std::as_bytes(std::span(next)).data(), *x, 0, 256);
-  }
-  EXPECT_THAT(download<uint32_t>(*y), Each(expected));
-}
-
-TEST_P(MetalDevice, AKernelReadsOnePartOfABufferAndWritesAnother) {
-  const size_t step = runtime().caps().buffer_offset_alignment;
-  Words numbers(3 * 64, 5);
-  const auto buffer = upload(numbers);
-  launch(program(), 1, {{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {4, 10});
-  for (size_t i = 0; i < 4; ++i) numbers[2 * step / 4 + i] = 55;
-  EXPECT_EQ(download<uint32_t>(*buffer), numbers);
-}
-
-TEST_P(MetalDevice, EventsAreDoneInTheirOrderAndHaveTimes) {
-  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
-  const std::unique_ptr<Event> before = queue().record();
-  for (int i = 0; i < 300; ++i) launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
-  const std::unique_ptr<Event> behind = queue().record();
-  behind->wait();
-  EXPECT_TRUE(behind->is_done());
-  EXPECT_TRUE(before->is_done());
-  const std::optional<double> seconds = behind->seconds_since(*before);
-  ASSERT_TRUE(seconds);
-  EXPECT_GT(*seconds, 0);
-  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
-  const std::unique_ptr<Event> last = queue().record();
-  while (!last->is_done()) {}
-  EXPECT_THAT(download<uint32_t>(*y), Each(302));
-}
-
-TEST_P(MetalDevice, BlocksAndProgramsMayGoWhileTheyAreQueued) {
-  const auto y = upload(Words(64, 1));
-  for (int i = 0; i < 20; ++i) {
-    const std::shared_ptr<const wick::Program> dropped = runtime().compile(scale_and_add());
-    const std::unique_ptr<Buffer> block = driver().allocate(256);
-    queue().fill(*block, 0, 256, std::byte{0});
-    const std::vector<BufferArgument> buffers{{block.get()}, {y.get()}};
-    runtime().launch({dropped.get(), {1, 1, 1}, buffers, Words{64, 2}});
-  }
-  EXPECT_THAT(download<uint32_t>(*y), Each(1U << 20));
-}
-
-TEST_P(MetalDevice, AGraphIsReplayed) {
-  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
-  const Graph graph = Graph::record(device(), [&] { launch(program(), 1, {{x.get()}, {y.get()}}, {64, 2}); });
-  for (int i = 0; i < 5; ++i) graph.replay();  // recording ran it once
-  EXPECT_THAT(download<uint32_t>(*y), Each(127));
-}
 
 TEST_P(MetalDevice, MemoryOfTheHostIsUsedWhereItLies) {
   const auto words = std::make_shared<Words>(10000, 7);
@@ -193,7 +95,7 @@ TEST_P(MetalDevice, MemoryOfSomebodyElseIsUsedWhereItLies) {
 
 TEST_P(MetalDevice, ARefusedTextGivesTheCompilersWords) {
   try {
-    static_cast<void>(driver().compile(scale_and_add(), "kernel void wick_scale_and_add() { no_such_function(); }"));
+    static_cast<void>(driver().compile(multiply_add(), "kernel void wick_multiply_add() { no_such_function(); }"));
     FAIL() << "compiled";
   } catch (const CompilerError& error) {
     EXPECT_THAT(error.log, HasSubstr("no_such_function"));
@@ -202,7 +104,7 @@ TEST_P(MetalDevice, ARefusedTextGivesTheCompilersWords) {
 
 TEST_P(MetalDevice, ATextThatIsNoneIsNotLoaded) {
   const Bytes garbage(100, '*');
-  EXPECT_EQ(driver().load(scale_and_add(), std::as_bytes(std::span(garbage))), nullptr);
+  EXPECT_EQ(driver().load(multiply_add(), std::as_bytes(std::span(garbage))), nullptr);
 }
 
 TEST_P(MetalDevice, ABufferBeyondTheLimitNamesBoth) {
@@ -210,12 +112,6 @@ TEST_P(MetalDevice, ABufferBeyondTheLimitNamesBoth) {
   const Error error = error_of([&] { static_cast<void>(driver().allocate(limit + 1)); });
   EXPECT_EQ(error.code(), ErrorCode::unsupported);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("metal:0 ("), HasSubstr(std::to_string(limit + 1)), HasSubstr(std::to_string(limit))));
-}
-
-TEST_P(MetalDevice, AnUnknownVariantIsRefused) {
-  const Error error = error_of([] { static_cast<void>(wick::Device::open({DeviceKind::metal, 0}, {.variant = "fast"})); });
-  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-  EXPECT_STREQ(error.what(), "metal:0: no variant 'fast'; it has plain and native");
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, MetalDevice, testing::Values("plain", "native"),

@@ -16,6 +16,19 @@
 
 namespace wick {
 
+// y[i] = y[i] * factor + x[i], for i below n.
+[[nodiscard]] inline ir::Kernel multiply_add_named(const std::string& name) {
+  using namespace ir;
+  KernelBuilder k(name, {.group_size = 64});
+  const Memory x = k.buffer("x", Element::u32), y = k.output("y", Element::u32);
+  const Value n = k.parameter("n", Type::u32), factor = k.parameter("factor", Type::u32);
+  const Value i = k.group_id() * 64U + k.local_id();
+  k.when(i < n, [&] { y[i] = y[i] * factor + x[i]; });
+  return k.finish();
+}
+
+[[nodiscard]] inline ir::Kernel multiply_add() { return multiply_add_named("multiply_add"); }
+
 // Test: testing::Test or a testing::TestWithParam, whose SetUp() calls open().
 template <class Test>
 class OnDevice : public Test {
@@ -40,6 +53,7 @@ class OnDevice : public Test {
     queue().download(buffer, 0, std::as_writable_bytes(std::span(values)).data(), values.size() * sizeof(T));
     return values;
   }
+  [[nodiscard]] const Program& program() { return runtime().program({"multiply_add", {}}, multiply_add); }
   void launch(const Program& program, uint32_t groups, std::vector<BufferArgument> buffers, std::vector<uint32_t> parameters) {
     runtime().launch({&program, {groups, 1, 1}, buffers, parameters});
   }
@@ -49,19 +63,6 @@ class OnDevice : public Test {
 };
 
 inline std::string variant_name(const testing::TestParamInfo<const char*>& variant) { return variant.param; }
-
-// y[i] = y[i] * factor + x[i], for i below n.
-[[nodiscard]] inline ir::Kernel multiply_add_named(const std::string& name) {
-  using namespace ir;
-  KernelBuilder k(name, {.group_size = 64});
-  const Memory x = k.buffer("x", Element::u32), y = k.output("y", Element::u32);
-  const Value n = k.parameter("n", Type::u32), factor = k.parameter("factor", Type::u32);
-  const Value i = k.group_id() * 64U + k.local_id();
-  k.when(i < n, [&] { y[i] = y[i] * factor + x[i]; });
-  return k.finish();
-}
-
-[[nodiscard]] inline ir::Kernel multiply_add() { return multiply_add_named("multiply_add"); }
 
 // Different ones, at every place.
 [[nodiscard]] inline std::vector<uint8_t> numbered(size_t count, uint8_t first) {

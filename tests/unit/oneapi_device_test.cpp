@@ -1,8 +1,7 @@
-// The driver's memory, queue, events and compiler on the first device of this machine, and what is said where calls fail.
+// The driver's barriers, memory, handles, limits and compiler on the first device of this machine, and what is said where calls fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -40,7 +39,6 @@ class OneApiDevice : public OnDevice<testing::Test> {
   }
 
   [[nodiscard]] ZeDriver& driver() { return static_cast<ZeDriver&>(runtime().driver()); }
-  [[nodiscard]] const Program& program() { return runtime().program({"multiply_add", {}}, multiply_add); }
 
   // The fake's loader alone makes calls fail, and counts them.
   [[nodiscard]] bool is_fake() const { return library().find("fake_ze_fail") != nullptr; }
@@ -57,45 +55,6 @@ class OneApiDevice : public OnDevice<testing::Test> {
   std::vector<std::string> failing_;
 };
 
-TEST_F(OneApiDevice, BytesGoToEveryPlace) {
-  Bytes expected = numbered(96, 1);
-  const auto buffer = upload(expected);
-  for (size_t offset = 0; offset < 9; ++offset) {
-    for (size_t count = 0; count < 14; ++count) {
-      const Bytes some = numbered(count, static_cast<uint8_t>(offset * 17 + count));
-      queue().upload(std::as_bytes(std::span(some)).data(), *buffer, 13 + offset, count);
-      std::copy(some.begin(), some.end(), expected.begin() + 13 + static_cast<ptrdiff_t>(offset));
-      queue().copy(*buffer, 0, *buffer, 60, count);
-      std::copy_n(expected.begin(), count, expected.begin() + 60);
-      queue().fill(*buffer, 80 + offset % 3, count, static_cast<std::byte>(count));
-      std::fill_n(expected.begin() + 80 + static_cast<ptrdiff_t>(offset % 3), count, static_cast<uint8_t>(count));
-    }
-  }
-  EXPECT_EQ(download<uint8_t>(*buffer), expected);
-}
-
-// Through every piece of the host's memory that uploads pass, more than once.
-TEST_F(OneApiDevice, ManyBytesGoAndComeBack) {
-  Bytes bytes(size_t{41} << 20);
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 131 >> 7U);
-  const auto buffer = upload(bytes);
-  const auto again = upload(bytes);
-  EXPECT_TRUE(download<uint8_t>(*buffer) == bytes);
-  EXPECT_TRUE(download<uint8_t>(*again) == bytes);
-}
-
-TEST_F(OneApiDevice, LaunchesAndUploadsRunInTheirOrder) {
-  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  uint32_t expected = 0;
-  for (uint32_t step = 2; step <= 400; ++step) {
-    launch(program(), 1, {{x.get()}, {y.get()}}, {64, step % 3});
-    expected = expected * (step % 3) + (step - 1);
-    const Words next(64, step);
-    queue().upload(std::as_bytes(std::span(next)).data(), *x, 0, 256);
-  }
-  EXPECT_THAT(download<uint32_t>(*y), Each(expected));
-}
-
 TEST_F(OneApiDevice, LaunchesThatShareNothingHaveNoBarrierBetweenThem) {
   if (!is_fake()) GTEST_SKIP() << "the loader counts no calls";
   std::vector<std::unique_ptr<Buffer>> blocks;
@@ -107,44 +66,6 @@ TEST_F(OneApiDevice, LaunchesThatShareNothingHaveNoBarrierBetweenThem) {
   EXPECT_EQ(calls("zeCommandListAppendBarrier"), before);
   launch(program(), 1, {{blocks[1].get()}, {blocks[3].get()}}, {64, 1});
   EXPECT_EQ(calls("zeCommandListAppendBarrier"), before + 1);
-}
-
-TEST_F(OneApiDevice, AKernelSeesABufferFromItsOffsetOn) {
-  const size_t step = runtime().caps().buffer_offset_alignment;
-  Words numbers(3 * step, 5);
-  const auto buffer = upload(numbers);
-  launch(program(), 1, {{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {16, 10});
-  for (size_t i = 0; i < 16; ++i) numbers[2 * step / 4 + i] = 55;
-  EXPECT_EQ(download<uint32_t>(*buffer), numbers);
-}
-
-TEST_F(OneApiDevice, EventsAreDoneInTheirOrderAndTellTheTime) {
-  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  const std::unique_ptr<Event> before = queue().record();
-  for (int i = 0; i < 300; ++i) launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
-  const std::unique_ptr<Event> behind = queue().record();
-  behind->wait();
-  EXPECT_TRUE(behind->is_done());
-  EXPECT_TRUE(before->is_done());
-  const std::optional<double> seconds = behind->seconds_since(*before);
-  ASSERT_TRUE(seconds);
-  EXPECT_GE(*seconds, 0);
-  EXPECT_LT(*seconds, 10);
-  // Events that nobody waited for are used again.
-  for (int i = 0; i < 500; ++i) static_cast<void>(queue().record());
-  EXPECT_THAT(download<uint32_t>(*y), Each(300));
-}
-
-TEST_F(OneApiDevice, BlocksAndProgramsMayGoWhileTheyAreQueued) {
-  const auto y = upload(Words(64, 1));
-  for (int i = 0; i < 20; ++i) {
-    const std::shared_ptr<const Program> dropped = runtime().compile(multiply_add());
-    const std::unique_ptr<Buffer> block = driver().allocate(256);
-    queue().fill(*block, 0, 256, std::byte{0});
-    const std::vector<BufferArgument> buffers{{block.get()}, {y.get()}};
-    runtime().launch({dropped.get(), {1, 1, 1}, buffers, Words{64, 2}});
-  }
-  EXPECT_THAT(download<uint32_t>(*y), Each(1U << 20));
 }
 
 TEST_F(OneApiDevice, NativeHandlesAreThoseOfTheDevice) {
@@ -248,12 +169,6 @@ TEST_F(OneApiDevice, ABufferBeyondTheLimitNamesBoth) {
   const Error error = error_of([&] { static_cast<void>(driver().allocate(limit + 1)); });
   EXPECT_EQ(error.code(), ErrorCode::unsupported);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("oneapi:0 ("), HasSubstr(std::to_string(limit + 1)), HasSubstr(std::to_string(limit))));
-}
-
-TEST_F(OneApiDevice, AnUnknownVariantIsRefused) {
-  const Error error = error_of([] { static_cast<void>(wick::Device::open({DeviceKind::oneapi, 0}, {.variant = "fast"})); });
-  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-  EXPECT_STREQ(error.what(), "oneapi:0: no variant 'fast'; it has plain and native");
 }
 
 TEST_F(OneApiDevice, WithoutMemoryTheErrorSaysHowMuchWasAskedForAndTheDeviceGoesOn) {

@@ -1,9 +1,7 @@
-// The driver's memory, queue, events and compiler, on the first adapter of this machine, by each of its variants.
+// The driver's memory, handles, limits and compiler, on the first adapter of this machine, by each of its variants.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -36,101 +34,7 @@ class WebGpuDevice : public OnDevice<testing::TestWithParam<const char*>> {
   }
 
   [[nodiscard]] Driver& driver() { return static_cast<Driver&>(runtime().driver()); }
-  [[nodiscard]] const wick::Program& program() { return runtime().program({"multiply_add", {}}, multiply_add); }
 };
-
-TEST_P(WebGpuDevice, BytesGoToEveryPlace) {
-  Bytes expected = numbered(96, 1);
-  const auto buffer = upload(expected);
-  for (size_t offset = 0; offset < 9; ++offset) {
-    for (size_t count = 0; count < 14; ++count) {
-      const Bytes some = numbered(count, static_cast<uint8_t>(offset * 17 + count));
-      queue().upload(std::as_bytes(std::span(some)).data(), *buffer, 13 + offset, count);
-      std::copy(some.begin(), some.end(), expected.begin() + 13 + static_cast<ptrdiff_t>(offset));
-      Bytes part(count + 5);
-      queue().download(*buffer, 11 + offset, std::as_writable_bytes(std::span(part)).data(), part.size());
-      ASSERT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + 11 + static_cast<ptrdiff_t>(offset))) << offset << ", " << count;
-    }
-  }
-  EXPECT_EQ(download<uint8_t>(*buffer), expected);
-}
-
-TEST_P(WebGpuDevice, BytesAreCopiedAndFilledAtEveryPlace) {
-  const Bytes from = numbered(64, 3);
-  Bytes expected = numbered(64, 100);
-  const auto source = upload(from), target = upload(expected);
-  for (size_t source_offset = 0; source_offset < 5; ++source_offset) {
-    for (size_t target_offset = 0; target_offset < 5; ++target_offset) {
-      for (const size_t count : {1, 3, 4, 9, 32}) {
-        queue().copy(*source, source_offset, *target, target_offset, count);
-        std::copy_n(from.begin() + static_cast<ptrdiff_t>(source_offset), count, expected.begin() + static_cast<ptrdiff_t>(target_offset));
-        queue().fill(*target, 40 + target_offset, count % 16, static_cast<std::byte>(count));
-        std::fill_n(expected.begin() + 40 + static_cast<ptrdiff_t>(target_offset), count % 16, static_cast<uint8_t>(count));
-      }
-    }
-  }
-  queue().copy(*target, 33, *target, 1, 11);  // within one buffer
-  std::copy_n(expected.begin() + 33, 11, expected.begin() + 1);
-  EXPECT_EQ(download<uint8_t>(*target), expected);
-}
-
-TEST_P(WebGpuDevice, ManyBytesAreCopied) {
-  const size_t count = (size_t{33} << 20) + 5;  // by more than one launch
-  const Bytes from = numbered(count, 9);
-  const auto source = upload(from), target = allocate(count + 3);
-  queue().copy(*source, 0, *target, 3, count);
-  Bytes got(count);
-  queue().download(*target, 3, std::as_writable_bytes(std::span(got)).data(), count);
-  EXPECT_TRUE(got == from);
-}
-
-TEST_P(WebGpuDevice, LaunchesAndUploadsRunInTheirOrder) {
-  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  uint32_t expected = 0;
-  for (uint32_t step = 2; step <= 400; ++step) {
-    launch(program(), 1, {{x.get()}, {y.get()}}, {64, step % 3});
-    expected = expected * (step % 3) + (step - 1);
-    const Words next(64, step);
-    queue().upload(std::as_bytes(std::span(next)).data(), *x, 0, 256);
-  }
-  EXPECT_THAT(download<uint32_t>(*y), Each(expected));
-}
-
-// WebGPU itself refuses a buffer that one dispatch reads by one binding and writes by another.
-TEST_P(WebGpuDevice, AKernelReadsOnePartOfABufferAndWritesAnother) {
-  const size_t step = runtime().caps().buffer_offset_alignment;
-  Words numbers(3 * step, 5);
-  const auto buffer = upload(numbers);
-  launch(program(), 1, {{buffer.get(), 0, 64}, {buffer.get(), 2 * step, 64}}, {16, 10});
-  for (size_t i = 0; i < 16; ++i) numbers[2 * step / 4 + i] = 55;
-  EXPECT_EQ(download<uint32_t>(*buffer), numbers);
-}
-
-TEST_P(WebGpuDevice, EventsAreDoneInTheirOrder) {
-  const auto x = upload(Words(64, 1)), y = upload(Words(64, 0));
-  const std::unique_ptr<Event> before = queue().record();
-  for (int i = 0; i < 300; ++i) launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
-  const std::unique_ptr<Event> behind = queue().record();
-  behind->wait();
-  EXPECT_TRUE(behind->is_done());
-  EXPECT_TRUE(before->is_done());
-  launch(program(), 1, {{x.get()}, {y.get()}}, {64, 1});
-  const std::unique_ptr<Event> last = queue().record();
-  while (!last->is_done()) {}
-  EXPECT_THAT(download<uint32_t>(*y), Each(301));
-}
-
-TEST_P(WebGpuDevice, BlocksAndProgramsMayGoWhileTheyAreQueued) {
-  const auto y = upload(Words(64, 1));
-  for (int i = 0; i < 20; ++i) {
-    const std::shared_ptr<const wick::Program> dropped = runtime().compile(multiply_add());
-    const std::unique_ptr<Buffer> block = driver().allocate(256);
-    queue().fill(*block, 0, 256, std::byte{0});
-    const std::vector<BufferArgument> buffers{{block.get()}, {y.get()}};
-    runtime().launch({dropped.get(), {1, 1, 1}, buffers, Words{64, 2}});
-  }
-  EXPECT_THAT(download<uint32_t>(*y), Each(1U << 20));
-}
 
 TEST_P(WebGpuDevice, NativeHandlesAreThoseOfTheDevice) {
   const Tensor tensor = Tensor::zeros({8}, DType::f32, device());
@@ -268,12 +172,6 @@ TEST_P(WebGpuDevice, ATensorBeyondWhatTheAdapterBindsIsBoundInParts) {
   };
   // The limit that every adapter has, and a quarter of the weight.
   EXPECT_EQ(result_on(256 << 10), result_on(128 << 20));
-}
-
-TEST_P(WebGpuDevice, AnUnknownVariantIsRefused) {
-  const Error error = error_of([] { static_cast<void>(wick::Device::open({DeviceKind::webgpu, 0}, {.variant = "fast"})); });
-  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-  EXPECT_STREQ(error.what(), "webgpu:0: no variant 'fast'; it has plain and native");
 }
 
 // Whoever holds the native handle may destroy the device, as its driver may.
