@@ -33,41 +33,39 @@ size_t skip_space_right(std::string_view text, size_t end) noexcept {
 
 }  // namespace
 
-void AddedTokens::add(AddedToken token) {
-  const auto index = static_cast<int32_t>(tokens_.size());
-  const size_t base = token.normalized ? 2 : 0;
-  tries_[base + 1].insert(token.text, index);
-  if (!token.special) tries_[base].insert(token.text, index);
-  tokens_.push_back(std::move(token));
+void AddedTokens::add(AddedToken token) { tokens_.push_back(std::move(token)); }
+
+void AddedTokens::build_index() {
+  for (const bool normalized : {false, true}) {
+    for (const bool parse_special : {false, true}) {
+      std::vector<TextMatcher::Entry> entries;
+      for (size_t index = 0; index < tokens_.size(); ++index) {
+        const AddedToken& token = tokens_[index];
+        if (token.normalized != normalized || (token.special && !parse_special)) continue;
+        entries.push_back({token.text, static_cast<int32_t>(index)});
+      }
+      matchers_[index_of(normalized, parse_special)] = TextMatcher(entries);
+    }
+  }
 }
 
 std::vector<TextSegment> AddedTokens::split(std::string_view text, bool normalized, bool parse_special) const {
-  const ByteTrie& tokens = trie(normalized, parse_special);
   std::vector<TextSegment> segments;
   size_t done = 0;
-  for (size_t offset = 0; !tokens.empty() && offset < text.size();) {
-    if (tokens.child(ByteTrie::kRoot, static_cast<unsigned char>(text[offset])) == ByteTrie::kNoNode) {
-      ++offset;
-      continue;
-    }
-    const auto match = tokens.longest(text.substr(offset));
-    const AddedToken* token = match ? &tokens_[static_cast<size_t>(match->value)] : nullptr;
-    if (token == nullptr || (token->single_word && touches_word(text, {offset, offset + match->length}))) {
-      offset += token == nullptr ? 1 : match->length;
-      continue;
-    }
-    TextSpan range{offset, offset + match->length};
-    if (token->strip_left) range.begin = std::max(skip_space_left(text, range.begin, done), done);
+  TextMatcher::Search search(matcher(normalized, parse_special), text);
+  size_t offset = 0;
+  // The next token may begin in white space that the one before took along.
+  for (auto match = search.next(0); match; match = search.next(offset)) {
+    offset = match->begin + match->length;
+    const AddedToken& token = tokens_[static_cast<size_t>(match->value)];
+    TextSpan range{match->begin, offset};
+    if (token.single_word && touches_word(text, range)) continue;
+    if (token.strip_left) range.begin = std::max(skip_space_left(text, range.begin, done), done);
     // What follows within white space that was taken along ends where that ends.
-    if (token->strip_right) range.end = range.end <= done ? done : skip_space_right(text, range.end);
-    if (range.begin >= range.end) {  // white space that the token before took along
-      offset += match->length;
-      continue;
-    }
+    if (token.strip_right) range.end = range.end <= done ? done : skip_space_right(text, range.end);
+    if (range.begin >= range.end) continue;  // white space that the token before took along
     if (range.begin > done) segments.push_back({{done, range.begin}, kNoToken});
-    segments.push_back({range, token->id});
-    // The next token may begin in white space that this one took along.
-    offset += match->length;
+    segments.push_back({range, token.id});
     done = range.end;
   }
   if (done < text.size()) segments.push_back({{done, text.size()}, kNoToken});

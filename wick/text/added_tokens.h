@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/text/byte_trie.h"
 #include "wick/text/regex.h"
+#include "wick/text/text_matcher.h"
 #include "wick/text/vocabulary.h"
 
 namespace wick {
@@ -30,21 +30,26 @@ struct TextSegment {
 class AddedTokens {
  public:
   void add(AddedToken token);
+  // Once all are added.
+  void build_index();
 
   // Cuts `text` at the leftmost longest tokens: those searched in raw or in normalized text, the special ones only with `parse_special`.
   // Text segments are never empty.
   [[nodiscard]] std::vector<TextSegment> split(std::string_view text, bool normalized, bool parse_special) const;
   // Whether split() could find anything.
-  [[nodiscard]] bool any(bool normalized, bool parse_special) const noexcept { return !trie(normalized, parse_special).empty(); }
+  [[nodiscard]] bool any(bool normalized, bool parse_special) const noexcept { return !matcher(normalized, parse_special).empty(); }
   [[nodiscard]] const std::vector<AddedToken>& tokens() const noexcept { return tokens_; }
 
  private:
-  [[nodiscard]] const ByteTrie& trie(bool normalized, bool parse_special) const noexcept {
-    return tries_[(normalized ? 2u : 0u) + (parse_special ? 1u : 0u)];
+  static constexpr size_t index_of(bool normalized, bool parse_special) noexcept {
+    return (normalized ? 2u : 0u) + (parse_special ? 1u : 0u);
+  }
+  [[nodiscard]] const TextMatcher& matcher(bool normalized, bool parse_special) const noexcept {
+    return matchers_[index_of(normalized, parse_special)];
   }
 
   std::vector<AddedToken> tokens_;
-  std::vector<ByteTrie> tries_ = std::vector<ByteTrie>(4);  // values: indices of tokens_
+  std::vector<TextMatcher> matchers_ = std::vector<TextMatcher>(4);  // values: indices of tokens_
 };
 
 }  // namespace wick

@@ -43,15 +43,4 @@ void ByteTrie::grow() {
   }
 }
 
-std::optional<ByteTrie::Match> ByteTrie::longest(std::string_view text) const noexcept {
-  std::optional<Match> best;
-  Node node = kRoot;
-  for (size_t length = 0; length < text.size(); ++length) {
-    node = child(node, static_cast<unsigned char>(text[length]));
-    if (node == kNoNode) break;
-    if (values_[node] >= 0) best = Match{length + 1, values_[node]};
-  }
-  return best;
-}
-
 }  // namespace wick

@@ -1,8 +1,7 @@
-// A ByteTrie maps byte strings to numbers and finds the strings that begin at an offset of a text.
+// A ByteTrie maps byte strings to numbers and is walked byte by byte.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -16,16 +15,13 @@ class ByteTrie {
   static constexpr Node kRoot = 0;
   static constexpr Node kNoNode = UINT32_MAX;
 
-  struct Match {
-    size_t length = 0;
-    int32_t value = 0;
-  };
-
   ByteTrie();
 
   // `value` is at least 0; of equal texts the first stays. An empty text is not taken.
   void insert(std::string_view text, int32_t value);
   [[nodiscard]] bool empty() const noexcept { return values_.size() == 1; }
+  // Numbered from the root on, each after its parent.
+  [[nodiscard]] size_t nodes() const noexcept { return values_.size(); }
 
   [[nodiscard]] Node child(Node node, unsigned char byte) const noexcept {
     if (node == kRoot) return first_[byte];
@@ -38,8 +34,16 @@ class ByteTrie {
   // -1 where no text ends.
   [[nodiscard]] int32_t value(Node node) const noexcept { return values_[node]; }
 
-  // The longest string that `text` begins with.
-  [[nodiscard]] std::optional<Match> longest(std::string_view text) const noexcept;
+  // Calls visit(parent, byte, child) for each edge, in any order.
+  template <class Visit>
+  void for_each_edge(const Visit& visit) const {
+    for (unsigned byte = 0; byte < first_.size(); ++byte) {
+      if (first_[byte] != kNoNode) visit(kRoot, static_cast<unsigned char>(byte), first_[byte]);
+    }
+    for (const Edge& edge : edges_) {
+      if (edge.node != kNoNode) visit(static_cast<Node>(edge.key >> 8), static_cast<unsigned char>(edge.key & 0xFF), edge.node);
+    }
+  }
 
  private:
   struct Edge {

@@ -171,7 +171,7 @@ void GgufTokenizerReader::read_sentencepiece() {
   const bool space_prefix = file_.find_bool("tokenizer.ggml.add_space_prefix").value_or(true);
   parts_->normalizers.push_back(std::make_unique<SentencePieceNormalizer>(
       SentencePieceNormalizerOptions{.add_dummy_prefix = space_prefix, .remove_extra_whitespaces = false, .keep_invalid = true},
-      CharacterMap(), ByteTrie()));
+      CharacterMap(), TextMatcher()));
   if (!has_inner_space_marker(parts_->vocabulary)) {
     parts_->pre_tokenizers.push_back(std::make_unique<MarkerPreTokenizer>());
     parts_->caches_words = true;
@@ -269,7 +269,7 @@ void GgufTokenizerReader::read_unigram() {
   const bool remove_extra = file_.find_bool("tokenizer.ggml.remove_extra_whitespaces").value_or(false);
   parts_->normalizers.push_back(std::make_unique<SentencePieceNormalizer>(
       SentencePieceNormalizerOptions{.add_dummy_prefix = space_prefix || remove_extra, .remove_extra_whitespaces = remove_extra},
-      std::move(map), ByteTrie()));
+      std::move(map), TextMatcher()));
   if (!has_inner_space_marker(parts_->vocabulary)) {
     parts_->pre_tokenizers.push_back(std::make_unique<MarkerPreTokenizer>());
     parts_->caches_words = true;

@@ -144,15 +144,15 @@ std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes,
   for (TokenId id = 0; id < vocabulary.size() && !parts->unk; ++id) {
     if (vocabulary.kind(id) == TokenKind::unknown) parts->unk = id;
   }
-  ByteTrie user_defined;
+  std::vector<TextMatcher::Entry> user_defined;
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
     const TokenKind kind = vocabulary.kind(id);
     const std::string_view text = vocabulary.text(id);
-    if (kind == TokenKind::user_defined) user_defined.insert(text, id);
+    if (kind == TokenKind::user_defined) user_defined.push_back({text, id});
     if (kind == TokenKind::control) parts->added.add({.text = std::string(text), .id = id, .special = true});
   }
   CharacterMap map = settings.character_map.empty() ? CharacterMap() : CharacterMap(settings.character_map, name);
-  parts->normalizers.push_back(std::make_unique<SentencePieceNormalizer>(settings.normalizer, std::move(map), std::move(user_defined)));
+  parts->normalizers.push_back(std::make_unique<SentencePieceNormalizer>(settings.normalizer, std::move(map), TextMatcher(user_defined)));
   make_model(settings, *parts);
   const SentencePieceNormalizerOptions& normalizer = settings.normalizer;
   const LeadingSpace leading = normalizer.remove_extra_whitespaces ? LeadingSpace::drop_until_text

@@ -143,9 +143,6 @@ std::string PrecompiledNormalizer::apply(std::string_view text, RegexScratch&) c
 }
 
 SentencePieceNormalizer::Prefix SentencePieceNormalizer::normalize_prefix(std::string_view text) const noexcept {
-  if (!kept_.empty()) {
-    if (const auto match = kept_.longest(text)) return {text.substr(0, match->length), match->length};
-  }
   if (const auto match = map_.longest(text)) return {match->replacement, match->length};
   const DecodedCharacter character = decode_character(text, 0);
   if (character.valid) return {text.substr(0, character.length), character.length};
@@ -155,9 +152,15 @@ SentencePieceNormalizer::Prefix SentencePieceNormalizer::normalize_prefix(std::s
 
 std::string SentencePieceNormalizer::apply(std::string_view text, RegexScratch&) const {
   const std::string_view space = options_.escape_whitespaces ? kSpaceMarker : std::string_view(" ");
+  const size_t size = text.size();
+  TextMatcher::Search kept(kept_, text);
+  const auto next_prefix = [&]() -> Prefix {
+    const auto match = kept.at(size - text.size());
+    return match ? Prefix{text.substr(0, match->length), match->length} : normalize_prefix(text);
+  };
   if (options_.remove_extra_whitespaces) {
     while (!text.empty()) {
-      const Prefix prefix = normalize_prefix(text);
+      const Prefix prefix = next_prefix();
       if (prefix.text != " ") break;
       text.remove_prefix(prefix.consumed);
     }
@@ -168,7 +171,7 @@ std::string SentencePieceNormalizer::apply(std::string_view text, RegexScratch&)
   if (options_.add_dummy_prefix && !options_.treat_whitespace_as_suffix) result += space;
   bool after_space = options_.remove_extra_whitespaces;
   while (!text.empty()) {
-    const Prefix prefix = normalize_prefix(text);
+    const Prefix prefix = next_prefix();
     std::string_view piece = prefix.text;
     while (after_space && piece.starts_with(' ')) piece.remove_prefix(1);
     for (const char letter : piece) {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/text/byte_trie.h"
 #include "wick/text/character_map.h"
 #include "wick/text/regex.h"
+#include "wick/text/text_matcher.h"
 #include "wick/text/unicode.h"
 
 namespace wick {
@@ -127,7 +127,7 @@ struct SentencePieceNormalizerOptions {
 
 class SentencePieceNormalizer final : public Normalizer {
  public:
-  SentencePieceNormalizer(SentencePieceNormalizerOptions options, CharacterMap map, ByteTrie kept)
+  SentencePieceNormalizer(SentencePieceNormalizerOptions options, CharacterMap map, TextMatcher kept)
       : options_(options), map_(std::move(map)), kept_(std::move(kept)) {}
   [[nodiscard]] std::string apply(std::string_view text, RegexScratch& scratch) const override;
   [[nodiscard]] bool accepts_invalid() const noexcept override { return true; }
@@ -137,11 +137,11 @@ class SentencePieceNormalizer final : public Normalizer {
     std::string_view text;
     size_t consumed = 0;
   };
-  [[nodiscard]] Prefix normalize_prefix(std::string_view text) const noexcept;
+  [[nodiscard]] Prefix normalize_prefix(std::string_view text) const noexcept;  // that begins with no kept text
 
   SentencePieceNormalizerOptions options_;
   CharacterMap map_;
-  ByteTrie kept_;  // user-defined pieces pass unchanged
+  TextMatcher kept_;  // user-defined pieces pass unchanged
 };
 
 }  // namespace wick

@@ -20,9 +20,11 @@ uint32_t priority_of(float score) noexcept {
 PieceMergeModel::PieceMergeModel(const Vocabulary& vocabulary, PieceMergeOptions options) : vocabulary_(vocabulary), options_(options) {
   if (options_.byte_fallback) fallback_ = ByteFallback(vocabulary);
   if (!options_.match_user_defined) return;
+  std::vector<TextMatcher::Entry> entries;
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
-    if (vocabulary.kind(id) == TokenKind::user_defined) user_defined_.insert(vocabulary.text(id), id);
+    if (vocabulary.kind(id) == TokenKind::user_defined) entries.push_back({vocabulary.text(id), id});
   }
+  user_defined_ = TextMatcher(entries);
 }
 
 uint32_t PieceMergeModel::character_length(std::string_view piece, size_t offset) const noexcept {
@@ -34,11 +36,11 @@ uint32_t PieceMergeModel::character_length(std::string_view piece, size_t offset
 
 void PieceMergeModel::split(std::string_view piece, std::vector<Symbol>& symbols) const {
   symbols.clear();
+  TextMatcher::Search user_defined(user_defined_, piece);
   for (size_t offset = 0; offset < piece.size();) {
     Symbol symbol{.begin = static_cast<uint32_t>(offset)};
-    const auto match = user_defined_.empty() ? std::nullopt : user_defined_.longest(piece.substr(offset));
-    if (match) {
-      symbol.length = static_cast<uint32_t>(match->length);
+    if (const auto match = user_defined.at(offset)) {
+      symbol.length = match->length;
       symbol.id = match->value;
       symbol.frozen = true;
     } else {

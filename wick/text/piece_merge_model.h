@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "wick/text/byte_trie.h"
+#include "wick/text/text_matcher.h"
 #include "wick/text/token_model.h"
 
 namespace wick {
@@ -37,7 +37,7 @@ class PieceMergeModel final : public TokenModel {
 
   const Vocabulary& vocabulary_;
   PieceMergeOptions options_;
-  ByteTrie user_defined_;
+  TextMatcher user_defined_;
   ByteFallback fallback_;
 };
 

@@ -196,7 +196,7 @@ void complete_tokenizer(TokenizerParts& parts, bool control_by_text) {
   complete_end_of_generation(parts, control_by_text);
 }
 
-Tokenizer::Tokenizer(std::unique_ptr<TokenizerParts> parts) : parts_(std::move(parts)) {}
+Tokenizer::Tokenizer(std::unique_ptr<TokenizerParts> parts) : parts_(std::move(parts)) { parts_->added.build_index(); }
 Tokenizer::~Tokenizer() = default;
 
 std::shared_ptr<const Tokenizer> Tokenizer::from_gguf(const GgufFile& file) {

@@ -15,30 +15,52 @@ utf8proc_category_t category(char32_t code) noexcept { return utf8proc_category(
 
 uint16_t combining_class(utf8proc_int32_t code) noexcept { return utf8proc_get_property(code)->combining_class; }
 
+// These are decomposed by arithmetic, not by a table.
+bool is_hangul_syllable(char32_t code) noexcept { return code >= 0xAC00 && code <= 0xD7A3; }
+
 // The characters' full decompositions, each run of marks in the order of their combining classes. utf8proc_decompose does the same, but
 // orders marks in a time that grows with the square of their number.
 std::vector<utf8proc_int32_t> decompose(std::string_view text, utf8proc_option_t options) {
   std::vector<utf8proc_int32_t> codes;
   codes.reserve(text.size());
+  size_t marks = 0;  // where the run of marks at the end begins
+  uint16_t last_class = 0;
+  bool in_order = true;
+  const auto end_run = [&] {
+    const auto before = [](utf8proc_int32_t left, utf8proc_int32_t right) { return combining_class(left) < combining_class(right); };
+    if (!in_order) std::stable_sort(codes.begin() + static_cast<std::ptrdiff_t>(marks), codes.end(), before);
+    last_class = 0;
+    in_order = true;
+  };
+  const auto append = [&](utf8proc_int32_t code, uint16_t combining) {
+    if (combining == 0) {
+      end_run();
+      marks = codes.size() + 1;
+    }
+    in_order = in_order && combining >= last_class;
+    last_class = combining;
+    codes.push_back(code);
+  };
   int boundclass = 0;
   for (size_t offset = 0; offset < text.size();) {
     const DecodedCharacter character = decode_character(text, offset);
     offset += character.length;
+    const auto code = static_cast<utf8proc_int32_t>(character.code);
+    const utf8proc_property_t& property = *utf8proc_get_property(code);
+    if (property.decomp_seqindex == UINT16_MAX && !is_hangul_syllable(character.code)) {
+      append(code, property.combining_class);
+      continue;
+    }
     std::array<utf8proc_int32_t, 32> parts{};  // the longest decomposition has 18
-    const utf8proc_ssize_t count =
-        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(character.code), parts.data(), parts.size(), options, &boundclass);
+    const utf8proc_ssize_t count = utf8proc_decompose_char(code, parts.data(), parts.size(), options, &boundclass);
     if (count < 0 || count > static_cast<utf8proc_ssize_t>(parts.size())) {
       fail(ErrorCode::invalid_argument, "normalize: {}", utf8proc_errmsg(count));
     }
-    codes.insert(codes.end(), parts.begin(), parts.begin() + count);
+    for (utf8proc_ssize_t part = 0; part < count; ++part) {
+      append(parts[static_cast<size_t>(part)], combining_class(parts[static_cast<size_t>(part)]));
+    }
   }
-  const auto before = [](utf8proc_int32_t left, utf8proc_int32_t right) { return combining_class(left) < combining_class(right); };
-  for (auto begin = codes.begin(); begin != codes.end();) {
-    begin = std::find_if(begin, codes.end(), [](utf8proc_int32_t code) { return combining_class(code) != 0; });
-    const auto end = std::find_if(begin, codes.end(), [](utf8proc_int32_t code) { return combining_class(code) == 0; });
-    if (!std::is_sorted(begin, end, before)) std::stable_sort(begin, end, before);
-    begin = end;
-  }
+  end_run();
   return codes;
 }
 

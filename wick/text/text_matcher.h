@@ -1,0 +1,70 @@
+// A TextMatcher finds the longest of its texts that begins at each offset of a text, in time linear in the text's length.
+//
+// It is an Aho-Corasick automaton (1975) over the reversed texts, run from the end of the text to its beginning: its state at an offset is
+// the longest beginning of the rest that ends one of the texts, and with it the longest of the texts that begins there. A walk along a
+// trie from each offset would take the length of the longest text for each byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "wick/text/byte_trie.h"
+
+namespace wick {
+
+class TextMatcher {
+ public:
+  struct Entry {
+    std::string_view text;
+    int32_t value = 0;  // at least 0
+  };
+  struct Match {
+    size_t begin = 0;
+    uint32_t length = 0;
+    int32_t value = 0;
+  };
+
+  TextMatcher() = default;
+  // Of equal texts the first counts; an empty text is never found.
+  explicit TextMatcher(std::span<const Entry> entries);
+
+  [[nodiscard]] bool empty() const noexcept { return reversed_.empty(); }
+
+  // A search of one text from its beginning to its end: each offset that it is asked for must not be before the one before.
+  class Search {
+   public:
+    // Matcher and text must outlive the search.
+    Search(const TextMatcher& matcher, std::string_view text) : matcher_(matcher), text_(text) {}
+    // The longest text that begins at `offset`, or at the first offset after it where one does.
+    [[nodiscard]] std::optional<Match> next(size_t offset);
+    // The longest text that begins at `offset`.
+    [[nodiscard]] std::optional<Match> at(size_t offset);
+
+   private:
+    const TextMatcher& matcher_;
+    std::string_view text_;
+    size_t searched_ = 0;         // the end of the block that was searched last
+    std::vector<Match> matches_;  // that begin in it, the last one first
+  };
+
+ private:
+  struct State {
+    ByteTrie::Node fallback = ByteTrie::kRoot;  // the longest other ending of a text that the rest begins with
+    uint32_t length = 0;                        // of the longest text that the rest begins with; 0: none
+    int32_t value = -1;
+  };
+
+  void connect();
+  [[nodiscard]] ByteTrie::Node step(ByteTrie::Node node, unsigned char byte) const noexcept;
+  void search(std::string_view text, size_t begin, size_t end, std::vector<Match>& matches) const;
+
+  ByteTrie reversed_;
+  std::vector<State> states_;  // of the trie's nodes
+  size_t longest_ = 0;
+};
+
+}  // namespace wick
