@@ -66,24 +66,23 @@ const std::array<CodePointSet, kGeneralCategories.size()>& sets_of_categories() 
       sets[category].add(first, end - 1);
       first = end;
     }
-    for (const CodePointSet& set : sets) static_cast<void>(set.ranges());  // sorted before several threads read them
     return sets;
   }();
   return kSets;
 }
 
-// Which of kGeneralCategories a name means.
-std::array<bool, kGeneralCategories.size()> categories_named(std::string_view name) {
-  std::array<bool, kGeneralCategories.size()> result{};
-  for (const CategoryName& group : kGroups) {
-    if (name != group.letters && name != group.name) continue;
-    for (size_t index = 0; index < kGeneralCategories.size(); ++index)
-      result[index] = kGeneralCategories[index].letters.starts_with(group.letters);
-  }
-  for (size_t index = 0; index < kGeneralCategories.size(); ++index) {
-    if (name == kGeneralCategories[index].letters || name == kGeneralCategories[index].name) result[index] = true;
-  }
-  return result;
+// The characters of each of kGroups.
+const std::array<CodePointSet, kGroups.size()>& sets_of_groups() {
+  static const auto kSets = [] {
+    std::array<CodePointSet, kGroups.size()> sets;
+    for (size_t group = 0; group < kGroups.size(); ++group) {
+      for (size_t index = 0; index < kGeneralCategories.size(); ++index) {
+        if (kGeneralCategories[index].letters.starts_with(kGroups[group].letters)) sets[group].add(sets_of_categories()[index]);
+      }
+    }
+    return sets;
+  }();
+  return kSets;
 }
 
 // One sequence where first and last differ only in a suffix that spans whole blocks of continuation bytes.
@@ -111,6 +110,19 @@ void split_equal_length(char32_t first, char32_t last, std::vector<Utf8Sequence>
   out.push_back(sequence);
 }
 
+// Of sorted ranges, those that touch or overlap become one.
+std::vector<CodePointSet::Range> joined(const std::vector<CodePointSet::Range>& sorted) {
+  std::vector<CodePointSet::Range> result;
+  for (const CodePointSet::Range& range : sorted) {
+    if (!result.empty() && range.first <= result.back().second + 1) {
+      result.back().second = std::max(result.back().second, range.second);
+    } else {
+      result.push_back(range);
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 CodePointSet::CodePointSet(std::initializer_list<Range> ranges) {
@@ -127,26 +139,23 @@ void CodePointSet::add(char32_t first, char32_t last) {
   if (first >= kFirstSurrogate && first <= kLastSurrogate) first = kLastSurrogate + 1;
   if (last >= kFirstSurrogate && last <= kLastSurrogate) last = kFirstSurrogate - 1;
   if (first > last) return;
+  // Most sets are built in ascending order.
+  sorted_ = sorted_ && (ranges_.empty() || first > ranges_.back().second + 1);
   ranges_.emplace_back(first, last);
-  sorted_ = false;
 }
 
 void CodePointSet::add(const CodePointSet& other) {
-  for (const auto& [first, last] : other.ranges()) add(first, last);
+  const std::vector<Range>& left = ranges();
+  const std::vector<Range>& right = other.ranges();
+  std::vector<Range> both(left.size() + right.size());
+  std::merge(left.begin(), left.end(), right.begin(), right.end(), both.begin());
+  ranges_ = joined(both);
 }
 
 const std::vector<CodePointSet::Range>& CodePointSet::ranges() const {
   if (sorted_) return ranges_;
   std::sort(ranges_.begin(), ranges_.end());
-  std::vector<Range> merged;
-  for (const Range& range : ranges_) {
-    if (!merged.empty() && range.first <= merged.back().second + 1) {
-      merged.back().second = std::max(merged.back().second, range.second);
-    } else {
-      merged.push_back(range);
-    }
-  }
-  ranges_ = std::move(merged);
+  ranges_ = joined(ranges_);
   sorted_ = true;
   return ranges_;
 }
@@ -191,13 +200,13 @@ CodePointSet CodePointSet::space() {
 CodePointSet CodePointSet::dot() { return CodePointSet{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}.complement(); }
 
 std::optional<CodePointSet> CodePointSet::category(std::string_view name) {
-  const std::array<bool, kGeneralCategories.size()> wanted = categories_named(name);
-  if (std::none_of(wanted.begin(), wanted.end(), [](bool value) { return value; })) return std::nullopt;
-  CodePointSet result;
-  for (size_t category = 0; category < wanted.size(); ++category) {
-    if (wanted[category]) result.add(sets_of_categories()[category]);
+  const auto is_it = [&](const CategoryName& category) { return name == category.letters || name == category.name; };
+  if (const auto group = std::ranges::find_if(kGroups, is_it); group != kGroups.end()) {
+    return sets_of_groups()[static_cast<size_t>(group - kGroups.begin())];
   }
-  return result;
+  const auto found = std::ranges::find_if(kGeneralCategories, is_it);
+  if (found == kGeneralCategories.end()) return std::nullopt;
+  return sets_of_categories()[static_cast<size_t>(found - kGeneralCategories.begin())];
 }
 
 std::vector<Utf8Sequence> utf8_sequences(char32_t first, char32_t last) {

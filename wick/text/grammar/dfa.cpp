@@ -1,10 +1,11 @@
 #include "wick/text/grammar/dfa.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/hash.h"
 
 namespace wick {
 namespace {
@@ -52,23 +53,28 @@ void drop_dead_nodes(Dfa& dfa) {
   dfa.nodes = std::move(kept);
 }
 
+struct PairHash {
+  size_t operator()(uint64_t pair) const noexcept { return static_cast<size_t>(split_mix(pair)); }
+};
+
 // Runs both side by side; kDead is the state after which `right` accepts nothing.
 class Product {
  public:
   Product(const Dfa& left, const Dfa& right, bool negate_right, std::string_view place)
       : left_(left), right_(right), negate_right_(negate_right), place_(place) {}
 
-  Dfa run() {
+  Dfa run(size_t* visited) {
     if (left_.nodes.empty() || (right_.nodes.empty() && !negate_right_)) return {};
     node_of(0, right_.nodes.empty() ? kDead : 0);
     for (size_t index = 0; index < pairs_.size(); ++index) expand(index);
+    if (visited != nullptr) *visited += pairs_.size();
     drop_dead_nodes(result_);
     return std::move(result_);
   }
 
  private:
   uint32_t node_of(uint32_t left, uint32_t right) {
-    const auto [entry, added] = numbers_.try_emplace({left, right}, static_cast<uint32_t>(pairs_.size()));
+    const auto [entry, added] = numbers_.try_emplace((uint64_t{left} << 32) | right, static_cast<uint32_t>(pairs_.size()));
     if (added) {
       if (pairs_.size() >= kMostProductNodes) {
         fail(ErrorCode::unsupported, "{}: the conditions together need more than {} states; make them simpler", place_, kMostProductNodes);
@@ -111,7 +117,7 @@ class Product {
   const Dfa& right_;
   bool negate_right_;
   std::string_view place_;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers_;
+  std::unordered_map<uint64_t, uint32_t, PairHash> numbers_;  // of pairs
   std::vector<std::pair<uint32_t, uint32_t>> pairs_;
   Dfa result_;
 };
@@ -140,7 +146,11 @@ bool Dfa::empty() const {
   return std::none_of(nodes.begin(), nodes.end(), [](const DfaNode& node) { return node.final; });
 }
 
-Dfa intersect(const Dfa& left, const Dfa& right, std::string_view place) { return Product(left, right, false, place).run(); }
-Dfa subtract(const Dfa& left, const Dfa& right, std::string_view place) { return Product(left, right, true, place).run(); }
+Dfa intersect(const Dfa& left, const Dfa& right, std::string_view place, size_t* visited) {
+  return Product(left, right, false, place).run(visited);
+}
+Dfa subtract(const Dfa& left, const Dfa& right, std::string_view place, size_t* visited) {
+  return Product(left, right, true, place).run(visited);
+}
 
 }  // namespace wick

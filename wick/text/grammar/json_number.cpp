@@ -161,21 +161,26 @@ Dfa multiple_dfa(const Decimal& divisor, std::string_view place) {
 }
 
 // Numbers of one sign, without it.
-Dfa unsigned_dfa(NumberForm form, const NumberLimits& limits, bool negative, std::string_view place) {
+Dfa unsigned_dfa(NumberForm form, const NumberLimits& limits, bool negative, std::string_view place, size_t* visited) {
   Dfa result = form_dfa(form);
   const auto restrict_to = [&](const NumberLimits::Bound& bound, bool at_least) {
     const bool same_sign = bound.value.negative == negative || bound.value.is_zero();
     // A bound of the other sign, or zero on the far side, holds for all numbers of this sign or for none.
     if (same_sign) {
-      result = intersect(result, bound_dfa(bound.value, at_least != negative, bound.exclusive), place);
+      result = intersect(result, bound_dfa(bound.value, at_least != negative, bound.exclusive), place, visited);
     } else if (at_least == negative) {
       result = {};
     }
   };
   for (const NumberLimits::Bound& bound : limits.smallest) restrict_to(bound, true);
   for (const NumberLimits::Bound& bound : limits.largest) restrict_to(bound, false);
-  for (const Decimal& divisor : limits.multiple_of) result = intersect(result, multiple_dfa(divisor, place), place);
-  for (const Decimal& divisor : limits.no_multiple_of) result = subtract(result, multiple_dfa(divisor, place), place);
+  const auto multiples = [&](const Decimal& divisor) {
+    Dfa dfa = multiple_dfa(divisor, place);
+    if (visited != nullptr) *visited += dfa.nodes.size();
+    return dfa;
+  };
+  for (const Decimal& divisor : limits.multiple_of) result = intersect(result, multiples(divisor), place, visited);
+  for (const Decimal& divisor : limits.no_multiple_of) result = subtract(result, multiples(divisor), place, visited);
   return result;
 }
 
@@ -215,9 +220,9 @@ std::optional<Decimal> Decimal::parse(std::string_view text) {
   return result;
 }
 
-Dfa number_dfa(NumberForm form, const NumberLimits& limits, std::string_view place) {
-  const Dfa positive = unsigned_dfa(form, limits, false, place);
-  Dfa negative = unsigned_dfa(form, limits, true, place);
+Dfa number_dfa(NumberForm form, const NumberLimits& limits, std::string_view place, size_t* visited) {
+  const Dfa positive = unsigned_dfa(form, limits, false, place, visited);
+  Dfa negative = unsigned_dfa(form, limits, true, place, visited);
   if (form == NumberForm::integer) {
     // -0 is a number, but nobody writes it as an integer.
     const Dfa nonzero = bound_dfa(Decimal{}, true, true);

@@ -40,8 +40,8 @@ enum class NumberForm {
   number,              // and 12.5; no exponent
 };
 
-// The texts of the numbers within the limits, with their sign. `place` is used in errors.
-// Errors: unsupported for a divisor with too many digits.
-[[nodiscard]] Dfa number_dfa(NumberForm form, const NumberLimits& limits, std::string_view place);
+// The texts of the numbers within the limits, with their sign. `place` is used in errors; the states that are visited on the way are added
+// to `visited`. Errors: unsupported for a divisor with too many digits.
+[[nodiscard]] Dfa number_dfa(NumberForm form, const NumberLimits& limits, std::string_view place, size_t* visited = nullptr);
 
 }  // namespace wick

@@ -20,6 +20,8 @@ constexpr size_t kMostRules = 20'000;
 constexpr size_t kMostWork = 50'000;
 constexpr size_t kWorkOfJudging = 5;
 constexpr size_t kWorkOfMadeParts = 8;
+// So many states of automata cost as much as combining one part.
+constexpr size_t kStatesOfAPart = 25;
 // Every part is checked for every keyword and every property.
 constexpr size_t kMostParts = 1'000;
 
@@ -119,10 +121,19 @@ ExpressionId SchemaCompiler::compile(const Items& items) {
   return grammar_.rule(rule);
 }
 
+bool SchemaCompiler::can_spend(size_t work) {
+  shared_->work += work;
+  return shared_->work <= kMostWork;
+}
+
 void SchemaCompiler::spend(size_t work, const Items& flat) {
-  *work_ += work;
-  if (*work_ <= kMostWork) return;
+  if (can_spend(work)) return;
   fail(ErrorCode::unsupported, "{}: its parts combine in too many ways; make the schema simpler", document_.pointer(*flat.front().schema));
+}
+
+void SchemaCompiler::spend_states(size_t states, const std::string& where) {
+  if (can_spend(states / kStatesOfAPart)) return;
+  fail(ErrorCode::unsupported, "{}: its parts combine in too many ways; make the schema simpler", where);
 }
 
 bool SchemaCompiler::flatten(const Items& items, Items& flat) {
@@ -339,7 +350,7 @@ bool SchemaCompiler::can_hold_together(const Items& items) {
 void SchemaCompiler::begin_judging(const SchemaCompiler& parent, const Items& items) {
   constexpr int kDeepestJudge = 8;
   judge_depth_ = parent.judge_depth_ + 1;
-  work_ = parent.work_;
+  shared_ = parent.shared_;
   spend(kWorkOfJudging, items);
   if (judge_depth_ > kDeepestJudge) {
     fail(ErrorCode::unsupported, "{}: a part that is compared with itself, through references; make the schema simpler",

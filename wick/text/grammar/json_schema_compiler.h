@@ -49,6 +49,9 @@ class SchemaCompiler {
   void open_parts(const Item& item, Items& open);
   // Counts what combining costs, for this compiler and those that it asks. Errors: unsupported beyond what one schema may cost.
   void spend(size_t work, const Items& flat);
+  // The same of states of automata that were built or visited.
+  void spend_states(size_t states, const std::string& place);
+  [[nodiscard]] bool can_spend(size_t work);
   ExpressionId compile_flat(const Items& flat);
   ExpressionId compile_any_of(const Items& flat, size_t at);
   ExpressionId compile_one_of(const Items& flat, size_t at);
@@ -125,9 +128,21 @@ class SchemaCompiler {
   ExpressionId members_in_order(const std::vector<Member>& members, ExpressionId other);
   ExpressionId members_in_any_order(const std::vector<Member>& members, ExpressionId other, uint64_t smallest, uint64_t largest,
                                     const std::string& place);
-  [[nodiscard]] const Dfa& pattern_dfa(const std::string& pattern, const std::string& place);
+  // The strings in which a pattern is found, or which it matches as a whole.
+  struct Pattern {
+    std::string text;
+    RegexMatch match = RegexMatch::part;
+    RegexSpelling spelling = RegexSpelling::json_string;
+    [[nodiscard]] auto operator<=>(const Pattern&) const = default;
+  };
+  [[nodiscard]] const Dfa& pattern_dfa(const Pattern& pattern, const std::string& place);
+  [[nodiscard]] Dfa build_pattern_dfa(const Pattern& pattern, const std::string& place);
   // The strings that are of a format, spelled as options_ say.
   [[nodiscard]] const Dfa& format_dfa(const SchemaJson& format, const std::string& place);
+  [[nodiscard]] RegexSpelling spelling() const { return options_.bare_strings ? RegexSpelling::utf8 : RegexSpelling::json_string; }
+  // What both accept, and what only the first does.
+  [[nodiscard]] Dfa both(const Dfa& left, const Dfa& right, const std::string& place);
+  [[nodiscard]] Dfa only_first(const Dfa& left, const Dfa& right, const std::string& place);
 
   [[nodiscard]] const SchemaJson* keyword(const Item& item, const char* name) const;
   // One of those that only the rewriter writes.
@@ -144,12 +159,15 @@ class SchemaCompiler {
   Grammar& grammar_;
   JsonRules rules_;
   std::map<Items, RuleId> known_;
-  std::map<std::string, Dfa> patterns_;
-  std::map<std::string, Dfa> formats_;
   Items judged_;                                // what values were last held against: many have the same beside them
   std::unique_ptr<const Automaton> judgement_;  // of it; null where no value fits
   int depth_ = 0;
-  std::shared_ptr<size_t> work_ = std::make_shared<size_t>(0);
+  // What it has in common with the compilers that it asks.
+  struct Shared {
+    size_t work = 0;
+    std::map<Pattern, Dfa> patterns = {};
+  };
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   int judge_depth_ = 0;  // of compilers that were made to judge a part of a schema
   bool takes_one_of_for_any_of_ = false;
 };

@@ -183,9 +183,19 @@ void SchemaDocument::visit(const SchemaJson& schema, Place place) {
       speaks_of_unevaluated_ = speaks_of_unevaluated_ || schema.contains(keyword);
     }
   }
-  places_.emplace(&schema, place);
-  if (!place.made) by_pointer_.try_emplace(place.pointer, &schema);
-  if (schema.is_object()) visit_children(schema, place);
+  const Place& kept = places_.emplace(&schema, std::move(place)).first->second;
+  if (!kept.made && !by_pointer_.empty()) by_pointer_.try_emplace(kept.pointer, &schema);
+  if (schema.is_object()) visit_children(schema, kept);
+}
+
+const SchemaJson* SchemaDocument::find_pointer(const std::string& pointer) {
+  if (by_pointer_.empty()) {
+    for (const auto& [schema, place] : places_) {
+      if (!place.made) by_pointer_.try_emplace(place.pointer, schema);
+    }
+  }
+  const auto found = by_pointer_.find(pointer);
+  return found == by_pointer_.end() ? nullptr : found->second;
 }
 
 void SchemaDocument::name_anchors(const SchemaJson& schema, const std::string& base) {
@@ -262,7 +272,7 @@ const SchemaJson& SchemaDocument::resolve_text(const Place& place, const std::st
   }
   // A JSON pointer of the library looks through all members at each step.
   const std::string& resource_pointer = this->pointer(*resource->second);
-  if (const auto known = by_pointer_.find(resource_pointer + fragment); known != by_pointer_.end()) return *known->second;
+  if (const SchemaJson* known = find_pointer(resource_pointer + fragment)) return *known;
   const SchemaJson* found = nullptr;
   try {
     found = &resource->second->at(SchemaJson::json_pointer(fragment));

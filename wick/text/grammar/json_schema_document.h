@@ -51,13 +51,14 @@ class SchemaDocument {
   };
 
   void visit(const SchemaJson& schema, Place place);
+  [[nodiscard]] const SchemaJson* find_pointer(const std::string& pointer);
   void name_anchors(const SchemaJson& schema, const std::string& base);
   void visit_children(const SchemaJson& schema, const Place& place);
   [[nodiscard]] const SchemaJson& resolve_text(const Place& place, const std::string& reference, const char* keyword);
 
   SchemaJson root_;
   std::unordered_map<const SchemaJson*, Place> places_;
-  std::unordered_map<std::string, const SchemaJson*> by_pointer_;                                      // those that were not added
+  std::unordered_map<std::string, const SchemaJson*> by_pointer_;  // those that were not added; empty until a reference needs it
   std::unordered_map<const SchemaJson*, std::unordered_map<std::string, const SchemaJson*>> members_;  // of large objects
   std::map<std::string, const SchemaJson*> resources_;                                                 // by absolute name
   std::map<std::pair<std::string, std::string>, const SchemaJson*> anchors_;                           // by resource and name

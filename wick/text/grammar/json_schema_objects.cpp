@@ -72,7 +72,7 @@ SchemaCompiler::Items SchemaCompiler::schemas_of_property(const Items& flat, con
     }
     if (const SchemaJson* patterns = keyword(item, "patternProperties")) {
       for (const auto& [pattern, schema] : patterns->items()) {
-        if (!pattern_dfa(pattern, place(item, "patternProperties")).accepts(json_escaped(name))) continue;
+        if (!pattern_dfa({.text = pattern}, place(item, "patternProperties")).accepts(json_escaped(name))) continue;
         items.push_back({&schema});
         named = true;
       }
@@ -88,7 +88,7 @@ bool SchemaCompiler::matches_a_pattern(const SchemaJson& schema, const std::stri
   const SchemaJson* const patterns = keyword({&schema}, "patternProperties");
   if (patterns == nullptr) return false;
   return std::any_of(patterns->items().begin(), patterns->items().end(), [&](const auto& entry) {
-    return pattern_dfa(entry.key(), place({&schema}, "patternProperties")).accepts(json_escaped(name));
+    return pattern_dfa({.text = entry.key()}, place({&schema}, "patternProperties")).accepts(json_escaped(name));
   });
 }
 
@@ -139,7 +139,7 @@ std::optional<Dfa> SchemaCompiler::allowed_names(const Items& flat) {
     const SchemaJson* schema = keyword(item, "propertyNames");
     if (schema == nullptr) continue;
     Dfa names = names_dfa({{schema}}, place(item, "propertyNames"));
-    result = result ? intersect(*result, names, place(item, "propertyNames")) : std::move(names);
+    result = result ? both(*result, names, place(item, "propertyNames")) : std::move(names);
   }
   return result;
 }
@@ -190,7 +190,7 @@ ExpressionId SchemaCompiler::compile_other_members(const Items& flat, const std:
   std::optional<Dfa> allowed = allowed_names(flat);
   const ExpressionId any = grammar.repeat(json_characters(CodePointSet::all(), grammar), 0, kUnlimited);
   Dfa left = allowed ? std::move(*allowed) : regular_dfa(grammar, any, where);
-  left = subtract(left, regular_dfa(grammar, grammar.choice(std::move(listed)), where), where);
+  left = only_first(left, regular_dfa(grammar, grammar.choice(std::move(listed)), where), where);
 
   std::vector<ExpressionId> choices;
   const ExpressionId quote = grammar_.literal("\"");
@@ -204,8 +204,8 @@ ExpressionId SchemaCompiler::compile_other_members(const Items& flat, const std:
     if (grammar_.is_never(value)) continue;
     auto keys = std::make_shared<Dfa>(left);
     for (size_t index = 0; index < patterns.size() && !keys->empty(); ++index) {
-      const Dfa& pattern = pattern_dfa(patterns[index], where);
-      *keys = (set >> index & 1) != 0 ? intersect(*keys, pattern, where) : subtract(*keys, pattern, where);
+      const Dfa& pattern = pattern_dfa({.text = patterns[index]}, where);
+      *keys = (set >> index & 1) != 0 ? both(*keys, pattern, where) : only_first(*keys, pattern, where);
     }
     if (keys->empty()) continue;
     choices.push_back(grammar_.sequence({quote, grammar_.dfa(std::move(keys)), quote, rules_.colon(), value}));

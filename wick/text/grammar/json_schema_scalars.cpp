@@ -59,22 +59,21 @@ Lookaheads leading_lookaheads(const std::string& pattern) {
   return result;
 }
 
-// The strings that the pattern is found in.
-Dfa found_dfa(const std::string& pattern, RegexSpelling spelling, const std::string& place) {
-  const auto dfa_of = [&](const std::string& text) {
-    Grammar grammar;
-    return regular_dfa(grammar, read_regex(text, RegexMatch::part, spelling, place, grammar), place);
-  };
-  const Lookaheads parts = leading_lookaheads(pattern);
-  Dfa result = dfa_of(parts.rest);
-  for (const Lookaheads::Condition& condition : parts.conditions) {
-    const Dfa found = dfa_of(condition.pattern);
-    result = condition.holds ? intersect(result, found, place) : subtract(result, found, place);
-  }
+}  // namespace
+
+Dfa SchemaCompiler::both(const Dfa& left, const Dfa& right, const std::string& where) {
+  size_t visited = 0;
+  Dfa result = intersect(left, right, where, &visited);
+  spend_states(visited, where);
   return result;
 }
 
-}  // namespace
+Dfa SchemaCompiler::only_first(const Dfa& left, const Dfa& right, const std::string& where) {
+  size_t visited = 0;
+  Dfa result = subtract(left, right, where, &visited);
+  spend_states(visited, where);
+  return result;
+}
 
 ExpressionId SchemaCompiler::compile_number(const Items& flat, uint32_t types) {
   NumberLimits limits;
@@ -111,13 +110,15 @@ ExpressionId SchemaCompiler::compile_number(const Items& flat, uint32_t types) {
   if (limits.none() && differing.empty() && types == (Type::integer | Type::fraction)) return rules_.number();
   NumberForm form = NumberForm::number;
   if (types == Type::integer) form = options_.any_spelling ? NumberForm::integer_or_point_0 : NumberForm::integer;
-  auto dfa = std::make_shared<Dfa>(number_dfa(form, limits, where));
-  if (fractions_only) *dfa = subtract(*dfa, number_dfa(NumberForm::integer_or_point_0, {}, where), where);
+  size_t visited = 0;
+  auto dfa = std::make_shared<Dfa>(number_dfa(form, limits, where, &visited));
+  spend_states(visited, where);
+  if (fractions_only) *dfa = only_first(*dfa, number_dfa(NumberForm::integer_or_point_0, {}, where), where);
   for (const Decimal& value : differing) {
     NumberLimits equal;
     equal.smallest.push_back({value, false});
     equal.largest.push_back({value, false});
-    *dfa = subtract(*dfa, number_dfa(NumberForm::number, equal, where), where);
+    *dfa = only_first(*dfa, number_dfa(NumberForm::number, equal, where), where);
   }
   return dfa->empty() ? grammar_.never() : grammar_.dfa(std::move(dfa));
 }
@@ -187,16 +188,15 @@ Dfa SchemaCompiler::strings_among(const SchemaJson& values, const std::string& w
 
 // Without those that must not be: values, and what a pattern is found in.
 Dfa SchemaCompiler::without_differing(const Items& flat, Dfa strings) {
-  const RegexSpelling spelling = options_.bare_strings ? RegexSpelling::utf8 : RegexSpelling::json_string;
   for (const Item& item : flat) {
     if (const SchemaJson* values = made_keyword(item, kDiffers)) {
       const std::string where = place(item, kDiffers);
-      strings = subtract(strings, strings_among(*values, where), where);
+      strings = only_first(strings, strings_among(*values, where), where);
     }
     if (const SchemaJson* pattern = made_keyword(item, kLacks)) {
       const std::string where = place(item, "pattern");
       if (!pattern->is_string()) fail(ErrorCode::invalid_argument, "{}: must be a string", where);
-      strings = subtract(strings, found_dfa(pattern->get<std::string>(), spelling, where), where);
+      strings = only_first(strings, pattern_dfa({.text = pattern->get<std::string>(), .spelling = spelling()}, where), where);
     }
   }
   return strings;
@@ -205,13 +205,12 @@ Dfa SchemaCompiler::without_differing(const Items& flat, Dfa strings) {
 Dfa SchemaCompiler::string_dfa(const Items& flat) {
   std::vector<Dfa> parts;
   std::string where = flat.empty() ? "#" : document_.pointer(*flat.front().schema);
-  const RegexSpelling spelling = options_.bare_strings ? RegexSpelling::utf8 : RegexSpelling::json_string;
   Grammar grammar;
   for (const Item& item : flat) {
     if (const SchemaJson* pattern = keyword(item, "pattern")) {
       where = place(item, "pattern");
       if (!pattern->is_string()) fail(ErrorCode::invalid_argument, "{}: must be a string", where);
-      parts.push_back(found_dfa(pattern->get<std::string>(), spelling, where));
+      parts.push_back(pattern_dfa({.text = pattern->get<std::string>(), .spelling = spelling()}, where));
     }
     const SchemaJson* format = keyword(item, "format");
     if (format == nullptr || !options_.enforce_formats) continue;
@@ -228,27 +227,40 @@ Dfa SchemaCompiler::string_dfa(const Items& flat) {
     }
     const uint32_t most = longest == UINT64_MAX ? kUnlimited : static_cast<uint32_t>(longest);
     parts.push_back(regular_dfa(grammar, grammar.repeat(any, static_cast<uint32_t>(shortest), most), where));
+    spend_states(parts.back().nodes.size(), where);
   }
   Dfa result = std::move(parts.front());
-  for (size_t index = 1; index < parts.size(); ++index) result = intersect(result, parts[index], where);
+  for (size_t index = 1; index < parts.size(); ++index) result = both(result, parts[index], where);
   return without_differing(flat, std::move(result));
 }
 
 const Dfa& SchemaCompiler::format_dfa(const SchemaJson& format, const std::string& where) {
   const char* const pattern = format.is_string() ? json_format_pattern(format.get<std::string>()) : nullptr;
   if (pattern == nullptr) fail(ErrorCode::unsupported, "{}: the format {} is not supported", where, format.dump());
-  const auto known = formats_.find(pattern);
-  if (known != formats_.end()) return known->second;
-  const RegexSpelling spelling = options_.bare_strings ? RegexSpelling::utf8 : RegexSpelling::json_string;
-  Grammar grammar;
-  Dfa dfa = regular_dfa(grammar, read_regex(pattern, RegexMatch::whole, spelling, where, grammar), where);
-  return formats_.emplace(pattern, std::move(dfa)).first->second;
+  return pattern_dfa({.text = pattern, .match = RegexMatch::whole, .spelling = spelling()}, where);
 }
 
-const Dfa& SchemaCompiler::pattern_dfa(const std::string& pattern, const std::string& where) {
-  const auto known = patterns_.find(pattern);
-  if (known != patterns_.end()) return known->second;
-  return patterns_.emplace(pattern, found_dfa(pattern, RegexSpelling::json_string, where)).first->second;
+const Dfa& SchemaCompiler::pattern_dfa(const Pattern& pattern, const std::string& where) {
+  const auto known = shared_->patterns.find(pattern);
+  if (known != shared_->patterns.end()) return known->second;
+  return shared_->patterns.emplace(pattern, build_pattern_dfa(pattern, where)).first->second;
+}
+
+Dfa SchemaCompiler::build_pattern_dfa(const Pattern& pattern, const std::string& where) {
+  const auto dfa_of = [&](const std::string& text) {
+    Grammar grammar;
+    Dfa dfa = regular_dfa(grammar, read_regex(text, pattern.match, pattern.spelling, where, grammar), where);
+    spend_states(dfa.nodes.size(), where);
+    return dfa;
+  };
+  if (pattern.match == RegexMatch::whole) return dfa_of(pattern.text);
+  const Lookaheads parts = leading_lookaheads(pattern.text);
+  Dfa result = dfa_of(parts.rest);
+  for (const Lookaheads::Condition& condition : parts.conditions) {
+    const Dfa found = dfa_of(condition.pattern);
+    result = condition.holds ? both(result, found, where) : only_first(result, found, where);
+  }
+  return result;
 }
 
 }  // namespace wick

@@ -30,6 +30,11 @@ const CodePointSet& escaped_characters() {
   return kSet;
 }
 
+const CodePointSet& plain_characters() {
+  static const CodePointSet kSet = escaped_characters().complement();
+  return kSet;
+}
+
 ExpressionId hex_digit(Grammar& grammar) {
   return grammar.choice({grammar.bytes('0', '9'), grammar.bytes('A', 'F'), grammar.bytes('a', 'f')});
 }
@@ -52,8 +57,9 @@ ExpressionId unicode_escape(Grammar& grammar) {
 }  // namespace
 
 ExpressionId json_characters(const CodePointSet& set, Grammar& grammar) {
-  std::vector<ExpressionId> choices = {grammar.characters(set.without(escaped_characters()))};
   const CodePointSet escaped = set.intersection(escaped_characters());
+  if (escaped.empty()) return grammar.characters(set);
+  std::vector<ExpressionId> choices = {grammar.characters(set.intersection(plain_characters()))};
   for (const auto& [first, last] : escaped.ranges()) {
     for (char32_t code = first; code <= last; ++code) choices.push_back(grammar.literal(escape_of(code)));
   }
@@ -82,7 +88,7 @@ JsonRules::JsonRules(Grammar& grammar, bool whitespace) : grammar_(grammar), spa
   const ExpressionId escape =
       grammar.choice({grammar.literal("\""), grammar.literal("\\"), grammar.literal("/"), grammar.literal("b"), grammar.literal("f"),
                       grammar.literal("n"), grammar.literal("r"), grammar.literal("t"), unicode_escape(grammar)});
-  character_ = grammar.choice({grammar.characters(escaped_characters().complement()), grammar.sequence({grammar.literal("\\"), escape})});
+  character_ = grammar.choice({grammar.characters(plain_characters()), grammar.sequence({grammar.literal("\\"), escape})});
 }
 
 ExpressionId JsonRules::kept(const char* name, ExpressionId body) {
