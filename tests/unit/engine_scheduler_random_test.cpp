@@ -35,7 +35,12 @@ struct Entry {
 class ScheduledHour {
  public:
   explicit ScheduledHour(uint32_t seed) : random_(seed) {
-    limits_ = {.sequences = 1 + pick(8), .step_rows = 1 + pick(64), .idle_rows = 16 + pick(200), .aging = milliseconds(200 + pick(2000))};
+    const int64_t step_rows = 1 + pick(64);
+    limits_ = {.sequences = 1 + pick(8),
+               .step_rows = step_rows,
+               .crowd_rows = step_rows + pick(2) * pick(64),
+               .idle_rows = 16 + pick(200),
+               .aging = milliseconds(200 + pick(2000))};
     scheduler_.emplace(limits_);
     // From a server that is idle now and then to one whose queue only grows.
     pause_ = milliseconds(50 + pick(600));
@@ -210,31 +215,42 @@ class ScheduledHour {
     EXPECT_EQ(scheduler_->turns(now_), turns());
   }
 
-  // One row for each that decodes; prompts share what is left: those of higher priority first, and nobody gets less than another of the
-  // same, unless it needs no more.
+  // One row for each that decodes, then one row after the other to a prompt.
   void check_rows(const std::vector<int64_t>& rows) {
-    std::vector<std::pair<const Entry*, int64_t>> prompts;
-    int64_t decoding = 0, shared = 0;
+    std::vector<const Entry*> entries;
+    std::vector<const Entry*> prompts;
+    for (const auto& sequence : scheduler_->running()) {
+      entries.push_back(&entry_of(*sequence));
+      if (!entries.back()->decodes()) prompts.push_back(entries.back());
+    }
+    const int64_t decoding = std::ssize(entries) - std::ssize(prompts);
+    const int64_t crowd = std::min(limits_.crowd_rows - decoding, std::ssize(prompts) * std::ssize(prompts) / 4);
+    const int64_t left = decoding == 0 ? limits_.idle_rows : std::max({int64_t{8}, limits_.step_rows - decoding, crowd});
+    std::map<const Entry*, int64_t> expected = hand_out(prompts, left);
     for (size_t index = 0; index < rows.size(); ++index) {
-      const Entry& entry = entry_of(*scheduler_->running()[index]);
-      if (entry.decodes()) {
-        EXPECT_EQ(rows[index], 1);
-        ++decoding;
-        continue;
-      }
-      EXPECT_LE(rows[index], entry.remaining());
-      shared += rows[index];
-      prompts.emplace_back(&entry, rows[index]);
+      EXPECT_EQ(rows[index], entries[index]->decodes() ? 1 : expected[entries[index]]) << index;
     }
-    const int64_t budget = decoding == 0 ? limits_.idle_rows : std::max<int64_t>(8, limits_.step_rows - decoding);
-    EXPECT_LE(shared, budget);
-    for (const auto& [one, own] : prompts) {
-      if (own == one->remaining()) continue;
-      EXPECT_EQ(shared, budget) << "rows are left, and a prompt could use them";
-      for (const auto& [other, others] : prompts) {
-        EXPECT_LE(others, other->priority < one->priority ? 0 : other->priority == one->priority ? own + 1 : budget);
+  }
+
+  // Of the highest priority that wants rows: to who came first until it has a quarter of what there was for that priority, then to who has
+  // the least left to compute.
+  static std::map<const Entry*, int64_t> hand_out(std::vector<const Entry*> prompts, int64_t left) {
+    std::map<const Entry*, int64_t> given;
+    std::sort(prompts.begin(), prompts.end(), [](const Entry* a, const Entry* b) {
+      return std::tuple(-a->priority, a->remaining(), a->order, a->choice) < std::tuple(-b->priority, b->remaining(), b->order, b->choice);
+    });
+    std::map<int32_t, const Entry*, std::greater<>> first;  // of each priority
+    for (const Entry* one : prompts) {
+      const Entry*& there = first[one->priority];
+      if (there == nullptr || std::tuple(one->order, one->choice) < std::tuple(there->order, there->choice)) there = one;
+    }
+    for (const auto& [priority, one] : first) {
+      for (int64_t rows = (left + 3) / 4; rows > 0 && given[one] < one->remaining(); --rows, --left) ++given[one];
+      for (const Entry* next : prompts) {
+        for (; next->priority == priority && left > 0 && given[next] < next->remaining(); --left) ++given[next];
       }
     }
+    return given;
   }
 
   std::mt19937 random_;

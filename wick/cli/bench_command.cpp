@@ -301,7 +301,8 @@ void add_request_flags(Flags& flags, Options& options) {
   flags
       .add_integer(
           "--step-rows",
-          "the most tokens of a step while requests generate: larger reads prompts faster and delays tokens (64 on the CPU, else 512)",
+          "the most tokens of a step while requests generate: larger reads prompts faster and delays tokens (24 on a CPU, up to 64 "
+          "while many prompts are read; else 512)",
           options.engine.step_rows, 1)
       .group(group);
   flags.add_integer("--cache-mib", "memory of the KV cache in MiB (1,024 tokens a request)", options.cache_mebibytes, 1).group(group);

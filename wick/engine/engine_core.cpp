@@ -14,7 +14,6 @@ namespace wick {
 namespace {
 
 constexpr int64_t kDefaultContext = 4096;
-constexpr int64_t kHostStepRows = 64;
 
 void check_number(const char* name, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return;
@@ -49,7 +48,7 @@ EngineInfo info_of(const LanguageModel& model, const EngineOptions& options) {
           .sequences = options.sequences,
           .queue = options.queue,
           .step_rows = options.step_rows > 0 ? options.step_rows
-                       : on_host             ? kHostStepRows
+                       : on_host             ? SchedulerLimits{}.step_rows
                                              : EngineCore::kIdleRows,
           .embed_tokens = context};
 }
@@ -62,7 +61,11 @@ EngineCore::EngineCore(std::shared_ptr<LanguageModel> model, std::shared_ptr<con
       options_(options),
       info_(info_of(*model, options)),
       store_({}),
-      scheduler_({.sequences = info_.sequences, .step_rows = info_.step_rows, .idle_rows = kIdleRows, .aging = options.aging}) {
+      scheduler_({.sequences = info_.sequences,
+                  .step_rows = info_.step_rows,
+                  .crowd_rows = options.step_rows > 0 ? options.step_rows : std::max(info_.step_rows, SchedulerLimits{}.crowd_rows),
+                  .idle_rows = kIdleRows,
+                  .aging = options.aging}) {
   if (tokenizer_ == nullptr) ::wick::fail(ErrorCode::invalid_argument, "Engine: no tokenizer; load one beside {}", info_.model);
   check_vocabulary(model->info(), *tokenizer_);
   if (options.unload_after.count() > 0 && !options.reload) {

@@ -94,30 +94,41 @@ Sequence* Scheduler::victim() const {
   return found;
 }
 
+// A short step keeps the time between tokens even. Its price, a step's own time for fewer rows, is paid where many prompts are read at
+// once: under a load that is more than the machine can do, and long steps are all that anybody gets. So they grow by the square.
+int64_t Scheduler::prompt_rows(int64_t prompts, int64_t decoding) const noexcept {
+  if (decoding == 0) return limits_.idle_rows;
+  const int64_t crowd = std::min(limits_.crowd_rows - decoding, prompts * prompts / 4);
+  return std::max({kLeastPromptRows, limits_.step_rows - decoding, crowd});
+}
+
 std::vector<int64_t> Scheduler::share_rows() const {
   std::vector<int64_t> rows(running_.size(), 0);
   std::vector<size_t> prompts;
-  int64_t decoding = 0;
   for (size_t index = 0; index < running_.size(); ++index) {
     if (running_[index]->decodes()) {
       rows[index] = 1;
-      ++decoding;
     } else {
       prompts.push_back(index);
     }
   }
-  int64_t left = decoding == 0 ? limits_.idle_rows : std::max(kLeastPromptRows, limits_.step_rows - decoding);
-  // The shortest first: what it leaves of its share the others have.
-  const auto key = [&](size_t index) { return std::tuple(-asked(*running_[index]).priority, running_[index]->remaining()); };
-  std::stable_sort(prompts.begin(), prompts.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+  int64_t left = prompt_rows(std::ssize(prompts), std::ssize(rows) - std::ssize(prompts));
+  const auto give = [&](size_t index, int64_t most) {
+    const int64_t given = std::min(running_[index]->remaining() - rows[index], most);
+    rows[index] += given;
+    left -= given;
+  };
+  const auto priority = [&](size_t index) { return asked(*running_[index]).priority; };
+  const auto key = [&](size_t index) {
+    const Sequence& one = *running_[index];
+    return std::tuple(-priority(index), one.remaining(), one.request().order, one.choice());
+  };
+  std::sort(prompts.begin(), prompts.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
   for (auto first = prompts.begin(); first != prompts.end();) {
-    const int32_t priority = asked(*running_[*first]).priority;
-    const auto end = std::find_if(first, prompts.end(), [&](size_t index) { return asked(*running_[index]).priority != priority; });
-    for (; first != end; ++first) {
-      const int64_t share = (left + (end - first) - 1) / (end - first);
-      rows[*first] = std::min(running_[*first]->remaining(), share);
-      left -= rows[*first];
-    }
+    const auto end = std::find_if(first, prompts.end(), [&](size_t index) { return priority(index) != priority(*first); });
+    const auto order = [&](size_t index) { return std::tuple(running_[index]->request().order, running_[index]->choice()); };
+    give(*std::min_element(first, end, [&](size_t a, size_t b) { return order(a) < order(b); }), (left + 3) / 4);
+    for (; first != end; ++first) give(*first, left);
   }
   return rows;
 }

@@ -14,9 +14,11 @@
 namespace wick {
 
 struct SchedulerLimits {
-  int64_t sequences = 32;   // that run at once
-  int64_t step_rows = 64;   // of a step in which somebody decodes
-  int64_t idle_rows = 512;  // of one in which nobody does
+  int64_t sequences = 32;  // that run at once
+  // Of a step in which somebody decodes; of one in which many prompts are read beside that, if more. These are those of a processor, where
+  // each row costs about the same.
+  int64_t step_rows = 24, crowd_rows = 64;
+  int64_t idle_rows = 512;  // of a step in which nobody decodes
   std::chrono::milliseconds aging = std::chrono::seconds(10);
 };
 
@@ -42,13 +44,17 @@ class Scheduler {
   [[nodiscard]] std::vector<Sequence*> turns(EngineClock::time_point now) const;
   // The running one that is to make room: of the lowest priority, and of these the last that came. None where none runs.
   [[nodiscard]] Sequence* victim() const;
-  // Rows of the next step for each that runs, in their order: one for each that decodes; prompts share the rest equally, those of higher
-  // priority first, so that a short one is not kept waiting by a long one.
+  // Rows of the next step for each that runs, in their order: one for each that decodes, the rest for prompts, those of higher priority
+  // first. Of one priority the first that came has a quarter of the rows, so that it goes on whoever comes; the shortest has the others,
+  // then the next one: two that are read one behind the other have their first tokens sooner, on average, than two that share.
   [[nodiscard]] std::vector<int64_t> share_rows() const;
 
  private:
   // Prompts go on, if slowly, where more decode than a step has rows.
   static constexpr int64_t kLeastPromptRows = 8;
+
+  // Of the next step, for so many prompts beside so many that decode.
+  [[nodiscard]] int64_t prompt_rows(int64_t prompts, int64_t decoding) const noexcept;
 
   SchedulerLimits limits_;
   std::vector<std::unique_ptr<Sequence>> waiting_, running_;
