@@ -87,8 +87,9 @@ ReadyTiles ready_tiles(const Operand& weight) noexcept {
   const int64_t ready = prepared.ready();
   const int64_t offset = weight.layout->offset() - prepared.first_element();
   const int64_t tile_elements = kInterleavedRows * prepared.columns();
-  const bool on_tiles = weight.layout->shape().last() == prepared.columns() && offset >= 0 && offset % tile_elements == 0;
-  const int64_t first = on_tiles ? offset / tile_elements : 0;
+  // Most begin where what was prepared does; a division takes as long as all else here.
+  const int64_t first = offset == 0 ? 0 : offset / tile_elements;
+  const bool on_tiles = weight.layout->shape().last() == prepared.columns() && offset >= 0 && first * tile_elements == offset;
   if (!on_tiles || ready <= first) return {};
   return {prepared.data() + first * prepared.tile_bytes(), ready - first};
 }
