@@ -123,6 +123,15 @@ TEST_P(RecordedStepsTest, StepsOfOtherSequencesShareARecording) {
   EXPECT_LE(pair.recorded->recorded_steps().recordings(), 3);
 }
 
+// A recording is one device's.
+TEST_P(RecordedStepsTest, AModelSharedWithTheCpuIsNotRecordedAndGivesTheSame) {
+  recorded_ = load_language_model(*file_, *device_, {.precise = true, .placement = {.host = Device::cpu(), .device_layers = 1}});
+  Pair pair = begin({5, 9});
+  for (int token = 0; token < 4; ++token) ASSERT_LE(step(pair, 2), 1e-6) << token;
+  EXPECT_EQ(pair.recorded->recorded_steps().recordings(), 0);
+  EXPECT_EQ(pair.plain->recorded_steps().recordings(), 0);
+}
+
 TEST_P(RecordedStepsTest, AResultStaysWhatItWas) {
   Pair pair = begin({5});
   for (int token = 0; token < 3; ++token) ASSERT_LE(step(pair, 1), 1e-6);
