@@ -73,11 +73,13 @@ TEST(Flags, TextsMayBeEmptyOrLookLikeFlags) {
   EXPECT_THAT(parse({"--several", "[a,b]", "--several", "c"}).several, testing::ElementsAre("[a,b]", "c"));
 }
 
-TEST(Flags, TheLastOfSeveralValuesCountsAndThatIsSaid) {
-  const Parsed parsed = parse({"--count", "1", "-n", "2"});
-  EXPECT_EQ(parsed.count, 2);
-  EXPECT_EQ(parsed.err, "tool: warning: --count is given 2 times; the last one, '2', counts\n");
-  EXPECT_EQ(parse({"--several", "a", "--several", "b", "--flag", "--flag"}).err, "");
+TEST(Flags, OneValueIsGivenOnce) {
+  EXPECT_EQ(parse({"--count", "1", "-n", "2"}).error, "--count is given 2 times and takes one value; give it once");
+  EXPECT_EQ(parse({"--text", "a", "--text", "a", "--text="}).error, "--text is given 3 times and takes one value; give it once");
+  EXPECT_EQ(parse({"--flag", "--flag=false"}).error, "--flag is given 2 times and takes one value; give it once");
+  const Parsed parsed = parse({"--several", "a", "--several", "b", "--flag", "--flag"});
+  EXPECT_THAT(parsed.several, testing::ElementsAre("a", "b"));
+  EXPECT_TRUE(parsed.flag);
 }
 
 TEST(Flags, LettersAndAliasesAreTheSameFlag) {

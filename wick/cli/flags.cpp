@@ -412,6 +412,18 @@ void Flags::refuse_what_is_unknown() const {
        console_.name);
 }
 
+// A flag of one value that is given several, by its name and its short one too. A switch may be repeated that stays what it is.
+void Flags::refuse_what_is_repeated() const {
+  for (const auto& flag : flags_) {
+    const FlagRecord& record = flag->record;
+    if (record.multiple || flag->option->count() < 2) continue;
+    const std::vector<std::string>& values = flag->values;
+    const bool is_same = std::ranges::all_of(values, [&](const std::string& value) { return value == values.front(); });
+    if (record.is_switch() && is_same) continue;
+    fail(ErrorCode::invalid_argument, "{} is given {} times and takes one value; give it once", record.name, flag->option->count());
+  }
+}
+
 // Two flags that exclude each other: that of the better source counts, and two of the same source are an error.
 void Flags::drop_what_is_excluded() {
   for (const auto& flag : flags_) {
@@ -431,10 +443,6 @@ void Flags::take_values() {
     if (flag->source == ValueSource::none) {
       if (!record.required) continue;
       fail(ErrorCode::invalid_argument, "{} is missing: {}; see {} --help", record.name, record.description, console_.name);
-    }
-    const bool single = !record.multiple && !record.is_switch();
-    if (single && flag->values.size() > 1) {
-      console_.warn(fmt::format("{} is given {} times; the last one, '{}', counts", record.name, flag->values.size(), flag->values.back()));
     }
     try {
       if (record.takes_path() && std::ranges::find(flag->values, "") != flag->values.end()) {
@@ -465,7 +473,7 @@ SettingSpelling spelling_of(std::vector<FlagRecord> flags) {
 
 bool Flags::parse(const Arguments& arguments) {
   add_text("--config", "FILE",
-           "take flags that are not given from this TOML or INI file; before it count environment variables named after the flags, such as "
+           "read flags from this TOML or INI file; environment variables named after the flags take precedence, such as "
            "WICK_MAX_TOKENS",
            configuration_)
       .group(kGeneralGroup);
@@ -485,6 +493,7 @@ bool Flags::parse(const Arguments& arguments) {
     return false;
   }
   refuse_what_is_unknown();
+  refuse_what_is_repeated();
   read_environment();
   if (Flag* file = find("--config"); file->source != ValueSource::none) configuration_ = file->values.back();
   read_configuration();
@@ -526,15 +535,17 @@ std::vector<std::string> device_names() {
 }
 
 void add_placement(Flags& flags, DeviceChoice& choice) {
-  flags.add_value("--gpu-layers,--n-gpu-layers,--ngl", "N|all",
-                  "the model's last N layers are the GPU's, the rest the CPU's; all of it is beyond its number of layers (all)",
-                  [&choice](const std::string& text) {
-                    choice.gpu_layers.reset();
-                    if (text != "all") choice.gpu_layers = parse_integer("--gpu-layers", text, 0, std::numeric_limits<int32_t>::max());
-                  });
-  const Flags::Added all =
-      flags.add_switch("--cpu-moe,--cmoe", "the CPU computes the experts of all layers, the GPU the rest of these", choice.all_cpu_experts);
-  flags.add_integer("--n-cpu-moe,--ncmoe", "the CPU computes the experts of the first N layers", choice.cpu_expert_layers, 0).excludes(all);
+  flags.add_value(
+      "--gpu-layers,--n-gpu-layers,--ngl", "N|all",
+      "compute the last N layers on the GPU and the others on the CPU; a number above the model's layers is the whole model (all)",
+      [&choice](const std::string& text) {
+        choice.gpu_layers.reset();
+        if (text != "all") choice.gpu_layers = parse_integer("--gpu-layers", text, 0, std::numeric_limits<int32_t>::max());
+      });
+  const Flags::Added all = flags.add_switch(
+      "--cpu-moe,--cmoe", "compute the experts of all layers on the CPU, and the rest of each layer on the GPU", choice.all_cpu_experts);
+  flags.add_integer("--n-cpu-moe,--ncmoe", "compute the experts of the first N layers on the CPU", choice.cpu_expert_layers, 0)
+      .excludes(all);
 }
 
 }  // namespace
@@ -551,17 +562,18 @@ void add_device(Flags& flags, DeviceChoice& choice) {
                    })
         .hidden();
   }
-  flags.add_switch("--strict", "fail where the best device cannot be opened, instead of taking the next; an explicit --device is strict",
+  flags.add_switch("--strict",
+                   "fail if the best device cannot be opened, instead of falling back to the next one; always so with an explicit --device",
                    choice.strict);
   flags
-      .add_value("--fallback-ops", "cpu|none", "what runs the ops that the device lacks: the CPU, slowly, or nothing: an error (none)",
+      .add_value("--fallback-ops", "cpu|none", "run ops that the device lacks on the CPU, slowly, or fail (none)",
                  [&choice](const std::string& text) {
                    if (text != "cpu" && text != "none") fail(ErrorCode::invalid_argument, "--fallback-ops '{}': must be cpu or none", text);
                    choice.cpu_fallback = text == "cpu";
                  })
       .choices({"cpu", "none"});
   add_placement(flags, choice);
-  flags.add_text("--trace", "FILE", "write the kernels that a GPU ran, and when, as a file for Chrome's trace viewer", choice.trace_file);
+  flags.add_text("--trace", "FILE", "write a timeline of the GPU's kernels to FILE, for Chrome's trace viewer", choice.trace_file);
   flags.add_switch("--validate", "check GPU kernels for out-of-bounds and overlapping accesses (slow)", choice.validate);
 }
 

@@ -63,7 +63,7 @@ class Flags {
 
   // `names` of each kind of flag: "-c,--context,--ctx-size": a letter (may be missing), the name, and aliases. Short aliases are also
   // understood with one hyphen, as llama.cpp has them: -ngl for --ngl.
-  // A flag with one value that `take` gets. The last one counts if there are several, which is said.
+  // A flag with one value that `take` gets. Given twice on the command line, it is an error.
   Added add_value(const std::string& names, const std::string& value_name, const std::string& description,
                   const std::function<void(const std::string&)>& take);
   // The same, kept as a text.
@@ -121,6 +121,7 @@ class Flags {
   void read_environment();
   void read_configuration();
   void refuse_what_is_unknown() const;
+  void refuse_what_is_repeated() const;
   void drop_what_is_excluded();
   void take_values();
   [[nodiscard]] Flag* find(const std::string& name);
