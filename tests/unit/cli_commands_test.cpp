@@ -248,7 +248,8 @@ TEST_F(Commands, BenchMeasuresBehindTokensThatAreInTheCache) {
       wick({"bench", "--model", model, "--prompt-tokens", "8", "--gen-tokens", "4", "--reps", "1", "--depth", "100", "--json"});
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(json::parse(ended.out)["depth"], 100);
-  EXPECT_THAT(wick({"bench", "--model", model, "--depth", "8192"}).err, HasSubstr("lower --prompt-tokens, --max-tokens or --depth"));
+  EXPECT_THAT(wick({"bench", "--model", model, "--depth", "8192", "-p", "1", "-n", "1"}).err,
+              HasSubstr("--depth 8192: that many tokens and 1 more do not fit the context of "));
 }
 
 TEST_F(Commands, TheSuiteComparesEachTypeWithTheMachinesLimits) {

@@ -10,12 +10,12 @@
 namespace wick {
 
 void add_adapter_files(Flags& flags, std::vector<std::string>& values) {
-  flags.add_values("--lora", "FILE[=SCALE]", "compute with this adapter: a GGUF file or a PEFT folder (scale 1); repeatable", values);
+  flags.add_values("--lora", "FILE[=SCALE]", "apply a LoRA adapter: a GGUF file or a PEFT folder (scale 1); repeatable", values);
 }
 
 void add_adapters_of_worker(Flags& flags, std::vector<std::string>& values) {
   flags.add_values("--lora", "[NAME=]FILE",
-                   "compute with this adapter: FILE[=SCALE]; when serving, NAME=FILE, and requests name it as their model; repeatable",
+                   "apply a LoRA adapter: FILE[=SCALE]; when serving, NAME=FILE, for requests that name it as their model; repeatable",
                    values);
 }
 

@@ -287,15 +287,15 @@ void bench_requests(Console& console, Options& options) {
 void add_request_flags(Flags& flags, Options& options) {
   const char* group = "Requests";
   flags
-      .add_integer("--requests", "serve so many requests with continuous batching instead: times of first and next tokens",
+      .add_integer("--requests", "benchmark continuous batching with N requests instead: times to the first and between tokens",
                    options.load.requests, 1, 10000000)
       .group(group);
-  flags.add_integers("--concurrency", "the most requests in flight, such as 8,32 (8)", options.concurrency, 1, 4096).group(group);
+  flags.add_integers("--concurrency", "maximum number of requests in flight, such as 8,32 (8)", options.concurrency, 1, 4096).group(group);
   flags
       .add_decimal("--rate", "requests a second that arrive at random times (Poisson); 0 = the next when one has ended (0)",
                    options.load.rate, 0, 1e6)
       .group(group);
-  flags.add_integer("--shared-tokens", "first tokens that all prompts have in common (0)", options.load.shared_tokens, 0).group(group);
+  flags.add_integer("--shared-tokens", "length of the prefix that all prompts share (0)", options.load.shared_tokens, 0).group(group);
   flags.add_integer("--repeat-tokens", "the prompt repeats so many tokens; 0 = it does not (0)", options.load.repeated_tokens, 0)
       .group(group);
   flags

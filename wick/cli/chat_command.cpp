@@ -7,7 +7,7 @@ void chat_command(Console& console, const Arguments& arguments) {
   ChatCommandOptions options;
   DeviceChoice device;
   Flags flags(
-      "Talks with a language model, by the chat template that came with it. On a terminal each message is answered as it is typed; "
+      "Chats with a language model, using its chat template. On a terminal each message is answered as it is typed; "
       "otherwise standard input, or --prompt, is one message, and the answer alone goes to standard output.",
       console);
   add_chat_flags(flags, options, console);

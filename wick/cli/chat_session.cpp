@@ -414,7 +414,7 @@ std::optional<std::string> first_message(const Console& console, const GenerateO
 
 void ChatFlags::add_to(Flags& flags) {
   const char* group = "Chat";
-  flags.add_switch("--chat", "take the prompt for a message, and answer it by the model's chat template", chat).group(group);
+  flags.add_switch("--chat", "treat the prompt as a message, and answer it using the model's chat template", chat).group(group);
   flags.add_text("--system,--system-prompt", "TEXT", "the system prompt; implies --chat", system).group(group);
   flags.add_text("--tools", "FILE", "a JSON array of the tools that the model may call; implies --chat", tools).group(group);
 }
@@ -441,18 +441,20 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
   flags.add_text("--tools", "FILE", "a JSON array of the tools that the model may call", options.tools_file);
   flags.add_text("--chat-template", "NAME|FILE",
                  "the chat template: a name (chatml, llama3, mistral, gemma …) or a Jinja file (the model's own)", options.chat_template);
-  flags.add_text("--chat-format", "NAME",
-                 "how the model writes calls and reasoning: hermes, llama3, mistral, deepseek, kimi, minimax, gpt-oss, plain (what the "
-                 "template tells)",
-                 options.format);
-  flags.add_text("--chat-template-kwargs", "JSON", "more variables of the template, such as {\"enable_thinking\":false}",
+  flags.add_text(
+      "--chat-format", "NAME",
+      "how the model writes tool calls and reasoning: hermes, llama3, mistral, deepseek, kimi, minimax, gpt-oss, plain (what the "
+      "template tells)",
+      options.format);
+  flags.add_text("--chat-template-kwargs", "JSON", "more variables for the template, such as {\"enable_thinking\":false}",
                  options.variables);
-  flags.add_integer("-n,--max-tokens,--n-predict,--predict", "the most tokens of an answer (1024)", generate.params.max_tokens, 0);
-  add_context(flags, generate.context, "the most tokens of the conversation (the model's, at most 4096)", 1);
+  flags.add_integer("-n,--max-tokens,--n-predict,--predict", "maximum number of tokens in an answer (1024)", generate.params.max_tokens, 0);
+  add_context(flags, generate.context, "context size in tokens, for the whole conversation (the model's, at most 4096)", 1);
   add_threads(flags, generate.threads);
   add_adapter_files(flags, generate.adapters);
   add_precision(flags, generate.precision);
-  flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end an answer before this text; repeatable", generate.params.stop);
+  flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "stop an answer at this text, which is not printed; repeatable",
+                   generate.params.stop);
   flags.add_switch("--json", "print the answer to one message as a JSON object: message, finish reason, tokens, timings", generate.json);
   add_format(flags, generate.format);
   add_sampling(flags, generate.sampling);

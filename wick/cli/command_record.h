@@ -38,7 +38,7 @@ struct FlagRecord {
 
 struct CommandRecord {
   std::string name;         // "wick gguf set"
-  std::string summary;      // "write a copy with other metadata"
+  std::string summary;      // "write a copy with changed metadata"
   std::string description;  // sentences
   std::string notes;        // lines that begin with a space keep their breaks
   std::vector<std::string> examples;

@@ -119,8 +119,8 @@ void devices_command(Console& console, const Arguments& arguments) {
   bool usage = false;
   int threads = 0;
   Flags flags("Lists the devices that this program can use. `auto` is the one with the highest score.", console);
-  flags.add_switch("--measure", "measure how fast each reads memory and computes, and what was learnt of it: 1 GiB on the CPU", measure);
-  flags.add_switch("--usage", "what all programs together use of each: memory, time, power; where the driver tells", usage);
+  flags.add_switch("--measure", "measure each device's memory bandwidth and arithmetic rate (uses 1 GiB on the CPU)", measure);
+  flags.add_switch("--usage", "show each device's memory in use, utilization and power, where the driver reports them", usage);
   add_threads(flags, threads);
   add_json(flags, json);
   flags.examples({"wick devices", "wick devices --json", "wick devices --usage", "wick devices --measure --threads 2"});

@@ -48,13 +48,13 @@ void embed_command(Console& console, const Arguments& arguments) {
   Precision precision;
   bool plain = false;
   Flags flags(
-      "Turns texts into vectors: the mean of a model's hidden states behind its last layer over the tokens of a text, scaled to length 1. "
+      "Turns texts into vectors: the mean of a model's last hidden states over the tokens of a text, scaled to length 1. "
       "One JSON object a text goes to standard output, or all vectors to a .npy file.",
       console);
   add_model(flags, model_name);
   add_text_list(flags, texts);
-  flags.add_text("-o,--out,--output", "FILE", "write f32 [texts, width] to this .npy file instead", out);
-  flags.add_switch("--no-normalize", "leave the vectors as long as they are", plain);
+  flags.add_text("-o,--out,--output", "FILE", "write f32 [texts, hidden size] to this .npy file instead", out);
+  flags.add_switch("--no-normalize", "do not scale the vectors to length 1", plain);
   add_precision(flags, precision);
   add_device(flags, device);
   add_threads(flags, threads);

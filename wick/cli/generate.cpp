@@ -169,14 +169,14 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
       flags.add_value("-p,--prompt,--text", "TEXT", "the text to continue (default: standard input; on a terminal, a prompt loop)",
                       [&options](const std::string& text) { options.prompt = text; });
   flags.add_text("-f,--file", "FILE", "read the prompt from FILE; - is standard input", options.file).excludes(prompt);
-  flags.add_value("-n,--max-tokens,--n-predict,--predict,--gen-tokens", "N", "the most tokens to generate (256)",
+  flags.add_value("-n,--max-tokens,--n-predict,--predict,--gen-tokens", "N", "maximum number of tokens to generate (256)",
                   [&options](const std::string& text) {
                     options.params.max_tokens = parse_integer("--max-tokens", text, 0, std::numeric_limits<int64_t>::max());
                     options.limits_tokens = true;
                   });
-  add_context(flags, options.context, "the most tokens that prompt and text may have together (the model's)", 1);
-  flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end before this text; repeatable", options.params.stop);
-  flags.add_value("--stop-token", "IDS", "end at one of these tokens, like 2,32000",
+  add_context(flags, options.context, "context size in tokens, prompt and text together (the model's)", 1);
+  flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "stop at this text, which is not printed; repeatable", options.params.stop);
+  flags.add_value("--stop-token", "IDS", "stop at any of these token ids, for example 2,32000",
                   [&options](const std::string& text) { options.params.stop_tokens = parse_tokens(text, "--stop-token"); });
   flags.add_switch("--ignore-eos", "continue after the model's end-of-text token", options.params.ignore_eos);
   flags.add_switch("--parse-special", "parse special tokens such as <|im_start|> in the prompt", options.params.parse_special);

@@ -28,12 +28,12 @@ void set_command(Console& console, const Arguments& arguments) {
   std::string out;
   std::vector<std::string> changes;
   std::vector<std::string> removed;
-  Flags flags("Writes a GGUF file with other metadata. Tensors are copied as they are.", console);
+  Flags flags("Writes a GGUF file with changed metadata. Tensors are copied unchanged.", console);
   flags.add_argument("IN", "the file", in).required().path();
   flags.add_argument("OUT", "the file to write", out).required().path();
   flags.add_arguments(
       "CHANGE", "KEY=VALUE, or KEY=TYPE:VALUE with u8 to u64, i8 to i64, f32, f64, bool or str; without TYPE a key keeps its own", changes);
-  flags.add_values("--remove", "KEY", "leave out a key; repeatable", removed);
+  flags.add_values("--remove", "KEY", "remove a key; repeatable", removed);
   add_verbosity(flags, console);
   flags.examples({"wick gguf set in.gguf out.gguf general.name='My model'", "wick gguf set in.gguf out.gguf llama.context_length=u32:8192",
                   "wick gguf set in.gguf out.gguf --remove tokenizer.chat_template"});
@@ -68,11 +68,11 @@ void split_command(Console& console, const Arguments& arguments) {
   SplitLimits limits;
   Flags flags("Splits a GGUF file into parts PREFIX-00001-of-0000N.gguf; programs read them by the name of the first.", console);
   flags.add_argument("IN", "the file", in).required().path();
-  flags.add_argument("PREFIX", "how the names of the parts begin", prefix).required().path();
+  flags.add_argument("PREFIX", "prefix of the parts' names", prefix).required().path();
   const Flags::Added tensors =
-      flags.add_integer("--max-tensors,--split-max-tensors", "the most tensors in a part (128)", limits.tensors, 1);
+      flags.add_integer("--max-tensors,--split-max-tensors", "maximum number of tensors per part (128)", limits.tensors, 1);
   flags
-      .add_value("--max-size,--split-max-size", "SIZE", "the most bytes of tensors in a part: 500M, 2G",
+      .add_value("--max-size,--split-max-size", "SIZE", "maximum bytes of tensors per part: 500M, 2G",
                  [&](const std::string& text) { limits.bytes = parse_size("--max-size", text); })
       .excludes(tensors);
   add_verbosity(flags, console);
@@ -86,7 +86,7 @@ void split_command(Console& console, const Arguments& arguments) {
 void merge_command(Console& console, const Arguments& arguments) {
   std::string in;
   std::string out;
-  Flags flags("Puts the parts of a split GGUF file together.", console);
+  Flags flags("Merges the parts of a split GGUF file.", console);
   flags.add_argument("FIRST", "the first part, whose name ends in -00001-of-0000N.gguf", in).required().path();
   flags.add_argument("OUT", "the file to write", out).required().path();
   add_verbosity(flags, console);
@@ -187,7 +187,9 @@ void dump_tensor(const Console& console, const GgufFile& file, const std::string
   if (tensor == nullptr) {
     std::vector<std::string> names;
     for (const GgufTensor& entry : file.tensors()) names.emplace_back(entry.name);
-    fail(ErrorCode::not_found, "{}: no tensor '{}'{}", file.name(), name, did_you_mean(name, names));
+    const bool is_key = std::ranges::any_of(file.metadata(), [&](const auto& entry) { return entry.first == name; });
+    fail(ErrorCode::not_found, "{}: no tensor '{}'{}; wick inspect lists {}", file.name(), name, did_you_mean(name, names),
+         is_key ? "the metadata, where this is a key" : "the tensors");
   }
   if (!is_readable(tensor->dtype)) fail(ErrorCode::unsupported, "tensor '{}': {} cannot be read", name, ggml_name(tensor->dtype));
   const int64_t columns = std::max<int64_t>(tensor->shape.rank() == 0 ? 1 : tensor->shape.last(), 1);
@@ -219,9 +221,9 @@ void dump_command(Console& console, const Arguments& arguments) {
 
 constexpr auto kGgufSubcommands = std::to_array<Subcommand>({
     {"dump", "print metadata and tensors, or a tensor's numbers", dump_command},
-    {"set", "write a copy with other metadata", set_command},
-    {"split", "write a model in several files", split_command},
-    {"merge", "put the parts of a model together", merge_command},
+    {"set", "write a copy with changed metadata", set_command},
+    {"split", "split a model into several files", split_command},
+    {"merge", "merge the parts of a model", merge_command},
     {"hash", "print or check SHA-256 of the tensors", hash_command},
 });
 
@@ -229,7 +231,7 @@ constexpr auto kGgufSubcommands = std::to_array<Subcommand>({
 
 void gguf_command(Console& console, const Arguments& arguments) {
   const CommandGroup group{.name = "wick gguf",
-                           .description = "Changes, takes apart and shows GGUF files.",
+                           .description = "Shows, edits, splits and merges GGUF files.",
                            .examples = {"wick gguf dump models/novelist-20m-q8_0.gguf", "wick gguf split model.gguf model --max-size 2G"},
                            .subcommands = kGgufSubcommands};
   run_group(console, group, arguments);

@@ -13,13 +13,13 @@ namespace wick {
 
 void pull_command(Console& console, const Arguments& arguments) {
   std::string model;
-  Flags flags("Downloads a model from a hub (Hugging Face's) into the cache, and prints where it is. What came in part is gone on with.",
+  Flags flags("Downloads a model from a hub (Hugging Face's) into the cache, and prints where it is. Interrupted downloads are resumed.",
               console);
   flags.add_argument("MODEL", "hf://OWNER/NAME, or hf://OWNER/NAME:FILE of several GGUF files", model).required();
   add_verbosity(flags, console);
   flags.notes(
-      "HF_ENDPOINT is the hub's address (https://huggingface.co), HF_TOKEN the token of models that are not for everybody. Models are in "
-      "the folder models of the cache (WICK_CACHE_DIR). Each command that takes a model takes hf://… too, and downloads it if need be.");
+      "HF_ENDPOINT is the hub's address (https://huggingface.co), HF_TOKEN the access token for gated and private models. Models are in "
+      "the folder models of the cache (WICK_CACHE_DIR). --model also accepts hf://…, and downloads the model if necessary.");
   flags.examples({"wick pull hf://OWNER/NAME", "wick pull hf://OWNER/NAME:model-Q4_K_M.gguf"});
   if (!flags.parse(arguments)) return;
   console.out << ModelHub(console).pull(HubReference::parse(model)).string() << '\n';

@@ -184,7 +184,7 @@ void inspect_command(Console& console, const Arguments& arguments) {
   Flags flags(
       "Shows the metadata and the tensors of a GGUF, safetensors, npy, npz or PyTorch (.pt, .pth) file, or of a sharded "
       "safetensors model by its index or folder. Shapes are written outermost first: a weight [out, in]. Offsets are bytes "
-      "from the file's beginning. Of long arrays the first elements are shown. Nothing in a PyTorch file is run.",
+      "from the file's beginning. Long arrays are shortened. No code in a PyTorch file is executed.",
       console);
   flags.add_argument("FILE", "the file", path).required().path();
   add_json(flags, json);

@@ -117,10 +117,13 @@ std::string Precision::describe() const {
 void add_precision(Flags& flags, Precision& precision) {
   const Flags::Added precise =
       flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);
-  flags.add_switch("--fast", "multiply F16 weights in bf16 where a CPU has it: prompts about twice as fast, 8 of 11 bits", precision.fast)
+  flags
+      .add_switch("--fast",
+                  "multiply F16 weights in bf16 on CPUs that support it: prompts about twice as fast, 8 bits of precision instead of 11",
+                  precision.fast)
       .excludes(precise);
   flags.add_switch("--deterministic",
-                   "the same bits for a text in any batch, cut in any way, with any number of threads (prompts are read more slowly)",
+                   "bit-identical results whatever the batch, its chunks and the number of threads (slower prompt processing)",
                    precision.deterministic);
   flags
       .add_value("--kv-type", "TYPE", "type of the KV cache: f32, f16, bf16 or q8_0 (f16; with --precise f32)",

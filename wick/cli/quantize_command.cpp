@@ -159,8 +159,8 @@ void quantize_command(Console& console, const Arguments& arguments) {
   flags.add_argument("OUT", "the file to write", request.out).path();
   flags.add_argument("TYPE", "the mix, such as Q4_K_M, in upper or lower case; see below", request.type).choices(mix_names());
   flags.add_switch("--list", "print the types with their sizes", list);
-  flags.add_switch("--dry-run", "print what each tensor would become, and the size; write nothing", request.dry_run);
-  flags.add_switch("--allow-requantize", "quantize tensors that are quantized already, which loses more than quantizing once",
+  flags.add_switch("--dry-run", "print each tensor's new type and the size; write nothing", request.dry_run);
+  flags.add_switch("--allow-requantize", "quantize tensors that are already quantized, at a greater loss than from full precision",
                    request.allow_requantize);
   flags.add_text("--imatrix", "FILE", "an importance matrix, from wick imatrix", request.importance);
   flags.add_values("--tensor-type,--keep", "REGEX=TYPE", "use TYPE for tensors whose name matches REGEX; repeatable", request.tensor_types);

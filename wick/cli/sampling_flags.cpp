@@ -75,7 +75,7 @@ void add_usual_flags(FlagAdder& add) {
               "number of last tokens that penalties consider; -1 = all, 0 = none (the model's own, else 64)",
               &SamplingParams::penalty_window, -1);
   add.change(
-      "-s,--seed", "N", "the same seed gives the same text on one kind of processor (random; it is printed)",
+      "-s,--seed", "N", "random seed: the same one gives the same text on the same kind of processor (random, and printed)",
       [](const std::string& text) { return [seed = parse_seed("--seed", text)](SamplingParams& sampling) { sampling.seed = seed; }; });
 }
 
@@ -100,40 +100,41 @@ std::vector<LogitBias> parse_biases(const std::string& text) {
 }
 
 void add_repetition_flags(FlagAdder& add, Flags& flags, SamplingFlags& given) {
-  add.decimal("--dry-multiplier", "DRY: how much a token loses that would continue a repetition, 0 to 100; 0 = off (0)",
+  add.decimal("--dry-multiplier", "DRY: penalty multiplier of a token that would extend a repetition, 0 to 100; 0 = off (0)",
               &SamplingParams::dry_multiplier, 0, 100);
-  add.decimal("--dry-base", "DRY: by which factor that grows with each repeated token more, 1 to 100 (1.75)", &SamplingParams::dry_base, 1,
-              100);
-  add.integer("--dry-allowed-length", "DRY: repetitions shorter than this are free (2)", &SamplingParams::dry_allowed_length, 1);
-  add.integer("--dry-window,--dry-penalty-last-n", "DRY: number of last tokens in which repetitions are sought; -1 = all (-1)",
+  add.decimal("--dry-base", "DRY: base of the penalty's exponential growth with the length of the repetition, 1 to 100 (1.75)",
+              &SamplingParams::dry_base, 1, 100);
+  add.integer("--dry-allowed-length", "DRY: shortest repetition that is penalized (2)", &SamplingParams::dry_allowed_length, 1);
+  add.integer("--dry-window,--dry-penalty-last-n", "DRY: number of last tokens that are searched for repetitions; -1 = all (-1)",
               &SamplingParams::dry_window, -1);
   flags
-      .add_values(
-          "--dry-sequence-breaker", "TEXT",
-          "DRY: no repetition reaches beyond a token with this text; repeatable; none = nothing (line break, colon, quote, asterisk)",
-          given.dry_breakers)
+      .add_values("--dry-sequence-breaker", "TEXT",
+                  "DRY: text that breaks a repetition; repeatable; none = no text does (line break, colon, quote, asterisk)",
+                  given.dry_breakers)
       .group(kSamplingGroup);
 }
 
 void add_filter_flags(FlagAdder& add) {
   add.decimal("--typical-p,--typical",
-              "sample from the tokens whose surprise is nearest to the expected one, up to a sum of X, 0 to 1; 1 = off (1)",
+              "locally typical sampling: keep the tokens whose surprise is closest to the entropy, up to a total probability of X, 0 to 1; "
+              "1 = off (1)",
               &SamplingParams::typical_p, 0, 1);
   add.decimal("--top-n-sigma,--top-nsigma", "discard tokens whose logit is more than X standard deviations below the highest; 0 = off (0)",
               &SamplingParams::top_n_sigma, 0, 100);
-  add.decimal("--xtc-probability", "XTC: how often all but the least likely of the likely tokens are left out, 0 to 1; 0 = off (0)",
+  add.decimal("--xtc-probability",
+              "XTC: probability of removing all tokens above the threshold but the least likely of them, 0 to 1; 0 = off (0)",
               &SamplingParams::xtc_probability, 0, 1);
-  add.decimal("--xtc-threshold", "XTC: tokens of at least this probability are likely, 0 to 1 (0.1)", &SamplingParams::xtc_threshold, 0, 1);
-  add.integer("--mirostat", "hold the surprise of the text at a target, by Mirostat 1 or 2, instead of filters; 0 = off (0)",
+  add.decimal("--xtc-threshold", "XTC: probability threshold, 0 to 1 (0.1)", &SamplingParams::xtc_threshold, 0, 1);
+  add.integer("--mirostat", "control the text's entropy by Mirostat 1 or 2, instead of top-k, top-p and the like; 0 = off (0)",
               &SamplingParams::mirostat, 0, 2);
-  add.decimal("--mirostat-tau,--mirostat-ent", "Mirostat: the target in bits, 0 to 20 (5)", &SamplingParams::mirostat_tau, 0, 20);
-  add.decimal("--mirostat-eta,--mirostat-lr", "Mirostat: how fast it learns, 0 to 1 (0.1)", &SamplingParams::mirostat_eta, 0, 1);
-  add.change("--samplers", "LIST", "the steps of sampling in their order, with ; or , between them; those not named are not taken",
+  add.decimal("--mirostat-tau,--mirostat-ent", "Mirostat: target entropy in bits, 0 to 20 (5)", &SamplingParams::mirostat_tau, 0, 20);
+  add.decimal("--mirostat-eta,--mirostat-lr", "Mirostat: learning rate, 0 to 1 (0.1)", &SamplingParams::mirostat_eta, 0, 1);
+  add.change("--samplers", "LIST", "sampling steps in order, separated by ; or ,; steps that are not listed are skipped",
              [](const std::string& text) {
                return [order = parse_sampling_order(text, "--samplers")](SamplingParams& sampling) { sampling.order = order; };
              });
   add.change(
-      "-l,--logit-bias", "BIAS", "add to the logit of a token, like 15043+1.5 or 15043-100, -100 to 100; several with commas",
+      "-l,--logit-bias", "BIAS", "add a bias of -100 to 100 to a token's logit, for example 15043+1.5 or 15043-100; comma-separated list",
       [](const std::string& text) { return [biases = parse_biases(text)](SamplingParams& sampling) { sampling.logit_bias = biases; }; });
 }
 

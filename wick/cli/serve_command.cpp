@@ -14,14 +14,14 @@ void serve_command(Console& console, const Arguments& arguments) {
       "page at /.",
       console);
   add_model(flags, served.model);
-  add_context(flags, served.context, "the most tokens that prompt and answer may have together (the model's, at most 4096)", 1);
+  add_context(flags, served.context, "context size in tokens, prompt and answer together (the model's, at most 4096)", 1);
   add_threads(flags, threads);
   add_precision(flags, served.precision);
   add_device(flags, device);
   add_request_defaults(flags, served);
   add_serving_flags(flags, options);
   flags
-      .add_values("--lora", "NAME=FILE", "an adapter that requests may name as their model: a GGUF file or a PEFT folder; repeatable",
+      .add_values("--lora", "NAME=FILE", "a LoRA adapter that requests can name as their model: a GGUF file or a PEFT folder; repeatable",
                   options.adapters)
       .group("Serving");
   add_fleet_flags(flags, options);

@@ -30,25 +30,23 @@ void add_address_flags(Flags& flags, ServingOptions& options) {
   flags.add_text("--host", "ADDRESS", "listen on this address (127.0.0.1); others than loopback need an API key or --insecure", http.host)
       .group(kServingGroup);
   flags.add_text("--unix-socket", "PATH", "listen on a Unix socket instead", http.unix_socket).path().group(kServingGroup);
-  flags.add_values("--api-key", "KEY", "clients must send this key; repeatable", options.keys).group(kServingGroup);
-  flags.add_text("--api-key-file", "FILE", "clients must send one of the keys in FILE, one a line", options.key_file)
-      .path()
+  flags.add_values("--api-key", "KEY", "require this key from clients; repeatable", options.keys).group(kServingGroup);
+  flags.add_text("--api-key-file", "FILE", "require one of the keys in FILE, one per line", options.key_file).path().group(kServingGroup);
+  flags.add_switch("--insecure", "allow access from other machines without an API key", options.serve.insecure).group(kServingGroup);
+  flags.add_text("--cors-origin", "ORIGIN", "allow web pages of this origin, * = any (none)", options.serve.cors_origin)
       .group(kServingGroup);
-  flags.add_switch("--insecure", "allow --host of other machines without an API key", options.serve.insecure).group(kServingGroup);
-  flags.add_text("--cors-origin", "ORIGIN", "let pages of this origin use the server, * = any (none)", options.serve.cors_origin)
+  flags.add_decimal("--rate-limit", "requests per minute for each key, or address; 0 = no limit (0)", options.rate_limit, 0, 1e6)
       .group(kServingGroup);
-  flags.add_decimal("--rate-limit", "requests a minute that each key, or address, may send; 0 = no limit (0)", options.rate_limit, 0, 1e6)
-      .group(kServingGroup);
-  flags.add_integer("--max-body", "largest body of a request, in MiB (16)", options.body_mib, 1, 1024).group(kServingGroup);
+  flags.add_integer("--max-body", "maximum size of a request body in MiB (16)", options.body_mib, 1, 1024).group(kServingGroup);
   flags.add_integer("--server-threads", "threads that read requests and write responses (2)", http.threads, 1, 64).group(kServingGroup);
-  flags.add_integer("--drain", "seconds that requests have to end after SIGTERM or Ctrl-C (30)", options.drain_seconds, 0, 3600)
+  flags.add_integer("--drain", "seconds for running requests to finish after SIGTERM or Ctrl-C (30)", options.drain_seconds, 0, 3600)
       .group(kServingGroup);
 }
 
 void add_engine_flags(Flags& flags, ServingOptions& options) {
-  flags.add_integer("--parallel,--np,--slots", "requests that are computed at once (32)", options.engine.sequences, 1, 1024)
+  flags.add_integer("--parallel,--np,--slots", "maximum number of requests computed at once (32)", options.engine.sequences, 1, 1024)
       .group(kServingGroup);
-  flags.add_integer("--queue", "requests that wait at most; more get status 429 (256)", options.engine.queue, 0, 1'000'000)
+  flags.add_integer("--queue", "maximum number of waiting requests; further ones get status 429 (256)", options.engine.queue, 0, 1'000'000)
       .group(kServingGroup);
   flags
       .add_integer("--step-tokens",
@@ -58,12 +56,12 @@ void add_engine_flags(Flags& flags, ServingOptions& options) {
       .group(kServingGroup);
   flags.add_integer("--kv-memory", "memory of the KV cache, in MiB (enough for --parallel requests of 1,024 tokens)", options.kv_mib, 1)
       .group(kServingGroup);
-  flags.add_switch("--no-prefix-cache", "compute each prompt anew, though others began alike", options.no_prefix_cache)
+  flags.add_switch("--no-prefix-cache", "do not reuse the KV cache of prompts with a common prefix", options.no_prefix_cache)
       .group(kServingGroup);
-  flags.add_integer("--cache-ram", "host memory for prefixes that the KV cache has no room for, in MiB (0)", options.cache_ram_mib, 0)
+  flags.add_integer("--cache-ram", "host memory in MiB for prefixes evicted from the KV cache (0)", options.cache_ram_mib, 0)
       .group(kServingGroup);
   flags
-      .add_value("--cache-folder", "FOLDER", "keep prefixes in FOLDER, also for the next start (none)",
+      .add_value("--cache-folder", "FOLDER", "keep prefixes in FOLDER, across restarts too (none)",
                  [&options](const std::string& text) { options.engine.cache_folder = text; })
       .path()
       .group(kServingGroup);
@@ -72,7 +70,8 @@ void add_engine_flags(Flags& flags, ServingOptions& options) {
                 options.serve.slot_folder)
       .path()
       .group(kServingGroup);
-  flags.add_switch("--no-speculation", "propose no tokens from the text so far", options.no_speculation).group(kServingGroup);
+  flags.add_switch("--no-speculation", "no speculative decoding by n-grams of the text so far", options.no_speculation)
+      .group(kServingGroup);
 }
 
 void add_report_flags(Flags& flags, ServingOptions& options) {
@@ -82,11 +81,11 @@ void add_report_flags(Flags& flags, ServingOptions& options) {
       .path()
       .group(kServingGroup);
   flags
-      .add_integer("--unload-after", "give the model's memory back after so many seconds without requests; 0 = never (0)",
-                   options.unload_seconds, 0, 1'000'000)
+      .add_integer("--unload-after", "unload the model after so many seconds without requests; 0 = never (0)", options.unload_seconds, 0,
+                   1'000'000)
       .group(kServingGroup);
-  flags.add_switch("--no-ui,--no-webui", "serve no chat page at /", options.no_page).group(kServingGroup);
-  flags.add_text("--alias", "NAME", "what requests call the model (its file's name)", options.alias).group(kServingGroup);
+  flags.add_switch("--no-ui,--no-webui", "do not serve the chat page at /", options.no_page).group(kServingGroup);
+  flags.add_text("--alias", "NAME", "name of the model in requests and responses (its file's name)", options.alias).group(kServingGroup);
   flags
       .add_value("--log-format", "FORMAT", "text or json (text); prompts and answers are never logged",
                  [&options](const std::string& text) {
@@ -97,7 +96,7 @@ void add_report_flags(Flags& flags, ServingOptions& options) {
       .group(kServingGroup);
   flags
       .add_text("--metrics-prefix", "TEXT",
-                "what names in /metrics begin with (wick:); dashboards of vLLM want vllm:", options.serve.metrics_prefix)
+                "prefix of the names in /metrics (wick:); vLLM's dashboards expect vllm:", options.serve.metrics_prefix)
       .group(kServingGroup);
 }
 
@@ -203,10 +202,11 @@ void add_request_defaults(Flags& flags, ServedModel& served) {
                    served.defaults.max_tokens = parse_integer("--max-tokens", text, -1, std::numeric_limits<int32_t>::max());
                  })
       .group("Sampling");
-  flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "end before this text; repeatable", params.stop).group("Sampling");
+  flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "stop at this text, which is not printed; repeatable", params.stop)
+      .group("Sampling");
   flags.add_switch("--ignore-eos", "continue after the model's end-of-text token", params.ignore_eos).group("Sampling");
   add_sampling(flags, served.sampling);
-  flags.notes("The flags of sampling are for requests that do not set the same themselves.");
+  flags.notes("Sampling flags are defaults for requests that do not set the same parameter.");
 }
 
 void add_fleet_flags(Flags& flags, ServingOptions& options) {

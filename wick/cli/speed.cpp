@@ -40,8 +40,8 @@ class Stopwatch {
     const int64_t context = model.info().context_length;
     if (longest > context || options.depth > context - longest) {
       fail(ErrorCode::context_full,
-           "{} tokens at depth {} are more than the context of {} holds, {}; lower --prompt-tokens, --max-tokens or --depth", longest,
-           options.depth, model.info().name, context);
+           "--depth {}: that many tokens and {} more do not fit the context of {}, {}; lower --depth, --prompt-tokens or --max-tokens",
+           options.depth, longest, model.info().name, context);
     }
     tokens_ = spread_tokens(std::max(longest + options.sequences, options.depth), model.info().vocab_size);
     pool_ = model.new_pool(options.depth + longest, options.sequences);

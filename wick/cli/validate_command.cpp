@@ -64,11 +64,10 @@ void validate_command(Console& console, const Arguments& arguments) {
       "of a policy. A file with wrong scales or a damaged norm is found without running it.",
       console);
   flags.add_argument("MODEL", "a GGUF model, a folder with one, or a Hugging Face folder", model).required().path();
-  flags.add_text(
-      "--policy", "FILE",
-      "JSON with rules, {\"rules\": [{\"tensors\": REGEX, \"rms\": [LOW, HIGH], \"mean\": [LOW, HIGH], \"zeros\": SHARE}]}; the first "
-      "rule whose REGEX finds a tensor's name counts (RMS of norms 0.001 to 100, of matrices 0.00001 to 10)",
-      policy_file);
+  flags.add_text("--policy", "FILE",
+                 "JSON with rules, {\"rules\": [{\"tensors\": REGEX, \"rms\": [LOW, HIGH], \"mean\": [LOW, HIGH], \"zeros\": SHARE}]}; the "
+                 "first rule whose REGEX matches a tensor's name applies (RMS of norms 0.001 to 100, of matrices 0.00001 to 10)",
+                 policy_file);
   flags.add_switch("--all", "show embeddings and other tensors too", all_tensors);
   add_json(flags, json);
   add_verbosity(flags, console);

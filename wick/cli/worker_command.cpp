@@ -105,7 +105,7 @@ void add_device_flags(Flags& flags, const Console& console, WorkerDevice& device
 // A worker answers one prompt or serves: the flags of what it does not do are not passed over without a word.
 void warn_of_unused_flags(const Console& console, const Flags& flags, bool is_serving, bool is_chat) {
   if (is_serving) {
-    std::vector<std::string> unused = flags.typed({"Chat", "Form of the text"});
+    std::vector<std::string> unused = flags.typed({"Chat", "Constrained output"});
     for (const std::string& name : flags.typed({"Flags"})) {
       const bool is_of_one_prompt =
           name == "--prompt" || name == "--file" || name == "--json" || name == "--logprobs" || name == "--receipt";
