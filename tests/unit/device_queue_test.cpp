@@ -29,8 +29,9 @@ class DeviceQueue : public OnDevice<testing::Test> {
       for (const DeviceInfo& found : backend->probe()) {
         for (const VariantInfo& variant : backend->variants()) {
           if (!variant.usable) continue;
-          SCOPED_TRACE(DeviceLocation{backend->kind, found.index}.to_string() + ", " + variant.name);
-          open({backend->kind, found.index}, {.variant = variant.name});
+          const DeviceLocation location = {backend->kind, found.index};
+          SCOPED_TRACE(location.to_string() + ", " + variant.name);
+          open(location, {.variant = variant.name});
           if (dynamic_cast<KernelRuntime*>(&device().runtime()) != nullptr) body();
         }
       }
