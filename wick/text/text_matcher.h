@@ -34,7 +34,7 @@ class TextMatcher {
 
   [[nodiscard]] bool empty() const noexcept { return reversed_.empty(); }
 
-  // A search of one text from its beginning to its end: each offset that it is asked for must not be before the one before.
+  // Searches one text from front to back: offsets must not decrease from call to call.
   class Search {
    public:
     // Matcher and text must outlive the search.
