@@ -61,6 +61,10 @@ bool accepts(const Automaton& automaton, std::string_view text) {
   return state.bottom;
 }
 
+[[noreturn]] void fail_costly(const std::string& place) {
+  fail(ErrorCode::unsupported, "{}: its parts combine in too many ways; make the schema simpler", place);
+}
+
 }  // namespace
 
 SchemaCompiler::SchemaCompiler(SchemaDocument& document, const JsonOptions& options, Grammar& grammar)
@@ -127,13 +131,11 @@ bool SchemaCompiler::can_spend(size_t work) {
 }
 
 void SchemaCompiler::spend(size_t work, const Items& flat) {
-  if (can_spend(work)) return;
-  fail(ErrorCode::unsupported, "{}: its parts combine in too many ways; make the schema simpler", document_.pointer(*flat.front().schema));
+  if (!can_spend(work)) fail_costly(document_.pointer(*flat.front().schema));
 }
 
-void SchemaCompiler::spend_states(size_t states, const std::string& where) {
-  if (can_spend(states / kStatesOfAPart)) return;
-  fail(ErrorCode::unsupported, "{}: its parts combine in too many ways; make the schema simpler", where);
+void SchemaCompiler::spend_states(size_t states, const std::string& place) {
+  if (!can_spend(states / kStatesOfAPart)) fail_costly(place);
 }
 
 bool SchemaCompiler::flatten(const Items& items, Items& flat) {
