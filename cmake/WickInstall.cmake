@@ -94,8 +94,8 @@ function(wick_install_development)
   wick_install_pkg_config()
 endfunction()
 
-# wick.pc. pkg-config knows no components: with WICK_SHARED it names libwick.so, else the static libraries and the CPU backend alone, whose
-# table is a library of its own.
+# wick-static.pc names the static libraries and the CPU backend alone, since pkg-config knows no components; the table of that backend is a
+# library of its own. wick.pc is libwick.so's with WICK_SHARED, else the same.
 function(wick_install_pkg_config)
   if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
     wick_refuse("CMAKE_INSTALL_LIBDIR and CMAKE_INSTALL_INCLUDEDIR must be relative to the prefix: wick.pc follows the files when they move.")
@@ -108,24 +108,24 @@ function(wick_install_pkg_config)
   list(JOIN static " " static)
   list(TRANSFORM archives REPLACE "(.+)" "lib\\1.a")
   list(JOIN archives ":" archives)
-  set(requires "fmt libhwy zlib libpng libturbojpeg libutf8proc libpcre2-8")
+  get_property(WICK_BACKENDS_IN_TREE GLOBAL PROPERTY WICK_BACKENDS_IN_TREE)
+  write_backend_table(${PROJECT_BINARY_DIR}/wick_only_cpu.cpp BACKENDS cpu IN_TREE ${WICK_BACKENDS_IN_TREE})
+  add_library(wick_only_cpu STATIC ${PROJECT_BINARY_DIR}/wick_only_cpu.cpp)
+  target_link_libraries(wick_only_cpu PRIVATE wick_compiler wick::device)
+  install(TARGETS wick_only_cpu ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+  set(WICK_PC_CONTENT ", with the CPU backend")
+  set(WICK_PC_REQUIRES "Requires: fmt zlib libpng libturbojpeg libutf8proc libpcre2-8")
+  # A shared library that is linked with these exports nothing of theirs.
+  set(WICK_PC_LINK "Libs: -L\${libdir} -Wl,--exclude-libs,${archives} -Wl,--start-group ${static} -Wl,--end-group -pthread")
+  configure_file(cmake/wick.pc.in ${PROJECT_BINARY_DIR}/wick-static.pc @ONLY)
   if(TARGET wick_shared)
     set(WICK_PC_CONTENT "")
     set(WICK_PC_REQUIRES "")
     set(WICK_PC_LINK "Libs: -L\${libdir} -lwick")
-  else()
-    get_property(WICK_BACKENDS_IN_TREE GLOBAL PROPERTY WICK_BACKENDS_IN_TREE)
-    write_backend_table(${PROJECT_BINARY_DIR}/wick_only_cpu.cpp BACKENDS cpu IN_TREE ${WICK_BACKENDS_IN_TREE})
-    add_library(wick_only_cpu STATIC ${PROJECT_BINARY_DIR}/wick_only_cpu.cpp)
-    target_link_libraries(wick_only_cpu PRIVATE wick_compiler wick::device)
-    install(TARGETS wick_only_cpu ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-    set(WICK_PC_CONTENT ", with the CPU backend")
-    set(WICK_PC_REQUIRES "Requires: ${requires}")
-    # A shared library that is linked with these exports nothing of theirs.
-    set(WICK_PC_LINK "Libs: -L\${libdir} -Wl,--exclude-libs,${archives} -Wl,--start-group ${static} -Wl,--end-group -pthread")
   endif()
   configure_file(cmake/wick.pc.in ${PROJECT_BINARY_DIR}/wick.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/wick.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+  install(FILES ${PROJECT_BINARY_DIR}/wick.pc ${PROJECT_BINARY_DIR}/wick-static.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endfunction()
 
 # The backends that users of the library can ask for: null only plans, reference interprets kernels for tests.

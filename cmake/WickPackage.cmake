@@ -33,7 +33,7 @@ set(CPACK_DEBIAN_LIBRARIES_PACKAGE_NAME libwick${PROJECT_VERSION_MAJOR}.${PROJEC
 set(CPACK_COMPONENT_LIBRARIES_DESCRIPTION "The shared library of Wick: tensors, neural networks, language models.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libwick-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libfmt-dev, libhwy-dev, zlib1g-dev, libpng-dev, libturbojpeg0-dev, libutf8proc-dev, libpcre2-dev, pkgconf | pkg-config")
+    "libfmt-dev, zlib1g-dev, libpng-dev, libturbojpeg0-dev, libutf8proc-dev, libpcre2-dev, pkgconf | pkg-config")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers, static libraries, CMake and pkg-config files of Wick.")
 set(CPACK_ARCHIVE_LIBRARIES_FILE_NAME libwick-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_ARCHIVE_DEVELOPMENT_FILE_NAME libwick-dev-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
