@@ -276,6 +276,10 @@ std::string branch_of_integers(uint64_t) { return R"({"type":"integer"})"; }
 std::string branch_of_value(uint64_t index) { return R"({"const":")" + plain_name(index) + "\"}"; }
 std::string branch_of_format(uint64_t) { return R"({"type":"string","format":"date-time"})"; }
 std::string branch_of_pattern(uint64_t index) { return R"({"type":"string","pattern":"^)" + plain_name(index) + "$\"}"; }
+std::string branch_of_long_pattern(uint64_t index) {
+  return R"({"type":"string","pattern":"^)" + std::string(6'000, 'a') + std::to_string(index) + "$\"}";
+}
+std::string branch_of_multiple(uint64_t index) { return R"({"type":"integer","multipleOf":)" + std::to_string(900 + index) + "}"; }
 std::string branch_of_range(uint64_t index) { return R"({"type":"integer","minimum":)" + std::to_string(index) + R"(,"maximum":9999999})"; }
 
 void write_schema_names_and_patterns(const std::filesystem::path& path, size_t bytes) {
@@ -283,6 +287,14 @@ void write_schema_names_and_patterns(const std::filesystem::path& path, size_t b
   const auto pattern = [](uint64_t index) { return "\"^" + plain_name(index) + R"(":{})"; };
   std::ofstream(path) << R"({"properties":{)" << list_of(bytes / 2, property) << R"(},"patternProperties":{)" << list_of(bytes / 2, pattern)
                       << "}}";
+}
+
+// As many as are taken, of the greatest length.
+void write_schema_long_name_patterns(const std::filesystem::path& path, size_t bytes) {
+  const std::string same(std::min(bytes / 6, size_t{65'000}), 'a');
+  std::string list;
+  for (const char last : {'b', 'c', 'd', 'e', 'f', 'g'}) list += (list.empty() ? "\"^" : ",\"^") + same + last + "$\":{}";
+  std::ofstream(path) << R"({"patternProperties":{)" << list << "}}";
 }
 
 void write_schema_dependencies(const std::filesystem::path& path, size_t bytes) {
@@ -367,6 +379,9 @@ const std::vector<Kind> kKinds = {
     {"schema_one_of_integers", "a.json", write_schema_branches<kOneOf, branch_of_integers>, {"grammar", "--json-schema", "FILE"}},
     {"schema_one_of_values", "a.json", write_schema_branches<kOneOf, branch_of_value>, {"grammar", "--json-schema", "FILE"}},
     {"schema_one_of_patterns", "a.json", write_schema_branches<kOneOf, branch_of_pattern>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_one_of_long_patterns", "a.json", write_schema_branches<kOneOf, branch_of_long_pattern>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_any_of_multiples", "a.json", write_schema_branches<kAnyOf, branch_of_multiple>, {"grammar", "--json-schema", "FILE"}},
+    {"schema_long_name_patterns", "a.json", write_schema_long_name_patterns, {"grammar", "--json-schema", "FILE"}},
     {"schema_one_of_ranges", "a.json", write_schema_branches<kOneOf, branch_of_range>, {"grammar", "--json-schema", "FILE"}},
     {"schema_names_and_patterns", "a.json", write_schema_names_and_patterns, {"grammar", "--json-schema", "FILE"}},
     {"schema_dependencies", "a.json", write_schema_dependencies, {"grammar", "--json-schema", "FILE"}},

@@ -1,6 +1,7 @@
 #include "wick/text/grammar/dfa.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -16,23 +17,28 @@ constexpr size_t kMostProductNodes = 50'000;
 // Drops nodes from which no end can be reached, and edges to them.
 void drop_dead_nodes(Dfa& dfa) {
   const size_t count = dfa.nodes.size();
-  std::vector<std::vector<uint32_t>> sources(count);
+  // The sources of the edges to a node are sources[begins[node]] to sources[begins[node + 1] - 1].
+  std::vector<uint32_t> begins(count + 2);
   std::vector<uint32_t> open;
   std::vector<bool> alive(count, false);
   for (uint32_t node = 0; node < count; ++node) {
-    for (const ByteEdge& edge : dfa.nodes[node].bytes) sources[edge.target].push_back(node);
-    if (dfa.nodes[node].final) {
-      alive[node] = true;
-      open.push_back(node);
-    }
+    for (const ByteEdge& edge : dfa.nodes[node].bytes) ++begins[edge.target + 2];
+    if (!dfa.nodes[node].final) continue;
+    alive[node] = true;
+    open.push_back(node);
+  }
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<uint32_t> sources(begins.back());
+  for (uint32_t node = 0; node < count; ++node) {
+    for (const ByteEdge& edge : dfa.nodes[node].bytes) sources[begins[edge.target + 1]++] = node;
   }
   while (!open.empty()) {
     const uint32_t node = open.back();
     open.pop_back();
-    for (const uint32_t source : sources[node]) {
-      if (alive[source]) continue;
-      alive[source] = true;
-      open.push_back(source);
+    for (uint32_t index = begins[node]; index < begins[node + 1]; ++index) {
+      if (alive[sources[index]]) continue;
+      alive[sources[index]] = true;
+      open.push_back(sources[index]);
     }
   }
   if (count == 0 || !alive[0]) {

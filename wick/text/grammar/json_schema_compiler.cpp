@@ -21,7 +21,7 @@ constexpr size_t kMostWork = 50'000;
 constexpr size_t kWorkOfJudging = 5;
 constexpr size_t kWorkOfMadeParts = 8;
 // So many states of automata cost as much as combining one part.
-constexpr size_t kStatesOfAPart = 25;
+constexpr size_t kStatesOfAPart = 10;
 // Every part is checked for every keyword and every property.
 constexpr size_t kMostParts = 1'000;
 

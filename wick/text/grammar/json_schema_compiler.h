@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -82,7 +83,10 @@ class SchemaCompiler {
   ExpressionId any_characters() { return grammar_.repeat(grammar_.characters(CodePointSet::all()), 0, kUnlimited); }
   // The characters of the string without its quotes, each spelled in one way.
   [[nodiscard]] Dfa string_dfa(const Items& flat);
-  void add_string_values(const Items& flat, std::vector<Dfa>& parts);
+  // The strings among the values that are listed, if any are.
+  [[nodiscard]] std::optional<Dfa> listed_strings(const Items& flat);
+  // Strings of so many characters; the largest of 64 bits: no limit.
+  [[nodiscard]] const Dfa& length_dfa(uint64_t shortest, uint64_t longest, const std::string& place);
   [[nodiscard]] Dfa strings_among(const SchemaJson& values, const std::string& place) const;
   [[nodiscard]] Dfa without_differing(const Items& flat, Dfa strings);
 
@@ -166,6 +170,7 @@ class SchemaCompiler {
   struct Shared {
     size_t work = 0;
     std::map<Pattern, Dfa> patterns = {};
+    std::map<std::tuple<RegexSpelling, uint64_t, uint64_t>, Dfa> lengths = {};
   };
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   int judge_depth_ = 0;  // of compilers that were made to judge a part of a schema

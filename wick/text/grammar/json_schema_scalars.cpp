@@ -164,14 +164,14 @@ ExpressionId SchemaCompiler::compile_string(const Items& flat) {
   return grammar_.sequence({quote, grammar_.dfa(std::move(dfa)), quote});
 }
 
-void SchemaCompiler::add_string_values(const Items& flat, std::vector<Dfa>& parts) {
+std::optional<Dfa> SchemaCompiler::listed_strings(const Items& flat) {
   const bool has_values = std::any_of(flat.begin(), flat.end(), [&](const Item& item) {
     return (item.done & kValues) == 0 && (keyword(item, "enum") != nullptr || keyword(item, "const") != nullptr);
   });
-  if (!has_values) return;
+  if (!has_values) return std::nullopt;
   SchemaJson values = SchemaJson::array();
   for (const SchemaJson* value : values_of(flat)) values.push_back(*value);
-  parts.push_back(strings_among(values, document_.pointer(*flat.front().schema)));
+  return strings_among(values, document_.pointer(*flat.front().schema));
 }
 
 // Those of the values that are strings.
@@ -203,35 +203,41 @@ Dfa SchemaCompiler::without_differing(const Items& flat, Dfa strings) {
 }
 
 Dfa SchemaCompiler::string_dfa(const Items& flat) {
-  std::vector<Dfa> parts;
+  std::vector<const Dfa*> parts;
   std::string where = flat.empty() ? "#" : document_.pointer(*flat.front().schema);
-  Grammar grammar;
   for (const Item& item : flat) {
     if (const SchemaJson* pattern = keyword(item, "pattern")) {
       where = place(item, "pattern");
       if (!pattern->is_string()) fail(ErrorCode::invalid_argument, "{}: must be a string", where);
-      parts.push_back(pattern_dfa({.text = pattern->get<std::string>(), .spelling = spelling()}, where));
+      parts.push_back(&pattern_dfa({.text = pattern->get<std::string>(), .spelling = spelling()}, where));
     }
     const SchemaJson* format = keyword(item, "format");
     if (format == nullptr || !options_.enforce_formats) continue;
-    parts.push_back(format_dfa(*format, place(item, "format")));
+    parts.push_back(&format_dfa(*format, place(item, "format")));
   }
-  add_string_values(flat, parts);
+  const std::optional<Dfa> listed = listed_strings(flat);
+  if (listed) parts.push_back(&*listed);
   const auto [shortest, longest] = limits(flat, "minLength", "maxLength");
-  const ExpressionId any = options_.bare_strings ? grammar.characters(CodePointSet::all()) : json_characters(CodePointSet::all(), grammar);
-  if (shortest > 0 || longest != UINT64_MAX || parts.empty()) {
-    const uint64_t most_counted = options_.bare_strings ? kMostBareCharacters : kMostCharactersOfPattern;
-    if (shortest > most_counted || (longest != UINT64_MAX && longest > most_counted)) {
-      fail(ErrorCode::unsupported, "{}: {}, minLength and maxLength are supported up to {}", where,
-           options_.bare_strings ? "of a text that is written without quotes" : "beside a pattern or format", most_counted);
-    }
-    const uint32_t most = longest == UINT64_MAX ? kUnlimited : static_cast<uint32_t>(longest);
-    parts.push_back(regular_dfa(grammar, grammar.repeat(any, static_cast<uint32_t>(shortest), most), where));
-    spend_states(parts.back().nodes.size(), where);
-  }
-  Dfa result = std::move(parts.front());
-  for (size_t index = 1; index < parts.size(); ++index) result = both(result, parts[index], where);
+  if (shortest > 0 || longest != UINT64_MAX || parts.empty()) parts.push_back(&length_dfa(shortest, longest, where));
+  Dfa result = parts.size() == 1 ? *parts.front() : both(*parts[0], *parts[1], where);
+  for (size_t index = 2; index < parts.size(); ++index) result = both(result, *parts[index], where);
   return without_differing(flat, std::move(result));
+}
+
+const Dfa& SchemaCompiler::length_dfa(uint64_t shortest, uint64_t longest, const std::string& where) {
+  const uint64_t most_counted = options_.bare_strings ? kMostBareCharacters : kMostCharactersOfPattern;
+  if (shortest > most_counted || (longest != UINT64_MAX && longest > most_counted)) {
+    fail(ErrorCode::unsupported, "{}: {}, minLength and maxLength are supported up to {}", where,
+         options_.bare_strings ? "of a text that is written without quotes" : "beside a pattern or format", most_counted);
+  }
+  const auto known = shared_->lengths.find({spelling(), shortest, longest});
+  if (known != shared_->lengths.end()) return known->second;
+  Grammar grammar;
+  const ExpressionId any = options_.bare_strings ? grammar.characters(CodePointSet::all()) : json_characters(CodePointSet::all(), grammar);
+  const uint32_t most = longest == UINT64_MAX ? kUnlimited : static_cast<uint32_t>(longest);
+  Dfa dfa = regular_dfa(grammar, grammar.repeat(any, static_cast<uint32_t>(shortest), most), where);
+  spend_states(dfa.nodes.size(), where);
+  return shared_->lengths.emplace(std::tuple(spelling(), shortest, longest), std::move(dfa)).first->second;
 }
 
 const Dfa& SchemaCompiler::format_dfa(const SchemaJson& format, const std::string& where) {

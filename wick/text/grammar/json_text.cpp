@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
 #include <vector>
 
 #include "wick/base/utf8.h"
@@ -12,17 +15,18 @@ namespace {
 // A model that is not held back writes line breaks and spaces without end.
 constexpr uint32_t kMostIndentation = 40;
 
-std::string escape_of(char32_t code) {
-  switch (code) {
-    case '"': return "\\\"";
-    case '\\': return "\\\\";
-    case '\b': return "\\b";
-    case '\f': return "\\f";
-    case '\n': return "\\n";
-    case '\r': return "\\r";
-    case '\t': return "\\t";
-    default: return code < 0x20 ? fmt::format("\\u{:04x}", static_cast<uint32_t>(code)) : std::string();
-  }
+// Empty for a character that is written as it is.
+const std::string& escape_of(char32_t code) {
+  static const auto kEscapes = [] {
+    std::array<std::string, 0x80> escapes;
+    for (uint32_t control = 0; control < 0x20; ++control) escapes[control] = fmt::format("\\u{:04x}", control);
+    for (const auto& [letter, escape] : {std::pair('"', "\\\""), std::pair('\\', "\\\\"), std::pair('\b', "\\b"), std::pair('\f', "\\f"),
+                                         std::pair('\n', "\\n"), std::pair('\r', "\\r"), std::pair('\t', "\\t")}) {
+      escapes[static_cast<size_t>(letter)] = escape;
+    }
+    return escapes;
+  }();
+  return kEscapes[std::min<size_t>(code, kEscapes.size() - 1)];
 }
 
 const CodePointSet& escaped_characters() {
@@ -69,7 +73,7 @@ ExpressionId json_characters(const CodePointSet& set, Grammar& grammar) {
 std::string json_escaped(std::string_view text) {
   std::string result;
   for (const char letter : text) {
-    const std::string escape = static_cast<unsigned char>(letter) < 0x80 ? escape_of(static_cast<unsigned char>(letter)) : std::string();
+    const std::string& escape = escape_of(static_cast<unsigned char>(letter));
     if (escape.empty()) {
       result += letter;
     } else {
