@@ -9,9 +9,11 @@ else()
 endif()
 
 #   discover_conformance_tests(<prefix> <labels> <environment> <arguments…>)
+# In the environment, <test> stands for a test's name.
 function(discover_conformance_tests prefix labels environment)
   foreach(op IN LISTS ops)
+    string(REPLACE "<test>" "${prefix}${op}" test_environment "${environment}")
     add_test("${prefix}${op}" "${program}" test --filter "^${op}/" ${ARGN})
-    set_tests_properties("${prefix}${op}" PROPERTIES TIMEOUT 600 LABELS "${labels}" SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
+    set_tests_properties("${prefix}${op}" PROPERTIES TIMEOUT 600 LABELS "${labels}" SKIP_RETURN_CODE 77 ENVIRONMENT "${test_environment}")
   endforeach()
 endfunction()
