@@ -283,7 +283,9 @@ std::vector<int64_t> integers_of(nb::handle object, const char* function) {
   return values;
 }
 
-Shape shape_of(nb::handle object, const char* function) { return Shape(std::span<const int64_t>(integers_of(object, function))); }
+Shape shape_of(nb::handle object, const char* function) {
+  return wick::Extents(std::span<const int64_t>(integers_of(object, function))).checked(function);
+}
 
 Shape shape_of_arguments(const nb::args& arguments, const char* function) {
   if (arguments.size() == 1) return shape_of(arguments[0], function);

@@ -191,6 +191,30 @@ struct Call {
   std::function<void()> body;
 };
 
+TEST(Errors, OfExtentsNameTheFunctionThatTheyAreGivenTo) {
+  const std::string negative = ": shape [-1, 2]: extent -1 is negative; allowed: 0 or more";
+  expect_messages({
+      {"empty" + negative, [] { (void)Tensor::empty({-1, 2}); }},
+      {"zeros" + negative, [] { (void)Tensor::zeros({-1, 2}); }},
+      {"ones" + negative, [] { (void)Tensor::ones({-1, 2}); }},
+      {"full" + negative, [] { (void)Tensor::full({-1, 2}, 3); }},
+      {"from_span" + negative, [] { (void)Tensor::from_span<float>({}, {-1, 2}); }},
+      {"from_vector" + negative, [] { (void)Tensor::from_vector<float>({}, {-1, 2}); }},
+      {"from_owned" + negative, [] { (void)Tensor::from_owned<float>({}, {-1, 2}); }},
+      {"from_bytes" + negative, [] { (void)Tensor::from_bytes({}, {-1, 2}, DType::f32); }},
+      {"import_host" + negative, [] { (void)Tensor::import_host({}, {-1, 2}, DType::f32, nullptr); }},
+      {"rand" + negative, [] { (void)Tensor::rand({-1, 2}); }},
+      {"randn" + negative, [] { (void)Tensor::randn({-1, 2}); }},
+      {"zeros" + negative, [] { (void)Var::zeros({-1, 2}); }},
+      {"broadcast_to" + negative, [] { (void)kX.broadcast_to({-1, 2}); }},
+      {"broadcast_left" + negative, [] { (void)kX.broadcast_left({-1, 2}); }},
+      {"repeat" + negative, [] { (void)kX.repeat({-1, 2}); }},
+      {"zeros: shape [4294967296, 4294967296]: more than 2^63 - 1 elements",
+       [] { (void)Tensor::zeros({int64_t{1} << 32, int64_t{1} << 32}); }},
+      {"ones: shape [1, 1, 1, 1, 1, 1, 1, 1, 1]: rank 9 is above 8", [] { (void)Tensor::ones({1, 1, 1, 1, 1, 1, 1, 1, 1}); }},
+  });
+}
+
 TEST(Errors, OfExtentsThatAFunctionComputesNameIt) {
   const Tensor narrow = Tensor::ones({1, 1, 1, 1, 1, 1, 1, 1});
   expect_messages({

@@ -28,6 +28,10 @@ Shape::Shape(std::span<const int64_t> dims) {
 
 std::string Shape::to_string() const { return fmt::format("[{}]", fmt::join(dims(), ", ")); }
 
+Shape Extents::checked(std::string_view function) const {
+  return on_behalf_of(function, [&] { return Shape(dims_); });
+}
+
 Shape broadcast_shapes(const Shape& lhs, const Shape& rhs, std::string_view op) {
   const int rank = std::max(lhs.rank(), rhs.rank());
   std::array<int64_t, kMaxRank> dims{};

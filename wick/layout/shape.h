@@ -42,6 +42,20 @@ class Shape {
   int rank_ = 0;
 };
 
+// What a function takes as a shape, braces or a Shape, and checks itself, so that an error names the function that the user called. A view:
+// it lives as long as the call.
+class Extents {
+ public:
+  Extents(std::initializer_list<int64_t> dims) : dims_(dims.begin(), dims.size()) {}  // NOLINT: braces are a shape
+  Extents(const Shape& shape) : dims_(shape.dims()) {}                                // NOLINT: and so is a Shape
+  explicit Extents(std::span<const int64_t> dims) : dims_(dims) {}
+  // Errors: those of Shape, naming `function`.
+  [[nodiscard]] Shape checked(std::string_view function) const;
+
+ private:
+  std::span<const int64_t> dims_;
+};
+
 // The shape that both broadcast to (NumPy's rule: align at the last dimension; 1 stretches).
 // Errors: shape_mismatch, naming `op` and both shapes.
 [[nodiscard]] Shape broadcast_shapes(const Shape& lhs, const Shape& rhs, std::string_view op);

@@ -127,20 +127,22 @@ std::string VarBuilder::path(std::string_view name) const {
   return prefix_.empty() ? std::string(name) : fmt::format("{}.{}", prefix_, name);
 }
 
-Tensor VarBuilder::get_with_hints(const Shape& shape, std::string_view name, const Init& init) const {
+Tensor VarBuilder::get_with_hints(const Extents& shape, std::string_view name, const Init& init) const {
   const std::string full = path(name);
-  const TensorRequest request{.name = full, .shape = shape, .dtype = dtype_, .device = device_, .init = init};
+  const Shape checked = shape.checked(full);
+  const TensorRequest request{.name = full, .shape = checked, .dtype = dtype_, .device = device_, .init = init};
   if (const std::optional<Var> var = source_->variable(request)) return var->tensor();
   const Tensor tensor = load(request);
-  if (tensor.shape() != shape) {
-    fail(ErrorCode::shape_mismatch, "{}: tensor '{}' is {}, not {}", source_->describe(), full, tensor.describe(), shape.to_string());
+  if (tensor.shape() != checked) {
+    fail(ErrorCode::shape_mismatch, "{}: tensor '{}' is {}, not {}", source_->describe(), full, tensor.describe(), checked.to_string());
   }
   return tensor;
 }
 
-Var VarBuilder::get_buffer(const Shape& shape, std::string_view name, const Init& init) const {
+Var VarBuilder::get_buffer(const Extents& shape, std::string_view name, const Init& init) const {
   const std::string full = path(name);
-  const TensorRequest request{.name = full, .shape = shape, .dtype = dtype_, .device = device_, .init = init, .trainable = false};
+  const TensorRequest request{
+      .name = full, .shape = shape.checked(full), .dtype = dtype_, .device = device_, .init = init, .trainable = false};
   if (const std::optional<Var> var = source_->variable(request)) return *var;
   return Var::from_tensor(get_with_hints(shape, name, init));
 }

@@ -50,11 +50,11 @@ class VarBuilder {
 
   // The tensor of that name below the prefix, in the builder's dtype. Errors: not_found, naming the path and its neighbours;
   // shape_mismatch.
-  [[nodiscard]] Tensor get(const Shape& shape, std::string_view name) const { return get_with_hints(shape, name, init::Constant{0}); }
+  [[nodiscard]] Tensor get(const Extents& shape, std::string_view name) const { return get_with_hints(shape, name, init::Constant{0}); }
   // The same; a source that makes its tensors makes this one by `init`.
-  [[nodiscard]] Tensor get_with_hints(const Shape& shape, std::string_view name, const Init& init) const;
+  [[nodiscard]] Tensor get_with_hints(const Extents& shape, std::string_view name, const Init& init) const;
   // A tensor that a layer writes to itself, such as a running mean: a variable of its own, that no optimizer is told of.
-  [[nodiscard]] Var get_buffer(const Shape& shape, std::string_view name, const Init& init) const;
+  [[nodiscard]] Var get_buffer(const Extents& shape, std::string_view name, const Init& init) const;
   // Of whatever shape it has.
   [[nodiscard]] Tensor get_unchecked(std::string_view name) const { return get_unchecked_dtype(name, dtype_); }
   [[nodiscard]] Tensor get_unchecked_dtype(std::string_view name, DType dtype) const;

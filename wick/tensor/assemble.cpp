@@ -120,8 +120,9 @@ Tensor Tensor::roll(int64_t shift, int dim) const {
   return joined("roll", std::array{narrow(axis, length - places, places), narrow(axis, 0, length - places)}, axis);
 }
 
-Tensor Tensor::repeat(const Shape& times) const {
+Tensor Tensor::repeat(const Extents& counts) const {
   check_assigned("repeat", *this);
+  const Shape times = counts.checked("repeat");
   if (times.rank() < rank()) {
     fail(ErrorCode::shape_mismatch, "repeat: {} numbers for {}; at least {} are needed, one for each dimension", times.rank(), describe(),
          rank());

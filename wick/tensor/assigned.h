@@ -41,12 +41,6 @@ inline void check_assigned(std::string_view function, const NamedTensors& tensor
   }
 }
 
-// Errors: those of Shape, naming `function`, which the user called.
-[[nodiscard]] Shape checked_shape(std::string_view function, std::span<const int64_t> extents);
-[[nodiscard]] inline Shape checked_shape(std::string_view function, std::initializer_list<int64_t> extents) {
-  return checked_shape(function, std::span(extents.begin(), extents.size()));
-}
-
 // Uninitialised, for the result of an op. Errors: as Tensor::empty, naming `function`, which the user called.
 [[nodiscard]] Tensor make_result(std::string_view function, const Shape& shape, DType dtype, const Device& device);
 

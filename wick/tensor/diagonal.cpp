@@ -83,19 +83,19 @@ Tensor triangle_of(const Tensor& x, std::string_view name, int diagonal, bool lo
 }  // namespace
 
 Tensor Tensor::eye(int64_t n, DType dtype, const Device& device) {
-  Tensor result = make_result("eye", checked_shape("eye", {n, n}), dtype, device);
+  Tensor result = make_result("eye", Extents({n, n}).checked("eye"), dtype, device);
   fill(result, 0, "eye");
   result.view(diagonal_layout(result.layout(), {0, 0, 1})).one_set();
   return result;
 }
 
 Tensor Tensor::tril2(int64_t n, DType dtype, const Device& device) {
-  (void)checked_shape("tril2", {n, n});
+  (void)Extents({n, n}).checked("tril2");
   return on_behalf_of("tril2", [&] { return lower_triangle(n, n, 0, device).to_dtype(dtype); });
 }
 
 Tensor Tensor::triu2(int64_t n, DType dtype, const Device& device) {
-  (void)checked_shape("triu2", {n, n});
+  (void)Extents({n, n}).checked("triu2");
   return on_behalf_of("triu2", [&] { return lower_triangle(n, n, 0, device).t().contiguous().to_dtype(dtype); });
 }
 
@@ -118,7 +118,7 @@ Tensor Tensor::diag(int offset) const {
   if (rank() == 2) return diagonal(offset);
   if (rank() != 1) fail(ErrorCode::shape_mismatch, "diag: {} must be a vector or a matrix", describe());
   const int64_t side = checked_extent("diag", *this, Checked(elements()) + std::abs(int64_t{offset}));
-  return on_diagonal(*this, checked_shape("diag", {side, side}), {offset, 0, 1});
+  return on_diagonal(*this, Extents({side, side}).checked("diag"), {offset, 0, 1});
 }
 
 }  // namespace wick

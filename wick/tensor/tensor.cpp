@@ -92,8 +92,8 @@ Tensor allocated_for(std::string_view function, const Shape& shape, DType dtype,
   }
 }
 
-Tensor filled(std::string_view function, const Shape& shape, double value, DType dtype, const Device& device) {
-  Tensor result = make_result(function, shape, dtype, device);
+Tensor filled(std::string_view function, const Extents& shape, double value, DType dtype, const Device& device) {
+  Tensor result = make_result(function, shape.checked(function), dtype, device);
   fill(result, value, function);
   return result;
 }
@@ -107,27 +107,24 @@ void check_bytes(std::string_view function, size_t given, const Shape& shape, DT
 
 }  // namespace
 
-Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device, Lifetime lifetime) {
+Tensor Tensor::empty(const Extents& shape, DType dtype, const Device& device, Lifetime lifetime) {
+  const Shape checked = shape.checked("empty");
   // What lasts belongs to a model, and a user of programs knows no such function.
-  if (lifetime == Lifetime::persistent) return allocated(shape, dtype, device, lifetime);
-  return allocated_for("empty", shape, dtype, device, lifetime);
-}
-
-Shape checked_shape(std::string_view function, std::span<const int64_t> extents) {
-  return on_behalf_of(function, [&] { return Shape(extents); });
+  if (lifetime == Lifetime::persistent) return allocated(checked, dtype, device, lifetime);
+  return allocated_for("empty", checked, dtype, device, lifetime);
 }
 
 Tensor make_result(std::string_view function, const Shape& shape, DType dtype, const Device& device) {
   return allocated_for(function, shape, dtype, device, Lifetime::transient);
 }
 
-Tensor Tensor::full(const Shape& shape, double value, DType dtype, const Device& device) {
+Tensor Tensor::full(const Extents& shape, double value, DType dtype, const Device& device) {
   return filled("full", shape, value, dtype, device);
 }
 
-Tensor Tensor::zeros(const Shape& shape, DType dtype, const Device& device) { return filled("zeros", shape, 0, dtype, device); }
+Tensor Tensor::zeros(const Extents& shape, DType dtype, const Device& device) { return filled("zeros", shape, 0, dtype, device); }
 
-Tensor Tensor::ones(const Shape& shape, DType dtype, const Device& device) { return filled("ones", shape, 1, dtype, device); }
+Tensor Tensor::ones(const Extents& shape, DType dtype, const Device& device) { return filled("ones", shape, 1, dtype, device); }
 
 void Tensor::check_elements(std::string_view function, size_t given, const Shape& shape) {
   if (static_cast<int64_t>(given) == shape.elements()) return;
@@ -144,18 +141,20 @@ Tensor uploaded(std::string_view function, std::span<const std::byte> bytes, con
 
 }  // namespace
 
-Tensor Tensor::from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device) {
-  check_bytes("from_bytes", bytes.size(), shape, dtype);
-  return uploaded("from_bytes", bytes, shape, dtype, device);
+Tensor Tensor::from_bytes(std::span<const std::byte> bytes, const Extents& shape, DType dtype, const Device& device) {
+  const Shape checked = shape.checked("from_bytes");
+  check_bytes("from_bytes", bytes.size(), checked, dtype);
+  return uploaded("from_bytes", bytes, checked, dtype, device);
 }
 
-Tensor Tensor::import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
+Tensor Tensor::import_host(std::span<const std::byte> bytes, const Extents& shape, DType dtype, const Device& device,
                            std::shared_ptr<const void> owner) {
-  check_bytes("import_host", bytes.size(), shape, dtype);
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment_of(dtype) != 0) return uploaded("import_host", bytes, shape, dtype, device);
+  const Shape checked = shape.checked("import_host");
+  check_bytes("import_host", bytes.size(), checked, dtype);
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment_of(dtype) != 0) return uploaded("import_host", bytes, checked, dtype, device);
   std::shared_ptr<Buffer> buffer =
       device.runtime().import_host(const_cast<std::byte*>(bytes.data()), bytes.size(), std::move(owner));  // NOLINT: see import_host
-  return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(shape));
+  return Tensor(std::make_shared<Storage>(device, dtype, std::move(buffer)), Layout(checked));
 }
 
 int Tensor::normalize_axis(int dim) const {

@@ -75,11 +75,11 @@ class Tensor {
 
   // Uninitialised (builds with assertions fill host memory with 0xff, a NaN). Quantized: the last extent is a multiple of the block length.
   // Errors: out_of_memory; shape_mismatch.
-  [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device(),
+  [[nodiscard]] static Tensor empty(const Extents& shape, DType dtype = default_dtype(), const Device& device = default_device(),
                                     Lifetime lifetime = Lifetime::transient);
-  [[nodiscard]] static Tensor zeros(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device());
-  [[nodiscard]] static Tensor ones(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device());
-  [[nodiscard]] static Tensor full(const Shape& shape, double value, DType dtype = default_dtype(),
+  [[nodiscard]] static Tensor zeros(const Extents& shape, DType dtype = default_dtype(), const Device& device = default_device());
+  [[nodiscard]] static Tensor ones(const Extents& shape, DType dtype = default_dtype(), const Device& device = default_device());
+  [[nodiscard]] static Tensor full(const Extents& shape, double value, DType dtype = default_dtype(),
                                    const Device& device = default_device());
   [[nodiscard]] Tensor empty_like() const { return empty(assigned("empty_like").shape(), dtype(), device()); }
   [[nodiscard]] Tensor zeros_like() const { return zeros(assigned("zeros_like").shape(), dtype(), device()); }
@@ -91,30 +91,33 @@ class Tensor {
   }
   // Copies values.size() elements, which must be the shape's.
   template <class T>
-  [[nodiscard]] static Tensor from_span(std::span<const T> values, const Shape& shape, const Device& device = default_device()) {
-    check_elements("from_span", values.size(), shape);
-    return from_bytes(std::as_bytes(values), shape, DTypeOf<T>::value, device);
+  [[nodiscard]] static Tensor from_span(std::span<const T> values, const Extents& shape, const Device& device = default_device()) {
+    const Shape checked = shape.checked("from_span");
+    check_elements("from_span", values.size(), checked);
+    return from_bytes(std::as_bytes(values), checked, DTypeOf<T>::value, device);
   }
   template <class T>
-  [[nodiscard]] static Tensor from_vector(const std::vector<T>& values, const Shape& shape, const Device& device = default_device()) {
-    check_elements("from_vector", values.size(), shape);
-    return from_span(std::span<const T>(values), shape, device);
+  [[nodiscard]] static Tensor from_vector(const std::vector<T>& values, const Extents& shape, const Device& device = default_device()) {
+    const Shape checked = shape.checked("from_vector");
+    check_elements("from_vector", values.size(), checked);
+    return from_span(std::span<const T>(values), checked, device);
   }
   // Takes the vector itself, without a copy, where the device works in host memory.
   template <class T>
-  [[nodiscard]] static Tensor from_owned(std::vector<T> values, const Shape& shape, const Device& device = default_device()) {
-    check_elements("from_owned", values.size(), shape);
+  [[nodiscard]] static Tensor from_owned(std::vector<T> values, const Extents& shape, const Device& device = default_device()) {
+    const Shape checked = shape.checked("from_owned");
+    check_elements("from_owned", values.size(), checked);
     const auto owner = std::make_shared<const std::vector<T>>(std::move(values));
-    return import_host(std::as_bytes(std::span<const T>(*owner)), shape, DTypeOf<T>::value, device, owner);
+    return import_host(std::as_bytes(std::span<const T>(*owner)), checked, DTypeOf<T>::value, device, owner);
   }
   // Row-major bytes of that dtype. Errors: shape_mismatch if their number is not the shape's.
-  [[nodiscard]] static Tensor from_bytes(std::span<const std::byte> bytes, const Shape& shape, DType dtype,
+  [[nodiscard]] static Tensor from_bytes(std::span<const std::byte> bytes, const Extents& shape, DType dtype,
                                          const Device& device = default_device());
   // The same memory where the device works in host memory and the bytes are aligned for the dtype, else a copy; `owner` keeps the bytes
   // alive. Nothing may write to it.
-  [[nodiscard]] static Tensor import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device,
+  [[nodiscard]] static Tensor import_host(std::span<const std::byte> bytes, const Extents& shape, DType dtype, const Device& device,
                                           std::shared_ptr<const void> owner);
-  [[nodiscard]] static Tensor import_host(std::span<const std::byte> bytes, const Shape& shape, DType dtype,
+  [[nodiscard]] static Tensor import_host(std::span<const std::byte> bytes, const Extents& shape, DType dtype,
                                           std::shared_ptr<const void> owner) {
     return import_host(bytes, shape, dtype, default_device(), std::move(owner));
   }
@@ -133,14 +136,14 @@ class Tensor {
   // Errors: shape_mismatch for one that is no vector; invalid_argument where none is given.
   [[nodiscard]] static std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool xy_indexing);
   // Uniform in [low, high), and normal, from the device's own stream (Device::set_seed; op/philox.h defines the numbers).
-  [[nodiscard]] static Tensor rand(double low, double high, const Shape& shape, DType dtype = default_dtype(),
+  [[nodiscard]] static Tensor rand(double low, double high, const Extents& shape, DType dtype = default_dtype(),
                                    const Device& device = default_device());
-  [[nodiscard]] static Tensor rand(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
+  [[nodiscard]] static Tensor rand(const Extents& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
     return rand(0, 1, shape, dtype, device);
   }
-  [[nodiscard]] static Tensor randn(double mean, double deviation, const Shape& shape, DType dtype = default_dtype(),
+  [[nodiscard]] static Tensor randn(double mean, double deviation, const Extents& shape, DType dtype = default_dtype(),
                                     const Device& device = default_device());
-  [[nodiscard]] static Tensor randn(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
+  [[nodiscard]] static Tensor randn(const Extents& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
     return randn(0, 1, shape, dtype, device);
   }
   [[nodiscard]] Tensor rand_like(double low, double high) const {
@@ -204,11 +207,11 @@ class Tensor {
   [[nodiscard]] Tensor t() const { return transpose(-2, -1); }
   [[nodiscard]] Tensor permute(std::span<const int> order) const;
   [[nodiscard]] Tensor permute(std::initializer_list<int> order) const { return permute(std::span(order.begin(), order.size())); }
-  [[nodiscard]] Tensor broadcast_to(const Shape& shape) const;
-  [[nodiscard]] Tensor broadcast_as(const Shape& shape) const { return broadcast_to(shape); }
-  [[nodiscard]] Tensor expand(const Shape& shape) const { return broadcast_to(shape); }
+  [[nodiscard]] Tensor broadcast_to(const Extents& shape) const;
+  [[nodiscard]] Tensor broadcast_as(const Extents& shape) const { return broadcast_to(shape); }
+  [[nodiscard]] Tensor expand(const Extents& shape) const { return broadcast_to(shape); }
   // New dimensions in front of the tensor's own.
-  [[nodiscard]] Tensor broadcast_left(const Shape& left) const;
+  [[nodiscard]] Tensor broadcast_left(const Extents& left) const;
   // Without that dimension; unchanged if its extent is not 1.
   [[nodiscard]] Tensor squeeze(int dim) const;
   [[nodiscard]] Tensor unsqueeze(int dim) const;
@@ -253,7 +256,7 @@ class Tensor {
   [[nodiscard]] Tensor to_device(const Device& device) const;
   // The tensor times[i] times one after another along each dimension i; `times` may have more dimensions, in front.
   // Errors: shape_mismatch for fewer.
-  [[nodiscard]] Tensor repeat(const Shape& times) const;
+  [[nodiscard]] Tensor repeat(const Extents& times) const;
   // The elements move `shift` places up along dim (down for a negative shift); those that leave at the end come in at the start.
   [[nodiscard]] Tensor roll(int64_t shift, int dim) const;
   [[nodiscard]] Tensor pad_with_zeros(int dim, int64_t left, int64_t right) const;

@@ -12,17 +12,17 @@ class Var {
   // Without a dtype and a device: as Tensor's functions.
   // A copy of the elements, contiguous, in memory of its own. Errors: unsupported for a dtype that is not a float.
   [[nodiscard]] static Var from_tensor(const Tensor& tensor);
-  [[nodiscard]] static Var zeros(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
+  [[nodiscard]] static Var zeros(const Extents& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
     return from_tensor(Tensor::zeros(shape, dtype, device));
   }
-  [[nodiscard]] static Var ones(const Shape& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
+  [[nodiscard]] static Var ones(const Extents& shape, DType dtype = default_dtype(), const Device& device = default_device()) {
     return from_tensor(Tensor::ones(shape, dtype, device));
   }
-  [[nodiscard]] static Var rand(double low, double high, const Shape& shape, DType dtype = default_dtype(),
+  [[nodiscard]] static Var rand(double low, double high, const Extents& shape, DType dtype = default_dtype(),
                                 const Device& device = default_device()) {
     return from_tensor(Tensor::rand(low, high, shape, dtype, device));
   }
-  [[nodiscard]] static Var randn(double mean, double deviation, const Shape& shape, DType dtype = default_dtype(),
+  [[nodiscard]] static Var randn(double mean, double deviation, const Extents& shape, DType dtype = default_dtype(),
                                  const Device& device = default_device()) {
     return from_tensor(Tensor::randn(mean, deviation, shape, dtype, device));
   }
@@ -31,7 +31,7 @@ class Var {
     return from_tensor(Tensor::of<T>(values, device));
   }
   template <class T>
-  [[nodiscard]] static Var from_vector(const std::vector<T>& values, const Shape& shape, const Device& device = default_device()) {
+  [[nodiscard]] static Var from_vector(const std::vector<T>& values, const Extents& shape, const Device& device = default_device()) {
     return from_tensor(Tensor::from_vector(values, shape, device));
   }
 

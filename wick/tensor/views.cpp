@@ -136,17 +136,19 @@ Tensor Tensor::permute(std::span<const int> order) const {
   return tracked_view(*this, view(layout), "permute", permute_gradient, params);
 }
 
-Tensor Tensor::broadcast_to(const Shape& shape) const {
+Tensor Tensor::broadcast_to(const Extents& extents) const {
   check_assigned("broadcast_to", *this);
-  if (shape == this->shape()) return *this;
-  return tracked_view(*this, view(layout_.broadcast_to(shape)), "broadcast_to", broadcast_gradient, 0);
+  const Shape wanted = extents.checked("broadcast_to");
+  if (wanted == shape()) return *this;
+  return tracked_view(*this, view(layout_.broadcast_to(wanted)), "broadcast_to", broadcast_gradient, 0);
 }
 
-Tensor Tensor::broadcast_left(const Shape& left) const {
+Tensor Tensor::broadcast_left(const Extents& left) const {
   check_assigned("broadcast_left", *this);
-  std::vector<int64_t> dims(left.dims().begin(), left.dims().end());
+  const Shape added = left.checked("broadcast_left");
+  std::vector<int64_t> dims(added.dims().begin(), added.dims().end());
   dims.insert(dims.end(), this->dims().begin(), this->dims().end());
-  return broadcast_to(checked_shape("broadcast_left", dims));
+  return broadcast_to(Extents(dims).checked("broadcast_left"));
 }
 
 Tensor Tensor::squeeze(int dim) const {
@@ -208,7 +210,7 @@ Tensor Tensor::unfold(int dim, int64_t size, int64_t step) const {
   strides.push_back(strides[at]);
   extents[at] = (extents[at] - size) / step + 1;
   if (extents[at] > 1 && elements() > 0) strides[at] *= step;
-  const Shape windows = checked_shape("unfold", extents);
+  const Shape windows = Extents(extents).checked("unfold");
   const Layout layout(windows, std::span<const int64_t>(strides), layout_.offset());
   return tracked_view(*this, view(layout), "unfold", unfold_gradient, UnfoldParams{axis, step});
 }
@@ -298,7 +300,7 @@ Tensor Tensor::reshape(std::initializer_list<int64_t> dims) const {
     fail(ErrorCode::shape_mismatch, "reshape: shape [{}]: extent {} is negative; allowed: 0 or more, and one -1 for what is left",
          fmt::join(extents, ", "), *negative);
   }
-  return reshape(checked_shape("reshape", extents));
+  return reshape(Extents(extents).checked("reshape"));
 }
 
 Tensor Tensor::flatten(int first, int last) const {

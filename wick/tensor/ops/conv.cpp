@@ -220,7 +220,7 @@ Tensor conv(std::string_view op, const Tensor& x, const Tensor& kernel, const Co
   }
   const Pair extents = {conv_extent(x.dim(2), kernel.dim(2), params, 0), conv_extent(x.dim(3), kernel.dim(3), params, 1)};
   check_extents(op, x, kernel, extents);
-  return run(op, OpId::conv2d, x, kernel, params, checked_shape(op, {x.dim(0), kernel.dim(0), extents[0], extents[1]}));
+  return run(op, OpId::conv2d, x, kernel, params, Extents({x.dim(0), kernel.dim(0), extents[0], extents[1]}).checked(op));
 }
 
 Tensor conv_transpose(std::string_view op, const Tensor& x, const Tensor& kernel, const ConvParams& params) {
@@ -238,7 +238,7 @@ Tensor conv_transpose(std::string_view op, const Tensor& x, const Tensor& kernel
   const Pair extents = {transpose_extent(x.dim(2), kernel.dim(2), params, 0), transpose_extent(x.dim(3), kernel.dim(3), params, 1)};
   check_extents(op, x, kernel, extents);
   return run(op, OpId::conv_transpose2d, x, kernel, params,
-             checked_shape(op, {x.dim(0), kernel.dim(1) * params.groups, extents[0], extents[1]}));
+             Extents({x.dim(0), kernel.dim(1) * params.groups, extents[0], extents[1]}).checked(op));
 }
 
 void check_line(std::string_view op, const Tensor& x, const Tensor& kernel) {

@@ -64,16 +64,16 @@ Tensor draw(std::string_view name, RandomParams params, const Shape& shape, DTyp
 const OpRule rules::random = {
     .defining_operand = kFirstOutput, .reference = random_reference, .hole = refuse_all_but_floats, .gradient_kind = GradientKind::none};
 
-Tensor Tensor::rand(double low, double high, const Shape& shape, DType dtype, const Device& device) {
+Tensor Tensor::rand(double low, double high, const Extents& shape, DType dtype, const Device& device) {
   const double span = dtype == DType::f64 ? high - low : static_cast<float>(high - low);
   if (low > high || !std::isfinite(span)) {
     fail(ErrorCode::invalid_argument, "rand: no numbers in [{}, {}): low must be at most high, and the difference finite", low, high);
   }
-  return draw("rand", {.kind = RandomKind::uniform, .a = low, .b = high}, shape, dtype, device);
+  return draw("rand", {.kind = RandomKind::uniform, .a = low, .b = high}, shape.checked("rand"), dtype, device);
 }
 
-Tensor Tensor::randn(double mean, double deviation, const Shape& shape, DType dtype, const Device& device) {
-  return draw("randn", {.kind = RandomKind::normal, .a = mean, .b = deviation}, shape, dtype, device);
+Tensor Tensor::randn(double mean, double deviation, const Extents& shape, DType dtype, const Device& device) {
+  return draw("randn", {.kind = RandomKind::normal, .a = mean, .b = deviation}, shape.checked("randn"), dtype, device);
 }
 
 }  // namespace wick

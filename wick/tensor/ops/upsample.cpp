@@ -82,7 +82,7 @@ Tensor run(std::string_view op, const Tensor& x, int64_t height, int64_t width, 
     fail(ErrorCode::invalid_argument, "{}: an image of {} × {} from {}; both must be at least 1", op, height, width, x.describe());
   }
   if (x.dim(2) < 1 || x.dim(3) < 1) fail(ErrorCode::shape_mismatch, "{}: {} has no pixel to take values from", op, x.describe());
-  Tensor result = make_result(op, checked_shape(op, {x.dim(0), x.dim(1), height, width}), x.dtype(), x.device());
+  Tensor result = make_result(op, Extents({x.dim(0), x.dim(1), height, width}).checked(op), x.dtype(), x.device());
   apply(OpId::upsample2d, params, {&x}, {&result});
   return result;
 }
