@@ -77,23 +77,23 @@ TEST(PrefetchDistances, TextOfAnotherFormIsRefusedWhole) {
   }
 }
 
-// Two passes over weights that no cache holds, whose runs take about a microsecond without prefetch of 8 KiB.
-void learn(PrefetchTable& table) {
-  std::byte weights{};
-  table.note_weights(&weights, PrefetchTable::kLeastPassBytes);
-  table.note_weights(&weights, PrefetchTable::kLeastPassBytes);
-  for (int run = 0; run < 10'000 && table.known().empty(); ++run) {
-    table.run(kStream, 0, PrefetchTable::kLeastRunBytes, [](int64_t distance) {
-      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(distance == 8192 ? 5 : 20);
-      while (std::chrono::steady_clock::now() < end) {}
-    });
-  }
-}
-
 int64_t used_distance(PrefetchTable& table, StreamId stream, int64_t initial) {
   int64_t used = -1;
   table.run(stream, initial, 1, [&](int64_t distance) { used = distance; });
   return used;
+}
+
+// Two passes over weights of so many bytes, whose runs are quickest with prefetch of `best` bytes.
+void learn(PrefetchTable& table, int64_t best = 8192, int64_t bytes = PrefetchTable::kMemoryPassBytes) {
+  std::byte weights{};
+  table.note_weights(&weights, bytes);
+  table.note_weights(&weights, bytes);
+  for (int run = 0; run < 10'000 && used_distance(table, kStream, -2) == -2; ++run) {
+    table.run(kStream, 0, PrefetchTable::kLeastRunBytes, [&](int64_t distance) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(distance == best ? 5 : 20);
+      while (std::chrono::steady_clock::now() < end) {}
+    });
+  }
 }
 
 TEST(PrefetchTable, KeepsWhatItLearntForTheNextRun) {
@@ -158,15 +158,28 @@ TEST(PrefetchTable, AForcedDistanceIsUsedForEveryStreamAndNothingIsLearnt) {
   EXPECT_FALSE(std::filesystem::exists(folder / "cache"));
 }
 
-TEST(PrefetchTable, LearnsNothingFromWeightsThatACacheHolds) {
+TEST(PrefetchTable, LearnsNothingFromWeightsThatACoresOwnCachesHold) {
   PrefetchTable table("a processor", "", std::nullopt);
   std::byte weights{};
-  for (int pass = 0; pass < 10; ++pass) table.note_weights(&weights, PrefetchTable::kLeastPassBytes / 2);
+  for (int pass = 0; pass < 10; ++pass) table.note_weights(&weights, PrefetchTable::kSharedCachePassBytes / 2);
   for (int run = 0; run < 2'000; ++run) {
     EXPECT_EQ(used_distance(table, kStream, 1024), 1024);
     table.run(kStream, 1024, PrefetchTable::kLeastRunBytes, [](int64_t distance) { EXPECT_EQ(distance, 1024); });
   }
   EXPECT_TRUE(table.known().empty());
+}
+
+TEST(PrefetchTable, LearnsFromWeightsInASharedCacheForThisProcessAlone) {
+  const TemporaryFolder folder;
+  PrefetchTable table("a processor", folder / "cache", std::nullopt);
+  learn(table, 1024, PrefetchTable::kMemoryPassBytes - 1);
+  EXPECT_EQ(used_distance(table, kStream, 0), 1024);
+  EXPECT_TRUE(table.known().empty());
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "cache"));
+  // A larger model learns its own.
+  learn(table);
+  EXPECT_EQ(used_distance(table, kStream, 0), 8192);
+  EXPECT_EQ(table.known(), (std::vector<PrefetchDistance>{{kStream, 8192}}));
 }
 
 TEST(PrefetchTable, ThreadsLearnTogether) {

@@ -97,16 +97,17 @@ PrefetchTable::PrefetchTable(std::string identity, const std::string& cache_dire
 
 void PrefetchTable::take(const std::vector<PrefetchDistance>& distances) {
   for (const PrefetchDistance& distance : distances) {
-    if (PrefetchTuner& tuner = tuner_of(distance.stream); tuner.settled() < 0) tuner.settle(distance.bytes);
+    if (PrefetchTuner& tuner = tuner_of(Source::memory, distance.stream); tuner.settled() < 0) tuner.settle(distance.bytes);
   }
 }
 
 void PrefetchTable::note_weights(const std::byte* data, int64_t bytes) {
-  if (forced_ || reads_memory_.load(std::memory_order_relaxed)) return;
+  if (forced_ || source_.load(std::memory_order_relaxed) == Source::memory) return;
   const std::lock_guard lock(mutex_);
   // A model that is gone never comes back to where its pass began.
   constexpr int64_t kMostPassBytes = int64_t{1} << 36;
-  if (data == pass_begin_ && pass_bytes_ >= kLeastPassBytes) reads_memory_.store(true, std::memory_order_relaxed);
+  if (data == pass_begin_ && pass_bytes_ >= kSharedCachePassBytes)
+    source_.store(pass_bytes_ >= kMemoryPassBytes ? Source::memory : Source::shared_cache, std::memory_order_relaxed);
   if (pass_begin_ == nullptr || data == pass_begin_ || pass_bytes_ > kMostPassBytes) {
     pass_begin_ = data;
     pass_bytes_ = 0;

@@ -80,7 +80,7 @@ class PrefetchTable {
   PrefetchTable(std::string identity, const std::string& cache_directory, std::optional<int64_t> forced);
 
   // Weights begin at `data` and are read once by a step. Nothing is learnt before a pass over all weights was seen to read more than a
-  // cache holds.
+  // core's own caches hold.
   void note_weights(const std::byte* data, int64_t bytes);
 
   // Calls body(prefetch distance) for a run that reads `bytes` bytes of the stream, and learns from it; `initial` is the distance until one
@@ -88,25 +88,34 @@ class PrefetchTable {
   template <class Body>
   void run(StreamId stream, int64_t initial, int64_t bytes, const Body& body) {
     if (forced_) return body(*forced_);
-    PrefetchTuner& tuner = tuner_of(stream);
+    const Source source = source_.load(std::memory_order_relaxed);
+    PrefetchTuner& tuner = tuner_of(source, stream);
     if (const int64_t settled = tuner.settled(); settled >= 0) return body(settled);
-    if (bytes < kLeastRunBytes || !reads_memory_.load(std::memory_order_relaxed)) return body(initial);
+    if (bytes < kLeastRunBytes || source == Source::unknown) return body(initial);
     const int64_t distance = tuner.next();
     const auto begin = std::chrono::steady_clock::now();
     body(distance);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (tuner.add(distance, seconds / static_cast<double>(bytes))) store();
+    if (tuner.add(distance, seconds / static_cast<double>(bytes)) && source == Source::memory) store();
   }
 
-  // Those that are known.
+  // Those that are known of weights read from memory.
   [[nodiscard]] std::vector<PrefetchDistance> known() const;
 
   static constexpr int64_t kLeastRunBytes = 32 * 1024;
-  static constexpr int64_t kLeastPassBytes = int64_t{128} << 20;
+  // A pass of so many bytes reads memory; one of fewer, but more than a core's own caches hold, may find them in a shared cache.
+  static constexpr int64_t kMemoryPassBytes = int64_t{128} << 20;
+  static constexpr int64_t kSharedCachePassBytes = int64_t{16} << 20;
 
  private:
-  [[nodiscard]] PrefetchTuner& tuner_of(StreamId stream) {
-    return tuners_[static_cast<size_t>(stream.kind)][static_cast<size_t>(stream.format)];
+  // Where a pass finds the weights. The distance that suits one need not suit the other; those of a shared cache are learnt anew by each
+  // process, since other programs use it too.
+  enum class Source : uint8_t { unknown, shared_cache, memory };
+  using Tuners = std::array<std::array<PrefetchTuner, kDTypeCount>, kStreamKindNames.size()>;
+
+  [[nodiscard]] PrefetchTuner& tuner_of(Source source, StreamId stream) {
+    Tuners& tuners = source == Source::shared_cache ? cached_tuners_ : tuners_;
+    return tuners[static_cast<size_t>(stream.kind)][static_cast<size_t>(stream.format)];
   }
   void take(const std::vector<PrefetchDistance>& distances);
   void store();
@@ -114,8 +123,8 @@ class PrefetchTable {
   std::string key_;
   std::optional<int64_t> forced_;
   std::unique_ptr<ProgramCache> cache_;  // nullptr: none
-  std::array<std::array<PrefetchTuner, kDTypeCount>, kStreamKindNames.size()> tuners_;
-  std::atomic<bool> reads_memory_{false};
+  Tuners tuners_, cached_tuners_;        // of weights in memory, and in a shared cache
+  std::atomic<Source> source_{Source::unknown};
   std::mutex mutex_;
   const std::byte* pass_begin_ = nullptr;  // the weights that begin a pass
   int64_t pass_bytes_ = 0;                 // since then
