@@ -23,8 +23,8 @@ struct ChatRules {
   std::optional<OutputFormat> answer = {};  // the form of what is no call
 };
 
-// None where anything may be written. Arguments of calls fit the tools' schemas. Errors: invalid_argument for tools that are none; unsupported where calls are
-// required and the format ("plain") has none. What schemas cannot have, ConstraintCompiler refuses.
+// None where anything may be written. Arguments of calls fit the schemas of the tools. Errors: invalid_argument for tools that are none;
+// unsupported where calls are required and the format ("plain") has none. What schemas cannot have, ConstraintCompiler refuses.
 [[nodiscard]] std::optional<OutputFormat> chat_output_format(const ChatRules& rules);
 
 }  // namespace wick
