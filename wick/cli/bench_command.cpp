@@ -248,7 +248,7 @@ void bench_requests(Console& console, Options& options) {
   options.load.prompt_tokens = std::max<int64_t>(1, options.prompt_tokens.front());
   options.load.max_tokens = options.gen_tokens.front();
   engine_options.sequences = *std::max_element(options.concurrency.begin(), options.concurrency.end());
-  engine_options.queue = options.load.requests;
+  engine_options.queue = std::max(options.load.requests, engine_options.sequences);  // the warm-up has as many as run at once
   engine_options.speculation.most = options.draft_tokens;
   engine_options.ahead = !options.no_ahead;
   engine_options.kv_bytes = options.cache_mebibytes << 20;
