@@ -218,6 +218,17 @@ void write_text_of_long_token(const std::filesystem::path& path, size_t bytes) {
   std::ofstream(path) << std::string(bytes, 'a');
 }
 
+// A Unigram tokenizer of these pieces beside a text.
+void write_pieces_and_text(const std::filesystem::path& path, const std::string& pieces, size_t text_bytes) {
+  std::ofstream(path.string() + ".json") << R"({"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["a",-1],)" << pieces << "]}}";
+  std::ofstream(path) << std::string(text_bytes, 'a');
+}
+
+// A text that is all beginning of a piece as long as are taken.
+void write_text_of_long_piece(const std::filesystem::path& path, size_t bytes) {
+  write_pieces_and_text(path, "[\"" + std::string(4'095, 'a') + "b\",-1]", bytes);
+}
+
 void write_split_patterns(const std::filesystem::path& path, size_t bytes) {
   const std::string pattern = list_of(std::min(bytes / 250, size_t{60'000}), [](uint64_t) { return R"(\\p{L}+|\\bx)"; });
   write_tokenizer(path, R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[)" +
@@ -359,6 +370,7 @@ const std::vector<Kind> kKinds = {
     {"tokenizer_added", "a.json", write_added_tokens, kTokenize},
     {"tokenizer_normalized", "a.json", write_normalized_tokens, kTokenize},
     {"tokenizer_text_of_long_token", "a.txt", write_text_of_long_token, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
+    {"tokenizer_text_of_long_piece", "a.txt", write_text_of_long_piece, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_patterns", "a.json", write_split_patterns, kTokenize},
     {"tokenizer_template", "a.json", write_template_ids, kTokenize},
     {"gbnf_words", "a.gbnf", write_grammar_words, {"grammar", "--grammar-file", "FILE"}},

@@ -1,8 +1,7 @@
 // A TextMatcher finds the longest of its texts that begins at each offset of a text, in time linear in the text's length.
 //
-// It is an Aho-Corasick automaton (1975) over the reversed texts, run from the end of the text to its beginning: its state at an offset is
-// the longest beginning of the rest that ends one of the texts, and with it the longest of the texts that begins there. A walk along a
-// trie from each offset would take the length of the longest text for each byte.
+// It is an automaton over the reversed texts, run from the end of the text to its beginning: its state at an offset is the longest
+// beginning of the rest that ends one of the texts, and with it the longest of the texts that begins there.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/text/byte_trie.h"
+#include "wick/text/byte_automaton.h"
 
 namespace wick {
 
@@ -52,18 +51,16 @@ class TextMatcher {
   };
 
  private:
+  // The longest text that the rest begins with.
   struct State {
-    ByteTrie::Node fallback = ByteTrie::kRoot;  // the longest other ending of a text that the rest begins with
-    uint32_t length = 0;                        // of the longest text that the rest begins with; 0: none
+    uint32_t length = 0;  // 0: none
     int32_t value = -1;
   };
 
-  void connect();
-  [[nodiscard]] ByteTrie::Node step(ByteTrie::Node node, unsigned char byte) const noexcept;
   void search(std::string_view text, size_t begin, size_t end, std::vector<Match>& matches) const;
 
-  ByteTrie reversed_;
-  std::vector<State> states_;  // of the trie's nodes
+  ByteAutomaton reversed_;
+  std::vector<State> states_;  // of its nodes
   size_t longest_ = 0;
 };
 

@@ -31,6 +31,7 @@ UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options)
   unknown_score_ = lowest - kUnknownPenalty;
   highest_score_ = highest;
   if (options_.single_precision) unknown_score_ = static_cast<float>(unknown_score_);
+  connect();
   if (options_.byte_fallback) fallback_ = ByteFallback(vocabulary);
 }
 
@@ -46,28 +47,46 @@ void UnigramModel::offer(Step& step, double score, size_t begin, TokenId id) con
   step = {score, static_cast<int32_t>(begin), id};
 }
 
-void UnigramModel::extend(std::string_view piece, size_t begin, std::vector<Step>& steps) const {
-  const double so_far = steps[begin].score;
-  const size_t character = decode_character(piece, begin).length;
-  bool whole_character = false;
-  ByteTrie::Node node = ByteTrie::kRoot;
-  for (size_t end = begin; end < piece.size();) {
-    node = pieces_.child(node, static_cast<unsigned char>(piece[end]));
-    if (node == ByteTrie::kNoNode) break;
-    ++end;
+// The pieces that end with a state's text are those that end with its fallback's text, and the text itself if it is one.
+void UnigramModel::connect() {
+  longest_.assign(pieces_.nodes(), -1);
+  pieces_.connect([&](ByteAutomaton::Node node, uint32_t depth) {
+    const int32_t shorter = longest_[pieces_.fallback(node)];
     const TokenId id = pieces_.value(node);
-    if (id < 0) continue;
-    offer(steps[end], so_far + score_of(id, end - begin), begin, id);
-    whole_character = whole_character || end - begin == character;
+    longest_[node] = id < 0 ? shorter : static_cast<int32_t>(endings_.size());
+    if (id >= 0) endings_.push_back({depth, id, shorter});
+  });
+}
+
+// Takes the best of the pieces that end at `end`, the longest first: that is the order in which a search that goes on from each character
+// meets them, and of equal sums the first stays.
+void UnigramModel::reach(size_t end, size_t last_character, int32_t longest, std::vector<Step>& steps) const {
+  Step best;
+  bool whole_character = false;
+  for (int32_t index = longest; index >= 0;) {
+    const Ending& ending = endings_[static_cast<size_t>(index)];
+    index = ending.shorter;
+    const size_t begin = end - ending.length;
+    const Step& from = steps[begin];
+    if (from.begin < 0) continue;  // within a character
+    offer(best, from.score + score_of(ending.id, ending.length), begin, ending.id);
+    whole_character = whole_character || begin == last_character;
   }
-  if (!whole_character) offer(steps[begin + character], so_far + unknown_score_, begin, options_.unknown);
+  if (!whole_character) offer(best, steps[last_character].score + unknown_score_, last_character, options_.unknown);
+  steps[end] = best;
 }
 
 void UnigramModel::encode(std::string_view piece, EncodeScratch&, std::vector<TokenId>& ids) const {
   if (piece.empty()) return;
   std::vector<Step> steps(piece.size() + 1);
   steps[0].begin = 0;
-  for (size_t begin = 0; begin < piece.size(); begin += decode_character(piece, begin).length) extend(piece, begin, steps);
+  ByteAutomaton::Node node = ByteAutomaton::kRoot;
+  for (size_t begin = 0; begin < piece.size();) {
+    const size_t end = begin + decode_character(piece, begin).length;
+    for (size_t offset = begin; offset < end; ++offset) node = pieces_.step(node, static_cast<unsigned char>(piece[offset]));
+    reach(end, begin, longest_[node], steps);
+    begin = end;
+  }
   const size_t first = ids.size();
   // Backwards; a run of unknown characters is all its bytes, or one unknown token.
   for (size_t end = piece.size(); end > 0;) {

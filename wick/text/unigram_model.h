@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/text/byte_trie.h"
+#include "wick/text/byte_automaton.h"
 #include "wick/text/token_model.h"
 
 namespace wick {
@@ -30,13 +30,23 @@ class UnigramModel final : public TokenModel {
     TokenId id = kNoToken;
   };
 
-  void extend(std::string_view piece, size_t begin, std::vector<Step>& steps) const;
+  // A piece that ends where a state of the automaton does.
+  struct Ending {
+    uint32_t length = 0;
+    TokenId id = kNoToken;
+    int32_t shorter = -1;  // the longest of those that it ends with; -1: none
+  };
+
+  void connect();
+  void reach(size_t end, size_t last_character, int32_t longest, std::vector<Step>& steps) const;
   void offer(Step& step, double score, size_t begin, TokenId id) const noexcept;
   [[nodiscard]] double score_of(TokenId id, size_t length) const noexcept;
 
   const Vocabulary& vocabulary_;
   UnigramOptions options_;
-  ByteTrie pieces_;
+  ByteAutomaton pieces_;
+  std::vector<Ending> endings_;   // shorter ones first
+  std::vector<int32_t> longest_;  // for each state of pieces_, the longest of endings_; -1: none
   ByteFallback fallback_;
   double unknown_score_ = 0;
   double highest_score_ = 0;
