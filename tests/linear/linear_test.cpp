@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
@@ -229,6 +230,22 @@ void write_text_of_long_piece(const std::filesystem::path& path, size_t bytes) {
   write_pieces_and_text(path, "[\"" + std::string(4'095, 'a') + "b\",-1]", bytes);
 }
 
+// The pieces aa, aaa … up to `most` letters, each an end of the next.
+std::string nested_pieces(size_t most) {
+  std::string list;
+  for (size_t length = 2; length <= most; ++length) list += (length == 2 ? "[\"" : ",[\"") + std::string(length, 'a') + "\",-1]";
+  return list;
+}
+
+// As many as are taken.
+void write_text_of_nested_pieces(const std::filesystem::path& path, size_t bytes) {
+  write_pieces_and_text(path, nested_pieces(128), bytes);
+}
+
+void write_nested_pieces(const std::filesystem::path& path, size_t bytes) {
+  write_pieces_and_text(path, nested_pieces(static_cast<size_t>(std::sqrt(2 * static_cast<double>(bytes)))), bytes);
+}
+
 void write_split_patterns(const std::filesystem::path& path, size_t bytes) {
   const std::string pattern = list_of(std::min(bytes / 250, size_t{60'000}), [](uint64_t) { return R"(\\p{L}+|\\bx)"; });
   write_tokenizer(path, R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[)" +
@@ -371,6 +388,8 @@ const std::vector<Kind> kKinds = {
     {"tokenizer_normalized", "a.json", write_normalized_tokens, kTokenize},
     {"tokenizer_text_of_long_token", "a.txt", write_text_of_long_token, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_text_of_long_piece", "a.txt", write_text_of_long_piece, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
+    {"tokenizer_text_of_nested_pieces", "a.txt", write_text_of_nested_pieces, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
+    {"tokenizer_nested_pieces", "a.txt", write_nested_pieces, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_patterns", "a.json", write_split_patterns, kTokenize},
     {"tokenizer_template", "a.json", write_template_ids, kTokenize},
     {"gbnf_words", "a.gbnf", write_grammar_words, {"grammar", "--grammar-file", "FILE"}},

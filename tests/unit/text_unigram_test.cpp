@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wick/base/error.h"
 #include "wick/base/utf8.h"
 #include "wick/text/unigram_model.h"
 
@@ -135,7 +136,7 @@ void expect_quadratic_search(const std::vector<Piece>& pieces, UnigramOptions op
   const Ids expected = QuadraticSearch(vocabulary, options).encode(text);
   Ids ids;
   EncodeScratch scratch;
-  UnigramModel(vocabulary, options).encode(text, scratch, ids);
+  UnigramModel(vocabulary, options, "test").encode(text, scratch, ids);
   ASSERT_EQ(ids, options.byte_fallback ? spelled(expected, vocabulary, text) : joined(expected, 0)) << text;
 }
 
@@ -185,11 +186,33 @@ TEST(UnigramModel, TakesDeepAndNestedPiecesAsTheQuadraticSearch) {
 TEST(UnigramModel, OfEqualSumsTheLastPieceIsTheLongest) {
   const std::vector<Piece> pieces = {{"a", -1}, {"aa", -2}, {"aaa", -3}, {"aaaa", -4}};
   const Vocabulary vocabulary = vocabulary_of(pieces, false);
-  const UnigramModel model(vocabulary, {.unknown = 0});
+  const UnigramModel model(vocabulary, {.unknown = 0}, "test");
   EncodeScratch scratch;
   Ids ids;
   model.encode("aaaaaa", scratch, ids);
   EXPECT_EQ(ids, (Ids{2, 4}));
+}
+
+// The pieces b and a, aa, aaa … up to this many.
+std::vector<Piece> nested_pieces(int32_t count) {
+  std::vector<Piece> pieces = {{"b", -1}};
+  for (int32_t length = 1; length <= count; ++length) pieces.push_back({std::string(static_cast<size_t>(length), 'a'), -0.5 * length});
+  return pieces;
+}
+
+TEST(UnigramModel, TakesAsManyNestedPiecesAsAreSupported) {
+  expect_quadratic_search(nested_pieces(kMostNestedPieces), {}, "b" + std::string(300, 'a') + "ba");
+}
+
+TEST(UnigramModel, RefusesMoreNestedPiecesByTheTokenThatEndsWithThem) {
+  const Vocabulary vocabulary = vocabulary_of(nested_pieces(kMostNestedPieces + 1), false);
+  try {
+    const UnigramModel model(vocabulary, {.unknown = 0}, "test.json");
+    FAIL() << "was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_STREQ(error.what(), "test.json: token 130 ends with 128 other tokens; at most 128 may end with one another");
+  }
 }
 
 }  // namespace

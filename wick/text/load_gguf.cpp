@@ -276,7 +276,8 @@ void GgufTokenizerReader::read_unigram() {
   }
   parts_->model = std::make_unique<UnigramModel>(
       parts_->vocabulary,
-      UnigramOptions{.byte_fallback = parts_->vocabulary.find("<0x00>") != kNoToken, .unknown = parts_->unk.value_or(kNoToken)});
+      UnigramOptions{.byte_fallback = parts_->vocabulary.find("<0x00>") != kNoToken, .unknown = parts_->unk.value_or(kNoToken)},
+      parts_->name);
   parts_->decoder = TokenDecoder(parts_->vocabulary,
                                  DecodeRules{.space_marker = std::string(kSpaceMarker),
                                              .leading_space = space_prefix || remove_extra ? LeadingSpace::drop_one : LeadingSpace::kept,

@@ -108,7 +108,7 @@ void make_model(const Settings& settings, TokenizerParts& parts) {
   const TokenId unknown = parts.unk.value_or(kNoToken);
   if (settings.model_type == ModelType::unigram) {
     parts.model = std::make_unique<UnigramModel>(
-        vocabulary, UnigramOptions{.byte_fallback = settings.byte_fallback, .single_precision = true, .unknown = unknown});
+        vocabulary, UnigramOptions{.byte_fallback = settings.byte_fallback, .single_precision = true, .unknown = unknown}, parts.name);
     return;
   }
   if (settings.model_type != ModelType::bpe) {

@@ -275,9 +275,11 @@ void TokenizerJsonReader::read_unigram(const JsonReader& model) {
   const int64_t unknown = model.integer("unk_id", -1);
   if (unknown >= 0 && unknown < parts_->vocabulary.size()) parts_->unk = static_cast<TokenId>(unknown);
   parts_->caches_words = !parts_->pre_tokenizers.empty();
-  parts_->model = std::make_unique<UnigramModel>(parts_->vocabulary, UnigramOptions{.byte_fallback = model.flag("byte_fallback", false),
-                                                                                    .match_user_defined = false,
-                                                                                    .unknown = parts_->unk.value_or(kNoToken)});
+  parts_->model = std::make_unique<UnigramModel>(
+      parts_->vocabulary,
+      UnigramOptions{
+          .byte_fallback = model.flag("byte_fallback", false), .match_user_defined = false, .unknown = parts_->unk.value_or(kNoToken)},
+      parts_->name);
 }
 
 void TokenizerJsonReader::read_word_piece(const JsonReader& model) {

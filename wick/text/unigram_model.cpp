@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "wick/base/fail.h"
 #include "wick/text/unicode.h"
 
 namespace wick {
@@ -13,7 +14,8 @@ constexpr double kUnknownPenalty = 10.0;  // an unknown character scores so much
 
 }  // namespace
 
-UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options) : vocabulary_(vocabulary), options_(options) {
+UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options, std::string_view name)
+    : vocabulary_(vocabulary), options_(options) {
   double lowest = std::numeric_limits<double>::max();
   // SentencePiece begins with the smallest positive float, so that scores below 0 do not count.
   double highest = std::numeric_limits<float>::min();
@@ -31,7 +33,7 @@ UnigramModel::UnigramModel(const Vocabulary& vocabulary, UnigramOptions options)
   unknown_score_ = lowest - kUnknownPenalty;
   highest_score_ = highest;
   if (options_.single_precision) unknown_score_ = static_cast<float>(unknown_score_);
-  connect();
+  connect(name);
   if (options_.byte_fallback) fallback_ = ByteFallback(vocabulary);
 }
 
@@ -48,13 +50,19 @@ void UnigramModel::offer(Step& step, double score, size_t begin, TokenId id) con
 }
 
 // The pieces that end with a state's text are those that end with its fallback's text, and the text itself if it is one.
-void UnigramModel::connect() {
+void UnigramModel::connect(std::string_view name) {
   longest_.assign(pieces_.nodes(), -1);
+  std::vector<int32_t> nested;  // of endings_: how many each ends with, itself among them
   pieces_.connect([&](ByteAutomaton::Node node, uint32_t depth) {
     const int32_t shorter = longest_[pieces_.fallback(node)];
     const TokenId id = pieces_.value(node);
     longest_[node] = id < 0 ? shorter : static_cast<int32_t>(endings_.size());
-    if (id >= 0) endings_.push_back({depth, id, shorter});
+    if (id < 0) return;
+    endings_.push_back({depth, id, shorter});
+    nested.push_back(shorter < 0 ? 1 : nested[static_cast<size_t>(shorter)] + 1);
+    if (nested.back() <= kMostNestedPieces) return;
+    fail(ErrorCode::unsupported, "{}: token {} ends with {} other tokens; at most {} may end with one another", name, id, nested.back() - 1,
+         kMostNestedPieces);
   });
 }
 

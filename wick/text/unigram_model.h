@@ -16,10 +16,14 @@ struct UnigramOptions {
   TokenId unknown = kNoToken;
 };
 
+// Of "a", "aa", "aaa" … each ends with those before it, and each may end where a character does: the work on a text grows with their
+// number. Pieces of trained models are of at most 16 characters.
+inline constexpr int32_t kMostNestedPieces = 128;
+
 class UnigramModel final : public TokenModel {
  public:
-  // `vocabulary` must outlive the model.
-  UnigramModel(const Vocabulary& vocabulary, UnigramOptions options);
+  // `vocabulary` must outlive the model. `name` is the file's. Errors: unsupported, if more than kMostNestedPieces end with one another.
+  UnigramModel(const Vocabulary& vocabulary, UnigramOptions options, std::string_view name);
 
   void encode(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const override;
 
@@ -37,7 +41,7 @@ class UnigramModel final : public TokenModel {
     int32_t shorter = -1;  // the longest of those that it ends with; -1: none
   };
 
-  void connect();
+  void connect(std::string_view name);
   void reach(size_t end, size_t last_character, int32_t longest, std::vector<Step>& steps) const;
   void offer(Step& step, double score, size_t begin, TokenId id) const noexcept;
   [[nodiscard]] double score_of(TokenId id, size_t length) const noexcept;
