@@ -58,7 +58,7 @@ void UnigramModel::connect(std::string_view name) {
     const TokenId id = pieces_.value(node);
     longest_[node] = id < 0 ? shorter : static_cast<int32_t>(endings_.size());
     if (id < 0) return;
-    endings_.push_back({depth, id, shorter});
+    endings_.push_back({vocabulary_.score(id), depth, id, shorter, vocabulary_.kind(id) == TokenKind::user_defined});
     nested.push_back(shorter < 0 ? 1 : nested[static_cast<size_t>(shorter)] + 1);
     if (nested.back() <= kMostNestedPieces) return;
     fail(ErrorCode::unsupported, "{}: token {} ends with {} other tokens; at most {} may end with one another", name, id, nested.back() - 1,
@@ -77,7 +77,7 @@ void UnigramModel::reach(size_t end, size_t last_character, int32_t longest, std
     const size_t begin = end - ending.length;
     const Step& from = steps[begin];
     if (from.begin < 0) continue;  // within a character
-    offer(best, from.score + score_of(ending.id, ending.length), begin, ending.id);
+    offer(best, from.score + (ending.user_defined ? score_of(ending.id, ending.length) : ending.score), begin, ending.id);
     whole_character = whole_character || begin == last_character;
   }
   if (!whole_character) offer(best, steps[last_character].score + unknown_score_, last_character, options_.unknown);

@@ -36,9 +36,11 @@ class UnigramModel final : public TokenModel {
 
   // A piece that ends where a state of the automaton does.
   struct Ending {
+    double score = 0;  // not of a user-defined piece: its kind may change until the tokenizer is complete, and the score with it
     uint32_t length = 0;
     TokenId id = kNoToken;
     int32_t shorter = -1;  // the longest of those that it ends with; -1: none
+    bool user_defined = false;
   };
 
   void connect(std::string_view name);
