@@ -357,14 +357,15 @@ class RegexBuilder {
     for (const Node& child : node.children) {
       const std::vector<Variant> added = variants(child);
       std::vector<Variant> longer;
-      for (const Variant& left : result) {
+      for (Variant& left : result) {
         for (const Variant& right : added) {
           if (right.begin && !left.parts.empty()) parser_.refuse_at(child.offset, "'^' behind something");
           if (left.end && !right.parts.empty()) parser_.refuse_at(child.offset, "something behind '$'");
-          Variant both = left;
+          // Copied for each but the last: a long sequence has one variant, which grows in place.
+          Variant both = &right == &added.back() ? std::move(left) : left;
           both.parts.insert(both.parts.end(), right.parts.begin(), right.parts.end());
-          both.begin = left.begin || right.begin;
-          both.end = left.end || right.end;
+          both.begin = both.begin || right.begin;
+          both.end = both.end || right.end;
           longer.push_back(std::move(both));
         }
       }
