@@ -230,6 +230,13 @@ void write_text_of_long_piece(const std::filesystem::path& path, size_t bytes) {
   write_pieces_and_text(path, "[\"" + std::string(4'095, 'a') + "b\",-1]", bytes);
 }
 
+// The same of WordPiece, in words of any length.
+void write_word_of_long_piece(const std::filesystem::path& path, size_t bytes) {
+  std::ofstream(path.string() + ".json") << R"({"model":{"type":"WordPiece","unk_token":"?","max_input_chars_per_word":1000000000,)"
+                                         << R"("vocab":{"?":0,"a":1,"##a":2,"##)" << std::string(4'000, 'a') << "b\":3}}}";
+  std::ofstream(path) << std::string(bytes, 'a');
+}
+
 // The pieces aa, aaa … up to `most` letters, each an end of the next.
 std::string nested_pieces(size_t most) {
   std::string list;
@@ -388,6 +395,7 @@ const std::vector<Kind> kKinds = {
     {"tokenizer_normalized", "a.json", write_normalized_tokens, kTokenize},
     {"tokenizer_text_of_long_token", "a.txt", write_text_of_long_token, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_text_of_long_piece", "a.txt", write_text_of_long_piece, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
+    {"tokenizer_word_of_long_piece", "a.txt", write_word_of_long_piece, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_text_of_nested_pieces", "a.txt", write_text_of_nested_pieces, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_nested_pieces", "a.txt", write_nested_pieces, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_patterns", "a.json", write_split_patterns, kTokenize},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wick/text/byte_trie.h"
+#include "wick/text/text_matcher.h"
 #include "wick/text/token_model.h"
 
 namespace wick {
@@ -26,11 +27,16 @@ class WordPieceModel final : public TokenModel {
   void encode(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const override;
 
  private:
+  // The longest piece that `text` begins with, of those below `node`; of length 0 if there is none. Adds the bytes that it read to `reads`.
+  [[nodiscard]] TextMatcher::Match walk(ByteTrie::Node node, std::string_view text, size_t& reads) const noexcept;
+
   WordPieceOptions options_;
   ByteTrie pieces_;
   // Where the search begins, after each prefix.
   ByteTrie::Node first_ = ByteTrie::kRoot;
   ByteTrie::Node continuing_ = ByteTrie::kRoot;
+  // What follows continuing_prefix in the pieces that have it. Empty if all of that is short.
+  TextMatcher long_pieces_;
 };
 
 }  // namespace wick
