@@ -237,6 +237,30 @@ void write_word_of_long_piece(const std::filesystem::path& path, size_t bytes) {
   std::ofstream(path) << std::string(bytes, 'a');
 }
 
+// A text that is all beginning of a long sequence of a character map: a double array in which each letter's node has 256 units.
+void write_text_of_long_sequence(const std::filesystem::path& path, size_t bytes) {
+  constexpr uint32_t kNode = 256;
+  constexpr uint32_t kLetters = 4'000;
+  std::vector<uint32_t> units(1 + (kLetters + 2) * kNode);
+  uint32_t* nodes = units.data() + 1;
+  units[0] = static_cast<uint32_t>(4 * (units.size() - 1));
+  nodes[0] = kNode << 10;
+  for (uint32_t letter = 1; letter <= kLetters; ++letter) {
+    const uint32_t from = letter * kNode ^ 'a';
+    nodes[from] = (from ^ ((letter + 1) * kNode)) << 10 | 'a';
+  }
+  std::vector<uint8_t> map(4 * units.size());
+  std::memcpy(map.data(), units.data(), map.size());
+  GgufWriter writer;
+  writer.add_string("general.architecture", "t5");
+  writer.add_string("tokenizer.ggml.model", "t5");
+  writer.add_strings("tokenizer.ggml.tokens", std::vector<std::string>{"<pad>", "</s>", "<unk>", "a"});
+  writer.add_array<float>("tokenizer.ggml.scores", std::vector<float>{0, 0, 0, -1});
+  writer.add_array<uint8_t>("tokenizer.ggml.precompiled_charsmap", map);
+  writer.write(path.string() + ".gguf");
+  std::ofstream(path) << std::string(bytes, 'a');
+}
+
 // The pieces aa, aaa … up to `most` letters, each an end of the next.
 std::string nested_pieces(size_t most) {
   std::string list;
@@ -396,6 +420,7 @@ const std::vector<Kind> kKinds = {
     {"tokenizer_text_of_long_token", "a.txt", write_text_of_long_token, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_text_of_long_piece", "a.txt", write_text_of_long_piece, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_word_of_long_piece", "a.txt", write_word_of_long_piece, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
+    {"tokenizer_text_of_long_sequence", "a.txt", write_text_of_long_sequence, {"tokenize", "--model", "FILE.gguf", "--file", "FILE"}},
     {"tokenizer_text_of_nested_pieces", "a.txt", write_text_of_nested_pieces, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_nested_pieces", "a.txt", write_nested_pieces, {"tokenize", "--model", "FILE.json", "--file", "FILE"}},
     {"tokenizer_patterns", "a.json", write_split_patterns, kTokenize},

@@ -51,7 +51,7 @@ std::optional<CharacterMap::Match> CharacterMap::find(std::string_view text, boo
     if (!has_value(unit) || node >= units_.size()) continue;
     const uint32_t begin = value_of(units_[node]);
     if (begin >= replacements_.size()) continue;
-    best = Match{index + 1, std::string_view(replacements_.c_str() + begin, strnlen(replacements_.c_str() + begin, kLongest))};
+    best = Match{index + 1, std::string_view(replacements_.c_str() + begin, strnlen(replacements_.c_str() + begin, kLongestReplacement))};
     if (first_only) break;
   }
   return best;

@@ -16,11 +16,13 @@ class CharacterMap {
     std::string_view replacement;  // may be empty
   };
 
-  static constexpr size_t kLongest = 1024;
+  // Bytes. A search reads so many from each place in a text. Unicode writes no character as a sequence of more than 33.
+  static constexpr size_t kLongest = 128;
+  static constexpr size_t kLongestReplacement = 1024;
 
   CharacterMap() = default;
   // `blob`: a u32 size, that many bytes of double array (Darts-clone's layout, little-endian), then zero-terminated replacements.
-  // Sequences and replacements longer than kLongest are not read.
+  // Longer sequences than kLongest are not read; of longer replacements than kLongestReplacement, so many bytes are.
   // `place` names it in errors. Errors: corrupt_file.
   CharacterMap(std::string_view blob, std::string_view place);
 
