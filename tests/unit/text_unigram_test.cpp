@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "random_letters.h"
 #include "wick/base/error.h"
 #include "wick/base/utf8.h"
 #include "wick/text/unigram_model.h"
@@ -138,15 +139,6 @@ void expect_quadratic_search(const std::vector<Piece>& pieces, UnigramOptions op
   EncodeScratch scratch;
   UnigramModel(vocabulary, options, "test").encode(text, scratch, ids);
   ASSERT_EQ(ids, options.byte_fallback ? spelled(expected, vocabulary, text) : joined(expected, 0)) << text;
-}
-
-// Letters of one to four bytes, and bytes that are no character or part of one.
-const std::vector<std::string> kLetters = {"a", "b", "\u00E4", "\u2581", "\U0001F600", "\xE2", "\x96", "\x81"};
-
-std::string random_letters(std::mt19937& random, size_t kinds, size_t length) {
-  std::string text;
-  for (size_t index = 0; index < length; ++index) text += kLetters[random() % kinds];
-  return text;
 }
 
 UnigramOptions random_options(std::mt19937& random) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "random_letters.h"
 #include "wick/base/utf8.h"
 #include "wick/text/word_piece_model.h"
 
@@ -83,15 +84,6 @@ Ids encode(const WordPieceModel& model, std::string_view word) {
 void expect_quadratic_cut(const std::vector<Piece>& pieces, const WordPieceOptions& options, std::string_view word) {
   const Vocabulary vocabulary = vocabulary_of(pieces);
   ASSERT_EQ(encode(WordPieceModel(vocabulary, options), word), QuadraticCut(vocabulary, options).encode(word)) << word;
-}
-
-// Letters of one to four bytes, and bytes that are no character or part of one.
-const std::vector<std::string> kLetters = {"a", "b", "#", "\u00E4", "\u2581", "\U0001F600", "\xE2", "\x96", "\x81"};
-
-std::string random_letters(std::mt19937& random, size_t kinds, size_t length) {
-  std::string text;
-  for (size_t index = 0; index < length; ++index) text += kLetters[random() % kinds];
-  return text;
 }
 
 // Those of Hugging Face's files, of GGUF, and of neither.
