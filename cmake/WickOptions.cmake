@@ -43,11 +43,12 @@ wick_option(WICK_PYTHON_ABI3 "Build it for the stable interface of Python 3.12 a
 wick_option(WICK_BENCH "Build the benchmarks of the kernels" OFF)
 wick_option(WICK_FUZZ "Build the fuzz targets (libFuzzer with clang, a mutation driver otherwise)" OFF)
 wick_option(WICK_MATRIX "Define a program for each combination of backends: scripts/feature_matrix builds them" OFF)
+wick_option(WICK_NATIVE "Compile the CPU kernels for this machine's processor alone; elsewhere programs then run scalar code" OFF)
 wick_option(WICK_SMALL_CODE "Compile code whose speed does not matter for size" ON)
 # Not for builds that check the code: a file then finds what another one includes.
 wick_option(WICK_UNITY "Compile a dozen files of a room at once, in half the time" OFF)
-# Headers that nearly every source includes, read once for all rooms. The tests' programs do so everywhere; the rooms only in builds that
-# check what ./dev run and clang-tidy have read without, for a source must include what it uses.
+# Headers that nearly every source includes, read once for all rooms. The tests' programs do so everywhere; not builds of packages, nor
+# clang-tidy's, for a source must include what it uses.
 wick_option(WICK_PRECOMPILE "Precompile the headers of the standard library" OFF)
 wick_setting(WICK_SANITIZE "Sanitizers to build with: address,undefined or thread" "")
 wick_setting(WICK_TEST_SET

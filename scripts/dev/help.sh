@@ -68,7 +68,7 @@ help_of() {
     run) cat <<'TEXT' ;;
 usage: ./dev run [ARGUMENTS]
 
-Builds wick-worker-cpu (preset cpu) and passes the arguments on to it. Without --prompt it begins "Once upon a time".
+Builds wick-worker-cpu (preset native) and passes the arguments on to it. Without --prompt it begins "Once upon a time".
 ./dev run -- --help shows the flags of the program.
 
   ./dev run --prompt '"My dear,"' --temperature 0
@@ -97,7 +97,7 @@ TEXT
 usage: ./dev bench [ARGUMENTS]
        ./dev bench kernels [ARGUMENTS]
 
-Builds "wick bench" (preset cpu) and runs it on the default model; the second form builds and runs the benchmarks of the kernels, whose
+Builds "wick bench" (preset native) and runs it on the default model; the second form builds and runs the benchmarks of the kernels, whose
 arguments are Google Benchmark's. ./dev bench -- --help shows the flags of the program.
 TEXT
     example) cat <<'TEXT' ;;

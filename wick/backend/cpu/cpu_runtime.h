@@ -17,6 +17,9 @@
 
 namespace wick::cpu {
 
+// A thread's share of an op is worth a fork from about this many elements on; where an element is only copied or added, from more.
+inline constexpr int64_t kElementsPerThread = 16384, kCopiedElementsPerThread = 32768;
+
 class CpuRuntime final : public Runtime {
  public:
   // `prefetch`: see PrefetchTable.

@@ -7,12 +7,10 @@
 #include <map>
 
 #include "wick/base/utf8.h"
+#include "wick/text/character_set.h"
 
 namespace wick {
 namespace {
-
-constexpr char32_t kFirstSurrogate = 0xD800;
-constexpr char32_t kLastSurrogate = 0xDFFF;
 
 struct CategoryName {
   std::string_view letters;

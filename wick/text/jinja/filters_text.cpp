@@ -341,17 +341,23 @@ Value format(Renderer& renderer, const Value& input, Arguments& arguments) {
 
 Value file_size(Renderer& renderer, const Value& input, Arguments& arguments) {
   const bool binary = Bound<1>("do_filesizeformat", arguments, {"binary"}).truth(0, false);
-  const std::optional<double> bytes = input.is_number() ? input.number() : input.is_string() ? parse_real(input.text()) : std::nullopt;
-  if (!bytes) raise("TypeError", fmt::format("float() argument must be a string or a real number, not '{}'", type_name(input)));
+  double bytes = 0;
+  if (input.is_number()) {
+    bytes = input.number();
+  } else if (const auto parsed = input.is_string() ? parse_real(input.text()) : std::nullopt) {
+    bytes = *parsed;
+  } else {
+    raise("TypeError", fmt::format("float() argument must be a string or a real number, not '{}'", type_name(input)));
+  }
   const double base = binary ? 1024 : 1000;
-  if (*bytes == 1) return renderer.text(std::string("1 Byte"));
-  if (*bytes < base) return renderer.text(fmt::format("{} Bytes", whole_of(*bytes).value_or(0)));
+  if (bytes == 1) return renderer.text(std::string("1 Byte"));
+  if (bytes < base) return renderer.text(fmt::format("{} Bytes", whole_of(bytes).value_or(0)));
   static constexpr std::string_view kPrefixes = "kMGTPEZY";
   double unit = base;
   size_t index = 0;
-  for (; index + 1 < kPrefixes.size() && *bytes >= unit * base; ++index) unit *= base;
+  for (; index + 1 < kPrefixes.size() && bytes >= unit * base; ++index) unit *= base;
   const char prefix = binary && kPrefixes[index] == 'k' ? 'K' : kPrefixes[index];
-  return renderer.text(fmt::format("{:.1f} {}{}B", *bytes / unit, prefix, binary ? "i" : ""));
+  return renderer.text(fmt::format("{:.1f} {}{}B", bytes / unit, prefix, binary ? "i" : ""));
 }
 
 std::string quote_url(std::string_view text, bool for_query) {

@@ -31,10 +31,10 @@ std::string with_plain_breaks(std::string_view source) {
   return result;
 }
 
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+bool is_ascii_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
 int hex_value(char letter) {
-  if (is_digit(letter)) return letter - '0';
+  if (is_ascii_digit(letter)) return letter - '0';
   if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
   if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
   return -1;
@@ -215,11 +215,11 @@ void Lexer::read_tag(bool variable) {
 
 void Lexer::read_token(std::string& open) {
   const char first = source_[at_];
-  if (is_digit(first) && read_number()) return;
+  if (is_ascii_digit(first) && read_number()) return;
   const auto is_part = [&](size_t at) {
     const auto byte = static_cast<unsigned char>(source_[at]);
     const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-    return letter || byte == '_' || is_digit(source_[at]) || (byte >= 0x80 && is_word(decode_character(source_, at).code));
+    return letter || byte == '_' || is_ascii_digit(source_[at]) || (byte >= 0x80 && is_word(decode_character(source_, at).code));
   };
   size_t end = at_;
   while (end < source_.size() && is_part(end)) end += decode_character(source_, end).length;
@@ -275,11 +275,11 @@ bool Lexer::read_number() {
   };
   size_t whole = digits(at_, 10);
   size_t end = whole;
-  if (end + 1 < source_.size() && source_[end] == '.' && is_digit(source_[end + 1])) end = digits(end + 1, 10);
+  if (end + 1 < source_.size() && source_[end] == '.' && is_ascii_digit(source_[end + 1])) end = digits(end + 1, 10);
   if (end < source_.size() && (source_[end] == 'e' || source_[end] == 'E')) {
     size_t exponent = end + 1;
     if (exponent < source_.size() && (source_[exponent] == '+' || source_[exponent] == '-')) ++exponent;
-    if (exponent < source_.size() && is_digit(source_[exponent])) end = digits(exponent, 10);
+    if (exponent < source_.size() && is_ascii_digit(source_[exponent])) end = digits(exponent, 10);
   }
   const bool behind_dot = at_ > 0 && source_[at_ - 1] == '.';
   if (end > whole && !behind_dot) return push_number(TokenKind::real, end);

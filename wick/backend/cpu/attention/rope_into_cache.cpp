@@ -9,9 +9,6 @@
 namespace wick::cpu {
 namespace {
 
-// A thread's share is worth a fork only from about this many elements on.
-constexpr int64_t kElementsPerThread = 16384;
-
 class RopeIntoCache {
  public:
   explicit RopeIntoCache(const OpCall& call)

@@ -13,7 +13,6 @@
 namespace wick::cpu {
 namespace {
 
-constexpr int64_t kElementsPerThread = 16384;
 // Columns that are scanned side by side: their sums stay in the first-level cache.
 constexpr int64_t kColumns = 512;
 // Rows of this many blocks or more are scanned block by block, so that a single row keeps all threads busy.

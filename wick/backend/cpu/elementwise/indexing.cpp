@@ -16,8 +16,6 @@
 namespace wick::cpu {
 namespace {
 
-constexpr int64_t kElementsPerThread = 16384;
-
 template <class Id>
 bool all_inside(const Id* ids, int64_t count, int64_t extent) {
   // As unsigned numbers negative ids are large ones.

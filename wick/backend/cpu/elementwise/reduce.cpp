@@ -20,8 +20,6 @@
 namespace wick::cpu {
 namespace {
 
-// Below this many elements a fork costs more than it saves.
-constexpr int64_t kElementsPerThread = 32768;
 constexpr int64_t kSegment = 1 << 18;
 constexpr int64_t kColumns = 2048;
 constexpr int64_t kRowsPerSum = 32;
@@ -211,7 +209,7 @@ class Reducer {
   void by_runs(Scratch& scratch) {
     const int64_t results = p_.kept.count();
     const int64_t segments = (p_.length + kSegment - 1) / kSegment;
-    const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::min(p_.length, kSegment));
+    const int64_t grain = std::max<int64_t>(1, kCopiedElementsPerThread / std::min(p_.length, kSegment));
     ScratchFrame frame(scratch);
     auto* partials = segments == 1 ? nullptr : frame.take<Partial<T>>(static_cast<size_t>(results * segments));
     p_.threads->parallel_for(results * segments, grain, [&](int64_t begin, int64_t end) {
@@ -333,7 +331,7 @@ class Reducer {
     const int64_t places = others.count() * blocks;
     ScratchFrame frame(scratch);
     auto* partials = segments == 1 ? nullptr : frame.take<Partial<T>>(static_cast<size_t>(places * segments * width));
-    const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (width * std::min(rows, p_.length)));
+    const int64_t grain = std::max<int64_t>(1, kCopiedElementsPerThread / (width * std::min(rows, p_.length)));
     p_.threads->parallel_for(places * segments, grain, [&](int64_t begin, int64_t end) {
       Accumulators a;  // NOLINT: uninitialised
       for (int64_t unit = begin; unit < end; ++unit) {

@@ -15,9 +15,6 @@
 namespace wick::cpu {
 namespace {
 
-// A thread's share is worth a fork only from about this many elements on.
-constexpr int64_t kElementsPerThread = 16384;
-
 bool has_rows_for_threads(int64_t count, int64_t length) { return count > std::max<int64_t>(1, kElementsPerThread / length); }
 // Rows longer than this are split.
 constexpr int64_t kLongRow = 1 << 18;

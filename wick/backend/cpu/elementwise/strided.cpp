@@ -6,14 +6,13 @@
 #include <cstring>
 #include <utility>
 
+#include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/base/fail.h"
 
 namespace wick::cpu {
 namespace {
 
 constexpr size_t kOperands = 4;
-// Below this many elements a fork costs more than it saves.
-constexpr int64_t kElementsPerThread = 32768;
 // Long enough that the call of its loop costs nothing, short enough to share the work evenly.
 constexpr int64_t kRunElements = 16384;
 constexpr int64_t kTileColumns = 64;
@@ -290,7 +289,7 @@ void for_each_run_erased(const OpCall& call, RunFunction function, const void* c
     blocks *= counts[static_cast<size_t>(dim)];
   }
   const int64_t elements_per_block = std::max<int64_t>(1, call.outputs[0].layout->elements() / blocks);
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / elements_per_block);
+  const int64_t grain = std::max<int64_t>(1, kCopiedElementsPerThread / elements_per_block);
   runtime_of(call).threads().parallel_for(blocks, grain, [&](int64_t begin, int64_t end) { run_blocks(job, counts, begin, end); });
 }
 

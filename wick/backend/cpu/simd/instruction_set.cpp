@@ -61,7 +61,9 @@ bool asks_for_amx() {
 #endif
 
 std::vector<InstructionSet> compiled_instruction_sets() {
-#if defined(__x86_64__)
+#if defined(WICK_NATIVE_SETS)
+  return {InstructionSet::scalar, WICK_NATIVE_SETS};
+#elif defined(__x86_64__)
   return {InstructionSet::scalar, InstructionSet::avx2,        InstructionSet::avx2_vnni,
           InstructionSet::avx512, InstructionSet::avx512_vnni, InstructionSet::avx512_amx};
 #elif defined(__aarch64__)

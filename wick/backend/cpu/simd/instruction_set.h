@@ -23,7 +23,8 @@ inline constexpr std::array<std::string_view, 9> kInstructionSetNames = {"scalar
   return set == InstructionSet::avx512_vnni || set == InstructionSet::avx512_amx;
 }
 
-// In the order of preference, the best last.
+// In the order of preference, the best last. With the CMake option WICK_NATIVE those of the machine that compiled, else each one of the
+// architecture.
 [[nodiscard]] std::vector<InstructionSet> compiled_instruction_sets();
 // The compiled ones that this processor and its operating system support. Linux is asked for AMX's registers once, for the whole process.
 [[nodiscard]] std::vector<InstructionSet> usable_instruction_sets();

@@ -4,7 +4,7 @@
 #include "wick/backend/cpu/simd/simd_kernels.h"
 #include "wick/backend/cpu/simd/tile_tables.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(WICK_SKIP_TILES_AVX2)
 #include <hwy/base.h>
 #include <immintrin.h>
 
@@ -23,7 +23,7 @@ HWY_POP_ATTRIBUTES
 namespace wick::cpu {
 
 void fill_tiles_avx2(SimdKernels& kernels) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(WICK_SKIP_TILES_AVX2)
   const InstructionSet set = kernels.set;
   if (set == InstructionSet::avx2 || set == InstructionSet::avx2_vnni || set == InstructionSet::avx512) fill_tiles(kernels);
 #else

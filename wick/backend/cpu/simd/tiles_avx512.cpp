@@ -4,7 +4,7 @@
 #include "wick/backend/cpu/simd/simd_kernels.h"
 #include "wick/backend/cpu/simd/tile_tables.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(WICK_SKIP_TILES_AVX512)
 #include <hwy/base.h>
 #include <immintrin.h>
 
@@ -23,7 +23,7 @@ HWY_POP_ATTRIBUTES
 namespace wick::cpu {
 
 void fill_tiles_avx512(SimdKernels& kernels) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(WICK_SKIP_TILES_AVX512)
   if (has_avx512_vnni(kernels.set)) fill_tiles(kernels);
 #else
   (void)kernels;

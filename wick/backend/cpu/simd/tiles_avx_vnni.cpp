@@ -4,7 +4,7 @@
 #include "wick/backend/cpu/simd/simd_kernels.h"
 #include "wick/backend/cpu/simd/tile_tables.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(WICK_SKIP_TILES_AVX_VNNI)
 #include <hwy/base.h>
 #include <immintrin.h>
 
@@ -25,7 +25,7 @@ HWY_POP_ATTRIBUTES
 namespace wick::cpu {
 
 void fill_tiles_avx_vnni(SimdKernels& kernels) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(WICK_SKIP_TILES_AVX_VNNI)
   if (kernels.set == InstructionSet::avx2_vnni) fill_tiles(kernels);
 #else
   (void)kernels;
