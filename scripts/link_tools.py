@@ -42,7 +42,22 @@ class Build:
 
     def plain_command(self, output):
         """A file's command without the names of the build and source folders, for comparisons between builds."""
-        return self.commands[output].replace(os.fspath(self.folder), "BUILD").replace(os.fspath(self.source()), "SOURCE")
+        return self.plain(self.commands[output])
+
+    def plain(self, text):
+        return text.replace(os.fspath(self.folder), "BUILD").replace(os.fspath(self.source()), "SOURCE")
+
+    def generated_text(self, output):
+        """What a compile command reads of generated files: a unity build's list of sources, with the text of those that are generated too."""
+        command = self.plain_command(output)
+        return self.generated_file(command.split(" -c ")[1].split()[0]) if " -c " in command else None
+
+    def generated_file(self, name):
+        path = pathlib.Path(name.replace("BUILD", os.fspath(self.folder), 1))
+        if not name.startswith("BUILD/") or not path.is_file():
+            return name
+        text = self.plain(path.read_text())
+        return re.sub(r'#include "(BUILD/[^"]+)"', lambda found: self.generated_file(found[1]), text)
 
     def path(self, program):
         """A program's file as Ninja names it."""
