@@ -55,15 +55,16 @@ function(wick_precompile target)
   wick_cached_precompiled(${target})
 endfunction()
 
-#   wick_reuse_precompiled(<target> <kind> [<flags…>])
-# The target takes the headers that wick_precompiled_<kind> has read, once for all rooms of these flags. Compilers refuse them where other
-# flags, or a definition that the headers use, differ.
+#   wick_reuse_precompiled(<target> small|fast|plain)
+# The target takes the headers that have been read once for all rooms of these flags (WICK_SMALL_CODE_FLAGS, WICK_FAST_CODE_FLAGS, none).
+# Compilers refuse them where other flags, or a definition that the headers use, differ.
 function(wick_reuse_precompiled target kind)
   if(NOT WICK_PRECOMPILE)
     return()
   endif()
+  string(TOUPPER ${kind} upper)
   if(NOT WICK_SMALL_CODE)
-    set(kind all)  # the flags are the same
+    set(kind all)  # none has flags
   endif()
   set(headers wick_precompiled_${kind})
   if(NOT TARGET ${headers})
@@ -71,7 +72,7 @@ function(wick_reuse_precompiled target kind)
     file(WRITE ${PROJECT_BINARY_DIR}/${headers}.cpp "")
     add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/${headers}.cpp)
     target_link_libraries(${headers} PRIVATE wick_compiler fmt::fmt)
-    target_compile_options(${headers} PRIVATE ${ARGN})
+    target_compile_options(${headers} PRIVATE ${WICK_${upper}_CODE_FLAGS})
     wick_precompile(${headers})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${headers})

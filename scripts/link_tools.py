@@ -1,4 +1,5 @@
 """What scripts/feature_matrix and tests/gates/check_gates need of a build folder and of linked programs: commands, link maps, sizes."""
+import functools
 import json
 import os
 import pathlib
@@ -24,6 +25,7 @@ class Build:
         rows = json.loads(run("ninja", "-t", "compdb", cwd=self.folder))
         self.commands = {row["output"]: row["command"] for row in rows if row["command"]}
 
+    @functools.cached_property
     def source(self):
         for line in (self.folder / "CMakeCache.txt").read_text().splitlines():
             if line.startswith("CMAKE_HOME_DIRECTORY:"):
@@ -45,7 +47,7 @@ class Build:
         return self.plain(self.commands[output])
 
     def plain(self, text):
-        return text.replace(os.fspath(self.folder), "BUILD").replace(os.fspath(self.source()), "SOURCE")
+        return text.replace(os.fspath(self.folder), "BUILD").replace(os.fspath(self.source), "SOURCE")
 
     def generated_text(self, output):
         """What a compile command reads of generated files: a unity build's list of sources, with the text of those that are generated too."""
