@@ -12,21 +12,26 @@ namespace {
 
 using Sample = EngineSample;
 
-std::vector<TokenId> proposed(NgramIndex& index, const std::vector<TokenId>& text, int64_t most) {
-  const auto found = index.propose(text, most);
-  return {found.begin(), found.end()};
-}
-
 TEST(Speculation, WhatFollowedTheLastTokensBeforeIsProposed) {
   NgramIndex index;
   std::vector<TokenId> text = {1, 2, 3, 4, 5, 6};
-  EXPECT_TRUE(proposed(index, text, 4).empty());
+  EXPECT_TRUE(index.propose(text, 4).empty());
   for (const TokenId token : {1, 2, 3}) text.push_back(token);
-  EXPECT_EQ(proposed(index, text, 4), (std::vector<TokenId>{4, 5, 6, 1}));
-  EXPECT_EQ(proposed(index, text, 2), (std::vector<TokenId>{4, 5}));
+  EXPECT_EQ(index.propose(text, 4), (std::vector<TokenId>{4, 5, 6, 1}));
+  EXPECT_EQ(index.propose(text, 2), (std::vector<TokenId>{4, 5}));
   for (const TokenId token : {9, 1, 2, 3}) text.push_back(token);
-  EXPECT_EQ(proposed(index, text, 1), (std::vector<TokenId>{9})) << "the last place counts";
-  EXPECT_TRUE(proposed(index, {1, 2}, 4).empty());
+  EXPECT_EQ(index.propose(text, 1), (std::vector<TokenId>{9})) << "the last place counts";
+  EXPECT_TRUE(index.propose(std::vector<TokenId>{1, 2}, 4).empty());
+}
+
+// As many tokens as are wanted, also where less text than that follows.
+TEST(Speculation, ATextThatRepeatsItselfIsProposedToGoOn) {
+  NgramIndex index;
+  EXPECT_EQ(index.propose(std::vector<TokenId>{7, 7, 7, 7}, 5), (std::vector<TokenId>{7, 7, 7, 7, 7}));
+  NgramIndex pairs;
+  EXPECT_EQ(pairs.propose(std::vector<TokenId>{9, 1, 2, 1, 2, 1}, 5), (std::vector<TokenId>{2, 1, 2, 1, 2}));
+  NgramIndex long_period;
+  EXPECT_EQ(long_period.propose(std::vector<TokenId>{1, 2, 3, 4, 5, 1, 2, 3}, 8), (std::vector<TokenId>{4, 5, 1, 2, 3, 4, 5, 1}));
 }
 
 TEST(Speculation, AcceptanceFollowsTheLastStepsAndForgets) {

@@ -90,8 +90,8 @@ bool EngineCore::would_propose(const std::vector<Work>& works) {
   for (const Work& work : works) {
     Sequence& sequence = *work.sequence;
     const int64_t most = most_proposed(sequence, 1);
-    const auto found =
-        most < 1 || !options_.speculation.ngram ? std::span<const TokenId>{} : sequence.ngrams.propose(sequence.tokens(), most);
+    const std::vector<TokenId> found =
+        most < 1 || !options_.speculation.ngram ? std::vector<TokenId>{} : sequence.ngrams.propose(sequence.tokens(), most);
     any = any || !found.empty();
     proposals.push_back({sequence.acceptance.probability(), std::ssize(found)});
   }

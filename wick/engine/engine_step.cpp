@@ -99,10 +99,7 @@ void EngineCore::propose(std::vector<Work>& works) {
     ++tokens;
     const int64_t most = most_proposed(sequence, 0);
     if (most < 1) continue;
-    if (options_.speculation.ngram) {
-      const auto there = sequence.ngrams.propose(sequence.tokens(), most);
-      found[index].assign(there.begin(), there.end());
-    }
+    if (options_.speculation.ngram) found[index] = sequence.ngrams.propose(sequence.tokens(), most);
     const bool drafts = draft_ != nullptr && found[index].empty();
     proposals[index] = {sequence.acceptance.probability(), drafts ? most : std::ssize(found[index])};
   }

@@ -26,7 +26,7 @@ constexpr double kAssumedRowShare = 0.2;
 
 }  // namespace
 
-std::span<const TokenId> NgramIndex::propose(std::span<const TokenId> text, int64_t most) {
+std::vector<TokenId> NgramIndex::propose(std::span<const TokenId> text, int64_t most) {
   if (text.size() < kTokens || most < 1) return {};
   // The last place is the one that is looked up: it is added afterwards.
   for (size_t end = std::max(indexed_ + 1, kTokens); end < text.size(); ++end) {
@@ -38,8 +38,11 @@ std::span<const TokenId> NgramIndex::propose(std::span<const TokenId> text, int6
   if (found == follows_.end()) return {};
   const auto there = text.subspan(found->second - kTokens, kTokens);
   if (!std::equal(there.begin(), there.end(), last.begin())) return {};
-  const auto follows = text.subspan(found->second);
-  return follows.first(std::min(follows.size(), static_cast<size_t>(most)));
+  std::vector<TokenId> proposal;
+  for (size_t at = found->second; std::ssize(proposal) < most; ++at) {
+    proposal.push_back(at < text.size() ? text[at] : proposal[at - text.size()]);
+  }
+  return proposal;
 }
 
 void Acceptance::add(int64_t proposed, int64_t accepted) noexcept {

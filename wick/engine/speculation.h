@@ -16,8 +16,9 @@ namespace wick {
 // Finds the last place where the last tokens of a text stood before.
 class NgramIndex {
  public:
-  // What followed there, at most `most` tokens; empty without such a place. Only tokens new since the last call are read.
-  [[nodiscard]] std::span<const TokenId> propose(std::span<const TokenId> text, int64_t most);
+  // The `most` tokens that followed there, and behind the text's end those proposed, as a text that repeats itself goes on; empty without
+  // such a place. Only tokens new since the last call are read.
+  [[nodiscard]] std::vector<TokenId> propose(std::span<const TokenId> text, int64_t most);
 
  private:
   static constexpr size_t kTokens = 3;
