@@ -12,6 +12,7 @@
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/normalize.h"
 #include "wick/tensor/ops/op_rule.h"
+#include "wick/tensor/ops/reference.h"
 
 namespace wick {
 namespace {
@@ -53,9 +54,7 @@ void attention_reference(const void* params, std::span<const ReferenceTensor> in
     std::vector<double> scores;
     double largest = p.has_sinks ? operands.sink(head) : -std::numeric_limits<double>::infinity();
     for (int64_t at = begin; at < end; ++at) {
-      double score = 0;
-      for (size_t i = 0; i < width; ++i) score += inputs[0].values[row * width + i] * inputs[1].values[place(at) * width + i];
-      score *= p.scale;
+      double score = dot_reference(inputs[0].values.data() + row * width, inputs[1].values.data() + place(at) * width, width) * p.scale;
       if (p.softcap > 0) score = p.softcap * std::tanh(score / p.softcap);
       if (p.has_slopes) score += operands.slope(head) * static_cast<double>(at - position);
       if (p.has_mask) score += operands.mask(head, token, static_cast<size_t>(at));
@@ -69,7 +68,8 @@ void attention_reference(const void* params, std::span<const ReferenceTensor> in
     std::fill_n(y, value_width, 0.0);
     for (int64_t at = begin; at < end && !sees_nothing; ++at) {
       const double weight = scores[static_cast<size_t>(at - begin)] / sum;
-      for (size_t i = 0; i < value_width; ++i) y[i] += weight * inputs[2].values[place(at) * value_width + i];
+      const double* value = inputs[2].values.data() + place(at) * value_width;
+      for (size_t i = 0; i < value_width; ++i) y[i] += weight * value[i];
     }
     if (outputs.size() > 1) outputs[1].values[row] = largest + std::log(sum);
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "wick/tensor/ops/op_rule.h"
+#include "wick/tensor/ops/reference.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
@@ -11,9 +12,7 @@ namespace wick {
 // Σ x[row] · weight[output].
 [[nodiscard]] inline double dot_row(const ReferenceTensor& x, size_t row, const ReferenceTensor& weight, size_t output) {
   const auto k = static_cast<size_t>(x.shape.last());
-  double sum = 0;
-  for (size_t i = 0; i < k; ++i) sum += x.values[row * k + i] * weight.values[output * k + i];
-  return sum;
+  return dot_reference(x.values.data() + row * k, weight.values.data() + output * k, k);
 }
 
 // The activation of a pair of products in f64.
