@@ -10,23 +10,14 @@
 
 #include "model/tiny_model.h"
 #include "unit/engine_samples.h"
+#include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
-#include "wick/device/registry.h"
 #include "wick/model/language_model.h"
 
 namespace wick {
 namespace {
 
 using testing::HasSubstr;
-
-std::vector<DeviceLocation> devices_that_draw() {
-  std::vector<DeviceLocation> found;
-  for (const Backend* backend : linked_backends()) {
-    if (backend->kind == DeviceKind::null || backend->kind == DeviceKind::cpu) continue;
-    for (const DeviceInfo& device : backend->probe()) found.push_back({backend->kind, device.index});
-  }
-  return found;
-}
 
 // A model that fails at one of its steps.
 class FailingModel final : public LanguageModel {
@@ -220,7 +211,7 @@ std::string device_name(const testing::TestParamInfo<DeviceLocation>& info) {
   return std::string(to_string(info.param.kind)) + std::to_string(info.param.index);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, AheadTest, testing::ValuesIn(devices_that_draw()), device_name);
+INSTANTIATE_TEST_SUITE_P(Devices, AheadTest, testing::ValuesIn(found_kernel_devices()), device_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AheadTest);
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "model/golden_models.h"
+#include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
-#include "wick/device/registry.h"
 #include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
 
@@ -20,13 +20,8 @@ struct ModelOnDevice {
 // Windows and two ropes; ALiBi and layer norms; experts; latent attention with experts that all tokens share; sinks and clamped experts.
 std::vector<ModelOnDevice> samples() {
   std::vector<ModelOnDevice> found;
-  for (const Backend* backend : linked_backends()) {
-    if (backend->kind == DeviceKind::null || backend->kind == DeviceKind::cpu) continue;
-    for (const DeviceInfo& device : backend->probe()) {
-      for (const char* model : {"gemma3", "bloom", "qwen3moe", "deepseek-v2-lite", "gpt-oss"}) {
-        found.push_back({{backend->kind, device.index}, model});
-      }
-    }
+  for (const DeviceLocation& device : found_kernel_devices()) {
+    for (const char* model : {"gemma3", "bloom", "qwen3moe", "deepseek-v2-lite", "gpt-oss"}) found.push_back({device, model});
   }
   return found;
 }

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "model/tiny_model.h"
+#include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
-#include "wick/device/registry.h"
 #include "wick/model/kv_step.h"
 #include "wick/model/language_model.h"
 
@@ -35,15 +35,6 @@ double normalized_error(const Tensor& got, const Tensor& want) {
   return error / power;
 }
 
-std::vector<DeviceLocation> locations() {
-  std::vector<DeviceLocation> found;
-  for (const Backend* backend : linked_backends()) {
-    if (backend->kind == DeviceKind::null) continue;
-    for (const DeviceInfo& device : backend->probe()) found.push_back({backend->kind, device.index});
-  }
-  return found;
-}
-
 struct Place {
   DeviceLocation location;
   DType kv_type;
@@ -51,7 +42,7 @@ struct Place {
 
 std::vector<Place> places() {
   std::vector<Place> all;
-  for (const DeviceLocation& location : locations()) {
+  for (const DeviceLocation& location : found_devices()) {
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::q8_0}) all.push_back({location, dtype});
   }
   return all;

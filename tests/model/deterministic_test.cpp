@@ -5,8 +5,8 @@
 #include <random>
 
 #include "model/tiny_model.h"
+#include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
-#include "wick/device/registry.h"
 #include "wick/model/language_model.h"
 
 namespace wick {
@@ -25,20 +25,16 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const Backend* backend : linked_backends()) {
-    if (backend->kind == DeviceKind::null) continue;
-    for (const DeviceInfo& device : backend->probe()) {
-      const DeviceLocation location{backend->kind, device.index};
-      const bool host = backend->kind == DeviceKind::cpu;
-      for (const DType weights : {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k, DType::tq2_0}) {
-        // Software drivers compile each kernel for seconds, and the interpreter takes its time.
-        if (!host && weights != DType::q8_0 && weights != DType::q4_k && weights != DType::f16) continue;
-        if (backend->kind == DeviceKind::reference && weights != DType::q8_0) continue;
-        all.push_back({location, weights, DType::f16});
-      }
-      for (const DType kv_type : {DType::f32, DType::bf16, DType::q8_0}) {
-        if (host) all.push_back({location, DType::q8_0, kv_type});
-      }
+  for (const DeviceLocation& location : found_devices()) {
+    const bool host = location.kind == DeviceKind::cpu;
+    for (const DType weights : {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k, DType::tq2_0}) {
+      // Software drivers compile each kernel for seconds, and the interpreter takes its time.
+      if (!host && weights != DType::q8_0 && weights != DType::q4_k && weights != DType::f16) continue;
+      if (location.kind == DeviceKind::reference && weights != DType::q8_0) continue;
+      all.push_back({location, weights, DType::f16});
+    }
+    for (const DType kv_type : {DType::f32, DType::bf16, DType::q8_0}) {
+      if (host) all.push_back({location, DType::q8_0, kv_type});
     }
   }
   return all;

@@ -8,11 +8,11 @@
 
 #include "model/golden_models.h"
 #include "model/tiny_adapter.h"
+#include "unit/found_devices.h"
 #include "unit/message_of.h"
 #include "unit/temporary_folder.h"
 #include "wick/convert/adapter_to_gguf.h"
 #include "wick/convert/checkpoint_to_gguf.h"
-#include "wick/device/registry.h"
 #include "wick/model/architecture.h"
 #include "wick/model/language_model.h"
 #include "wick/model/lora_adapter.h"
@@ -143,37 +143,34 @@ class TinyAdapters : public testing::Test {
 
 TEST_F(TinyAdapters, RowsOfOneBatchGoThroughTheirOwn) {
   const std::vector<std::vector<AdapterUse>> all = {{}, {{1, 1}}, {{2, 1}, {1, -0.25F}}, {{2, 0.5F}}, {{1, 0}}, {{2, 1}}};
-  for (const Backend* backend : linked_backends()) {
-    if (backend->kind == DeviceKind::null) continue;
-    for (const DeviceInfo& info : backend->probe()) {
-      const auto model = load(Device::open({backend->kind, info.index}));
-      // The interpreter takes its time.
-      const bool interpreted = backend->kind == DeviceKind::reference;
-      const auto uses = std::span(all).first(interpreted ? 3 : all.size());
-      const auto pool = model->new_pool(32, std::ssize(uses));
-      std::mt19937 random(7);
-      std::vector<std::vector<int32_t>> texts(uses.size());
-      std::vector<SequenceHandle> sequences;
-      Batch prompts, steps;
-      for (size_t index = 0; index < uses.size(); ++index) {
-        for (size_t count = 0; count < (interpreted ? 1 : 2 + index); ++count) texts[index].push_back(static_cast<int32_t>(random() % 101));
-        sequences.push_back(pool->create());
-        prompts.add(sequences.back(), 0, texts[index], Batch::Results::last, uses[index]);
-      }
-      const std::vector<float> read = model->forward(prompts, *pool).to_vector<float>();
-      for (size_t index = 0; index < uses.size(); ++index) {
-        const auto token = static_cast<int32_t>(random() % 101);
-        steps.add(sequences[index], std::ssize(texts[index]), std::span(&token, 1), Batch::Results::all, uses[index]);
-        texts[index].push_back(token);
-      }
-      const std::vector<float> decoded = model->forward(steps, *pool).to_vector<float>();
-      for (size_t index = 0; index < uses.size(); ++index) {
-        const auto want = truth(uses[index], texts[index]);
-        for (size_t token = 0; token < 101; ++token) {
-          ASSERT_NEAR(read[index * 101 + token], want[want.size() - 2][token], 2e-4)
-              << model->device().location().to_string() << " " << index;
-          ASSERT_NEAR(decoded[index * 101 + token], want.back()[token], 2e-4) << model->device().location().to_string() << " " << index;
-        }
+  for (const DeviceLocation& location : found_devices()) {
+    const auto model = load(Device::open(location));
+    // The interpreter takes its time.
+    const bool interpreted = location.kind == DeviceKind::reference;
+    const auto uses = std::span(all).first(interpreted ? 3 : all.size());
+    const auto pool = model->new_pool(32, std::ssize(uses));
+    std::mt19937 random(7);
+    std::vector<std::vector<int32_t>> texts(uses.size());
+    std::vector<SequenceHandle> sequences;
+    Batch prompts, steps;
+    for (size_t index = 0; index < uses.size(); ++index) {
+      for (size_t count = 0; count < (interpreted ? 1 : 2 + index); ++count) texts[index].push_back(static_cast<int32_t>(random() % 101));
+      sequences.push_back(pool->create());
+      prompts.add(sequences.back(), 0, texts[index], Batch::Results::last, uses[index]);
+    }
+    const std::vector<float> read = model->forward(prompts, *pool).to_vector<float>();
+    for (size_t index = 0; index < uses.size(); ++index) {
+      const auto token = static_cast<int32_t>(random() % 101);
+      steps.add(sequences[index], std::ssize(texts[index]), std::span(&token, 1), Batch::Results::all, uses[index]);
+      texts[index].push_back(token);
+    }
+    const std::vector<float> decoded = model->forward(steps, *pool).to_vector<float>();
+    for (size_t index = 0; index < uses.size(); ++index) {
+      const auto want = truth(uses[index], texts[index]);
+      for (size_t token = 0; token < 101; ++token) {
+        ASSERT_NEAR(read[index * 101 + token], want[want.size() - 2][token], 2e-4)
+            << model->device().location().to_string() << " " << index;
+        ASSERT_NEAR(decoded[index * 101 + token], want.back()[token], 2e-4) << model->device().location().to_string() << " " << index;
       }
     }
   }

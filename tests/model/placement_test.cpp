@@ -14,11 +14,11 @@
 #include "model/golden_models.h"
 #include "model/tiny_adapter.h"
 #include "model/tiny_model.h"
+#include "unit/found_devices.h"
 #include "unit/message_of.h"
 #include "unit/temporary_folder.h"
 #include "wick/cli/console.h"
 #include "wick/cli/wick_command.h"
-#include "wick/device/registry.h"
 #include "wick/model/architecture.h"
 #include "wick/model/language_model.h"
 #include "wick/model/lora_adapter.h"
@@ -28,15 +28,6 @@ namespace wick {
 namespace {
 
 using testing::HasSubstr;
-
-std::vector<DeviceLocation> devices_with_kernels() {
-  std::vector<DeviceLocation> found;
-  for (const Backend* backend : linked_backends()) {
-    if (backend->kind == DeviceKind::null || backend->kind == DeviceKind::cpu) continue;
-    for (const DeviceInfo& device : backend->probe()) found.push_back({backend->kind, device.index});
-  }
-  return found;
-}
 
 TEST(Placement, CountsLayersFromTheLast) {
   const Device cpu = Device::cpu(), other = Device::reference();
@@ -210,7 +201,7 @@ std::string device_name(const testing::TestParamInfo<DeviceLocation>& info) {
   return std::string(to_string(info.param.kind)) + std::to_string(info.param.index);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SharedModel, testing::ValuesIn(devices_with_kernels()), device_name);
+INSTANTIATE_TEST_SUITE_P(Devices, SharedModel, testing::ValuesIn(found_kernel_devices()), device_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SharedModel);
 
 }  // namespace

@@ -8,21 +8,12 @@
 #include <random>
 
 #include "model/tiny_model.h"
+#include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
-#include "wick/device/registry.h"
 #include "wick/model/language_model.h"
 
 namespace wick {
 namespace {
-
-std::vector<DeviceLocation> kernel_devices() {
-  std::vector<DeviceLocation> found;
-  for (const Backend* backend : linked_backends()) {
-    if (backend->kind == DeviceKind::null || backend->kind == DeviceKind::cpu) continue;
-    for (const DeviceInfo& device : backend->probe()) found.push_back({backend->kind, device.index});
-  }
-  return found;
-}
 
 // Σ (got - want)² / Σ want².
 double error_of(const Tensor& got, const Tensor& want) {
@@ -172,7 +163,7 @@ std::string name_of(const ::testing::TestParamInfo<DeviceLocation>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, RecordedStepsTest, ::testing::ValuesIn(kernel_devices()), name_of);
+INSTANTIATE_TEST_SUITE_P(Devices, RecordedStepsTest, ::testing::ValuesIn(found_kernel_devices()), name_of);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RecordedStepsTest);
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <optional>
 #include <thread>
 
+#include "unit/found_devices.h"
 #include "wick/base/fail.h"
-#include "wick/device/registry.h"
 #include "wick/ir/builder.h"
 #include "wick/tensor/ops/normalize.h"
 
@@ -21,12 +21,9 @@ constexpr size_t kCount = 1000;
 struct GraphTest : testing::TestWithParam<bool> {
   static std::vector<Device> devices() {
     std::vector<Device> found;
-    for (const Backend* backend : linked_backends()) {
-      if (backend->kind == DeviceKind::null || backend->kind == DeviceKind::cpu) continue;
-      for (const DeviceInfo& device : backend->probe()) {
-        found.push_back(Device::open({backend->kind, device.index},
-                                     {.threads = 0, .variant = {}, .cache_directory = {}, .validate = GetParam(), .trace_file = {}}));
-      }
+    for (const DeviceLocation& location : found_kernel_devices()) {
+      found.push_back(
+          Device::open(location, {.threads = 0, .variant = {}, .cache_directory = {}, .validate = GetParam(), .trace_file = {}}));
     }
     return found;
   }

@@ -6,18 +6,15 @@
 #include <numeric>
 #include <vector>
 
+#include "unit/found_devices.h"
 #include "wick/device/device.h"
-#include "wick/device/registry.h"
 
 namespace wick {
 namespace {
 
 std::vector<Device> readback_devices() {
   std::vector<Device> found;
-  for (const Backend* backend : linked_backends()) {
-    if (backend->kind == DeviceKind::null) continue;
-    for (const DeviceInfo& device : backend->probe()) found.push_back(Device::open({backend->kind, device.index}));
-  }
+  for (const DeviceLocation& location : found_devices()) found.push_back(Device::open(location));
   return found;
 }
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "unit/found_devices.h"
 #include "unit/message_of.h"
 #include "wick/device/graph.h"
 #include "wick/device/kernel_runtime.h"
-#include "wick/device/registry.h"
 #include "wick/tensor/ops/linear.h"
 #include "wick/tensor/tensor.h"
 
@@ -57,13 +57,9 @@ Device limited(const Device& device, uint64_t max_buffer_bytes, uint32_t max_sto
 // Every device of this program whose ops are kernels, the interpreter by both of its variants.
 std::vector<Device> devices() {
   std::vector<Device> found;
-  for (const Backend* backend : linked_backends()) {
-    for (const DeviceInfo& device : backend->probe()) {
-      Device opened = Device::open({backend->kind, device.index});
-      if (dynamic_cast<KernelRuntime*>(&opened.runtime()) == nullptr) continue;
-      found.push_back(opened);
-      if (backend->kind == DeviceKind::reference) found.push_back(Device::open({backend->kind, device.index}, {.variant = "plain"}));
-    }
+  for (const DeviceLocation& location : found_kernel_devices()) {
+    found.push_back(Device::open(location));
+    if (location.kind == DeviceKind::reference) found.push_back(Device::open(location, {.variant = "plain"}));
   }
   return found;
 }
