@@ -1,19 +1,17 @@
 #include "wick/server/http_client.h"
 
+#include <array>
+#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/core/read_size.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
-
-#include <array>
 #include <limits>
 
 #include "wick/base/fail.h"
+#include "wick/server/http_message.h"
 
 namespace wick::server {
 namespace {
@@ -26,71 +24,108 @@ using boost::system::error_code;
 // One request, step by step, each of which ends with an error when the time is over.
 class Post {
  public:
-  Post(const HttpUrl& url, const std::string& path, const std::string& body, const std::string& api_key, std::chrono::milliseconds limit)
-      : url_(url), limit_(limit), resolver_(context_), stream_(context_) {
-    const std::string target = url.path + path;
-    request_ = {http::verb::post, target.empty() ? "/" : target, 11};
-    request_.set(http::field::host, url.port == "80" ? url.host : url.host + ":" + url.port);
-    request_.set(http::field::content_type, "application/json");
-    request_.set(http::field::connection, "close");
-    if (!api_key.empty()) request_.set(http::field::authorization, "Bearer " + api_key);
-    request_.body() = body;
-    request_.prepare_payload();
+  Post(const HttpUrl& url, std::chrono::milliseconds limit)
+      : url_(url), deadline_(std::chrono::steady_clock::now() + limit), socket_(context_) {
     parser_.body_limit(std::numeric_limits<uint64_t>::max());
   }
 
-  int run(const std::function<void(std::string_view)>& on_piece) {
-    on_piece_ = on_piece;
-    stream_.expires_after(limit_);
-    resolver_.async_resolve(url_.host, url_.port, [this](error_code error, const asio::ip::tcp::resolver::results_type& addresses) {
-      if (failed(error)) return;
-      stream_.async_connect(addresses, [this](error_code connected, const asio::ip::tcp::endpoint&) {
-        if (!failed(connected)) write();
-      });
-    });
-    context_.run_for(limit_);
-    if (!parser_.is_done()) {
-      fail(ErrorCode::io, "http://{}:{}: {}", url_.host, url_.port, error_ ? error_.message() : std::string("no answer in time"));
+  int run(const std::string& path, const std::string& body, const std::string& api_key,
+          const std::function<void(std::string_view)>& on_piece) {
+    connect();
+    send(request(path, body, api_key));
+    while (!error_ && !parser_.is_done()) read_piece(on_piece);
+    if (error_) {
+      const bool is_late = error_ == asio::error::timed_out;
+      fail(ErrorCode::io, "http://{}:{}: {}", url_.host, url_.port, is_late ? std::string("no answer in time") : error_.message());
     }
     return static_cast<int>(parser_.get().result_int());
   }
 
  private:
-  bool failed(error_code error) {
-    error_ = error;
-    return static_cast<bool>(error);
+  using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
+
+  // What takes the end of an operation: its error, and how many bytes it moved.
+  auto end() {
+    return [this](error_code error, size_t bytes = 0) {
+      error_ = error;
+      bytes_ = bytes;
+    };
   }
-  void write() {
-    http::async_write(stream_, request_, [this](error_code error, size_t) {
-      if (failed(error)) return;
-      http::async_read_header(stream_, buffer_, parser_, [this](error_code read, size_t) {
-        if (!failed(read)) read_piece();
-      });
-    });
+  // Runs the operation that was begun.
+  void wait() {
+    context_.restart();
+    context_.run_until(deadline_);
+    if (context_.stopped()) return;
+    error_code ignored;
+    socket_.close(ignored);
+    context_.run();
+    error_ = asio::error::timed_out;
   }
-  void read_piece() {
-    if (parser_.is_done()) return;
-    parser_.get().body().data = piece_.data();
-    parser_.get().body().size = piece_.size();
-    http::async_read_some(stream_, buffer_, parser_, [this](error_code error, size_t) {
-      if (error == http::error::need_buffer) error = {};
-      const size_t size = piece_.size() - parser_.get().body().size;
-      if (size > 0 && on_piece_) on_piece_({piece_.data(), size});
-      if (!failed(error)) read_piece();
-    });
+
+  void connect() {
+    asio::ip::tcp::resolver resolver(context_);
+    const auto addresses = resolver.resolve(url_.host, url_.port, error_);
+    if (error_) return;
+    for (const auto& address : addresses) {
+      error_code ignored;
+      socket_.close(ignored);
+      socket_.async_connect(address.endpoint(), end());
+      wait();
+      if (!error_ || error_ == asio::error::timed_out) return;
+    }
+  }
+
+  [[nodiscard]] std::string request(const std::string& path, const std::string& body, const std::string& api_key) const {
+    const std::string target = url_.path + path;
+    std::string text = fmt::format("POST {} HTTP/1.1\r\n", target.empty() ? "/" : target);
+    append_field(text, "Host", url_.port == "80" ? url_.host : url_.host + ":" + url_.port);
+    append_field(text, "Content-Type", "application/json");
+    append_field(text, "Connection", "close");
+    if (!api_key.empty()) append_field(text, "Authorization", "Bearer " + api_key);
+    append_field(text, "Content-Length", std::to_string(body.size()));
+    return text + "\r\n" + body;
+  }
+
+  void send(std::string_view text) {
+    while (!error_ && !text.empty()) {
+      socket_.async_write_some(asio::const_buffer(text.data(), text.size()), end());
+      wait();
+      text.remove_prefix(bytes_);
+    }
+  }
+
+  void read_piece(const std::function<void(std::string_view)>& on_piece) {
+    if (buffer_.size() > 0) {
+      auto& body = parser_.get().body();
+      body.data = piece_.data();
+      body.size = piece_.size();
+      buffer_.consume(parser_.put(buffer_.data(), error_));
+      const size_t size = piece_.size() - body.size;
+      if (size > 0 && on_piece) on_piece({piece_.data(), size});
+      if (error_ == http::error::need_buffer) error_ = {};
+      if (error_ != http::error::need_more) return;
+    }
+    socket_.async_read_some(buffer_.prepare(beast::read_size(buffer_, buffer_.max_size())), end());
+    wait();
+    buffer_.commit(bytes_);
+    if (error_ != asio::error::eof) return;
+    error_ = {};
+    if (parser_.got_some()) {
+      parser_.put_eof(error_);
+    } else {
+      error_ = http::error::end_of_stream;
+    }
   }
 
   const HttpUrl& url_;
-  std::chrono::milliseconds limit_;
-  std::function<void(std::string_view)> on_piece_;
+  std::chrono::steady_clock::time_point deadline_;
   asio::io_context context_;
-  asio::ip::tcp::resolver resolver_;
-  beast::tcp_stream stream_;
-  http::request<http::string_body> request_;
+  Socket socket_;
   beast::flat_buffer buffer_{size_t{64} << 10U};
   std::array<char, 8192> piece_{};
   http::response_parser<http::buffer_body> parser_;
   error_code error_;
+  size_t bytes_ = 0;
 };
 
 }  // namespace
@@ -122,12 +157,12 @@ HttpUrl parse_http_url(const std::string& flag, const std::string& url) {
 }
 
 int post_json(const HttpUrl& url, const std::string& path, const std::string& body, std::chrono::milliseconds limit) {
-  return Post(url, path, body, "", limit).run({});
+  return Post(url, limit).run(path, body, "", {});
 }
 
 int post_json_streamed(const HttpUrl& url, const std::string& path, const std::string& body, const std::string& api_key,
                        std::chrono::milliseconds limit, const std::function<void(std::string_view)>& on_piece) {
-  return Post(url, path, body, api_key, limit).run(on_piece);
+  return Post(url, limit).run(path, body, api_key, on_piece);
 }
 
 }  // namespace wick::server

@@ -143,6 +143,12 @@ HttpResponse json_response(int status, std::string body) {
   return {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(body)};
 }
 
+void append_field(std::string& text, std::string_view name, std::string_view value) {
+  text.append(name).append(": ");
+  for (const char c : value) text += c == '\r' || c == '\n' || c == '\0' ? ' ' : c;
+  text += "\r\n";
+}
+
 std::string_view reason_phrase(int status) noexcept {
   const auto* found = std::find_if(kReasons.begin(), kReasons.end(), [status](const Reason& reason) { return reason.status == status; });
   return found == kReasons.end() ? "Status" : found->phrase;

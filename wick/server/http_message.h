@@ -61,6 +61,9 @@ struct HttpResponse {
 
 [[nodiscard]] HttpResponse json_response(int status, std::string body);
 
+// A header field as it goes over the wire. Its value holds no line break there, whoever wrote it.
+void append_field(std::string& text, std::string_view name, std::string_view value);
+
 // "Not Found" for 404.
 [[nodiscard]] std::string_view reason_phrase(int status) noexcept;
 
