@@ -67,7 +67,8 @@ void expect_fits(const ToolCall& call, const std::string& text) {
     EXPECT_TRUE(arguments["days"] >= 1 && arguments["days"] <= 9) << text;
   } else if (call.name == "post") {
     ASSERT_TRUE(arguments.size() == 3) << call.arguments << " of " << text;
-    for (const char* name : {"zip", "name", "code"}) ASSERT_TRUE(arguments.contains(name) && arguments[name].is_string()) << call.arguments << " of " << text;
+    for (const char* name : {"zip", "name", "code"})
+      ASSERT_TRUE(arguments.contains(name) && arguments[name].is_string()) << call.arguments << " of " << text;
     const auto zip = arguments["zip"].get<std::string>(), code = arguments["code"].get<std::string>();
     EXPECT_TRUE(zip.size() == 5 && zip.find_first_not_of("0123456789") == std::string::npos) << text;
     const size_t length = count_characters(arguments["name"].get<std::string>());

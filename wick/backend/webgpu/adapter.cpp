@@ -47,7 +47,7 @@ DeviceCaps describe(const Adapter& adapter, const AdapterInfo& info) {
   const uint32_t size = one_size ? info.subgroup_min_size : known_subgroup_size(info.device.view());
   if (has(FeatureName::subgroups) && size > 1) caps.min_subgroup_size = caps.max_subgroup_size = static_cast<int>(size);
   caps.f16_arithmetic = has(FeatureName::shader_f16);
-  caps.int8_dot = true;  // part of the language
+  caps.int8_dot = true;         // part of the language
   caps.f32_subnormals = false;  // the language lets implementations flush them
   return caps;
 }
