@@ -79,7 +79,7 @@ WICK_C_API wick_status wick_model_load(const char* path, const wick_options* opt
 WICK_C_API void wick_model_free(wick_model* model);
 // Numbers: context, model_context, vocab_size, width, layers, parameters, file_bytes.
 WICK_C_API wick_status wick_model_number(const wick_model* model, const char* name, int64_t* value);
-// Texts: name, architecture, device. NULL for another name.
+// Texts: name, architecture, device, which last as long as the model. NULL for another name.
 WICK_C_API const char* wick_model_text(const wick_model* model, const char* name);
 
 // The tokens of a text, with the BOS that the model wants first. *count becomes their number; at most `capacity` are written.

@@ -64,6 +64,13 @@ static void test_text(wick_model* model) {
   int32_t tokens[64];
   char text[256];
   size_t count = 0, length = 0;
+  const char* const names[3] = {"name", "architecture", "device"};
+  const char* texts[3];
+  char copies[3][64];
+  for (int i = 0; i < 3; ++i) {
+    texts[i] = wick_model_text(model, names[i]);
+    snprintf(copies[i], sizeof copies[i], "%s", texts[i]);
+  }
   CHECK(wick_tokenize(model, "The sea was calm.", 0, tokens, 64, &count) == WICK_OK && count > 2 && count < 20);
   size_t needed = 0;
   CHECK(wick_tokenize(model, "The sea was calm.", 0, NULL, 0, &needed) == WICK_OK && needed == count);
@@ -75,6 +82,8 @@ static void test_text(wick_model* model) {
   CHECK(wick_model_number(model, "vocab_size", &value) == WICK_OK && value > 1000);
   CHECK(wick_model_number(model, "colour", &value) == WICK_INVALID_ARGUMENT);
   CHECK(strcmp(wick_model_text(model, "architecture"), "llama") == 0 && wick_model_text(model, "colour") == NULL);
+  /* They last as long as the model. */
+  for (int i = 0; i < 3; ++i) CHECK(strcmp(texts[i], copies[i]) == 0 && texts[i] == wick_model_text(model, names[i]));
 }
 
 static void test_generate(wick_model* model) {

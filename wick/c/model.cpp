@@ -23,6 +23,7 @@ struct wick_model {
         tokenizer(wick::load_tokenizer(file)),
         model(wick::load_language_model(file, device, choices.load)),
         engine(*model, tokenizer, choices.engine),
+        info(engine.info()),
         constraints(tokenizer),
         chat_template(choices.chat_template) {
     engine.start();
@@ -33,6 +34,7 @@ struct wick_model {
   std::shared_ptr<const wick::Tokenizer> tokenizer;
   std::unique_ptr<wick::LanguageModel> model;
   wick::Engine engine;
+  const wick::EngineInfo info;  // whose texts the caller holds
   wick::ConstraintCompiler constraints;
   std::string chat_template;
 };
@@ -268,7 +270,7 @@ wick_status wick_model_number(const wick_model* model, const char* name, int64_t
 
 const char* wick_model_text(const wick_model* model, const char* name) {
   if (model == nullptr || name == nullptr) return nullptr;
-  const wick::EngineInfo& info = model->engine.info();
+  const wick::EngineInfo& info = model->info;
   if (std::strcmp(name, "name") == 0) return info.model.c_str();
   if (std::strcmp(name, "architecture") == 0) return info.architecture.c_str();
   if (std::strcmp(name, "device") == 0) return info.device.c_str();
