@@ -35,6 +35,7 @@ class KernelDriver {
   // A block of uninitialised memory, aligned to caps().buffer_offset_alignment at least; nullptr where the device has no more.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
   // A block over host memory that `owner` keeps, where the device can use it without a copy; else nullptr.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): who overrides it keeps the owner
   [[nodiscard]] virtual std::unique_ptr<Buffer> import_host(std::byte* /*data*/, size_t /*bytes*/, std::shared_ptr<const void> /*owner*/) {
     return nullptr;
   }
@@ -61,6 +62,7 @@ class KernelDriver {
   [[nodiscard]] virtual int compilers() const noexcept { return 1; }
   // A program that is the one of load() as soon as that is made: who launches it before waits, and gets the error that kept it from being
   // made.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): who overrides it keeps both
   [[nodiscard]] virtual std::shared_ptr<const Program> awaited(ir::Kernel /*prepared*/, FutureProgram /*made*/) { return nullptr; }
 };
 

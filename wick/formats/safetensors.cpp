@@ -53,7 +53,7 @@ std::optional<DType> read_dtype(const Context& context, const std::string& tenso
   if (!value.is_string())
     fail(ErrorCode::corrupt_file, "{}: tensor {}: field 'dtype' is no string; {}", context.file, printable(tensor), kSafetensorsRemedy);
   const auto& text = value.get_ref<const std::string&>();
-  if (const auto dtype = parse_safetensors_dtype(text)) return *dtype;
+  if (const auto dtype = parse_safetensors_dtype(text)) return dtype;
   reason = fmt::format("dtype {} is not supported", printable(text));
   return std::nullopt;
 }

@@ -121,7 +121,7 @@ class TiledAttention {
                                       .place = [=](const Value& row) { return place(row) / 2U; }};
       return std::make_unique<WordSource>(k_, matrix, shapes_.cache, WordSource::Depth::down_columns, k_.constant(0U));
     }
-    const auto read = [=, this, &units](const Value& row, const Value& column, const Value& first) -> UnitSource::Unit {
+    const auto read = [=, &units](const Value& row, const Value& column, const Value& first) -> UnitSource::Unit {
       const Value position = first + row, at = column / units.unit() * units.step();
       const Value clamped = select(position < end, position, select(end > 0U, end - 1U, 0U));
       return {units.read(place(clamped) + at), position < end};
