@@ -98,7 +98,7 @@ Answer answer_of(const ScriptedServer& server, const std::string& body = "{}", s
 }
 
 TEST(HttpClient, SendsARequestAndGivesThePiecesOfAnAnswerAsTheyCome) {
-  const ScriptedServer server(
+  ScriptedServer server(
       {{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"}, {"6\r\n world\r\n", 200ms}, {"0\r\n\r\n", 50ms}});
   const Answer answer = answer_of(server);
   EXPECT_EQ(answer.status, 200);
