@@ -148,6 +148,7 @@ TEST(HttpClient, AnAnswerThatIsNoneIsAnErrorWithTheAddress) {
       {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello", "partial message"},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "bad chunk"},
       {"no HTTP\r\n\r\n", "bad version"},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;" + std::string(100'000, 'x'), "buffer overflow"},
   };
   for (const auto& [bytes, error] : cases) {
     const ScriptedServer server({{bytes}});

@@ -105,7 +105,10 @@ class Post {
       if (error_ == http::error::need_buffer) error_ = {};
       if (error_ != http::error::need_more) return;
     }
-    socket_.async_read_some(buffer_.prepare(beast::read_size(buffer_, buffer_.max_size())), end());
+    const size_t room = beast::read_size(buffer_, buffer_.max_size());
+    error_ = room == 0 ? error_code(http::error::buffer_overflow) : error_code();
+    if (error_) return;
+    socket_.async_read_some(buffer_.prepare(room), end());
     wait();
     buffer_.commit(bytes_);
     if (error_ != asio::error::eof) return;
