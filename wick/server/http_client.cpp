@@ -5,12 +5,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/read_size.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <limits>
 
 #include "wick/base/fail.h"
+#include "wick/server/feed_parser.h"
 #include "wick/server/http_message.h"
 
 namespace wick::server {
@@ -95,29 +95,18 @@ class Post {
   }
 
   void read_piece(const std::function<void(std::string_view)>& on_piece) {
-    if (buffer_.size() > 0) {
-      auto& body = parser_.get().body();
-      body.data = piece_.data();
-      body.size = piece_.size();
-      buffer_.consume(parser_.put(buffer_.data(), error_));
-      const size_t size = piece_.size() - body.size;
-      if (size > 0 && on_piece) on_piece({piece_.data(), size});
-      if (error_ == http::error::need_buffer) error_ = {};
-      if (error_ != http::error::need_more) return;
-    }
-    const size_t room = beast::read_size(buffer_, buffer_.max_size());
-    error_ = room == 0 ? error_code(http::error::buffer_overflow) : error_code();
-    if (error_) return;
-    socket_.async_read_some(buffer_.prepare(room), end());
+    auto& body = parser_.get().body();
+    body.data = piece_.data();
+    body.size = piece_.size();
+    const bool reads_on = needs_more(parser_, buffer_, error_);
+    const size_t size = piece_.size() - body.size;
+    if (size > 0 && on_piece) on_piece({piece_.data(), size});
+    if (error_ == http::error::need_buffer) error_ = {};
+    if (!reads_on) return;
+    socket_.async_read_some(buffer_.prepare(room_in(buffer_)), end());
     wait();
     buffer_.commit(bytes_);
-    if (error_ != asio::error::eof) return;
-    error_ = {};
-    if (parser_.got_some()) {
-      parser_.put_eof(error_);
-    } else {
-      error_ = http::error::end_of_stream;
-    }
+    take_end(parser_, error_);
   }
 
   const HttpUrl& url_;

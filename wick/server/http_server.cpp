@@ -18,8 +18,6 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/read_size.hpp>
-#include <boost/beast/http/error.hpp>
 #include <csignal>
 #include <filesystem>
 #include <mutex>
@@ -30,6 +28,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
+#include "wick/server/feed_parser.h"
 #include "wick/server/pending_exchange.h"
 #include "wick/server/request_head.h"
 
@@ -176,23 +175,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Task<void> read(RequestParser& parser, bool all, error_code& error) {
     parser.eager(all);
     while (!(all ? parser.is_done() : parser.is_header_done())) {
-      if (buffer_.size() > 0) {
-        buffer_.consume(parser.put(buffer_.data(), error));
-        if (!error) continue;
-        if (error != http::error::need_more) co_return;
-      }
-      error = {};
-      const size_t room = beast::read_size(buffer_, size_t{64} << 10U);
-      if (room == 0) error = http::error::buffer_overflow;
-      if (error) co_return;
-      buffer_.commit(co_await socket_.async_read_some(buffer_.prepare(room), into(error)));
-      if (error == asio::error::eof) {
-        error = {};
-        if (parser.got_some()) {
-          parser.put_eof(error);
-        } else {
-          error = http::error::end_of_stream;
-        }
+      if (needs_more(parser, buffer_, error)) {
+        buffer_.commit(co_await socket_.async_read_some(buffer_.prepare(room_in(buffer_)), into(error)));
+        take_end(parser, error);
       }
       if (error) co_return;
     }
