@@ -117,7 +117,7 @@ void time_numbers(const std::string& set, const cpu::NumberLoops<T>& loops) {
     }
     for (size_t to = 0; to < loops.convert.size(); ++to) time(name("convert", to), [&] { loops.convert[to](x.data(), wide.data(), n); });
     time(name("to_odd", 0), [&] { loops.to_odd(x.data(), reinterpret_cast<float*>(wide.data()), n); });
-    volatile double sink = 0;
+    [[maybe_unused]] volatile double sink = 0;
     time(name("sum", 0), [&] { sink = static_cast<double>(loops.sum(x.data(), n)); });
     time(name("smallest", 0), [&] { sink = static_cast<double>(loops.smallest(x.data(), n)); });
     time(name("largest", 0), [&] { sink = static_cast<double>(loops.largest(x.data(), n)); });
@@ -133,7 +133,7 @@ void time_rows(const std::string& set, const cpu::RowLoops<T>& loops) {
   std::vector<T> out(4096);
   for (const size_t n : {size_t{4096}, size_t{100}}) {
     const auto name = [&](const char* loop) { return fmt::format("{}/rows/f{}/{}/{}", set, 8 * sizeof(T), loop, n); };
-    volatile double sink = 0;
+    [[maybe_unused]] volatile double sink = 0;
     time(name("exp_and_sum"), [&] { sink = loops.exp_and_sum(x.data(), T{5}, out.data(), n); });
     time(name("scale"), [&] { loops.scale(x.data(), T{2}, out.data(), n); });
     time(name("sum_of_squares"), [&] { sink = loops.sum_of_squares(x.data(), T{2}, n); });

@@ -73,7 +73,7 @@ TEST_F(EngineLlama, EachOf32MixedRequestsIsWhatItIsAlone) {
   std::vector<Stream> streams;
   std::vector<Answer> together(alone.size());
   for (size_t index = 0; index < alone.size(); ++index) streams.push_back(engine.submit(mixed(index)));
-  for (int64_t step = 0; engine.step(); ++step) {
+  while (engine.step()) {
     for (size_t index = 0; index < alone.size(); ++index) {
       (void)together[index].take(streams[index]);
       if (index % 8 == 5 && together[index].tokens.size() == 1 && together[index].only().size() >= 3) streams[index].cancel();

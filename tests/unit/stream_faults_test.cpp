@@ -51,7 +51,7 @@ std::vector<ExpectedError> StreamFaultsTest::faults() {
   const bool is_cuda = api().kind == DeviceKind::cuda;
   return {
       {"no driver",
-       [this] { static_cast<void>(vendor().load_driver("libno-such-driver.so.1")); },
+       [] { static_cast<void>(vendor().load_driver("libno-such-driver.so.1")); },
        ErrorCode::not_found,
        {"libno-such-driver.so.1"}},
       {"a driver that is too old",

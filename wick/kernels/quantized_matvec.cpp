@@ -306,7 +306,6 @@ class ByteMatvec {
     }
     const Memory x = k_.buffer("x", Element::f32);
     std::optional<Memory> norm;
-    std::optional<Variable> squares;
     if (products_.extras.norm) norm = k_.buffer("norm", Element::f32);
     ColumnReader reader{x, k_.parameter("x_offset", Type::u32), norm, {}};
     if (norm) {

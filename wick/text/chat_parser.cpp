@@ -84,7 +84,7 @@ class ChatParser::Machine {
   std::string blanks_;     // white space that counts only if text follows
   std::string raw_;        // all of a call while it may turn out to be none
   std::string name_, id_, parameter_, value_, tag_;
-  bool in_id_ = false, body_is_call_ = false, whole_ = false;
+  bool in_id_ = false, whole_ = false;
   bool text_parameter_ = false;
   std::optional<CallJson> json_;
   bool in_list_ = false;

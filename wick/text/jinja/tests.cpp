@@ -12,7 +12,7 @@ namespace wick::jinja {
 namespace {
 
 const Value& only(const char* name, const Arguments& arguments, size_t count) {
-  static const Value kNone;
+  static const Value kNone{};
   if (!arguments.named.empty() || arguments.positional.size() != count) {
     raise("TypeError", fmt::format("test {} takes {} argument{}", name, count, count == 1 ? "" : "s"));
   }
