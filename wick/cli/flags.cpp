@@ -183,8 +183,8 @@ Flags::Added& Flags::Added::value_optional() {
 
 bool Flags::Added::given() const { return flag_->source != ValueSource::none; }
 
-Flags::Flags(const std::string& description, Console& console)
-    : console_(console), app_(std::make_unique<CLI::App>()), description_(description) {
+Flags::Flags(std::string description, Console& console)
+    : console_(console), app_(std::make_unique<CLI::App>()), description_(std::move(description)) {
   app_->set_help_flag();
   app_->allow_extras();
 }

@@ -58,7 +58,7 @@ class Flags {
     Flag* flag_;
   };
 
-  Flags(const std::string& description, Console& console);
+  Flags(std::string description, Console& console);
   ~Flags();
 
   // `names` of each kind of flag: "-c,--context,--ctx-size": a letter (may be missing), the name, and aliases. Short aliases are also

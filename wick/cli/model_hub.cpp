@@ -314,7 +314,7 @@ ModelHub::ModelHub(const Console& console, std::function<void()> check) : consol
 fs::path ModelHub::folder_of(const HubReference& reference) const { return folder_ / reference.owner / reference.name; }
 
 std::optional<fs::path> ModelHub::find(const HubReference& reference) const {
-  const fs::path folder = folder_of(reference);
+  fs::path folder = folder_of(reference);
   const std::vector<HubFile> here = read_manifest(folder);
   const std::vector<HubFile> chosen = chosen_files(reference, here);
   if (chosen.empty()) return std::nullopt;

@@ -116,12 +116,12 @@ std::shared_ptr<const Program> KernelRuntime::remember(std::shared_ptr<const Pro
 
 const Program* KernelRuntime::split(const Program& program, std::span<const uint32_t> parts, uint32_t part_bytes) {
   const std::vector<uint32_t> key(parts.begin(), parts.end());
-  const auto kept = [&](std::shared_ptr<const Program> made) -> const Program* {
+  const auto kept = [&](const std::shared_ptr<const Program>& made) -> const Program* {
     const std::lock_guard lock(compiled_mutex_);
     const auto found = compiled_.find(&program);
     WICK_ASSERT(found != compiled_.end());
     auto& programs = found->second.split;
-    if (made != nullptr) programs.try_emplace(key, std::move(made));
+    if (made != nullptr) programs.try_emplace(key, made);
     const auto split = programs.find(key);
     return split == programs.end() ? nullptr : split->second.get();
   };

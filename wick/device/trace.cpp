@@ -24,7 +24,7 @@ double microseconds(double seconds) { return std::round(seconds * 1e9) / 1e3; }
 
 }  // namespace
 
-TracingQueue::TracingQueue(Queue& inner, std::string device, std::filesystem::path file)
+TracingQueue::TracingQueue(Queue& inner, std::string device, const std::filesystem::path& file)
     : inner_(inner), device_(std::move(device)), file_(file), first_(inner.record()) {}
 
 TracingQueue::~TracingQueue() {

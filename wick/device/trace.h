@@ -18,7 +18,7 @@ namespace wick {
 // Errors of the constructor: io, not_found, where the file cannot be written.
 class TracingQueue final : public Queue {
  public:
-  TracingQueue(Queue& inner, std::string device, std::filesystem::path file);
+  TracingQueue(Queue& inner, std::string device, const std::filesystem::path& file);
   ~TracingQueue() override;
 
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override;

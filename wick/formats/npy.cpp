@@ -55,7 +55,7 @@ NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name) {
   return array;
 }
 
-NpyWriter::NpyWriter(const std::filesystem::path& path, DType dtype, const Shape& shape) : name_(path.string()), missing_(0), file_(path) {
+NpyWriter::NpyWriter(const std::filesystem::path& path, DType dtype, const Shape& shape) : name_(path.string()), file_(path) {
   const std::string header = npy_header_text(dtype, shape, name_);
   missing_ = static_cast<uint64_t>(storage_bytes(dtype, shape.elements()));
   file_.write(std::as_bytes(std::span(header)));

@@ -36,7 +36,7 @@ class NpyWriter {
 
  private:
   std::string name_;
-  uint64_t missing_;
+  uint64_t missing_ = 0;
   AtomicFile file_;
 };
 

@@ -301,6 +301,7 @@ class Interpreter {
   }
 
   void require_multiple(Space space, uint32_t slot, uint64_t index, uint32_t count, uint32_t lane) {
+    WICK_ASSERT(count > 0);
     if (index % count == 0) return;
     stop_at(lane, fmt::format("{}[{}]: a vector of {} begins at a multiple of {}", array(space, slot).name, index, count, count));
   }

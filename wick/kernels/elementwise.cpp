@@ -11,7 +11,6 @@ namespace wick::kernels {
 using ir::Kernel;
 using ir::KernelBuilder;
 using ir::Memory;
-using ir::Type;
 using ir::Value;
 
 Kernel elementwise(const Elementwise& op, uint32_t width, const DeviceCaps& caps) {

@@ -5,9 +5,6 @@
 
 namespace wick::kernels {
 
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
 using ir::Value;
 
 namespace {

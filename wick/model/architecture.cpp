@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-#define WICK_ARCHITECTURE_ADDRESS(name) &name,
+#define WICK_ARCHITECTURE_ADDRESS(name) &(name),
 constexpr const Architecture* kArchitectures[] = {WICK_ARCHITECTURES(WICK_ARCHITECTURE_ADDRESS)};
 #undef WICK_ARCHITECTURE_ADDRESS
 

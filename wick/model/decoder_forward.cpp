@@ -109,7 +109,7 @@ Tensor DecoderModel::forward(const Batch& batch, KvPool& pool, const ForwardOpti
   check_pool(pool);
   KvStep step = pool.begin(batch);
   const std::vector<int32_t> wanted = wanted_rows(batch, options.result);
-  const Tensor result =
+  Tensor result =
       is_recorded(batch, wanted, options) ? run_recorded(batch, step, pool, options) : run_parts(batch, wanted, step, pool, options);
   if (!result.defined()) return {};
   step.commit();

@@ -48,7 +48,7 @@ std::unique_ptr<DecoderModel> DecoderModel::load(const Checkpoint& checkpoint, c
   DecoderSpec spec = describe(checkpoint);
   WeightReader weights(checkpoint, device, options);
   weights.set_scaled_feed_forward(architecture_of(checkpoint).scaled_feed_forward);
-  const std::optional<size_t> free = free_memory(device);
+  const std::optional<size_t> free = free_memory(device);  // NOLINT(clang-analyzer-deadcode.DeadStores): read after the exception
   try {
     return std::unique_ptr<DecoderModel>(new DecoderModel(std::move(spec), weights, options));
   } catch (const Error& error) {

@@ -118,8 +118,8 @@ int64_t KvPool::bytes_for(const KvLayout& layout, const KvPoolOptions& options, 
   return sequences * kv_bytes_of_sequence(shares_of(layout, options)) + slabs_for(sequences) * slab_bytes(layout);
 }
 
-KvPool::KvPool(const Device& device, KvLayout layout, const KvPoolOptions& options)
-    : device_(device), layout_(std::move(layout)), options_(options), id_(next_pool_id()), slabs_(0, false) {
+KvPool::KvPool(Device device, KvLayout layout, KvPoolOptions options)
+    : device_(std::move(device)), layout_(std::move(layout)), options_(std::move(options)), id_(next_pool_id()), slabs_(0, false) {
   check_sizes(layout_, options_);
   const std::vector<Share> shares = shares_of(layout_, options_);
   const int64_t per_sequence = kv_bytes_of_sequence(shares);

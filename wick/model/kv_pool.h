@@ -41,7 +41,7 @@ class KvPool {
  public:
   // Errors: unsupported for a dtype that rows cannot be kept in (check_dtype); invalid_argument for sizes that no pool has, and for a
   // budget that does not hold a block of each group; out_of_memory.
-  KvPool(const Device& device, KvLayout layout, const KvPoolOptions& options);
+  KvPool(Device device, KvLayout layout, KvPoolOptions options);
   KvPool(const KvPool&) = delete;
   KvPool& operator=(const KvPool&) = delete;
 

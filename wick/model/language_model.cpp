@@ -38,6 +38,7 @@ std::unique_ptr<CachedSequence> LanguageModel::new_sequence(int64_t capacity) co
   return std::make_unique<CachedSequence>(new_pool(capacity));
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): those that take adapters keep it
 void LanguageModel::add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> /*adapter*/, float /*scale*/) {
   fail(ErrorCode::unsupported, "adapter {}: {} takes no adapters", name, info().name);
 }

@@ -100,7 +100,7 @@ Conv1d::Conv1d(int64_t in, int64_t out, int64_t kernel, const ConvConfig& config
 Conv2d::Conv2d(int64_t in, int64_t out, int64_t kernel, const ConvConfig& config, const LayerOptions& options)
     : Conv2d(conv2d_b(in, out, kernel, config, options.bias, new_variables("Conv2d", {in, out, kernel}, options))) {}
 
-Conv1d::Conv1d(Tensor weight, std::optional<Tensor> bias, const ConvConfig& config)
+Conv1d::Conv1d(const Tensor& weight, std::optional<Tensor> bias, const ConvConfig& config)
     : ConvBase("Conv1d", weight, std::move(bias), 3, channels_of(weight)), config_(config) {}
 
 Tensor Conv1d::forward(const Tensor& x) const {
@@ -114,7 +114,7 @@ Conv1d Conv1d::absorb_bn(const BatchNorm& norm) const {
   return Conv1d(weight, bias, config_);
 }
 
-Conv2d::Conv2d(Tensor weight, std::optional<Tensor> bias, const ConvConfig& config)
+Conv2d::Conv2d(const Tensor& weight, std::optional<Tensor> bias, const ConvConfig& config)
     : ConvBase("Conv2d", weight, std::move(bias), 4, channels_of(weight)), config_(config) {}
 
 Tensor Conv2d::forward(const Tensor& x) const {
@@ -128,7 +128,7 @@ Conv2d Conv2d::absorb_bn(const BatchNorm& norm) const {
   return Conv2d(weight, bias, config_);
 }
 
-ConvTranspose1d::ConvTranspose1d(Tensor weight, std::optional<Tensor> bias, const ConvTransposeConfig& config)
+ConvTranspose1d::ConvTranspose1d(const Tensor& weight, std::optional<Tensor> bias, const ConvTransposeConfig& config)
     : ConvBase("ConvTranspose1d", weight, std::move(bias), 3, transposed_channels(weight, config)), config_(config) {}
 
 Tensor ConvTranspose1d::forward(const Tensor& x) const {
@@ -138,7 +138,7 @@ Tensor ConvTranspose1d::forward(const Tensor& x) const {
   }));
 }
 
-ConvTranspose2d::ConvTranspose2d(Tensor weight, std::optional<Tensor> bias, const ConvTransposeConfig& config)
+ConvTranspose2d::ConvTranspose2d(const Tensor& weight, std::optional<Tensor> bias, const ConvTransposeConfig& config)
     : ConvBase("ConvTranspose2d", weight, std::move(bias), 4, transposed_channels(weight, config)), config_(config) {}
 
 Tensor ConvTranspose2d::forward(const Tensor& x) const {

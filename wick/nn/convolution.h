@@ -44,7 +44,7 @@ class ConvBase : public Module {
 // x [batch, in, length] -> [batch, out, length']; weight [out, in / groups, k], bias [out].
 class Conv1d final : public ConvBase {
  public:
-  explicit Conv1d(Tensor weight, std::optional<Tensor> bias = std::nullopt, const ConvConfig& config = {});
+  explicit Conv1d(const Tensor& weight, std::optional<Tensor> bias = std::nullopt, const ConvConfig& config = {});
   // New variables, as conv1d draws them. Errors: invalid_argument.
   Conv1d(int64_t in, int64_t out, int64_t kernel, const ConvConfig& config = {}, const LayerOptions& options = {});
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
@@ -59,7 +59,7 @@ class Conv1d final : public ConvBase {
 // x [batch, in, h, w] -> [batch, out, h', w']; weight [out, in / groups, kh, kw], bias [out].
 class Conv2d final : public ConvBase {
  public:
-  explicit Conv2d(Tensor weight, std::optional<Tensor> bias = std::nullopt, const ConvConfig& config = {});
+  explicit Conv2d(const Tensor& weight, std::optional<Tensor> bias = std::nullopt, const ConvConfig& config = {});
   // New variables, as conv2d draws them; the kernel is square. Errors: invalid_argument.
   Conv2d(int64_t in, int64_t out, int64_t kernel, const ConvConfig& config = {}, const LayerOptions& options = {});
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
@@ -73,7 +73,7 @@ class Conv2d final : public ConvBase {
 // weight [in, out / groups, k], bias [out].
 class ConvTranspose1d final : public ConvBase {
  public:
-  explicit ConvTranspose1d(Tensor weight, std::optional<Tensor> bias = std::nullopt, const ConvTransposeConfig& config = {});
+  explicit ConvTranspose1d(const Tensor& weight, std::optional<Tensor> bias = std::nullopt, const ConvTransposeConfig& config = {});
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
   [[nodiscard]] const ConvTransposeConfig& config() const noexcept { return config_; }
 
@@ -84,7 +84,7 @@ class ConvTranspose1d final : public ConvBase {
 // weight [in, out / groups, kh, kw], bias [out].
 class ConvTranspose2d final : public ConvBase {
  public:
-  explicit ConvTranspose2d(Tensor weight, std::optional<Tensor> bias = std::nullopt, const ConvTransposeConfig& config = {});
+  explicit ConvTranspose2d(const Tensor& weight, std::optional<Tensor> bias = std::nullopt, const ConvTransposeConfig& config = {});
   [[nodiscard]] Tensor forward(const Tensor& x) const override;
   [[nodiscard]] const ConvTransposeConfig& config() const noexcept { return config_; }
 

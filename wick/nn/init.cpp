@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace wick::nn {
 namespace {
@@ -18,7 +19,7 @@ struct Draw {
     const double fan = static_cast<double>(std::max<int64_t>(fan_of(init.fan, shape), 1));
     const double deviation = init.gain.value() / std::sqrt(fan);
     if (init.distribution == init::Distribution::normal) return Tensor::randn(0, deviation, shape, dtype, device);
-    const double bound = std::sqrt(3.0) * deviation;
+    const double bound = std::numbers::sqrt3 * deviation;
     return Tensor::rand(-bound, bound, shape, dtype, device);
   }
 };

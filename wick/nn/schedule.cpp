@@ -21,7 +21,10 @@ Schedule constant(double rate) {
 
 Schedule step(double rate, int64_t every, double factor) {
   if (every < 1) fail(ErrorCode::invalid_argument, "schedule::step: every is {}; allowed: 1 or more", every);
-  return [=](int64_t step) { return rate * std::pow(factor, static_cast<double>(step / every)); };
+  return [=](int64_t step) {
+    const int64_t times = step / every;
+    return rate * std::pow(factor, static_cast<double>(times));
+  };
 }
 
 Schedule exponential(double rate, double factor) {

@@ -32,6 +32,7 @@ uint8_t to_e4m3(float value) {
   value = std::min(value, 448.0f);
   const auto bits = std::bit_cast<uint32_t>(value);
   int exponent = static_cast<int>((bits >> 23) & 255) - 127 + 7;
+  // As llama.cpp rounds. NOLINTNEXTLINE(bugprone-incorrect-roundings)
   if (exponent <= 0) return static_cast<uint8_t>(std::min(static_cast<int>(value * 512.0f + 0.5f), 7));
   int mantissa = static_cast<int>((bits >> 20) & 7) + static_cast<int>((bits >> 19) & 1);  // ties away from zero
   if (mantissa > 7) {

@@ -190,7 +190,8 @@ void unpack_q6_k(const std::byte* blocks, std::span<float> values) {
       float* out = values.data() + index * kSuperBlock + group * 32;
       for (int l = 0; l < 32; ++l) {
         const int code = ((low[l] >> (place / 2 * 4)) & 15) | (((high[l] >> (2 * place)) & 3) << 4);
-        out[l] = d * static_cast<float>(block.scales[group * 2 + l / kSmallRun]) * static_cast<float>(code - 32);
+        const int run = group * 2 + l / kSmallRun;
+        out[l] = d * static_cast<float>(block.scales[run]) * static_cast<float>(code - 32);
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "wick/base/dynlib.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ void* open_library(const std::string& name) {
   LibraryFolders& known = library_folders();
   const std::lock_guard lock(known.mutex);
   for (const std::string& folder : known.folders) {
-    const std::string path = folder + "/" + name;
+    const std::string path = fmt::format("{}/{}", folder, name);
     if (name.find('/') == std::string::npos && ::access(path.c_str(), F_OK) == 0) return ::dlopen(path.c_str(), kMode);
   }
   return ::dlopen(name.c_str(), kMode);

@@ -91,18 +91,18 @@ constexpr bool fits_where_it_is_zipped(const Interleaving& format) {
 static_assert(std::all_of(kInterleavings.begin(), kInterleavings.end(), fits_where_it_is_zipped));
 
 // By DType; -1 for those that stay as they are.
-constexpr std::array<int8_t, kDTypeCount> index_by_dtype() {
-  std::array<int8_t, kDTypeCount> indices{};
+constexpr std::array<int, kDTypeCount> index_by_dtype() {
+  std::array<int, kDTypeCount> indices{};
   indices.fill(-1);
   for (size_t at = 0; at < kInterleavings.size(); ++at) {
-    indices[static_cast<size_t>(kInterleavings[at].dtype)] = static_cast<int8_t>(at);
+    indices[static_cast<size_t>(kInterleavings[at].dtype)] = static_cast<int>(at);
   }
   return indices;
 }
 
 const Interleaving* find_interleaving(DType dtype) {
-  static constexpr std::array<int8_t, kDTypeCount> kIndices = index_by_dtype();
-  const int8_t index = kIndices[static_cast<size_t>(dtype)];
+  static constexpr std::array<int, kDTypeCount> kIndices = index_by_dtype();
+  const int index = kIndices[static_cast<size_t>(dtype)];
   return index < 0 ? nullptr : &kInterleavings[static_cast<size_t>(index)];
 }
 
