@@ -120,8 +120,8 @@ TEXT
     lint) cat <<'TEXT' ;;
 usage: ./dev lint
 
-clang-format-19, clang-tidy-19 over all of wick/ and apps/, shellcheck, and scripts/check_rooms. ./dev check lint reads a sixth of the
-sources with clang-tidy, another one with each commit.
+clang-format-19, clang-tidy-19 over all of wick/ and apps/, shellcheck, and scripts/check_rooms. ./dev check lint reads an
+eighth of the sources with clang-tidy, another one with each commit.
 TEXT
     build) cat <<'TEXT' ;;
 usage: ./dev build [PRESET [TARGET…]]
