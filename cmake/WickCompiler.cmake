@@ -5,9 +5,6 @@ target_compile_options(wick_compiler INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL
 target_compile_options(wick_compiler INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 # libstdc++ 12 marks as deprecated a function that its own std::stable_sort calls; clang warns at each use.
 target_compile_options(wick_compiler INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)
-# Members that a designated initializer leaves out are zero, as is meant; GCC does not warn of them.
-target_compile_options(wick_compiler INTERFACE
-  $<$<AND:$<COMPILE_LANG_AND_ID:CXX,Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,19>>:-Wno-missing-designated-field-initializers>)
 # Floating-point contraction would make a result depend on the compiler: the kernels say fma where they mean it.
 target_compile_options(wick_compiler INTERFACE -ffp-contract=off)
 # Only what the public headers declare is visible outside of a shared library: their namespaces carry the attribute.
