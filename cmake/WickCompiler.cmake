@@ -28,9 +28,8 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_SYSTEM_NAME STREQUAL "Darwin")
 endif()
 # Code that runs a few times for each op, file or command is compiled for size: programs that hold it are a third smaller, and what takes
 # time is in the loops of the backends, the quantized formats, the tokenizer and the sampler. Builds that check the code set
-# WICK_SMALL_CODE to OFF. For this machine alone, the compiler's time counts more than a program's size: -O1 takes a fifth less of it.
-set(WICK_SMALL_CODE_FLAGS
-    $<$<AND:$<BOOL:${WICK_SMALL_CODE}>,$<NOT:$<CONFIG:Debug>>>:$<IF:$<BOOL:${WICK_NATIVE}>,-O1,-Os>>)
+# WICK_SMALL_CODE to OFF.
+set(WICK_SMALL_CODE_FLAGS $<$<AND:$<BOOL:${WICK_SMALL_CODE}>,$<NOT:$<CONFIG:Debug>>>:-Os>)
 # The code whose speed matters: with the vectors of -O3, but without its copies for special cases and its unrolled ends of loops, which
 # gain nothing there. The loops of the CPU backend choose for themselves.
 set(WICK_FAST_CODE_FLAGS
