@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,14 @@ template <auto kHolds>
 }
 inline constexpr auto kPlainDTypes = dtypes_where<[](DType dtype) { return !is_quantized(dtype); }>();
 inline constexpr auto kFloatDTypes = dtypes_where<is_float>();
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+[[nodiscard]] inline std::vector<Shape> shapes_of_every_rank() {
+  return {
+      {}, {1}, {7}, {3, 5}, {2, 3, 5}, {2, 3, 2, 3}, {2, 1, 3, 2, 3}, {2, 2, 1, 2, 2, 3}, {1, 2, 2, 1, 2, 2, 3}, {2, 1, 2, 2, 1, 2, 2, 3}};
+}
 
 // One function a family of ops, in cases/.
 void add_attention_cases(CaseList& list);

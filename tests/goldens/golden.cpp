@@ -18,8 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-Shape shape_of(const json& dims) { return Shape(dims.get<std::vector<int64_t>>()); }
-
 DType dtype_of(const json& name) {
   const std::optional<DType> dtype = parse_dtype(name.get<std::string>());
   if (!dtype) fail(ErrorCode::corrupt_file, "goldens: no dtype '{}'", name.get<std::string>());

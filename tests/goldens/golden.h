@@ -44,6 +44,8 @@ struct Case {
   bool exact = false;
 };
 
+[[nodiscard]] inline Shape shape_of(const nlohmann::json& dims) { return Shape(dims.get<std::vector<int64_t>>()); }
+
 // All cases of tests/data/goldens, in the order of their files. The files stay mapped.
 [[nodiscard]] const std::vector<Case>& all_cases();
 

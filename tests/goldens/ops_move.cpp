@@ -6,8 +6,6 @@ namespace {
 
 using nlohmann::json;
 
-Shape shape_of(const json& dims) { return Shape(dims.get<std::vector<int64_t>>()); }
-
 // The elements as text, without the line of shape and dtype behind them.
 Tensors display(const json& /*p*/, const Tensors& in) {
   const std::string text = to_string(in[0]);

@@ -207,10 +207,6 @@ TEST_P(AheadTest, ADeviceLostInTheMiddleIsToldToAll) {
   }
 }
 
-std::string device_name(const testing::TestParamInfo<DeviceLocation>& info) {
-  return std::string(to_string(info.param.kind)) + std::to_string(info.param.index);
-}
-
 INSTANTIATE_TEST_SUITE_P(Devices, AheadTest, testing::ValuesIn(found_kernel_devices()), device_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AheadTest);
 

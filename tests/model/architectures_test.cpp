@@ -31,10 +31,6 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& want, 
   for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << what << ", element " << i;
 }
 
-int32_t argmax(const std::vector<float>& logits) {
-  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
-
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   for (char& letter : name) letter = std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';

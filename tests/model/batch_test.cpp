@@ -151,13 +151,13 @@ TEST_P(BatchTest, ForksTruncatedAndRestoredSequencesGoOnAsTheirTexts) {
   }
 }
 
-std::string name_of(const ::testing::TestParamInfo<Place>& info) {
+std::string place_name(const ::testing::TestParamInfo<Place>& info) {
   std::string name = info.param.location.to_string() + "_" + std::string(to_string(info.param.kv_type));
   std::replace(name.begin(), name.end(), ':', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, BatchTest, ::testing::ValuesIn(places()), name_of);
+INSTANTIATE_TEST_SUITE_P(Devices, BatchTest, ::testing::ValuesIn(places()), place_name);
 
 class BatchResultsTest : public ::testing::Test {
  protected:

@@ -171,14 +171,14 @@ TEST_P(DeterministicTest, SoDoTextsThatAreFoundForkedOrGivenUpAndReadAgain) {
   EXPECT_EQ(run(*model_, *pool, again, text_, 1000), expected);
 }
 
-std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   std::string name =
       info.param.location.to_string() + "_" + std::string(to_string(info.param.weights)) + "_" + std::string(to_string(info.param.kv_type));
   std::replace(name.begin(), name.end(), ':', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, DeterministicTest, ::testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Devices, DeterministicTest, ::testing::ValuesIn(cases()), case_name);
 
 }  // namespace
 }  // namespace wick

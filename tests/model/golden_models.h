@@ -17,6 +17,10 @@
 
 namespace wick {
 
+[[nodiscard]] inline int32_t argmax(const std::vector<float>& logits) {
+  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
 // As weight(name, shape) there.
 inline std::vector<float> golden_weight(const std::string& name, const std::vector<int64_t>& shape) {
   uint64_t state = 0xCBF29CE484222325;

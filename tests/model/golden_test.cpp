@@ -45,7 +45,7 @@ struct Path {
   bool precise;
 };
 
-std::string name_of(const ::testing::TestParamInfo<Path>& info) {
+std::string path_name(const ::testing::TestParamInfo<Path>& info) {
   std::string name = info.param.location.to_string();
   std::replace(name.begin(), name.end(), ':', '_');
   return name + (info.param.precise ? "_precise" : "_fast");
@@ -151,8 +151,8 @@ TEST_P(NovelistOnTheCpuTest, LikelihoodOfUnseenNovelsIsTheGoldenOne) {
   EXPECT_NEAR(total / (8 * kChunk), 3.978745, GetParam().precise ? 0.0005 : 0.01);
 }
 
-INSTANTIATE_TEST_SUITE_P(Paths, NovelistTest, ::testing::ValuesIn(paths()), name_of);
-INSTANTIATE_TEST_SUITE_P(Paths, NovelistOnTheCpuTest, ::testing::Values(Path{kCpu, true}, Path{kCpu, false}), name_of);
+INSTANTIATE_TEST_SUITE_P(Paths, NovelistTest, ::testing::ValuesIn(paths()), path_name);
+INSTANTIATE_TEST_SUITE_P(Paths, NovelistOnTheCpuTest, ::testing::Values(Path{kCpu, true}, Path{kCpu, false}), path_name);
 
 TEST(Stories260k, GreedyTextIsTheKnownOne) {
   const auto path = shared_data("data/models/stories260k-f32.gguf");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "model/golden_models.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 #include "wick/convert/checkpoint_to_gguf.h"
@@ -19,10 +20,6 @@ std::vector<T> copy_of(const SafetensorsFile& file, const char* tensor) {
   std::vector<T> values(file.get(tensor).data.size() / sizeof(T));
   std::memcpy(values.data(), file.get(tensor).data.data(), file.get(tensor).data.size());
   return values;
-}
-
-int32_t argmax(const std::vector<float>& logits) {
-  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
 class FolderGoldens : public ::testing::TestWithParam<std::string> {

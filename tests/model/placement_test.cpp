@@ -197,10 +197,6 @@ TEST_P(SharedModel, AdaptersChangeTheLayersOfBothDevices) {
   for (size_t i = 0; i < logits[0].size(); ++i) ASSERT_NEAR(logits[0][i], logits[1][i], 2e-4) << i;
 }
 
-std::string device_name(const testing::TestParamInfo<DeviceLocation>& info) {
-  return std::string(to_string(info.param.kind)) + std::to_string(info.param.index);
-}
-
 INSTANTIATE_TEST_SUITE_P(Devices, SharedModel, testing::ValuesIn(found_kernel_devices()), device_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SharedModel);
 

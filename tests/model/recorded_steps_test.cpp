@@ -157,13 +157,7 @@ TEST_P(RecordedStepsTest, OfManyShapesTheLatestAreKept) {
   EXPECT_EQ(steps.replays(), 41);
 }
 
-std::string name_of(const ::testing::TestParamInfo<DeviceLocation>& info) {
-  std::string name = info.param.to_string();
-  std::replace(name.begin(), name.end(), ':', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Devices, RecordedStepsTest, ::testing::ValuesIn(found_kernel_devices()), name_of);
+INSTANTIATE_TEST_SUITE_P(Devices, RecordedStepsTest, ::testing::ValuesIn(found_kernel_devices()), device_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RecordedStepsTest);
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/bytes_of.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
 #include "wick/base/mapped_file.h"
@@ -20,8 +21,6 @@ namespace wick {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 std::string content(const std::filesystem::path& path) {
   const auto bytes = read_bytes(path);
@@ -80,7 +79,7 @@ TEST(AtomicFile, ReplacedFileKeepsItsPermissions) {
   write_bytes(folder / "out", bytes_of("old"));
   ::chmod((folder / "out").c_str(), 0640);
   AtomicFile(folder / "out").commit();
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(::stat((folder / "out").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777u, 0640u);
 }

@@ -19,7 +19,7 @@ namespace {
 
 void write_text(const std::filesystem::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-void expect_refused(const std::filesystem::path& path, ErrorCode code, const std::string& part) {
+void expect_not_opened(const std::filesystem::path& path, ErrorCode code, const std::string& part) {
   try {
     const auto file = MappedFile::open(path);
     FAIL() << path << " was opened";
@@ -59,17 +59,17 @@ TEST(MappedFile, WhatIsWrittenToItsBytesDoesNotReachTheFile) {
 TEST(MappedFile, RefusalsNameThePathAndTheReason) {
   const TemporaryFolder folder;
   write_text(folder / "empty", "");
-  expect_refused(folder / "absent", ErrorCode::not_found, "no such file");
-  expect_refused(folder / "empty" / "inside", ErrorCode::not_found, "no such file");
-  expect_refused(folder.path(), ErrorCode::io, "is a directory");
-  expect_refused(folder / "empty", ErrorCode::corrupt_file, "empty");
-  expect_refused("/dev/null", ErrorCode::io, "not a regular file");
+  expect_not_opened(folder / "absent", ErrorCode::not_found, "no such file");
+  expect_not_opened(folder / "empty" / "inside", ErrorCode::not_found, "no such file");
+  expect_not_opened(folder.path(), ErrorCode::io, "is a directory");
+  expect_not_opened(folder / "empty", ErrorCode::corrupt_file, "empty");
+  expect_not_opened("/dev/null", ErrorCode::io, "not a regular file");
 }
 
 TEST(MappedFile, AFifoIsRefusedAtOnce) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  expect_refused(folder / "pipe", ErrorCode::io, "not a regular file");
+  expect_not_opened(folder / "pipe", ErrorCode::io, "not a regular file");
 }
 
 TEST(MappedFileDeathTest, AFileThatIsCutOffWhileItIsReadEndsTheProgramWithAMessage) {

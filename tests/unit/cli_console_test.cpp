@@ -25,13 +25,13 @@
 namespace wick {
 namespace {
 
-struct Ended {
+struct Printed {
   int code;
   std::string out;
   std::string err;
 };
 
-Ended run(const std::function<int(Console&)>& body, const std::string& input = "") {
+Printed run(const std::function<int(Console&)>& body, const std::string& input = "") {
   std::istringstream in(input);
   std::ostringstream out;
   std::ostringstream err;
@@ -41,7 +41,8 @@ Ended run(const std::function<int(Console&)>& body, const std::string& input = "
 }
 
 TEST(Console, AnErrorIsOneLineAndExitCode2) {
-  const Ended ended = run([](Console& console) { return run_guarded(console, [] { fail(ErrorCode::not_found, "a\nb: no such file"); }); });
+  const Printed ended =
+      run([](Console& console) { return run_guarded(console, [] { fail(ErrorCode::not_found, "a\nb: no such file"); }); });
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.err, "wick: error: a\\nb: no such file\n");
   EXPECT_EQ(ended.out, "");
@@ -49,7 +50,7 @@ TEST(Console, AnErrorIsOneLineAndExitCode2) {
 
 TEST(Console, LinesOfSeveralThreadsStayWhole) {
   constexpr int kThreads = 4, kLines = 500;
-  const Ended ended = run([](Console& console) {
+  const Printed ended = run([](Console& console) {
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&console, text = std::string(100, static_cast<char>('a' + thread))] {
@@ -76,7 +77,7 @@ TEST(Console, NoMemoryIsTheMachinesFaultAndAnUnknownExceptionOurs) {
 
 TEST(Console, RemediesNameTheFlagsThatTheCommandHas) {
   const auto err_of = [](const Arguments& arguments, const std::function<void()>& body) {
-    const Ended ended = run([&](Console& console) {
+    const Printed ended = run([&](Console& console) {
       return run_guarded(console, [&] {
         int64_t context = 0;
         std::string type;
@@ -130,12 +131,12 @@ TEST(WickCommand, RunOrQuantizeHasAFlagForEachSettingThatTheLibraryNames) {
 }
 
 TEST(Console, TheLibrarysWarningsGoToErrorsWhileItRuns) {
-  const Ended ended = run([](Console& console) { return run_guarded(console, [] { log_warning("mind {}", "this"); }); });
+  const Printed ended = run([](Console& console) { return run_guarded(console, [] { log_warning("mind {}", "this"); }); });
   EXPECT_EQ(ended.err, "wick: warning: mind this\n");
 }
 
 TEST(Console, QuietLeavesNotesOutButNotErrors) {
-  const Ended ended = run([](Console& console) {
+  const Printed ended = run([](Console& console) {
     console.quiet = true;
     return run_guarded(console, [&] {
       console.note("loaded");
@@ -146,22 +147,22 @@ TEST(Console, QuietLeavesNotesOutButNotErrors) {
 }
 
 TEST(WickCommand, HelpNamesEverySubcommandAndAnUnknownOneIsRefused) {
-  const Ended help = run([](Console& console) { return run_wick(console, {"--help"}); });
+  const Printed help = run([](Console& console) { return run_wick(console, {"--help"}); });
   EXPECT_EQ(help.code, 0);
   for (const char* name : {"run", "inspect", "tokenize", "detokenize", "logits", "perplexity", "bench", "synth", "devices", "coverage"}) {
     EXPECT_NE(help.out.find(std::string("\n  ") + name + " "), std::string::npos) << name;
   }
-  const Ended alone = run([](Console& console) { return run_wick(console, {}); });
+  const Printed alone = run([](Console& console) { return run_wick(console, {}); });
   EXPECT_EQ(alone.code, 2);
   EXPECT_EQ(alone.out, help.out);
   EXPECT_EQ(run([](Console& console) { return run_wick(console, {"help"}); }).out, help.out);
-  const Ended unknown = run([](Console& console) { return run_wick(console, {"rum"}); });
+  const Printed unknown = run([](Console& console) { return run_wick(console, {"rum"}); });
   EXPECT_EQ(unknown.code, 2);
   EXPECT_NE(unknown.err.find("'rum' (did you mean run?)"), std::string::npos) << unknown.err;
 }
 
 TEST(WickCommand, HelpOfASubcommandIsTheSameInBothSpellings) {
-  const Ended one = run([](Console& console) { return run_wick(console, {"help", "run"}); });
+  const Printed one = run([](Console& console) { return run_wick(console, {"help", "run"}); });
   EXPECT_EQ(one.code, 0);
   EXPECT_EQ(one.out, run([](Console& console) { return run_wick(console, {"run", "--help"}); }).out);
   EXPECT_EQ(run([](Console& console) { return run_wick(console, {"help", "rum"}); }).code, 2);
@@ -213,7 +214,7 @@ TEST(ModelPath, AFolderMeansItsOnlyModelAndTheFirstPartOfASplitOne) {
   const TemporaryFolder folder;
   const auto resolve = [&](std::string& error) {
     std::filesystem::path found;
-    const Ended ended =
+    const Printed ended =
         run([&](Console& console) { return run_guarded(console, [&] { found = resolve_model(console, folder.path().string()); }); });
     error = ended.err;
     return found;
@@ -233,7 +234,7 @@ TEST(Console, NothingInAMessageMovesTheTerminalAndItsLengthIsBounded) {
   const std::string evil =
       "\x1b]0;owned\x07\xc2\x9b"
       "31m\xff\x7f\xe2\x80\xae";
-  const Ended ended = run([&](Console& console) {
+  const Printed ended = run([&](Console& console) {
     return run_guarded(console, [&] {
       console.note(evil);
       log_warning("{}", evil);

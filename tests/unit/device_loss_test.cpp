@@ -129,17 +129,17 @@ std::vector<float> compute(const Device& device) {
   return softmax_last_dim(x.matmul(x.t()) + Tensor::of<float>({0.5F}, device)).to_vector<float>();
 }
 
-struct Setting {
+struct Failure {
   Call fails;
   int calls;
   bool at_once;
 };
 
-void PrintTo(const Setting& setting, std::ostream* out) {
+void PrintTo(const Failure& setting, std::ostream* out) {
   *out << "call " << static_cast<int>(setting.fails) << " after " << setting.calls << (setting.at_once ? " at once" : " at the next wait");
 }
 
-class DeviceLoss : public testing::TestWithParam<Setting> {
+class DeviceLoss : public testing::TestWithParam<Failure> {
  protected:
   [[nodiscard]] Device device(const DeviceOptions& options) {
     return Device::adopt({DeviceKind::reference, 0}, std::make_shared<KernelRuntime>(std::make_unique<FragileDriver>(health_), options));
@@ -234,11 +234,11 @@ TEST_P(DeviceLoss, MemoryOfItIsGivenBack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, DeviceLoss,
-                         testing::Values(Setting{Call::launch, 0, true}, Setting{Call::launch, 0, false}, Setting{Call::launch, 3, true},
-                                         Setting{Call::launch, 3, false}, Setting{Call::upload, 0, true}, Setting{Call::upload, 1, false},
-                                         Setting{Call::download, 0, true}, Setting{Call::allocation, 0, true},
-                                         Setting{Call::allocation, 1, false}, Setting{Call::wait, 0, true},
-                                         Setting{Call::compilation, 0, false}));
+                         testing::Values(Failure{Call::launch, 0, true}, Failure{Call::launch, 0, false}, Failure{Call::launch, 3, true},
+                                         Failure{Call::launch, 3, false}, Failure{Call::upload, 0, true}, Failure{Call::upload, 1, false},
+                                         Failure{Call::download, 0, true}, Failure{Call::allocation, 0, true},
+                                         Failure{Call::allocation, 1, false}, Failure{Call::wait, 0, true},
+                                         Failure{Call::compilation, 0, false}));
 
 }  // namespace
 }  // namespace wick

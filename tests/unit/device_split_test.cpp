@@ -55,7 +55,7 @@ Device limited(const Device& device, uint64_t max_buffer_bytes, uint32_t max_sto
 }
 
 // Every device of this program whose ops are kernels, the interpreter by both of its variants.
-std::vector<Device> devices() {
+std::vector<Device> kernel_devices() {
   std::vector<Device> found;
   for (const DeviceLocation& location : found_kernel_devices()) {
     found.push_back(Device::open(location));
@@ -83,7 +83,7 @@ Tensor bytes_of_q8_0(const Shape& shape, const Device& device) {
 
 // Rows of 64 columns: a weight has 16 KiB in f32, four times what the limited device binds.
 constexpr uint64_t kLimit = 4096;
-constexpr int64_t kRows = 64, kColumns = 64;
+constexpr int64_t kWeightRows = 64, kWeightColumns = 64;
 
 std::vector<float> results_of(const Device& device) {
   std::vector<float> results;
@@ -91,12 +91,12 @@ std::vector<float> results_of(const Device& device) {
     const std::vector<float> values = tensor.to_dtype(DType::f32).flatten_all().to_vector<float>();
     results.insert(results.end(), values.begin(), values.end());
   };
-  const Tensor weight = Tensor::from_vector(numbers(kRows * kColumns, 0.37F), {kRows, kColumns}, device);
-  const Tensor x = Tensor::from_vector(numbers(3 * kColumns, 0.11F), {3, kColumns}, device);
+  const Tensor weight = Tensor::from_vector(numbers(kWeightRows * kWeightColumns, 0.37F), {kWeightRows, kWeightColumns}, device);
+  const Tensor x = Tensor::from_vector(numbers(3 * kWeightColumns, 0.11F), {3, kWeightColumns}, device);
   keep(linear(x, weight));
   keep(linear(x.narrow(0, 0, 1), weight));
   keep(linear(x, weight.to_dtype(DType::f16)));
-  keep(linear(x, bytes_of_q8_0({4 * kRows, kColumns}, device)));
+  keep(linear(x, bytes_of_q8_0({4 * kWeightRows, kWeightColumns}, device)));
   keep(weight * weight + 1.0);
   keep(weight.softmax(1));
   keep(weight.to_dtype(DType::f16));
@@ -108,14 +108,14 @@ std::vector<float> results_of(const Device& device) {
 }
 
 TEST(SplitBuffers, OpsGiveTheSameBitsWhenTheirBuffersAreBoundInParts) {
-  for (const Device& device : devices()) {
+  for (const Device& device : kernel_devices()) {
     SCOPED_TRACE(device.location().to_string() + " " + device.caps().driver);
     EXPECT_EQ(results_of(limited(device, 0, 64)), results_of(limited(device, kLimit, 64)));
   }
 }
 
 TEST(SplitBuffers, AGraphReplaysWhatWasBoundInParts) {
-  for (const Device& device : devices()) {
+  for (const Device& device : kernel_devices()) {
     SCOPED_TRACE(device.location().to_string());
     const Device small = limited(device, kLimit, 64);
     const Tensor x = Tensor::from_vector(numbers(4096, 0.2F), {4096}, small);
@@ -127,7 +127,7 @@ TEST(SplitBuffers, AGraphReplaysWhatWasBoundInParts) {
 }
 
 TEST(SplitBuffers, WithoutEnoughBindingsTheErrorNamesBothLimits) {
-  for (const Device& device : devices()) {
+  for (const Device& device : kernel_devices()) {
     SCOPED_TRACE(device.location().to_string());
     const Device small = limited(device, kLimit, 8);
     const Error error = error_of([&] { static_cast<void>(Tensor::zeros({16384}, DType::f32, small)); });

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "shared_data.h"
+#include "unit/greedy.h"
 #include "wick/base/error.h"
 #include "wick/engine/llm.h"
 
@@ -25,17 +26,11 @@ ChatPrompt conversation() {
   return prompt;
 }
 
-GenerationParams greedy() {
-  GenerationParams params{.max_tokens = 6};
-  params.sampling.temperature = 0;
-  return params;
-}
-
 TEST(Chat, SecondTurnFindsTheFirstInTheCache) {
   const Llm model = load("chatml");
   ChatPrompt prompt = conversation();
   std::string streamed;
-  const ChatAnswer first = model.chat(prompt, greedy(), [&](const ChatEvent& event) {
+  const ChatAnswer first = model.chat(prompt, greedy(6), [&](const ChatEvent& event) {
     streamed += event.text;
     return true;
   });
@@ -45,9 +40,9 @@ TEST(Chat, SecondTurnFindsTheFirstInTheCache) {
   EXPECT_EQ(first.message.content, streamed);
   prompt.messages.push_back(first.message);
   prompt.messages.push_back({.role = "user", .content = "Go on."});
-  const ChatAnswer second = model.chat(prompt, greedy());
+  const ChatAnswer second = model.chat(prompt, greedy(6));
   EXPECT_GE(second.cached_tokens, 32);
-  EXPECT_EQ(load("chatml").chat(prompt, greedy()).message, second.message);
+  EXPECT_EQ(load("chatml").chat(prompt, greedy(6)).message, second.message);
 }
 
 TEST(Chat, CallbackStopsTheAnswer) {

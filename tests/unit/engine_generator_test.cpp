@@ -9,19 +9,13 @@
 #include <vector>
 
 #include "unit/fake_language_model.h"
+#include "unit/greedy.h"
 #include "unit/message_of.h"
 
 namespace wick {
 namespace {
 
 using testing::HasSubstr;
-
-GenerationParams greedy(int64_t max_tokens = 100) {
-  GenerationParams params;
-  params.sampling.temperature = 0;
-  params.max_tokens = max_tokens;
-  return params;
-}
 
 // A model that continues "<bos>ab" with the tokens of a text, then with EOS.
 class Story {

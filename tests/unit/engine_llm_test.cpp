@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/greedy.h"
 #include "unit/message_of.h"
 #include "unit/shared_data.h"
 #include "wick/base/error.h"
@@ -18,8 +19,6 @@ namespace wick {
 namespace {
 
 std::filesystem::path default_model() { return source_file("models/novelist-20m-q8_0.gguf"); }
-
-GenerationParams greedy(int64_t max_tokens) { return {.sampling = {.temperature = 0}, .max_tokens = max_tokens}; }
 
 TEST(Llm, TokenizesAsItsTokenizerDoesWithBosFirst) {
   const Llm model = Llm::load(default_model(), {.device = Device::cpu()});

@@ -20,7 +20,7 @@ namespace wick {
 namespace {
 
 // Every step off.
-SamplingParams plain() { return {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .penalty_window = -1, .seed = 1}; }
+SamplingParams every_step_off() { return {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .penalty_window = -1, .seed = 1}; }
 
 // A line of tests/data/engine/sampling.txt.
 struct Expected {
@@ -65,7 +65,7 @@ TEST(SamplingSteps, EachLeavesWhatItsFormulaLeaves) {
   ASSERT_GT(all.size(), 60U);
   for (const Expected& entry : all) {
     if (entry.step == "dry") {
-      SamplingParams params = plain();
+      SamplingParams params = every_step_off();
       params.dry_multiplier = 0.8F;
       params.dry_allowed_length = static_cast<int64_t>(entry.parameter);
       params.dry_breakers = {3};
@@ -86,7 +86,7 @@ TEST(SamplingSteps, EachLeavesWhatItsFormulaLeaves) {
 }
 
 TEST(SamplingSteps, OrderDecidesWhetherFiltersSeeTheTemperature) {
-  SamplingParams params = plain();
+  SamplingParams params = every_step_off();
   params.temperature = 2;
   params.min_p = 0.5F;  // at temperature 2 the third is at 0.63 of the first
   params.order = {SamplingStep::temperature, SamplingStep::min_p};
@@ -96,14 +96,14 @@ TEST(SamplingSteps, OrderDecidesWhetherFiltersSeeTheTemperature) {
 }
 
 TEST(SamplingSteps, AStepThatIsNotInTheOrderIsNotTaken) {
-  SamplingParams params = plain();
+  SamplingParams params = every_step_off();
   params.top_k = 1;
   params.order = {SamplingStep::temperature};
   EXPECT_EQ(draw(params, logits_of({0.2, 0.5, 0.3})).size(), 3U);
 }
 
 TEST(SamplingSteps, XtcActsAsOftenAsItsProbabilitySays) {
-  SamplingParams params = plain();
+  SamplingParams params = every_step_off();
   params.xtc_probability = 0.25F;
   params.xtc_threshold = 0.2F;
   // Without it 0 has 0.6; with it 0 goes, and 1 (0.3) and 2 (0.1) are 0.75 and 0.25.
@@ -122,7 +122,7 @@ TEST(SamplingSteps, MirostatHoldsTheSurpriseAtItsTarget) {
   const std::vector<float> logits = logits_of(probabilities);
   for (const int64_t version : {1, 2}) {
     for (const double target : {3.5, 5.0}) {
-      SamplingParams params = plain();
+      SamplingParams params = every_step_off();
       params.mirostat = version;
       params.mirostat_tau = static_cast<float>(target);
       Sampler sampler(params);
@@ -136,7 +136,7 @@ TEST(SamplingSteps, MirostatHoldsTheSurpriseAtItsTarget) {
 }
 
 TEST(SamplingSteps, AMaskLeavesOnlyItsTokens) {
-  SamplingParams params = plain();
+  SamplingParams params = every_step_off();
   std::vector<float> logits(130, 0.0F);
   logits[0] = 50;
   logits[129] = 60;  // beyond the mask's words
@@ -151,7 +151,7 @@ TEST(SamplingSteps, AMaskLeavesOnlyItsTokens) {
 }
 
 TEST(SamplingSteps, StepsHaveLlamaCppsNames) {
-  for (const SamplingStep step : plain().order) EXPECT_EQ(find_sampling_step(to_string(step)), step);
+  for (const SamplingStep step : every_step_off().order) EXPECT_EQ(find_sampling_step(to_string(step)), step);
   EXPECT_EQ(find_sampling_step("top-k"), SamplingStep::top_k);
   EXPECT_EQ(find_sampling_step("temp"), SamplingStep::temperature);
   EXPECT_FALSE(find_sampling_step("magic"));
@@ -178,7 +178,7 @@ TEST(SamplingSteps, EachParameterOutsideItsRangeIsAViolation) {
 }
 
 TEST(SamplingSteps, ACopyOfASamplerGoesOnAsItsOriginalDoes) {
-  SamplingParams params = plain();
+  SamplingParams params = every_step_off();
   params.presence_penalty = 1;
   params.mirostat = 2;
   Sampler sampler(params);

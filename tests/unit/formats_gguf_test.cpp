@@ -52,13 +52,13 @@ class RawFile {
   std::vector<std::byte> bytes_;
 };
 
-struct Refusal {
+struct RefusedFile {
   ErrorCode code;
   std::string message;
 };
 
 template <class Action>
-Refusal refusal(Action&& action) {
+RefusedFile refused_file(Action&& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -70,7 +70,7 @@ Refusal refusal(Action&& action) {
 }
 
 void expect_corrupt(const RawFile& file, const std::vector<std::string>& parts) {
-  const Refusal refused = refusal([&] { static_cast<void>(GgufFile::parse(file.bytes(), "model.gguf")); });
+  const RefusedFile refused = refused_file([&] { static_cast<void>(GgufFile::parse(file.bytes(), "model.gguf")); });
   EXPECT_EQ(refused.code, ErrorCode::corrupt_file) << refused.message;
   EXPECT_THAT(refused.message, HasSubstr("model.gguf: "));
   EXPECT_THAT(refused.message, HasSubstr(" at byte "));
@@ -148,7 +148,7 @@ TEST(GgufReader, EveryTruncationIsCorruptAndNamesAnOffset) {
     for (size_t length = 0; length < bytes.size(); ++length) {
       // A copy of exactly that length, so that a sanitizer sees a read beyond it.
       const std::vector<std::byte> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
-      const Refusal refused = refusal([&] { static_cast<void>(GgufFile::parse(cut, "cut.gguf")); });
+      const RefusedFile refused = refused_file([&] { static_cast<void>(GgufFile::parse(cut, "cut.gguf")); });
       EXPECT_EQ(refused.code, ErrorCode::corrupt_file) << length;
       EXPECT_THAT(refused.message, AllOf(HasSubstr("cut.gguf: "), HasSubstr(" at byte "), HasSubstr("truncated"))) << length;
     }
@@ -163,7 +163,7 @@ TEST(GgufReader, TruncatedHeaderNamesTheOffset) {
 
 TEST(GgufReader, WrongMagicSaysWhatTheFileLooksLike) {
   const auto message = [](std::string_view start) {
-    return refusal([&] { static_cast<void>(GgufFile::parse(std::as_bytes(std::span(start)), "x")); }).message;
+    return refused_file([&] { static_cast<void>(GgufFile::parse(std::as_bytes(std::span(start)), "x")); }).message;
   };
   EXPECT_THAT(message("FUGG\1\0\0\0"), AllOf(HasSubstr("magic at byte 0"), HasSubstr("starts with 'FUGG'"), HasSubstr("backwards")));
   EXPECT_THAT(message("PK\3\4rest"), AllOf(HasSubstr("'PK\\x03\\x04'"), HasSubstr("PyTorch")));
@@ -180,7 +180,7 @@ TEST(GgufReader, OtherVersionsAreUnsupported) {
     RawFile raw(0, 0);
     std::vector<std::byte> bytes(raw.bytes().begin(), raw.bytes().end());
     std::memcpy(bytes.data() + 4, &version, 4);
-    const Refusal result = refusal([&] { static_cast<void>(GgufFile::parse(bytes, "x")); });
+    const RefusedFile result = refused_file([&] { static_cast<void>(GgufFile::parse(bytes, "x")); });
     EXPECT_EQ(result.code, ErrorCode::unsupported);
     EXPECT_THAT(result.message, HasSubstr("version at byte 4"));
     return result.message;
@@ -264,7 +264,7 @@ TEST(GgufReader, UnknownTensorTypeNamesTensorNumberAndOffset) {
   const auto refused = [](uint32_t type) {
     RawFile raw(1, 0);
     raw.tensor("w", {8}, type, 0).pad(32);
-    return refusal([&] { static_cast<void>(GgufFile::parse(raw.bytes(), "x")); });
+    return refused_file([&] { static_cast<void>(GgufFile::parse(raw.bytes(), "x")); });
   };
   EXPECT_EQ(refused(999).code, ErrorCode::unsupported);
   EXPECT_THAT(refused(999).message, HasSubstr("type of tensor 'w' at byte 45: type 999 is unknown"));
@@ -313,30 +313,30 @@ TEST(GgufReader, TensorsMayNotOverlapOrShareAName) {
 TEST(GgufReader, TypedAccessNamesFileKeyAndKind) {
   const auto bytes = written_bytes(all_types_writer());
   const GgufFile file = GgufFile::parse(bytes, "typed.gguf");
-  const Refusal absent = refusal([&] { static_cast<void>(file.get_uint("llama.block_count")); });
+  const RefusedFile absent = refused_file([&] { static_cast<void>(file.get_uint("llama.block_count")); });
   EXPECT_EQ(absent.code, ErrorCode::not_found);
   EXPECT_THAT(absent.message, HasSubstr("typed.gguf: metadata 'llama.block_count' is absent"));
   EXPECT_EQ(file.find_uint("llama.block_count"), std::nullopt);
-  const Refusal negative = refusal([&] { static_cast<void>(file.find_uint("i8")); });
+  const RefusedFile negative = refused_file([&] { static_cast<void>(file.find_uint("i8")); });
   EXPECT_EQ(negative.code, ErrorCode::corrupt_file);
   EXPECT_THAT(negative.message,
               AllOf(HasSubstr("typed.gguf: metadata 'i8' at byte "), HasSubstr("is the i8 -128, but an integer that is not negative")));
-  EXPECT_THAT(refusal([&] { static_cast<void>(file.get_string("u8")); }).message, HasSubstr("a string is needed"));
-  EXPECT_THAT(refusal([&] { static_cast<void>(file.get_float("bool")); }).message, HasSubstr("is the bool true"));
-  EXPECT_THAT(refusal([&] { static_cast<void>(file.find_bool("u8")); }).message, HasSubstr("a boolean is needed"));
-  EXPECT_THAT(refusal([&] { static_cast<void>(file.find_array("string")); }).message, HasSubstr("an array is needed"));
-  EXPECT_EQ(refusal([&] { static_cast<void>(file.get_array("array.string").to_vector<float>()); }).code, ErrorCode::dtype_mismatch);
-  EXPECT_EQ(refusal([&] { static_cast<void>(file.get_array("array.u64").to_vector<int32_t>()); }).code, ErrorCode::dtype_mismatch);
-  EXPECT_EQ(refusal([&] { static_cast<void>(file.get_array("array.f32").to_vector<int32_t>()); }).code, ErrorCode::dtype_mismatch);
-  EXPECT_EQ(refusal([&] { static_cast<void>(file.get_array("array.f64").to_vector<int64_t>()); }).code, ErrorCode::dtype_mismatch);
+  EXPECT_THAT(refused_file([&] { static_cast<void>(file.get_string("u8")); }).message, HasSubstr("a string is needed"));
+  EXPECT_THAT(refused_file([&] { static_cast<void>(file.get_float("bool")); }).message, HasSubstr("is the bool true"));
+  EXPECT_THAT(refused_file([&] { static_cast<void>(file.find_bool("u8")); }).message, HasSubstr("a boolean is needed"));
+  EXPECT_THAT(refused_file([&] { static_cast<void>(file.find_array("string")); }).message, HasSubstr("an array is needed"));
+  EXPECT_EQ(refused_file([&] { static_cast<void>(file.get_array("array.string").to_vector<float>()); }).code, ErrorCode::dtype_mismatch);
+  EXPECT_EQ(refused_file([&] { static_cast<void>(file.get_array("array.u64").to_vector<int32_t>()); }).code, ErrorCode::dtype_mismatch);
+  EXPECT_EQ(refused_file([&] { static_cast<void>(file.get_array("array.f32").to_vector<int32_t>()); }).code, ErrorCode::dtype_mismatch);
+  EXPECT_EQ(refused_file([&] { static_cast<void>(file.get_array("array.f64").to_vector<int64_t>()); }).code, ErrorCode::dtype_mismatch);
 }
 
 TEST(GgufReader, OpeningWhatIsNoFileIsRefused) {
   const TemporaryFolder folder;
-  EXPECT_EQ(refusal([&] { static_cast<void>(GgufFile::open(folder / "absent.gguf")); }).code, ErrorCode::not_found);
-  EXPECT_EQ(refusal([&] { static_cast<void>(GgufFile::open(folder.path())); }).code, ErrorCode::io);
+  EXPECT_EQ(refused_file([&] { static_cast<void>(GgufFile::open(folder / "absent.gguf")); }).code, ErrorCode::not_found);
+  EXPECT_EQ(refused_file([&] { static_cast<void>(GgufFile::open(folder.path())); }).code, ErrorCode::io);
   write_bytes(folder / "empty.gguf", {});
-  EXPECT_EQ(refusal([&] { static_cast<void>(GgufFile::open(folder / "empty.gguf")); }).code, ErrorCode::corrupt_file);
+  EXPECT_EQ(refused_file([&] { static_cast<void>(GgufFile::open(folder / "empty.gguf")); }).code, ErrorCode::corrupt_file);
 }
 
 TEST(GgufReader, TensorsKeepTheMappingAlive) {

@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-NpyArray parse(std::string_view text) { return parse_npy(std::as_bytes(std::span(text)), "a.npy"); }
+NpyArray read_array(std::string_view text) { return parse_npy(std::as_bytes(std::span(text)), "a.npy"); }
 
 std::string npy(std::string_view header, std::string_view data) {
   std::string text("\x93NUMPY\x01\x00", 8);
@@ -27,9 +27,9 @@ std::string npy(std::string_view header, std::string_view data) {
   return text.append(header).append(data);
 }
 
-std::string refusal(ErrorCode code, const std::string& text) {
+std::string refused_array(ErrorCode code, const std::string& text) {
   try {
-    static_cast<void>(parse(text));
+    static_cast<void>(read_array(text));
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), code) << error.what();
     EXPECT_THAT(error.what(), HasSubstr("a.npy: "));
@@ -74,7 +74,7 @@ TEST(Npy, ReadsVersion2AndLooseSpacing) {
   const std::string header = "{\"shape\":(2,),\"fortran_order\":False,\"descr\":\"|u1\"}\n";
   text += static_cast<char>(header.size());
   text += std::string(3, '\0') + header + "ab";
-  EXPECT_EQ(parse(text).shape, Shape{2});
+  EXPECT_EQ(read_array(text).shape, Shape{2});
 }
 
 TEST(Npy, WriterNeedsExactlyTheShapesElements) {
@@ -92,23 +92,24 @@ TEST(Npy, WriterNeedsExactlyTheShapesElements) {
 
 TEST(Npy, BadFilesAreRefused) {
   const std::string good = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
-  EXPECT_EQ(parse(npy(good, "ab")).data.size(), 2u);
-  for (size_t length = 0; length < npy(good, "ab").size(); ++length) refusal(ErrorCode::corrupt_file, npy(good, "ab").substr(0, length));
-  refusal(ErrorCode::corrupt_file, npy(good, "abc"));
-  EXPECT_THAT(refusal(ErrorCode::corrupt_file, "PK\3\4aaaaaaaa"), HasSubstr("starts with 'PK"));
-  refusal(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': Maybe, 'shape': (2,), }", "ab"));
-  refusal(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': False, 'shape': (-2,), }", "ab"));
-  refusal(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", "ab"));
-  EXPECT_THAT(refusal(ErrorCode::unsupported, npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }", "ab")),
+  EXPECT_EQ(read_array(npy(good, "ab")).data.size(), 2u);
+  for (size_t length = 0; length < npy(good, "ab").size(); ++length)
+    refused_array(ErrorCode::corrupt_file, npy(good, "ab").substr(0, length));
+  refused_array(ErrorCode::corrupt_file, npy(good, "abc"));
+  EXPECT_THAT(refused_array(ErrorCode::corrupt_file, "PK\3\4aaaaaaaa"), HasSubstr("starts with 'PK"));
+  refused_array(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': Maybe, 'shape': (2,), }", "ab"));
+  refused_array(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': False, 'shape': (-2,), }", "ab"));
+  refused_array(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", "ab"));
+  EXPECT_THAT(refused_array(ErrorCode::unsupported, npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }", "ab")),
               HasSubstr("more than 8 dimensions are not supported"));
-  refusal(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': False}", "ab"));
-  refusal(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, 'shape': (2,)}", "ab"));
-  refusal(ErrorCode::corrupt_file, npy(good + " x", "ab"));
-  refusal(ErrorCode::corrupt_file, npy("{'descr': '<f8', 'fortran_order': True, 'shape': (2305843009213693952,), }", ""));
+  refused_array(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'fortran_order': False}", "ab"));
+  refused_array(ErrorCode::corrupt_file, npy("{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, 'shape': (2,)}", "ab"));
+  refused_array(ErrorCode::corrupt_file, npy(good + " x", "ab"));
+  refused_array(ErrorCode::corrupt_file, npy("{'descr': '<f8', 'fortran_order': True, 'shape': (2305843009213693952,), }", ""));
 }
 
 TEST(Npy, AnythingThatPythonTakesForSpaceMayStandInTheHeader) {
-  EXPECT_EQ(parse(npy("{'descr':\t'|u1',\r\n 'fortran_order'\f: False,\t'shape': (\t2 ,\t), }\t", "ab")).data.size(), 2u);
+  EXPECT_EQ(read_array(npy("{'descr':\t'|u1',\r\n 'fortran_order'\f: False,\t'shape': (\t2 ,\t), }\t", "ab")).data.size(), 2u);
 }
 
 // The elements of the files in tests/data/formats/npy are 0, 1, 2, … in row-major order, whatever the file's dtype and order.
@@ -186,11 +187,11 @@ TEST(Npy, ElementsThatWickHasNotAreRefusedByName) {
     }
   }
   EXPECT_EQ(files, 13u);
-  EXPECT_THAT(refusal(ErrorCode::unsupported, npy("{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }", "ab")),
+  EXPECT_THAT(refused_array(ErrorCode::unsupported, npy("{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }", "ab")),
               HasSubstr("descr '<u2': 16-bit unsigned integers are not supported; save a.astype('<i4')"));
-  EXPECT_THAT(refusal(ErrorCode::unsupported, npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "abcd")),
+  EXPECT_THAT(refused_array(ErrorCode::unsupported, npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "abcd")),
               HasSubstr("structured elements"));
-  EXPECT_THAT(refusal(ErrorCode::unsupported, npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "abcd")),
+  EXPECT_THAT(refused_array(ErrorCode::unsupported, npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "abcd")),
               HasSubstr("never run"));
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/bytes_of.h"
 #include "unit/message_of.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
@@ -19,9 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::filesystem::path own(const std::string& name) { return source_file("tests/data/formats/npz") / name; }
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::filesystem::path archive(const std::string& name) { return source_file("tests/data/formats/npz") / name; }
 
 template <class T>
 std::vector<T> values(const NpyArray& array) {
@@ -40,7 +39,7 @@ std::vector<T> counted(size_t count) {
 // What numpy.savez and numpy.savez_compressed wrote, and zipfile with zip64 throughout.
 TEST(Npz, ReadsWhatNumPyWrites) {
   for (const char* name : {"stored.npz", "deflated.npz", "zip64.npz"}) {
-    const NpzFile file = NpzFile::open(own(name));
+    const NpzFile file = NpzFile::open(archive(name));
     EXPECT_THAT(file.names(), ElementsAre("x", "layer.weight", "fortran")) << name;
     EXPECT_EQ(file.header("x").dtype, DType::i64);
     EXPECT_EQ(file.header("layer.weight").shape, (Shape{300}));
@@ -53,26 +52,26 @@ TEST(Npz, ReadsWhatNumPyWrites) {
 }
 
 TEST(Npz, FoldersCommentsOtherEntriesAndStreamsAreUnderstood) {
-  const NpzFile others = NpzFile::open(own("others.npz"));
+  const NpzFile others = NpzFile::open(archive("others.npz"));
   EXPECT_THAT(others.names(), ElementsAre("folder/x"));
   EXPECT_EQ(values<int64_t>(others.read("folder/x")), counted<int64_t>(6));
-  EXPECT_EQ(values<int64_t>(NpzFile::open(own("streamed.npz")).read("x")), counted<int64_t>(6));
+  EXPECT_EQ(values<int64_t>(NpzFile::open(archive("streamed.npz")).read("x")), counted<int64_t>(6));
 }
 
 TEST(Npz, WhatIsNotSupportedIsRefusedByName) {
-  const auto open = [](const char* name) { static_cast<void>(NpzFile::open(own(name))); };
+  const auto open = [](const char* name) { static_cast<void>(NpzFile::open(archive(name))); };
   EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { open("encrypted.npz"); }), HasSubstr("'x.npy' at byte 137: it is encrypted"));
   EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { open("bzip2.npz"); }), HasSubstr("method 12 (bzip2)"));
   EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { open("lzma.npz"); }), HasSubstr("method 14 (LZMA)"));
   EXPECT_THAT(message_of(ErrorCode::corrupt_file, [&] { open("twice.npz"); }), HasSubstr("it is there twice"));
-  const NpzFile file = NpzFile::open(own("stored.npz"));
+  const NpzFile file = NpzFile::open(archive("stored.npz"));
   EXPECT_THAT(message_of(ErrorCode::not_found, [&] { static_cast<void>(file.read("y")); }), HasSubstr("no array 'y'"));
 }
 
 // A single byte changed anywhere must never give other numbers; what is not noticed is nothing that a reader looks at.
 TEST(Npz, EveryChangedByteIsRefusedOrHarmless) {
   for (const char* name : {"streamed.npz", "stored.npz"}) {
-    const std::vector<std::byte> good = read_bytes(own(name));
+    const std::vector<std::byte> good = read_bytes(archive(name));
     const NpyArray expected = NpzFile::parse(good, name).read("x");
     for (size_t index = 0; index < good.size(); ++index) {
       std::vector<std::byte> bad = good;
@@ -89,7 +88,7 @@ TEST(Npz, EveryChangedByteIsRefusedOrHarmless) {
 }
 
 TEST(Npz, EveryTruncationIsRefused) {
-  const std::vector<std::byte> good = read_bytes(own("deflated.npz"));
+  const std::vector<std::byte> good = read_bytes(archive("deflated.npz"));
   for (size_t length = 0; length < good.size(); ++length) {
     message_of(ErrorCode::corrupt_file, [&] { static_cast<void>(NpzFile::parse(std::span(good).first(length), "a.npz")); });
   }
@@ -153,7 +152,7 @@ TEST(Zip, EntriesThatOverlapAreRefused) {
 }
 
 TEST(Zip, AnEntryThatPromisesMoreThanItsDataCanHoldIsRefused) {
-  std::vector<std::byte> bytes = read_bytes(own("streamed.npz"));
+  std::vector<std::byte> bytes = read_bytes(archive("streamed.npz"));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const size_t central = text.rfind("PK\1\2");
   bytes[central + 27] = std::byte{0x7f};  // 2 GiB

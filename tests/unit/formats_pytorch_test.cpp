@@ -27,10 +27,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // What torch.save wrote, by tests/data/formats/make_data.py.
-std::filesystem::path own(const std::string& name) { return source_file("tests/data/formats/pytorch") / (name + ".pt"); }
+std::filesystem::path checkpoint(const std::string& name) { return source_file("tests/data/formats/pytorch") / (name + ".pt"); }
 
 std::string refused_file(ErrorCode code, const std::string& name, std::string_view key = {}) {
-  const std::string message = message_of(code, [&] { static_cast<void>(PytorchFile::open(own(name), key)); });
+  const std::string message = message_of(code, [&] { static_cast<void>(PytorchFile::open(checkpoint(name), key)); });
   EXPECT_THAT(message, HasSubstr(name + ".pt: "));
   return message;
 }
@@ -81,14 +81,14 @@ void expect_state_dict(const PytorchFile& file) {
 TEST(Pytorch, ViewsSharedStoragesAndParametersOfBothFormatsAndEveryProtocol) {
   for (const char* name : {"state_dict", "state_dict_legacy", "protocol4", "protocol5_legacy", "deflated"}) {
     SCOPED_TRACE(name);
-    const PytorchFile file = PytorchFile::open(own(name));
+    const PytorchFile file = PytorchFile::open(checkpoint(name));
     EXPECT_EQ(file.container(), std::string_view(name).ends_with("legacy") ? "legacy" : "zip");
     expect_state_dict(file);
   }
 }
 
 TEST(Pytorch, StoredTensorsAreMappedNotCopied) {
-  const PytorchFile file = PytorchFile::open(own("state_dict"));
+  const PytorchFile file = PytorchFile::open(checkpoint("state_dict"));
   for (const PytorchStorage& storage : file.storages()) {
     const auto mapping = std::static_pointer_cast<const MappedFile>(storage.owner);
     if (storage.data.empty()) continue;
@@ -100,7 +100,7 @@ TEST(Pytorch, StoredTensorsAreMappedNotCopied) {
 
 TEST(Pytorch, EveryDtypeOfBothFormats) {
   for (const char* name : {"dtypes", "dtypes_legacy"}) {
-    const PytorchFile file = PytorchFile::open(own(name));
+    const PytorchFile file = PytorchFile::open(checkpoint(name));
     ASSERT_EQ(file.tensors().size(), 9u);
     EXPECT_THAT(values<uint8_t>(file, "uint8"), ElementsAre(0, 1, 2, 3, 100));
     EXPECT_THAT(values<int16_t>(file, "int16"), ElementsAre(0, 1, 2, 3, 100));
@@ -118,7 +118,7 @@ TEST(Pytorch, EveryDtypeOfBothFormats) {
 }
 
 TEST(Pytorch, NewDtypesComeInUntypedStorages) {
-  const PytorchFile file = PytorchFile::open(own("version3"));
+  const PytorchFile file = PytorchFile::open(checkpoint("version3"));
   EXPECT_EQ(file.get("f8").dtype, DType::f8e4m3);
   EXPECT_THAT(values<uint8_t>(file, "f8"), ElementsAre(0x38, 0x40, 0xb8, 0x7e));
   EXPECT_THAT(values<uint32_t>(file, "u32"), ElementsAre(1u, 0xffffffffu));
@@ -127,7 +127,7 @@ TEST(Pytorch, NewDtypesComeInUntypedStorages) {
 
 TEST(Pytorch, TensorsThatWickCannotHoldAreRefusedByNameAndLeaveTheOthers) {
   for (const char* name : {"refused", "refused_legacy"}) {
-    const PytorchFile file = PytorchFile::open(own(name));
+    const PytorchFile file = PytorchFile::open(checkpoint(name));
     EXPECT_THAT(names(file), ElementsAre("good", "int8"));
     EXPECT_THAT(values(file, "good"), ElementsAre(0, 1, 2));
     EXPECT_THAT(values<int8_t>(file, "int8"), ElementsAre(1, -1));
@@ -143,7 +143,7 @@ TEST(Pytorch, TensorsThatWickCannotHoldAreRefusedByNameAndLeaveTheOthers) {
 TEST(Pytorch, ACheckpointGivesItsTensorsAndListsWhatIsUnknown) {
   for (const char* name : {"checkpoint", "checkpoint_legacy"}) {
     SCOPED_TRACE(name);
-    const PytorchFile file = PytorchFile::open(own(name));
+    const PytorchFile file = PytorchFile::open(checkpoint(name));
     EXPECT_THAT(names(file),
                 ElementsAre("state_dict.layer.weight", "state_dict.layer.bias", "state_dict.tied", "optimizer_states.0.state.0.exp_avg"));
     EXPECT_THAT(values(file, "state_dict.layer.weight"), ElementsAre(0, 1, 2, 3, 4, 5));
@@ -154,22 +154,22 @@ TEST(Pytorch, ACheckpointGivesItsTensorsAndListsWhatIsUnknown) {
     EXPECT_THAT(unknown, ::testing::Contains("numpy 'numpy.core.multiarray.scalar'(…)"));
     EXPECT_THAT(unknown, ::testing::Contains("array 'numpy.core.multiarray._reconstruct'(…)"));
 
-    const PytorchFile part = PytorchFile::open(own(name), "state_dict");
+    const PytorchFile part = PytorchFile::open(checkpoint(name), "state_dict");
     EXPECT_THAT(names(part), ElementsAre("layer.weight", "layer.bias", "tied"));
     EXPECT_THAT(values(part, "layer.bias"), ElementsAre(0.5f, -0.5f));
-    EXPECT_THAT(names(PytorchFile::open(own(name), "optimizer_states.0")), ElementsAre("state.0.exp_avg"));
+    EXPECT_THAT(names(PytorchFile::open(checkpoint(name), "optimizer_states.0")), ElementsAre("state.0.exp_avg"));
     EXPECT_THAT(refused_file(ErrorCode::not_found, name, "model"),
                 HasSubstr("no tensor below the key 'model'; the file's keys with tensors are: 'optimizer_states', 'state_dict'"));
   }
 }
 
 TEST(Pytorch, ListsTuplesAndBareTensors) {
-  const PytorchFile list = PytorchFile::open(own("list"));
+  const PytorchFile list = PytorchFile::open(checkpoint("list"));
   EXPECT_THAT(names(list), ElementsAre("0", "1.0", "1.1.x"));
   EXPECT_THAT(values<int64_t>(list, "1.0"), ElementsAre(0, 1, 2));
-  EXPECT_THAT(values(PytorchFile::open(own("tensor")), ""), ElementsAre(0, 1, 2, 3));
-  EXPECT_TRUE(PytorchFile::open(own("nothing")).tensors().empty());
-  const PytorchFile cycle = PytorchFile::open(own("cycle"));
+  EXPECT_THAT(values(PytorchFile::open(checkpoint("tensor")), ""), ElementsAre(0, 1, 2, 3));
+  EXPECT_TRUE(PytorchFile::open(checkpoint("nothing")).tensors().empty());
+  const PytorchFile cycle = PytorchFile::open(checkpoint("cycle"));
   EXPECT_THAT(names(cycle), ElementsAre("weight"));
   EXPECT_EQ(cycle.opaque().size(), 1u);
 }
@@ -194,7 +194,7 @@ TEST(Pytorch, BadFilesAreRefused) {
 
 // posix.system('touch /') in a pickle is a value like any other: it is named and left alone.
 TEST(Pytorch, NothingIsEverRun) {
-  const PytorchFile file = PytorchFile::open(own("hostile"));
+  const PytorchFile file = PytorchFile::open(checkpoint("hostile"));
   EXPECT_TRUE(file.tensors().empty());
   ASSERT_EQ(file.opaque().size(), 1u);
   EXPECT_EQ(file.opaque()[0].what, "'posix.system'(…)");
@@ -202,7 +202,7 @@ TEST(Pytorch, NothingIsEverRun) {
 
 TEST(Pytorch, EveryTruncationIsRefused) {
   for (const char* name : {"state_dict", "state_dict_legacy"}) {
-    const std::vector<std::byte> good = read_bytes(own(name));
+    const std::vector<std::byte> good = read_bytes(checkpoint(name));
     for (size_t length = 0; length < good.size(); ++length) {
       message_of(ErrorCode::corrupt_file, [&] { static_cast<void>(PytorchFile::parse(std::span(good).first(length), "a.pt")); });
     }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/bytes_of.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
@@ -21,8 +22,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 std::string text_of(const std::filesystem::path& path) {
   const auto bytes = read_bytes(path);

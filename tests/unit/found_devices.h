@@ -1,6 +1,9 @@
 // The devices of this machine that a test program's backends find.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <string>
 #include <vector>
 
 #include "wick/device/device.h"
@@ -26,6 +29,11 @@ inline std::vector<DeviceLocation> found_kernel_devices() {
   std::vector<DeviceLocation> found = found_devices();
   std::erase_if(found, [](const DeviceLocation& device) { return device.kind == DeviceKind::cpu; });
   return found;
+}
+
+// Of a test with that device as its parameter.
+inline std::string device_name(const testing::TestParamInfo<DeviceLocation>& info) {
+  return std::string(to_string(info.param.kind)) + std::to_string(info.param.index);
 }
 
 }  // namespace wick

@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
 
 namespace wick::nn {
 namespace {
 
-const Device kCpu = Device::cpu();
 using Doubles = std::vector<double>;
 using Positions = std::vector<int64_t>;
 

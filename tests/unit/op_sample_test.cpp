@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
 std::set<int32_t> drawn(const std::vector<float>& logits, SampleSettings settings, int draws = 2000) {
   std::set<int32_t> tokens;
@@ -29,7 +29,7 @@ TEST(SampleToken, WeightsAreTheExponentialToTheirLastBits) {
     EXPECT_NEAR(sample_weight(static_cast<float>(x)), exact, 1 + exact * 2e-7) << x;
   }
   EXPECT_EQ(sample_weight(-40), 0U);
-  EXPECT_EQ(sample_weight(-kInfinity), 0U);
+  EXPECT_EQ(sample_weight(-kInfinite), 0U);
 }
 
 TEST(SampleToken, NoTemperatureTakesTheFirstOfTheMostLikely) {
@@ -39,13 +39,13 @@ TEST(SampleToken, NoTemperatureTakesTheFirstOfTheMostLikely) {
 TEST(SampleToken, RowsWithoutADistributionGiveMinusOne) {
   EXPECT_EQ(sample_token({}, {}), -1);
   EXPECT_EQ(sample_token(std::vector<float>{1, std::nanf("")}, {}), -1);
-  EXPECT_EQ(sample_token(std::vector<float>{1, kInfinity}, {.inverse_temperature = 0}), -1);
-  EXPECT_EQ(sample_token(std::vector<float>{-kInfinity, -kInfinity}, {}), -1);
+  EXPECT_EQ(sample_token(std::vector<float>{1, kInfinite}, {.inverse_temperature = 0}), -1);
+  EXPECT_EQ(sample_token(std::vector<float>{-kInfinite, -kInfinite}, {}), -1);
 }
 
 TEST(SampleToken, FiltersLeaveTheTokensThatTheyNameByTheModelsOwnDistribution) {
   // Probabilities of about 0.1, 0.5, 0.25, 0.15 and none.
-  const std::vector<float> logits = {std::log(0.1F), std::log(0.5F), std::log(0.25F), std::log(0.15F), -kInfinity};
+  const std::vector<float> logits = {std::log(0.1F), std::log(0.5F), std::log(0.25F), std::log(0.15F), -kInfinite};
   EXPECT_EQ(drawn(logits, {.seed = 1}), (std::set<int32_t>{0, 1, 2, 3}));
   EXPECT_EQ(drawn(logits, {.top_k = 2, .seed = 1}), (std::set<int32_t>{1, 2}));
   EXPECT_EQ(drawn(logits, {.top_p = 0.8F, .seed = 1}), (std::set<int32_t>{1, 2, 3}));

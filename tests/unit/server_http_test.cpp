@@ -77,7 +77,7 @@ class Client {
   std::string received_;
 };
 
-std::shared_ptr<HttpServer> serve(HttpServer::Handler handler, HttpServerOptions options = {}, HttpServer::Admission admit = {}) {
+std::shared_ptr<HttpServer> start_server(HttpServer::Handler handler, HttpServerOptions options = {}, HttpServer::Admission admit = {}) {
   return std::make_shared<HttpServer>(
       std::move(options), std::move(handler),
       [](int status, const std::string& message, const HttpRequest& request) {
@@ -91,7 +91,7 @@ void echo(const HttpRequest& request, const Exchange& exchange) {
 }
 
 TEST(HttpServer, AnswersRequestsOfOneConnectionOneAfterAnother) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   Client client(server->port());
   client.send("POST /a%20b?x=1 HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
   std::string text = client.read_until("POST hello");
@@ -107,7 +107,7 @@ TEST(HttpServer, AnswersRequestsOfOneConnectionOneAfterAnother) {
 }
 
 TEST(HttpServer, AnswersPipelinedRequestsInTheirOrder) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   Client client(server->port());
   client.send(
       "POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n1POST /2 HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n2"
@@ -122,7 +122,7 @@ TEST(HttpServer, AnswersPipelinedRequestsInTheirOrder) {
 }
 
 TEST(HttpServer, SendsNoBodyForHead) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   Client client(server->port());
   client.send("HEAD / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   const std::string text = client.read_all();
@@ -131,7 +131,7 @@ TEST(HttpServer, SendsNoBodyForHead) {
 }
 
 TEST(HttpServer, RefusesWhatIsNotHttp) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   for (const std::string bad :
        {"nonsense\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n", "GET x HTTP/1.1\r\nHost: h\r\n\r\n",
         "GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n", "GET /a/../b HTTP/1.1\r\nHost: h\r\n\r\n", "GET /%00 HTTP/1.1\r\nHost: h\r\n\r\n",
@@ -148,7 +148,7 @@ TEST(HttpServer, RefusesWhatIsNotHttp) {
 
 // Somebody in front of this server could see two requests in each of them: the connection ends with the refusal.
 TEST(HttpServer, EndsAConnectionWhereARequestsEndIsNotSure) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   for (const std::string bad :
        {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: xchunked\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked, identity\r\n\r\n",
@@ -175,7 +175,7 @@ TEST(HttpServer, EndsAConnectionWhereARequestsEndIsNotSure) {
 
 // RFC 9112, 2.2: some clients end a body by an empty line that is not part of it.
 TEST(HttpServer, TakesEmptyLinesBeforeARequest) {
-  const auto server = serve(echo, {.idle = 500ms});
+  const auto server = start_server(echo, {.idle = 500ms});
   Client client(server->port());
   client.send("\r\nPOST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n\r");
   client.read_until("X-Path: /2");
@@ -188,7 +188,7 @@ TEST(HttpServer, TakesEmptyLinesBeforeARequest) {
 }
 
 TEST(HttpServer, RefusesLinesThatEndWithALineFeedAlone) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   for (const std::string bad :
        {"GET / HTTP/1.1\nHost: h\n\n", "GET / HTTP/1.1\r\nHost: h\nX: y\r\n\r\n", "\nGET / HTTP/1.1\r\nHost: h\r\n\r\n"}) {
     Client client(server->port());
@@ -202,7 +202,7 @@ TEST(HttpServer, RefusesLinesThatEndWithALineFeedAlone) {
 
 // RFC 9110, 6.5.1: who stands in front of this server looks at header fields, not at those of trailers.
 TEST(HttpServer, TakesNoFieldOfATrailerForAHeaderField) {
-  const auto server = serve([](const HttpRequest& request, const Exchange& exchange) {
+  const auto server = start_server([](const HttpRequest& request, const Exchange& exchange) {
     exchange->respond({.status = 200, .headers = {}, .body = std::string(request.headers.find("Authorization").value_or("none"))});
   });
   Client client(server->port());
@@ -216,7 +216,7 @@ TEST(HttpServer, TakesNoFieldOfATrailerForAHeaderField) {
 
 // What is neither header nor body has a limit, too.
 TEST(HttpServer, RefusesTrailersAndChunkExtensionsBeyondTheirLimit) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   const std::string head = "POST /long HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (const std::string& bad :
        {"0\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n", "0\r\nX: " + std::string(3'000'000, 'x'),
@@ -233,7 +233,7 @@ TEST(HttpServer, RefusesTrailersAndChunkExtensionsBeyondTheirLimit) {
 }
 
 TEST(HttpServer, RefusesBodiesAndHeadersBeyondTheirLimits) {
-  const auto server = serve(echo, {.body_bytes = 1000, .header_bytes = 2000});
+  const auto server = start_server(echo, {.body_bytes = 1000, .header_bytes = 2000});
   {
     Client client(server->port());
     client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n");
@@ -258,7 +258,7 @@ TEST(HttpServer, RefusesBodiesAndHeadersBeyondTheirLimits) {
 }
 
 TEST(HttpServer, RefusesARequestThatDoesNotArriveInTime) {
-  const auto server = serve(echo, {.receive = 200ms});
+  const auto server = start_server(echo, {.receive = 200ms});
   Client client(server->port());
   client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe");
   EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 408 "));
@@ -274,7 +274,7 @@ TEST(HttpServer, RefusesARequestThatDoesNotArriveInTime) {
 }
 
 TEST(HttpServer, AnOldClientGoesOnWhereItSaysSo) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   Client client(server->port());
   client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
   EXPECT_NE(client.read_until("\r\n\r\nGET ").find("Connection: keep-alive\r\n"), std::string::npos);
@@ -286,13 +286,13 @@ TEST(HttpServer, AnOldClientGoesOnWhereItSaysSo) {
 }
 
 TEST(HttpServer, EndsAConnectionThatIsIdle) {
-  const auto server = serve(echo, {.idle = 100ms});
+  const auto server = start_server(echo, {.idle = 100ms});
   Client client(server->port());
   EXPECT_EQ(client.read_all(), "");
 }
 
 TEST(HttpServer, ContinuesWhereTheClientWaitsForThat) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   Client client(server->port());
   client.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 100 "));
@@ -307,7 +307,7 @@ std::optional<HttpResponse> only_key(HttpRequest& request) {
 }
 
 TEST(HttpServer, AnswersBeforeABodyThatIsNotWanted) {
-  const auto server = serve(echo, {}, only_key);
+  const auto server = start_server(echo, {}, only_key);
   for (const std::string rest : {"Content-Length: 5000000\r\n\r\n", "Content-Length: 5000000\r\n\r\nhello",
                                  "Transfer-Encoding: chunked\r\n\r\n", "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n"}) {
     Client client(server->port());
@@ -325,7 +325,7 @@ TEST(HttpServer, AnswersBeforeABodyThatIsNotWanted) {
 }
 
 TEST(HttpServer, GoesOnBehindARefusalOfARequestWithoutABody) {
-  const auto server = serve(
+  const auto server = start_server(
       [](const HttpRequest& request, const Exchange& exchange) {
         exchange->respond({.status = 200, .headers = {}, .body = request.client + " " + request.body});
       },
@@ -342,7 +342,7 @@ TEST(HttpServer, GoesOnBehindARefusalOfARequestWithoutABody) {
 }
 
 TEST(HttpServer, StreamsPiecesAsChunks) {
-  const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
+  const auto server = start_server([](const HttpRequest&, const Exchange& exchange) {
     std::thread([exchange] {
       begin_events(*exchange);
       for (int i = 0; i < 3; ++i) {
@@ -361,7 +361,7 @@ TEST(HttpServer, StreamsPiecesAsChunks) {
 }
 
 TEST(HttpServer, StreamsToAnOldClientUntilTheConnectionEnds) {
-  const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
+  const auto server = start_server([](const HttpRequest&, const Exchange& exchange) {
     begin_events(*exchange);
     exchange->write("data: x\n\n");
     exchange->end();
@@ -374,14 +374,14 @@ TEST(HttpServer, StreamsToAnOldClientUntilTheConnectionEnds) {
 }
 
 TEST(HttpServer, SendsHeartbeatsWhileNothingHappens) {
-  const auto server = serve([](const HttpRequest&, const Exchange& exchange) { begin_events(*exchange); }, {.heartbeat = 50ms});
+  const auto server = start_server([](const HttpRequest&, const Exchange& exchange) { begin_events(*exchange); }, {.heartbeat = 50ms});
   Client client(server->port());
   client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_NE(client.read_until(": keep-alive\n\n").find(": keep-alive\n\n"), std::string::npos);
 }
 
 TEST(HttpServer, WaitsForAnAnswerLongerThanForARequest) {
-  const auto server = serve(
+  const auto server = start_server(
       [](const HttpRequest&, const Exchange& exchange) {
         std::thread([exchange] {
           std::this_thread::sleep_for(300ms);
@@ -396,7 +396,7 @@ TEST(HttpServer, WaitsForAnAnswerLongerThanForARequest) {
 
 TEST(HttpServer, KeepsTheOrderOfPiecesThatAClientReadsLate) {
   constexpr size_t kPieces = 3000, kBytes = 1000;
-  const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
+  const auto server = start_server([](const HttpRequest&, const Exchange& exchange) {
     std::thread([exchange] {
       begin_events(*exchange);
       for (size_t i = 0; i < kPieces; ++i) exchange->write(std::string(kBytes - 1, static_cast<char>('a' + i % 26)) + "\n");
@@ -419,7 +419,7 @@ TEST(HttpServer, KeepsTheOrderOfPiecesThatAClientReadsLate) {
 TEST(HttpServer, TellsThatTheClientHasGone) {
   std::promise<void> gone;
   Exchange kept;
-  const auto server = serve([&](const HttpRequest&, const Exchange& exchange) {
+  const auto server = start_server([&](const HttpRequest&, const Exchange& exchange) {
     begin_events(*exchange);
     exchange->on_gone([&] { gone.set_value(); });
     kept = exchange;
@@ -448,7 +448,7 @@ void answer_later(const HttpRequest& request, const Exchange& exchange) {
 }
 
 TEST(HttpServer, AnswersAClientThatSendsNoMore) {
-  const auto server = serve(answer_later);
+  const auto server = start_server(answer_later);
   for (const std::string version : {"1.1", "1.0"}) {
     Client client(server->port());
     client.send("GET /a HTTP/" + version + "\r\nHost: h\r\n\r\n");
@@ -467,7 +467,7 @@ TEST(HttpServer, AnswersAClientThatSendsNoMore) {
 
 // The end of what the client sends may come before the answer, while it is written, or behind it.
 TEST(HttpServer, EndsTheConnectionOfAClientThatSendsNoMoreAtOnce) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   const auto begin = std::chrono::steady_clock::now();
   for (int round = 0; round < 200; ++round) {
     Client client(server->port());
@@ -481,7 +481,7 @@ TEST(HttpServer, EndsTheConnectionOfAClientThatSendsNoMoreAtOnce) {
 }
 
 TEST(HttpServer, AnswersAllThatWasPipelinedBeforeAClientSentNoMore) {
-  const auto server = serve(answer_later);
+  const auto server = start_server(answer_later);
   Client client(server->port());
   client.send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\nGET /3 HTTP/1.1\r\nHo");
   client.end_sending();
@@ -492,7 +492,7 @@ TEST(HttpServer, AnswersAllThatWasPipelinedBeforeAClientSentNoMore) {
 }
 
 TEST(HttpServer, RefusesARequestWhoseClientSendsNoMoreInTheMiddle) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   for (const std::string part : {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe", "POST / HTTP/1.1\r\nHos"}) {
     Client client(server->port());
     client.send(part);
@@ -507,7 +507,7 @@ TEST(HttpServer, TellsThatAClientHasGoneInEachWay) {
     for (const bool resets : {false, true}) {
       std::promise<void> taken, gone;
       Exchange kept;
-      const auto server = serve([&](const HttpRequest& request, const Exchange& exchange) {
+      const auto server = start_server([&](const HttpRequest& request, const Exchange& exchange) {
         if (request.path == "/stream") begin_events(*exchange);
         exchange->on_gone([&] { gone.set_value(); });
         kept = exchange;
@@ -528,7 +528,7 @@ TEST(HttpServer, TellsThatAClientHasGoneInEachWay) {
 
 TEST(HttpServer, GivesUpAClientThatDoesNotRead) {
   std::promise<void> gone;
-  const auto server = serve(
+  const auto server = start_server(
       [&](const HttpRequest&, const Exchange& exchange) {
         std::thread([&, exchange] {
           begin_events(*exchange);
@@ -544,7 +544,7 @@ TEST(HttpServer, GivesUpAClientThatDoesNotRead) {
 }
 
 TEST(HttpServer, AnswersAnExceptionWithStatus500) {
-  const auto server = serve([](const HttpRequest&, const Exchange&) { throw std::runtime_error("broken"); });
+  const auto server = start_server([](const HttpRequest&, const Exchange&) { throw std::runtime_error("broken"); });
   Client client(server->port());
   client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   const std::string text = client.read_all();
@@ -553,7 +553,7 @@ TEST(HttpServer, AnswersAnExceptionWithStatus500) {
 }
 
 TEST(HttpServer, KeepsLineBreaksOutOfHeaders) {
-  const auto server = serve([](const HttpRequest&, const Exchange& exchange) {
+  const auto server = start_server([](const HttpRequest&, const Exchange& exchange) {
     exchange->respond({.status = 200, .headers = {{"X", "a\r\nSet-Cookie: b"}}, .body = ""});
   });
   Client client(server->port());
@@ -565,7 +565,7 @@ TEST(HttpServer, KeepsLineBreaksOutOfHeaders) {
 TEST(HttpServer, DrainsWhatIsUnderWayAndEndsWhatIsIdle) {
   Exchange kept;
   std::promise<void> taken;
-  const auto server = serve([&](const HttpRequest&, const Exchange& exchange) {
+  const auto server = start_server([&](const HttpRequest&, const Exchange& exchange) {
     kept = exchange;
     taken.set_value();
   });
@@ -584,9 +584,9 @@ TEST(HttpServer, DrainsWhatIsUnderWayAndEndsWhatIsIdle) {
 }
 
 TEST(HttpServer, RefusesAPortThatIsTaken) {
-  const auto server = serve(echo);
+  const auto server = start_server(echo);
   try {
-    (void)serve(echo, {.port = server->port()});
+    (void)start_server(echo, {.port = server->port()});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::io);
@@ -596,7 +596,7 @@ TEST(HttpServer, RefusesAPortThatIsTaken) {
 
 TEST(HttpServer, RefusesAHostThatIsNoAddress) {
   try {
-    (void)serve(echo, {.host = "somewhere"});
+    (void)start_server(echo, {.host = "somewhere"});
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "--host somewhere: not an IP address; give one such as 127.0.0.1 or ::1");
@@ -606,7 +606,7 @@ TEST(HttpServer, RefusesAHostThatIsNoAddress) {
 TEST(HttpServer, KeepsHundredsOfStreamsOpen) {
   std::mutex mutex;
   std::vector<Exchange> streams;
-  const auto server = serve([&](const HttpRequest&, const Exchange& exchange) {
+  const auto server = start_server([&](const HttpRequest&, const Exchange& exchange) {
     begin_events(*exchange);
     const std::scoped_lock lock(mutex);
     streams.push_back(exchange);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "conformance/random.h"
+#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/ops/normalize.h"
@@ -18,8 +19,6 @@ namespace wick {
 namespace {
 
 using conformance::Random;
-
-const Device kCpu = Device::cpu();
 
 // Whole numbers from -4 to 4: sums and products of a few hundred are exact in f32 in any order.
 Tensor whole(const Shape& shape, Random& random, DType dtype) {

@@ -1,6 +1,7 @@
 // The tape: gradients of simple expressions against exact arithmetic.
 #include <gtest/gtest.h>
 
+#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/ops/copy.h"
@@ -10,10 +11,6 @@
 
 namespace wick {
 namespace {
-
-const Device kCpu = Device::cpu();
-
-std::vector<double> gradient_of(const Tensor& root, const Tensor& of) { return backward(root).get(of)->to_vector<double>(); }
 
 TEST(Autograd, SlopeOfAPolynomialIsExact) {
   const Var x = Var::of<double>({1, 2, -3}, kCpu);

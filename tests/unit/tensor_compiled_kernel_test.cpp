@@ -27,7 +27,7 @@ using ir::Value;
 constexpr int64_t kRows = 5, kColumns = 300;
 
 // Every device of this program whose numbers are real.
-std::vector<Device> devices() {
+std::vector<Device> opened_devices() {
   std::vector<Device> found;
   for (const Backend* backend : linked_backends()) {
     if (backend->kind == DeviceKind::null) continue;
@@ -71,7 +71,7 @@ std::vector<float> numbers(int64_t count) {
 }
 
 TEST(CompiledKernel, GivesTheNumbersOfAPlainLoopOnEveryDevice) {
-  for (const Device& device : devices()) {
+  for (const Device& device : opened_devices()) {
     SCOPED_TRACE(device.location().to_string());
     const std::vector<float> values = numbers(100);
     const Tensor x = Tensor::from_vector(values, {100}, device), y = Tensor::zeros({100}, DType::f32, device);
@@ -83,7 +83,7 @@ TEST(CompiledKernel, GivesTheNumbersOfAPlainLoopOnEveryDevice) {
 }
 
 TEST(CompiledKernel, ReducesRowsInGroups) {
-  for (const Device& device : devices()) {
+  for (const Device& device : opened_devices()) {
     SCOPED_TRACE(device.location().to_string());
     const std::vector<float> values = numbers(kRows * kColumns);
     const Tensor x = Tensor::from_vector(values, {kRows, kColumns}, device), y = x.empty_like();
@@ -105,7 +105,7 @@ TEST(CompiledKernel, WordsAreTheBytesOfAnyDType) {
   const Memory x = k.output("x", Element::u32);
   x[k.local_id()] = ~Value(x[k.local_id()]);
   const ir::Kernel invert = k.finish();
-  for (const Device& device : devices()) {
+  for (const Device& device : opened_devices()) {
     SCOPED_TRACE(device.location().to_string());
     const Tensor x = Tensor::from_vector(std::vector<uint8_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {16}, device);
     CompiledKernel(invert, device).launch({}, {x});
@@ -204,7 +204,7 @@ const KernelSignature kScale{.group_size = 32,
                              .scalars = {{"n", Type::u32}, {"add", Type::i32}, {"factor", Type::f32}}};
 
 TEST(SourceKernel, GivesTheNumbersOfAPlainLoop) {
-  for (const Device& device : devices()) {
+  for (const Device& device : opened_devices()) {
     SCOPED_TRACE(device.location().to_string());
     const std::optional<KernelSource> source = scale_source(device.kind());
     if (!source) {
@@ -223,7 +223,7 @@ TEST(SourceKernel, GivesTheNumbersOfAPlainLoop) {
 }
 
 TEST(SourceKernel, ALaunchIsCheckedAgainstTheSignature) {
-  for (const Device& device : devices()) {
+  for (const Device& device : opened_devices()) {
     const std::optional<KernelSource> source = scale_source(device.kind());
     if (!source) continue;
     SCOPED_TRACE(device.location().to_string());
@@ -242,19 +242,20 @@ TEST(SourceKernel, ALaunchIsCheckedAgainstTheSignature) {
 }
 
 TEST(SourceKernel, AnotherLanguageIsRefusedAndTheDevicesOwnIsNamed) {
-  for (const Device& device : devices()) {
+  for (const Device& device : opened_devices()) {
     const std::optional<KernelSource> source = scale_source(device.kind());
     if (!source) continue;
     const SourceLanguage other = device.is_cuda() ? SourceLanguage::hip_cpp : SourceLanguage::cuda_cpp;
-    const std::string message =
-        message_of(ErrorCode::unsupported, [&] { (void)device.compile("scale", {other, source->text}, "scale", kScale); });
+    const std::string message = message_of(ErrorCode::unsupported, [&] {
+      (void)device.compile("scale", {other, source->text}, "scale", kScale);
+    });
     EXPECT_NE(message.find("its source is " + std::string(to_string(other))), std::string::npos) << message;
     EXPECT_NE(message.find(" takes " + std::string(to_string(source->language))), std::string::npos) << message;
   }
 }
 
 TEST(SourceKernel, AFaultyTextOrSignatureIsNamedWithTheCompilersWords) {
-  for (const Device& device : devices()) {
+  for (const Device& device : opened_devices()) {
     std::optional<KernelSource> source = scale_source(device.kind());
     if (!source) continue;
     SCOPED_TRACE(device.location().to_string());

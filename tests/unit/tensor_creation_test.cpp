@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "unit/cpu_tensors.h"
 #include "unit/linear_function.h"
 #include "unit/message_of.h"
 #include "wick/base/error.h"
@@ -12,12 +13,10 @@
 namespace wick {
 namespace {
 
-const Device kCpu = Device::cpu();
 constexpr std::array kPlain = {DType::u8,   DType::u32, DType::i8,  DType::i16, DType::i32,   DType::i64,
                                DType::bf16, DType::f16, DType::f32, DType::f64, DType::f8e4m3};
 
 using Values = std::vector<double>;
-Values values_of(const Tensor& tensor) { return tensor.to_vector<double>(); }
 
 TEST(Creation, EyeAndTrianglesHoldInEveryDtype) {
   for (const DType dtype : kPlain) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
 #include "wick/tensor/ops/normalize.h"
 #include "wick/tensor/tensor.h"
@@ -17,8 +18,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-const Device kCpu = Device::cpu();
 
 TEST(DeviceMismatch, EveryOpNamesItselfAndBothDevices) {
   const Tensor here = Tensor::ones({2, 2}, DType::f32, kCpu);

@@ -10,23 +10,22 @@
 #include <sstream>
 
 #include "source_root.h"
+#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
 #include "wick/quant/block_format.h"
 
 namespace wick {
 namespace {
 
-const Device kCpu = Device::cpu();
-
-struct Case {
+struct DisplayCase {
   std::string header;
   std::string values;
   std::string text;
 };
 
-std::vector<Case> read_cases() {
+std::vector<DisplayCase> read_cases() {
   std::ifstream file(source_root() / "tests/data/display.txt");
-  std::vector<Case> cases;
+  std::vector<DisplayCase> cases;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("@ ")) {
       cases.push_back({line.substr(2), "", ""});
@@ -61,9 +60,9 @@ Tensor tensor_of(std::istringstream& header, const std::string& text) {
 }
 
 TEST(Display, EveryCaseLooksAsPyTorchPrintsIt) {
-  const std::vector<Case> cases = read_cases();
+  const std::vector<DisplayCase> cases = read_cases();
   ASSERT_GT(cases.size(), 80U);
-  for (const Case& one : cases) {
+  for (const DisplayCase& one : cases) {
     std::istringstream header(one.header);
     const Tensor tensor = tensor_of(header, one.values);
     PrinterOptions options;

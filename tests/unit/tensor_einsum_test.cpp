@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "unit/cpu_tensors.h"
 #include "unit/linear_function.h"
 #include "wick/base/error.h"
 
@@ -15,10 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Device kCpu = Device::cpu();
-
 using Values = std::vector<double>;
-Values values_of(const Tensor& tensor) { return tensor.to_vector<double>(); }
 
 // For every combination of all letters: result[output's letters] += product of operands[their letters]. No ellipsis, no stretching.
 Tensor by_definition(const std::string& equation, const std::vector<Tensor>& operands) {
@@ -62,13 +60,13 @@ Tensor by_definition(const std::string& equation, const std::vector<Tensor>& ope
   return Tensor::from_vector(result, shape, kCpu);
 }
 
-struct Case {
+struct EinsumCase {
   const char* equation;
   std::vector<Shape> shapes;
   const char* definition = nullptr;  // the same with neither ellipsis nor implicit output
 };
 
-const std::vector<Case> kCases = {
+const std::vector<EinsumCase> kCases = {
     {"ij,jk->ik", {{3, 4}, {4, 5}}},
     {"bij,bjk->bik", {{2, 3, 4}, {2, 4, 5}}},
     {"ij,kj->ki", {{3, 4}, {5, 4}}},
@@ -123,14 +121,14 @@ const std::vector<Case> kCases = {
     {"...ii->...i", {{2, 3, 3}}, "xii->xi"},
 };
 
-std::vector<Tensor> operands_of(const Case& one) {
+std::vector<Tensor> operands_of(const EinsumCase& one) {
   std::vector<Tensor> operands;
   for (size_t at = 0; at < one.shapes.size(); ++at) operands.push_back(uneven(one.shapes[at]) + static_cast<double>(at));
   return operands;
 }
 
 TEST(Einsum, EveryEquationSumsTheProductsOfItsDefinition) {
-  for (const Case& one : kCases) {
+  for (const EinsumCase& one : kCases) {
     SCOPED_TRACE(one.equation);
     const std::vector<Tensor> operands = operands_of(one);
     const Tensor expected = by_definition(one.definition == nullptr ? one.equation : one.definition, operands);
@@ -141,7 +139,7 @@ TEST(Einsum, EveryEquationSumsTheProductsOfItsDefinition) {
 }
 
 TEST(Einsum, AnyDtypeAndAnyStridesGiveTheSame) {
-  for (const Case& one : kCases) {
+  for (const EinsumCase& one : kCases) {
     SCOPED_TRACE(one.equation);
     const std::vector<Tensor> operands = operands_of(one);
     const Values expected = values_of(einsum(one.equation, operands));
@@ -176,7 +174,7 @@ TEST(Einsum, WhatNeedsNoArithmeticIsAView) {
 }
 
 TEST(Einsum, GradientsAreTheAdjointsOfEveryOperand) {
-  for (const Case& one : kCases) {
+  for (const EinsumCase& one : kCases) {
     SCOPED_TRACE(one.equation);
     const std::vector<Tensor> operands = operands_of(one);
     for (size_t at = 0; at < operands.size(); ++at) {
@@ -189,7 +187,7 @@ TEST(Einsum, GradientsAreTheAdjointsOfEveryOperand) {
   }
 }
 
-std::string message_of(ErrorCode code, const std::string& equation, const std::vector<Tensor>& operands) {
+std::string einsum_message(ErrorCode code, const std::string& equation, const std::vector<Tensor>& operands) {
   try {
     (void)einsum(equation, operands);
   } catch (const Error& error) {
@@ -202,19 +200,19 @@ std::string message_of(ErrorCode code, const std::string& equation, const std::v
 
 TEST(Einsum, ErrorsNameTheTermAndTheLetter) {
   const Tensor x = uneven({2, 3});
-  EXPECT_THAT(message_of(ErrorCode::shape_mismatch, "ij,jk->ik", {x, x}), HasSubstr("'j' is 3 in the term 'ij' and 2 in 'jk'"));
-  EXPECT_THAT(message_of(ErrorCode::shape_mismatch, "ijk->i", {x}), HasSubstr("'ijk' has 3 letters for Tensor[[2, 3], f64]"));
-  EXPECT_THAT(message_of(ErrorCode::shape_mismatch, "i->i", {x}), HasSubstr("'i' has 1 letters"));
-  EXPECT_THAT(message_of(ErrorCode::shape_mismatch, "i...jk->i", {x}), HasSubstr("'i...jk'"));
-  EXPECT_THAT(message_of(ErrorCode::shape_mismatch, "ii->i", {x}), HasSubstr("'i' in the term 'ii' is 2 and 3"));
-  EXPECT_THAT(message_of(ErrorCode::invalid_argument, "ij->ik", {x}), HasSubstr("'k' behind the arrow is in no term"));
-  EXPECT_THAT(message_of(ErrorCode::invalid_argument, "ij->ii", {x}), HasSubstr("'i' is twice behind the arrow"));
-  EXPECT_THAT(message_of(ErrorCode::invalid_argument, "i?->i", {x}), HasSubstr("'?' in the term 'i?'"));
-  EXPECT_THAT(message_of(ErrorCode::invalid_argument, "......->", {x}), HasSubstr("'.'"));
-  EXPECT_THAT(message_of(ErrorCode::invalid_argument, "ij,jk->ik", {x}), HasSubstr("2 terms for 1 operands"));
-  EXPECT_THAT(message_of(ErrorCode::invalid_argument, "", {}), HasSubstr("0 operands"));
-  EXPECT_THAT(message_of(ErrorCode::dtype_mismatch, "ij,ij->", {x, x.to_dtype(DType::f32)}), HasSubstr("f32"));
-  EXPECT_THAT(message_of(ErrorCode::invalid_argument, "i->j->k", {x}), HasSubstr("'-'"));
+  EXPECT_THAT(einsum_message(ErrorCode::shape_mismatch, "ij,jk->ik", {x, x}), HasSubstr("'j' is 3 in the term 'ij' and 2 in 'jk'"));
+  EXPECT_THAT(einsum_message(ErrorCode::shape_mismatch, "ijk->i", {x}), HasSubstr("'ijk' has 3 letters for Tensor[[2, 3], f64]"));
+  EXPECT_THAT(einsum_message(ErrorCode::shape_mismatch, "i->i", {x}), HasSubstr("'i' has 1 letters"));
+  EXPECT_THAT(einsum_message(ErrorCode::shape_mismatch, "i...jk->i", {x}), HasSubstr("'i...jk'"));
+  EXPECT_THAT(einsum_message(ErrorCode::shape_mismatch, "ii->i", {x}), HasSubstr("'i' in the term 'ii' is 2 and 3"));
+  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "ij->ik", {x}), HasSubstr("'k' behind the arrow is in no term"));
+  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "ij->ii", {x}), HasSubstr("'i' is twice behind the arrow"));
+  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "i?->i", {x}), HasSubstr("'?' in the term 'i?'"));
+  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "......->", {x}), HasSubstr("'.'"));
+  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "ij,jk->ik", {x}), HasSubstr("2 terms for 1 operands"));
+  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "", {}), HasSubstr("0 operands"));
+  EXPECT_THAT(einsum_message(ErrorCode::dtype_mismatch, "ij,ij->", {x, x.to_dtype(DType::f32)}), HasSubstr("f32"));
+  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "i->j->k", {x}), HasSubstr("'-'"));
 }
 
 }  // namespace

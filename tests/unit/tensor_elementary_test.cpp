@@ -18,14 +18,14 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct Values {
+struct Points {
   UnaryKind kind;
   std::vector<double> x;
   std::vector<double> y;
 };
 
-const std::vector<Values>& values() {
-  static const std::vector<Values> table = {
+const std::vector<Points>& values() {
+  static const std::vector<Points> table = {
       {UnaryKind::tan,
        {-3.0, -1.5, -0.5, 0.0078125, 0.75, 1.25, 2.5, 100.0},
        {0.1425465430742778, -14.101419947171719, -0.5463024898437905, 0.007812658949600008, 0.9315964599440725, 3.0095696738628313,
@@ -94,7 +94,7 @@ TEST(Elementary, FunctionsHaveTheirValues) {
       if (support(device, OpId::unary, dtype) == Support::none) continue;
       // e^40 by a kernel in f32: the exponent's error counts 40 times.
       const double allowed = dtype == DType::f64 ? 1e-13 : dtype == DType::f32 ? 2e-5 : dtype == DType::f16 ? 1.2e-3 : 9e-3;
-      for (const Values& row : values()) {
+      for (const Points& row : values()) {
         SCOPED_TRACE(fmt::format("{} {} {}", to_string(row.kind), to_string(dtype), device.location().to_string()));
         const Tensor exact = Tensor::from_vector(row.x, {static_cast<int64_t>(row.x.size())}, device);
         const std::vector<double> y = unary({.kind = row.kind}, exact.to_dtype(dtype)).to_vector<double>();

@@ -2,20 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "unit/cpu_tensors.h"
 #include "unit/message_of.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {
 
-const Device kCpu = Device::cpu();
-
-Tensor counted(const Shape& shape, double first = 0) {
+Tensor doubles(const Shape& shape, double first = 0) {
   return Tensor::arange(first, first + static_cast<double>(shape.elements()), DType::f64, kCpu).reshape(shape);
 }
 
 TEST(Conv, AverageOfNeighboursByHand) {
-  const Tensor x = counted({1, 1, 3, 3});
+  const Tensor x = doubles({1, 1, 3, 3});
   const Tensor kernel = Tensor::ones({1, 1, 2, 2}, DType::f64, kCpu);
   EXPECT_EQ(x.conv2d(kernel, 0, 1, 1, 1).to_vector<double>(), (std::vector<double>{8, 12, 20, 24}));
   EXPECT_EQ(x.conv2d(kernel, 1, 2, 1, 1).to_vector<double>(), (std::vector<double>{0, 3, 9, 24}));
@@ -42,7 +41,7 @@ TEST(Conv, RefusalsNameShapesAndChannels) {
 }
 
 TEST(Pool, MeansAndMaximaByHand) {
-  const Tensor x = counted({1, 1, 4, 4});
+  const Tensor x = doubles({1, 1, 4, 4});
   EXPECT_EQ(x.avg_pool2d({2, 2}).to_vector<double>(), (std::vector<double>{2.5, 4.5, 10.5, 12.5}));
   EXPECT_EQ(x.max_pool2d({2, 3}, std::array<int64_t, 2>{2, 1}).to_vector<double>(), (std::vector<double>{6, 7, 14, 15}));
   EXPECT_THAT(message_of([&] { (void)x.max_pool2d({5, 1}); }), testing::HasSubstr("a window of 5 × 1 is larger"));

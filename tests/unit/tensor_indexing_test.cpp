@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "unit/cpu_tensors.h"
 #include "unit/linear_function.h"
 #include "unit/message_of.h"
 #include "wick/base/error.h"
@@ -12,10 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Device kCpu = Device::cpu();
-
 using Values = std::vector<double>;
-Values values_of(const Tensor& tensor) { return tensor.to_vector<double>(); }
 
 // Element (i, j, k) is 100 i + 10 j + k.
 Tensor coordinates() {
@@ -115,7 +113,9 @@ TEST(SliceAssign, RefusesWhatDoesNotFit) {
   (void)message_of(ErrorCode::shape_mismatch, [&] { (void)x.slice_assign({0}, uneven({2, 4})); });
   (void)message_of(ErrorCode::dtype_mismatch, [&] { (void)x.slice_assign({0}, Tensor::of<float>(1, kCpu)); });
   EXPECT_THAT(message_of(ErrorCode::invalid_argument,
-                         [&] { (void)x.slice_assign({0, Tensor::of<uint32_t>({0}, kCpu)}, Tensor::of<double>(1, kCpu)); }),
+                         [&] {
+                           (void)x.slice_assign({0, Tensor::of<uint32_t>({0}, kCpu)}, Tensor::of<double>(1, kCpu));
+                         }),
               HasSubstr("argument 2"));
   (void)message_of(ErrorCode::index_out_of_range, [&] { (void)x.slice_assign({2}, Tensor::of<double>(1, kCpu)); });
 }

@@ -9,31 +9,31 @@
 #include <string>
 #include <vector>
 
+#include "unit/cpu_tensors.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {
 
-const Device kCpu = Device::cpu();
 constexpr int64_t kPlanes = 7;
-constexpr int64_t kRows = 211;
-constexpr int64_t kColumns = 133;  // 196,441 elements
-constexpr int64_t kCount = kPlanes * kRows * kColumns;
+constexpr int64_t kHeight = 211;
+constexpr int64_t kWidth = 133;  // 196,441 elements
+constexpr int64_t kCount = kPlanes * kHeight * kWidth;
 
 // 0 … 12 without a pattern along any dimension.
-double whole(int64_t p, int64_t r, int64_t c) { return static_cast<double>((p * 5 + r * r + 3 * c + p * r * c) % 13); }
+double element(int64_t p, int64_t r, int64_t c) { return static_cast<double>((p * 5 + r * r + 3 * c + p * r * c) % 13); }
 
 struct View {
   std::string name;
-  Tensor tensor;  // [kPlanes, kRows, kColumns]
+  Tensor tensor;  // [kPlanes, kHeight, kWidth]
 };
 
 std::vector<double> numbers() {
   std::vector<double> values;
   values.reserve(kCount);
   for (int64_t p = 0; p < kPlanes; ++p) {
-    for (int64_t r = 0; r < kRows; ++r) {
-      for (int64_t c = 0; c < kColumns; ++c) values.push_back(whole(p, r, c));
+    for (int64_t r = 0; r < kHeight; ++r) {
+      for (int64_t c = 0; c < kWidth; ++c) values.push_back(element(p, r, c));
     }
   }
   return values;
@@ -41,9 +41,9 @@ std::vector<double> numbers() {
 
 // The same elements, stored in several ways.
 std::vector<View> views(DType dtype) {
-  const Tensor plain = Tensor::from_vector(numbers(), {kPlanes, kRows, kColumns}, kCpu).to_dtype(dtype);
-  const Tensor wide = Tensor::full({kPlanes, kRows + 2, kColumns + 3}, 1, dtype, kCpu);
-  const Tensor window = wide.narrow(1, 1, kRows).narrow(2, 2, kColumns);
+  const Tensor plain = Tensor::from_vector(numbers(), {kPlanes, kHeight, kWidth}, kCpu).to_dtype(dtype);
+  const Tensor wide = Tensor::full({kPlanes, kHeight + 2, kWidth + 3}, 1, dtype, kCpu);
+  const Tensor window = wide.narrow(1, 1, kHeight).narrow(2, 2, kWidth);
   for (int64_t p = 0; p < kPlanes; ++p) window.narrow(0, p, 1).slice_set(plain.narrow(0, p, 1), 0, 0);
   return {{"plain", plain},
           {"columns first", plain.transpose(1, 2).copy().transpose(1, 2)},
@@ -55,12 +55,12 @@ std::vector<View> views(DType dtype) {
 constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16, DType::u8, DType::i16, DType::i32, DType::u32, DType::i64};
 
 void expect_equal(const Tensor& found, const std::function<double(int64_t, int64_t, int64_t)>& expected, const std::string& what) {
-  ASSERT_EQ(found.shape(), Shape({kPlanes, kRows, kColumns})) << what;
+  ASSERT_EQ(found.shape(), Shape({kPlanes, kHeight, kWidth})) << what;
   const std::vector<double> values = found.to_vector<double>();
   size_t at = 0;
   for (int64_t p = 0; p < kPlanes; ++p) {
-    for (int64_t r = 0; r < kRows; ++r) {
-      for (int64_t c = 0; c < kColumns; ++c, ++at) {
+    for (int64_t r = 0; r < kHeight; ++r) {
+      for (int64_t c = 0; c < kWidth; ++c, ++at) {
         ASSERT_EQ(values[at], expected(p, r, c)) << what << " at [" << p << ", " << r << ", " << c << "]";
       }
     }
@@ -75,49 +75,56 @@ void for_each_view(const std::function<void(const Tensor&, const std::string&)>&
 
 TEST(Large, FunctionsOfOneElement) {
   for_each_view([](const Tensor& x, const std::string& name) {
-    expect_equal(x.sqr(), [](auto p, auto r, auto c) { return whole(p, r, c) * whole(p, r, c); }, "sqr " + name);
-    expect_equal(x.affine(3, 2), [](auto p, auto r, auto c) { return 3 * whole(p, r, c) + 2; }, "affine " + name);
-    expect_equal(x.clamp(2, 9), [](auto p, auto r, auto c) { return std::clamp(whole(p, r, c), 2.0, 9.0); }, "clamp " + name);
+    expect_equal(
+        x.sqr(), [](auto p, auto r, auto c) { return element(p, r, c) * element(p, r, c); }, "sqr " + name);
+    expect_equal(
+        x.affine(3, 2), [](auto p, auto r, auto c) { return 3 * element(p, r, c) + 2; }, "affine " + name);
+    expect_equal(
+        x.clamp(2, 9), [](auto p, auto r, auto c) { return std::clamp(element(p, r, c), 2.0, 9.0); }, "clamp " + name);
   });
 }
 
 TEST(Large, OperandsBroadcastAlongAnyDimension) {
   for_each_view([](const Tensor& x, const std::string& name) {
-    expect_equal(x + x.narrow(1, 3, 1), [](auto p, auto r, auto c) { return whole(p, r, c) + whole(p, 3, c); }, "add a row " + name);
-    expect_equal(x.narrow(2, 5, 1) * x, [](auto p, auto r, auto c) { return whole(p, r, 5) * whole(p, r, c); }, "mul a column " + name);
     expect_equal(
-        x.maximum(x.narrow(0, 1, 1)), [](auto p, auto r, auto c) { return std::max(whole(p, r, c), whole(1, r, c)); },
+        x + x.narrow(1, 3, 1), [](auto p, auto r, auto c) { return element(p, r, c) + element(p, 3, c); }, "add a row " + name);
+    expect_equal(
+        x.narrow(2, 5, 1) * x, [](auto p, auto r, auto c) { return element(p, r, 5) * element(p, r, c); }, "mul a column " + name);
+    expect_equal(
+        x.maximum(x.narrow(0, 1, 1)), [](auto p, auto r, auto c) { return std::max(element(p, r, c), element(1, r, c)); },
         "maximum with a plane " + name);
     expect_equal(
         x.minimum(x.narrow(0, 0, 1).narrow(1, 2, 1).narrow(2, 4, 1)),
-        [](auto p, auto r, auto c) { return std::min(whole(p, r, c), whole(0, 2, 4)); }, "minimum with a number " + name);
+        [](auto p, auto r, auto c) { return std::min(element(p, r, c), element(0, 2, 4)); }, "minimum with a number " + name);
   });
 }
 
 TEST(Large, ComparisonsAndChoices) {
   for_each_view([](const Tensor& x, const std::string& name) {
     const Tensor row = x.narrow(1, 7, 1);
-    expect_equal(x.lt(row), [](auto p, auto r, auto c) { return whole(p, r, c) < whole(p, 7, c) ? 1.0 : 0.0; }, "lt " + name);
-    expect_equal(x.eq(row), [](auto p, auto r, auto c) { return whole(p, r, c) == whole(p, 7, c) ? 1.0 : 0.0; }, "eq " + name);
     expect_equal(
-        x.gt(row).where_cond(x, row), [](auto p, auto r, auto c) { return std::max(whole(p, r, c), whole(p, 7, c)); },
+        x.lt(row), [](auto p, auto r, auto c) { return element(p, r, c) < element(p, 7, c) ? 1.0 : 0.0; }, "lt " + name);
+    expect_equal(
+        x.eq(row), [](auto p, auto r, auto c) { return element(p, r, c) == element(p, 7, c) ? 1.0 : 0.0; }, "eq " + name);
+    expect_equal(
+        x.gt(row).where_cond(x, row), [](auto p, auto r, auto c) { return std::max(element(p, r, c), element(p, 7, c)); },
         "where_cond " + name);
   });
 }
 
 TEST(Large, ConversionsBetweenAllDTypes) {
   for_each_view([](const Tensor& x, const std::string& name) {
-    for (const DType target : kDTypes) expect_equal(x.to_dtype(target), whole, "to " + std::string(to_string(target)) + " from " + name);
+    for (const DType target : kDTypes) expect_equal(x.to_dtype(target), element, "to " + std::string(to_string(target)) + " from " + name);
   });
 }
 
 // Sums of 0 … 12 over up to 211 elements are below 2^12: bf16 (8 bits) and u8 do not hold all of them, and are left out.
 TEST(Large, ReductionsOverEachDimension) {
   for_each_view([](const Tensor& x, const std::string& name) {
-    const int64_t extents[] = {kPlanes, kRows, kColumns};
+    const int64_t extents[] = {kPlanes, kHeight, kWidth};
     for (int dim = 0; dim < 3; ++dim) {
       const auto along = [&](int64_t p, int64_t r, int64_t c, int64_t i) {
-        return dim == 0 ? whole(i, r, c) : dim == 1 ? whole(p, i, c) : whole(p, r, i);
+        return dim == 0 ? element(i, r, c) : dim == 1 ? element(p, i, c) : element(p, r, i);
       };
       const auto fold = [&](const std::function<double(double, double)>& combine, double start) {
         return [=](int64_t p, int64_t r, int64_t c) {
@@ -132,8 +139,8 @@ TEST(Large, ReductionsOverEachDimension) {
         const std::vector<double> values = kept.to_vector<double>();
         size_t at = 0;
         for (int64_t p = 0; p < (dim == 0 ? 1 : kPlanes); ++p) {
-          for (int64_t r = 0; r < (dim == 1 ? 1 : kRows); ++r) {
-            for (int64_t c = 0; c < (dim == 2 ? 1 : kColumns); ++c, ++at)
+          for (int64_t r = 0; r < (dim == 1 ? 1 : kHeight); ++r) {
+            for (int64_t c = 0; c < (dim == 2 ? 1 : kWidth); ++c, ++at)
               ASSERT_EQ(values[at], expected(p, r, c)) << what << where << " at " << at;
           }
         }
@@ -159,10 +166,10 @@ TEST(Large, FirstOfEqualExtremesWins) {
   for (const View& view : views(DType::f32)) {
     const std::vector<uint32_t> places = view.tensor.argmax(1).to_vector<uint32_t>();
     for (int64_t p = 0; p < kPlanes; ++p) {
-      for (int64_t c = 0; c < kColumns; ++c) {
+      for (int64_t c = 0; c < kWidth; ++c) {
         int64_t best = 0;
-        for (int64_t r = 1; r < kRows; ++r) best = whole(p, r, c) > whole(p, best, c) ? r : best;
-        ASSERT_EQ(places[static_cast<size_t>(p * kColumns + c)], best) << view.name;
+        for (int64_t r = 1; r < kHeight; ++r) best = element(p, r, c) > element(p, best, c) ? r : best;
+        ASSERT_EQ(places[static_cast<size_t>(p * kWidth + c)], best) << view.name;
       }
     }
   }
@@ -176,7 +183,7 @@ TEST(Large, SelectionsByIndex) {
     size_t at = 0;
     for (int64_t p = 0; p < kPlanes; ++p) {
       for (const int64_t r : order) {
-        for (int64_t c = 0; c < kColumns; ++c, ++at) ASSERT_EQ(found[at], whole(p, r, c)) << name;
+        for (int64_t c = 0; c < kWidth; ++c, ++at) ASSERT_EQ(found[at], element(p, r, c)) << name;
       }
     }
   });
@@ -184,15 +191,15 @@ TEST(Large, SelectionsByIndex) {
 
 TEST(Large, ProductsOfMatrices) {
   const std::vector<double> all = numbers();
-  std::vector<double> expected(static_cast<size_t>(kPlanes * kRows * kRows));
+  std::vector<double> expected(static_cast<size_t>(kPlanes * kHeight * kHeight));
   for (int64_t p = 0; p < kPlanes; ++p) {
-    for (int64_t i = 0; i < kRows; ++i) {
-      for (int64_t j = 0; j < kRows; ++j) {
+    for (int64_t i = 0; i < kHeight; ++i) {
+      for (int64_t j = 0; j < kHeight; ++j) {
         double sum = 0;
-        for (int64_t c = 0; c < kColumns; ++c) {
-          sum += all[static_cast<size_t>((p * kRows + i) * kColumns + c)] * all[static_cast<size_t>((p * kRows + j) * kColumns + c)];
+        for (int64_t c = 0; c < kWidth; ++c) {
+          sum += all[static_cast<size_t>((p * kHeight + i) * kWidth + c)] * all[static_cast<size_t>((p * kHeight + j) * kWidth + c)];
         }
-        expected[static_cast<size_t>((p * kRows + i) * kRows + j)] = sum;  // at most 133 · 144: exact in f32
+        expected[static_cast<size_t>((p * kHeight + i) * kHeight + j)] = sum;  // at most 133 · 144: exact in f32
       }
     }
   }

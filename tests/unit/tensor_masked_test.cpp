@@ -16,8 +16,8 @@ using U8 = std::vector<uint8_t>;
 using U32 = std::vector<uint32_t>;
 using F32 = std::vector<float>;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
+constexpr float kFloatNaN = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Reductions, StdIsTheRootOfVar) {
   for (const Device& device : host_devices()) {
@@ -60,7 +60,7 @@ TEST(Reductions, CumprodMultipliesFromTheStart) {
 
 TEST(Reductions, AnyAndAllCountNaNAndOfNothingAreFalseAndTrue) {
   for (const Device& device : host_devices()) {
-    const Tensor x = Tensor::of<float>({{0, 0}, {0, kNaN}, {1, -2}}, device);
+    const Tensor x = Tensor::of<float>({{0, 0}, {0, kFloatNaN}, {1, -2}}, device);
     EXPECT_EQ(x.any(1).to_vec1<uint8_t>(), (U8{0, 1, 1}));
     EXPECT_EQ(x.all(1).to_vec1<uint8_t>(), (U8{0, 0, 1}));
     EXPECT_EQ(x.any_keepdim(0).to_vec2<uint8_t>(), (std::vector<U8>{{1, 1}}));
@@ -77,7 +77,7 @@ TEST(Reductions, AnyAndAllCountNaNAndOfNothingAreFalseAndTrue) {
 
 TEST(Logical, OfOperandsOfAnyDType) {
   for (const Device& device : host_devices()) {
-    const Tensor a = Tensor::of<float>({0, 0, -0.0F, 2, kNaN}, device), b = Tensor::of<int32_t>({0, 3, -1, 256, 0}, device);
+    const Tensor a = Tensor::of<float>({0, 0, -0.0F, 2, kFloatNaN}, device), b = Tensor::of<int32_t>({0, 3, -1, 256, 0}, device);
     EXPECT_EQ(a.logical_and(b).to_vec1<uint8_t>(), (U8{0, 0, 0, 1, 0}));
     EXPECT_EQ(a.logical_or(b).to_vec1<uint8_t>(), (U8{0, 1, 1, 1, 1}));
     EXPECT_EQ(a.logical_xor(b).to_vec1<uint8_t>(), (U8{0, 1, 1, 0, 1}));
@@ -89,7 +89,7 @@ TEST(Logical, OfOperandsOfAnyDType) {
 TEST(Logical, KindsOfNumbers) {
   for (const Device& device : host_devices()) {
     for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
-      const Tensor x = Tensor::of<float>({0, 1, kInfinity, -kInfinity, kNaN, -60000}, device).to_dtype(dtype);
+      const Tensor x = Tensor::of<float>({0, 1, kFloatInfinity, -kFloatInfinity, kFloatNaN, -60000}, device).to_dtype(dtype);
       EXPECT_EQ(x.isnan().to_vec1<uint8_t>(), (U8{0, 0, 0, 0, 1, 0})) << to_string(dtype);
       EXPECT_EQ(x.isinf().to_vec1<uint8_t>(), (U8{0, 0, 1, 1, 0, 0})) << to_string(dtype);
       EXPECT_EQ(x.isfinite().to_vec1<uint8_t>(), (U8{1, 1, 0, 0, 0, 1})) << to_string(dtype);
@@ -112,7 +112,7 @@ TEST(Order, SortAndMedianAlongAnyDimension) {
     EXPECT_EQ(x.median(1).second.to_vec1<uint32_t>(), (U32{2, 2}));
     EXPECT_EQ(x.median(0).first.to_vec1<float>(), (F32{0, 1, 2}));  // the smaller one of two
     EXPECT_EQ(x.median_all().to_scalar<float>(), 2);
-    const Tensor missing = Tensor::of<float>({4, kNaN, 1, kNaN}, device);
+    const Tensor missing = Tensor::of<float>({4, kFloatNaN, 1, kFloatNaN}, device);
     EXPECT_TRUE(std::isnan(missing.median(0).first.to_scalar<float>()));
     EXPECT_EQ(missing.median(0).second.to_scalar<uint32_t>(), 1U);
     EXPECT_EQ(Tensor::of<int64_t>({7, -3, 9, 1}, device).median_all().to_scalar<int64_t>(), 1);
@@ -125,7 +125,7 @@ TEST(Masks, FillAndSelect) {
   for (const Device& device : host_devices()) {
     const Tensor x = Tensor::of<float>({{1, 2, 3}, {4, 5, 6}}, device);
     const Tensor row = Tensor::of<uint8_t>({0, 1, 0}, device);
-    EXPECT_EQ(x.masked_fill(row, -kInfinity).to_vec2<float>(), (std::vector<F32>{{1, -kInfinity, 3}, {4, -kInfinity, 6}}));
+    EXPECT_EQ(x.masked_fill(row, -kFloatInfinity).to_vec2<float>(), (std::vector<F32>{{1, -kFloatInfinity, 3}, {4, -kFloatInfinity, 6}}));
     EXPECT_EQ(x.masked_fill(Tensor::of<float>({{0.5F}, {0}}, device), 9).to_vec2<float>(), (std::vector<F32>{{9, 9, 9}, {4, 5, 6}}));
     EXPECT_EQ(x.masked_select(row).to_vec1<float>(), (F32{2, 5}));
     EXPECT_EQ(x.masked_select(x.gt(2.5)).to_vec1<float>(), (F32{3, 4, 5, 6}));
@@ -134,7 +134,9 @@ TEST(Masks, FillAndSelect) {
     EXPECT_EQ(x.boolean_mask(Tensor::of<uint8_t>({0, 1}, device)).to_vec2<float>(), (std::vector<F32>{{4, 5, 6}}));
     EXPECT_EQ(x.boolean_mask(x.ne(2)).to_vec1<float>(), (F32{1, 3, 4, 5, 6}));
     EXPECT_EQ(x.boolean_mask(Tensor::of<uint8_t>({0, 0}, device)).shape(), (Shape{0, 3}));
-    EXPECT_NE(message_of([&] { (void)x.masked_fill(Tensor::zeros({4, 2, 3}, DType::u8, device), 0); }).find("masked_fill: the mask"),
+    EXPECT_NE(message_of([&] {
+                (void)x.masked_fill(Tensor::zeros({4, 2, 3}, DType::u8, device), 0);
+              }).find("masked_fill: the mask"),
               std::string::npos);
     EXPECT_NE(message_of([&] { (void)x.boolean_mask(row); }).find("boolean_mask: the mask"), std::string::npos);
   }
@@ -142,7 +144,7 @@ TEST(Masks, FillAndSelect) {
 
 TEST(Masks, NonzeroNamesElementsInRowMajorOrder) {
   for (const Device& device : host_devices()) {
-    const Tensor x = Tensor::of<float>({{0, 2, 0}, {kNaN, 0, -1}}, device);
+    const Tensor x = Tensor::of<float>({{0, 2, 0}, {kFloatNaN, 0, -1}}, device);
     EXPECT_EQ(x.nonzero().to_vec2<uint32_t>(), (std::vector<U32>{{0, 1}, {1, 0}, {1, 2}}));
     EXPECT_EQ(x.t().nonzero().to_vec2<uint32_t>(), (std::vector<U32>{{0, 1}, {1, 0}, {2, 1}}));
     EXPECT_EQ(Tensor::zeros({2, 3}, DType::i64, device).nonzero().shape(), (Shape{0, 2}));
@@ -158,10 +160,10 @@ TEST(Masks, UniqueIsSortedAndCounts) {
     const auto [values, counts] = x.unique_with_counts();
     EXPECT_EQ(values.to_vec1<int64_t>(), x.unique().to_vec1<int64_t>());
     EXPECT_EQ(counts.to_vec1<uint32_t>(), (U32{2, 2, 1, 1}));
-    const Tensor floats = Tensor::of<float>({kNaN, 0, 1, -0.0F, kNaN, -kInfinity}, device);
+    const Tensor floats = Tensor::of<float>({kFloatNaN, 0, 1, -0.0F, kFloatNaN, -kFloatInfinity}, device);
     const F32 found = floats.unique().to_vec1<float>();
     ASSERT_EQ(found.size(), 5U);  // -inf, 0, 1 and each NaN
-    EXPECT_EQ(found[0], -kInfinity);
+    EXPECT_EQ(found[0], -kFloatInfinity);
     EXPECT_TRUE(found[1] == 0 && found[2] == 1 && std::isnan(found[3]) && std::isnan(found[4]));
     EXPECT_EQ(Tensor::zeros({0, 2}, DType::f32, device).unique().shape(), (Shape{0}));
     EXPECT_EQ(Tensor::zeros({0}, DType::f32, device).unique_with_counts().second.shape(), (Shape{0}));

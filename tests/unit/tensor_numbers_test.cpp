@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
 #include "wick/tensor/tensor.h"
 
@@ -16,8 +17,7 @@ namespace {
 using Exact = long double;
 static_assert(std::numeric_limits<Exact>::digits >= 64);
 
-const Device kCpu = Device::cpu();
-constexpr Exact kInfinity = std::numeric_limits<Exact>::infinity();
+constexpr Exact kExactInfinity = std::numeric_limits<Exact>::infinity();
 
 struct Format {
   DType dtype;
@@ -51,7 +51,7 @@ Exact converted(const Format& to, Exact value) {
   const Exact unit = std::ldexp(Exact{1}, std::max(std::ilogb(value), to.least_exponent) - (to.digits - 1));
   const Exact rounded = std::nearbyint(value / unit) * unit;
   if (std::fabs(rounded) <= to.high) return rounded;
-  return std::copysign(saturates ? to.high : kInfinity, value);
+  return std::copysign(saturates ? to.high : kExactInfinity, value);
 }
 
 // Between integers the low bits stay, as two's complement has them.
@@ -113,7 +113,7 @@ std::vector<Exact> samples(const Format& format) {
   for (const Exact magnitude : wanted) {
     for (const Exact value : {magnitude, -magnitude}) values.push_back(converted(format, value));
   }
-  if (format.digits > 0) values.insert(values.end(), {kInfinity, -kInfinity, std::numeric_limits<Exact>::quiet_NaN()});
+  if (format.digits > 0) values.insert(values.end(), {kExactInfinity, -kExactInfinity, std::numeric_limits<Exact>::quiet_NaN()});
   for (Exact& value : values) value = converted(format, value);
   return values;
 }
@@ -188,14 +188,22 @@ TEST(Numbers, OperatorsKeepTheDtypeAndComputeIntegersByValue) {
               << to_string(format.dtype) << " " << name << " " << values[i] << ", " << number;
         }
       };
-      check(tensor + number, [&](Exact x) { return x + exact; }, "x + c");
-      check(number + tensor, [&](Exact x) { return exact + x; }, "c + x");
-      check(tensor - number, [&](Exact x) { return x - exact; }, "x - c");
-      check(number - tensor, [&](Exact x) { return exact - x; }, "c - x");
-      check(tensor * number, [&](Exact x) { return x * exact; }, "x * c");
-      check(number * tensor, [&](Exact x) { return exact * x; }, "c * x");
-      check(tensor / number, [&](Exact x) { return x / exact; }, "x / c");
-      check(number / tensor, [&](Exact x) { return x == 0 ? 0 : exact / x; }, "c / x");
+      check(
+          tensor + number, [&](Exact x) { return x + exact; }, "x + c");
+      check(
+          number + tensor, [&](Exact x) { return exact + x; }, "c + x");
+      check(
+          tensor - number, [&](Exact x) { return x - exact; }, "x - c");
+      check(
+          number - tensor, [&](Exact x) { return exact - x; }, "c - x");
+      check(
+          tensor * number, [&](Exact x) { return x * exact; }, "x * c");
+      check(
+          number * tensor, [&](Exact x) { return exact * x; }, "c * x");
+      check(
+          tensor / number, [&](Exact x) { return x / exact; }, "x / c");
+      check(
+          number / tensor, [&](Exact x) { return x == 0 ? 0 : exact / x; }, "c / x");
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/variable.h"
@@ -15,9 +16,6 @@ namespace {
 
 using Doubles = std::vector<double>;
 using Indices = std::vector<uint32_t>;
-const Device kCpu = Device::cpu();
-
-Doubles gradient_of(const Tensor& root, const Tensor& of) { return backward(root).get(of)->to_vector<double>(); }
 
 TEST(Cumsum, RunsAlongAnyDimension) {
   const Tensor x = Tensor::of<int32_t>({{1, 2, 3}, {4, 5, 6}}, kCpu);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/ops/normalize.h"
@@ -14,14 +15,11 @@
 namespace wick {
 namespace {
 
-const Device kCpu = Device::cpu();
 const Shape kShape({2, 1, 3, 2, 1, 2, 3, 2});  // 144 elements
-
-Tensor count(const Shape& shape) { return Tensor::arange(0, static_cast<double>(shape.elements()), DType::f64, kCpu).reshape(shape); }
 
 // What f gives on a contiguous tensor is what it gives on the same elements with their dimensions stored in reverse.
 void expect_layout_is_no_matter(const std::function<Tensor(const Tensor&)>& f) {
-  const Tensor plain = count(kShape);
+  const Tensor plain = count(kShape, DType::f64);
   const Tensor reversed = plain.permute({7, 6, 5, 4, 3, 2, 1, 0}).copy().permute({7, 6, 5, 4, 3, 2, 1, 0});
   ASSERT_FALSE(reversed.is_contiguous());
   const Tensor expected = f(plain);
@@ -46,16 +44,16 @@ TEST(RankEight, LayoutIsNoMatter) {
   expect_layout_is_no_matter([](const Tensor& t) { return t.index_select(Tensor::of<uint32_t>({2, 0}, kCpu), 6); });
 }
 
-TEST(RankEight, SumOfAllIsThatOfAnArithmeticSeries) { EXPECT_EQ(count(kShape).sum_all().item(), 143 * 144 / 2); }
+TEST(RankEight, SumOfAllIsThatOfAnArithmeticSeries) { EXPECT_EQ(count(kShape, DType::f64).sum_all().item(), 143 * 144 / 2); }
 
 TEST(RankEight, GradientsPassThrough) {
-  const Var x = Var::from_tensor(count(kShape));
+  const Var x = Var::from_tensor(count(kShape, DType::f64));
   const GradStore gradients = backward((x.tensor().permute({7, 0, 6, 1, 5, 2, 4, 3}) * 2.0).sum({1, 2}).sqr().sum_all());
   EXPECT_EQ(gradients.get(x)->shape(), kShape);
 }
 
 TEST(RankNine, IsRefusedByName) {
-  const Tensor t = count(kShape);
+  const Tensor t = count(kShape, DType::f64);
   EXPECT_THROW((void)t.unsqueeze(0), Error);
   EXPECT_THROW((void)Tensor::stack({t, t}, 0), Error);
   EXPECT_THROW((void)t.unfold(2, 2, 1), Error);

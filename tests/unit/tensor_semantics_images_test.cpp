@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
 #include "wick/tensor/tensor.h"
 
@@ -12,8 +13,6 @@ namespace wick {
 namespace {
 
 using testing::ElementsAre;
-
-const Device kCpu = Device::cpu();
 
 // Whole numbers from -3 to 3 without a pattern, so that sums are exact in f32.
 Tensor whole(const Shape& shape, int64_t seed) {

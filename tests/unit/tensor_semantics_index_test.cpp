@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/cpu_tensors.h"
 #include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/tensor/tensor.h"
@@ -16,13 +17,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Device kCpu = Device::cpu();
 constexpr DType kIdDTypes[] = {DType::u8, DType::u32, DType::i64};
-
-// 0, 1, 2, … in that shape.
-Tensor count(const Shape& shape, DType dtype = DType::f32) {
-  return Tensor::arange(0, static_cast<double>(shape.elements()), dtype, kCpu).reshape(shape);
-}
 
 TEST(Gather, TakesOneElementForEachId) {
   const Tensor t = count({4, 3});

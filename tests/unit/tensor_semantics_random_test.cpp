@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "unit/cpu_tensors.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {
 
-const Device kCpu = Device::cpu();
 constexpr DType kFloats[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::f8e4m3};
 
 TEST(Draws, SameSeedGivesTheSameNumbers) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "unit/cpu_tensors.h"
 #include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/tensor/indexer.h"
@@ -22,14 +23,8 @@ using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
 
-const Device kCpu = Device::cpu();
 constexpr DType kPlainDTypes[] = {DType::u8,   DType::u32, DType::i8,  DType::i16, DType::i32,   DType::i64,
                                   DType::bf16, DType::f16, DType::f32, DType::f64, DType::f8e4m3};
-
-// 0, 1, 2, … in that shape.
-Tensor count(const Shape& shape, DType dtype = DType::f32) {
-  return Tensor::arange(0, static_cast<double>(shape.elements()), dtype, kCpu).reshape(shape);
-}
 
 TEST(Creation, ZerosOnesAndFullHoldTheirValueInEveryDType) {
   for (const DType dtype : kPlainDTypes) {
@@ -387,7 +382,9 @@ TEST(Matmul, BatchesBroadcast) {
 TEST(Index, OutOfRangeIsAnError) {
   const Tensor t = count({3, 2});
   for (const uint32_t id : {3U, 4U, 1000000U}) {
-    EXPECT_EQ(code_of([&] { (void)t.index_select(Tensor::from_vector(std::vector<uint32_t>{0, id}, {2}, kCpu), 0); }),
+    EXPECT_EQ(code_of([&] {
+                (void)t.index_select(Tensor::from_vector(std::vector<uint32_t>{0, id}, {2}, kCpu), 0);
+              }),
               ErrorCode::index_out_of_range);
     EXPECT_EQ(code_of([&] { (void)t.embedding(Tensor::from_vector(std::vector<uint32_t>{id}, {1}, kCpu)); }),
               ErrorCode::index_out_of_range);

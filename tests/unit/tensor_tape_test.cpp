@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/cpu_tensors.h"
 #include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/op/op.h"
@@ -20,8 +21,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-const Device kCpu = Device::cpu();
 
 TEST(Tape, ChainOfAMillionOpsNeedsNoStack) {
   // Were backward or the destruction of the tape recursive, a million frames would overflow any stack.

@@ -6,17 +6,12 @@
 #include <numeric>
 #include <vector>
 
+#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
 namespace {
-
-Tensor counted(const Shape& shape) {
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
-  std::iota(values.begin(), values.end(), 0.0F);
-  return Tensor::from_vector(values, shape, Device::cpu());
-}
 
 void expect_error(ErrorCode code, const std::function<void()>& body) {
   try {
@@ -28,7 +23,7 @@ void expect_error(ErrorCode code, const std::function<void()>& body) {
 }
 
 TEST(Tensor, ViewsShareMemoryAndReadInRowMajorOrder) {
-  const Tensor base = counted({2, 3});
+  const Tensor base = count({2, 3});
   const Tensor swapped = base.transpose(0, 1);
   EXPECT_EQ(&swapped.storage()->buffer(), &base.storage()->buffer());
   EXPECT_EQ(swapped.to_vector<float>(), (std::vector<float>{0, 3, 1, 4, 2, 5}));
@@ -38,7 +33,7 @@ TEST(Tensor, ViewsShareMemoryAndReadInRowMajorOrder) {
 }
 
 TEST(Tensor, ContiguousAndReshapeCopyOnlyWhereTheyMust) {
-  const Tensor base = counted({2, 3});
+  const Tensor base = count({2, 3});
   EXPECT_EQ(&base.contiguous().storage()->buffer(), &base.storage()->buffer());
   EXPECT_EQ(&base.reshape({3, 2}).storage()->buffer(), &base.storage()->buffer());
   const Tensor copied = base.transpose(0, 1).reshape({6});
@@ -74,7 +69,7 @@ TEST(Tensor, RefusesBytesThatDoNotFillTheShape) {
   expect_error(ErrorCode::shape_mismatch, [] { (void)Tensor::empty({2, 33}, DType::q8_0, Device::cpu()); });
 }
 
-TEST(Tensor, DescribesItself) { EXPECT_EQ(counted({2, 3}).describe(), "Tensor[[2, 3], f32]"); }
+TEST(Tensor, DescribesItself) { EXPECT_EQ(count({2, 3}).describe(), "Tensor[[2, 3], f32]"); }
 
 TEST(Tensor, IsPlannedOnTheNullDeviceWithoutMemory) {
   const Tensor planned = Tensor::empty({int64_t{1} << 20, int64_t{1} << 20, 64}, DType::f32, Device::null());

@@ -15,7 +15,7 @@
 namespace wick {
 namespace {
 
-using Kind = ChatEventKind;
+using EventKind = ChatEventKind;
 
 // A conversation turn as a client puts it together.
 struct Call {
@@ -37,7 +37,7 @@ std::ostream& operator<<(std::ostream& out, const Turn& turn) {
 std::vector<ChatEvent> joined(const std::vector<ChatEvent>& events) {
   std::vector<ChatEvent> result;
   for (const ChatEvent& event : events) {
-    const bool text = event.kind != Kind::call_begin && event.kind != Kind::call_end;
+    const bool text = event.kind != EventKind::call_begin && event.kind != EventKind::call_end;
     if (text && !result.empty() && result.back().kind == event.kind && result.back().call == event.call) {
       result.back().text += event.text;
     } else {
@@ -64,11 +64,11 @@ Turn assemble(const std::vector<ChatEvent>& events) {
   Turn turn;
   for (const ChatEvent& event : events) {
     switch (event.kind) {
-      case Kind::content: turn.content += event.text; break;
-      case Kind::reasoning: turn.reasoning += event.text; break;
-      case Kind::call_begin: turn.calls.push_back({event.id, event.name, ""}); break;
-      case Kind::arguments: turn.calls.at(static_cast<size_t>(event.call)).arguments += event.text; break;
-      case Kind::call_end: turn.calls.at(static_cast<size_t>(event.call)).ended = true; break;
+      case EventKind::content: turn.content += event.text; break;
+      case EventKind::reasoning: turn.reasoning += event.text; break;
+      case EventKind::call_begin: turn.calls.push_back({event.id, event.name, ""}); break;
+      case EventKind::arguments: turn.calls.at(static_cast<size_t>(event.call)).arguments += event.text; break;
+      case EventKind::call_end: turn.calls.at(static_cast<size_t>(event.call)).ended = true; break;
     }
   }
   return turn;
@@ -278,8 +278,8 @@ TEST(ChatParser, EventsOfRandomTextsDoNotDependOnHowTheyAreCut) {
       EXPECT_EQ(run(options, bytes), whole) << name << ": " << text;
       int64_t open = -1;
       for (const ChatEvent& event : whole) {
-        if (event.kind == Kind::call_begin) open = event.call;
-        if (event.kind == Kind::arguments || event.kind == Kind::call_end) {
+        if (event.kind == EventKind::call_begin) open = event.call;
+        if (event.kind == EventKind::arguments || event.kind == EventKind::call_end) {
           EXPECT_EQ(event.call, open);
         }
       }
@@ -298,7 +298,7 @@ TEST(ChatParser, ArgumentsStreamAsTheyComeIn) {
   (void)parser.push("<tool_call>{\"name\": \"f\", \"arguments\": {\"text\": \"");
   const auto events = parser.push("some words");
   ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].kind, Kind::arguments);
+  EXPECT_EQ(events[0].kind, EventKind::arguments);
   EXPECT_EQ(events[0].text, "some words");
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "shared_data.h"
+#include "text_vectors.h"
 #include "wick/base/error.h"
 
 namespace wick {
@@ -18,13 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using testing::HasSubstr;
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 struct Outcome {
   bool rendered = false;

@@ -17,9 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 using Ids = std::vector<TokenId>;
-constexpr EncodeOptions kPlain{.add_special = false};
 
-void expect_refused(std::string_view bytes, ErrorCode code, const std::vector<std::string>& parts) {
+void expect_file_refused(std::string_view bytes, ErrorCode code, const std::vector<std::string>& parts) {
   try {
     static_cast<void>(Tokenizer::parse(bytes, "some/file"));
     FAIL() << "was read";
@@ -35,8 +34,8 @@ std::string json_with(const std::string& fields) {
 }
 
 TEST(TokenizerFiles, EmptyFileIsNoTokenizer) {
-  expect_refused("", ErrorCode::corrupt_file, {"empty"});
-  expect_refused(" \n", ErrorCode::corrupt_file, {"empty"});
+  expect_file_refused("", ErrorCode::corrupt_file, {"empty"});
+  expect_file_refused(" \n", ErrorCode::corrupt_file, {"empty"});
 }
 
 TEST(TokenizerFiles, FolderWithoutTokenizerNamesWhatItLooksFor) {
@@ -91,26 +90,26 @@ TEST_F(TokenizerFolder, OtherFilesThatAreWrongAreNamed) {
 TEST(TokenizerFiles, JsonThatIsCutOffIsRefused) {
   const std::string whole = read_file(source_file("tests/data/text/byte_fallback.json"));
   for (const size_t length : {size_t{1}, size_t{100}, whole.size() / 2, whole.size() - 2}) {
-    expect_refused(std::string_view(whole).substr(0, length), ErrorCode::corrupt_file, {});
+    expect_file_refused(std::string_view(whole).substr(0, length), ErrorCode::corrupt_file, {});
   }
 }
 
 TEST(TokenizerFiles, JsonPartsThatAreNotKnownAreNamed) {
-  expect_refused(json_with(R"("normalizer": {"type": "Rot13"})"), ErrorCode::unsupported, {"normalizer", "Rot13"});
-  expect_refused(json_with(R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Scissors"}]})"), ErrorCode::unsupported,
-                 {"pre_tokenizer", "[0]", "Scissors"});
-  expect_refused(json_with(R"("decoder": {"type": "Morse"})"), ErrorCode::unsupported, {"decoder", "Morse"});
-  expect_refused(json_with(R"("post_processor": {"type": "Stamp"})"), ErrorCode::unsupported, {"post_processor", "Stamp"});
-  expect_refused(R"({"model": {"type": "Letters", "vocab": {"a": 0}}})", ErrorCode::unsupported, {"Letters"});
+  expect_file_refused(json_with(R"("normalizer": {"type": "Rot13"})"), ErrorCode::unsupported, {"normalizer", "Rot13"});
+  expect_file_refused(json_with(R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Scissors"}]})"),
+                      ErrorCode::unsupported, {"pre_tokenizer", "[0]", "Scissors"});
+  expect_file_refused(json_with(R"("decoder": {"type": "Morse"})"), ErrorCode::unsupported, {"decoder", "Morse"});
+  expect_file_refused(json_with(R"("post_processor": {"type": "Stamp"})"), ErrorCode::unsupported, {"post_processor", "Stamp"});
+  expect_file_refused(R"({"model": {"type": "Letters", "vocab": {"a": 0}}})", ErrorCode::unsupported, {"Letters"});
 }
 
 TEST(TokenizerFiles, JsonWithImpossibleIdsIsRefused) {
-  expect_refused(R"({"model": {"type": "BPE", "vocab": {"a": 4000000000}, "merges": []}})", ErrorCode::corrupt_file, {"4000000000"});
-  expect_refused(R"({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}})", ErrorCode::corrupt_file, {"-1"});
-  expect_refused(R"({"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": []}})", ErrorCode::corrupt_file, {"model.vocab"});
-  expect_refused(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a q"]}})", ErrorCode::corrupt_file, {"merges[0]", "q"});
-  expect_refused(json_with(R"("post_processor": {"type": "BertProcessing", "sep": ["x", 99], "cls": ["a", 0]})"), ErrorCode::corrupt_file,
-                 {"99"});
+  expect_file_refused(R"({"model": {"type": "BPE", "vocab": {"a": 4000000000}, "merges": []}})", ErrorCode::corrupt_file, {"4000000000"});
+  expect_file_refused(R"({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}})", ErrorCode::corrupt_file, {"-1"});
+  expect_file_refused(R"({"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": []}})", ErrorCode::corrupt_file, {"model.vocab"});
+  expect_file_refused(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a q"]}})", ErrorCode::corrupt_file, {"merges[0]", "q"});
+  expect_file_refused(json_with(R"("post_processor": {"type": "BertProcessing", "sep": ["x", 99], "cls": ["a", 0]})"),
+                      ErrorCode::corrupt_file, {"99"});
 }
 
 TEST(TokenizerFiles, JsonMergesMayBePairs) {
@@ -137,14 +136,14 @@ TEST(TokenizerFiles, SentencePieceModelThatIsCutOffIsRefused) {
       EXPECT_EQ(error.code(), ErrorCode::corrupt_file);
     }
   }
-  expect_refused(std::string_view(whole).substr(0, 31), ErrorCode::corrupt_file, {"offset"});
-  expect_refused(std::string_view(whole).substr(0, 30), ErrorCode::corrupt_file, {"cut off"});
+  expect_file_refused(std::string_view(whole).substr(0, 31), ErrorCode::corrupt_file, {"offset"});
+  expect_file_refused(std::string_view(whole).substr(0, 30), ErrorCode::corrupt_file, {"cut off"});
 }
 
 TEST(TokenizerFiles, TiktokenLinesMustBeBase64AndRanksInOrder) {
-  expect_refused("IQ== 0\nIg== 2\n", ErrorCode::corrupt_file, {"line 2", "expected 1"});
-  expect_refused("IQ== 0\n!!!! 1\n", ErrorCode::corrupt_file, {"line 2", "base64"});
-  expect_refused("what is this", ErrorCode::corrupt_file, {"line 1"});
+  expect_file_refused("IQ== 0\nIg== 2\n", ErrorCode::corrupt_file, {"line 2", "expected 1"});
+  expect_file_refused("IQ== 0\n!!!! 1\n", ErrorCode::corrupt_file, {"line 2", "base64"});
+  expect_file_refused("what is this", ErrorCode::corrupt_file, {"line 1"});
 }
 
 TEST(TokenizerFiles, LlamaThreeRanksImplyItsSpecialTokens) {

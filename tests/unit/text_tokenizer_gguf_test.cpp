@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "shared_data.h"
+#include "text_vectors.h"
 #include "wick/base/error.h"
 #include "wick/base/log.h"
 #include "wick/formats/gguf.h"
@@ -22,7 +23,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Ids = std::vector<TokenId>;
-constexpr EncodeOptions kPlain{.add_special = false};
 
 // A vocabulary as a GGUF file writes it, made by hand.
 struct Recipe {

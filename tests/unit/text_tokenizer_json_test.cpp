@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "text_vectors.h"
 #include "wick/base/error.h"
 #include "wick/text/streaming_detokenizer.h"
 #include "wick/text/tokenizer.h"
@@ -14,7 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 using Ids = std::vector<TokenId>;
-constexpr EncodeOptions kPlain{.add_special = false};
 
 std::shared_ptr<const Tokenizer> parse(const std::string& model, const std::string& fields = "") {
   return Tokenizer::parse(R"({"model":)" + model + (fields.empty() ? "" : "," + fields) + "}", "test.json");

@@ -13,6 +13,8 @@
 
 namespace wick {
 
+inline constexpr EncodeOptions kPlain{.add_special = false};
+
 struct TokenVector {
   std::string text;
   std::vector<TokenId> ids;

@@ -17,17 +17,17 @@ namespace {
 
 using Ids = std::vector<TokenId>;
 
-struct Piece {
+struct WordPiece {
   std::string text;
   TokenKind kind = TokenKind::normal;
 };
 
 constexpr TokenId kUnknown = 0;
 
-Vocabulary vocabulary_of(const std::vector<Piece>& pieces) {
+Vocabulary vocabulary_of(const std::vector<WordPiece>& pieces) {
   Vocabulary vocabulary;
   vocabulary.add("[UNK]", TokenKind::control, 0);
-  for (const Piece& piece : pieces) vocabulary.add(piece.text, piece.kind, 0);
+  for (const WordPiece& piece : pieces) vocabulary.add(piece.text, piece.kind, 0);
   vocabulary.build_index();
   return vocabulary;
 }
@@ -81,13 +81,13 @@ Ids encode(const WordPieceModel& model, std::string_view word) {
   return ids;
 }
 
-void expect_quadratic_cut(const std::vector<Piece>& pieces, const WordPieceOptions& options, std::string_view word) {
+void expect_quadratic_cut(const std::vector<WordPiece>& pieces, const WordPieceOptions& options, std::string_view word) {
   const Vocabulary vocabulary = vocabulary_of(pieces);
   ASSERT_EQ(encode(WordPieceModel(vocabulary, options), word), QuadraticCut(vocabulary, options).encode(word)) << word;
 }
 
 // Those of Hugging Face's files, of GGUF, and of neither.
-WordPieceOptions random_options(std::mt19937& random) {
+WordPieceOptions random_word_piece_options(std::mt19937& random) {
   WordPieceOptions options = {.unknown = kUnknown};
   if (random() % 2 == 0) options.continuing_prefix = "";
   if (random() % 2 == 0) options.first_prefix = "\u2581";
@@ -95,8 +95,8 @@ WordPieceOptions random_options(std::mt19937& random) {
   return options;
 }
 
-std::vector<Piece> random_pieces(std::mt19937& random, const WordPieceOptions& options, size_t kinds) {
-  std::vector<Piece> pieces;
+std::vector<WordPiece> random_pieces(std::mt19937& random, const WordPieceOptions& options, size_t kinds) {
+  std::vector<WordPiece> pieces;
   for (const std::string& letter : kLetters) {
     if (random() % 16 != 0) pieces.push_back({options.first_prefix + letter});
     if (random() % 16 != 0) pieces.push_back({options.continuing_prefix + letter});
@@ -114,8 +114,8 @@ TEST(WordPieceModel, CutsAsTheQuadraticSearchDoes) {
   std::mt19937 random(1);
   for (int round = 0; round < 4000; ++round) {
     const size_t kinds = 1 + random() % kLetters.size();
-    const WordPieceOptions options = random_options(random);
-    const std::vector<Piece> pieces = random_pieces(random, options, kinds);
+    const WordPieceOptions options = random_word_piece_options(random);
+    const std::vector<WordPiece> pieces = random_pieces(random, options, kinds);
     // A word of letters and pieces, long ones among them.
     std::string word;
     for (size_t parts = random() % 12; parts > 0; --parts) {
@@ -133,8 +133,8 @@ TEST(WordPieceModel, CutsAsTheQuadraticSearchDoes) {
 TEST(WordPieceModel, CutsByDeepPiecesAsTheQuadraticSearchDoes) {
   std::mt19937 random(2);
   for (int round = 0; round < 200; ++round) {
-    const WordPieceOptions options = random_options(random);
-    std::vector<Piece> pieces = {{options.first_prefix + "a"}, {options.continuing_prefix + "a"}, {options.continuing_prefix + "b"}};
+    const WordPieceOptions options = random_word_piece_options(random);
+    std::vector<WordPiece> pieces = {{options.first_prefix + "a"}, {options.continuing_prefix + "a"}, {options.continuing_prefix + "b"}};
     for (size_t more = 1 + random() % 8; more > 0; --more) {
       const std::string& prefix = random() % 4 == 0 ? options.first_prefix : options.continuing_prefix;
       std::string text(1 + random() % 120, 'a');

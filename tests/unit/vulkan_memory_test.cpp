@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-using VulkanMemory = OnVulkan;
+using VulkanBlocks = OnVulkan;
 
 std::vector<uint8_t> random_bytes(size_t count, uint32_t seed) {
   std::mt19937 random(seed);
@@ -20,7 +20,7 @@ std::vector<uint8_t> random_bytes(size_t count, uint32_t seed) {
   return bytes;
 }
 
-TEST_P(VulkanMemory, BytesOfEverySizeComeBack) {
+TEST_P(VulkanBlocks, BytesOfEverySizeComeBack) {
   for (const size_t bytes : {size_t{1}, size_t{3}, size_t{255}, size_t{4097}, (size_t{1} << 20) + 1, (size_t{9} << 20) + 5}) {
     const std::vector<uint8_t> numbers = random_bytes(bytes, static_cast<uint32_t>(bytes));
     EXPECT_EQ(download<uint8_t>(*upload(numbers)), numbers) << bytes;
@@ -28,7 +28,7 @@ TEST_P(VulkanMemory, BytesOfEverySizeComeBack) {
 }
 
 // Against the same steps on an ordinary vector.
-TEST_P(VulkanMemory, UploadsCopiesAndFillsOfAnyBytesAreThoseOfAVector) {
+TEST_P(VulkanBlocks, UploadsCopiesAndFillsOfAnyBytesAreThoseOfAVector) {
   constexpr size_t kBytes = 1000;
   std::mt19937 random(11);
   const auto below = [&](size_t end) { return static_cast<size_t>(random()) % end; };
@@ -53,7 +53,7 @@ TEST_P(VulkanMemory, UploadsCopiesAndFillsOfAnyBytesAreThoseOfAVector) {
   EXPECT_EQ(download<uint8_t>(*buffers[1]), expected[1]);
 }
 
-TEST_P(VulkanMemory, ManySmallBlocksKeepTheirOwnBytes) {
+TEST_P(VulkanBlocks, ManySmallBlocksKeepTheirOwnBytes) {
   std::vector<std::unique_ptr<Buffer>> blocks;
   for (uint32_t i = 0; i < 5000; ++i) blocks.push_back(upload(std::vector<uint32_t>(1 + i % 700, i)));
   for (uint32_t i = 0; i < blocks.size(); i += 97) {
@@ -61,13 +61,13 @@ TEST_P(VulkanMemory, ManySmallBlocksKeepTheirOwnBytes) {
   }
 }
 
-TEST_P(VulkanMemory, ABlockThatDoesNotFitIsAnErrorWithItsSize) {
+TEST_P(VulkanBlocks, ABlockThatDoesNotFitIsAnErrorWithItsSize) {
   const size_t bytes = size_t{1} << 50;
   EXPECT_THAT([&] { static_cast<void>(allocate(bytes)); }, testing::ThrowsMessage<Error>(HasSubstr(std::to_string(bytes))));
   EXPECT_EQ(download<uint32_t>(*upload(std::vector<uint32_t>{42})), std::vector<uint32_t>{42});
 }
 
-INSTANTIATE_TEST_SUITE_P(, VulkanMemory, testing::Values("plain", "native"), variant_name);
+INSTANTIATE_TEST_SUITE_P(, VulkanBlocks, testing::Values("plain", "native"), variant_name);
 
 }  // namespace
 }  // namespace wick::vulkan

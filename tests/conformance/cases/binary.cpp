@@ -2,16 +2,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "conformance/case.h"
 #include "wick/tensor/ops/binary.h"
 
 namespace wick::conformance {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 const std::vector<double> kSpecials = {0.0,   -0.0, 1,    -1,  kNaN, kInfinity, -kInfinity, 3e38, -3e38, 1e-40, -1e-40, 88.5,
                                        -88.5, 104,  -104, 0.5, 1e-8, -89,       -95,        -150, -1000, 1000,  -1e30};
@@ -69,13 +65,8 @@ void add_binary_specials(CaseList& list, BinaryKind kind, DType dtype, const std
   });
 }
 
-std::vector<Shape> ranks() {
-  return {
-      {}, {1}, {7}, {3, 5}, {2, 3, 5}, {2, 3, 2, 3}, {2, 1, 3, 2, 3}, {2, 2, 1, 2, 2, 3}, {1, 2, 2, 1, 2, 2, 3}, {2, 1, 2, 2, 1, 2, 2, 3}};
-}
-
 void add_binaries(CaseList& list, BinaryKind kind) {
-  for (const Shape& shape : ranks()) {
+  for (const Shape& shape : shapes_of_every_rank()) {
     for (const View view : views_of(shape)) {
       add_binary(list, kind, shape, shape, DType::f32, view, View::contiguous);
       add_binary(list, kind, shape, shape, DType::f32, View::contiguous, view);
@@ -152,7 +143,7 @@ void add_compare_specials(CaseList& list, CompareKind kind, DType dtype) {
 void add_comparisons(CaseList& list) {
   for (size_t id = 0; id < kCompareKinds.size(); ++id) {
     const auto kind = static_cast<CompareKind>(id);
-    for (const Shape& shape : ranks()) {
+    for (const Shape& shape : shapes_of_every_rank()) {
       for (const View view : views_of(shape)) {
         add_compare(list, kind, shape, shape, DType::f32, view, View::contiguous);
         add_compare(list, kind, {}, shape, DType::f32, View::contiguous, view);
@@ -213,7 +204,7 @@ void add_choices(CaseList& list) {
       add_choice(list, {{130, 70}, {130, 70}, {130, 70}}, condition, dtype, View::transposed, View::transposed);
     }
   }
-  for (const Shape& shape : ranks()) {
+  for (const Shape& shape : shapes_of_every_rank()) {
     for (const View view : views_of(shape)) add_choice(list, {shape, shape, {}}, DType::u8, DType::f32, view, View::contiguous);
   }
   add_choice(list, {{0, 3}, {3}, {}}, DType::u8, DType::f32, View::contiguous, View::contiguous);

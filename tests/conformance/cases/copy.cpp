@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "conformance/case.h"
 #include "wick/quant/block_format.h"
@@ -13,9 +12,6 @@
 
 namespace wick::conformance {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Numbers at the ends of the dtypes, halfway between two of their values, and not numbers at all.
 const std::vector<double> kEdges = {
@@ -105,11 +101,6 @@ void add_fill(CaseList& list, const Shape& shape, DType dtype, View view, double
   });
 }
 
-std::vector<Shape> ranks() {
-  return {
-      {}, {1}, {7}, {3, 5}, {2, 3, 5}, {2, 3, 2, 3}, {2, 1, 3, 2, 3}, {2, 2, 1, 2, 2, 3}, {1, 2, 2, 1, 2, 2, 3}, {2, 1, 2, 2, 1, 2, 2, 3}};
-}
-
 void add_plain(CaseList& list) {
   for (const DType from : kPlainDTypes) {
     for (const DType to : kPlainDTypes) {
@@ -129,7 +120,7 @@ void add_plain(CaseList& list) {
                  {16842753, 33685505, 33685503, 2049, 2051, 65519, 65521, 16777217, 16777219});
     }
   }
-  for (const Shape& shape : ranks()) {
+  for (const Shape& shape : shapes_of_every_rank()) {
     for (const View view : views_of(shape)) {
       for (const View target : target_views_of(shape)) add_pair(list, DType::f32, DType::f32, shape, view, target);
     }
@@ -166,7 +157,7 @@ void add_copy_cases(CaseList& list) {
   }
   for (const View view : target_views_of({3, 256})) add_quantized(list, DType::i2_s, DType::f32, {3, 256}, view);
   for (const DType dtype : kPlainDTypes) {
-    for (const Shape& shape : ranks()) {
+    for (const Shape& shape : shapes_of_every_rank()) {
       for (const View view : target_views_of(shape)) add_fill(list, shape, dtype, view, 7);
     }
     for (const double value : {0.0, -3.75, 300.0, 1e30, -1e30, kNaN, kInfinity, -kInfinity})

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "conformance/case.h"
 #include "wick/tensor/ops/dispatch.h"
@@ -167,7 +166,6 @@ void add_pools(CaseList& list) {
     }
   }
   // Ties go to the first, and NaN is larger than anything.
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   const std::vector<std::pair<std::string, std::vector<double>>> specials = {
       {"ties", {1, 1, 2, 2}}, {"nan", {1, kNaN, 2, 3, 0}}, {"infinity", {-HUGE_VAL, -HUGE_VAL, HUGE_VAL}}};
   for (const auto& [note, values] : specials) {

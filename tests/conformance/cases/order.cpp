@@ -2,15 +2,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "conformance/case.h"
 
 namespace wick::conformance {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Sums are in f64: each of at most n additions rounds a sum of at most Σ |x|.
 Bound cumsum_bound(DType dtype) {

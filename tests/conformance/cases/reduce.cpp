@@ -3,16 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "conformance/case.h"
 #include "wick/tensor/ops/dispatch.h"
 
 namespace wick::conformance {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 const std::vector<ReduceKind> kKinds = {ReduceKind::sum, ReduceKind::mean,   ReduceKind::min,
                                         ReduceKind::max, ReduceKind::argmin, ReduceKind::argmax};
@@ -82,7 +78,7 @@ void add_values(CaseList& list, ReduceKind kind, DType dtype, const std::string&
   });
 }
 
-void add_extremes(CaseList& list) {
+void add_extreme_reductions(CaseList& list) {
   for (const ReduceKind kind : kKinds) {
     for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
       add_values(list, kind, dtype, "the first of equal ones", {1, 5, 5, 2, 5, 1});
@@ -140,7 +136,7 @@ void add_reduce_cases(CaseList& list) {
     add(list, kind, 2, {7, 6, 2, 2, 2, 2, 2, 2}, DType::f32, View::permuted);
     add(list, kind, 1, {0, 5}, DType::f32, View::contiguous);
   }
-  add_extremes(list);
+  add_extreme_reductions(list);
 }
 
 }  // namespace wick::conformance

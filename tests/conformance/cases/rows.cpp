@@ -3,16 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "conformance/case.h"
 #include "wick/tensor/ops/normalize.h"
 
 namespace wick::conformance {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<int64_t> widths() {
   std::vector<int64_t> result;
@@ -161,7 +157,7 @@ void add_add_rms_norm(CaseList& list, const Shape& shape, DType dtype, DType wei
   });
 }
 
-void add_extremes(CaseList& list) {
+void add_extreme_rows(CaseList& list) {
   add_softmax_of(list, "one infinity is a row of NaN", {1, kInfinity, 2});
   add_softmax_of(list, "minus infinity has no weight", {1, -kInfinity, 2, -kInfinity, 0, -kInfinity, -kInfinity, -1, -kInfinity});
   add_softmax_of(list, "only minus infinity", std::vector<double>(19, -kInfinity));
@@ -216,7 +212,7 @@ void add_row_cases(CaseList& list) {
     add_softmax(list, shape, DType::f64, View::flipped, {-4, 4});
   }
   add_rms_norm(list, {3, 33}, DType::f32, DType::f32, View::contiguous, {-1e-4, 1e-4});
-  add_extremes(list);
+  add_extreme_rows(list);
 }
 
 }  // namespace wick::conformance

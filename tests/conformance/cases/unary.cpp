@@ -5,23 +5,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "conformance/case.h"
 
 namespace wick::conformance {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // A result below the normal numbers of f32 may become 0.
 constexpr double kFlushed = 0x1p-126;
 
-const std::vector<double> kSpecials = {0.0,        -0.0,  1,     -1,   kNaN,  kInfinity, -kInfinity, 3e38,  -3e38, 1e-40, -1e-40, 88.5,
-                                       -88.5,      104,   -104,  0.5,  -0.5,  1.5,       -1.5,       2.5,   -2.5,  1e-8,  -1e-8,  -89,
-                                       -95,        -150,  -1000, 1000, -1e30, 1e30,      39001,      -5e4,  3,     -3,    3.2,    -3.2,
-                                       0.999,      1.001, 710,   -745, 2e-45, 1e6,       6,          8.3e6, -4,    -5.75, 10,     -10,
-                                       0.49999997, 1e-4,  20,    -20,  1e15,  -1e15,     4.5,        5.5};
+const std::vector<double> kSpecialNumbers = {
+    0.0,   -0.0,  1,     -1,    kNaN, kInfinity, -kInfinity, 3e38, -3e38, 1e-40, -1e-40, 88.5,  -88.5, 104,
+    -104,  0.5,   -0.5,  1.5,   -1.5, 2.5,       -2.5,       1e-8, -1e-8, -89,   -95,    -150,  -1000, 1000,
+    -1e30, 1e30,  39001, -5e4,  3,    -3,        3.2,        -3.2, 0.999, 1.001, 710,    -745,  2e-45, 1e6,
+    6,     8.3e6, -4,    -5.75, 10,   -10,       0.49999997, 1e-4, 20,    -20,   1e15,   -1e15, 4.5,   5.5};
 
 // A function's name with its parameters.
 std::string name_of(const UnaryParams& params) {
@@ -135,11 +132,6 @@ void add_values(CaseList& list, const UnaryParams& params, DType dtype, View vie
   });
 }
 
-std::vector<Shape> ranks() {
-  return {
-      {}, {1}, {7}, {3, 5}, {2, 3, 5}, {2, 3, 2, 3}, {2, 1, 3, 2, 3}, {2, 2, 1, 2, 2, 3}, {1, 2, 2, 1, 2, 2, 3}, {2, 1, 2, 2, 1, 2, 2, 3}};
-}
-
 std::vector<UnaryParams> functions() {
   std::vector<UnaryParams> list;
   for (size_t kind = 0; kind < kUnaryKinds.size(); ++kind) {
@@ -158,7 +150,7 @@ std::vector<UnaryParams> functions() {
 }
 
 void add_function(CaseList& list, const UnaryParams& params) {
-  for (const Shape& shape : ranks()) {
+  for (const Shape& shape : shapes_of_every_rank()) {
     for (const View view : views_of(shape)) add(list, params, shape, DType::f32, view);
   }
   for (const DType dtype : kPlainDTypes) {
@@ -169,9 +161,9 @@ void add_function(CaseList& list, const UnaryParams& params) {
   for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{0, 3}}) add(list, params, shape, DType::f32, View::contiguous);
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::f8e4m3}) {
     // Where e^x overflows a narrow dtype is a matter of its last place.
-    add_values(list, params, dtype, View::contiguous, kSpecials);
+    add_values(list, params, dtype, View::contiguous, kSpecialNumbers);
   }
-  add_values(list, params, DType::f32, View::strided, kSpecials);
+  add_values(list, params, DType::f32, View::strided, kSpecialNumbers);
   add_values(list, params, DType::u8, View::contiguous, {0, 1, 2, 3, 127, 128, 200, 255});
   add_values(list, params, DType::i8, View::contiguous, {0, 1, -1, 2, -2, -3, 7, -7, 100, 127, -128});
   add_values(list, params, DType::i16, View::contiguous, {0, 1, -1, 2, -2, -3, 7, -7, 300, 32767, -32768});
