@@ -28,12 +28,19 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_SYSTEM_NAME STREQUAL "Darwin")
 endif()
 # Code that runs a few times for each op, file or command is compiled for size: programs that hold it are a third smaller, and what takes
 # time is in the loops of the backends, the quantized formats, the tokenizer and the sampler. Builds that check the code set
-# WICK_SMALL_CODE to OFF.
-set(WICK_SMALL_CODE_FLAGS $<$<AND:$<BOOL:${WICK_SMALL_CODE}>,$<NOT:$<CONFIG:Debug>>>:-Os>)
+# WICK_SMALL_CODE to OFF, or to QUICK.
+set(WICK_SMALL_CODE_FLAGS)
+if(WICK_SMALL_CODE STREQUAL "QUICK")
+  set(WICK_SMALL_CODE_FLAGS $<$<NOT:$<CONFIG:Debug>>:-O1>)
+elseif(WICK_SMALL_CODE)
+  set(WICK_SMALL_CODE_FLAGS $<$<NOT:$<CONFIG:Debug>>:-Os>)
+endif()
 # The code whose speed matters: with the vectors of -O3, but without its copies for special cases and its unrolled ends of loops, which
 # gain nothing there. The loops of the CPU backend choose for themselves.
-set(WICK_FAST_CODE_FLAGS
-    "$<$<AND:$<BOOL:${WICK_SMALL_CODE}>,$<CONFIG:Release>>:-O2;-ftree-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>>")
+set(WICK_FAST_CODE_FLAGS)
+if(WICK_SMALL_CODE AND NOT WICK_SMALL_CODE STREQUAL "QUICK")
+  set(WICK_FAST_CODE_FLAGS "$<$<CONFIG:Release>:-O2;-ftree-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>>")
+endif()
 # GCC collects its garbage whenever memory has grown by a third, beginning at 128 MB; later, it is a tenth faster and takes a third more.
 target_compile_options(wick_compiler INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=500000>)
 
@@ -62,13 +69,13 @@ function(wick_reuse_precompiled target kind)
   if(NOT WICK_PRECOMPILE)
     return()
   endif()
-  string(TOUPPER ${kind} upper)
-  if(NOT WICK_SMALL_CODE)
-    set(kind all)  # none has flags
+  if(NOT WICK_FAST_CODE_FLAGS)
+    set(kind fast)  # of no flags, which those of small code fit as well
   endif()
   set(headers wick_precompiled_${kind})
   if(NOT TARGET ${headers})
     find_package(fmt REQUIRED)
+    string(TOUPPER ${kind} upper)
     file(WRITE ${PROJECT_BINARY_DIR}/${headers}.cpp "")
     add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/${headers}.cpp)
     target_link_libraries(${headers} PRIVATE wick_compiler fmt::fmt)
