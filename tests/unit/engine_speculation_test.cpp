@@ -72,7 +72,7 @@ TEST(Speculation, LengthsAreThoseThatYieldTheMostTokensASecond) {
     }
     return tokens / cost.seconds(rows);
   };
-  const std::vector<int64_t> chosen = choose_lengths(proposals, cost, 3, 3, 0);
+  const std::vector<int64_t> chosen = choose_lengths(proposals, cost, {3, 3}, 0).lengths;
   double best = 0;
   for (int64_t a = 0; a <= 6; ++a) {
     for (int64_t b = 0; b <= 6; ++b) {
@@ -80,8 +80,61 @@ TEST(Speculation, LengthsAreThoseThatYieldTheMostTokensASecond) {
     }
   }
   EXPECT_NEAR(rate(chosen), best, best * 1e-9);
-  EXPECT_EQ(choose_lengths(proposals, cost, 3, 3, 1.0), (std::vector<int64_t>{0, 0, 0})) << "where drafting takes long";
-  EXPECT_EQ(choose_lengths(proposals, StepCost(), 3, 3, 0), (std::vector<int64_t>{0, 0, 0}));
+  EXPECT_EQ(choose_lengths(proposals, cost, {3, 3}, 1.0).lengths, (std::vector<int64_t>{0, 0, 0})) << "where drafting takes long";
+  EXPECT_EQ(choose_lengths(proposals, StepCost(), {3, 3}, 0).lengths, (std::vector<int64_t>{0, 0, 0}));
+}
+
+// A step ahead of the host takes 0.3 ms; one that the host waits for 0.5 ms, and 0.01 ms more for each row: it pays from 0.7 tokens more
+// on.
+TEST(Speculation, AStepThatTheHostWaitsForHasToYieldMoreThanOneAheadOfIt) {
+  StepCost ahead, waited;
+  for (int step = 0; step < 60; ++step) {
+    ahead.add(1, 0.0003);
+    waited.add(2 + step % 16, 0.0005 + 0.00001 * static_cast<double>(2 + step % 16));
+  }
+  const auto step_of = [&](double probability, int64_t most) {
+    return choose_lengths(std::vector<Proposal>{{probability, most}}, waited, {1, 1}, 0);
+  };
+  EXPECT_TRUE(pays(step_of(0.9, 16), ahead, 1));
+  EXPECT_GT(step_of(0.9, 16).lengths[0], 8) << "rows cost little";
+  EXPECT_FALSE(pays(step_of(0.3, 16), ahead, 1)) << "0.4 tokens more";
+  EXPECT_FALSE(pays(step_of(0.6, 1), ahead, 1));
+  EXPECT_FALSE(pays(step_of(0.9, 0), ahead, 1)) << "nothing is proposed";
+  EXPECT_TRUE(pays(step_of(0.3, 16), StepCost(), 1)) << "no step has run ahead";
+}
+
+// A device records steps of up to 8 rows, with room for 1, 2, 4 or 8: a row of that room costs nothing, one beyond 8 rows ends the
+// recording.
+TEST(Speculation, ARecordedStepIsFilledAndStaysRecorded) {
+  StepCost cost;
+  for (int step = 0; step < 60; ++step) cost.add(1 + step % 8, 0.001 + 0.0003 * static_cast<double>(1 + step % 8));
+  const auto lengths_of = [&](double probability, int64_t rows, int64_t recorded) {
+    std::vector<Proposal> proposals(static_cast<size_t>(rows), {0, 0});
+    proposals[0] = {probability, 16};
+    return choose_lengths(proposals, cost, {rows, rows, recorded}, 0).lengths[0];
+  };
+  EXPECT_EQ(lengths_of(0.999, 1, 0), 16);
+  EXPECT_EQ(lengths_of(0.999, 1, 8), 7) << "8 rows";
+  EXPECT_EQ(lengths_of(0.999, 3, 8), 5);
+  EXPECT_EQ(lengths_of(0.999, 8, 8), 0) << "no row is left";
+  EXPECT_EQ(lengths_of(0.999, 9, 8), 16) << "is not recorded anyway";
+  EXPECT_EQ(lengths_of(0.6, 1, 0), 2);
+  EXPECT_EQ(lengths_of(0.6, 1, 8), 3) << "the fourth row is there";
+  EXPECT_EQ(lengths_of(0.05, 1, 8), 0) << "a plain step is not filled";
+}
+
+// So that a first step which had to compile its kernels does not end speculation for good.
+TEST(Speculation, ACostThatIsNotMeasuredAgainIsForgotten) {
+  StepCost cost;
+  cost.add(4, 2.0);
+  EXPECT_TRUE(cost.known());
+  int steps = 0;
+  for (; cost.known() && steps < 1000; ++steps) cost.fade();
+  EXPECT_GT(steps, 10);
+  EXPECT_LT(steps, 300);
+  EXPECT_EQ(cost.seconds(1), 0);
+  for (int step = 0; step < 60; ++step) cost.add(1 + step % 8, 0.001);
+  EXPECT_NEAR(cost.seconds(1), 0.001, 0.0003) << "and what is old counts for little";
 }
 
 TEST(Speculation, ATextThatRepeatsItselfTakesFewSteps) {
@@ -107,7 +160,7 @@ TEST(Speculation, ATextThatRepeatsItselfTakesFewSteps) {
 TEST(Speculation, WhereRowsCostAsMuchAsStepsNothingIsProposed) {
   StepCost cost;
   for (int step = 0; step < 60; ++step) cost.add(1 + step % 8, 0.001 * static_cast<double>(1 + step % 8));
-  EXPECT_EQ(choose_lengths(std::vector<Proposal>{{0.95, 16}}, cost, 1, 1, 0), (std::vector<int64_t>{0}));
+  EXPECT_EQ(choose_lengths(std::vector<Proposal>{{0.95, 16}}, cost, {1, 1}, 0).lengths, (std::vector<int64_t>{0}));
 }
 
 // Half of the tokens are the likeliest one, the others random: much of what is proposed is wrong.

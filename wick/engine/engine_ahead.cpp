@@ -54,6 +54,7 @@ void EngineCore::draw(const std::vector<Work>& works, const Tensor& logits, Engi
 void EngineCore::queue_draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin) {
   auto next = std::make_unique<Ahead>();
   next->begin = begin;
+  next->prepared = step_was_prepared_;
   std::vector<SampleSettings> settings;
   for (const Work& work : works) {
     next->computed += work.rows();
@@ -97,8 +98,10 @@ bool EngineCore::would_propose(const std::vector<Work>& works) {
   }
   if (!any) return false;
   if (!options_.speculation.adaptive) return true;
-  const std::vector<int64_t> lengths = choose_lengths(proposals, cost_, std::ssize(works), std::ssize(works), 0);
-  if (std::any_of(lengths.begin(), lengths.end(), [](int64_t length) { return length > 0; })) return true;
+  const auto rows = std::ssize(works);
+  const StepCost& cost = cost_.known() ? cost_ : ahead_cost_;
+  if (pays(choose_lengths(proposals, cost, {rows, rows, model_->recorded_rows()}, 0), ahead_cost_, rows)) return true;
+  cost_.fade();
   for (const Work& work : works) work.sequence->acceptance.fade();
   return false;
 }
@@ -162,7 +165,8 @@ void EngineCore::collect(Ahead& ahead) {
   // From the end of the step before it, if that came later than its own begin.
   const double seconds = seconds_between(std::max(ahead.begin, last_collected_), now);
   last_collected_ = now;
-  if (ahead.computed <= kMostCostRows) cost_.add(ahead.computed, seconds);
+  // A recording of the step behind it delays what is read of this one.
+  if (ahead.computed <= kMostCostRows && ahead.prepared && step_was_prepared_) ahead_cost_.add(ahead.computed, seconds);
   for (size_t row = 0; row < ahead.rows.size(); ++row) {
     Sequence* const sequence = ahead.rows[row].sequence;
     if (sequence != nullptr && !sequence->ended) take_drawn(*sequence, ahead.rows[row].position, ahead.host[row]);

@@ -93,6 +93,7 @@ class EngineCore {
     std::vector<TokenId> host;
     std::unique_ptr<Event> done;  // they are in `host`
     int64_t computed = 0;         // rows of the step
+    bool prepared = true;         // step_was_prepared_ behind it
     EngineClock::time_point begin;
   };
 
@@ -185,7 +186,10 @@ class EngineCore {
   Scheduler scheduler_;
   std::unique_ptr<DraftModel> draft_;  // may be none
   bool may_speculate_ = false;
-  StepCost cost_;
+  // The last forward() took as long as later ones like it will: nothing was recorded for them.
+  bool step_was_prepared_ = true;
+  StepCost cost_;        // of steps that the host waits for
+  StepCost ahead_cost_;  // of those that run ahead of it
   std::vector<std::shared_ptr<ActiveRequest>> embeddings_;  // that wait
   std::vector<std::shared_ptr<ActiveRequest>> touched_;     // that have something to tell
   uint64_t private_identities_ = 0;

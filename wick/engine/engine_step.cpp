@@ -107,7 +107,8 @@ void EngineCore::propose(std::vector<Work>& works) {
   const double drafting = draft_ == nullptr ? 0 : draft_->seconds_per_token();
   std::vector<int64_t> lengths;
   if (options_.speculation.adaptive) {
-    lengths = choose_lengths(proposals, cost_, rows, tokens, drafting);
+    const StepCost& cost = cost_.known() ? cost_ : ahead_cost_;
+    lengths = choose_lengths(proposals, cost, {rows, tokens, model_->recorded_rows()}, drafting).lengths;
   } else {
     for (const Proposal& proposal : proposals) lengths.push_back(proposal.most);
   }
@@ -194,7 +195,10 @@ Tensor EngineCore::forward(std::vector<Work>& works, const Tensor& earlier) {
   }
   // Only if nobody wants the step any more: the others would wait for nothing.
   const auto stop = [&] { return std::all_of(works.begin(), works.end(), [&](const Work& work) { return is_unwanted(*work.sequence); }); };
-  return model_->forward(batch, *pool_, {.result = ModelResult::logits, .stop = stop, .earlier = earlier});
+  const int64_t replays = pool_->recorded_steps().replays();
+  Tensor logits = model_->forward(batch, *pool_, {.result = ModelResult::logits, .stop = stop, .earlier = earlier});
+  step_was_prepared_ = batch.rows() > model_->recorded_rows() || pool_->recorded_steps().replays() > replays;
+  return logits;
 }
 
 void EngineCore::run(std::vector<Work>& works) {
@@ -239,7 +243,7 @@ void EngineCore::run(std::vector<Work>& works) {
     const auto own = host.subspan(static_cast<size_t>(work.first_result) * width, static_cast<size_t>(work.results) * width);
     if (!work.sequence->ended) take_results(work, own);
   }
-  if (computed <= kMostCostRows) cost_.add(computed, seconds);
+  if (computed <= kMostCostRows && step_was_prepared_) cost_.add(computed, seconds);
 }
 
 void EngineCore::prepare_masks(const std::vector<Work>& works) {

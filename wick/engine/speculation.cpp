@@ -1,7 +1,9 @@
 #include "wick/engine/speculation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <queue>
 #include <utility>
 
@@ -58,6 +60,7 @@ void Acceptance::fade() noexcept {
 }
 
 void StepCost::add(int64_t rows, double seconds) noexcept {
+  if (!known()) *this = {};
   // A step that was disturbed must not count for many.
   if (weight_ > 2) seconds = std::min(seconds, 3 * this->seconds(rows));
   const auto x = static_cast<double>(rows);
@@ -69,8 +72,12 @@ void StepCost::add(int64_t rows, double seconds) noexcept {
   product_ += x * seconds;
 }
 
+void StepCost::fade() noexcept {
+  for (double* sum : {&weight_, &rows_, &rows_squared_, &seconds_, &product_}) *sum *= kFade;
+}
+
 double StepCost::row_seconds() const noexcept {
-  if (weight_ <= 0) return 0;
+  if (!known()) return 0;
   const double mean_rows = rows_ / weight_;
   const double mean = seconds_ / weight_;
   const double assumed = mean / (1 / kAssumedRowShare + mean_rows - 1);
@@ -82,32 +89,47 @@ double StepCost::row_seconds() const noexcept {
 }
 
 double StepCost::seconds(int64_t rows) const noexcept {
-  if (weight_ <= 0) return 0;
+  if (!known()) return 0;
   return std::max(0.0, seconds_ / weight_ + (static_cast<double>(rows) - rows_ / weight_) * row_seconds());
 }
 
-std::vector<int64_t> choose_lengths(std::span<const Proposal> proposals, const StepCost& cost, int64_t rows, int64_t tokens,
-                                    double proposing_seconds) {
-  std::vector<int64_t> lengths(proposals.size(), 0);
-  if (!cost.known()) return lengths;
+bool ProposedStep::proposes() const noexcept {
+  return std::any_of(lengths.begin(), lengths.end(), [](int64_t length) { return length > 0; });
+}
+
+ProposedStep choose_lengths(std::span<const Proposal> proposals, const StepCost& cost, const PlainStep& plain, double proposing_seconds) {
+  ProposedStep step{std::vector<int64_t>(proposals.size(), 0), static_cast<double>(plain.tokens), cost.seconds(plain.rows)};
+  if (!cost.known()) return step;
   const double row_seconds = cost.row_seconds() + proposing_seconds;
-  double seconds = cost.seconds(rows);
-  auto yield = static_cast<double>(tokens);
+  const bool recorded = plain.rows <= plain.recorded;
+  int64_t rows = plain.rows;
+  int64_t most = recorded ? plain.recorded : std::numeric_limits<int64_t>::max();
+  bool fills = false;
   // The likeliest token first: the next of a proposal is right only if all before it are.
   std::priority_queue<std::pair<double, size_t>> next;
   for (size_t index = 0; index < proposals.size(); ++index) {
     if (proposals[index].most > 0) next.emplace(proposals[index].probability, index);
   }
-  while (!next.empty()) {
+  while (!next.empty() && rows < most) {
     const auto [chance, index] = next.top();
+    if (!fills && chance * step.seconds <= step.tokens * row_seconds) {
+      if (!recorded || rows == plain.rows) break;
+      fills = true;
+      most = std::min(most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))));
+      continue;
+    }
     next.pop();
-    if (chance * seconds <= yield * row_seconds) break;
-    ++lengths[index];
-    yield += chance;
-    seconds += row_seconds;
-    if (lengths[index] < proposals[index].most) next.emplace(chance * proposals[index].probability, index);
+    ++step.lengths[index];
+    ++rows;
+    step.tokens += chance;
+    step.seconds += fills ? proposing_seconds : row_seconds;
+    if (step.lengths[index] < proposals[index].most) next.emplace(chance * proposals[index].probability, index);
   }
-  return lengths;
+  return step;
+}
+
+bool pays(const ProposedStep& step, const StepCost& ahead, int64_t rows) noexcept {
+  return step.proposes() && (!ahead.known() || step.tokens * ahead.seconds(rows) > static_cast<double>(rows) * step.seconds);
 }
 
 }  // namespace wick

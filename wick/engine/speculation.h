@@ -45,11 +45,15 @@ class Acceptance {
 class StepCost {
  public:
   void add(int64_t rows, double seconds) noexcept;
-  [[nodiscard]] bool known() const noexcept { return weight_ > 0; }
+  // Another step of another kind: what is known grows old, and is forgotten in time.
+  void fade() noexcept;
+  [[nodiscard]] bool known() const noexcept { return weight_ > kForgotten; }
   [[nodiscard]] double row_seconds() const noexcept;
   [[nodiscard]] double seconds(int64_t rows) const noexcept;
 
  private:
+  static constexpr double kForgotten = 0.5;
+
   double weight_ = 0, rows_ = 0, rows_squared_ = 0, seconds_ = 0, product_ = 0;
 };
 
@@ -59,10 +63,29 @@ struct Proposal {
   int64_t most = 0;
 };
 
+// A step without proposals.
+struct PlainStep {
+  int64_t rows = 0;
+  int64_t tokens = 0;    // rows that choose one
+  int64_t recorded = 0;  // LanguageModel::recorded_rows
+};
+
+// The same with so many proposed tokens of each sequence.
+struct ProposedStep {
+  std::vector<int64_t> lengths;
+  double tokens = 0;   // that it is expected to yield
+  double seconds = 0;  // that it takes
+  [[nodiscard]] bool proposes() const noexcept;
+};
+
 // How many tokens each should propose so that the step yields the most tokens a second: one more pays while its chance of being right,
-// over what its row takes (`proposing_seconds` more for a model that drafts it), is more than the step's tokens over its time.
-// `rows`: those of the step without proposals, of which `tokens` choose one. All zero where the cost is not known.
-[[nodiscard]] std::vector<int64_t> choose_lengths(std::span<const Proposal> proposals, const StepCost& cost, int64_t rows, int64_t tokens,
-                                                  double proposing_seconds);
+// over what its row takes (`proposing_seconds` more for a model that drafts it), is more than the step's tokens over its time. A step that
+// could be a recorded one stays so, and fills the rows that the recording has. All zero where the cost is not known.
+[[nodiscard]] ProposedStep choose_lengths(std::span<const Proposal> proposals, const StepCost& cost, const PlainStep& plain,
+                                          double proposing_seconds);
+
+// Whether a step that proposes, and that the host waits for, yields more tokens a second than one of `rows` sequences that runs ahead of
+// the host, of which `ahead` knows the cost.
+[[nodiscard]] bool pays(const ProposedStep& step, const StepCost& ahead, int64_t rows) noexcept;
 
 }  // namespace wick

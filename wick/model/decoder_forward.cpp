@@ -168,17 +168,21 @@ std::vector<StepInputs> DecoderModel::inputs_of(const Batch& batch, int64_t firs
   return inputs;
 }
 
-bool DecoderModel::is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const {
+int64_t DecoderModel::recorded_rows() const {
   const Runtime& runtime = device_.runtime();
+  // A recording is one device's.
+  if (!record_ || !placement_.is_single() || observe_ || !runtime.runs_kernels() || runtime.op_fallback() != nullptr ||
+      !layout_.states.empty())
+    return 0;
   // What a device's own library multiplies is not recorded, nor what runs on the CPU instead.
   const bool has_library = runtime.override_for(OpId::linear, 0, DType::f16) != nullptr;
-  const int64_t most = has_library ? kRowsWithoutLibrary : RecordedSteps::kMostRows;
+  return has_library ? kRowsWithoutLibrary : RecordedSteps::kMostRows;
+}
+
+bool DecoderModel::is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const {
   const bool has_adapters =
       std::any_of(batch.sequences.begin(), batch.sequences.end(), [](const SequenceSlice& slice) { return !slice.adapters.empty(); });
-  // A recording is one device's.
-  return record_ && placement_.is_single() && !observe_ && runtime.runs_kernels() && runtime.op_fallback() == nullptr &&
-         layout_.states.empty() && options.result != ModelResult::pooled && !has_adapters && batch.rows() <= most &&
-         std::ssize(wanted) == batch.rows();
+  return options.result != ModelResult::pooled && !has_adapters && batch.rows() <= recorded_rows() && std::ssize(wanted) == batch.rows();
 }
 
 Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool, const ForwardOptions& options) const {

@@ -52,6 +52,7 @@ class DecoderModel final : public LanguageModel {
   [[nodiscard]] const Device& device() const noexcept override { return device_; }
   [[nodiscard]] const Placement* placement() const noexcept override { return &placement_; }
   [[nodiscard]] std::vector<Device> cache_devices() const override;
+  [[nodiscard]] int64_t recorded_rows() const override;
   [[nodiscard]] const KvLayout& cache_layout() const noexcept override { return layout_; }
   using LanguageModel::forward;
   [[nodiscard]] Tensor forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const override;

@@ -108,6 +108,9 @@ class LanguageModel {
   // The device of each layer of cache_layout(); empty: all on device(). For KvPoolOptions::devices.
   [[nodiscard]] virtual std::vector<Device> cache_devices() const { return {}; }
 
+  // Steps of no more rows are recorded by the device, with room for a power of two; 0: none are.
+  [[nodiscard]] virtual int64_t recorded_rows() const { return 0; }
+
   // An empty pool for so many sequences of `context` positions each, or for more that are shorter. Errors: context_full for more positions
   // than info().context_length; out_of_memory.
   [[nodiscard]] std::unique_ptr<KvPool> new_pool(int64_t context, int64_t sequences = 1, bool keep_prefixes = false) const;
