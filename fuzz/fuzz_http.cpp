@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/system/system_error.hpp>
+#include <boost/system/error_code.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,12 +14,12 @@
 
 #include "outcome.h"
 #include "wick/server/access.h"
+#include "wick/server/feed_parser.h"
 #include "wick/server/request_head.h"
 #include "wick/server/router.h"
 
 namespace {
 
-namespace http = boost::beast::http;
 using boost::system::error_code;
 using wick::server::HttpRequest;
 
@@ -39,13 +38,6 @@ class Connection {
     boost::asio::buffer_copy(buffers, boost::asio::buffer(bytes_.data(), most));
     bytes_ = bytes_.subspan(most);
     return most;
-  }
-  template <class Buffers>
-  size_t read_some(const Buffers& buffers) {
-    error_code error;
-    const size_t bytes = read_some(buffers, error);
-    if (error) throw boost::system::system_error(error);
-    return bytes;
   }
 
  private:
@@ -89,13 +81,23 @@ const wick::server::Router& router() {
   return only;
 }
 
+// As the server does.
+void read(Connection& connection, boost::beast::flat_buffer& buffer, wick::server::RequestParser& parser, bool all, error_code& error) {
+  parser.eager(all);
+  while (!error && !(all ? parser.is_done() : parser.is_header_done())) {
+    if (!wick::server::needs_more(parser, buffer, error)) continue;
+    buffer.commit(connection.read_some(buffer.prepare(wick::server::room_in(buffer)), error));
+    wick::server::take_end(parser, error);
+  }
+}
+
 // Whether another request may follow.
 bool read_one(Connection& connection, boost::beast::flat_buffer& buffer) {
   wick::server::RequestParser parser;
   parser.header_limit(kOptions.header_bytes);
   parser.body_limit(kOptions.body_bytes);
   error_code error;
-  http::read_header(connection, buffer, parser, error);
+  read(connection, buffer, parser, false, error);
   bool is_target = false;
   HttpRequest request = wick::server::request_of(parser, is_target);
   const bool has_framing_fault = !error && wick::server::find_framing_fault(parser).status != 0;
@@ -105,7 +107,7 @@ bool read_one(Connection& connection, boost::beast::flat_buffer& buffer) {
     const auto response = router().admit(request);
     require(!response || (response->status >= 200 && response->status < 500));
   }
-  if (!error && !has_framing_fault) http::read(connection, buffer, parser, error);
+  if (!error && !has_framing_fault) read(connection, buffer, parser, true, error);
   if (error || has_framing_fault) {
     const auto fault = wick::server::find_read_fault(error, parser.is_header_done(), buffer, kOptions);
     if (fault.status != 0) (void)router().refusal(wick::server::ApiError(fault.status, "INVALID_REQUEST", fault.message), request);

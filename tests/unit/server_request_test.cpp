@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <boost/asio/buffer.hpp>
 #include <chrono>
 #include <fstream>
 #include <future>
@@ -9,12 +10,14 @@
 
 #include "wick/base/remedy.h"
 #include "wick/server/access.h"
+#include "wick/server/feed_parser.h"
 #include "wick/server/fields.h"
 #include "wick/server/http_client.h"
 #include "wick/server/http_message.h"
 #include "wick/server/infill.h"
 #include "wick/server/json.h"
 #include "wick/server/long_requests.h"
+#include "wick/server/request_head.h"
 #include "wick/server/request_id.h"
 #include "wick/server/router.h"
 
@@ -290,7 +293,8 @@ TEST(Router, TurnsErrorsIntoResponsesOfTheRoutesDialect) {
   router.add(
       "GET", "/open", Dialect::fleet, [](HttpRequest&, const Exchange&) { throw ApiError(400, "INVALID_REQUEST", "bad"); },
       Route::Who::anyone);
-  router.add("GET", "/broken", Dialect::ollama, [](HttpRequest&, const Exchange&) { throw std::runtime_error("oh"); }, Route::Who::anyone);
+  router.add(
+      "GET", "/broken", Dialect::ollama, [](HttpRequest&, const Exchange&) { throw std::runtime_error("oh"); }, Route::Who::anyone);
   router.add("GET", "/closed", Dialect::openai, [](HttpRequest&, const Exchange&) {});
   EXPECT_EQ(ask(router, "GET", "/open").body, R"({"error":{"code":"INVALID_REQUEST","message":"bad","retriable":false}})");
   EXPECT_EQ(ask(router, "GET", "/broken").status, 500);
@@ -412,6 +416,33 @@ TEST(Infill, MarksStandAroundWhatIsKnown) {
   const InfillText with_file{.prefix = "a", .suffix = "", .middle = "", .files = {{.name = "x", .text = "b"}}};
   EXPECT_EQ(infill_tokens(*tokenizer, with_file), (std::vector<TokenId>{8, 3, 4, 1, 4, 8, 5, 0, 6, 7}));
   EXPECT_FALSE(infill_tokens(*infill_tokenizer(R"({"id":5,"content":"<fim_prefix>","special":true})"), {.prefix = "a"}));
+}
+
+// Beast asserts that it sees more of a last chunk than its line's three bytes and one more.
+TEST(FeedParser, ARequestInTwoPiecesOrByteByByteIsTheRequest) {
+  const std::string text =
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n0\r\n\r\n1;a=b\r\nx\r\n0\r\nTrailer: t\r\n\r\n";
+  const std::string empty = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+  const std::string counted = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n0\r\n";
+  const auto body_of = [](std::string_view request, size_t first, size_t piece) {
+    RequestParser parser;
+    boost::beast::flat_buffer buffer{4'000};
+    boost::system::error_code error;
+    for (size_t at = 0; !parser.is_done() && !error;) {
+      if (!needs_more(parser, buffer, error)) continue;
+      const std::string_view part = request.substr(at, at == 0 ? first : piece);
+      if (part.empty()) return std::string("stalled");
+      buffer.commit(boost::asio::buffer_copy(buffer.prepare(part.size()), boost::asio::buffer(part)));
+      at += part.size();
+    }
+    return error ? error.message() : parser.get().body();
+  };
+  for (const auto& [request, body] : {std::pair(text, "0\r\nx"), std::pair(empty, ""), std::pair(counted, "0\r\n")}) {
+    for (size_t first = 1; first < request.size(); ++first) {
+      EXPECT_EQ(body_of(request, first, request.size()), body) << first;
+      EXPECT_EQ(body_of(request, first, 1), body) << first;
+    }
+  }
 }
 
 }  // namespace
