@@ -168,8 +168,9 @@ TEST(Quantize, KeepRulesOverrideTheMix) {
 }
 
 TEST(Quantize, KeepRuleOfTooManyStepsIsOneErrorThatNamesIt) {
+  const std::string name = "blk.0." + std::string(60, 'x') + "zy.weight";
   std::vector<GgufTensor> tensors(1);
-  tensors[0].name = "blk.0." + std::string(60, 'x') + "zy.weight";
+  tensors[0].name = name;
   tensors[0].shape = Shape{4, 256};
   const QuantizeSource source{.architecture = "llama", .layers = 1, .tensors = tensors};
   const KeepRule rule = parse_keep_rule("(x+x+)+y=q8_0");

@@ -581,6 +581,7 @@ TEST(HttpServer, DrainsWhatIsUnderWayAndEndsWhatIsIdle) {
   EXPECT_NE(text.find("Connection: close\r\n"), std::string::npos) << text;
   EXPECT_TRUE(text.ends_with("done")) << text;
   EXPECT_TRUE(server->wait_drained(5s));
+  kept.reset();  // before the server
 }
 
 TEST(HttpServer, RefusesAPortThatIsTaken) {
