@@ -99,8 +99,7 @@ bool EngineCore::would_propose(const std::vector<Work>& works) {
   if (!any) return false;
   if (!options_.speculation.adaptive) return true;
   const auto rows = std::ssize(works);
-  const StepCost& cost = cost_.known() ? cost_ : ahead_cost_;
-  if (pays(choose_lengths(proposals, cost, {rows, rows, model_->recorded_rows()}, 0), ahead_cost_, rows)) return true;
+  if (pays(choose_lengths(proposals, proposing_cost(), {rows, rows, model_->recorded_rows()}, 0), ahead_cost_, rows)) return true;
   cost_.fade();
   for (const Work& work : works) work.sequence->acceptance.fade();
   return false;

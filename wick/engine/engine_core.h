@@ -153,6 +153,8 @@ class EngineCore {
   // What the step behind `ahead_` computes; nothing where its tokens must be known first.
   [[nodiscard]] std::vector<Work> plan_ahead();
   [[nodiscard]] bool would_admit() const;
+  // Of steps that the host waits for, as far as it is known.
+  [[nodiscard]] const StepCost& proposing_cost() const noexcept { return cost_.known() ? cost_ : ahead_cost_; }
   [[nodiscard]] bool would_propose(const std::vector<Work>& works);
   // Queues the next step if it can be, then reads the tokens of the one before. Whether that was the step to do.
   [[nodiscard]] bool run_ahead();

@@ -107,8 +107,7 @@ void EngineCore::propose(std::vector<Work>& works) {
   const double drafting = draft_ == nullptr ? 0 : draft_->seconds_per_token();
   std::vector<int64_t> lengths;
   if (options_.speculation.adaptive) {
-    const StepCost& cost = cost_.known() ? cost_ : ahead_cost_;
-    lengths = choose_lengths(proposals, cost, {rows, tokens, model_->recorded_rows()}, drafting).lengths;
+    lengths = choose_lengths(proposals, proposing_cost(), {rows, tokens, model_->recorded_rows()}, drafting).lengths;
   } else {
     for (const Proposal& proposal : proposals) lengths.push_back(proposal.most);
   }
@@ -195,9 +194,10 @@ Tensor EngineCore::forward(std::vector<Work>& works, const Tensor& earlier) {
   }
   // Only if nobody wants the step any more: the others would wait for nothing.
   const auto stop = [&] { return std::all_of(works.begin(), works.end(), [&](const Work& work) { return is_unwanted(*work.sequence); }); };
-  const int64_t replays = pool_->recorded_steps().replays();
+  const RecordedSteps& recorded = pool_->recorded_steps();
+  const int64_t not_replayed = recorded.runs() - recorded.replays();
   Tensor logits = model_->forward(batch, *pool_, {.result = ModelResult::logits, .stop = stop, .earlier = earlier});
-  step_was_prepared_ = batch.rows() > model_->recorded_rows() || pool_->recorded_steps().replays() > replays;
+  step_was_prepared_ = recorded.runs() - recorded.replays() == not_replayed;
   return logits;
 }
 

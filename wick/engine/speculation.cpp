@@ -64,7 +64,7 @@ void StepCost::add(int64_t rows, double seconds) noexcept {
   // A step that was disturbed must not count for many.
   if (weight_ > 2) seconds = std::min(seconds, 3 * this->seconds(rows));
   const auto x = static_cast<double>(rows);
-  for (double* sum : {&weight_, &rows_, &rows_squared_, &seconds_, &product_}) *sum *= kCostDecay;
+  age(kCostDecay);
   weight_ += 1;
   rows_ += x;
   rows_squared_ += x * x;
@@ -72,8 +72,10 @@ void StepCost::add(int64_t rows, double seconds) noexcept {
   product_ += x * seconds;
 }
 
-void StepCost::fade() noexcept {
-  for (double* sum : {&weight_, &rows_, &rows_squared_, &seconds_, &product_}) *sum *= kFade;
+void StepCost::fade() noexcept { age(kFade); }
+
+void StepCost::age(double factor) noexcept {
+  for (double* sum : {&weight_, &rows_, &rows_squared_, &seconds_, &product_}) *sum *= factor;
 }
 
 double StepCost::row_seconds() const noexcept {

@@ -54,6 +54,8 @@ class StepCost {
  private:
   static constexpr double kForgotten = 0.5;
 
+  void age(double factor) noexcept;
+
   double weight_ = 0, rows_ = 0, rows_squared_ = 0, seconds_ = 0, product_ = 0;
 };
 

@@ -48,7 +48,8 @@ class RecordedSteps {
                            const Prepare& prepare = {});
 
   [[nodiscard]] size_t size() const noexcept { return steps_.size(); }
-  // How many steps have been recorded, and replayed, so far.
+  // How many steps have been run, and of these recorded, and replayed, so far.
+  [[nodiscard]] int64_t runs() const noexcept { return runs_; }
   [[nodiscard]] int64_t recordings() const noexcept { return recordings_; }
   [[nodiscard]] int64_t replays() const noexcept { return replays_; }
   void clear() noexcept { steps_.clear(); }
