@@ -33,8 +33,8 @@ TEST(Errors, NameTheFunctionTheDimensionAndTheRange) {
   const Tensor ids = Tensor::zeros({1}, DType::u32);
   const Tensor places = Tensor::zeros({1, 1}, DType::u32);
   const Tensor one = Tensor::zeros({1, 1});
-  using NamedCall = std::function<void(int dim)>;
-  const std::vector<std::pair<std::string, NamedCall>> functions = {
+  using Call = std::function<void(int dim)>;
+  const std::vector<std::pair<std::string, Call>> functions = {
       {"sum", [&](int dim) { (void)x.sum(dim); }},
       {"mean", [&](int dim) { (void)x.mean(dim); }},
       {"var", [&](int dim) { (void)x.var(dim); }},
@@ -71,10 +71,7 @@ TEST(Errors, NameTheFunctionTheDimensionAndTheRange) {
       {"narrow", [&](int dim) { (void)x.narrow(dim, 0, 1); }},
       {"transpose", [&](int dim) { (void)x.transpose(0, dim); }},
       {"transpose", [&](int dim) { (void)x.transpose(dim, 0); }},
-      {"permute",
-       [&](int dim) {
-         (void)x.permute({0, dim});
-       }},
+      {"permute", [&](int dim) { (void)x.permute({0, dim}); }},
       {"squeeze", [&](int dim) { (void)x.squeeze(dim); }},
       {"flip", [&](int dim) { (void)x.flip(dim); }},
       {"stride_slice", [&](int dim) { (void)x.stride_slice(dim, 0, 1, 1); }},
@@ -87,10 +84,7 @@ TEST(Errors, NameTheFunctionTheDimensionAndTheRange) {
       {"roll", [&](int dim) { (void)x.roll(1, dim); }},
       {"pad_with_zeros", [&](int dim) { (void)x.pad_with_zeros(dim, 1, 1); }},
       {"pad_with_same", [&](int dim) { (void)x.pad_with_same(dim, 1, 1); }},
-      {"cat",
-       [&](int dim) {
-         (void)Tensor::cat({x, x}, dim);
-       }},
+      {"cat", [&](int dim) { (void)Tensor::cat({x, x}, dim); }},
       {"gather", [&](int dim) { (void)x.gather(places, dim); }},
       {"scatter", [&](int dim) { (void)x.scatter(places, one, dim); }},
       {"scatter_add", [&](int dim) { (void)x.scatter_add(places, one, dim); }},
@@ -110,22 +104,13 @@ TEST(Errors, NameTheFunctionTheDimensionAndTheRange) {
   expect_messages({
       {"unsqueeze: dimension 3 is out of range for shape [2, 3]; allowed: -3 to 2", [&] { (void)x.unsqueeze(3); }},
       {"unsqueeze: dimension -4 is out of range for shape [2, 3]; allowed: -3 to 2", [&] { (void)x.unsqueeze(-4); }},
-      {"stack: dimension 5 is out of range for shape [2, 3]; allowed: -3 to 2",
-       [&] {
-         (void)Tensor::stack({x, x}, 5);
-       }},
+      {"stack: dimension 5 is out of range for shape [2, 3]; allowed: -3 to 2", [&] { (void)Tensor::stack({x, x}, 5); }},
       {"sum: dimension 0 of a scalar, which has no dimensions", [&] { (void)kScalar.sum(0); }},
       {"sort_last_dim: dimension -1 of a scalar, which has no dimensions", [&] { (void)kScalar.sort_last_dim(true); }},
       {"arg_sort_last_dim: dimension -1 of a scalar, which has no dimensions", [&] { (void)kScalar.arg_sort_last_dim(true); }},
       {"get: dimension 0 of a scalar, which has no dimensions", [&] { (void)kScalar.get(0); }},
-      {"sum: dimension 1 of shape [2, 3] is named twice",
-       [&] {
-         (void)x.sum({1, -1});
-       }},
-      {"flip: dimension 0 of shape [2, 3] is named twice",
-       [&] {
-         (void)x.flip({0, 0});
-       }},
+      {"sum: dimension 1 of shape [2, 3] is named twice", [&] { (void)x.sum({1, -1}); }},
+      {"flip: dimension 0 of shape [2, 3] is named twice", [&] { (void)x.flip({0, 0}); }},
   });
 }
 
@@ -156,27 +141,13 @@ TEST(Errors, OfViewsSayWhatFits) {
       {"i: argument 2 of Tensor[[2, 3], f32]: a step of 0; allowed: 1 or more", [&] { (void)x.i(0, range(0, 3, 0)); }},
       {"i: 3 arguments for Tensor[[2, 3], f32], which has 2 dimensions", [&] { (void)x.i(0, 0, 0); }},
       {"permute: 1 dimensions for Tensor[[2, 3], f32]; 2 are needed", [&] { (void)x.permute({0}); }},
-      {"permute: dimension 0 of shape [2, 3] is named twice",
-       [&] {
-         (void)x.permute({0, 0});
-       }},
+      {"permute: dimension 0 of shape [2, 3] is named twice", [&] { (void)x.permute({0, 0}); }},
       {"diagonal: row_dim 0 and column_dim -2 are the same dimension of Tensor[[2, 3], f32]", [&] { (void)x.diagonal(0, 0, -2); }},
-      {"broadcast_to: shape [2, 3] does not broadcast to [3, 3]",
-       [&] {
-         (void)x.broadcast_to({3, 3});
-       }},
+      {"broadcast_to: shape [2, 3] does not broadcast to [3, 3]", [&] { (void)x.broadcast_to({3, 3}); }},
       {"reshape: Tensor[[2, 3], f32] to [-1, -1]: more than one extent is -1; only one can be inferred",
-       [&] {
-         (void)x.reshape({-1, -1});
-       }},
-      {"reshape: Tensor[[2, 3], f32] to [4, -1]: 6 elements cannot be divided by the other extents",
-       [&] {
-         (void)x.reshape({4, -1});
-       }},
-      {"reshape: shape [2, 3] has 6 elements, shape [4, 2] has 8",
-       [&] {
-         (void)x.reshape({4, 2});
-       }},
+       [&] { (void)x.reshape({-1, -1}); }},
+      {"reshape: Tensor[[2, 3], f32] to [4, -1]: 6 elements cannot be divided by the other extents", [&] { (void)x.reshape({4, -1}); }},
+      {"reshape: shape [2, 3] has 6 elements, shape [4, 2] has 8", [&] { (void)x.reshape({4, 2}); }},
       {"repeat: 1 numbers for Tensor[[2, 3], f32]; at least 2 are needed, one for each dimension", [&] { (void)x.repeat({2}); }},
       {"pad_with_zeros: padding -1 and 0 for dimension 0 of Tensor[[2, 3], f32]; both must be 0 or more",
        [&] { (void)x.pad_with_zeros(0, -1, 0); }},
@@ -188,23 +159,12 @@ TEST(Errors, OfViewsSayWhatFits) {
 TEST(Errors, OfMakingAndReadingCountElements) {
   const std::vector<float> three = {1, 2, 3};
   expect_messages({
-      {"from_vector: 3 elements given for shape [2, 2], which has 4",
-       [&] {
-         (void)Tensor::from_vector(three, {2, 2});
-       }},
-      {"from_owned: 3 elements given for shape [2, 2], which has 4",
-       [&] {
-         (void)Tensor::from_owned(three, {2, 2});
-       }},
+      {"from_vector: 3 elements given for shape [2, 2], which has 4", [&] { (void)Tensor::from_vector(three, {2, 2}); }},
+      {"from_owned: 3 elements given for shape [2, 2], which has 4", [&] { (void)Tensor::from_owned(three, {2, 2}); }},
       {"from_span: 3 elements given for shape [2], which has 2", [&] { (void)Tensor::from_span(std::span(three), {2}); }},
       {"from_bytes: 12 bytes given for shape [2, 2] of f32, which has 16",
-       [&] {
-         (void)Tensor::from_bytes(std::as_bytes(std::span(three)), {2, 2}, DType::f32, Device::cpu());
-       }},
-      {"Tensor::of: the nested braces are ragged: one part has shape [1], another [2]",
-       [] {
-         (void)Tensor::of<float>({{1, 2}, {3}});
-       }},
+       [&] { (void)Tensor::from_bytes(std::as_bytes(std::span(three)), {2, 2}, DType::f32, Device::cpu()); }},
+      {"Tensor::of: the nested braces are ragged: one part has shape [1], another [2]", [] { (void)Tensor::of<float>({{1, 2}, {3}}); }},
       {"arange: from 0 to 5 by 0: the step must not be 0, and all must be finite", [] { (void)Tensor::arange(0, 5, 0); }},
       {"item: Tensor[[2, 3], f32] has 6 elements; exactly 1 is needed", [] { (void)kX.item(); }},
       {"to_scalar: Tensor[[2, 3], f32] has rank 2; a tensor of rank 0 is needed", [] { (void)kX.to_scalar<float>(); }},
@@ -214,26 +174,11 @@ TEST(Errors, OfMakingAndReadingCountElements) {
   });
   // No model is here, so nothing is said of one; the function and the bytes are.
   for (const auto& [name, call] : std::vector<std::pair<std::string, std::function<Tensor()>>>{
-           {"zeros",
-            [] {
-              return Tensor::zeros({1 << 20, 1 << 30});
-            }},
-           {"ones",
-            [] {
-              return Tensor::ones({1 << 20, 1 << 30});
-            }},
-           {"full",
-            [] {
-              return Tensor::full({1 << 20, 1 << 30}, 2);
-            }},
-           {"rand",
-            [] {
-              return Tensor::rand({1 << 20, 1 << 30});
-            }},
-           {"randn",
-            [] {
-              return Tensor::randn({1 << 20, 1 << 30});
-            }},
+           {"zeros", [] { return Tensor::zeros({1 << 20, 1 << 30}); }},
+           {"ones", [] { return Tensor::ones({1 << 20, 1 << 30}); }},
+           {"full", [] { return Tensor::full({1 << 20, 1 << 30}, 2); }},
+           {"rand", [] { return Tensor::rand({1 << 20, 1 << 30}); }},
+           {"randn", [] { return Tensor::randn({1 << 20, 1 << 30}); }},
        }) {
     const std::string message = message_of(ErrorCode::out_of_memory, [&] { (void)call(); });
     EXPECT_EQ(message.find(name + ": cpu: out of memory: requested 4503599627370496 bytes, "), 0U) << message;
@@ -249,74 +194,24 @@ struct NamedCall {
 TEST(Errors, OfExtentsNameTheFunctionThatTheyAreGivenTo) {
   const std::string negative = ": shape [-1, 2]: extent -1 is negative; allowed: 0 or more";
   expect_messages({
-      {"empty" + negative,
-       [] {
-         (void)Tensor::empty({-1, 2});
-       }},
-      {"zeros" + negative,
-       [] {
-         (void)Tensor::zeros({-1, 2});
-       }},
-      {"ones" + negative,
-       [] {
-         (void)Tensor::ones({-1, 2});
-       }},
-      {"full" + negative,
-       [] {
-         (void)Tensor::full({-1, 2}, 3);
-       }},
-      {"from_span" + negative,
-       [] {
-         (void)Tensor::from_span<float>({}, {-1, 2});
-       }},
-      {"from_vector" + negative,
-       [] {
-         (void)Tensor::from_vector<float>({}, {-1, 2});
-       }},
-      {"from_owned" + negative,
-       [] {
-         (void)Tensor::from_owned<float>({}, {-1, 2});
-       }},
-      {"from_bytes" + negative,
-       [] {
-         (void)Tensor::from_bytes({}, {-1, 2}, DType::f32);
-       }},
-      {"import_host" + negative,
-       [] {
-         (void)Tensor::import_host({}, {-1, 2}, DType::f32, nullptr);
-       }},
-      {"rand" + negative,
-       [] {
-         (void)Tensor::rand({-1, 2});
-       }},
-      {"randn" + negative,
-       [] {
-         (void)Tensor::randn({-1, 2});
-       }},
-      {"zeros" + negative,
-       [] {
-         (void)Var::zeros({-1, 2});
-       }},
-      {"broadcast_to" + negative,
-       [] {
-         (void)kX.broadcast_to({-1, 2});
-       }},
-      {"broadcast_left" + negative,
-       [] {
-         (void)kX.broadcast_left({-1, 2});
-       }},
-      {"repeat" + negative,
-       [] {
-         (void)kX.repeat({-1, 2});
-       }},
+      {"empty" + negative, [] { (void)Tensor::empty({-1, 2}); }},
+      {"zeros" + negative, [] { (void)Tensor::zeros({-1, 2}); }},
+      {"ones" + negative, [] { (void)Tensor::ones({-1, 2}); }},
+      {"full" + negative, [] { (void)Tensor::full({-1, 2}, 3); }},
+      {"from_span" + negative, [] { (void)Tensor::from_span<float>({}, {-1, 2}); }},
+      {"from_vector" + negative, [] { (void)Tensor::from_vector<float>({}, {-1, 2}); }},
+      {"from_owned" + negative, [] { (void)Tensor::from_owned<float>({}, {-1, 2}); }},
+      {"from_bytes" + negative, [] { (void)Tensor::from_bytes({}, {-1, 2}, DType::f32); }},
+      {"import_host" + negative, [] { (void)Tensor::import_host({}, {-1, 2}, DType::f32, nullptr); }},
+      {"rand" + negative, [] { (void)Tensor::rand({-1, 2}); }},
+      {"randn" + negative, [] { (void)Tensor::randn({-1, 2}); }},
+      {"zeros" + negative, [] { (void)Var::zeros({-1, 2}); }},
+      {"broadcast_to" + negative, [] { (void)kX.broadcast_to({-1, 2}); }},
+      {"broadcast_left" + negative, [] { (void)kX.broadcast_left({-1, 2}); }},
+      {"repeat" + negative, [] { (void)kX.repeat({-1, 2}); }},
       {"zeros: shape [4294967296, 4294967296]: more than 2^63 - 1 elements",
-       [] {
-         (void)Tensor::zeros({int64_t{1} << 32, int64_t{1} << 32});
-       }},
-      {"ones: shape [1, 1, 1, 1, 1, 1, 1, 1, 1]: rank 9 is above 8",
-       [] {
-         (void)Tensor::ones({1, 1, 1, 1, 1, 1, 1, 1, 1});
-       }},
+       [] { (void)Tensor::zeros({int64_t{1} << 32, int64_t{1} << 32}); }},
+      {"ones: shape [1, 1, 1, 1, 1, 1, 1, 1, 1]: rank 9 is above 8", [] { (void)Tensor::ones({1, 1, 1, 1, 1, 1, 1, 1, 1}); }},
   });
 }
 
@@ -327,14 +222,8 @@ TEST(Errors, OfExtentsThatAFunctionComputesNameIt) {
       {"tril2: shape [-1, -1]: extent -1 is negative; allowed: 0 or more", [] { (void)Tensor::tril2(-1); }},
       {"triu2: shape [-1, -1]: extent -1 is negative; allowed: 0 or more", [] { (void)Tensor::triu2(-1); }},
       {"eye: shape [4294967296, 4294967296]: more than 2^63 - 1 elements", [] { (void)Tensor::eye(int64_t{1} << 32); }},
-      {"reshape: shape [-2, 3]: extent -2 is negative; allowed: 0 or more, and one -1 for what is left",
-       [] {
-         (void)kX.reshape({-2, 3});
-       }},
-      {"reshape: shape [1, 1, 1, 1, 1, 1, 1, 2, 3]: rank 9 is above 8",
-       [] {
-         (void)kX.reshape({1, 1, 1, 1, 1, 1, 1, 2, 3});
-       }},
+      {"reshape: shape [-2, 3]: extent -2 is negative; allowed: 0 or more, and one -1 for what is left", [] { (void)kX.reshape({-2, 3}); }},
+      {"reshape: shape [1, 1, 1, 1, 1, 1, 1, 2, 3]: rank 9 is above 8", [] { (void)kX.reshape({1, 1, 1, 1, 1, 1, 1, 2, 3}); }},
       {"unsqueeze: shape [1, 1, 1, 1, 1, 1, 1, 1] has the largest rank, 8", [&] { (void)narrow.unsqueeze(0); }},
       {"stack: unsqueeze: shape [1, 1, 1, 1, 1, 1, 1, 1] has the largest rank, 8", [&] { (void)Tensor::stack({narrow}, 0); }},
       {"unfold: shape [1, 1, 1, 1, 1, 1, 1, 1, 1]: rank 9 is above 8", [&] { (void)narrow.unfold(0, 1, 1); }},
@@ -365,34 +254,19 @@ TEST(Errors, OfMemoryNameTheFunctionWhoseResultDoesNotFit) {
            {"copy", [&] { (void)wide.copy(); }},
            {"to_dtype", [&] { (void)wide.to_dtype(DType::f64); }},
            {"reshape", [&] { (void)turned.reshape({many}); }},
-           {"cat",
-            [&] {
-              (void)Tensor::cat({wide, wide}, 0);
-            }},
-           {"stack",
-            [&] {
-              (void)Tensor::stack({wide, wide}, 0);
-            }},
+           {"cat", [&] { (void)Tensor::cat({wide, wide}, 0); }},
+           {"stack", [&] { (void)Tensor::stack({wide, wide}, 0); }},
            {"pad_with_zeros", [&] { (void)Tensor::zeros({1}).pad_with_zeros(0, many, 0); }},
            {"pad_with_same", [&] { (void)Tensor::zeros({1}).pad_with_same(0, many, 0); }},
            {"roll", [&] { (void)wide.roll(1, 0); }},
-           {"repeat",
-            [&] {
-              (void)kX.repeat({1 << 22, 1 << 22});
-            }},
+           {"repeat", [&] { (void)kX.repeat({1 << 22, 1 << 22}); }},
            {"add", [&] { (void)(wide + wide); }},
            {"exp", [&] { (void)wide.exp(); }},
            {"gt", [&] { (void)wide.gt(wide); }},
            {"softmax", [&] { (void)wide.softmax(0); }},
            {"cumsum", [&] { (void)wide.cumsum(0); }},
-           {"sum",
-            [&] {
-              (void)Tensor::zeros({1, 1}).broadcast_to({many, 2}).sum(1);
-            }},
-           {"matmul",
-            [&] {
-              (void)Tensor::zeros({1 << 23, 1}).matmul(Tensor::zeros({1, 1 << 22}));
-            }},
+           {"sum", [&] { (void)Tensor::zeros({1, 1}).broadcast_to({many, 2}).sum(1); }},
+           {"matmul", [&] { (void)Tensor::zeros({1 << 23, 1}).matmul(Tensor::zeros({1, 1 << 22})); }},
        }) {
     const std::string message = message_of(ErrorCode::out_of_memory, body);
     EXPECT_EQ(message.find(function + ": "), 0U) << message;
@@ -411,23 +285,14 @@ TEST(Errors, OfTwoTensorsNameBoth) {
       {"matmul: lhs [2, 3] and rhs [4, 5]: inner dimensions 3 and 4 differ", [&] { (void)x.matmul(kOther); }},
       {"matmul: lhs Tensor[[2, 3], f32] and rhs Tensor[[2], f32] must have rank 2 or more", [&] { (void)x.matmul(Tensor::zeros({2})); }},
       {"dot: Tensor[[2, 3], f32] and Tensor[[4, 5], f32] must be vectors of one length", [&] { (void)x.dot(kOther); }},
-      {"einsum 'ij,jk->iq': the letter 'q' behind the arrow is in no term",
-       [&] {
-         (void)einsum("ij,jk->iq", {x, x});
-       }},
+      {"einsum 'ij,jk->iq': the letter 'q' behind the arrow is in no term", [&] { (void)einsum("ij,jk->iq", {x, x}); }},
       {"cat: tensor 0 is Tensor[[2, 3], f32] and tensor 1 is Tensor[[4, 5], f32]; they may differ in dimension 0 only",
-       [&] {
-         (void)Tensor::cat({x, kOther}, 0);
-       }},
+       [&] { (void)Tensor::cat({x, kOther}, 0); }},
       {"cat: tensor 0 is Tensor[[2, 3], f32] and tensor 2 is Tensor[[2, 3], f64]; convert one",
-       [&] {
-         (void)Tensor::cat({x, x, kDouble}, 0);
-       }},
+       [&] { (void)Tensor::cat({x, x, kDouble}, 0); }},
       {"cat: no tensors given; at least one is needed", [&] { (void)Tensor::cat(std::span<const Tensor>(), 0); }},
       {"stack: tensor 0 is Tensor[[2, 3], f32] and tensor 1 is Tensor[[4, 5], f32]; all must have one shape",
-       [&] {
-         (void)Tensor::stack({x, kOther}, 0);
-       }},
+       [&] { (void)Tensor::stack({x, kOther}, 0); }},
       {"masked_fill: shapes [2, 3] and [4, 5] do not broadcast: extents 3 and 5 of dimension -1 differ, and neither is 1",
        [&] { (void)x.masked_fill(kOther.gt(0.0), 1); }},
       {"where_cond: the condition Tensor[[2, 3], f32] must be u8, u32 or i64", [&] { (void)x.where_cond(x, x); }},
@@ -437,21 +302,11 @@ TEST(Errors, OfTwoTensorsNameBoth) {
       {"slice_scatter: start 1 is out of range for source Tensor[[2, 3], f32] in dimension 0 of Tensor[[2, 3], f32]; allowed: 0 to 0",
        [&] { (void)x.slice_scatter(x, 0, 1); }},
       {"conv2d: x Tensor[[1, 3, 4, 4], f32] has 3 channels; kernel Tensor[[8, 1, 3, 3], f32] takes 1",
-       [&] {
-         (void)kImages.conv2d(Tensor::zeros({8, 1, 3, 3}), 0, 1, 1, 1);
-       }},
+       [&] { (void)kImages.conv2d(Tensor::zeros({8, 1, 3, 3}), 0, 1, 1, 1); }},
       {"conv2d: x Tensor[[1, 3, 4, 4], f32] has 3 channels; kernel Tensor[[9, 2, 3, 3], f32] with 3 groups takes 6",
-       [&] {
-         (void)kImages.conv2d(Tensor::zeros({9, 2, 3, 3}), 0, 1, 1, 3);
-       }},
-      {"max_pool2d: a window of 5 × 5 is larger than the images of Tensor[[1, 3, 4, 4], f32]",
-       [&] {
-         (void)kImages.max_pool2d({5, 5});
-       }},
-      {"avg_pool2d: a window of 0 and a stride of 0; both must be at least 1",
-       [&] {
-         (void)kImages.avg_pool2d({0, 0});
-       }},
+       [&] { (void)kImages.conv2d(Tensor::zeros({9, 2, 3, 3}), 0, 1, 1, 3); }},
+      {"max_pool2d: a window of 5 × 5 is larger than the images of Tensor[[1, 3, 4, 4], f32]", [&] { (void)kImages.max_pool2d({5, 5}); }},
+      {"avg_pool2d: a window of 0 and a stride of 0; both must be at least 1", [&] { (void)kImages.avg_pool2d({0, 0}); }},
   });
 }
 
@@ -479,9 +334,7 @@ TEST(Errors, OfIdsSayWhereTheyAreAndWhichAreAllowed) {
       {"embedding: index_select: id 7 at [1] is out of range for dimension 0 of 2 elements; allowed: 0 to 1",
        [&] { (void)x.embedding(kIds); }},
       {"gather: id 7 at [0, 1] is out of range for dimension 1 of 3 elements; allowed: 0 to 2",
-       [&] {
-         (void)x.gather(kIds.reshape({1, 2}), 1);
-       }},
+       [&] { (void)x.gather(kIds.reshape({1, 2}), 1); }},
       {"index_select: id 0 at [0] is out of range for dimension 0 of 0 elements; none is allowed",
        [] { (void)kNone.index_select(kIds, 0); }},
       {"i: argument 1 of Tensor[[2, 3], f32]: index_select: id 7 at [1] is out of range for dimension 0 of 2 elements; allowed: 0 to 1",
@@ -526,14 +379,8 @@ TEST(Errors, OfATensorThatWasNeverAssignedNameFunctionAndOperand) {
       {"to_vector: the tensor", [&] { (void)t.to_vector<float>(); }},
       {"item: the tensor", [&] { (void)t.item(); }},
       {"matmul: rhs", [&] { (void)x.matmul(t); }},
-      {"einsum: tensor 1",
-       [&] {
-         (void)einsum("ij,jk->ik", {x, t});
-       }},
-      {"cat: tensor 1",
-       [&] {
-         (void)Tensor::cat({x, t}, 0);
-       }},
+      {"einsum: tensor 1", [&] { (void)einsum("ij,jk->ik", {x, t}); }},
+      {"cat: tensor 1", [&] { (void)Tensor::cat({x, t}, 0); }},
       {"index_select: ids", [&] { (void)x.index_select(t, 0); }},
       {"scatter: source", [&] { (void)x.scatter(x, t, 0); }},
       {"masked_fill: mask", [&] { (void)x.masked_fill(t, 0); }},
@@ -554,9 +401,7 @@ TEST(Errors, AreShownToTheHookOnce) {
   set_error_hook([&](const Error& error) { seen.push_back(error.what()); });
   for (const std::function<void()>& call : std::vector<std::function<void()>>{
            [] { (void)kX.embedding(kIds); },
-           [] {
-             (void)Tensor::zeros({1 << 20, 1 << 30});
-           },
+           [] { (void)Tensor::zeros({1 << 20, 1 << 30}); },
            [] { (void)kX.i(kIds); },
            [] { (void)(kX + Tensor()); },
        }) {
