@@ -37,9 +37,10 @@ elseif(WICK_SMALL_CODE)
 endif()
 # The code whose speed matters: with the vectors of -O3, but without its copies for special cases and its unrolled ends of loops, which
 # gain nothing there. The loops of the CPU backend choose for themselves.
-set(WICK_FAST_CODE_FLAGS)
-if(WICK_SMALL_CODE AND NOT WICK_SMALL_CODE STREQUAL "QUICK")
+if(WICK_SMALL_CODE_FLAGS MATCHES "-Os")
   set(WICK_FAST_CODE_FLAGS "$<$<CONFIG:Release>:-O2;-ftree-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>>")
+else()
+  set(WICK_FAST_CODE_FLAGS)
 endif()
 # GCC collects its garbage whenever memory has grown by a third, beginning at 128 MB; later, it is a tenth faster and takes a third more.
 target_compile_options(wick_compiler INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=500000>)
