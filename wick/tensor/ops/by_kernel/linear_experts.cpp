@@ -34,11 +34,15 @@ class ExpertCall {
   }
 
   void run() {
-    // Tiles of fewer pairs would compute more than reading the weights again costs.
+    // Tiles of fewer pairs would compute more than reading the weights again costs; and few tiles, such as those of a matrix of few rows,
+    // leave most of the device idle.
     constexpr int64_t kPairsOfExpert = 8;
     const DeviceCaps& caps = runtime_.caps();
+    const uint32_t block = kernels::linear_block(caps);
+    tiles_ = pairs_ / block + std::min(pairs_, experts_ + 1);
     const bool fits = static_cast<uint64_t>(experts_ + 1) * sizeof(uint32_t) <= caps.max_shared_bytes;
-    const bool many = pairs_ > kPairsOfExpert * experts_ || pairs_ > caps.max_group_count[2];
+    const bool fills = 2 * tiles_ * groups_along(rows_, block) >= caps.compute_units;
+    const bool many = (pairs_ > kPairsOfExpert * experts_ && fills) || pairs_ > caps.max_group_count[2];
     // Both add up in orders of their own.
     if (many && fits && !params_.deterministic) return multiply_groups();
     multiply_pairs();
@@ -74,7 +78,6 @@ class ExpertCall {
     const DeviceCaps& caps = runtime_.caps();
     const uint32_t block = kernels::linear_block(caps);
     const auto experts = static_cast<uint32_t>(experts_);
-    tiles_ = pairs_ / block + std::min(pairs_, experts_ + 1);
     plan_ = runtime_.allocate(static_cast<size_t>(3 * tiles_ + pairs_) * sizeof(uint32_t), Lifetime::transient);
     const Program& program =
         runtime_.program({"group_by_expert", {experts, block}}, [&] { return kernels::group_by_expert(experts, block, caps); });
