@@ -7,10 +7,13 @@
 #include <cmath>
 #include <random>
 
+#include "model/tiny_adapter.h"
 #include "model/tiny_model.h"
 #include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
+#include "wick/model/architecture.h"
 #include "wick/model/language_model.h"
+#include "wick/model/lora_adapter.h"
 
 namespace wick {
 namespace {
@@ -75,13 +78,14 @@ class RecordedStepsTest : public ::testing::TestWithParam<DeviceLocation> {
     }
     return pair;
   }
-  // One token of each, or of the first few; the error between the two models.
-  double step(Pair& pair, size_t sequences) {
+  // One token of each, or of the first few, through these adapters; the error between the two models.
+  double step(Pair& pair, size_t sequences, const std::vector<std::vector<AdapterUse>>& uses = {}) {
     Batch batch, other;
     for (size_t index = 0; index < sequences; ++index) {
       const std::vector<int32_t> next = text(1);
-      batch.add(pair.first[index], pair.lengths[index], next, Batch::Results::last);
-      other.add(pair.second[index], pair.lengths[index], next, Batch::Results::last);
+      const std::span<const AdapterUse> adapters = uses.empty() ? std::span<const AdapterUse>() : uses[index];
+      batch.add(pair.first[index], pair.lengths[index], next, Batch::Results::last, adapters);
+      other.add(pair.second[index], pair.lengths[index], next, Batch::Results::last, adapters);
       ++pair.lengths[index];
     }
     return error_of(recorded_->forward(batch, *pair.recorded), plain_->forward(other, *pair.plain));
@@ -112,6 +116,34 @@ TEST_P(RecordedStepsTest, StepsOfOtherSequencesShareARecording) {
   for (const size_t count : counts) ASSERT_LE(step(pair, count), 1e-6) << count;
   EXPECT_GE(pair.recorded->recorded_steps().replays(), interpreted_ ? 1 : 3);
   EXPECT_LE(pair.recorded->recorded_steps().recordings(), 3);
+}
+
+TEST_P(RecordedStepsTest, RowsOfARecordingGoThroughTheAdaptersOfEachStep) {
+  const auto add = [&](const std::string& name, const std::vector<std::string>& weights, int64_t rank) {
+    const auto path = folder_.path() / (name + ".gguf");
+    TinyAdapter(tiny_, weights, rank, static_cast<unsigned>(rank)).write(path);
+    for (LanguageModel* model : {recorded_.get(), plain_.get()})
+      model->add_adapter(name, LoraAdapter::open(path, *find_architecture("llama")), 1);
+  };
+  add("first", {"attn_q", "ffn_down"}, 3);
+  add("second", {"attn_output"}, 2);
+  Pair pair = begin({5, 9});
+  using Uses = std::vector<std::vector<AdapterUse>>;
+  const std::vector<Uses> steps = {
+      {{{1, 1}}, {}}, {{{1, 1}}, {{2, 1}}}, {{{2, -0.5F}}, {{1, 0.25F}}}, {{}, {{2, 1}}}, {{{1, 0}}, {{1, 2}}}};
+  for (const Uses& uses : steps) ASSERT_LE(step(pair, 2, uses), 1e-6);
+  const RecordedSteps& recorded = pair.recorded->recorded_steps();
+  EXPECT_EQ(recorded.recordings(), 1);
+  EXPECT_EQ(recorded.replays(), 3);
+  // Steps without adapters, and those of two for a row, are other ones.
+  ASSERT_LE(step(pair, 2), 1e-6);
+  ASSERT_LE(step(pair, 2, {{{1, 1}, {2, 1}}, {{2, 1}}}), 1e-6);
+  EXPECT_EQ(recorded.replays(), 3);
+  // So are those of a model that has got a further one: its matrices are new.
+  add("third", {"attn_q"}, 5);
+  for (int count = 0; count < 3; ++count) ASSERT_LE(step(pair, 2, {{{3, 1}}, {{1, 1}}}), 1e-6);
+  EXPECT_EQ(recorded.recordings(), 2);
+  EXPECT_EQ(recorded.replays(), 4);
 }
 
 // A recording is one device's.

@@ -103,14 +103,13 @@ void DecoderModel::add_adapter(const std::string& name, std::shared_ptr<const Lo
   loaded_adapters_.push_back({name, scale, adapter->identity()});
 }
 
-std::optional<AdapterRows> DecoderModel::adapter_rows(const Batch& batch, int64_t first, int64_t count, const Device& device) const {
+AdapterNumbers DecoderModel::adapter_numbers(const Batch& batch, int64_t first, int64_t count) const {
   int64_t used = 0;
   for (const SequenceSlice& slice : batch.sequences) {
     if (slice.first < first + count && slice.first + slice.count > first) used = std::max(used, std::ssize(slice.adapters));
   }
-  if (used == 0) return std::nullopt;
-  std::vector<int32_t> ids(static_cast<size_t>(count * used));
-  std::vector<float> scales(ids.size());
+  const auto all = static_cast<size_t>(count * used);
+  AdapterNumbers numbers{used, std::vector<int32_t>(all), std::vector<float>(all)};
   for (const SequenceSlice& slice : batch.sequences) {
     for (int64_t row = std::max(slice.first, first); row < std::min(slice.first + slice.count, first + count); ++row) {
       for (size_t index = 0; index < slice.adapters.size(); ++index) {
@@ -119,13 +118,12 @@ std::optional<AdapterRows> DecoderModel::adapter_rows(const Batch& batch, int64_
           fail(ErrorCode::invalid_argument, "batch: adapter {}; {} has {}", adapter, info_.name, adapters_.size());
         }
         const size_t place = static_cast<size_t>((row - first) * used) + index;
-        ids[place] = adapter;
-        scales[place] = scale;
+        numbers.ids[place] = adapter;
+        numbers.scales[place] = scale;
       }
     }
   }
-  return AdapterRows{Tensor::from_span(std::span<const int32_t>(ids), {count, used}, device),
-                     Tensor::from_span(std::span<const float>(scales), {count, used, 1}, device)};
+  return numbers;
 }
 
 }  // namespace wick

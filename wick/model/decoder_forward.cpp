@@ -156,14 +156,13 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
 std::vector<StepInputs> DecoderModel::inputs_of(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan,
                                                 const Tensor& earlier) const {
   const auto tokens = std::span(batch.tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-  const StepNumbers numbers(tokens, plan);
+  const StepNumbers numbers(tokens, plan, adapter_numbers(batch, first, count));
   std::vector<StepInputs> inputs;
   for (const Device& device : placement_.devices) {
     const Tensor on_device = Tensor::from_span(numbers.values(), {std::ssize(numbers.values())}, device);
     // The first device embeds them.
     if (inputs.empty()) put_earlier(tokens, earlier, on_device);
     inputs.push_back(numbers.inputs(on_device));
-    inputs.back().adapters = adapter_rows(batch, first, count, device);
   }
   return inputs;
 }
@@ -180,9 +179,7 @@ int64_t DecoderModel::recorded_rows() const {
 }
 
 bool DecoderModel::is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const {
-  const bool has_adapters =
-      std::any_of(batch.sequences.begin(), batch.sequences.end(), [](const SequenceSlice& slice) { return !slice.adapters.empty(); });
-  return options.result != ModelResult::pooled && !has_adapters && batch.rows() <= recorded_rows() && std::ssize(wanted) == batch.rows();
+  return options.result != ModelResult::pooled && batch.rows() <= recorded_rows() && std::ssize(wanted) == batch.rows();
 }
 
 Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool, const ForwardOptions& options) const {
@@ -190,15 +187,18 @@ Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool
   const KvPlan& plan = step.plan(0, batch.rows());
   const int64_t longest = *std::max_element(plan.lengths.begin(), plan.lengths.end());
   const StepShape shape = StepShape::with_room_for(batch.rows(), plan.sequences, longest);
-  const StepNumbers numbers(batch.tokens, plan, shape, pool.block_size());
+  const AdapterNumbers adapters = adapter_numbers(batch, 0, batch.rows());
+  const bool has_adapters = adapters.of_row > 0;
+  const StepNumbers numbers(batch.tokens, plan, adapters, shape, pool.block_size());
   (void)angles_of(shape.positions, pool, 0);  // not among what is recorded
-  const RecordedSteps::Key key{2 * id_ + (options.result == ModelResult::logits ? 0 : 1), shape};
+  const RecordedSteps::Key key{2 * id_ + (options.result == ModelResult::logits ? 0 : 1), shape, has_adapters ? std::ssize(adapters_) : 0,
+                               adapters.of_row};
   const auto run = [&](const Tensor& on_device) {
     const StepInputs inputs = numbers.inputs(on_device);
     Residual residual = run_layers(std::span(&inputs, 1), pool, {});
-    return result_of(residual, options.result, std::nullopt);
+    return result_of(residual, options.result, inputs.adapters);
   };
-  compile_first(shape.rows, options, false,
+  compile_first(shape.rows, options, has_adapters,
                 [&] { (void)run(Tensor::from_span(numbers.values(), {std::ssize(numbers.values())}, device_)); });
   const Tensor all = pool.recorded_steps().run(device_, key, numbers.values(), run,
                                                [&](const Tensor& on_device) { put_earlier(batch.tokens, options.earlier, on_device); });

@@ -70,9 +70,8 @@ class DecoderModel final : public LanguageModel {
 
   // The matrices that adapters may change, by the tensors that hold them.
   [[nodiscard]] std::multimap<std::string, ScaledMatrix*, std::less<>> adaptable();
-  // What the rows from `first` on go through, on a device; none where no adapter is among it. Errors: invalid_argument for one that the
-  // model has not.
-  [[nodiscard]] std::optional<AdapterRows> adapter_rows(const Batch& batch, int64_t first, int64_t count, const Device& device) const;
+  // What the rows from `first` on go through. Errors: invalid_argument for an adapter that the model has not.
+  [[nodiscard]] AdapterNumbers adapter_numbers(const Batch& batch, int64_t first, int64_t count) const;
   // Errors: index_out_of_range for a token outside the vocabulary, and for an earlier one that is not there.
   void check_tokens(const Batch& batch, const Tensor& earlier) const;
   // Errors: invalid_argument and device_mismatch where the pool is not one for this model.
@@ -95,7 +94,7 @@ class DecoderModel final : public LanguageModel {
   // The residual stream after the last layer, keys and values having been written to the pool; an empty one if it was to stop. `inputs`:
   // on each device.
   [[nodiscard]] Residual run_layers(std::span<const StepInputs> inputs, const KvPool& pool, const StopCheck& stop) const;
-  // What a part of a batch gives each device. Errors: adapter_rows'.
+  // What a part of a batch gives each device. Errors: adapter_numbers'.
   [[nodiscard]] std::vector<StepInputs> inputs_of(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan,
                                                   const Tensor& earlier) const;
   // Before the first step of about so many rows: has its kernels made ready at once, as a device that runs kernels may. `step` queues it.

@@ -35,6 +35,7 @@ class RecordedSteps {
   struct Key {
     uint64_t model = 0;  // which model, and which of its results
     StepShape shape;
+    int64_t adapters = 0, adapters_of_row = 0;  // that the model has, where rows go through some, and the most of one row
     friend bool operator==(const Key&, const Key&) = default;
   };
   // Queues the step on numbers that are on the device; the result is a tensor of its own.

@@ -1,6 +1,7 @@
 #include "wick/model/step_inputs.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "wick/base/fail.h"
 
@@ -9,18 +10,27 @@ namespace {
 
 constexpr int32_t kNoSlot = -1;
 
+// The bits of i32 numbers as f32 numbers.
+Tensor floats_of(const Tensor& numbers) {
+  const Storage& storage = *numbers.storage();
+  return Tensor(std::make_shared<const Storage>(storage.device(), DType::f32, storage.shared_buffer()), numbers.layout());
+}
+
 }  // namespace
 
-StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan)
+StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters)
     : shape_{std::ssize(tokens), plan.sequences, *std::max_element(plan.lengths.begin(), plan.lengths.end())} {
   add(tokens, shape_.rows, 0);
   positions_ = add(plan.positions, shape_.rows, 0);
   starts_ = add(plan.starts, shape_.sequences + 1, 0);
   lengths_ = add(plan.lengths, shape_.sequences, 0);
   add_groups(plan, 0);
+  add_adapters(adapters);
 }
 
-StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const StepShape& shape, int64_t block_size) : shape_(shape) {
+StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, const StepShape& shape,
+                         int64_t block_size)
+    : shape_(shape) {
   const int64_t rows = std::ssize(tokens), further = shape.rows - rows;
   WICK_ASSERT(further >= 0 && shape.sequences >= plan.sequences + (further > 0 ? 1 : 0));
   add(tokens, shape.rows, 0);
@@ -30,6 +40,7 @@ StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, co
   lengths_ = add(plan.lengths, shape.sequences, 0);
   if (further > 0) values_[static_cast<size_t>(lengths_ + plan.sequences)] = static_cast<int32_t>(further);
   add_groups(plan, (shape.positions + block_size - 1) / block_size);
+  add_adapters(adapters);
 }
 
 int64_t StepNumbers::add(std::span<const int32_t> numbers, int64_t room, int32_t filler) {
@@ -51,6 +62,15 @@ void StepNumbers::add_groups(const KvPlan& plan, int64_t table_blocks) {
   }
 }
 
+void StepNumbers::add_adapters(const AdapterNumbers& adapters) {
+  adapters_of_row_ = adapters.of_row;
+  const int64_t room = shape_.rows * adapters.of_row;
+  adapters_ = add(adapters.ids, room, 0);
+  std::vector<int32_t> bits;
+  for (const float scale : adapters.scales) bits.push_back(std::bit_cast<int32_t>(scale));
+  scales_ = add(bits, room, 0);
+}
+
 StepInputs StepNumbers::inputs(const Tensor& all) const {
   StepInputs inputs{.tokens = all.narrow(0, 0, shape_.rows),
                     .positions = all.narrow(0, positions_, shape_.rows),
@@ -60,6 +80,11 @@ StepInputs StepNumbers::inputs(const Tensor& all) const {
   for (const Group& group : groups_) {
     const Tensor table = all.narrow(0, group.table, shape_.sequences * group.blocks).reshape({shape_.sequences, group.blocks});
     inputs.groups.push_back({{inputs.positions, all.narrow(0, group.slots, shape_.rows)}, {starts, lengths, table}});
+  }
+  if (const int64_t of_row = adapters_of_row_; of_row > 0) {
+    const int64_t count = shape_.rows * of_row;
+    inputs.adapters = AdapterRows{all.narrow(0, adapters_, count).reshape({shape_.rows, of_row}),
+                                  floats_of(all.narrow(0, scales_, count)).reshape({shape_.rows, of_row, 1})};
   }
   return inputs;
 }

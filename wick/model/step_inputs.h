@@ -26,14 +26,22 @@ struct StepInputs {
   std::optional<AdapterRows> adapters = {};  // where some of the rows go through adapters
 };
 
+// Which adapters the rows of a batch go through: `of_row` of each row, 0 where it has fewer; none where of_row is 0.
+struct AdapterNumbers {
+  int64_t of_row = 0;
+  std::vector<int32_t> ids = {};   // [rows, of_row]
+  std::vector<float> scales = {};  // the same
+};
+
 // The numbers of a batch in one vector, for one upload.
 class StepNumbers {
  public:
   // As many as the plan has.
-  StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan);
+  StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters);
   // With room up to `shape`: further rows belong to a further sequence, which writes to no slot and whose results mean nothing. A shape
   // with more rows than the plan has more sequences.
-  StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const StepShape& shape, int64_t block_size);
+  StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, const StepShape& shape,
+              int64_t block_size);
 
   [[nodiscard]] std::span<const int32_t> values() const noexcept { return values_; }
   // Views of a tensor with these values: i32 [values().size()].
@@ -43,10 +51,12 @@ class StepNumbers {
   // Appends numbers, then `filler` up to `room`; the place of the first.
   int64_t add(std::span<const int32_t> numbers, int64_t room, int32_t filler);
   void add_groups(const KvPlan& plan, int64_t table_blocks);
+  void add_adapters(const AdapterNumbers& adapters);
 
   StepShape shape_;
   std::vector<int32_t> values_;
   int64_t positions_ = 0, starts_ = 0, lengths_ = 0;
+  int64_t adapters_of_row_ = 0, adapters_ = 0, scales_ = 0;
   struct Group {
     int64_t slots = 0, table = 0, blocks = 0;
   };
