@@ -6,6 +6,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
+#include "wick/cli/adapter_flags.h"
 #include "wick/cli/bench_report.h"
 #include "wick/cli/bench_suite.h"
 #include "wick/cli/flags.h"
@@ -39,6 +40,7 @@ struct Options {
   bool no_ahead = false;
   std::string draft;
   int64_t cache_mebibytes = 0;
+  std::vector<std::string> adapters;
 };
 
 struct Measured {
@@ -255,6 +257,12 @@ void bench_requests(Console& console, Options& options) {
   std::vector<LoadResult> results;
   for (const int64_t concurrency : options.concurrency) {
     Engine engine(*loaded.model, loaded.tokenizer, engine_options, draft ? draft->model.get() : nullptr);
+    options.load.adapters.clear();
+    for (const std::string& value : options.adapters) {
+      const AdapterFile file = parse_adapter_file(value);
+      engine.add_adapter(value, file.path, file.scale);
+      options.load.adapters.push_back(value);
+    }
     // What a first run pays for: pages of the weights, and their layout.
     RequestLoad warm_up = options.load;
     warm_up.requests = warm_up.concurrency = concurrency;
@@ -307,6 +315,8 @@ void add_request_flags(Flags& flags, Options& options) {
       .group(group);
   flags.add_integer("--cache-mib", "memory of the KV cache in MiB (1,024 tokens a request)", options.cache_mebibytes, 1).group(group);
   flags.add_integer("--draft-tokens", "the most tokens proposed at once by speculation; 0 = off (16)", options.draft_tokens, 0, 256)
+      .group(group);
+  flags.add_values("--lora", "FILE[=SCALE]", "requests take turns at these LoRA adapters, one each (scale 1); repeatable", options.adapters)
       .group(group);
   flags.add_switch("--no-ahead", "on a GPU, read the tokens of each step before the next one is queued", options.no_ahead).group(group);
   flags.add_text("--draft-model", "FILE", "a small model of the same vocabulary that proposes tokens", options.draft).group(group);
@@ -364,6 +374,7 @@ void bench_command(Console& console, const Arguments& arguments) {
     if (!prompt_tokens.given()) options.prompt_tokens = {128};
     return bench_requests(console, options);
   }
+  for (const std::string& name : flags.typed({"Requests"})) console.warn(fmt::format("{} does nothing without --requests", name));
   const auto measures = [](const std::vector<int64_t>& list) {
     return std::any_of(list.begin(), list.end(), [](int64_t n) { return n > 0; });
   };

@@ -95,6 +95,9 @@ class LoadRun {
     request.params.ignore_eos = true;
     request.params.sampling.temperature = load_.temperature;
     request.params.sampling.seed = load_.seed + static_cast<uint64_t>(started_);
+    if (!load_.adapters.empty()) {
+      request.params.adapters.push_back({load_.adapters[static_cast<size_t>(started_) % load_.adapters.size()], {}});
+    }
     flying_.push_back({engine_.submit(std::move(request)), arrived, std::nullopt, started_ == 0});
     ++started_;
   }
@@ -181,6 +184,7 @@ Json to_json(const LoadResult& result) {
           {"prompt_tokens", load.prompt_tokens},
           {"shared_tokens", load.shared_tokens},
           {"max_tokens", load.max_tokens},
+          {"adapters", load.adapters},
           {"seconds", result.seconds},
           {"failed", result.failed},
           {"total_prompt_tokens", result.prompt_tokens},

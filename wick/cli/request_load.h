@@ -21,6 +21,7 @@ struct RequestLoad {
   int64_t max_tokens = 128;
   float temperature = 0;
   uint64_t seed = 1;  // of arrivals and prompts
+  std::vector<std::string> adapters = {};  // of the engine: the requests go through them in turns, each through one
 };
 
 // Of sorted values, in seconds.
