@@ -63,13 +63,10 @@ against_worker() {
   "$python" "tests/programs/$1" build/dev/apps
 }
 
-# The leg soak-http: random clients of the worker, under ASan and UBSan and then under TSan.
+# soak_worker PRESET: the legs soak-http*: random clients of the worker of that tree.
 soak_worker() {
-  local preset
-  for preset in asan-models tsan; do
-    build "$preset" apps/wick-worker-cpu || return 1
-    tests/programs/soak_server "build/$preset/apps" 120 || return 1
-  done
+  build "$1" apps/wick-worker-cpu || return 1
+  tests/programs/soak_server "build/$1/apps" 120
 }
 
 # A leg whose command is a program or another function: one test, or as many as its last line counts.
