@@ -30,12 +30,16 @@ AdapterFile parse_adapter_file(const std::string& value) {
   return {value.substr(0, equals), scale};
 }
 
+void load_adapter(const AdapterFile& file, const std::string& name, LanguageModel& model) {
+  const Architecture* architecture = find_architecture(model.info().architecture);
+  WICK_ASSERT(architecture != nullptr);
+  model.add_adapter(name, LoraAdapter::open(file.path, *architecture), file.scale);
+}
+
 void load_adapters(const std::vector<std::string>& values, LanguageModel& model, GenerationParams& params) {
   for (const std::string& value : values) {
     const AdapterFile file = parse_adapter_file(value);
-    const Architecture* architecture = find_architecture(model.info().architecture);
-    WICK_ASSERT(architecture != nullptr);
-    model.add_adapter(file.path, LoraAdapter::open(file.path, *architecture), file.scale);
+    load_adapter(file, file.path, model);
     params.adapters.push_back({file.path, {}});
   }
 }

@@ -22,8 +22,9 @@ struct AdapterFile {
 };
 [[nodiscard]] AdapterFile parse_adapter_file(const std::string& value);
 
-// Gives them to the model, each under its file's path, and has a generation go through all. Errors: those of LoraAdapter::open and
-// LanguageModel::add_adapter, naming the flag's value.
+// Gives it to the model under a name. Errors: those of LoraAdapter::open and LanguageModel::add_adapter.
+void load_adapter(const AdapterFile& file, const std::string& name, LanguageModel& model);
+// Gives all to the model, each under its file's path, and has a generation go through them. Errors: those of load_adapter.
 void load_adapters(const std::vector<std::string>& values, LanguageModel& model, GenerationParams& params);
 
 }  // namespace wick

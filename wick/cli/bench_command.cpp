@@ -40,7 +40,6 @@ struct Options {
   bool no_ahead = false;
   std::string draft;
   int64_t cache_mebibytes = 0;
-  std::vector<std::string> adapters;
 };
 
 struct Measured {
@@ -243,6 +242,8 @@ void bench_requests(Console& console, Options& options) {
   const ModelDevice device = open_model_device(console, options.device, static_cast<int>(options.threads.front()));
   const auto path = resolve_model(console, options.model);
   const LoadedModel loaded = load_model(console, path, device, options.precision);
+  // Each under the flag's value: a file may come twice, with two scales.
+  for (const std::string& value : options.load.adapters) load_adapter(parse_adapter_file(value), value, *loaded.model);
   std::optional<LoadedModel> draft;
   if (!options.draft.empty())
     draft = load_model(console, resolve_model(console, options.draft), device.device, options.precision, WithTokenizer::no);
@@ -257,12 +258,6 @@ void bench_requests(Console& console, Options& options) {
   std::vector<LoadResult> results;
   for (const int64_t concurrency : options.concurrency) {
     Engine engine(*loaded.model, loaded.tokenizer, engine_options, draft ? draft->model.get() : nullptr);
-    options.load.adapters.clear();
-    for (const std::string& value : options.adapters) {
-      const AdapterFile file = parse_adapter_file(value);
-      engine.add_adapter(value, file.path, file.scale);
-      options.load.adapters.push_back(value);
-    }
     // What a first run pays for: pages of the weights, and their layout.
     RequestLoad warm_up = options.load;
     warm_up.requests = warm_up.concurrency = concurrency;
@@ -316,7 +311,9 @@ void add_request_flags(Flags& flags, Options& options) {
   flags.add_integer("--cache-mib", "memory of the KV cache in MiB (1,024 tokens a request)", options.cache_mebibytes, 1).group(group);
   flags.add_integer("--draft-tokens", "the most tokens proposed at once by speculation; 0 = off (16)", options.draft_tokens, 0, 256)
       .group(group);
-  flags.add_values("--lora", "FILE[=SCALE]", "requests take turns at these LoRA adapters, one each (scale 1); repeatable", options.adapters)
+  flags
+      .add_values("--lora", "FILE[=SCALE]", "requests take turns at these LoRA adapters, one each (scale 1); repeatable",
+                  options.load.adapters)
       .group(group);
   flags.add_switch("--no-ahead", "on a GPU, read the tokens of each step before the next one is queued", options.no_ahead).group(group);
   flags.add_text("--draft-model", "FILE", "a small model of the same vocabulary that proposes tokens", options.draft).group(group);
