@@ -108,6 +108,7 @@ AdapterNumbers DecoderModel::adapter_numbers(const Batch& batch, int64_t first, 
   for (const SequenceSlice& slice : batch.sequences) {
     if (slice.first < first + count && slice.first + slice.count > first) used = std::max(used, std::ssize(slice.adapters));
   }
+  if (used == 0) return {};
   const auto all = static_cast<size_t>(count * used);
   AdapterNumbers numbers{used, std::vector<int32_t>(all), std::vector<float>(all)};
   for (const SequenceSlice& slice : batch.sequences) {

@@ -94,7 +94,7 @@ class DecoderModel final : public LanguageModel {
   // The residual stream after the last layer, keys and values having been written to the pool; an empty one if it was to stop. `inputs`:
   // on each device.
   [[nodiscard]] Residual run_layers(std::span<const StepInputs> inputs, const KvPool& pool, const StopCheck& stop) const;
-  // What a part of a batch gives each device. Errors: adapter_numbers'.
+  // What a part of a batch gives each device. Throws what adapter_numbers throws.
   [[nodiscard]] std::vector<StepInputs> inputs_of(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan,
                                                   const Tensor& earlier) const;
   // Before the first step of about so many rows: has its kernels made ready at once, as a device that runs kernels may. `step` queues it.
