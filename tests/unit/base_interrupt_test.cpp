@@ -71,5 +71,24 @@ TEST(InterruptGuard, WaitingForInputEndsWithTheInputOrTheSignal) {
   ::close(ends[0]);
 }
 
+TEST(InterruptGuard, WaitingForInputEndsWhereAnotherThreadTakesTheSignal) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const InterruptGuard guard;
+  std::thread interrupter([&ends] {
+    ::usleep(50'000);
+    ::pthread_kill(::pthread_self(), SIGINT);
+    // A wait that goes on ends with this.
+    ::usleep(1'000'000);
+    (void)!::write(ends[1], "x", 1);
+  });
+  EXPECT_FALSE(guard.wait_for_input(ends[0]));
+  EXPECT_FALSE(guard.has_input(ends[0]));
+  EXPECT_TRUE(guard.requested());
+  interrupter.join();
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
 }  // namespace
 }  // namespace wick

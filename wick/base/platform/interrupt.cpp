@@ -7,6 +7,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {
@@ -14,6 +18,15 @@ namespace {
 // What a signal handler may touch is of the process, not of an object.
 volatile sig_atomic_t interrupts = 0;
 struct sigaction action_before;
+// A pipe into which each SIGINT writes a byte: the thread that waits need not be the one that takes the signal.
+std::array<int, 2> signals = {-1, -1};
+
+void remember() {
+  interrupts = 1;
+  const int error = errno;
+  (void)!::write(signals[1], "", 1);  // a full pipe wakes as well
+  errno = error;
+}
 
 void note_interrupt(int signal) {
   if (interrupts != 0) {
@@ -22,11 +35,11 @@ void note_interrupt(int signal) {
     ::signal(signal, SIG_DFL);
     ::raise(signal);
   }
-  interrupts = 1;
+  remember();
 }
 
 // While one waits there is no second time: who waits answers the first.
-void note_while_waiting(int /*signal*/) { interrupts = 1; }
+void note_while_waiting(int /*signal*/) { remember(); }
 
 struct sigaction action_of(void (*handler)(int)) {
   struct sigaction action = {};
@@ -40,6 +53,11 @@ struct sigaction action_of(void (*handler)(int)) {
 
 InterruptGuard::InterruptGuard() {
   interrupts = 0;
+  if (::pipe(signals.data()) != 0) fail(ErrorCode::io, "no pipe for Ctrl-C can be made: {}", std::strerror(errno));
+  for (const int end : signals) {
+    ::fcntl(end, F_SETFL, O_NONBLOCK);
+    ::fcntl(end, F_SETFD, FD_CLOEXEC);
+  }
   const struct sigaction action = action_of(note_interrupt);
   ::sigaction(SIGINT, &action, &action_before);
   // Who started the process wants it to go on: nohup, or a shell script that put it into the background.
@@ -48,6 +66,7 @@ InterruptGuard::InterruptGuard() {
 
 InterruptGuard::~InterruptGuard() {
   ::sigaction(SIGINT, &action_before, nullptr);
+  for (int& end : signals) ::close(std::exchange(end, -1));
   if (terminal_ >= 0) ::close(terminal_);
 }
 
@@ -56,25 +75,21 @@ bool InterruptGuard::requested() const noexcept { return interrupts != 0; }
 void InterruptGuard::clear() noexcept { interrupts = 0; }
 
 bool InterruptGuard::wait_for_input(int descriptor) const {
-  // The signal is blocked but in ppoll, so that none comes between the look at `interrupts` and the wait.
-  sigset_t with_interrupt;
-  sigset_t before;
-  ::sigemptyset(&with_interrupt);
-  ::sigaddset(&with_interrupt, SIGINT);
-  ::pthread_sigmask(SIG_BLOCK, &with_interrupt, &before);
   const struct sigaction action = action_of(note_while_waiting);
   struct sigaction other;
   ::sigaction(SIGINT, &action, &other);
-  sigset_t waiting = before;
-  ::sigdelset(&waiting, SIGINT);
-  pollfd entry = {.fd = descriptor, .events = POLLIN, .revents = 0};
-  int ready = 0;
-  while (interrupts == 0 && ready <= 0) {
-    ready = ::ppoll(&entry, 1, nullptr, &waiting);
-    if (ready < 0 && errno != EINTR) break;  // the caller's read() fails with the same error
+  std::array<pollfd, 2> entries = {
+      {{.fd = descriptor, .events = POLLIN, .revents = 0}, {.fd = signals[0], .events = POLLIN, .revents = 0}}};
+  while (interrupts == 0 && entries[0].revents == 0) {
+    if (::poll(entries.data(), entries.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      break;  // the caller's read() fails with the same error
+    }
+    // A byte of a signal that was answered before: one that was not has set `interrupts`.
+    std::array<char, 64> bytes;
+    while (entries[1].revents != 0 && ::read(signals[0], bytes.data(), bytes.size()) > 0) {}
   }
   ::sigaction(SIGINT, &other, nullptr);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return interrupts == 0;
 }
 
