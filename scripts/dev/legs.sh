@@ -44,14 +44,15 @@ python_package() {
 
 # The leg python-asan: the same tests with the module under ASan, which finds leaks too. Both libraries come first, so that ASan sees what is
 # thrown; three callers of an allocation tell whose it is: what the interpreter keeps is left out. Left out are tests that start compilers
-# and notebooks, those against JAX, and a measurement.
+# and notebooks, those against JAX, two measurements, and a process that forks beside its threads, whose child waits in the search for leaks.
 python_sanitized() {
   has_python_tools || return 0
   build python-asan wick_python || return 1
   LD_PRELOAD="$(g++-12 -print-file-name=libasan.so) $(g++-12 -print-file-name=libstdc++.so.6)" PYTHONMALLOC=malloc \
     ASAN_OPTIONS=detect_leaks=1:malloc_context_size=3 LSAN_OPTIONS=suppressions=$root/python/tests/leaks.txt:print_suppressions=0 \
     PYTHONPATH=$root/build/python-asan/python build/python-tools/bin/python -m pytest -q -s -p no:cacheprovider python/tests \
-    -k "not jax and not notebook and not source_distribution and not typed and not mypy and not adding_eight"
+    -k "not jax and not notebook and not source_distribution and not typed and not mypy and not adding_eight \
+and not forked_child and not little_time"
 }
 
 # against_worker PROGRAM…: the legs server and web: programs of tests/programs that need PyPI's clients, against the worker.
