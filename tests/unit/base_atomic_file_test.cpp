@@ -79,7 +79,7 @@ TEST(AtomicFile, ReplacedFileKeepsItsPermissions) {
   write_bytes(folder / "out", bytes_of("old"));
   ::chmod((folder / "out").c_str(), 0640);
   AtomicFile(folder / "out").commit();
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((folder / "out").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777u, 0640u);
 }

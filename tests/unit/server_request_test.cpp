@@ -293,8 +293,7 @@ TEST(Router, TurnsErrorsIntoResponsesOfTheRoutesDialect) {
   router.add(
       "GET", "/open", Dialect::fleet, [](HttpRequest&, const Exchange&) { throw ApiError(400, "INVALID_REQUEST", "bad"); },
       Route::Who::anyone);
-  router.add(
-      "GET", "/broken", Dialect::ollama, [](HttpRequest&, const Exchange&) { throw std::runtime_error("oh"); }, Route::Who::anyone);
+  router.add("GET", "/broken", Dialect::ollama, [](HttpRequest&, const Exchange&) { throw std::runtime_error("oh"); }, Route::Who::anyone);
   router.add("GET", "/closed", Dialect::openai, [](HttpRequest&, const Exchange&) {});
   EXPECT_EQ(ask(router, "GET", "/open").body, R"({"error":{"code":"INVALID_REQUEST","message":"bad","retriable":false}})");
   EXPECT_EQ(ask(router, "GET", "/broken").status, 500);

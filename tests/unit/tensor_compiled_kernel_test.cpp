@@ -246,9 +246,8 @@ TEST(SourceKernel, AnotherLanguageIsRefusedAndTheDevicesOwnIsNamed) {
     const std::optional<KernelSource> source = scale_source(device.kind());
     if (!source) continue;
     const SourceLanguage other = device.is_cuda() ? SourceLanguage::hip_cpp : SourceLanguage::cuda_cpp;
-    const std::string message = message_of(ErrorCode::unsupported, [&] {
-      (void)device.compile("scale", {other, source->text}, "scale", kScale);
-    });
+    const std::string message =
+        message_of(ErrorCode::unsupported, [&] { (void)device.compile("scale", {other, source->text}, "scale", kScale); });
     EXPECT_NE(message.find("its source is " + std::string(to_string(other))), std::string::npos) << message;
     EXPECT_NE(message.find(" takes " + std::string(to_string(source->language))), std::string::npos) << message;
   }

@@ -139,9 +139,7 @@ TEST(CustomOp, WhatIsMissingIsNamed) {
   EXPECT_EQ(halves.to_vector<double>(), (Doubles{0.5, 1}));
   EXPECT_THAT(message_of([&] { (void)backward(halves.sum_all()); }), testing::StartsWith("halve: no gradient"));
   EXPECT_THAT(message_of([&] { (void)Tensor::of<float>({1}, kCpu).apply_op1(Cube()); }), testing::HasSubstr("f32, not f64"));
-  EXPECT_THAT(message_of([&] {
-                (void)Tensor::of<double>({{1, 2}, {3, 4}}, kCpu).t().apply_op2(x, Hypotenuse());
-              }),
+  EXPECT_THAT(message_of([&] { (void)Tensor::of<double>({{1, 2}, {3, 4}}, kCpu).t().apply_op2(x, Hypotenuse()); }),
               testing::HasSubstr("not row-major"));
 }
 

@@ -129,9 +129,7 @@ TEST(SliceSet, RefusesTargetsWhoseElementsShareMemory) {
   EXPECT_EQ(code_of([&] { row.broadcast_to({2, 3}).slice_set(source, 0, 0); }), ErrorCode::invalid_argument);
   const Tensor windows = Tensor::zeros({4}, DType::f32, kCpu).unfold(0, 3, 1);
   EXPECT_EQ(code_of([&] { windows.slice_set(source, 0, 0); }), ErrorCode::invalid_argument);
-  EXPECT_EQ(code_of([&] {
-              windows.scatter_set(Tensor::zeros({1, 3}, DType::u32, kCpu), source.narrow(0, 0, 1), 0);
-            }),
+  EXPECT_EQ(code_of([&] { windows.scatter_set(Tensor::zeros({1, 3}, DType::u32, kCpu), source.narrow(0, 0, 1), 0); }),
             ErrorCode::invalid_argument);
   // Windows side by side, transposed and flipped views share nothing.
   const Tensor apart = Tensor::zeros({6}, DType::f32, kCpu);
@@ -168,9 +166,7 @@ TEST(Indexing, WrongOperandsAreNamed) {
   EXPECT_EQ(code_of([&] { (void)x.scatter(ids, x.narrow(0, 0, 2), 0); }), ErrorCode::shape_mismatch);
   EXPECT_EQ(code_of([&] { (void)x.index_select(ids, 0); }), ErrorCode::shape_mismatch);
   EXPECT_EQ(code_of([&] { x.slice_set(x.narrow(0, 0, 2).copy(), 0, 2); }), ErrorCode::index_out_of_range);
-  EXPECT_EQ(code_of([&] {
-              Tensor::zeros({1, 4}, DType::f32, kCpu).broadcast_to({3, 4}).scatter_set(ids, x, 0);
-            }),
+  EXPECT_EQ(code_of([&] { Tensor::zeros({1, 4}, DType::f32, kCpu).broadcast_to({3, 4}).scatter_set(ids, x, 0); }),
             ErrorCode::invalid_argument);
   EXPECT_EQ(code_of([&] { Var::from_tensor(x)->scatter_set(ids, x, 0); }), ErrorCode::unsupported);
 }

@@ -113,9 +113,7 @@ TEST(SliceAssign, RefusesWhatDoesNotFit) {
   (void)message_of(ErrorCode::shape_mismatch, [&] { (void)x.slice_assign({0}, uneven({2, 4})); });
   (void)message_of(ErrorCode::dtype_mismatch, [&] { (void)x.slice_assign({0}, Tensor::of<float>(1, kCpu)); });
   EXPECT_THAT(message_of(ErrorCode::invalid_argument,
-                         [&] {
-                           (void)x.slice_assign({0, Tensor::of<uint32_t>({0}, kCpu)}, Tensor::of<double>(1, kCpu));
-                         }),
+                         [&] { (void)x.slice_assign({0, Tensor::of<uint32_t>({0}, kCpu)}, Tensor::of<double>(1, kCpu)); }),
               HasSubstr("argument 2"));
   (void)message_of(ErrorCode::index_out_of_range, [&] { (void)x.slice_assign({2}, Tensor::of<double>(1, kCpu)); });
 }

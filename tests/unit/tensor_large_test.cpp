@@ -75,21 +75,16 @@ void for_each_view(const std::function<void(const Tensor&, const std::string&)>&
 
 TEST(Large, FunctionsOfOneElement) {
   for_each_view([](const Tensor& x, const std::string& name) {
-    expect_equal(
-        x.sqr(), [](auto p, auto r, auto c) { return element(p, r, c) * element(p, r, c); }, "sqr " + name);
-    expect_equal(
-        x.affine(3, 2), [](auto p, auto r, auto c) { return 3 * element(p, r, c) + 2; }, "affine " + name);
-    expect_equal(
-        x.clamp(2, 9), [](auto p, auto r, auto c) { return std::clamp(element(p, r, c), 2.0, 9.0); }, "clamp " + name);
+    expect_equal(x.sqr(), [](auto p, auto r, auto c) { return element(p, r, c) * element(p, r, c); }, "sqr " + name);
+    expect_equal(x.affine(3, 2), [](auto p, auto r, auto c) { return 3 * element(p, r, c) + 2; }, "affine " + name);
+    expect_equal(x.clamp(2, 9), [](auto p, auto r, auto c) { return std::clamp(element(p, r, c), 2.0, 9.0); }, "clamp " + name);
   });
 }
 
 TEST(Large, OperandsBroadcastAlongAnyDimension) {
   for_each_view([](const Tensor& x, const std::string& name) {
-    expect_equal(
-        x + x.narrow(1, 3, 1), [](auto p, auto r, auto c) { return element(p, r, c) + element(p, 3, c); }, "add a row " + name);
-    expect_equal(
-        x.narrow(2, 5, 1) * x, [](auto p, auto r, auto c) { return element(p, r, 5) * element(p, r, c); }, "mul a column " + name);
+    expect_equal(x + x.narrow(1, 3, 1), [](auto p, auto r, auto c) { return element(p, r, c) + element(p, 3, c); }, "add a row " + name);
+    expect_equal(x.narrow(2, 5, 1) * x, [](auto p, auto r, auto c) { return element(p, r, 5) * element(p, r, c); }, "mul a column " + name);
     expect_equal(
         x.maximum(x.narrow(0, 1, 1)), [](auto p, auto r, auto c) { return std::max(element(p, r, c), element(1, r, c)); },
         "maximum with a plane " + name);
@@ -102,10 +97,8 @@ TEST(Large, OperandsBroadcastAlongAnyDimension) {
 TEST(Large, ComparisonsAndChoices) {
   for_each_view([](const Tensor& x, const std::string& name) {
     const Tensor row = x.narrow(1, 7, 1);
-    expect_equal(
-        x.lt(row), [](auto p, auto r, auto c) { return element(p, r, c) < element(p, 7, c) ? 1.0 : 0.0; }, "lt " + name);
-    expect_equal(
-        x.eq(row), [](auto p, auto r, auto c) { return element(p, r, c) == element(p, 7, c) ? 1.0 : 0.0; }, "eq " + name);
+    expect_equal(x.lt(row), [](auto p, auto r, auto c) { return element(p, r, c) < element(p, 7, c) ? 1.0 : 0.0; }, "lt " + name);
+    expect_equal(x.eq(row), [](auto p, auto r, auto c) { return element(p, r, c) == element(p, 7, c) ? 1.0 : 0.0; }, "eq " + name);
     expect_equal(
         x.gt(row).where_cond(x, row), [](auto p, auto r, auto c) { return std::max(element(p, r, c), element(p, 7, c)); },
         "where_cond " + name);

@@ -134,9 +134,7 @@ TEST(Masks, FillAndSelect) {
     EXPECT_EQ(x.boolean_mask(Tensor::of<uint8_t>({0, 1}, device)).to_vec2<float>(), (std::vector<F32>{{4, 5, 6}}));
     EXPECT_EQ(x.boolean_mask(x.ne(2)).to_vec1<float>(), (F32{1, 3, 4, 5, 6}));
     EXPECT_EQ(x.boolean_mask(Tensor::of<uint8_t>({0, 0}, device)).shape(), (Shape{0, 3}));
-    EXPECT_NE(message_of([&] {
-                (void)x.masked_fill(Tensor::zeros({4, 2, 3}, DType::u8, device), 0);
-              }).find("masked_fill: the mask"),
+    EXPECT_NE(message_of([&] { (void)x.masked_fill(Tensor::zeros({4, 2, 3}, DType::u8, device), 0); }).find("masked_fill: the mask"),
               std::string::npos);
     EXPECT_NE(message_of([&] { (void)x.boolean_mask(row); }).find("boolean_mask: the mask"), std::string::npos);
   }

@@ -188,22 +188,14 @@ TEST(Numbers, OperatorsKeepTheDtypeAndComputeIntegersByValue) {
               << to_string(format.dtype) << " " << name << " " << values[i] << ", " << number;
         }
       };
-      check(
-          tensor + number, [&](Exact x) { return x + exact; }, "x + c");
-      check(
-          number + tensor, [&](Exact x) { return exact + x; }, "c + x");
-      check(
-          tensor - number, [&](Exact x) { return x - exact; }, "x - c");
-      check(
-          number - tensor, [&](Exact x) { return exact - x; }, "c - x");
-      check(
-          tensor * number, [&](Exact x) { return x * exact; }, "x * c");
-      check(
-          number * tensor, [&](Exact x) { return exact * x; }, "c * x");
-      check(
-          tensor / number, [&](Exact x) { return x / exact; }, "x / c");
-      check(
-          number / tensor, [&](Exact x) { return x == 0 ? 0 : exact / x; }, "c / x");
+      check(tensor + number, [&](Exact x) { return x + exact; }, "x + c");
+      check(number + tensor, [&](Exact x) { return exact + x; }, "c + x");
+      check(tensor - number, [&](Exact x) { return x - exact; }, "x - c");
+      check(number - tensor, [&](Exact x) { return exact - x; }, "c - x");
+      check(tensor * number, [&](Exact x) { return x * exact; }, "x * c");
+      check(number * tensor, [&](Exact x) { return exact * x; }, "c * x");
+      check(tensor / number, [&](Exact x) { return x / exact; }, "x / c");
+      check(number / tensor, [&](Exact x) { return x == 0 ? 0 : exact / x; }, "c / x");
     }
   }
 }

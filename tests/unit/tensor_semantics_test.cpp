@@ -382,9 +382,7 @@ TEST(Matmul, BatchesBroadcast) {
 TEST(Index, OutOfRangeIsAnError) {
   const Tensor t = count({3, 2});
   for (const uint32_t id : {3U, 4U, 1000000U}) {
-    EXPECT_EQ(code_of([&] {
-                (void)t.index_select(Tensor::from_vector(std::vector<uint32_t>{0, id}, {2}, kCpu), 0);
-              }),
+    EXPECT_EQ(code_of([&] { (void)t.index_select(Tensor::from_vector(std::vector<uint32_t>{0, id}, {2}, kCpu), 0); }),
               ErrorCode::index_out_of_range);
     EXPECT_EQ(code_of([&] { (void)t.embedding(Tensor::from_vector(std::vector<uint32_t>{id}, {1}, kCpu)); }),
               ErrorCode::index_out_of_range);

@@ -20,7 +20,7 @@ struct RequestLoad {
   int64_t repeated_tokens = 0;  // the prompt is so many tokens over and over; 0: none is repeated
   int64_t max_tokens = 128;
   float temperature = 0;
-  uint64_t seed = 1;  // of arrivals and prompts
+  uint64_t seed = 1;                       // of arrivals and prompts
   std::vector<std::string> adapters = {};  // of the engine: the requests go through them in turns, each through one
 };
 

@@ -190,8 +190,8 @@ class EngineCore {
   bool may_speculate_ = false;
   // The last forward() took as long as later ones like it will: nothing was recorded for them.
   bool step_was_prepared_ = true;
-  StepCost cost_;        // of steps that the host waits for
-  StepCost ahead_cost_;  // of those that run ahead of it
+  StepCost cost_;                                           // of steps that the host waits for
+  StepCost ahead_cost_;                                     // of those that run ahead of it
   std::vector<std::shared_ptr<ActiveRequest>> embeddings_;  // that wait
   std::vector<std::shared_ptr<ActiveRequest>> touched_;     // that have something to tell
   uint64_t private_identities_ = 0;
