@@ -13,7 +13,7 @@ namespace {
 
 // A token alone: as text, or as the bytes of a part of a character.
 Json piece_json(const Tokenizer& tokenizer, TokenId token) {
-  const std::string bytes = tokenizer.is_control(token) ? std::string(tokenizer.token_text(token)) : tokenizer.token_bytes(token);
+  std::string bytes = tokenizer.is_control(token) ? std::string(tokenizer.token_text(token)) : tokenizer.token_bytes(token);
   if (is_valid_utf8(bytes)) return bytes;
   Json numbers = Json::array();
   for (const char byte : bytes) numbers.push_back(static_cast<unsigned char>(byte));

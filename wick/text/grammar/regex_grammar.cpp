@@ -359,6 +359,7 @@ class RegexBuilder {
       std::vector<Variant> longer;
       for (Variant& left : result) {
         for (const Variant& right : added) {
+          // NOLINTNEXTLINE(bugprone-use-after-move): it is moved for the last one
           if (right.begin && !left.parts.empty()) parser_.refuse_at(child.offset, "'^' behind something");
           if (left.end && !right.parts.empty()) parser_.refuse_at(child.offset, "something behind '$'");
           // Copied for each but the last: a long sequence has one variant, which grows in place.

@@ -241,7 +241,8 @@ Value Renderer::call(const Value& callee, Arguments& arguments) {
   check_defined(callee);
   if (callee.is(Kind::loop)) return callee.loop().recurse(arguments);
   if (!callee.is(Kind::callable)) raise("TypeError", fmt::format("'{}' object is not callable", type_name(callee)));
-  const std::shared_ptr<Object> keep = callee.object();
+  // What is called may assign to the name that holds it.
+  const std::shared_ptr<Object> keep = callee.object();  // NOLINT(performance-unnecessary-copy-initialization)
   return callee.callable().call(*this, arguments);
 }
 

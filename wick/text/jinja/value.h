@@ -56,19 +56,19 @@ class Value {
   [[nodiscard]] static Value boolean(bool truth) {
     Value value;
     value.kind_ = Kind::boolean;
-    value.integer_ = truth ? 1 : 0;
+    value.number_.integer = truth ? 1 : 0;
     return value;
   }
   [[nodiscard]] static Value integer(int64_t number) {
     Value value;
     value.kind_ = Kind::integer;
-    value.integer_ = number;
+    value.number_.integer = number;
     return value;
   }
   [[nodiscard]] static Value real(double number) {
     Value value;
     value.kind_ = Kind::real;
-    value.real_ = number;
+    value.number_.real = number;
     return value;
   }
 
@@ -81,8 +81,8 @@ class Value {
   [[nodiscard]] bool is_number() const noexcept { return is_whole() || kind_ == Kind::real; }
   [[nodiscard]] bool is_sequence() const noexcept { return kind_ >= Kind::list && kind_ <= Kind::range; }
 
-  [[nodiscard]] int64_t whole() const noexcept { return integer_; }
-  [[nodiscard]] double number() const noexcept { return kind_ == Kind::real ? real_ : static_cast<double>(integer_); }
+  [[nodiscard]] int64_t whole() const noexcept { return number_.integer; }
+  [[nodiscard]] double number() const noexcept { return kind_ == Kind::real ? number_.real : static_cast<double>(number_.integer); }
   [[nodiscard]] const std::string& text() const;
   [[nodiscard]] bool is_safe() const;  // marked by |safe or |escape
   [[nodiscard]] Sequence& sequence() const;
@@ -96,9 +96,9 @@ class Value {
  private:
   Kind kind_ = Kind::none;
   union {
-    int64_t integer_ = 0;
-    double real_;
-  };
+    int64_t integer = 0;
+    double real;
+  } number_;
   std::shared_ptr<Object> object_;
 };
 
