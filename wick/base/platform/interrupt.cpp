@@ -21,7 +21,8 @@ struct sigaction action_before;
 // A pipe into which each SIGINT writes a byte: the thread that waits need not be the one that takes the signal.
 std::array<int, 2> signals = {-1, -1};
 
-void remember() {
+// The handler while one waits: there is no second time, as who waits answers the first.
+void remember(int /*signal*/) {
   interrupts = 1;
   const int error = errno;
   (void)!::write(signals[1], "", 1);  // a full pipe wakes as well
@@ -35,11 +36,8 @@ void note_interrupt(int signal) {
     ::signal(signal, SIG_DFL);
     ::raise(signal);
   }
-  remember();
+  remember(signal);
 }
-
-// While one waits there is no second time: who waits answers the first.
-void note_while_waiting(int /*signal*/) { remember(); }
 
 struct sigaction action_of(void (*handler)(int)) {
   struct sigaction action = {};
@@ -75,7 +73,7 @@ bool InterruptGuard::requested() const noexcept { return interrupts != 0; }
 void InterruptGuard::clear() noexcept { interrupts = 0; }
 
 bool InterruptGuard::wait_for_input(int descriptor) const {
-  const struct sigaction action = action_of(note_while_waiting);
+  const struct sigaction action = action_of(remember);
   struct sigaction other;
   ::sigaction(SIGINT, &action, &other);
   std::array<pollfd, 2> entries = {
