@@ -1,3 +1,4 @@
+#include "goldens/golden.h"
 #include "goldens/ops.h"
 #include "wick/tensor/display.h"
 
