@@ -121,7 +121,8 @@ class Sampling {
     Variable found = k_.variable(k_.constant(0U));
     k_.loop(0, select(wanted, k_.constant(32U), k_.constant(0U)), 1, [&](const Value& bit) {
       const Value trial = found | (k_.constant(0x80000000U) >> bit);
-      found = select(holds(trial), trial, found);
+      const Value held = holds(trial);
+      found = select(held, trial, found);
     });
     return found;
   }
