@@ -25,7 +25,6 @@ namespace wick::ir {
 }
 [[nodiscard]] inline DeviceCaps opencl_full_caps() {
   DeviceCaps caps = subgroup_caps();
-  caps.max_storage_buffers = 32;
   caps.int8_dot = false;
   return caps;
 }

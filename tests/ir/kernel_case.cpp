@@ -23,6 +23,7 @@ DeviceCaps plain_caps() {
 DeviceCaps subgroup_caps() {
   DeviceCaps caps = plain_caps();
   caps.name = "subgroups";
+  caps.max_storage_buffers = 32;
   caps.min_subgroup_size = caps.max_subgroup_size = 32;
   caps.int64 = caps.f64_arithmetic = true;
   return caps;

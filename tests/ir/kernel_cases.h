@@ -27,7 +27,7 @@ struct KernelCase {
 
 // Devices to prepare kernels for.
 [[nodiscard]] DeviceCaps plain_caps();     // no subgroups, everything else but tiles, i64 and f64
-[[nodiscard]] DeviceCaps subgroup_caps();  // as plain, with subgroups of 32 and 64-bit types
+[[nodiscard]] DeviceCaps subgroup_caps();  // as plain, with subgroups of 32, 64-bit types and 32 buffers
 [[nodiscard]] DeviceCaps tile_caps();      // as subgroup, with matrix tiles 16 x 16 x 16
 [[nodiscard]] DeviceCaps bare_caps();      // 256 lanes and 16 KiB of shared memory, and nothing else
 

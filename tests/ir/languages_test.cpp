@@ -139,7 +139,6 @@ TEST(OpenCl, WithPtxIsAcceptedByClang) {
   const ScratchFolder folder;
   DeviceCaps caps = tile_caps();
   caps.f16_arithmetic = false;
-  caps.max_storage_buffers = 32;
   std::vector<Text> all;
   ASSERT_EQ(all_of(opencl_nvidia_dialect(), caps, all), "");
   std::string files;

@@ -37,6 +37,8 @@ constexpr DType kPlain[] = {DType::u8,   DType::u32, DType::i8,  DType::i16, DTy
                             DType::bf16, DType::f16, DType::f32, DType::f64, DType::f8e4m3};
 constexpr uint32_t kRanks[] = {1, 2, 4};
 constexpr uint32_t kElementBytes[] = {1, 2, 4, 8};
+// The buffers of attention with everything that it can have: a device with fewer refuses such a kernel.
+constexpr uint32_t kAllOfAttention = 10;
 constexpr RowLanes kRowLanes[] = {RowLanes::one, RowLanes::group, RowLanes::widest};
 
 class Families {
@@ -199,6 +201,7 @@ class Families {
                 .cache = dtype, .access = access, .rows = rows, .columns = 2, .splits = splits, .paged = splits};
             return kernels::attention(form, caps_);
           });
+        if (caps_.max_storage_buffers < kAllOfAttention) continue;
         add([=, this] {
           const kernels::AttentionForm form{.cache = dtype,
                                             .access = access,

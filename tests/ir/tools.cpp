@@ -54,11 +54,16 @@ std::vector<Text> texts(const Dialect& dialect, const DeviceCaps& caps) {
     cases.push_back({.name = name, .kernel = std::move(kernel), .grid = {}, .buffers = {}, .parameters = {}});
   }
   std::vector<Text> all;
-  std::unordered_set<std::string> known;
+  std::unordered_set<std::string> known, names;
   for (KernelCase& c : cases) {
     Kernel prepared = prepare(c.kernel, caps);
     std::string text = print(prepared, dialect);
     if (!known.insert(text).second && c.buffers.empty()) continue;
+    // Devices that differ have other kernels of the same name; here they are in one program.
+    if (!names.insert(prepared.name).second) {
+      prepared.name += fmt::format("_{}", all.size());
+      text = print(prepared, dialect);
+    }
     all.push_back({std::move(c), std::move(prepared), std::move(text)});
   }
   return all;
