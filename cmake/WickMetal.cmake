@@ -12,6 +12,7 @@ if(wick_metal_wish)
   set(CMAKE_OBJCXX_STANDARD 20)
   set(CMAKE_OBJCXX_EXTENSIONS OFF)
   enable_language(OBJCXX)
+  set(CMAKE_PCH_PROLOGUE "#pragma GCC system_header")  # clang's own is of all languages from here on, and g++ does not know it
   if(WICK_METAL_MOCK)
     add_subdirectory(tests/metal/mock)
   endif()
