@@ -16,11 +16,7 @@ constexpr Preamble kDot4{Feature::dot4, "int __builtin_IB_dp4a_ss(int c, int a, 
 Dialect make() {
   Dialect d = opencl_dialect();
   d.name = "OpenCL C for Intel";
-  static const std::vector<Spelling> spellings = [] {
-    std::vector<Spelling> all(kOwn.begin(), kOwn.end());
-    all.insert(all.end(), opencl_dialect().spellings.begin(), opencl_dialect().spellings.end());
-    return all;
-  }();
+  static const std::vector<Spelling> spellings = own_before(kOwn, opencl_dialect().spellings);
   static const std::vector<Preamble> preambles = [] {
     std::vector<Preamble> all(opencl_dialect().preambles.begin(), opencl_dialect().preambles.end());
     std::replace_if(all.begin(), all.end(), [](const Preamble& preamble) { return preamble.feature == Feature::dot4; }, kDot4);

@@ -122,12 +122,7 @@ Dialect make() {
   d.tile_load_sums = "$n = wick_tile_c_load(&$m[$i], $t);";
   d.tile_scale = "$n = wick_tile_scale($n, $l);";
   d.tile_store = "wick_tile_store(&$m[$i], $n, $t);";
-  static const std::vector<Spelling> spellings = [] {
-    std::vector<Spelling> all;
-    for (const Spelling& row : kOwn) all.push_back(row);
-    for (const Spelling& row : opencl_dialect().spellings) all.push_back(row);
-    return all;
-  }();
+  static const std::vector<Spelling> spellings = own_before(kOwn, opencl_dialect().spellings);
   d.spellings = spellings;
   d.preambles = kPreambles;
   d.head = head;

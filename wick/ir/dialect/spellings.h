@@ -1,6 +1,9 @@
 // Spellings that languages share: of all, and of those that descend from C.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "wick/ir/dialect/dialect.h"
 
 namespace wick::ir {
@@ -57,6 +60,14 @@ template <std::size_t... counts>
     for (const Spelling& row : some) all[next++] = row;
   };
   (append(rows), ...);
+  return all;
+}
+
+// A language's own spellings before those of another one that it descends from.
+[[nodiscard]] inline std::vector<Spelling> own_before(std::span<const Spelling> own, std::span<const Spelling> others) {
+  std::vector<Spelling> all;
+  for (const Spelling& row : own) all.push_back(row);
+  for (const Spelling& row : others) all.push_back(row);
   return all;
 }
 
