@@ -1,8 +1,8 @@
 # Read when ctest starts: one test for each op that the program names, so that a new op is tested without an edit here. `program` is
-# wick_conformance.
+# wick_conformance, `emulator` the command that runs it, if it is for another machine.
 set(ops "")
 if(EXISTS "${program}")
-  execute_process(COMMAND "${program}" list --ops OUTPUT_VARIABLE ops OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${emulator} "${program}" list --ops OUTPUT_VARIABLE ops OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" ops "${ops}")
 else()
   add_test(wick_conformance_NOT_BUILT wick_conformance_NOT_BUILT)
@@ -13,7 +13,7 @@ endif()
 function(discover_conformance_tests prefix labels environment)
   foreach(op IN LISTS ops)
     string(REPLACE "<test>" "${prefix}${op}" test_environment "${environment}")
-    add_test("${prefix}${op}" "${program}" test --filter "^${op}/" ${ARGN})
+    add_test("${prefix}${op}" ${emulator} "${program}" test --filter "^${op}/" ${ARGN})
     set_tests_properties("${prefix}${op}" PROPERTIES TIMEOUT 600 LABELS "${labels}" SKIP_RETURN_CODE 77 ENVIRONMENT "${test_environment}")
   endforeach()
 endfunction()

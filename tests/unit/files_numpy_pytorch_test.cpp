@@ -47,6 +47,14 @@ TEST(NumpyFiles, WhatIsWrittenComesBack) {
   EXPECT_THAT(message_of(ErrorCode::unsupported, [&] { write_npy(numbers.to_dtype(DType::bf16), folder / "b.npy"); }), HasSubstr("bf16"));
 }
 
+TEST(NumpyFiles, AnEmptyTensorIsNamedAndNothingIsWritten) {
+  const TemporaryFolder folder;
+  const NamedTensors tensors = {{"a", Tensor::zeros({2}, DType::f32, Device::cpu())}, {"b", Tensor()}};
+  EXPECT_EQ(message_of(ErrorCode::invalid_argument, [&] { write_npz(tensors, folder / "none.npz"); }),
+            "write_npz: tensor 'b' is empty: it was never assigned, or was moved from; assign another to it first");
+  EXPECT_FALSE(std::filesystem::exists(folder / "none.npz"));
+}
+
 TEST(PytorchFiles, ViewsOfOneStorageShareIt) {
   for (const char* name : {"pytorch/state_dict.pt", "pytorch/state_dict_legacy.pt", "pytorch/deflated.pt"}) {
     const NamedTensors tensors = load_pytorch(own(name), Device::cpu());
