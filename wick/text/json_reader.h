@@ -73,9 +73,9 @@ class JsonReader {
     const auto field = find(key);
     return field ? field->boolean() : otherwise;
   }
-  [[nodiscard]] std::string text(const char* key, std::string otherwise) const {
+  [[nodiscard]] std::string text(const char* key, const std::string& otherwise) const {
     const auto field = find(key);
-    return field ? field->string() : std::move(otherwise);
+    return field ? field->string() : otherwise;
   }
   [[nodiscard]] int64_t integer(const char* key, int64_t otherwise) const {
     const auto field = find(key);

@@ -138,16 +138,16 @@ bool is_cjk_ideograph(char32_t code) noexcept {
 
 std::string normalize(std::string_view text, NormalForm form) {
   if (is_ascii(text)) return std::string(text);
-  unsigned options = UTF8PROC_STABLE;
+  unsigned bits = UTF8PROC_STABLE;
   switch (form) {
-    case NormalForm::nfc: options |= UTF8PROC_COMPOSE; break;
-    case NormalForm::nfd: options |= UTF8PROC_DECOMPOSE; break;
-    case NormalForm::nfkc: options |= UTF8PROC_COMPOSE | UTF8PROC_COMPAT; break;
-    case NormalForm::nfkd: options |= UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT; break;
+    case NormalForm::nfc: bits |= UTF8PROC_COMPOSE; break;
+    case NormalForm::nfd: bits |= UTF8PROC_DECOMPOSE; break;
+    case NormalForm::nfkc: bits |= UTF8PROC_COMPOSE | UTF8PROC_COMPAT; break;
+    case NormalForm::nfkd: bits |= UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT; break;
   }
-  std::vector<utf8proc_int32_t> codes = decompose(text, static_cast<utf8proc_option_t>(options));
-  const utf8proc_ssize_t length =
-      utf8proc_normalize_utf32(codes.data(), static_cast<utf8proc_ssize_t>(codes.size()), static_cast<utf8proc_option_t>(options));
+  const auto options = static_cast<utf8proc_option_t>(bits);  // NOLINT(clang-analyzer-optin.core.EnumCastOutOfRange): they are bits
+  std::vector<utf8proc_int32_t> codes = decompose(text, options);
+  const utf8proc_ssize_t length = utf8proc_normalize_utf32(codes.data(), static_cast<utf8proc_ssize_t>(codes.size()), options);
   if (length < 0) fail(ErrorCode::invalid_argument, "normalize: {}", utf8proc_errmsg(length));
   std::string result;
   result.reserve(text.size());

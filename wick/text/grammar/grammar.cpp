@@ -62,13 +62,11 @@ ExpressionId Grammar::sequence(std::vector<ExpressionId> children) {
 }
 
 ExpressionId Grammar::choice(std::vector<ExpressionId> children) {
-  std::vector<ExpressionId> different;
-  for (const ExpressionId child : children) {
-    if (child != never() && (different.empty() || different.back() != child)) different.push_back(child);
-  }
-  if (different.empty()) return never();
-  if (different.size() == 1) return different.front();
-  return add({.kind = Expression::Kind::choice, .children = std::move(different)});
+  std::erase(children, never());
+  children.erase(std::unique(children.begin(), children.end()), children.end());
+  if (children.empty()) return never();
+  if (children.size() == 1) return children.front();
+  return add({.kind = Expression::Kind::choice, .children = std::move(children)});
 }
 
 ExpressionId Grammar::repeat(ExpressionId child, uint32_t smallest, uint32_t largest) {

@@ -124,7 +124,7 @@ ExpressionId SchemaCompiler::compile_counted_array(const Items& flat, const std:
   if (counted.size() > kMostCounted) fail(ErrorCode::unsupported, "{}: more than {} such conditions", where, kMostCounted);
   const bool limited = largest != UINT64_MAX;
   // The first element has no comma before it.
-  std::vector<uint64_t> ends = {limited ? largest : std::max<uint64_t>({prefix, smallest, 1})};
+  std::vector<uint64_t> ends = {limited ? largest : std::max({prefix, smallest, uint64_t{1}})};
   for (const Counted& one : counted) ends.push_back(one.most != UINT64_MAX ? std::max(one.most, one.least) : one.least);
   uint64_t states = 1;
   for (const uint64_t end : ends) {

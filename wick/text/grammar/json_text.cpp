@@ -22,7 +22,7 @@ const std::string& escape_of(char32_t code) {
     for (uint32_t control = 0; control < 0x20; ++control) escapes[control] = fmt::format("\\u{:04x}", control);
     for (const auto& [letter, escape] : {std::pair('"', "\\\""), std::pair('\\', "\\\\"), std::pair('\b', "\\b"), std::pair('\f', "\\f"),
                                          std::pair('\n', "\\n"), std::pair('\r', "\\r"), std::pair('\t', "\\t")}) {
-      escapes[static_cast<size_t>(letter)] = escape;
+      escapes[static_cast<unsigned char>(letter)] = escape;
     }
     return escapes;
   }();

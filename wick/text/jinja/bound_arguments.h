@@ -39,7 +39,7 @@ class Bound {
   [[nodiscard]] bool has(size_t index) const { return values_[index].has_value(); }
   [[nodiscard]] bool given(size_t index) const { return values_[index].has_value() && !values_[index]->is(Kind::none); }
   [[nodiscard]] const Value& at(size_t index) const { return *values_[index]; }
-  [[nodiscard]] Value value(size_t index, Value otherwise = {}) const { return values_[index] ? *values_[index] : std::move(otherwise); }
+  [[nodiscard]] Value value(size_t index, const Value& otherwise = {}) const { return values_[index] ? *values_[index] : otherwise; }
   [[nodiscard]] int64_t whole(size_t index, int64_t otherwise) const { return values_[index] ? to_whole(*values_[index]) : otherwise; }
   [[nodiscard]] bool truth(size_t index, bool otherwise) const { return values_[index] ? is_true(*values_[index]) : otherwise; }
   // Errors: TypeError for what is no string.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "wick/text/jinja/bound_arguments.h"
 #include "wick/text/jinja/format_text.h"
@@ -426,7 +427,8 @@ Value strip_tags(Renderer& renderer, const Value& input, Arguments& arguments) {
       kept += text.substr(at, from - at);
       at = to + end.size();
     }
-    text = kept + text.substr(at);
+    kept += text.substr(at);
+    text = std::move(kept);
   }
   std::string result;
   for (const std::string_view word : split_at_space(text, -1)) result += (result.empty() ? "" : " ") + std::string(word);

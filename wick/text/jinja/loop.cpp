@@ -33,7 +33,7 @@ std::optional<Value> Loop::pull() {
   Sequence& source = source_.sequence();
   size_t& next = source_.is(Kind::iterator) ? source.next : next_;
   while (next < source.items.size()) {
-    const Value item = source.items[next++];
+    Value item = source.items[next++];
     renderer_.budget().step();
     if (statement_.filter == nullptr || renderer_.passes(statement_, item, scope_)) return item;
   }

@@ -368,7 +368,7 @@ std::string in_case(std::string_view text, LetterCase letter_case) {
 
 std::string capitalized(std::string_view text) {
   const size_t first = byte_at(text, 1);
-  const std::string lower = in_case(text, LetterCase::lower);
+  std::string lower = in_case(text, LetterCase::lower);
   if (first == 0) return lower;
   return in_case(text.substr(0, first), LetterCase::title) +
          in_case(text, LetterCase::lower).substr(in_case(text.substr(0, first), LetterCase::lower).size());

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "wick/text/jinja/loop.h"
 #include "wick/text/jinja/operators.h"
@@ -236,7 +237,7 @@ void Renderer::run_loop(const Statement& statement, const Value& iterable, std::
     completed = completed || flow == Flow::normal;
     line_ = statement.line;
   }
-  scope_ = scope;
+  scope_ = std::move(scope);
   if (!completed) run_scoped(statement.otherwise);
   scope_ = outer;
 }
