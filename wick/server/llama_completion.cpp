@@ -119,7 +119,7 @@ class LlamaWriter final : public AnswerWriter {
  public:
   // `index`: of the prompt. `is_cut`: the context holds fewer tokens than the request asks for.
   LlamaWriter(std::shared_ptr<LlamaResponse> response, std::shared_ptr<Service> service, std::shared_ptr<Slots> slots, size_t index,
-              const Request& request, bool is_cut, const LlamaOptions& options)
+              const Request& request, bool is_cut, LlamaOptions options)
       : response_(std::move(response)),
         service_(std::move(service)),
         slots_(std::move(slots)),
@@ -127,7 +127,7 @@ class LlamaWriter final : public AnswerWriter {
         settings_(settings_json(service_->engine->tokenizer(), request)),
         prompt_(request.tokens),
         is_cut_(is_cut),
-        options_(options) {}
+        options_(std::move(options)) {}
 
   void begin() override { response_->begin(); }
   void token(const Choice& choice, const TokenEvent& event) override {
@@ -244,7 +244,7 @@ LlamaOptions read_options(Fields& fields, const Service& service, Request& commo
   }
   if (const auto value = fields.integer("n_probs", 0, 100)) {
     options.probabilities = *value;
-    if (*value > 0) common.params.logprobs = *value;
+    if (*value > 0) common.params.logprobs = value;
   }
   return options;
 }

@@ -152,7 +152,7 @@ void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& ex
   const bool is_raw = fields.boolean("raw").value_or(false) || !service->chat_template;
   const std::string system = fields.text("system").value_or("");
   refuse_pictures(fields);
-  if (fields.text("suffix").value_or("") != "") fields.violate("suffix", "is not supported; /infill fills in the middle of a text");
+  if (!fields.text("suffix").value_or("").empty()) fields.violate("suffix", "is not supported; /infill fills in the middle of a text");
   read_ollama_options(fields, *service, chat);
   read_adapters(fields, *service->engine, chat.request.params);
   chat.answer = read_answer_format(fields);

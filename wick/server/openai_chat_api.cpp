@@ -169,7 +169,7 @@ void read_chat_settings(Fields& fields, Request& request, ChatSettings& options)
   if (options.has_logprobs) request.params.logprobs = 0;
   if (const auto value = fields.integer("top_logprobs", 0, kMostChatLogprobs)) {
     if (!options.has_logprobs) fields.violate("top_logprobs", "needs logprobs: true");
-    request.params.logprobs = *value;
+    request.params.logprobs = value;
   }
 }
 

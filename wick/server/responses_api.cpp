@@ -16,9 +16,9 @@ namespace {
 // Fields of the request that its response repeats.
 Json repeated_fields(const Fields& fields) {
   Json json = Json::object();
-  const auto repeat = [&](const char* name, Json otherwise) {
+  const auto repeat = [&](const char* name, const Json& otherwise) {
     const Json* const value = fields.find(name);
-    json[name] = value == nullptr ? std::move(otherwise) : *value;
+    json[name] = value == nullptr ? otherwise : *value;
   };
   repeat("instructions", nullptr);
   repeat("max_output_tokens", nullptr);
@@ -101,17 +101,17 @@ class ResponseWriter final : public AnswerWriter {
     return json;
   }
 
-  void send(const char* type, Json data) {
+  void send(const char* type, const Json& data) {
     if (!streams_) return;
     Json json = {{"type", type}, {"sequence_number", sequence_++}};
     json.update(data);
     exchange_->write(json_event(json, type));
   }
   // An event of the item that is open.
-  void send_item(const char* type, Json data) {
+  void send_item(const char* type, const Json& data) {
     Json json = {{"output_index", items_.size()}, {"item_id", item_["id"]}};
     json.update(data);
-    send(type, std::move(json));
+    send(type, json);
   }
 
   void take(const std::vector<ChatPiece>& pieces) {
@@ -170,7 +170,7 @@ class ResponseWriter final : public AnswerWriter {
       const bool reasons = kind_ == ChatPiece::Kind::reasoning;
       Json done = {{"content_index", 0}, {"text", text_}};
       if (!reasons) done["logprobs"] = Json::array();
-      send_item(reasons ? "response.reasoning_text.done" : "response.output_text.done", std::move(done));
+      send_item(reasons ? "response.reasoning_text.done" : "response.output_text.done", done);
       send_item("response.content_part.done", {{"content_index", 0}, {"part", part()}});
       item_["content"] = Json::array({part()});
     }

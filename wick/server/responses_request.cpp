@@ -109,7 +109,7 @@ Json read_function(Fields& tool) {
 
 void read_responses(Fields& fields, const Service& service, ChatRequest& chat) {
   if (const auto instructions = fields.text("instructions")) {
-    chat.chat.messages.push_back({.role = "system", .content = *instructions});
+    chat.chat.messages.push_back({.role = "system", .content = instructions});
   }
   read_input(fields, chat);
   read_flat_tools(fields, chat, read_function);

@@ -99,8 +99,8 @@ std::vector<std::shared_ptr<const TapeNode>> sorted_nodes(const Tensor& root) {
   };
   visit(root.node());
   for (size_t next = 0; next < nodes.size(); ++next) {
-    const std::shared_ptr<const TapeNode> node = nodes[next];
-    for (const std::shared_ptr<const TapeNode>& input : node->input_nodes()) visit(input);
+    const TapeNode& node = *nodes[next];  // visit() may move the pointers, not what they point to
+    for (const std::shared_ptr<const TapeNode>& input : node.input_nodes()) visit(input);
   }
   // A node's id is larger than those of its operands.
   std::sort(nodes.begin(), nodes.end(), [](const auto& lhs, const auto& rhs) { return lhs->id() > rhs->id(); });

@@ -1,5 +1,7 @@
 #include "wick/tensor/custom_op.h"
 
+#include <utility>
+
 #include "wick/base/fail.h"
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
@@ -80,7 +82,7 @@ Tensor Tensor::apply_op1(std::shared_ptr<const CustomOp1> op) const {
   const std::string_view name = op->name();
   track(
       name,
-      [op](GradientContext& context) {
+      [op = std::move(op)](GradientContext& context) {
         if (const auto gradient = op->backward(context.input(0), context.output(), context.gradient())) context.give(0, *gradient);
       },
       inputs, result);
@@ -94,7 +96,7 @@ Tensor Tensor::apply_op2(const Tensor& second, std::shared_ptr<const CustomOp2> 
   const std::string_view name = op->name();
   track(
       name,
-      [op](GradientContext& context) {
+      [op = std::move(op)](GradientContext& context) {
         give_all(context, op->backward(context.input(0), context.input(1), context.output(), context.gradient()));
       },
       inputs, result);
@@ -108,7 +110,7 @@ Tensor Tensor::apply_op3(const Tensor& second, const Tensor& third, std::shared_
   const std::string_view name = op->name();
   track(
       name,
-      [op](GradientContext& context) {
+      [op = std::move(op)](GradientContext& context) {
         give_all(context, op->backward(context.input(0), context.input(1), context.input(2), context.output(), context.gradient()));
       },
       inputs, result);
