@@ -1,14 +1,12 @@
 #include "wick/tensor/device_storage.h"
 
-#include <cassert>
+#include "wick/base/platform/build_mode.h"
 
 namespace wick::device_storage {
 
 SharedStorage alloc_uninit(const Device& device, const Shape& shape, DType dtype) {
   const Tensor tensor = Tensor::empty(shape, dtype, device);
-  bool assertions_are_on = false;
-  assert((assertions_are_on = true));  // NOLINT(bugprone-assert-side-effect): the side effect is the question
-  if (assertions_are_on && tensor.elements() > 0) {
+  if (platform::kSpoilsFreshMemory && tensor.elements() > 0) {
     const std::vector<std::byte> ones(static_cast<size_t>(storage_bytes_of(shape, dtype)), std::byte{0xff});
     device.runtime().queue().upload(ones.data(), tensor.storage()->buffer(), 0, ones.size());
   }
