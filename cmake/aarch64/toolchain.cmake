@@ -1,6 +1,6 @@
 # Compiles for 64-bit ARM on another machine and runs the programs in qemu: how the NEON kernels are tested (preset neon).
-# Debian's cross compiler comes with the C and C++ libraries alone, so only what calls no other library
-# can be linked: the preset gives each function a section, and the linker leaves out those that nothing calls.
+# Debian's cross compiler comes with the C and C++ libraries alone, so only what calls no other library can be
+# linked: the preset gives each function a section, and the linker leaves out those that nothing calls.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

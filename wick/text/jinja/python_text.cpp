@@ -370,8 +370,7 @@ std::string capitalized(std::string_view text) {
   const size_t first = byte_at(text, 1);
   std::string lower = in_case(text, LetterCase::lower);
   if (first == 0) return lower;
-  return in_case(text.substr(0, first), LetterCase::title) +
-         in_case(text, LetterCase::lower).substr(in_case(text.substr(0, first), LetterCase::lower).size());
+  return in_case(text.substr(0, first), LetterCase::title) + lower.substr(in_case(text.substr(0, first), LetterCase::lower).size());
 }
 
 std::string titled(std::string_view text) {
