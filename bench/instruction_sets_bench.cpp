@@ -104,26 +104,37 @@ void time_numbers(const std::string& set, const cpu::NumberLoops<T>& loops) {
   std::vector<double> wide(kMost);
   std::vector<uint32_t> places(kMost);
   for (const size_t n : {kMost, size_t{100}}) {
-    const auto name = [&](const char* loop, size_t kind) { return fmt::format("{}/loops/{}/{}/{}/{}", set, type, loop, kind, n); };
+    const auto name = [&](const char* loop, std::string_view kind) {
+      return fmt::format("{}/loops/{}/{}/{}/{}", set, type, loop, kind, n);
+    };
     for (size_t kind = 0; kind < loops.unary.size(); ++kind) {
-      if (loops.unary[kind] != nullptr) time(name("unary", kind), [&] { loops.unary[kind](x.data(), out.data(), n, 1, 3); });
+      if (loops.unary[kind] != nullptr)
+        time(name("unary", kUnaryKinds[kind].name), [&] { loops.unary[kind](x.data(), out.data(), n, 1, 3); });
     }
-    for (size_t kind = 0; kind < loops.binary.size() * cpu::kSplats; ++kind) {
-      const cpu::BinaryLoop<T> loop = loops.binary[kind / cpu::kSplats][kind % cpu::kSplats];
-      if (loop != nullptr) time(name("binary", kind), [&] { loop(x.data(), y.data(), out.data(), n); });
+    for (size_t kind = 0; kind < loops.binary.size(); ++kind) {
+      for (size_t splat = 0; splat < cpu::kSplats; ++splat) {
+        const cpu::BinaryLoop<T> loop = loops.binary[kind][splat];
+        if (loop == nullptr) continue;
+        time(name("binary", fmt::format("{}{}", kBinaryKinds[kind].name, splat)), [&] { loop(x.data(), y.data(), out.data(), n); });
+      }
     }
-    for (size_t kind = 0; kind < loops.compare.size() * 2; ++kind) {
-      time(name("compare", kind), [&] { loops.compare[kind / 2][kind % 2](x.data(), y.data(), flags.data(), n); });
+    for (size_t kind = 0; kind < loops.compare.size(); ++kind) {
+      for (size_t splat = 0; splat < 2; ++splat) {
+        time(name("compare", fmt::format("{}{}", kCompareKinds[kind].name, splat)),
+             [&] { loops.compare[kind][splat](x.data(), y.data(), flags.data(), n); });
+      }
     }
-    for (size_t to = 0; to < loops.convert.size(); ++to) time(name("convert", to), [&] { loops.convert[to](x.data(), wide.data(), n); });
-    time(name("to_odd", 0), [&] { loops.to_odd(x.data(), reinterpret_cast<float*>(wide.data()), n); });
+    for (size_t to = 0; to < loops.convert.size(); ++to) {
+      time(name("convert", std::to_string(to)), [&] { loops.convert[to](x.data(), wide.data(), n); });
+    }
+    time(name("to_odd", ""), [&] { loops.to_odd(x.data(), reinterpret_cast<float*>(wide.data()), n); });
     [[maybe_unused]] volatile double sink = 0;
-    time(name("sum", 0), [&] { sink = static_cast<double>(loops.sum(x.data(), n)); });
-    time(name("smallest", 0), [&] { sink = static_cast<double>(loops.smallest(x.data(), n)); });
-    time(name("largest", 0), [&] { sink = static_cast<double>(loops.largest(x.data(), n)); });
-    time(name("add_row", 0), [&] { loops.add_row(x.data(), out.data(), n); });
-    time(name("smallest_row", 0), [&] { loops.smallest_row(x.data(), out.data(), n); });
-    time(name("largest_place", 0), [&] { loops.largest_place(x.data(), out.data(), places.data(), 1, n); });
+    time(name("sum", ""), [&] { sink = static_cast<double>(loops.sum(x.data(), n)); });
+    time(name("smallest", ""), [&] { sink = static_cast<double>(loops.smallest(x.data(), n)); });
+    time(name("largest", ""), [&] { sink = static_cast<double>(loops.largest(x.data(), n)); });
+    time(name("add_row", ""), [&] { loops.add_row(x.data(), out.data(), n); });
+    time(name("smallest_row", ""), [&] { loops.smallest_row(x.data(), out.data(), n); });
+    time(name("largest_place", ""), [&] { loops.largest_place(x.data(), out.data(), places.data(), 1, n); });
   }
 }
 
