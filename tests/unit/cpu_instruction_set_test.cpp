@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -205,6 +206,36 @@ TEST(SimdKernels, QuantizedActivationsAreWithinHalfAStep) {
   }
 }
 
+// 127 / largest times the value, rounded half to even in f32, for blocks of 32 in numbers that vectors do not divide.
+TEST(SimdKernels, QuantizedActivationsAreRoundedHalfToEven) {
+  constexpr size_t kBlock = 32;
+  for (const size_t blocks : {size_t{1}, size_t{2}, size_t{3}, size_t{5}, size_t{7}}) {
+    std::vector<float> x(blocks * kBlock);
+    for (size_t i = 0; i < x.size(); ++i) {
+      // The first block's scale is 1, so that its halves are halves; the others have any scale, and one has numbers too small for theirs.
+      x[i] = i == 0 ? -127.0F : i < kBlock ? static_cast<float>(i) - 15.5F : std::sin(static_cast<float>(i)) * static_cast<float>(i);
+      if (i / kBlock == 4) x[i] *= 1e-33F;
+    }
+    for (const InstructionSet set : usable_instruction_sets()) {
+      std::vector<int8_t> quants(x.size());
+      std::vector<float> scales(blocks);
+      std::vector<int32_t> starts(blocks);
+      simd_kernels(set).quantize_row(x.data(), static_cast<int64_t>(x.size()), {}, 1, {quants.data(), scales.data(), starts.data()});
+      for (size_t block = 0; block < blocks; ++block) {
+        const auto values = std::span(x).subspan(block * kBlock, kBlock);
+        float largest = 0;
+        for (const float value : values) largest = std::max(largest, std::fabs(value));
+        const bool usable = block != 4;
+        EXPECT_EQ(scales[block], usable ? largest / 127.0F : 0.0F) << to_string(set);
+        const float inverse = usable ? 127.0F / largest : 0.0F;
+        for (size_t i = 0; i < kBlock; ++i) {
+          EXPECT_EQ(static_cast<float>(quants[block * kBlock + i]), std::nearbyint(values[i] * inverse)) << to_string(set) << ' ' << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(SimdKernels, ActivationsThatAreNoNumbersPoisonTheirBlockOnly) {
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
@@ -218,6 +249,8 @@ TEST(SimdKernels, ActivationsThatAreNoNumbersPoisonTheirBlockOnly) {
         simd_kernels(set).quantize_row(x.data(), 64, {}, 1, {quants.data(), scales.data(), starts.data()});
         EXPECT_TRUE(std::isnan(scales[0])) << to_string(set);
         EXPECT_FLOAT_EQ(scales[1], 0.5F / 127) << to_string(set);
+        EXPECT_EQ(std::count(quants.begin(), quants.begin() + 32, 0), 32) << to_string(set);
+        EXPECT_EQ(std::count(quants.begin() + 32, quants.end(), 127), 32) << to_string(set);
       }
     }
   }
