@@ -103,6 +103,12 @@ void fill_unary_of(NumberLoops<T>& loops) {
   set(UnaryKind::clamp, clamp<T>);
 }
 
+// Both elements are read, so that compilers need no branch.
+template <class T, class Condition>
+HWY_INLINE T pick(Condition condition, T yes, T no) {
+  return condition != 0 ? yes : no;
+}
+
 template <class Condition, class T>
 void choose(const Condition* HWY_RESTRICT condition, const void* on_true, const void* on_false, void* out, ChoiceSteps steps, size_t n) {
   const T* HWY_RESTRICT yes = static_cast<const T*>(on_true);
@@ -114,17 +120,17 @@ void choose(const Condition* HWY_RESTRICT condition, const void* on_true, const 
     const size_t step = holds ? steps.on_true : steps.on_false;
     for (size_t i = 0; i < n; ++i) result[i] = source[i * step];
   } else if (steps.on_true == 1 && steps.on_false == 1) {
-    for (size_t i = 0; i < n; ++i) result[i] = condition[i] != 0 ? yes[i] : no[i];
+    for (size_t i = 0; i < n; ++i) result[i] = pick(condition[i], yes[i], no[i]);
   } else if (steps.on_true == 1) {
     const T other = no[0];
-    for (size_t i = 0; i < n; ++i) result[i] = condition[i] != 0 ? yes[i] : other;
+    for (size_t i = 0; i < n; ++i) result[i] = pick(condition[i], yes[i], other);
   } else if (steps.on_false == 1) {
     const T other = yes[0];
-    for (size_t i = 0; i < n; ++i) result[i] = condition[i] != 0 ? other : no[i];
+    for (size_t i = 0; i < n; ++i) result[i] = pick(condition[i], other, no[i]);
   } else {
     const T first = yes[0];
     const T second = no[0];
-    for (size_t i = 0; i < n; ++i) result[i] = condition[i] != 0 ? first : second;
+    for (size_t i = 0; i < n; ++i) result[i] = pick(condition[i], first, second);
   }
 }
 
