@@ -145,6 +145,10 @@ template <class Format>
 void multiply_tile(const std::byte* tile, int64_t prefetch_distance, const Activations& x, float* out, int64_t out_stride) {
   for (int lane = 0; lane < 16; lane += kVectorRows) {
     const TileStream stream{tile, prefetch_distance, lane};
+    if (x.rows == 1) {
+      multiply_rows<Format, 1>(stream, x, {0, 1}, out, out_stride);
+      continue;
+    }
     for (int64_t row = 0; row < x.rows; row += kFewRows) {
       const SomeRows rows{row, std::min(kFewRows, x.rows - row)};
       if (rows.count == 1) {

@@ -70,22 +70,21 @@ void stream_tiles(std::span<const OpCall> calls);
 void block_tokens(LinearJob& job, int64_t element);
 
 // Adds elements [first, …) of a bias, if there is one, to each row.
-inline void add_bias(const float* bias, int64_t first, const MatrixView<float>& out) {
+inline void add_bias(const LinearJob& job, const float* bias, int64_t first, const MatrixView<float>& out) {
   if (bias == nullptr) return;
-  for (int64_t token = 0; token < out.rows; ++token) {
-    for (int64_t i = 0; i < out.columns; ++i) out.row(token)[i] += bias[first + i];
-  }
+  const auto add = job.runtime->kernels().numbers<float>().add_row;
+  for (int64_t token = 0; token < out.rows; ++token) add(bias + first, out.row(token), static_cast<size_t>(out.columns));
 }
 
 // What follows a product: bias and residual.
 inline void finish(const LinearJob& job, const Product& product, const UnitRows& rows) {
   const MatrixView<float> out = product.results(rows);
-  add_bias(product.bias, rows.first, out);
+  add_bias(job, product.bias, rows.first, out);
   if (job.residual == nullptr) return;
+  const auto add = job.runtime->kernels().numbers<float>().add_row;
   const float* residual = job.residual + (out.data - product.out);
-  for (int64_t token = 0; token < out.rows; ++token) {
-    for (int64_t i = 0; i < out.columns; ++i) out.row(token)[i] += residual[token * product.outputs + i];
-  }
+  for (int64_t token = 0; token < out.rows; ++token)
+    add(residual + token * product.outputs, out.row(token), static_cast<size_t>(out.columns));
 }
 
 // Calls body(thread, product, rows) for units [begin, end) in runs of one weight, block of tokens by block.
@@ -119,8 +118,8 @@ void gate_unit(const LinearJob& job, int thread, const Product& product, const U
   const MatrixView<float> up{frame.take<float>(elements), rows.count, rows.tokens.count, rows.count};
   multiply(0, gate);
   multiply(1, up);
-  add_bias(product.bias, rows.first, gate);
-  add_bias(job.up_bias, rows.first, up);
+  add_bias(job, product.bias, rows.first, gate);
+  add_bias(job, job.up_bias, rows.first, up);
   const auto activate = job.runtime->kernels().gate_multiply[static_cast<size_t>(job.gate)];
   const MatrixView<float> out = product.results(rows);
   for (int64_t token = 0; token < out.rows; ++token)
