@@ -122,15 +122,18 @@ std::vector<Tensor> AttentionMixer::project(const Tensor& x, LinearFusion fusion
   const std::array<const Tensor*, 3> projections{&query_.weight, &key_.weight, &value_.weight};
   if (!scaled_) fusion.biases = {pointer_to(query_bias_), pointer_to(key_bias_), pointer_to(value_bias_)};
   std::vector<Tensor> qkv = linear(x, projections, context.linear, fusion);
-  if (scaled_) {
-    qkv = {biased(query_.scaled(qkv[0]), query_bias_), biased(key_.scaled(qkv[1]), key_bias_), biased(value_.scaled(qkv[2]), value_bias_)};
+  const std::array<std::pair<const ScaledMatrix&, const std::optional<Tensor>&>, 3> parts{
+      {{query_, query_bias_}, {key_, key_bias_}, {value_, value_bias_}}};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto& [matrix, bias] = parts[i];
+    if (scaled_) qkv[i] = biased(matrix.scaled(std::move(qkv[i])), bias);
+    qkv[i] = context.adapted(matrix, x, std::move(qkv[i]));
   }
-  qkv = {context.adapted(query_, x, qkv[0]), context.adapted(key_, x, qkv[1]), context.adapted(value_, x, qkv[2])};
   return qkv;
 }
 
 Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const {
-  const auto clamped = [&](const Tensor& part) { return spec_.clamp == 0 ? part : part.clamp(-spec_.clamp, spec_.clamp); };
+  const auto clamped = [&](Tensor part) { return spec_.clamp == 0 ? std::move(part) : part.clamp(-spec_.clamp, spec_.clamp); };
   Tensor query = clamped(by_head(qkv[0], spec_.heads, query_norm_));
   const Tensor key = clamped(by_head(qkv[1], spec_.kv_heads, key_norm_));
   const Tensor value = clamped(by_head(qkv[2], spec_.kv_heads, std::nullopt));
@@ -149,7 +152,7 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerConte
                          .deterministic = context.linear.deterministic};
   if (spec_.retention.kind == Retention::Kind::window) params.window = spec_.retention.size;
   if (spec_.retention.kind == Retention::Kind::chunk) params.chunk = spec_.retention.size;
-  const Tensor heads = attention(query, keys, values, group.plan, params, biases_).reshape({query.dim(0), spec_.heads * spec_.head_dim});
+  Tensor heads = attention(query, keys, values, group.plan, params, biases_).reshape({query.dim(0), spec_.heads * spec_.head_dim});
   return sub_norm_ ? (*sub_norm_)(heads) : heads;
 }
 

@@ -13,8 +13,8 @@ void MixerContext::show_input(int64_t layer, std::initializer_list<std::string> 
   for (const std::string& weight : weights) observe(fmt::format("blk.{}.{}.weight", layer, weight), input);
 }
 
-Tensor MixerContext::adapted(const ScaledMatrix& matrix, const Tensor& x, const Tensor& product) const {
-  return adapts(matrix) ? product + adapter_product(x, *matrix.adapters, *places.step.adapters, linear) : product;
+Tensor MixerContext::adapted(const ScaledMatrix& matrix, const Tensor& x, Tensor product) const {
+  return adapts(matrix) ? product + adapter_product(x, *matrix.adapters, *places.step.adapters, linear) : std::move(product);
 }
 
 Norm::Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefix, int64_t length)

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wick/model/description.h"
@@ -35,7 +36,7 @@ struct MixerContext {
   const InputObserver& observe;
 
   // A product of x with a matrix, as it is scaled, with what the adapters of the rows add to it.
-  [[nodiscard]] Tensor adapted(const ScaledMatrix& matrix, const Tensor& x, const Tensor& product) const;
+  [[nodiscard]] Tensor adapted(const ScaledMatrix& matrix, const Tensor& x, Tensor product) const;
   // Whether adapted() adds something, so that the product must not be a part of a call that goes on with it.
   [[nodiscard]] bool adapts(const ScaledMatrix& matrix) const noexcept { return places.step.adapters && matrix.adapters != nullptr; }
   // Reports the input of these weights of a layer ("attn_q") to the observer.
@@ -103,6 +104,8 @@ struct MixerPlace {
 // A bias for linear to add.
 [[nodiscard]] inline const Tensor* pointer_to(const std::optional<Tensor>& bias) { return bias ? &*bias : nullptr; }
 // A product with the bias, if there is one, added.
-[[nodiscard]] inline Tensor biased(const Tensor& product, const std::optional<Tensor>& bias) { return bias ? product + *bias : product; }
+[[nodiscard]] inline Tensor biased(Tensor product, const std::optional<Tensor>& bias) {
+  return bias ? product + *bias : std::move(product);
+}
 
 }  // namespace wick

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wick/model/checkpoint.h"
@@ -34,7 +35,7 @@ struct ScaledMatrix {
   void prepare() const;
 
   // What a product with `weight` (or a row of it) means.
-  [[nodiscard]] Tensor scaled(const Tensor& product) const { return scale == 1 ? product : product * scale; }
+  [[nodiscard]] Tensor scaled(Tensor product) const { return scale == 1 ? std::move(product) : product * scale; }
 };
 
 class WeightReader {

@@ -598,7 +598,7 @@ class Tensor {
     return result;
   }
   [[nodiscard]] Tensor view(const Layout& layout) const;
-  [[nodiscard]] const Tensor& assigned(std::string_view function) const {
+  [[nodiscard]] const Tensor& assigned(const char* function) const {
     if (storage_ == nullptr) [[unlikely]]
       fail_empty(function, "the tensor");
     return *this;

@@ -9,6 +9,7 @@
 #include "wick/base/fail.h"
 #include "wick/op/attention_plan.h"
 #include "wick/tensor/assigned.h"
+#include "wick/tensor/ops/contiguous_operand.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/normalize.h"
 #include "wick/tensor/ops/op_rule.h"
@@ -76,9 +77,7 @@ void attention_reference(const void* params, std::span<const ReferenceTensor> in
 }
 
 // Heads and positions may lie anywhere; a row of head_dim elements must be contiguous, which a cache's always is.
-Tensor with_contiguous_rows(const Tensor& cache) {
-  return cache.shape()[2] == 1 || cache.layout().stride(2) == 1 ? cache : cache.contiguous();
-}
+bool has_contiguous_rows(const Tensor& cache) { return cache.shape()[2] == 1 || cache.layout().stride(2) == 1; }
 
 // The same from ops that have gradients: scores are materialised.
 Tensor attention_from_parts(const Tensor& query, const Tensor& key, const Tensor& value, const SequenceAttention& params) {
@@ -158,9 +157,9 @@ bool add_bias(std::vector<const Tensor*>& inputs, const std::optional<Tensor>& b
   return true;
 }
 
-// A query as implementations read it: f32.
-Tensor widened(const Tensor& query) {
-  return query.dtype() == DType::f16 || query.dtype() == DType::bf16 ? query.to_dtype(DType::f32) : query;
+// A query as implementations read it, f32: itself, or `wide`.
+const Tensor& widened(const Tensor& query, std::optional<Tensor>& wide) {
+  return query.dtype() == DType::f16 || query.dtype() == DType::bf16 ? wide.emplace(query.to_dtype(DType::f32)) : query;
 }
 
 AttentionState attend(const Tensor& given, const Tensor& key, const Tensor& value, const AttentionPlan& plan, AttentionParams params,
@@ -168,15 +167,16 @@ AttentionState attend(const Tensor& given, const Tensor& key, const Tensor& valu
   check_assigned(
       "attention",
       {{"query", given}, {"key", key}, {"value", value}, {"starts", plan.starts}, {"lengths", plan.lengths}, {"table", plan.table}});
-  const Tensor query = widened(given);
+  std::optional<Tensor> wide;
+  const Tensor& query = widened(given, wide);
   check_cache(query, key, value);
   check_plan(plan);
   check_params(params);
-  const Tensor rows = query.contiguous(), keys = with_contiguous_rows(key), values = with_contiguous_rows(value);
-  const AttentionPlan numbers{plan.starts.contiguous(), plan.lengths.contiguous(), plan.table.contiguous()};
+  const ContiguousOperand rows(query), keys(key, has_contiguous_rows(key)), values(value, has_contiguous_rows(value));
+  const ContiguousOperand starts(plan.starts), lengths(plan.lengths), table(plan.table);
   const AttentionBiases plain{biases.sinks ? std::optional(biases.sinks->contiguous()) : std::nullopt,
                               biases.slopes ? std::optional(biases.slopes->contiguous()) : std::nullopt, biases.mask};
-  std::vector<const Tensor*> inputs{&rows, &keys, &values, &numbers.starts, &numbers.lengths, &numbers.table};
+  std::vector<const Tensor*> inputs{rows.get(), keys.get(), values.get(), starts.get(), lengths.get(), table.get()};
   const int64_t tokens = query.shape()[0], heads = query.shape()[1];
   params.has_sinks = add_bias(inputs, plain.sinks, "sinks", {heads});
   params.has_slopes = add_bias(inputs, plain.slopes, "slopes", {heads});
@@ -205,7 +205,8 @@ AttentionState attention_state(const Tensor& query, const Tensor& key, const Ten
 
 Tensor attention(const Tensor& given, const Tensor& key, const Tensor& value, const SequenceAttention& sequence) {
   check_assigned("attention", {{"query", given}, {"key", key}, {"value", value}});
-  const Tensor query = widened(given);
+  std::optional<Tensor> wide;
+  const Tensor& query = widened(given, wide);
   check_cache(query, key, value);
   const int64_t tokens = query.shape()[0], positions = std::min<int64_t>(key.shape()[1], std::numeric_limits<int32_t>::max());
   if (sequence.past < 0 || tokens > positions || sequence.past > positions - tokens) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "wick/base/fail.h"
 #include "wick/device/linked_kernels.h"
@@ -120,7 +121,7 @@ bool is_empty(const LinearFusion& fusion) {
 
 // Errors: shape_mismatch and dtype_mismatch, naming the operand.
 void check_vector(const char* op, const char* name, const Tensor& vector, const Shape& shape) {
-  check_assigned(op, {{name, vector}});
+  if (!vector.defined()) Tensor::fail_empty(op, name);
   if (vector.shape() != shape) fail(ErrorCode::shape_mismatch, "{}: the {} {} must be {}", op, name, vector.describe(), shape.to_string());
   if (vector.dtype() != DType::f32) fail(ErrorCode::dtype_mismatch, "{}: the {} {} must be f32", op, name, vector.describe());
 }
@@ -154,18 +155,34 @@ class FusedOperands {
     params.has_residual = fusion.residual != nullptr;
     params.epsilon = fusion.epsilon;
   }
-  void append_to(std::vector<const Tensor*>& inputs) const {
-    for (size_t i = 0; i < count_; ++i) inputs.push_back(&tensors_[i]);
-  }
-  [[nodiscard]] bool is_tracked() const {
-    return std::any_of(tensors_.begin(), tensors_.begin() + static_cast<ptrdiff_t>(count_),
-                       [](const Tensor& tensor) { return tensor.is_tracked(); });
-  }
+  [[nodiscard]] std::span<const Tensor* const> all() const { return std::span(operands_).first(count_); }
+  [[nodiscard]] bool is_tracked() const { return any_tracked(all()); }
 
  private:
-  void add(const Tensor& tensor) { tensors_[count_++] = at_start(tensor); }
+  void add(const Tensor& tensor) {
+    const bool dense = tensor.layout().offset() == 0 && tensor.is_contiguous();
+    operands_[count_] = dense ? &tensor : &copies_[count_].emplace(at_start(tensor));
+    ++count_;
+  }
 
-  std::array<Tensor, kMaxLinearWeights + 2> tensors_;
+  std::array<const Tensor*, kMaxLinearWeights + 2> operands_{};
+  std::array<std::optional<Tensor>, kMaxLinearWeights + 2> copies_;
+  size_t count_ = 0;
+};
+
+// x, the weights and what is fused with them, as a call takes them.
+class LinearInputs {
+ public:
+  LinearInputs(const Tensor& x, std::span<const Tensor* const> weights, const FusedOperands& fused) {
+    inputs_[count_++] = &x;
+    for (const std::span<const Tensor* const> group : {weights, fused.all()}) {
+      for (const Tensor* tensor : group) inputs_[count_++] = tensor;
+    }
+  }
+  [[nodiscard]] std::span<const Tensor* const> all() const { return std::span(inputs_).first(count_); }
+
+ private:
+  std::array<const Tensor*, 1 + kMaxLinearWeights + kMaxLinearWeights + 2> inputs_{};
   size_t count_ = 0;
 };
 
@@ -216,9 +233,9 @@ double gate_value(GateKind kind, double gate, double up) {
   WICK_ASSERT(false);
 }
 
-Tensor activations_of(const char* op, const Tensor& x) {
-  if (x.dtype() == DType::f32) return x.contiguous();
-  if (x.dtype() == DType::f16 || x.dtype() == DType::bf16) return x.to_dtype(DType::f32);
+const Tensor& activations_of(const char* op, const Tensor& x, std::optional<Tensor>& copy) {
+  if (x.dtype() == DType::f32) return x.is_contiguous() ? x : copy.emplace(x.contiguous());
+  if (x.dtype() == DType::f16 || x.dtype() == DType::bf16) return copy.emplace(x.to_dtype(DType::f32));
   fail(ErrorCode::dtype_mismatch, "{}: x {} must be f32, f16 or bf16", op, x.describe());
 }
 
@@ -336,46 +353,56 @@ bool fuses_linear(const Tensor& x, std::span<const Tensor* const> weights, const
   return !rounds || std::none_of(weights.begin(), weights.end(), [](const Tensor* weight) { return is_quantized(weight->dtype()); });
 }
 
+namespace {
+
+// The products of 1 to kMaxLinearWeights weights, each into its place of `results`.
+void multiply(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params, const LinearFusion& fusion,
+              std::span<Tensor> results) {
+  std::optional<Tensor> copy;
+  const Tensor& activations = activations_of("linear", x, copy);
+  for (size_t index = 0; index < weights.size(); ++index) {
+    check_weight("linear", x, *weights[index], 2);
+    results[index] = empty_result("linear", x, weights[index]->shape()[0]);
+  }
+  LinearParams plain = params;
+  plain.has_norm = plain.has_bias = plain.has_residual = false;
+  if (is_empty(fusion)) return multiply_plain(activations, weights, plain, results);
+  check_fusion("linear", x, weights, fusion);
+  const FusedOperands operands(fusion, weights.size(), plain);
+  if (operands.is_tracked() || !is_one_call(activations, weights, fusion, plain)) {
+    std::ranges::move(linear_from_parts(activations, weights, params, fusion), results.begin());
+    return;
+  }
+  std::array<const Tensor*, kMaxLinearWeights> outputs{};
+  for (size_t index = 0; index < weights.size(); ++index) outputs[index] = &results[index];
+  dispatch(OpId::linear, &plain, LinearInputs(activations, weights, operands).all(), std::span(outputs).first(weights.size()));
+}
+
+}  // namespace
+
 std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params,
                            const LinearFusion& fusion) {
   check_assigned("linear", {{"x", x}});
   if (weights.empty() || weights.size() > kMaxLinearWeights) {
     fail(ErrorCode::invalid_argument, "linear: {} weights for x {}; give 1 to {}", weights.size(), x.describe(), kMaxLinearWeights);
   }
-  const Tensor activations = activations_of("linear", x);
-  std::vector<Tensor> results;
-  results.reserve(weights.size());
-  for (const Tensor* weight : weights) {
-    check_weight("linear", x, *weight, 2);
-    results.push_back(empty_result("linear", x, weight->shape()[0]));
-  }
-  LinearParams plain = params;
-  plain.has_norm = plain.has_bias = plain.has_residual = false;
-  if (is_empty(fusion)) {
-    multiply_plain(activations, weights, plain, results);
-    return results;
-  }
-  check_fusion("linear", x, weights, fusion);
-  const FusedOperands operands(fusion, weights.size(), plain);
-  if (operands.is_tracked() || !is_one_call(activations, weights, fusion, plain))
-    return linear_from_parts(activations, weights, params, fusion);
-  std::vector<const Tensor*> inputs{&activations}, outputs;
-  inputs.insert(inputs.end(), weights.begin(), weights.end());
-  operands.append_to(inputs);
-  for (const Tensor& result : results) outputs.push_back(&result);
-  dispatch(OpId::linear, &plain, inputs, outputs);
+  std::vector<Tensor> results(weights.size());
+  multiply(x, weights, params, fusion, results);
   return results;
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const LinearParams& params, const LinearFusion& fusion) {
   check_assigned("linear", {{"x", x}, {"weight", weight}});
   const std::array<const Tensor*, 1> weights{&weight};
-  return linear(x, weights, params, fusion).front();
+  Tensor result;
+  multiply(x, weights, params, fusion, std::span(&result, 1));
+  return result;
 }
 
 Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params, const LinearFusion& fusion) {
   check_assigned("gated_linear", {{"x", x}, {"gate", gate}, {"up", up}});
-  const Tensor activations = activations_of("gated_linear", x);
+  std::optional<Tensor> copy;
+  const Tensor& activations = activations_of("gated_linear", x, copy);
   check_weight("gated_linear", x, gate, 2);
   check_weight("gated_linear", x, up, 2);
   if (gate.shape() != up.shape() || gate.dtype() != up.dtype()) {
@@ -395,10 +422,8 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
   const FusedOperands operands(fusion, weights.size(), plain);
   const bool one_call = agree_on_biases(fusion, 2) && result.elements() > 0 && fuses(OpId::gated_linear, activations, gate, plain);
   if (from_parts || operands.is_tracked() || !one_call) return gated_from_parts(activations, gate, up, params, fusion);
-  std::vector<const Tensor*> inputs{&activations, &gate, &up};
-  operands.append_to(inputs);
   const std::array<const Tensor*, 1> outputs{&result};
-  dispatch(OpId::gated_linear, &plain, inputs, outputs);
+  dispatch(OpId::gated_linear, &plain, LinearInputs(activations, weights, operands).all(), outputs);
   return result;
 }
 

@@ -94,7 +94,8 @@ struct ExpertCall {
 };
 
 Tensor multiply(const ExpertCall& call, const Tensor& x, const Tensor& ids, LinearParams params) {
-  const Tensor activations = activations_of(call.name, x);
+  std::optional<Tensor> copy;
+  const Tensor& activations = activations_of(call.name, x, copy);
   const Tensor numbers = checked_ids(call.name, x, ids);
   std::vector<const Tensor*> inputs{&activations};
   bool tracked = activations.is_tracked();

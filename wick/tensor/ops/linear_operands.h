@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/reference.h"
@@ -18,8 +19,8 @@ namespace wick {
 // The activation of a pair of products in f64.
 [[nodiscard]] double gate_value(GateKind kind, double gate, double up);
 
-// x as implementations read it: row-major f32. Errors: dtype_mismatch unless it is f32, f16 or bf16.
-[[nodiscard]] Tensor activations_of(const char* op, const Tensor& x);
+// x as implementations read it, row-major f32: itself, or `copy`. Errors: dtype_mismatch unless it is f32, f16 or bf16.
+[[nodiscard]] const Tensor& activations_of(const char* op, const Tensor& x, std::optional<Tensor>& copy);
 // A dense copy that begins where its buffer does, as kernels read biases; the tensor itself if it is so.
 [[nodiscard]] inline Tensor at_start(const Tensor& tensor) { return tensor.layout().offset() == 0 ? tensor.contiguous() : tensor.copy(); }
 // Errors: dtype_mismatch for a weight of integers; shape_mismatch for one that is not [n, k], or [experts, n, k], with x's k; for a

@@ -4,6 +4,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/tensor/assigned.h"
+#include "wick/tensor/ops/contiguous_operand.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
 
@@ -148,11 +149,11 @@ Tensor rope_into_cache(const Tensor& query, const Tensor& key, const Tensor& val
     fail(ErrorCode::dtype_mismatch, "{}: table {} must be f32, positions {} and slots {} i32", op, table.describe(), positions.describe(),
          slots.describe());
   }
-  const Tensor q = query.contiguous(), k = key.contiguous(), v = value.contiguous(), angles = table.contiguous();
-  const Tensor at = positions.contiguous(), to = slots.contiguous();
+  const ContiguousOperand q(query), k(key), v(value), angles(table), at(positions), to(slots);
   Tensor keys_out = keys, values_out = values, result = make_result(op, query.shape(), DType::f32, query.device());
   if (result.shape()[0] == 0) return result;
-  apply(OpId::rope_into_cache, RopeParams{style}, {&q, &k, &v, &angles, &at, &to}, {&keys_out, &values_out, &result});
+  apply(OpId::rope_into_cache, RopeParams{style}, {q.get(), k.get(), v.get(), angles.get(), at.get(), to.get()},
+        {&keys_out, &values_out, &result});
   return result;
 }
 
