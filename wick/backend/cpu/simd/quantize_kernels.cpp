@@ -20,39 +20,31 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-struct Larger {
-  template <class V>
-  HWY_INLINE V operator()(V a, V b) const {
-    return hn::Max(a, b);
-  }
-};
 #if HWY_TARGET != HWY_SCALAR
-// The blocks of 128 bits of a vector, reduced to one.
-template <class V, class Op>
-HWY_INLINE auto reduce_blocks(V v, Op op) {
+// The largest of each lane over the blocks of 128 bits of a vector.
+template <class V>
+HWY_INLINE auto largest_block(V v) {
   if constexpr (hn::MaxLanes(hn::DFromV<V>()) > 4) {
     const hn::Half<hn::DFromV<V>> half;
-    return reduce_blocks(op(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), op);
+    return largest_block(hn::Max(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
   } else {
     return v;
   }
 }
 #endif
 
-// Each of four vectors of 32-bit lanes reduced to a number.
-template <class V, class Op>
-HWY_INLINE void reduce_each(const V (&v)[4], Op op, hn::TFromV<V>* out) {
+// The largest lane of each of four vectors of 32-bit lanes.
+template <class V>
+HWY_INLINE void largest_of_each(const V (&v)[4], hn::TFromV<V>* out) {
   const hn::DFromV<V> d;
 #if HWY_TARGET == HWY_SCALAR
-  (void)op;
   for (int i = 0; i < 4; ++i) hn::StoreU(v[i], d, out + i);
 #else
   const hn::RepartitionToWide<decltype(d)> wide;
-  const auto pair = [&](V a, V b) HWY_ATTR { return op(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)); };
-  const auto first = hn::BitCast(wide, pair(v[0], v[1]));
-  const auto second = hn::BitCast(wide, pair(v[2], v[3]));
-  const auto each = reduce_blocks(
-      op(hn::BitCast(d, hn::InterleaveLower(wide, first, second)), hn::BitCast(d, hn::InterleaveUpper(wide, first, second))), op);
+  const auto first = hn::BitCast(wide, hn::Max(hn::InterleaveLower(d, v[0], v[1]), hn::InterleaveUpper(d, v[0], v[1])));
+  const auto second = hn::BitCast(wide, hn::Max(hn::InterleaveLower(d, v[2], v[3]), hn::InterleaveUpper(d, v[2], v[3])));
+  const auto each = largest_block(
+      hn::Max(hn::BitCast(d, hn::InterleaveLower(wide, first, second)), hn::BitCast(d, hn::InterleaveUpper(wide, first, second))));
   hn::StoreU(each, hn::DFromV<decltype(each)>(), out);
 #endif
 }
@@ -80,7 +72,7 @@ HWY_INLINE BlockScales scales_of(const float* x, int64_t columns, int64_t blocks
       largest[block] = hn::Max(largest[block], hn::BitCast(di, hn::Abs(hn::LoadU(df, x + i))));
   }
   alignas(16) int32_t bits[4];
-  reduce_each(largest, Larger(), bits);
+  largest_of_each(largest, bits);
   constexpr int32_t kLargestFiniteBits = 0x7f7fffff;
   const hn::CappedTag<int32_t, 4> d4;
   const hn::Rebind<float, decltype(d4)> f4;

@@ -77,13 +77,7 @@ HWY_INLINE Floats add_block(const Block& block, const GroupPlace& at_group, cons
   return sum;
 }
 
-// Some rows of activations.
-struct SomeRows {
-  int64_t first;
-  int64_t count;
-};
-
-// Their sums; kMost, the most rows that a kernel takes, is 1, 2 or kFewRows. Those of the first two stay in registers.
+// Sums of the rows of activations; kMost, the most rows that a kernel takes, is 1, 2 or kFewRows. Those of the first two stay in registers.
 template <int kMost>
 struct RowSums {
   Floats first;
@@ -91,35 +85,32 @@ struct RowSums {
   Floats others[kMost > 2 ? kMost - 2 : 1];
 };
 
-// The same for some rows: kMost of them, if that is 1 or 2, else three or more. All but two in a loop: unrolled, kernels of up to eight
+// The same for all rows: kMost of them, if that is 1 or 2, else three or more. All but two in a loop: unrolled, kernels of up to eight
 // rows and blocks outgrow the cache of decoded instructions, and a program that holds all formats is a megabyte larger.
 template <class Format, int kIndex, int kMost>
-HWY_INLINE void add_rows(const Block& block, const GroupPlace& at, const Activations& x, SomeRows rows, int64_t index,
-                         RowSums<kMost>& sums) {
-  sums.first = add_block<Format, kIndex>(block, at, x, rows.first, index, sums.first);
-  if constexpr (kMost > 1) sums.second = add_block<Format, -1>(block, at, x, rows.first + 1, index, sums.second);
+HWY_INLINE void add_rows(const Block& block, const GroupPlace& at, const Activations& x, int64_t index, RowSums<kMost>& sums) {
+  sums.first = add_block<Format, kIndex>(block, at, x, 0, index, sums.first);
+  if constexpr (kMost > 1) sums.second = add_block<Format, -1>(block, at, x, 1, index, sums.second);
   if constexpr (kMost > 2) {
 #pragma GCC unroll 1
-    for (int64_t t = 2; t < rows.count; ++t) {
-      sums.others[t - 2] = add_block<Format, -1>(block, at, x, rows.first + t, index, sums.others[t - 2]);
-    }
+    for (int64_t t = 2; t < x.rows; ++t) sums.others[t - 2] = add_block<Format, -1>(block, at, x, t, index, sums.others[t - 2]);
   }
 }
 
 // Block kIndex of a group, then the ones behind it.
 template <class Format, int kMost, int kIndex>
-HWY_INLINE void add_group(const GroupPlace& at, const typename Format::Header& header, const Activations& x, SomeRows rows,
-                          int64_t first_block, RowSums<kMost>& sums) {
+HWY_INLINE void add_group(const GroupPlace& at, const typename Format::Header& header, const Activations& x, int64_t first_block,
+                          RowSums<kMost>& sums) {
   if constexpr (kIndex < Format::kBlocksPerGroup) {
     Block block;
     Format::template load<kIndex>(at.block, at.lane, header, at.group, block);
-    add_rows<Format, kIndex, kMost>(block, at, x, rows, first_block + at.group * Format::kBlocksPerGroup + kIndex, sums);
-    add_group<Format, kMost, kIndex + 1>(at, header, x, rows, first_block, sums);
+    add_rows<Format, kIndex, kMost>(block, at, x, first_block + at.group * Format::kBlocksPerGroup + kIndex, sums);
+    add_group<Format, kMost, kIndex + 1>(at, header, x, first_block, sums);
   }
 }
 
 template <class Format, int kMost>
-void multiply_rows(const TileStream& stream, const Activations& x, SomeRows rows, float* out, int64_t out_stride) {
+void multiply_rows(const TileStream& stream, const Activations& x, float* out, int64_t out_stride) {
   const auto [tile, prefetch_distance, lane] = stream;
   RowSums<kMost> sums;
   sums.first = sums.second = zero();
@@ -129,15 +120,14 @@ void multiply_rows(const TileStream& stream, const Activations& x, SomeRows rows
     const std::byte* p = tile + block * Format::kBytes * 16;
     const typename Format::Header header = Format::header(p, lane);
     for (int group = 0; group < Format::kGroups; ++group) {
-      add_group<Format, kMost, 0>({p, prefetch_distance, lane, group}, header, x, rows, block * (Format::kColumns / kActivationBlock),
-                                  sums);
+      add_group<Format, kMost, 0>({p, prefetch_distance, lane, group}, header, x, block * (Format::kColumns / kActivationBlock), sums);
     }
   }
-  out += rows.first * out_stride + lane;
+  out += lane;
   store(sums.first, out);
   if constexpr (kMost > 1) store(sums.second, out + out_stride);
   if constexpr (kMost > 2) {
-    for (int64_t t = 2; t < rows.count; ++t) store(sums.others[t - 2], out + t * out_stride);
+    for (int64_t t = 2; t < x.rows; ++t) store(sums.others[t - 2], out + t * out_stride);
   }
 }
 
@@ -146,18 +136,11 @@ void multiply_tile(const std::byte* tile, int64_t prefetch_distance, const Activ
   for (int lane = 0; lane < 16; lane += kVectorRows) {
     const TileStream stream{tile, prefetch_distance, lane};
     if (x.rows == 1) {
-      multiply_rows<Format, 1>(stream, x, {0, 1}, out, out_stride);
-      continue;
-    }
-    for (int64_t row = 0; row < x.rows; row += kFewRows) {
-      const SomeRows rows{row, std::min(kFewRows, x.rows - row)};
-      if (rows.count == 1) {
-        multiply_rows<Format, 1>(stream, x, rows, out, out_stride);
-      } else if (rows.count == 2) {
-        multiply_rows<Format, 2>(stream, x, rows, out, out_stride);
-      } else {
-        multiply_rows<Format, kFewRows>(stream, x, rows, out, out_stride);
-      }
+      multiply_rows<Format, 1>(stream, x, out, out_stride);
+    } else if (x.rows == 2) {
+      multiply_rows<Format, 2>(stream, x, out, out_stride);
+    } else {
+      multiply_rows<Format, kFewRows>(stream, x, out, out_stride);
     }
   }
 }

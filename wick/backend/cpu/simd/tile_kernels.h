@@ -107,7 +107,7 @@ struct ManyRows {
 
 // The kernels of one interleaved format on one instruction set.
 struct TileKernels {
-  // The most rows of activations that `multiply` is quick for.
+  // The most rows of activations that `multiply` takes.
   int64_t few_rows = 0;
   ActivationForm few_form;
   // A tile times all activations: out[row · out_stride + 0…15] = … It prefetches `prefetch_distance` bytes ahead of what it reads; 0:

@@ -69,22 +69,23 @@ void stream_tiles(std::span<const OpCall> calls);
 // Makes blocks of activations that stay in the second-level cache beside the weights; `element` is their size as the kernel reads them.
 void block_tokens(LinearJob& job, int64_t element);
 
+// Adds rows that lie `stride` apart, if there are any, to those of out.
+inline void add_rows(const LinearJob& job, const float* rows, int64_t stride, const MatrixView<float>& out) {
+  if (rows == nullptr) return;
+  const auto add = job.runtime->kernels().numbers<float>().add_row;
+  for (int64_t token = 0; token < out.rows; ++token) add(rows + token * stride, out.row(token), static_cast<size_t>(out.columns));
+}
+
 // Adds elements [first, …) of a bias, if there is one, to each row.
 inline void add_bias(const LinearJob& job, const float* bias, int64_t first, const MatrixView<float>& out) {
-  if (bias == nullptr) return;
-  const auto add = job.runtime->kernels().numbers<float>().add_row;
-  for (int64_t token = 0; token < out.rows; ++token) add(bias + first, out.row(token), static_cast<size_t>(out.columns));
+  add_rows(job, bias == nullptr ? nullptr : bias + first, 0, out);
 }
 
 // What follows a product: bias and residual.
 inline void finish(const LinearJob& job, const Product& product, const UnitRows& rows) {
   const MatrixView<float> out = product.results(rows);
   add_bias(job, product.bias, rows.first, out);
-  if (job.residual == nullptr) return;
-  const auto add = job.runtime->kernels().numbers<float>().add_row;
-  const float* residual = job.residual + (out.data - product.out);
-  for (int64_t token = 0; token < out.rows; ++token)
-    add(residual + token * product.outputs, out.row(token), static_cast<size_t>(out.columns));
+  add_rows(job, job.residual == nullptr ? nullptr : job.residual + (out.data - product.out), product.outputs, out);
 }
 
 // Calls body(thread, product, rows) for units [begin, end) in runs of one weight, block of tokens by block.

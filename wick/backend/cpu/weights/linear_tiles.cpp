@@ -225,18 +225,27 @@ Activations rows_of(const Activations& x, const ActivationForm& form, int64_t fi
   return rows;
 }
 
-// A tile times all activations, which meet it while it is in the first-level cache: as many at a time as the kernel of few rows takes.
-void multiply_tile(const TilePlan& plan, const std::byte* tile, int64_t prefetch_distance, float* out, int64_t out_stride) {
+// Whole tiles, one after the other, times all activations, which meet a tile while it is in the first-level cache: as many at a time as the
+// kernel of few rows takes: out [tokens, 16 · tiles].
+void multiply_tiles(const TilePlan& plan, const std::byte* data, int64_t prefetch_distance, const MatrixView<float>& out) {
   const TileKernels& kernels = *plan.kernels;
-  if (plan.x.rows <= kernels.few_rows) return kernels.multiply(tile, prefetch_distance, plan.x, out, out_stride);
-  for (int64_t row = 0; row < plan.x.rows; row += kernels.few_rows) {
-    const int64_t count = std::min(kernels.few_rows, plan.x.rows - row);
-    kernels.multiply(tile, row == 0 ? prefetch_distance : 0, rows_of(plan.x, kernels.few_form, row, count), out + row * out_stride,
-                     out_stride);
+  const int64_t tile_bytes = storage_bytes(plan.weights[0].dtype, kInterleavedRows * plan.job.k);
+  const auto multiply = kernels.multiply;
+  // Finding the rows of a part takes a hundredth of the time of a small model.
+  const bool at_once = plan.x.rows <= kernels.few_rows;
+  for (int64_t column = 0; column < out.columns; column += kInterleavedRows, data += tile_bytes) {
+    if (at_once) {
+      multiply(data, prefetch_distance, plan.x, out.data + column, out.stride);
+      continue;
+    }
+    for (int64_t row = 0; row < plan.x.rows; row += kernels.few_rows) {
+      const int64_t count = std::min(kernels.few_rows, plan.x.rows - row);
+      multiply(data, row == 0 ? prefetch_distance : 0, rows_of(plan.x, kernels.few_form, row, count), out.row(row) + column, out.stride);
+    }
   }
 }
 
-// The same of whole tiles, one after the other: out [tokens, 16 · tiles].
+// The same of tiles that may have to be interleaved first.
 void multiply_by_few(const TilePlan& plan, int thread, const TileSource& source, int64_t tiles, const MatrixView<float>& out) {
   const LinearJob& job = plan.job;
   const int64_t tile_bytes = storage_bytes(source.dtype, kInterleavedRows * job.k);
@@ -245,32 +254,21 @@ void multiply_by_few(const TilePlan& plan, int thread, const TileSource& source,
   for (int64_t row = 0; row < std::min(plan.x.rows, plan.kernels->few_rows); ++row) {
     for (int64_t tile = 0; tile < tiles; ++tile) __builtin_prefetch(out.row(row) + tile * kInterleavedRows, 1);
   }
-  const auto multiply_one = [&](const std::byte* data, int64_t tile, int64_t prefetch_distance) {
-    multiply_tile(plan, data, prefetch_distance, out.data + tile * kInterleavedRows, out.stride);
-  };
   if (!source.prepared) {
     for (int64_t tile = 0; tile < tiles; ++tile) {
       ScratchFrame frame(job.runtime->scratch(thread));
-      multiply_one(interleaved(job, frame, {source.dtype, source.bytes + tile * tile_bytes, false}, 1), tile, 0);
+      multiply_tiles(plan, interleaved(job, frame, {source.dtype, source.bytes + tile * tile_bytes, false}, 1), 0,
+                     out.part(0, tile * kInterleavedRows, out.rows, kInterleavedRows));
     }
     return;
   }
-  const bool at_once = plan.x.rows <= plan.kernels->few_rows;
   const auto multiply = [&](int64_t prefetch_distance) {
-    if (at_once) {
-      // What is found once for all tiles: each step of a small model's tile takes a hundredth of its time.
-      const auto kernel = plan.kernels->multiply;
-      const std::byte* data = source.bytes;
-      for (int64_t tile = 0; tile < tiles; ++tile, data += tile_bytes)
-        kernel(data, prefetch_distance, plan.x, out.data + tile * kInterleavedRows, out.stride);
-    } else {
-      for (int64_t tile = 0; tile < tiles; ++tile) multiply_one(source.bytes + tile * tile_bytes, tile, prefetch_distance);
-    }
+    multiply_tiles(plan, source.bytes, prefetch_distance, out.part(0, 0, out.rows, tiles * kInterleavedRows));
   };
   const bool gemv = plan.x.rows <= kGemvRows;
   const StreamId stream{gemv ? StreamKind::gemv : StreamKind::skinny_gemm, source.dtype};
   // More rows are bound by arithmetic, which teaches nothing.
-  const int64_t bytes = at_once ? tiles * tile_bytes : 0;
+  const int64_t bytes = plan.x.rows <= plan.kernels->few_rows ? tiles * tile_bytes : 0;
   job.runtime->prefetch().run(stream, gemv ? plan.kernels->gemv_prefetch : plan.kernels->skinny_prefetch, bytes, multiply);
 }
 
