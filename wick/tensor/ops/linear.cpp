@@ -160,8 +160,7 @@ class FusedOperands {
 
  private:
   void add(const Tensor& tensor) {
-    const bool dense = tensor.layout().offset() == 0 && tensor.is_contiguous();
-    operands_[count_] = dense ? &tensor : &copies_[count_].emplace(at_start(tensor));
+    operands_[count_] = &at_start(tensor, copies_[count_]);
     ++count_;
   }
 

@@ -111,14 +111,13 @@ Tensor multiply(const ExpertCall& call, const Tensor& x, const Tensor& ids, Line
   inputs.push_back(&numbers);
   params.has_norm = params.has_residual = false;
   params.has_bias = call.biases[0] != nullptr;
-  std::array<Tensor, 2> biases;
+  std::array<std::optional<Tensor>, 2> copies;
   for (size_t i = 0; i < call.biases.size(); ++i) {
     if ((call.biases[i] != nullptr) != params.has_bias) fail(ErrorCode::invalid_argument, "{}: one bias of two; give both", call.name);
     if (!params.has_bias) continue;
     check_bias(call.name, *call.biases[i], *call.weights[i]);
-    biases[i] = at_start(*call.biases[i]);
-    inputs.push_back(&biases[i]);
-    tracked = tracked || biases[i].is_tracked();
+    inputs.push_back(&at_start(*call.biases[i], copies[i]));
+    tracked = tracked || inputs.back()->is_tracked();
   }
   const Tensor& weight = *call.weights[0];
   Tensor result = make_result(call.name, {ids.shape()[0], ids.shape()[1], weight.shape()[1]}, DType::f32, x.device());

@@ -21,8 +21,10 @@ namespace wick {
 
 // x as implementations read it, row-major f32: itself, or `copy`. Errors: dtype_mismatch unless it is f32, f16 or bf16.
 [[nodiscard]] const Tensor& activations_of(const char* op, const Tensor& x, std::optional<Tensor>& copy);
-// A dense copy that begins where its buffer does, as kernels read biases; the tensor itself if it is so.
-[[nodiscard]] inline Tensor at_start(const Tensor& tensor) { return tensor.layout().offset() == 0 ? tensor.contiguous() : tensor.copy(); }
+// A tensor as kernels read biases, dense and from where its buffer begins: itself, or `copy`.
+[[nodiscard]] inline const Tensor& at_start(const Tensor& tensor, std::optional<Tensor>& copy) {
+  return tensor.layout().offset() == 0 && tensor.is_contiguous() ? tensor : copy.emplace(tensor.copy());
+}
 // Errors: dtype_mismatch for a weight of integers; shape_mismatch for one that is not [n, k], or [experts, n, k], with x's k; for a
 // quantized one whose rows are not dense and whole blocks, or of which only a part can be read.
 void check_weight(const char* op, const Tensor& x, const Tensor& weight, int rank);
