@@ -11,7 +11,7 @@ function(wick_compile_together target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-#   wick_compile_part(<target> small|fast|plain)
+#   wick_compile_part(<target> small|fast)
 # How the sources of a room, or a part of them, are compiled.
 function(wick_compile_part target kind)
   string(TOUPPER ${kind} upper)
@@ -20,13 +20,12 @@ function(wick_compile_part target kind)
   wick_reuse_precompiled(${target} ${kind})
 endfunction()
 
-#   add_room(<name> [SMALL | PLAIN] SOURCES a.cpp b.cpp [SMALL_SOURCES c.cpp] LINK wick::base fmt::fmt
+#   add_room(<name> [SMALL] SOURCES a.cpp b.cpp [SMALL_SOURCES c.cpp] LINK wick::base fmt::fmt
 #            [LINK_PRIVATE zlib])
-# SMALL: nothing in it is worth compiling for speed (WICK_SMALL_CODE); SMALL_SOURCES: these files alone. PLAIN: with all that the build type
-# asks for, for short loops that gain from being unrolled.
+# SMALL: nothing in it is worth compiling for speed (WICK_SMALL_CODE); SMALL_SOURCES: these files alone.
 # A room without sources (headers only) is an interface library.
 function(add_room name)
-  cmake_parse_arguments(ROOM "SMALL;PLAIN" "" "SOURCES;SMALL_SOURCES;LINK;LINK_PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "SMALL" "" "SOURCES;SMALL_SOURCES;LINK;LINK_PRIVATE" ${ARGN})
   if(ROOM_SOURCES)
     add_library(wick_${name} STATIC ${ROOM_SOURCES})
     target_link_libraries(wick_${name} PRIVATE $<BUILD_INTERFACE:wick_compiler> PUBLIC ${ROOM_LINK} PRIVATE ${ROOM_LINK_PRIVATE})
@@ -40,8 +39,6 @@ function(add_room name)
     endif()
     if(ROOM_SMALL)
       wick_compile_part(wick_${name} small)
-    elseif(ROOM_PLAIN)
-      wick_compile_part(wick_${name} plain)
     else()
       wick_compile_part(wick_${name} fast)
     endif()

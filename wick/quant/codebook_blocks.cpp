@@ -18,6 +18,7 @@ constexpr auto kGridIQ3_S = expand_points<4>(kPointsIQ3_S, kMagnitudesIQ3_S);
 
 template <size_t kLanes>
 void write_signed(const std::array<int8_t, kLanes>& point, float scale, uint32_t signs, float* out) {
+#pragma GCC unroll 8
   for (size_t lane = 0; lane < kLanes; ++lane) {
     const float magnitude = scale * static_cast<float>(point[lane]);
     out[lane] = (signs >> lane) & 1 ? -magnitude : magnitude;

@@ -1,5 +1,6 @@
 // MXFP4 and NVFP4: four-bit floats (E2M1) with small scales.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -42,23 +43,28 @@ uint8_t to_e4m3(float value) {
   return exponent >= 15 ? kHighest : static_cast<uint8_t>((exponent << 3) | mantissa);
 }
 
-// The code of the smallest error; the first of equal ones.
-uint8_t nearest_code(float value, float scale) {
-  uint8_t best = 0;
-  float best_error = std::fabs(static_cast<float>(kFloat4Values[0]) * scale - value);
-  for (uint8_t code = 1; code < 16; ++code) {
-    const float error = std::fabs(static_cast<float>(kFloat4Values[code]) * scale - value);
-    if (error < best_error) {
-      best = code;
-      best_error = error;
-    }
+float error_of(int code, float scale, float value) { return std::fabs(static_cast<float>(kFloat4Values[code]) * scale - value); }
+
+// The code of the smallest error for each value; the first of equal ones. The errors first, then the codes: loops that compilers vectorize.
+template <size_t kCount>
+std::array<int, kCount> nearest_codes(const float* in, float scale) {
+  std::array<float, kCount> errors;
+  for (size_t j = 0; j < kCount; ++j) errors[j] = error_of(0, scale, in[j]);
+  for (int code = 1; code < 16; ++code) {
+    for (size_t j = 0; j < kCount; ++j) errors[j] = std::min(errors[j], error_of(code, scale, in[j]));
   }
-  return best;
+  std::array<int, kCount> nearest{};
+  for (int code = 15; code >= 0; --code) {
+    for (size_t j = 0; j < kCount; ++j) nearest[j] = error_of(code, scale, in[j]) == errors[j] ? code : nearest[j];
+  }
+  return nearest;
 }
 
-// Byte j has the codes of elements j and j + half.
-void write_codes(const float* in, size_t half, float scale, uint8_t* codes) {
-  for (size_t j = 0; j < half; ++j) codes[j] = static_cast<uint8_t>(nearest_code(in[j], scale) | (nearest_code(in[j + half], scale) << 4));
+// Byte j has the codes of elements j and j + kHalf.
+template <size_t kHalf>
+void write_codes(const float* in, float scale, uint8_t* codes) {
+  const std::array<int, 2 * kHalf> nearest = nearest_codes<2 * kHalf>(in, scale);
+  for (size_t j = 0; j < kHalf; ++j) codes[j] = static_cast<uint8_t>(nearest[j] | (nearest[j + kHalf] << 4));
 }
 
 void write_values(const uint8_t* codes, size_t half, float scale, float* out) {
@@ -73,7 +79,7 @@ BlockMXFP4 quantize_mxfp4(const float* in) {
   BlockMXFP4 block{};
   // The largest code is 6 = 1.5 · 2^2.
   if (magnitude > 0) block.exponent = static_cast<uint8_t>(truncate_to_int(std::floor(std::log2(magnitude)) - 2 + 127, 0, 254));
-  write_codes(in, 16, half_power_of_two(block.exponent), block.codes);
+  write_codes<16>(in, half_power_of_two(block.exponent), block.codes);
   return block;
 }
 
@@ -81,7 +87,7 @@ BlockNVFP4 quantize_nvfp4(const float* in) {
   BlockNVFP4 block{};
   for (size_t run = 0; run < 4; ++run) {
     block.scales[run] = to_e4m3(largest_magnitude(in + run * 16, 16) / 6.0f);
-    write_codes(in + run * 16, 8, half_of_e4m3(block.scales[run]), block.codes + run * 8);
+    write_codes<8>(in + run * 16, half_of_e4m3(block.scales[run]), block.codes + run * 8);
   }
   return block;
 }

@@ -202,6 +202,7 @@ void search_short_run(ShortRun& run) {
   size_t second = 0;
   for (size_t i1 = 0; i1 <= kRun; ++i1) {
     for (size_t i2 = i1; i2 <= kRun; ++i2) {
+#pragma GCC unroll 4
       for (int shifts = 0; shifts < 4; ++shifts) {
         const float value_code =
             halves[0].value_code(i1, i2, half_values(shifts, 0)) + halves[1].value_code(i1, i2, half_values(shifts, 1));

@@ -24,21 +24,29 @@ struct DigitRun {
 constexpr DigitRun kFullBytes[] = {{0, 32, 5}, {160, 16, 5}};
 constexpr DigitRun kLastBytes = {240, 4, 4};
 
-uint8_t pack_digits(const float* in, const DigitRun& run, size_t byte, float inverse) {
+template <DigitRun kRun>
+uint8_t pack_digits(const float* in, size_t byte, float inverse) {
   int number = 0;
+#pragma GCC unroll 5
   for (int digit = 0; digit < 5; ++digit) {
-    const bool present = digit < run.digits;
-    const size_t at = run.begin + byte + static_cast<size_t>(digit) * run.elements;
+    const bool present = digit < kRun.digits;
+    const size_t at = kRun.begin + byte + static_cast<size_t>(digit) * kRun.elements;
     number = number * 3 + (present ? ternary_code(in[at], inverse) : 0);
   }
   return static_cast<uint8_t>((number * 256 + 242) / 243);
 }
 
-void unpack_digits(uint8_t bits, const DigitRun& run, size_t byte, float d, float* out) {
-  uint8_t rest = bits;
-  for (int digit = 0; digit < run.digits; ++digit) {
-    out[run.begin + byte + static_cast<size_t>(digit) * run.elements] = static_cast<float>(((rest * 3) >> 8) - 1) * d;
-    rest = static_cast<uint8_t>(rest * 3);
+// The bytes of a run, as many as it has elements between digits: digit by digit, so that the bytes are a vector.
+template <DigitRun kRun>
+void unpack_digits(const uint8_t* bytes, float d, float* out) {
+  uint8_t power = 1;  // of three, what shifts the digits before out
+#pragma GCC unroll 5
+  for (int digit = 0; digit < kRun.digits; ++digit, power *= 3) {
+    float* values = out + kRun.begin + static_cast<size_t>(digit) * kRun.elements;
+    for (size_t byte = 0; byte < kRun.elements; ++byte) {
+      const auto rest = static_cast<uint8_t>(bytes[byte] * power);
+      values[byte] = static_cast<float>(static_cast<uint16_t>(rest * 3) / 256 - 1) * d;
+    }
   }
 }
 
@@ -47,9 +55,9 @@ BlockTQ1_0 quantize_tq1_0(const float* in) {
   const float inverse = inverse_of(d);
   BlockTQ1_0 block{};
   block.d = float_to_f16_bits(d);
-  for (size_t byte = 0; byte < 32; ++byte) block.codes[byte] = pack_digits(in, kFullBytes[0], byte, inverse);
-  for (size_t byte = 0; byte < 16; ++byte) block.codes[32 + byte] = pack_digits(in, kFullBytes[1], byte, inverse);
-  for (size_t byte = 0; byte < 4; ++byte) block.last_codes[byte] = pack_digits(in, kLastBytes, byte, inverse);
+  for (size_t byte = 0; byte < 32; ++byte) block.codes[byte] = pack_digits<kFullBytes[0]>(in, byte, inverse);
+  for (size_t byte = 0; byte < 16; ++byte) block.codes[32 + byte] = pack_digits<kFullBytes[1]>(in, byte, inverse);
+  for (size_t byte = 0; byte < 4; ++byte) block.last_codes[byte] = pack_digits<kLastBytes>(in, byte, inverse);
   return block;
 }
 
@@ -89,18 +97,18 @@ BlockQ2_0 quantize_q2_0(const float* in) {
 void unpack_tq1_0(const std::byte* blocks, std::span<float> values) {
   unpack_blocks<BlockTQ1_0>(blocks, values, [](const BlockTQ1_0& block, float* out) {
     const float d = f16_bits_to_float(block.d);
-    for (size_t byte = 0; byte < 32; ++byte) unpack_digits(block.codes[byte], kFullBytes[0], byte, d, out);
-    for (size_t byte = 0; byte < 16; ++byte) unpack_digits(block.codes[32 + byte], kFullBytes[1], byte, d, out);
-    for (size_t byte = 0; byte < 4; ++byte) unpack_digits(block.last_codes[byte], kLastBytes, byte, d, out);
+    unpack_digits<kFullBytes[0]>(block.codes, d, out);
+    unpack_digits<kFullBytes[1]>(block.codes + 32, d, out);
+    unpack_digits<kLastBytes>(block.last_codes, d, out);
   });
 }
 
 void unpack_tq2_0(const std::byte* blocks, std::span<float> values) {
   unpack_blocks<BlockTQ2_0>(blocks, values, [](const BlockTQ2_0& block, float* out) {
     const float d = f16_bits_to_float(block.d);
-    for (size_t element = 0; element < 256; ++element) {
-      const int code = (block.codes[element / 128 * 32 + element % 32] >> (element / 32 % 4 * 2)) & 3;
-      out[element] = static_cast<float>(code - 1) * d;
+    for (size_t run = 0; run < 8; ++run) {
+      for (size_t j = 0; j < 32; ++j)
+        out[run * 32 + j] = static_cast<float>(((block.codes[run / 4 * 32 + j] >> (run % 4 * 2)) & 3) - 1) * d;
     }
   });
 }
@@ -108,7 +116,10 @@ void unpack_tq2_0(const std::byte* blocks, std::span<float> values) {
 void unpack_q1_0(const std::byte* blocks, std::span<float> values) {
   unpack_blocks<BlockQ1_0>(blocks, values, [](const BlockQ1_0& block, float* out) {
     const float d = f16_bits_to_float(block.d);
-    for (size_t j = 0; j < 128; ++j) out[j] = (block.codes[j / 8] >> (j % 8)) & 1 ? d : -d;
+    for (size_t byte = 0; byte < 16; ++byte) {
+#pragma GCC unroll 8
+      for (size_t bit = 0; bit < 8; ++bit) out[byte * 8 + bit] = (block.codes[byte] >> bit) & 1 ? d : -d;
+    }
   });
 }
 
