@@ -45,7 +45,8 @@ void unpack_digits(const uint8_t* bytes, float d, float* out) {
     float* values = out + kRun.begin + static_cast<size_t>(digit) * kRun.elements;
     for (size_t byte = 0; byte < kRun.elements; ++byte) {
       const auto rest = static_cast<uint8_t>(bytes[byte] * power);
-      values[byte] = static_cast<float>(static_cast<uint16_t>(rest * 3) / 256 - 1) * d;
+      const int code = static_cast<uint16_t>(rest * 3) >> 8;
+      values[byte] = static_cast<float>(code - 1) * d;
     }
   }
 }
