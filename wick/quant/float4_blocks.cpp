@@ -62,7 +62,7 @@ std::array<int, kCount> nearest_codes(const float* in, float scale) {
 
 // Byte j has the codes of elements j and j + kHalf.
 template <size_t kHalf>
-void write_codes(const float* in, float scale, uint8_t* codes) {
+void write_nearest(const float* in, float scale, uint8_t* codes) {
   const std::array<int, 2 * kHalf> nearest = nearest_codes<2 * kHalf>(in, scale);
   for (size_t j = 0; j < kHalf; ++j) codes[j] = static_cast<uint8_t>(nearest[j] | (nearest[j + kHalf] << 4));
 }
@@ -79,7 +79,7 @@ BlockMXFP4 quantize_mxfp4(const float* in) {
   BlockMXFP4 block{};
   // The largest code is 6 = 1.5 · 2^2.
   if (magnitude > 0) block.exponent = static_cast<uint8_t>(truncate_to_int(std::floor(std::log2(magnitude)) - 2 + 127, 0, 254));
-  write_codes<16>(in, half_power_of_two(block.exponent), block.codes);
+  write_nearest<16>(in, half_power_of_two(block.exponent), block.codes);
   return block;
 }
 
@@ -87,7 +87,7 @@ BlockNVFP4 quantize_nvfp4(const float* in) {
   BlockNVFP4 block{};
   for (size_t run = 0; run < 4; ++run) {
     block.scales[run] = to_e4m3(largest_magnitude(in + run * 16, 16) / 6.0f);
-    write_codes<8>(in + run * 16, half_of_e4m3(block.scales[run]), block.codes + run * 8);
+    write_nearest<8>(in + run * 16, half_of_e4m3(block.scales[run]), block.codes + run * 8);
   }
   return block;
 }
