@@ -66,8 +66,8 @@ function(wick_precompile target)
   wick_cached_precompiled(${target})
 endfunction()
 
-#   wick_reuse_precompiled(<target> small|fast|plain)
-# The target takes the headers that have been read once for all rooms of these flags (WICK_SMALL_CODE_FLAGS, WICK_FAST_CODE_FLAGS, none).
+#   wick_reuse_precompiled(<target> small|fast)
+# The target takes the headers that have been read once for all rooms of these flags (WICK_SMALL_CODE_FLAGS, WICK_FAST_CODE_FLAGS).
 # Compilers refuse them where other flags, or a definition that the headers use, differ.
 function(wick_reuse_precompiled target kind)
   if(NOT WICK_PRECOMPILE)

@@ -108,8 +108,10 @@ void unpack_tq2_0(const std::byte* blocks, std::span<float> values) {
   unpack_blocks<BlockTQ2_0>(blocks, values, [](const BlockTQ2_0& block, float* out) {
     const float d = f16_bits_to_float(block.d);
     for (size_t run = 0; run < 8; ++run) {
-      for (size_t j = 0; j < 32; ++j)
-        out[run * 32 + j] = static_cast<float>(((block.codes[run / 4 * 32 + j] >> (run % 4 * 2)) & 3) - 1) * d;
+      for (size_t j = 0; j < 32; ++j) {
+        const int code = (block.codes[run / 4 * 32 + j] >> (run % 4 * 2)) & 3;
+        out[run * 32 + j] = static_cast<float>(code - 1) * d;
+      }
     }
   });
 }
