@@ -78,7 +78,7 @@ void time_weights(cpu::InstructionSet set) {
     const Tensor weight = random_weight({kOutputs, kInputs}, dtype, device);
     prepare_weight(weight);
     device.runtime().finish_preparing();
-    for (const int64_t rows : {1, 2, 4, 8, 32}) {
+    for (const int64_t rows : {1, 2, 4, 8, 12, 24, 32}) {
       const Tensor x = Tensor::full({rows, kInputs}, 0.5, DType::f32, device);
       time(fmt::format("{}/{}", name, rows), [&] { (void)linear(x, weight); });
     }

@@ -185,7 +185,7 @@ void add_gated(CaseList& list, DType dtype, const Shape& shape, int64_t n, bool 
 // Every activation, exact and rounded, of one token, a few and many.
 void add_gates(CaseList& list, DType dtype, int64_t k) {
   for (const auto& gate : kGateKinds) {
-    for (const int64_t tokens : {1, 3, 33}) {
+    for (const int64_t tokens : {1, 3, 41}) {
       for (const bool precise : {false, true}) add_gated(list, dtype, {tokens, k}, 37, precise, false, gate.kind);
     }
   }
@@ -242,7 +242,7 @@ void add_blocks(CaseList& list, DType dtype) {
     add_linear(list, dtype, {2, 256}, n, true);
     add_prepared(list, dtype, {n % 3 + 1, 256}, n);
   }
-  for (const int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) {
+  for (const int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 41}) {
     for (const int64_t n : {15, 16, 35}) add_prepared(list, dtype, {tokens, 512}, n);
     if (dtype == DType::f16) add_prepared(list, dtype, {tokens, 512}, 35, {.precise = false, .fast = true});
     add_linear(list, dtype, {tokens, 512}, 19, false);
@@ -257,12 +257,12 @@ void add_blocks(CaseList& list, DType dtype) {
   add_gated(list, dtype, {3, 512}, 37, false);
   add_prepared(list, dtype, {2, 3, 2, 256}, 17);
   add_prepared(list, dtype, {1, 2048}, 50);
-  add_prepared(list, dtype, {33, 4352}, 35);  // several chunks of columns and a rest, whose sums meet
+  add_prepared(list, dtype, {41, 4352}, 35);  // several chunks of columns and a rest, whose sums meet
   add_prepared(list, dtype, {47, 768}, 560);  // panels of unequal rows, and more tiles than any kernel takes at once
-  for (const int64_t tokens : {3, 33}) add_bad_activation(list, dtype, tokens, std::nan(""));
+  for (const int64_t tokens : {3, 41}) add_bad_activation(list, dtype, tokens, std::nan(""));
   add_bad_activation(list, dtype, 3, HUGE_VAL);
   const int64_t block = info(dtype).block_elements;
-  for (const int64_t tokens : {1, 3, 9, 33}) {
+  for (const int64_t tokens : {1, 3, 9, 41}) {
     for (const int64_t n : {16, 33}) add_prepared(list, dtype, {tokens, block}, n);
     add_any_bytes(list, dtype, tokens);
   }
@@ -290,7 +290,7 @@ void add_linear_cases(CaseList& list) {
     if (is_quantized(dtype) || dtype == DType::f16 || dtype == DType::bf16) add_blocks(list, dtype);
     if (is_quantized(dtype)) continue;
     for (int64_t n = 1; n <= 40; ++n) add_linear(list, dtype, {n % 4 + 1, 33}, n, n % 2 == 0);
-    for (const int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) add_linear(list, dtype, {tokens, 70}, 11, true);
+    for (const int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 41}) add_linear(list, dtype, {tokens, 70}, 11, true);
     for (const int64_t k : {1, 2, 7, 8, 15, 16, 17, 31, 65, 255, 257, 1023, 1025}) {
       add_linear(list, dtype, {3, k}, 6, true);
       add_gated(list, dtype, {2, k}, 5, true);
@@ -315,7 +315,7 @@ void add_linear_cases(CaseList& list) {
   add_mixes(list);
   for (const DType dtype :
        {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k, DType::iq4_xs, DType::mxfp4}) {
-    for (const int64_t tokens : {1, 3, 9, 33}) {
+    for (const int64_t tokens : {1, 3, 9, 41}) {
       for (const bool precise : {false, true}) {
         for (const auto& [first, n] : {std::pair<int64_t, int64_t>{3, 37}, {16, 32}, {16, 21}})
           add_row_range(list, dtype, tokens, first, n, precise);

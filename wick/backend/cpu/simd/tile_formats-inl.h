@@ -30,12 +30,14 @@ HWY_INLINE const std::byte* unit_at(const std::byte* section, int64_t index, int
 // A format: kColumns columns of a row take kBytes bytes; they are kGroups groups of kBlocksPerGroup blocks of 32 columns each.
 // header() reads what the block's scales share, load<kIndex>() block kIndex of a group. value = scale · (u - kZero), or with minima
 // scale · u - minimum; kScaleColumns columns share a scale, and kMinimumColumns a minimum, 0 where there is none. kSlow: unpacking takes
-// long enough that memory should be asked for ahead. Formats of kPlaces blocks a group have load_places() instead of load(): word w of each
-// block of the group, and factor() and minimum() of a block, or of the halves that have their own. With kPlaceBits the quants may stay
-// where they stand in the bytes, that many bits further left from block to block, unless kDown is set.
+// long enough that memory should be asked for ahead. kUnpacking: how long it takes, heavy where it is missing. Formats of kPlaces blocks a
+// group have load_places() instead of load(): word w of each block of the group, and factor() and minimum() of a block, or of the halves
+// that have their own. With kPlaceBits the quants may stay where they stand in the bytes, that many bits further left from block to block,
+// unless kDown is set.
 struct Q80 {
   static constexpr int kColumns = 32, kBytes = 34, kGroups = 1, kBlocksPerGroup = 1, kZero = 128;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
+  static constexpr Unpacking kUnpacking = Unpacking::none;
   struct Header {
     Floats scale;
   };
@@ -64,6 +66,7 @@ HWY_INLINE void load_nibbles(const std::byte* units, int row, Block& block) {
 struct Q40 {
   static constexpr int kColumns = 32, kBytes = 18, kGroups = 1, kBlocksPerGroup = 1, kZero = 8;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
+  static constexpr Unpacking kUnpacking = Unpacking::none;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -118,6 +121,7 @@ struct KFormat {
 struct Q4K : KFormat {
   static constexpr int kColumns = 256, kBytes = 144, kGroups = 4, kZero = 0;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
+  static constexpr Unpacking kUnpacking = Unpacking::light;
   static constexpr int kPlaceBits = 4;
 
   template <bool kDown>
@@ -144,6 +148,7 @@ struct Q5K : KFormat {
 struct Q6K {
   static constexpr int kColumns = 256, kBytes = 210, kGroups = 2, kZero = 32;
   static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
+  static constexpr Unpacking kUnpacking = Unpacking::light;
   static constexpr int kPlaces = 4;
   using Header = Q80::Header;
 

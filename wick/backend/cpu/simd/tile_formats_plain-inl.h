@@ -13,6 +13,7 @@ HWY_INLINE void add_fifth_bits(Bytes bits, Block& block) {
 struct Q41 {
   static constexpr int kColumns = 32, kBytes = 20, kGroups = 1, kBlocksPerGroup = 1, kZero = 0;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
+  static constexpr Unpacking kUnpacking = Unpacking::light;
   struct Header {
     Floats scale;
     Floats minimum;
@@ -33,6 +34,7 @@ struct Q41 {
 struct Q50 {
   static constexpr int kColumns = 32, kBytes = 22, kGroups = 1, kBlocksPerGroup = 1, kZero = 16;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
+  static constexpr Unpacking kUnpacking = Unpacking::medium;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -48,6 +50,7 @@ struct Q50 {
 struct Q51 {
   static constexpr int kColumns = 32, kBytes = 24, kGroups = 1, kBlocksPerGroup = 1, kZero = 0;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 32;
+  static constexpr Unpacking kUnpacking = Unpacking::medium;
   using Header = Q41::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return Q41::header(p, row); }
@@ -200,6 +203,7 @@ struct ScaledQ3K {
 struct Q10 {
   static constexpr int kColumns = 128, kBytes = 18, kGroups = 4, kBlocksPerGroup = 1, kZero = 1;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
+  static constexpr Unpacking kUnpacking = Unpacking::light;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -222,6 +226,7 @@ struct Q10 {
 struct Q20 {
   static constexpr int kColumns = 64, kBytes = 18, kGroups = 2, kBlocksPerGroup = 1, kZero = 1;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
+  static constexpr Unpacking kUnpacking = Unpacking::light;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -246,6 +251,7 @@ struct Q20 {
 struct TQ20 {
   static constexpr int kColumns = 256, kBytes = 66, kGroups = 2, kZero = 1;
   static constexpr int kScaleColumns = 256, kMinimumColumns = 0;
+  static constexpr Unpacking kUnpacking = Unpacking::light;
   static constexpr int kPlaces = 4, kPlaceBits = 2;
   using Header = Q80::Header;
 

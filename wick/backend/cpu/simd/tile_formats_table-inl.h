@@ -12,6 +12,7 @@ HWY_INLINE void look_up_words(const uint8_t* table, Block& block) {
 struct IQ4NL {
   static constexpr int kColumns = 32, kBytes = 18, kGroups = 1, kBlocksPerGroup = 1, kZero = kNonlinearZero;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
+  static constexpr Unpacking kUnpacking = Unpacking::light;
   using Header = Q80::Header;
 
   static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
@@ -73,6 +74,7 @@ struct MXFP4 {
 struct NVFP4 {
   static constexpr int kColumns = 64, kBytes = 36, kGroups = 1, kBlocksPerGroup = 2, kZero = kFloat4Zero;
   static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
+  static constexpr Unpacking kUnpacking = Unpacking::medium;
   struct Header {};
 
   static HWY_INLINE Header header(const std::byte* /*p*/, int /*row*/) { return {}; }

@@ -536,10 +536,17 @@ void multiply_expanded(const ExpandedTiles& tiles, ColumnChunk chunk, const Acti
   }
 }
 
+template <class Format>
+inline constexpr Unpacking kUnpackingOf = [] {
+  if constexpr (requires { Format::kUnpacking; }) return Format::kUnpacking;
+  return Unpacking::heavy;
+}();
+
 // Sets the kernels of a format; for many rows of activations it may be taken apart as another, `Many`.
 template <class Format, class Many = Format>
 void set_kernels(TileKernels& kernels) {
   kernels.few_rows = kFewRows;
+  kernels.few_passes = few_passes(kUnpackingOf<Format>);
   kernels.few_form = {ActivationForm::Kind::int8, 1, kDotBias - Format::kZero, kActivationBlock, kActivationBlock / kPartsOfBlock<Format>,
                       Format::kMinimumColumns};
   if constexpr (kHasPlaces<Format>) {

@@ -105,10 +105,15 @@ struct ManyRows {
   void (*multiply)(const ExpandedTiles& tiles, ColumnChunk chunk, const Activations& x, const ChunkSums& sums) = nullptr;
 };
 
+// How long it takes to unpack a tile of a format, beside the products with a few rows of activations.
+enum class Unpacking : uint8_t { none, light, medium, heavy };
+
 // The kernels of one interleaved format on one instruction set.
 struct TileKernels {
   // The most rows of activations that `multiply` takes.
   int64_t few_rows = 0;
+  // Times that it may read a tile, for as many rows each, before `many` is quicker. The tile comes from memory the first time alone.
+  int64_t few_passes = 1;
   ActivationForm few_form;
   // A tile times all activations: out[row · out_stride + 0…15] = … It prefetches `prefetch_distance` bytes ahead of what it reads; 0:
   // nothing.

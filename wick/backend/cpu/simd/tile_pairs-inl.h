@@ -5,7 +5,7 @@
 // low() and high() are the lanes' first and second columns. For few rows of activations a word is taken apart as it comes cheapest: first()
 // times first_factor() plus second() times second_factor(), summed up over the words, make the rows' sums by join().
 struct Bf16Pairs {
-  static constexpr int kFewRows = kFewFloatRows;
+  static constexpr int kFewRows = kFewFloatRows, kFewPasses = kFewFloatPasses;
   static HWY_INLINE Floats low(Bytes pairs) { return low_bf16(pairs); }
   static HWY_INLINE Floats high(Bytes pairs) { return high_bf16(pairs); }
   static HWY_INLINE Floats first(const std::byte* word) { return low(load_bytes(word)); }
@@ -20,7 +20,7 @@ struct Bf16Pairs {
 // kSlowPrefetchDistance, 8 rows 7 and 22.
 struct F16Pairs {
   static constexpr bool kSlow = true;
-  static constexpr int kFewRows = kFewHalfRows;
+  static constexpr int kFewRows = kFewHalfRows, kFewPasses = kFewHalfPasses;
   static HWY_INLINE Floats low(Bytes pairs) { return low_f16(pairs); }
   static HWY_INLINE Floats high(Bytes pairs) { return high_f16(pairs); }
   static HWY_INLINE Floats first(const std::byte* word) { return load_f16(word); }
@@ -166,6 +166,7 @@ inline constexpr int64_t kManyFloatTiles = 32;
 template <class Pairs>
 void set_float_kernels(TileKernels& kernels) {
   kernels.few_rows = Pairs::kFewRows;
+  kernels.few_passes = Pairs::kFewPasses;
   kernels.few_form = {.kind = ActivationForm::Kind::f32};
   kernels.multiply = multiply_float_tile<Pairs>;
   kernels.skinny_prefetch = kInitialPrefetchDistance<Pairs>;

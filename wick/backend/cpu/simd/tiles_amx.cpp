@@ -237,6 +237,7 @@ void fill_tiles_amx(SimdKernels& kernels) {
   }
   TileKernels& halves = kernels.tile_kernels(DType::f16);
   halves.few_rows = halves.fast_rows = kFewHalfRows;
+  halves.few_passes = 1;
   halves.fast = halves.many = by_amx;
   halves.fast.widen = widen_halves;
   halves.fast.multiply = multiply_pairs<false, 1>;
@@ -244,6 +245,7 @@ void fill_tiles_amx(SimdKernels& kernels) {
   halves.many.widen = split_halves;
   halves.many.multiply = multiply_pairs<false, 2>;
   kernels.split_row = split_row;
+  kernels.tile_kernels(DType::bf16).few_passes = 1;
   kernels.tile_kernels(DType::bf16).many = by_amx;
   kernels.tile_kernels(DType::bf16).many.multiply = multiply_pairs<true, 1>;
 #else

@@ -134,6 +134,7 @@ void fill_tiles_avx512_bf16(SimdKernels& kernels) {
   kernels.round_row = round_row;
   if (!kernels.product.prefers_bf16_pairs) return;
   const ActivationForm form{.kind = ActivationForm::Kind::bf16, .panel_rows = kPanelTokens};
+  kernels.tile_kernels(DType::bf16).few_passes = 1;
   kernels.tile_kernels(DType::bf16).many = {.form = form, .multiply = multiply_pairs<PairsInPlace>};
   TileKernels& halves = kernels.tile_kernels(DType::f16);
   halves.fast = {.form = form, .expanded_bytes = kWideActivationBlock / 2 * kWordBytes, .multiply = multiply_pairs<RoundedPairs>};

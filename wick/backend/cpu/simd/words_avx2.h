@@ -99,3 +99,7 @@ inline constexpr int kSums = 8;
 inline constexpr int64_t kFewRows = 4;
 inline constexpr int64_t kFewFloatRows = 4;
 inline constexpr int kFewHalfRows = 6;  // of f16
+// Passes of so many rows over a tile that are quicker than expanding it: on Zen 4, from the second-level cache and from memory.
+inline constexpr int64_t kFewFloatPasses = 3;
+inline constexpr int64_t kFewHalfPasses = 4;
+constexpr int64_t few_passes(Unpacking unpacking) { return unpacking == Unpacking::none ? 3 : 1; }

@@ -88,3 +88,10 @@ inline constexpr int kSums = 16;
 inline constexpr int64_t kFewRows = 8;
 inline constexpr int64_t kFewFloatRows = 4;
 inline constexpr int kFewHalfRows = 12;  // of f16
+// Passes of so many rows over a tile that are quicker than expanding it: on Zen 4, from the second-level cache and from memory.
+inline constexpr int64_t kFewFloatPasses = 1;
+inline constexpr int64_t kFewHalfPasses = 2;
+constexpr int64_t few_passes(Unpacking unpacking) {
+  constexpr std::array<int64_t, 4> kPasses = {5, 4, 2, 1};
+  return kPasses[static_cast<size_t>(unpacking)];
+}

@@ -111,3 +111,7 @@ inline constexpr int kSums = 16;
 inline constexpr int64_t kFewRows = 4;
 inline constexpr int64_t kFewFloatRows = 4;
 inline constexpr int kFewHalfRows = 8;  // of f16
+// Passes of so many rows over a tile that are quicker than expanding it: not measured.
+inline constexpr int64_t kFewFloatPasses = 1;
+inline constexpr int64_t kFewHalfPasses = 1;
+constexpr int64_t few_passes(Unpacking /*unpacking*/) { return 1; }

@@ -140,7 +140,7 @@ int64_t tiles_of_unit(const OpCall& call, const ManyRows& many) {
 const ManyRows* kernels_of_many(const TileKernels& kernels, int64_t rows, const LinearParams& params) {
   if (params.deterministic) return nullptr;
   if (params.fast && kernels.fast.multiply != nullptr) return rows <= kernels.fast_rows ? nullptr : &kernels.fast;
-  if (rows <= kernels.few_rows) return nullptr;
+  if (rows <= kernels.few_rows * kernels.few_passes && rows < kernels.bulk_rows) return nullptr;
   return rows < kernels.bulk_rows ? &kernels.many : &kernels.bulk;
 }
 
@@ -225,6 +225,12 @@ Activations rows_of(const Activations& x, const ActivationForm& form, int64_t fi
   return rows;
 }
 
+// Rows of each pass of the kernel of few rows: as even as multiples of four allow, as some kernels take four at once.
+int64_t few_rows_of_pass(int64_t rows, int64_t most) {
+  const int64_t passes = (rows + most - 1) / most;
+  return std::min(most, (rows + 4 * passes - 1) / (4 * passes) * 4);
+}
+
 // Whole tiles, one after the other, times all activations, which meet a tile while it is in the first-level cache: as many at a time as the
 // kernel of few rows takes: out [tokens, 16 · tiles].
 void multiply_tiles(const TilePlan& plan, const std::byte* data, int64_t prefetch_distance, const MatrixView<float>& out) {
@@ -233,13 +239,14 @@ void multiply_tiles(const TilePlan& plan, const std::byte* data, int64_t prefetc
   const auto multiply = kernels.multiply;
   // Finding the rows of a part takes a hundredth of the time of a small model.
   const bool at_once = plan.x.rows <= kernels.few_rows;
+  const int64_t rows_of_pass = few_rows_of_pass(plan.x.rows, kernels.few_rows);
   for (int64_t column = 0; column < out.columns; column += kInterleavedRows, data += tile_bytes) {
     if (at_once) {
       multiply(data, prefetch_distance, plan.x, out.data + column, out.stride);
       continue;
     }
-    for (int64_t row = 0; row < plan.x.rows; row += kernels.few_rows) {
-      const int64_t count = std::min(kernels.few_rows, plan.x.rows - row);
+    for (int64_t row = 0; row < plan.x.rows; row += rows_of_pass) {
+      const int64_t count = std::min(rows_of_pass, plan.x.rows - row);
       multiply(data, row == 0 ? prefetch_distance : 0, rows_of(plan.x, kernels.few_form, row, count), out.row(row) + column, out.stride);
     }
   }
@@ -272,6 +279,14 @@ void multiply_by_few(const TilePlan& plan, int thread, const TileSource& source,
   job.runtime->prefetch().run(stream, gemv ? plan.kernels->gemv_prefetch : plan.kernels->skinny_prefetch, bytes, multiply);
 }
 
+// Prefetches `bytes` bytes of each tile into the second-level cache: products with many rows leave memory idle while they last. Inlined, as
+// GCC drops calls of a function that does nothing else.
+[[gnu::always_inline]] inline void prefetch_chunk(const ExpandedTiles& tiles, int64_t bytes) {
+  for (int64_t tile = 0; tile < tiles.count; ++tile) {
+    for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(tiles.data + tile * tiles.stride + at, 0, 2);
+  }
+}
+
 // Whole tiles at once, chunk by chunk: out [tokens, 16 · tiles].
 void multiply_by_many(const TilePlan& plan, int thread, const TileSource& source, int64_t tiles, const MatrixView<float>& out) {
   const LinearJob& job = plan.job;
@@ -282,12 +297,18 @@ void multiply_by_many(const TilePlan& plan, int thread, const TileSource& source
   const int64_t lanes = tiles * kInterleavedRows;
   float* sums = nullptr;
   if (plan.chunk < job.k) sums = frame.take<float>(static_cast<size_t>(job.rows * lanes));
+  // Integers alone: chunks of floats are larger than what a core asks for at once.
+  const bool prefetches = source.prepared && plan.many->form.kind == Kind::int8;
   for (int64_t first = 0; first < job.k; first += plan.chunk) {
     const ColumnChunk chunk{first, std::min(plan.chunk, job.k - first)};
     const bool last = first + chunk.count == job.k;
     ScratchFrame chunk_frame(job.runtime->scratch(thread));
-    plan.many->multiply(expand_chunk(plan, chunk_frame, {rows, tile_bytes, tiles, nullptr}, chunk), chunk, plan.x,
-                        {first > 0 ? sums : nullptr, lanes, last ? out.data : sums, last ? out.stride : lanes});
+    const ExpandedTiles expanded = expand_chunk(plan, chunk_frame, {rows, tile_bytes, tiles, nullptr}, chunk);
+    if (prefetches) {
+      const std::byte* next = last ? rows + tiles * tile_bytes : rows + (first + chunk.count) * tile_bytes / job.k;
+      prefetch_chunk({next, tile_bytes, tiles, nullptr}, plan.chunk * tile_bytes / job.k);
+    }
+    plan.many->multiply(expanded, chunk, plan.x, {first > 0 ? sums : nullptr, lanes, last ? out.data : sums, last ? out.stride : lanes});
   }
 }
 
