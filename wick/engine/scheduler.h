@@ -17,7 +17,7 @@ struct SchedulerLimits {
   int64_t sequences = 32;  // that run at once
   // Of a step in which somebody decodes; of one in which many prompts are read beside that, if more. These are those of a processor, where
   // each row costs about the same.
-  int64_t step_rows = 24, crowd_rows = 64;
+  int64_t step_rows = 20, crowd_rows = 64;
   int64_t idle_rows = 512;  // of a step in which nobody decodes
   std::chrono::milliseconds aging = std::chrono::seconds(10);
 };
