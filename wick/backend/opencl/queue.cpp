@@ -101,7 +101,8 @@ OpenClQueue::OpenClQueue(const Api& api, cl_context context, cl_device_id device
 }
 
 OpenClQueue::~OpenClQueue() {
-  if (!uploads_.empty()) api_.finish(queue_.get());
+  // Queued work would go on behind it: rusticl compiles a kernel as it is launched, with a library that the end of the process destroys.
+  api_.finish(queue_.get());
 }
 
 void OpenClQueue::throw_if_lost() const {
