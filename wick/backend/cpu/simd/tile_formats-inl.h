@@ -30,7 +30,7 @@ HWY_INLINE const std::byte* unit_at(const std::byte* section, int64_t index, int
 // A format: kColumns columns of a row take kBytes bytes; they are kGroups groups of kBlocksPerGroup blocks of 32 columns each.
 // header() reads what the block's scales share, load<kIndex>() block kIndex of a group. value = scale · (u - kZero), or with minima
 // scale · u - minimum; kScaleColumns columns share a scale, and kMinimumColumns a minimum, 0 where there is none. kSlow: unpacking takes
-// long enough that memory should be asked for ahead. kUnpacking: how long it takes, heavy where it is missing. Formats of kPlaces blocks a
+// long enough that software prefetch pays. kUnpacking: the cost of unpacking, heavy if absent. Formats of kPlaces blocks a
 // group have load_places() instead of load(): word w of each block of the group, and factor() and minimum() of a block, or of the halves
 // that have their own. With kPlaceBits the quants may stay where they stand in the bytes, that many bits further left from block to block,
 // unless kDown is set.
