@@ -1,10 +1,10 @@
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <ostream>
 #include <span>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/base/process.h"
 #include "wick/cli/adapter_flags.h"
 #include "wick/cli/bench_report.h"
@@ -171,9 +171,7 @@ void print(const Console& console, const Options& options, const std::filesystem
     case BenchFormat::markdown: console.out << render_markdown(measured.rows, machine); return;
     case BenchFormat::csv: console.out << render_csv(measured.rows, machine); return;
     case BenchFormat::jsonl: console.out << render_jsonl(measured.rows, machine); return;
-    case BenchFormat::json:
-      console.out << to_json(options, path, measured, machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-      return;
+    case BenchFormat::json: console.out << json_text(to_json(options, path, measured, machine), 2) << '\n'; return;
   }
 }
 
@@ -279,12 +277,11 @@ void bench_requests(Console& console, Options& options) {
   for (const LoadResult& result : results) json.push_back(to_json(result));
   const BenchRow of = describe(options, loaded);
   const BenchMachine machine = bench_machine();
-  console.out << nlohmann::ordered_json{{"model", path.string()},     {"device", of.device},      {"threads", of.threads},
-                                        {"precise", of.precise},      {"kv_type", of.kv_type},    {"cpu", machine.cpu},
-                                        {"version", machine.version}, {"commit", machine.commit}, {"date", machine.date},
-                                        {"results", std::move(json)}}
-                     .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-              << '\n';
+  const nlohmann::ordered_json all = {{"model", path.string()},     {"device", of.device},      {"threads", of.threads},
+                                      {"precise", of.precise},      {"kv_type", of.kv_type},    {"cpu", machine.cpu},
+                                      {"version", machine.version}, {"commit", machine.commit}, {"date", machine.date},
+                                      {"results", std::move(json)}};
+  console.out << json_text(all, 2) << '\n';
 }
 
 void add_request_flags(Flags& flags, Options& options) {

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/text_format.h"
 #include "wick/device/registry.h"
@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 // A field of a CSV file (RFC 4180): in quotes where it has a comma, quote or line break.
 std::string csv_field(const Json& value) {
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  const std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char letter : text) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
@@ -123,7 +123,7 @@ std::string render_csv(const std::vector<BenchRow>& rows, const BenchMachine& ma
 
 std::string render_jsonl(const std::vector<BenchRow>& rows, const BenchMachine& machine) {
   std::string text;
-  for (const BenchRow& row : rows) text += to_json(row, machine).dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  for (const BenchRow& row : rows) text += json_text(to_json(row, machine)) + '\n';
   return text;
 }
 

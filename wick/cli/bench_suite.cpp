@@ -1,12 +1,11 @@
 #include "wick/cli/bench_suite.h"
 
-#include <nlohmann/json.hpp>
-
 #include <ostream>
 #include <random>
 #include <system_error>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/base/process.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_format.h"
@@ -172,7 +171,7 @@ void run_bench_suite(const Console& console, const SuiteOptions& options, const 
                                        {"depth", options.speed.depth},
                                        {"reps", options.speed.reps},
                                        {"types", rows}};
-  console.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  console.out << json_text(json, 2) << '\n';
 }
 
 }  // namespace wick

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "wick/base/json.h"
 #include "wick/device/registry.h"
 
 namespace wick {
@@ -29,7 +28,7 @@ std::string build_info_json() {
     entry["usable"] = usable;
     entry["chosen"] = usable.empty() ? nlohmann::ordered_json() : usable.back();
   }
-  return json.dump(2);
+  return json_text(json, 2);
 }
 
 }  // namespace wick

@@ -1,11 +1,11 @@
 #include "wick/cli/chat_session.h"
+#include "wick/base/json.h"
 #include "wick/base/terminal_text.h"
 #include "wick/cli/adapter_flags.h"
 
 #include <fmt/format.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <utility>
 
@@ -101,14 +101,14 @@ ChatMessage message_of(const Json& json) {
   ChatMessage message{
       .role = text("role"), .reasoning = text("reasoning_content"), .name = text("name"), .tool_call_id = text("tool_call_id")};
   if (json.contains("content") && json["content"].is_string()) message.content = json["content"].get<std::string>();
-  if (json.contains("content") && json["content"].is_array()) message.content_parts = json["content"].dump();
+  if (json.contains("content") && json["content"].is_array()) message.content_parts = json_text(json["content"]);
   if (!json.contains("tool_calls") || !json["tool_calls"].is_array()) return message;
   for (const Json& call : json["tool_calls"]) {
     if (!call.is_object() || !call.contains("function") || !call["function"].is_object()) continue;
     const Json& function = call["function"];
     ToolCall made{.id = call.value("id", ""), .name = function.value("name", "")};
     if (function.contains("arguments"))
-      made.arguments = function["arguments"].is_string() ? function["arguments"].get<std::string>() : function["arguments"].dump();
+      made.arguments = function["arguments"].is_string() ? function["arguments"].get<std::string>() : json_text(function["arguments"]);
     message.tool_calls.push_back(std::move(made));
   }
   return message;
@@ -116,7 +116,7 @@ ChatMessage message_of(const Json& json) {
 
 std::string read_tools(const std::string& path) {
   const std::string text = read_text_file(path);
-  if (!Json::parse(text, nullptr, false).is_array()) fail(ErrorCode::invalid_argument, "{}: not a JSON array of tools", path);
+  if (!parse_ordered_json(text).is_array()) fail(ErrorCode::invalid_argument, "{}: not a JSON array of tools", path);
   return text;
 }
 
@@ -214,7 +214,7 @@ void Conversation::print_json() const {
       {"seed", last_.seed},
       {"prefill_seconds", last_.prefill_seconds},
       {"decode_seconds", last_.decode_seconds}};
-  console_.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << std::endl;
+  console_.out << json_text(json, 2) << std::endl;
   if (!console_.out) fail(ErrorCode::io, "standard output: cannot be written to; is the disk full?");
 }
 
@@ -266,13 +266,13 @@ void Conversation::save(const std::string& path) const {
   if (!system_.empty()) json["messages"].push_back({{"role", "system"}, {"content", system_}});
   for (const ChatMessage& message : messages_) json["messages"].push_back(to_json(message));
   std::ofstream file(path);
-  file << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  file << json_text(json, 2) << '\n';
   if (!file.flush()) fail(ErrorCode::io, "{}: cannot be written", path);
   console_.note(fmt::format("saved {} messages to {}", messages_.size(), path));
 }
 
 void Conversation::load(const std::string& path) {
-  const Json json = Json::parse(read_text_file(path), nullptr, false);
+  const Json json = parse_ordered_json(read_text_file(path));
   const Json* list = json.is_array() ? &json : json.is_object() && json.contains("messages") ? &json["messages"] : nullptr;
   if (list == nullptr || !list->is_array()) fail(ErrorCode::invalid_argument, "{}: no JSON with a list of messages", path);
   std::vector<ChatMessage> messages;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/base/process.h"
 #include "wick/base/terminal_text.h"
 #include "wick/cli/flags.h"
@@ -151,7 +151,7 @@ void compat_check_command(Console& console, const Arguments& arguments) {
   }
   if (json) {
     const nlohmann::ordered_json result = {{"model", path.string()}, {"compatible", failed == checks.end()}, {"checks", list}};
-    console.out << json_without_controls(result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) << '\n';
+    console.out << json_without_controls(json_text(result, 2)) << '\n';
   }
   if (failed != checks.end()) fail(ErrorCode::unsupported, "{}: cannot be run: {}", path.string(), failed->detail);
 }
@@ -167,7 +167,7 @@ void list_architectures_command(Console& console, const Arguments& arguments) {
   if (markdown) return print_architectures(console);
   const std::vector<std::string_view> names = supported_architectures();
   if (json) {
-    console.out << nlohmann::json(names).dump() << '\n';
+    console.out << json_text(nlohmann::json(names)) << '\n';
     return;
   }
   for (const std::string_view name : names) console.out << name << '\n';

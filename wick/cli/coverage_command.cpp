@@ -1,9 +1,9 @@
-#include <nlohmann/json.hpp>
 
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "wick/base/json.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/wick_command.h"
 #include "wick/device/registry.h"
@@ -36,7 +36,7 @@ std::string render_json(const std::vector<CoverageEntry>& entries) {
     if (!entry.reason.empty()) row["reason"] = entry.reason;
     list.push_back(std::move(row));
   }
-  return list.dump(2) + '\n';
+  return json_text(list, 2) + '\n';
 }
 
 }  // namespace

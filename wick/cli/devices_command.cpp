@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "wick/base/json.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/wick_command.h"
@@ -142,7 +141,7 @@ void devices_command(Console& console, const Arguments& arguments) {
     if (!json) console.out << table_line(device) << measured;
   }
   note_missing(console, devices);
-  if (json) console.out << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  if (json) console.out << json_text(list, 2) << '\n';
 }
 
 }  // namespace wick

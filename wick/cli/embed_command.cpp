@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <ostream>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
@@ -76,7 +76,8 @@ void embed_command(Console& console, const Arguments& arguments) {
     if (writer) {
       writer->append(std::as_bytes(std::span(vector)));
     } else {
-      console.out << nlohmann::ordered_json{{"index", index}, {"text", all[index]}, {"tokens", tokens.size()}, {"embedding", vector}}.dump()
+      console.out << json_text(
+                         nlohmann::ordered_json{{"index", index}, {"text", all[index]}, {"tokens", tokens.size()}, {"embedding", vector}})
                   << '\n';
     }
   }

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "wick/base/json.h"
 #include "wick/base/process.h"
 #include "wick/cli/text_format.h"
 
@@ -94,7 +93,7 @@ std::string result_json(const LoadedModel& loaded, const GenerationReport& repor
   timings["decode_tokens_per_second"] = result.decode_steps > 0 ? Json(result.decode_tokens_per_second()) : Json();
   json["timings"] = std::move(timings);
   json["logprobs"] = describe_logprobs(*loaded.tokenizer, result.logprobs);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace wick

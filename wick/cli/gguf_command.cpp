@@ -1,5 +1,4 @@
 // wick gguf: changes, takes apart and shows GGUF files without looking at what they compute.
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -7,6 +6,7 @@
 #include <sstream>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/base/suggest.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/gguf_edit.h"
@@ -159,7 +159,7 @@ void hash_command(Console& console, const Arguments& arguments) {
       if (!hash.name.empty()) tensors[hash.name] = hash.digits;
     }
     const nlohmann::ordered_json result = {{"file", path}, {"sha256", hashes.back().digits}, {"tensors", tensors}};
-    console.out << result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    console.out << json_text(result, 2) << '\n';
     return;
   }
   const std::string file = std::filesystem::path(path).filename().string();

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include <istream>
 #include <optional>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/format_flags.h"
 #include "wick/cli/text_input.h"
@@ -36,7 +36,7 @@ OutputFormat format_of(const Json& request) {
                       .enforce_formats = request.value("enforce_formats", true)};
   if (request.contains("json_schema")) {
     format.kind = OutputFormat::Kind::json_schema;
-    format.text = request["json_schema"].dump();
+    format.text = json_text(request["json_schema"]);
   } else if (request.contains("grammar")) {
     format.kind = OutputFormat::Kind::grammar;
     format.text = request["grammar"].get<std::string>();
@@ -69,7 +69,7 @@ void answer_lines(Console& console, std::mt19937_64& random) {
   for (size_t number = 1; std::getline(console.in, line); ++number) {
     if (line.empty()) continue;
     try {
-      console.out << answer(Json::parse(line), random).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n' << std::flush;
+      console.out << json_text(answer(parse_ordered_json(line), random)) << '\n' << std::flush;
     } catch (const Json::exception&) {
       fail(ErrorCode::invalid_argument, "standard input: line {}: not a request like {{\"json_schema\": {{…}}, \"texts\": [\"…\"]}}",
            number);
@@ -87,8 +87,7 @@ void check_text(Console& console, FormatMatcher& matcher, const std::string& tex
   if (*mismatch == text.size()) {
     console.out << fmt::format("does not fit: ends too early, after {} bytes\n", text.size());
   } else {
-    console.out << fmt::format("does not fit: byte {}: {}\n", *mismatch,
-                               Json(text.substr(*mismatch, 20)).dump(-1, ' ', false, Json::error_handler_t::replace));
+    console.out << fmt::format("does not fit: byte {}: {}\n", *mismatch, json_text(Json(text.substr(*mismatch, 20))));
   }
 }
 
@@ -124,8 +123,7 @@ void grammar_command(Console& console, const Arguments& arguments) {
   FormatMatcher matcher(*format);
   if (!file.empty()) text = file == "-" ? read_standard_input(console, "give --text or --file") : read_text_file(file);
   if (text) check_text(console, matcher, *text);
-  for (const std::string& sample : samples(matcher, random, count))
-    console.out << Json(sample).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  for (const std::string& sample : samples(matcher, random, count)) console.out << json_text(Json(sample)) << '\n';
   if (!text && count == 0) console.out << "can be enforced\n";
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include <thread>
 
 #include "wick/base/error.h"
+#include "wick/base/json.h"
 
 namespace wick {
 namespace {
@@ -53,7 +52,7 @@ class EventReader {
       done = true;
       return;
     }
-    const Json json = Json::parse(event, nullptr, false);
+    const Json json = parse_ordered_json(event);
     if (!json.is_object()) return;
     if (json.contains("error")) error = json["error"].value("message", "an error in the stream");
     if (json.contains("usage") && json["usage"].is_object()) {
@@ -140,7 +139,7 @@ class HttpLoadRun {
     } else {
       body["prompt"] = prompt;
     }
-    return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text(body);
   }
 
   void send(int64_t index, Clock::time_point arrived) {
@@ -171,7 +170,7 @@ class HttpLoadRun {
 
   // What the server says of a request that it refuses.
   static std::string message_of(const std::string& body) {
-    const Json json = Json::parse(body, nullptr, false);
+    const Json json = parse_ordered_json(body);
     const bool has_message = json.is_object() && json.contains("error") && json["error"].is_object() && json["error"].contains("message") &&
                              json["error"]["message"].is_string();
     return has_message ? ": " + json["error"]["message"].get<std::string>() : "";

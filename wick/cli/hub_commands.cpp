@@ -1,9 +1,9 @@
 // wick pull, wick list and wick rm: models of a hub.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "wick/base/json.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/model_hub.h"
 #include "wick/cli/text_format.h"
@@ -39,7 +39,7 @@ void list_command(Console& console, const Arguments& arguments) {
       if (!json) console.out << fmt::format("{:>10}  {}\n", format_bytes(file.bytes), reference.to_string());
     }
   }
-  if (json) console.out << rows.dump(2) << '\n';
+  if (json) console.out << json_text(rows, 2) << '\n';
   if (rows.empty()) console.note("no models are here; wick pull hf://OWNER/NAME downloads one");
 }
 

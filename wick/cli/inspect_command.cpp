@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <ostream>
 
 #include "wick/base/error.h"
+#include "wick/base/json.h"
 #include "wick/base/terminal_text.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/inspect_tensors.h"
@@ -68,8 +67,6 @@ Json to_json(const GgufValue& value) {
       value.value);
 }
 
-std::string dump(const Json& json, int indent = -1) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
-
 // Where a tensor's bytes begin in its (part of the) file.
 uint64_t offset_of(const GgufTensor& tensor) {
   return tensor.file == nullptr ? 0 : static_cast<uint64_t>(tensor.data.data() - tensor.file->bytes().data());
@@ -130,11 +127,11 @@ std::string describe_type(const GgufValue& value) {
 std::string describe_value(const GgufValue& value) {
   if (const auto* text = std::get_if<std::string_view>(&value.value)) return printable(*text);
   if (const auto* array = std::get_if<GgufArray>(&value.value)) {
-    std::string list = dump(first_elements(*array));
+    std::string list = json_text(first_elements(*array));
     if (array->size > kShownElements) list.insert(list.size() - 1, ",…");
     return list;
   }
-  return dump(to_json(value));
+  return json_text(to_json(value));
 }
 
 void print_gguf(const Console& console, const GgufFile& file) {
@@ -169,7 +166,7 @@ void show_layers(const Console& console, const std::string& path, bool json, con
   if (const std::string said = read_model_sampling(file).said; !said.empty()) lines.push_back("sampling: " + said);
   if (std::optional<std::string> placement = placement_line(console, model, choice)) lines.push_back(*std::move(placement));
   if (json) {
-    console.out << json_without_controls(dump(Json(lines), 2)) << '\n';
+    console.out << json_without_controls(json_text(Json(lines), 2)) << '\n';
     return;
   }
   for (const std::string& line : lines) console.out << without_controls(line) << '\n';
@@ -201,7 +198,7 @@ void inspect_command(Console& console, const Arguments& arguments) {
   if (inspect_tensors(console, path, json)) return;
   const GgufFile file = GgufFile::open(path);
   if (json) {
-    console.out << json_without_controls(dump(gguf_json(file), 2)) << '\n';
+    console.out << json_without_controls(json_text(gguf_json(file), 2)) << '\n';
   } else {
     print_gguf(console, file);
   }

@@ -7,13 +7,13 @@
 #include <fstream>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <utility>
 #include <vector>
 
 #include "wick/base/checked.h"
 #include "wick/base/error.h"
+#include "wick/base/json.h"
 #include "wick/base/terminal_text.h"
 #include "wick/cli/text_format.h"
 #include "wick/formats/npz.h"
@@ -140,7 +140,7 @@ std::string remark(const Row& row) {
   if (row.more.value("fortran_order", false)) return "Fortran order";
   if (row.more.value("big_endian", false)) return "big-endian";
   if (row.more.contains("strides") && row.more["strides"] != list_of(Layout(row.shape).strides())) {
-    return "strides " + row.more["strides"].dump();
+    return "strides " + json_text(row.more["strides"]);
   }
   return "";
 }
@@ -215,8 +215,7 @@ bool inspect_tensors(const Console& console, const std::string& path, bool json)
     elements = elements + row.shape.elements();
   }
   if (json) {
-    const std::string text =
-        to_json(path, listing, elements.value_or(kMost), bytes.value_or(kMost)).dump(2, ' ', false, Json::error_handler_t::replace);
+    const std::string text = json_text(to_json(path, listing, elements.value_or(kMost), bytes.value_or(kMost)), 2);
     console.out << json_without_controls(text) << '\n';
   } else {
     print(console, path, listing, elements.value_or(kMost), bytes.value_or(kMost));

@@ -1,10 +1,10 @@
-#include <nlohmann/json.hpp>
 
 #include <ostream>
 #include <sstream>
 #include <string>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/base/utf8.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/http_load.h"
@@ -67,7 +67,7 @@ void load_test_command(Console& console, const Arguments& arguments) {
   load.concurrency = concurrency > 0 ? concurrency : load.rate > 0 ? 256 : 8;
   load.limit = std::chrono::seconds(limit);
   const HttpLoadResult result = run_http_load(load);
-  console.out << (json ? to_json(load, result).dump(2) + "\n" : render_report(result));
+  console.out << (json ? json_text(to_json(load, result), 2) + "\n" : render_report(result));
   if (result.succeeded == 0) {
     fail(ErrorCode::io, "none of {} requests was answered: {}", load.requests,
          result.failures.empty() ? std::string("no reason is known") : result.failures.begin()->first);

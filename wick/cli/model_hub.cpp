@@ -8,16 +8,17 @@
 #include <cctype>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/base/file_lock.h"
+#include "wick/base/json.h"
 #include "wick/cli/download.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/sha256.h"
 #include "wick/cli/text_format.h"
+#include "wick/cli/text_input.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/split_name.h"
 
@@ -138,9 +139,8 @@ class HubRow {
 std::vector<HubFile> read_manifest(const fs::path& folder) {
   constexpr std::string_view kRemedy = "delete this file and pull the model again";
   const fs::path path = folder / kManifest;
-  std::ifstream file(path);
-  if (!file) return {};
-  const HubJson json = HubJson::parse(file, nullptr, false);
+  if (!fs::exists(path)) return {};
+  const HubJson json = parse_json(read_text_file(path));
   if (!json.is_object() || !json.contains("files") || !json["files"].is_array()) {
     fail(ErrorCode::corrupt_file, "{}: not a JSON object with a list of files; {}", path.string(), kRemedy);
   }
@@ -159,7 +159,8 @@ void write_manifest(const fs::path& folder, const HubReference& reference, const
   HubJson rows = HubJson::array();
   for (const HubFile& file : files) rows.push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}});
   const fs::path part = folder / (std::string(kManifest) + ".part");
-  std::ofstream(part) << HubJson({{"model", HubReference{reference.owner, reference.name}.to_string()}, {"files", rows}}).dump(2) << '\n';
+  std::ofstream(part) << json_text(HubJson({{"model", HubReference{reference.owner, reference.name}.to_string()}, {"files", rows}}), 2)
+                      << '\n';
   fs::rename(part, folder / kManifest);
 }
 
@@ -204,7 +205,7 @@ std::vector<HubFile> ask_hub(const Console& console, Downloader& downloader, con
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
   if (status != kStatusOk) fail_status(reference.to_string(), url, status);
-  const HubJson json = HubJson::parse(text, nullptr, false);
+  const HubJson json = parse_json(text);
   constexpr std::string_view kRemedy = "is this a hub? HF_ENDPOINT says which one is asked";
   if (!json.is_array()) fail(ErrorCode::corrupt_file, "{}: no list of files; {}", url, kRemedy);
   std::vector<HubFile> files;

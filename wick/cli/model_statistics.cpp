@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/cli/text_input.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
@@ -118,7 +118,7 @@ Policy builtin_policy() {
 }
 
 Policy read_policy(const std::string& path) {
-  const nlohmann::json json = nlohmann::json::parse(read_text_file(path), nullptr, false);
+  const nlohmann::json json = parse_json(read_text_file(path));
   if (!json.is_object() || !json.contains("rules") || !json["rules"].is_array()) {
     fail(ErrorCode::invalid_argument, "{}: not a policy; {}", path, kRemedy);
   }

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +5,7 @@
 #include <ostream>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/cli/base_logits.h"
 #include "wick/cli/divergence.h"
 #include "wick/cli/flags.h"
@@ -179,7 +179,7 @@ void print_result(const Console& console, const PerplexityOptions& options, cons
                                    {"deterministic", options.precision.deterministic},
                                    {"kv_type", to_string(options.precision.cache_dtype())}};
     if (divergence != nullptr) json["kl_divergence"] = divergence->to_json();
-    console.out << json.dump() << '\n';
+    console.out << json_text(json) << '\n';
     return;
   }
   console.out << fmt::format("NLL {:.6f} ± {:.6f}, perplexity {:.6f} ± {:.6f} over {} of {} tokens\n", mean, scorer.loss.error(),

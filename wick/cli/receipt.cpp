@@ -5,11 +5,11 @@
 
 #include <cmath>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "wick/base/atomic_file.h"
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/base/mapped_file.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/sha256.h"
@@ -23,12 +23,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "wick-receipt/1";
 
-std::string text_of(const Json& json, int indent = -1) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
-
 // The checksum covers the text of the receipt without the checksum itself.
 std::string checksum_of(Json receipt) {
   receipt.erase("sha256");
-  return sha256_of(text_of(receipt));
+  return sha256_of(json_text(receipt));
 }
 
 Json describe_model(const LoadedModel& loaded) {
@@ -143,7 +141,7 @@ void write_receipt(const std::filesystem::path& path, const ReceiptSubject& subj
       {"schema", kSchema},
       {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"program", subject.program},
-      {"build", Json::parse(build_info_json())},
+      {"build", parse_ordered_json(build_info_json())},
       {"model", describe_model(subject.loaded)},
       {"device", describe_device(subject)},
       {"request", describe_request(subject)},
@@ -158,19 +156,19 @@ void write_receipt(const std::filesystem::path& path, const ReceiptSubject& subj
         {"prefill_tokens_per_second", result.prefill_tokens_per_second()},
         {"decode_tokens_per_second", result.decode_tokens_per_second()}}}};
   // The checksum is of what a reader parses, whose floating-point numbers may be printed in another way.
-  receipt = Json::parse(text_of(receipt));
+  receipt = parse_ordered_json(json_text(receipt));
   receipt["sha256"] = checksum_of(receipt);
-  const std::string text = text_of(receipt, 2) + '\n';
+  const std::string text = json_text(receipt, 2) + '\n';
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
 }
 
 Json verify_receipt(const std::filesystem::path& path, const std::string& model) {
-  const Json receipt = Json::parse(read_text_file(path), nullptr, false);
+  const Json receipt = parse_ordered_json(read_text_file(path));
   if (!receipt.is_object()) fail(ErrorCode::corrupt_file, "{}: not JSON; name a file that wick run --receipt wrote", path.string());
   if (member(path, receipt, "schema", Json::value_t::string) != kSchema) {
-    fail(ErrorCode::unsupported, "{}: schema {}; this version reads {}", path.string(), receipt["schema"].dump(), kSchema);
+    fail(ErrorCode::unsupported, "{}: schema {}; this version reads {}", path.string(), json_text(receipt["schema"]), kSchema);
   }
   if (member(path, receipt, "sha256", Json::value_t::string) != checksum_of(receipt)) {
     fail(ErrorCode::corrupt_file, "{}: its checksum is another one: the receipt was changed after it was written", path.string());

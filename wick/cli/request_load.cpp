@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include <thread>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/cli/statistics.h"
 
 namespace wick {

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
 #include "wick/cli/model_path.h"
@@ -111,11 +111,11 @@ void score_command(Console& console, const Arguments& arguments) {
     const std::vector<TokenId> tokens = encode_prompt(tokenizer, name, prefix + text, false);
     const Score result = score(*loaded.model, tokens, std::min(before, tokens.size()));
     if (json) {
-      console.out << to_json(text, result, tokenizer).dump() << '\n';
+      console.out << json_text(to_json(text, result, tokenizer)) << '\n';
     } else {
       const double mean = result.tokens.empty() ? 0 : result.sum() / static_cast<double>(result.tokens.size());
       console.out << fmt::format("{:.4f}  {} tokens, {:.4f} each, perplexity {:.4f}: {}\n", result.sum(), result.tokens.size(), mean,
-                                 std::exp(-mean), nlohmann::json(text).dump());
+                                 std::exp(-mean), json_text(nlohmann::json(text)));
     }
   }
   note_fallback_ops(console, loaded.model->device());

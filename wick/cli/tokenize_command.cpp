@@ -1,9 +1,9 @@
-#include <nlohmann/json.hpp>
 
 #include <optional>
 #include <ostream>
 
 #include "wick/base/error.h"
+#include "wick/base/json.h"
 #include "wick/base/terminal_text.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/model_path.h"
@@ -48,7 +48,7 @@ void tokenize_command(Console& console, const Arguments& arguments) {
   if (!text) text = read_standard_input(console, "give --prompt or --file");
   const std::vector<TokenId> ids = tokenizer->encode(*text, {.add_special = !no_special, .parse_special = parse_special});
   if (json) {
-    console.out << nlohmann::json(ids).dump() << '\n';
+    console.out << json_text(nlohmann::json(ids)) << '\n';
     return;
   }
   for (const TokenId id : ids) console.out << id << '\t' << spelled(tokenizer->token_text(id)) << '\n';

@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <cmath>
 #include <filesystem>
 #include <optional>
 #include <ostream>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/cli/activation_trace.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/load_model.h"
@@ -68,7 +67,7 @@ void compare(const Console& console, const TraceDiff& request) {
                        {"token", difference->row},
                        {"element", difference->column}};
     }
-    console.out << json.dump(2) << '\n';
+    console.out << json_text(json, 2) << '\n';
   } else if (!difference) {
     console.out << fmt::format("equal: {} points, none further apart than {:.3g} of its square sum\n", agreement.points, agreement.error);
   }

@@ -1,8 +1,8 @@
-#include <nlohmann/json.hpp>
 
 #include <ostream>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/model_path.h"
 #include "wick/cli/model_statistics.h"
@@ -90,7 +90,7 @@ void validate_command(Console& console, const Arguments& arguments) {
   if (json) {
     Json result = {{"file", file.name()}, {"policy", policy.name}, {"valid", bad == 0}, {"tensors", Json::array()}};
     for (const CheckedTensor& checked : all) result["tensors"].push_back(describe(checked));
-    console.out << result.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    console.out << json_text(result, 2) << '\n';
   } else {
     print_table(console, all, all_tensors);
     if (bad == 0) console.out << fmt::format("valid: {} tensors by the {} policy\n", all.size(), policy.name);

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <ostream>
 
+#include "wick/base/json.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/flags.h"
 #include "wick/cli/receipt.h"
@@ -39,7 +38,7 @@ void verify_receipt_command(Console& console, const Arguments& arguments) {
                                            {"device", receipt["device"]["selected"]},
                                            {"kernels_launched", receipt["kernels_launched"]},
                                            {"tokens", receipt["result"]["tokens"].size()}};
-    console.out << result.dump() << '\n';
+    console.out << json_text(result) << '\n';
     return;
   }
   console.out << fmt::format("{}: valid: {} tokens by {} kernel launches on {}, written {} by commit {}\n", receipt_file,

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
+#include "wick/base/json.h"
 #include "wick/base/log.h"
 
 namespace wick {
@@ -16,9 +16,6 @@ namespace {
 
 // How many events a queue is asked to hold before their times are read.
 constexpr size_t kMaxPending = 1000;
-
-// A driver may call its device by any bytes.
-std::string dump(const nlohmann::json& value) { return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 double microseconds(double seconds) { return std::round(seconds * 1e9) / 1e3; }
 
@@ -69,17 +66,18 @@ void TracingQueue::write() {
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   for (int row = 0; row < 2; ++row) {
     const std::string name = row == 0 ? "queued by the host" : device_;
-    text += dump({{"ph", "M"}, {"name", "thread_name"}, {"pid", 1}, {"tid", row}, {"args", {{"name", name}}}}) + ",\n";
+    const nlohmann::json event = {{"ph", "M"}, {"name", "thread_name"}, {"pid", 1}, {"tid", row}, {"args", {{"name", name}}}};
+    text += json_text(event) + ",\n";
   }
   const auto add = [&](const Span& span, int row, double begin, double seconds) {
-    text += dump({{"ph", "X"},
-                  {"name", span.name},
-                  {"pid", 1},
-                  {"tid", row},
-                  {"ts", microseconds(begin)},
-                  {"dur", microseconds(seconds)},
-                  {"args", {{"detail", span.detail}}}}) +
-            ",\n";
+    const nlohmann::json event = {{"ph", "X"},
+                                  {"name", span.name},
+                                  {"pid", 1},
+                                  {"tid", row},
+                                  {"ts", microseconds(begin)},
+                                  {"dur", microseconds(seconds)},
+                                  {"args", {{"detail", span.detail}}}};
+    text += json_text(event) + ",\n";
   };
   for (const Span& span : spans_) {
     add(span, 0, span.host_begin, span.host_seconds);

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 
 #include "wick/base/atomic_file.h"
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
+#include "wick/base/utf8.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/safetensors_dtype.h"
 
@@ -23,26 +24,23 @@ constexpr size_t kAlignment = 8;                        // of the data's beginni
 uint64_t size_of(DType dtype, const Shape& shape) { return static_cast<uint64_t>(storage_bytes(dtype, shape.elements())); }
 
 // The text as JSON. Errors: invalid_argument for bytes that are not UTF-8, which JSON cannot hold.
-std::string json_text(std::string_view text) {
-  try {
-    return OrderedJson(text).dump();
-  } catch (const OrderedJson::type_error&) {
-    fail(ErrorCode::invalid_argument, "safetensors: {}: not UTF-8; name it otherwise", printable(text));
-  }
+std::string json_of(std::string_view text) {
+  if (!is_valid_utf8(text)) fail(ErrorCode::invalid_argument, "safetensors: {}: not UTF-8; name it otherwise", printable(text));
+  return json_text(OrderedJson(text));
 }
 
 }  // namespace
 
 void SafetensorsWriter::add_metadata(std::string_view key, std::string_view value) {
-  static_cast<void>(json_text(key));
-  static_cast<void>(json_text(value));
+  static_cast<void>(json_of(key));
+  static_cast<void>(json_of(value));
   if (!metadata_.emplace(key, value).second) {
     fail(ErrorCode::invalid_argument, "safetensors: metadata {} is there already; add it once", printable(key));
   }
 }
 
 void SafetensorsWriter::add_tensor(std::string_view name, DType dtype, const Shape& shape, Producer producer) {
-  static_cast<void>(json_text(name));
+  static_cast<void>(json_of(name));
   if (name == "__metadata__") fail(ErrorCode::invalid_argument, "safetensors: no tensor can be called '__metadata__'; name it otherwise");
   if (!safetensors_name(dtype)) {
     fail(ErrorCode::unsupported, "safetensors: tensor {}: the format has no dtype {}; convert it to f32 or write a GGUF file",
@@ -76,13 +74,13 @@ void SafetensorsWriter::write_tensors(const std::filesystem::path& path, std::sp
   });
 
   std::string header = "{";
-  if (!metadata_.empty()) header += "\"__metadata__\":" + OrderedJson(metadata_).dump() + ',';
+  if (!metadata_.empty()) header += "\"__metadata__\":" + json_text(OrderedJson(metadata_)) + ',';
   uint64_t begin = 0;
   for (const Tensor* tensor : ordered) {
     const uint64_t end = begin + size_of(tensor->dtype, tensor->shape);
     header +=
-        fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}},)", json_text(tensor->name), *safetensors_name(tensor->dtype),
-                    OrderedJson(std::vector(tensor->shape.dims().begin(), tensor->shape.dims().end())).dump(), begin, end);
+        fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}},)", json_of(tensor->name), *safetensors_name(tensor->dtype),
+                    json_text(OrderedJson(std::vector(tensor->shape.dims().begin(), tensor->shape.dims().end()))), begin, end);
     begin = end;
   }
   if (header.back() == ',') header.pop_back();
@@ -142,7 +140,7 @@ std::filesystem::path SafetensorsWriter::write_sharded(const std::filesystem::pa
   }
   // Last, so that an index never names a shard that is not there.
   std::filesystem::path path = folder / fmt::format("{}.safetensors.index.json", stem);
-  const std::string text = OrderedJson({{"metadata", {{"total_size", total_bytes}}}, {"weight_map", weight_map}}).dump(2) + '\n';
+  const std::string text = json_text(OrderedJson({{"metadata", {{"total_size", total_bytes}}}, {"weight_map", weight_map}}), 2) + '\n';
   AtomicFile index(path);
   index.write(std::as_bytes(std::span(text)));
   index.commit();

@@ -53,9 +53,9 @@ class FileJsonBuilder final : public StrictJsonBuilder<nlohmann::json> {
 }  // namespace
 
 nlohmann::json parse_strict_json(std::span<const std::byte> text, int max_depth, const JsonSource& source) {
-  const char* begin = reinterpret_cast<const char*>(text.data());
-  FileJsonBuilder builder({begin, text.size()}, max_depth, source);
-  nlohmann::json::sax_parse(begin, begin + text.size(), &builder);
+  const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
+  FileJsonBuilder builder(characters, max_depth, source);
+  parse_json_events(characters, builder);
   return builder.take();
 }
 

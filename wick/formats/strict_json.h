@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+
+#include "wick/base/json.h"
 
 namespace wick {
 

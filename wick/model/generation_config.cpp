@@ -1,7 +1,5 @@
 #include "wick/model/generation_config.h"
 
-#include <nlohmann/json.hpp>
-
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/base/mapped_file.h"
 
 namespace wick {
@@ -58,7 +57,7 @@ class SamplingTranslator {
 
   [[noreturn]] void refuse(const char* key, const Json& value, const char* wanted) const {
     fail(ErrorCode::corrupt_file, "{}: {}: {} is {}, but {} is needed; correct it, or take it out of the file", folder_.path.string(),
-         kFile, key, value.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 40), wanted);
+         kFile, key, ascii_json_text(value).substr(0, 40), wanted);
   }
 
   void add_decimal(const char* name, const char* own) {
@@ -83,8 +82,7 @@ void add_generation_config(Checkpoint::Folder& folder) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return;
   const auto mapped = MappedFile::open(path);
-  const auto* first = reinterpret_cast<const char*>(mapped->bytes().data());
-  const Json json = Json::parse(first, first + mapped->bytes().size(), nullptr, false);
+  const Json json = parse_json({reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()});
   if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: not a JSON object; download the file again", path.string());
   SamplingTranslator(folder, json).translate();
 }

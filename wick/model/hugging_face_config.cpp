@@ -5,9 +5,9 @@
 #include <array>
 #include <cmath>
 #include <deque>
-#include <nlohmann/json.hpp>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/base/log.h"
 #include "wick/base/suggest.h"
 #include "wick/formats/printable.h"
@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 5> kFactors = {"attention.scale", "embedd
                                                       "residual_scale"};
 
 std::string shown(const Json& value) {
-  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string text = ascii_json_text(value);
   if (text.size() > 80) text = text.substr(0, 80) + "…";
   return text;
 }

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/base/log.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/printable.h"
@@ -64,7 +64,7 @@ bool is_silent(const PeftJson& value) {
 }
 
 std::string shortened(const PeftJson& value) {
-  std::string text = value.dump(-1, ' ', true, PeftJson::error_handler_t::replace);
+  std::string text = ascii_json_text(value);
   if (text.size() > 80) text = text.substr(0, 80) + "…";
   return text;
 }

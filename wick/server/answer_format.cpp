@@ -121,7 +121,7 @@ std::unique_ptr<TokenConstraint> compiled(const Service& service, const OutputFo
 
 // The tools with schemas that can be enforced; those of strict ones must be.
 std::string held_tools(const Service& service, const ChatRequest& chat) {
-  const Json tools = Json::parse(chat.chat.tools);
+  const Json tools = parse_ordered_json(chat.chat.tools);
   EnforceableTools held =
       enforceable_tools(find_chat_format(service.chat_format).name, service.chat_template->source(), chat.chat.tools, *service.constraints);
   for (const EnforceableTools::Refusal& refusal : held.refusals) {

@@ -8,7 +8,7 @@
 namespace wick::server {
 
 Json ChatOutput::Call::parsed_arguments() const {
-  Json parsed = Json::parse(arguments, nullptr, /*allow_exceptions=*/false);
+  Json parsed = parse_ordered_json(arguments);
   return parsed.is_discarded() ? Json::object() : parsed;
 }
 

@@ -26,7 +26,7 @@ void read_tool_calls(Fields& message, const std::string& path, ChatMessage& resu
       // OpenAI writes arguments as a text of JSON, Ollama as an object.
       if (const Json* const arguments = members.find("arguments")) {
         parsed.arguments = arguments->is_string() ? arguments->get<std::string>() : to_text(*arguments);
-        if (!parsed.arguments.empty() && !Json::accept(parsed.arguments)) members.violate("arguments", "must be JSON");
+        if (!parsed.arguments.empty() && !is_json(parsed.arguments)) members.violate("arguments", "must be JSON");
       }
       call.take(std::move(members.violations()));
     }
@@ -136,7 +136,7 @@ void choose_tool(Fields& fields, const std::string& word, const std::string& nam
   chat.calls = ChatRules::Calls::required;
   chat.only_tool = name;
   if (name.empty()) return;
-  for (const Json& tool : Json::parse(chat.chat.tools)) {
+  for (const Json& tool : parse_ordered_json(chat.chat.tools)) {
     if (tool.is_object() && tool.contains("function") && tool["function"].is_object() && tool["function"].value("name", Json("")) == name)
       return;
   }

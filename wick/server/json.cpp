@@ -31,10 +31,10 @@ Json parse_body(std::string_view body) {
   if (!is_valid_utf8(body)) refuse_body("the body is not valid UTF-8");
   if (body.find_first_not_of(" \t\r\n") == std::string_view::npos) refuse_body("the body is empty; send a JSON object");
   BodyBuilder builder;
-  Json::sax_parse(body.begin(), body.end(), &builder);
+  parse_json_events(body, builder);
   return builder.take();
 }
 
-std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string to_text(const Json& json) { return json_text(json); }
 
 }  // namespace wick::server

@@ -1,9 +1,10 @@
 // JSON of requests and responses: parsed with a bound on its depth, written with the keys in the order in which they were set.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+
+#include "wick/base/json.h"
 
 namespace wick::server {
 

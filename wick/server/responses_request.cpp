@@ -32,7 +32,7 @@ void read_call(Fields& item, ChatRequest& chat) {
   item.require("call_id");
   ToolCall call{
       .id = item.text("call_id").value_or(""), .name = item.text("name").value_or(""), .arguments = item.text("arguments").value_or("{}")};
-  if (!Json::accept(call.arguments)) item.violate("arguments", "must be JSON");
+  if (!is_json(call.arguments)) item.violate("arguments", "must be JSON");
   assistant_message(chat).tool_calls.push_back(std::move(call));
 }
 

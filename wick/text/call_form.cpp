@@ -1,10 +1,10 @@
 #include "wick/text/call_form.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 
 namespace wick {
 namespace {
@@ -48,7 +48,7 @@ OutputFormat literal(std::string_view text) { return {.kind = Kind::literal, .te
 OutputFormat pattern(std::string_view text) { return {.kind = Kind::regex, .text = std::string(text)}; }
 OutputFormat sequence(std::vector<OutputFormat> parts) { return {.kind = Kind::sequence, .parts = std::move(parts)}; }
 OutputFormat any_of(std::vector<OutputFormat> parts) { return {.kind = Kind::any_of, .parts = std::move(parts)}; }
-OutputFormat schema_format(const Json& schema) { return {.kind = Kind::json_schema, .text = schema.dump()}; }
+OutputFormat schema_format(const Json& schema) { return {.kind = Kind::json_schema, .text = json_text(schema)}; }
 
 // JSON's punctuation, where models differ in their spaces: ws where the text has a space, and at braces.
 void add_spaced(std::string_view text, std::vector<OutputFormat>& parts) {
@@ -147,7 +147,7 @@ OutputFormat one_call(const CallForm& form, const std::string& name, const Json&
     }
   };
   add(form.before_name);
-  const std::string quoted = Json(name).dump();
+  const std::string quoted = json_text(Json(name));
   parts.push_back(literal(form.spaced ? quoted.substr(1, quoted.size() - 2) : name));
   if (!form.number.empty()) parts.push_back(pattern(form.number));
   add(form.after_name);
@@ -161,13 +161,13 @@ template <class AnyJson>
 AnyJson& function_of(AnyJson& tool) {
   AnyJson& function = tool.is_object() && tool.contains("function") ? tool["function"] : tool;
   if (!function.is_object() || !function.contains("name") || !function["name"].is_string()) {
-    fail(ErrorCode::invalid_argument, "tools: {} is no function with a name", tool.dump());
+    fail(ErrorCode::invalid_argument, "tools: {} is no function with a name", json_text(tool));
   }
   return function;
 }
 
 Json list_of(const std::string& tools) {
-  Json list = Json::parse(tools, nullptr, /*allow_exceptions=*/false);
+  Json list = parse_ordered_json(tools);
   if (!list.is_array()) fail(ErrorCode::invalid_argument, "tools: not a JSON array");
   return list;
 }
@@ -235,7 +235,7 @@ EnforceableTools enforceable_tools(std::string_view format, std::string_view tem
     result.refusals.push_back({index, name, refusal});
     if (form != nullptr) loosen(*form, constraints, *schema);
   }
-  result.tools = form == nullptr ? tools : list.dump();
+  result.tools = form == nullptr ? tools : json_text(list);
   return result;
 }
 

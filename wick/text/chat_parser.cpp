@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/base/utf8.h"
 #include "wick/text/call_json.h"
 #include "wick/text/chat_format.h"
@@ -439,7 +439,7 @@ void ChatParser::Machine::python_ends() {
   if (!is_name || !text.ends_with(')')) {
     if (text.empty()) return give_up();
     begin_call("python");
-    arguments(Json{{"code", text}}.dump(-1, ' ', false, Json::error_handler_t::replace));
+    arguments(json_text(Json{{"code", text}}));
     return end_call();
   }
   begin_call(std::string(text.substr(0, call)));
@@ -457,12 +457,12 @@ void ChatParser::Machine::python_ends() {
     } else {
       end = std::min(rest.find(','), rest.size());
     }
-    Json value = Json::parse(rest.substr(0, end), nullptr, false);
+    Json value = parse_ordered_json(rest.substr(0, end));
     values[key] = value.is_discarded() ? Json(std::string(trimmed(rest.substr(0, end)))) : std::move(value);
     rest.remove_prefix(end);
     while (!rest.empty() && (rest.front() == ',' || is_json_blank(rest.front()))) rest.remove_prefix(1);
   }
-  arguments(values.dump(-1, ' ', false, Json::error_handler_t::replace));
+  arguments(json_text(values));
   end_call();
 }
 
@@ -511,8 +511,8 @@ void ChatParser::Machine::add_parameter() {
     value = bare.substr(std::string_view("<arg_value>").size());
   if (value.starts_with('\n')) value.remove_prefix(1);
   if (value.ends_with('\n')) value.remove_suffix(1);
-  const auto quoted = [](std::string_view text) { return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace); };
-  const bool text = text_parameter_ || schemas_.is_text(std::string(trimmed(name_)), parameter_) || !Json::accept(value);
+  const auto quoted = [](std::string_view text) { return json_text(Json(std::string(text))); };
+  const bool text = text_parameter_ || schemas_.is_text(std::string(trimmed(name_)), parameter_) || !is_json(value);
   const std::string field = quoted(parameter_) + ": " + (text ? quoted(value) : std::string(trimmed(value)));
   arguments((has_arguments_ ? ", " : "{") + field);
   value_.clear();

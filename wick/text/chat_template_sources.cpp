@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "wick/base/fail.h"
 #include "wick/base/fail_with.h"
+#include "wick/base/json.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/gguf.h"
 #include "wick/text/chat_template.h"
@@ -26,7 +26,7 @@ std::string read_text(const std::filesystem::path& path) {
 
 // "chat_template" of a JSON file: a text, or a list of {"name", "template"}.
 void add_from_json(std::vector<ChatTemplateSource>& found, const std::filesystem::path& path) {
-  const auto json = nlohmann::json::parse(read_text(path), nullptr, false);
+  const auto json = parse_json(read_text(path));
   if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: not a JSON object; the file is damaged", path.string());
   const auto entry = json.find("chat_template");
   if (entry == json.end() || entry->is_null()) return;

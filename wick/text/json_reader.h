@@ -1,8 +1,6 @@
 // A JsonReader is one place in a tokenizer.json: typed access to its fields, with errors that name file and place.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 
 namespace wick {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/text/byte_pair_model.h"
 #include "wick/text/tokenizer_json_parts.h"
 #include "wick/text/unigram_model.h"
@@ -340,7 +341,7 @@ std::unique_ptr<TokenizerParts> read_tokenizer_json(std::string_view bytes, cons
   }
   JsonReader::Json json;
   try {
-    json = JsonReader::Json::parse(bytes);
+    json = parse_json(bytes, /*throws=*/true);
   } catch (const JsonReader::Json::exception& error) {
     fail(ErrorCode::corrupt_file, "{}: {}; the file is no tokenizer.json or was cut off", name, error.what());
   }

@@ -4,6 +4,7 @@
 
 #include <system_error>
 
+#include "wick/base/json.h"
 #include "wick/base/mapped_file.h"
 #include "wick/text/json_reader.h"
 
@@ -33,8 +34,7 @@ class FolderReader {
     const std::filesystem::path path = folder_ / name;
     if (!std::filesystem::is_regular_file(path, ignored)) return;
     const auto mapped = MappedFile::open(path);
-    const auto* first = reinterpret_cast<const char*>(mapped->bytes().data());
-    const auto json = JsonReader::Json::parse(first, first + mapped->bytes().size(), nullptr, false);
+    const auto json = parse_json({reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()});
     if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: not a JSON object; download the file again", path.string());
     const std::string file = path.string();
     read(JsonReader(json, file, ""));

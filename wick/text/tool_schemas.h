@@ -1,10 +1,10 @@
 // ToolSchemas tell which parameters of which function are texts, where a call's own form does not.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 
 namespace wick {
 
@@ -15,7 +15,7 @@ class ToolSchemas {
   // `tools`: as in ChatPrompt. Errors: invalid_argument.
   explicit ToolSchemas(const std::string& tools) {
     if (tools.empty()) return;
-    tools_ = Json::parse(tools, nullptr, false);
+    tools_ = parse_ordered_json(tools);
     if (!tools_.is_array()) fail(ErrorCode::invalid_argument, "tools: not a JSON array");
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/text/grammar/parse_stack.h"
 
 namespace wick {
@@ -388,7 +389,7 @@ uint32_t SchemaCompiler::types_named(const SchemaJson& names, const std::string&
       return;
     }
     const auto type = name.is_string() ? kTypes.find(name.get<std::string>()) : kTypes.end();
-    if (type == kTypes.end()) fail(ErrorCode::invalid_argument, "{}: {} is no type of JSON", place, name.dump());
+    if (type == kTypes.end()) fail(ErrorCode::invalid_argument, "{}: {} is no type of JSON", place, json_text(name));
     result |= type->second;
   };
   if (!names.is_array()) {
@@ -486,14 +487,14 @@ ExpressionId SchemaCompiler::value_expression(const SchemaJson& value) {
   if (options_.bare_strings) return grammar_.literal(value.get<std::string>());
   if (value.is_number()) {
     const double number = value.get<double>();
-    const std::string text = value.dump();
+    const std::string text = json_text(value);
     if (number != std::floor(number) || std::abs(number) > 9.2e18) return grammar_.literal(text);
     // 1 and 1.0 are one number.
     const ExpressionId whole = grammar_.literal(std::to_string(static_cast<int64_t>(number)));
     if (value.is_number_integer() && !options_.any_spelling) return whole;
     return grammar_.choice({whole, grammar_.literal(std::to_string(static_cast<int64_t>(number)) + ".0")});
   }
-  if (!value.is_structured()) return grammar_.literal(value.dump());
+  if (!value.is_structured()) return grammar_.literal(json_text(value));
   std::vector<ExpressionId> elements;
   std::vector<Member> members;
   for (const auto& [key, element] : value.items()) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/strict_json_builder.h"
 
@@ -92,7 +93,7 @@ class SchemaBuilder final : public StrictJsonBuilder<SchemaJson> {
 SchemaJson parse_schema(std::string_view text) {
   if (text.size() > kLongestSchema) fail(ErrorCode::invalid_argument, "JSON Schema: more than {} bytes", kLongestSchema);
   SchemaBuilder builder;
-  SchemaJson::sax_parse(text.begin(), text.end(), &builder);
+  parse_json_events(text, builder);
   return builder.take();
 }
 

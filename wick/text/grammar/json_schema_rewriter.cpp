@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 
 namespace wick {
 namespace {
@@ -270,7 +271,7 @@ bool SchemaRewriter::negate_value(const SchemaJson& schema, const std::string& k
   }
   if (keyword == "type") {
     const std::optional<SchemaJson> others = other_types(value, document_.is_made(schema));
-    if (!others) fail(ErrorCode::invalid_argument, "{}/type: {} is no type of JSON", document_.pointer(schema), value.dump());
+    if (!others) fail(ErrorCode::invalid_argument, "{}/type: {} is no type of JSON", document_.pointer(schema), json_text(value));
     into.push_back(*others);
   } else if (keyword == "const" || (keyword == "enum" && value.is_array())) {
     const SchemaJson values = keyword == "const" ? SchemaJson::array({value}) : value;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/text/grammar/json_schema_compiler.h"
 #include "wick/text/grammar/nfa.h"
 
@@ -82,7 +83,7 @@ ExpressionId SchemaCompiler::compile_number(const Items& flat, uint32_t types) {
   const auto decimal = [&](const Item& item, const char* name, const SchemaJson& value) {
     where = place(item, name);
     if (!value.is_number()) fail(ErrorCode::invalid_argument, "{}: must be a number", where);
-    const std::optional<Decimal> result = Decimal::parse(value.dump());
+    const std::optional<Decimal> result = Decimal::parse(json_text(value));
     if (!result) fail(ErrorCode::unsupported, "{}: the number has too many digits", where);
     return *result;
   };
@@ -242,7 +243,7 @@ const Dfa& SchemaCompiler::length_dfa(uint64_t shortest, uint64_t longest, const
 
 const Dfa& SchemaCompiler::format_dfa(const SchemaJson& format, const std::string& where) {
   const char* const pattern = format.is_string() ? json_format_pattern(format.get<std::string>()) : nullptr;
-  if (pattern == nullptr) fail(ErrorCode::unsupported, "{}: the format {} is not supported", where, format.dump());
+  if (pattern == nullptr) fail(ErrorCode::unsupported, "{}: the format {} is not supported", where, json_text(format));
   return pattern_dfa({.text = pattern, .match = RegexMatch::whole, .spelling = spelling()}, where);
 }
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "wick/base/json.h"
 #include "wick/text/jinja/python_text.h"
 #include "wick/text/unicode.h"
 
@@ -133,30 +133,30 @@ class JsonWriter {
 };
 
 // Builds values while the text is read, so that fields keep their order and no second tree is made.
-class JsonBuilder {
+class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit JsonBuilder(Budget& budget) : budget_(budget) {}
 
   Value take() { return std::move(result_); }
 
-  bool null() { return add({}); }
-  bool boolean(bool value) { return add(Value::boolean(value)); }
-  bool number_integer(int64_t value) { return add(Value::integer(value)); }
-  bool number_unsigned(uint64_t value) {
+  bool null() override { return add({}); }
+  bool boolean(bool value) override { return add(Value::boolean(value)); }
+  bool number_integer(int64_t value) override { return add(Value::integer(value)); }
+  bool number_unsigned(uint64_t value) override {
     return add(value > INT64_MAX ? Value::real(static_cast<double>(value)) : Value::integer(static_cast<int64_t>(value)));
   }
-  bool number_float(double value, const std::string& /*text*/) { return add(Value::real(value)); }
-  bool string(std::string& value) { return add(make_text(budget_, std::move(value))); }
-  bool binary(nlohmann::json::binary_t& /*value*/) { return false; }
-  bool start_object(size_t /*count*/) { return open(std::make_shared<Dict>(&budget_)); }
-  bool start_array(size_t /*count*/) { return open(nullptr); }
-  bool key(std::string& name) {
+  bool number_float(double value, const std::string& /*text*/) override { return add(Value::real(value)); }
+  bool string(std::string& value) override { return add(make_text(budget_, std::move(value))); }
+  bool binary(nlohmann::json::binary_t& /*value*/) override { return false; }
+  bool start_object(size_t /*count*/) override { return open(std::make_shared<Dict>(&budget_)); }
+  bool start_array(size_t /*count*/) override { return open(nullptr); }
+  bool key(std::string& name) override {
     levels_.back().key = make_text(budget_, std::move(name));
     return true;
   }
-  bool end_object() { return close(make_dict(levels_.back().dict)); }
-  bool end_array() { return close(make_list(budget_, std::move(levels_.back().items))); }
-  [[noreturn]] bool parse_error(size_t position, const std::string& /*token*/, const nlohmann::json::exception& error) {
+  bool end_object() override { return close(make_dict(levels_.back().dict)); }
+  bool end_array() override { return close(make_list(budget_, std::move(levels_.back().items))); }
+  [[noreturn]] bool parse_error(size_t position, const std::string& /*token*/, const nlohmann::json::exception& error) override {
     const std::string what = error.what();
     raise("ValueError", fmt::format("byte {}: {}", position, what.substr(std::min(what.find(": ") + 2, what.size()))));
   }
@@ -204,7 +204,7 @@ std::string to_json(Budget& budget, const Value& value, const JsonStyle& style) 
 
 Value from_json(Budget& budget, std::string_view text) {
   JsonBuilder builder(budget);
-  nlohmann::json::sax_parse(text, &builder);
+  parse_json_events(text, builder);
   return builder.take();
 }
 
