@@ -1,13 +1,13 @@
 # A room is one folder under wick/ and one static library, wick::<room>. A part of a room that only some programs link is a library too.
 
 #   wick_compile_together(<target>)
-# A unity build, a dozen files at once, where WICK_UNITY is on. GCC takes an unnamed namespace of one of these files for a header's and warns
-# (subobject-linkage).
+# A unity build, two dozen files at once, where WICK_UNITY is on. GCC takes an unnamed namespace of one of these files for a header's and
+# warns (subobject-linkage).
 function(wick_compile_together target)
   if(NOT WICK_UNITY)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 

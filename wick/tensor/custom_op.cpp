@@ -17,7 +17,7 @@ void custom_op::fail_device(std::string_view op, DeviceKind kind) {
 
 namespace {
 
-CustomOperand operand_of(const Tensor& tensor) { return {*tensor.storage(), tensor.layout()}; }
+CustomOperand custom_operand(const Tensor& tensor) { return {*tensor.storage(), tensor.layout()}; }
 
 template <class Op, class... Tensors>
 void check_devices(const Op& op, const Tensor& first, const Tensors&... others) {
@@ -32,7 +32,7 @@ void check_devices(const Op& op, const Tensor& first, const Tensors&... others) 
 template <class Op, class... Tensors>
 Tensor run(const Op& op, const Tensor& first, const Tensors&... others) {
   check_devices(op, first, others...);
-  return op.forward(first.device().kind(), operand_of(first), operand_of(others)...).detach();
+  return op.forward(first.device().kind(), custom_operand(first), custom_operand(others)...).detach();
 }
 
 template <class Op, class... Tensors>
@@ -40,7 +40,7 @@ void run_in_place(const Op& op, const Tensor& first, const Tensors&... others) {
   refuse_tracked(op.name(), {&first, &others...});
   check_devices(op, first, others...);
   first.storage()->bump_version();
-  op.forward(first.device().kind(), operand_of(first), operand_of(others)...);
+  op.forward(first.device().kind(), custom_operand(first), custom_operand(others)...);
 }
 
 // Gradients of whole numbers do not exist, so such a result is not tracked.

@@ -26,7 +26,7 @@ bool is_laid_out_as(const Operand& a, const Operand& b) {
   return a.dtype == b.dtype && x.offset() == y.offset() && x.stride(0) == y.stride(0) && x.stride(1) == y.stride(1);
 }
 
-int64_t rows_of(const Operand& weight) { return weight.layout->shape()[0]; }
+int64_t weight_rows(const Operand& weight) { return weight.layout->shape()[0]; }
 
 ir::Grid over_rows(int64_t groups, const DeviceCaps& caps) {
   const auto x = std::min<int64_t>(groups, caps.max_group_count[0]);
@@ -91,7 +91,7 @@ class LinearCall {
     const bool by_bytes = has_byte_product(gate) && has_byte_product(up);
     if (!has_few_tokens() || by_bytes || is_laid_out_as(gate, up)) return multiply_together(weights, results, params_.gate, extras);
     // Parts of one weight, as of a fused projection: the kernel reads both at one offset.
-    const int64_t count = x_.rows * rows_of(gate);
+    const int64_t count = x_.rows * weight_rows(gate);
     const std::unique_ptr<Buffer> memory = runtime_.allocate(static_cast<size_t>(count) * sizeof(float), Lifetime::transient);
     const Layout layout(y.layout->shape());
     const Operand first{memory.get(), DType::f32, &layout};
@@ -167,7 +167,7 @@ class LinearCall {
   // Groups for all rows of all results.
   [[nodiscard]] ir::Grid grid_of(Operands weights, Operands results, int64_t per_group) const {
     int64_t groups = 0;
-    for (size_t i = 0; i < results.size(); ++i) groups += (rows_of(*weights[i]) + per_group - 1) / per_group;
+    for (size_t i = 0; i < results.size(); ++i) groups += (weight_rows(*weights[i]) + per_group - 1) / per_group;
     return over_rows(groups, caps());
   }
 
@@ -221,18 +221,18 @@ class LinearCall {
     for (const Operand* y : results) arguments.buffer(*y);
     for (const Operand* weight : weights) arguments.size(weight->layout->offset() / info(weight->dtype).block_elements);
     for (size_t i = 0; i < results.size(); ++i) {
-      const int64_t rows = rows_of(*weights[i]);
+      const int64_t rows = weight_rows(*weights[i]);
       arguments.size(rows).size(results[i]->layout->offset() + token * rows);
     }
     if (products.tokens > 1) arguments.size(count);
-    if (extras.residual != nullptr) arguments.size(extras.residual->layout->offset() + token * rows_of(*weights[0]));
+    if (extras.residual != nullptr) arguments.size(extras.residual->layout->offset() + token * weight_rows(*weights[0]));
     launch(runtime_, program, grid_of(weights, results, kernels::rows_per_group(products, caps())), arguments);
   }
 
   void multiply_few(Operands weights, Operands results, std::optional<GateKind> gate, const Extras& extras, int64_t token) {
     const Operand& weight = *weights[0];
     int64_t all_rows = 0;
-    for (size_t i = 0; i < results.size(); ++i) all_rows += rows_of(*weights[i]);
+    for (size_t i = 0; i < results.size(); ++i) all_rows += weight_rows(*weights[i]);
     const LinearForm form{.dtype = weight.dtype,
                           .access = access_of(weight),
                           .gate = gate,
@@ -252,11 +252,11 @@ class LinearCall {
     arguments.size(x_.offset + token * x_.columns).size(x_.columns);
     if (form.extras.norm) arguments.number(params_.epsilon);
     for (size_t i = 0; i < results.size(); ++i) {
-      const int64_t rows = rows_of(*weights[i]);
+      const int64_t rows = weight_rows(*weights[i]);
       arguments.size(rows).size(results[i]->layout->offset() + token * rows);
       if (i == 0) arguments.size(count);
     }
-    if (extras.residual != nullptr) arguments.size(extras.residual->layout->offset() + token * rows_of(weight));
+    if (extras.residual != nullptr) arguments.size(extras.residual->layout->offset() + token * weight_rows(weight));
     launch(runtime_, program, grid_of(weights, results, static_cast<int64_t>(kernels::matvec_rows_per_group(form, caps()))), arguments);
   }
 
