@@ -27,11 +27,12 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_SYSTEM_NAME STREQUAL "Darwin")
   endif()
 endif()
 # Code that runs a few times for each op, file or command is compiled for size: programs that hold it are a third smaller, and what takes
-# time is in the loops of the backends, the quantized formats, the tokenizer and the sampler. Builds that check the code set
-# WICK_SMALL_CODE to OFF, or to QUICK: what a sanitizer puts in takes half of the time where the optimizer leaves it alone.
+# time is in the loops of the backends, the quantized formats, the tokenizer and the sampler. Builds that are made to be run here set
+# WICK_SMALL_CODE to OFF, or to QUICK, which takes three quarters of the time; what a sanitizer puts in takes half of it where the optimizer
+# leaves it alone.
 set(WICK_SMALL_CODE_FLAGS)
 if(WICK_SMALL_CODE STREQUAL "QUICK")
-  set(WICK_SMALL_CODE_FLAGS $<$<NOT:$<CONFIG:Debug>>:-O1>)
+  set(WICK_SMALL_CODE_FLAGS $<$<NOT:$<CONFIG:Debug>>:-Og>)
   if(WICK_SANITIZE)
     set(WICK_SMALL_CODE_FLAGS -O0)
   endif()
@@ -40,7 +41,7 @@ elseif(WICK_SMALL_CODE)
 endif()
 # The code whose speed matters: with the vectors of -O3, but without its copies for special cases and its unrolled ends of loops, which
 # gain nothing there. The loops of the CPU backend choose for themselves.
-if(WICK_SMALL_CODE_FLAGS MATCHES "-Os")
+if(WICK_SMALL_CODE AND NOT WICK_SANITIZE)
   set(WICK_FAST_CODE_FLAGS "$<$<CONFIG:Release>:-O2;-ftree-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>>")
 else()
   set(WICK_FAST_CODE_FLAGS)
@@ -73,18 +74,23 @@ function(wick_reuse_precompiled target kind)
   if(NOT WICK_PRECOMPILE)
     return()
   endif()
-  if(NOT WICK_FAST_CODE_FLAGS AND NOT (kind STREQUAL "small" AND WICK_SMALL_CODE_FLAGS STREQUAL "-O0"))
-    set(kind fast)  # of no flags, which those of small code fit as well
+  if(NOT WICK_SMALL_CODE)
+    set(kind fast)  # all code has the same flags
   endif()
   set(headers wick_precompiled_${kind})
   if(NOT TARGET ${headers})
     find_package(fmt REQUIRED)
+    find_package(nlohmann_json REQUIRED)
     string(TOUPPER ${kind} upper)
     file(WRITE ${PROJECT_BINARY_DIR}/${headers}.cpp "")
     add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/${headers}.cpp)
-    target_link_libraries(${headers} PRIVATE wick_compiler fmt::fmt)
+    target_link_libraries(${headers} PRIVATE wick_compiler fmt::fmt nlohmann_json::nlohmann_json)
     target_compile_options(${headers} PRIVATE ${WICK_${upper}_CODE_FLAGS})
-    wick_precompile(${headers})
+    if(kind STREQUAL "small")
+      wick_precompile(${headers} <nlohmann/json.hpp>)
+    else()
+      wick_precompile(${headers})
+    endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${headers})
   wick_cached_precompiled(${target})

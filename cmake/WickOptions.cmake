@@ -44,10 +44,10 @@ wick_option(WICK_BENCH "Build the benchmarks of the kernels" OFF)
 wick_option(WICK_FUZZ "Build the fuzz targets (libFuzzer with clang, a mutation driver otherwise)" OFF)
 wick_option(WICK_MATRIX "Define a program for each combination of backends: scripts/feature_matrix builds them" OFF)
 wick_option(WICK_NATIVE "Compile the CPU kernels for this machine's processor alone; elsewhere programs then run scalar code" OFF)
-wick_setting(WICK_SMALL_CODE "How code whose speed does not matter is compiled: ON for size, QUICK with less of the optimizer, in two thirds of the time, OFF as the rest" ON)
+wick_setting(WICK_SMALL_CODE "How code whose speed does not matter is compiled: ON for size, QUICK with less of the optimizer, in three quarters of the time, OFF as the rest" ON)
 set_property(CACHE WICK_SMALL_CODE PROPERTY STRINGS ON QUICK OFF)
 # Not for builds that check the code: a file then finds what another one includes.
-wick_option(WICK_UNITY "Compile a dozen files of a room at once, in half the time" OFF)
+wick_option(WICK_UNITY "Compile two dozen files of a room at once, in half the time" OFF)
 # Headers that nearly every source includes, read once for all rooms. The tests' programs do so everywhere; not builds of packages, nor
 # clang-tidy's, for a source must include what it uses.
 wick_option(WICK_PRECOMPILE "Precompile the headers of the standard library" OFF)
