@@ -23,24 +23,23 @@ constexpr size_t kAlignment = 8;                        // of the data's beginni
 
 uint64_t size_of(DType dtype, const Shape& shape) { return static_cast<uint64_t>(storage_bytes(dtype, shape.elements())); }
 
-// The text as JSON. Errors: invalid_argument for bytes that are not UTF-8, which JSON cannot hold.
-std::string json_of(std::string_view text) {
+// JSON holds nothing else.
+void check_utf8(std::string_view text) {
   if (!is_valid_utf8(text)) fail(ErrorCode::invalid_argument, "safetensors: {}: not UTF-8; name it otherwise", printable(text));
-  return json_text(OrderedJson(text));
 }
 
 }  // namespace
 
 void SafetensorsWriter::add_metadata(std::string_view key, std::string_view value) {
-  static_cast<void>(json_of(key));
-  static_cast<void>(json_of(value));
+  check_utf8(key);
+  check_utf8(value);
   if (!metadata_.emplace(key, value).second) {
     fail(ErrorCode::invalid_argument, "safetensors: metadata {} is there already; add it once", printable(key));
   }
 }
 
 void SafetensorsWriter::add_tensor(std::string_view name, DType dtype, const Shape& shape, Producer producer) {
-  static_cast<void>(json_of(name));
+  check_utf8(name);
   if (name == "__metadata__") fail(ErrorCode::invalid_argument, "safetensors: no tensor can be called '__metadata__'; name it otherwise");
   if (!safetensors_name(dtype)) {
     fail(ErrorCode::unsupported, "safetensors: tensor {}: the format has no dtype {}; convert it to f32 or write a GGUF file",
@@ -78,9 +77,9 @@ void SafetensorsWriter::write_tensors(const std::filesystem::path& path, std::sp
   uint64_t begin = 0;
   for (const Tensor* tensor : ordered) {
     const uint64_t end = begin + size_of(tensor->dtype, tensor->shape);
-    header +=
-        fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}},)", json_of(tensor->name), *safetensors_name(tensor->dtype),
-                    json_text(OrderedJson(std::vector(tensor->shape.dims().begin(), tensor->shape.dims().end()))), begin, end);
+    header += fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}},)", json_text(OrderedJson(tensor->name)),
+                          *safetensors_name(tensor->dtype),
+                          json_text(OrderedJson(std::vector(tensor->shape.dims().begin(), tensor->shape.dims().end()))), begin, end);
     begin = end;
   }
   if (header.back() == ',') header.pop_back();
