@@ -18,7 +18,6 @@
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/sha256.h"
 #include "wick/cli/text_format.h"
-#include "wick/cli/text_input.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/split_name.h"
 
@@ -139,8 +138,9 @@ class HubRow {
 std::vector<HubFile> read_manifest(const fs::path& folder) {
   constexpr std::string_view kRemedy = "delete this file and pull the model again";
   const fs::path path = folder / kManifest;
-  if (!fs::exists(path)) return {};
-  const HubJson json = parse_json(read_text_file(path));
+  std::ifstream file(path);
+  if (!file) return {};
+  const HubJson json = parse_json(std::string(std::istreambuf_iterator<char>(file), {}));
   if (!json.is_object() || !json.contains("files") || !json["files"].is_array()) {
     fail(ErrorCode::corrupt_file, "{}: not a JSON object with a list of files; {}", path.string(), kRemedy);
   }
