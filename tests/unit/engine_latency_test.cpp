@@ -1,5 +1,6 @@
 // How evenly the Scheduler hands out tokens, in simulated time: requests that arrive at random, on machines whose steps take a time linear
-// in their rows.
+// in their rows, give or take what those of equal rows differ by on a virtual machine with nothing else to do: their p99 is 1.35 of the
+// median.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ struct Machine {
 
 // As measured with the default model on two cores of an EPYC (Zen 3), of one with VNNI (Zen 4) and of a Xeon with AMX.
 const std::vector<Machine>& machines() {
-  static const std::vector<Machine> all = {{"zen 3", 1.0, 0.33, 0.24}, {"zen 4", 0.2, 0.11, 0.072}, {"xeon", 0.4, 0.0875, 0.0875}};
+  static const std::vector<Machine> all = {{"zen 3", 1.0, 0.33, 0.24}, {"zen 4", 0.2, 0.11, 0.072}, {"xeon", 0.43, 0.105, 0.088}};
   return all;
 }
 
@@ -86,11 +87,12 @@ class Service {
       if (scheduler_.free_slots() > 0) scheduler_.start(*sequence);
     }
     std::vector<int64_t> rows = scheduler_.share_rows();
-    now_ += machine_.step;
+    double time = machine_.step;
     for (size_t index = 0; index < rows.size(); ++index) {
       const bool decodes = scheduler_.running()[index]->decodes();
-      now_ += static_cast<double>(rows[index]) * (decodes ? machine_.decoding : machine_.prompt);
+      time += static_cast<double>(rows[index]) * (decodes ? machine_.decoding : machine_.prompt);
     }
+    now_ += time * std::exp(kDeviation * normal());
     for (size_t index = 0; index < rows.size(); ++index) compute(*scheduler_.running()[index], rows[index]);
     scheduler_.remove_ended();
     return rows;
@@ -100,6 +102,15 @@ class Service {
   struct Times {
     double arrived, last;
   };
+
+  static constexpr double kDeviation = 0.13;  // of the logarithm of a step's time: exp(2.33 × 0.13) = 1.35
+
+  // The sum of twelve uniform numbers, which is the same everywhere, as those of std::normal_distribution are not.
+  double normal() {
+    double sum = -6;
+    for (int index = 0; index < 12; ++index) sum += static_cast<double>(noise_() >> 11) * 0x1p-53;
+    return sum;
+  }
 
   void compute(Sequence& sequence, int64_t rows) {
     sequence.computed += rows;
@@ -123,6 +134,7 @@ class Service {
   std::shared_ptr<const Tokenizer> tokenizer_ = fake_tokenizer();
   std::map<const Sequence*, Times> times_;  // of those that are here
   Outcome outcome_;
+  std::mt19937_64 noise_{7};
   double now_ = 0;
   uint64_t orders_ = 0;
 };
@@ -135,14 +147,14 @@ TEST(SchedulerLatency, OfAHundredTokensAtFourFifthsOfTheLoadOneComesLaterThanTwi
   for (const Machine& machine : machines()) {
     SCOPED_TRACE(machine.name);
     const double rate = 0.8 * saturated_rate(machine, {});
-    for (const uint64_t seed : {1, 2}) {
+    for (const uint64_t seed : {1, 2, 3}) {
       const Outcome outcome = Service(machine, {}).run({.requests = 2500, .rate = rate, .seed = seed});
       EXPECT_LE(quantile(outcome.gaps, 0.99), 2 * quantile(outcome.gaps, 0.5)) << "seed " << seed;
     }
   }
 }
 
-TEST(SchedulerLatency, ShortStepsCostFirstTokensAndWholeAnswersLittle) {
+TEST(SchedulerLatency, ShortStepsCostFirstTokensSomeAndWholeAnswersLittle) {
   constexpr SchedulerLimits kLong = {.step_rows = 64, .crowd_rows = 64};
   for (const Machine& machine : machines()) {
     SCOPED_TRACE(machine.name);
@@ -151,7 +163,7 @@ TEST(SchedulerLatency, ShortStepsCostFirstTokensAndWholeAnswersLittle) {
       const Outcome with_long = Service(machine, kLong).run({.rate = rate});
       const Outcome outcome = Service(machine, {}).run({.rate = rate});
       EXPECT_LE(quantile(outcome.gaps, 0.99), 0.65 * quantile(with_long.gaps, 0.99)) << load;
-      EXPECT_LE(quantile(outcome.firsts, 0.5), 2.3 * quantile(with_long.firsts, 0.5)) << load;
+      EXPECT_LE(quantile(outcome.firsts, 0.5), 3.5 * quantile(with_long.firsts, 0.5)) << load;
       EXPECT_LE(quantile(outcome.totals, 0.5), 1.08 * quantile(with_long.totals, 0.5)) << load;
       EXPECT_LE(quantile(outcome.totals, 0.99), quantile(with_long.totals, 0.99)) << load;
     }
@@ -160,7 +172,7 @@ TEST(SchedulerLatency, ShortStepsCostFirstTokensAndWholeAnswersLittle) {
 
 TEST(SchedulerLatency, ALoadWithoutPauseIsServedAlmostAsFastAsByLongSteps) {
   for (const Machine& machine : machines()) {
-    EXPECT_GE(saturated_rate(machine, {}), 0.96 * saturated_rate(machine, {.step_rows = 64, .crowd_rows = 64})) << machine.name;
+    EXPECT_GE(saturated_rate(machine, {}), 0.9 * saturated_rate(machine, {.step_rows = 64, .crowd_rows = 64})) << machine.name;
   }
 }
 
@@ -191,10 +203,10 @@ TEST(SchedulerLatency, StepsGrowWhereManyPromptsAreRead) {
     const std::vector<int64_t> rows = rows_beside_one(limits, std::vector<int64_t>(prompts, 100));
     return std::accumulate(rows.begin(), rows.end(), int64_t{0});
   };
-  EXPECT_EQ(total({}, 1), 19);
-  EXPECT_EQ(total({}, 8), 19);
-  EXPECT_EQ(total({}, 12), 36);
-  EXPECT_EQ(total({}, 20), 63);
+  EXPECT_EQ(total({}, 1), 15);
+  EXPECT_EQ(total({}, 7), 15);
+  EXPECT_EQ(total({}, 9), 20);
+  EXPECT_EQ(total({}, 20), 23);
   EXPECT_EQ(total({.step_rows = 12, .crowd_rows = 12}, 20), 11) << "what the user asked for is not exceeded";
 }
 
@@ -208,7 +220,7 @@ TEST(SchedulerLatency, ALongPromptIsReadHoweverManyShortOnesCome) {
     service.submit(0, 30, 1);
     (void)service.step();
   }
-  EXPECT_LE(steps, 600 / (19 / 4) + 1);
+  EXPECT_LE(steps, 600 / (16 / 4) + 1);
 }
 
 }  // namespace

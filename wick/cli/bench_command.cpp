@@ -301,7 +301,7 @@ void add_request_flags(Flags& flags, Options& options) {
   flags
       .add_integer(
           "--step-rows",
-          "the most tokens of a step while requests generate: larger reads prompts faster and delays tokens (20 on a CPU, up to 64 "
+          "the most tokens of a step while requests generate: larger reads prompts faster and delays tokens (16 on a CPU, up to 24 "
           "while many prompts are read; else 512)",
           options.engine.step_rows, 1)
       .group(group);

@@ -51,7 +51,7 @@ void add_engine_flags(Flags& flags, ServingOptions& options) {
   flags
       .add_integer("--step-tokens",
                    "most tokens computed in one step while others wait for theirs: more reads prompts faster, less answers more evenly "
-                   "(24 on a CPU, up to 64 while many prompts are read; else 512)",
+                   "(16 on a CPU, up to 24 while many prompts are read; else 512)",
                    options.engine.step_rows, 1, 65536)
       .group(kServingGroup);
   flags.add_integer("--kv-memory", "memory of the KV cache, in MiB (enough for --parallel requests of 1,024 tokens)", options.kv_mib, 1)

@@ -32,7 +32,7 @@ struct EngineOptions {
   // Memory of the KV cache. 0: for `sequences` choices of 1,024 positions, or one whole context if that is more.
   int64_t kv_bytes = 0;
   // The dial between latency and throughput: the most rows of a step while somebody decodes. What decoding leaves of it reads prompts in
-  // chunks; a larger number reads prompts faster and delays the others' tokens more. 0: on the host's processor 24, and up to 64 while many
+  // chunks; a larger number reads prompts faster and delays the others' tokens more. 0: on the host's processor 16, and up to 24 while many
   // prompts are read at once; on devices with kernels 512. Where nobody decodes, a step reads up to 512 rows.
   int64_t step_rows = 0;
   // The most requests that wait; more are refused.

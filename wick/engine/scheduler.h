@@ -16,8 +16,9 @@ namespace wick {
 struct SchedulerLimits {
   int64_t sequences = 32;  // that run at once
   // Of a step in which somebody decodes; of one in which many prompts are read beside that, if more. These are those of a processor, where
-  // each row costs about the same.
-  int64_t step_rows = 20, crowd_rows = 64;
+  // each row costs about the same. The longest steps take 1.5 times as long as most, which leaves room for what steps of equal rows differ
+  // by.
+  int64_t step_rows = 16, crowd_rows = 24;
   int64_t idle_rows = 512;  // of a step in which nobody decodes
   std::chrono::milliseconds aging = std::chrono::seconds(10);
 };
