@@ -74,6 +74,34 @@ TEST(ScatterAdd, HalvesAreSummedInSinglePrecision) {
             (std::vector<float>{4000}));
 }
 
+// Small whole numbers, whose sums every dtype holds: rows longer than what is converted at once, in memory and across it.
+TEST(IndexAdd, LongRowsOfNarrowFloatsAreAddedAtAnyStrides) {
+  constexpr int64_t kLong = 2500;
+  std::vector<float> numbers;
+  for (int64_t i = 0; i < 3 * kLong; ++i) numbers.push_back(static_cast<float>(i % 4));
+  const Tensor source = Tensor::from_vector(numbers, {3, kLong}, kCpu);
+  const Tensor rows = Tensor::of<uint32_t>({1, 0, 1}, kCpu);
+  const Tensor sums = Tensor::ones({2, kLong}, DType::f32, kCpu).index_add(rows, source, 0);
+  const std::vector<float> expected = sums.to_vector<float>();
+  for (size_t i = 0; i < kLong; ++i) {
+    ASSERT_EQ(expected[i], 1 + numbers[i + kLong]);
+    ASSERT_EQ(expected[i + kLong], 1 + numbers[i] + numbers[i + 2 * kLong]);
+  }
+  const Tensor places = rows.reshape({3, 1}).broadcast_as({3, kLong});
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f8e4m3}) {
+    const Tensor x = Tensor::ones({2, kLong}, dtype, kCpu);
+    const Tensor values = source.to_dtype(dtype);
+    const Tensor across = values.t().contiguous().t();
+    EXPECT_EQ(x.index_add(rows, values, 0).to_vector<float>(), expected) << to_string(dtype);
+    EXPECT_EQ(x.index_add(rows, across, 0).to_vector<float>(), expected) << to_string(dtype);
+    EXPECT_EQ(x.scatter_add(places.contiguous(), values, 0).to_vector<float>(), expected) << to_string(dtype);
+    EXPECT_EQ(x.t().index_add(rows, values.t(), 1).t().to_vector<float>(), expected) << to_string(dtype);
+    const Tensor target = Tensor::ones({kLong, 2}, dtype, kCpu);
+    target.t().scatter_add_set(places, across, 0);
+    EXPECT_EQ(target.t().to_vector<float>(), expected) << to_string(dtype);
+  }
+}
+
 TEST(IndexAdd, IntegersWrapAround) {
   const Tensor x = Tensor::of<uint8_t>({250, 3}, kCpu);
   const Tensor sum = x.index_add(Tensor::of<uint32_t>({0, 0}, kCpu), Tensor::of<uint8_t>({5, 4}, kCpu), 0);

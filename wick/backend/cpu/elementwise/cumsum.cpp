@@ -42,6 +42,7 @@ SumOf<T> sum_of(const T* x, int64_t stride, int64_t count) {
 template <class T>
 void scan(const T* x, int64_t stride, T* out, int64_t out_stride, int64_t count, SumOf<T> before) {
   SumOf<T> sum = before;
+#pragma GCC unroll 4
   for (int64_t i = 0; i < count; ++i) {
     sum += static_cast<SumOf<T>>(x[i * stride]);
     out[i * out_stride] = narrowed<T>(sum);

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "wick/backend/cpu/cpu_runtime.h"
+#include "wick/backend/cpu/elementwise/convert.h"
 #include "wick/backend/cpu/elementwise/index_walk.h"
+#include "wick/backend/cpu/elementwise/number_visit.h"
 #include "wick/backend/cpu/elementwise/visit_dtype.h"
 #include "wick/backend/cpu/op_table.h"
 #include "wick/op/index_range.h"
@@ -86,9 +88,9 @@ struct WalkJob {
   std::byte* to;
   int64_t step;      // from one id's element to the next one's
   uint64_t nothing;  // the id that means "nothing", as an unsigned number of its type; where no id does: one that the type does not hold
+  const SimdKernels* kernels;
 };
-// By value: what a loop stores cannot change them.
-using RowLoop = void (*)(WalkRow row, WalkJob job);
+using RowLoop = void (*)(const WalkRow& row, const WalkJob& job);
 
 // body(uint8_t{}), body(uint32_t{}) or body(uint64_t{}) by the size of an id.
 template <class Body>
@@ -115,30 +117,31 @@ void run_rows(const IndexWalk& walk, int64_t begin, int64_t end, RowLoop loop, c
 }
 
 template <class Id, class Word>
-void gather_row(WalkRow row, WalkJob job) {
+void gather_row(const WalkRow& row, const WalkJob& job) {
   const Id* ids = reinterpret_cast<const Id*>(job.ids) + row.offsets[kIds];
   const Word* source = reinterpret_cast<const Word*>(job.from) + row.offsets[kIndexed];
   Word* target = reinterpret_cast<Word*>(job.to) + row.offsets[kValues];
-  const int64_t stride = row.strides[kIndexed];
-  if (row.strides[kIds] == 0) {
-    return copy_row(source + static_cast<int64_t>(*ids) * job.step, stride, target, row.strides[kValues], row.count);
-  }
-  if (row.strides[kIds] == 1 && row.strides[kValues] == 1) {
-    if (stride == 0 && job.step == 1) {
-      for (int64_t i = 0; i < row.count; ++i) target[i] = source[static_cast<int64_t>(ids[i])];
+  // Copies: what a loop stores cannot change them.
+  const auto [ids_stride, target_stride, stride] = row.strides;
+  const int64_t step = job.step;
+  const int64_t count = row.count;
+  if (ids_stride == 0) return copy_row(source + static_cast<int64_t>(*ids) * step, stride, target, target_stride, count);
+  if (ids_stride == 1 && target_stride == 1) {
+    if (stride == 0 && step == 1) {
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < count; ++i) target[i] = source[static_cast<int64_t>(ids[i])];
     } else {
-      for (int64_t i = 0; i < row.count; ++i) target[i] = source[static_cast<int64_t>(ids[i]) * job.step + i * stride];
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < count; ++i) target[i] = source[static_cast<int64_t>(ids[i]) * step + i * stride];
     }
     return;
   }
-  for (int64_t i = 0; i < row.count; ++i) {
-    target[i * row.strides[kValues]] = source[static_cast<int64_t>(ids[i * row.strides[kIds]]) * job.step + i * stride];
-  }
+  for (int64_t i = 0; i < count; ++i) target[i * target_stride] = source[static_cast<int64_t>(ids[i * ids_stride]) * step + i * stride];
 }
 
 // The same where some ids mean "nothing".
 template <class Id, class Word>
-void gather_row_with_holes(WalkRow row, WalkJob job) {
+void gather_row_with_holes(const WalkRow& row, const WalkJob& job) {
   const auto* ids = reinterpret_cast<const Id*>(job.ids);
   for (int64_t i = 0; i < row.count; ++i) {
     const Id id = ids[row.offsets[kIds] + i * row.strides[kIds]];
@@ -161,86 +164,97 @@ void gather_walk(const OpCall& call, const Layout& ids_layout, bool holes) {
   const Operand& ids = call.inputs[1];
   const int dim = call.parameters<IndexParams>().dim;
   const IndexWalk walk(ids_layout, *call.outputs[0].layout, *x.layout, dim);
-  const WalkJob job{ids.buffer->host_data(), x.buffer->host_data(), call.outputs[0].buffer->host_data(), walk.step(),
-                    nothing_of(ids.dtype, x.layout->shape()[dim])};
+  const WalkJob job{ids.buffer->host_data(),
+                    x.buffer->host_data(),
+                    call.outputs[0].buffer->host_data(),
+                    walk.step(),
+                    nothing_of(ids.dtype, x.layout->shape()[dim]),
+                    &runtime_of(call).kernels()};
   const RowLoop loop = gather_loop(ids.dtype, x.dtype, holes);
   runtime_of(call).threads().parallel_for(walk.elements(), kElementsPerThread,
                                           [&](int64_t begin, int64_t end) { run_rows(walk, begin, end, loop, job); });
 }
 
-// target = source, or target += source; Sum is wider than Value where sums are.
-template <bool kAdd, class Sum, class Value>
-void put(Sum& target, const Value& value) {
+// target = source, or target += source. Integers wrap around.
+template <bool kAdd, class T>
+void put(T& target, T value) {
   if constexpr (!kAdd) {
     target = value;
-  } else if constexpr (std::is_integral_v<Sum>) {
-    target = static_cast<Sum>(static_cast<uint64_t>(target) + static_cast<uint64_t>(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    target = static_cast<T>(static_cast<uint64_t>(target) + static_cast<uint64_t>(value));
   } else {
-    target += static_cast<Sum>(value);
+    target += value;
   }
 }
 
-template <bool kAdd, class Id, class Sum, class Value>
-void scatter_row(WalkRow row, WalkJob job) {
+template <bool kAdd, class Id, class T>
+void scatter_row(const WalkRow& row, const WalkJob& job) {
   const Id* ids = reinterpret_cast<const Id*>(job.ids) + row.offsets[kIds];
-  const Value* source = reinterpret_cast<const Value*>(job.from) + row.offsets[kValues];
-  Sum* target = reinterpret_cast<Sum*>(job.to) + row.offsets[kIndexed];
-  const int64_t stride = row.strides[kIndexed];
-  if (row.strides[kIds] == 0) {
-    target += static_cast<int64_t>(*ids) * job.step;
-    if (stride == 1 && row.strides[kValues] == 1) {
-      for (int64_t i = 0; i < row.count; ++i) put<kAdd>(target[i], source[i]);
+  const T* source = reinterpret_cast<const T*>(job.from) + row.offsets[kValues];
+  T* target = reinterpret_cast<T*>(job.to) + row.offsets[kIndexed];
+  // Copies: what a loop stores cannot change them.
+  const auto [ids_stride, source_stride, stride] = row.strides;
+  const int64_t step = job.step;
+  const int64_t count = row.count;
+  if (ids_stride == 0) {
+    target += static_cast<int64_t>(*ids) * step;
+    if constexpr (!kAdd) {
+      copy_row(source, source_stride, target, stride, count);
+    } else if (stride == 1 && source_stride == 1) {
+      job.kernels->numbers<T>().add_row(source, target, static_cast<size_t>(count));
     } else {
-      for (int64_t i = 0; i < row.count; ++i) put<kAdd>(target[i * stride], source[i * row.strides[kValues]]);
+      for (int64_t i = 0; i < count; ++i) put<kAdd>(target[i * stride], source[i * source_stride]);
     }
     return;
   }
-  for (int64_t i = 0; i < row.count; ++i) {
-    put<kAdd>(target[static_cast<int64_t>(ids[i * row.strides[kIds]]) * job.step + i * stride], source[i * row.strides[kValues]]);
+  if (ids_stride == 1 && source_stride == 1) {
+#pragma GCC unroll 2
+    for (int64_t i = 0; i < count; ++i) put<kAdd>(target[static_cast<int64_t>(ids[i]) * step + i * stride], source[i]);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    put<kAdd>(target[static_cast<int64_t>(ids[i * ids_stride]) * step + i * stride], source[i * source_stride]);
   }
 }
 
 // The same where some ids mean "nothing".
-template <bool kAdd, class Id, class Sum, class Value>
-void scatter_row_with_holes(WalkRow row, WalkJob job) {
+template <bool kAdd, class Id, class T>
+void scatter_row_with_holes(const WalkRow& row, const WalkJob& job) {
   const auto* ids = reinterpret_cast<const Id*>(job.ids);
   for (int64_t i = 0; i < row.count; ++i) {
     const Id id = ids[row.offsets[kIds] + i * row.strides[kIds]];
     if (id == job.nothing) continue;
     const int64_t chosen = row.offsets[kIndexed] + i * row.strides[kIndexed];
-    put<kAdd>(reinterpret_cast<Sum*>(job.to)[chosen + static_cast<int64_t>(id) * job.step],
-              reinterpret_cast<const Value*>(job.from)[row.offsets[kValues] + i * row.strides[kValues]]);
+    put<kAdd>(reinterpret_cast<T*>(job.to)[chosen + static_cast<int64_t>(id) * job.step],
+              reinterpret_cast<const T*>(job.from)[row.offsets[kValues] + i * row.strides[kValues]]);
   }
 }
 
-template <bool kAdd, class Sum, class Value>
+template <bool kAdd, class T>
 RowLoop scatter_loop_of(DType ids, bool holes) {
   return for_ids(ids, [&]<class Id>(Id) -> RowLoop {
-    if (holes) return scatter_row_with_holes<kAdd, Id, Sum, Value>;
-    return scatter_row<kAdd, Id, Sum, Value>;
+    if (holes) return scatter_row_with_holes<kAdd, Id, T>;
+    return scatter_row<kAdd, Id, T>;
   });
 }
 
-// Integers wrap around, so that a sum's bits do not depend on the sign.
+// A narrow float is added as f32; integers of one size wrap around to the same bits.
 RowLoop add_loop(DType ids, DType elements, bool holes) {
   switch (elements) {
     case DType::u8:
-    case DType::i8: return scatter_loop_of<true, uint8_t, uint8_t>(ids, holes);
-    case DType::i16: return scatter_loop_of<true, uint16_t, uint16_t>(ids, holes);
+    case DType::i8: return scatter_loop_of<true, uint8_t>(ids, holes);
+    case DType::i16: return scatter_loop_of<true, int16_t>(ids, holes);
     case DType::u32:
-    case DType::i32: return scatter_loop_of<true, uint32_t, uint32_t>(ids, holes);
-    case DType::i64: return scatter_loop_of<true, uint64_t, uint64_t>(ids, holes);
-    case DType::bf16: return scatter_loop_of<true, float, bf16>(ids, holes);
-    case DType::f16: return scatter_loop_of<true, float, f16>(ids, holes);
-    case DType::f8e4m3: return scatter_loop_of<true, float, f8e4m3>(ids, holes);
-    case DType::f64: return scatter_loop_of<true, double, double>(ids, holes);
-    default: return scatter_loop_of<true, float, float>(ids, holes);
+    case DType::i32: return scatter_loop_of<true, uint32_t>(ids, holes);
+    case DType::i64: return scatter_loop_of<true, int64_t>(ids, holes);
+    case DType::f64: return scatter_loop_of<true, double>(ids, holes);
+    default: return scatter_loop_of<true, float>(ids, holes);
   }
 }
 
 RowLoop move_loop(DType ids, DType elements, bool holes) {
   RowLoop loop = nullptr;
-  visit_word(elements, [&]<class Word>(Word) { loop = scatter_loop_of<false, Word, Word>(ids, holes); });
+  visit_word(elements, [&]<class Word>(Word) { loop = scatter_loop_of<false, Word>(ids, holes); });
   return loop;
 }
 
@@ -263,45 +277,105 @@ struct ScatterJob {
   bool holes;  // some ids mean "nothing"
 };
 
-void scatter_walk(const OpCall& call, const ScatterJob& job, RowLoop loop, std::byte* target) {
+// body(a layout of the ids, of the source and of the target) for parts of the job that threads may run at once.
+template <class Body>
+void share_out(const OpCall& call, const ScatterJob& job, const Body& body) {
   const Shape& shape = job.source.layout->shape();
-  const uint64_t nothing = nothing_of(job.ids.dtype, job.target.shape()[job.dim]);
-  const auto run = [&](const Layout& id_part, const Layout& source_part, const Layout& target_part) {
-    const IndexWalk walk(id_part, source_part, target_part, job.dim);
-    run_rows(walk, 0, walk.elements(), loop, {job.ids.buffer->host_data(), job.source.buffer->host_data(), target, walk.step(), nothing});
-  };
   const int split = dimension_to_split(shape, job.dim);
-  if (split < 0) return run(job.ids_layout, *job.source.layout, job.target);
+  if (split < 0) return body(job.ids_layout, *job.source.layout, job.target);
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread * shape[split] / std::max<int64_t>(1, shape.elements()));
   runtime_of(call).threads().parallel_for(shape[split], grain, [&](int64_t begin, int64_t end) {
-    run(job.ids_layout.narrow(split, begin, end - begin), job.source.layout->narrow(split, begin, end - begin),
-        job.target.narrow(split, begin, end - begin));
+    body(job.ids_layout.narrow(split, begin, end - begin), job.source.layout->narrow(split, begin, end - begin),
+         job.target.narrow(split, begin, end - begin));
+  });
+}
+
+void scatter_walk(const OpCall& call, const ScatterJob& job, RowLoop loop) {
+  const uint64_t nothing = nothing_of(job.ids.dtype, job.target.shape()[job.dim]);
+  share_out(call, job, [&](const Layout& ids, const Layout& source, const Layout& target) {
+    const IndexWalk walk(ids, source, target, job.dim);
+    run_rows(walk, 0, walk.elements(), loop,
+             {job.ids.buffer->host_data(), job.source.buffer->host_data(), call.outputs[0].buffer->host_data(), walk.step(), nothing,
+              &runtime_of(call).kernels()});
+  });
+}
+
+// Up to kChunk elements of a narrow float, `stride` apart, as f32, and back.
+void read_strided(const SimdKernels& kernels, DType dtype, const std::byte* source, int64_t stride, int64_t count, float* out) {
+  if (stride == 1) return read_numbers(kernels, dtype, source, count, out);
+  alignas(64) std::array<std::byte, kChunk * 2> packed;  // NOLINT: uninitialised
+  visit_word(dtype, [&]<class Word>(Word) {
+    copy_row(reinterpret_cast<const Word*>(source), stride, reinterpret_cast<Word*>(packed.data()), 1, count);
+  });
+  read_numbers(kernels, dtype, packed.data(), count, out);
+}
+void write_strided(const SimdKernels& kernels, const float* source, int64_t count, DType dtype, std::byte* out, int64_t stride) {
+  if (stride == 1) return write_numbers(kernels, source, count, dtype, out);
+  alignas(64) std::array<std::byte, kChunk * 2> packed;  // NOLINT: uninitialised
+  write_numbers(kernels, source, count, dtype, packed.data());
+  visit_word(dtype, [&]<class Word>(Word) {
+    copy_row(reinterpret_cast<const Word*>(packed.data()), 1, reinterpret_cast<Word*>(out), stride, count);
   });
 }
 
 // Sums of a dtype narrower than f32: a row-major f32 copy of the whole target takes them, and is rounded back once.
-template <class T>
 void scatter_add_narrow(const OpCall& call, ScatterJob job, RowLoop loop) {
+  const DType dtype = job.source.dtype;
+  const int64_t size = info(dtype).block_bytes;
+  CpuRuntime& runtime = runtime_of(call);
+  const SimdKernels& kernels = runtime.kernels();
   const Layout layout = job.target;
-  auto* target = reinterpret_cast<T*>(call.outputs[0].buffer->host_data());
-  ScratchFrame frame(runtime_of(call).scratch(0));
+  ScratchFrame frame(runtime.scratch(0));
   auto* sums = frame.take<float>(static_cast<size_t>(layout.elements()));
-  size_t at = 0;
-  for_each_offset(layout, [&](int64_t offset) { sums[at++] = static_cast<float>(target[offset]); });
+  const IndexWalk all(layout, Layout(layout.shape()));
+  // body(elements of the target, how far they are apart, their sums, how many)
+  const auto for_each_chunk = [&](const auto& body) {
+    std::byte* target = call.outputs[0].buffer->host_data();
+    runtime.threads().parallel_for(all.elements(), kElementsPerThread, [&](int64_t begin, int64_t end) {
+      all.for_each_row(begin, end, [&](const WalkRow& row) {
+        for (int64_t at = 0; at < row.count; at += kChunk) {
+          body(target + (row.offsets[0] + at * row.strides[0]) * size, row.strides[0], sums + row.offsets[1] + at,
+               std::min(kChunk, row.count - at));
+        }
+      });
+    });
+  };
+  for_each_chunk([&](const std::byte* numbers, int64_t stride, float* chunk, int64_t count) {
+    read_strided(kernels, dtype, numbers, stride, count, chunk);
+  });
   job.target = Layout(layout.shape());
-  scatter_walk(call, job, loop, reinterpret_cast<std::byte*>(sums));
-  at = 0;
-  for_each_offset(layout, [&](int64_t offset) { target[offset] = T(sums[at++]); });
+  const uint64_t nothing = nothing_of(job.ids.dtype, layout.shape()[job.dim]);
+  share_out(call, job, [&](const Layout& ids, const Layout& source, const Layout& target) {
+    const IndexWalk walk(ids, source, target, job.dim);
+    alignas(64) std::array<float, kChunk> values;  // NOLINT: uninitialised
+    const WalkJob walk_job{job.ids.buffer->host_data(),
+                           reinterpret_cast<const std::byte*>(values.data()),
+                           reinterpret_cast<std::byte*>(sums),
+                           walk.step(),
+                           nothing,
+                           &kernels};
+    walk.for_each_row(0, walk.elements(), [&](const WalkRow& row) {
+      for (int64_t at = 0; at < row.count; at += kChunk) {
+        WalkRow part = row;
+        part.count = std::min(kChunk, row.count - at);
+        for (const size_t operand : {kIds, kIndexed}) part.offsets[operand] += at * row.strides[operand];
+        part.offsets[kValues] = 0;
+        part.strides[kValues] = 1;
+        read_strided(kernels, dtype, job.source.buffer->host_data() + (row.offsets[kValues] + at * row.strides[kValues]) * size,
+                     row.strides[kValues], part.count, values.data());
+        loop(part, walk_job);
+      }
+    });
+  });
+  for_each_chunk([&](std::byte* numbers, int64_t stride, const float* chunk, int64_t count) {
+    write_strided(kernels, chunk, count, dtype, numbers, stride);
+  });
 }
 
 void add_any(const OpCall& call, const ScatterJob& job) {
   const RowLoop loop = add_loop(job.ids.dtype, job.source.dtype, job.holes);
-  switch (job.source.dtype) {
-    case DType::bf16: return scatter_add_narrow<bf16>(call, job, loop);
-    case DType::f16: return scatter_add_narrow<f16>(call, job, loop);
-    case DType::f8e4m3: return scatter_add_narrow<f8e4m3>(call, job, loop);
-    default: return scatter_walk(call, job, loop, call.outputs[0].buffer->host_data());
-  }
+  if (is_narrow_float(job.source.dtype)) return scatter_add_narrow(call, job, loop);
+  scatter_walk(call, job, loop);
 }
 
 // Whole rows of memory by number. The processor cannot guess where the next ones are, so they are asked for ahead of their turn.
@@ -365,7 +439,7 @@ void scatter_any(const OpCall& call) {
   const bool holes = check_ids(call, call.inputs[0], dim, target.layout->shape()[dim]);
   const ScatterJob job{call.inputs[0], *call.inputs[0].layout, call.inputs[1], *target.layout, dim, holes};
   if (add) return add_any(call, job);
-  scatter_walk(call, job, move_loop(job.ids.dtype, target.dtype, holes), target.buffer->host_data());
+  scatter_walk(call, job, move_loop(job.ids.dtype, target.dtype, holes));
 }
 
 void index_add_any(const OpCall& call) {
