@@ -146,7 +146,12 @@ def note(text, begin, end, path, found, has_body, opens):
     if what is None:
         return
     line = text.count("\n", 0, begin + len(head) - len(COMMENTS.sub("", head).lstrip())) + 1
-    found.setdefault(("::".join(part for part in path if part), *what), line)
+    kind, name, detail = what
+    names = [name]
+    if kind == "variable":
+        names += [match.group(1) for part in split_at(head, ",")[1:] if (match := re.match(r"[\s*&]*(\w+)", part))]
+    for name in names:
+        found.setdefault(("::".join(part for part in path if part), kind, name, detail), line)
 
 
 def collisions(files):

@@ -8,7 +8,7 @@ using ir::Value;
 
 namespace {
 
-ir::Element element_of(ir::Type type) {
+ir::Element scratch_element_of(ir::Type type) {
   switch (type) {
     case ir::Type::i32: return ir::Element::i32;
     case ir::Type::i64: return ir::Element::i64;
@@ -36,7 +36,7 @@ Value GroupReduce::operator()(Reduce reduce, const Value& value) {
   if (subgroup == group) return part;
   // Every lane adds up the parts, which lie in one or two rows of banks: cheaper than a second exchange.
   const uint32_t parts = group / subgroup;
-  if (!scratch_) scratch_ = builder_.shared(element_of(type_), parts);
+  if (!scratch_) scratch_ = builder_.shared(scratch_element_of(type_), parts);
   builder_.barrier();
   builder_.when(builder_.subgroup_lane() == 0, [&] { (*scratch_)[builder_.subgroup_id()] = part; });
   builder_.barrier();
@@ -54,7 +54,7 @@ std::vector<Value> GroupReduce::operator()(Reduce reduce, std::span<const Value>
   }
   const uint32_t parts = group / subgroup, count = static_cast<uint32_t>(values.size());
   for (const Value& value : values) results.push_back(subgroup_reduce(reduce, value));
-  if (!scratch_of_several_) scratch_of_several_ = builder_.shared(element_of(type_), parts * count);
+  if (!scratch_of_several_) scratch_of_several_ = builder_.shared(scratch_element_of(type_), parts * count);
   const Memory& scratch = *scratch_of_several_;
   builder_.barrier();
   builder_.when(builder_.subgroup_lane() == 0, [&] {
@@ -73,7 +73,7 @@ bool GroupReduce::by_subgroups() const { return builder_.kernel().subgroup_size 
 Value GroupReduce::tree(Reduce reduce, const Value& value) {
   const uint32_t group = builder_.kernel().group_size;
   if (group == 1) return value;
-  if (!scratch_) scratch_ = builder_.shared(element_of(type_), group);
+  if (!scratch_) scratch_ = builder_.shared(scratch_element_of(type_), group);
   const Memory scratch = *scratch_;
   const Value t = builder_.local_id();
   builder_.barrier();

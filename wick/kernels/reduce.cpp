@@ -37,7 +37,7 @@ Kernel reduce_sum(DType in, DType out, RowLanes lanes, const DeviceCaps& caps) {
 
 namespace {
 
-constexpr uint32_t kAll = 0xffffffffU;
+constexpr uint32_t kAllOnes = 0xffffffffU;
 
 // Keys of which the least is wanted, and NaN before all.
 OrderKey wanted_key(const Memory& x, DType dtype, const Value& index, const Value& mask) {
@@ -46,7 +46,7 @@ OrderKey wanted_key(const Memory& x, DType dtype, const Value& index, const Valu
   if (!is_float(dtype)) return kept;
   KernelBuilder& k = *mask.builder();
   const bool two = key_words(dtype) == 2;
-  const OrderKey nan{k.constant(kAll), two ? k.constant(kAll) : Value()}, before{k.constant(0U), two ? k.constant(0U) : Value()};
+  const OrderKey nan{k.constant(kAllOnes), two ? k.constant(kAllOnes) : Value()}, before{k.constant(0U), two ? k.constant(0U) : Value()};
   return select(is_equal(key, nan), before, kept);
 }
 
@@ -66,12 +66,12 @@ Kernel reduce_extreme(const ExtremeOptions& wanted, RowLanes lanes, const Device
   const bool two = key_words(dtype) == 2;
   GroupReduce group(k, Type::u32);
   row.run([&] {
-    Variable high = k.variable(k.constant(kAll)), low = k.variable(k.constant(kAll)), place = k.variable(k.constant(kAll));
+    Variable high = k.variable(k.constant(kAllOnes)), low = k.variable(k.constant(kAllOnes)), place = k.variable(k.constant(kAllOnes));
     row.each([&](const Value& column) {
       const Value at = chooses ? places->load(row.number() * row.columns() + column) : column;
       const OrderKey key = wanted_key(x, dtype, row.place(at), mask), best{high, two ? Value(low) : Value()};
       // Columns rise, so that of equal ones the first stays.
-      const Value better = is_less(key, best) | (Value(place) == kAll);
+      const Value better = is_less(key, best) | (Value(place) == kAllOnes);
       k.when(better, [&] {
         high = key.high;
         if (two) low = key.low;
@@ -81,10 +81,10 @@ Kernel reduce_extreme(const ExtremeOptions& wanted, RowLanes lanes, const Device
     const Value best_high = row.together(group, Reduce::minimum, high);
     Value is_best = high == best_high;
     if (two) {
-      const Value best_low = row.together(group, Reduce::minimum, select(is_best, low, kAll));
+      const Value best_low = row.together(group, Reduce::minimum, select(is_best, low, kAllOnes));
       is_best = is_best & (low == best_low);
     }
-    const Value chosen = row.together(group, Reduce::minimum, select(is_best, place, kAll));
+    const Value chosen = row.together(group, Reduce::minimum, select(is_best, place, kAllOnes));
     row.once([&] {
       if (!gives_value) return y.store(first + row.number(), chosen);
       move_element(y, first + row.number(), x, row.place(chosen), dtype);

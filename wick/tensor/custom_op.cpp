@@ -30,7 +30,7 @@ void check_devices(const Op& op, const Tensor& first, const Tensors&... others) 
 }
 
 template <class Op, class... Tensors>
-Tensor run(const Op& op, const Tensor& first, const Tensors&... others) {
+Tensor run_op(const Op& op, const Tensor& first, const Tensors&... others) {
   check_devices(op, first, others...);
   return op.forward(first.device().kind(), custom_operand(first), custom_operand(others)...).detach();
 }
@@ -76,7 +76,7 @@ void CustomOperand::check_contiguous() const {
 
 Tensor Tensor::apply_op1(std::shared_ptr<const CustomOp1> op) const {
   check_assigned("apply_op1", *this);
-  Tensor result = run(*op, *this);
+  Tensor result = run_op(*op, *this);
   const Tensor* const inputs[] = {this};
   // The name is the op's, which the gradient keeps alive.
   const std::string_view name = op->name();
@@ -91,7 +91,7 @@ Tensor Tensor::apply_op1(std::shared_ptr<const CustomOp1> op) const {
 
 Tensor Tensor::apply_op2(const Tensor& second, std::shared_ptr<const CustomOp2> op) const {
   check_assigned("apply_op2", {{"the tensor", *this}, {"second", second}});
-  Tensor result = run(*op, *this, second);
+  Tensor result = run_op(*op, *this, second);
   const Tensor* const inputs[] = {this, &second};
   const std::string_view name = op->name();
   track(
@@ -105,7 +105,7 @@ Tensor Tensor::apply_op2(const Tensor& second, std::shared_ptr<const CustomOp2> 
 
 Tensor Tensor::apply_op3(const Tensor& second, const Tensor& third, std::shared_ptr<const CustomOp3> op) const {
   check_assigned("apply_op3", {{"the tensor", *this}, {"second", second}, {"third", third}});
-  Tensor result = run(*op, *this, second, third);
+  Tensor result = run_op(*op, *this, second, third);
   const Tensor* const inputs[] = {this, &second, &third};
   const std::string_view name = op->name();
   track(
@@ -119,15 +119,15 @@ Tensor Tensor::apply_op3(const Tensor& second, const Tensor& third, std::shared_
 
 Tensor Tensor::apply_op1_no_backward(const CustomOp1& op) const {
   check_assigned("apply_op1_no_backward", *this);
-  return run(op, *this);
+  return run_op(op, *this);
 }
 Tensor Tensor::apply_op2_no_backward(const Tensor& second, const CustomOp2& op) const {
   check_assigned("apply_op2_no_backward", {{"the tensor", *this}, {"second", second}});
-  return run(op, *this, second);
+  return run_op(op, *this, second);
 }
 Tensor Tensor::apply_op3_no_backward(const Tensor& second, const Tensor& third, const CustomOp3& op) const {
   check_assigned("apply_op3_no_backward", {{"the tensor", *this}, {"second", second}, {"third", third}});
-  return run(op, *this, second, third);
+  return run_op(op, *this, second, third);
 }
 
 void Tensor::inplace_op1(const InplaceOp1& op) const {
