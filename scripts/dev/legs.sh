@@ -26,6 +26,11 @@ texts() {
   tree dev tests/ir/wick_language_tests -- -L '^leg\.texts$'
 }
 
+# The leg run: what ./dev run and ./dev bench build, and a little of both.
+native_programs() {
+  command_run --max-tokens 20 && command_bench --prompt-tokens 16 --gen-tokens 16 --reps 1
+}
+
 # Whether the legs of Python have their packages of PyPI; else counts a skipped test.
 has_python_tools() {
   need_python python-tools pypi-bindings pypi-python
