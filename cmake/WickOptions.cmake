@@ -47,7 +47,8 @@ wick_option(WICK_NATIVE "Compile the CPU kernels for this machine's processor al
 wick_setting(WICK_SMALL_CODE "How code whose speed does not matter is compiled: ON for size, QUICK with less of the optimizer, in three quarters of the time, OFF as the rest" ON)
 set_property(CACHE WICK_SMALL_CODE PROPERTY STRINGS ON QUICK OFF)
 # Not for builds that check the code: a file then finds what another one includes.
-wick_option(WICK_UNITY "Compile two dozen files of a room at once, in half the time" OFF)
+wick_setting(WICK_UNITY "How many files of a room are compiled at once: ON for two dozen, in half the time, ROOM for all, in less yet, OFF for one" OFF)
+set_property(CACHE WICK_UNITY PROPERTY STRINGS ON ROOM OFF)
 # Headers that nearly every source includes, read once for all rooms. The tests' programs do so everywhere; not builds of packages, nor
 # clang-tidy's, for a source must include what it uses.
 wick_option(WICK_PRECOMPILE "Precompile the headers of the standard library" OFF)

@@ -1,13 +1,16 @@
 # A room is one folder under wick/ and one static library, wick::<room>. A part of a room that only some programs link is a library too.
 
 #   wick_compile_together(<target>)
-# A unity build, two dozen files at once, where WICK_UNITY is on. GCC takes an unnamed namespace of one of these files for a header's and
-# warns (subobject-linkage).
+# A unity build as WICK_UNITY says. GCC takes an unnamed namespace of one of these files for a header's and warns (subobject-linkage).
 function(wick_compile_together target)
-  if(NOT WICK_UNITY)
+  if(WICK_UNITY STREQUAL "ROOM")
+    set(files 0)  # all
+  elseif(WICK_UNITY)
+    set(files 24)
+  else()
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 
