@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 // A field of a CSV file (RFC 4180): in quotes where it has a comma, quote or line break.
 std::string csv_field(const Json& value) {
-  const std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
+  std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char letter : text) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);

@@ -294,7 +294,7 @@ void Conversation::load(const std::string& path) {
 bool Conversation::command(const std::string& line) {
   const size_t space = line.find(' ');
   const std::string name = line.substr(0, space);
-  const std::string rest =
+  std::string rest =
       space == std::string::npos
           ? ""
           : line.substr(line.find_first_not_of(' ', space) == std::string::npos ? line.size() : line.find_first_not_of(' ', space));

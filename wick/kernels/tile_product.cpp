@@ -39,8 +39,8 @@ void store_halves(const Memory& words, const Value& place, const UnitSource::Uni
   for (uint32_t i = 0; i < numbers.numbers.size() / 2; i += 4) words.store(place + i, {word(i), word(i + 1), word(i + 2), word(i + 3)});
 }
 
-WordSource::WordSource(KernelBuilder& k, const Matrix& matrix, SliceShape shape, Depth depth, Value across)
-    : k_(k), matrix_(matrix), shape_(shape), depth_(depth), across_(std::move(across)) {}
+WordSource::WordSource(KernelBuilder& k, Matrix matrix, SliceShape shape, Depth depth, Value across)
+    : k_(k), matrix_(std::move(matrix)), shape_(shape), depth_(depth), across_(across) {}
 
 // Elements outside are 0.
 void WordSource::load(const Value& depth) {

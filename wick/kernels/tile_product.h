@@ -40,7 +40,7 @@ class WordSource final : public TileSource {
   };
   // Of the left operand the depth runs along its rows, of the right one down its columns; `across` is where the block begins in the other.
   enum class Depth : uint8_t { along_rows, down_columns };
-  WordSource(ir::KernelBuilder& k, const Matrix& matrix, SliceShape shape, Depth depth, ir::Value across);
+  WordSource(ir::KernelBuilder& k, Matrix matrix, SliceShape shape, Depth depth, ir::Value across);
   void load(const ir::Value& depth) override;
   void store(const ir::Memory& shared, const ir::Value& place) const override;
 

@@ -186,7 +186,7 @@ void read_counts(Fields& fields, Request& request, CompletionSettings& options) 
   if (fields.has("best_of") && request.best_of < request.n) fields.violate("best_of", "must not be less than n");
   if (request.best_of == request.n) request.best_of = 0;
   if (const auto value = fields.integer("logprobs", 0, kMostLogprobs)) {
-    request.params.logprobs = *value;
+    request.params.logprobs = value;
     options.has_logprobs = true;
   }
   if (const auto value = fields.boolean("echo")) request.echo = *value;
@@ -203,7 +203,7 @@ void completions(Worker& worker, const HttpRequest& http, const Exchange& exchan
   CompletionSettings options;
   fields.require("prompt");
   std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "prompt", kMostPrompts, /*parses_special=*/false);
-  if (fields.has("suffix") && fields.text("suffix").value_or("") != "") fields.violate("suffix", "is not supported by this model");
+  if (fields.has("suffix") && !fields.text("suffix").value_or("").empty()) fields.violate("suffix", "is not supported by this model");
   read_generation(fields, *service, common);
   read_adapters(fields, *service->engine, common.params);
   read_max_tokens(fields, *service, {"max_tokens"}, kCompletionTokens, common);

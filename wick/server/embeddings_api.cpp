@@ -47,7 +47,7 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
       if (const std::shared_ptr<EmbeddingBatch> self = weak.lock()) self->cancel();
     });
     const EngineInfo& info = service_->engine->info();
-    const int64_t at_once = std::min<int64_t>(std::ssize(vectors_), std::min(info.queue, info.sequences));
+    const int64_t at_once = std::min<int64_t>({std::ssize(vectors_), info.queue, info.sequences});
     for (int64_t i = 0; i < at_once; ++i) start_next();
   }
   void complete(size_t index, const FinishEvent& event) {
