@@ -5,10 +5,14 @@
 #include <cstring>
 
 #include "wick/backend/cpu/elementwise/number_visit.h"
+#include "wick/backend/cpu/elementwise/strided.h"
 #include "wick/backend/cpu/gemm/matrix_source.h"
 
 namespace wick::cpu {
 namespace {
+
+// Elements are converted this many at a time where they are not contiguous.
+constexpr int64_t kStaging = 256;
 
 // f32 in between: exact from a narrow float; to one, rounded to odd first, so that it is rounded to nearest once.
 void convert_by_f32(const SimdKernels& kernels, DType from, const std::byte* source, DType to, std::byte* target, int64_t n) {
@@ -46,6 +50,28 @@ void convert_elements(const SimdKernels& kernels, DType from, const std::byte* s
     visit_number(from, [&]<class T>(T) {
       kernels.numbers<T>().convert[number_index(to)](reinterpret_cast<const T*>(source), target, static_cast<size_t>(n));
     });
+  }
+}
+
+void read_strided(const SimdKernels& kernels, DType from, const std::byte* source, int64_t stride, int64_t n, float* out) {
+  const int64_t size = info(from).block_bytes;
+  if (stride == 1) return read_numbers(kernels, from, source, n, out);
+  alignas(64) std::array<std::byte, kStaging * 8> staging;  // NOLINT: uninitialised
+  for (int64_t begin = 0; begin < n; begin += kStaging) {
+    const int64_t count = std::min(kStaging, n - begin);
+    copy_elements(source + begin * stride * size, stride * size, staging.data(), size, count, size);
+    read_numbers(kernels, from, staging.data(), count, out + begin);
+  }
+}
+
+void write_strided(const SimdKernels& kernels, const float* source, int64_t n, DType to, std::byte* target, int64_t stride) {
+  const int64_t size = info(to).block_bytes;
+  if (stride == 1) return write_numbers(kernels, source, n, to, target);
+  alignas(64) std::array<std::byte, kStaging * 8> staging;  // NOLINT: uninitialised
+  for (int64_t begin = 0; begin < n; begin += kStaging) {
+    const int64_t count = std::min(kStaging, n - begin);
+    write_numbers(kernels, source + begin, count, to, staging.data());
+    copy_elements(staging.data(), size, target + begin * stride * size, stride * size, count, size);
   }
 }
 

@@ -1,4 +1,4 @@
-// convert_elements: contiguous elements of any plain dtype as any other, as copy defines it.
+// convert_elements: elements of any plain dtype as any other, as copy defines it.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace wick::cpu {
 
-// The two do not overlap.
+// Contiguous elements; the two do not overlap.
 void convert_elements(const SimdKernels& kernels, DType from, const std::byte* source, DType to, std::byte* target, int64_t n);
 
 // What a narrow dtype is computed from and to: n contiguous elements as f32 (as f64 for f64), and back, rounded once.
@@ -21,5 +21,9 @@ template <class T>
 void write_numbers(const SimdKernels& kernels, const T* source, int64_t n, DType dtype, std::byte* out) {
   convert_elements(kernels, sizeof(T) == 8 ? DType::f64 : DType::f32, reinterpret_cast<const std::byte*>(source), dtype, out, n);
 }
+
+// n elements that are `stride` elements apart as f32, and f32 as such elements.
+void read_strided(const SimdKernels& kernels, DType from, const std::byte* source, int64_t stride, int64_t n, float* out);
+void write_strided(const SimdKernels& kernels, const float* source, int64_t n, DType to, std::byte* target, int64_t stride);
 
 }  // namespace wick::cpu

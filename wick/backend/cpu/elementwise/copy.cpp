@@ -41,20 +41,6 @@ void for_each_row_pair(const Layout& source, const Layout& target, Body&& body) 
   }
 }
 
-// Elements are converted this many at a time where the target is not contiguous.
-constexpr int64_t kStaging = 256;
-
-void convert_to_strided(const SimdKernels& kernels, const float* source, int64_t n, DType to, std::byte* target, int64_t target_stride) {
-  const int64_t size = info(to).block_bytes;
-  if (target_stride == 1) return convert_elements(kernels, DType::f32, reinterpret_cast<const std::byte*>(source), to, target, n);
-  alignas(64) std::array<std::byte, kStaging * 8> staging;  // NOLINT: uninitialised
-  for (int64_t begin = 0; begin < n; begin += kStaging) {
-    const int64_t count = std::min(kStaging, n - begin);
-    convert_elements(kernels, DType::f32, reinterpret_cast<const std::byte*>(source + begin), to, staging.data(), count);
-    copy_elements(staging.data(), size, target + begin * target_stride * size, target_stride * size, count, size);
-  }
-}
-
 // f32 rows into a key/value cache of q8_0.
 void copy_to_q8_0(const OpCall& call) {
   const Operand& source = call.inputs[0];
@@ -101,8 +87,8 @@ void copy_quantized(const OpCall& call) {
   const int64_t target_stride = last < 0 ? 1 : target.layout->stride(last);
   for_each_row_pair(*source.layout, *target.layout, [&](int64_t source_offset, int64_t target_offset) {
     unpack_row(source.dtype, source.buffer->host_data(), source.buffer->bytes(), source_offset / width, row);
-    convert_to_strided(runtime.kernels(), row.data(), width, target.dtype,
-                       target.buffer->host_data() + target_offset * info(target.dtype).block_bytes, target_stride);
+    write_strided(runtime.kernels(), row.data(), width, target.dtype,
+                  target.buffer->host_data() + target_offset * info(target.dtype).block_bytes, target_stride);
   });
 }
 

@@ -88,7 +88,7 @@ struct WalkJob {
   std::byte* to;
   int64_t step;      // from one id's element to the next one's
   uint64_t nothing;  // the id that means "nothing", as an unsigned number of its type; where no id does: one that the type does not hold
-  const SimdKernels* kernels;
+  const SimdKernels* kernels = nullptr;  // where rows are added
 };
 using RowLoop = void (*)(const WalkRow& row, const WalkJob& job);
 
@@ -164,12 +164,8 @@ void gather_walk(const OpCall& call, const Layout& ids_layout, bool holes) {
   const Operand& ids = call.inputs[1];
   const int dim = call.parameters<IndexParams>().dim;
   const IndexWalk walk(ids_layout, *call.outputs[0].layout, *x.layout, dim);
-  const WalkJob job{ids.buffer->host_data(),
-                    x.buffer->host_data(),
-                    call.outputs[0].buffer->host_data(),
-                    walk.step(),
-                    nothing_of(ids.dtype, x.layout->shape()[dim]),
-                    &runtime_of(call).kernels()};
+  const WalkJob job{ids.buffer->host_data(), x.buffer->host_data(), call.outputs[0].buffer->host_data(), walk.step(),
+                    nothing_of(ids.dtype, x.layout->shape()[dim])};
   const RowLoop loop = gather_loop(ids.dtype, x.dtype, holes);
   runtime_of(call).threads().parallel_for(walk.elements(), kElementsPerThread,
                                           [&](int64_t begin, int64_t end) { run_rows(walk, begin, end, loop, job); });
@@ -277,44 +273,23 @@ struct ScatterJob {
   bool holes;  // some ids mean "nothing"
 };
 
-// body(a layout of the ids, of the source and of the target) for parts of the job that threads may run at once.
-template <class Body>
-void share_out(const OpCall& call, const ScatterJob& job, const Body& body) {
+// add(row, job) for each row of the walk, in the order of each element's writes; RowLoop, or what stands around one.
+template <class Add>
+void scatter_walk(const OpCall& call, const ScatterJob& job, std::byte* target, const Add& add) {
   const Shape& shape = job.source.layout->shape();
+  const uint64_t nothing = nothing_of(job.ids.dtype, job.target.shape()[job.dim]);
+  const auto run = [&](const Layout& id_part, const Layout& source_part, const Layout& target_part) {
+    const IndexWalk walk(id_part, source_part, target_part, job.dim);
+    const WalkJob walk_job{job.ids.buffer->host_data(), job.source.buffer->host_data(), target, walk.step(), nothing,
+                           &runtime_of(call).kernels()};
+    walk.for_each_row(0, walk.elements(), [&](const WalkRow& row) { add(row, walk_job); });
+  };
   const int split = dimension_to_split(shape, job.dim);
-  if (split < 0) return body(job.ids_layout, *job.source.layout, job.target);
+  if (split < 0) return run(job.ids_layout, *job.source.layout, job.target);
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread * shape[split] / std::max<int64_t>(1, shape.elements()));
   runtime_of(call).threads().parallel_for(shape[split], grain, [&](int64_t begin, int64_t end) {
-    body(job.ids_layout.narrow(split, begin, end - begin), job.source.layout->narrow(split, begin, end - begin),
-         job.target.narrow(split, begin, end - begin));
-  });
-}
-
-void scatter_walk(const OpCall& call, const ScatterJob& job, RowLoop loop) {
-  const uint64_t nothing = nothing_of(job.ids.dtype, job.target.shape()[job.dim]);
-  share_out(call, job, [&](const Layout& ids, const Layout& source, const Layout& target) {
-    const IndexWalk walk(ids, source, target, job.dim);
-    run_rows(walk, 0, walk.elements(), loop,
-             {job.ids.buffer->host_data(), job.source.buffer->host_data(), call.outputs[0].buffer->host_data(), walk.step(), nothing,
-              &runtime_of(call).kernels()});
-  });
-}
-
-// Up to kChunk elements of a narrow float, `stride` apart, as f32, and back.
-void read_strided(const SimdKernels& kernels, DType dtype, const std::byte* source, int64_t stride, int64_t count, float* out) {
-  if (stride == 1) return read_numbers(kernels, dtype, source, count, out);
-  alignas(64) std::array<std::byte, kChunk * 2> packed;  // NOLINT: uninitialised
-  visit_word(dtype, [&]<class Word>(Word) {
-    copy_row(reinterpret_cast<const Word*>(source), stride, reinterpret_cast<Word*>(packed.data()), 1, count);
-  });
-  read_numbers(kernels, dtype, packed.data(), count, out);
-}
-void write_strided(const SimdKernels& kernels, const float* source, int64_t count, DType dtype, std::byte* out, int64_t stride) {
-  if (stride == 1) return write_numbers(kernels, source, count, dtype, out);
-  alignas(64) std::array<std::byte, kChunk * 2> packed;  // NOLINT: uninitialised
-  write_numbers(kernels, source, count, dtype, packed.data());
-  visit_word(dtype, [&]<class Word>(Word) {
-    copy_row(reinterpret_cast<const Word*>(packed.data()), 1, reinterpret_cast<Word*>(out), stride, count);
+    run(job.ids_layout.narrow(split, begin, end - begin), job.source.layout->narrow(split, begin, end - begin),
+        job.target.narrow(split, begin, end - begin));
   });
 }
 
@@ -324,58 +299,40 @@ void scatter_add_narrow(const OpCall& call, ScatterJob job, RowLoop loop) {
   const int64_t size = info(dtype).block_bytes;
   CpuRuntime& runtime = runtime_of(call);
   const SimdKernels& kernels = runtime.kernels();
-  const Layout layout = job.target;
+  std::byte* target = call.outputs[0].buffer->host_data();
   ScratchFrame frame(runtime.scratch(0));
-  auto* sums = frame.take<float>(static_cast<size_t>(layout.elements()));
-  const IndexWalk all(layout, Layout(layout.shape()));
-  // body(elements of the target, how far they are apart, their sums, how many)
-  const auto for_each_chunk = [&](const auto& body) {
-    std::byte* target = call.outputs[0].buffer->host_data();
-    runtime.threads().parallel_for(all.elements(), kElementsPerThread, [&](int64_t begin, int64_t end) {
-      all.for_each_row(begin, end, [&](const WalkRow& row) {
-        for (int64_t at = 0; at < row.count; at += kChunk) {
-          body(target + (row.offsets[0] + at * row.strides[0]) * size, row.strides[0], sums + row.offsets[1] + at,
-               std::min(kChunk, row.count - at));
-        }
-      });
-    });
+  auto* sums = frame.take<float>(static_cast<size_t>(job.target.elements()));
+  const Layout of_sums(job.target.shape());
+  const IndexWalk both(job.target, of_sums);
+  const auto for_each_row = [&](const auto& body) {
+    runtime.threads().parallel_for(both.elements(), kElementsPerThread,
+                                   [&](int64_t begin, int64_t end) { both.for_each_row(begin, end, body); });
   };
-  for_each_chunk([&](const std::byte* numbers, int64_t stride, float* chunk, int64_t count) {
-    read_strided(kernels, dtype, numbers, stride, count, chunk);
+  for_each_row([&](const WalkRow& row) {
+    read_strided(kernels, dtype, target + row.offsets[0] * size, row.strides[0], row.count, sums + row.offsets[1]);
   });
-  job.target = Layout(layout.shape());
-  const uint64_t nothing = nothing_of(job.ids.dtype, layout.shape()[job.dim]);
-  share_out(call, job, [&](const Layout& ids, const Layout& source, const Layout& target) {
-    const IndexWalk walk(ids, source, target, job.dim);
+  job.target = of_sums;
+  scatter_walk(call, job, reinterpret_cast<std::byte*>(sums), [&](const WalkRow& row, WalkJob chunk) {
     alignas(64) std::array<float, kChunk> values;  // NOLINT: uninitialised
-    const WalkJob walk_job{job.ids.buffer->host_data(),
-                           reinterpret_cast<const std::byte*>(values.data()),
-                           reinterpret_cast<std::byte*>(sums),
-                           walk.step(),
-                           nothing,
-                           &kernels};
-    walk.for_each_row(0, walk.elements(), [&](const WalkRow& row) {
-      for (int64_t at = 0; at < row.count; at += kChunk) {
-        WalkRow part = row;
-        part.count = std::min(kChunk, row.count - at);
-        for (const size_t operand : {kIds, kIndexed}) part.offsets[operand] += at * row.strides[operand];
-        part.offsets[kValues] = 0;
-        part.strides[kValues] = 1;
-        read_strided(kernels, dtype, job.source.buffer->host_data() + (row.offsets[kValues] + at * row.strides[kValues]) * size,
-                     row.strides[kValues], part.count, values.data());
-        loop(part, walk_job);
-      }
-    });
+    const std::byte* source = chunk.from + row.offsets[kValues] * size;
+    chunk.from = reinterpret_cast<const std::byte*>(values.data());
+    WalkRow part{{row.offsets[kIds], 0, row.offsets[kIndexed]}, {row.strides[kIds], 1, row.strides[kIndexed]}, 0};
+    for (int64_t at = 0; at < row.count; at += part.count) {
+      part.count = std::min(kChunk, row.count - at);
+      read_strided(kernels, dtype, source + at * row.strides[kValues] * size, row.strides[kValues], part.count, values.data());
+      loop(part, chunk);
+      for (const size_t operand : {kIds, kIndexed}) part.offsets[operand] += part.count * part.strides[operand];
+    }
   });
-  for_each_chunk([&](std::byte* numbers, int64_t stride, const float* chunk, int64_t count) {
-    write_strided(kernels, chunk, count, dtype, numbers, stride);
+  for_each_row([&](const WalkRow& row) {
+    write_strided(kernels, sums + row.offsets[1], row.count, dtype, target + row.offsets[0] * size, row.strides[0]);
   });
 }
 
 void add_any(const OpCall& call, const ScatterJob& job) {
   const RowLoop loop = add_loop(job.ids.dtype, job.source.dtype, job.holes);
   if (is_narrow_float(job.source.dtype)) return scatter_add_narrow(call, job, loop);
-  scatter_walk(call, job, loop);
+  scatter_walk(call, job, call.outputs[0].buffer->host_data(), loop);
 }
 
 // Whole rows of memory by number. The processor cannot guess where the next ones are, so they are asked for ahead of their turn.
@@ -439,7 +396,7 @@ void scatter_any(const OpCall& call) {
   const bool holes = check_ids(call, call.inputs[0], dim, target.layout->shape()[dim]);
   const ScatterJob job{call.inputs[0], *call.inputs[0].layout, call.inputs[1], *target.layout, dim, holes};
   if (add) return add_any(call, job);
-  scatter_walk(call, job, move_loop(job.ids.dtype, target.dtype, holes));
+  scatter_walk(call, job, target.buffer->host_data(), move_loop(job.ids.dtype, target.dtype, holes));
 }
 
 void index_add_any(const OpCall& call) {
