@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "wick/base/error.h"
-#include "wick/text/call_form.h"
-#include "wick/text/token_constraint.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/chat/call_form.h"
+#include "wick/text/grammar/token_constraint.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "outcome.h"
 #include "wick/base/error.h"
-#include "wick/text/format_matcher.h"
+#include "wick/text/grammar/format_matcher.h"
 
 namespace wick::fuzz {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "outcome.h"
-#include "wick/text/chat_parser.h"
+#include "wick/text/chat/chat_parser.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "outcome.h"
 #include "wick/base/error.h"
-#include "wick/text/chat_template.h"
+#include "wick/text/chat/chat_template.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view source(reinterpret_cast<const char*>(data), size);

@@ -14,10 +14,10 @@
 #include "outcome.h"
 #include "wick/base/error.h"
 #include "wick/formats/gguf.h"
-#include "wick/text/byte_alphabet.h"
-#include "wick/text/streaming_detokenizer.h"
-#include "wick/text/tokenizer.h"
-#include "wick/text/unicode.h"
+#include "wick/text/tokenizer/byte_alphabet.h"
+#include "wick/text/tokenizer/streaming_detokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace {
 

@@ -5,5 +5,5 @@
 #include "wick/engine/chat.h"
 #include "wick/engine/llm.h"
 #include "wick/engine/sampling.h"
-#include "wick/text/token_constraint.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/grammar/token_constraint.h"
+#include "wick/text/tokenizer/tokenizer.h"

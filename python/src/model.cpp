@@ -22,7 +22,7 @@
 #include "wick/engine/model_sampling.h"
 #include "wick/model/language_model.h"
 #include "wick/model/shared_placement.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick_python {
 namespace {

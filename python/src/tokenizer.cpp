@@ -8,8 +8,8 @@
 
 #include "array.h"
 #include "tokenizer.h"
-#include "wick/text/chat_parser.h"
-#include "wick/text/chat_template.h"
+#include "wick/text/chat/chat_parser.h"
+#include "wick/text/chat/chat_template.h"
 
 namespace wick_python {
 namespace {

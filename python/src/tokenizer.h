@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick_python {
 

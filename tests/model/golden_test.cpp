@@ -11,8 +11,8 @@
 #include "unit/shared_data.h"
 #include "wick/formats/safetensors.h"
 #include "wick/model/language_model.h"
-#include "wick/text/streaming_detokenizer.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/streaming_detokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

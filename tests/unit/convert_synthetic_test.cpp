@@ -20,7 +20,7 @@
 #include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/quant/block_format.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

@@ -6,8 +6,8 @@
 #include "unit/fake_language_model.h"
 #include "unit/message_of.h"
 #include "wick/engine/generator.h"
-#include "wick/text/format_matcher.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/format_matcher.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 namespace {

@@ -11,7 +11,7 @@
 #include "unit/message_of.h"
 #include "wick/base/error.h"
 #include "wick/base/process.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 namespace {

@@ -9,7 +9,7 @@
 #include "unit/temporary_folder.h"
 #include "wick/formats/gguf.h"
 #include "wick/model/language_model.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 namespace {

@@ -13,7 +13,7 @@
 #include "wick/engine/generator.h"
 #include "wick/engine/sampling.h"
 #include "wick/formats/gguf.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

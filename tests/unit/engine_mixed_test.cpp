@@ -13,7 +13,7 @@
 #include "wick/model/architecture.h"
 #include "wick/model/language_model.h"
 #include "wick/model/lora_adapter.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 namespace {

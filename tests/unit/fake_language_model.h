@@ -12,7 +12,7 @@
 #include "wick/convert/synthetic_vocabulary.h"
 #include "wick/model/kv_step.h"
 #include "wick/model/language_model.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

@@ -1,5 +1,5 @@
 // Texts that are sought in a text: what is found is what comparing each of them at each offset finds.
-#include "wick/text/added_tokens.h"
+#include "wick/text/tokenizer/added_tokens.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "wick/text/text_matcher.h"
-#include "wick/text/unicode.h"
+#include "wick/text/tokenizer/text_matcher.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace wick {
 namespace {

@@ -1,5 +1,5 @@
 // Base64 against the vectors of RFC 4648, section 10.
-#include "wick/text/base64.h"
+#include "wick/base/base64.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/text/character_map.h"
+#include "wick/text/tokenizer/character_map.h"
 
 namespace wick {
 namespace {

@@ -1,5 +1,5 @@
 // What a conversation's answer is held to: calls as the models' own templates write them, with arguments that fit, behind reasoning or not.
-#include "wick/text/chat_output_format.h"
+#include "wick/text/chat/chat_output_format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@
 #include "shared_data.h"
 #include "wick/base/error.h"
 #include "wick/base/utf8.h"
-#include "wick/text/chat_parser.h"
-#include "wick/text/chat_template.h"
-#include "wick/text/format_matcher.h"
+#include "wick/text/chat/chat_parser.h"
+#include "wick/text/chat/chat_template.h"
+#include "wick/text/grammar/format_matcher.h"
 
 namespace wick {
 namespace {

@@ -1,6 +1,6 @@
 // Reasoning and tool calls in what models write. The outputs are written as the formats' own definitions (model cards, chat templates)
 // have them; the named complaints are those that users of other servers made.
-#include "wick/text/chat_parser.h"
+#include "wick/text/chat/chat_parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Chat templates, judged by jinja2 3.1.6 as transformers 5.24 sets it up: scripts/template_goldens wrote the expected outputs.
-#include "wick/text/chat_template.h"
+#include "wick/text/chat/chat_template.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

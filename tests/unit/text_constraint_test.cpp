@@ -1,4 +1,4 @@
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include "message_of.h"
 #include "shared_data.h"
 #include "wick/base/error.h"
-#include "wick/text/byte_alphabet.h"
-#include "wick/text/format_matcher.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/grammar/format_matcher.h"
+#include "wick/text/tokenizer/byte_alphabet.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

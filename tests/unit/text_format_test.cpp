@@ -12,7 +12,7 @@
 #include "shared_data.h"
 #include "source_root.h"
 #include "wick/base/error.h"
-#include "wick/text/format_matcher.h"
+#include "wick/text/grammar/format_matcher.h"
 
 namespace wick {
 namespace {

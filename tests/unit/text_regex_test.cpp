@@ -1,4 +1,4 @@
-#include "wick/text/regex.h"
+#include "wick/text/regex/regex.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wick/base/error.h"
-#include "wick/text/pre_tokenizer_patterns.h"
+#include "wick/text/tokenizer/pre_tokenizer_patterns.h"
 
 namespace wick {
 namespace {

@@ -10,7 +10,7 @@
 #include "temporary_folder.h"
 #include "text_vectors.h"
 #include "wick/base/error.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "text_vectors.h"
 #include "wick/base/error.h"
-#include "wick/text/streaming_detokenizer.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/streaming_detokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

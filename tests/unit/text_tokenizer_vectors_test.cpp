@@ -4,9 +4,9 @@
 
 #include "shared_data.h"
 #include "text_vectors.h"
-#include "wick/text/streaming_detokenizer.h"
-#include "wick/text/tokenizer.h"
-#include "wick/text/unicode.h"
+#include "wick/text/tokenizer/streaming_detokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace wick {
 namespace {

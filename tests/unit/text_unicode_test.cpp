@@ -1,4 +1,4 @@
-#include "wick/text/unicode.h"
+#include "wick/text/unicode/unicode.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include "random_letters.h"
 #include "wick/base/error.h"
 #include "wick/base/utf8.h"
-#include "wick/text/unigram_model.h"
+#include "wick/text/tokenizer/unigram_model.h"
 
 namespace wick {
 namespace {

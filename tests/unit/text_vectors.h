@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

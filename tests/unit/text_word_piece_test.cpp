@@ -10,7 +10,7 @@
 
 #include "random_letters.h"
 #include "wick/base/utf8.h"
-#include "wick/text/word_piece_model.h"
+#include "wick/text/tokenizer/word_piece_model.h"
 
 namespace wick {
 namespace {

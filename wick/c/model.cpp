@@ -12,8 +12,8 @@
 #include "wick/engine/model_sampling.h"
 #include "wick/engine/sampling.h"
 #include "wick/model/shared_placement.h"
-#include "wick/text/chat_parser.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/chat/chat_parser.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 // The engine runs on a thread of its own, so that the calls of several threads are computed together.
 struct wick_model {

@@ -11,7 +11,7 @@
 #include "wick/engine/engine_options.h"
 #include "wick/engine/generation.h"
 #include "wick/model/language_model.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 struct wick_options {
   std::map<std::string, double, std::less<>> numbers = {};

@@ -11,7 +11,7 @@
 
 #include "wick/base/atomic_file.h"
 #include "wick/base/mapped_file.h"
-#include "wick/text/vocabulary.h"
+#include "wick/text/tokenizer/vocabulary.h"
 
 namespace wick {
 

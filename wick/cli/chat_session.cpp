@@ -17,7 +17,7 @@
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_input.h"
 #include "wick/engine/chat.h"
-#include "wick/text/chat_template.h"
+#include "wick/text/chat/chat_template.h"
 
 namespace wick {
 namespace {

@@ -7,7 +7,7 @@
 #include "wick/cli/model_path.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

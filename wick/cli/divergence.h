@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "wick/cli/statistics.h"
-#include "wick/text/vocabulary.h"
+#include "wick/text/tokenizer/vocabulary.h"
 
 namespace wick {
 

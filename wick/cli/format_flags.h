@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "wick/cli/flags.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 

@@ -14,7 +14,7 @@
 #include "wick/cli/sampling_flags.h"
 #include "wick/device/device.h"
 #include "wick/engine/generator.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 

@@ -12,7 +12,7 @@
 #include "wick/cli/format_flags.h"
 #include "wick/cli/text_input.h"
 #include "wick/cli/wick_command.h"
-#include "wick/text/format_matcher.h"
+#include "wick/text/grammar/format_matcher.h"
 
 namespace wick {
 namespace {

@@ -14,7 +14,7 @@
 #include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/server/loading_state.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

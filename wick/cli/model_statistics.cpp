@@ -11,7 +11,7 @@
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
 #include "wick/quant/unpack_row.h"
-#include "wick/text/regex.h"
+#include "wick/text/regex/regex.h"
 
 namespace wick {
 namespace {

@@ -9,7 +9,7 @@
 #include "wick/cli/flags.h"
 #include "wick/engine/sampling.h"
 #include "wick/model/checkpoint.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

@@ -12,8 +12,8 @@
 #include "wick/cli/model_path.h"
 #include "wick/device/registry.h"
 #include "wick/server/request_id.h"
-#include "wick/text/chat_parser.h"
-#include "wick/text/chat_template.h"
+#include "wick/text/chat/chat_parser.h"
+#include "wick/text/chat/chat_template.h"
 
 namespace wick {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "wick/cli/console.h"
-#include "wick/text/vocabulary.h"
+#include "wick/text/tokenizer/vocabulary.h"
 
 namespace wick {
 

@@ -13,7 +13,7 @@
 #include "wick/model/architecture.h"
 #include "wick/model/model_config.h"
 #include "wick/quant/block_format.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

@@ -13,7 +13,7 @@
 #include "wick/base/fail.h"
 #include "wick/convert/quantize_rules.h"
 #include "wick/formats/gguf_type.h"
-#include "wick/text/regex.h"
+#include "wick/text/regex/regex.h"
 
 namespace wick {
 namespace {

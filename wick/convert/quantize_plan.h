@@ -72,7 +72,7 @@ struct KeepRule {
   std::shared_ptr<const Regex> pattern;
   DType dtype;
 };
-// REGEX is written as in tokenizer files (text/regex.h). Errors: invalid_argument, naming what is
+// REGEX is written as in tokenizer files (text/regex/regex.h). Errors: invalid_argument, naming what is
 // wrong with "REGEX=TYPE"; and Regex's.
 [[nodiscard]] KeepRule parse_keep_rule(const std::string& text);
 

@@ -1,8 +1,8 @@
 #include "wick/convert/synthetic_vocabulary.h"
 
 #include "wick/base/fail.h"
-#include "wick/text/byte_alphabet.h"
-#include "wick/text/vocabulary.h"
+#include "wick/text/tokenizer/byte_alphabet.h"
+#include "wick/text/tokenizer/vocabulary.h"
 
 namespace wick {
 

@@ -6,9 +6,9 @@
 #include "wick/base/error.h"
 #include "wick/engine/engine.h"
 #include "wick/model/language_model.h"
-#include "wick/text/chat_format.h"
-#include "wick/text/chat_output_format.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/chat/chat_format.h"
+#include "wick/text/chat/chat_output_format.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "wick/engine/generation.h"
-#include "wick/text/call_form.h"
-#include "wick/text/chat_parser.h"
-#include "wick/text/chat_template.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/chat/call_form.h"
+#include "wick/text/chat/chat_parser.h"
+#include "wick/text/chat/chat_template.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace [[gnu::visibility("default")]] wick {
 

@@ -27,7 +27,7 @@
 #include "wick/engine/request.h"
 #include "wick/engine/stream.h"
 #include "wick/model/language_model.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

@@ -18,7 +18,7 @@
 #include "wick/engine/scheduler.h"
 #include "wick/engine/speculation.h"
 #include "wick/model/language_model.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

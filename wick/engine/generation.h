@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "wick/engine/sampling.h"
-#include "wick/text/vocabulary.h"
+#include "wick/text/tokenizer/vocabulary.h"
 
 namespace [[gnu::visibility("default")]] wick {
 

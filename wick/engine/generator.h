@@ -11,7 +11,7 @@
 #include "wick/engine/logprobs.h"
 #include "wick/engine/prompt.h"
 #include "wick/model/language_model.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

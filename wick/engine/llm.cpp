@@ -10,8 +10,8 @@
 #include "wick/model/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/model/shared_placement.h"
-#include "wick/text/token_constraint.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/grammar/token_constraint.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

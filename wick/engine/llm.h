@@ -73,7 +73,7 @@ class Llm {
 
   [[nodiscard]] const LlmInfo& info() const noexcept;
   [[nodiscard]] const Device& device() const noexcept;
-  [[nodiscard]] const Tokenizer& tokenizer() const noexcept;  // "wick/text/tokenizer.h": special tokens, single tokens
+  [[nodiscard]] const Tokenizer& tokenizer() const noexcept;  // "wick/text/tokenizer/tokenizer.h": special tokens, single tokens
 
   // The token ids of `text`, with the BOS that the model wants first. An empty text is BOS alone, where the vocabulary has one.
   [[nodiscard]] std::vector<TokenId> tokenize(std::string_view text) const;
@@ -97,8 +97,9 @@ class Llm {
   ChatAnswer chat(const ChatPrompt& prompt) const;                                                                     // NOLINT
   ChatAnswer chat(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event = {}) const;  // NOLINT
 
-  // What GenerationParams::constraint takes: the text will be JSON, fit a schema, a pattern or a grammar ("wick/text/token_constraint.h").
-  // Equal formats are compiled once. Errors: invalid_argument and unsupported, naming the part of the format.
+  // What GenerationParams::constraint takes: the text will be JSON, fit a schema, a pattern or a grammar
+  // ("wick/text/grammar/token_constraint.h"). Equal formats are compiled once. Errors: invalid_argument and unsupported, naming the part of
+  // the format.
   [[nodiscard]] std::shared_ptr<const TokenConstraint> constrain(const OutputFormat& format) const;
 
   // f32 [ids, vocab_size]: row i is the prediction of the token after ids[i]. To choose one: Sampler::sample of the last row.

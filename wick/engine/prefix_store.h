@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "wick/text/vocabulary.h"
+#include "wick/text/tokenizer/vocabulary.h"
 
 namespace wick {
 

@@ -4,7 +4,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/fail_with.h"
-#include "wick/text/unicode.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace wick {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wick/model/language_model.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "wick/engine/engine_options.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 namespace {

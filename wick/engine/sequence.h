@@ -16,8 +16,8 @@
 #include "wick/engine/stream_state.h"
 #include "wick/model/batch.h"
 #include "wick/op/sample.h"
-#include "wick/text/streaming_detokenizer.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
+#include "wick/text/tokenizer/streaming_detokenizer.h"
 
 namespace wick {
 

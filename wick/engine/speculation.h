@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "wick/text/vocabulary.h"
+#include "wick/text/tokenizer/vocabulary.h"
 
 namespace wick {
 

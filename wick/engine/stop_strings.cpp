@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
-#include "wick/text/unicode.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace wick {
 

@@ -8,8 +8,8 @@
 #include "wick/formats/printable.h"
 #include "wick/model/architecture.h"
 #include "wick/model/hugging_face.h"
-#include "wick/text/special_tokens.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/special_tokens.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 

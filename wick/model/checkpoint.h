@@ -21,7 +21,7 @@
 #include "wick/layout/dtype.h"
 #include "wick/layout/shape.h"
 #include "wick/op/op.h"
-#include "wick/text/chat_template.h"
+#include "wick/text/chat/chat_template.h"
 
 namespace [[gnu::visibility("default")]] wick {
 class Tokenizer;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/text/call_form.h"
-#include "wick/text/chat_format.h"
+#include "wick/text/chat/call_form.h"
+#include "wick/text/chat/chat_format.h"
 
 namespace wick::server {
 namespace {

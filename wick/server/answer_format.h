@@ -9,7 +9,7 @@
 #include "wick/server/chat_request.h"
 #include "wick/server/fields.h"
 #include "wick/server/worker.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick::server {
 

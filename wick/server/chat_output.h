@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "wick/server/worker.h"
-#include "wick/text/chat_parser.h"
-#include "wick/text/chat_template.h"
+#include "wick/text/chat/chat_parser.h"
+#include "wick/text/chat/chat_template.h"
 
 namespace wick::server {
 

@@ -8,9 +8,9 @@
 #include "wick/engine/request.h"
 #include "wick/server/fields.h"
 #include "wick/server/worker.h"
-#include "wick/text/chat_output_format.h"
-#include "wick/text/chat_template.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/chat/chat_output_format.h"
+#include "wick/text/chat/chat_template.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick::server {
 

@@ -6,10 +6,10 @@
 #include <mutex>
 #include <utility>
 
+#include "wick/base/base64.h"
 #include "wick/base/fail.h"
 #include "wick/server/answer.h"
 #include "wick/server/prompts.h"
-#include "wick/text/base64.h"
 
 namespace wick::server {
 namespace {

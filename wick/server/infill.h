@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick::server {
 

@@ -5,7 +5,7 @@
 
 #include "wick/engine/generation.h"
 #include "wick/server/json.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick::server {
 

@@ -8,7 +8,7 @@
 
 #include "wick/engine/request.h"
 #include "wick/server/fields.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick::server {
 

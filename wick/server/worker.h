@@ -15,8 +15,8 @@
 #include "wick/server/http_exchange.h"
 #include "wick/server/json.h"
 #include "wick/server/loading_state.h"
-#include "wick/text/chat_template.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/chat/chat_template.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick::server {
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "wick/base/utf8.h"
-#include "wick/text/character_set.h"
+#include "wick/text/unicode/character_set.h"
 
 namespace wick {
 namespace {

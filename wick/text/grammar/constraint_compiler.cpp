@@ -6,8 +6,8 @@
 #include "wick/base/fail.h"
 #include "wick/text/grammar/format_grammar.h"
 #include "wick/text/grammar/mask_cache.h"
-#include "wick/text/token_constraint.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/grammar/token_constraint.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "wick/text/grammar/automaton.h"
 #include "wick/text/grammar/grammar.h"
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 

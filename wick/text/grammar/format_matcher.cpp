@@ -1,4 +1,4 @@
-#include "wick/text/format_matcher.h"
+#include "wick/text/grammar/format_matcher.h"
 
 #include <utility>
 

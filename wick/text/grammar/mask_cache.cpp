@@ -4,7 +4,7 @@
 #include <bitset>
 #include <utility>
 
-#include "wick/text/token_constraint.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 namespace {

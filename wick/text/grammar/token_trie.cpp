@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "wick/base/utf8.h"
-#include "wick/text/token_constraint.h"
-#include "wick/text/tokenizer.h"
+#include "wick/text/grammar/token_constraint.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "wick/text/vocabulary.h"
+#include "wick/text/tokenizer/vocabulary.h"
 
 namespace [[gnu::visibility("default")]] wick {
 class Tokenizer;

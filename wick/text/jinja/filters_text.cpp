@@ -13,7 +13,7 @@
 #include "wick/text/jinja/json_text.h"
 #include "wick/text/jinja/operators.h"
 #include "wick/text/jinja/renderer.h"
-#include "wick/text/unicode.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace wick::jinja {
 namespace {

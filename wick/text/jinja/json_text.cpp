@@ -6,7 +6,7 @@
 
 #include "wick/base/json.h"
 #include "wick/text/jinja/python_text.h"
-#include "wick/text/unicode.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace wick::jinja {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "wick/text/jinja/python_text.h"
-#include "wick/text/unicode.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace wick::jinja {
 namespace {

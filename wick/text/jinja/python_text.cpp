@@ -8,7 +8,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "wick/text/unicode.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace wick::jinja {
 namespace {

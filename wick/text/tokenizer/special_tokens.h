@@ -1,0 +1,41 @@
+// SpecialTokens are what files beside a vocabulary say about its tokens: which begin and end a text, and which end a generation.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/text/tokenizer/vocabulary.h"
+
+namespace [[gnu::visibility("default")]] wick {
+class Tokenizer;
+}  // namespace wick
+
+namespace wick {
+
+struct SpecialTokens {
+  // By its id or, where that is none, by its text; neither: nothing is said.
+  struct Token {
+    std::optional<int64_t> id = {};
+    std::string text = {};
+  };
+
+  std::string origin = {};  // for messages
+  Token bos = {}, eos = {}, pad = {};
+  std::vector<int64_t> ends = {};     // of a generation, in addition to eos
+  std::optional<bool> adds_bos = {};  // BOS stands before each text; that it does not is said by the vocabulary's own file
+};
+
+// Tokenizer::parse, and what other files say about special tokens, which counts more.
+[[nodiscard]] std::shared_ptr<const Tokenizer> parse_tokenizer(std::string_view bytes, const std::string& name,
+                                                               const SpecialTokens& special);
+
+// Of a Hugging Face folder: "bos_token", "eos_token", "pad_token" and "add_bos_token" of tokenizer_config.json; "…_token_id" of
+// generation_config.json and config.json, where "eos_token_id" may be a list. Files that are not there say nothing. Errors: corrupt_file
+// for what is no JSON object, and for values of another kind, naming file and key.
+[[nodiscard]] SpecialTokens read_special_tokens(const std::filesystem::path& folder);
+
+}  // namespace wick

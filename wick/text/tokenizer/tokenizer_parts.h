@@ -1,0 +1,59 @@
+// What a Tokenizer is made of, and the readers of each file format that make it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/text/tokenizer/added_tokens.h"
+#include "wick/text/tokenizer/normalizer.h"
+#include "wick/text/tokenizer/pre_tokenizer.h"
+#include "wick/text/tokenizer/token_decoder.h"
+#include "wick/text/tokenizer/token_model.h"
+#include "wick/text/tokenizer/vocabulary.h"
+
+namespace wick {
+
+class GgufFile;
+
+struct TokenizerParts {
+  std::string name;  // of the file, for errors
+  Vocabulary vocabulary;
+  AddedTokens added;
+  Normalizers normalizers;
+  PreTokenizers pre_tokenizers;
+  std::unique_ptr<TokenModel> model;
+  TokenDecoder decoder;
+  bool accepts_invalid = false;  // pre-tokenizers and model take bytes that are no UTF-8
+  bool invalid_whole = false;    // text that is not all UTF-8 goes to the model in one piece
+  bool caches_words = false;     // pieces are words, which come again
+
+  std::vector<TokenId> prefix;  // what add_special puts before the text
+  std::vector<TokenId> suffix;  // and after it
+  std::optional<TokenId> bos, eos, unk, pad;
+  std::vector<TokenId> end_of_generation;
+
+  // Normalizes text that is not yet valid UTF-8 too. Errors: unsupported, if normalizers make far more of it than there was.
+  [[nodiscard]] std::string normalize(std::string_view text, RegexScratch& scratch) const;
+  // The same, of the text of an added token. `written` counts the bytes that all normalizers have made of such texts. Errors: as
+  // normalize(), and unsupported, if they are more than any tokenizer needs.
+  [[nodiscard]] std::string normalize_added(std::string_view text, RegexScratch& scratch, size_t& written) const;
+  // Whether something of the first character of `text` is left when it is normalized.
+  [[nodiscard]] bool keeps_beginning(std::string_view text, RegexScratch& scratch) const;
+
+ private:
+  [[nodiscard]] std::string normalize(std::string_view text, RegexScratch& scratch, size_t& written) const;
+};
+
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_gguf_tokenizer(const GgufFile& file);
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_tokenizer_json(std::string_view bytes, const std::string& name);
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes, const std::string& name);
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_tiktoken_model(std::string_view bytes, const std::string& name);
+
+// The last step of each reader: finds the tokens that end a generation. `control_by_text`: those known by their texts are control
+// tokens, whatever the file says of them, as in llama.cpp. Errors: unsupported, if a token is longer than kLongestToken.
+void complete_tokenizer(TokenizerParts& parts, bool control_by_text = false);
+
+}  // namespace wick
