@@ -7,9 +7,9 @@
 
 #include "outcome.h"
 #include "wick/base/error.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
+#include "wick/model/checkpoint/hugging_face.h"
 #include "wick/model/decoder_model.h"
-#include "wick/model/hugging_face.h"
 
 namespace {
 

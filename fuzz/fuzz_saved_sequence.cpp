@@ -10,7 +10,7 @@
 #include "outcome.h"
 #include "wick/base/error.h"
 #include "wick/base/hash.h"
-#include "wick/model/kv_pool.h"
+#include "wick/model/kv/kv_pool.h"
 
 namespace {
 

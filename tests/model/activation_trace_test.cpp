@@ -5,7 +5,7 @@
 #include "unit/temporary_folder.h"
 #include "wick/cli/activation_trace.h"
 #include "wick/convert/checkpoint_to_gguf.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 
 namespace wick {
 namespace {

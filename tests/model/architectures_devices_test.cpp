@@ -6,7 +6,7 @@
 #include "model/golden_models.h"
 #include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/language_model.h"
 
 namespace wick {

@@ -10,8 +10,8 @@
 #include "model/tiny_model.h"
 #include "unit/temporary_folder.h"
 #include "wick/convert/checkpoint_to_gguf.h"
-#include "wick/model/architecture.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/decoder_model.h"
 #include "wick/model/language_model.h"
 

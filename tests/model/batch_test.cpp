@@ -9,7 +9,7 @@
 #include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
-#include "wick/model/kv_step.h"
+#include "wick/model/kv/kv_step.h"
 #include "wick/model/language_model.h"
 
 namespace wick {

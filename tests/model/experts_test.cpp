@@ -4,7 +4,7 @@
 #include "model/golden_models.h"
 #include "unit/message_of.h"
 #include "unit/temporary_folder.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/decoder_model.h"
 #include "wick/model/language_model.h"
 

@@ -10,7 +10,7 @@
 #include "wick/convert/checkpoint_to_gguf.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/gguf_writer.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/language_model.h"
 
 namespace wick {

@@ -9,7 +9,7 @@
 #include "unit/temporary_folder.h"
 #include "wick/convert/checkpoint_to_gguf.h"
 #include "wick/formats/safetensors.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/language_model.h"
 
 namespace wick {

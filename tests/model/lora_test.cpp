@@ -13,9 +13,9 @@
 #include "unit/temporary_folder.h"
 #include "wick/convert/adapter_to_gguf.h"
 #include "wick/convert/checkpoint_to_gguf.h"
-#include "wick/model/architecture.h"
+#include "wick/model/architectures/architecture.h"
 #include "wick/model/language_model.h"
-#include "wick/model/lora_adapter.h"
+#include "wick/model/lora/lora_adapter.h"
 
 namespace wick {
 namespace {

@@ -10,7 +10,7 @@
 #include "unit/temporary_folder.h"
 #include "wick/convert/checkpoint_to_gguf.h"
 #include "wick/engine/model_sampling.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 
 namespace wick {
 namespace {

@@ -19,9 +19,9 @@
 #include "unit/temporary_folder.h"
 #include "wick/cli/console.h"
 #include "wick/cli/wick_command.h"
-#include "wick/model/architecture.h"
+#include "wick/model/architectures/architecture.h"
 #include "wick/model/language_model.h"
-#include "wick/model/lora_adapter.h"
+#include "wick/model/lora/lora_adapter.h"
 #include "wick/model/shared_placement.h"
 
 namespace wick {

@@ -11,9 +11,9 @@
 #include "model/tiny_model.h"
 #include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
-#include "wick/model/architecture.h"
+#include "wick/model/architectures/architecture.h"
 #include "wick/model/language_model.h"
-#include "wick/model/lora_adapter.h"
+#include "wick/model/lora/lora_adapter.h"
 
 namespace wick {
 namespace {

@@ -17,7 +17,7 @@
 #include "wick/convert/synthetic_vocabulary.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/gguf_type.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/quant/block_format.h"
 #include "wick/text/tokenizer/tokenizer.h"

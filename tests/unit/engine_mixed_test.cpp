@@ -10,9 +10,9 @@
 #include "unit/message_of.h"
 #include "unit/temporary_folder.h"
 #include "wick/formats/gguf.h"
-#include "wick/model/architecture.h"
+#include "wick/model/architectures/architecture.h"
 #include "wick/model/language_model.h"
-#include "wick/model/lora_adapter.h"
+#include "wick/model/lora/lora_adapter.h"
 #include "wick/text/grammar/token_constraint.h"
 
 namespace wick {

@@ -10,7 +10,7 @@
 
 #include "unit/gguf_samples.h"
 #include "wick/convert/synthetic_vocabulary.h"
-#include "wick/model/kv_step.h"
+#include "wick/model/kv/kv_step.h"
 #include "wick/model/language_model.h"
 #include "wick/text/tokenizer/tokenizer.h"
 

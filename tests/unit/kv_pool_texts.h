@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "wick/model/kv_pool.h"
-#include "wick/model/kv_step.h"
+#include "wick/model/kv/kv_pool.h"
+#include "wick/model/kv/kv_step.h"
 
 namespace wick {
 

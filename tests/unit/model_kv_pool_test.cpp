@@ -1,4 +1,4 @@
-#include "wick/model/kv_pool.h"
+#include "wick/model/kv/kv_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "wick/base/fail.h"
-#include "wick/model/architecture.h"
-#include "wick/model/lora_adapter.h"
+#include "wick/model/architectures/architecture.h"
+#include "wick/model/lora/lora_adapter.h"
 
 namespace wick {
 

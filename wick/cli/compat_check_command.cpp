@@ -16,7 +16,7 @@
 #include "wick/cli/wick_command.h"
 #include "wick/engine/generator.h"
 #include "wick/formats/gguf_type.h"
-#include "wick/model/architecture.h"
+#include "wick/model/architectures/architecture.h"
 
 namespace wick {
 namespace {

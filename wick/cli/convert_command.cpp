@@ -10,7 +10,7 @@
 #include "wick/cli/wick_command.h"
 #include "wick/convert/adapter_to_gguf.h"
 #include "wick/convert/checkpoint_to_gguf.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 
 namespace wick {
 

@@ -11,7 +11,7 @@
 #include "wick/cli/console.h"
 #include "wick/cli/flags.h"
 #include "wick/device/device.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/server/loading_state.h"
 #include "wick/text/tokenizer/tokenizer.h"

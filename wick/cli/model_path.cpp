@@ -12,7 +12,7 @@
 #include "wick/base/fail.h"
 #include "wick/cli/model_hub.h"
 #include "wick/formats/split_name.h"
-#include "wick/model/hugging_face.h"
+#include "wick/model/checkpoint/hugging_face.h"
 
 namespace wick {
 namespace {

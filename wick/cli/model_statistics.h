@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 
 namespace wick {
 

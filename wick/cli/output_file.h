@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "wick/formats/gguf.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 
 namespace wick {
 

@@ -8,7 +8,7 @@
 #include "wick/cli/console.h"
 #include "wick/cli/flags.h"
 #include "wick/engine/sampling.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {

@@ -7,7 +7,7 @@
 #include "wick/base/fail.h"
 #include "wick/formats/gguf_writer.h"
 #include "wick/model/decoder_model.h"
-#include "wick/model/lora_adapter.h"
+#include "wick/model/lora/lora_adapter.h"
 
 namespace wick {
 namespace {

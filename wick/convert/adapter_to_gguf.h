@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 
 namespace wick {
 

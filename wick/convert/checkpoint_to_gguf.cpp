@@ -10,8 +10,8 @@
 #include "wick/base/fail.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/gguf_writer.h"
-#include "wick/model/architecture.h"
-#include "wick/model/model_config.h"
+#include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/model_config.h"
 #include "wick/quant/block_format.h"
 #include "wick/text/tokenizer/tokenizer.h"
 

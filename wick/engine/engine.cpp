@@ -17,8 +17,8 @@
 #include "wick/engine/engine_core.h"
 #include "wick/engine/prompt.h"
 #include "wick/formats/printable.h"
-#include "wick/model/architecture.h"
-#include "wick/model/lora_adapter.h"
+#include "wick/model/architectures/architecture.h"
+#include "wick/model/lora/lora_adapter.h"
 
 namespace wick {
 namespace {

@@ -7,7 +7,7 @@
 #include "wick/base/fail.h"
 #include "wick/engine/generator.h"
 #include "wick/engine/model_sampling.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/model/shared_placement.h"
 #include "wick/text/grammar/token_constraint.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "wick/base/fail.h"
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 
 namespace wick {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
-#include "wick/model/architecture.h"
+#include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/model_config.h"
 #include "wick/model/memory_fit.h"
-#include "wick/model/model_config.h"
 #include "wick/tensor/ops/linear.h"
 
 namespace wick {

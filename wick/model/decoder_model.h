@@ -11,11 +11,11 @@
 #include <optional>
 #include <vector>
 
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/description.h"
-#include "wick/model/kv_step.h"
+#include "wick/model/kv/kv_step.h"
 #include "wick/model/language_model.h"
-#include "wick/model/mixer.h"
+#include "wick/model/mixers/mixer.h"
 #include "wick/model/placement.h"
 #include "wick/model/rope_table.h"
 #include "wick/model/step_inputs.h"

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "wick/model/kv_layout.h"
+#include "wick/model/kv/kv_layout.h"
 #include "wick/model/rope_table.h"
 #include "wick/nn/activation.h"
 #include "wick/op/op.h"

@@ -1,7 +1,7 @@
 #include "wick/model/language_model.h"
 
 #include "wick/base/fail.h"
-#include "wick/model/architecture.h"
+#include "wick/model/architectures/architecture.h"
 #include "wick/model/decoder_model.h"
 
 namespace wick {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "wick/model/batch.h"
-#include "wick/model/cached_sequence.h"
-#include "wick/model/checkpoint.h"
-#include "wick/model/kv_pool.h"
+#include "wick/model/checkpoint/checkpoint.h"
+#include "wick/model/kv/cached_sequence.h"
+#include "wick/model/kv/kv_pool.h"
 #include "wick/model/placement.h"
 #include "wick/tensor/tensor.h"
 

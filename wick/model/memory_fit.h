@@ -6,8 +6,8 @@
 #include <functional>
 #include <optional>
 
-#include "wick/model/checkpoint.h"
-#include "wick/model/kv_pool.h"
+#include "wick/model/checkpoint/checkpoint.h"
+#include "wick/model/kv/kv_pool.h"
 #include "wick/model/placement.h"
 
 namespace wick {

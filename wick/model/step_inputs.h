@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "wick/model/kv_step.h"
-#include "wick/model/lora_stack.h"
+#include "wick/model/kv/kv_step.h"
+#include "wick/model/lora/lora_stack.h"
 #include "wick/model/recorded_steps.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/rope.h"

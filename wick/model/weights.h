@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "wick/model/checkpoint.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/language_model.h"
-#include "wick/model/lora_stack.h"
+#include "wick/model/lora/lora_stack.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {

@@ -1,8 +1,8 @@
 // The rows of the table of architectures: each is defined in a file of its own, or in that of its kin.
 #pragma once
 
-#include "wick/model/architecture.h"
-#include "wick/model/model_config.h"
+#include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/model_config.h"
 
 // A new architecture is a file beside this one, and its name here.
 // clang-format off

@@ -1,0 +1,94 @@
+// An Architecture is one row of a table: how a checkpoint names it, which metadata it reads, and how that becomes a description.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "wick/model/checkpoint/metadata_keys.h"
+#include "wick/model/description.h"
+#include "wick/op/op.h"
+
+namespace wick {
+
+class Checkpoint;
+struct ModelConfig;
+
+// What a key of config.json is for, in addition to the rows that all architectures share (hugging_face_names.cpp).
+struct ConfigRow {
+  enum class Use {
+    read,            // under `canonical`, "<architecture>." omitted
+    zero_if_null,    // the same, and null is 0, where an absent key means something else
+    harmless,        // changes no logit
+    of_class,        // `key` is a class, whose models have `neutral` under `canonical` where nothing else says it
+    flag_of_class,   // the same of a boolean
+    layer_flags,     // a list with a flag for each layer, or a number n: each n-th has none; not read where n is `neutral`, which is usual
+    inner_multiple,  // the feed-forward width as a multiple of the hidden size
+    only_text,       // any text but the words of `canonical` (or null) is refused
+    only_value       // any value but `neutral` (or null) is refused
+  };
+  std::string_view key;
+  Use use = Use::read;
+  std::string_view canonical = {};
+  double neutral = 0;  // booleans count as 0 and 1
+};
+
+// How a folder stores matrices [out, in], one or a stack of them.
+enum class StoredForm {
+  as_it_is,
+  transposed,           // [in, out]
+  halves,               // two: the rows of the first, then those of the second; of each matrix of a stack
+  transposed_halves,    // the same of columns
+  transposed_in_turns,  // columns of the first and the second in turns
+  in_turns,             // the same of biases
+  mxfp4,                // four-bit floats (OCP MX 2023): NAME_blocks [count, rows, columns / 32, 16] beside NAME_scales, both of bytes
+  mxfp4_in_turns        // the same with rows of the first and the second in turns
+};
+
+// A tensor's name in a folder and its canonical one; "{}" is the layer, and a second one the number of an expert, whose tensors are one
+// stack.
+struct TensorRow {
+  std::string_view stored, canonical;  // without a canonical name nothing is computed with the tensor
+  StoredForm form = StoredForm::as_it_is;
+  std::string_view second = {};  // the canonical name of the second half
+};
+
+struct HuggingFaceForm {
+  std::span<const std::string_view> classes = {};  // of config.json's "architectures"
+  std::span<const ConfigRow> config = {};
+  std::span<const TensorRow> tensors = {};  // asked before the shared ones
+  RopeStyle rope = RopeStyle::half_split;
+  bool tied_by_default = false;       // where the configuration does not say
+  float norm_offset = 0;              // what is added to the stored weights of norms
+  bool transposed = false;            // matrices of layers are stored [in, out]
+  bool qkv_by_head = false;           // rows of attn_qkv are each head's query, key and value, where GGUF has all queries first
+  bool drops_further_layers = false;  // those behind the last, which predict more tokens at once
+  bool qkv_by_group = false;          // the same of groups: the queries of a key/value head, its key, its value
+  bool splits_qkv = false;            // GGUF files have three matrices in the place of attn_qkv
+  int64_t inner_multiple = 0;         // of the hidden size: the feed-forward width where the configuration does not say
+  double usual_rotary_factor = 1;
+  double yarn_log_unit = 0;  // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
+};
+
+struct Architecture {
+  std::string_view name;    // general.architecture
+  std::string_view models;  // of this architecture, as people call them: for docs/models.md
+  DecoderSpec (*describe)(const ModelConfig& config);
+  RopeStyle gguf_rope = RopeStyle::half_split;
+  nn::ActivationKind activation = nn::ActivationKind::silu;  // of the feed-forward part, where the checkpoint does not say
+  bool experts = false;                                      // may be a mixture of experts
+  // The scales that GGUF files give for matrices of feed-forward parts count. For others they do for NVFP4 alone, as in llama.cpp.
+  bool scaled_feed_forward = false;
+  // Keys that it reads beyond the shared ones, and other meanings of these.
+  std::span<const KeyRule> keys = {};
+  HuggingFaceForm hugging_face = {};
+};
+
+// In the order of docs/models.md.
+[[nodiscard]] std::span<const Architecture* const> architectures();
+// nullptr if there is none.
+[[nodiscard]] const Architecture* find_architecture(std::string_view name);
+// Of a class of transformers, such as "LlamaForCausalLM".
+[[nodiscard]] const Architecture* find_architecture_of_class(std::string_view name);
+
+}  // namespace wick

@@ -1,0 +1,199 @@
+#include "wick/model/checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/formats/printable.h"
+#include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/hugging_face.h"
+#include "wick/text/tokenizer/special_tokens.h"
+#include "wick/text/tokenizer/tokenizer.h"
+
+namespace wick {
+
+uint64_t CheckpointTensor::bytes() const { return compose ? static_cast<uint64_t>(storage_bytes(dtype, shape.elements())) : data.size(); }
+
+CheckpointTensor CheckpointTensor::composed() const {
+  CheckpointTensor tensor = *this;
+  if (!compose) return tensor;
+  const auto elements = std::make_shared<std::vector<std::byte>>(bytes());
+  compose(*elements);
+  tensor.data = *elements;
+  tensor.owner = elements;
+  tensor.compose = {};
+  return tensor;
+}
+
+Checkpoint Checkpoint::open(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return open_hugging_face(path);
+  return Checkpoint(GgufFile::open(path));
+}
+
+Checkpoint::Checkpoint(GgufFile file) : gguf_(std::make_shared<const GgufFile>(std::move(file))) { index_tensors(); }
+
+Checkpoint Checkpoint::view(const GgufFile& file) {
+  Checkpoint checkpoint(Folder{});
+  // Not owned: the caller's file outlives the view.
+  checkpoint.gguf_ = std::shared_ptr<const GgufFile>(std::shared_ptr<const void>(), &file);
+  checkpoint.index_tensors();
+  return checkpoint;
+}
+
+Checkpoint::Checkpoint(Folder folder)
+    : name_(folder.path.string()),
+      file_bytes_(folder.file_bytes),
+      folder_(std::move(folder.path)),
+      folder_architecture_(folder.architecture),
+      metadata_(std::move(folder.metadata)),
+      origins_(std::move(folder.origins)),
+      values_(std::move(folder.values)),
+      tensors_(std::move(folder.tensors)) {
+  for (size_t index = 0; index < metadata_.size(); ++index) metadata_index_.emplace(metadata_[index].first, index);
+  index_tensors();
+}
+
+void Checkpoint::index_tensors() {
+  if (gguf_ != nullptr) {
+    name_ = gguf_->name();
+    file_bytes_ = gguf_->file_bytes();
+    tensors_.reserve(gguf_->tensors().size());
+    for (const GgufTensor& tensor : gguf_->tensors()) {
+      tensors_.push_back({.name = std::string(tensor.name),
+                          .stored = std::string(tensor.name),
+                          .dtype = tensor.dtype,
+                          .shape = tensor.shape,
+                          .data = tensor.data,
+                          .file = tensor.file,
+                          .owner = tensor.file});
+    }
+  }
+  for (size_t index = 0; index < tensors_.size(); ++index) tensor_index_.emplace(tensors_[index].name, index);
+}
+
+RopeStyle Checkpoint::rope_style(const Architecture& architecture) const noexcept {
+  return gguf_ != nullptr ? architecture.gguf_rope : architecture.hugging_face.rope;
+}
+
+const CheckpointTensor* Checkpoint::find_tensor(std::string_view name) const noexcept {
+  const auto found = tensor_index_.find(name);
+  return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
+}
+
+std::vector<std::string_view> Checkpoint::keys() const {
+  std::vector<std::string_view> keys;
+  if (gguf_ != nullptr) {
+    for (const auto& [key, value] : gguf_->metadata()) keys.push_back(key);
+  } else {
+    for (const auto& [key, value] : metadata_) keys.push_back(key);
+  }
+  return keys;
+}
+
+const GgufValue* Checkpoint::find(std::string_view key) const noexcept {
+  if (gguf_ != nullptr) return gguf_->find(key);
+  const auto found = metadata_index_.find(key);
+  return found == metadata_index_.end() ? nullptr : &metadata_[found->second].second;
+}
+
+std::string Checkpoint::where(std::string_view key) const {
+  if (gguf_ != nullptr) return "metadata " + std::string(key);
+  const auto origin = origins_.find(key);
+  if (origin != origins_.end()) return origin->second;
+  const std::string prefix = folder_architecture_ == nullptr ? "" : std::string(folder_architecture_->name) + ".";
+  return "config.json: " + std::string(key.starts_with(prefix) ? key.substr(prefix.size()) : key);
+}
+
+void Checkpoint::fail_kind(std::string_view key, const GgufValue& value, const char* wanted) const {
+  fail(ErrorCode::corrupt_file, "{}: {} is {}, but {} is needed; the configuration is damaged: download it again", name_, where(key),
+       describe_gguf_value(value), wanted);
+}
+
+void Checkpoint::fail_absent(std::string_view key) const {
+  fail(ErrorCode::not_found, "{}: {} is absent; the configuration is incomplete: download it again", name_, where(key));
+}
+
+std::optional<uint64_t> Checkpoint::find_uint(std::string_view key) const {
+  if (gguf_ != nullptr) return gguf_->find_uint(key);
+  const GgufValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto number = as_uint(*value);
+  if (!number) fail_kind(key, *value, "an integer that is not negative");
+  return number;
+}
+
+std::optional<double> Checkpoint::find_float(std::string_view key) const {
+  if (gguf_ != nullptr) return gguf_->find_float(key);
+  const GgufValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto number = as_float(*value);
+  if (!number) fail_kind(key, *value, "a number");
+  return number;
+}
+
+std::optional<std::string_view> Checkpoint::find_string(std::string_view key) const {
+  if (gguf_ != nullptr) return gguf_->find_string(key);
+  const GgufValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto* text = std::get_if<std::string_view>(&value->value);
+  if (text == nullptr) fail_kind(key, *value, "a string");
+  return *text;
+}
+
+const GgufArray* Checkpoint::find_array(std::string_view key) const {
+  if (gguf_ != nullptr) return gguf_->find_array(key);
+  const GgufValue* value = find(key);
+  if (value == nullptr) return nullptr;
+  const auto* array = std::get_if<GgufArray>(&value->value);
+  if (array == nullptr) fail_kind(key, *value, "an array");
+  return array;
+}
+
+uint64_t Checkpoint::get_uint(std::string_view key) const {
+  if (gguf_ != nullptr) return gguf_->get_uint(key);
+  const auto value = find_uint(key);
+  if (!value) fail_absent(key);
+  return *value;
+}
+
+std::string_view Checkpoint::get_string(std::string_view key) const {
+  if (gguf_ != nullptr) return gguf_->get_string(key);
+  const auto value = find_string(key);
+  if (!value) fail_absent(key);
+  return *value;
+}
+
+namespace {
+
+// Beside a tokenizer.json in a GGUF file.
+SpecialTokens special_tokens_of(const GgufFile& file) {
+  SpecialTokens special{.origin = file.name()};
+  const auto read = [&](const char* key, SpecialTokens::Token& token) {
+    if (const auto id = file.find_uint(key)) token.id = static_cast<int64_t>(std::min<uint64_t>(*id, uint64_t{1} << 40));
+  };
+  read("tokenizer.ggml.bos_token_id", special.bos);
+  read("tokenizer.ggml.eos_token_id", special.eos);
+  read("tokenizer.ggml.padding_token_id", special.pad);
+  if (const GgufArray* ends = file.find_array("tokenizer.ggml.eos_token_ids")) special.ends = ends->to_vector<int64_t>();
+  special.adds_bos = file.find_bool("tokenizer.ggml.add_bos_token");
+  return special;
+}
+
+}  // namespace
+
+std::shared_ptr<const Tokenizer> load_tokenizer(const Checkpoint& checkpoint) {
+  if (checkpoint.gguf() == nullptr) return Tokenizer::load(checkpoint.folder());
+  const auto json = checkpoint.find_string("tokenizer.huggingface.json");
+  if (json && checkpoint.find("tokenizer.ggml.model") == nullptr) {
+    return parse_tokenizer(*json, checkpoint.name(), special_tokens_of(*checkpoint.gguf()));
+  }
+  return Tokenizer::from_gguf(*checkpoint.gguf());
+}
+
+std::vector<ChatTemplateSource> find_chat_templates(const Checkpoint& checkpoint) {
+  return checkpoint.gguf() != nullptr ? find_chat_templates(*checkpoint.gguf()) : find_chat_templates(checkpoint.folder());
+}
+
+}  // namespace wick

@@ -1,0 +1,137 @@
+#include "wick/model/checkpoint/hugging_face.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+
+#include "wick/base/fail.h"
+#include "wick/formats/printable.h"
+#include "wick/model/checkpoint/generation_config.h"
+
+namespace wick {
+namespace {
+
+// What transformers would compute with another set of biases is not what this folder's tensors mean.
+void check_biases(const Checkpoint::Folder& folder, const std::optional<bool>& says, std::initializer_list<std::string_view> tensors,
+                  const char* key) {
+  if (!says) return;
+  const bool has = std::any_of(folder.tensors.begin(), folder.tensors.end(), [&](const CheckpointTensor& each) {
+    return std::find(tensors.begin(), tensors.end(), each.name) != tensors.end();
+  });
+  if (has == *says) return;
+  fail(ErrorCode::corrupt_file, "{}: config.json: {} = {}, and the tensors have {} such biases; the files do not belong together",
+       folder.path.string(), key, *says, has ? "" : "no");
+}
+
+// As GGUF files have them: both lengths of a head, and how many of its dimensions turn.
+void complete_heads(TranslatedConfig& config, const std::string& path) {
+  const std::string prefix = std::string(config.architecture->name) + ".";
+  const auto number = [&](const char* name) -> uint64_t {
+    const GgufValue* value = config.find(prefix + name);
+    return value == nullptr ? 0 : as_uint(*value).value_or(0);
+  };
+  const uint64_t own = number("attention.key_length");
+  if (number("attention.kv_lora_rank") > 0) {
+    for (auto& [key, value] : config.metadata) {
+      if (key == prefix + "attention.key_length") value = GgufValue{own + number("rope.dimension_count")};
+    }
+    return;
+  }
+  const uint64_t heads = number("attention.head_count");
+  const uint64_t head_dim = own > 0 ? own : heads > 0 ? number("embedding_length") / heads : 0;
+  const GgufValue* share = config.find(kRotaryFactor);
+  const double factor = share == nullptr ? 1 : std::get<double>(share->value);
+  std::erase_if(config.metadata, [](const auto& entry) { return entry.first == kRotaryFactor; });
+  if (head_dim == 0) return;
+  if (own > 0) config.metadata.emplace_back(prefix + "attention.value_length", GgufValue{own});
+  config.origins.emplace(prefix + "attention.value_length", "head_dim");
+  if (config.find(prefix + "rope.dimension_count") != nullptr) return;
+  const auto rotated = static_cast<uint64_t>(static_cast<double>(head_dim) * factor);
+  const auto said = config.origins.find(kRotaryFactor);
+  const std::string origin = said == config.origins.end() ? kRotaryFactor : said->second;
+  if (factor != 1 && rotated % 2 != 0) {
+    fail(ErrorCode::unsupported, "{}: {} = {}: of the head's {} dimensions {} would turn; want an even number", path, origin, factor,
+         head_dim, rotated);
+  }
+  config.metadata.emplace_back(prefix + "rope.dimension_count", GgufValue{rotated});
+  config.origins.emplace(prefix + "rope.dimension_count", origin);
+}
+
+// The rows of the first layer's queries, keys and values tell how many key/value heads there are.
+void count_kv_heads(TranslatedConfig& config, const ShardedSafetensors& stored) {
+  const std::string prefix = std::string(config.architecture->name) + ".";
+  const auto number = [&](const char* name) -> int64_t {
+    const GgufValue* value = config.find(prefix + name);
+    return static_cast<int64_t>(value == nullptr ? 0 : std::min<uint64_t>(as_uint(*value).value_or(0), uint64_t{1} << 31));
+  };
+  const int64_t heads = number("attention.head_count"), hidden = number("embedding_length");
+  for (const SafetensorsTensor& tensor : stored.tensors()) {
+    if (canonical_tensor(tensor.name, config.architecture->hugging_face).name != "blk.0.attn_qkv.weight") continue;
+    if (heads < 1 || hidden % heads != 0 || hidden < heads || tensor.shape.rank() != 2) return;  // refused when they are read
+    const int64_t kv_heads = (tensor.shape[0] / (hidden / heads) - heads) / 2;
+    if (kv_heads < 1) return;
+    std::erase_if(config.metadata, [&](const auto& entry) { return entry.first == prefix + "attention.head_count_kv"; });
+    config.metadata.emplace_back(prefix + "attention.head_count_kv", GgufValue{static_cast<uint64_t>(kv_heads)});
+    config.origins[prefix + "attention.head_count_kv"] = "num_kv_heads";
+  }
+}
+
+// longrope's tables as GGUF files have them.
+void add_factors(Checkpoint::Folder& folder, const char* name, std::vector<float> factors) {
+  if (factors.empty()) return;
+  const auto kept = std::make_shared<const std::vector<float>>(std::move(factors));
+  folder.tensors.push_back({.name = name,
+                            .stored = std::string("config.json: ") + name,
+                            .dtype = DType::f32,
+                            .shape = {std::ssize(*kept)},
+                            .data = std::as_bytes(std::span(*kept)),
+                            .file = {},
+                            .owner = kept});
+}
+
+void check_vocabulary_size(const Checkpoint& checkpoint, const Architecture& architecture) {
+  const auto size = checkpoint.find_uint(std::string(architecture.name) + ".vocab_size");
+  const CheckpointTensor* embedding = checkpoint.find_tensor("token_embd.weight");
+  if (!size || embedding == nullptr || embedding->shape.rank() == 0 || static_cast<uint64_t>(embedding->shape[0]) == *size) return;
+  fail(ErrorCode::shape_mismatch, "{}: config.json: vocab_size = {}, and tensor '{}' has {} rows; the files do not belong together",
+       checkpoint.name(), *size, embedding->stored, embedding->shape[0]);
+}
+
+}  // namespace
+
+const GgufValue* TranslatedConfig::find(std::string_view key) const {
+  const auto found = std::find_if(metadata.begin(), metadata.end(), [&](const auto& entry) { return entry.first == key; });
+  return found == metadata.end() ? nullptr : &found->second;
+}
+
+bool is_hugging_face_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(folder / "config.json", ignored);
+}
+
+Checkpoint open_hugging_face(const std::filesystem::path& path) {
+  const std::filesystem::path config_path = path / "config.json";
+  TranslatedConfig config = parse_model_config(MappedFile::open(config_path)->bytes(), config_path.string());
+  complete_heads(config, config_path.string());
+  const ShardedSafetensors stored = ShardedSafetensors::open(path);
+  stored.require_all();
+  if (config.architecture->hugging_face.qkv_by_group) count_kv_heads(config, stored);
+  Checkpoint::Folder folder{.path = path, .architecture = config.architecture};
+  add_folder_tensors(folder, stored, config);
+  add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
+  add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
+  check_biases(folder, config.attention_bias, {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias", "blk.0.attn_kv_a_mqa.bias"}, "attention_bias");
+  check_biases(folder, config.feed_forward_bias, {"blk.0.ffn_up.bias"}, "mlp_bias");
+  std::set<const MappedFile*> files;
+  for (const SafetensorsTensor& tensor : stored.tensors()) files.insert(tensor.file.get());
+  for (const MappedFile* file : files) folder.file_bytes += file == nullptr ? 0 : file->bytes().size();
+  folder.metadata = std::move(config.metadata);
+  for (const auto& [key, origin] : config.origins) folder.origins.emplace(key, "config.json: " + origin);
+  folder.values = std::move(config.values);
+  add_generation_config(folder);
+  Checkpoint checkpoint(std::move(folder));
+  check_vocabulary_size(checkpoint, *config.architecture);
+  return checkpoint;
+}
+
+}  // namespace wick

@@ -1,0 +1,67 @@
+// A Hugging Face folder as a Checkpoint: config.json, and safetensors in one file or in shards with an index.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "wick/formats/gguf.h"
+#include "wick/formats/sharded_safetensors.h"
+#include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/checkpoint.h"
+
+namespace wick {
+
+// Whether the folder holds such a model, by its config.json.
+[[nodiscard]] bool is_hugging_face_folder(const std::filesystem::path& folder);
+
+// Errors: those of parse_model_config and ShardedSafetensors::open; unsupported for dtypes that Wick has not; corrupt_file where tensors
+// and configuration contradict each other.
+[[nodiscard]] Checkpoint open_hugging_face(const std::filesystem::path& folder);
+
+// What a configuration says, by canonical keys.
+struct TranslatedConfig {
+  const Architecture* architecture = nullptr;
+  std::vector<std::pair<std::string, GgufValue>> metadata = {};
+  std::map<std::string, std::string, std::less<>> origins = {};  // canonical key to the configuration's
+  std::shared_ptr<const void> values = {};                       // keeps texts and arrays alive
+  bool tied = false;                                             // the embedding is the head
+  // Whether queries, keys, values and the output, or the feed-forward part, have biases; none where the configuration does not say.
+  std::optional<bool> attention_bias = {}, feed_forward_bias = {};
+
+  // longrope's divisors, which are tensors in GGUF files.
+  std::vector<float> short_factors = {}, long_factors = {};
+
+  [[nodiscard]] const GgufValue* find(std::string_view key) const;
+};
+// Which share of each head rotates: a key between the two functions below, which becomes rope.dimension_count.
+inline constexpr const char* kRotaryFactor = "partial_rotary_factor";
+
+// Errors: corrupt_file for what is no JSON object; unsupported for an architecture that Wick has not, naming the nearest that it has, and
+// for keys and values that change what is computed and that it has not. Each names the file, the key and the value.
+[[nodiscard]] TranslatedConfig parse_model_config(std::span<const std::byte> text, const std::string& name);
+
+// What a folder's tensor is.
+struct CanonicalTensor {
+  std::string name;    // its own where no table has it, and empty where nothing is computed with it
+  std::string second;  // of the second half, where it holds two
+  StoredForm form = StoredForm::as_it_is;
+  int64_t expert = -1;  // its place in the stack of that name; -1: it is no part of one
+};
+[[nodiscard]] CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm& form);
+
+// Adds the folder's tensors under their canonical names. Errors: corrupt_file where two mean the same, or experts are missing; not_found
+// without a head.
+void add_folder_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config);
+
+// Rows of config.json that all architectures share.
+[[nodiscard]] std::span<const ConfigRow> shared_config_rows();
+
+}  // namespace wick

@@ -1,0 +1,166 @@
+// The two namings as tables: what a Hugging Face folder calls what GGUF files call otherwise.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "wick/model/checkpoint/hugging_face.h"
+
+namespace wick {
+namespace {
+
+constexpr ConfigRow config_read(std::string_view key, std::string_view canonical) { return {key, ConfigRow::Use::read, canonical}; }
+constexpr ConfigRow config_harmless(std::string_view key) { return {key, ConfigRow::Use::harmless}; }
+constexpr ConfigRow config_only(std::string_view key, double neutral) { return {key, ConfigRow::Use::only_value, {}, neutral}; }
+
+constexpr std::array kSharedConfig = {
+    config_read("hidden_size", "embedding_length"),
+    config_read("num_hidden_layers", "block_count"),
+    config_read("intermediate_size", "feed_forward_length"),
+    config_read("num_attention_heads", "attention.head_count"),
+    config_read("num_key_value_heads", "attention.head_count_kv"),
+    config_read("head_dim", "attention.key_length"),
+    config_read("max_position_embeddings", "context_length"),
+    config_read("rms_norm_eps", "attention.layer_norm_rms_epsilon"),
+    config_read("vocab_size", "vocab_size"),
+    config_read("hidden_act", "hidden_act"),
+    // Dropout and losses are training's; special tokens and templates are the tokenizer's.
+    config_harmless("model_type"),
+    config_harmless("transformers_version"),
+    config_harmless("return_dict"),
+    config_harmless("output_attentions"),
+    config_harmless("output_hidden_states"),
+    config_harmless("chunk_size_feed_forward"),
+    config_harmless("torch_dtype"),
+    config_harmless("dtype"),
+    config_harmless("bos_token_id"),
+    config_harmless("eos_token_id"),
+    config_harmless("pad_token_id"),
+    config_harmless("unk_token_id"),
+    config_harmless("sep_token_id"),
+    config_harmless("cls_token_id"),
+    config_harmless("initializer_range"),
+    config_harmless("use_cache"),
+    config_harmless("attention_dropout"),
+    config_harmless("hidden_dropout"),
+    config_harmless("resid_pdrop"),
+    config_harmless("embd_pdrop"),
+    config_harmless("attn_pdrop"),
+    config_harmless("pretraining_tp"),  // sums in another order
+    config_harmless("original_max_position_embeddings"),
+    config_harmless("cache_implementation"),
+    config_harmless("attn_implementation"),
+    config_harmless("_attn_implementation"),
+    config_harmless("_attn_implementation_autoset"),
+    config_harmless("_flash_attn_2_enabled"),
+    config_harmless("use_flash_attn"),
+    config_harmless("_name_or_path"),
+    config_harmless("name_or_path"),
+    config_harmless("auto_map"),
+    config_harmless("task_specific_params"),
+    config_harmless("id2label"),
+    config_harmless("label2id"),
+    config_harmless("num_labels"),
+    // Losses of a mixture of experts.
+    config_harmless("output_router_logits"),
+    config_harmless("router_aux_loss_coef"),
+    config_harmless("router_z_loss_coef"),
+    config_harmless("router_jitter_noise"),
+    config_harmless("aux_loss_alpha"),
+    config_harmless("seq_aux"),
+    config_harmless("ep_size"),
+    config_harmless("problem_type"),
+    config_harmless("transformers.js_config"),
+    config_only("is_encoder_decoder", 0),
+    config_only("add_cross_attention", 0),
+    config_only("use_bidirectional_attention", 0),
+    config_only("clip_qkv", 0),
+    config_only("quantization_config", 0),
+};
+
+// Of Llama's form, which most others share.
+constexpr std::array kSharedTensors = {
+    TensorRow{"model.embed_tokens.weight", "token_embd.weight"},
+    TensorRow{"model.norm.weight", "output_norm.weight"},
+    TensorRow{"model.norm.bias", "output_norm.bias"},
+    TensorRow{"lm_head.weight", "output.weight"},
+    TensorRow{"lm_head.bias", "output.bias"},
+    TensorRow{"model.layers.{}.input_layernorm.weight", "blk.{}.attn_norm.weight"},
+    TensorRow{"model.layers.{}.input_layernorm.bias", "blk.{}.attn_norm.bias"},
+    TensorRow{"model.layers.{}.post_attention_layernorm.weight", "blk.{}.ffn_norm.weight"},
+    TensorRow{"model.layers.{}.post_attention_layernorm.bias", "blk.{}.ffn_norm.bias"},
+    TensorRow{"model.layers.{}.self_attn.q_proj.weight", "blk.{}.attn_q.weight"},
+    TensorRow{"model.layers.{}.self_attn.q_proj.bias", "blk.{}.attn_q.bias"},
+    TensorRow{"model.layers.{}.self_attn.k_proj.weight", "blk.{}.attn_k.weight"},
+    TensorRow{"model.layers.{}.self_attn.k_proj.bias", "blk.{}.attn_k.bias"},
+    TensorRow{"model.layers.{}.self_attn.v_proj.weight", "blk.{}.attn_v.weight"},
+    TensorRow{"model.layers.{}.self_attn.v_proj.bias", "blk.{}.attn_v.bias"},
+    TensorRow{"model.layers.{}.self_attn.o_proj.weight", "blk.{}.attn_output.weight"},
+    TensorRow{"model.layers.{}.self_attn.o_proj.bias", "blk.{}.attn_output.bias"},
+    TensorRow{"model.layers.{}.self_attn.qkv_proj.weight", "blk.{}.attn_qkv.weight"},
+    TensorRow{"model.layers.{}.self_attn.qkv_proj.bias", "blk.{}.attn_qkv.bias"},
+    TensorRow{"model.layers.{}.self_attn.q_norm.weight", "blk.{}.attn_q_norm.weight"},
+    TensorRow{"model.layers.{}.self_attn.k_norm.weight", "blk.{}.attn_k_norm.weight"},
+    TensorRow{"model.layers.{}.mlp.gate_proj.weight", "blk.{}.ffn_gate.weight"},
+    TensorRow{"model.layers.{}.mlp.gate_proj.bias", "blk.{}.ffn_gate.bias"},
+    TensorRow{"model.layers.{}.mlp.up_proj.weight", "blk.{}.ffn_up.weight"},
+    TensorRow{"model.layers.{}.mlp.up_proj.bias", "blk.{}.ffn_up.bias"},
+    TensorRow{"model.layers.{}.mlp.gate_up_proj.weight", "blk.{}.ffn_up.weight"},
+    TensorRow{"model.layers.{}.mlp.down_proj.weight", "blk.{}.ffn_down.weight"},
+    TensorRow{"model.layers.{}.mlp.down_proj.bias", "blk.{}.ffn_down.bias"},
+    // The frequencies that the configuration tells.
+    TensorRow{"model.layers.{}.self_attn.rotary_emb.inv_freq", ""},
+    TensorRow{"model.rotary_emb.inv_freq", ""},
+};
+
+struct Pattern {
+  std::string text;                  // the name with "{}" for its first two numbers between dots
+  std::vector<std::string> numbers;  // as many as there are
+};
+
+Pattern pattern_of(std::string_view name) {
+  Pattern pattern;
+  size_t copied = 0;
+  for (size_t dot = name.find('.'); dot != std::string_view::npos && pattern.numbers.size() < 2; dot = name.find('.', dot + 1)) {
+    const size_t end = name.find('.', dot + 1);
+    if (end == std::string_view::npos) break;
+    const std::string_view piece = name.substr(dot + 1, end - dot - 1);
+    const bool number = !piece.empty() && piece.size() < 10 &&
+                        std::all_of(piece.begin(), piece.end(), [](char letter) { return letter >= '0' && letter <= '9'; });
+    if (!number) continue;
+    pattern.text += std::string(name.substr(copied, dot + 1 - copied)) + "{}";
+    pattern.numbers.emplace_back(piece);
+    copied = end;
+  }
+  pattern.text += name.substr(copied);
+  return pattern;
+}
+
+const TensorRow* find_row(std::span<const TensorRow> rows, std::string_view pattern) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const TensorRow& each) { return each.stored == pattern; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+std::string with_layer(std::string_view canonical, const Pattern& pattern) {
+  std::string name(canonical);
+  if (const size_t at = name.find("{}"); at != std::string::npos && !pattern.numbers.empty()) name.replace(at, 2, pattern.numbers[0]);
+  return name;
+}
+
+}  // namespace
+
+std::span<const ConfigRow> shared_config_rows() { return kSharedConfig; }
+
+CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm& form) {
+  const Pattern pattern = pattern_of(stored);
+  const TensorRow* row = find_row(form.tensors, pattern.text);
+  if (row == nullptr) row = find_row(kSharedTensors, pattern.text);
+  if (row == nullptr) return {.name = std::string(stored), .second = {}};
+  CanonicalTensor tensor{.name = with_layer(row->canonical, pattern), .second = with_layer(row->second, pattern), .form = row->form};
+  if (pattern.numbers.size() > 1) tensor.expert = std::stoll(pattern.numbers[1]);
+  return tensor;
+}
+
+}  // namespace wick

@@ -1,0 +1,318 @@
+// The tensors of a folder under their canonical names, in the forms that GGUF files have them.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "wick/base/fail.h"
+#include "wick/formats/printable.h"
+#include "wick/model/checkpoint/hugging_face.h"
+#include "wick/model/checkpoint/stored_view.h"
+#include "wick/quant/block_format.h"
+
+namespace wick {
+namespace {
+
+bool is_norm_weight(std::string_view name) { return name.ends_with("norm.weight"); }
+
+// The stored weight plus `offset`, as f32.
+void add_offset(CheckpointTensor& tensor, float offset) {
+  const auto values = std::make_shared<std::vector<float>>(static_cast<size_t>(tensor.shape.elements()));
+  std::vector<float>& numbers = *values;
+  find_block_format(tensor.dtype)->unpack(tensor.data.data(), numbers);
+  for (float& number : numbers) number += offset;
+  tensor.dtype = DType::f32;
+  tensor.data = std::as_bytes(std::span(numbers));
+  tensor.owner = values;
+  tensor.file.reset();
+}
+
+// Rows [kv_heads][queries…, key, value][head_dim] as [all queries, all keys, all values][head_dim].
+void gather_queries_keys_values(CheckpointTensor& tensor, int64_t heads, int64_t kv_heads) {
+  const int64_t rows = tensor.shape.rank() == 0 ? 0 : tensor.shape[0];
+  const bool fits = heads > 0 && kv_heads > 0 && heads % kv_heads == 0 && rows > 0 && rows % (heads + 2 * kv_heads) == 0;
+  if (!fits) return;  // its shape is refused when it is read
+  const int64_t queries = heads / kv_heads;
+  const size_t head_bytes = tensor.data.size() / static_cast<size_t>(heads + 2 * kv_heads);
+  const auto gathered = std::make_shared<std::vector<std::byte>>(tensor.data.size());
+  for (int64_t group = 0; group < kv_heads; ++group) {
+    for (int64_t part = 0; part < queries + 2; ++part) {
+      const int64_t to = part < queries ? group * queries + part : heads + (part - queries) * kv_heads + group;
+      std::memcpy(gathered->data() + static_cast<size_t>(to) * head_bytes,
+                  tensor.data.data() + static_cast<size_t>(group * (queries + 2) + part) * head_bytes, head_bytes);
+    }
+  }
+  tensor.data = *gathered;
+  tensor.owner = gathered;
+  tensor.file.reset();
+}
+
+// Stored matrices [groups][rows][columns], the groups being those of a stack.
+struct Stack {
+  int64_t groups = 1, rows = 1, columns = 1;
+
+  explicit Stack(const Shape& shape) {
+    columns = shape.last();
+    if (shape.rank() > 1) rows = shape[shape.rank() - 2];
+    if (shape.rank() > 2) groups = shape[0];
+  }
+};
+
+bool is_transposed(StoredForm form) {
+  return form == StoredForm::transposed || form == StoredForm::transposed_halves || form == StoredForm::transposed_in_turns;
+}
+bool is_mxfp4(StoredForm form) { return form == StoredForm::mxfp4 || form == StoredForm::mxfp4_in_turns; }
+bool holds_two(StoredForm form) { return form != StoredForm::as_it_is && form != StoredForm::transposed && form != StoredForm::mxfp4; }
+
+// One of the tensors that a stored one of this form holds, `part` being 0 or 1.
+StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t part) {
+  StoredView view{.data = tensor.data, .file = tensor.file, .element_bytes = static_cast<size_t>(storage_bytes(tensor.dtype, 1))};
+  const Stack stack(tensor.shape);
+  const int64_t whole = stack.rows * stack.columns;
+  switch (form) {
+    case StoredForm::mxfp4:
+    case StoredForm::mxfp4_in_turns:  // not of elements
+    case StoredForm::as_it_is:
+      view.extents = {stack.groups, stack.rows, stack.columns};
+      view.strides = {whole, stack.columns, 1};
+      break;
+    case StoredForm::halves:
+      view.first = part * (whole / 2);
+      view.extents = {stack.groups, stack.rows / 2, stack.columns};
+      view.strides = {whole, stack.columns, 1};
+      break;
+    case StoredForm::transposed:
+      view.extents = {stack.groups, stack.columns, stack.rows};
+      view.strides = {whole, 1, stack.columns};
+      break;
+    case StoredForm::transposed_halves:
+      view.first = part * (stack.columns / 2);
+      view.extents = {stack.groups, stack.columns / 2, stack.rows};
+      view.strides = {whole, 1, stack.columns};
+      break;
+    case StoredForm::transposed_in_turns:
+      view.first = part;
+      view.extents = {stack.groups, stack.columns / 2, stack.rows};
+      view.strides = {whole, 2, stack.columns};
+      break;
+    case StoredForm::in_turns:
+      view.first = part;
+      view.extents = {stack.groups, stack.rows, stack.columns / 2};
+      view.strides = {whole, stack.columns, 2};
+      break;
+  }
+  return view;
+}
+
+// Of one of the tensors that a stored one holds.
+Shape shape_of(const Shape& stored, StoredForm form) {
+  if (form == StoredForm::as_it_is) return stored;
+  std::vector<int64_t> extents(stored.dims().begin(), stored.dims().end());
+  if (is_transposed(form)) std::swap(extents[extents.size() - 1], extents[extents.size() - 2]);
+  if (holds_two(form)) extents[form == StoredForm::in_turns ? extents.size() - 1 : extents.size() - 2] /= 2;
+  return Shape(extents);
+}
+
+// Stored blocks of 32 four-bit floats with their scales, as GGUF's MXFP4 has them: every `step`-th row, from `first` on.
+struct Mxfp4View {
+  SafetensorsTensor blocks, scales;
+  int64_t first = 0, step = 1;
+
+  [[nodiscard]] int64_t blocks_a_row() const { return blocks.shape[2]; }
+
+  void write(std::span<std::byte> to) const {
+    constexpr size_t kStored = 16, kBlock = kStored + 1;  // a block's scale comes first
+    std::byte* block = to.data();
+    const int64_t rows = blocks.shape[0] * blocks.shape[1];
+    for (int64_t row = first; row < rows; row += step) {
+      for (int64_t index = row * blocks_a_row(); index < (row + 1) * blocks_a_row(); ++index, block += kBlock) {
+        const std::byte* codes = blocks.data.data() + static_cast<size_t>(index) * kStored;
+        block[0] = scales.data[static_cast<size_t>(index)];
+        // Neighbours share a byte there; here an element and the sixteenth behind it.
+        const auto code = [&](size_t element) { return codes[element / 2] >> (4 * (element % 2)) & std::byte{15}; };
+        for (size_t element = 0; element < kStored; ++element) block[1 + element] = code(element) | code(element + kStored) << 4;
+      }
+    }
+  }
+};
+
+class FolderTensors {
+ public:
+  FolderTensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config)
+      : folder_(folder),
+        stored_(stored),
+        config_(config),
+        form_(folder.architecture->hugging_face),
+        layers_(number("block_count")),
+        heads_(number("attention.head_count")),
+        kv_heads_(number("attention.head_count_kv")) {}
+
+  void add(const SafetensorsTensor& tensor);
+  // The stacks of experts that came one by one.
+  void add_stacks();
+  [[nodiscard]] bool has(const std::string& name) const { return taken_.contains(name); }
+
+ private:
+  // 0 where the configuration does not say.
+  [[nodiscard]] int64_t number(const char* key) const {
+    const GgufValue* value = config_.find(std::string(config_.architecture->name) + "." + key);
+    return static_cast<int64_t>(value == nullptr ? 0 : std::min<uint64_t>(as_uint(*value).value_or(0), 1 << 20));
+  }
+  [[nodiscard]] bool is_further_layer(std::string_view name) const;
+  void take(const std::string& name, const std::string& stored);
+  void add_part(const SafetensorsTensor& tensor, const std::string& name, StoredForm form, int64_t part);
+  void add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical);
+  void split_queries_keys_values();
+  void add_stack(const std::string& name, const std::map<int64_t, SafetensorsTensor>& experts);
+
+  Checkpoint::Folder& folder_;
+  const ShardedSafetensors& stored_;
+  const TranslatedConfig& config_;
+  const HuggingFaceForm& form_;
+  int64_t layers_, heads_, kv_heads_;
+  std::map<std::string, std::string> taken_;
+  std::map<std::string, std::map<int64_t, SafetensorsTensor>> stacks_;
+};
+
+bool FolderTensors::is_further_layer(std::string_view name) const {
+  constexpr std::string_view kPrefix = "model.layers.";
+  if (!form_.drops_further_layers || !name.starts_with(kPrefix)) return false;
+  int64_t layer = 0;
+  std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
+  return layers_ > 0 && layer >= layers_;
+}
+
+void FolderTensors::take(const std::string& name, const std::string& stored) {
+  const auto [entry, is_new] = taken_.emplace(name, stored);
+  if (is_new) return;
+  fail(ErrorCode::corrupt_file, "{}: tensors '{}' and '{}' mean the same; keep one of them", folder_.path.string(),
+       printable_name(entry->second), printable_name(stored));
+}
+
+void FolderTensors::add(const SafetensorsTensor& tensor) {
+  if (is_further_layer(tensor.name)) return;
+  CanonicalTensor canonical = canonical_tensor(tensor.name, form_);
+  // A head of its own that a tied model brings nevertheless is not used by transformers either.
+  if (canonical.name.empty() || (config_.tied && canonical.name == "output.weight")) return;
+  if (canonical.expert >= 0) {
+    stacks_[canonical.name].emplace(canonical.expert, tensor);
+    return;
+  }
+  if (is_mxfp4(canonical.form)) return add_mxfp4(tensor, canonical);
+  const bool is_matrix = tensor.shape.rank() >= 2 && is_float(tensor.dtype);
+  if (form_.transposed && canonical.name.starts_with("blk.") && tensor.shape.rank() == 2) canonical.form = StoredForm::transposed;
+  if (canonical.form != StoredForm::as_it_is && !is_matrix) canonical.form = StoredForm::as_it_is;  // its shape is refused when it is read
+  add_part(tensor, canonical.name, canonical.form, 0);
+  if (holds_two(canonical.form)) add_part(tensor, canonical.second, canonical.form, 1);
+}
+
+void FolderTensors::add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical) {
+  constexpr std::string_view kBlocks = "_blocks";
+  const std::string scales_name = std::string(blocks.name.substr(0, blocks.name.size() - kBlocks.size())) + "_scales";
+  const SafetensorsTensor& scales = stored_.get(scales_name);
+  const bool in_turns = canonical.form == StoredForm::mxfp4_in_turns;
+  const Shape& shape = blocks.shape;
+  const bool fits = blocks.dtype == DType::u8 && scales.dtype == DType::u8 && shape.rank() == 4 && shape[3] == 16 &&
+                    scales.shape == Shape{shape[0], shape[1], shape[2]} && (!in_turns || shape[1] % 2 == 0);
+  if (!fits) {
+    fail(ErrorCode::shape_mismatch,
+         "{}: tensors '{}' {} {} and '{}' {} {}: MXFP4 needs bytes [experts, rows, columns / 32, 16] and [experts, rows, columns / 32]",
+         folder_.path.string(), printable_name(blocks.name), to_string(blocks.dtype), shape.to_string(), printable_name(scales_name),
+         to_string(scales.dtype), scales.shape.to_string());
+  }
+  const int64_t parts = in_turns ? 2 : 1;
+  for (int64_t part = 0; part < parts; ++part) {
+    const std::string& name = part == 0 ? canonical.name : canonical.second;
+    take(name, std::string(blocks.name));
+    folder_.tensors.push_back({.name = name,
+                               .stored = std::string(blocks.name),
+                               .dtype = DType::mxfp4,
+                               .shape = {shape[0], shape[1] / parts, shape[2] * 32},
+                               .owner = blocks.file,
+                               .compose = [view = Mxfp4View{blocks, scales, part, parts}](std::span<std::byte> to) { view.write(to); }});
+  }
+}
+
+void FolderTensors::add_part(const SafetensorsTensor& tensor, const std::string& name, StoredForm form, int64_t part) {
+  take(name, tensor.name);
+  CheckpointTensor& added = folder_.tensors.emplace_back(CheckpointTensor{.name = name,
+                                                                          .stored = tensor.name,
+                                                                          .dtype = tensor.dtype,
+                                                                          .shape = shape_of(tensor.shape, form),
+                                                                          .data = tensor.data,
+                                                                          .file = tensor.file,
+                                                                          .owner = tensor.file});
+  if (form_.norm_offset != 0 && is_norm_weight(name) && is_float(tensor.dtype)) add_offset(added, form_.norm_offset);
+  const bool gathered = form_.qkv_by_head || form_.qkv_by_group;
+  if (gathered && name.find(".attn_qkv.") != std::string::npos)
+    gather_queries_keys_values(added, heads_, form_.qkv_by_head ? heads_ : kv_heads_);
+  if (form_.splits_qkv && name.find(".attn_qkv.") != std::string::npos) return split_queries_keys_values();
+  if (form == StoredForm::as_it_is) return;
+  added.data = {};
+  added.file.reset();
+  added.compose = [view = view_of(tensor, form, part)](std::span<std::byte> to) { write_views(std::span(&view, 1), to); };
+}
+
+// The last tensor, whose rows are all queries, all keys and all values, as three.
+void FolderTensors::split_queries_keys_values() {
+  const CheckpointTensor whole = folder_.tensors.back();
+  const int64_t heads = heads_ + 2 * kv_heads_;
+  if (whole.shape.rank() == 0 || heads_ < 1 || kv_heads_ < 1 || whole.shape[0] % heads != 0) return;  // refused when it is read
+  folder_.tensors.pop_back();
+  const size_t head_bytes = whole.data.size() / static_cast<size_t>(heads);
+  int64_t first = 0;
+  for (const auto& [part, count] : {std::pair{"attn_q.", heads_}, {"attn_k.", kv_heads_}, {"attn_v.", kv_heads_}}) {
+    CheckpointTensor& added = folder_.tensors.emplace_back(whole);
+    added.name.replace(added.name.find("attn_qkv."), std::string_view("attn_qkv.").size(), part);
+    std::vector<int64_t> extents(whole.shape.dims().begin(), whole.shape.dims().end());
+    extents[0] = extents[0] / heads * count;
+    added.shape = Shape(extents);
+    added.data = whole.data.subspan(static_cast<size_t>(first) * head_bytes, static_cast<size_t>(count) * head_bytes);
+    take(added.name, added.stored);
+    first += count;
+  }
+}
+
+void FolderTensors::add_stacks() {
+  for (const auto& [name, experts] : stacks_) add_stack(name, experts);
+}
+
+void FolderTensors::add_stack(const std::string& name, const std::map<int64_t, SafetensorsTensor>& experts) {
+  const SafetensorsTensor& first = experts.begin()->second;
+  take(name, first.name);
+  std::vector<StoredView> views;
+  for (const auto& [number, tensor] : experts) {
+    const bool fits = number == std::ssize(views) && tensor.shape == first.shape && tensor.dtype == first.dtype && is_float(tensor.dtype);
+    if (!fits) {
+      fail(ErrorCode::corrupt_file,
+           "{}: tensor '{}' is expert {} of a layer, where expert {} of shape {} and type {} is needed; download "
+           "the folder again",
+           folder_.path.string(), printable_name(tensor.name), number, views.size(), first.shape.to_string(), to_string(first.dtype));
+    }
+    views.push_back(view_of(tensor, StoredForm::as_it_is, 0));
+  }
+  std::vector<int64_t> extents{std::ssize(views)};
+  extents.insert(extents.end(), first.shape.dims().begin(), first.shape.dims().end());
+  folder_.tensors.push_back({.name = name,
+                             .stored = first.name,
+                             .dtype = first.dtype,
+                             .shape = Shape(extents),
+                             .owner = first.file,
+                             .compose = [kept = std::move(views)](std::span<std::byte> to) { write_views(kept, to); }});
+}
+
+}  // namespace
+
+void add_folder_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config) {
+  FolderTensors tensors(folder, stored, config);
+  for (const SafetensorsTensor& tensor : stored.tensors()) tensors.add(tensor);
+  tensors.add_stacks();
+  if (!config.tied && !tensors.has("output.weight")) {
+    fail(ErrorCode::not_found,
+         "{}: the head 'lm_head.weight' is missing and config.json does not tie it to the embedding; download the folder again",
+         folder.path.string());
+  }
+}
+
+}  // namespace wick

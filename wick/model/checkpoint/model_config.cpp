@@ -1,0 +1,289 @@
+#include "wick/model/checkpoint/model_config.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "wick/base/fail.h"
+#include "wick/formats/printable.h"
+#include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/metadata_keys.h"
+
+namespace wick {
+namespace {
+
+// Larger than any model; a bound that keeps products of two sizes far from overflow.
+constexpr uint64_t kLargestSize = uint64_t{1} << 31;
+// More layers than any model has, and few enough that a description of them is small.
+constexpr int64_t kMostLayers = 1 << 12;
+
+constexpr const char* kLongFactors = "rope_factors_long.weight";
+
+// A file with a factor and no type means a linear one, as in llama.cpp; the type none drops the factor.
+RopeScaling parse_scaling(const KeyReader& keys) {
+  const auto type = keys.find_text("rope.scaling.type");
+  if (!type && keys.checkpoint().find_tensor(kLongFactors) != nullptr) return RopeScaling::longrope;
+  if (!type) return RopeScaling::linear;
+  // llama.cpp takes the tables, whatever the type is.
+  if (keys.checkpoint().find_tensor(kLongFactors) != nullptr && *type != "yarn") return RopeScaling::longrope;
+  if (*type == "none") return RopeScaling::none;
+  if (*type == "linear") return RopeScaling::linear;
+  if (*type == "llama3") return RopeScaling::llama3;
+  if (*type == "yarn") return RopeScaling::yarn;
+  fail(ErrorCode::unsupported, "{}: {} = {} is not supported; this version knows none, linear, llama3, yarn", keys.checkpoint().name(),
+       keys.checkpoint().where(keys.key("rope.scaling.type")), printable(*type));
+}
+
+RopeConfig read_rope(const ModelConfig& config) {
+  const KeyReader& keys = config.keys;
+  RopeConfig rope;
+  rope.dims = keys.size_or("rope.dimension_count", config.head_dim);
+  if (rope.dims % 2 != 0 || rope.dims > config.head_dim) {
+    keys.fail_value("rope.dimension_count", std::to_string(rope.dims),
+                    fmt::format("want an even number up to the head's {}", config.head_dim));
+  }
+  rope.base = keys.positive_or("rope.freq_base", 10000);
+  if (rope.base <= 1) keys.fail_value("rope.freq_base", fmt::format("{}", rope.base), "a number above 1 is needed");
+  rope.scaling = parse_scaling(keys);
+  const std::optional<double> factor = keys.find_positive_or_zero("rope.scaling.factor");
+  const std::optional<double> linear = keys.find_positive_or_zero("rope.scale_linear");
+  // Even a factor of 0 hides the older key, as in llama.cpp.
+  rope.factor = keys.find_number("rope.scaling.factor") ? factor.value_or(1) : linear.value_or(1);
+  rope.dynamic = keys.has("rope.scaling.dynamic_factor");
+  rope.original_context = keys.size_or("rope.scaling.original_context_length", config.context_length);
+  rope.low_frequency_factor = keys.positive_or("rope.scaling.low_freq_factor", 1);
+  rope.high_frequency_factor = keys.positive_or("rope.scaling.high_freq_factor", 4);
+  rope.beta_fast = keys.positive_or("rope.scaling.yarn_beta_fast", 32);
+  rope.beta_slow = keys.positive_or("rope.scaling.yarn_beta_slow", 1);
+  rope.truncate = keys.find_flag("rope.scaling.yarn_truncate").value_or(true);
+  rope.attention_factor = keys.positive_or("rope.scaling.attn_factor", 1);
+  // How much of yarn's correction counts; negative: all for yarn, none for the other types.
+  const double extrapolation = keys.find_number("rope.scaling.yarn_ext_factor").value_or(-1);
+  const double usual = rope.scaling == RopeScaling::yarn ? 1 : 0;
+  if (!(extrapolation < 0) && extrapolation != usual) {
+    keys.fail_value("rope.scaling.yarn_ext_factor", fmt::format("{}", extrapolation), fmt::format("this version runs -1 and {}", usual));
+  }
+  // Of a text, positions are the same in all three parts; a fourth has none.
+  if (const GgufArray* sections = keys.checkpoint().find_array(keys.key("rope.dimension_sections")); sections != nullptr) {
+    const std::vector<int64_t> parts = sections->to_vector<int64_t>();
+    const int64_t covered = parts.size() < 3 ? 0 : parts[0] + parts[1] + parts[2];
+    if (covered != 0 && covered < rope.dims / 2) {
+      keys.fail_value("rope.dimension_sections", fmt::format("{}", fmt::join(parts, " ")),
+                      fmt::format("want {} pairs in the first three", rope.dims / 2));
+    }
+  }
+  if (rope.scaling == RopeScaling::llama3 && rope.high_frequency_factor <= rope.low_frequency_factor) {
+    keys.fail_value("rope.scaling.high_freq_factor", fmt::format("{}", rope.high_frequency_factor), "it must be above low_freq_factor");
+  }
+  return rope;
+}
+
+int64_t read_window(const ModelConfig& config) {
+  const double window = config.keys.find_number("attention.sliding_window").value_or(0);
+  if (window == 0) return 0;
+  if (!(window >= 1) || window != std::floor(window) || window > static_cast<double>(kLargestSize)) {
+    config.keys.fail_value("attention.sliding_window", fmt::format("{}", window), "want a whole number of positions, or 0 for no window");
+  }
+  return static_cast<int64_t>(window);
+}
+
+// For which layers something holds: one boolean each, or a number n: for all but each n-th. Empty where the key is absent.
+std::vector<bool> read_layer_flags(const ModelConfig& config, const char* name) {
+  const GgufValue* value = config.keys.checkpoint().find(config.keys.key(name));
+  if (value == nullptr) return {};
+  std::vector<bool> holds(static_cast<size_t>(config.layers));
+  if (const auto* array = std::get_if<GgufArray>(&value->value)) {
+    if (array->element_type == GgufType::string || array->element_type == GgufType::array || array->size != holds.size()) {
+      config.keys.fail_value(name, describe_gguf_value(*value), fmt::format("want a boolean for each of the {} layers", config.layers));
+    }
+    const std::vector<int64_t> flags = array->to_vector<int64_t>();
+    for (size_t index = 0; index < holds.size(); ++index) holds[index] = flags[index] != 0;
+    return holds;
+  }
+  const auto period = static_cast<size_t>(config.keys.size_or(name, 1));
+  for (size_t index = 0; index < holds.size(); ++index) holds[index] = index % period < period - 1;
+  return holds;
+}
+
+// llama.cpp saves both epsilons, and 0 for the one that the architecture has not.
+double read_epsilon(const KeyReader& keys) {
+  if (keys.find_number("attention.layer_norm_rms_epsilon").value_or(0) == 0) {
+    if (const auto epsilon = keys.find_positive_or_zero("attention.layer_norm_epsilon")) return *epsilon;
+  }
+  return keys.positive_or("attention.layer_norm_rms_epsilon", 1e-5);
+}
+
+// Keys whose harmless values depend on the model's sizes.
+void check_sizes(const ModelConfig& config, const Architecture& architecture) {
+  const double out = config.keys.find_number("embedding_length_out").value_or(0);
+  if (out != 0 && out != static_cast<double>(config.hidden_size)) {
+    config.keys.fail_value("embedding_length_out", fmt::format("{}", out),
+                           fmt::format("it must equal embedding_length {}", config.hidden_size));
+  }
+  if (config.keys.find_number("expert_count").value_or(0) != 0 && !architecture.experts) {
+    fail(ErrorCode::unsupported, "{}: {} is not 0: this version knows no mixture of experts of {}", config.keys.checkpoint().name(),
+         config.keys.checkpoint().where(config.keys.key("expert_count")), architecture.name);
+  }
+}
+
+void read_heads(ModelConfig& config) {
+  const KeyReader& keys = config.keys;
+  config.heads = keys.size("attention.head_count");
+  config.kv_heads = keys.size_or("attention.head_count_kv", config.heads);
+  if (config.heads % config.kv_heads != 0) {
+    keys.fail_value("attention.head_count_kv", std::to_string(config.kv_heads), fmt::format("it must divide the {} heads", config.heads));
+  }
+  const bool own_length = keys.checkpoint().find(keys.key("attention.key_length")) != nullptr;
+  if (!own_length && config.hidden_size % config.heads != 0) {
+    keys.fail_value("attention.head_count", std::to_string(config.heads),
+                    fmt::format("it must divide embedding_length {}", config.hidden_size));
+  }
+  config.head_dim = keys.size_or("attention.key_length", own_length ? 0 : config.hidden_size / config.heads);
+  config.value_dim = keys.size_or("attention.value_length", config.head_dim);
+  const bool latent = keys.find_number("attention.kv_lora_rank").value_or(0) != 0;
+  if (!latent && config.value_dim != config.head_dim) {
+    keys.fail_value("attention.value_length", std::to_string(config.value_dim),
+                    fmt::format("it must equal key_length {}", config.head_dim));
+  }
+  config.attention_scale = keys.find_positive_or_zero("attention.scale").value_or(0);
+}
+
+}  // namespace
+
+int64_t KeyReader::size(std::string_view name) const { return check_size(name, checkpoint_->get_uint(key(name))); }
+
+int64_t KeyReader::size_or(std::string_view name, int64_t fallback) const {
+  const auto value = checkpoint_->find_uint(key(name));
+  return value ? check_size(name, *value) : fallback;
+}
+
+double KeyReader::positive_or(std::string_view name, double fallback) const {
+  const auto value = checkpoint_->find_float(key(name));
+  if (!value) return fallback;
+  if (!(*value > 0) || !std::isfinite(*value)) fail_value(name, fmt::format("{}", *value), "a positive number is needed");
+  return *value;
+}
+
+std::optional<double> KeyReader::find_positive_or_zero(std::string_view name) const {
+  const auto value = checkpoint_->find_float(key(name));
+  if (!value || *value == 0) return std::nullopt;
+  return positive_or(name, 1);
+}
+
+std::optional<double> KeyReader::find_number(std::string_view name) const { return checkpoint_->find_float(key(name)); }
+
+std::optional<bool> KeyReader::find_flag(std::string_view name) const {
+  const GgufValue* value = checkpoint_->find(key(name));
+  if (value == nullptr) return std::nullopt;
+  const bool* flag = std::get_if<bool>(&value->value);
+  if (flag == nullptr) fail_value(name, describe_gguf_value(*value), "true or false is needed");
+  return *flag;
+}
+
+std::optional<bool> KeyReader::find_choice(std::string_view name) const {
+  const GgufValue* value = checkpoint_->find(key(name));
+  if (value == nullptr) return std::nullopt;
+  return std::holds_alternative<bool>(value->value) ? find_flag(name) : std::optional(find_number(name) != 0);
+}
+
+std::optional<std::string_view> KeyReader::find_text(std::string_view name) const { return checkpoint_->find_string(key(name)); }
+
+nn::ActivationKind KeyReader::activation_or(std::string_view name, nn::ActivationKind fallback) const {
+  const auto text = find_text(name);
+  if (!text) return fallback;
+  try {
+    return nn::Activation::parse(*text).kind();
+  } catch (const Error&) {
+    fail(ErrorCode::unsupported, "{}: {} = {}: this version has no such activation; it has silu, gelu, gelu_new, relu, relu2 and their kin",
+         checkpoint_->name(), checkpoint_->where(key(name)), printable(*text));
+  }
+}
+
+void KeyReader::fail_value(std::string_view name, const std::string& value, std::string_view want) const {
+  fail(ErrorCode::corrupt_file, "{}: {} = {}: {}; the file does not describe a model Wick can run", checkpoint_->name(),
+       checkpoint_->where(key(name)), value, want);
+}
+
+int64_t KeyReader::check_size(std::string_view name, uint64_t value) const {
+  if (value == 0 || value > kLargestSize) fail_value(name, std::to_string(value), fmt::format("want 1 to {}", kLargestSize));
+  return static_cast<int64_t>(value);
+}
+
+ModelConfig ModelConfig::read(const Checkpoint& checkpoint, const Architecture& architecture) {
+  check_metadata_keys(checkpoint, architecture.name, architecture.keys);
+  ModelConfig config{.keys = KeyReader(checkpoint, architecture.name), .windowed = {}, .rope = {}};
+  const KeyReader& keys = config.keys;
+  config.layers = keys.size("block_count");
+  if (config.layers > kMostLayers) keys.fail_value("block_count", std::to_string(config.layers), fmt::format("want 1 to {}", kMostLayers));
+  config.hidden_size = keys.size("embedding_length");
+  const bool experts_alone = architecture.experts && keys.has("expert_feed_forward_length");
+  config.intermediate_size = experts_alone ? keys.size_or("feed_forward_length", 0) : keys.size("feed_forward_length");
+  config.context_length = keys.size("context_length");
+  config.norm_epsilon = static_cast<float>(read_epsilon(keys));
+  read_heads(config);
+  config.rope = read_rope(config);
+  config.rope_style = checkpoint.rope_style(architecture);
+  config.window = read_window(config);
+  if (config.window > 0) config.windowed = read_layer_flags(config, "attention.sliding_window_pattern");
+  config.activation = keys.activation_or("hidden_act", architecture.activation);
+  check_sizes(config, architecture);
+  return config;
+}
+
+AttentionSpec ModelConfig::attention(int64_t layer) const {
+  AttentionSpec spec{.heads = heads, .kv_heads = kv_heads, .head_dim = head_dim};
+  spec.scale = attention_scale > 0 ? static_cast<float>(attention_scale) : 1.0F / std::sqrt(static_cast<float>(head_dim));
+  spec.norm_epsilon = norm_epsilon;
+  // A window that is not smaller than the context hides nothing.
+  const bool within = windowed.empty() || windowed[static_cast<size_t>(layer)];
+  if (window > 0 && window < context_length && within) spec.retention = {Retention::Kind::window, window};
+  return spec;
+}
+
+FeedForwardSpec ModelConfig::feed_forward() const {
+  return {.width = intermediate_size, .activation = activation, .gated = true, .sub_norm = {}};
+}
+
+FeedForwardSpec ModelConfig::ungated_feed_forward() const {
+  FeedForwardSpec spec = feed_forward();
+  spec.gated = false;
+  return spec;
+}
+
+std::vector<bool> ModelConfig::rotated_layers(int64_t unrotated) const {
+  std::vector<bool> rotated = read_layer_flags(*this, "rope.layers");
+  for (int64_t layer = std::ssize(rotated); layer < layers; ++layer) rotated.push_back((layer + 1) % unrotated != 0);
+  return rotated;
+}
+
+float ModelConfig::cap_or(std::string_view name, double usual) const {
+  return keys.has(name) ? static_cast<float>(keys.find_positive_or_zero(name).value_or(0)) : static_cast<float>(usual);
+}
+
+DecoderSpec ModelConfig::decoder(const std::function<LayerSpec(int64_t)>& layer, NormKind output_norm) const {
+  DecoderSpec spec;
+  spec.hidden_size = hidden_size;
+  spec.context_length = context_length;
+  spec.ropes = {rope};
+  spec.rope_style = rope_style;
+  spec.output_norm = norm("output_norm", output_norm);
+  for (int64_t index = 0; index < layers; ++index) spec.layers.push_back(layer(index));
+  return spec;
+}
+
+LayerSpec ModelConfig::layer(AttentionSpec attention, FeedForwardSpec feed_forward, NormKind norms) const {
+  return {{{.norm = norm("attn_norm", norms), .parts = {{std::move(attention)}}},
+           {.norm = norm("ffn_norm", norms), .parts = {{std::move(feed_forward)}}}}};
+}
+
+LayerSpec ModelConfig::layer(AttentionSpec attention, std::vector<PartSpec> parts, NormKind norms) const {
+  return {{{.norm = norm("attn_norm", norms), .parts = {{std::move(attention)}}},
+           {.norm = norm("ffn_norm", norms), .parts = std::move(parts)}}};
+}
+
+LayerSpec ModelConfig::parallel_layer(AttentionSpec attention, FeedForwardSpec feed_forward, NormKind norms) const {
+  return {{{.norm = norm("attn_norm", norms), .parts = {{std::move(attention)}, {std::move(feed_forward)}}}}};
+}
+
+}  // namespace wick

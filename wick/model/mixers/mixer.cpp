@@ -1,0 +1,76 @@
+#include "wick/model/mixers/mixer.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "wick/tensor/ops/normalize.h"
+
+namespace wick {
+
+void MixerContext::show_input(int64_t layer, std::initializer_list<std::string> weights, const Tensor& input) const {
+  if (!observe) return;
+  for (const std::string& weight : weights) observe(fmt::format("blk.{}.{}.weight", layer, weight), input);
+}
+
+Tensor MixerContext::adapted(const ScaledMatrix& matrix, const Tensor& x, Tensor product) const {
+  return adapts(matrix) ? product + adapter_product(x, *matrix.adapters, *places.step.adapters, linear) : std::move(product);
+}
+
+Norm::Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefix, int64_t length)
+    : kind_(spec.kind),
+      epsilon_(spec.epsilon),
+      deterministic_(weights.deterministic()),
+      weight_(spec.bare ? Tensor::ones({length}, DType::f32, weights.device()) : weights.vector(prefix + spec.name + ".weight", length)) {
+  if (!spec.bare) bias_ = weights.find_vector(prefix + spec.name + ".bias", length);
+  if (kind_ == NormKind::layer && !bias_) bias_ = Tensor::zeros({length}, DType::f32, weights.device());
+}
+
+Tensor Norm::operator()(const Tensor& x) const {
+  if (kind_ == NormKind::layer) return layer_norm(x, weight_, *bias_, epsilon_);
+  return biased(rms_norm(x, weight_, RmsNormParams{epsilon_, deterministic_}), bias_);
+}
+
+Tensor Norm::add(Tensor& x, const Tensor& y) const {
+  if (kind_ == NormKind::layer) {
+    x = x + y;
+    return (*this)(x);
+  }
+  SumAndNorm result = add_rms_norm(x, y, weight_, RmsNormParams{epsilon_, deterministic_});
+  x = std::move(result.sum);
+  return biased(result.norm, bias_);
+}
+
+std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype) {
+  if (const auto* attention = std::get_if<AttentionSpec>(&part.mixer)) {
+    return KvLayer{.kv_heads = attention->kv_heads,
+                   .key_dim = attention->head_dim,
+                   .value_dim = attention->head_dim,
+                   .dtype = dtype,
+                   .retention = attention->retention};
+  }
+  if (const auto* attention = std::get_if<LatentAttentionSpec>(&part.mixer)) {
+    return KvLayer{.kv_heads = 1, .key_dim = attention->rope_dim + attention->latent_dim, .value_dim = 0, .dtype = dtype};
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place) {
+  return std::visit(
+      [&]<class Spec>(const Spec& spec) -> std::unique_ptr<Mixer> {
+        if constexpr (std::is_same_v<Spec, AttentionSpec>) {
+          return build_attention(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, LatentAttentionSpec>) {
+          return build_latent_attention(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, FeedForwardSpec>) {
+          return build_feed_forward(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, ExpertsSpec>) {
+          return build_experts(spec, weights, place);
+        } else {
+          return spec.build(weights, place.layer);
+        }
+      },
+      part.mixer);
+}
+
+}  // namespace wick

@@ -1,0 +1,111 @@
+// A Mixer computes one part of a block: attention, a feed-forward network, or what an architecture brings of its own.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wick/model/description.h"
+#include "wick/model/kv/kv_pool.h"
+#include "wick/model/language_model.h"
+#include "wick/model/step_inputs.h"
+#include "wick/model/weights.h"
+#include "wick/tensor/ops/attention.h"
+#include "wick/tensor/ops/linear.h"
+#include "wick/tensor/ops/rope.h"
+
+namespace wick {
+
+// The rows of a part of a batch, and what turns their positions.
+struct BatchPlaces {
+  StepInputs step;
+  std::vector<Tensor> angles;  // a table without pairs, then for each of DecoderSpec::ropes its table of rotations
+};
+
+// What all mixers of a step read.
+struct MixerContext {
+  const BatchPlaces& places;
+  const KvPool& pool;
+  LinearParams linear;
+  RopeStyle rope_style;
+  const InputObserver& observe;
+
+  // A product of x with a matrix, as it is scaled, with what the adapters of the rows add to it.
+  [[nodiscard]] Tensor adapted(const ScaledMatrix& matrix, const Tensor& x, Tensor product) const;
+  // Whether adapted() adds something, so that the product must not be a part of a call that goes on with it.
+  [[nodiscard]] bool adapts(const ScaledMatrix& matrix) const noexcept { return places.step.adapters && matrix.adapters != nullptr; }
+  // Reports the input of these weights of a layer ("attn_q") to the observer.
+  void show_input(int64_t layer, std::initializer_list<std::string> weights, const Tensor& input) const;
+};
+
+class Norm;
+
+class Mixer {
+ public:
+  Mixer() = default;
+  virtual ~Mixer() = default;
+  Mixer(const Mixer&) = delete;
+  Mixer& operator=(const Mixer&) = delete;
+
+  // Of the normalized residual stream [rows, hidden_size]: what is to be added to it.
+  [[nodiscard]] virtual Tensor forward(const Tensor& normed, const MixerContext& context) const = 0;
+  // x + forward(norm(x)), the norm computed by the first products and the sum by the last one: fewer passes over x, and fewer launches.
+  // Nothing where this mixer or the device cannot.
+  [[nodiscard]] virtual std::optional<Tensor> forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const {
+    (void)x, (void)norm, (void)context;
+    return std::nullopt;
+  }
+  // What is multiplied in every step.
+  [[nodiscard]] virtual std::vector<const ScaledMatrix*> matrices() const = 0;
+  // Those whose products go through MixerContext::adapted, so that adapters may change them.
+  [[nodiscard]] virtual std::vector<ScaledMatrix*> adaptable() { return {}; }
+};
+
+class Norm {
+ public:
+  // `prefix`: "blk.3." or nothing.
+  Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefix, int64_t length);
+  [[nodiscard]] Tensor operator()(const Tensor& x) const;
+  // Of x + y, which x becomes.
+  [[nodiscard]] Tensor add(Tensor& x, const Tensor& y) const;
+  // Whether linear can compute it: no mean, no bias.
+  [[nodiscard]] bool is_rms() const noexcept { return kind_ == NormKind::rms && !bias_; }
+  // linear's norm; of an rms norm.
+  [[nodiscard]] LinearFusion fusion() const { return {.norm = &weight_, .epsilon = epsilon_}; }
+
+ private:
+  NormKind kind_;
+  float epsilon_;
+  bool deterministic_;
+  Tensor weight_;
+  std::optional<Tensor> bias_;
+};
+
+// Which layer a mixer is built for.
+struct MixerPlace {
+  int64_t layer = 0;
+  int64_t cached = 0;  // its place among those that have a cache
+  int64_t hidden_size = 0;
+};
+[[nodiscard]] std::unique_ptr<Mixer> build_attention(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_latent_attention(const LatentAttentionSpec& spec, WeightReader& weights,
+                                                            const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_feed_forward(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_experts(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place);
+
+// What the part keeps of each position; nothing if it does not attend.
+[[nodiscard]] std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype);
+// A bias for linear to add.
+[[nodiscard]] inline const Tensor* pointer_to(const std::optional<Tensor>& bias) { return bias ? &*bias : nullptr; }
+// A product with the bias, if there is one, added.
+[[nodiscard]] inline Tensor biased(Tensor product, const std::optional<Tensor>& bias) {
+  return bias ? product + *bias : std::move(product);
+}
+
+}  // namespace wick
